@@ -1,0 +1,71 @@
+/**
+ * The one place that changes state. Unconditional and total: what a record says has happened. The
+ * same function serves a live command and replay.
+ */
+import { assert, unreachable } from "./assert.ts";
+import type { EventRow } from "./catalog.ts";
+import { buildLayout } from "./layout.ts";
+import { Partition } from "./partition.ts";
+import { type CatalogPut, type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
+import { relay } from "./relay.ts";
+import type { State } from "./state.ts";
+
+export function apply(state: State, record: LogRecord, timeMs: number): void {
+  switch (record.type) {
+    case RecordType.MOVE:
+      return partition(state, record.partition).move(record, timeMs);
+    case RecordType.PRICE:
+      return partition(state, record.partition).assignPrices(record, timeMs);
+    case RecordType.CATALOG:
+      return applyCatalog(state, record, timeMs);
+    default:
+      return unreachable(record);
+  }
+}
+
+function partition(state: State, number: number): Partition {
+  const found = state.partitions.get(number);
+  assert(found !== undefined, "a record names a living partition");
+  return found;
+}
+
+function applyCatalog(state: State, record: CatalogRecord, timeMs: number): void {
+  assert(record.nextId >= state.catalog.nextId, "ids are never given out again");
+  state.catalog.nextId = record.nextId;
+  for (const { table, key } of record.removes) {
+    if (table === "events") removePartition(state, String(key));
+    if (table === "layouts") state.layouts.delete(Number(key));
+    state.catalog.remove({ table, key });
+  }
+  for (const put of record.puts) applyPut(state, put, timeMs);
+}
+
+function applyPut(state: State, put: CatalogPut, timeMs: number): void {
+  if (put.table === "events") {
+    layPartition(state, put.row, timeMs);
+    state.catalog.put(put);
+    return;
+  }
+  state.catalog.put(put);
+  if (put.table !== "layouts") return;
+  state.layouts.set(put.row.id, buildLayout(put.row.document));
+  for (const event of state.catalog.events.values()) {
+    if (event.schemaId === put.row.id) layPartition(state, event, timeMs);
+  }
+}
+
+/** Creates the event's partition, or lays it anew when the layout is another than before. */
+function layPartition(state: State, event: EventRow, timeMs: number): void {
+  const layout = state.layoutOf(event.schemaId);
+  const existing = state.partitions.get(event.partition);
+  if (existing?.layout === layout) return;
+  const laid =
+    existing === undefined ? new Partition(layout, timeMs) : relay(existing, layout, timeMs);
+  state.partitions.set(event.partition, laid);
+}
+
+function removePartition(state: State, eventId: string): void {
+  const event = state.catalog.events.get(eventId);
+  assert(event !== undefined, "a removed event was there");
+  state.partitions.delete(event.partition);
+}

@@ -1,0 +1,193 @@
+/**
+ * The catalog: everything that is not inventory. Plain tables of immutable rows by key, changed only
+ * by the puts and removes of a catalog record, plus the few indexes that the rules need.
+ */
+import { assert } from "./assert.ts";
+import type { LayoutDocument } from "./layout-document.ts";
+import type { CatalogPut, CatalogRemove } from "./records.ts";
+
+export interface TenantRow {
+  readonly id: number;
+  readonly name: string;
+  /** SHA-256 (hex) of a token that was given from outside; null when the token is derived. */
+  readonly tokenSha256: string | null;
+  /** Rises with each rotation of the derived token. */
+  readonly keyVersion: number;
+}
+
+export interface HoldTypeRow {
+  readonly name: string;
+  /** Seconds until the hold ends; null for never. */
+  readonly ttlSeconds: number | null;
+}
+
+export interface OrganizationRow {
+  readonly id: number;
+  readonly tenantId: number;
+  readonly name: string;
+  readonly publicKey: string;
+  readonly privateKey: string;
+  readonly domain: string | null;
+  readonly autologinEnabled: boolean;
+  readonly appendDomainToLogin: boolean;
+  readonly type: "VENUE" | "DEFAULT";
+  readonly keyVersion: number;
+  readonly salesControl: boolean;
+  readonly bookingEnabled: boolean;
+  readonly orphanPrevention: boolean;
+  /** The organization's own, beside the built-in CART and RESERVED. */
+  readonly holdTypes: readonly HoldTypeRow[];
+}
+
+export interface AccountRow {
+  readonly id: number;
+  /** As given; compared through `emailKey`. */
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  /** A password hash in its own self-describing text form; never the password. */
+  readonly passwordHash: string;
+  /** The tenant whose super admin this account is; null for others. */
+  readonly superAdminOf: number | null;
+  readonly organizationIds: readonly number[];
+}
+
+/** A login of an account, alive until it is closed or runs out. */
+export interface LoginRow {
+  readonly id: number;
+  readonly accountId: number;
+  /** SHA-256 (hex) of the refresh token. */
+  readonly refreshSha256: string;
+  /** SHA-256 (hex) of the access token. */
+  readonly tokenSha256: string;
+  /** Milliseconds since 1970. */
+  readonly tokenExpiresAtMs: number;
+  readonly refreshExpiresAtMs: number;
+}
+
+export interface VenueRow {
+  readonly id: number;
+  readonly organizationId: number;
+  readonly name: string;
+  readonly address: string | null;
+  readonly lat: number | null;
+  readonly lng: number | null;
+  readonly draft: boolean;
+}
+
+export interface SchemaRow {
+  readonly id: number;
+  readonly organizationId: number;
+  readonly venueId: number;
+  readonly name: string;
+  readonly description: string | null;
+  readonly draft: boolean;
+  readonly template: boolean;
+  readonly archived: boolean;
+  readonly externalId: string | null;
+  readonly gaCapacity: number | null;
+  readonly seatsCapacity: number | null;
+  readonly preview: string | null;
+  readonly thumbnail: unknown;
+}
+
+/** The layout of a schema, as stored. Its key is the schema's id. */
+export interface LayoutRow {
+  readonly id: number;
+  readonly document: LayoutDocument;
+}
+
+export type EventStatus = "DRAFT" | "PUBLISHED" | "ARCHIVED";
+
+export interface EventRow {
+  /** UUID, lower case. */
+  readonly id: string;
+  readonly organizationId: number;
+  readonly schemaId: number;
+  /** Number of the partition that keeps the event's inventory; never reused. */
+  readonly partition: number;
+  readonly name: string;
+  /** Local date-times as given, without offset. */
+  readonly start: string;
+  readonly endDate: string;
+  /** Milliseconds since 1970 on the service clock. */
+  readonly createdAtMs: number;
+  readonly status: EventStatus;
+  readonly publishedAtMs: number | null;
+}
+
+export interface PriceRow {
+  readonly id: number;
+  readonly eventId: string;
+  /** Position in the partition's price table, from 1. */
+  readonly slot: number;
+  readonly name: string;
+  readonly externalId: string | null;
+}
+
+/** Every table and its row. The names are in the log: never renamed. */
+export interface Rows {
+  tenants: TenantRow;
+  organizations: OrganizationRow;
+  accounts: AccountRow;
+  logins: LoginRow;
+  venues: VenueRow;
+  schemas: SchemaRow;
+  layouts: LayoutRow;
+  events: EventRow;
+  prices: PriceRow;
+}
+export type TableName = keyof Rows;
+
+const NO_PRICES: ReadonlyMap<number, PriceRow> = new Map();
+
+type Tables = { readonly [T in TableName]: ReadonlyMap<Rows[T]["id"], Rows[T]> };
+
+export class Catalog implements Tables {
+  readonly tenants = new Map<number, TenantRow>();
+  readonly organizations = new Map<number, OrganizationRow>();
+  readonly accounts = new Map<number, AccountRow>();
+  readonly logins = new Map<number, LoginRow>();
+  readonly venues = new Map<number, VenueRow>();
+  readonly schemas = new Map<number, SchemaRow>();
+  readonly layouts = new Map<number, LayoutRow>();
+  readonly events = new Map<string, EventRow>();
+  readonly prices = new Map<number, PriceRow>();
+  /** The next Long id: one counter for all tables, seats and groups, so no id is ever reused. */
+  nextId = 1;
+
+  readonly #pricesOfEvent = new Map<string, Map<number, PriceRow>>();
+
+  /** Prices of the event by slot. */
+  pricesOf(eventId: string): ReadonlyMap<number, PriceRow> {
+    return this.#pricesOfEvent.get(eventId) ?? NO_PRICES;
+  }
+
+  /** Cost: constant. */
+  put(put: CatalogPut): void {
+    const table: Map<number | string, unknown> = this[put.table];
+    table.set(put.row.id, put.row);
+    if (put.table === "prices") this.#indexPrice(put.row);
+  }
+
+  remove({ table, key }: CatalogRemove): void {
+    const rows: Map<number | string, unknown> = this[table];
+    const row = rows.get(key);
+    assert(row !== undefined, "a removed row was there");
+    rows.delete(key);
+    if (table === "prices") this.#unindexPrice(row as PriceRow);
+  }
+
+  #indexPrice(price: PriceRow): void {
+    const slots = this.#pricesOfEvent.get(price.eventId);
+    if (slots === undefined) this.#pricesOfEvent.set(price.eventId, new Map([[price.slot, price]]));
+    else slots.set(price.slot, price);
+  }
+
+  #unindexPrice({ eventId, slot }: PriceRow): void {
+    const slots = this.#pricesOfEvent.get(eventId);
+    assert(slots !== undefined, "the prices of an event are indexed");
+    slots.delete(slot);
+    if (slots.size === 0) this.#pricesOfEvent.delete(eventId);
+  }
+}

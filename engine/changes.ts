@@ -1,0 +1,56 @@
+/**
+ * The change list of a partition: every seat once, the most recently changed last. "What changed
+ * since" walks back from the end, so it costs what changed, not what exists, and never overflows.
+ */
+import { assert } from "./assert.ts";
+import { NONE } from "./constants.ts";
+
+export class ChangeList {
+  /** Seat index of the neighbour in the list, by seat index; NONE at the ends. */
+  readonly #earlier: Uint32Array;
+  readonly #later: Uint32Array;
+  #oldest = NONE;
+  #newest = NONE;
+
+  /** Starts in ascending order of seat index. */
+  constructor(seatCount: number) {
+    this.#earlier = new Uint32Array(seatCount).fill(NONE);
+    this.#later = new Uint32Array(seatCount).fill(NONE);
+    for (let seat = 0; seat < seatCount; seat++) this.#append(seat);
+  }
+
+  /** The seat that changed last; NONE when there are no seats. */
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /** The seat that changed before `seat` did; NONE when it is the oldest. */
+  earlierThan(seat: number): number {
+    return this.#earlier[seat]!;
+  }
+
+  /** Makes `seat` the newest. Cost: constant. */
+  touch(seat: number): void {
+    assert(seat < this.#earlier.length, "a touched seat is in the list");
+    if (seat === this.#newest) return;
+    const earlier = this.#earlier[seat]!;
+    const later = this.#later[seat]!;
+    if (earlier === NONE) this.#oldest = later;
+    else this.#later[earlier] = later;
+    this.#earlier[later] = earlier;
+    this.#append(seat);
+  }
+
+  #append(seat: number): void {
+    this.#earlier[seat] = this.#newest;
+    this.#later[seat] = NONE;
+    if (this.#newest === NONE) this.#oldest = seat;
+    else this.#later[this.#newest] = seat;
+    this.#newest = seat;
+  }
+
+  /** Every seat, the one that changed longest ago first. Cost: O(seats). */
+  *oldestFirst(): Generator<number> {
+    for (let seat = this.#oldest; seat !== NONE; seat = this.#later[seat]!) yield seat;
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * Every limit of the engine, with its unit in the name. Limits that lean on each other are
+ * asserted below, so that changing one without the other stops the start.
+ */
+import { assert } from "./assert.ts";
+
+/** Objects (seats and areas) that one booking request may name. */
+export const OBJECTS_PER_REQUEST_MAX = 1_000;
+/** Seats of one layout. */
+export const SEATS_PER_LAYOUT_MAX = 200_000;
+/** Prices of one event that can exist at one time; slot 0 means "no price". */
+export const PRICES_PER_EVENT_MAX = 65_535;
+/** Places of one general-admission area: counters are signed 32-bit integers. */
+export const AREA_CAPACITY_MAX = 2_147_483_647;
+/** Characters (code points) of a name. */
+export const NAME_LENGTH_MAX = 255;
+/** Characters of a session identifier, an external identifier, a hold type. */
+export const SESSION_LENGTH_MAX = 255;
+export const HOLD_TYPE_LENGTH_MAX = 64;
+/** Hold types that an organization may define. */
+export const HOLD_TYPES_MAX = 100;
+/** A cart is held for fifteen minutes unless its hold type says otherwise. */
+export const CART_TTL_SECONDS = 900;
+/** The longest time a hold type may give: ten years. */
+export const HOLD_TTL_SECONDS_MAX = 315_360_000;
+
+/** "No such index": the largest unsigned 32-bit integer. */
+export const NONE = 0xffff_ffff;
+
+assert(SEATS_PER_LAYOUT_MAX < NONE, "a seat index is never NONE");
+assert(PRICES_PER_EVENT_MAX <= 0xffff, "a price slot fits sixteen bits");

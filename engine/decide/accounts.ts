@@ -1,0 +1,88 @@
+/** Tenants, accounts and their logins. Secrets never come here: only hashes of them. */
+import type { AccountRow, LoginRow, TenantRow } from "../catalog.ts";
+import type { CommandOf } from "../commands.ts";
+import { type Decision, grant, refuse, Result } from "../results.ts";
+import type { State } from "../state.ts";
+import { catalogRecord } from "./catalog-record.ts";
+
+const NO_LOGIN = "There is no such login.";
+
+/**
+ * What makes two addresses one: composed form, ASCII letters folded. Never the full Unicode folding,
+ * which would let a look-alike letter take over an account.
+ */
+export function emailKey(email: string): string {
+  return email.normalize("NFC").replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/** Cost: O(accounts). */
+export function accountsByEmail(state: State, email: string): AccountRow[] {
+  const key = emailKey(email);
+  return [...state.catalog.accounts.values()].filter((account) => emailKey(account.email) === key);
+}
+
+/** A tenant with its super admin. @returns ACCOUNT_EMAIL_IN_USE; else the tenant. */
+export function createTenant(
+  state: State,
+  { caller, name, tokenSha256, email, passwordHash }: CommandOf<"createTenant">,
+): Decision<TenantRow> {
+  if (accountsByEmail(state, email).length > 0) {
+    return refuse(Result.ACCOUNT_EMAIL_IN_USE, "An account has that email already.");
+  }
+  const id = state.catalog.nextId;
+  const row: TenantRow = { id, name, tokenSha256, keyVersion: 1 };
+  const admin: AccountRow = {
+    id: id + 1,
+    email,
+    firstName: "",
+    lastName: "",
+    passwordHash,
+    superAdminOf: id,
+    organizationIds: [],
+  };
+  const puts = [
+    { table: "tenants", row },
+    { table: "accounts", row: admin },
+  ] as const;
+  return grant(catalogRecord(caller, { nextId: id + 2, puts }), row);
+}
+
+/** Opens a login, and drops those of the account that ran out. */
+export function openLogin(
+  state: State,
+  { caller, accountId, tokens }: CommandOf<"openLogin">,
+  timeMs: number,
+): Decision<LoginRow> {
+  const id = state.catalog.nextId;
+  const row: LoginRow = { id, accountId, ...tokens };
+  const removes = [...state.catalog.logins.values()]
+    .filter((old) => old.accountId === accountId && old.refreshExpiresAtMs <= timeMs)
+    .map((old) => ({ table: "logins", key: old.id }) as const);
+  const puts = [{ table: "logins", row }] as const;
+  return grant(catalogRecord(caller, { nextId: id + 1, puts, removes }), row);
+}
+
+/** New tokens for the same login; the old ones end. @returns ENTITY_NOT_FOUND when it is closed. */
+export function renewLogin(
+  state: State,
+  { caller, loginId, tokens }: CommandOf<"renewLogin">,
+): Decision<LoginRow> {
+  const login = state.catalog.logins.get(loginId);
+  if (login === undefined) return refuse(Result.ENTITY_NOT_FOUND, NO_LOGIN);
+  const row: LoginRow = { ...login, ...tokens };
+  const { nextId } = state.catalog;
+  return grant(catalogRecord(caller, { nextId, puts: [{ table: "logins", row }] }), row);
+}
+
+/** @returns ENTITY_NOT_FOUND when it is closed already. */
+export function closeLogin(
+  state: State,
+  { caller, loginId }: CommandOf<"closeLogin">,
+): Decision<null> {
+  if (!state.catalog.logins.has(loginId)) {
+    return refuse(Result.ENTITY_NOT_FOUND, NO_LOGIN);
+  }
+  const { nextId } = state.catalog;
+  const removes = [{ table: "logins", key: loginId }] as const;
+  return grant(catalogRecord(caller, { nextId, removes }), null);
+}

@@ -1,0 +1,124 @@
+/**
+ * What must hold in a layout as a whole: guids are unique, rows and seats point at something, labels
+ * are unique where a v1 composite key needs them to be. Faults name the sent object.
+ */
+import type { LayoutBody } from "../commands.ts";
+import { SEATS_PER_LAYOUT_MAX } from "../constants.ts";
+import type { LayoutDocument } from "../layout-document.ts";
+import type { Fault } from "../results.ts";
+import { duplicate } from "./faults.ts";
+
+/** Separates the labels of a v1 composite key. */
+const KEY_SEPARATOR = ";;";
+/** Enough to see what is wrong; a layout has a hundred thousand objects. */
+const FAULTS_MAX = 100;
+
+/** Cost: O(objects of the document). */
+export function checkDocument(document: LayoutDocument, body: LayoutBody): Fault[] {
+  const report = new Report(body);
+  if (document.seats.length > SEATS_PER_LAYOUT_MAX) {
+    const message = `a layout has at most ${SEATS_PER_LAYOUT_MAX} seats`;
+    return [{ field: "seats", code: "SIZE", message, rejectedValue: document.seats.length }];
+  }
+  checkGuids(document, report);
+  checkSectors(document, report);
+  checkRows(document, report);
+  checkSeats(document, report);
+  return report.faults;
+}
+
+type Member = "sectors" | "rows" | "seats";
+
+/** Collects faults, each at the place of its object in what was sent. */
+class Report {
+  readonly faults: Fault[] = [];
+  readonly #places: Readonly<Record<Member, Map<string, number>>>;
+
+  constructor(body: LayoutBody) {
+    const places = (objects: readonly { guid: string }[] | null | undefined) =>
+      new Map((objects ?? []).map(({ guid }, i) => [guid, i]));
+    this.#places = {
+      sectors: places(body.sectors),
+      rows: places(body.rows),
+      seats: places(body.seats),
+    };
+  }
+
+  add(member: Member, guid: string, fault: Fault): void {
+    if (this.faults.length >= FAULTS_MAX) return;
+    const place = this.#places[member].get(guid);
+    const object = place === undefined ? member : `${member}[${place}]`;
+    this.faults.push({ ...fault, field: `${object}.${fault.field}` });
+  }
+}
+
+function checkGuids({ sectors, rows, seats }: LayoutDocument, report: Report): void {
+  const seen = new Set<string>();
+  const check = (member: Member, guid: string) => {
+    if (seen.has(guid)) report.add(member, guid, duplicate("guid", guid, "is there twice"));
+    seen.add(guid);
+  };
+  for (const { guid } of sectors) check("sectors", guid);
+  for (const { guid } of rows) check("rows", guid);
+  for (const { guid } of seats) check("seats", guid);
+}
+
+function checkSectors({ sectors }: LayoutDocument, report: Report): void {
+  const names = new Set<string>();
+  for (const { guid, name } of sectors) {
+    checkLabel("sectors", guid, { field: "name", label: name }, report);
+    if (names.has(name)) {
+      report.add("sectors", guid, duplicate("name", name, "is the name of another section"));
+    }
+    names.add(name);
+  }
+}
+
+function checkRows({ sectors, rows }: LayoutDocument, report: Report): void {
+  const seated = new Map(sectors.map(({ guid, ga }) => [guid, !ga]));
+  const labels = new Set<string>();
+  for (const { guid, sectorGuid, rowNumber } of rows) {
+    checkLabel("rows", guid, { field: "rowNumber", label: rowNumber }, report);
+    if (seated.get(sectorGuid) !== true) {
+      const message = seated.has(sectorGuid)
+        ? "a general-admission area has no rows"
+        : "there is no such sector";
+      const fault = { field: "sectorGuid", code: "NOT_FOUND", message, rejectedValue: sectorGuid };
+      report.add("rows", guid, fault);
+    }
+    const key = `${sectorGuid}${KEY_SEPARATOR}${rowNumber}`;
+    if (labels.has(key)) {
+      report.add("rows", guid, duplicate("rowNumber", rowNumber, "is there twice in the section"));
+    }
+    labels.add(key);
+  }
+}
+
+function checkSeats({ rows, seats }: LayoutDocument, report: Report): void {
+  const known = new Set(rows.map(({ guid }) => guid));
+  const labels = new Set<string>();
+  for (const { guid, rowGuid, name } of seats) {
+    checkLabel("seats", guid, { field: "name", label: name }, report);
+    if (!known.has(rowGuid)) {
+      const message = "there is no such row";
+      const fault = { field: "rowGuid", code: "NOT_FOUND", message, rejectedValue: rowGuid };
+      report.add("seats", guid, fault);
+    }
+    const key = `${rowGuid}${KEY_SEPARATOR}${name}`;
+    if (labels.has(key)) {
+      report.add("seats", guid, duplicate("name", name, "is there twice in the row"));
+    }
+    labels.add(key);
+  }
+}
+
+function checkLabel(
+  member: Member,
+  guid: string,
+  { field, label }: { field: string; label: string },
+  report: Report,
+): void {
+  if (!label.includes(KEY_SEPARATOR)) return;
+  const message = `must not contain "${KEY_SEPARATOR}", which composite keys use`;
+  report.add(member, guid, { field, code: "PATTERN", message, rejectedValue: label });
+}

@@ -1,0 +1,85 @@
+/**
+ * A sent layout laid over the stored one. Objects with an id replace the stored object of that id,
+ * others the one of the same guid, or are new; what is not sent stays; `toRemove` removes, a sector
+ * with its rows and seats. A row that loses its last seat goes as well.
+ */
+import type { LayoutBody, SentObject } from "../commands.ts";
+import type { LayoutDocument, Row, Seat, Sector, Shape } from "../layout-document.ts";
+import type { Fault } from "../results.ts";
+import { notFound } from "./faults.ts";
+
+export interface MergedLayout {
+  readonly document: LayoutDocument;
+  readonly nextId: number;
+  readonly faults: readonly Fault[];
+}
+
+interface StoredObject {
+  readonly id: number;
+  readonly guid: string;
+}
+
+/** Cost: O(objects stored and sent). */
+export function mergeLayout(
+  stored: LayoutDocument,
+  body: LayoutBody,
+  nextId: number,
+): MergedLayout {
+  const faults: Fault[] = [];
+  const ids = { next: nextId };
+  const sectors = mergeObjects<Sector>(stored.sectors, body.sectors, ids, "sectors", faults);
+  const rows = mergeObjects<Row>(stored.rows, body.rows, ids, "rows", faults);
+  const seats = mergeObjects<Seat>(stored.seats, body.seats, ids, "seats", faults);
+  const goneSectors = new Set(sectors.removed.map(({ guid }) => guid));
+  const keptRows = rows.kept.filter(({ sectorGuid }) => !goneSectors.has(sectorGuid));
+  const goneRows = new Set(
+    [...rows.removed, ...rows.kept.filter(({ sectorGuid }) => goneSectors.has(sectorGuid))].map(
+      ({ guid }) => guid,
+    ),
+  );
+  const keptSeats = seats.kept.filter(({ rowGuid }) => !goneRows.has(rowGuid));
+  const emptied = new Set(seats.removed.map(({ rowGuid }) => rowGuid));
+  for (const { rowGuid } of keptSeats) emptied.delete(rowGuid);
+  const document: LayoutDocument = {
+    sectors: sectors.kept,
+    rows: keptRows.filter(({ guid }) => !emptied.has(guid)),
+    seats: keptSeats,
+    shapes: (body.shapes as readonly Shape[] | null | undefined) ?? stored.shapes,
+    clientViewBox: body.clientViewBox ?? stored.clientViewBox,
+  };
+  return { document, nextId: ids.next, faults };
+}
+
+interface Merged<T> {
+  readonly kept: T[];
+  readonly removed: T[];
+}
+
+function mergeObjects<T extends StoredObject>(
+  stored: readonly T[],
+  sent: readonly SentObject[] | null | undefined,
+  ids: { next: number },
+  member: string,
+  faults: Fault[],
+): Merged<T> {
+  const byId = new Map(stored.map((object) => [object.id, object]));
+  const idOfGuid = new Map(stored.map((object) => [object.guid, object.id]));
+  const removed: T[] = [];
+  const seen = new Set<number>();
+  for (const [i, { toRemove, id: sentId, ...object }] of (sent ?? []).entries()) {
+    const id = sentId ?? idOfGuid.get(object.guid) ?? ids.next++;
+    if (typeof sentId === "number" && !byId.has(sentId)) {
+      faults.push(notFound(`${member}[${i}].id`, sentId, "object in the layout"));
+    } else if (seen.has(id)) {
+      faults.push(notFound(`${member}[${i}]`, id, "second object of that id"));
+    } else if (toRemove === true) {
+      const old = byId.get(id);
+      if (old !== undefined) removed.push(old);
+      byId.delete(id);
+    } else {
+      byId.set(id, { ...object, id } as unknown as T);
+    }
+    seen.add(id);
+  }
+  return { kept: [...byId.values()], removed };
+}

@@ -1,0 +1,136 @@
+/** Organizations: who sells. Creation follows the five documented rules; settings and hold types. */
+import type { CommandOf } from "../commands.ts";
+import type { AccountRow, HoldTypeRow, OrganizationRow } from "../catalog.ts";
+import { assert } from "../assert.ts";
+import { type Decision, type Fault, grant, refuse, refuseInvalid, Result } from "../results.ts";
+import type { State } from "../state.ts";
+import { accountsByEmail } from "./accounts.ts";
+import { callersOrganization } from "./access.ts";
+import { catalogRecord } from "./catalog-record.ts";
+import { duplicate } from "./faults.ts";
+
+/** @returns DUPLICATE_NAME or ACCOUNT_EMAIL_IN_USE, nothing created; else the organization. */
+export function createOrganization(
+  state: State,
+  command: CommandOf<"createOrganization">,
+): Decision<OrganizationRow> {
+  const { caller, body } = command;
+  for (const { tenantId, name } of state.catalog.organizations.values()) {
+    if (tenantId !== caller.tenantId || name !== body.name) continue;
+    const fault = duplicate("name", name, "is the name of another organization");
+    return refuse(Result.DUPLICATE_NAME, "There is an organization of that name.", [fault]);
+  }
+  const accounts = accountsByEmail(state, body.email);
+  const account = accounts[0];
+  if (
+    accounts.length > 1 ||
+    (account !== undefined && !isReusable(state, account, caller.tenantId))
+  ) {
+    const fault = duplicate("email", body.email, "is the address of an existing account");
+    return refuse(Result.ACCOUNT_EMAIL_IN_USE, "An account has that email already.", [fault]);
+  }
+  const row = organizationRow(state.catalog.nextId, command);
+  const administrator: AccountRow =
+    account === undefined
+      ? newAdministrator(row.id + 1, row.id, command)
+      : { ...account, organizationIds: [...account.organizationIds, row.id] };
+  const record = catalogRecord(caller, {
+    nextId: row.id + (account === undefined ? 2 : 1),
+    puts: [
+      { table: "organizations", row },
+      { table: "accounts", row: administrator },
+    ],
+  });
+  return grant(record, row);
+}
+
+/** The account keeps its password and becomes administrator of one more organization. */
+function isReusable(state: State, account: AccountRow, tenantId: number): boolean {
+  if (account.superAdminOf !== null || account.organizationIds.length === 0) return false;
+  return account.organizationIds.every(
+    (id) => state.catalog.organizations.get(id)?.tenantId === tenantId,
+  );
+}
+
+function organizationRow(
+  id: number,
+  { caller, body, publicKey, privateKey }: CommandOf<"createOrganization">,
+): OrganizationRow {
+  return {
+    id,
+    tenantId: caller.tenantId,
+    name: body.name,
+    publicKey,
+    privateKey,
+    domain: body.domain ?? null,
+    autologinEnabled: body.autologinEnabled ?? false,
+    appendDomainToLogin: body.appendDomainToLogin ?? false,
+    type: body.type ?? "DEFAULT",
+    keyVersion: 1,
+    salesControl: true,
+    bookingEnabled: true,
+    orphanPrevention: false,
+    holdTypes: [],
+  };
+}
+
+function newAdministrator(
+  id: number,
+  organizationId: number,
+  { body, passwordHash }: CommandOf<"createOrganization">,
+): AccountRow {
+  const { email, firstName, lastName } = body;
+  return {
+    id,
+    email,
+    firstName,
+    lastName,
+    passwordHash,
+    superAdminOf: null,
+    organizationIds: [organizationId],
+  };
+}
+
+/** @returns ENTITY_NOT_FOUND or ACCESS_DENIED; else the organization. */
+export function changeSettings(
+  state: State,
+  { caller, organizationId, body }: CommandOf<"changeSettings">,
+): Decision<OrganizationRow> {
+  const organization = state.catalog.organizations.get(organizationId);
+  if (organization === undefined) {
+    return refuse(Result.ENTITY_NOT_FOUND, "There is no such organization.");
+  }
+  if (organization.tenantId !== caller.tenantId) {
+    return refuse(Result.ACCESS_DENIED, "This organization belongs to another tenant.");
+  }
+  const row: OrganizationRow = {
+    ...organization,
+    salesControl: body.salesControl ?? organization.salesControl,
+    bookingEnabled: body.bookingEnabled ?? organization.bookingEnabled,
+    orphanPrevention: body.orphanPrevention ?? organization.orphanPrevention,
+  };
+  const { nextId } = state.catalog;
+  return grant(catalogRecord(caller, { nextId, puts: [{ table: "organizations", row }] }), row);
+}
+
+/** Replaces the organization's own set. @returns VALIDATION_FAILED for a name that is there twice. */
+export function replaceHoldTypes(
+  state: State,
+  { caller, body }: CommandOf<"replaceHoldTypes">,
+): Decision<readonly HoldTypeRow[]> {
+  const faults: Fault[] = [];
+  const names = new Set<string>();
+  for (const [i, { name }] of body.entries()) {
+    if (names.has(name)) faults.push(duplicate(`[${i}].name`, name, "is there twice"));
+    names.add(name);
+  }
+  if (faults.length > 0) return refuseInvalid(faults);
+  const holdTypes = body.map(({ name, ttlSeconds }) => ({ name, ttlSeconds: ttlSeconds ?? null }));
+  const row = { ...callersOrganization(state, caller), holdTypes };
+  assert(row.tenantId === caller.tenantId, "a caller acts for an organization of its tenant");
+  const { nextId } = state.catalog;
+  return grant(
+    catalogRecord(caller, { nextId, puts: [{ table: "organizations", row }] }),
+    holdTypes,
+  );
+}

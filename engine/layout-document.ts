@@ -1,0 +1,51 @@
+/**
+ * The layout of a schema in its wire form: what a layout tool sends and gets back. Known members are
+ * typed; drawing members that the engine does not know are kept and given back as they came.
+ */
+
+export interface Sector {
+  readonly id: number;
+  readonly guid: string;
+  readonly name: string;
+  readonly ga: boolean;
+  readonly type?: "SECTION" | "TABLE" | undefined;
+  readonly gaCapacity?: number | null | undefined;
+  readonly [drawing: string]: unknown;
+}
+
+export interface Row {
+  readonly id: number;
+  readonly guid: string;
+  readonly sectorGuid: string;
+  /** The label, "A"; `name` is the noun, "Row". */
+  readonly rowNumber: string;
+  readonly name?: string | undefined;
+  readonly seatName?: string | undefined;
+  readonly [drawing: string]: unknown;
+}
+
+export interface Seat {
+  readonly id: number;
+  readonly guid: string;
+  readonly rowGuid: string;
+  /** The label, "12". */
+  readonly name: string;
+  /** Position relative to the sector. */
+  readonly x?: number | undefined;
+  readonly y?: number | undefined;
+  readonly [drawing: string]: unknown;
+}
+
+export interface Shape {
+  readonly id?: string | undefined;
+  readonly groupOfSeatsGuid?: string | null | undefined;
+  readonly [drawing: string]: unknown;
+}
+
+export interface LayoutDocument {
+  readonly sectors: readonly Sector[];
+  readonly rows: readonly Row[];
+  readonly seats: readonly Seat[];
+  readonly shapes: readonly Shape[];
+  readonly clientViewBox: unknown;
+}

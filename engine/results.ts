@@ -1,0 +1,73 @@
+/**
+ * What a command may come to. A refusal is a value, never an exception: most answers of a busy
+ * on-sale are refusals. Codes are ordered by precedence: where two apply, the smaller one answers,
+ * and that is the order in which the checks are made.
+ */
+import type { LogRecord } from "./records.ts";
+
+export const Result = {
+  OK: 0,
+  LOG_UNAVAILABLE: 10,
+  OVERLOADED: 11,
+  VALIDATION_FAILED: 20,
+  ENTITY_NOT_FOUND: 30,
+  ACCESS_DENIED: 31,
+  EVENT_ACCESS_DENIED: 32,
+  ORGANIZATION_DISABLED: 40,
+  SALES_CONTROL_REQUIRED: 41,
+  EVENT_NOT_PUBLISHED: 42,
+  DUPLICATE_NAME: 50,
+  ACCOUNT_EMAIL_IN_USE: 51,
+  INVALID_STATUS_TRANSITION: 52,
+  ENTITY_IN_USE: 53,
+  INVENTORY_IN_USE: 54,
+  INVENTORY_NOT_AVAILABLE: 60,
+  ORPHAN_SEAT: 61,
+} as const;
+export type Result = (typeof Result)[keyof typeof Result];
+
+/** One thing that is wrong with a request, and where. */
+export interface Fault {
+  /** Path into the request body, as `seats[1].id`. */
+  readonly field: string;
+  /** Machine-readable, as NOT_NULL, SIZE, LOCKED. */
+  readonly code: string;
+  readonly message: string;
+  readonly rejectedValue: unknown;
+}
+
+export interface Refusal {
+  readonly refused: Exclude<Result, typeof Result.OK>;
+  /** One sentence for a person. */
+  readonly detail: string;
+  /** Every refused object, in the order of the request. */
+  readonly errors: readonly Fault[];
+}
+
+/** What a granted command writes (null when nothing changes) and answers. */
+export interface Grant<Value> {
+  readonly refused: typeof Result.OK;
+  readonly record: LogRecord | null;
+  readonly value: Value;
+}
+
+export type Decision<Value> = Refusal | Grant<Value>;
+
+const NO_FAULTS: readonly Fault[] = [];
+
+export function refuse(
+  refused: Refusal["refused"],
+  detail: string,
+  errors: readonly Fault[] = NO_FAULTS,
+): Refusal {
+  return { refused, detail, errors };
+}
+
+export function refuseInvalid(errors: readonly Fault[]): Refusal {
+  const fields = errors.length === 1 ? "1 field is" : `${errors.length} fields are`;
+  return refuse(Result.VALIDATION_FAILED, `${fields} not valid`, errors);
+}
+
+export function grant<Value>(record: LogRecord | null, value: Value): Grant<Value> {
+  return { refused: Result.OK, record, value };
+}
