@@ -157,17 +157,25 @@ export class Catalog implements Tables {
   nextId = 1;
 
   readonly #pricesOfEvent = new Map<string, Map<number, PriceRow>>();
+  /** By the hash of either token. */
+  readonly #loginOfHash = new Map<string, LoginRow>();
 
   /** Prices of the event by slot. */
   pricesOf(eventId: string): ReadonlyMap<number, PriceRow> {
     return this.#pricesOfEvent.get(eventId) ?? NO_PRICES;
   }
 
+  /** @param sha256 - Of an access or a refresh token. */
+  loginOf(sha256: string): LoginRow | undefined {
+    return this.#loginOfHash.get(sha256);
+  }
+
   /** Cost: constant. */
   put(put: CatalogPut): void {
+    if (put.table === "prices") this.#indexPrice(put.row);
+    if (put.table === "logins") this.#indexLogin(put.row);
     const table: Map<number | string, unknown> = this[put.table];
     table.set(put.row.id, put.row);
-    if (put.table === "prices") this.#indexPrice(put.row);
   }
 
   remove({ table, key }: CatalogRemove): void {
@@ -176,6 +184,19 @@ export class Catalog implements Tables {
     assert(row !== undefined, "a removed row was there");
     rows.delete(key);
     if (table === "prices") this.#unindexPrice(row as PriceRow);
+    if (table === "logins") this.#unindexLogin(row as LoginRow);
+  }
+
+  #indexLogin(login: LoginRow): void {
+    const replaced = this.logins.get(login.id);
+    if (replaced !== undefined) this.#unindexLogin(replaced);
+    this.#loginOfHash.set(login.tokenSha256, login);
+    this.#loginOfHash.set(login.refreshSha256, login);
+  }
+
+  #unindexLogin({ tokenSha256, refreshSha256 }: LoginRow): void {
+    this.#loginOfHash.delete(tokenSha256);
+    this.#loginOfHash.delete(refreshSha256);
   }
 
   #indexPrice(price: PriceRow): void {

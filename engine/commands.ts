@@ -114,11 +114,16 @@ export interface PriceBody {
   readonly externalId?: string | null | undefined;
 }
 
-export interface OrganizationBody {
-  readonly name: string;
+/** The account that becomes administrator of what is created with it. */
+export interface Administrator {
   readonly email: string;
   readonly firstName: string;
   readonly lastName: string;
+  readonly passwordHash: string;
+}
+
+export interface OrganizationBody {
+  readonly name: string;
   readonly domain?: string | null | undefined;
   readonly autologinEnabled?: boolean | undefined;
   readonly appendDomainToLogin?: boolean | undefined;
@@ -150,10 +155,15 @@ export interface LoginTokens {
 
 /** What each command carries beside `kind` and `caller`. */
 export interface Commands {
-  createTenant: { name: string; tokenSha256: string | null; email: string; passwordHash: string };
+  createTenant: {
+    name: string;
+    tokenSha256: string | null;
+    /** Its super admin; null when nobody is to log in. */
+    administrator: Administrator | null;
+  };
   createOrganization: {
     body: OrganizationBody;
-    passwordHash: string;
+    administrator: Administrator | null;
     publicKey: string;
     privateKey: string;
   };

@@ -67,6 +67,11 @@ export class Engine {
     return this.#sequence;
   }
 
+  /** Whether a mutation would be taken now. */
+  get isWritable(): boolean {
+    return this.#journal.admission() === Admission.OPEN;
+  }
+
   /** The service clock; never steps back. */
   nowMs(): number {
     this.#timeMs = Math.max(this.#timeMs, this.#clock.nowMs());
@@ -74,14 +79,14 @@ export class Engine {
   }
 
   /**
-   * Decides a command and applies what it comes to. Holds of its event that have run out end first,
+   * Decides a command and applies what it comes to. Holds of its events that have run out end first,
    * each by a record of its own, so no rule needs to know of time.
    */
   submit<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
     const closed = this.#closed();
     if (closed !== null) return closed;
     const timeMs = this.nowMs();
-    this.#expireEvent(command, timeMs);
+    this.#expireFor(command, timeMs);
     const decision = decide(this.state, command, timeMs);
     if (decision.refused === Result.OK && decision.record !== null) {
       this.#write(decision.record, timeMs);
@@ -115,11 +120,18 @@ export class Engine {
     return admission === Admission.OVERLOADED ? REFUSED_OVERLOADED : REFUSED_UNAVAILABLE;
   }
 
-  #expireEvent(command: object, timeMs: number): void {
-    const { eventId } = command as { readonly eventId?: string };
-    if (eventId === undefined) return;
-    const event = this.state.catalog.events.get(eventId);
-    if (event !== undefined) this.#expirePartition(event.partition, timeMs);
+  /** Ends what has run out in the events that the command looks at. */
+  #expireFor(command: object, timeMs: number): void {
+    const { eventId, schemaId } = command as { readonly eventId?: string; schemaId?: number };
+    const { events } = this.state.catalog;
+    if (eventId !== undefined) {
+      const event = events.get(eventId);
+      if (event !== undefined) this.#expirePartition(event.partition, timeMs);
+    }
+    if (schemaId === undefined) return;
+    for (const event of events.values()) {
+      if (event.schemaId === schemaId) this.#expirePartition(event.partition, timeMs);
+    }
   }
 
   #expirePartition(number: number, timeMs: number): void {

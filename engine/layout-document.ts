@@ -31,8 +31,8 @@ export interface Seat {
   /** The label, "12". */
   readonly name: string;
   /** Position relative to the sector. */
-  readonly x?: number | undefined;
-  readonly y?: number | undefined;
+  readonly x?: number | null | undefined;
+  readonly y?: number | null | undefined;
   readonly [drawing: string]: unknown;
 }
 

@@ -40,7 +40,7 @@ export function orderRow(seats: readonly Seat[]): RowOrder {
 function pointsOf(seats: readonly Seat[]): Point[] | null {
   const points: Point[] = [];
   for (const { x, y } of seats) {
-    if (x === undefined || y === undefined) return null;
+    if (typeof x !== "number" || typeof y !== "number") return null;
     points.push({ x, y });
   }
   return points;

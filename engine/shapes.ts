@@ -25,6 +25,8 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   uuid: (text) => UUID.test(text),
   email: (text) => EMAIL.test(text),
   "local-date-time": isLocalDateTime,
+  /** A date-time, or a date that stands for its midnight. */
+  "local-date": (text) => isLocalDateTime(text) || isLocalDateTime(`${text}T00:00`),
   /** One line of text that survives being written as UTF-8. */
   line: (text) => !UNPRINTABLE.test(text),
 };
@@ -37,6 +39,7 @@ export const LONG: Shape = {
 };
 export const UUID_SHAPE: Shape = { type: "string", format: "uuid" };
 export const LOCAL_DATE_TIME: Shape = { type: "string", format: "local-date-time" };
+export const LOCAL_DATE: Shape = { type: "string", format: "local-date" };
 export const NAME: Shape = {
   type: "string",
   minLength: 1,
@@ -166,17 +169,22 @@ const PRICE = object(
   ["name", "eventId"],
 );
 
-const ORGANIZATION = object(
+const ORGANIZATION_MEMBERS = {
+  name: NAME,
+  domain: OPTIONAL_LINE,
+  autologinEnabled: BOOLEAN,
+  appendDomainToLogin: BOOLEAN,
+  type: { type: "string", enum: ["VENUE", "DEFAULT"] },
+};
+
+/** What the interface takes to create an organization: with the administrator's account. */
+export const ORGANIZATION_WITH_USER: Shape = object(
   {
-    name: NAME,
+    ...ORGANIZATION_MEMBERS,
     email: { type: "string", format: "email" },
     firstName: NAME,
     lastName: NAME,
     password: { type: "string", minLength: 8, maxLength: 128 },
-    domain: OPTIONAL_LINE,
-    autologinEnabled: BOOLEAN,
-    appendDomainToLogin: BOOLEAN,
-    type: { type: "string", enum: ["VENUE", "DEFAULT"] },
   },
   ["name", "email", "firstName", "lastName", "password"],
 );
@@ -196,7 +204,7 @@ export type BodyKind = {
 
 /** The shape of each command's body. */
 export const BODIES: Readonly<Record<BodyKind, Shape>> = {
-  createOrganization: ORGANIZATION,
+  createOrganization: object(ORGANIZATION_MEMBERS, ["name"]),
   changeSettings: object({
     salesControl: BOOLEAN,
     bookingEnabled: BOOLEAN,

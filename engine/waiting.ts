@@ -18,7 +18,8 @@ export class Waiting {
 
   /** Calls back at once when `sequence` is on disk. */
   add(sequence: number, callback: () => void): void {
-    if (sequence <= this.#durable) {
+    // Whoever waits already goes first, also while `durable` is calling them.
+    if (sequence <= this.#durable && this.#head === this.#sequences.length) {
       callback();
       return;
     }

@@ -1,6 +1,7 @@
 /** Tenants, accounts and their logins. Secrets never come here: only hashes of them. */
 import type { AccountRow, LoginRow, TenantRow } from "../catalog.ts";
-import type { CommandOf } from "../commands.ts";
+import type { Administrator, CommandOf } from "../commands.ts";
+import type { CatalogPut } from "../records.ts";
 import { type Decision, grant, refuse, Result } from "../results.ts";
 import type { State } from "../state.ts";
 import { catalogRecord } from "./catalog-record.ts";
@@ -21,30 +22,30 @@ export function accountsByEmail(state: State, email: string): AccountRow[] {
   return [...state.catalog.accounts.values()].filter((account) => emailKey(account.email) === key);
 }
 
-/** A tenant with its super admin. @returns ACCOUNT_EMAIL_IN_USE; else the tenant. */
+export function accountRow(
+  id: number,
+  { email, firstName, lastName, passwordHash }: Administrator,
+  rights: Pick<AccountRow, "superAdminOf" | "organizationIds">,
+): AccountRow {
+  return { id, email, firstName, lastName, passwordHash, ...rights };
+}
+
+/** A tenant, with its super admin. @returns ACCOUNT_EMAIL_IN_USE; else the tenant. */
 export function createTenant(
   state: State,
-  { caller, name, tokenSha256, email, passwordHash }: CommandOf<"createTenant">,
+  { caller, name, tokenSha256, administrator }: CommandOf<"createTenant">,
 ): Decision<TenantRow> {
-  if (accountsByEmail(state, email).length > 0) {
+  if (administrator !== null && accountsByEmail(state, administrator.email).length > 0) {
     return refuse(Result.ACCOUNT_EMAIL_IN_USE, "An account has that email already.");
   }
   const id = state.catalog.nextId;
   const row: TenantRow = { id, name, tokenSha256, keyVersion: 1 };
-  const admin: AccountRow = {
-    id: id + 1,
-    email,
-    firstName: "",
-    lastName: "",
-    passwordHash,
-    superAdminOf: id,
-    organizationIds: [],
-  };
-  const puts = [
-    { table: "tenants", row },
-    { table: "accounts", row: admin },
-  ] as const;
-  return grant(catalogRecord(caller, { nextId: id + 2, puts }), row);
+  const puts: CatalogPut[] = [{ table: "tenants", row }];
+  if (administrator !== null) {
+    const rights = { superAdminOf: id, organizationIds: [] };
+    puts.push({ table: "accounts", row: accountRow(id + 1, administrator, rights) });
+  }
+  return grant(catalogRecord(caller, { nextId: id + puts.length, puts }), row);
 }
 
 /** Opens a login, and drops those of the account that ran out. */

@@ -26,7 +26,7 @@ export function createEvent(
       { field: "endDate", code: "RANGE", message, rejectedValue: body.endDate },
     ]);
   }
-  const status = body.status ?? (schema.draft ? "DRAFT" : "PUBLISHED");
+  const status = schema.draft || body.status === "DRAFT" ? "DRAFT" : "PUBLISHED";
   const partition = state.catalog.nextId;
   const row: EventRow = {
     id: eventId,

@@ -6,7 +6,7 @@
 import type { LayoutBody, SentObject } from "../commands.ts";
 import type { LayoutDocument, Row, Seat, Sector, Shape } from "../layout-document.ts";
 import type { Fault } from "../results.ts";
-import { notFound } from "./faults.ts";
+import { duplicate, notFound } from "./faults.ts";
 
 export interface MergedLayout {
   readonly document: LayoutDocument;
@@ -71,7 +71,7 @@ function mergeObjects<T extends StoredObject>(
     if (typeof sentId === "number" && !byId.has(sentId)) {
       faults.push(notFound(`${member}[${i}].id`, sentId, "object in the layout"));
     } else if (seen.has(id)) {
-      faults.push(notFound(`${member}[${i}]`, id, "second object of that id"));
+      faults.push(duplicate(`${member}[${i}].guid`, object.guid, "is there twice"));
     } else if (toRemove === true) {
       const old = byId.get(id);
       if (old !== undefined) removed.push(old);

@@ -2,9 +2,18 @@
 import type { CommandOf } from "../commands.ts";
 import type { AccountRow, HoldTypeRow, OrganizationRow } from "../catalog.ts";
 import { assert } from "../assert.ts";
-import { type Decision, type Fault, grant, refuse, refuseInvalid, Result } from "../results.ts";
+import type { CatalogPut } from "../records.ts";
+import {
+  type Decision,
+  type Fault,
+  grant,
+  refuse,
+  type Refusal,
+  refuseInvalid,
+  Result,
+} from "../results.ts";
 import type { State } from "../state.ts";
-import { accountsByEmail } from "./accounts.ts";
+import { accountRow, accountsByEmail } from "./accounts.ts";
 import { callersOrganization } from "./access.ts";
 import { catalogRecord } from "./catalog-record.ts";
 import { duplicate } from "./faults.ts";
@@ -20,28 +29,34 @@ export function createOrganization(
     const fault = duplicate("name", name, "is the name of another organization");
     return refuse(Result.DUPLICATE_NAME, "There is an organization of that name.", [fault]);
   }
-  const accounts = accountsByEmail(state, body.email);
-  const account = accounts[0];
-  if (
-    accounts.length > 1 ||
-    (account !== undefined && !isReusable(state, account, caller.tenantId))
-  ) {
-    const fault = duplicate("email", body.email, "is the address of an existing account");
-    return refuse(Result.ACCOUNT_EMAIL_IN_USE, "An account has that email already.", [fault]);
-  }
+  const account = findAdministrator(state, command);
+  if (account !== null && "refused" in account) return account;
   const row = organizationRow(state.catalog.nextId, command);
-  const administrator: AccountRow =
-    account === undefined
-      ? newAdministrator(row.id + 1, row.id, command)
-      : { ...account, organizationIds: [...account.organizationIds, row.id] };
-  const record = catalogRecord(caller, {
-    nextId: row.id + (account === undefined ? 2 : 1),
-    puts: [
-      { table: "organizations", row },
-      { table: "accounts", row: administrator },
-    ],
-  });
-  return grant(record, row);
+  const puts: CatalogPut[] = [{ table: "organizations", row }];
+  if (account !== null) {
+    const organizationIds = [...account.organizationIds, row.id];
+    puts.push({ table: "accounts", row: { ...account, organizationIds } });
+  }
+  // A new account has taken the id after the organization's; an existing one has a lower id.
+  const nextId = Math.max(row.id, account?.id ?? 0) + 1;
+  return grant(catalogRecord(caller, { nextId, puts }), row);
+}
+
+/** @returns The account to become administrator, existing or new; null when there is to be none. */
+function findAdministrator(
+  state: State,
+  { caller, administrator }: CommandOf<"createOrganization">,
+): AccountRow | Refusal | null {
+  if (administrator === null) return null;
+  const { email } = administrator;
+  const [account, ...others] = accountsByEmail(state, email);
+  if (account === undefined) {
+    const rights = { superAdminOf: null, organizationIds: [] };
+    return accountRow(state.catalog.nextId + 1, administrator, rights);
+  }
+  if (others.length === 0 && isReusable(state, account, caller.tenantId)) return account;
+  const fault = duplicate("email", email, "is the address of an existing account");
+  return refuse(Result.ACCOUNT_EMAIL_IN_USE, "An account has that email already.", [fault]);
 }
 
 /** The account keeps its password and becomes administrator of one more organization. */
@@ -71,23 +86,6 @@ function organizationRow(
     bookingEnabled: true,
     orphanPrevention: false,
     holdTypes: [],
-  };
-}
-
-function newAdministrator(
-  id: number,
-  organizationId: number,
-  { body, passwordHash }: CommandOf<"createOrganization">,
-): AccountRow {
-  const { email, firstName, lastName } = body;
-  return {
-    id,
-    email,
-    firstName,
-    lastName,
-    passwordHash,
-    superAdminOf: null,
-    organizationIds: [organizationId],
   };
 }
 

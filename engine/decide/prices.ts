@@ -17,20 +17,21 @@ export function createPrices(
   state: State,
   command: CommandOf<"createPrices">,
 ): Decision<PriceRow[]> {
-  const event = ownEvent(state, command.caller, command.eventId);
-  if (event === null) return refuseEvent();
   const faults: Fault[] = [];
   for (const [i, { eventId }] of command.body.entries()) {
-    if (eventId.toLowerCase() === event.id) continue;
+    if (eventId.toLowerCase() === command.eventId) continue;
     const message = "must be the event of the path";
     faults.push({ field: `[${i}].eventId`, code: "MISMATCH", message, rejectedValue: eventId });
   }
+  if (faults.length > 0) return refuseInvalid(faults);
+  const event = ownEvent(state, command.caller, command.eventId);
+  if (event === null) return refuseEvent();
   const existing = state.catalog.pricesOf(event.id);
   if (existing.size + command.body.length > PRICES_PER_EVENT_MAX) {
     const message = `an event has at most ${PRICES_PER_EVENT_MAX} prices`;
-    faults.push({ field: "", code: "SIZE", message, rejectedValue: command.body.length });
+    const rejectedValue = command.body.length;
+    return refuseInvalid([{ field: "", code: "SIZE", message, rejectedValue }]);
   }
-  if (faults.length > 0) return refuseInvalid(faults);
 
   const ids = state.catalog.nextId;
   const slots = freeSlots(existing, command.body.length);
@@ -68,11 +69,16 @@ interface Assignment {
  * Cost: O(seats of the event).
  */
 export function assignPrices(state: State, command: CommandOf<"assignPrices">): Decision<boolean> {
+  const { seats, groupOfSeats } = command.body;
+  const incomplete = [
+    ...findMissing(groupOfSeats ?? [], "groupOfSeats"),
+    ...findMissing(seats ?? [], "seats"),
+  ];
+  if (incomplete.length > 0) return refuseInvalid(incomplete);
   const event = ownEvent(state, command.caller, command.eventId);
   if (event === null) return refuseEvent();
   const partition = state.partitionOf(event);
   const faults: Fault[] = [];
-  const { seats, groupOfSeats } = command.body;
   const groups = findAssignments(state, event, groupOfSeats ?? [], "groupOfSeats", faults);
   const singles = findAssignments(state, event, seats ?? [], "seats", faults);
   const slotOfSeat = new Uint16Array(partition.layout.seatCount);
@@ -102,26 +108,34 @@ export function assignPrices(state: State, command: CommandOf<"assignPrices">): 
   );
 }
 
+type Member = "seats" | "groupOfSeats";
+
+/** The interface reports a missing objectId of a seat under its older name. */
+function findMissing(items: readonly AssignmentItem[], member: Member): Fault[] {
+  const faults: Fault[] = [];
+  const idField = member === "seats" ? "seatId" : "objectId";
+  for (const [i, { objectId, seatId, assignmentId }] of items.entries()) {
+    if ((objectId ?? seatId ?? null) === null) faults.push(missing(`${member}[${i}].${idField}`));
+    if ((assignmentId ?? null) === null) faults.push(missing(`${member}[${i}].assignmentId`));
+  }
+  return faults;
+}
+
 function findAssignments(
   state: State,
   event: EventRow,
   items: readonly AssignmentItem[],
-  member: "seats" | "groupOfSeats",
+  member: Member,
   faults: Fault[],
 ): Assignment[] {
   const found: Assignment[] = [];
   for (const [i, item] of items.entries()) {
     const field = `${member}[${i}]`;
-    const id = item.objectId ?? item.seatId ?? null;
     const price = state.catalog.prices.get(item.assignmentId ?? 0);
-    // The interface reports a missing objectId of a seat under this older name.
-    if (id === null) faults.push(missing(`${field}.${member === "seats" ? "seatId" : "objectId"}`));
-    if (item.assignmentId === null || item.assignmentId === undefined) {
-      faults.push(missing(`${field}.assignmentId`));
-    } else if (price?.eventId !== event.id) {
+    if (price?.eventId !== event.id) {
       faults.push(notFound(`${field}.assignmentId`, item.assignmentId, "price on the event"));
-    } else if (id !== null) {
-      found.push({ slot: price.slot, item, field, id });
+    } else {
+      found.push({ slot: price.slot, item, field, id: item.objectId ?? item.seatId ?? 0 });
     }
   }
   return found;

@@ -1,0 +1,191 @@
+/**
+ * The engine on a data folder, in this process: what `import { openEngine } from "frontrow"` gives.
+ * The same commands as over HTTP, each answered when it is on disk.
+ */
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+import { apply } from "../engine/apply.ts";
+import { checkState } from "../engine/check.ts";
+import type { Caller, CommandKind, CommandOf } from "../engine/commands.ts";
+import type { AnswerOf } from "../engine/decide.ts";
+import { Engine, type Outcome } from "../engine/engine.ts";
+import { ActorKind } from "../engine/records.ts";
+import { type Fault, refuseInvalid, Result } from "../engine/results.ts";
+import { State } from "../engine/state.ts";
+import { type DataFolder, openDataFolder } from "./data-folder.ts";
+import { realDisk } from "./disk.ts";
+import { type StoreFault } from "./faults.ts";
+import type { LogWriter } from "./log-writer.ts";
+import { openLog } from "./open-log.ts";
+import type { RecoveryReport } from "./recover.ts";
+import { realScheduler } from "./scheduler.ts";
+import { ServiceClock } from "./service-clock.ts";
+import { shapeFaults } from "./shape-check.ts";
+
+export interface OpenOptions {
+  /** Path of the data folder; made when it is missing. One process at a time has it. */
+  readonly folder: string;
+  /** The master secret, 64 hexadecimal digits, when it is kept elsewhere than in the folder. */
+  readonly secret?: string | undefined;
+  /**
+   * Called once when the log can no longer be written: the process must end, since what memory holds
+   * may never reach the disk. Without it, the process ends at once with the fault's exit code.
+   */
+  readonly onFailure?: ((fault: StoreFault) => void) | undefined;
+}
+
+/** Holds that have run out are ended at least this often. */
+const SWEEP_MS = 500;
+
+export async function openEngine(options: OpenOptions): Promise<Store> {
+  const folder = path.resolve(options.folder);
+  const clock = new ServiceClock();
+  const { secret } = options;
+  const dataFolder = openDataFolder({ disk: realDisk, folder, clock, secret });
+  try {
+    const state = new State();
+    const { journal, report } = await openLog({
+      disk: realDisk,
+      folder,
+      storeId: dataFolder.storeId,
+      clock,
+      scheduler: realScheduler,
+      replay: (_, timeMs, record) => apply(state, record, timeMs),
+      onFailure: options.onFailure ?? endProcess,
+    });
+    checkState(state);
+    clock.atLeast(report.timeMs);
+    return new Store({
+      engine: new Engine(state, report, { clock, journal }),
+      journal,
+      report,
+      dataFolder,
+    });
+  } catch (error) {
+    dataFolder.close();
+    throw error;
+  }
+}
+
+function endProcess(fault: StoreFault): void {
+  process.stderr.write(`${fault.message}\n`);
+  process.exit(fault.exitCode);
+}
+
+interface Parts {
+  readonly engine: Engine;
+  readonly journal: LogWriter;
+  readonly report: RecoveryReport;
+  readonly dataFolder: DataFolder;
+}
+
+/** An open engine. */
+export class Store {
+  /** The engine itself, for those who wait for the disk with `afterDurable`. */
+  readonly engine: Engine;
+  readonly report: RecoveryReport;
+  /** Whether the data folder was empty. */
+  readonly isFresh: boolean;
+  /** The master secret of the keys, 64 hexadecimal digits. */
+  readonly secret: string;
+  readonly #parts: Parts;
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(parts: Parts) {
+    this.engine = parts.engine;
+    this.report = parts.report;
+    this.isFresh = parts.dataFolder.fresh;
+    this.secret = parts.dataFolder.secret;
+    this.#parts = parts;
+    this.#sweep = setInterval(() => parts.engine.expireAll(), SWEEP_MS);
+    this.#sweep.unref();
+  }
+
+  /**
+   * Runs a command. A refusal is a value: `refused` tells it from a success, whose answer is `value`.
+   * Settles once what was answered is on disk.
+   */
+  async execute<K extends CommandKind>(command: CommandOf<K>): Promise<Outcome<AnswerOf<K>>> {
+    const faults = shapeFaults(command);
+    const outcome = faults.length > 0 ? refuseInvalid(faults) : this.engine.submit(command);
+    await this.#durable();
+    return outcome;
+  }
+
+  /** Reads the state. Settles once what was read is on disk. */
+  async read<Value>(read: (state: State) => Value): Promise<Value> {
+    this.engine.expireAll();
+    const value = read(this.engine.state);
+    await this.#durable();
+    return value;
+  }
+
+  /** The caller that acts for the organization of that name, which is made if there is none. */
+  async callerFor(name: string): Promise<Caller> {
+    const { organizations } = this.engine.state.catalog;
+    const known = [...organizations.values()].find((organization) => organization.name === name);
+    const organization = known ?? (await this.#createOrganization(name));
+    const { id, tenantId } = organization;
+    return { actor: { kind: ActorKind.ORGANIZATION, id }, tenantId, organizationId: id };
+  }
+
+  async #createOrganization(name: string) {
+    const [tenant] = this.engine.state.catalog.tenants.values();
+    const { id } =
+      tenant ??
+      valueOf(
+        await this.execute({
+          kind: "createTenant",
+          caller: systemCaller(0),
+          name: "default",
+          tokenSha256: null,
+          administrator: null,
+        }),
+      );
+    return valueOf(
+      await this.execute({
+        kind: "createOrganization",
+        caller: systemCaller(id),
+        body: { name },
+        administrator: null,
+        publicKey: randomUUID(),
+        privateKey: randomUUID(),
+      }),
+    );
+  }
+
+  /** Settles once everything is on disk and the folder is free for another process. */
+  async close(): Promise<void> {
+    clearInterval(this.#sweep);
+    await this.#parts.journal.close();
+    this.#parts.dataFolder.close();
+  }
+
+  #durable(): Promise<void> {
+    return new Promise((resolve) => {
+      this.engine.afterDurable(resolve);
+    });
+  }
+}
+
+/** The answer of a command that must not be refused. @throws Refused when it was. */
+export function valueOf<Value>(outcome: Outcome<Value>): Value {
+  if (outcome.refused === Result.OK) return outcome.value;
+  throw new Refused(outcome.detail, outcome.errors);
+}
+
+/** A refusal where none was expected. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly errors: readonly Fault[];
+
+  constructor(detail: string, errors: readonly Fault[]) {
+    const fields = errors.map(({ field, code, message }) => `${field} ${code}: ${message}`);
+    super([detail, ...fields].join("; "));
+    this.errors = errors;
+  }
+}
+
+function systemCaller(tenantId: number): Caller {
+  return { actor: { kind: ActorKind.SYSTEM, id: 0 }, tenantId, organizationId: 0 };
+}

@@ -1,0 +1,83 @@
+/** Answers: what a handler gives and the socket sends. Values only. */
+import type { Fault } from "../engine/results.ts";
+import { FrontResult, type Refused, REPLIES, RETRY_AFTER_SECONDS } from "./replies.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string | Uint8Array;
+  /** Further headers; values are printable ASCII. */
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+export const JSON_TYPE = "application/json; charset=utf-8";
+const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
+const NO_HEADERS: Answer["headers"] = [];
+const REJECTED_LENGTH_MAX = 256;
+
+export function answer(status: number, value: unknown): Answer {
+  return { status, type: JSON_TYPE, body: JSON.stringify(value), headers: NO_HEADERS };
+}
+
+/** Most answers of a sale: made once. */
+export const TRUE = answer(200, true);
+export const FALSE = answer(200, false);
+export const NO_CONTENT: Answer = { status: 204, type: "", body: "", headers: NO_HEADERS };
+
+export function page(type: string, body: string | Uint8Array): Answer {
+  return { status: 200, type, body, headers: NO_HEADERS };
+}
+
+export function redirect(location: string): Answer {
+  return { status: 302, type: "", body: "", headers: [["Location", location]] };
+}
+
+export const HEALTHY = answer(200, { status: "ok" });
+
+export interface Problem {
+  readonly refused: Refused;
+  readonly detail: string;
+  readonly errors?: readonly Fault[];
+  readonly headers?: Answer["headers"];
+}
+
+/** RFC 9457, with the members that the interface documents. */
+export function problemAnswer(problem: Problem, path: string, now: Date): Answer {
+  const { status, title, errorCode } = REPLIES[problem.refused];
+  const errors = (problem.errors ?? []).map(({ field, code, message, rejectedValue }) => ({
+    field,
+    message,
+    rejectedValue: printable(field, rejectedValue),
+    code,
+  }));
+  const body = {
+    type: "about:blank",
+    title,
+    status,
+    detail: problem.detail,
+    instance: path,
+    timestamp: now.toISOString(),
+    path,
+    errorCode,
+    errors,
+  };
+  const headers = problem.headers ?? [];
+  return {
+    status,
+    type: PROBLEM_TYPE,
+    body: JSON.stringify(body),
+    headers: status === 503 ? [...headers, ["Retry-After", String(RETRY_AFTER_SECONDS)]] : headers,
+  };
+}
+
+/** A rejected value is shown only as far as it cannot do harm: no secrets, nothing large or deep. */
+function printable(field: string, value: unknown): unknown {
+  if (/password|token|secret/i.test(field)) return null;
+  if (typeof value === "string") return value.slice(0, REJECTED_LENGTH_MAX);
+  return typeof value === "object" ? null : (value ?? null);
+}
+
+export const NOT_READY: Problem = {
+  refused: FrontResult.NOT_READY,
+  detail: "The service is starting or stopping; try again shortly.",
+};

@@ -1,0 +1,75 @@
+/** What an empty data folder begins with: a tenant and its super admin. */
+import { randomBytes } from "node:crypto";
+import type { Caller } from "../engine/commands.ts";
+import type { Engine } from "../engine/engine.ts";
+import { ActorKind } from "../engine/records.ts";
+import { Result } from "../engine/results.ts";
+import { FORMATS } from "../engine/shapes.ts";
+import type { BootstrapVariables } from "./config.ts";
+import { type Keys, sha256 } from "./keys.ts";
+import type { Passwords } from "./passwords.ts";
+import { UsageError } from "./usage-error.ts";
+
+const GENERATED_BYTES = 18;
+const TOKEN_LENGTH_MIN = 16;
+const PRINTABLE = /^[\x21-\x7e]+$/;
+
+const SYSTEM: Caller = {
+  actor: { kind: ActorKind.SYSTEM, id: 0 },
+  tenantId: 0,
+  organizationId: 0,
+};
+
+export interface Bootstrap {
+  readonly tenantId: number;
+  /** What was generated, to be shown once: name and value. */
+  readonly generated: readonly (readonly [string, string])[];
+}
+
+/** @throws UsageError when a variable is not usable. Nothing is written before all are checked. */
+export async function bootstrap(
+  engine: Engine,
+  services: { readonly keys: Keys; readonly passwords: Passwords },
+  { tenantToken, adminEmail, adminPassword }: BootstrapVariables,
+): Promise<Bootstrap> {
+  const email = adminEmail ?? "admin@frontrow.local";
+  const password = adminPassword ?? randomBytes(GENERATED_BYTES).toString("base64url");
+  const passwordHash = await services.passwords.hash(password);
+  const tokenSha256 = tenantToken === undefined ? null : sha256(tenantToken);
+  const tenant = engine.submit({
+    kind: "createTenant",
+    caller: SYSTEM,
+    name: "default",
+    tokenSha256,
+    administrator: { email, firstName: "", lastName: "", passwordHash },
+  });
+  if (tenant.refused !== Result.OK) throw new Error(tenant.detail);
+  const token = services.keys.tenantToken(tenant.value);
+  const generated: (readonly [string, string])[] = [];
+  if (token !== null) generated.push(["tenant token", token]);
+  if (adminEmail === undefined) generated.push(["admin email", email]);
+  if (adminPassword === undefined) generated.push(["admin password", password]);
+  return { tenantId: tenant.value.id, generated };
+}
+
+/** @throws UsageError naming the variable. */
+export function checkVariables({
+  tenantToken,
+  adminEmail,
+  adminPassword,
+}: BootstrapVariables): void {
+  if (tenantToken !== undefined) {
+    if (tenantToken.length < TOKEN_LENGTH_MIN || !PRINTABLE.test(tenantToken)) {
+      throw new UsageError(
+        `FRONTROW_TENANT_TOKEN must have at least ${TOKEN_LENGTH_MIN} printable characters`,
+      );
+    }
+  }
+  if (adminEmail !== undefined && FORMATS["email"]?.(adminEmail) !== true) {
+    throw new UsageError("FRONTROW_ADMIN_EMAIL must be an email address");
+  }
+  const length = adminPassword?.length ?? 8;
+  if (length < 8 || length > 128) {
+    throw new UsageError("FRONTROW_ADMIN_PASSWORD must have 8 to 128 characters");
+  }
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+/** The command line: `frontrow serve` and `frontrow onsale`. */
+import { Command } from "commander";
+import { addServeOptions, type ServeOptions } from "./config.ts";
+import { addOnsaleCommand } from "./onsale/command.ts";
+import { version } from "./version.ts";
+
+const EXIT_USAGE = 2;
+const EXIT_FAILED = 1;
+
+const program = new Command("frontrow")
+  .description("Seat inventory engine: atomic, durable, fast.")
+  .version(version)
+  .showHelpAfterError("(add --help for the options)")
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
+
+const serveCommand = program
+  .command("serve")
+  .description("Serve the HTTP interface on a data folder.")
+  .action(async (options: ServeOptions) => {
+    // Loaded here, so that the other commands start without the native modules.
+    const { serve } = await import("./main.ts");
+    await serve(options, process.env);
+  });
+addServeOptions(serveCommand).copyInheritedSettings(program);
+addOnsaleCommand(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  const { message, exitCode = EXIT_FAILED } = error as { message: string; exitCode?: number };
+  process.stderr.write(`frontrow: ${message}\n`);
+  process.exit(exitCode);
+}

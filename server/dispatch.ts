@@ -1,0 +1,144 @@
+/**
+ * From a request value to an answer value; no socket is known here. The order of the checks is the
+ * documented precedence: path, key, shape, then the handler. An answer leaves only when what it rests
+ * on is on disk.
+ */
+import type { Logger } from "pino";
+import { Broken } from "../engine/assert.ts";
+import { type Fault, Result } from "../engine/results.ts";
+import { identify, isDenied } from "./access.ts";
+import { type Answer, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
+import type { Found, Front, Request, Respond } from "./front.ts";
+import { parseJson } from "./json.ts";
+import { FrontResult, REPLIES } from "./replies.ts";
+import { type Handled, isProblem, type Route } from "./route.ts";
+import { type Match, Router } from "./router.ts";
+import { authFailure } from "./routes/auth.ts";
+import type { Services } from "./services.ts";
+import { type RouteChecks, Validator } from "./validate.ts";
+
+const BODY_BYTES_MAX = 1_024 * 1_024;
+const AUTH_PREFIX = "/api/auth/";
+
+export class Dispatch implements Front {
+  readonly #services: Services;
+  readonly #log: Logger;
+  readonly #router: Router;
+  readonly #checks = new Map<Route, RouteChecks>();
+
+  constructor(services: Services, routes: readonly Route[], log: Logger) {
+    this.#services = services;
+    this.#log = log;
+    this.#router = new Router(routes);
+    const validator = new Validator();
+    for (const route of routes) this.#checks.set(route, validator.checksOf(route));
+  }
+
+  find(method: string, path: string): Found {
+    const match = this.#router.find(method, path);
+    return { match, bodyBytesMax: match.route?.bodyBytesMax ?? BODY_BYTES_MAX };
+  }
+
+  /** Calls `respond` once, in this turn or a later one, whatever happens. */
+  handle({ match }: Found, request: Request, respond: Respond): void {
+    const { route } = match;
+    const finish = (handled: Handled) => {
+      const answer = isProblem(handled) ? this.#problem(handled, request.path) : handled;
+      if (route?.durable === true) this.#services.engine.afterDurable(() => respond(answer));
+      else respond(answer);
+    };
+    try {
+      const handled =
+        route === undefined ? refuseRoute(match) : this.#run(route, match.params, request);
+      if (handled instanceof Promise) {
+        handled.then(finish).catch((error: unknown) => finish(this.#failed(error, request)));
+      } else {
+        finish(handled);
+      }
+    } catch (error) {
+      finish(this.#failed(error, request));
+    }
+  }
+
+  /** For what the socket refuses by itself. */
+  refuse(problem: Problem, path: string): Answer {
+    return this.#problem(problem, path);
+  }
+
+  #run(route: Route, rawParams: Match["params"], request: Request): Handled | Promise<Handled> {
+    const services = this.#services;
+    const isService = route.tag === "Service";
+    if (!isService && !services.isReady()) return NOT_READY;
+    if (route.body !== undefined && !isJson(request.contentType)) return NOT_JSON;
+    const checks = this.#checks.get(route)!;
+    const rawQuery = new URLSearchParams(request.query);
+    const organizationId = request.organizationId || (rawQuery.get("orgId") ?? "");
+    const credentials = { ...request, organizationId };
+    const caller = identify(services, route.access, credentials);
+    if (isDenied(caller)) return caller;
+    let body: unknown;
+    if (route.body !== undefined) {
+      const parsed = parseJson(request.body);
+      if (!parsed.ok) {
+        return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
+      }
+      body = parsed.value;
+    }
+    const params = checks.params(rawParams);
+    const query = checks.query(rawQuery);
+    const faults = [...params.faults, ...query.faults, ...checks.body(body)];
+    if (faults.length > 0) return refuseShape(faults);
+    const { authorization } = request;
+    return route.handle({
+      services,
+      caller,
+      params: params.values,
+      query: query.values,
+      body,
+      authorization,
+    });
+  }
+
+  #problem(problem: Problem, path: string): Answer {
+    if (!path.startsWith(AUTH_PREFIX)) {
+      return problemAnswer(problem, path, new Date(this.#services.engine.nowMs()));
+    }
+    const { status } = REPLIES[problem.refused];
+    const fields = (problem.errors ?? []).map(({ field, message }) => `${field} ${message}`);
+    return authFailure(status, [problem.detail, ...fields].join(" "));
+  }
+
+  /** An unexpected error: told to the log, not to the caller. A broken promise ends the process. */
+  #failed(error: unknown, { method, path }: Request): Problem {
+    if (error instanceof Broken) throw error;
+    this.#log.error({ err: error, method, path }, "unexpected error");
+    return { refused: FrontResult.INTERNAL_ERROR, detail: "An unexpected error occurred." };
+  }
+}
+
+const NOT_JSON: Problem = {
+  refused: FrontResult.UNSUPPORTED_MEDIA_TYPE,
+  detail: "The body must be application/json.",
+};
+
+/** A body without a type is taken for what every body here is. */
+function isJson(contentType: string): boolean {
+  if (contentType === "" || contentType === "application/json") return true;
+  return contentType.split(";", 1)[0]!.trim().toLowerCase() === "application/json";
+}
+
+function refuseRoute({ methods }: Match): Problem {
+  if (methods.length === 0) {
+    return { refused: Result.ENTITY_NOT_FOUND, detail: "There is no such path." };
+  }
+  return {
+    refused: FrontResult.METHOD_NOT_ALLOWED,
+    detail: `This path takes ${methods.join(", ")}.`,
+    headers: [["Allow", methods.join(", ")]],
+  };
+}
+
+function refuseShape(errors: readonly Fault[]): Problem {
+  const detail = `${errors.length === 1 ? "1 field is" : `${errors.length} fields are`} not valid.`;
+  return { refused: Result.VALIDATION_FAILED, detail, errors };
+}

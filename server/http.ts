@@ -1,0 +1,184 @@
+/**
+ * HTTP on uWebSockets.js: the only file that touches it. It takes bytes and gives bytes; what they
+ * mean is decided in `dispatch`.
+ *
+ * The library ends the process when a handler throws or forgets to answer, so one wrapper attaches
+ * `onAborted` first, copies what it needs of the request before anything else, and hands every error
+ * to `onBroken`.
+ */
+import { STATUS_CODES } from "node:http";
+import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
+import type { Answer } from "./answers.ts";
+import type { Found, Front, Request } from "./front.ts";
+import { FrontResult } from "./replies.ts";
+
+export interface HttpServer {
+  readonly port: number;
+  /** Who answers; may be replaced between two requests. */
+  front: Front;
+  /** Takes no new connections; settles when the requests in flight have been answered. */
+  drain(): Promise<void>;
+  /** Closes every connection. */
+  close(): void;
+}
+
+export interface HttpOptions {
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  /** Told of an error that must end the process. */
+  readonly onBroken: (error: unknown) => void;
+}
+
+const STATUS_LINES = new Map(
+  Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ""}`]),
+);
+const PRINTABLE = /^[\x20-\x7e]*$/;
+const DRAIN_POLL_MS = 10;
+const NO_BODY = Buffer.alloc(0);
+
+/** @throws Error when the address cannot be listened on. */
+export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
+  const app = uws.App();
+  const exchanges = new Exchanges(front, options.onBroken);
+  app.any("/*", (res, req) => exchanges.begin(res, req));
+  const socket = await new Promise<us_listen_socket | false>((resolve) => {
+    (app as unknown as ListensOnHost).listen(options.host, options.port, EXCLUSIVE, resolve);
+  });
+  if (socket === false) throw new Error(`cannot listen on ${options.host}:${options.port}`);
+  return {
+    port: uws.us_socket_local_port(socket),
+    get front() {
+      return exchanges.front;
+    },
+    set front(next) {
+      exchanges.front = next;
+    },
+    drain: async () => {
+      uws.us_listen_socket_close(socket);
+      while (exchanges.open > 0) await sleep(DRAIN_POLL_MS);
+    },
+    close: () => app.close(),
+  };
+}
+
+/** A second server on the port must fail, not share it. */
+const EXCLUSIVE = (uws as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number })
+  .LIBUS_LISTEN_EXCLUSIVE_PORT;
+
+/** The library takes host, port and options together; its declarations do not say so. */
+interface ListensOnHost {
+  listen(
+    host: string,
+    port: number,
+    options: number,
+    done: (socket: us_listen_socket | false) => void,
+  ): unknown;
+}
+
+function sleep(delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, delayMs);
+  });
+}
+
+/** One request and its answer. */
+interface Exchange {
+  readonly res: HttpResponse;
+  readonly request: Omit<Request, "body">;
+  isOver: boolean;
+}
+
+class Exchanges {
+  readonly #onBroken: (error: unknown) => void;
+  front: Front;
+  /** Requests that have not been answered. */
+  open = 0;
+
+  constructor(front: Front, onBroken: (error: unknown) => void) {
+    this.front = front;
+    this.#onBroken = onBroken;
+  }
+
+  begin(res: HttpResponse, req: HttpRequest): void {
+    const exchange: Exchange = { res, request: headOf(req), isOver: false };
+    this.open += 1;
+    res.onAborted(() => this.#end(exchange));
+    try {
+      const { method, path } = exchange.request;
+      const found = this.front.find(method, path);
+      this.#collect(exchange, found);
+    } catch (error) {
+      this.#onBroken(error);
+    }
+  }
+
+  #collect(exchange: Exchange, found: Found): void {
+    const { res } = exchange;
+    const chunks: Buffer[] = [];
+    let length = 0;
+    res.onData((chunk, isLast) => {
+      if (exchange.isOver) return;
+      try {
+        length += chunk.byteLength;
+        if (length > found.bodyBytesMax) this.#refuseBody(exchange, found);
+        else if (!isLast) chunks.push(Buffer.from(Buffer.from(chunk)));
+        else if (chunks.length === 0) this.#handle(exchange, found, Buffer.from(chunk));
+        else this.#handle(exchange, found, Buffer.concat([...chunks, Buffer.from(chunk)]));
+      } catch (error) {
+        this.#onBroken(error);
+      }
+    });
+  }
+
+  /** @param body - Valid only during this call: the handler parses it at once. */
+  #handle(exchange: Exchange, found: Found, body: Buffer): void {
+    const request = { ...exchange.request, body: body.length === 0 ? NO_BODY : body };
+    this.front.handle(found, request, (answer) => this.#respond(exchange, answer));
+  }
+
+  #refuseBody(exchange: Exchange, found: Found): void {
+    const detail = `The body is larger than ${found.bodyBytesMax} bytes.`;
+    const problem = { refused: FrontResult.PAYLOAD_TOO_LARGE, detail };
+    this.#respond(exchange, this.front.refuse(problem, exchange.request.path), true);
+  }
+
+  #respond(exchange: Exchange, answer: Answer, isLast = false): void {
+    if (exchange.isOver) return;
+    const { res } = exchange;
+    this.#end(exchange);
+    res.cork(() => {
+      res.writeStatus(STATUS_LINES.get(answer.status) ?? String(answer.status));
+      if (answer.type !== "") res.writeHeader("Content-Type", answer.type);
+      for (const [name, value] of answer.headers) {
+        // The library writes what it is given: a line break would begin a new header.
+        if (PRINTABLE.test(value)) res.writeHeader(name, value);
+      }
+      if (answer.status === 204) res.endWithoutBody();
+      else if (exchange.request.method === "head") res.endWithoutBody(lengthOf(answer.body));
+      else res.end(answer.body, isLast);
+    });
+  }
+
+  #end(exchange: Exchange): void {
+    if (exchange.isOver) return;
+    exchange.isOver = true;
+    this.open -= 1;
+  }
+}
+
+function lengthOf(body: Answer["body"]): number {
+  return typeof body === "string" ? Buffer.byteLength(body) : body.length;
+}
+
+function headOf(req: HttpRequest): Omit<Request, "body"> {
+  return {
+    method: req.getMethod(),
+    path: req.getUrl(),
+    query: req.getQuery(),
+    apiKey: req.getHeader("x-api-key"),
+    authorization: req.getHeader("authorization"),
+    organizationId: req.getHeader("x-organization-id"),
+    contentType: req.getHeader("content-type"),
+  };
+}

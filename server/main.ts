@@ -1,0 +1,124 @@
+/**
+ * `frontrow serve`: builds the parts, joins them, and stops them in order. The only file that knows
+ * engine, persistence and front together.
+ */
+import { type Logger, pino } from "pino";
+import { openEngine, type Store } from "../persistence/open-engine.ts";
+import { bootstrap, checkVariables } from "./bootstrap.ts";
+import { type BootstrapVariables, bootstrapVariables, type ServeOptions } from "./config.ts";
+import { createDemo, describeDemo } from "./demo.ts";
+import { Dispatch } from "./dispatch.ts";
+import { StartingFront } from "./front.ts";
+import { type HttpServer, listen } from "./http.ts";
+import { Keys } from "./keys.ts";
+import { Logins } from "./logins.ts";
+import { Passwords } from "./passwords.ts";
+import { routeTable } from "./routes/table.ts";
+import { UsageError } from "./usage-error.ts";
+import { version } from "./version.ts";
+
+const EXIT_BROKEN = 70;
+const DRAIN_MS_MAX = 5_000;
+const SECRET = /^[0-9a-f]{64}$/i;
+
+/** Runs until SIGINT or SIGTERM. @throws StoreFault, UsageError, Error when it cannot start. */
+export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Promise<void> {
+  const log = pino({ level: options.logLevel }, pino.destination({ dest: 2, sync: true }));
+  const onBroken = (error: unknown) => endBroken(log, error);
+  process.on("uncaughtException", onBroken);
+  process.on("unhandledRejection", onBroken);
+  const secret = env["FRONTROW_SECRET"];
+  if (secret !== undefined && !SECRET.test(secret)) {
+    throw new UsageError("FRONTROW_SECRET must have 64 hexadecimal digits");
+  }
+  const variables = bootstrapVariables(env);
+  checkVariables(variables);
+  const { host, port } = options;
+  const http = await listen(new StartingFront(), { host, port, onBroken });
+  const store = await openStore(http, { folder: options.data, secret }, onBroken);
+  const running = await open(store, http, { options, env, log });
+  const stop = () => void stopAll(running, http, log);
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+}
+
+async function openStore(
+  http: HttpServer,
+  paths: { folder: string; secret: string | undefined },
+  onFailure: (fault: Error) => void,
+): Promise<Store> {
+  try {
+    return await openEngine({ ...paths, onFailure });
+  } catch (error) {
+    http.close();
+    throw error;
+  }
+}
+
+interface Running {
+  readonly store: Store;
+  isReady: boolean;
+}
+
+async function open(
+  store: Store,
+  http: HttpServer,
+  { options, env, log }: { options: ServeOptions; env: NodeJS.ProcessEnv; log: Logger },
+): Promise<Running> {
+  const { engine } = store;
+  const running: Running = { store, isReady: true };
+  const keys = new Keys(store.secret, engine.state.catalog);
+  const passwords = new Passwords();
+  const logins = new Logins(engine, passwords);
+  const services = { engine, keys, passwords, logins, isReady: () => running.isReady };
+  log.info(store.report, "recovered");
+  const variables = bootstrapVariables(env);
+  if (store.isFresh) {
+    const { tenantId, generated } = await bootstrap(engine, services, variables);
+    for (const [name, value] of generated) process.stderr.write(`${name}: ${value}\n`);
+    if (options.demo) createDemo(engine, tenantId);
+  } else {
+    warnIgnored(log, variables);
+  }
+  await new Promise<void>((resolve) => {
+    engine.afterDurable(resolve);
+  });
+  http.front = new Dispatch(services, routeTable(version), log);
+  const baseUrl = `http://${bracketed(options.host)}:${http.port}`;
+  process.stdout.write(`frontrow listening on ${baseUrl}\n`);
+  const demo = options.demo ? describeDemo(engine, keys, baseUrl) : null;
+  if (demo !== null) process.stdout.write(`${demo}\n`);
+  return running;
+}
+
+function warnIgnored(log: Logger, variables: BootstrapVariables): void {
+  for (const [name, value] of Object.entries(variables)) {
+    if (value !== undefined) log.warn({ name }, "ignored: the data folder is not empty");
+  }
+}
+
+/** An IPv6 address as a URL has it. */
+function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** No new requests, what is in flight answered, everything on disk, exit 0. */
+async function stopAll(running: Running, http: HttpServer, log: Logger): Promise<void> {
+  log.info("stopping");
+  running.isReady = false;
+  const tooLong = new Promise<void>((resolve) => {
+    setTimeout(resolve, DRAIN_MS_MAX);
+  });
+  await Promise.race([http.drain(), tooLong]);
+  await running.store.close();
+  http.close();
+  log.info("stopped");
+  process.exit(0);
+}
+
+/** Memory and disk may differ from here on: nothing more is answered, the next start recovers. */
+function endBroken(log: Logger, error: unknown): never {
+  log.fatal({ err: error }, "the process ends: its state can no longer be trusted");
+  const { exitCode = EXIT_BROKEN } = error as { exitCode?: number };
+  process.exit(exitCode);
+}

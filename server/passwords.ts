@@ -1,0 +1,30 @@
+/**
+ * Password hashes (argon2id, at the parameters that OWASP's password storage cheat sheet gives).
+ * One at a time: hashing takes a thread of the pool that the log's syncs need too.
+ */
+import { hash, verify } from "@node-rs/argon2";
+
+const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+
+export class Passwords {
+  #last: Promise<unknown> = Promise.resolve();
+  #decoy: Promise<string> | undefined;
+
+  hash(password: string): Promise<string> {
+    return this.#next(() => hash(password, PARAMETERS));
+  }
+
+  /** @param passwordHash - Null for an unknown account: takes as long, and is never right. */
+  async isRight(passwordHash: string | null, password: string): Promise<boolean> {
+    this.#decoy ??= this.hash("a password that nobody has");
+    const known = passwordHash ?? (await this.#decoy);
+    const isRight = await this.#next(() => verify(known, password));
+    return isRight && passwordHash !== null;
+  }
+
+  #next<Value>(task: () => Promise<Value>): Promise<Value> {
+    const result = this.#last.then(task);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+}

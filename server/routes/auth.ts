@@ -1,0 +1,104 @@
+/** Login of people. These routes have an error shape of their own. */
+import { object, type Shape } from "../../engine/shapes.ts";
+import { bearerOf, organizationsOf } from "../access.ts";
+import { type Answer, answer, NO_CONTENT } from "../answers.ts";
+import { LoginRefusal, type Opened } from "../logins.ts";
+import { Access, type Context, type Handled, type Route } from "../route.ts";
+import type { Services } from "../services.ts";
+import { userView } from "../views.ts";
+import { LOGIN, USER } from "../wire-shapes.ts";
+
+const BASE = { tag: "Login", access: Access.PUBLIC, durable: true } as const;
+
+const TEXT: Shape = { type: "string", minLength: 1, maxLength: 512 };
+const CREDENTIALS = object({ username: TEXT, password: TEXT }, ["username", "password"]);
+const REFRESH = object({ refreshToken: TEXT }, ["refreshToken"]);
+
+export const AUTH_ROUTES: readonly Route[] = [
+  {
+    ...BASE,
+    method: "post",
+    path: "/api/auth/login",
+    summary: "Log in with email and password",
+    body: CREDENTIALS,
+    answers: { 200: LOGIN },
+    problems: [400, 401, 429, 503],
+    handle: logIn,
+  },
+  {
+    ...BASE,
+    method: "post",
+    path: "/api/auth/refresh",
+    summary: "Take new tokens for a refresh token",
+    body: REFRESH,
+    answers: { 200: LOGIN },
+    problems: [400, 401, 503],
+    handle: refresh,
+  },
+  {
+    ...BASE,
+    method: "post",
+    path: "/api/auth/logout",
+    summary: "End both tokens",
+    body: REFRESH,
+    answers: { 204: null },
+    problems: [400, 401, 503],
+    handle: logOut,
+  },
+  {
+    ...BASE,
+    method: "get",
+    path: "/api/auth/user/",
+    summary: "Read the user of an access token",
+    answers: { 200: USER },
+    problems: [401],
+    handle: readUser,
+  },
+];
+
+/** Errors under /api/auth. */
+export function authFailure(status: number, error: string): Answer {
+  return answer(status, { success: false, error });
+}
+
+const FAILURES: Readonly<Record<LoginRefusal, Answer>> = {
+  [LoginRefusal.WRONG]: authFailure(401, "The credentials are not valid."),
+  [LoginRefusal.THROTTLED]: authFailure(429, "Too many wrong passwords; wait a minute."),
+  [LoginRefusal.UNAVAILABLE]: authFailure(503, "The log takes no changes just now."),
+};
+
+async function logIn({ services, body }: Context): Promise<Handled> {
+  const { username, password } = body as { username: string; password: string };
+  return opened(services, await services.logins.open(username, password));
+}
+
+function refresh({ services, body }: Context): Handled {
+  const { refreshToken } = body as { refreshToken: string };
+  return opened(services, services.logins.refresh(refreshToken));
+}
+
+function logOut({ services, body }: Context): Handled {
+  const { refreshToken } = body as { refreshToken: string };
+  const refusal = services.logins.close(refreshToken);
+  return refusal === null ? NO_CONTENT : FAILURES[refusal];
+}
+
+function readUser({ services, authorization }: Context): Handled {
+  const account = services.logins.accountOf(bearerOf(authorization));
+  return account === null ? FAILURES[LoginRefusal.WRONG] : answer(200, userView(account));
+}
+
+function opened(services: Services, result: Opened | LoginRefusal): Handled {
+  if (typeof result === "string") return FAILURES[result];
+  const { account, token, refreshToken } = result;
+  const organizations = organizationsOf(services, account).map((organization) => ({
+    id: organization.id,
+    name: organization.name,
+    secretKey: services.keys.organizationKey(organization),
+  }));
+  const tenant = services.engine.state.catalog.tenants.get(account.superAdminOf ?? 0);
+  const tenantToken = tenant === undefined ? null : services.keys.tenantToken(tenant);
+  const user = userView(account);
+  const login = { success: true, token, refreshToken, user, organizations };
+  return answer(200, tenantToken === null ? login : { ...login, tenantToken });
+}

@@ -1,0 +1,193 @@
+/** Events, their seats and their areas. */
+import { randomUUID } from "node:crypto";
+import type { CommandOf } from "../../engine/commands.ts";
+import type { EventRow } from "../../engine/catalog.ts";
+import { isRefusal } from "../../engine/decide/access.ts";
+import { normalLocalDateTime } from "../../engine/local-time.ts";
+import { type Fault } from "../../engine/results.ts";
+import { listSeats, SEAT_SORTS, type SeatQuery } from "../../engine/seat-listing.ts";
+import { BODIES, EVENT_STATUS, list, LOCAL_DATE, LONG, UUID_SHAPE } from "../../engine/shapes.ts";
+import { answer } from "../answers.ts";
+import { offsetOf, PAGE_QUERY, pageAnswer, pageOfRows, pageShape, parseSort } from "../page.ts";
+import { refuseSort } from "../page.ts";
+import { Access, type Context, type Handled, type Route } from "../route.ts";
+import { areaView, eventExpandView, eventView, localDateTime, seatView } from "../views.ts";
+import { AREA, EVENT, EVENT_EXPAND, EVENT_SEAT, EVENT_STATUS_CHANGE } from "../wire-shapes.ts";
+import { readEvent, showOwn, submit, UUID_ID } from "./handling.ts";
+
+const BASE = {
+  tag: "Events",
+  access: Access.ORGANIZATION,
+  durable: true,
+} as const;
+
+const SORTS = ["id", "name", "start", "endDate", "schemaId", "createdDate", "status"] as const;
+
+const FILTERS = {
+  id: { shape: UUID_SHAPE, description: "Exactly this event." },
+  schemaId: { shape: LONG, description: "Events of this schema." },
+  venueId: { shape: LONG, description: "Events at this venue." },
+  name: { shape: { type: "string", maxLength: 255 }, description: "Part of the name, any case." },
+  startDate: { shape: LOCAL_DATE, description: "Starting at or after this date-time or date." },
+  endDate: { shape: LOCAL_DATE, description: "Ending at or before this date-time or date." },
+  status: { shape: EVENT_STATUS, description: "Events of this status." },
+};
+
+const SEAT_FILTERS = {
+  sectionId: { shape: LONG, description: "Seats of this section." },
+  rowId: { shape: LONG, description: "Seats of this row." },
+  lastUpdated: { shape: LOCAL_DATE, description: "Seats changed at or after this date-time." },
+};
+
+export const EVENT_ROUTES: readonly Route[] = [
+  {
+    ...BASE,
+    method: "post",
+    path: "/api/private/v2.0/events/",
+    summary: "Create an event",
+    body: BODIES.createEvent,
+    answers: { 201: EVENT },
+    problems: [400, 403, 409],
+    handle: createEvent,
+  },
+  {
+    ...BASE,
+    method: "get",
+    path: "/api/private/v2.0/events/",
+    summary: "List events",
+    query: { ...PAGE_QUERY, ...FILTERS },
+    answers: { 200: pageShape(EVENT_EXPAND) },
+    problems: [400, 403],
+    handle: listEvents,
+  },
+  {
+    ...BASE,
+    method: "get",
+    path: "/api/private/v2.0/events/{id}",
+    summary: "Read an event",
+    params: UUID_ID,
+    answers: { 200: EVENT_EXPAND },
+    problems: [400, 403, 404],
+    handle: readOne,
+  },
+  {
+    ...BASE,
+    method: "post",
+    path: "/api/private/v2.0/events/{id}/status",
+    summary: "Publish, archive or reopen an event",
+    params: UUID_ID,
+    body: BODIES.changeEventStatus,
+    answers: { 200: EVENT_STATUS_CHANGE },
+    problems: [400, 403, 404, 409],
+    handle: changeStatus,
+  },
+  {
+    ...BASE,
+    method: "get",
+    path: "/api/private/v2.0/events/{id}/seats/",
+    summary: "List the seats of an event, or what changed since a time",
+    params: UUID_ID,
+    query: { ...PAGE_QUERY, ...SEAT_FILTERS },
+    answers: { 200: pageShape(EVENT_SEAT) },
+    problems: [400, 403, 404],
+    handle: listEventSeats,
+  },
+  {
+    ...BASE,
+    method: "get",
+    path: "/api/private/v2.0/events/{id}/areas/",
+    summary: "Read the counters of the general-admission areas",
+    params: UUID_ID,
+    answers: { 200: list(AREA) },
+    problems: [400, 403, 404],
+    handle: listAreas,
+  },
+];
+
+function createEvent(context: Context): Handled {
+  const { caller, body } = context;
+  const command = { kind: "createEvent", caller, eventId: randomUUID(), body };
+  return submit(context, command as CommandOf<"createEvent">, (event) =>
+    answer(201, eventView(event)),
+  );
+}
+
+function readOne(context: Context): Handled {
+  const { state } = context.services.engine;
+  const event = state.catalog.events.get(String(context.params["id"]));
+  return showOwn(event, context, "event", (own) => answer(200, eventExpandView(state, own)));
+}
+
+function listEvents({ services, caller, query }: Context): Handled {
+  const { state } = services.engine;
+  const events = [...state.catalog.events.values()].filter(
+    (event) =>
+      event.organizationId === caller.organizationId &&
+      isWanted(event, query, state.catalog.schemas.get(event.schemaId)?.venueId),
+  );
+  const rows = events.map((event) => eventExpandView(state, event));
+  return pageOfRows(rows, query, SORTS);
+}
+
+function isWanted(event: EventRow, query: Context["query"], venueId: number | undefined): boolean {
+  const { id, schemaId, name, status, startDate, endDate } = query;
+  if (id !== undefined && event.id !== id) return false;
+  if (schemaId !== undefined && event.schemaId !== schemaId) return false;
+  if (query["venueId"] !== undefined && venueId !== query["venueId"]) return false;
+  if (status !== undefined && event.status !== status) return false;
+  if (name !== undefined && !isPart(String(name), event.name)) return false;
+  if (startDate !== undefined && event.start < momentOf(startDate)) return false;
+  return endDate === undefined || event.endDate <= momentOf(endDate);
+}
+
+function isPart(part: string, name: string): boolean {
+  return name.toLowerCase().includes(part.toLowerCase());
+}
+
+/** A date stands for its midnight. */
+function momentOf(text: unknown): string {
+  const moment = String(text);
+  return normalLocalDateTime(moment.includes("T") ? moment : `${moment}T00:00`);
+}
+
+function changeStatus(context: Context): Handled {
+  const { caller, params, body } = context;
+  const command = { kind: "changeEventStatus", caller, eventId: params["id"], body };
+  return submit(context, command as CommandOf<"changeEventStatus">, (event) => {
+    const { id, name, status, publishedAtMs } = event;
+    const publishedAt = publishedAtMs === null ? null : localDateTime(publishedAtMs);
+    return answer(200, { id, name, status, publishedAt });
+  });
+}
+
+function listEventSeats({ services, caller, params, query }: Context): Handled {
+  const { engine } = services;
+  const event = readEvent(engine, caller, params["id"]);
+  if (isRefusal(event)) return event;
+  const sort = parseSort(query["sort"], SEAT_SORTS);
+  if (!Array.isArray(sort)) return refuseSort(sort as Fault);
+  const { lastUpdated } = query;
+  const partition = engine.state.partitionOf(event);
+  const prices = engine.state.catalog.pricesOf(event.id);
+  const seatQuery = {
+    sectionId: query["sectionId"],
+    rowId: query["rowId"],
+    changedSinceMs: lastUpdated === undefined ? undefined : Date.parse(`${momentOf(lastUpdated)}Z`),
+    sort,
+    offset: offsetOf(query),
+    limit: query["size"],
+  } as SeatQuery;
+  const { seats, total } = listSeats(partition, prices, seatQuery);
+  const content = seats.map((seat) => seatView(event, partition, prices, seat));
+  return pageAnswer(content, total, query);
+}
+
+function listAreas({ services, caller, params }: Context): Handled {
+  const { engine } = services;
+  const event = readEvent(engine, caller, params["id"]);
+  if (isRefusal(event)) return event;
+  const partition = engine.state.partitionOf(event);
+  const prices = engine.state.catalog.pricesOf(event.id);
+  const areas = partition.layout.areas.map((_, area) => areaView(partition, prices, area));
+  return answer(200, areas);
+}

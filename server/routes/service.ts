@@ -1,0 +1,66 @@
+/** What every service has: health, the document of the interface, its reference page. No key. */
+import { answer, HEALTHY, page, redirect } from "../answers.ts";
+import { docsFiles } from "../docs.ts";
+import { openApiDocument } from "../openapi.ts";
+import { FrontResult } from "../replies.ts";
+import { Access, type Handled, type Route } from "../route.ts";
+import type { Services } from "../services.ts";
+import { HEALTH } from "../wire-shapes.ts";
+
+const BASE = {
+  method: "get",
+  tag: "Service",
+  access: Access.PUBLIC,
+  problems: [],
+  durable: false,
+} as const;
+
+export const HEALTH_ROUTES: readonly Route[] = [
+  {
+    ...BASE,
+    path: "/healthz",
+    summary: "Whether the process is up",
+    answers: { 200: HEALTH },
+    handle: () => HEALTHY,
+  },
+  {
+    ...BASE,
+    path: "/readyz",
+    summary: "Whether requests are taken and the log is writable",
+    answers: { 200: HEALTH },
+    problems: [503],
+    handle: ({ services }) => readiness(services),
+  },
+];
+
+function readiness({ isReady, engine }: Services): Handled {
+  if (isReady() && engine.isWritable) return HEALTHY;
+  return { refused: FrontResult.NOT_READY, detail: "The service does not take changes just now." };
+}
+
+/** The document describes these routes and itself. */
+export function documentRoutes(routes: readonly Route[], version: string): readonly Route[] {
+  const document: Route = {
+    ...BASE,
+    path: "/openapi.json",
+    summary: "The OpenAPI document",
+    answers: { 200: { type: "object" } },
+    handle: () => described,
+  };
+  const described = answer(200, openApiDocument([...routes, document], version));
+  const files = [...docsFiles()].map(([path, { type, body }]): Route => ({
+    ...BASE,
+    path,
+    summary: "The reference page",
+    answers: { 200: {} },
+    handle: () => page(type, body),
+  }));
+  const home: Route = {
+    ...BASE,
+    path: "/",
+    summary: "The reference page",
+    answers: { 302: null },
+    handle: () => redirect("/docs"),
+  };
+  return [document, home, ...files];
+}

@@ -1,0 +1,14 @@
+/** What handlers work with: made once at start, passed with every request. */
+import type { Engine } from "../engine/engine.ts";
+import type { Keys } from "./keys.ts";
+import type { Logins } from "./logins.ts";
+import type { Passwords } from "./passwords.ts";
+
+export interface Services {
+  readonly engine: Engine;
+  readonly keys: Keys;
+  readonly passwords: Passwords;
+  readonly logins: Logins;
+  /** Whether requests are taken: false before recovery has ended and while stopping. */
+  readonly isReady: () => boolean;
+}

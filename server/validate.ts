@@ -1,0 +1,151 @@
+/**
+ * Shapes made into checks, once at start: bodies as they are, path and query parameters after their
+ * text was converted. Faults carry the field in the interface's notation and its constraint codes.
+ */
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { Fault } from "../engine/results.ts";
+import { FORMATS, type Shape } from "../engine/shapes.ts";
+import type { QueryParameter, Route } from "./route.ts";
+
+/** Enough for a person to see what is wrong, and bounded work for a hostile body. */
+const FAULTS_MAX = 100;
+
+export interface RouteChecks {
+  /** @returns Faults of the body; empty when it has its shape. */
+  readonly body: (value: unknown) => readonly Fault[];
+  readonly params: (raw: Readonly<Record<string, string>>) => Checked;
+  readonly query: (raw: URLSearchParams) => Checked;
+}
+
+export interface Checked {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly faults: readonly Fault[];
+}
+
+const NO_FAULTS: readonly Fault[] = [];
+const NOTHING: Checked = { values: {}, faults: NO_FAULTS };
+
+/** One for all routes: equal shapes are compiled once. */
+export class Validator {
+  readonly #ajv = new Ajv({ allErrors: false, strict: true, allowUnionTypes: true, verbose: true });
+  readonly #allFaults = new Ajv({ allErrors: true, allowUnionTypes: true, verbose: true });
+
+  constructor() {
+    for (const ajv of [this.#ajv, this.#allFaults]) {
+      for (const [name, validate] of Object.entries(FORMATS)) ajv.addFormat(name, validate);
+      ajv.addFormat("int64", true);
+    }
+  }
+
+  /** Checks fast; only what fails is checked again for all that is wrong. */
+  #checkOf(shape: Shape): (value: unknown) => readonly Fault[] {
+    const check: ValidateFunction = this.#ajv.compile(shape);
+    let explain: ValidateFunction | undefined;
+    return (value) => {
+      if (check(value)) return NO_FAULTS;
+      explain ??= this.#allFaults.compile(shape);
+      explain(value);
+      return (explain.errors ?? []).slice(0, FAULTS_MAX).map(faultOf);
+    };
+  }
+
+  checksOf(route: Route): RouteChecks {
+    const { params, query } = route;
+    return {
+      body: route.body === undefined ? () => NO_FAULTS : this.#checkOf(route.body),
+      params: params === undefined ? () => NOTHING : this.#paramsOf(params),
+      query: query === undefined ? () => NOTHING : this.#queryOf(query),
+    };
+  }
+
+  #paramsOf(shapes: Readonly<Record<string, Shape>>): RouteChecks["params"] {
+    const checks = Object.entries(shapes).map(
+      ([name, shape]) => ({ name, shape, check: this.#checkOf(shape) }) as const,
+    );
+    return (raw) => {
+      const values: Record<string, unknown> = {};
+      const faults: Fault[] = [];
+      for (const { name, shape, check } of checks) {
+        const value = convert(raw[name] ?? "", shape);
+        values[name] = value;
+        for (const fault of check(value)) faults.push({ ...fault, field: name });
+      }
+      return { values, faults };
+    };
+  }
+
+  #queryOf(parameters: Readonly<Record<string, QueryParameter>>): RouteChecks["query"] {
+    const checks = Object.entries(parameters).map(
+      ([name, parameter]) => ({ name, parameter, check: this.#checkOf(parameter.shape) }) as const,
+    );
+    return (raw) => {
+      const values: Record<string, unknown> = {};
+      const faults: Fault[] = [];
+      for (const { name, parameter, check } of checks) {
+        const texts = raw.getAll(name);
+        if (texts.length === 0) {
+          if (parameter.required === true) faults.push(missing(name));
+          values[name] = parameter.default;
+          continue;
+        }
+        const value = convertAll(texts, parameter.shape);
+        values[name] = value;
+        for (const fault of check(value)) faults.push({ ...fault, field: name });
+      }
+      return { values, faults };
+    };
+  }
+}
+
+function convertAll(texts: readonly string[], shape: Shape): unknown {
+  if (shape["type"] === "array") return texts;
+  // The same parameter twice says two things; the list is of no other type, so it is refused.
+  return texts.length === 1 ? convert(texts[0]!, shape) : texts;
+}
+
+/** Text to the type of the shape; what does not convert stays text, which the check then refuses. */
+function convert(text: string, shape: Shape): unknown {
+  if (shape["type"] === "integer") return /^-?\d{1,19}$/.test(text) ? Number(text) : text;
+  if (shape["type"] === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  return shape["format"] === "uuid" ? text.toLowerCase() : text;
+}
+
+function missing(field: string): Fault {
+  return { field, code: "NOT_NULL", message: "must not be null", rejectedValue: null };
+}
+
+/** The interface's constraint codes by JSON Schema keyword. */
+const CODES: Readonly<Record<string, string>> = {
+  required: "NOT_NULL",
+  type: "TYPE",
+  minLength: "SIZE",
+  maxLength: "SIZE",
+  minItems: "SIZE",
+  maxItems: "SIZE",
+  minimum: "RANGE",
+  maximum: "RANGE",
+  enum: "ENUM",
+  format: "FORMAT",
+};
+
+function faultOf(error: ErrorObject): Fault {
+  const path = fieldOf(error.instancePath);
+  if (error.keyword === "required") {
+    const member = String((error.params as { missingProperty: string }).missingProperty);
+    return missing(path === "" ? member : `${path}.${member}`);
+  }
+  const rejectedValue: unknown = error.data ?? null;
+  if (error.keyword === "type" && rejectedValue === null) return missing(path);
+  const code = CODES[error.keyword] ?? error.keyword.toUpperCase();
+  return { field: path, code, message: error.message ?? "is not valid", rejectedValue };
+}
+
+/** `/seats/0/id` to `seats[0].id`. */
+function fieldOf(pointer: string): string {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .map((part, i) => (/^\d+$/.test(part) ? `[${part}]` : i === 0 ? part : `.${part}`))
+    .join("");
+}

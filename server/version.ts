@@ -1,0 +1,6 @@
+/** The version of this package, from its manifest. */
+import { createRequire } from "node:module";
+
+const manifest = createRequire(import.meta.url)("frontrow/package.json") as { version: string };
+
+export const version: string = manifest.version;

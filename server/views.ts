@@ -1,0 +1,169 @@
+/** Rows and inventory as the interface shows them. */
+import type {
+  AccountRow,
+  EventRow,
+  OrganizationRow,
+  PriceRow,
+  SchemaRow,
+  VenueRow,
+} from "../engine/catalog.ts";
+import type { LayoutDocument, Row, Sector, Shape } from "../engine/layout-document.ts";
+import type { Partition } from "../engine/partition.ts";
+import type { State } from "../engine/state.ts";
+import { SeatState, STATE_NAMES } from "../engine/states.ts";
+
+/** The service clock is UTC; the interface shows it without offset, with three decimals. */
+export function localDateTime(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, -1);
+}
+
+export function organizationView(row: OrganizationRow) {
+  const { id, name, publicKey, privateKey, domain, type, tenantId } = row;
+  const { autologinEnabled, appendDomainToLogin } = row;
+  const login = { autologinEnabled, appendDomainToLogin };
+  return { id, name, publicKey, privateKey, domain, ...login, type, tenantId };
+}
+
+export function settingsView(row: OrganizationRow) {
+  const { salesControl, bookingEnabled, orphanPrevention } = row;
+  return { salesControl, bookingEnabled, orphanPrevention };
+}
+
+export function userView({ id, email, firstName, lastName, organizationIds }: AccountRow) {
+  const name = `${firstName} ${lastName}`.trim();
+  return { id, email, name, organizationId: organizationIds[0] ?? null };
+}
+
+export function venueView({ id, name, address, lat, lng, draft }: VenueRow) {
+  return { id, name, address, lat, lng, draft };
+}
+
+export function schemaView(state: State, schema: SchemaRow) {
+  const { organizationId: _organizationId, ...row } = schema;
+  return { ...row, venueName: state.catalog.venues.get(row.venueId)?.name ?? null };
+}
+
+export function eventView({ id, createdAtMs, start, endDate, name, schemaId, status }: EventRow) {
+  return { id, createdDate: localDateTime(createdAtMs), start, endDate, name, schemaId, status };
+}
+
+export function eventExpandView(state: State, event: EventRow) {
+  const schema = state.catalog.schemas.get(event.schemaId);
+  const venue = schema === undefined ? undefined : state.catalog.venues.get(schema.venueId);
+  return {
+    ...eventView(event),
+    schemaName: schema?.name ?? null,
+    venueId: venue === undefined ? null : String(venue.id),
+    venueName: venue?.name ?? null,
+  };
+}
+
+export function priceView({ id, name, eventId, externalId }: PriceRow) {
+  return { id, name, eventId, externalId };
+}
+
+type Prices = ReadonlyMap<number, PriceRow>;
+
+export function seatView(event: EventRow, partition: Partition, prices: Prices, seat: number) {
+  const { layout } = partition;
+  const row = layout.rows[layout.rowOfSeat[seat]!]!;
+  const section = layout.sections[row.section]!;
+  const price = prices.get(partition.price[seat]!);
+  const state = partition.state[seat] as SeatState;
+  return {
+    seatId: layout.seatIds[seat]!,
+    seatName: layout.seatNames[seat]!,
+    rowId: row.id,
+    rowName: row.name,
+    sectionId: section.id,
+    sectionName: section.name,
+    state: STATE_NAMES[state],
+    available: state === SeatState.ACTIVE && event.status === "PUBLISHED",
+    priceId: price?.id ?? null,
+    priceName: price?.name ?? null,
+    updatedAt: localDateTime(partition.changedAtMs[seat]!),
+  };
+}
+
+export function areaView({ layout, areas }: Partition, prices: Prices, area: number) {
+  const { id, name } = layout.areas[area]!;
+  const price = prices.get(areas.price[area]!);
+  return {
+    groupOfSeatsId: id,
+    name,
+    priceId: price?.id ?? null,
+    priceName: price?.name ?? null,
+    capacity: areas.capacity(area),
+    active: areas.places(area, SeatState.ACTIVE),
+    locked: areas.places(area, SeatState.LOCKED),
+    sold: areas.places(area, SeatState.SOLD),
+    blocked: areas.places(area, SeatState.BLOCKED),
+    updatedAt: localDateTime(areas.changedAtMs[area]!),
+  };
+}
+
+/** Sections, tables, areas and rows of a layout, in the order of the document. */
+export function groupViews(schemaId: number, document: LayoutDocument) {
+  const shapesOf = new Map<string, Shape[]>();
+  for (const shape of document.shapes) {
+    const guid = shape.groupOfSeatsGuid;
+    if (typeof guid === "string") shapesOf.set(guid, [...(shapesOf.get(guid) ?? []), shape]);
+  }
+  const sectorIds = new Map(document.sectors.map(({ guid, id }) => [guid, id]));
+  const group = (object: Sector | Row) => ({
+    id: object.id,
+    prefix: text(object["prefix"]),
+    seatPrefix: text(object["seatPrefix"]),
+    schemaId,
+    pricingZoneId: null,
+    guid: object.guid,
+    externalId: text(object["externalId"]),
+    shapes: (shapesOf.get(object.guid) ?? []).map(shapeView),
+    width: number(object["width"]),
+    height: number(object["height"]),
+    left: number(object["left"] ?? object["x"]),
+    top: number(object["top"] ?? object["y"]),
+    angle: number(object["angle"]),
+  });
+  const sections = document.sectors.map((sector) => ({
+    ...group(sector),
+    name: sector.name,
+    parentId: null,
+    type: sector.ga ? "GA" : (sector.type ?? "SECTION"),
+    ga: sector.ga,
+  }));
+  const rows = document.rows.map((row) => ({
+    ...group(row),
+    name: row.rowNumber,
+    parentId: sectorIds.get(row.sectorGuid) ?? null,
+    type: "ROW",
+    ga: false,
+  }));
+  return [...sections, ...rows];
+}
+
+function shapeView(shape: Shape) {
+  return {
+    id: shape.id ?? "",
+    width: number(shape["width"]),
+    height: number(shape["height"]),
+    x: number(shape["left"] ?? shape["x"]),
+    y: number(shape["top"] ?? shape["y"]),
+    angle: number(shape["angle"]),
+    groupOfSeatsGuid: shape.groupOfSeatsGuid ?? null,
+    order: number(shape["order"]),
+    text: text(shape["text"]),
+    textPosition: text(shape["textPosition"]),
+    textColor: text(shape["textColor"]),
+    fill: text(shape["fill"]),
+    fontScale: number(shape["fontScale"]),
+  };
+}
+
+function text(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function number(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}
