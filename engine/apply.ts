@@ -35,6 +35,7 @@ function applyCatalog(state: State, record: CatalogRecord, timeMs: number): void
   for (const { table, key } of record.removes) {
     if (table === "events") removePartition(state, String(key));
     if (table === "layouts") state.layouts.delete(Number(key));
+    if (table === "prices") removePrice(state, Number(key), timeMs);
     state.catalog.remove({ table, key });
   }
   for (const put of record.puts) applyPut(state, put, timeMs);
@@ -68,4 +69,12 @@ function removePartition(state: State, eventId: string): void {
   const event = state.catalog.events.get(eventId);
   assert(event !== undefined, "a removed event was there");
   state.partitions.delete(event.partition);
+}
+
+/** A price that goes leaves nothing assigned to it. Its event may have gone just before. */
+function removePrice(state: State, priceId: number, timeMs: number): void {
+  const price = state.catalog.prices.get(priceId);
+  assert(price !== undefined, "a removed price was there");
+  const event = state.catalog.events.get(price.eventId);
+  if (event !== undefined) state.partitionOf(event).removePrice(price.slot, timeMs);
 }

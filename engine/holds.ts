@@ -20,6 +20,9 @@ export class Holds {
   readonly #holds: (Hold | undefined)[] = [];
   /** Seats and places still held, by slot. */
   readonly #sizes: number[] = [];
+  /** Rises with each hold, by slot: tells which of two holds of one millisecond began first. */
+  readonly #ordinals: number[] = [];
+  #opened = 0;
   readonly #free: number[] = [];
   readonly #expiry = new ExpiryQueues();
 
@@ -50,6 +53,7 @@ export class Holds {
     if (this.#free.length > 0) this.#free.pop();
     this.#holds[slot] = hold;
     this.#sizes[slot] = size;
+    this.#ordinals[slot] = this.#opened++;
     if (hold.expiresAtMs !== 0) this.#expiry.add(slot, hold.startedAtMs, hold.expiresAtMs);
   }
 
@@ -70,10 +74,9 @@ export class Holds {
     return this.#expiry.due(timeMs);
   }
 
-  /** Slots of the living holds, ascending. Cost: O(slots). */
-  *slots(): Generator<number> {
-    for (let slot = 0; slot < this.#holds.length; slot++) {
-      if (this.#holds[slot] !== undefined) yield slot;
-    }
+  /** Slots of the living holds, in the order in which they began. Cost: O(n log n) in the slots. */
+  slots(): number[] {
+    const living = [...this.#holds.keys()].filter((slot) => this.#holds[slot] !== undefined);
+    return living.sort((a, b) => this.#ordinals[a]! - this.#ordinals[b]!);
   }
 }

@@ -12,7 +12,7 @@ import type { Layout } from "./layout.ts";
 import type { MoveRecord, PriceRecord } from "./records.ts";
 import { MOVES, SeatState } from "./states.ts";
 
-const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED } = SeatState;
+const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
 
 export class Partition {
   readonly layout: Layout;
@@ -73,30 +73,61 @@ export class Partition {
     }
   }
 
-  /** Cost: O(seats in the runs). */
+  /** Cost: O(seats in the runs + holds of areas that lose their price). */
   assignPrices(record: PriceRecord, timeMs: number): void {
     const { runs, areas } = record;
     for (let i = 0; i < runs.length; i += 3) {
-      const slot = runs[i]!;
       const end = runs[i + 1]! + runs[i + 2]!;
-      assert(slot !== 0 && end <= this.layout.seatCount, "a run of prices lies in the layout");
-      for (let seat = runs[i + 1]!; seat < end; seat++) this.#priceSeat(seat, slot, timeMs);
+      assert(end <= this.layout.seatCount, "a run of prices lies in the layout");
+      for (let seat = runs[i + 1]!; seat < end; seat++) this.#priceSeat(seat, runs[i]!, timeMs);
     }
     for (let i = 0; i < areas.length; i += 3) {
-      const area = areas[i]!;
-      const taken = this.areas.capacity(area) - this.areas.places(area, ACTIVE);
-      assert(areas[i + 2]! >= taken, "an area keeps room for what is taken");
-      this.areas.price[area] = areas[i + 1]!;
-      this.areas.add(area, ACTIVE, areas[i + 2]! - taken - this.areas.places(area, ACTIVE));
-      this.areas.changedAtMs[area] = timeMs;
+      this.#priceArea(areas[i]!, areas[i + 1]!, areas[i + 2]!, timeMs);
     }
   }
 
+  /** Takes a price away wherever it is assigned. Cost: O(seats). */
+  removePrice(slot: number, timeMs: number): void {
+    for (let seat = 0; seat < this.layout.seatCount; seat++) {
+      if (this.price[seat] === slot) this.#priceSeat(seat, 0, timeMs);
+    }
+    for (let area = 0; area < this.areas.count; area++) {
+      if (this.areas.price[area] !== slot) continue;
+      this.#priceArea(area, 0, this.areas.places(area, SOLD), timeMs);
+    }
+  }
+
+  /** Without a price a seat has no state, and its hold ends; only what is SOLD stays SOLD. */
   #priceSeat(seat: number, slot: number, timeMs: number): void {
     const state = this.state[seat]!;
-    if (state === UNPRICED || state === WITHDRAWN) this.state[seat] = ACTIVE;
+    if (slot === 0) {
+      if (state === LOCKED) this.#releaseHold(this.hold[seat]!, 1);
+      this.hold[seat] = NONE;
+      if (state >= ACTIVE && state !== SOLD) this.state[seat] = WITHDRAWN;
+    } else if (state === UNPRICED || state === WITHDRAWN) {
+      this.state[seat] = ACTIVE;
+    }
     this.price[seat] = slot;
     this.#touch(seat, timeMs);
+  }
+
+  #priceArea(area: number, slot: number, capacity: number, timeMs: number): void {
+    const { areas } = this;
+    if (slot === 0) {
+      for (const [hold, places] of [...areas.holdsIn(area)]) {
+        areas.unhold(area, hold, places);
+        this.#releaseHold(hold, places);
+      }
+      areas.add(area, LOCKED, -areas.places(area, LOCKED));
+      areas.add(area, BLOCKED, -areas.places(area, BLOCKED));
+    }
+    const active = areas.places(area, ACTIVE);
+    const taken = areas.capacity(area) - active;
+    assert(capacity >= taken, "an area keeps room for what is taken");
+    assert(slot !== 0 || capacity === taken, "an area without a price has nothing on sale");
+    areas.price[area] = slot;
+    areas.add(area, ACTIVE, capacity - taken - active);
+    areas.changedAtMs[area] = timeMs;
   }
 
   #touch(seat: number, timeMs: number): void {

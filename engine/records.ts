@@ -62,14 +62,14 @@ export interface MoveRecord {
   readonly areas: Uint32Array;
 }
 
-/** Prices given to seats and areas of one event. */
+/** Prices given to, or taken from, seats and areas of one event. */
 export interface PriceRecord {
   readonly type: typeof RecordType.PRICE;
   readonly actor: Actor;
   readonly partition: number;
-  /** Triples: price slot, first seat index, seats in the run. Later runs win. */
+  /** Triples: price slot (0 takes the price away), first seat index, seats in the run. */
   readonly runs: Uint32Array;
-  /** Triples: area index, price slot, capacity. */
+  /** Triples: area index, price slot (0 takes the price away), capacity: with 0 what is sold. */
   readonly areas: Uint32Array;
 }
 

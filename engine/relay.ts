@@ -45,9 +45,7 @@ function carryAreas(source: Partition, target: Partition): void {
 
 /** In the order in which the holds began, so that the queues of their ends stay sorted. */
 function carryHolds(source: Partition, target: Partition): void {
-  const began = (slot: number) => source.holds.get(slot).startedAtMs;
-  const slots = [...source.holds.slots()].sort((a, b) => began(a) - began(b) || a - b);
-  for (const slot of slots) {
+  for (const slot of source.holds.slots()) {
     const hold = source.holds.get(slot);
     const seats = source
       .seatsOf(slot)

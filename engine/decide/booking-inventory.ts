@@ -58,7 +58,10 @@ function seatFault(
 ): string | null {
   if (seat === NONE) return "NOT_FOUND";
   const state = partition.state[seat] as SeatState;
-  if (state === MOVES[booking.move].from) {
+  const { from, to } = MOVES[booking.move];
+  if (state === from) {
+    // A seat that was sold may have lost its price since; then there is nothing to go back to.
+    if (to === SeatState.ACTIVE && partition.price[seat] === 0) return "NO_PRICE";
     if (state !== SeatState.LOCKED || session === null) return null;
     const hold = partition.holds.get(partition.hold[seat]!);
     return hold.session === session ? null : "HELD_BY_ANOTHER_SESSION";
