@@ -28,8 +28,9 @@ export interface OpenOptions {
   /** The master secret, 64 hexadecimal digits, when it is kept elsewhere than in the folder. */
   readonly secret?: string | undefined;
   /**
-   * Called once when the log can no longer be written: the process must end, since what memory holds
-   * may never reach the disk. Without it, the process ends at once with the fault's exit code.
+   * Called once when the log can no longer be written: the process must end, since what memory
+   * holds may never reach the disk. Without it, the process ends at once with the fault's exit
+   * code.
    */
   readonly onFailure?: ((fault: StoreFault) => void) | undefined;
 }
@@ -102,8 +103,8 @@ export class Store {
   }
 
   /**
-   * Runs a command. A refusal is a value: `refused` tells it from a success, whose answer is `value`.
-   * Settles once what was answered is on disk.
+   * Runs a command. A refusal is a value: `refused` tells it from a success, whose answer is
+   * `value`. Settles once what was answered is on disk.
    */
   async execute<K extends CommandKind>(command: CommandOf<K>): Promise<Outcome<AnswerOf<K>>> {
     const faults = shapeFaults(command);

@@ -1,7 +1,7 @@
 /**
- * The service clock: the machine's time at start, carried on by a clock that only runs forward. So a
- * step of the machine's clock while the service runs neither ends holds early nor keeps them alive,
- * and after a start behind the log's last record time goes on from that record.
+ * The service clock: the machine's time at start, carried on by a clock that only runs forward. So
+ * a step of the machine's clock while the service runs neither ends holds early nor keeps them
+ * alive, and after a start behind the log's last record time goes on from that record.
  */
 import type { Clock } from "../engine/ports.ts";
 

@@ -1,4 +1,6 @@
-/** Checks the body of an embedded caller's command against its shape, as the front does over HTTP. */
+/**
+ * Checks the body of an embedded caller's command against its shape, as the front does over HTTP.
+ */
 import { Ajv, type ValidateFunction } from "ajv";
 import type { Fault } from "../engine/results.ts";
 import { BODIES, FORMATS, type Shape } from "../engine/shapes.ts";

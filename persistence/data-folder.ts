@@ -1,0 +1,161 @@
+/**
+ * The data folder: which store it is, its master secret, and that one process at a time has it. A
+ * folder that cannot be used is refused before anything in it is changed.
+ */
+import { randomBytes, randomUUID } from "node:crypto";
+import type { Clock } from "../engine/ports.ts";
+import type { Disk } from "./disk.ts";
+import { DiskFault, ExitCode, FolderRefused } from "./faults.ts";
+import { type FileLock, lockFile } from "./sqlite.ts";
+import { makeFoldersNow, readAllNow, writeFileNow } from "./transfer.ts";
+
+const FORMAT = 1;
+const STORE = "store.json";
+const SECRET = "secret";
+const LOCK = "lock.sqlite";
+const SECRET_BYTES = 32;
+const SECRET_PATTERN = /^[0-9a-f]{64}$/i;
+const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** What a first start that was cut short, or a new file system, may have left. */
+const LEFTOVERS: ReadonlySet<string> = new Set([
+  `${STORE}.tmp`,
+  SECRET,
+  `${SECRET}.tmp`,
+  LOCK,
+  "lost+found",
+]);
+
+export interface DataFolderOptions {
+  readonly disk: Disk;
+  /** Path of the folder; made when missing. */
+  readonly folder: string;
+  readonly clock: Clock;
+  /** The master secret, 64 hexadecimal digits, when it is kept elsewhere than in the folder. */
+  readonly secret?: string | undefined;
+}
+
+/** An open data folder: this process alone has it until `close`. */
+export interface DataFolder {
+  /** UUID of the store, lower case. */
+  readonly storeId: string;
+  /** The master secret, 64 hexadecimal digits, lower case. */
+  readonly secret: string;
+  /** True when this call made the store. */
+  readonly fresh: boolean;
+  close(): void;
+}
+
+/** @throws FolderRefused. */
+export function openDataFolder(options: DataFolderOptions): DataFolder {
+  const { disk, folder } = options;
+  try {
+    makeFoldersNow(disk, folder);
+    refuseForeign(folder, disk.listNow(folder) ?? []);
+    const lock = takeLock(folder);
+    try {
+      return { ...openStore(options), close: () => lock.release() };
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  } catch (error) {
+    if (!(error instanceof DiskFault)) throw error;
+    throw new FolderRefused(folder, error.message, ExitCode.CANNOT_CREATE, error);
+  }
+}
+
+function refuseForeign(folder: string, names: readonly string[]): void {
+  if (names.includes(STORE) || names.every((name) => LEFTOVERS.has(name))) return;
+  const reason = `it has other files and no ${STORE}: choose an empty folder or a new name`;
+  throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
+}
+
+function takeLock(folder: string): FileLock {
+  let lock: FileLock | null;
+  try {
+    lock = lockFile(`${folder}/${LOCK}`);
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : "unknown cause";
+    const reason = `${LOCK} cannot be locked (${cause}): give this user the right to write there`;
+    throw new FolderRefused(folder, reason, ExitCode.CANNOT_CREATE, error);
+  }
+  if (lock !== null) return lock;
+  const reason = "another process uses it: stop that one, or choose another folder";
+  throw new FolderRefused(folder, reason, ExitCode.TEMPORARY);
+}
+
+/**
+ * Ordering: `store.json` comes last, so a store that has it is complete, and one that was cut short
+ * is made again.
+ */
+function openStore(options: DataFolderOptions): Omit<DataFolder, "close"> {
+  const { disk, folder, clock } = options;
+  const fresh = !(disk.listNow(folder) ?? []).includes(STORE);
+  const given = options.secret?.toLowerCase();
+  if (given !== undefined) checkSecret(folder, given, "the given secret");
+  if (!fresh)
+    return { ...readStore(disk, folder), secret: given ?? readSecret(disk, folder), fresh };
+  const secret = given ?? randomBytes(SECRET_BYTES).toString("hex");
+  if (given === undefined) writeText(disk, folder, SECRET, `${secret}\n`);
+  const storeId = randomUUID();
+  const createdAt = new Date(clock.nowMs()).toISOString();
+  const store = JSON.stringify({ format: FORMAT, storeId, createdAt });
+  writeText(disk, folder, STORE, `${store}\n`);
+  return { storeId, secret, fresh };
+}
+
+function readStore(disk: Disk, folder: string): { storeId: string } {
+  const store = parseObject(readText(disk, folder, STORE));
+  const { format, storeId } = store;
+  if (format !== FORMAT) {
+    const reason = `its ${STORE} has format ${String(format)}, this version reads ${FORMAT}`;
+    throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
+  }
+  if (typeof storeId !== "string" || !UUID_PATTERN.test(storeId)) {
+    const reason = `its ${STORE} names no store: put the file back from a copy`;
+    throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
+  }
+  return { storeId };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? { ...value } : {};
+  } catch {
+    // Not JSON: without members it is refused for the format it does not name.
+    return {};
+  }
+}
+
+function readSecret(disk: Disk, folder: string): string {
+  if (!(disk.listNow(folder) ?? []).includes(SECRET)) {
+    const reason = `its file ${SECRET} is missing: put it back, or give the secret from outside`;
+    throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
+  }
+  const secret = readText(disk, folder, SECRET).trim().toLowerCase();
+  checkSecret(folder, secret, `its file ${SECRET}`);
+  return secret;
+}
+
+function checkSecret(folder: string, secret: string, source: string): void {
+  if (SECRET_PATTERN.test(secret)) return;
+  const reason = `${source} is not ${2 * SECRET_BYTES} hexadecimal digits: put the right one there`;
+  throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
+}
+
+function readText(disk: Disk, folder: string, name: string): string {
+  const file = disk.openNow(`${folder}/${name}`);
+  try {
+    const bytes = Buffer.alloc(file.sizeNow());
+    readAllNow(file, bytes);
+    return bytes.toString("utf8");
+  } finally {
+    file.closeNow();
+  }
+}
+
+function writeText(disk: Disk, folder: string, name: string, text: string): void {
+  writeFileNow(disk, folder, name, Buffer.from(text, "utf8"));
+}

@@ -1,0 +1,182 @@
+/**
+ * The disk, as narrow as the store needs it, and the real one. The only file that touches
+ * `node:fs`. Operations named `…Now` return when done and throw a `DiskFault`: for start and
+ * recovery. The others run in the thread pool and call back: for a log that serves.
+ */
+import fs from "node:fs";
+import { DiskFault } from "./faults.ts";
+
+export type Done = (fault: DiskFault | null) => void;
+
+/** An open file. Positions and lengths are bytes. */
+export interface DiskFile {
+  /** Names the file in faults; the owner changes it after a rename. */
+  path: string;
+  sizeNow(): number;
+  /** @returns Bytes read, fewer than asked for only at the end of the file. */
+  readNow(target: Uint8Array, position: number): number;
+  /** @returns Bytes written, perhaps fewer than given: see `transfer.ts`. */
+  writeNow(source: Uint8Array, position: number): number;
+  /** Data and metadata (fsync). */
+  syncNow(): void;
+  closeNow(): void;
+  write(
+    source: Uint8Array,
+    position: number,
+    done: (fault: DiskFault | null, writtenBytes: number) => void,
+  ): void;
+  /** Data, and what is needed to read it back (fdatasync). */
+  syncData(done: Done): void;
+  /** Data and metadata (fsync). */
+  syncAll(done: Done): void;
+  close(done: Done): void;
+}
+
+export interface Disk {
+  /** Makes a folder in an existing one, private to this user. */
+  makeFolderNow(path: string): void;
+  /** @returns Names in the folder, in no order; null when there is no such folder. */
+  listNow(path: string): string[] | null;
+  /** Opens an existing file for reading. */
+  openNow(path: string): DiskFile;
+  /** Makes an empty file, private to this user, for writing; a file of that name is emptied. */
+  createNow(path: string): DiskFile;
+  /** Replaces a file of the new name. Lasts once the folder is synced. */
+  renameNow(from: string, to: string): void;
+  removeNow(path: string): void;
+  /** Makes the names in the folder last. */
+  syncFolderNow(path: string): void;
+  create(path: string, done: (fault: DiskFault | null, file: DiskFile | null) => void): void;
+  rename(from: string, to: string, done: Done): void;
+  remove(path: string, done: Done): void;
+  syncFolder(path: string, done: Done): void;
+}
+
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+export const realDisk: Disk = {
+  makeFolderNow: (path) =>
+    now("make the folder", path, () => {
+      fs.mkdirSync(path, { mode: FOLDER_MODE });
+    }),
+  listNow: (path) =>
+    now("list", path, () => {
+      try {
+        return fs.readdirSync(path);
+      } catch (error) {
+        if (codeOf(error) === "ENOENT") return null;
+        throw error;
+      }
+    }),
+  openNow: (path) => now("open", path, () => new RealFile(path, fs.openSync(path, "r"))),
+  createNow: (path) =>
+    now("create", path, () => new RealFile(path, fs.openSync(path, "w+", FILE_MODE))),
+  renameNow: (from, to) => now("rename", from, () => fs.renameSync(from, to)),
+  removeNow: (path) => now("remove", path, () => fs.unlinkSync(path)),
+  syncFolderNow: (path) =>
+    now("sync", path, () => {
+      const fd = fs.openSync(path, "r");
+      try {
+        fs.fsyncSync(fd);
+      } finally {
+        fs.closeSync(fd);
+      }
+    }),
+  create(path, done) {
+    fs.open(path, "w+", FILE_MODE, (error, fd) => {
+      if (error === null) done(null, new RealFile(path, fd));
+      else done(toFault("create", path, error), null);
+    });
+  },
+  rename: (from, to, done) => fs.rename(from, to, answer("rename", from, done)),
+  remove: (path, done) => fs.unlink(path, answer("remove", path, done)),
+  syncFolder(path, done) {
+    fs.open(path, "r", (openError, fd) => {
+      if (openError !== null) return done(toFault("open", path, openError));
+      fs.fsync(fd, (syncError) => {
+        fs.close(
+          fd,
+          answer("sync", path, (fault) => {
+            done(syncError === null ? fault : toFault("sync", path, syncError));
+          }),
+        );
+      });
+    });
+  },
+};
+
+class RealFile implements DiskFile {
+  path: string;
+  readonly #fd: number;
+
+  constructor(path: string, fd: number) {
+    this.path = path;
+    this.#fd = fd;
+  }
+
+  sizeNow(): number {
+    return now("measure", this.path, () => fs.fstatSync(this.#fd).size);
+  }
+
+  readNow(target: Uint8Array, position: number): number {
+    return now("read", this.path, () => fs.readSync(this.#fd, target, 0, target.length, position));
+  }
+
+  writeNow(source: Uint8Array, position: number): number {
+    return now("write", this.path, () =>
+      fs.writeSync(this.#fd, source, 0, source.length, position),
+    );
+  }
+
+  syncNow(): void {
+    now("sync", this.path, () => fs.fsyncSync(this.#fd));
+  }
+
+  closeNow(): void {
+    now("close", this.path, () => fs.closeSync(this.#fd));
+  }
+
+  write(
+    source: Uint8Array,
+    position: number,
+    done: (fault: DiskFault | null, writtenBytes: number) => void,
+  ): void {
+    fs.write(this.#fd, source, 0, source.length, position, (error, writtenBytes) => {
+      if (error === null) done(null, writtenBytes);
+      else done(toFault("write", this.path, error), 0);
+    });
+  }
+
+  syncData(done: Done): void {
+    fs.fdatasync(this.#fd, answer("sync", this.path, done));
+  }
+
+  syncAll(done: Done): void {
+    fs.fsync(this.#fd, answer("sync", this.path, done));
+  }
+
+  close(done: Done): void {
+    fs.close(this.#fd, answer("close", this.path, done));
+  }
+}
+
+function now<T>(operation: string, path: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw toFault(operation, path, error);
+  }
+}
+
+function answer(operation: string, path: string, done: Done): fs.NoParamCallback {
+  return (error) => done(error === null ? null : toFault(operation, path, error));
+}
+
+function toFault(operation: string, path: string, error: unknown): DiskFault {
+  return new DiskFault(operation, path, codeOf(error), error);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+}

@@ -1,0 +1,77 @@
+/** The two disks behave alike; and what only one of them can show. */
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { realDisk } from "../../persistence/disk.ts";
+import { MemoryDisk } from "../support/memory-disk.ts";
+import { testDisk } from "./disk.suite.ts";
+
+const root = mkdtempSync(join(tmpdir(), "frontrow-disk-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+describe("the real disk", () => {
+  testDisk(() => ({ disk: realDisk, folder: mkdtempSync(join(root, "case-")) }));
+
+  test("files and folders are private to their user", () => {
+    realDisk.makeFolderNow(`${root}/private`);
+    realDisk.createNow(`${root}/private/a`).closeNow();
+    expect(statSync(`${root}/private`).mode & 0o777).toBe(0o700);
+    expect(statSync(`${root}/private/a`).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe("the disk in memory", () => {
+  testDisk(() => ({ disk: new MemoryDisk("/data"), folder: "/data" }));
+
+  test("a power cut drops what was not synced: bytes, and names", () => {
+    const disk = new MemoryDisk("/data");
+    const file = disk.createNow("/data/a");
+    file.writeNow(Buffer.from("kept"), 0);
+    file.syncNow();
+    disk.syncFolderNow("/data");
+    file.writeNow(Buffer.from("lost"), 512);
+    disk.createNow("/data/b");
+    disk.renameNow("/data/a", "/data/c");
+    disk.losePower();
+    expect(disk.files()).toEqual(new Map([["/data/a", Buffer.from("kept")]]));
+  });
+
+  test("a kill keeps what was not synced, and nothing calls back", async () => {
+    const disk = new MemoryDisk("/data");
+    const file = disk.createNow("/data/a");
+    file.writeNow(Buffer.from("kept"), 0);
+    let answers = 0;
+    file.syncData(() => (answers += 1));
+    disk.kill();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(answers).toBe(0);
+    expect(disk.files().get("/data/a")!.toString()).toBe("kept");
+  });
+
+  test("what failed to sync is read until the power goes, then it is a hole", () => {
+    const disk = new MemoryDisk("/data");
+    const file = disk.createNow("/data/a");
+    disk.syncFolderNow("/data");
+    writeSector("A", 0);
+    file.syncNow();
+    writeSector("B", 1);
+    disk.decide = () => ({ code: "EIO" });
+    expect(() => file.syncNow()).toThrow("EIO");
+    disk.decide = () => null;
+    file.syncNow();
+    writeSector("C", 2);
+    file.syncNow();
+    expect(firstBytes()).toBe("ABC");
+    disk.losePower();
+    expect(firstBytes()).toBe("A\0C");
+
+    function writeSector(letter: string, index: number): void {
+      file.writeNow(Buffer.alloc(512, letter), 512 * index);
+    }
+    function firstBytes(): string {
+      const bytes = disk.files().get("/data/a")!;
+      return [0, 512, 1024].map((at) => String.fromCharCode(bytes[at]!)).join("");
+    }
+  });
+});

@@ -1,0 +1,56 @@
+/** Each fault is one line that names the cause and the way out, with its exit code. */
+import { expect, test } from "vitest";
+import {
+  DiskFault,
+  ExitCode,
+  FolderRefused,
+  LogCorrupt,
+  LogFailed,
+  StoreFault,
+} from "../../persistence/faults.ts";
+
+const disk = new DiskFault("sync", "/data/wal/1.log", "EIO", new Error("cause"));
+
+test("every fault says what happened, where, and what to do", () => {
+  const faults: [StoreFault, ExitCode, string][] = [
+    [
+      disk,
+      74,
+      "cannot sync /data/wal/1.log: EIO; the device reports errors: check it before starting again",
+    ],
+    [
+      new LogFailed(disk),
+      70,
+      `the log failed: ${disk.message}; then start again: all acknowledged is kept`,
+    ],
+    [
+      new LogCorrupt("/data/wal/1.log", 512, "epoch 2", "1"),
+      78,
+      "the log is damaged: /data/wal/1.log at byte 512: expected epoch 2, found 1; " +
+        "nothing was changed: put the undamaged file back from a copy, then start again",
+    ],
+    [
+      new FolderRefused("/data", "it is another's: choose another", ExitCode.TEMPORARY),
+      75,
+      "cannot use the data folder /data: it is another's: choose another",
+    ],
+  ];
+  for (const [fault, exitCode, message] of faults) {
+    expect(fault).toBeInstanceOf(StoreFault);
+    expect(fault.exitCode).toBe(exitCode);
+    expect(fault.message).toBe(message);
+    expect(fault.message).not.toContain("\n");
+    expect(fault.name).toBe(fault.constructor.name);
+  }
+});
+
+test("the cause of a fault is kept for those who look", () => {
+  expect(disk.cause).toEqual(new Error("cause"));
+  expect(new LogFailed(disk).cause).toBe(disk);
+});
+
+test("a code without a hint of its own still says where to look", () => {
+  expect(new DiskFault("read", "/data", "EWEIRD").hint).toBe(
+    "see the code of the operating system",
+  );
+});

@@ -1,0 +1,327 @@
+/** The journal: batches, marks, segments, admission, failure. */
+import { expect, test } from "vitest";
+import { Broken } from "../../engine/assert.ts";
+import { Admission } from "../../engine/ports.ts";
+import { LogFailed } from "../../persistence/faults.ts";
+import {
+  FrameFlag,
+  type FrameHeader,
+  padToSector,
+  readFrameHeader,
+} from "../../persistence/frame.ts";
+import { PENDING_RECORDS_MAX } from "../../persistence/log-writer.ts";
+import { openLog } from "../../persistence/open-log.ts";
+import { SEGMENT_HEADER_BYTES } from "../../persistence/segment-header.ts";
+import type { MemoryDisk, Operation, Outcome } from "../support/memory-disk.ts";
+import {
+  LogProcess,
+  ManualTime,
+  STORE_ID,
+  emptyDisk,
+  segmentPaths,
+  settle,
+} from "./log-fixture.ts";
+
+/** The frames of the newest segment. */
+function framesOf(disk: MemoryDisk): FrameHeader[] {
+  const bytes = disk.files().get(segmentPaths(disk).at(-1)!)!;
+  const frames: FrameHeader[] = [];
+  let at = SEGMENT_HEADER_BYTES;
+  for (;;) {
+    const header = readFrameHeader(bytes, at);
+    if (header === null) return frames;
+    frames.push(header);
+    at += padToSector(header.frameBytes);
+  }
+}
+
+/** Lets the k-th step of a kind on the log have another outcome. */
+function atLogStep(disk: MemoryDisk, operation: Operation, k: number, outcome: Outcome): void {
+  let seen = 0;
+  disk.decide = (step) => {
+    if (step.operation !== operation || !step.path.endsWith(".log")) return null;
+    seen += 1;
+    return seen === k ? outcome : null;
+  };
+}
+
+test("all records of one turn are one frame and one sync", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  log.append(3);
+  expect(log.durable).toEqual([]);
+  await settle();
+  expect(log.durable).toEqual([3]);
+  expect(log.journal.stats).toMatchObject({ batches: 1, syncs: 1 });
+  expect(framesOf(disk).map((frame) => frame.recordCount)).toEqual([0, 3]);
+});
+
+test("what comes while a sync is in flight is the next batch", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  log.append(1);
+  disk.decide = (step) => {
+    if (step.operation === "sync" && step.path.endsWith(".log") && log.durable.length === 0) {
+      log.append(4);
+    }
+    return null;
+  };
+  await settle();
+  expect(log.durable).toEqual([1, 5]);
+  expect(log.journal.stats.batches).toBe(2);
+});
+
+test("the durable mark follows by itself when nothing else comes", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  await log.commit(2);
+  await log.commit(1);
+  expect(framesOf(disk).map((frame) => frame.durableSequence)).toEqual([0, 0, 2]);
+  await log.time.pass(9);
+  expect(framesOf(disk)).toHaveLength(3);
+  await log.time.pass(1);
+  const marker = framesOf(disk).at(-1)!;
+  expect(marker).toMatchObject({ flags: FrameFlag.IDLE_MARKER, durableSequence: 3 });
+  expect(marker).toMatchObject({ firstSequence: 4, recordCount: 0 });
+  await log.time.pass(1_000);
+  expect(framesOf(disk)).toHaveLength(4);
+  expect(log.durable).toEqual([2, 3]);
+});
+
+test("a batch in time takes the marker's place", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  await log.commit(1);
+  await log.time.pass(9);
+  await log.commit(1);
+  await log.time.pass(9);
+  expect(framesOf(disk).map((frame) => frame.flags)).toEqual([FrameFlag.EPOCH_START, 0, 0]);
+});
+
+test("close waits for everything and marks the end", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  log.append(5);
+  expect(log.journal.admission()).toBe(Admission.OPEN);
+  const closed = log.close();
+  expect(log.journal.admission()).toBe(Admission.UNAVAILABLE);
+  await closed;
+  expect(log.durable).toEqual([5]);
+  const last = framesOf(disk).at(-1)!;
+  expect(last).toMatchObject({ flags: FrameFlag.CLEAN_SHUTDOWN, durableSequence: 5 });
+  expect([...disk.files().keys()]).toEqual(segmentPaths(disk));
+});
+
+test("a full segment on a full disk still takes the mark of a clean end", async () => {
+  const disk = emptyDisk();
+  disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
+  const log = await LogProcess.start({ disk, segmentBytes: 8 * 1024 });
+  const frames = (8 * 1024 - SEGMENT_HEADER_BYTES) / 512 - 2;
+  for (let i = 0; i < frames; i++) await log.commit(1);
+  expect(log.acknowledged).toBe(frames);
+  await log.close();
+  const next = await LogProcess.start({ disk });
+  expect(next.report).toMatchObject({ records: frames, cleanShutdown: true });
+});
+
+test("the sector of the clean end is not taken by a batch", async () => {
+  const disk = emptyDisk();
+  let full = true;
+  disk.decide = ({ path }) => (full && path.includes("spare") ? { code: "ENOSPC" } : null);
+  const log = await LogProcess.start({ disk, segmentBytes: 8 * 1024 });
+  const frames = (8 * 1024 - SEGMENT_HEADER_BYTES) / 512 - 2;
+  for (let i = 0; i < frames + 1; i++) await log.commit(1);
+  expect(log.acknowledged).toBe(frames);
+  full = false;
+  await log.time.pass(1_000);
+  expect(log.acknowledged).toBe(frames + 1);
+});
+
+test("a journal that nobody listens to is a broken promise", async () => {
+  const time = new ManualTime();
+  const { journal } = await openLog({
+    disk: emptyDisk(),
+    folder: "/data",
+    storeId: STORE_ID,
+    clock: time,
+    scheduler: time,
+    replay: () => {},
+    onFailure: () => {},
+    segmentBytes: 8 * 1024,
+  });
+  expect(() => journal.durable(1)).toThrow(Broken);
+});
+
+test("a log that was closed at once starts again clean", async () => {
+  const disk = emptyDisk();
+  const first = await LogProcess.start({ disk });
+  expect(first.report).toMatchObject({ epoch: 0, cleanShutdown: true, segments: 0 });
+  await first.close();
+  const second = await LogProcess.start({ disk });
+  expect(second.report).toMatchObject({ epoch: 1, cleanShutdown: true, records: 0 });
+});
+
+test("a full segment is followed by the spare, and nothing is lost", async () => {
+  const disk = emptyDisk();
+  const segmentBytes = 16 * 1024;
+  const log = await LogProcess.start({ disk, segmentBytes });
+  for (let i = 0; i < 100; i++) await log.commit(1 + (i % 20));
+  expect(segmentPaths(disk).length).toBeGreaterThan(10);
+  await log.close();
+  const next = await LogProcess.start({ disk, segmentBytes });
+  expect(next.report).toMatchObject({ records: log.acknowledged, cleanShutdown: true });
+  expect(next.replayed).toHaveLength(log.acknowledged);
+});
+
+test("a frame longer than a segment gets a segment of its own length", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  await log.commit(1);
+  await log.commit(1, 300_000);
+  await log.commit(1);
+  expect(log.durable).toEqual([1, 2, 3]);
+  expect(segmentPaths(disk)).toHaveLength(2);
+  await log.close();
+  const next = await LogProcess.start({ disk });
+  expect(next.report.records).toBe(3);
+});
+
+test("without space for a spare mutations are refused before, and then resume", async () => {
+  const disk = emptyDisk();
+  let full = false;
+  disk.decide = ({ path, operation }) =>
+    full && path.includes("spare") && operation === "create" ? { code: "ENOSPC" } : null;
+  const log = await LogProcess.start({ disk });
+  await settle();
+  full = true;
+  let admitted = 0;
+  while (log.journal.admission() === Admission.OPEN && admitted < 1_000) {
+    admitted += 1;
+    await log.commit(1);
+  }
+  expect(log.journal.admission()).toBe(Admission.UNAVAILABLE);
+  expect(log.acknowledged).toBe(admitted);
+  // The segment at hand, and the spare that was ready, are used before anything is refused.
+  expect(segmentPaths(disk)).toHaveLength(2);
+  expect(log.failures).toEqual([]);
+  expect([...disk.files().keys()]).toEqual(segmentPaths(disk));
+  await log.time.pass(1_000);
+  expect(log.journal.admission()).toBe(Admission.UNAVAILABLE);
+  full = false;
+  await log.time.pass(1_000);
+  expect(log.journal.admission()).toBe(Admission.OPEN);
+  await log.commit(1);
+  await log.close();
+  const next = await LogProcess.start({ disk });
+  expect(next.report.records).toBe(admitted + 1);
+});
+
+test("a batch that waits for space is acknowledged when space is back", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  let full = true;
+  disk.decide = ({ path, operation }) =>
+    full && path.includes("spare") && operation === "write" ? { code: "ENOSPC" } : null;
+  await log.commit(1, 300_000);
+  expect(log.durable).toEqual([]);
+  expect(log.journal.admission()).not.toBe(Admission.OPEN);
+  full = false;
+  await log.time.pass(1_000);
+  expect(log.durable).toEqual([1]);
+  expect(log.journal.admission()).toBe(Admission.OPEN);
+});
+
+test("too many waiting records are refused until the disk has taken them", async () => {
+  const log = await LogProcess.start({ disk: emptyDisk(), segmentBytes: 16 * 1024 * 1024 });
+  await settle();
+  log.append(PENDING_RECORDS_MAX - 1);
+  expect(log.journal.admission()).toBe(Admission.OPEN);
+  log.append(1);
+  expect(log.journal.admission()).toBe(Admission.OVERLOADED);
+  await settle();
+  expect(log.durable).toEqual([PENDING_RECORDS_MAX]);
+  expect(log.journal.admission()).toBe(Admission.OPEN);
+});
+
+test("after a sync that failed nothing is acknowledged, and the failure is told once", async () => {
+  for (let k = 1; k <= 6; k++) {
+    const disk = emptyDisk();
+    const log = await LogProcess.start({ disk });
+    atLogStep(disk, "sync", k, { code: "EIO" });
+    for (let i = 0; i < 10; i++) await log.commit(2);
+    expect(log.durable).toHaveLength(k - 1);
+    expect(log.failures).toHaveLength(1);
+    expect(log.failures[0]).toMatchObject({ exitCode: 70, cause: { code: "EIO" } });
+    expect(log.journal.admission()).toBe(Admission.UNAVAILABLE);
+    await log.time.pass(5_000);
+    expect(log.durable).toHaveLength(k - 1);
+    await expect(log.close()).rejects.toThrow(LogFailed);
+    expect(log.failures).toHaveLength(1);
+  }
+});
+
+test("a short write is finished by a second one", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  atLogStep(disk, "write", 1, { writtenBytes: 100 });
+  await log.commit(3);
+  expect(log.durable).toEqual([3]);
+  disk.kill();
+  const next = await LogProcess.start({ disk });
+  expect(next.report).toMatchObject({ records: 3, tornBytes: 0 });
+});
+
+test("a short write whose rest fails is a failure, and a torn end for the next start", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  await log.commit(1);
+  let writes = 0;
+  disk.decide = ({ path, operation }) => {
+    if (operation !== "write" || !path.endsWith(".log")) return null;
+    writes += 1;
+    return writes === 1 ? { writtenBytes: 100 } : { code: "ENOSPC" };
+  };
+  await log.commit(3);
+  expect(log.durable).toEqual([1]);
+  expect(log.failures).toMatchObject([{ cause: { code: "ENOSPC", operation: "write" } }]);
+  disk.kill();
+  disk.decide = () => null;
+  const next = await LogProcess.start({ disk });
+  expect(next.report).toMatchObject({ records: 1, tornBytes: 100 });
+});
+
+test("a file that cannot be closed makes close fail", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  await log.commit(1);
+  disk.decide = ({ operation }) => (operation === "close" ? { code: "EIO" } : null);
+  await expect(log.close()).rejects.toMatchObject({ cause: { operation: "close" } });
+});
+
+test("a write that stays short twice is a failure", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  disk.decide = ({ path, operation }) =>
+    operation === "write" && path.endsWith(".log") ? { writtenBytes: 8 } : null;
+  await log.commit(1);
+  expect(log.failures).toMatchObject([{ cause: { code: "SHORT" } }]);
+});
+
+test("a segment that cannot be started is a failure", async () => {
+  for (const operation of ["write", "sync", "rename", "close"] as const) {
+    const disk = emptyDisk();
+    const log = await LogProcess.start({ disk, segmentBytes: 16 * 1024 });
+    await settle();
+    disk.decide = (step) =>
+      step.operation === operation && (operation === "close" || step.path.includes("spare"))
+        ? { code: "EIO" }
+        : null;
+    for (let i = 0; i < 40 && log.failures.length === 0; i++) await log.commit(1);
+    expect(log.failures).toMatchObject([{ cause: { code: "EIO", operation } }]);
+    const { acknowledged } = log;
+    disk.kill();
+    disk.decide = () => null;
+    const next = await LogProcess.start({ disk });
+    expect(next.report.records).toBeGreaterThanOrEqual(acknowledged);
+  }
+});
