@@ -34,7 +34,7 @@ function applyCatalog(state: State, record: CatalogRecord, timeMs: number): void
   state.catalog.nextId = record.nextId;
   for (const { table, key } of record.removes) {
     if (table === "events") removePartition(state, String(key));
-    if (table === "layouts") state.layouts.delete(Number(key));
+    if (table === "layouts") removeLayout(state, Number(key), timeMs);
     if (table === "prices") removePrice(state, Number(key), timeMs);
     state.catalog.remove({ table, key });
   }
@@ -50,8 +50,19 @@ function applyPut(state: State, put: CatalogPut, timeMs: number): void {
   state.catalog.put(put);
   if (put.table !== "layouts") return;
   state.layouts.set(put.row.id, buildLayout(put.row.document));
+  layEvents(state, put.row.id, timeMs);
+}
+
+/** The events of the schema stay, without a seat. */
+function removeLayout(state: State, schemaId: number, timeMs: number): void {
+  state.layouts.delete(schemaId);
+  layEvents(state, schemaId, timeMs);
+}
+
+/** Lays every event of the schema on the layout that it has now. */
+function layEvents(state: State, schemaId: number, timeMs: number): void {
   for (const event of state.catalog.events.values()) {
-    if (event.schemaId === put.row.id) layPartition(state, event, timeMs);
+    if (event.schemaId === schemaId) layPartition(state, event, timeMs);
   }
 }
 

@@ -1,18 +1,28 @@
 /**
- * The catalog: everything that is not inventory. Plain tables of immutable rows by key, changed only
- * by the puts and removes of a catalog record, plus the few indexes that the rules need.
+ * The catalog: everything that is not inventory. Plain tables of immutable rows by key, changed
+ * only by the puts and removes of a catalog record, plus the few indexes that the rules need.
  */
 import { assert } from "./assert.ts";
 import type { LayoutDocument } from "./layout-document.ts";
 import type { CatalogPut, CatalogRemove } from "./records.ts";
+
+/** A key that was rotated away and works for a while yet. */
+export interface RetiredKey {
+  readonly keyVersion: number;
+  /** As in `TenantRow`; null for an organization's key, which is always derived. */
+  readonly tokenSha256: string | null;
+  /** Milliseconds since 1970; from then on the key is nobody's. */
+  readonly validUntilMs: number;
+}
 
 export interface TenantRow {
   readonly id: number;
   readonly name: string;
   /** SHA-256 (hex) of a token that was given from outside; null when the token is derived. */
   readonly tokenSha256: string | null;
-  /** Rises with each rotation of the derived token. */
+  /** Rises with each rotation. */
   readonly keyVersion: number;
+  readonly retiredKey: RetiredKey | null;
 }
 
 export interface HoldTypeRow {
@@ -32,6 +42,8 @@ export interface OrganizationRow {
   readonly appendDomainToLogin: boolean;
   readonly type: "VENUE" | "DEFAULT";
   readonly keyVersion: number;
+  readonly retiredKey: RetiredKey | null;
+  readonly publicSessionsEnabled: boolean;
   readonly salesControl: boolean;
   readonly bookingEnabled: boolean;
   readonly orphanPrevention: boolean;
@@ -89,12 +101,44 @@ export interface SchemaRow {
   readonly seatsCapacity: number | null;
   readonly preview: string | null;
   readonly thumbnail: unknown;
+  /** Milliseconds since 1970 of the last change of the schema or its layout. */
+  readonly updatedAtMs: number;
 }
 
 /** The layout of a schema, as stored. Its key is the schema's id. */
 export interface LayoutRow {
   readonly id: number;
   readonly document: LayoutDocument;
+}
+
+/** A pricing zone: of a schema, shared by all its events. */
+export interface ZoneRow {
+  readonly id: number;
+  readonly schemaId: number;
+  readonly name: string;
+}
+
+/** The zone of one object of a layout. Its key is the object's id: section, row, area or seat. */
+export interface ZoneAssignmentRow {
+  readonly id: number;
+  readonly schemaId: number;
+  readonly zoneId: number;
+}
+
+/** A clone operation that has been carried out. Goes with the schema that it made. */
+export interface CloneRow {
+  /** UUID, lower case. */
+  readonly id: string;
+  readonly organizationId: number;
+  /** The schema that it made. */
+  readonly schemaId: number;
+}
+
+/** Events that belong together; while an event is in a series its start does not move. */
+export interface SeriesRow {
+  readonly id: number;
+  readonly organizationId: number;
+  readonly name: string;
 }
 
 export type EventStatus = "DRAFT" | "PUBLISHED" | "ARCHIVED";
@@ -110,10 +154,13 @@ export interface EventRow {
   /** Local date-times as given, without offset. */
   readonly start: string;
   readonly endDate: string;
+  /** A moment that v1 clients keep with an event; it has no effect. */
+  readonly killAfter: string | null;
   /** Milliseconds since 1970 on the service clock. */
   readonly createdAtMs: number;
   readonly status: EventStatus;
   readonly publishedAtMs: number | null;
+  readonly seriesId: number | null;
 }
 
 export interface PriceRow {
@@ -125,6 +172,18 @@ export interface PriceRow {
   readonly externalId: string | null;
 }
 
+/** The first answer to a request that carried an `Idempotency-Key`, to be given again. */
+export interface ReplyRow {
+  /** `<organization id>:<key>`. */
+  readonly id: string;
+  /** Keyed hash (hex) of method, path, query and body of the first request. */
+  readonly fingerprint: string;
+  readonly status: number;
+  readonly body: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAtMs: number;
+}
+
 /** Every table and its row. The names are in the log: never renamed. */
 export interface Rows {
   tenants: TenantRow;
@@ -134,10 +193,35 @@ export interface Rows {
   venues: VenueRow;
   schemas: SchemaRow;
   layouts: LayoutRow;
+  zones: ZoneRow;
+  zoneAssignments: ZoneAssignmentRow;
+  clones: CloneRow;
+  series: SeriesRow;
   events: EventRow;
   prices: PriceRow;
+  replies: ReplyRow;
 }
 export type TableName = keyof Rows;
+
+const EVERY_TABLE: Readonly<Record<TableName, true>> = {
+  tenants: true,
+  organizations: true,
+  accounts: true,
+  logins: true,
+  venues: true,
+  schemas: true,
+  layouts: true,
+  zones: true,
+  zoneAssignments: true,
+  clones: true,
+  series: true,
+  events: true,
+  prices: true,
+  replies: true,
+};
+
+/** The names of all tables. */
+export const TABLES = Object.keys(EVERY_TABLE) as readonly TableName[];
 
 const NO_PRICES: ReadonlyMap<number, PriceRow> = new Map();
 
@@ -151,8 +235,14 @@ export class Catalog implements Tables {
   readonly venues = new Map<number, VenueRow>();
   readonly schemas = new Map<number, SchemaRow>();
   readonly layouts = new Map<number, LayoutRow>();
+  readonly zones = new Map<number, ZoneRow>();
+  readonly zoneAssignments = new Map<number, ZoneAssignmentRow>();
+  readonly clones = new Map<string, CloneRow>();
+  readonly series = new Map<number, SeriesRow>();
   readonly events = new Map<string, EventRow>();
   readonly prices = new Map<number, PriceRow>();
+  /** In the order in which they were given, so the first is the first to run out. */
+  readonly replies = new Map<string, ReplyRow>();
   /** The next Long id: one counter for all tables, seats and groups, so no id is ever reused. */
   nextId = 1;
 

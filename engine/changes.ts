@@ -11,6 +11,8 @@ export class ChangeList {
   readonly #later: Uint32Array;
   #oldest = NONE;
   #newest = NONE;
+  /** How often a seat was touched. */
+  touches = 0;
 
   /** Starts in ascending order of seat index. */
   constructor(seatCount: number) {
@@ -32,6 +34,7 @@ export class ChangeList {
   /** Makes `seat` the newest. Cost: constant. */
   touch(seat: number): void {
     assert(seat < this.#earlier.length, "a touched seat is in the list");
+    this.touches += 1;
     if (seat === this.#newest) return;
     const earlier = this.#earlier[seat]!;
     const later = this.#later[seat]!;

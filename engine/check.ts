@@ -3,6 +3,7 @@
  * the tests after every step. What is O(1) is asserted where the change is made.
  */
 import { assert } from "./assert.ts";
+import { checkCatalog } from "./check-catalog.ts";
 import { NONE } from "./constants.ts";
 import type { Partition } from "./partition.ts";
 import { SeatState } from "./states.ts";
@@ -24,13 +25,7 @@ export function checkState(state: State): void {
     for (const slot of partition.areas.price)
       assert(slot === 0 || slots.has(slot), "a price exists");
   }
-  for (const price of catalog.prices.values()) {
-    assert(catalog.events.has(price.eventId), "a price belongs to an event");
-    assert(catalog.pricesOf(price.eventId).get(price.slot) === price, "a price has its own slot");
-  }
-  for (const layout of catalog.layouts.values()) {
-    assert(catalog.schemas.has(layout.id), "a layout belongs to a schema");
-  }
+  checkCatalog(state);
 }
 
 export function checkPartition(partition: Partition): void {

@@ -1,10 +1,10 @@
 /**
  * Commands: what a caller asks. A command carries who asks, the ids of its path, a body in the wire
  * form of the interface, and whatever must come from outside (new UUIDs, hashes): the engine has no
- * dice. Bodies have passed their shape (`shapes.ts`) before they get here; what a shape cannot say is
- * checked by `decide`.
+ * dice. Bodies have passed their shape (`shapes.ts`) before they get here; what a shape cannot say
+ * is checked by `decide`.
  */
-import type { EventStatus, HoldTypeRow } from "./catalog.ts";
+import type { EventStatus, HoldTypeRow, ReplyRow } from "./catalog.ts";
 import type { Actor } from "./records.ts";
 
 /** Who asks, and for which organization. */
@@ -36,10 +36,16 @@ export interface AssignmentItem {
   readonly activeCount?: number | null | undefined;
 }
 
-/** The body of an assignment of prices. */
+/** The body of an assignment of prices or of pricing zones. */
 export interface AssignmentSelection {
   readonly seats?: readonly AssignmentItem[] | null | undefined;
   readonly groupOfSeats?: readonly AssignmentItem[] | null | undefined;
+}
+
+/** Seats and areas by their ids. */
+export interface ObjectSelection {
+  readonly seats?: readonly { readonly objectId: number }[] | null | undefined;
+  readonly groupOfSeats?: readonly { readonly objectId: number }[] | null | undefined;
 }
 
 export interface VenueBody {
@@ -108,10 +114,28 @@ export interface EventBody {
   readonly status?: EventStatus | undefined;
 }
 
+/** The body of a rotation: how long the old key still works. */
+export interface RotationBody {
+  readonly graceSeconds?: number | undefined;
+}
+
+export interface ZoneBody {
+  readonly name: string;
+  readonly schemaId: number;
+}
+
+export interface ZoneUpdate extends ZoneBody {
+  readonly id: number;
+}
+
 export interface PriceBody {
   readonly name: string;
   readonly eventId: string;
   readonly externalId?: string | null | undefined;
+}
+
+export interface PriceUpdate extends PriceBody {
+  readonly id: number;
 }
 
 /** The account that becomes administrator of what is created with it. */
@@ -128,6 +152,10 @@ export interface OrganizationBody {
   readonly autologinEnabled?: boolean | undefined;
   readonly appendDomainToLogin?: boolean | undefined;
   readonly type?: "VENUE" | "DEFAULT" | undefined;
+}
+
+export interface OrganizationUpdate extends OrganizationBody {
+  readonly id: number;
 }
 
 export interface SettingsBody {
@@ -167,20 +195,44 @@ export interface Commands {
     publicKey: string;
     privateKey: string;
   };
+  updateOrganization: { body: OrganizationUpdate };
+  deleteOrganization: { organizationId: number };
   changeSettings: { organizationId: number; body: SettingsBody };
+  configureSessions: { body: { publicSessionsEnabled: boolean } };
+  rotateOrganizationKey: { body: RotationBody };
+  rotateTenantToken: { body: RotationBody };
   replaceHoldTypes: { body: readonly HoldTypeRow[] };
   openLogin: { accountId: number; tokens: LoginTokens };
   renewLogin: { loginId: number; tokens: LoginTokens };
   closeLogin: { loginId: number };
+  rememberReply: { reply: Omit<ReplyRow, "expiresAtMs"> };
   createVenue: { body: VenueBody };
   updateVenue: { body: VenueBody };
   deleteVenue: { venueId: number };
   createSchema: { body: SchemaBody };
+  updateSchema: { body: SchemaBody };
+  deleteSchema: { schemaId: number };
+  /** `cloneId` is the UUID of the operation. */
+  cloneSchema: { schemaId: number; cloneId: string };
   putLayout: { schemaId: number; body: LayoutBody; forceDelete: boolean };
-  createEvent: { eventId: string; body: EventBody };
+  createZones: { schemaId: number; body: readonly ZoneBody[] };
+  updateZones: { schemaId: number; body: readonly ZoneUpdate[] };
+  deleteZone: { schemaId: number; zoneId: number };
+  assignZones: { schemaId: number; body: AssignmentSelection };
+  createSeries: { body: { name: string } };
+  deleteSeries: { seriesId: number };
+  createEvent: { eventId: string; body: EventBody; killAfter?: string | null };
+  /** Without `killAfter` the event keeps the one that it has. */
+  updateEvent: { eventId: string; body: EventBody; force: boolean; killAfter?: string | null };
+  deleteEvent: { eventId: string };
+  bindEvent: { eventId: string; body: { seriesId: number | null } };
   changeEventStatus: { eventId: string; body: { status: EventStatus } };
   createPrices: { eventId: string; body: readonly PriceBody[] };
+  updatePrices: { eventId: string; body: readonly PriceUpdate[] };
+  deletePrice: { eventId: string; priceId: number };
   assignPrices: { eventId: string; body: AssignmentSelection };
+  unassignPrices: { eventId: string; body: ObjectSelection };
+  clearPrices: { eventId: string };
   lock: { eventId: string; body: StateSelection };
   unlock: { eventId: string; body: StateSelection };
   sale: { eventId: string; body: StateSelection };

@@ -23,6 +23,8 @@ export const HOLD_TYPES_MAX = 100;
 export const CART_TTL_SECONDS = 900;
 /** The longest time a hold type may give: ten years. */
 export const HOLD_TTL_SECONDS_MAX = 315_360_000;
+/** The longest time that a rotated key may go on working: thirty days. */
+export const KEY_GRACE_SECONDS_MAX = 2_592_000;
 
 /** "No such index": the largest unsigned 32-bit integer. */
 export const NONE = 0xffff_ffff;

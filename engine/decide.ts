@@ -1,36 +1,71 @@
 /**
- * From a command to its decision: all checks in the order of the result codes, giving a refusal or a
- * record. Changes nothing.
+ * From a command to its decision: all checks in the order of the result codes, giving a refusal or
+ * a record. Changes nothing.
  */
 import type { CommandKind, CommandOf } from "./commands.ts";
 import { closeLogin, createTenant, openLogin, renewLogin } from "./decide/accounts.ts";
 import { decideBooking } from "./decide/booking.ts";
-import { changeEventStatus, createEvent } from "./decide/events.ts";
+import { cloneSchema } from "./decide/clone-schema.ts";
+import { changeEventStatus, createEvent, deleteEvent, updateEvent } from "./decide/events.ts";
+import { rotateOrganizationKey, rotateTenantToken } from "./decide/keys.ts";
 import { putLayout } from "./decide/layouts.ts";
+import {
+  configureSessions,
+  deleteOrganization,
+  updateOrganization,
+} from "./decide/organization-changes.ts";
 import { changeSettings, createOrganization, replaceHoldTypes } from "./decide/organizations.ts";
+import { deletePrice, updatePrices } from "./decide/price-changes.ts";
+import { clearPrices, unassignPrices } from "./decide/price-removal.ts";
 import { assignPrices, createPrices } from "./decide/prices.ts";
-import { createSchema } from "./decide/schemas.ts";
+import { rememberReply } from "./decide/replies.ts";
+import { createSchema, deleteSchema, updateSchema } from "./decide/schemas.ts";
+import { bindEvent, createSeries, deleteSeries } from "./decide/series.ts";
 import { createVenue, deleteVenue, updateVenue } from "./decide/venues.ts";
+import { assignZones } from "./decide/zone-assignments.ts";
+import { createZones, deleteZone, updateZones } from "./decide/zones.ts";
 import type { Decision, Grant } from "./results.ts";
 import type { State } from "./state.ts";
 
 const DECISIONS = {
   createTenant,
   createOrganization,
+  updateOrganization,
+  deleteOrganization,
   changeSettings,
+  configureSessions,
+  rotateOrganizationKey,
+  rotateTenantToken,
   replaceHoldTypes,
   openLogin,
   renewLogin,
   closeLogin,
+  rememberReply,
   createVenue,
   updateVenue,
   deleteVenue,
   createSchema,
+  updateSchema,
+  deleteSchema,
+  cloneSchema,
   putLayout,
+  createZones,
+  updateZones,
+  deleteZone,
+  assignZones,
+  createSeries,
+  deleteSeries,
   createEvent,
+  updateEvent,
+  deleteEvent,
+  bindEvent,
   changeEventStatus,
   createPrices,
+  updatePrices,
+  deletePrice,
   assignPrices,
+  unassignPrices,
+  clearPrices,
   lock: decideBooking,
   unlock: decideBooking,
   sale: decideBooking,

@@ -1,8 +1,9 @@
 /**
  * A hash of what the state means, not of how it lies in memory: two engines that went through the
- * same log have the same digest. Two 32-bit lanes; it tells differences, it is no protection against
- * a forger.
+ * same log have the same digest. Two 32-bit lanes; it tells differences, it is no protection
+ * against a forger.
  */
+import { TABLES } from "./catalog.ts";
 import { NONE } from "./constants.ts";
 import type { Partition } from "./partition.ts";
 import { SeatState } from "./states.ts";
@@ -41,20 +42,8 @@ class Hash {
 export function digest(state: State): string {
   const hash = new Hash();
   hash.number(state.catalog.nextId);
-  const { tenants, organizations, accounts, logins, venues, schemas, layouts, events, prices } =
-    state.catalog;
-  const tables = [
-    tenants,
-    organizations,
-    accounts,
-    logins,
-    venues,
-    schemas,
-    layouts,
-    events,
-    prices,
-  ];
-  for (const table of tables) {
+  for (const name of TABLES) {
+    const table: ReadonlyMap<number | string, unknown> = state.catalog[name];
     hash.number(table.size);
     const rows = [...table.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [, row] of rows) hash.text(canonical(row));

@@ -1,6 +1,6 @@
 /**
- * The engine: decides commands, applies their records, hands them to the journal, and says when what
- * was decided is on disk. Single-threaded and synchronous; nothing here waits.
+ * The engine: decides commands, applies their records, hands them to the journal, and says when
+ * what was decided is on disk. Single-threaded and synchronous; nothing here waits.
  *
  * Ordering: a command's record is applied and appended before the next command is decided, so the
  * order of the log is the order of the decisions. Whoever sends an outcome must first wait with
@@ -36,6 +36,13 @@ const REFUSED_UNAVAILABLE = refuse(
   Result.LOG_UNAVAILABLE,
   "The log has no room for changes just now; reads go on.",
 );
+
+/** The members of a command that say at which events it looks. */
+interface Scope {
+  readonly eventId: string;
+  readonly schemaId: number;
+  readonly organizationId: number;
+}
 
 /** Where a log ended, as recovery found it. */
 export interface Position {
@@ -79,12 +86,18 @@ export class Engine {
   }
 
   /**
-   * Decides a command and applies what it comes to. Holds of its events that have run out end first,
-   * each by a record of its own, so no rule needs to know of time.
+   * Decides a command and applies what it comes to. Holds of its events that have run out end
+   * first, each by a record of its own, so no rule needs to know of time.
    */
   submit<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
-    const closed = this.#closed();
-    if (closed !== null) return closed;
+    return this.#closed() ?? this.submitAlong(command);
+  }
+
+  /**
+   * As `submit`, for what belongs to a command that was granted in the same turn: the journal took
+   * that one, so it takes this one too.
+   */
+  submitAlong<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
     const timeMs = this.nowMs();
     this.#expireFor(command, timeMs);
     const decision = decide(this.state, command, timeMs);
@@ -122,15 +135,16 @@ export class Engine {
 
   /** Ends what has run out in the events that the command looks at. */
   #expireFor(command: object, timeMs: number): void {
-    const { eventId, schemaId } = command as { readonly eventId?: string; schemaId?: number };
+    const { eventId, schemaId, organizationId } = command as Partial<Scope>;
     const { events } = this.state.catalog;
     if (eventId !== undefined) {
       const event = events.get(eventId);
       if (event !== undefined) this.#expirePartition(event.partition, timeMs);
     }
-    if (schemaId === undefined) return;
+    if (schemaId === undefined && organizationId === undefined) return;
     for (const event of events.values()) {
-      if (event.schemaId === schemaId) this.#expirePartition(event.partition, timeMs);
+      const isMeant = event.schemaId === schemaId || event.organizationId === organizationId;
+      if (isMeant) this.#expirePartition(event.partition, timeMs);
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * The layout of a schema in its wire form: what a layout tool sends and gets back. Known members are
- * typed; drawing members that the engine does not know are kept and given back as they came.
+ * The layout of a schema in its wire form: what a layout tool sends and gets back. Known members
+ * are typed; drawing members that the engine does not know are kept and given back as they came.
  */
 
 export interface Sector {

@@ -1,8 +1,9 @@
 /**
- * Which seats of a row sit beside each other. Seats are ordered along the row's direction of largest
- * spread, so curved and upright rows work too; by natural label order where there are no coordinates.
- * A gap wider than one and a half times the row's median spacing is an aisle. Only `sqrt` and the four
- * operations are used: they are exact on every machine, so replay builds the same neighbours.
+ * Which seats of a row sit beside each other. Seats are ordered along the row's direction of
+ * largest spread, so curved and upright rows work too; by natural label order where there are no
+ * coordinates. A gap wider than one and a half times the row's median spacing is an aisle. Only
+ * `sqrt` and the four operations are used: they are exact on every machine, so replay builds the
+ * same neighbours.
  */
 import { compareNatural } from "./natural-order.ts";
 import type { Seat } from "./layout-document.ts";

@@ -114,7 +114,7 @@ export class Partition {
   #priceArea(area: number, slot: number, capacity: number, timeMs: number): void {
     const { areas } = this;
     if (slot === 0) {
-      for (const [hold, places] of [...areas.holdsIn(area)]) {
+      for (const [hold, places] of Array.from(areas.holdsIn(area))) {
         areas.unhold(area, hold, places);
         this.#releaseHold(hold, places);
       }

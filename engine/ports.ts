@@ -1,5 +1,6 @@
 /**
- * What the engine needs from outside. Types only: a clock, and a journal that makes records durable.
+ * What the engine needs from outside. Types only: a clock, and a journal that makes records
+ * durable.
  */
 import type { LogRecord } from "./records.ts";
 

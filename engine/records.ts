@@ -1,6 +1,6 @@
 /**
- * Records: what the log keeps. A record is a fact that happened, never a request, so replay needs no
- * rules and an old log means the same under new rules. Indexes (seats, areas) are those of the
+ * Records: what the log keeps. A record is a fact that happened, never a request, so replay needs
+ * no rules and an old log means the same under new rules. Indexes (seats, areas) are those of the
  * event's layout at that point of the log; a hold is named by its slot.
  */
 import type { Rows, TableName } from "./catalog.ts";

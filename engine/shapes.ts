@@ -8,6 +8,7 @@ import {
   HOLD_TTL_SECONDS_MAX,
   HOLD_TYPE_LENGTH_MAX,
   HOLD_TYPES_MAX,
+  KEY_GRACE_SECONDS_MAX,
   NAME_LENGTH_MAX,
   SESSION_LENGTH_MAX,
 } from "./constants.ts";
@@ -23,7 +24,8 @@ const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 /** The formats that the shapes use. */
 export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   uuid: (text) => UUID.test(text),
-  email: (text) => EMAIL.test(text),
+  /** Only the composed form: another spelling of a letter must not be another account's address. */
+  email: (text) => EMAIL.test(text) && text === text.normalize("NFC"),
   "local-date-time": isLocalDateTime,
   /** A date-time, or a date that stands for its midnight. */
   "local-date": (text) => isLocalDateTime(text) || isLocalDateTime(`${text}T00:00`),
@@ -46,6 +48,7 @@ export const NAME: Shape = {
   maxLength: NAME_LENGTH_MAX,
   format: "line",
 };
+export const PASSWORD: Shape = { type: "string", minLength: 8, maxLength: 128 };
 const BOOLEAN: Shape = { type: "boolean" };
 const OPTIONAL_LINE: Shape = {
   type: ["string", "null"],
@@ -88,7 +91,12 @@ const ASSIGNMENT = object({
   assignmentId: orNull(LONG),
   activeCount: COUNT_OR_NULL,
 });
+const OBJECTS: Shape = {
+  type: ["array", "null"],
+  items: object({ objectId: LONG }, ["objectId"]),
+};
 const ASSIGNMENTS: Shape = { type: ["array", "null"], items: ASSIGNMENT };
+const ASSIGNMENT_SELECTION = object({ seats: ASSIGNMENTS, groupOfSeats: ASSIGNMENTS });
 
 const VENUE = object(
   {
@@ -152,22 +160,35 @@ const LAYOUT = object({
 
 export const EVENT_STATUS: Shape = { type: "string", enum: ["DRAFT", "PUBLISHED", "ARCHIVED"] };
 
+const EVENT_MEMBERS = {
+  name: NAME,
+  start: LOCAL_DATE_TIME,
+  endDate: LOCAL_DATE_TIME,
+  schemaId: LONG,
+};
+const EVENT_REQUIRED = Object.keys(EVENT_MEMBERS);
 const EVENT = object(
-  {
-    id: { type: "null" },
-    name: NAME,
-    start: LOCAL_DATE_TIME,
-    endDate: LOCAL_DATE_TIME,
-    schemaId: LONG,
-    status: EVENT_STATUS,
-  },
-  ["name", "start", "endDate", "schemaId"],
+  { id: { type: "null" }, ...EVENT_MEMBERS, status: EVENT_STATUS },
+  EVENT_REQUIRED,
 );
 
-const PRICE = object(
-  { id: { type: "null" }, name: NAME, eventId: UUID_SHAPE, externalId: OPTIONAL_LINE },
-  ["name", "eventId"],
-);
+/** What the interface takes to change an event: its id is in the body, not in the path. */
+export const EVENT_WITH_ID: Shape = object({ id: UUID_SHAPE, ...EVENT_MEMBERS }, [
+  "id",
+  ...EVENT_REQUIRED,
+]);
+
+const PRICE_MEMBERS = { name: NAME, eventId: UUID_SHAPE, externalId: OPTIONAL_LINE };
+const PRICE = object({ id: { type: "null" }, ...PRICE_MEMBERS }, ["name", "eventId"]);
+const PRICE_WITH_ID = object({ id: LONG, ...PRICE_MEMBERS }, ["id", "name", "eventId"]);
+
+const ZONE_MEMBERS = { name: NAME, schemaId: LONG };
+const ZONE = object({ id: { type: "null" }, ...ZONE_MEMBERS }, ["name", "schemaId"]);
+const ZONE_WITH_ID = object({ id: LONG, ...ZONE_MEMBERS }, ["id", "name", "schemaId"]);
+
+const ROTATION = object({
+  graceSeconds: { type: "integer", minimum: 0, maximum: KEY_GRACE_SECONDS_MAX },
+});
 
 const ORGANIZATION_MEMBERS = {
   name: NAME,
@@ -184,7 +205,7 @@ export const ORGANIZATION_WITH_USER: Shape = object(
     email: { type: "string", format: "email" },
     firstName: NAME,
     lastName: NAME,
-    password: { type: "string", minLength: 8, maxLength: 128 },
+    password: PASSWORD,
   },
   ["name", "email", "firstName", "lastName", "password"],
 );
@@ -205,6 +226,10 @@ export type BodyKind = {
 /** The shape of each command's body. */
 export const BODIES: Readonly<Record<BodyKind, Shape>> = {
   createOrganization: object(ORGANIZATION_MEMBERS, ["name"]),
+  updateOrganization: object({ id: LONG, ...ORGANIZATION_MEMBERS }, ["id", "name"]),
+  configureSessions: object({ publicSessionsEnabled: BOOLEAN }, ["publicSessionsEnabled"]),
+  rotateOrganizationKey: ROTATION,
+  rotateTenantToken: ROTATION,
   changeSettings: object({
     salesControl: BOOLEAN,
     bookingEnabled: BOOLEAN,
@@ -214,11 +239,20 @@ export const BODIES: Readonly<Record<BodyKind, Shape>> = {
   createVenue: VENUE,
   updateVenue: VENUE,
   createSchema: SCHEMA,
+  updateSchema: SCHEMA,
   putLayout: LAYOUT,
+  createZones: list(ZONE),
+  updateZones: list(ZONE_WITH_ID),
+  assignZones: ASSIGNMENT_SELECTION,
+  createSeries: object({ name: NAME }, ["name"]),
   createEvent: EVENT,
+  updateEvent: object(EVENT_MEMBERS, EVENT_REQUIRED),
+  bindEvent: object({ seriesId: orNull(LONG) }, ["seriesId"]),
   changeEventStatus: object({ status: EVENT_STATUS }, ["status"]),
   createPrices: list(PRICE),
-  assignPrices: object({ seats: ASSIGNMENTS, groupOfSeats: ASSIGNMENTS }),
+  updatePrices: list(PRICE_WITH_ID),
+  assignPrices: ASSIGNMENT_SELECTION,
+  unassignPrices: object({ seats: OBJECTS, groupOfSeats: OBJECTS }),
   lock: STATE_SELECTION,
   unlock: STATE_SELECTION,
   sale: STATE_SELECTION,

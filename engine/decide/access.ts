@@ -36,6 +36,20 @@ export function ownRow<Row extends { readonly organizationId: number }>(
   return refuse(Result.ACCESS_DENIED, `This ${what} belongs to another organization.`);
 }
 
+/** An organization of the caller's tenant. @returns Or ENTITY_NOT_FOUND, or ACCESS_DENIED. */
+export function tenantsOrganization(
+  { catalog }: State,
+  { tenantId }: Caller,
+  id: number,
+): OrganizationRow | Refusal {
+  const organization = catalog.organizations.get(id);
+  if (organization === undefined) {
+    return refuse(Result.ENTITY_NOT_FOUND, "There is no such organization.");
+  }
+  if (organization.tenantId === tenantId) return organization;
+  return refuse(Result.ACCESS_DENIED, "This organization belongs to another tenant.");
+}
+
 export function isRefusal(value: object): value is Refusal {
   return "refused" in value;
 }

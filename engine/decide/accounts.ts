@@ -9,8 +9,8 @@ import { catalogRecord } from "./catalog-record.ts";
 const NO_LOGIN = "There is no such login.";
 
 /**
- * What makes two addresses one: composed form, ASCII letters folded. Never the full Unicode folding,
- * which would let a look-alike letter take over an account.
+ * What makes two addresses one: composed form, ASCII letters folded. Never the full Unicode
+ * folding, which would let a look-alike letter take over an account.
  */
 export function emailKey(email: string): string {
   return email.normalize("NFC").replace(/[A-Z]/g, (letter) => letter.toLowerCase());
@@ -39,7 +39,7 @@ export function createTenant(
     return refuse(Result.ACCOUNT_EMAIL_IN_USE, "An account has that email already.");
   }
   const id = state.catalog.nextId;
-  const row: TenantRow = { id, name, tokenSha256, keyVersion: 1 };
+  const row: TenantRow = { id, name, tokenSha256, keyVersion: 1, retiredKey: null };
   const puts: CatalogPut[] = [{ table: "tenants", row }];
   if (administrator !== null) {
     const rights = { superAdminOf: id, organizationIds: [] };

@@ -1,6 +1,6 @@
 /**
- * What a booking command would move: the seats and the places that are in the state it leaves, and a
- * fault for every requested object that is not.
+ * What a booking command would move: the seats and the places that are in the state it leaves, and
+ * a fault for every requested object that is not.
  */
 import { NONE } from "../constants.ts";
 import type { SeatChoice, StateSelection } from "../commands.ts";
@@ -20,7 +20,17 @@ export interface Inventory {
   readonly faults: readonly Fault[];
 }
 
-/** Cost: O(objects of the request), usually 2; GA places cost O(holds that give them), usually 1. */
+/** Where a request looks, and how. */
+interface Search {
+  readonly partition: Partition;
+  readonly booking: Booking;
+  /** The session that must have what is held; null for any. */
+  readonly session: string | null;
+}
+
+/**
+ * Cost: O(objects of the request), usually 2; GA places cost O(holds that give them), usually 1.
+ */
 export function findInventory(
   partition: Partition,
   selection: StateSelection,
@@ -28,20 +38,22 @@ export function findInventory(
 ): Inventory {
   const choices = choicesOf(selection);
   const session = booking.session ? (selection.sessionId ?? null) : null;
+  const search = { partition, booking, session };
   const faults: Fault[] = [];
   const requested = seatIndexes(partition.layout, choices.seats);
   for (let i = 0; i < requested.length; i++) {
-    const code = seatFault(partition, requested[i]!, booking, session);
+    const code = seatFault(search, requested[i]!);
     if (code !== null) faults.push(seatFaultAt(i, choices.seats[i]!, code));
   }
   const triples: number[] = [];
   for (let i = 0; i < choices.areas.length; i++) {
     const { id, capacity } = choices.areas[i]!;
     const area = partition.layout.areaIndexes.get(id) ?? NONE;
+    // The selection has been checked: every area has its capacity.
     const places = capacity!;
-    const code = areaFault(partition, area, places, booking, session);
+    const code = areaFault(search, area, places);
     if (code !== null) faults.push(areaFaultAt(i, choices.areas[i]!, code));
-    else takePlaces({ partition, area, places, session }, booking, triples);
+    else takePlaces(search, area, places, triples);
   }
   const seats = booking.idle
     ? requested.filter((seat) => partition.state[seat] !== SeatState.ACTIVE)
@@ -50,12 +62,7 @@ export function findInventory(
 }
 
 /** @returns Why the seat cannot go through the move; null when it can. */
-function seatFault(
-  partition: Partition,
-  seat: number,
-  booking: Booking,
-  session: string | null,
-): string | null {
+function seatFault({ partition, booking, session }: Search, seat: number): string | null {
   if (seat === NONE) return "NOT_FOUND";
   const state = partition.state[seat] as SeatState;
   const { from, to } = MOVES[booking.move];
@@ -72,11 +79,9 @@ function seatFault(
 
 /** @returns Why the places cannot go through the move; null when they can. */
 function areaFault(
-  partition: Partition,
+  { partition, booking, session }: Search,
   area: number,
   places: number,
-  booking: Booking,
-  session: string | null,
 ): string | null {
   if (area === NONE) return "NOT_FOUND";
   const { areas } = partition;
@@ -89,16 +94,13 @@ function areaFault(
   return held < places ? "HELD_BY_ANOTHER_SESSION" : null;
 }
 
-interface Taking {
-  readonly partition: Partition;
-  readonly area: number;
-  readonly places: number;
-  readonly session: string | null;
-}
-
 /** Adds to `triples` where the places come from: held places from the oldest hold first. */
-function takePlaces(taking: Taking, booking: Booking, triples: number[]): void {
-  const { partition, area, places, session } = taking;
+function takePlaces(
+  { partition, booking, session }: Search,
+  area: number,
+  places: number,
+  triples: number[],
+): void {
   if (MOVES[booking.move].from !== SeatState.LOCKED) {
     const slot = booking.move === Move.LOCK ? partition.holds.nextSlot : NONE;
     triples.push(area, slot, places);

@@ -1,15 +1,14 @@
 /**
- * What must hold in a layout as a whole: guids are unique, rows and seats point at something, labels
- * are unique where a v1 composite key needs them to be. Faults name the sent object.
+ * What must hold in a layout as a whole: guids are unique, rows and seats point at something,
+ * labels are unique where a v1 composite key needs them to be. Faults name the sent object.
  */
 import type { LayoutBody } from "../commands.ts";
+import { KEY_SEPARATOR } from "../composite-keys.ts";
 import { SEATS_PER_LAYOUT_MAX } from "../constants.ts";
 import type { LayoutDocument } from "../layout-document.ts";
 import type { Fault } from "../results.ts";
 import { duplicate } from "./faults.ts";
 
-/** Separates the labels of a v1 composite key. */
-const KEY_SEPARATOR = ";;";
 /** Enough to see what is wrong; a layout has a hundred thousand objects. */
 const FAULTS_MAX = 100;
 

@@ -9,6 +9,7 @@ import { isRefusal, ownRow } from "./access.ts";
 import { catalogRecord } from "./catalog-record.ts";
 import { checkDocument } from "./check-document.ts";
 import { mergeLayout } from "./merge-layout.ts";
+import { assignmentsOf, objectIds, removesOfAssignments } from "./removals.ts";
 
 /**
  * @returns ENTITY_NOT_FOUND, ACCESS_DENIED, VALIDATION_FAILED, or INVENTORY_IN_USE when a removed
@@ -18,6 +19,7 @@ import { mergeLayout } from "./merge-layout.ts";
 export function putLayout(
   state: State,
   { caller, schemaId, body, forceDelete }: CommandOf<"putLayout">,
+  timeMs: number,
 ): Decision<LayoutDocument> {
   const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
   if (isRefusal(schema)) return schema;
@@ -25,15 +27,19 @@ export function putLayout(
   const merged = mergeLayout(stored, body, state.catalog.nextId);
   const faults = merged.faults.length > 0 ? merged.faults : checkDocument(merged.document, body);
   if (faults.length > 0) return refuseInvalid(faults);
-  const inUse = forceDelete ? [] : removedInUse(state, schemaId, merged.document);
-  if (inUse.length > 0) {
-    return refuse(Result.INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", inUse);
+  const lost = forceDelete ? [] : removedInUse(state, schemaId, merged.document);
+  if (lost.length > 0) {
+    return refuse(Result.INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
   }
   const row = { id: schemaId, document: merged.document };
-  const record = catalogRecord(caller, {
-    nextId: merged.nextId,
-    puts: [{ table: "layouts", row }],
-  });
+  const puts = [
+    { table: "schemas", row: { ...schema, updatedAtMs: timeMs } },
+    { table: "layouts", row },
+  ] as const;
+  const kept = new Set(objectIds(merged.document));
+  const left = assignmentsOf(state, schemaId).filter(({ id }) => !kept.has(id));
+  const removes = removesOfAssignments(left);
+  const record = catalogRecord(caller, { nextId: merged.nextId, puts, removes });
   return grant(record, merged.document);
 }
 

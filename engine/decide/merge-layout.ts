@@ -4,7 +4,7 @@
  * with its rows and seats. A row that loses its last seat goes as well.
  */
 import type { LayoutBody, SentObject } from "../commands.ts";
-import type { LayoutDocument, Row, Seat, Sector, Shape } from "../layout-document.ts";
+import type { LayoutDocument, Row, Seat, Sector } from "../layout-document.ts";
 import type { Fault } from "../results.ts";
 import { duplicate, notFound } from "./faults.ts";
 
@@ -25,11 +25,10 @@ export function mergeLayout(
   body: LayoutBody,
   nextId: number,
 ): MergedLayout {
-  const faults: Fault[] = [];
-  const ids = { next: nextId };
-  const sectors = mergeObjects<Sector>(stored.sectors, body.sectors, ids, "sectors", faults);
-  const rows = mergeObjects<Row>(stored.rows, body.rows, ids, "rows", faults);
-  const seats = mergeObjects<Seat>(stored.seats, body.seats, ids, "seats", faults);
+  const merging: Merging = { nextId, faults: [] };
+  const sectors = mergeObjects<Sector>(stored.sectors, body.sectors, "sectors", merging);
+  const rows = mergeObjects<Row>(stored.rows, body.rows, "rows", merging);
+  const seats = mergeObjects<Seat>(stored.seats, body.seats, "seats", merging);
   const goneSectors = new Set(sectors.removed.map(({ guid }) => guid));
   const keptRows = rows.kept.filter(({ sectorGuid }) => !goneSectors.has(sectorGuid));
   const goneRows = new Set(
@@ -38,16 +37,16 @@ export function mergeLayout(
     ),
   );
   const keptSeats = seats.kept.filter(({ rowGuid }) => !goneRows.has(rowGuid));
-  const emptied = new Set(seats.removed.map(({ rowGuid }) => rowGuid));
+  const emptied = new Set(stored.seats.map(({ rowGuid }) => rowGuid));
   for (const { rowGuid } of keptSeats) emptied.delete(rowGuid);
   const document: LayoutDocument = {
     sectors: sectors.kept,
     rows: keptRows.filter(({ guid }) => !emptied.has(guid)),
     seats: keptSeats,
-    shapes: (body.shapes as readonly Shape[] | null | undefined) ?? stored.shapes,
+    shapes: body.shapes ?? stored.shapes,
     clientViewBox: body.clientViewBox ?? stored.clientViewBox,
   };
-  return { document, nextId: ids.next, faults };
+  return { document, nextId: merging.nextId, faults: merging.faults };
 }
 
 interface Merged<T> {
@@ -55,19 +54,25 @@ interface Merged<T> {
   readonly removed: T[];
 }
 
+/** What the merging of the three lists of a layout shares. */
+interface Merging {
+  nextId: number;
+  readonly faults: Fault[];
+}
+
 function mergeObjects<T extends StoredObject>(
   stored: readonly T[],
   sent: readonly SentObject[] | null | undefined,
-  ids: { next: number },
   member: string,
-  faults: Fault[],
+  merging: Merging,
 ): Merged<T> {
+  const { faults } = merging;
   const byId = new Map(stored.map((object) => [object.id, object]));
   const idOfGuid = new Map(stored.map((object) => [object.guid, object.id]));
   const removed: T[] = [];
   const seen = new Set<number>();
   for (const [i, { toRemove, id: sentId, ...object }] of (sent ?? []).entries()) {
-    const id = sentId ?? idOfGuid.get(object.guid) ?? ids.next++;
+    const id = sentId ?? idOfGuid.get(object.guid) ?? merging.nextId++;
     if (typeof sentId === "number" && !byId.has(sentId)) {
       faults.push(notFound(`${member}[${i}].id`, sentId, "object in the layout"));
     } else if (seen.has(id)) {

@@ -1,4 +1,6 @@
-/** Organizations: who sells. Creation follows the five documented rules; settings and hold types. */
+/**
+ * Organizations: who sells. Creation follows the five documented rules; settings and hold types.
+ */
 import type { CommandOf } from "../commands.ts";
 import type { AccountRow, HoldTypeRow, OrganizationRow } from "../catalog.ts";
 import { assert } from "../assert.ts";
@@ -14,7 +16,7 @@ import {
 } from "../results.ts";
 import type { State } from "../state.ts";
 import { accountRow, accountsByEmail } from "./accounts.ts";
-import { callersOrganization } from "./access.ts";
+import { callersOrganization, isRefusal, tenantsOrganization } from "./access.ts";
 import { catalogRecord } from "./catalog-record.ts";
 import { duplicate } from "./faults.ts";
 
@@ -24,11 +26,8 @@ export function createOrganization(
   command: CommandOf<"createOrganization">,
 ): Decision<OrganizationRow> {
   const { caller, body } = command;
-  for (const { tenantId, name } of state.catalog.organizations.values()) {
-    if (tenantId !== caller.tenantId || name !== body.name) continue;
-    const fault = duplicate("name", name, "is the name of another organization");
-    return refuse(Result.DUPLICATE_NAME, "There is an organization of that name.", [fault]);
-  }
+  const taken = refuseTakenName(state, { id: 0, tenantId: caller.tenantId }, body.name);
+  if (taken !== null) return taken;
   const account = findAdministrator(state, command);
   if (account !== null && "refused" in account) return account;
   const row = organizationRow(state.catalog.nextId, command);
@@ -40,6 +39,20 @@ export function createOrganization(
   // A new account has taken the id after the organization's; an existing one has a lower id.
   const nextId = Math.max(row.id, account?.id ?? 0) + 1;
   return grant(catalogRecord(caller, { nextId, puts }), row);
+}
+
+/** @returns DUPLICATE_NAME when another organization of the tenant has the name; else null. */
+export function refuseTakenName(
+  { catalog }: State,
+  organization: Pick<OrganizationRow, "id" | "tenantId">,
+  wanted: string,
+): Refusal | null {
+  for (const { id, tenantId, name } of catalog.organizations.values()) {
+    if (id === organization.id || tenantId !== organization.tenantId || name !== wanted) continue;
+    const fault = duplicate("name", name, "is the name of another organization");
+    return refuse(Result.DUPLICATE_NAME, "There is an organization of that name.", [fault]);
+  }
+  return null;
 }
 
 /** @returns The account to become administrator, existing or new; null when there is to be none. */
@@ -82,6 +95,8 @@ function organizationRow(
     appendDomainToLogin: body.appendDomainToLogin ?? false,
     type: body.type ?? "DEFAULT",
     keyVersion: 1,
+    retiredKey: null,
+    publicSessionsEnabled: false,
     salesControl: true,
     bookingEnabled: true,
     orphanPrevention: false,
@@ -94,13 +109,8 @@ export function changeSettings(
   state: State,
   { caller, organizationId, body }: CommandOf<"changeSettings">,
 ): Decision<OrganizationRow> {
-  const organization = state.catalog.organizations.get(organizationId);
-  if (organization === undefined) {
-    return refuse(Result.ENTITY_NOT_FOUND, "There is no such organization.");
-  }
-  if (organization.tenantId !== caller.tenantId) {
-    return refuse(Result.ACCESS_DENIED, "This organization belongs to another tenant.");
-  }
+  const organization = tenantsOrganization(state, caller, organizationId);
+  if (isRefusal(organization)) return organization;
   const row: OrganizationRow = {
     ...organization,
     salesControl: body.salesControl ?? organization.salesControl,
@@ -111,7 +121,9 @@ export function changeSettings(
   return grant(catalogRecord(caller, { nextId, puts: [{ table: "organizations", row }] }), row);
 }
 
-/** Replaces the organization's own set. @returns VALIDATION_FAILED for a name that is there twice. */
+/**
+ * Replaces the organization's own set. @returns VALIDATION_FAILED for a name that is there twice.
+ */
 export function replaceHoldTypes(
   state: State,
   { caller, body }: CommandOf<"replaceHoldTypes">,

@@ -1,6 +1,6 @@
 /** Prices of one event: creation, and assignment to seats, rows, sections, tables and areas. */
-import type { AssignmentItem, CommandOf } from "../commands.ts";
-import type { EventRow, PriceRow } from "../catalog.ts";
+import type { AssignmentItem, CommandOf, PriceBody } from "../commands.ts";
+import type { PriceRow } from "../catalog.ts";
 import { AREA_CAPACITY_MAX, PRICES_PER_EVENT_MAX } from "../constants.ts";
 import { collectSeats, GroupType, type Layout } from "../layout.ts";
 import type { Partition } from "../partition.ts";
@@ -10,19 +10,14 @@ import type { State } from "../state.ts";
 import { SeatState } from "../states.ts";
 import { ownEvent, refuseEvent } from "./access.ts";
 import { catalogRecord } from "./catalog-record.ts";
-import { missing, notFound } from "./faults.ts";
+import { mismatch, missing, notFound } from "./faults.ts";
 
 /** @returns EVENT_ACCESS_DENIED or VALIDATION_FAILED; else the new prices. */
 export function createPrices(
   state: State,
   command: CommandOf<"createPrices">,
 ): Decision<PriceRow[]> {
-  const faults: Fault[] = [];
-  for (const [i, { eventId }] of command.body.entries()) {
-    if (eventId.toLowerCase() === command.eventId) continue;
-    const message = "must be the event of the path";
-    faults.push({ field: `[${i}].eventId`, code: "MISMATCH", message, rejectedValue: eventId });
-  }
+  const faults = otherEvents(command.body, command.eventId);
   if (faults.length > 0) return refuseInvalid(faults);
   const event = ownEvent(state, command.caller, command.eventId);
   if (event === null) return refuseEvent();
@@ -44,6 +39,15 @@ export function createPrices(
   }));
   const puts = rows.map((row) => ({ table: "prices", row }) as const);
   return grant(catalogRecord(command.caller, { nextId: ids + rows.length, puts }), rows);
+}
+
+/** A fault for each price of another event than the path's. */
+export function otherEvents(prices: readonly PriceBody[], eventId: string): Fault[] {
+  return prices.flatMap((price, i) =>
+    price.eventId.toLowerCase() === eventId
+      ? []
+      : [mismatch(`[${i}].eventId`, price.eventId, "event")],
+  );
 }
 
 /** The lowest slots that no price of the event has. */
@@ -79,8 +83,12 @@ export function assignPrices(state: State, command: CommandOf<"assignPrices">): 
   if (event === null) return refuseEvent();
   const partition = state.partitionOf(event);
   const faults: Fault[] = [];
-  const groups = findAssignments(state, event, groupOfSeats ?? [], "groupOfSeats", faults);
-  const singles = findAssignments(state, event, seats ?? [], "seats", faults);
+  const priceOf = (id: number) => {
+    const price = state.catalog.prices.get(id);
+    return price?.eventId === event.id ? price : undefined;
+  };
+  const groups = findAssignments(priceOf, groupOfSeats ?? [], "groupOfSeats", faults);
+  const singles = findAssignments(priceOf, seats ?? [], "seats", faults);
   const slotOfSeat = new Uint16Array(partition.layout.seatCount);
   const areas = spreadGroups(partition.layout, groups, slotOfSeat, faults);
   for (const { id, slot, field } of singles) {
@@ -92,7 +100,7 @@ export function assignPrices(state: State, command: CommandOf<"assignPrices">): 
   const triples = areas.map((area) => areaTriple(partition, area, defaultCapacity, faults));
   if (faults.length > 0) return refuseInvalid(faults);
 
-  const taken = areas.filter((_, i) => triples[i]![2]! < takenPlaces(partition, triples[i]![0]!));
+  const taken = areas.filter(({ area }, i) => triples[i]![2] < takenPlaces(partition, area));
   if (taken.length > 0) return refuseTaken(taken);
   const runs = runsOf(slotOfSeat);
   if (runs.length === 0 && triples.length === 0) return grant(null, true);
@@ -111,7 +119,7 @@ export function assignPrices(state: State, command: CommandOf<"assignPrices">): 
 type Member = "seats" | "groupOfSeats";
 
 /** The interface reports a missing objectId of a seat under its older name. */
-function findMissing(items: readonly AssignmentItem[], member: Member): Fault[] {
+export function findMissing(items: readonly AssignmentItem[], member: Member): Fault[] {
   const faults: Fault[] = [];
   const idField = member === "seats" ? "seatId" : "objectId";
   for (const [i, { objectId, seatId, assignmentId }] of items.entries()) {
@@ -121,9 +129,9 @@ function findMissing(items: readonly AssignmentItem[], member: Member): Fault[] 
   return faults;
 }
 
+/** @param priceOf - The price of that id, if the event has it. */
 function findAssignments(
-  state: State,
-  event: EventRow,
+  priceOf: (id: number) => PriceRow | undefined,
   items: readonly AssignmentItem[],
   member: Member,
   faults: Fault[],
@@ -131,8 +139,8 @@ function findAssignments(
   const found: Assignment[] = [];
   for (const [i, item] of items.entries()) {
     const field = `${member}[${i}]`;
-    const price = state.catalog.prices.get(item.assignmentId ?? 0);
-    if (price?.eventId !== event.id) {
+    const price = priceOf(item.assignmentId ?? 0);
+    if (price === undefined) {
       faults.push(notFound(`${field}.assignmentId`, item.assignmentId, "price on the event"));
     } else {
       found.push({ slot: price.slot, item, field, id: item.objectId ?? item.seatId ?? 0 });

@@ -1,0 +1,36 @@
+/** Whether somebody has or bought something of an event, so that it must not vanish unasked. */
+import type { Partition } from "../partition.ts";
+import { SeatState } from "../states.ts";
+
+const { LOCKED, SOLD } = SeatState;
+
+/** Whether any seat or place is LOCKED or SOLD. Cost: O(seats and areas). */
+export function isHeldOrSold({ state, areas }: Partition): boolean {
+  for (const current of state) if (current === LOCKED || current === SOLD) return true;
+  for (let area = 0; area < areas.count; area++) {
+    if (areas.places(area, LOCKED) + areas.places(area, SOLD) > 0) return true;
+  }
+  return false;
+}
+
+/** How many seats and areas keep a price from being deleted. */
+export interface PriceUse {
+  /** LOCKED, SOLD or BLOCKED. */
+  readonly seats: number;
+  /** With LOCKED or SOLD places. */
+  readonly areas: number;
+}
+
+/** Cost: O(seats and areas). */
+export function usesOfPrice({ state, price, areas }: Partition, slot: number): PriceUse {
+  let seats = 0;
+  for (let seat = 0; seat < state.length; seat++) {
+    if (price[seat] === slot && state[seat]! > SeatState.ACTIVE) seats++;
+  }
+  let used = 0;
+  for (let area = 0; area < areas.count; area++) {
+    if (areas.price[area] !== slot) continue;
+    if (areas.places(area, LOCKED) + areas.places(area, SOLD) > 0) used++;
+  }
+  return { seats, areas: used };
+}

@@ -1,0 +1,63 @@
+/**
+ * What goes with what is deleted: every row by name, so that the log needs no rules, and in an
+ * order that `apply` follows cheaply: an event before its prices, which then have no inventory to
+ * leave.
+ */
+import type { EventRow, ZoneAssignmentRow } from "../catalog.ts";
+import { EMPTY_DOCUMENT } from "../layout.ts";
+import type { LayoutDocument } from "../layout-document.ts";
+import type { CatalogRemove } from "../records.ts";
+import type { State } from "../state.ts";
+
+/** An event and its prices. */
+export function removesOfEvent({ catalog }: State, event: EventRow): CatalogRemove[] {
+  const prices = [...catalog.pricesOf(event.id).values()];
+  return [
+    { table: "events", key: event.id },
+    ...prices.map(({ id }): CatalogRemove => ({ table: "prices", key: id })),
+  ];
+}
+
+/** A schema, its layout, zones and their assignments, and the operation that made it. */
+export function removesOfSchema(state: State, schemaId: number): CatalogRemove[] {
+  const { layouts, zones, clones } = state.catalog;
+  const removes = removesOfAssignments(assignmentsOf(state, schemaId));
+  for (const zone of zones.values()) {
+    if (zone.schemaId === schemaId) removes.push({ table: "zones", key: zone.id });
+  }
+  for (const clone of clones.values()) {
+    if (clone.schemaId === schemaId) removes.push({ table: "clones", key: clone.id });
+  }
+  if (layouts.has(schemaId)) removes.push({ table: "layouts", key: schemaId });
+  removes.push({ table: "schemas", key: schemaId });
+  return removes;
+}
+
+export function removesOfAssignments(rows: readonly ZoneAssignmentRow[]): CatalogRemove[] {
+  return rows.map(({ id }) => ({ table: "zoneAssignments", key: id }));
+}
+
+/** The zone assignments of the schema's objects. Cost: O(objects of the layout). */
+export function assignmentsOf({ catalog }: State, schemaId: number): ZoneAssignmentRow[] {
+  const document = catalog.layouts.get(schemaId)?.document ?? EMPTY_DOCUMENT;
+  return objectIds(document).flatMap((id) => catalog.zoneAssignments.get(id) ?? []);
+}
+
+/** Ids of the sectors, rows and seats. */
+export function objectIds({ sectors, rows, seats }: LayoutDocument): number[] {
+  return [...sectors, ...rows, ...seats].map(({ id }) => id);
+}
+
+/** All that an organization owns: events, series, schemas, venues, each with what is theirs. */
+export function removesOfOwned(state: State, organizationId: number): CatalogRemove[] {
+  const { events, series, schemas, venues } = state.catalog;
+  const owned = <Row extends { readonly organizationId: number }>(
+    rows: ReadonlyMap<unknown, Row>,
+  ) => [...rows.values()].filter((row) => row.organizationId === organizationId);
+  return [
+    ...owned(events).flatMap((event) => removesOfEvent(state, event)),
+    ...owned(series).map(({ id }): CatalogRemove => ({ table: "series", key: id })),
+    ...owned(schemas).flatMap(({ id }) => removesOfSchema(state, id)),
+    ...owned(venues).map(({ id }): CatalogRemove => ({ table: "venues", key: id })),
+  ];
+}

@@ -1,0 +1,124 @@
+/** Every result code that the engine can give is given here, by a command that comes to it. */
+import { expect, test } from "vitest";
+import { Admission } from "../../engine/ports.ts";
+import { grant, refuse, refuseInvalid, Result } from "../../engine/results.ts";
+import { administratorOf, organizationOf, World } from "../support/engine.ts";
+import { area, section } from "../support/layout.ts";
+
+const world = (): World => new World([section("Stalls", { A: "1 2 3" }), area("Pit", 5)]);
+const NOBODY = "00000000-0000-4000-8000-00000000beef";
+
+/** By name of the code: a command in a fresh world that answers with it. */
+const WAYS: Record<keyof typeof Result, (made: World) => { refused: Result }> = {
+  OK: (made) => made.book("lock", made.selection("A", "A1")),
+  LOG_UNAVAILABLE: (made) => {
+    made.journal.admits = Admission.UNAVAILABLE;
+    return made.book("lock", made.selection("A", "A1"));
+  },
+  OVERLOADED: (made) => {
+    made.journal.admits = Admission.OVERLOADED;
+    return made.book("lock", made.selection("A", "A1"));
+  },
+  VALIDATION_FAILED: (made) => made.book("lock", {}),
+  ENTITY_NOT_FOUND: (made) => made.submit("deleteVenue", made.caller, { venueId: 999 }),
+  ACCESS_DENIED: (made) => {
+    const other = made.createOrganization(made.tenant, "Other");
+    return made.submit("deleteVenue", other, { venueId: made.venueId });
+  },
+  EVENT_ACCESS_DENIED: (made) => {
+    const body = made.selection("A", "A1");
+    return made.submit("lock", made.caller, { eventId: NOBODY, body });
+  },
+  ORGANIZATION_DISABLED: (made) => {
+    made.change({ bookingEnabled: false });
+    return made.book("lock", made.selection("A", "A1"));
+  },
+  SALES_CONTROL_REQUIRED: (made) => {
+    made.change({ salesControl: false });
+    return made.book("sale", made.selection("A", "A1"));
+  },
+  EVENT_NOT_PUBLISHED: (made) => {
+    const { caller, eventId } = made;
+    made.must("changeEventStatus", caller, { eventId, body: { status: "ARCHIVED" } });
+    return made.book("directsale", made.selection("A", "A1"));
+  },
+  EVENT_BOUND_TO_SERIES: (made) => {
+    const { caller, eventId, event } = made;
+    const { id: seriesId } = made.must("createSeries", caller, { body: { name: "Ring" } });
+    made.must("bindEvent", caller, { eventId, body: { seriesId } });
+    const body = { ...event, start: "2026-05-01T19:00" };
+    return made.submit("updateEvent", caller, { eventId, body, force: false });
+  },
+  DUPLICATE_NAME: (made) =>
+    made.submit("createOrganization", made.tenant, organizationOf("Organization")),
+  ACCOUNT_EMAIL_IN_USE: (made) =>
+    made.submit("createTenant", made.tenant, {
+      name: "Two",
+      tokenSha256: null,
+      administrator: administratorOf("ADMIN@tenant.example"),
+    }),
+  INVALID_STATUS_TRANSITION: (made) => {
+    const { caller, eventId } = made;
+    return made.submit("changeEventStatus", caller, { eventId, body: { status: "DRAFT" } });
+  },
+  ENTITY_IN_USE: (made) => made.submit("deleteVenue", made.caller, { venueId: made.venueId }),
+  INVENTORY_IN_USE: (made) => {
+    made.book("block", made.selection("A", "A1"));
+    const { caller, schemaId } = made;
+    const gone = { guid: "A1", rowGuid: "row A", name: "1", toRemove: true };
+    return made.submit("putLayout", caller, {
+      schemaId,
+      body: { seats: [gone] },
+      forceDelete: false,
+    });
+  },
+  INVENTORY_NOT_AVAILABLE: (made) => made.book("sale", made.selection("A", "A1")),
+  ORPHAN_SEAT: (made) => {
+    made.change({ orphanPrevention: true });
+    return made.book("lock", made.selection("A", "A2"));
+  },
+};
+
+test("no code is missing from the table", () => {
+  expect(Object.keys(WAYS)).toEqual(Object.keys(Result));
+});
+
+test.each(Object.entries(Result))("%s is given", (name, code) => {
+  expect(WAYS[name as keyof typeof Result](world()).refused).toBe(code);
+});
+
+test("codes are ordered by precedence and never shared", () => {
+  const codes: number[] = Object.values(Result);
+  expect(codes).toEqual([...new Set(codes)].toSorted((a, b) => a - b));
+});
+
+test("codes are never renumbered: they are in stored answers", () => {
+  expect(Result).toMatchObject({
+    OK: 0,
+    LOG_UNAVAILABLE: 10,
+    OVERLOADED: 11,
+    VALIDATION_FAILED: 20,
+    ENTITY_NOT_FOUND: 30,
+    ACCESS_DENIED: 31,
+    EVENT_ACCESS_DENIED: 32,
+    ORGANIZATION_DISABLED: 40,
+    SALES_CONTROL_REQUIRED: 41,
+    EVENT_NOT_PUBLISHED: 42,
+    EVENT_BOUND_TO_SERIES: 43,
+    DUPLICATE_NAME: 50,
+    ACCOUNT_EMAIL_IN_USE: 51,
+    INVALID_STATUS_TRANSITION: 52,
+    ENTITY_IN_USE: 53,
+    INVENTORY_IN_USE: 54,
+    INVENTORY_NOT_AVAILABLE: 60,
+    ORPHAN_SEAT: 61,
+  });
+});
+
+test("a refusal of a bad request counts its fields", () => {
+  const fault = { field: "a", code: "X", message: "m", rejectedValue: null };
+  expect(refuseInvalid([fault]).detail).toBe("1 field is not valid");
+  expect(refuseInvalid([fault, fault]).detail).toBe("2 fields are not valid");
+  expect(refuse(Result.ORPHAN_SEAT, "why").errors).toEqual([]);
+  expect(grant(null, 7)).toEqual({ refused: Result.OK, record: null, value: 7 });
+});

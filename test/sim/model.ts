@@ -1,0 +1,411 @@
+/**
+ * The rules of the inventory written a second time, slowly and plainly, from the interface document
+ * and the decisions alone: Maps and objects, every rule a loop over everything. It shares no code
+ * and no idea of storage with the engine, so that a mistake would have to be made twice.
+ */
+
+export type Word = "lock" | "unlock" | "sale" | "revertsale" | "directsale" | "block" | "unblock";
+export type Status = "DRAFT" | "PUBLISHED" | "ARCHIVED";
+
+/** A seat or an area of a request. */
+export interface Choice {
+  id: number;
+  capacity?: number | null;
+}
+
+export interface BookingRequest {
+  word: Word;
+  organization: number;
+  event: string;
+  sessionId: string | null;
+  holdType: string | null;
+  seats: Choice[];
+  areas: Choice[];
+}
+
+export interface PriceItem {
+  id: number;
+  price: number;
+  activeCount: number | null;
+}
+
+export interface PriceRequest {
+  organization: number;
+  event: string;
+  seats: PriceItem[];
+  groups: PriceItem[];
+}
+
+export interface Refused {
+  field: string;
+  code: string;
+  value: unknown;
+}
+
+/** "true", "false" or an errorCode. `refused` of a bad request has fields only: codes are free. */
+export interface Answer {
+  answer: string;
+  refused: Refused[];
+}
+
+export interface ModelOrganization {
+  salesControl: boolean;
+  bookingEnabled: boolean;
+  orphanPrevention: boolean;
+  holdTypes: Map<string, number | null>;
+}
+
+export interface Hold {
+  session: string | null;
+  /** Null for never. */
+  untilMs: number | null;
+}
+
+export interface ModelSeat {
+  id: number;
+  row: number;
+  section: number;
+  isTable: boolean;
+  x: number;
+  state: "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED" | null;
+  price: number;
+  hold: Hold | null;
+  updatedMs: number;
+}
+
+export interface ModelArea {
+  id: number;
+  gaCapacity: number | null;
+  price: number;
+  active: number;
+  sold: number;
+  blocked: number;
+  /** In the order in which they were locked. */
+  held: { hold: Hold; places: number }[];
+  updatedMs: number;
+}
+
+export interface ModelEvent {
+  organization: number;
+  status: Status;
+  schemaGaCapacity: number | null;
+  prices: Set<number>;
+  seats: Map<number, ModelSeat>;
+  areas: Map<number, ModelArea>;
+}
+
+const FROM = {
+  lock: "ACTIVE",
+  unlock: "LOCKED",
+  sale: "LOCKED",
+  revertsale: "SOLD",
+  directsale: "ACTIVE",
+  block: "ACTIVE",
+  unblock: "BLOCKED",
+} as const;
+const TO = {
+  lock: "LOCKED",
+  unlock: "ACTIVE",
+  sale: "SOLD",
+  revertsale: "ACTIVE",
+  directsale: "SOLD",
+  block: "BLOCKED",
+  unblock: "ACTIVE",
+} as const;
+const TRUE: Answer = { answer: "true", refused: [] };
+
+export function lockedPlaces(area: ModelArea): number {
+  return area.held.reduce((sum, { places }) => sum + places, 0);
+}
+
+export class Model {
+  readonly organizations = new Map<number, ModelOrganization>();
+  readonly events = new Map<string, ModelEvent>();
+
+  book(request: BookingRequest, nowMs: number): Answer {
+    this.expire(request.event, nowMs);
+    const organization = this.organizations.get(request.organization)!;
+    const bad = this.#badFields(request, organization);
+    if (bad.length > 0)
+      return refusal(
+        "VALIDATION_FAILED",
+        bad.map((field) => ({ field, code: "", value: null })),
+      );
+    const event = this.events.get(request.event);
+    if (event?.organization !== request.organization) return refusal("EVENT_ACCESS_DENIED");
+    const { word } = request;
+    if (!organization.bookingEnabled) return refusal("ORGANIZATION_DISABLED");
+    if ((word === "sale" || word === "revertsale") && !organization.salesControl) {
+      return refusal("SALES_CONTROL_REQUIRED");
+    }
+    if (["lock", "sale", "directsale"].includes(word) && event.status !== "PUBLISHED") {
+      return refusal("EVENT_NOT_PUBLISHED");
+    }
+    const refused = [...seatProblems(event, request), ...areaProblems(event, request)];
+    if (refused.length > 0) {
+      const unknown = refused.some(({ code }) => code === "NOT_FOUND");
+      if (word === "directsale" && !unknown) return { answer: "false", refused: [] };
+      return refusal("INVENTORY_NOT_AVAILABLE", refused);
+    }
+    if ((word === "lock" || word === "sale") && organization.orphanPrevention) {
+      const orphans = orphanProblems(event, request);
+      if (orphans.length > 0) return refusal("ORPHAN_SEAT", orphans);
+    }
+    this.#change(event, request, nowMs);
+    return TRUE;
+  }
+
+  #badFields(request: BookingRequest, organization: ModelOrganization): string[] {
+    const { seats, areas, holdType, word } = request;
+    const fields: string[] = [];
+    if (seats.length + areas.length === 0) fields.push("seats");
+    const twice = (choices: Choice[], name: string) => {
+      choices.forEach(({ id }, i) => {
+        if (choices.findIndex((other) => other.id === id) < i) fields.push(`${name}[${i}].id`);
+      });
+    };
+    twice(seats, "seats");
+    twice(areas, "groupOfSeats");
+    seats.forEach(({ capacity }, i) => {
+      if (capacity !== null && capacity !== undefined) fields.push(`seats[${i}].capacity`);
+    });
+    areas.forEach(({ capacity }, i) => {
+      const whole = typeof capacity === "number" && Number.isInteger(capacity) && capacity >= 1;
+      if (!whole) fields.push(`groupOfSeats[${i}].capacity`);
+    });
+    const known = this.#ttlOf(organization, holdType) !== undefined;
+    if (word === "lock" && !known) fields.push("holdType");
+    return fields;
+  }
+
+  /** Seconds; null for never, undefined when there is no such hold type. */
+  #ttlOf({ holdTypes }: ModelOrganization, name: string | null): number | null | undefined {
+    const wanted = name ?? "CART";
+    if (holdTypes.has(wanted)) return holdTypes.get(wanted);
+    if (wanted === "CART") return 15 * 60;
+    return wanted === "RESERVED" ? null : undefined;
+  }
+
+  #change(event: ModelEvent, request: BookingRequest, nowMs: number): void {
+    const { word, sessionId } = request;
+    const ttl = this.#ttlOf(this.organizations.get(request.organization)!, request.holdType);
+    const untilMs = typeof ttl === "number" ? nowMs + ttl * 1_000 : null;
+    const hold: Hold = { session: sessionId, untilMs };
+    for (const { id } of request.seats) {
+      const seat = event.seats.get(id)!;
+      if (seat.state !== FROM[word]) continue;
+      seat.state = TO[word];
+      seat.hold = word === "lock" ? hold : null;
+      seat.updatedMs = nowMs;
+    }
+    for (const { id, capacity } of request.areas) {
+      const area = event.areas.get(id)!;
+      area.updatedMs = nowMs;
+      const from = FROM[word];
+      if (from === "LOCKED") takeHeld(area, capacity!, sessionId);
+      else area[from.toLowerCase() as "active"] -= capacity!;
+      if (word === "lock") area.held.push({ hold, places: capacity! });
+      else area[TO[word].toLowerCase() as "active"] += capacity!;
+    }
+  }
+
+  /** Holds that have run out end. */
+  expire(eventId: string, nowMs: number): void {
+    const event = this.events.get(eventId);
+    if (event === undefined) return;
+    const over = ({ untilMs }: Hold) => untilMs !== null && untilMs <= nowMs;
+    for (const seat of event.seats.values()) {
+      if (seat.hold === null || !over(seat.hold)) continue;
+      Object.assign(seat, { state: "ACTIVE", hold: null, updatedMs: nowMs });
+    }
+    for (const area of event.areas.values()) {
+      for (const { hold, places } of area.held) {
+        if (!over(hold)) continue;
+        area.active += places;
+        area.updatedMs = nowMs;
+      }
+      area.held = area.held.filter(({ hold }) => !over(hold));
+    }
+  }
+
+  assign(request: PriceRequest, nowMs: number): Answer {
+    this.expire(request.event, nowMs);
+    const event = this.events.get(request.event);
+    if (event?.organization !== request.organization) return refusal("EVENT_ACCESS_DENIED");
+    const bad: Refused[] = [];
+    const add = (field: string) => bad.push({ field, code: "", value: null });
+    const counts = new Map<PriceItem, number>();
+    const check = (items: PriceItem[], name: string, known: (id: number) => boolean) => {
+      items.forEach((item, i) => {
+        if (!event.prices.has(item.price)) add(`${name}[${i}].assignmentId`);
+        else if (!known(item.id)) add(`${name}[${i}].objectId`);
+        const area = event.areas.get(item.id);
+        if (name === "seats" || area === undefined) return;
+        const count = item.activeCount ?? area.gaCapacity ?? event.schemaGaCapacity;
+        if (count === null) add(`${name}[${i}].activeCount`);
+        else counts.set(item, count);
+      });
+    };
+    const inGroup = (seat: ModelSeat, id: number) => seat.row === id || seat.section === id;
+    const isGroup = (id: number) => [...event.seats.values()].some((seat) => inGroup(seat, id));
+    check(request.groups, "groupOfSeats", (id) => event.areas.has(id) || isGroup(id));
+    check(request.seats, "seats", (id) => event.seats.has(id));
+    if (bad.length > 0) return refusal("VALIDATION_FAILED", bad);
+
+    const taken = (area: ModelArea) => lockedPlaces(area) + area.sold + area.blocked;
+    const small = request.groups.flatMap((item, i): Refused[] => {
+      const area = event.areas.get(item.id);
+      if (area === undefined || counts.get(item)! >= taken(area)) return [];
+      const field = `groupOfSeats[${i}].activeCount`;
+      return [{ field, code: "INVENTORY_IN_USE", value: item.activeCount }];
+    });
+    if (small.length > 0) return refusal("INVENTORY_IN_USE", small);
+
+    const price = (seat: ModelSeat, item: PriceItem) =>
+      Object.assign(seat, { state: seat.state ?? "ACTIVE", price: item.price, updatedMs: nowMs });
+    for (const item of request.groups) {
+      const area = event.areas.get(item.id);
+      if (area !== undefined) {
+        const active = counts.get(item)! - taken(area);
+        Object.assign(area, { price: item.price, active, updatedMs: nowMs });
+      }
+      for (const seat of event.seats.values()) if (inGroup(seat, item.id)) price(seat, item);
+    }
+    for (const item of request.seats) price(event.seats.get(item.id)!, item);
+    return TRUE;
+  }
+
+  /**
+   * Takes prices from everything that `has` one: what is sold stays sold, all else has no state.
+   */
+  #takePrices(event: ModelEvent, has: (object: { price: number }) => boolean, nowMs: number): void {
+    for (const seat of event.seats.values()) {
+      if (seat.price === 0 || !has(seat)) continue;
+      const state = seat.state === "SOLD" ? "SOLD" : null;
+      Object.assign(seat, { state, price: 0, hold: null, updatedMs: nowMs });
+    }
+    for (const area of event.areas.values()) {
+      if (area.price === 0 || !has(area)) continue;
+      Object.assign(area, { price: 0, active: 0, blocked: 0, held: [], updatedMs: nowMs });
+    }
+  }
+
+  clearPrices(organization: number, eventId: string, nowMs: number): Answer {
+    this.expire(eventId, nowMs);
+    const event = this.events.get(eventId);
+    if (event?.organization !== organization) return refusal("EVENT_ACCESS_DENIED");
+    this.#takePrices(event, () => true, nowMs);
+    return TRUE;
+  }
+
+  deletePrice(eventId: string, price: number, nowMs: number): Answer {
+    this.expire(eventId, nowMs);
+    const event = this.events.get(eventId)!;
+    const seats = [...event.seats.values()].filter((seat) => seat.price === price);
+    const areas = [...event.areas.values()].filter((area) => area.price === price);
+    if (
+      seats.some(({ state }) => state !== "ACTIVE") ||
+      areas.some((area) => area.held.length > 0 || area.sold > 0)
+    ) {
+      return refusal("INVENTORY_IN_USE");
+    }
+    this.#takePrices(event, (object) => object.price === price, nowMs);
+    event.prices.delete(price);
+    return TRUE;
+  }
+
+  /** Takes a seat out of the layout of the events. @returns INVENTORY_IN_USE where it is taken. */
+  removeSeat(events: readonly ModelEvent[], id: number, force: boolean): Answer {
+    const inUse = events.filter((event) => !["ACTIVE", null].includes(event.seats.get(id)!.state));
+    if (inUse.length > 0 && !force) {
+      const refused = inUse.map(() => ({ field: "seats", code: "INVENTORY_IN_USE", value: id }));
+      return refusal("INVENTORY_IN_USE", refused);
+    }
+    for (const event of events) event.seats.delete(id);
+    return TRUE;
+  }
+}
+
+function refusal(answer: string, refused: Refused[] = []): Answer {
+  return { answer, refused };
+}
+
+function seatProblems(event: ModelEvent, { word, sessionId, seats }: BookingRequest): Refused[] {
+  const problemOf = (seat: ModelSeat | undefined): string | null => {
+    if (seat === undefined) return "NOT_FOUND";
+    if (seat.state === null) return "NO_PRICE";
+    if (seat.state === "ACTIVE" && (word === "unlock" || word === "unblock")) return null;
+    if (seat.state !== FROM[word]) return seat.state;
+    // Sold, and its price was cleared since: where the documents are silent, it stays sold.
+    if (word === "revertsale" && seat.price === 0) return "NO_PRICE";
+    if ((word !== "unlock" && word !== "sale") || sessionId === null) return null;
+    return seat.hold!.session === sessionId ? null : "HELD_BY_ANOTHER_SESSION";
+  };
+  return seats.flatMap(({ id }, i) => {
+    const code = problemOf(event.seats.get(id));
+    return code === null ? [] : [{ field: `seats[${i}].id`, code, value: id }];
+  });
+}
+
+function areaProblems(event: ModelEvent, { word, sessionId, areas }: BookingRequest): Refused[] {
+  return areas.flatMap(({ id, capacity }, i) => {
+    const field = `groupOfSeats[${i}]`;
+    const area = event.areas.get(id);
+    if (area === undefined) return [{ field: `${field}.id`, code: "NOT_FOUND", value: id }];
+    if (area.price === 0) return [{ field: `${field}.id`, code: "NO_PRICE", value: id }];
+    const from = FROM[word];
+    const there = from === "LOCKED" ? lockedPlaces(area) : area[from.toLowerCase() as "active"];
+    if (there < capacity!) {
+      return [{ field: `${field}.capacity`, code: "INSUFFICIENT_CAPACITY", value: capacity }];
+    }
+    if (from !== "LOCKED" || sessionId === null) return [];
+    const own = area.held.filter(({ hold }) => hold.session === sessionId);
+    if (own.reduce((sum, { places }) => sum + places, 0) >= capacity!) return [];
+    return [{ field: `${field}.id`, code: "HELD_BY_ANOTHER_SESSION", value: id }];
+  });
+}
+
+/** Where the documents are silent on whose places go: those held longest go first. */
+function takeHeld(area: ModelArea, places: number, sessionId: string | null): void {
+  for (const held of area.held) {
+    if (sessionId !== null && held.hold.session !== sessionId) continue;
+    const taken = Math.min(places, held.places);
+    held.places -= taken;
+    places -= taken;
+  }
+  area.held = area.held.filter((held) => held.places > 0);
+}
+
+/** Seats that stand beside each other: same row, no aisle between, not at a table. */
+export function neighboursOf(event: ModelEvent, seat: ModelSeat): ModelSeat[] {
+  if (seat.isTable) return [];
+  const row = [...event.seats.values()].filter((other) => other.row === seat.row);
+  row.sort((a, b) => a.x - b.x);
+  const gaps = row.slice(1).map((next, i) => next.x - row[i]!.x);
+  const sorted = gaps.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  const median = (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
+  const place = row.indexOf(seat);
+  const beside = [row[place - 1], row[place + 1]];
+  return beside.filter(
+    (other) => other !== undefined && Math.abs(other.x - seat.x) <= 1.5 * median,
+  ) as ModelSeat[];
+}
+
+function orphanProblems(event: ModelEvent, request: BookingRequest): Refused[] {
+  const requested = new Set(request.seats.map(({ id }) => event.seats.get(id)!));
+  const problems: Refused[] = [];
+  const rows = new Set([...requested].map(({ row }) => row));
+  for (const seat of event.seats.values()) {
+    if (!rows.has(seat.row) || seat.state !== "ACTIVE" || requested.has(seat)) continue;
+    const beside = neighboursOf(event, seat);
+    const before = beside.some((other) => other.state === "ACTIVE" || requested.has(other));
+    const after = beside.some((other) => other.state === "ACTIVE" && !requested.has(other));
+    if (!before || after) continue;
+    request.seats.forEach(({ id }, i) => {
+      if (!beside.some((other) => other.id === id)) return;
+      problems.push({ field: `seats[${i}].id`, code: `ORPHAN_SEAT ${seat.id}`, value: id });
+    });
+  }
+  return problems;
+}

@@ -1,0 +1,256 @@
+/**
+ * The one test-side constructor of the engine: a manual clock, a journal that keeps its records in
+ * memory, and a world (tenant, organization, venue, schema, layout, event, prices) in one call.
+ */
+import { apply } from "../../engine/apply.ts";
+import type { EventRow } from "../../engine/catalog.ts";
+import type {
+  Administrator,
+  BookingKind,
+  Caller,
+  CommandKind,
+  CommandOf,
+  Commands,
+  LayoutBody,
+  SettingsBody,
+  StateSelection,
+} from "../../engine/commands.ts";
+import type { AnswerOf } from "../../engine/decide.ts";
+import { Engine, type Outcome } from "../../engine/engine.ts";
+import type { Partition } from "../../engine/partition.ts";
+import { Admission, type Clock, type Journal } from "../../engine/ports.ts";
+import { ActorKind, type LogRecord } from "../../engine/records.ts";
+import { Result } from "../../engine/results.ts";
+import { State } from "../../engine/state.ts";
+import { labelsOf, type LayoutPart, layoutOf, type Labels } from "./layout.ts";
+
+/** 2026-03-19T10:00:00 UTC. */
+export const START_MS = 1_773_914_400_000;
+
+export class ManualClock implements Clock {
+  timeMs = START_MS;
+
+  nowMs(): number {
+    return this.timeMs;
+  }
+}
+
+export interface KeptRecord {
+  readonly sequence: number;
+  readonly timeMs: number;
+  readonly record: LogRecord;
+}
+
+/** Keeps a copy of every record; they become durable when the test says so. */
+export class MemoryJournal implements Journal {
+  readonly kept: KeptRecord[] = [];
+  admits: Admission = Admission.OPEN;
+  durable: (sequence: number) => void = () => {};
+
+  admission(): Admission {
+    return this.admits;
+  }
+
+  append(sequence: number, timeMs: number, record: LogRecord): void {
+    // A copy: a record that the engine changes later must show up as a difference on replay.
+    this.kept.push({ sequence, timeMs, record: structuredClone(record) });
+  }
+
+  /** Everything up to `sequence` reaches the disk; by default everything. */
+  sync(sequence = this.kept.at(-1)?.sequence ?? 0): void {
+    this.durable(sequence);
+  }
+}
+
+/**
+ * Keeps the records themselves: for long runs, where a copy of each would take most of the time.
+ */
+export class SharingJournal extends MemoryJournal {
+  override append(sequence: number, timeMs: number, record: LogRecord): void {
+    this.kept.push({ sequence, timeMs, record });
+  }
+}
+
+/** A fresh state that went through the kept records. */
+export function replayed(journal: MemoryJournal): State {
+  const state = new State();
+  for (const { record, timeMs } of journal.kept) apply(state, structuredClone(record), timeMs);
+  return state;
+}
+
+/** An engine that nothing was done to. */
+export class Bench {
+  readonly clock = new ManualClock();
+  readonly journal: MemoryJournal;
+  readonly engine: Engine;
+
+  constructor(journal = new MemoryJournal()) {
+    this.journal = journal;
+    this.engine = new Engine(
+      new State(),
+      { sequence: 0, timeMs: 0 },
+      { clock: this.clock, journal: this.journal },
+    );
+  }
+
+  submit<K extends CommandKind>(kind: K, caller: Caller, rest: Commands[K]): Outcome<AnswerOf<K>> {
+    return this.engine.submit({ kind, caller, ...rest } as unknown as CommandOf<K>);
+  }
+
+  /** Submits a command that must be granted. */
+  must<K extends CommandKind>(kind: K, caller: Caller, rest: Commands[K]): AnswerOf<K> {
+    const outcome = this.submit(kind, caller, rest);
+    if (outcome.refused === Result.OK) return outcome.value;
+    throw new Error(`${kind} was refused: ${JSON.stringify(outcome)}`);
+  }
+
+  /** The next log record: the one that the last command wrote. */
+  get lastRecord(): LogRecord | undefined {
+    return this.journal.kept.at(-1)?.record;
+  }
+
+  createTenant(name = "Tenant"): Caller {
+    const nobody = { actor: { kind: ActorKind.SYSTEM, id: 0 }, tenantId: 0, organizationId: 0 };
+    const tenant = this.must("createTenant", nobody, {
+      name,
+      tokenSha256: null,
+      administrator: administratorOf(`admin@${name.toLowerCase()}.example`),
+    });
+    const actor = { kind: ActorKind.TENANT, id: tenant.id };
+    return { actor, tenantId: tenant.id, organizationId: 0 };
+  }
+
+  createOrganization(tenant: Caller, name = "Organization"): Caller {
+    const { id } = this.must("createOrganization", tenant, organizationOf(name));
+    const actor = { kind: ActorKind.ORGANIZATION, id };
+    return { actor, tenantId: tenant.tenantId, organizationId: id };
+  }
+}
+
+export function administratorOf(email: string): Administrator {
+  return { email, firstName: "Ada", lastName: "Byron", passwordHash: "hash" };
+}
+
+/** What `createOrganization` takes, with an administrator of its own. */
+export function organizationOf(
+  name: string,
+  email = `${name.toLowerCase()}@house.example`,
+): Commands["createOrganization"] {
+  return {
+    body: { name },
+    administrator: administratorOf(email),
+    publicKey: "00000000-0000-4000-8000-000000000001",
+    privateKey: "00000000-0000-4000-8000-000000000002",
+  };
+}
+
+export interface WorldOptions {
+  /** Labels of seats and areas that get no price; `true` for all. */
+  readonly unpriced?: readonly string[] | true;
+  /** Of the schema; seven when not given. */
+  readonly gaCapacity?: number | null;
+  readonly settings?: SettingsBody;
+  readonly journal?: MemoryJournal;
+}
+
+/** One organization with one schema, one layout, one published event and one price, "Full". */
+export class World extends Bench {
+  readonly tenant: Caller;
+  readonly caller: Caller;
+  readonly venueId: number;
+  readonly schemaId: number;
+  readonly eventId: string;
+  readonly priceId: number;
+  labels: Labels;
+  #events = 0;
+
+  constructor(parts: readonly LayoutPart[], options: WorldOptions = {}) {
+    super(options.journal);
+    const { unpriced = [], gaCapacity = 7 } = options;
+    this.tenant = this.createTenant();
+    this.caller = this.createOrganization(this.tenant);
+    this.venueId = this.must("createVenue", this.caller, { body: { name: "House" } }).id;
+    this.schemaId = this.must("createSchema", this.caller, {
+      body: { name: "Plan", venueId: this.venueId, gaCapacity },
+    }).id;
+    this.labels = this.putLayout(layoutOf(...parts));
+    this.eventId = this.createEvent();
+    this.priceId = this.createPrice("Full");
+    if (unpriced !== true) this.priceAll(unpriced);
+    if (options.settings !== undefined) this.change(options.settings);
+  }
+
+  get event(): EventRow {
+    return this.engine.state.catalog.events.get(this.eventId)!;
+  }
+
+  get partition(): Partition {
+    return this.engine.state.partitionOf(this.event);
+  }
+
+  /** Seat index of a label. */
+  seat(label: string): number {
+    return this.partition.layout.seatIndexes.get(this.labels.idOf(label))!;
+  }
+
+  area(label: string): number {
+    return this.partition.layout.areaIndexes.get(this.labels.idOf(label))!;
+  }
+
+  putLayout(body: LayoutBody, forceDelete = false): Labels {
+    const { schemaId } = this;
+    const document = this.must("putLayout", this.caller, { schemaId, body, forceDelete });
+    this.labels = labelsOf(document);
+    return this.labels;
+  }
+
+  createEvent(caller = this.caller, schemaId = this.schemaId): string {
+    this.#events += 1;
+    const eventId = `00000000-0000-4000-8000-${String(this.#events).padStart(12, "0")}`;
+    const body = {
+      name: "Night",
+      start: "2026-05-01T20:00",
+      endDate: "2026-05-01T23:00",
+      schemaId,
+    };
+    return this.must("createEvent", caller, { eventId, body }).id;
+  }
+
+  createPrice(name: string, eventId = this.eventId, caller = this.caller): number {
+    return this.must("createPrices", caller, { eventId, body: [{ name, eventId }] })[0]!.id;
+  }
+
+  /** Prices everything but the given labels with the world's price. */
+  priceAll(except: readonly string[] = []): void {
+    const { eventId, labels, priceId: assignmentId } = this;
+    const wanted = (label: string) => !except.includes(label);
+    const items = (names: readonly string[]) =>
+      names.filter(wanted).map((name) => ({ objectId: labels.idOf(name), assignmentId }));
+    const body = { seats: items(labels.seats), groupOfSeats: items(labels.areas) };
+    this.must("assignPrices", this.caller, { eventId, body });
+  }
+
+  change(body: SettingsBody): void {
+    const { organizationId } = this.caller;
+    this.must("changeSettings", this.tenant, { organizationId, body });
+  }
+
+  book(kind: BookingKind, body: StateSelection): Outcome<boolean> {
+    return this.submit(kind, this.caller, { eventId: this.eventId, body });
+  }
+
+  /** The body of a booking: labels of seats, areas as `Pit:3`. */
+  selection(sessionId: string | null, ...objects: readonly string[]): StateSelection {
+    const areas = objects.filter((object) => object.includes(":"));
+    return {
+      sessionId,
+      seats: objects
+        .filter((object) => !object.includes(":"))
+        .map((label) => ({ id: this.labels.idOf(label) })),
+      groupOfSeats: areas.map((text) => {
+        const [label, capacity] = text.split(":");
+        return { id: this.labels.idOf(label!), capacity: Number(capacity) };
+      }),
+    };
+  }
+}

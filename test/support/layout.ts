@@ -1,0 +1,85 @@
+/**
+ * Layouts for tests in a few words: `section("Stalls", { A: "1 2 3 _ 4 5" })`. A seat is known by
+ * its row and its own label together (A1), an area, section or table by its name.
+ */
+import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/commands.ts";
+import type { LayoutDocument } from "../../engine/layout-document.ts";
+
+/** A part of a layout; guids are the labels themselves, so that tests can name them. */
+export interface LayoutPart {
+  readonly sector: SentSector;
+  readonly rows: readonly SentRow[];
+  readonly seats: readonly SentSeat[];
+}
+
+/** An underscore in a row leaves a gap of one seat: an aisle. */
+const GAP = "_";
+
+/** Seats of a row stand one apart, rows one behind the other. */
+export function section(name: string, rows: Readonly<Record<string, string>>): LayoutPart {
+  return part({ guid: name, name, ga: false }, rows);
+}
+
+export function table(name: string, seats: string): LayoutPart {
+  return part({ guid: name, name, ga: false, type: "TABLE" }, { [name]: seats });
+}
+
+export function area(name: string, gaCapacity: number | null): LayoutPart {
+  return { sector: { guid: name, name, ga: true, gaCapacity }, rows: [], seats: [] };
+}
+
+function part(sector: SentSector, rowsByLabel: Readonly<Record<string, string>>): LayoutPart {
+  const rows: SentRow[] = [];
+  const seats: SentSeat[] = [];
+  for (const [y, [rowNumber, text]] of Object.entries(rowsByLabel).entries()) {
+    const rowGuid = `row ${rowNumber}`;
+    rows.push({ guid: rowGuid, sectorGuid: sector.guid, rowNumber });
+    for (const [x, name] of text.split(" ").entries()) {
+      if (name !== GAP) seats.push({ guid: `${rowNumber}${name}`, rowGuid, name, x, y });
+    }
+  }
+  return { sector, rows, seats };
+}
+
+/** The parts as one body of `putLayout`. */
+export function layoutOf(...parts: readonly LayoutPart[]): LayoutBody {
+  return {
+    sectors: parts.map(({ sector }) => sector),
+    rows: parts.flatMap(({ rows }) => rows),
+    seats: parts.flatMap(({ seats }) => seats),
+  };
+}
+
+/** From the labels of a stored layout to its ids and back. */
+export interface Labels {
+  readonly seats: readonly string[];
+  readonly areas: readonly string[];
+  idOf(label: string): number;
+  labelOf(id: number): string;
+}
+
+export function labelsOf({ sectors, rows, seats }: LayoutDocument): Labels {
+  const labelOfRow = new Map(rows.map(({ guid, rowNumber }) => [guid, rowNumber]));
+  const ids = new Map<string, number>();
+  const add = (label: string, id: number) => {
+    if (ids.has(label)) throw new Error(`two objects of the test are called ${label}`);
+    ids.set(label, id);
+    return label;
+  };
+  const seatLabels = seats.map(({ id, rowGuid, name }) =>
+    add(`${labelOfRow.get(rowGuid)}${name}`, id),
+  );
+  for (const { id, guid } of rows) add(guid, id);
+  for (const { id, name } of sectors) add(name, id);
+  const labels = new Map([...ids].map(([label, id]) => [id, label]));
+  return {
+    seats: seatLabels,
+    areas: sectors.filter(({ ga }) => ga).map(({ name }) => name),
+    idOf: (label) => {
+      const id = ids.get(label);
+      if (id === undefined) throw new Error(`the test's layout has no ${label}`);
+      return id;
+    },
+    labelOf: (id) => labels.get(id) ?? `#${id}`,
+  };
+}

@@ -1,0 +1,199 @@
+/**
+ * Tests as tables in the words of the domain: one line is one command and its expected answer,
+ * cells are set apart by two spaces or more. After each line the invariants are checked, and the
+ * state must be the one that a replay of the kept records gives; a refused line must have changed
+ * nothing.
+ *
+ * ```
+ * lock    A  A1 A2          ok
+ * lock    B  A2 Pit:3       not_available  A2 LOCKED
+ * wait    15m
+ * seats   A1 ACTIVE  A2 ACTIVE
+ * places  Pit  active 10 locked 0 sold 0 blocked 0
+ * ```
+ */
+import { expect } from "vitest";
+import { checkState } from "../../engine/check.ts";
+import type { BookingKind } from "../../engine/commands.ts";
+import { digest } from "../../engine/digest.ts";
+import type { Outcome } from "../../engine/engine.ts";
+import { RecordType } from "../../engine/records.ts";
+import { type Fault, Result } from "../../engine/results.ts";
+import { Move, SeatState } from "../../engine/states.ts";
+import { replayed, World, type WorldOptions } from "./engine.ts";
+import type { LayoutPart } from "./layout.ts";
+
+/** The words of the answers. */
+const ANSWERS = new Map<number, string>([
+  [Result.VALIDATION_FAILED, "invalid"],
+  [Result.EVENT_ACCESS_DENIED, "no_access"],
+  [Result.ORGANIZATION_DISABLED, "disabled"],
+  [Result.SALES_CONTROL_REQUIRED, "no_sales_control"],
+  [Result.EVENT_NOT_PUBLISHED, "not_published"],
+  [Result.INVENTORY_IN_USE, "in_use"],
+  [Result.INVENTORY_NOT_AVAILABLE, "not_available"],
+  [Result.ORPHAN_SEAT, "orphan"],
+]);
+
+const STATE_WORDS = ["NULL", "WITHDRAWN", "ACTIVE", "LOCKED", "SOLD", "BLOCKED"];
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+/** Codes of faults in the request itself. */
+const REQUEST_CODES = new Set(["NOT_NULL", "NULL", "RANGE", "SIZE", "DUPLICATE"]);
+const BOOKINGS = new Set([
+  "lock",
+  "unlock",
+  "sale",
+  "revertsale",
+  "directsale",
+  "block",
+  "unblock",
+]);
+
+/** Runs the table in a fresh world. @returns The world, for what a table cannot say. */
+export function check(parts: readonly LayoutPart[], text: string, options?: WorldOptions): World {
+  const world = new World(parts, options);
+  checkMore(world, text);
+  return world;
+}
+
+/** Runs the table in a world that is there already. */
+export function checkMore(world: World, text: string): void {
+  const lines = text.split("\n").map((line) => line.trim());
+  for (const line of lines.filter((content) => content !== "" && !content.startsWith("//"))) {
+    const [verb, ...cells] = line.split(/\s{2,}/);
+    runLine(world, line, verb!, cells);
+    const { state } = world.engine;
+    checkState(state);
+    expect(digest(replayed(world.journal)), `replay after "${line}"`).toBe(digest(state));
+  }
+}
+
+function runLine(world: World, line: string, verb: string, cells: readonly string[]): void {
+  if (BOOKINGS.has(verb)) {
+    const [session, objects, ...expected] = cells;
+    const kind = verb as BookingKind;
+    const [names, holdType] = objects!.split(" as ");
+    const labels = names!.split(" ");
+    const body = world.selection(session === "-" ? null : session!, ...labels);
+    return answer({ world, line, expected, labels }, () => world.book(kind, { ...body, holdType }));
+  }
+  switch (verb) {
+    case "price": {
+      const [objects, ...expected] = cells;
+      const labels = objects!.split(" ");
+      return answer({ world, line, expected, labels }, () => assign(world, labels));
+    }
+    case "wait":
+      world.clock.timeMs += duration(cells[0]!);
+      return;
+    case "set": {
+      const [setting, value] = cells[0]!.split(" ");
+      return world.change({ [setting!]: value === "on" });
+    }
+    case "status": {
+      const { caller, eventId } = world;
+      const body = { status: cells[0] as "DRAFT" };
+      world.must("changeEventStatus", caller, { eventId, body });
+      return;
+    }
+    case "seats":
+      return expectSeats(world, line, cells);
+    case "places":
+      return expectPlaces(world, line, cells);
+    default:
+      throw new Error(`no such word in a table: ${verb}`);
+  }
+}
+
+function duration(text: string): number {
+  const [, count, unit] = /^(-?\d+)(ms|s|m|h)$/.exec(text)!;
+  return Number(count) * UNITS_MS[unit!]!;
+}
+
+/** Gives the world's price: to seats, to groups, to areas with a count (`Pit:20`). */
+function assign(world: World, objects: readonly string[]): Outcome<boolean> {
+  const items = objects.map((text) => {
+    const [label, count] = text.split(":");
+    const objectId = world.labels.idOf(label!);
+    const activeCount = count === undefined ? null : Number(count);
+    return { label: label!, item: { objectId, assignmentId: world.priceId, activeCount } };
+  });
+  const isSeat = ({ label }: { label: string }) => world.labels.seats.includes(label);
+  return world.submit("assignPrices", world.caller, {
+    eventId: world.eventId,
+    body: {
+      seats: items.filter(isSeat).map(({ item }) => item),
+      groupOfSeats: items.filter((item) => !isSeat(item)).map(({ item }) => item),
+    },
+  });
+}
+
+interface Line {
+  readonly world: World;
+  readonly line: string;
+  readonly expected: readonly string[];
+  /** The objects that the line names. */
+  readonly labels: readonly string[];
+}
+
+/** Runs a command and holds its answer against the expected cells. */
+function answer({ world, line, expected, labels }: Line, run: () => Outcome<boolean>): void {
+  const { kept } = world.journal;
+  const recordsBefore = kept.length;
+  const digestBefore = digest(world.engine.state);
+  const outcome = run();
+  const areas = labels.filter((label) => label.includes(":"));
+  expect(answerText(world, outcome, areas), line).toBe(expected.join("  "));
+  const written = kept.slice(recordsBefore).map(({ record }) => record);
+  const own = written.filter(
+    (record) => record.type !== RecordType.MOVE || record.move !== Move.EXPIRE,
+  );
+  expect(own.length, `${line}: records of its own`).toBeLessThanOrEqual(1);
+  if (outcome.refused !== Result.OK || !outcome.value) expect(own, line).toEqual([]);
+  if (written.length === 0) expect(digest(world.engine.state), line).toBe(digestBefore);
+}
+
+function answerText(world: World, outcome: Outcome<boolean>, areas: readonly string[]): string {
+  if (outcome.refused === Result.OK) return outcome.value ? "ok" : "false";
+  const word = ANSWERS.get(outcome.refused) ?? `result ${outcome.refused}`;
+  return [word, ...outcome.errors.map((fault) => faultText(world, fault, areas))].join("  ");
+}
+
+/**
+ * `A1 LOCKED` for inventory, `Pit:9 INSUFFICIENT_CAPACITY` for places, `A1 leaves A2` for an
+ * orphan, `field CODE` for a bad request.
+ */
+function faultText(world: World, fault: Fault, areas: readonly string[]): string {
+  const { code, field, message, rejectedValue } = fault;
+  const nameOf = (id: unknown) => world.labels.labelOf(Number(id));
+  if (code === "ORPHAN_SEAT") {
+    return `${nameOf(rejectedValue)} leaves ${nameOf(/\d+/.exec(message)![0])}`;
+  }
+  const place = /^(seats|groupOfSeats)\[(\d+)\]\.(id|capacity|activeCount)$/.exec(field);
+  if (place === null || REQUEST_CODES.has(code)) return `${field} ${code}`;
+  const [, member, position, property] = place;
+  if (member === "groupOfSeats" && property !== "id") return `${areas[Number(position)]} ${code}`;
+  return `${nameOf(rejectedValue)} ${code}`;
+}
+
+function expectSeats(world: World, line: string, cells: readonly string[]): void {
+  world.engine.expire(world.event);
+  const labels = cells.map((cell) => cell.split(" ")[0]!);
+  const actual = labels.map((label) => {
+    const state = world.partition.state[world.seat(label)]!;
+    return `${label} ${STATE_WORDS[state]}`;
+  });
+  expect(actual, line).toEqual(cells);
+}
+
+function expectPlaces(world: World, line: string, cells: readonly string[]): void {
+  world.engine.expire(world.event);
+  const [label, counters] = cells;
+  const { areas } = world.partition;
+  const places = (state: 2 | 3 | 4 | 5) => areas.places(world.area(label!), state);
+  const { ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
+  const actual =
+    `active ${places(ACTIVE)} locked ${places(LOCKED)} ` +
+    `sold ${places(SOLD)} blocked ${places(BLOCKED)}`;
+  expect(actual, line).toBe(counters);
+}

@@ -1,0 +1,17 @@
+/** Tests run from source; two workers, since the machine that checks has two cores. */
+import { defineConfig } from "vitest/config";
+
+// oxlint-disable-next-line import/no-default-export -- vitest finds its configuration that way.
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    coverage: {
+      provider: "v8",
+      include: ["engine/**/*.ts", "persistence/**/*.ts"],
+      reporter: ["text", "html"],
+    },
+  },
+});
