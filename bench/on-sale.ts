@@ -17,7 +17,7 @@ const SEATS_PER_ROW = 50;
 
 /** @param pairs - Pairs of seats that are needed. */
 export async function createOnSale(url: URL, token: string, pairs: number): Promise<OnSale> {
-  const organization = (await call(url, "POST", "management/v2.0/organizations/", token, {
+  const organization = (await call({ url, key: token }, "POST management/v2.0/organizations/", {
     name: "Bench",
     email: "bench@example.org",
     firstName: "Bench",
@@ -25,22 +25,23 @@ export async function createOnSale(url: URL, token: string, pairs: number): Prom
     password: "bench-password",
   })) as { secretKey: string };
   const key = organization.secretKey;
-  const venue = (await call(url, "POST", "v2.0/venues/", key, { name: "Hall" })) as { id: number };
+  const to = { url, key };
+  const venue = (await call(to, "POST v2.0/venues/", { name: "Hall" })) as { id: number };
   const plan = { name: "Plan", venueId: venue.id };
-  const schema = (await call(url, "POST", "v2.0/schemas/", key, plan)) as { id: number };
+  const schema = (await call(to, "POST v2.0/schemas/", plan)) as { id: number };
   const rows = Math.max(20, Math.ceil((pairs * 2) / SEATS_PER_ROW));
-  const layout = (await call(url, "PUT", `v2.0/schemas/${schema.id}/layout`, key, hall(rows))) as {
+  const layout = (await call(to, `PUT v2.0/schemas/${schema.id}/layout`, hall(rows))) as {
     sectors: { id: number }[];
     seats: { id: number }[];
   };
   const times = { start: "2030-01-01T20:00:00", endDate: "2030-01-01T22:00:00" };
   const show = { name: "Show", schemaId: schema.id, ...times };
-  const event = (await call(url, "POST", "v2.0/events/", key, show)) as { id: string };
+  const event = (await call(to, "POST v2.0/events/", show)) as { id: string };
   const names = [{ name: "Seat", eventId: event.id }];
-  const prices = (await call(url, "POST", `v2.0/event/${event.id}/prices/`, key, names)) as {
+  const prices = (await call(to, `POST v2.0/event/${event.id}/prices/`, names)) as {
     id: number;
   }[];
-  await call(url, "POST", `v2.0/event/${event.id}/prices/assignments/`, key, {
+  await call(to, `POST v2.0/event/${event.id}/prices/assignments/`, {
     groupOfSeats: [{ objectId: layout.sectors[0]!.id, assignmentId: prices[0]!.id }],
   });
   return { url, key, eventId: event.id, seatIds: layout.seats.map(({ id }) => id) };
@@ -64,28 +65,28 @@ function hall(rows: number): object {
 }
 
 /** Every state that a seat of the event has. */
-export async function seatStates({ url, key, eventId }: OnSale): Promise<Set<string>> {
+export async function seatStates(onSale: OnSale): Promise<Set<string>> {
   const states = new Set<string>();
   for (let number = 0; ; number++) {
     const query = `size=100&page=${number}`;
-    const page = (await call(url, "GET", `v2.0/events/${eventId}/seats/?${query}`, key)) as Page;
+    const page = (await call(onSale, `GET v2.0/events/${onSale.eventId}/seats/?${query}`)) as Page;
     for (const { state } of page.content) states.add(state);
     if (page.last) return states;
   }
 }
 
+/** A call by its method and its path below `/api/private/`. */
 async function call(
-  url: URL,
-  method: string,
-  path: string,
-  key: string,
+  { url, key }: { readonly url: URL; readonly key: string },
+  row: string,
   body?: unknown,
 ): Promise<unknown> {
+  const [method = "", path = ""] = row.split(" ");
   const response = await fetch(new URL(`/api/private/${path}`, url), {
     method,
     headers: { "X-API-Key": key, "Content-Type": "application/json" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`${row}: ${await response.text()}`);
   return response.json();
 }

@@ -1,6 +1,6 @@
 /**
- * Who is calling: from the headers of a request to the caller that commands carry. Every way to fail
- * gives the same answer, without a hint.
+ * Who is calling: from the headers of a request to the caller that commands carry. Every way to
+ * fail gives the same answer, without a hint.
  */
 import type { AccountRow, OrganizationRow } from "../engine/catalog.ts";
 import type { Caller } from "../engine/commands.ts";
@@ -15,7 +15,7 @@ import type { Services } from "./services.ts";
 export interface Credentials {
   readonly apiKey: string;
   readonly authorization: string;
-  /** X-Organization-ID, or `orgId` of the query where a route takes it. */
+  /** X-Organization-ID. */
   readonly organizationId: string;
 }
 
@@ -41,17 +41,23 @@ export function identify(
   services: Services,
   access: Access,
   credentials: Credentials,
+  /** `orgId` of the query, which layout tools send in place of the header. */
+  orgId: string | null,
 ): Caller | Problem {
   if (access === Access.PUBLIC) return NOBODY;
-  const { organizationId } = credentials;
+  const isEditor = access === Access.EDITOR && credentials.organizationId === "";
+  const organizationId = isEditor ? (orgId ?? "") : credentials.organizationId;
   const key = credentials.apiKey || bearerOf(credentials.authorization);
-  const principal = services.keys.identify(key);
+  const principal = services.keys.identify(key, services.engine.nowMs());
   if (principal === null) {
     const account = access === Access.EDITOR ? services.logins.accountOf(key) : null;
     return account === null ? DENIED : accountCaller(services, account, organizationId);
   }
   if (organizationId !== "" && !LONG.test(organizationId)) {
     return badOrganizationId(organizationId);
+  }
+  if (principal.kind === "platform" || access === Access.PLATFORM) {
+    return principal.kind === "platform" && access === Access.PLATFORM ? NOBODY : DENIED;
   }
   if (principal.kind === "organization") {
     return access === Access.ORGANIZATION || access === Access.EDITOR

@@ -19,6 +19,12 @@ export function answer(status: number, value: unknown): Answer {
   return { status, type: JSON_TYPE, body: JSON.stringify(value), headers: NO_HEADERS };
 }
 
+/** A stored answer again: the status tells which of the two types it had. */
+export function jsonAnswer(status: number, body: string): Answer {
+  const type = status < 400 ? JSON_TYPE : PROBLEM_TYPE;
+  return status === 204 ? NO_CONTENT : { status, type, body, headers: NO_HEADERS };
+}
+
 /** Most answers of a sale: made once. */
 export const TRUE = answer(200, true);
 export const FALSE = answer(200, false);
@@ -39,11 +45,14 @@ export interface Problem {
   readonly detail: string;
   readonly errors?: readonly Fault[];
   readonly headers?: Answer["headers"];
+  /** Where it is another than the refusal's own. */
+  readonly status?: number;
 }
 
 /** RFC 9457, with the members that the interface documents. */
 export function problemAnswer(problem: Problem, path: string, now: Date): Answer {
-  const { status, title, errorCode } = REPLIES[problem.refused];
+  const { title, errorCode, ...reply } = REPLIES[problem.refused];
+  const status = problem.status ?? reply.status;
   const errors = (problem.errors ?? []).map(({ field, code, message, rejectedValue }) => ({
     field,
     message,
@@ -70,7 +79,9 @@ export function problemAnswer(problem: Problem, path: string, now: Date): Answer
   };
 }
 
-/** A rejected value is shown only as far as it cannot do harm: no secrets, nothing large or deep. */
+/**
+ * A rejected value is shown only as far as it cannot do harm: no secrets, nothing large or deep.
+ */
 function printable(field: string, value: unknown): unknown {
   if (/password|token|secret/i.test(field)) return null;
   if (typeof value === "string") return value.slice(0, REJECTED_LENGTH_MAX);

@@ -52,19 +52,20 @@ export async function bootstrap(
   return { tenantId: tenant.value.id, generated };
 }
 
+/** A token that comes from outside. @throws UsageError naming the variable. */
+export function checkToken(variable: string, token: string | undefined): void {
+  if (token === undefined) return;
+  if (token.length >= TOKEN_LENGTH_MIN && PRINTABLE.test(token)) return;
+  throw new UsageError(`${variable} must have at least ${TOKEN_LENGTH_MIN} printable characters`);
+}
+
 /** @throws UsageError naming the variable. */
 export function checkVariables({
   tenantToken,
   adminEmail,
   adminPassword,
 }: BootstrapVariables): void {
-  if (tenantToken !== undefined) {
-    if (tenantToken.length < TOKEN_LENGTH_MIN || !PRINTABLE.test(tenantToken)) {
-      throw new UsageError(
-        `FRONTROW_TENANT_TOKEN must have at least ${TOKEN_LENGTH_MIN} printable characters`,
-      );
-    }
-  }
+  checkToken("FRONTROW_TENANT_TOKEN", tenantToken);
   if (adminEmail !== undefined && FORMATS["email"]?.(adminEmail) !== true) {
     throw new UsageError("FRONTROW_ADMIN_EMAIL must be an email address");
   }

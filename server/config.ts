@@ -49,6 +49,8 @@ Environment, looked at on an empty data folder only; what is not given is genera
 Environment, at every start:
   FRONTROW_SECRET          master secret of the keys, 64 hexadecimal digits, in place of the one
                            that is kept in the data folder
+  FRONTROW_PLATFORM_TOKEN  key of the operator, at least 16 characters; opens /api/admin/tenants/,
+                           which is 404 without it
 
 Exit codes: 0 after SIGINT or SIGTERM, 2 for wrong usage, 70 when the log fails, 73 to 78 when the
 data folder cannot be used or is damaged.`;

@@ -1,4 +1,6 @@
-/** The small theatre of the demo: stalls with an aisle, a balcony, two tables and a standing pit. */
+/**
+ * The small theatre of the demo: stalls with an aisle, a balcony, two tables and a standing pit.
+ */
 import type { LayoutBody, SentRow, SentSeat, SentSector } from "../engine/commands.ts";
 
 const PITCH = 28;
@@ -35,9 +37,9 @@ export function demoLayout(): LayoutBody {
   for (const block of BLOCKS) {
     const { name, x, y } = block;
     sectors.push({ guid: name, name, ga: false, x, y });
-    for (const [r, label] of block.rows.entries()) {
-      const rowGuid = `${name}/${label}`;
-      rows.push({ guid: rowGuid, sectorGuid: name, name: "Row", rowNumber: label });
+    for (const [r, rowNumber] of block.rows.entries()) {
+      const rowGuid = `${name}/${rowNumber}`;
+      rows.push({ guid: rowGuid, sectorGuid: name, name: "Row", rowNumber });
       for (let s = 0; s < block.seatsPerRow; s++) {
         const passed = block.aisle > 0 && s >= block.aisle ? 2 : 0;
         const place = { x: (s + passed) * PITCH, y: r * PITCH };

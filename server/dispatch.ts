@@ -1,7 +1,7 @@
 /**
  * From a request value to an answer value; no socket is known here. The order of the checks is the
- * documented precedence: path, key, shape, then the handler. An answer leaves only when what it rests
- * on is on disk.
+ * documented precedence: path, key, shape, then the handler. An answer leaves only when what it
+ * rests on is on disk.
  */
 import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
@@ -9,25 +9,38 @@ import { type Fault, Result } from "../engine/results.ts";
 import { identify, isDenied } from "./access.ts";
 import { type Answer, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 import type { Found, Front, Request, Respond } from "./front.ts";
+import { type FirstOfKey, Idempotency } from "./idempotency.ts";
 import { parseJson } from "./json.ts";
 import { FrontResult, REPLIES } from "./replies.ts";
-import { type Handled, isProblem, type Route } from "./route.ts";
+import { Access, type Handled, isProblem, type Route } from "./route.ts";
 import { type Match, Router } from "./router.ts";
 import { authFailure } from "./routes/auth.ts";
+import { legacyProblem } from "./routes/v1/problems.ts";
 import type { Services } from "./services.ts";
 import { type RouteChecks, Validator } from "./validate.ts";
 
 const BODY_BYTES_MAX = 1_024 * 1_024;
 const AUTH_PREFIX = "/api/auth/";
 
+/** One request on its way. */
+interface Run {
+  readonly request: Request;
+  readonly route: Route | undefined;
+  readonly respond: Respond;
+  /** Set once it is the first request of an `Idempotency-Key`. */
+  first: FirstOfKey | null;
+}
+
 export class Dispatch implements Front {
   readonly #services: Services;
   readonly #log: Logger;
   readonly #router: Router;
+  readonly #idempotency: Idempotency;
   readonly #checks = new Map<Route, RouteChecks>();
 
   constructor(services: Services, routes: readonly Route[], log: Logger) {
     this.#services = services;
+    this.#idempotency = new Idempotency(services);
     this.#log = log;
     this.#router = new Router(routes);
     const validator = new Validator();
@@ -42,22 +55,31 @@ export class Dispatch implements Front {
   /** Calls `respond` once, in this turn or a later one, whatever happens. */
   handle({ match }: Found, request: Request, respond: Respond): void {
     const { route } = match;
-    const finish = (handled: Handled) => {
-      const answer = isProblem(handled) ? this.#problem(handled, request.path) : handled;
-      if (route?.durable === true) this.#services.engine.afterDurable(() => respond(answer));
-      else respond(answer);
-    };
+    const run: Run = { request, route, respond, first: null };
     try {
-      const handled =
-        route === undefined ? refuseRoute(match) : this.#run(route, match.params, request);
+      const handled = route === undefined ? refuseRoute(match) : this.#run(route, match, run);
       if (handled instanceof Promise) {
-        handled.then(finish).catch((error: unknown) => finish(this.#failed(error, request)));
+        handled
+          .then((later) => this.#finish(run, later))
+          .catch((error: unknown) => this.#finish(run, this.#failed(error, request)));
       } else {
-        finish(handled);
+        this.#finish(run, handled);
       }
     } catch (error) {
-      finish(this.#failed(error, request));
+      this.#finish(run, this.#failed(error, request));
     }
+  }
+
+  #finish(run: Run, handled: Handled): void {
+    const { request, route, respond, first } = run;
+    const answer = isProblem(handled) ? this.#problem(handled, request.path, route) : handled;
+    if (first !== null) this.#idempotency.store(first, answer);
+    const leave = () => {
+      if (first !== null) this.#idempotency.end(first);
+      respond(answer);
+    };
+    if (route?.durable === true) this.#services.engine.afterDurable(leave);
+    else leave();
   }
 
   /** For what the socket refuses by itself. */
@@ -65,16 +87,15 @@ export class Dispatch implements Front {
     return this.#problem(problem, path);
   }
 
-  #run(route: Route, rawParams: Match["params"], request: Request): Handled | Promise<Handled> {
+  #run(route: Route, match: Match, run: Run): Handled | Promise<Handled> {
     const services = this.#services;
+    const { request } = run;
     const isService = route.tag === "Service";
     if (!isService && !services.isReady()) return NOT_READY;
     if (route.body !== undefined && !isJson(request.contentType)) return NOT_JSON;
     const checks = this.#checks.get(route)!;
     const rawQuery = new URLSearchParams(request.query);
-    const organizationId = request.organizationId || (rawQuery.get("orgId") ?? "");
-    const credentials = { ...request, organizationId };
-    const caller = identify(services, route.access, credentials);
+    const caller = identify(services, route.access, request, rawQuery.get("orgId"));
     if (isDenied(caller)) return caller;
     let body: unknown;
     if (route.body !== undefined) {
@@ -84,10 +105,16 @@ export class Dispatch implements Front {
       }
       body = parsed.value;
     }
-    const params = checks.params(rawParams);
+    const params = checks.params(match.params);
     const query = checks.query(rawQuery);
     const faults = [...params.faults, ...query.faults, ...checks.body(body)];
     if (faults.length > 0) return refuseShape(faults);
+    const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
+    if (isMutation && request.idempotencyKey !== "") {
+      const begun = this.#idempotency.begin(route, request, caller);
+      if (!("fingerprint" in begun)) return begun;
+      run.first = begun;
+    }
     const { authorization } = request;
     return route.handle({
       services,
@@ -99,13 +126,15 @@ export class Dispatch implements Front {
     });
   }
 
-  #problem(problem: Problem, path: string): Answer {
+  #problem(problem: Problem, path: string, route?: Route): Answer {
     if (!path.startsWith(AUTH_PREFIX)) {
-      return problemAnswer(problem, path, new Date(this.#services.engine.nowMs()));
+      const said = route?.isLegacy === true ? legacyProblem(problem, route) : problem;
+      return problemAnswer(said, path, new Date(this.#services.engine.nowMs()));
     }
     const { status } = REPLIES[problem.refused];
     const fields = (problem.errors ?? []).map(({ field, message }) => `${field} ${message}`);
-    return authFailure(status, [problem.detail, ...fields].join(" "));
+    const failure = authFailure(status, [problem.detail, ...fields].join(" "));
+    return { ...failure, headers: problem.headers ?? [] };
   }
 
   /** An unexpected error: told to the log, not to the caller. A broken promise ends the process. */

@@ -13,6 +13,7 @@ export interface Request {
   readonly authorization: string;
   readonly organizationId: string;
   readonly contentType: string;
+  readonly idempotencyKey: string;
   readonly body: Buffer;
 }
 

@@ -3,8 +3,8 @@
  * mean is decided in `dispatch`.
  *
  * The library ends the process when a handler throws or forgets to answer, so one wrapper attaches
- * `onAborted` first, copies what it needs of the request before anything else, and hands every error
- * to `onBroken`.
+ * `onAborted` first, copies what it needs of the request before anything else, and hands every
+ * error to `onBroken`.
  */
 import { STATUS_CODES } from "node:http";
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
@@ -34,7 +34,6 @@ const STATUS_LINES = new Map(
   Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ""}`]),
 );
 const PRINTABLE = /^[\x20-\x7e]*$/;
-const DRAIN_POLL_MS = 10;
 const NO_BODY = Buffer.alloc(0);
 
 /** @throws Error when the address cannot be listened on. */
@@ -45,7 +44,12 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     (app as unknown as ListensOnHost).listen(options.host, options.port, EXCLUSIVE, resolve);
   });
-  if (socket === false) throw new Error(`cannot listen on ${options.host}:${options.port}`);
+  if (socket === false) {
+    throw new Error(
+      `cannot listen on ${options.host}:${options.port}: the port is in use, or the address is ` +
+        "not one of this machine; choose another with --port or --host",
+    );
+  }
   return {
     port: uws.us_socket_local_port(socket),
     get front() {
@@ -56,7 +60,7 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
     },
     drain: async () => {
       uws.us_listen_socket_close(socket);
-      while (exchanges.open > 0) await sleep(DRAIN_POLL_MS);
+      await exchanges.allAnswered();
     },
     close: () => app.close(),
   };
@@ -76,12 +80,6 @@ interface ListensOnHost {
   ): unknown;
 }
 
-function sleep(delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, delayMs);
-  });
-}
-
 /** One request and its answer. */
 interface Exchange {
   readonly res: HttpResponse;
@@ -93,7 +91,8 @@ class Exchanges {
   readonly #onBroken: (error: unknown) => void;
   front: Front;
   /** Requests that have not been answered. */
-  open = 0;
+  #open = 0;
+  #onAllAnswered: (() => void) | null = null;
 
   constructor(front: Front, onBroken: (error: unknown) => void) {
     this.front = front;
@@ -102,7 +101,7 @@ class Exchanges {
 
   begin(res: HttpResponse, req: HttpRequest): void {
     const exchange: Exchange = { res, request: headOf(req), isOver: false };
-    this.open += 1;
+    this.#open += 1;
     res.onAborted(() => this.#end(exchange));
     try {
       const { method, path } = exchange.request;
@@ -163,7 +162,16 @@ class Exchanges {
   #end(exchange: Exchange): void {
     if (exchange.isOver) return;
     exchange.isOver = true;
-    this.open -= 1;
+    this.#open -= 1;
+    if (this.#open === 0) this.#onAllAnswered?.();
+  }
+
+  /** Settles when no request is open, now or later. */
+  allAnswered(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#open === 0) resolve();
+      else this.#onAllAnswered = resolve;
+    });
   }
 }
 
@@ -180,5 +188,6 @@ function headOf(req: HttpRequest): Omit<Request, "body"> {
     authorization: req.getHeader("authorization"),
     organizationId: req.getHeader("x-organization-id"),
     contentType: req.getHeader("content-type"),
+    idempotencyKey: req.getHeader("idempotency-key"),
   };
 }

@@ -6,7 +6,10 @@ import { isUtf8 } from "node:buffer";
 
 const DEPTH_MAX = 32;
 const FORBIDDEN = new Set(["__proto__", "constructor", "prototype"]);
-/** A forbidden name, or an escape that could spell one. */
+/** Half of a character beyond sixteen bits: memory would hold what no file can. */
+const HALF_CHARACTER = /\p{Cs}/u;
+const HALF_REASON = "The body has half of a character (a lone surrogate).";
+/** A forbidden name, or an escape that could spell one, or half of a character. */
 const SUSPICIOUS = /__proto__|constructor|prototype|\\u/;
 
 export type Parsed =
@@ -26,9 +29,8 @@ export function parseJson(bytes: Buffer): Parsed {
     // The parser's own words quote the body and differ between versions.
     return { ok: false, reason: "The body is not JSON." };
   }
-  const name = SUSPICIOUS.test(text) ? forbiddenName(value) : null;
-  if (name !== null) return { ok: false, reason: `The member name ${name} is not allowed.` };
-  return { ok: true, value };
+  const reason = SUSPICIOUS.test(text) ? objection(value) : null;
+  return reason === null ? { ok: true, value } : { ok: false, reason };
 }
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
@@ -55,11 +57,13 @@ function isTooDeep(bytes: Uint8Array): boolean {
   return false;
 }
 
-function forbiddenName(value: unknown): string | null {
+/** @returns What of the names and texts must not be; null when all may. */
+function objection(value: unknown): string | null {
+  if (typeof value === "string") return HALF_CHARACTER.test(value) ? HALF_REASON : null;
   if (value === null || typeof value !== "object") return null;
   for (const [name, member] of Object.entries(value)) {
-    if (!Array.isArray(value) && FORBIDDEN.has(name)) return name;
-    const inner = forbiddenName(member);
+    if (FORBIDDEN.has(name)) return `The member name ${name} is not allowed.`;
+    const inner = objection(name) ?? objection(member);
     if (inner !== null) return inner;
   }
   return null;

@@ -48,12 +48,12 @@ export class Logins {
   async open(username: string, password: string): Promise<Opened | LoginRefusal> {
     const key = emailKey(username);
     if (!this.#throttle.admits(key, this.#engine.nowMs())) return LoginRefusal.THROTTLED;
+    // Counted before it is known, so that guesses made at once are counted too.
+    this.#throttle.failed(key, this.#engine.nowMs());
     const account = accountsByEmail(this.#engine.state, username)[0];
     const isRight = await this.#passwords.isRight(account?.passwordHash ?? null, password);
-    if (account === undefined || !isRight) {
-      this.#throttle.failed(key, this.#engine.nowMs());
-      return LoginRefusal.WRONG;
-    }
+    if (account === undefined || !isRight) return LoginRefusal.WRONG;
+    this.#throttle.forgive(key);
     const fresh = this.#newTokens();
     const caller = callerOf(account);
     const command = { kind: "openLogin", caller, accountId: account.id, tokens: fresh.hashes };

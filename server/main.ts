@@ -4,7 +4,7 @@
  */
 import { type Logger, pino } from "pino";
 import { openEngine, type Store } from "../persistence/open-engine.ts";
-import { bootstrap, checkVariables } from "./bootstrap.ts";
+import { bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { type BootstrapVariables, bootstrapVariables, type ServeOptions } from "./config.ts";
 import { createDemo, describeDemo } from "./demo.ts";
 import { Dispatch } from "./dispatch.ts";
@@ -33,6 +33,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   }
   const variables = bootstrapVariables(env);
   checkVariables(variables);
+  checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
   const { host, port } = options;
   const http = await listen(new StartingFront(), { host, port, onBroken });
   const store = await openStore(http, { folder: options.data, secret }, onBroken);
@@ -67,23 +68,25 @@ async function open(
 ): Promise<Running> {
   const { engine } = store;
   const running: Running = { store, isReady: true };
-  const keys = new Keys(store.secret, engine.state.catalog);
+  const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
+  const keys = new Keys(store.secret, engine.state.catalog, platformToken);
   const passwords = new Passwords();
   const logins = new Logins(engine, passwords);
   const services = { engine, keys, passwords, logins, isReady: () => running.isReady };
   log.info(store.report, "recovered");
   const variables = bootstrapVariables(env);
-  if (store.isFresh) {
-    const { tenantId, generated } = await bootstrap(engine, services, variables);
-    for (const [name, value] of generated) process.stderr.write(`${name}: ${value}\n`);
-    if (options.demo) createDemo(engine, tenantId);
-  } else {
+  // A start that was killed half-way may have left a folder without its tenant.
+  if (engine.state.catalog.tenants.size > 0) {
     warnIgnored(log, variables);
+  } else {
+    const { tenantId, generated } = await bootstrap(engine, services, variables);
+    if (options.demo) createDemo(engine, tenantId);
+    for (const [name, value] of generated) process.stderr.write(`${name}: ${value}\n`);
   }
   await new Promise<void>((resolve) => {
     engine.afterDurable(resolve);
   });
-  http.front = new Dispatch(services, routeTable(version), log);
+  http.front = new Dispatch(services, routeTable(version, platformToken !== undefined), log);
   const baseUrl = `http://${bracketed(options.host)}:${http.port}`;
   process.stdout.write(`frontrow listening on ${baseUrl}\n`);
   const demo = options.demo ? describeDemo(engine, keys, baseUrl) : null;

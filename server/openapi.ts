@@ -49,6 +49,7 @@ function operationOf(route: Route): object {
     operationId: [method, ...words.filter((word) => word !== "")].join("_"),
     tags: [tag],
     summary,
+    ...(route.isLegacy === true ? { deprecated: true } : {}),
     security: access === Access.PUBLIC ? [] : [{ apiKey: [] }, { bearer: [] }],
     parameters: parametersOf(route),
     ...(route.body === undefined ? {} : { requestBody: bodyOf(route.body) }),

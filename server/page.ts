@@ -86,7 +86,8 @@ function compareValues(a: unknown, b: unknown): number {
 }
 
 function textOf(value: unknown): string {
-  return value === null || value === undefined ? "" : String(value as string | number | boolean);
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 }
 
 export function pageAnswer(content: readonly unknown[], total: number, query: Query): Handled {

@@ -1,6 +1,6 @@
 /**
- * How the front says no: each refusal's public code, HTTP status and title, in one table. The engine's
- * refusals carry their `Result`; what the front refuses by itself has codes above 1,000.
+ * How the front says no: each refusal's public code, HTTP status and title, in one table. The
+ * engine's refusals carry their `Result`; what the front refuses by itself has codes above 1,000.
  */
 import { Result } from "../engine/results.ts";
 
@@ -12,6 +12,8 @@ export const FrontResult = {
   UNSUPPORTED_MEDIA_TYPE: 1_004,
   INTERNAL_ERROR: 1_005,
   NOT_READY: 1_006,
+  IDEMPOTENCY_IN_PROGRESS: 1_007,
+  IDEMPOTENCY_KEY_REUSED: 1_008,
 } as const;
 export type FrontResult = (typeof FrontResult)[keyof typeof FrontResult];
 
@@ -38,6 +40,7 @@ export const REPLIES: Readonly<Record<Refused, Reply>> = {
   [Result.ORGANIZATION_DISABLED]: reply(402, "ORGANIZATION_DISABLED", "Organization disabled"),
   [Result.SALES_CONTROL_REQUIRED]: reply(403, "SALES_CONTROL_REQUIRED", "Sales control required"),
   [Result.EVENT_NOT_PUBLISHED]: reply(422, "EVENT_NOT_PUBLISHED", "Event not published"),
+  [Result.EVENT_BOUND_TO_SERIES]: reply(409, "EVENT_BOUND_TO_SERIES", "Event bound to a series"),
   [Result.DUPLICATE_NAME]: reply(409, "DUPLICATE_NAME", "Duplicate name"),
   [Result.ACCOUNT_EMAIL_IN_USE]: reply(409, "ACCOUNT_EMAIL_IN_USE", "Account email in use"),
   [Result.INVALID_STATUS_TRANSITION]: reply(
@@ -62,6 +65,16 @@ export const REPLIES: Readonly<Record<Refused, Reply>> = {
     "Unsupported media type",
   ),
   [FrontResult.INTERNAL_ERROR]: reply(500, "INTERNAL_ERROR", "Internal error"),
+  [FrontResult.IDEMPOTENCY_IN_PROGRESS]: reply(
+    409,
+    "IDEMPOTENCY_IN_PROGRESS",
+    "Idempotency key in progress",
+  ),
+  [FrontResult.IDEMPOTENCY_KEY_REUSED]: reply(
+    422,
+    "IDEMPOTENCY_KEY_REUSED",
+    "Idempotency key reused",
+  ),
   [FrontResult.NOT_READY]: reply(503, "LOG_UNAVAILABLE", "Not ready"),
 };
 

@@ -1,6 +1,6 @@
 /**
- * What a row of the route table says. Router, validators, OpenAPI document and tests are derived from
- * the rows, so a path is written down in one place.
+ * What a row of the route table says. Router, validators, OpenAPI document and tests are derived
+ * from the rows, so a path is written down in one place.
  */
 import type { Caller } from "../engine/commands.ts";
 import type { Shape } from "../engine/shapes.ts";
@@ -21,6 +21,8 @@ export const Access = {
   TENANT: "tenant",
   /** A tenant token that names an organization. */
   TENANT_ORGANIZATION: "tenant-organization",
+  /** The platform token. */
+  PLATFORM: "platform",
 } as const;
 export type Access = (typeof Access)[keyof typeof Access];
 
@@ -53,6 +55,10 @@ export interface Route {
   readonly answers: Readonly<Record<number, Shape | null>>;
   /** Statuses of the problems that it may answer beside 500, in the words of the contract. */
   readonly problems: readonly number[];
+  /** Its answer holds a secret, which is not to be stored in clear. */
+  readonly isConfidential?: boolean;
+  /** A row of v1: deprecated, and refused in v1's words. */
+  readonly isLegacy?: boolean;
   /** True when the answer must wait until what it rests on is on disk. */
   readonly durable: boolean;
   readonly handle: (context: Context) => Handled | Promise<Handled>;

@@ -3,20 +3,22 @@ import type { Method, Route } from "./route.ts";
 
 interface Node {
   readonly children: Map<string, Node>;
-  /** The child for a parameter, and its name. */
-  parameter: { readonly name: string; readonly node: Node } | null;
-  readonly routes: Map<string, Route>;
+  /** The child for a segment that no other child names. */
+  parameter: Node | null;
+  readonly routes: Map<Method, Route>;
 }
 
 export interface Match {
   readonly route: Route | undefined;
-  /** Methods that the path has, in capitals; empty when there is no such path. */
+  /** What the path takes instead, in capitals, when it has no such method. */
   readonly methods: readonly string[];
-  /** Raw path parameters. */
+  /** Raw path parameters, by the names that the route has for them. */
   readonly params: Readonly<Record<string, string>>;
 }
 
 const NO_PARAMS = {};
+const NO_VALUES: readonly string[] = [];
+const PARAMETER = /^\{(\w+)\}$/;
 
 export class Router {
   readonly #root: Node = newNode();
@@ -30,46 +32,46 @@ export class Router {
 
   #add(route: Route): void {
     let node = this.#root;
-    let isFixed = true;
     for (const segment of segmentsOf(route.path)) {
-      if (!segment.startsWith("{")) {
-        node = child(node, segment);
-        continue;
-      }
-      isFixed = false;
-      const name = segment.slice(1, -1);
-      node.parameter ??= { name, node: newNode() };
-      if (node.parameter.name !== name) throw new Error(`two names for one segment: ${route.path}`);
-      node = node.parameter.node;
+      node = PARAMETER.test(segment) ? (node.parameter ??= newNode()) : child(node, segment);
     }
     if (node.routes.has(route.method)) throw new Error(`two routes: ${route.method} ${route.path}`);
     node.routes.set(route.method, route);
-    if (isFixed) this.#fixed.set(withoutSlash(route.path), node);
+    if (namesOf(route).length === 0) this.#fixed.set(withoutSlash(route.path), node);
   }
 
   /** Cost: one look-up for a path without parameters, else one per segment. */
   find(method: string, path: string): Match {
     const fixed = this.#fixed.get(withoutSlash(path));
-    if (fixed !== undefined) return match(fixed, method, NO_PARAMS);
+    if (fixed !== undefined) return match(fixed, method, NO_VALUES);
     let node: Node | undefined = this.#root;
-    const params: Record<string, string> = {};
+    const values: string[] = [];
     for (const segment of segmentsOf(path)) {
-      const next: Node | undefined = node.children.get(segment);
+      let next: Node | undefined = node.children.get(segment);
       if (next === undefined && node.parameter !== null) {
-        params[node.parameter.name] = segment;
-        node = node.parameter.node;
-      } else {
-        node = next;
+        values.push(segment);
+        next = node.parameter;
       }
-      if (node === undefined) return { route: undefined, methods: [], params };
+      if (next === undefined) return { route: undefined, methods: [], params: NO_PARAMS };
+      node = next;
     }
-    return match(node, method, params);
+    return match(node, method, values);
   }
 }
 
-function match(node: Node, method: string, params: Record<string, string>): Match {
-  const methods = [...node.routes.keys()].map((name) => name.toUpperCase());
-  return { route: node.routes.get(method as Method), methods, params };
+function match({ routes }: Node, method: string, values: readonly string[]): Match {
+  const route = routes.get(method as Method);
+  if (route === undefined) {
+    const methods = [...routes.keys()].map((name) => name.toUpperCase());
+    return { route, methods, params: NO_PARAMS };
+  }
+  if (values.length === 0) return { route, methods: [], params: NO_PARAMS };
+  const params = Object.fromEntries(namesOf(route).map((name, i) => [name, values[i]!]));
+  return { route, methods: [], params };
+}
+
+function namesOf({ path }: Route): string[] {
+  return segmentsOf(path).flatMap((segment) => PARAMETER.exec(segment)?.[1] ?? []);
 }
 
 function newNode(): Node {

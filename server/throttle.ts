@@ -23,4 +23,9 @@ export class Throttle {
     const oldest = this.#failures.keys().next().value;
     if (oldest !== undefined) this.#failures.delete(oldest);
   }
+
+  /** The name has shown who it is: its failures are forgotten. */
+  forgive(name: string): void {
+    this.#failures.delete(name);
+  }
 }

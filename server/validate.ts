@@ -45,7 +45,7 @@ export class Validator {
       if (check(value)) return NO_FAULTS;
       explain ??= this.#allFaults.compile(shape);
       explain(value);
-      return (explain.errors ?? []).slice(0, FAULTS_MAX).map(faultOf);
+      return firstByField((explain.errors ?? []).map(faultOf)).slice(0, FAULTS_MAX);
     };
   }
 
@@ -97,13 +97,24 @@ export class Validator {
   }
 }
 
+/** What has the wrong type is out of range as well; once is enough. */
+function firstByField(faults: readonly Fault[]): Fault[] {
+  const byField = new Map<string, Fault>();
+  for (const fault of faults) {
+    if (!byField.has(fault.field)) byField.set(fault.field, fault);
+  }
+  return [...byField.values()];
+}
+
 function convertAll(texts: readonly string[], shape: Shape): unknown {
   if (shape["type"] === "array") return texts;
   // The same parameter twice says two things; the list is of no other type, so it is refused.
   return texts.length === 1 ? convert(texts[0]!, shape) : texts;
 }
 
-/** Text to the type of the shape; what does not convert stays text, which the check then refuses. */
+/**
+ * Text to the type of the shape; what does not convert stays text, which the check then refuses.
+ */
 function convert(text: string, shape: Shape): unknown {
   if (shape["type"] === "integer") return /^-?\d{1,19}$/.test(text) ? Number(text) : text;
   if (shape["type"] === "boolean") return text === "true" ? true : text === "false" ? false : text;
@@ -131,7 +142,7 @@ const CODES: Readonly<Record<string, string>> = {
 function faultOf(error: ErrorObject): Fault {
   const path = fieldOf(error.instancePath);
   if (error.keyword === "required") {
-    const member = String((error.params as { missingProperty: string }).missingProperty);
+    const member = (error.params as { missingProperty: string }).missingProperty;
     return missing(path === "" ? member : `${path}.${member}`);
   }
   const rejectedValue: unknown = error.data ?? null;

@@ -1,11 +1,15 @@
 /** Rows and inventory as the interface shows them. */
 import type {
   AccountRow,
+  CloneRow,
   EventRow,
   OrganizationRow,
   PriceRow,
   SchemaRow,
+  SeriesRow,
   VenueRow,
+  ZoneAssignmentRow,
+  ZoneRow,
 } from "../engine/catalog.ts";
 import type { LayoutDocument, Row, Sector, Shape } from "../engine/layout-document.ts";
 import type { Partition } from "../engine/partition.ts";
@@ -39,7 +43,7 @@ export function venueView({ id, name, address, lat, lng, draft }: VenueRow) {
 }
 
 export function schemaView(state: State, schema: SchemaRow) {
-  const { organizationId: _organizationId, ...row } = schema;
+  const { organizationId: _organizationId, updatedAtMs: _updatedAtMs, ...row } = schema;
   return { ...row, venueName: state.catalog.venues.get(row.venueId)?.name ?? null };
 }
 
@@ -56,6 +60,14 @@ export function eventExpandView(state: State, event: EventRow) {
     venueId: venue === undefined ? null : String(venue.id),
     venueName: venue?.name ?? null,
   };
+}
+
+export function seriesView({ id, name }: SeriesRow) {
+  return { id, name };
+}
+
+export function zoneView({ id, name, schemaId }: ZoneRow) {
+  return { id, name, schemaId };
 }
 
 export function priceView({ id, name, eventId, externalId }: PriceRow) {
@@ -102,20 +114,26 @@ export function areaView({ layout, areas }: Partition, prices: Prices, area: num
   };
 }
 
-/** Sections, tables, areas and rows of a layout, in the order of the document. */
-export function groupViews(schemaId: number, document: LayoutDocument) {
-  const shapesOf = new Map<string, Shape[]>();
-  for (const shape of document.shapes) {
-    const guid = shape.groupOfSeatsGuid;
-    if (typeof guid === "string") shapesOf.set(guid, [...(shapesOf.get(guid) ?? []), shape]);
-  }
+/** An operation is carried out before it is answered, so none is seen on its way. */
+export function cloneView({ id, schemaId }: CloneRow) {
+  return { id, status: "COMPLETED", schemaId, errorMessage: null };
+}
+
+/** By the id of an object of a layout. */
+type Zones = ReadonlyMap<number, ZoneAssignmentRow>;
+
+/**
+ * Sections, tables, areas and rows of a layout, in the order of the document. A row without a
+ * pricing zone of its own is in its section's.
+ */
+export function groupViews(schemaId: number, document: LayoutDocument, zones: Zones) {
+  const shapesOf = shapesByGroup(document);
   const sectorIds = new Map(document.sectors.map(({ guid, id }) => [guid, id]));
   const group = (object: Sector | Row) => ({
     id: object.id,
     prefix: text(object["prefix"]),
     seatPrefix: text(object["seatPrefix"]),
     schemaId,
-    pricingZoneId: null,
     guid: object.guid,
     externalId: text(object["externalId"]),
     shapes: (shapesOf.get(object.guid) ?? []).map(shapeView),
@@ -129,20 +147,36 @@ export function groupViews(schemaId: number, document: LayoutDocument) {
     ...group(sector),
     name: sector.name,
     parentId: null,
+    pricingZoneId: zones.get(sector.id)?.zoneId ?? null,
     type: sector.ga ? "GA" : (sector.type ?? "SECTION"),
     ga: sector.ga,
   }));
-  const rows = document.rows.map((row) => ({
-    ...group(row),
-    name: row.rowNumber,
-    parentId: sectorIds.get(row.sectorGuid) ?? null,
-    type: "ROW",
-    ga: false,
-  }));
+  const rows = document.rows.map((row) => {
+    const parentId = sectorIds.get(row.sectorGuid) ?? null;
+    const zone = zones.get(row.id) ?? zones.get(parentId ?? 0);
+    return {
+      ...group(row),
+      name: row.rowNumber,
+      parentId,
+      pricingZoneId: zone?.zoneId ?? null,
+      type: "ROW",
+      ga: false,
+    };
+  });
   return [...sections, ...rows];
 }
 
-function shapeView(shape: Shape) {
+/** By the guid of the sector or row that they belong to. */
+export function shapesByGroup({ shapes }: LayoutDocument): ReadonlyMap<string, readonly Shape[]> {
+  const shapesOf = new Map<string, Shape[]>();
+  for (const shape of shapes) {
+    const guid = shape.groupOfSeatsGuid;
+    if (typeof guid === "string") shapesOf.set(guid, [...(shapesOf.get(guid) ?? []), shape]);
+  }
+  return shapesOf;
+}
+
+export function shapeView(shape: Shape) {
   return {
     id: shape.id ?? "",
     width: number(shape["width"]),
@@ -164,6 +198,6 @@ function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-function number(value: unknown): number | null {
+export function number(value: unknown): number | null {
   return typeof value === "number" ? value : null;
 }

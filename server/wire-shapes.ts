@@ -21,7 +21,7 @@ const COUNT_OR_NULL: Shape = { type: ["integer", "null"], minimum: 0 };
 export const DONE: Shape = { type: "boolean" };
 
 /** An object whose members are all there. */
-function whole(properties: Readonly<Record<string, Shape>>): Shape {
+export function whole(properties: Readonly<Record<string, Shape>>): Shape {
   return object(properties, Object.keys(properties));
 }
 
@@ -46,6 +46,14 @@ export const SETTINGS: Shape = whole({
   bookingEnabled: BOOLEAN,
   orphanPrevention: BOOLEAN,
 });
+
+export const SESSION_CONFIG: Shape = whole({ publicSessionsEnabled: BOOLEAN });
+
+export const SECRET_KEY: Shape = whole({ secretKey: TEXT });
+export const TENANT_TOKEN: Shape = whole({ tenantToken: TEXT });
+
+export const TENANT: Shape = whole({ id: LONG, name: TEXT });
+export const NEW_TENANT: Shape = whole({ id: LONG, name: TEXT, tenantToken: TEXT });
 
 export const HOLD_TYPES: Shape = list(whole({ name: TEXT, ttlSeconds: COUNT_OR_NULL }));
 
@@ -125,6 +133,19 @@ export const EVENT_STATUS_CHANGE: Shape = whole({
   name: TEXT,
   status: EVENT_STATUS,
   publishedAt: orNull(LOCAL_DATE_TIME),
+});
+
+export const EVENT_SERIES: Shape = whole({ id: UUID_SHAPE, name: TEXT, seriesId: orNull(LONG) });
+
+export const SERIES: Shape = whole({ id: LONG, name: TEXT });
+
+export const PRICING_ZONE: Shape = whole({ id: LONG, name: TEXT, schemaId: LONG });
+
+export const CLONE: Shape = whole({
+  id: UUID_SHAPE,
+  status: { type: "string", enum: ["PENDING", "IN_PROGRESS", "COMPLETED", "FAILED"] },
+  schemaId: orNull(LONG),
+  errorMessage: TEXT_OR_NULL,
 });
 
 export const EVENT_SEAT: Shape = whole({

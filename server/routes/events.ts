@@ -1,13 +1,21 @@
 /** Events, their seats and their areas. */
 import { randomUUID } from "node:crypto";
-import type { CommandOf } from "../../engine/commands.ts";
+import type { CommandOf, EventBody } from "../../engine/commands.ts";
 import type { EventRow } from "../../engine/catalog.ts";
 import { isRefusal } from "../../engine/decide/access.ts";
-import { normalLocalDateTime } from "../../engine/local-time.ts";
 import { type Fault } from "../../engine/results.ts";
 import { listSeats, SEAT_SORTS, type SeatQuery } from "../../engine/seat-listing.ts";
-import { BODIES, EVENT_STATUS, list, LOCAL_DATE, LONG, UUID_SHAPE } from "../../engine/shapes.ts";
-import { answer } from "../answers.ts";
+import {
+  BODIES,
+  EVENT_STATUS,
+  EVENT_WITH_ID,
+  list,
+  LOCAL_DATE,
+  LONG,
+  UUID_SHAPE,
+} from "../../engine/shapes.ts";
+import { answer, NO_CONTENT } from "../answers.ts";
+import { momentMs, momentOf } from "../moments.ts";
 import { offsetOf, PAGE_QUERY, pageAnswer, pageOfRows, pageShape, parseSort } from "../page.ts";
 import { refuseSort } from "../page.ts";
 import { Access, type Context, type Handled, type Route } from "../route.ts";
@@ -31,6 +39,12 @@ const FILTERS = {
   startDate: { shape: LOCAL_DATE, description: "Starting at or after this date-time or date." },
   endDate: { shape: LOCAL_DATE, description: "Ending at or before this date-time or date." },
   status: { shape: EVENT_STATUS, description: "Events of this status." },
+};
+
+const FORCE = {
+  shape: { type: "boolean" },
+  description: "Change the schema even while seats or places are held or sold.",
+  default: false,
 };
 
 const SEAT_FILTERS = {
@@ -69,6 +83,27 @@ export const EVENT_ROUTES: readonly Route[] = [
     answers: { 200: EVENT_EXPAND },
     problems: [400, 403, 404],
     handle: readOne,
+  },
+  {
+    ...BASE,
+    method: "put",
+    path: "/api/private/v2.0/events/",
+    summary: "Change an event",
+    query: { force: FORCE },
+    body: EVENT_WITH_ID,
+    answers: { 200: EVENT },
+    problems: [400, 403, 404, 409],
+    handle: updateEvent,
+  },
+  {
+    ...BASE,
+    method: "delete",
+    path: "/api/private/v2.0/events/{id}",
+    summary: "Delete an event with its prices, whatever its inventory",
+    params: UUID_ID,
+    answers: { 204: null },
+    problems: [400, 403, 404, 409],
+    handle: deleteEvent,
   },
   {
     ...BASE,
@@ -112,6 +147,21 @@ function createEvent(context: Context): Handled {
   );
 }
 
+function updateEvent(context: Context): Handled {
+  const { caller, query } = context;
+  const body = context.body as EventBody & { readonly id: string };
+  const event = { eventId: body.id.toLowerCase(), force: query["force"] === true };
+  return submit(context, { kind: "updateEvent", caller, body, ...event }, (row) =>
+    answer(200, eventView(row)),
+  );
+}
+
+function deleteEvent(context: Context): Handled {
+  const { caller, params } = context;
+  const command = { kind: "deleteEvent", caller, eventId: String(params["id"]) } as const;
+  return submit(context, command, () => NO_CONTENT);
+}
+
 function readOne(context: Context): Handled {
   const { state } = context.services.engine;
   const event = state.catalog.events.get(String(context.params["id"]));
@@ -135,19 +185,13 @@ function isWanted(event: EventRow, query: Context["query"], venueId: number | un
   if (schemaId !== undefined && event.schemaId !== schemaId) return false;
   if (query["venueId"] !== undefined && venueId !== query["venueId"]) return false;
   if (status !== undefined && event.status !== status) return false;
-  if (name !== undefined && !isPart(String(name), event.name)) return false;
+  if (name !== undefined && !isPart(name as string, event.name)) return false;
   if (startDate !== undefined && event.start < momentOf(startDate)) return false;
   return endDate === undefined || event.endDate <= momentOf(endDate);
 }
 
 function isPart(part: string, name: string): boolean {
   return name.toLowerCase().includes(part.toLowerCase());
-}
-
-/** A date stands for its midnight. */
-function momentOf(text: unknown): string {
-  const moment = String(text);
-  return normalLocalDateTime(moment.includes("T") ? moment : `${moment}T00:00`);
 }
 
 function changeStatus(context: Context): Handled {
@@ -172,7 +216,7 @@ function listEventSeats({ services, caller, params, query }: Context): Handled {
   const seatQuery = {
     sectionId: query["sectionId"],
     rowId: query["rowId"],
-    changedSinceMs: lastUpdated === undefined ? undefined : Date.parse(`${momentOf(lastUpdated)}Z`),
+    changedSinceMs: lastUpdated === undefined ? undefined : momentMs(lastUpdated),
     sort,
     offset: offsetOf(query),
     limit: query["size"],

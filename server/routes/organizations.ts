@@ -1,13 +1,13 @@
 /** Management: organizations, their settings and hold types. Tenant token only. */
 import { randomUUID } from "node:crypto";
 import type { Administrator, CommandOf, OrganizationBody } from "../../engine/commands.ts";
-import { Result } from "../../engine/results.ts";
+import { isRefusal, tenantsOrganization } from "../../engine/decide/access.ts";
 import { BODIES, ORGANIZATION_WITH_USER } from "../../engine/shapes.ts";
-import { answer } from "../answers.ts";
+import { answer, NO_CONTENT } from "../answers.ts";
 import { PAGE_QUERY, pageOfRows, pageShape } from "../page.ts";
 import { Access, type Context, type Handled, type Route } from "../route.ts";
 import { organizationView, settingsView } from "../views.ts";
-import { HOLD_TYPES, ORGANIZATION, SETTINGS } from "../wire-shapes.ts";
+import { HOLD_TYPES, ORGANIZATION, SESSION_CONFIG, SETTINGS } from "../wire-shapes.ts";
 import { LONG_ID, submit } from "./handling.ts";
 
 const BASE = { tag: "Management", access: Access.TENANT, durable: true } as const;
@@ -23,6 +23,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     body: ORGANIZATION_WITH_USER,
     answers: { 201: ORGANIZATION },
     problems: [400, 403, 409],
+    isConfidential: true,
     handle: createOrganization,
   },
   {
@@ -44,6 +45,37 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     answers: { 200: ORGANIZATION },
     problems: [400, 403, 404],
     handle: readOrganization,
+  },
+  {
+    ...BASE,
+    method: "put",
+    path: "/api/private/management/v2.0/organizations/",
+    summary: "Change an organization",
+    body: BODIES.updateOrganization,
+    answers: { 200: ORGANIZATION },
+    problems: [400, 403, 404, 409],
+    handle: updateOrganization,
+  },
+  {
+    ...BASE,
+    method: "delete",
+    path: "/api/private/management/v2.0/organizations/{id}",
+    summary: "Delete an organization with all that it owns",
+    params: LONG_ID,
+    answers: { 204: null },
+    problems: [400, 403, 404, 409],
+    handle: deleteOrganization,
+  },
+  {
+    ...BASE,
+    method: "put",
+    path: "/api/private/management/v2.0/session-config/",
+    summary: "Switch public booking sessions",
+    access: Access.TENANT_ORGANIZATION,
+    body: BODIES.configureSessions,
+    answers: { 200: SESSION_CONFIG },
+    problems: [400, 403, 409],
+    handle: configureSessions,
   },
   {
     ...BASE,
@@ -95,15 +127,28 @@ function listOrganizations({ services, caller, query }: Context): Handled {
 }
 
 function readOrganization({ services, caller, params }: Context): Handled {
-  const organization = services.engine.state.catalog.organizations.get(Number(params["id"]));
-  if (organization === undefined) {
-    return { refused: Result.ENTITY_NOT_FOUND, detail: "There is no such organization." };
-  }
-  if (organization.tenantId !== caller.tenantId) {
-    const detail = "This organization belongs to another tenant.";
-    return { refused: Result.ACCESS_DENIED, detail };
-  }
-  return answer(200, organizationView(organization));
+  const organization = tenantsOrganization(services.engine.state, caller, Number(params["id"]));
+  return isRefusal(organization) ? organization : answer(200, organizationView(organization));
+}
+
+function updateOrganization(context: Context): Handled {
+  const { caller, body } = context;
+  const command = { kind: "updateOrganization", caller, body } as CommandOf<"updateOrganization">;
+  return submit(context, command, (organization) => answer(200, organizationView(organization)));
+}
+
+function deleteOrganization(context: Context): Handled {
+  const { caller, params } = context;
+  const organizationId = Number(params["id"]);
+  return submit(context, { kind: "deleteOrganization", caller, organizationId }, () => NO_CONTENT);
+}
+
+function configureSessions(context: Context): Handled {
+  const { caller, body } = context;
+  const command = { kind: "configureSessions", caller, body } as CommandOf<"configureSessions">;
+  return submit(context, command, ({ publicSessionsEnabled }) =>
+    answer(200, { publicSessionsEnabled }),
+  );
 }
 
 function changeSettings(context: Context): Handled {

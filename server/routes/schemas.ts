@@ -2,7 +2,7 @@
 import type { CommandOf } from "../../engine/commands.ts";
 import { EMPTY_DOCUMENT, GroupType } from "../../engine/layout.ts";
 import { BODIES, list, LONG, type Shape } from "../../engine/shapes.ts";
-import { answer } from "../answers.ts";
+import { answer, NO_CONTENT } from "../answers.ts";
 import { PAGE_QUERY, pageOfRows, pageShape } from "../page.ts";
 import { Access, type Context, type Handled, type Route } from "../route.ts";
 import { groupViews, schemaView } from "../views.ts";
@@ -78,10 +78,30 @@ export const SCHEMA_ROUTES: readonly Route[] = [
   },
   {
     ...BASE,
-    method: "get",
-    path: "/api/private/v2.0/schemas/{id}/seatmaps/",
-    summary: "List the sections, rows, tables and areas of a schema",
+    method: "put",
+    path: "/api/private/v2.0/schemas/",
+    summary: "Change a schema",
+    body: BODIES.updateSchema,
+    answers: { 200: SCHEMA },
+    problems: [400, 403, 404],
+    handle: updateSchema,
+  },
+  {
+    ...BASE,
+    method: "delete",
+    path: "/api/private/v2.0/schemas/{id}",
+    summary: "Delete a schema with its layout and pricing zones",
     params: LONG_ID,
+    answers: { 204: null },
+    problems: [400, 403, 404, 409],
+    handle: deleteSchema,
+  },
+  {
+    ...BASE,
+    method: "get",
+    path: "/api/private/v2.0/schemas/{schemaId}/seatmaps/",
+    summary: "List the sections, rows, tables and areas of a schema",
+    params: { schemaId: LONG },
     query: {
       parentId: { shape: LONG, description: "Only children of this group." },
       type: {
@@ -117,6 +137,20 @@ function createSchema(context: Context): Handled {
   );
 }
 
+function updateSchema(context: Context): Handled {
+  const { caller, body, services } = context;
+  const command = { kind: "updateSchema", caller, body } as CommandOf<"updateSchema">;
+  return submit(context, command, (schema) =>
+    answer(200, schemaView(services.engine.state, schema)),
+  );
+}
+
+function deleteSchema(context: Context): Handled {
+  const { caller, params } = context;
+  const command = { kind: "deleteSchema", caller, schemaId: Number(params["id"]) } as const;
+  return submit(context, command, () => NO_CONTENT);
+}
+
 function readSchema(context: Context): Handled {
   const { state } = context.services.engine;
   const schema = state.catalog.schemas.get(Number(context.params["id"]));
@@ -135,9 +169,10 @@ function listSchemas({ services, caller, query }: Context): Handled {
 function listGroups(context: Context): Handled {
   const { parentId, type } = context.query;
   const { catalog } = context.services.engine.state;
-  const schema = catalog.schemas.get(Number(context.params["id"]));
+  const schema = catalog.schemas.get(Number(context.params["schemaId"]));
   return showOwn(schema, context, "schema", ({ id }) => {
-    const groups = groupViews(id, catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT)
+    const document = catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT;
+    const groups = groupViews(id, document, catalog.zoneAssignments)
       .filter((group) => parentId === undefined || group.parentId === parentId)
       .filter((group) => type === undefined || group.type === type);
     return answer(200, groups);

@@ -2,26 +2,42 @@
 import type { Route } from "../route.ts";
 import { AUTH_ROUTES } from "./auth.ts";
 import { BOOKING_ROUTES } from "./booking.ts";
+import { CLONE_ROUTES } from "./clones.ts";
 import { EVENT_ROUTES } from "./events.ts";
+import { KEY_ROUTES } from "./keys.ts";
 import { ORGANIZATION_ROUTES } from "./organizations.ts";
 import { PRICE_ROUTES } from "./prices.ts";
 import { SCHEMA_ROUTES } from "./schemas.ts";
+import { SERIES_ROUTES } from "./series.ts";
 import { documentRoutes, HEALTH_ROUTES } from "./service.ts";
+import { LEGACY_ROUTES } from "./v1/table.ts";
+import { PLATFORM_ROUTES } from "./tenants.ts";
 import { VENUE_ROUTES } from "./venues.ts";
+import { ZONE_ROUTES } from "./zones.ts";
 
-/** The interface: what the OpenAPI document describes. */
+/** The interface of every server. */
 export const API_ROUTES: readonly Route[] = [
   ...BOOKING_ROUTES,
   ...EVENT_ROUTES,
+  ...SERIES_ROUTES,
   ...PRICE_ROUTES,
+  ...ZONE_ROUTES,
   ...SCHEMA_ROUTES,
+  ...CLONE_ROUTES,
   ...VENUE_ROUTES,
   ...ORGANIZATION_ROUTES,
+  ...KEY_ROUTES,
   ...AUTH_ROUTES,
+  ...LEGACY_ROUTES,
   ...HEALTH_ROUTES,
 ];
 
-/** All of it, with the document and its page. */
-export function routeTable(version: string): readonly Route[] {
-  return [...API_ROUTES, ...documentRoutes(API_ROUTES, version)];
+/**
+ * All of it, with the document that describes it and its page.
+ *
+ * @param hasPlatform - Whether the server has a platform token; without one there are no such rows.
+ */
+export function routeTable(version: string, hasPlatform = false): readonly Route[] {
+  const routes = hasPlatform ? [...API_ROUTES, ...PLATFORM_ROUTES] : API_ROUTES;
+  return [...routes, ...documentRoutes(routes, version)];
 }

@@ -1,0 +1,93 @@
+/**
+ * `Idempotency-Key`: the first answer of an organization's key is stored with the mutation and
+ * given again, byte for byte, for a day.
+ *
+ * Ordering: the reply is submitted in the same turn as the mutation that it answers, and the log
+ * puts all records of a turn into one frame, which is recovered whole or not at all. So there is no
+ * moment at which one is on disk without the other.
+ */
+import type { Caller } from "../engine/commands.ts";
+import { findReply } from "../engine/decide/replies.ts";
+import { Result } from "../engine/results.ts";
+import { type Answer, jsonAnswer, type Problem } from "./answers.ts";
+import type { Request } from "./front.ts";
+import { FrontResult } from "./replies.ts";
+import type { Route } from "./route.ts";
+import type { Services } from "./services.ts";
+
+const KEY = /^[\x20-\x7e]{1,255}$/;
+
+const BAD_KEY: Problem = {
+  refused: Result.VALIDATION_FAILED,
+  detail: "The Idempotency-Key is not valid.",
+  errors: [
+    {
+      field: "Idempotency-Key",
+      code: "SIZE",
+      message: "must have 1 to 255 printable ASCII characters",
+      rejectedValue: null,
+    },
+  ],
+};
+
+const IN_PROGRESS: Problem = {
+  refused: FrontResult.IDEMPOTENCY_IN_PROGRESS,
+  detail: "The first request with this Idempotency-Key has not been answered yet.",
+};
+
+const REUSED: Problem = {
+  refused: FrontResult.IDEMPOTENCY_KEY_REUSED,
+  detail: "This Idempotency-Key came with another request before.",
+};
+
+/** A request that is the first of its key. */
+export interface FirstOfKey {
+  readonly id: string;
+  readonly fingerprint: string;
+  readonly caller: Caller;
+  readonly isConfidential: boolean;
+}
+
+export class Idempotency {
+  readonly #services: Services;
+  /** Keys whose first request has not been answered. */
+  readonly #inFlight = new Set<string>();
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** @returns The first answer, a refusal, or the claim of a request that is the first. */
+  begin(route: Route, request: Request, caller: Caller): Answer | Problem | FirstOfKey {
+    const { idempotencyKey } = request;
+    if (!KEY.test(idempotencyKey)) return BAD_KEY;
+    const { engine, keys } = this.#services;
+    const id = `${caller.organizationId || `tenant-${caller.tenantId}`}:${idempotencyKey}`;
+    if (this.#inFlight.has(id)) return IN_PROGRESS;
+    const { method, path, query, body } = request;
+    const fingerprint = keys.fingerprint([method, path, query].join("\n"), body);
+    const isConfidential = route.isConfidential === true;
+    const reply = findReply(engine.state, id, engine.nowMs());
+    if (reply === null) {
+      this.#inFlight.add(id);
+      return { id, fingerprint, caller, isConfidential };
+    }
+    if (reply.fingerprint !== fingerprint) return REUSED;
+    return jsonAnswer(reply.status, isConfidential ? keys.unseal(reply.body) : reply.body);
+  }
+
+  /** Stores the answer, unless another try may come to another one. */
+  store({ id, fingerprint, caller, isConfidential }: FirstOfKey, answer: Answer): void {
+    const { status } = answer;
+    if (status === 409 || status === 429 || status >= 500) return;
+    const text = String(answer.body);
+    const body = isConfidential ? this.#services.keys.seal(text) : text;
+    const reply = { id, fingerprint, status, body };
+    this.#services.engine.submitAlong({ kind: "rememberReply", caller, reply });
+  }
+
+  /** To be called when the answer has left, or its request has failed. */
+  end({ id }: FirstOfKey): void {
+    this.#inFlight.delete(id);
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * v1 requests are not atomic: each entry is tried, and those that fail are given back. Entries
+ * become items of a v2 body and are judged together, since a pair of seats may leave no seat alone
+ * where each of the two would. What the engine names as standing in the way is left out and the
+ * rest is sent again.
+ */
+import type { CommandKind, CommandOf } from "../../../engine/commands.ts";
+import type { KeyedPlace } from "../../../engine/composite-keys.ts";
+import type { AnswerOf } from "../../../engine/decide.ts";
+import type { Engine, Outcome } from "../../../engine/engine.ts";
+import { type Refusal, Result } from "../../../engine/results.ts";
+
+type Member = KeyedPlace["member"];
+
+/** An entry of a v1 request as an item of a v2 body. */
+export interface Entry<Item> {
+  /** In the request. */
+  readonly position: number;
+  readonly member: Member;
+  readonly item: Item;
+}
+
+export type Items<Item> = Readonly<Record<Member, readonly Item[]>>;
+
+type Send<Item> = (items: Items<Item>) => Outcome<unknown>;
+
+export class Attempts<Item> {
+  /** Positions of the entries that failed. */
+  readonly failed = new Set<number>();
+  readonly #send: Send<Item>;
+
+  constructor(send: Send<Item>) {
+    this.#send = send;
+  }
+
+  /**
+   * A seat that would leave another one alone together with the rest is tried once more by itself.
+   *
+   * @returns The refusal when it is one of the call as a whole; null when each entry had its try.
+   * Cost: one command for all that succeeds, one for each refusal on the way to it, usually none.
+   */
+  run(entries: readonly Entry<Item>[]): Refusal | null {
+    const alone: Entry<Item>[] = [];
+    let left = entries;
+    while (left.length > 0) {
+      const outcome = this.#send(itemsOf(left));
+      if (outcome.refused === Result.OK) break;
+      const named = namedBy(outcome, left);
+      if (named.size === 0) return outcome;
+      for (const entry of named) {
+        if (outcome.refused === Result.ORPHAN_SEAT) alone.push(entry);
+        else this.failed.add(entry.position);
+      }
+      left = left.filter((entry) => !named.has(entry));
+    }
+    for (const entry of alone.sort((a, b) => a.position - b.position)) {
+      if (this.#send(itemsOf([entry])).refused !== Result.OK) this.failed.add(entry.position);
+    }
+    return null;
+  }
+
+  /** The entries that failed, as they were given and in their order. */
+  failedOf<Given>(given: readonly Given[]): Given[] {
+    return given.filter((_, position) => this.failed.has(position));
+  }
+}
+
+function itemsOf<Item>(entries: readonly Entry<Item>[]): Items<Item> {
+  return { seats: itemsIn(entries, "seats"), groupOfSeats: itemsIn(entries, "groupOfSeats") };
+}
+
+function itemsIn<Item>(entries: readonly Entry<Item>[], member: Member): Item[] {
+  return entries.filter((entry) => entry.member === member).map(({ item }) => item);
+}
+
+const FIELD = /^(seats|groupOfSeats)\[(\d+)\]/;
+
+/** The entries at which a refusal points. */
+function namedBy<Item>(
+  { errors }: Refusal,
+  entries: readonly Entry<Item>[],
+): ReadonlySet<Entry<Item>> {
+  const seats = entries.filter(({ member }) => member === "seats");
+  const groupOfSeats = entries.filter(({ member }) => member === "groupOfSeats");
+  const named = new Set<Entry<Item>>();
+  for (const { field } of errors) {
+    const [, member, index] = FIELD.exec(field) ?? [];
+    const entry = (member === "seats" ? seats : groupOfSeats)[Number(index)];
+    if (entry !== undefined) named.add(entry);
+  }
+  return named;
+}
+
+/**
+ * Submits the commands of one request, all in one turn: once one was granted the log takes the
+ * others too, and all of them reach the disk together.
+ */
+export class Turn {
+  readonly #engine: Engine;
+  #isGranted = false;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  submit<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
+    const outcome = this.#isGranted
+      ? this.#engine.submitAlong(command)
+      : this.#engine.submit(command);
+    if (outcome.refused === Result.OK) this.#isGranted = true;
+    return outcome;
+  }
+}
+
+/** What an entry names that names nothing: an id that no layout has, another one for each entry. */
+export function nowhere(position: number): KeyedPlace {
+  return { member: "seats", id: -1 - position };
+}

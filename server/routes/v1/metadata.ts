@@ -1,0 +1,53 @@
+/** The layout of a schema as v1 shows it: sectors, their rows and seats, each with its key. */
+import { joinKey } from "../../../engine/composite-keys.ts";
+import type { LayoutDocument, Sector } from "../../../engine/layout-document.ts";
+import type { Layout } from "../../../engine/layout.ts";
+import { number, shapesByGroup, shapeView } from "../../views.ts";
+
+export interface MetadataOptions {
+  /** Names sectors by their position too, as `1. Stalls`. */
+  readonly isNumbered: boolean;
+  /** Puts ids in place of composite keys. */
+  readonly hasIds: boolean;
+}
+
+/** Cost: O(objects of the layout). */
+export function metadataView(document: LayoutDocument, layout: Layout, options: MetadataOptions) {
+  const seats = new Map(document.seats.map((seat) => [seat.id, seat]));
+  const shapes = shapesByGroup(document);
+  const keyOf = (id: number, ...labels: readonly string[]) =>
+    options.hasIds ? id : joinKey(...labels);
+  const rowsOf = (sector: Sector) => {
+    const group = layout.groups.get(sector.id);
+    const rows = sector.ga || group === undefined ? [] : layout.sections[group.index]!.rows;
+    return rows.map((index, iy) => {
+      const row = layout.rows[index]!;
+      return {
+        key: keyOf(row.id, sector.name, row.name),
+        name: row.name,
+        seats: Array.from(row.seats, (seat, ix) => {
+          const { id, name, x = null, y = null } = seats.get(layout.seatIds[seat]!)!;
+          return { key: keyOf(id, sector.name, row.name, name), name, x, y, ix, iy };
+        }),
+      };
+    });
+  };
+  const sectors = document.sectors.map((sector, i) => ({
+    key: keyOf(sector.id, sector.name),
+    name: options.isNumbered ? `${i + 1}. ${sector.name}` : sector.name,
+    x: number(sector["x"]),
+    y: number(sector["y"]),
+    width: number(sector["width"]),
+    height: number(sector["height"]),
+    angle: number(sector["angle"]),
+    guid: sector.guid,
+    id: sector.id,
+    rows: rowsOf(sector),
+    shapes: (shapes.get(sector.guid) ?? []).map(shapeView),
+    labelOffsetX: number(sector["labelOffsetX"]),
+    labelOffsetY: number(sector["labelOffsetY"]),
+    labelStyle: sector["labelStyle"] ?? null,
+    labelVisible: typeof sector["labelVisible"] === "boolean" ? sector["labelVisible"] : null,
+  }));
+  return { sectors };
+}

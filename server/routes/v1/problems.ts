@@ -1,0 +1,26 @@
+/**
+ * How v1 says no: the same refusals, but a status that a row of v1 does not list becomes 400, and
+ * what is forbidden comes with the advice to use the correct key. Clients branch on `errorCode`.
+ */
+import { Result } from "../../../engine/results.ts";
+import type { Problem } from "../../answers.ts";
+import { type Refused, REPLIES } from "../../replies.ts";
+import type { Route } from "../../route.ts";
+
+const ADVICE = "Use the correct private key of the organization in X-API-Key.";
+
+/** Refusals of the engine with a status that not every row of v1 lists. */
+const TRANSLATED: ReadonlySet<Refused> = new Set<Refused>([
+  Result.ENTITY_NOT_FOUND,
+  Result.EVENT_NOT_PUBLISHED,
+  Result.EVENT_BOUND_TO_SERIES,
+  Result.ENTITY_IN_USE,
+  Result.INVENTORY_IN_USE,
+]);
+
+export function legacyProblem(problem: Problem, { problems }: Route): Problem {
+  const { status } = REPLIES[problem.refused];
+  if (status === 403) return { ...problem, detail: `${problem.detail} ${ADVICE}` };
+  const isTranslated = TRANSLATED.has(problem.refused) && !problems.includes(status);
+  return isTranslated ? { ...problem, status: 400 } : problem;
+}

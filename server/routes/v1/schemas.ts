@@ -1,0 +1,120 @@
+/** v1 schemas: their list, and the metadata from which a client takes its composite keys. */
+import type { SchemaRow } from "../../../engine/catalog.ts";
+import { EMPTY_DOCUMENT, type Layout } from "../../../engine/layout.ts";
+import { list, LOCAL_DATE, LONG, type Shape } from "../../../engine/shapes.ts";
+import type { State } from "../../../engine/state.ts";
+import { answer } from "../../answers.ts";
+import { momentMs } from "../../moments.ts";
+import type { Context, Handled, Route } from "../../route.ts";
+import { showOwn } from "../handling.ts";
+import { LEGACY, LIST_QUERY, partOf } from "./legacy.ts";
+import { metadataView } from "./metadata.ts";
+import { METADATA, SCHEMA } from "./shapes.ts";
+
+const BOOLEAN: Shape = { type: "boolean" };
+const SCHEMA_ID = { schemaId: LONG };
+
+export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
+  {
+    ...LEGACY,
+    method: "get",
+    path: "/api/private/v1.0/venues/schemas/",
+    summary: "List schemas",
+    query: {
+      ...LIST_QUERY,
+      venueId: { shape: LONG, description: "Schemas of this venue." },
+      lastUpdated: { shape: LOCAL_DATE, description: "Schemas updated after this date-time." },
+    },
+    answers: { 200: list(SCHEMA) },
+    problems: [400, 403],
+    handle: listSchemas,
+  },
+  {
+    ...LEGACY,
+    method: "get",
+    path: "/api/private/v1.0/venues/schemas/{schemaId}/details/",
+    summary: "Read a schema with its capacity",
+    params: SCHEMA_ID,
+    answers: { 200: SCHEMA },
+    problems: [400, 403],
+    handle: readDetails,
+  },
+  {
+    ...LEGACY,
+    method: "get",
+    path: "/api/private/v1.0/venues/schemas/{schemaId}/",
+    summary: "Read the sectors, rows and seats of a schema with their keys",
+    params: SCHEMA_ID,
+    query: {
+      numberedSections: {
+        shape: BOOLEAN,
+        description: "Put its position before the name of a section.",
+        default: false,
+      },
+      useInternalIds: { shape: BOOLEAN, description: "Use ids as keys.", default: false },
+    },
+    answers: { 200: METADATA },
+    problems: [400, 403],
+    handle: readMetadata,
+  },
+];
+
+function listSchemas({ services, caller, query }: Context): Handled {
+  const { state } = services.engine;
+  const { venueId, lastUpdated } = query;
+  const sinceMs = lastUpdated === undefined ? -1 : momentMs(lastUpdated);
+  const schemas = [...state.catalog.schemas.values()]
+    .filter(({ organizationId }) => organizationId === caller.organizationId)
+    .filter((schema) => venueId === undefined || schema.venueId === venueId)
+    .filter(({ updatedAtMs }) => updatedAtMs > sinceMs)
+    .sort((a, b) => a.id - b.id);
+  const events = eventsBySchema(state);
+  const views = partOf(schemas, query).map((schema) => schemaView(schema, events, null));
+  return answer(200, views);
+}
+
+function readDetails(context: Context): Handled {
+  const { state } = context.services.engine;
+  const schema = state.catalog.schemas.get(Number(context.params["schemaId"]));
+  return showOwn(schema, context, "schema", (own) =>
+    answer(200, schemaView(own, eventsBySchema(state), capacityOf(own, state.layoutOf(own.id)))),
+  );
+}
+
+function readMetadata(context: Context): Handled {
+  const { state } = context.services.engine;
+  const { numberedSections, useInternalIds } = context.query;
+  const options = { isNumbered: numberedSections === true, hasIds: useInternalIds === true };
+  const schema = state.catalog.schemas.get(Number(context.params["schemaId"]));
+  return showOwn(schema, context, "schema", ({ id }) => {
+    const document = state.catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT;
+    return answer(200, metadataView(document, state.layoutOf(id), options));
+  });
+}
+
+type EventsBySchema = ReadonlyMap<number, string | null>;
+
+/** A schema of v1 names one event: null where there are several. Cost: O(events). */
+function eventsBySchema({ catalog }: State): EventsBySchema {
+  const events = new Map<number, string | null>();
+  for (const { id, schemaId } of catalog.events.values()) {
+    events.set(schemaId, events.has(schemaId) ? null : id);
+  }
+  return events;
+}
+
+/** @param capacity - Only the details have it. */
+function schemaView(
+  { id, name, venueId }: SchemaRow,
+  events: EventsBySchema,
+  capacity: number | null,
+) {
+  return { id, capacity, name, venueId, eventId: events.get(id) ?? null };
+}
+
+/** As declared, else as drawn; null when neither says anything. */
+function capacityOf({ seatsCapacity, gaCapacity }: SchemaRow, layout: Layout): number | null {
+  const drawn = layout.areas.reduce((sum, area) => sum + (area.capacity ?? 0), 0);
+  const total = (seatsCapacity ?? layout.seatCount) + (gaCapacity ?? drawn);
+  return total === 0 ? null : total;
+}

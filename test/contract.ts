@@ -1,0 +1,117 @@
+/**
+ * Every row of the documented interface, and the statuses for which the documents give a condition.
+ * Written from the documents, not from the route table: the suite must produce each of them at
+ * least once, and what the suite is answered must fit the OpenAPI document.
+ */
+
+export interface ContractRow {
+  /** Method and path, as the route table has them. */
+  readonly row: string;
+  readonly statuses: readonly number[];
+}
+
+const V2 = "/api/private/v2.0";
+const V1 = "/api/private/v1.0";
+const MANAGEMENT = "/api/private/management/v2.0";
+
+const LIST = "200 400 403";
+const READ = "200 400 403 404";
+const CHANGE = "200 400 403 404";
+
+/** One row a line: method, path, statuses. */
+const TABLE = `
+POST ${V2}/booking/lock 200 400 402 403 422
+POST ${V2}/booking/unlock 200 400 402 403
+POST ${V2}/booking/sale 200 400 402 403 422
+POST ${V2}/booking/revertsale 200 400 402 403
+POST ${V2}/booking/directsale 200 400 402 403 422
+POST ${V2}/booking/block 200 400 402 403
+POST ${V2}/booking/unblock 200 400 402 403
+POST ${V2}/events/ 201 400 403
+GET ${V2}/events/{id} ${READ}
+GET ${V2}/events/ ${LIST}
+PUT ${V2}/events/ ${CHANGE} 409
+DELETE ${V2}/events/{id} 204 400 403 404
+GET ${V2}/events/{id}/seats/ ${READ}
+GET ${V2}/events/{id}/areas/ ${READ}
+POST ${V2}/events/{id}/status ${CHANGE} 409
+PUT ${V2}/events/{id}/series ${CHANGE}
+POST ${V2}/series/ 201 400 403
+GET ${V2}/series/ ${LIST}
+DELETE ${V2}/series/{id} 204 400 403 404
+POST ${V2}/event/{eventId}/prices/assignments/ 200 400 403 409
+GET ${V2}/event/{eventId}/prices/{id} ${READ}
+GET ${V2}/event/{eventId}/prices/ ${LIST}
+POST ${V2}/event/{eventId}/prices/ 201 400 403
+PUT ${V2}/event/{eventId}/prices/ ${CHANGE}
+DELETE ${V2}/event/{eventId}/prices/{id} 204 400 403 404 409
+POST ${V2}/schemas/{schemaId}/pricing_zones/ 201 400 403
+POST ${V2}/schemas/{schemaId}/pricing_zones/assignments/ 200 400 403
+DELETE ${V2}/schemas/{schemaId}/pricing_zones/{id} 204 400 403 404
+GET ${V2}/schemas/{schemaId}/pricing_zones/ ${LIST}
+GET ${V2}/schemas/{schemaId}/pricing_zones/{id} ${READ}
+PUT ${V2}/schemas/{schemaId}/pricing_zones/ ${CHANGE}
+POST ${V2}/schemas/ 201 400 403
+GET ${V2}/schemas/ ${LIST}
+GET ${V2}/schemas/{id} ${READ}
+PUT ${V2}/schemas/ ${CHANGE}
+DELETE ${V2}/schemas/{id} 204 400 403 404 409
+POST ${V2}/schemas/clone/{id} ${READ}
+GET ${V2}/schemas/clone/{uuid} ${READ}
+GET ${V2}/schemas/{schemaId}/seatmaps/ ${READ}
+GET ${V2}/schemas/{id}/layout ${READ}
+PUT ${V2}/schemas/{id}/layout ${CHANGE} 409
+GET /api/seatmap/{id}/ ${READ}
+PUT /api/seatmap/{id}/ ${CHANGE} 409
+POST ${V2}/venues/ 201 400 403
+GET ${V2}/venues/ ${LIST}
+PUT ${V2}/venues/ ${CHANGE}
+GET ${V2}/venues/{id} ${READ}
+DELETE ${V2}/venues/{id} 204 400 403 404 409
+POST ${V2}/keys/rotate 200 400 403
+POST ${MANAGEMENT}/organizations/ 201 400 403 409
+GET ${MANAGEMENT}/organizations/{id} ${READ}
+GET ${MANAGEMENT}/organizations/ ${LIST}
+PUT ${MANAGEMENT}/organizations/ ${CHANGE} 409
+DELETE ${MANAGEMENT}/organizations/{id} 204 400 403 404
+PUT ${MANAGEMENT}/organizations/{id}/settings ${CHANGE}
+PUT ${MANAGEMENT}/session-config/ 200 400 403
+PUT ${MANAGEMENT}/hold-types/ 200 400 403
+POST ${MANAGEMENT}/keys/rotate 200 400 403
+POST ${V1}/booking/lock ${LIST}
+POST ${V1}/booking/sale ${LIST}
+POST ${V1}/booking/unlock ${LIST}
+GET ${V1}/events/ ${LIST}
+POST ${V1}/events/ ${LIST}
+PUT ${V1}/events/ ${LIST}
+DELETE ${V1}/events/{id} ${LIST}
+POST ${V1}/assignments/ ${LIST}
+POST ${V1}/assignments/clean ${LIST}
+DELETE ${V1}/assignments/ ${LIST}
+GET ${V1}/prices/ ${LIST}
+POST ${V1}/prices/ ${LIST} 409
+PUT ${V1}/prices/ ${LIST} 404 409
+DELETE ${V1}/prices/ ${LIST} 409
+GET ${V1}/venues/schemas/ ${LIST}
+GET ${V1}/venues/schemas/{schemaId}/details/ ${LIST}
+GET ${V1}/venues/schemas/{schemaId}/ ${LIST}
+POST /api/auth/login 200 400 401 429
+POST /api/auth/refresh 200 400 401
+POST /api/auth/logout 204 400 401
+GET /api/auth/user/ 200 401
+POST /api/admin/tenants/ 201 400 403 409
+GET /api/admin/tenants/ 200 403
+GET /healthz 200
+GET /readyz 200 503
+GET /metrics 200
+GET /openapi.json 200
+GET /docs 200
+GET / 302
+`;
+
+export const CONTRACT: readonly ContractRow[] = TABLE.trim()
+  .split("\n")
+  .map((line) => {
+    const [method, path, ...statuses] = line.split(" ");
+    return { row: `${method} ${path}`, statuses: statuses.map(Number) };
+  });

@@ -1,0 +1,67 @@
+/** One server, the event of organization A, and calls of v1 in a few words. */
+import { checkState } from "../../engine/check.ts";
+import { digest } from "../../engine/digest.ts";
+import { expect } from "vitest";
+import { replayed } from "../support/engine.ts";
+import { type Reply, TestServer } from "../support/server.ts";
+import { Booth } from "./booth.ts";
+
+export const V1 = "/api/private/v1.0";
+
+/** An entry of a v1 request. */
+export interface Entry {
+  readonly compositeKey: string;
+  readonly capacity?: number | null;
+  readonly price?: number;
+}
+
+export class Desk extends Booth {
+  call<Body = readonly Entry[]>(
+    method: string,
+    path: string,
+    body?: unknown,
+    key = this.server.a.key,
+  ): Promise<Reply<Body>> {
+    const options = body === undefined ? { key } : { key, body };
+    return this.server.call<Body>(method, `${V1}${path}`, options);
+  }
+
+  /** Seats of row A and B of the stalls by label, places as `Pit:3`, anything else as it is. */
+  entries(...objects: readonly string[]): Entry[] {
+    return objects.map((object) => {
+      const [, row, seat] = /^([AB])(\d)$/.exec(object) ?? [];
+      if (row !== undefined) return { compositeKey: `Stalls;;${row};;${seat}`, capacity: null };
+      const [compositeKey = "", places] = object.split(":");
+      return { compositeKey, capacity: places === undefined ? null : Number(places) };
+    });
+  }
+
+  /** Books and expects that only these come back, in this order, as they were given. */
+  async books(
+    kind: "lock" | "sale" | "unlock",
+    objects: readonly string[],
+    failed: readonly string[] = [],
+  ): Promise<void> {
+    const { eventId } = this.server.a;
+    const path = `/booking/${kind}?id=${eventId}`;
+    const reply = await this.call("POST", path, this.entries(...objects));
+    expect([reply.status, reply.body]).toEqual([200, this.entries(...failed)]);
+    this.check();
+  }
+
+  /** Every invariant holds, and the kept records give the same state again. */
+  check(): void {
+    const { state } = this.server.engine;
+    checkState(state);
+    expect(digest(replayed(this.server.journal))).toBe(this.server.digest);
+  }
+}
+
+/** Another organization's event, an event that is nowhere, a missing one, and one that is no id. */
+export const WRONG_EVENTS = (server: TestServer) =>
+  [
+    [`id=${server.b.eventId}`, 403, "EVENT_ACCESS_DENIED"],
+    ["id=00000000-0000-4000-8000-ffffffffffff", 403, "EVENT_ACCESS_DENIED"],
+    ["", 400, "VALIDATION_FAILED"],
+    ["id=7", 400, "VALIDATION_FAILED"],
+  ] as const;
