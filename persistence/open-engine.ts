@@ -15,7 +15,7 @@ import { State } from "../engine/state.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { realDisk } from "./disk.ts";
 import { type StoreFault } from "./faults.ts";
-import type { LogWriter } from "./log-writer.ts";
+import type { LogStats, LogWriter } from "./log-writer.ts";
 import { openLog } from "./open-log.ts";
 import type { RecoveryReport } from "./recover.ts";
 import { realScheduler } from "./scheduler.ts";
@@ -85,6 +85,8 @@ export class Store {
   /** The engine itself, for those who wait for the disk with `afterDurable`. */
   readonly engine: Engine;
   readonly report: RecoveryReport;
+  /** Counters of the log since it was opened. */
+  readonly logStats: LogStats;
   /** Whether the data folder was empty. */
   readonly isFresh: boolean;
   /** The master secret of the keys, 64 hexadecimal digits. */
@@ -95,6 +97,7 @@ export class Store {
   constructor(parts: Parts) {
     this.engine = parts.engine;
     this.report = parts.report;
+    this.logStats = parts.journal.stats;
     this.isFresh = parts.dataFolder.fresh;
     this.secret = parts.dataFolder.secret;
     this.#parts = parts;

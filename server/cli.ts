@@ -11,7 +11,10 @@ const EXIT_FAILED = 1;
 const program = new Command("frontrow")
   .description("Seat inventory engine: atomic, durable, fast.")
   .version(version)
-  .showHelpAfterError("(add --help for the options)")
+  .configureOutput({
+    outputError: (text, write) =>
+      write(`frontrow: ${text.trim().replace("error: ", "")} (--help shows the options)\n`),
+  })
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
 
 const serveCommand = program

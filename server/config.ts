@@ -11,6 +11,7 @@ export interface ServeOptions {
   readonly port: number;
   readonly data: string;
   readonly demo: boolean;
+  readonly metricsToken?: string;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -27,6 +28,10 @@ const OPTIONS: readonly Option[] = [
     "--demo",
     "on an empty data folder, create a priced event and say how to try it (env: FRONTROW_DEMO)",
   ).default(isOn(process.env["FRONTROW_DEMO"])),
+  new Option(
+    "--metrics-token <token>",
+    "what /metrics wants as its bearer token; open without",
+  ).env("FRONTROW_METRICS_TOKEN"),
   new Option("--log-level <level>", "least severe messages that are logged, on standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)

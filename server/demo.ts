@@ -88,26 +88,42 @@ export function describeDemo(engine: Engine, keys: Keys, baseUrl: string): strin
   );
   if (organization === undefined || event === undefined) return null;
   const key = keys.organizationKey(organization);
-  const seats = twoFreeSeats(engine.state.partitionOf(event));
-  const selection = JSON.stringify({ sessionId: "demo", seats: seats.map((id) => ({ id })) });
-  const api = `${baseUrl}/api/private/v2.0`;
-  const post = (call: string) =>
-    `curl -s -X POST '${api}/booking/${call}?eventId=${event.id}' -H 'X-API-Key: ${key}' ` +
-    `-H 'Content-Type: application/json' -d '${selection}'`;
-  return [
+  const known = [
     "",
     `  base URL   ${baseUrl}`,
     `  API key    ${key}`,
     `  event id   ${event.id}`,
     `  reference  ${baseUrl}/docs`,
     "",
+  ];
+  const seats = twoFreeSeats(engine.state.partitionOf(event));
+  const lines = seats.length < 2 ? [SOLD_OUT] : linesToPaste({ baseUrl, key, event, seats });
+  return [...known, ...lines, ""].join("\n");
+}
+
+const SOLD_OUT = "No two seats side by side are left: start on another data folder to try again.";
+
+interface Trial {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly event: EventRow;
+  /** Ids. */
+  readonly seats: readonly number[];
+}
+
+function linesToPaste({ baseUrl, key, event, seats }: Trial): string[] {
+  const selection = JSON.stringify({ sessionId: "demo", seats: seats.map((id) => ({ id })) });
+  const api = `${baseUrl}/api/private/v2.0`;
+  const post = (call: string) =>
+    `curl -s -X POST '${api}/booking/${call}?eventId=${event.id}' -H 'X-API-Key: ${key}' ` +
+    `-H 'Content-Type: application/json' -d '${selection}'`;
+  return [
     "Lock two seats, buy them, and list what changed last:",
     "",
     post("lock"),
     post("sale"),
     `curl -s '${api}/events/${event.id}/seats/?size=2&sort=updatedAt,desc' -H 'X-API-Key: ${key}'`,
-    "",
-  ].join("\n");
+  ];
 }
 
 function isDemo({ name }: OrganizationRow): boolean {

@@ -27,6 +27,7 @@ interface Run {
   readonly request: Request;
   readonly route: Route | undefined;
   readonly respond: Respond;
+  readonly startedMs: number;
   /** Set once it is the first request of an `Idempotency-Key`. */
   first: FirstOfKey | null;
 }
@@ -55,7 +56,7 @@ export class Dispatch implements Front {
   /** Calls `respond` once, in this turn or a later one, whatever happens. */
   handle({ match }: Found, request: Request, respond: Respond): void {
     const { route } = match;
-    const run: Run = { request, route, respond, first: null };
+    const run: Run = { request, route, respond, first: null, startedMs: performance.now() };
     try {
       const handled = route === undefined ? refuseRoute(match) : this.#run(route, match, run);
       if (handled instanceof Promise) {
@@ -71,11 +72,13 @@ export class Dispatch implements Front {
   }
 
   #finish(run: Run, handled: Handled): void {
-    const { request, route, respond, first } = run;
+    const { request, route, respond, first, startedMs } = run;
     const answer = isProblem(handled) ? this.#problem(handled, request.path, route) : handled;
     if (first !== null) this.#idempotency.store(first, answer);
     const leave = () => {
       if (first !== null) this.#idempotency.end(first);
+      const seconds = (performance.now() - startedMs) / 1_000;
+      this.#services.metrics.answered(route, answer.status, seconds);
       respond(answer);
     };
     if (route?.durable === true) this.#services.engine.afterDurable(leave);

@@ -153,9 +153,14 @@ class Exchanges {
         // The library writes what it is given: a line break would begin a new header.
         if (PRINTABLE.test(value)) res.writeHeader(name, value);
       }
-      if (answer.status === 204) res.endWithoutBody();
-      else if (exchange.request.method === "head") res.endWithoutBody(lengthOf(answer.body));
-      else res.end(answer.body, isLast);
+      if (exchange.request.method === "head" && answer.status !== 204) {
+        res.writeHeader("Content-Length", String(lengthOf(answer.body)));
+        res.endWithoutBody();
+      } else if (answer.status === 204) {
+        res.endWithoutBody();
+      } else {
+        res.end(answer.body, isLast);
+      }
     });
   }
 

@@ -12,6 +12,7 @@ import { StartingFront } from "./front.ts";
 import { type HttpServer, listen } from "./http.ts";
 import { Keys } from "./keys.ts";
 import { Logins } from "./logins.ts";
+import { Metrics } from "./metrics.ts";
 import { Passwords } from "./passwords.ts";
 import { routeTable } from "./routes/table.ts";
 import { UsageError } from "./usage-error.ts";
@@ -35,12 +36,20 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   checkVariables(variables);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
   const { host, port } = options;
+  const stopping = stopSignal();
   const http = await listen(new StartingFront(), { host, port, onBroken });
   const store = await openStore(http, { folder: options.data, secret }, onBroken);
   const running = await open(store, http, { options, env, log });
-  const stop = () => void stopAll(running, http, log);
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
+  await stopping;
+  await stopAll(running, http, log);
+}
+
+/** Settles at the first of the two signals; a later one finds the process stopping already. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    process.on("SIGINT", resolve);
+    process.on("SIGTERM", resolve);
+  });
 }
 
 async function openStore(
@@ -72,7 +81,10 @@ async function open(
   const keys = new Keys(store.secret, engine.state.catalog, platformToken);
   const passwords = new Passwords();
   const logins = new Logins(engine, passwords);
-  const services = { engine, keys, passwords, logins, isReady: () => running.isReady };
+  const metrics = new Metrics(engine, store.logStats);
+  const metricsToken = options.metricsToken ?? null;
+  const isReady = () => running.isReady;
+  const services = { engine, keys, passwords, logins, metrics, metricsToken, isReady };
   log.info(store.report, "recovered");
   const variables = bootstrapVariables(env);
   // A start that was killed half-way may have left a folder without its tenant.
@@ -95,8 +107,14 @@ async function open(
 }
 
 function warnIgnored(log: Logger, variables: BootstrapVariables): void {
-  for (const [name, value] of Object.entries(variables)) {
-    if (value !== undefined) log.warn({ name }, "ignored: the data folder is not empty");
+  const { tenantToken, adminEmail, adminPassword } = variables;
+  const given = {
+    FRONTROW_TENANT_TOKEN: tenantToken,
+    FRONTROW_ADMIN_EMAIL: adminEmail,
+    FRONTROW_ADMIN_PASSWORD: adminPassword,
+  };
+  for (const [variable, value] of Object.entries(given)) {
+    if (value !== undefined) log.warn({ variable }, "ignored: the data folder is not empty");
   }
 }
 

@@ -87,22 +87,30 @@ function bodyOf(shape: Shape): object {
   return { required: true, content: { [JSON_MEDIA]: { schema: publicShape(shape) } } };
 }
 
-function responsesOf({ answers, problems, tag }: Route): object {
+function responsesOf(route: Route): object {
+  const { answers, media = JSON_MEDIA, tag } = route;
   const responses: Record<string, object> = {};
   for (const [status, shape] of Object.entries(answers)) {
-    const content =
-      shape === null ? {} : { content: { [JSON_MEDIA]: { schema: publicShape(shape) } } };
+    const content = shape === null ? {} : { content: { [media]: { schema: publicShape(shape) } } };
     responses[status] = { description: "Done.", ...content };
   }
   const problem =
     tag === AUTH_TAG
       ? { [JSON_MEDIA]: { schema: publicShape(LOGIN_FAILURE) } }
       : { [PROBLEM_MEDIA]: { schema: { $ref: "#/components/schemas/Problem" } } };
-  for (const status of problems) {
+  for (const status of allProblems(route)) {
     responses[status] = { description: codesOf(status), content: problem };
   }
-  responses["500"] = { description: codesOf(500), content: problem };
   return responses;
+}
+
+/** Those of the route, and those that the front gives to every route of its kind. */
+function allProblems({ method, problems, body, access, durable }: Route): number[] {
+  const ofBody = body === undefined ? [] : [413, 415];
+  const isKeyed = method !== "get" && access !== Access.PUBLIC;
+  const ofKey = isKeyed ? [409, 422] : [];
+  const all = new Set([...problems, ...ofBody, ...ofKey, ...(durable ? [503] : []), 500]);
+  return [...all].sort((a, b) => a - b);
 }
 
 function codesOf(status: number): string {

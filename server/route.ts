@@ -53,6 +53,8 @@ export interface Route {
   readonly bodyBytesMax?: number;
   /** Body by success status; null for no body. */
   readonly answers: Readonly<Record<number, Shape | null>>;
+  /** What a success is written in, when it is not JSON. */
+  readonly media?: string;
   /** Statuses of the problems that it may answer beside 500, in the words of the contract. */
   readonly problems: readonly number[];
   /** Its answer holds a secret, which is not to be stored in clear. */

@@ -60,9 +60,11 @@ export class Router {
 }
 
 function match({ routes }: Node, method: string, values: readonly string[]): Match {
-  const route = routes.get(method as Method);
+  // What can be read can be asked for its head; the socket leaves the body out.
+  const route = routes.get(method === "head" ? "get" : (method as Method));
   if (route === undefined) {
     const methods = [...routes.keys()].map((name) => name.toUpperCase());
+    if (routes.has("get")) methods.push("HEAD");
     return { route, methods, params: NO_PARAMS };
   }
   if (values.length === 0) return { route, methods: [], params: NO_PARAMS };

@@ -2,6 +2,7 @@
 import type { Engine } from "../engine/engine.ts";
 import type { Keys } from "./keys.ts";
 import type { Logins } from "./logins.ts";
+import type { Metrics } from "./metrics.ts";
 import type { Passwords } from "./passwords.ts";
 
 export interface Services {
@@ -9,6 +10,9 @@ export interface Services {
   readonly keys: Keys;
   readonly passwords: Passwords;
   readonly logins: Logins;
+  readonly metrics: Metrics;
+  /** What `/metrics` wants to be shown; null when it is open. */
+  readonly metricsToken: string | null;
   /** Whether requests are taken: false before recovery has ended and while stopping. */
   readonly isReady: () => boolean;
 }

@@ -43,7 +43,6 @@ const COLUMNS_MAX = 100;
 const README_LINES_MAX = 80;
 /** Engine files whose twin has another name; null for those that hold only types or data. */
 const TWINS: Readonly<Record<string, string | null>> = {
-  "engine/check-catalog.ts": "check",
   "engine/commands.ts": null,
   "engine/constants.ts": null,
   "engine/decide.ts": "results",

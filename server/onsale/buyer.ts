@@ -6,7 +6,6 @@
 
 import { type Basket, type Booking, bookingOf } from "./basket.ts";
 import type { Book } from "./book.ts";
-import { sleep } from "./clock.ts";
 import { ErrorCode, RefusalCode } from "./contract.ts";
 import type { BookingDesk, Refusal } from "./desk.ts";
 import type { Doors } from "./doors.ts";
@@ -63,7 +62,7 @@ export class Buyer {
       if (basket === undefined) break;
       const booking = bookingOf(this.#sessionId, basket);
       if (!(await this.#hold(booking))) continue;
-      await sleep(this.#habits.thinkMs);
+      await doors.linger(this.#habits.thinkMs);
       if (this.#habits.givesUp) {
         await this.#release(booking);
         tally.buyers.gaveUp += 1;
@@ -116,7 +115,7 @@ export class Buyer {
 
   /** @returns whether the basket was bought; if not, it is no longer held. */
   async #pay(booking: Booking): Promise<boolean> {
-    const { desk, tally } = this.#market;
+    const { desk, doors, tally } = this.#market;
     let isInDoubt = false;
     for (let attempt = 0; ; attempt++) {
       const outcome = await desk.book("sale", booking, attempt);
@@ -126,7 +125,7 @@ export class Buyer {
         this.#bought(booking);
         return true;
       } else if (outcome.errorCode === ErrorCode.ORPHAN_SEAT && attempt < SALE_RETRIES_MAX) {
-        await sleep(this.#habits.thinkMs);
+        await doors.linger(this.#habits.thinkMs);
       } else {
         if (outcome.errorCode === ErrorCode.NOT_AVAILABLE) tally.holdsLost += 1;
         await this.#release(booking);
@@ -144,7 +143,7 @@ export class Buyer {
   }
 
   #acknowledged(op: BookingCall, booking: Booking): void {
-    this.#market.ledger?.write(op, booking);
+    this.#market.ledger?.write(op, "answered", booking);
   }
 }
 

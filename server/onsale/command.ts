@@ -38,6 +38,11 @@ At the end the seats listing and the area counters are compared with what the
 buyers were told; each comparison is one line "check: ...". Running out of time
 is not a fault: the report then says what is left.
 
+A line of the ledger: {"time","op","step","session","seats","areas"}, where op is
+lock, unlock or sale, step is asked, answered or refused, seats are ids, and areas
+are {"id","capacity"}. It is with the system before the request or the next step
+goes, so it tells after a crash what must be there and what may be.
+
 Exit code: 0 every check passed, 1 a check failed or the run could not go on,
 2 wrong usage.
 
@@ -104,7 +109,11 @@ function addServerOptions(command: Command): void {
       wholeNumber(1, CONNECTIONS_MAX),
       64,
     )
-    .option("--ledger <file>", "write each acknowledged lock, unlock and sale as a JSON line");
+    .option(
+      "--ledger <file>",
+      "write each lock, unlock and sale as JSON lines: asked before it leaves, then answered " +
+        "or refused; an asked line alone is an unknown outcome",
+    );
 }
 
 function addCrowdOptions(command: Command): void {

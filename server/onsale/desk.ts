@@ -13,6 +13,7 @@ import {
   STATUS_SERVER_ERROR_MIN,
   STATUS_TOO_MANY_REQUESTS,
 } from "./contract.ts";
+import type { Ledger } from "./ledger.ts";
 import type { Patience } from "./patience.ts";
 import { haltOf, parseProblem } from "./problem.ts";
 import type { BookingCall, Tally } from "./tally.ts";
@@ -38,6 +39,7 @@ export interface Line {
   readonly wire: Wire;
   readonly patience: Patience;
   readonly tally: Tally;
+  readonly ledger?: Ledger | undefined;
 }
 
 export class BookingDesk {
@@ -56,20 +58,29 @@ export class BookingDesk {
    * @throws HaltError for an answer that no other choice can mend (key, event, contract).
    */
   async book(call: BookingCall, booking: Booking, attemptFirst = 0): Promise<Outcome> {
-    const request = { method: "POST", path: this.#paths[call], body: booking.body } as const;
+    const { wire, tally, patience, ledger } = this.#line;
+    const request = {
+      method: "POST",
+      path: this.#paths[call],
+      body: booking.body,
+      onLeave: () => ledger?.write(call, "asked", booking),
+    } as const;
     for (let attempt = attemptFirst; ; attempt++) {
-      const exchanged = await this.#line.wire.exchange(request);
+      const exchanged = await wire.exchange(request);
       if (exchanged.kind === "lost" || exchanged.status >= STATUS_SERVER_ERROR_MIN) {
         const maybeDone = exchanged.kind === "answered" || exchanged.sent;
         await this.#recover(maybeDone, attempt);
         if (maybeDone) return UNKNOWN;
       } else if (exchanged.status === STATUS_TOO_MANY_REQUESTS) {
-        this.#line.tally.throttled += 1;
-        await this.#line.patience.backOff(attempt);
+        tally.throttled += 1;
+        await patience.backOff(attempt);
       } else {
-        this.#line.tally.record(call, exchanged.durationMs);
+        tally.record(call, exchanged.durationMs);
         const isTrue = exchanged.status === STATUS_OK && exchanged.body[0] === TRUE_FIRST_BYTE;
-        return isTrue ? DONE : this.#refused(request, exchanged);
+        if (isTrue) return DONE;
+        const refusal = this.#refused(request, exchanged);
+        ledger?.write(call, "refused", booking);
+        return refusal;
       }
     }
   }

@@ -2,6 +2,7 @@
 
 export class Doors {
   readonly #waiting: (() => void)[] = [];
+  readonly #lingering = new Set<() => void>();
   #areOpen = true;
 
   get areOpen(): boolean {
@@ -19,9 +20,27 @@ export class Doors {
     for (const enter of this.#waiting.splice(0, count)) enter();
   }
 
-  /** Ends the sale: nobody chooses again, those who wait go home. Closing twice is harmless. */
+  /** Resolves after the pause of somebody inside, or when the doors close. */
+  linger(durationMs: number): Promise<void> {
+    if (!this.#areOpen) return Promise.resolve();
+    return new Promise((resolve) => {
+      const goOn = () => {
+        clearTimeout(timer);
+        this.#lingering.delete(goOn);
+        resolve();
+      };
+      const timer = setTimeout(goOn, durationMs);
+      this.#lingering.add(goOn);
+    });
+  }
+
+  /**
+   * Ends the sale: nobody chooses again, who hesitates makes up his mind now, those who wait go
+   * home. Closing twice is harmless.
+   */
   close(): void {
     this.#areOpen = false;
+    for (const goOn of this.#lingering) goOn();
     this.admit(this.#waiting.length);
   }
 }

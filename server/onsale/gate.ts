@@ -5,6 +5,7 @@ const GONE_MAX = 1_024;
 
 export class Gate {
   #freeCount: number;
+  #isAdmitting = false;
   #line: (() => void)[] = [];
   /** How many at the head of `#line` have gone in already. */
   #goneCount = 0;
@@ -15,26 +16,40 @@ export class Gate {
 
   /** Calls `proceed` once the caller is inside, perhaps at once; it must `leave` again. */
   enter(proceed: () => void): void {
-    if (this.#freeCount > 0) {
-      this.#freeCount -= 1;
-      proceed();
-    } else {
-      this.#line.push(proceed);
-    }
+    this.#line.push(proceed);
+    this.#admit();
   }
 
   /** Hands the place to the next in line. Cost: constant on average, however long the line. */
   leave(): void {
-    const next = this.#line[this.#goneCount];
-    if (next === undefined) {
-      this.#freeCount += 1;
-      return;
+    this.#freeCount += 1;
+    this.#admit();
+  }
+
+  /**
+   * One who comes in may leave at once, when the connection is gone: then the loop that let it in
+   * goes on, for as many calls inside one another as there are buyers would be too many.
+   */
+  #admit(): void {
+    if (this.#isAdmitting) return;
+    this.#isAdmitting = true;
+    try {
+      while (this.#freeCount > 0 && this.#goneCount < this.#line.length) {
+        this.#freeCount -= 1;
+        this.#next()();
+      }
+    } finally {
+      this.#isAdmitting = false;
     }
+  }
+
+  #next(): () => void {
+    const next = this.#line[this.#goneCount]!;
     this.#goneCount += 1;
-    if (this.#goneCount === GONE_MAX) {
-      this.#line = this.#line.slice(GONE_MAX);
+    if (this.#goneCount === GONE_MAX || this.#goneCount === this.#line.length) {
+      this.#line = this.#line.slice(this.#goneCount);
       this.#goneCount = 0;
     }
-    next();
+    return next;
   }
 }

@@ -24,6 +24,8 @@ export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT";
   readonly path: string;
   readonly body?: string | undefined;
+  /** Called when a connection takes the request, before its first byte goes. */
+  readonly onLeave?: (() => void) | undefined;
 }
 
 /**
@@ -90,7 +92,7 @@ export class Wire {
       headers: this.#headers,
       body: request.body ?? null,
     };
-    this.#pool.dispatch(options, new AnswerCollector(done));
+    this.#pool.dispatch(options, new AnswerCollector(done, request.onLeave));
   }
 
   #count(exchanged: Exchanged): void {
@@ -106,15 +108,18 @@ export class Wire {
  */
 class AnswerCollector implements Dispatcher.DispatchHandler {
   readonly #done: (exchanged: Exchanged) => void;
+  readonly #onLeave: (() => void) | undefined;
   #sentAtMs: number | undefined;
   #status = 0;
   readonly #chunks: Buffer[] = [];
 
-  constructor(done: (exchanged: Exchanged) => void) {
+  constructor(done: (exchanged: Exchanged) => void, onLeave: (() => void) | undefined) {
     this.#done = done;
+    this.#onLeave = onLeave;
   }
 
   onRequestStart(): void {
+    this.#onLeave?.();
     this.#sentAtMs = nowMs();
   }
 

@@ -1,9 +1,12 @@
 /** What every service has: health, the document of the interface, its reference page. No key. */
+import { Result } from "../../engine/results.ts";
+import { bearerOf } from "../access.ts";
 import { answer, HEALTHY, page, redirect } from "../answers.ts";
 import { docsFiles } from "../docs.ts";
 import { openApiDocument } from "../openapi.ts";
+import { isSame } from "../keys.ts";
 import { FrontResult } from "../replies.ts";
-import { Access, type Handled, type Route } from "../route.ts";
+import { Access, type Context, type Handled, type Route } from "../route.ts";
 import type { Services } from "../services.ts";
 import { HEALTH } from "../wire-shapes.ts";
 
@@ -31,7 +34,24 @@ export const HEALTH_ROUTES: readonly Route[] = [
     problems: [503],
     handle: ({ services }) => readiness(services),
   },
+  {
+    ...BASE,
+    path: "/metrics",
+    summary: "Metrics in the Prometheus text format",
+    answers: { 200: { type: "string" } },
+    media: "text/plain",
+    problems: [403],
+    handle: scrape,
+  },
 ];
+
+async function scrape({ services, authorization }: Context): Promise<Handled> {
+  const { metrics, metricsToken } = services;
+  if (metricsToken !== null && !isSame(bearerOf(authorization), metricsToken)) {
+    return { refused: Result.ACCESS_DENIED, detail: "The metrics token is missing or not valid." };
+  }
+  return page(metrics.contentType, await metrics.text());
+}
 
 function readiness({ isReady, engine }: Services): Handled {
   if (isReady() && engine.isWritable) return HEALTHY;

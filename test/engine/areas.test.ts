@@ -126,6 +126,18 @@ test("areas of one request are counted apart, and each refusal names its own", (
   );
 });
 
+test("an area knows when its places moved last", () => {
+  const world = check(PIT, `lock  A  Pit:2  ok`);
+  const changedAt = () => [...world.partition.areas.changedAtMs];
+  const [pit, lawn] = changedAt();
+  world.clock.timeMs += 10;
+  world.book("sale", world.selection("A", "Pit:1"));
+  expect(changedAt()).toEqual([pit! + 10, lawn]);
+  world.clock.timeMs += 900_000;
+  world.engine.expireAll();
+  expect(changedAt()).toEqual([pit! + 900_010, lawn]);
+});
+
 test("a counter below zero is a broken promise", () => {
   const areas = new Areas(2, 5);
   areas.add(1, SeatState.ACTIVE, 4);

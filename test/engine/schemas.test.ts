@@ -86,7 +86,7 @@ test("a clone has everything under new ids: layout, zones and what is in them", 
   expect(catalog.schemas.get(clone.schemaId)).toMatchObject({ name: "Plan (copy)", gaCapacity: 7 });
   const [source, copy] = [schemaId, clone.schemaId].map((id) => catalog.layouts.get(id)!.document);
   const without = ({ sectors, rows, seats }: typeof copy & object) =>
-    [...sectors, ...rows, ...seats].map(({ id: _, ...rest }) => rest);
+    [...sectors, ...rows, ...seats].map((object) => ({ ...object, id: 0 }));
   expect(without(copy!)).toEqual(without(source!));
   const ids = [source!, copy!].flatMap(({ sectors, rows, seats }) =>
     [...sectors, ...rows, ...seats].map(({ id }) => id),
@@ -111,8 +111,7 @@ test("a clone's name is cut, in characters and not in halves of them", () => {
   world.must("updateSchema", caller, { body: { id: schemaId, name, venueId } });
   const clone = world.must("cloneSchema", caller, { schemaId, cloneId: CLONE });
   const copied = world.engine.state.catalog.schemas.get(clone.schemaId)!.name;
-  expect([...copied]).toHaveLength(255);
-  expect(copied.endsWith(" (cop")).toBe(true);
+  expect(copied).toMatch(/^\u{1F3AD}{250} \(cop$/u);
 });
 
 test("a schema without a layout can be cloned and deleted, its clone goes with its row", () => {

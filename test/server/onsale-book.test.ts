@@ -108,18 +108,26 @@ test("only the first culprits are named", () => {
   expect(failures(evidence)["every seat bought is SOLD"]).toMatch(/seat 19; and 4 more$/);
 });
 
-test("the ledger keeps what was acknowledged, in order", () => {
+test("the ledger keeps what was asked and what was said to it, in order", () => {
   const path = join(tmpdir(), `onsale-ledger-${process.pid}.jsonl`);
   const ledger = new Ledger(path);
-  ledger.write("lock", bookingOf("a", seatBasket(2, 3)));
-  ledger.write("sale", bookingOf("b", placeBasket(4)));
+  ledger.write("lock", "asked", bookingOf("a", seatBasket(2, 3)));
+  ledger.write("sale", "answered", bookingOf("b", placeBasket(4)));
   ledger.close();
   const lines = readFileSync(path, "utf8").trimEnd().split("\n");
   expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
-    { time: expect.any(String), op: "lock", session: "a", seats: [2, 3], areas: [] },
+    {
+      time: expect.any(String),
+      op: "lock",
+      step: "asked",
+      session: "a",
+      seats: [2, 3],
+      areas: [],
+    },
     {
       time: expect.any(String),
       op: "sale",
+      step: "answered",
       session: "b",
       seats: [],
       areas: [{ id: AREA_ID, capacity: 4 }],

@@ -10,10 +10,13 @@ import { gzipSync } from "node:zlib";
 import { Command } from "commander";
 import { afterEach, expect, test, vi } from "vitest";
 import { addOnsaleCommand } from "../../server/onsale/command.ts";
+import type { LedgerLine } from "../../server/onsale/ledger.ts";
 import type { Report } from "../../server/onsale/report.ts";
 import { TINY_KEY, type TinyLayout, type TinyOptions, TinyServer } from "../support/tiny-server.ts";
 
 const SPACING = 28;
+/** Less than a test may take: a sale that never ends comes to a verdict and not to a timeout. */
+const SECONDS = "15";
 const folder = mkdtempSync(join(tmpdir(), "onsale-"));
 const stops: (() => Promise<void>)[] = [];
 
@@ -54,6 +57,9 @@ function seatsOf(rowGuid: string, count: number, aisleAfter: number): TinyLayout
 
 const HOUSE_SEATS = 186;
 const HOUSE_PLACES = 95;
+const NOTHING = { seats: 0, places: 0 };
+/** Enough to make the event, and everybody gives back. */
+const BRIEFLY = ["--seconds", "1", "--give-up", "1", "--buyers", "1"];
 
 function layoutFile(name: string): string {
   const path = join(folder, name);
@@ -111,7 +117,8 @@ async function play(...flags: string[]): Promise<Played> {
 }
 
 async function report(...flags: string[]): Promise<Report & { exitCode: number }> {
-  const { exitCode, stdout, stderr } = await play("--think-ms", "2", "--json", ...flags);
+  const limits = ["--think-ms", "2", "--seconds", SECONDS, "--json"];
+  const { exitCode, stdout, stderr } = await play(...limits, ...flags);
   expect(stdout, stderr).not.toBe("");
   return { ...(JSON.parse(stdout) as Report), exitCode };
 }
@@ -156,6 +163,34 @@ test("when the time is up the report says what is left, and that is no fault", a
   const played = await report(...server, "--layout", layoutFile("house.json"), ...flags);
   expect(played).toMatchObject({ exitCode: 0, soldOut: false, sold: { seats: 0, places: 0 } });
   expect(played.left.free).toEqual({ seats: HOUSE_SEATS, places: HOUSE_PLACES });
+});
+
+test("a sale that cannot end, since a stranger holds a seat, has a verdict at the time limit", async () => {
+  const server = await startTiny({ preventsOrphans: false });
+  const first = await report(...flagsOf(server), "--layout", layoutFile("house.json"), ...BRIEFLY);
+  const [seat] = server.inventory.seats.values();
+  const held = { sessionId: "stranger", seats: [{ id: seat!.id }], groupOfSeats: [] };
+  expect(server.inventory.call("lock", held)).toBe(true);
+  const played = await report(...flagsOf(server), "--event", first.eventId, "--seconds", "2");
+  expect(played).toMatchObject({ exitCode: 0, passed: true, soldOut: false });
+  expect(played.left).toEqual({ free: NOTHING, held: { seats: 1, places: 0 } });
+});
+
+test("nobody hesitates beyond the time limit", async () => {
+  const server = await honestServer(false);
+  const flags = ["--think-ms", "600000", "--seconds", "1", "--buyers", "5"];
+  const played = await report(...server, "--layout", layoutFile("house.json"), ...flags);
+  expect(played).toMatchObject({ exitCode: 0, passed: true, soldOut: false });
+  expect(played.left.held).toEqual(NOTHING);
+  expect(played.seconds).toBeLessThan(5);
+});
+
+test("a crowd of thousands before a server that refuses all goes home with one clear line", async () => {
+  const server = await startTiny({ preventsOrphans: false, closesAfter: 100 });
+  const flags = ["--buyers", "20000", "--give-up", "1", "--layout", layoutFile("house.json")];
+  const { exitCode, stderr } = await play(...flagsOf(server), ...flags);
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/^error: POST .*: 400 ORGANIZATION_DISABLED: .*\n$/m);
 });
 
 test("a server that is killed and comes back sells out with nothing lost or doubled", async () => {
@@ -221,14 +256,16 @@ test("a server whose counters lose places is found out", async () => {
   expect(failed).toContain("area counters add up to the capacity");
 });
 
-test("the ledger holds one sale line for everything bought", async () => {
+test("the ledger holds every call before its answer, and one sale for everything bought", async () => {
   const server = await honestServer(true);
   const ledger = join(folder, "ledger.jsonl");
   const layout = layoutFile("house.json");
   const played = await report(...server, "--layout", layout, "--ledger", ledger);
   const lines = readFileSync(ledger, "utf8").trimEnd().split("\n");
-  const entries = lines.map((line) => JSON.parse(line) as { op: string; seats: number[] });
-  const sales = entries.filter(({ op }) => op === "sale");
+  const entries = lines.map((line) => JSON.parse(line) as LedgerLine);
+  const asked = entries.filter(({ step }) => step === "asked");
+  expect(asked).toHaveLength(entries.length - asked.length);
+  const sales = entries.filter(({ op, step }) => op === "sale" && step === "answered");
   expect(sales).toHaveLength(played.buyers.bought);
   expect(sales.flatMap(({ seats }) => seats)).toHaveLength(HOUSE_SEATS);
 });

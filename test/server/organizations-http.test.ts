@@ -190,7 +190,9 @@ test("a letter that only looks like another never reaches another's account", as
 test("two requests for one name at the same time make one organization", async () => {
   const server = new TestServer();
   const replies = await Promise.all([post(server), post(server), post(server)]);
-  expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+  const statuses = replies.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 201).length).toBe(1);
+  expect(statuses.filter((status) => status === 409).length).toBe(2);
 });
 
 test("an organization is read by its own tenant alone, without its secret key", async () => {

@@ -83,7 +83,7 @@ test("POST /api/private/v1.0/booking/unlock unlocks, and leaves what is on sale"
   expect(await desk.pit()).toEqual([98, 2, 0, 0]);
 });
 
-test("POST /api/private/v1.0/booking/lock gives back a seat that leaves another alone", async () => {
+test("POST /api/private/v1.0/booking/lock gives back who leaves a seat alone", async () => {
   const desk = new Desk();
   desk.change({ orphanPrevention: true });
   await desk.books("lock", ["A2"], ["A2"]);
@@ -91,7 +91,7 @@ test("POST /api/private/v1.0/booking/lock gives back a seat that leaves another 
   expect(await desk.states("A5", "B1")).toEqual(["ACTIVE", "LOCKED"]);
 });
 
-test("POST /api/private/v1.0/booking/lock takes whole what leaves nothing alone as a whole", async () => {
+test("POST /api/private/v1.0/booking/lock judges the whole request first", async () => {
   const desk = new Desk();
   desk.change({ orphanPrevention: true });
   // B2 alone would leave B1 alone; B2 and then B1 would never come to be.
@@ -108,7 +108,7 @@ test("POST /api/private/v1.0/booking/lock takes as much as leaves nothing alone"
   await desk.books("lock", ["B1", "B3"], ["B3"]);
 });
 
-test("POST /api/private/v1.0/booking/sale gives back a seat that leaves another alone", async () => {
+test("POST /api/private/v1.0/booking/sale gives back who leaves a seat alone", async () => {
   const desk = new Desk();
   await desk.books("lock", ["A2", "B1", "B2"]);
   desk.change({ orphanPrevention: true });
@@ -212,7 +212,7 @@ test.each(KINDS)("POST /api/private/v1.0/booking/%s is 403 with a wrong key", as
   }
 });
 
-test("POST /api/private/v1.0/booking/lock again with its Idempotency-Key answers again", async () => {
+test("POST /api/private/v1.0/booking/lock answers an Idempotency-Key again", async () => {
   const desk = new Desk();
   const { key, eventId } = desk.server.a;
   const options = { key, body: desk.entries("A1"), headers: { "idempotency-key": "once" } };

@@ -1,7 +1,12 @@
 /** One server, the event of organization A, and calls of v1 in a few words. */
+import { expect } from "vitest";
 import { checkState } from "../../engine/check.ts";
 import { digest } from "../../engine/digest.ts";
-import { expect } from "vitest";
+import type { Fault } from "../../engine/results.ts";
+import type { Route } from "../../server/route.ts";
+import { Router } from "../../server/router.ts";
+import { LEGACY_ROUTES } from "../../server/routes/v1/table.ts";
+import { Validator } from "../../server/validate.ts";
 import { replayed } from "../support/engine.ts";
 import { type Reply, TestServer } from "../support/server.ts";
 import { Booth } from "./booth.ts";
@@ -15,23 +20,34 @@ export interface Entry {
   readonly price?: number;
 }
 
+const router = new Router(LEGACY_ROUTES);
+const validator = new Validator();
+
+function faultsOf(route: Route, answer: unknown): readonly Fault[] {
+  return validator.checksOf({ ...route, body: route.answers[200]! }).body(answer);
+}
+
 export class Desk extends Booth {
-  call<Body = readonly Entry[]>(
+  /** Every answer has a status that its row lists, and the shape that the row gives it. */
+  async call<Body = readonly Entry[]>(
     method: string,
     path: string,
     body?: unknown,
     key = this.server.a.key,
   ): Promise<Reply<Body>> {
     const options = body === undefined ? { key } : { key, body };
-    return this.server.call<Body>(method, `${V1}${path}`, options);
+    const reply = await this.server.call<Body>(method, `${V1}${path}`, options);
+    const { route } = router.find(method.toLowerCase(), `${V1}${path}`.split("?")[0]!);
+    expect([200, ...route!.problems]).toContain(reply.status);
+    if (reply.status === 200) expect(faultsOf(route!, reply.body)).toEqual([]);
+    return reply;
   }
 
   /** Seats of row A and B of the stalls by label, places as `Pit:3`, anything else as it is. */
   entries(...objects: readonly string[]): Entry[] {
     return objects.map((object) => {
-      const [, row, seat] = /^([AB])(\d)$/.exec(object) ?? [];
-      if (row !== undefined) return { compositeKey: `Stalls;;${row};;${seat}`, capacity: null };
-      const [compositeKey = "", places] = object.split(":");
+      const [name = "", places] = object.split(":");
+      const compositeKey = name.replace(/^([AB])(\d)$/, "Stalls;;$1;;$2");
       return { compositeKey, capacity: places === undefined ? null : Number(places) };
     });
   }

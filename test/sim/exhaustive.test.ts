@@ -42,14 +42,17 @@ const SALE = [
   "lock A 1+2",
   "lock B 2",
   "unlock A 1",
-  "unlock B 1+2",
   "sale A 1+2",
-  "sale B 2",
   "revertsale - 1",
   "directsale - 2",
   "wait",
 ].map(stepOf);
-const SALE_AND_BLOCK = [...SALE, ...["block - 1", "unblock - 1"].map(stepOf)];
+const SALE_AND_BLOCK = [
+  ...SALE,
+  ...["unlock B 1+2", "sale B 2", "block - 1", "unblock - 1"].map(stepOf),
+];
+/** Wide, for a machine that has much else to do. */
+const TIMEOUT_MS = 120_000;
 
 test.each([
   { name: "a sale", steps: SALE, length: 5, orphanPrevention: false },
@@ -57,11 +60,15 @@ test.each([
   { name: "a sale with blocking", steps: SALE_AND_BLOCK, length: 4, orphanPrevention: false },
   { name: "all commands", steps: EVERYTHING, length: 3, orphanPrevention: false },
   { name: "all commands without orphans", steps: EVERYTHING, length: 3, orphanPrevention: true },
-])("$name: engine and model agree over every sequence of $length", (scope) => {
-  const both = new Both(scope.orphanPrevention);
-  const ends = both.explore(scope.steps, scope.length, []);
-  expect(ends).toBe(scope.steps.length ** scope.length);
-});
+])(
+  "$name: engine and model agree over every sequence of $length",
+  { timeout: TIMEOUT_MS },
+  (scope) => {
+    const both = new Both(scope.orphanPrevention);
+    const ends = both.explore(scope.steps, scope.length, []);
+    expect(ends).toBe(scope.steps.length ** scope.length);
+  },
+);
 
 class Both {
   readonly #world: World;

@@ -11,6 +11,8 @@ import { Workload } from "./workload.ts";
 const SEEDS = Array.from({ length: 24 }, (_, i) => i + 1);
 const seeds = process.env["SIM_SEED"] === undefined ? SEEDS : [Number(process.env["SIM_SEED"])];
 const steps = Number(process.env["SIM_STEPS"] ?? 12_500);
+/** Wide, for a machine that has much else to do. */
+const TIMEOUT_MS = Math.max(120_000, steps * 10);
 /** The invariants cost O(everything): every so many steps. */
 const CHECK_STEPS = 500;
 
@@ -35,23 +37,27 @@ const EXPECTED = [
   "INSUFFICIENT_CAPACITY",
 ];
 
-test.each(seeds)(`seed %i: engine and model agree over ${steps} commands`, (seed) => {
-  const workload = new Workload(seed);
-  for (let step = 0; step < steps; step++) {
-    try {
-      workload.step();
-    } catch (cause) {
-      throw new Error(`step ${step} of seed ${seed} (SIM_SEED=${seed}): ${String(cause)}`, {
-        cause,
-      });
+test.each(seeds)(
+  `seed %i: engine and model agree over ${steps} commands`,
+  { timeout: TIMEOUT_MS },
+  (seed) => {
+    const workload = new Workload(seed);
+    for (let step = 0; step < steps; step++) {
+      try {
+        workload.step();
+      } catch (cause) {
+        throw new Error(`step ${step} of seed ${seed} (SIM_SEED=${seed}): ${String(cause)}`, {
+          cause,
+        });
+      }
+      if (step % CHECK_STEPS === 0) checkState(workload.bench.engine.state);
     }
-    if (step % CHECK_STEPS === 0) checkState(workload.bench.engine.state);
-  }
-  workload.sweep();
-  const { state } = workload.bench.engine;
-  checkState(state);
-  expect(digest(replayed(workload.bench.journal))).toBe(digest(state));
-  // A run in which an answer never came has compared nothing about it.
-  if (steps < 10_000) return;
-  for (const answer of EXPECTED) expect(workload.tally.get(answer), answer).toBeGreaterThan(5);
-});
+    workload.sweep();
+    const { state } = workload.bench.engine;
+    checkState(state);
+    expect(digest(replayed(workload.bench.journal))).toBe(digest(state));
+    // A run in which an answer never came has compared nothing about it.
+    if (steps < 10_000) return;
+    for (const answer of EXPECTED) expect(workload.tally.get(answer), answer).toBeGreaterThan(5);
+  },
+);

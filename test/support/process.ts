@@ -67,7 +67,7 @@ export async function startServer({
   const child = await spawnCli({ ...options, args: ["serve", ...places, ...args] });
   const server = new ServerProcess(child, folder);
   onTestFinished(async () => void (await server.kill("SIGKILL")));
-  await server.ready();
+  await server.ready(args.includes("--demo") || options.env?.["FRONTROW_DEMO"] !== undefined);
   return server;
 }
 
@@ -132,9 +132,11 @@ export class ServerProcess {
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
-  async ready(): Promise<void> {
+  /** @param isDemo - Whether what the demo says is to be waited for as well. */
+  async ready(isDemo: boolean): Promise<void> {
     const endMs = Date.now() + START_MS_MAX;
-    while (this.url === "") {
+    const isReady = () => this.url !== "" && (!isDemo || /^curl .*\n\n$/m.test(this.stdout));
+    while (!isReady()) {
       const { exitCode, signalCode } = this.#child;
       if (exitCode !== null || signalCode !== null || Date.now() > endMs) {
         throw new Error(`the server did not start: ${exitCode} ${signalCode} ${this.stderr}`);

@@ -13,11 +13,13 @@ import { Dispatch } from "../../server/dispatch.ts";
 import type { Request } from "../../server/front.ts";
 import { Keys } from "../../server/keys.ts";
 import { Logins } from "../../server/logins.ts";
+import { Metrics } from "../../server/metrics.ts";
 import { Passwords } from "../../server/passwords.ts";
 import type { Route } from "../../server/route.ts";
 import { routeTable } from "../../server/routes/table.ts";
 import type { Services } from "../../server/services.ts";
 import { MemoryJournal, World } from "./engine.ts";
+import { witness } from "./witness.ts";
 import { area, type Labels, labelsOf, layoutOf, section, table } from "./layout.ts";
 
 /** A master secret that everybody may know. */
@@ -122,6 +124,13 @@ const PARTS = [
   area("Pit", PIT_PLACES),
 ];
 
+const NO_LOG = { batches: 0, bytes: 0, syncs: 0 };
+const SILENT_METRICS = {
+  contentType: "text/plain",
+  text: () => Promise.resolve(""),
+  answered: () => {},
+} as unknown as Metrics;
+
 export class TestServer {
   readonly journal = new PromptJournal();
   readonly world: World;
@@ -139,13 +148,16 @@ export class TestServer {
   readonly logged: string[] = [];
   isReady = true;
 
-  constructor(routes: readonly Route[] = ROUTES) {
+  /** @param withMetrics - They watch the process: better not hundreds of times in one. */
+  constructor(routes: readonly Route[] = ROUTES, withMetrics = false) {
     this.world = new World(PARTS, { journal: this.journal });
     const { engine, tenant } = this.world;
     const keys = new Keys(TEST_SECRET, engine.state.catalog);
     const passwords = new Passwords();
     const logins = new Logins(engine, passwords);
-    this.services = { engine, keys, passwords, logins, isReady: () => this.isReady };
+    const metrics = withMetrics ? new Metrics(engine, NO_LOG) : SILENT_METRICS;
+    const parts = { engine, keys, passwords, logins, metrics, metricsToken: null };
+    this.services = { ...parts, isReady: () => this.isReady };
     this.dispatch = new Dispatch(this.services, routes, logTo(this.logged));
     const other = this.world.createTenant("Other");
     this.tenantToken = this.#tokenOf(tenant);
@@ -210,7 +222,10 @@ export class TestServer {
   send(request: Request): Promise<Answer> {
     const found = this.dispatch.find(request.method, request.path);
     return new Promise((resolve) => {
-      this.dispatch.handle(found, request, resolve);
+      this.dispatch.handle(found, request, (answer) => {
+        witness(found.match.route, request, answer);
+        resolve(answer);
+      });
     });
   }
 

@@ -241,6 +241,8 @@ export interface TinyOptions {
   losesAnswerEvery?: number;
   /** Of so many booking calls, one is answered with this status and not done. */
   failsEvery?: { count: number; status: number };
+  /** After so many booking calls, the organization may not book any more. */
+  closesAfter?: number;
 }
 
 /** The inventory behind HTTP. It outlives a crash, as if every change had been on disk. */
@@ -310,10 +312,13 @@ export class TinyServer {
   }
 
   #book(call: TinyCall, selection: Selection, response: ServerResponse): void {
-    const { losesAnswerEvery, failsEvery } = this.#options;
+    const { losesAnswerEvery, failsEvery, closesAfter = Infinity } = this.#options;
     this.#bookingCount += 1;
     if (failsEvery !== undefined && this.#bookingCount % failsEvery.count === 0) {
       return send(response, failsEvery.status, problem("OVERLOADED"));
+    }
+    if (this.#bookingCount > closesAfter) {
+      return send(response, 400, problem("ORGANIZATION_DISABLED"));
     }
     const outcome = this.inventory.call(call, selection);
     if (losesAnswerEvery !== undefined && this.#bookingCount % losesAnswerEvery === 0) {

@@ -1,0 +1,13 @@
+/**
+ * The client generator calls the TypeScript compiler as a library, which version 7 no longer is: this
+ * gives its process one that can be called. Use: `node --import ./compiler-hook.mjs …`.
+ */
+import { register } from "node:module";
+
+const COMPILER = new URL("./compiler.mjs", import.meta.url).href;
+const HOOK = `
+export function resolve(specifier, context, next) {
+  return next(specifier === "typescript" ? ${JSON.stringify(COMPILER)} : specifier, context);
+}`;
+
+register(`data:text/javascript,${encodeURIComponent(HOOK)}`);

@@ -1,0 +1,151 @@
+/** Each way in which a state can break what a ledger says is found, and nothing else is. */
+import { expect, test } from "vitest";
+import type { LedgerLine, LedgerStep } from "../../server/onsale/ledger.ts";
+import { World } from "../support/engine.ts";
+import { area, section } from "../support/layout.ts";
+import { ledgerDeviations, LedgerFold } from "../support/ledger-check.ts";
+
+type Op = LedgerLine["op"];
+
+/** A house, and a ledger beside it that may say something else. */
+class Scene {
+  readonly world = new World([section("Stalls", { A: "1 2 3 4 5 6" }), area("Pit", 9)]);
+  readonly fold = new LedgerFold();
+
+  /** What the server does. */
+  done(op: Op, session: string, ...objects: readonly string[]): void {
+    const outcome = this.world.book(op, this.world.selection(session, ...objects));
+    expect(outcome.refused).toBe(0);
+  }
+
+  /** What the ledger says. */
+  told(op: Op, steps: readonly LedgerStep[], session: string, ...objects: readonly string[]): void {
+    const { seats = [], groupOfSeats = [] } = this.world.selection(session, ...objects);
+    const time = new Date(0).toISOString();
+    const line = { time, op, session, seats: seats!.map(({ id }) => id), areas: groupOfSeats };
+    for (const step of steps) this.fold.enter(JSON.stringify({ ...line, step }));
+  }
+
+  /** Both. */
+  both(op: Op, session: string, ...objects: readonly string[]): void {
+    this.done(op, session, ...objects);
+    this.told(op, ["asked", "answered"], session, ...objects);
+  }
+
+  /** Deviations, with labels for ids. */
+  get deviations(): string[] {
+    const { engine, eventId, labels } = this.world;
+    const named = (text: string) =>
+      text.replaceAll(
+        /(seat|area) (\d+)/g,
+        (_, kind, id) => `${kind} ${labels.labelOf(Number(id))}`,
+      );
+    return ledgerDeviations(this.fold, engine.state, eventId).map(named);
+  }
+}
+
+test("a state that has what was acknowledged deviates in nothing", () => {
+  const scene = new Scene();
+  scene.both("lock", "ann", "A1", "A2");
+  scene.both("sale", "ann", "A1", "A2");
+  scene.both("lock", "ben", "A3");
+  scene.both("lock", "cid", "Pit:4");
+  scene.both("sale", "cid", "Pit:4");
+  scene.both("lock", "dan", "Pit:2");
+  scene.both("lock", "eve", "A6");
+  scene.both("unlock", "eve", "A6");
+  scene.told("lock", ["asked", "refused"], "fay", "A1");
+  expect(scene.deviations).toEqual([]);
+  expect(scene.fold.acknowledged).toEqual({ lock: 5, unlock: 1, sale: 2 });
+  expect(scene.fold.soldCount).toBe(6);
+});
+
+test("a request of unknown outcome explains that it was done and that it was not", () => {
+  for (const isDone of [true, false]) {
+    const scene = new Scene();
+    const unknown = (op: Op, session: string, ...objects: readonly string[]) => {
+      if (isDone) scene.done(op, session, ...objects);
+      scene.told(op, ["asked"], session, ...objects);
+    };
+    unknown("lock", "ann", "A1", "A2");
+    unknown("lock", "ben", "Pit:3");
+    scene.both("lock", "cid", "A3", "A4");
+    unknown("sale", "cid", "A3", "A4");
+    scene.both("lock", "dan", "Pit:2");
+    unknown("sale", "dan", "Pit:2");
+    scene.both("lock", "eve", "A6");
+    unknown("unlock", "eve", "A6");
+    expect(scene.deviations).toEqual([]);
+  }
+});
+
+test("an acknowledged lock that is gone is found", () => {
+  const scene = new Scene();
+  scene.told("lock", ["asked", "answered"], "ann", "A1", "A2");
+  scene.told("lock", ["asked", "answered"], "ben", "Pit:2");
+  expect(scene.deviations).toEqual([
+    "session ann must hold its basket: seat A1 ACTIVE, seat A2 ACTIVE",
+    "session ben must hold its basket: area Pit 0 of 2 places held",
+  ]);
+});
+
+test("an acknowledged sale that is gone is found", () => {
+  const scene = new Scene();
+  scene.both("lock", "ann", "A1");
+  scene.told("sale", ["asked", "answered"], "ann", "A1");
+  scene.told("lock", ["asked", "answered"], "ben", "Pit:2");
+  scene.told("sale", ["asked", "answered"], "ben", "Pit:2");
+  expect(scene.deviations).toEqual([
+    "seat A1 was acknowledged as sold and is LOCKED by ann",
+    "seat A1 is LOCKED by ann, who has no lock of it open",
+    "area Pit: 0 places are SOLD, not 2 to 2",
+  ]);
+});
+
+test("an acknowledged unlock that is undone is found", () => {
+  const scene = new Scene();
+  scene.both("lock", "ann", "A1");
+  scene.told("unlock", ["asked", "answered"], "ann", "A1");
+  scene.both("lock", "ben", "Pit:2");
+  scene.told("unlock", ["asked", "answered"], "ben", "Pit:2");
+  expect(scene.deviations).toEqual([
+    "seat A1 is LOCKED by ann, who has no lock of it open",
+    "area Pit: 2 places are LOCKED by ben, who has no lock open",
+  ]);
+});
+
+test("a lock of which only a part is there is found, also when its outcome is unknown", () => {
+  const scene = new Scene();
+  scene.done("lock", "ann", "A1");
+  scene.told("lock", ["asked"], "ann", "A1", "A2");
+  expect(scene.deviations).toEqual([
+    "session ann may have all of its basket or nothing: seat A1 LOCKED by ann, seat A2 ACTIVE",
+  ]);
+});
+
+test("what nobody asked for is found", () => {
+  const scene = new Scene();
+  scene.done("lock", "ann", "A1", "Pit:2");
+  scene.done("lock", "ben", "A3", "Pit:1");
+  scene.done("sale", "ben", "A3", "Pit:1");
+  expect(scene.deviations).toEqual([
+    "seat A1 is LOCKED by ann, who has no lock of it open",
+    "seat A3 is SOLD and nobody asked to buy it",
+    "area Pit: 2 places are LOCKED by ann, who has no lock open",
+    "area Pit: 1 places are SOLD, not 0 to 0",
+  ]);
+});
+
+test("a hold must be there again after its sale was refused", () => {
+  const scene = new Scene();
+  scene.told("lock", ["asked", "answered"], "ann", "A1");
+  scene.told("sale", ["asked", "refused"], "ann", "A1");
+  expect(scene.deviations).toEqual(["session ann must hold its basket: seat A1 ACTIVE"]);
+});
+
+test("an event that is gone is one deviation", () => {
+  const { fold, world } = new Scene();
+  expect(ledgerDeviations(fold, world.engine.state, "no-event")).toEqual([
+    "event no-event is gone",
+  ]);
+});

@@ -1,0 +1,70 @@
+/**
+ * The table of the contract: every row with the statuses that the suite produced and a test for each.
+ * Written after a run of the whole suite, which fails when a row, or a documented status of it, was
+ * never seen.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import type { Reporter, TestModule, Vitest } from "vitest/node";
+import { CONTRACT } from "../contract.ts";
+import { WITNESS_FOLDER, type Witnessed } from "./witness-folder.ts";
+
+const TABLE_FILE = "coverage/contract.md";
+
+export class ContractReporter implements Reporter {
+  #vitest: Vitest | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+    rmSync(WITNESS_FOLDER, { recursive: true, force: true });
+  }
+
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const files = new Set(modules.map(({ moduleId }) => moduleId));
+    if (this.#vitest === undefined || !isWholeSuite(files)) return;
+    const failed = new Set(
+      modules.flatMap((module) =>
+        [...module.children.allTests("failed")].map(({ fullName }) => fullName),
+      ),
+    );
+    const testOf = new Map<string, string>();
+    for (const { row, status, test } of readSeen()) testOf.set(`${row} ${status}`, test);
+    const lines = ["| row | status | a test that gets it | result |", "|---|---|---|---|"];
+    const missing: string[] = [];
+    for (const { row, statuses } of CONTRACT) {
+      for (const status of statuses) {
+        const test = testOf.get(`${row} ${status}`);
+        if (test === undefined) missing.push(`${row} → ${status}`);
+        const result = test === undefined ? "missing" : failed.has(test) ? "failed" : "passed";
+        lines.push(`| ${row} | ${status} | ${test ?? ""} | ${result} |`);
+      }
+    }
+    mkdirSync(path.dirname(TABLE_FILE), { recursive: true });
+    writeFileSync(TABLE_FILE, `${lines.join("\n")}\n`);
+    const count = lines.length - 2;
+    this.#vitest.logger.log(
+      `contract: ${CONTRACT.length} rows, ${count - missing.length} of ${count} documented ` +
+        `statuses produced; the table is ${TABLE_FILE}`,
+    );
+    if (missing.length === 0) return;
+    this.#vitest.logger.error(`contract: never produced:\n  ${missing.join("\n  ")}`);
+    process.exitCode = 1;
+  }
+}
+
+/** Every file of the front's tests took part. */
+function isWholeSuite(files: ReadonlySet<string>): boolean {
+  const folder = path.resolve(import.meta.dirname, "../server");
+  const names = readdirSync(folder).filter((name) => name.endsWith(".test.ts"));
+  return names.every((name) => files.has(path.join(folder, name)));
+}
+
+function readSeen(): Witnessed[] {
+  if (!existsSync(WITNESS_FOLDER)) return [];
+  return readdirSync(WITNESS_FOLDER).flatMap((name) =>
+    readFileSync(path.join(WITNESS_FOLDER, name), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Witnessed),
+  );
+}

@@ -1,0 +1,200 @@
+/**
+ * Holds the ledger of an on-sale against a state: what the server acknowledged must be there, and
+ * whatever else is there must be explained by a request of unknown outcome. Only the players of the
+ * ledger may have booked on the event.
+ */
+import type { Partition } from "../../engine/partition.ts";
+import type { State } from "../../engine/state.ts";
+import { SeatState, STATE_NAMES } from "../../engine/states.ts";
+import type { LedgerLine } from "../../server/onsale/ledger.ts";
+
+/** What one session asked for and is not off its hands yet: all of it moves, or nothing. */
+interface Basket {
+  readonly session: string;
+  readonly seats: LedgerLine["seats"];
+  readonly areas: LedgerLine["areas"];
+  /** The lock was acknowledged. */
+  isLocked: boolean;
+  /** Sales and unlocks that were asked and not answered. */
+  salesOpen: number;
+  unlocksOpen: number;
+}
+
+/** What the server has acknowledged so far. */
+export interface Acknowledged {
+  readonly lock: number;
+  readonly unlock: number;
+  readonly sale: number;
+}
+
+/** What the lines up to some moment say. */
+export class LedgerFold {
+  readonly acknowledged = { lock: 0, unlock: 0, sale: 0 } satisfies Acknowledged;
+  /** Ids of seats that somebody was told to have bought. */
+  readonly soldSeats = new Set<number>();
+  /** Places that were bought, by area id. */
+  readonly soldPlaces = new Map<number, number>();
+  readonly #baskets = new Map<string, Basket>();
+  #soldCount = 0;
+
+  /** Takes the next line of the ledger, without its line end. */
+  enter(text: string): void {
+    const line = JSON.parse(text) as LedgerLine;
+    if (line.step === "answered") this.acknowledged[line.op] += 1;
+    if (line.op === "lock") this.#enterLock(line);
+    else this.#enterEnd(line);
+  }
+
+  /** Seats and places bought. */
+  get soldCount(): number {
+    return this.#soldCount;
+  }
+
+  /** By session; one basket each. */
+  get baskets(): ReadonlyMap<string, Readonly<Basket>> {
+    return this.#baskets;
+  }
+
+  #enterLock({ step, session, seats, areas }: LedgerLine): void {
+    if (step === "refused") {
+      this.#baskets.delete(session);
+    } else if (step === "answered") {
+      this.#basketOf(session).isLocked = true;
+    } else {
+      const open = { isLocked: false, salesOpen: 0, unlocksOpen: 0 };
+      this.#baskets.set(session, { session, seats, areas, ...open });
+    }
+  }
+
+  /** A refused unlock says that the session holds nothing; a refused sale changes nothing. */
+  #enterEnd({ op, step, session, seats, areas }: LedgerLine): void {
+    const basket = this.#basketOf(session);
+    const opened = op === "sale" ? "salesOpen" : "unlocksOpen";
+    if (step === "asked") basket[opened] += 1;
+    else if (op === "sale" && step === "refused") basket.salesOpen -= 1;
+    else this.#baskets.delete(session);
+    if (op !== "sale" || step !== "answered") return;
+    for (const id of seats) this.soldSeats.add(id);
+    for (const { id, capacity } of areas) {
+      this.soldPlaces.set(id, (this.soldPlaces.get(id) ?? 0) + capacity);
+      this.#soldCount += capacity;
+    }
+    this.#soldCount += seats.length;
+  }
+
+  #basketOf(session: string): Basket {
+    const basket = this.#baskets.get(session);
+    if (basket === undefined) throw new Error(`the ledger has no open lock of ${session}`);
+    return basket;
+  }
+}
+
+/** Whether the state must show the basket as held: acknowledged, and nothing asked since. */
+export function isCertain({ isLocked, salesOpen, unlocksOpen }: Readonly<Basket>): boolean {
+  return isLocked && salesOpen === 0 && unlocksOpen === 0;
+}
+
+/** @returns One line for everything in the state that the ledger forbids or cannot explain. */
+export function ledgerDeviations(fold: LedgerFold, state: State, eventId: string): string[] {
+  const event = state.catalog.events.get(eventId);
+  if (event === undefined) return [`event ${eventId} is gone`];
+  const house = houseOf(state.partitionOf(event));
+  return [
+    ...soldSeatFaults(fold, house),
+    ...[...fold.baskets.values()].flatMap((basket) => basketFaults(basket, house)),
+    ...seatFaults(fold, house),
+    ...areaFaults(fold, house),
+  ];
+}
+
+/** The inventory of the event in the words of the interface: ids, and sessions instead of slots. */
+interface House {
+  readonly seats: ReadonlyMap<number, { readonly state: SeatState; readonly session: string }>;
+  /** By area id. */
+  readonly areas: ReadonlyMap<number, { readonly sold: number; readonly held: Held }>;
+}
+
+/** Places by session. */
+type Held = ReadonlyMap<string, number>;
+
+function houseOf(partition: Partition): House {
+  const { layout, state, hold, holds, areas } = partition;
+  const seats = [...layout.seatIndexes].map(([id, seat]) => {
+    const isLocked = state[seat] === SeatState.LOCKED;
+    const session = isLocked ? holds.get(hold[seat]!).session : "";
+    return [id, { state: state[seat] as SeatState, session }] as const;
+  });
+  const counted = [...layout.areaIndexes].map(([id, area]) => {
+    const held = new Map<string, number>();
+    for (const [slot, places] of areas.holdsIn(area)) {
+      const { session } = holds.get(slot);
+      held.set(session, (held.get(session) ?? 0) + places);
+    }
+    return [id, { sold: areas.places(area, SeatState.SOLD), held }] as const;
+  });
+  return { seats: new Map(seats), areas: new Map(counted) };
+}
+
+function soldSeatFaults(fold: LedgerFold, house: House): string[] {
+  return [...fold.soldSeats]
+    .filter((id) => house.seats.get(id)?.state !== SeatState.SOLD)
+    .map((id) => `seat ${id} was acknowledged as sold and is ${seatText(house, id)}`);
+}
+
+/** A basket is held as a whole, or as a whole went where an open request may have taken it. */
+function basketFaults(basket: Readonly<Basket>, house: House): string[] {
+  const { session, seats, areas, isLocked, salesOpen, unlocksOpen } = basket;
+  const isMine = (id: number) => house.seats.get(id)?.session === session;
+  const places = (id: number) => house.areas.get(id)?.held.get(session) ?? 0;
+  if (seats.every(isMine) && areas.every(({ id, capacity }) => places(id) === capacity)) return [];
+  const isGone = !seats.some(isMine) && areas.every(({ id }) => places(id) === 0);
+  if (isGone && (!isLocked || unlocksOpen > 0)) return [];
+  const isSold = seats.every((id) => house.seats.get(id)?.state === SeatState.SOLD);
+  if (isGone && isSold && salesOpen > 0) return [];
+  const found = [
+    ...seats.map((id) => `seat ${id} ${seatText(house, id)}`),
+    ...areas.map(({ id, capacity }) => `area ${id} ${places(id)} of ${capacity} places held`),
+  ].join(", ");
+  const duty = isCertain(basket) ? "must hold its basket" : "may have all of its basket or nothing";
+  return [`session ${session} ${duty}: ${found}`];
+}
+
+/** What is LOCKED or SOLD, somebody asked for. */
+function seatFaults({ soldSeats, baskets }: LedgerFold, { seats }: House): string[] {
+  const selling = [...baskets.values()].filter(({ salesOpen }) => salesOpen > 0);
+  const maybeSold = new Set(selling.flatMap((basket) => basket.seats));
+  return [...seats].flatMap(([id, { state, session }]) => {
+    if (state === SeatState.SOLD && !soldSeats.has(id) && !maybeSold.has(id)) {
+      return [`seat ${id} is SOLD and nobody asked to buy it`];
+    }
+    if (state === SeatState.LOCKED && baskets.get(session)?.seats.includes(id) !== true) {
+      return [`seat ${id} is LOCKED by ${session}, who has no lock of it open`];
+    }
+    return [];
+  });
+}
+
+function areaFaults({ soldPlaces, baskets }: LedgerFold, { areas }: House): string[] {
+  const placesAsked = (session: string, areaId: number) =>
+    baskets.get(session)?.areas.find(({ id }) => id === areaId)?.capacity ?? 0;
+  return [...areas].flatMap(([areaId, { sold, held }]) => {
+    const soldMin = soldPlaces.get(areaId) ?? 0;
+    const soldMax = [...baskets.values()]
+      .filter(({ salesOpen }) => salesOpen > 0)
+      .reduce((sum, { session }) => sum + placesAsked(session, areaId), soldMin);
+    const faults = [...held]
+      .filter(([session]) => placesAsked(session, areaId) === 0)
+      .map(([session, places]) => {
+        return `area ${areaId}: ${places} places are LOCKED by ${session}, who has no lock open`;
+      });
+    if (sold >= soldMin && sold <= soldMax) return faults;
+    return [...faults, `area ${areaId}: ${sold} places are SOLD, not ${soldMin} to ${soldMax}`];
+  });
+}
+
+function seatText({ seats }: House, id: number): string {
+  const seat = seats.get(id);
+  if (seat === undefined) return "unknown";
+  const name = STATE_NAMES[seat.state] ?? "without a price";
+  return seat.state === SeatState.LOCKED ? `${name} by ${seat.session}` : name;
+}

@@ -1,0 +1,74 @@
+/**
+ * Watches every answer that a test gets: it must be one that the OpenAPI document describes, and it
+ * is noted for the table of the contract, with the name of the test.
+ */
+import { appendFileSync, mkdirSync } from "node:fs";
+import path from "node:path";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { expect } from "vitest";
+import { FORMATS } from "../../engine/shapes.ts";
+import type { Answer } from "../../server/answers.ts";
+import type { Request } from "../../server/front.ts";
+import { openApiDocument } from "../../server/openapi.ts";
+import type { Route } from "../../server/route.ts";
+import { API_ROUTES } from "../../server/routes/table.ts";
+import { WITNESS_FOLDER, type Witnessed } from "./witness-folder.ts";
+
+interface Described {
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+}
+
+interface OpenApi {
+  readonly paths: Record<string, Record<string, { responses: Record<string, Described> }>>;
+  readonly components: object;
+}
+
+const document = openApiDocument(API_ROUTES, "0.0.0-test") as OpenApi;
+const described = new Set(API_ROUTES);
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+for (const name of ["uuid", "email"]) ajv.addFormat(name, FORMATS[name]!);
+ajv.addFormat("int64", true);
+ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+ajv.addSchema({ $id: "frontrow", components: document.components });
+const checks = new Map<string, ValidateFunction>();
+const noted = new Set<string>();
+
+/** Fails the test that got an answer which the document does not describe. */
+export function witness(route: Route | undefined, request: Request, answer: Answer): void {
+  if (route === undefined) return;
+  const row = `${route.method.toUpperCase()} ${route.path}`;
+  if (described.has(route)) checkAnswer(route, row, answer);
+  note({ row, status: answer.status, test: expect.getState().currentTestName ?? request.path });
+}
+
+function checkAnswer(route: Route, row: string, { status, type, body }: Answer): void {
+  const response = document.paths[route.path]?.[route.method]?.responses[status];
+  expect(response, `${row} answers ${status}, which the document does not say`).toBeDefined();
+  const media = type.split(";", 1)[0]!;
+  if (response?.content === undefined) {
+    expect(body, `${row} ${status} has no body`).toBe("");
+    return;
+  }
+  const schema = response.content[media]?.schema;
+  expect(schema, `${row} ${status} is not documented as ${media}`).toBeDefined();
+  if (!media.includes("json")) return;
+  const key = `${row} ${status}`;
+  let check = checks.get(key);
+  if (check === undefined) checks.set(key, (check = ajv.compile(withRefs(schema!))));
+  check(JSON.parse(String(body)));
+  expect(check.errors ?? [], `${key} fits its schema: ${String(body).slice(0, 300)}`).toEqual([]);
+}
+
+/** References of the document point at its components. */
+function withRefs(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"frontrow#/')) as object;
+}
+
+function note(seen: Witnessed): void {
+  const key = `${seen.row} ${seen.status} ${seen.test}`;
+  if (noted.has(key)) return;
+  noted.add(key);
+  mkdirSync(WITNESS_FOLDER, { recursive: true });
+  const file = path.join(WITNESS_FOLDER, `${process.pid}.jsonl`);
+  appendFileSync(file, `${JSON.stringify(seen)}\n`);
+}
