@@ -247,5 +247,3 @@ export type CommandKind = keyof Commands;
 export type CommandOf<K extends CommandKind> = {
   [Kind in K]: { readonly kind: Kind; readonly caller: Caller } & Readonly<Commands[Kind]>;
 }[K];
-
-export type Command = CommandOf<CommandKind>;

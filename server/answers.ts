@@ -70,13 +70,18 @@ export function problemAnswer(problem: Problem, path: string, now: Date): Answer
     errorCode,
     errors,
   };
-  const headers = problem.headers ?? [];
   return {
     status,
     type: PROBLEM_TYPE,
     body: JSON.stringify(body),
-    headers: status === 503 ? [...headers, ["Retry-After", String(RETRY_AFTER_SECONDS)]] : headers,
+    headers: headersOf(status, problem.headers),
   };
+}
+
+/** What passes by itself says when to try again. */
+export function headersOf(status: number, headers: Answer["headers"] = NO_HEADERS) {
+  const retryAfter = ["Retry-After", String(RETRY_AFTER_SECONDS)] as const;
+  return status === 503 ? [...headers, retryAfter] : headers;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
 import { type Fault, Result } from "../engine/results.ts";
 import { identify, isDenied } from "./access.ts";
-import { type Answer, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
+import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 import type { Found, Front, Request, Respond } from "./front.ts";
 import { type FirstOfKey, Idempotency } from "./idempotency.ts";
 import { parseJson } from "./json.ts";
@@ -137,7 +137,7 @@ export class Dispatch implements Front {
     const { status } = REPLIES[problem.refused];
     const fields = (problem.errors ?? []).map(({ field, message }) => `${field} ${message}`);
     const failure = authFailure(status, [problem.detail, ...fields].join(" "));
-    return { ...failure, headers: problem.headers ?? [] };
+    return { ...failure, headers: headersOf(status, problem.headers) };
   }
 
   /** An unexpected error: told to the log, not to the caller. A broken promise ends the process. */

@@ -57,7 +57,7 @@ GET ${V2}/schemas/{id} ${READ}
 PUT ${V2}/schemas/ ${CHANGE}
 DELETE ${V2}/schemas/{id} 204 400 403 404 409
 POST ${V2}/schemas/clone/{id} ${READ}
-GET ${V2}/schemas/clone/{uuid} ${READ}
+GET ${V2}/schemas/clone/{id} ${READ}
 GET ${V2}/schemas/{schemaId}/seatmaps/ ${READ}
 GET ${V2}/schemas/{id}/layout ${READ}
 PUT ${V2}/schemas/{id}/layout ${CHANGE} 409

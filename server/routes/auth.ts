@@ -1,7 +1,7 @@
 /** Login of people. These routes have an error shape of their own. */
 import { object, type Shape } from "../../engine/shapes.ts";
 import { bearerOf, organizationsOf } from "../access.ts";
-import { type Answer, answer, NO_CONTENT } from "../answers.ts";
+import { type Answer, answer, headersOf, NO_CONTENT } from "../answers.ts";
 import { LoginRefusal, type Opened } from "../logins.ts";
 import { Access, type Context, type Handled, type Route } from "../route.ts";
 import type { Services } from "../services.ts";
@@ -58,7 +58,7 @@ export const AUTH_ROUTES: readonly Route[] = [
 
 /** Errors under /api/auth. */
 export function authFailure(status: number, error: string): Answer {
-  return answer(status, { success: false, error });
+  return { ...answer(status, { success: false, error }), headers: headersOf(status) };
 }
 
 const FAILURES: Readonly<Record<LoginRefusal, Answer>> = {

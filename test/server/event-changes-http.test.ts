@@ -40,10 +40,11 @@ function emptySchema({ world, a }: TestServer): number {
   return world.must("createSchema", a.caller, { body: { name: "Two", venueId: a.venueId } }).id;
 }
 
-test("PUT /api/private/v2.0/events/ changes name and times, and nothing that is not its own", async () => {
+test(`PUT ${V2}/events/ changes name and times, and nothing that is not its own`, async () => {
   const server = new TestServer();
   const { a } = server;
-  const changes = { name: "Matinée", start: "2026-05-01T14:00", endDate: "2026-05-01T17:00:00.50" };
+  const times = { start: "2026-05-01T14:00", endDate: "2026-05-01T17:00:00.50" };
+  const changes = { name: "Matinée", ...times };
   const ignored = { createdDate: "2000-01-01T00:00:00", status: "DRAFT", organizationId: 1 };
   const id = a.eventId.toUpperCase();
   const reply = await put(server, { ...bodyOf(a), ...changes, ...ignored, id });
@@ -94,7 +95,7 @@ test("PUT /api/private/v2.0/events/ is 404 for nobody's event, 403 for another's
   expectProblem(force, { ...INVALID, path: EVENTS, errors: ["force TYPE"] });
 });
 
-test("PUT /api/private/v2.0/events/ changes the schema of held inventory only with force", async () => {
+test(`PUT ${V2}/events/ changes the schema of held inventory only with force`, async () => {
   const booth = new Booth();
   const { server } = booth;
   await booth.book("lock", "s", "A1");
@@ -115,7 +116,7 @@ test("PUT /api/private/v2.0/events/ does not move the start of an event in a ser
   expect((await put(server, { ...bodyOf(a), endDate: "2026-05-02T00:00" })).status).toBe(200);
 });
 
-test("DELETE /api/private/v2.0/events/{id} removes an event with its prices, whatever is sold", async () => {
+test(`DELETE ${V2}/events/{id} removes an event with its prices, whatever is sold`, async () => {
   const booth = new Booth();
   const { server } = booth;
   const { eventId, key } = server.a;
@@ -132,7 +133,7 @@ test("DELETE /api/private/v2.0/events/{id} removes an event with its prices, wha
   expect([booked.status, booked.body.errorCode]).toEqual([403, "EVENT_ACCESS_DENIED"]);
 });
 
-test("DELETE /api/private/v2.0/events/{id} is 403 for another's event, 400 for no UUID", async () => {
+test(`DELETE ${V2}/events/{id} is 403 for another's event, 400 for no UUID`, async () => {
   const server = new TestServer();
   const { key } = server.a;
   const foreign = `${EVENTS}${server.b.eventId}`;

@@ -170,6 +170,13 @@ test("HEAD has no body, whatever its status, and the connection goes on", async 
   wire.send("GET /healthz HTTP/1.1", "Host: x", "", "");
   await until(() => wire.text.endsWith('{"status":"ok"}'));
   expect(wire.text.match(/[{}]/g)).toEqual(["{", "}"]);
+  expect(wire.answers).toEqual([
+    "HTTP/1.1 200 OK",
+    "HTTP/1.1 404 Not Found",
+    "HTTP/1.1 403 Forbidden",
+    "HTTP/1.1 200 OK",
+  ]);
+  expect(wire.text).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:[^\r]+\r\n)*Content-Length: 15\r\n/);
 });
 
 test("a client that goes away in the middle of its body changes nothing", async () => {

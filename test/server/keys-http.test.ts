@@ -36,7 +36,7 @@ test("POST /api/private/v2.0/keys/rotate ends the old key at once by default", a
   expect(await statuses(server, events, key, secretKey, server.b.key)).toEqual([403, 200, 200]);
 });
 
-test("POST /api/private/v2.0/keys/rotate lets the last key work until its grace is over", async () => {
+test(`POST ${V2}/keys/rotate lets the last key work until its grace is over`, async () => {
   const server = new TestServer();
   const { clock } = server.world;
   const events = `${V2}/events/`;
@@ -53,7 +53,7 @@ test("POST /api/private/v2.0/keys/rotate lets the last key work until its grace 
   expect(await statuses(server, events, second, third, fourth)).toEqual([403, 200, 200]);
 });
 
-test("POST /api/private/v2.0/keys/rotate takes a tenant token that names the organization", async () => {
+test(`POST ${V2}/keys/rotate takes a tenant token that names the organization`, async () => {
   const server = new TestServer();
   const options = { ...actingFor(server.tenantToken, server.a), body: {} };
   const reply = await server.call<Rotated>("POST", ROTATE_KEY, options);

@@ -10,7 +10,7 @@ const INVALID = { status: 400, errorCode: "VALIDATION_FAILED" };
 const NOT_FOUND = { status: 404, errorCode: "ENTITY_NOT_FOUND" };
 const DENIED = { status: 403, errorCode: "ACCESS_DENIED" };
 
-test("PUT /api/private/management/v2.0/organizations/ changes all but keys and tenant", async () => {
+test(`PUT ${MANAGEMENT}/organizations/ changes all but keys and tenant`, async () => {
   const server = new TestServer();
   const { a, tenantToken: key } = server;
   const before = (await server.call<object>("GET", `${ORGANIZATIONS}${a.id}`, { key })).body;
@@ -50,7 +50,7 @@ test("PUT /api/private/management/v2.0/organizations/ refuses what it cannot cha
   expect(server.digest).toBe(before);
 });
 
-test("DELETE /api/private/management/v2.0/organizations/{id} ends its keys and all it owns", async () => {
+test(`DELETE ${MANAGEMENT}/organizations/{id} ends its keys and all it owns`, async () => {
   const server = new TestServer();
   const { a, b, tenantToken: key } = server;
   const path = `${ORGANIZATIONS}${a.id}`;
@@ -65,7 +65,7 @@ test("DELETE /api/private/management/v2.0/organizations/{id} ends its keys and a
   expect((await server.seats(b)).length).toBe(b.labels.seats.length);
 });
 
-test("DELETE /api/private/management/v2.0/organizations/{id} is 409 while seats are held", async () => {
+test(`DELETE ${MANAGEMENT}/organizations/{id} is 409 while seats are held`, async () => {
   const booth = new Booth();
   const { server } = booth;
   await booth.book("lock", "s", "A1");
@@ -104,7 +104,7 @@ test("PUT /api/private/management/v2.0/session-config/ switches public sessions"
   }
 });
 
-test("PUT /api/private/management/v2.0/session-config/ needs the value and an organization", async () => {
+test(`PUT ${MANAGEMENT}/session-config/ needs the value and an organization`, async () => {
   const server = new TestServer();
   const { a, c, tenantToken } = server;
   const on = { publicSessionsEnabled: true };

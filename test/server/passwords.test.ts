@@ -28,17 +28,19 @@ test("an unknown account takes about as long as a known one", async () => {
   const known = await passwords.hash("right");
   await passwords.isRight(null, "warm");
   const time = async (hash: string | null) => {
-    const times: number[] = [];
-    for (let i = 0; i < 7; i++) {
-      const startMs = performance.now();
-      await passwords.isRight(hash, "wrong");
-      times.push(performance.now() - startMs);
-    }
-    return times.sort((a, b) => a - b)[3]!;
+    const startMs = performance.now();
+    await passwords.isRight(hash, "wrong");
+    return performance.now() - startMs;
   };
-  const [ofKnown, ofUnknown] = [await time(known), await time(null)];
-  expect(ofUnknown / ofKnown).toBeGreaterThan(0.3);
-  expect(ofUnknown / ofKnown).toBeLessThan(3.3);
+  const [ofKnown, ofUnknown]: [number[], number[]] = [[], []];
+  // By turns, so that whatever else the machine does takes from both.
+  for (let i = 0; i < 9; i++) {
+    ofKnown.push(await time(known));
+    ofUnknown.push(await time(null));
+  }
+  const fastest = (times: readonly number[]) => Math.min(...times);
+  expect(fastest(ofUnknown) / fastest(ofKnown)).toBeGreaterThan(0.5);
+  expect(fastest(ofUnknown) / fastest(ofKnown)).toBeLessThan(2);
 });
 
 test("a failed task does not stop those behind it", async () => {

@@ -82,7 +82,7 @@ test("PUT /api/private/v2.0/event/{eventId}/prices/ is all or nothing", async ()
   expect(server.digest).toBe(before);
 });
 
-test("DELETE /api/private/v2.0/event/{eventId}/prices/{id} takes its assignments along", async () => {
+test(`DELETE ${V2}/event/{eventId}/prices/{id} takes its assignments along`, async () => {
   const server = new TestServer();
   const { priceId, key } = server.a;
   const path = `${pricesOf(server.a)}${priceId}`;

@@ -34,6 +34,7 @@ const FOUND: readonly (readonly [string, string, string, Record<string, string>]
   ["get", "/things/", "/things/", {}],
   ["get", "/things", "/things/", {}],
   ["post", "/things", "/things/", {}],
+  ["head", "/things/7", "/things/{id}", { id: "7" }],
   ["get", "/plain/", "/plain", {}],
   ["get", "/things/7", "/things/{id}", { id: "7" }],
   ["get", "/things/7/", "/things/{id}", { id: "7" }],
@@ -50,9 +51,9 @@ test.each(FOUND)("%s %s leads to %s", (method, path, template, params) => {
 });
 
 const MISSED: readonly (readonly [string, string, readonly string[]])[] = [
-  ["put", "/things/", ["GET", "POST"]],
-  ["patch", "/things/7", ["DELETE", "GET"]],
-  ["GET", "/plain", ["GET"]],
+  ["put", "/things/", ["GET", "HEAD", "POST"]],
+  ["patch", "/things/7", ["DELETE", "GET", "HEAD"]],
+  ["GET", "/plain", ["GET", "HEAD"]],
   ["get", "/nothing", []],
   ["get", "/things/7/parts", []],
   ["get", "/things/7/parts/8/9", []],

@@ -139,7 +139,7 @@ test("POST /api/private/v2.0/schemas/clone/{id} gives an operation that is compl
   expect(layout.body.seats.length).toBe(labels.seats.length);
 });
 
-test("GET /api/private/v2.0/schemas/clone/{id} is 404, 403 and 400 for what it cannot name", async () => {
+test(`GET ${V2}/schemas/clone/{id} is 404, 403 and 400 for what it cannot name`, async () => {
   const server = new TestServer();
   const { a, b } = server;
   const cloned = await server.call<string>("POST", `${SCHEMAS}clone/${b.schemaId}`, { key: b.key });

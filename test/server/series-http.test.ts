@@ -96,7 +96,7 @@ test("DELETE /api/private/v2.0/series/{id} leaves its events, which may move aga
   expect((await server.call("PUT", `${V2}/events/`, { key, body })).status).toBe(200);
 });
 
-test("DELETE /api/private/v2.0/series/{id} is 404, 403 and 400 for what it cannot name", async () => {
+test(`DELETE ${V2}/series/{id} is 404, 403 and 400 for what it cannot name`, async () => {
   const server = new TestServer();
   const { id: foreign } = await create(server, "Foreign", server.b);
   for (const [id, expected] of [

@@ -17,6 +17,7 @@ import {
   TestServer,
   V2,
 } from "../support/server.ts";
+import { witness } from "../support/witness.ts";
 import { expectPage, expectProblem } from "./wire.ts";
 
 const TENANTS = "/api/admin/tenants/";
@@ -50,7 +51,10 @@ class Platform {
     const request = requestOf(method, target, options);
     const found = this.#dispatch.find(request.method, request.path);
     return new Promise((resolve) => {
-      this.#dispatch.handle(found, request, (answer) => resolve(replyOf<Body>(answer)));
+      this.#dispatch.handle(found, request, (answer) => {
+        witness(found.match.route, request, answer);
+        resolve(replyOf<Body>(answer));
+      });
     });
   }
 
@@ -73,7 +77,7 @@ test("POST /api/admin/tenants/ creates a tenant whose token and super admin work
   expect([login.status, login.body.tenantToken]).toEqual([200, tenantToken]);
 });
 
-test("POST /api/admin/tenants/ refuses what is no tenant, and an address that is taken", async () => {
+test("POST /api/admin/tenants/ refuses what is no tenant, and a taken address", async () => {
   const platform = new Platform();
   const before = platform.server.digest;
   for (const [changes, error] of [
@@ -109,13 +113,16 @@ test("GET /api/admin/tenants/ gives pages of tenants, without their tokens", asy
   expectProblem(bad, { status: 400, errorCode: "VALIDATION_FAILED", path: TENANTS, errors });
 });
 
-test("GET /api/admin/tenants/ takes the platform token alone, which opens nothing else", async () => {
+test("GET /api/admin/tenants/ takes the platform token, which opens nothing else", async () => {
   const platform = new Platform();
   const { a, tenantToken } = platform.server;
   const strangers = [{}, { key: "x" }, { key: a.key }, { key: tenantToken }];
   for (const options of [...strangers, actingFor(tenantToken, a)]) {
-    const reply = await platform.call("GET", TENANTS, options);
-    expectProblem(reply, { ...DENIED, path: TENANTS });
+    for (const request of [options, { ...options, body: ADMIN }]) {
+      const method = "body" in request ? "POST" : "GET";
+      const reply = await platform.call(method, TENANTS, request);
+      expectProblem(reply, { ...DENIED, path: TENANTS });
+    }
   }
   for (const path of [`${MANAGEMENT}/organizations/`, `${V2}/events/`]) {
     for (const options of [{ key: TOKEN }, actingFor(TOKEN, a)]) {
@@ -124,7 +131,7 @@ test("GET /api/admin/tenants/ takes the platform token alone, which opens nothin
   }
 });
 
-test("GET and POST /api/admin/tenants/ are no paths of a server without a platform token", async () => {
+test("GET /api/admin/tenants/ is no path of a server without a platform token", async () => {
   const server = new TestServer();
   for (const method of ["GET", "POST", "DELETE"]) {
     const reply = await server.call(method, TENANTS, { key: TOKEN, body: ADMIN });

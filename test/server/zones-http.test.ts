@@ -40,7 +40,7 @@ async function zonedGroups(server: TestServer): Promise<Record<string, number | 
   );
 }
 
-test("POST /api/private/v2.0/schemas/{schemaId}/pricing_zones/ creates zones in order", async () => {
+test(`POST ${V2}/schemas/{schemaId}/pricing_zones/ creates zones in order`, async () => {
   const server = new TestServer();
   const { schemaId } = server.a;
   const [gold, blue] = await create(server, ["Gold", "Blue"]);
@@ -48,7 +48,7 @@ test("POST /api/private/v2.0/schemas/{schemaId}/pricing_zones/ creates zones in 
   expect(blue).toEqual({ id: gold!.id + 1, name: "Blue", schemaId });
 });
 
-test("POST /api/private/v2.0/schemas/{schemaId}/pricing_zones/ refuses what is no zone", async () => {
+test(`POST ${V2}/schemas/{schemaId}/pricing_zones/ refuses what is no zone`, async () => {
   const server = new TestServer();
   const { a, b } = server;
   const zone = { name: "Gold", schemaId: a.schemaId };
@@ -92,7 +92,7 @@ test("GET /api/private/v2.0/schemas/{schemaId}/pricing_zones/ gives pages of its
   expectProblem(foreign, { ...DENIED, path: zonesOf(b) });
 });
 
-test("PUT /api/private/v2.0/schemas/{schemaId}/pricing_zones/ renames, assignments stay", async () => {
+test(`PUT ${V2}/schemas/{schemaId}/pricing_zones/ renames, assignments stay`, async () => {
   const server = new TestServer();
   const { a } = server;
   const [gold] = await create(server, ["Gold"]);
@@ -168,7 +168,7 @@ test.each(["GET", "DELETE"])(
   },
 );
 
-test("DELETE /api/private/v2.0/schemas/{schemaId}/pricing_zones/{id} takes its assignments", async () => {
+test(`DELETE ${V2}/schemas/{schemaId}/pricing_zones/{id} takes its assignments`, async () => {
   const server = new TestServer();
   const { a } = server;
   const [gold] = await create(server, ["Gold"]);
@@ -182,7 +182,7 @@ test("DELETE /api/private/v2.0/schemas/{schemaId}/pricing_zones/{id} takes its a
   expectProblem(await server.call("GET", path, { key: a.key }), { ...NOT_FOUND, path });
 });
 
-test("POST /api/private/v2.0/schemas/{schemaId}/pricing_zones/assignments/ shows in the map", async () => {
+test(`POST ${V2}/schemas/{schemaId}/pricing_zones/assignments/ shows in the map`, async () => {
   const server = new TestServer();
   const { a } = server;
   const idOf = (label: string) => a.labels.idOf(label);
@@ -206,7 +206,7 @@ test("POST /api/private/v2.0/schemas/{schemaId}/pricing_zones/assignments/ shows
   });
 });
 
-test("POST /api/private/v2.0/schemas/{schemaId}/pricing_zones/assignments/ refuses others' objects", async () => {
+test(`POST ${V2}/schemas/{schemaId}/pricing_zones/assignments/ refuses others`, async () => {
   const server = new TestServer();
   const { a, b } = server;
   const [gold] = await create(server, ["Gold"]);

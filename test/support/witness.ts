@@ -12,6 +12,7 @@ import type { Request } from "../../server/front.ts";
 import { openApiDocument } from "../../server/openapi.ts";
 import type { Route } from "../../server/route.ts";
 import { API_ROUTES } from "../../server/routes/table.ts";
+import { PLATFORM_ROUTES } from "../../server/routes/tenants.ts";
 import { WITNESS_FOLDER, type Witnessed } from "./witness-folder.ts";
 
 interface Described {
@@ -23,8 +24,9 @@ interface OpenApi {
   readonly components: object;
 }
 
-const document = openApiDocument(API_ROUTES, "0.0.0-test") as OpenApi;
-const described = new Set(API_ROUTES);
+const routes = [...API_ROUTES, ...PLATFORM_ROUTES];
+const document = openApiDocument(routes, "0.0.0-test") as OpenApi;
+const described = new Set(routes);
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 for (const name of ["uuid", "email"]) ajv.addFormat(name, FORMATS[name]!);
 ajv.addFormat("int64", true);
