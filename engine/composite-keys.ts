@@ -1,6 +1,6 @@
 /**
- * Composite keys, by which v1 names what is in a layout: `<section>;;<row>;;<seat>` by their labels,
- * a general-admission area by its name alone.
+ * Composite keys, by which v1 names what is in a layout: `<section>;;<row>;;<seat>` by their
+ * labels, a general-admission area by its name alone.
  */
 import type { Layout } from "./layout.ts";
 

@@ -10,7 +10,7 @@ import type { Caller, CommandKind, CommandOf } from "../engine/commands.ts";
 import type { AnswerOf } from "../engine/decide.ts";
 import { Engine, type Outcome } from "../engine/engine.ts";
 import { ActorKind } from "../engine/records.ts";
-import { type Fault, refuseInvalid, Result } from "../engine/results.ts";
+import { type Fault, refuse, type Refusal, refuseInvalid, Result } from "../engine/results.ts";
 import { State } from "../engine/state.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { realDisk } from "./disk.ts";
@@ -110,10 +110,20 @@ export class Store {
    * `value`. Settles once what was answered is on disk.
    */
   async execute<K extends CommandKind>(command: CommandOf<K>): Promise<Outcome<AnswerOf<K>>> {
-    const faults = shapeFaults(command);
-    const outcome = faults.length > 0 ? refuseInvalid(faults) : this.engine.submit(command);
+    const outcome = this.#refusal(command) ?? this.engine.submit(command);
     await this.#durable();
     return outcome;
+  }
+
+  /** What the front would not have let through: a body of another shape, a caller of nobody. */
+  #refusal<K extends CommandKind>(command: CommandOf<K>): Refusal | null {
+    const faults = shapeFaults(command);
+    if (faults.length > 0) return refuseInvalid(faults);
+    const { organizationId, tenantId } = command.caller;
+    if (organizationId === 0) return null;
+    const organization = this.engine.state.catalog.organizations.get(organizationId);
+    if (organization?.tenantId === tenantId) return null;
+    return refuse(Result.ACCESS_DENIED, "The caller's organization is not there.");
   }
 
   /** Reads the state. Settles once what was read is on disk. */

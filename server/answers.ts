@@ -13,21 +13,26 @@ export interface Answer {
 export const JSON_TYPE = "application/json; charset=utf-8";
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 const NO_HEADERS: Answer["headers"] = [];
+/** What is answered is neither guessed at nor kept by anybody on the way. */
+const SAFE_HEADERS: Answer["headers"] = [
+  ["X-Content-Type-Options", "nosniff"],
+  ["Cache-Control", "no-store"],
+];
 const REJECTED_LENGTH_MAX = 256;
 
 export function answer(status: number, value: unknown): Answer {
-  return { status, type: JSON_TYPE, body: JSON.stringify(value), headers: NO_HEADERS };
+  return { status, type: JSON_TYPE, body: JSON.stringify(value), headers: SAFE_HEADERS };
 }
 
 /** A stored answer again: the status tells which of the two types it had. */
 export function jsonAnswer(status: number, body: string): Answer {
   const type = status < 400 ? JSON_TYPE : PROBLEM_TYPE;
-  return status === 204 ? NO_CONTENT : { status, type, body, headers: NO_HEADERS };
+  return status === 204 ? NO_CONTENT : { status, type, body, headers: SAFE_HEADERS };
 }
 
 /** Most answers of a sale: made once. */
-export const TRUE = answer(200, true);
-export const FALSE = answer(200, false);
+export const TRUE: Answer = { ...answer(200, true), headers: NO_HEADERS };
+export const FALSE: Answer = { ...answer(200, false), headers: NO_HEADERS };
 export const NO_CONTENT: Answer = { status: 204, type: "", body: "", headers: NO_HEADERS };
 
 export function page(type: string, body: string | Uint8Array): Answer {
@@ -79,9 +84,12 @@ export function problemAnswer(problem: Problem, path: string, now: Date): Answer
 }
 
 /** What passes by itself says when to try again. */
-export function headersOf(status: number, headers: Answer["headers"] = NO_HEADERS) {
+export function headersOf(
+  status: number,
+  headers: Answer["headers"] = NO_HEADERS,
+): Answer["headers"] {
   const retryAfter = ["Retry-After", String(RETRY_AFTER_SECONDS)] as const;
-  return status === 503 ? [...headers, retryAfter] : headers;
+  return [...SAFE_HEADERS, ...headers, ...(status === 503 ? [retryAfter] : [])];
 }
 
 /**

@@ -46,7 +46,7 @@ export interface BootstrapVariables {
 }
 
 const ENVIRONMENT_HELP = `
-Environment, looked at on an empty data folder only; what is not given is generated and printed once:
+Environment on an empty data folder; what is not given is generated and printed once:
   FRONTROW_TENANT_TOKEN    token of the first tenant
   FRONTROW_ADMIN_EMAIL     account of its super admin
   FRONTROW_ADMIN_PASSWORD  its password, 8 to 128 characters

@@ -17,7 +17,7 @@ import { type Match, Router } from "./router.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
 import type { Services } from "./services.ts";
-import { type RouteChecks, Validator } from "./validate.ts";
+import { checksOf, type RouteChecks } from "./validate.ts";
 
 const BODY_BYTES_MAX = 1_024 * 1_024;
 const AUTH_PREFIX = "/api/auth/";
@@ -44,8 +44,7 @@ export class Dispatch implements Front {
     this.#idempotency = new Idempotency(services);
     this.#log = log;
     this.#router = new Router(routes);
-    const validator = new Validator();
-    for (const route of routes) this.#checks.set(route, validator.checksOf(route));
+    for (const route of routes) this.#checks.set(route, checksOf(route));
   }
 
   find(method: string, path: string): Found {

@@ -25,76 +25,71 @@ export interface Checked {
 const NO_FAULTS: readonly Fault[] = [];
 const NOTHING: Checked = { values: {}, faults: NO_FAULTS };
 
-/** One for all routes: equal shapes are compiled once. */
-export class Validator {
-  readonly #ajv = new Ajv({ allErrors: false, strict: true, allowUnionTypes: true, verbose: true });
-  readonly #allFaults = new Ajv({ allErrors: true, allowUnionTypes: true, verbose: true });
+const quick = newAjv(false);
+/** Checks again what failed, for all that is wrong. */
+const thorough = newAjv(true);
 
-  constructor() {
-    for (const ajv of [this.#ajv, this.#allFaults]) {
-      for (const [name, validate] of Object.entries(FORMATS)) ajv.addFormat(name, validate);
-      ajv.addFormat("int64", true);
+function newAjv(allErrors: boolean): Ajv {
+  const ajv = new Ajv({ allErrors, strict: true, allowUnionTypes: true, verbose: true });
+  for (const [name, validate] of Object.entries(FORMATS)) ajv.addFormat(name, validate);
+  return ajv.addFormat("int64", true);
+}
+
+/** The library compiles a shape once, however many routes have it. */
+function checkOf(shape: Shape): (value: unknown) => readonly Fault[] {
+  const check: ValidateFunction = quick.compile(shape);
+  return (value) => {
+    if (check(value)) return NO_FAULTS;
+    const explain = thorough.compile(shape);
+    explain(value);
+    return firstByField((explain.errors ?? []).map(faultOf)).slice(0, FAULTS_MAX);
+  };
+}
+
+export function checksOf({ body, params, query }: Route): RouteChecks {
+  return {
+    body: body === undefined ? () => NO_FAULTS : checkOf(body),
+    params: params === undefined ? () => NOTHING : paramsCheck(params),
+    query: query === undefined ? () => NOTHING : queryCheck(query),
+  };
+}
+
+function paramsCheck(shapes: Readonly<Record<string, Shape>>): RouteChecks["params"] {
+  const checks = Object.entries(shapes).map(
+    ([name, shape]) => ({ name, shape, check: checkOf(shape) }) as const,
+  );
+  return (raw) => {
+    const values: Record<string, unknown> = {};
+    const faults: Fault[] = [];
+    for (const { name, shape, check } of checks) {
+      const value = convert(raw[name] ?? "", shape);
+      values[name] = value;
+      for (const fault of check(value)) faults.push({ ...fault, field: name });
     }
-  }
+    return { values, faults };
+  };
+}
 
-  /** Checks fast; only what fails is checked again for all that is wrong. */
-  #checkOf(shape: Shape): (value: unknown) => readonly Fault[] {
-    const check: ValidateFunction = this.#ajv.compile(shape);
-    let explain: ValidateFunction | undefined;
-    return (value) => {
-      if (check(value)) return NO_FAULTS;
-      explain ??= this.#allFaults.compile(shape);
-      explain(value);
-      return firstByField((explain.errors ?? []).map(faultOf)).slice(0, FAULTS_MAX);
-    };
-  }
-
-  checksOf(route: Route): RouteChecks {
-    const { params, query } = route;
-    return {
-      body: route.body === undefined ? () => NO_FAULTS : this.#checkOf(route.body),
-      params: params === undefined ? () => NOTHING : this.#paramsOf(params),
-      query: query === undefined ? () => NOTHING : this.#queryOf(query),
-    };
-  }
-
-  #paramsOf(shapes: Readonly<Record<string, Shape>>): RouteChecks["params"] {
-    const checks = Object.entries(shapes).map(
-      ([name, shape]) => ({ name, shape, check: this.#checkOf(shape) }) as const,
-    );
-    return (raw) => {
-      const values: Record<string, unknown> = {};
-      const faults: Fault[] = [];
-      for (const { name, shape, check } of checks) {
-        const value = convert(raw[name] ?? "", shape);
-        values[name] = value;
-        for (const fault of check(value)) faults.push({ ...fault, field: name });
+function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): RouteChecks["query"] {
+  const checks = Object.entries(parameters).map(
+    ([name, parameter]) => ({ name, parameter, check: checkOf(parameter.shape) }) as const,
+  );
+  return (raw) => {
+    const values: Record<string, unknown> = {};
+    const faults: Fault[] = [];
+    for (const { name, parameter, check } of checks) {
+      const texts = raw.getAll(name);
+      if (texts.length === 0) {
+        if (parameter.required === true) faults.push(missing(name));
+        values[name] = parameter.default;
+        continue;
       }
-      return { values, faults };
-    };
-  }
-
-  #queryOf(parameters: Readonly<Record<string, QueryParameter>>): RouteChecks["query"] {
-    const checks = Object.entries(parameters).map(
-      ([name, parameter]) => ({ name, parameter, check: this.#checkOf(parameter.shape) }) as const,
-    );
-    return (raw) => {
-      const values: Record<string, unknown> = {};
-      const faults: Fault[] = [];
-      for (const { name, parameter, check } of checks) {
-        const texts = raw.getAll(name);
-        if (texts.length === 0) {
-          if (parameter.required === true) faults.push(missing(name));
-          values[name] = parameter.default;
-          continue;
-        }
-        const value = convertAll(texts, parameter.shape);
-        values[name] = value;
-        for (const fault of check(value)) faults.push({ ...fault, field: name });
-      }
-      return { values, faults };
-    };
-  }
+      const value = convertAll(texts, parameter.shape);
+      values[name] = value;
+      for (const fault of check(value)) faults.push({ ...fault, field: name });
+    }
+    return { values, faults };
+  };
 }
 
 /** What has the wrong type is out of range as well; once is enough. */

@@ -18,6 +18,7 @@ test("the program of the README locks, sells, and is refused the same seats agai
   try {
     await mkdir(path.join(folder, "node_modules"));
     await symlink(ROOT, path.join(folder, "node_modules", "frontrow"));
+    await writeFile(path.join(folder, "package.json"), "{}");
     await writeFile(path.join(folder, "program.mjs"), program!);
     const run = promisify(execFile)(process.execPath, ["program.mjs"], { cwd: folder });
     const { stdout, stderr } = await run;

@@ -6,7 +6,7 @@ import { type Decision, grant, refuse, type Refusal, refuseInvalid, Result } fro
 import type { State } from "../state.ts";
 import { isRefusal, ownRow } from "./access.ts";
 import { catalogRecord } from "./catalog-record.ts";
-import { notFound } from "./faults.ts";
+import { duplicate, notFound } from "./faults.ts";
 import { isHeldOrSold } from "./inventory-in-use.ts";
 import { removesOfEvent } from "./removals.ts";
 
@@ -16,6 +16,9 @@ export function createEvent(
   { caller, eventId, body, killAfter }: CommandOf<"createEvent">,
   timeMs: number,
 ): Decision<EventRow> {
+  if (state.catalog.events.has(eventId)) {
+    return refuseInvalid([duplicate("id", eventId, "is the id of another event")]);
+  }
   const schema = state.catalog.schemas.get(body.schemaId);
   if (schema?.organizationId !== caller.organizationId) {
     return refuseInvalid([notFound("schemaId", body.schemaId, "schema")]);

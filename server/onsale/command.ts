@@ -68,7 +68,10 @@ interface Flags {
 }
 
 export function addOnsaleCommand(program: Command): void {
-  const command = program.command("onsale").description(DESCRIPTION);
+  const command = program
+    .command("onsale")
+    .summary("Play a flash sale against a running server, then check it.")
+    .description(DESCRIPTION);
   addServerOptions(command);
   addCrowdOptions(command);
   command

@@ -3,8 +3,8 @@
  * line each, in the order in which it happened. A crash test reads it to ask whether what was
  * answered is still true, and whether all else can be explained by what was left open.
  *
- * A line is `{time, op, step, session, seats, areas}`: `op` is lock, unlock or sale; `seats` are ids,
- * `areas` are `{id, capacity}`. Steps:
+ * A line is `{time, op, step, session, seats, areas}`: `op` is lock, unlock or sale; `seats` are
+ * ids, `areas` are `{id, capacity}`. Steps:
  * - `asked`: the request is handed to a connection. The line is written before the first byte goes,
  *   so whatever the server did, somebody is on record as having asked for it.
  * - `answered`: the server said yes. Also a sale of unknown outcome that a later refusal proves.

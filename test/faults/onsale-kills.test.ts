@@ -100,8 +100,9 @@ function figuresOf({ kills: killed, final, exitCode, report }: Outcome): string 
   return [
     ...killed.map(killLine),
     `end: ${checkedText(final)}`,
-    `on-sale: exit ${exitCode}, ${report.seconds.toFixed(1)} s with all kills, ${sold.seats} seats` +
-      ` and ${sold.places} places sold, ${requestsPerSecond} requests a second`,
+    `on-sale: exit ${exitCode}, ${report.seconds.toFixed(1)} s with all kills,` +
+      ` ${sold.seats} seats and ${sold.places} places sold,` +
+      ` ${requestsPerSecond} requests a second`,
     `on-sale: ${outages} outages, ${unknownOutcomes} unknown outcomes settled,` +
       ` lock p50 ${latency.lock.p50Ms} ms p99 ${latency.lock.p99Ms} ms`,
     ...report.checks.map(
@@ -115,11 +116,12 @@ function figuresOf({ kills: killed, final, exitCode, report }: Outcome): string 
 
 function killLine({ share, delayMs, checked, restartSeconds, recovered }: Kill, i: number): string {
   const { records, seconds: recoverySeconds, tornBytes } = recovered;
-  return (
-    `kill ${i + 1} at ${(share * 100).toFixed(1)} % sold + ${delayMs} ms: ${checkedText(checked)}; ` +
-    `ready again in ${restartSeconds.toFixed(2)} s, of which recovery ${String(recoverySeconds)} s ` +
-    `for ${String(records)} records, ${String(tornBytes)} torn bytes`
-  );
+  return [
+    `kill ${i + 1} at ${(share * 100).toFixed(1)} % sold + ${delayMs} ms:`,
+    `${checkedText(checked)};`,
+    `ready again in ${restartSeconds.toFixed(2)} s, of which recovery ${String(recoverySeconds)} s`,
+    `for ${String(records)} records, ${String(tornBytes)} torn bytes`,
+  ].join(" ");
 }
 
 function checkedText(checked: Checked): string {

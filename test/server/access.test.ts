@@ -16,7 +16,9 @@ interface Shown {
   readonly orgId?: string | number;
 }
 
-/** `organization 7 of 1 for 7`: who acts, of which tenant, for which organization; or the refusal. */
+/**
+ * `organization 7 of 1 for 7`: who acts, of which tenant, for which organization; or the refusal.
+ */
 function who(access: Access, { key = "", authorization = "", ...rest }: Shown): string {
   const organizationId = String(rest.organizationId ?? "");
   const orgId = rest.orgId === undefined ? null : String(rest.orgId);

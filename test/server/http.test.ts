@@ -1,6 +1,6 @@
 /**
- * The socket: what arrives in pieces, what is cut off, and that no answer leaves before its record is
- * on disk.
+ * The socket: what arrives in pieces, what is cut off, and that no answer leaves before its record
+ * is on disk.
  */
 import { connect, type Socket } from "node:net";
 import { request as httpRequest } from "node:http";

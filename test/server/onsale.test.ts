@@ -165,7 +165,7 @@ test("when the time is up the report says what is left, and that is no fault", a
   expect(played.left.free).toEqual({ seats: HOUSE_SEATS, places: HOUSE_PLACES });
 });
 
-test("a sale that cannot end, since a stranger holds a seat, has a verdict at the time limit", async () => {
+test("while a stranger holds a seat the sale goes on, to a verdict at the time limit", async () => {
   const server = await startTiny({ preventsOrphans: false });
   const first = await report(...flagsOf(server), "--layout", layoutFile("house.json"), ...BRIEFLY);
   const [seat] = server.inventory.seats.values();
@@ -185,7 +185,7 @@ test("nobody hesitates beyond the time limit", async () => {
   expect(played.seconds).toBeLessThan(5);
 });
 
-test("a crowd of thousands before a server that refuses all goes home with one clear line", async () => {
+test("a crowd of thousands that may not book any more goes home with one clear line", async () => {
   const server = await startTiny({ preventsOrphans: false, closesAfter: 100 });
   const flags = ["--buyers", "20000", "--give-up", "1", "--layout", layoutFile("house.json")];
   const { exitCode, stderr } = await play(...flagsOf(server), ...flags);
@@ -256,7 +256,7 @@ test("a server whose counters lose places is found out", async () => {
   expect(failed).toContain("area counters add up to the capacity");
 });
 
-test("the ledger holds every call before its answer, and one sale for everything bought", async () => {
+test("the ledger holds each call and its answer, and a sale for everything bought", async () => {
   const server = await honestServer(true);
   const ledger = join(folder, "ledger.jsonl");
   const layout = layoutFile("house.json");

@@ -6,7 +6,7 @@ import type { Fault } from "../../engine/results.ts";
 import type { Route } from "../../server/route.ts";
 import { Router } from "../../server/router.ts";
 import { LEGACY_ROUTES } from "../../server/routes/v1/table.ts";
-import { Validator } from "../../server/validate.ts";
+import { checksOf } from "../../server/validate.ts";
 import { replayed } from "../support/engine.ts";
 import { type Reply, TestServer } from "../support/server.ts";
 import { Booth } from "./booth.ts";
@@ -21,10 +21,9 @@ export interface Entry {
 }
 
 const router = new Router(LEGACY_ROUTES);
-const validator = new Validator();
 
 function faultsOf(route: Route, answer: unknown): readonly Fault[] {
-  return validator.checksOf({ ...route, body: route.answers[200]! }).body(answer);
+  return checksOf({ ...route, body: route.answers[200]! }).body(answer);
 }
 
 export class Desk extends Booth {

@@ -1,26 +1,28 @@
 /**
- * The table of the contract: every row with the statuses that the suite produced and a test for each.
- * Written after a run of the whole suite, which fails when a row, or a documented status of it, was
- * never seen.
+ * The table of the contract: every row with the statuses that the suite produced and a test for
+ * each. Written after a run of the whole suite, which fails when a row, or a documented status of
+ * it, was never seen.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Reporter, TestModule, Vitest } from "vitest/node";
 import { CONTRACT } from "../contract.ts";
-import { WITNESS_FOLDER, type Witnessed } from "./witness-folder.ts";
+import { makeWitnessFolder, type Witnessed } from "./witness-folder.ts";
 
 const TABLE_FILE = "coverage/contract.md";
 
 export class ContractReporter implements Reporter {
   #vitest: Vitest | undefined;
+  readonly #folder = makeWitnessFolder();
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
-    rmSync(WITNESS_FOLDER, { recursive: true, force: true });
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = new Set(modules.map(({ moduleId }) => moduleId));
+    const seen = readSeen(this.#folder);
+    rmSync(this.#folder, { recursive: true });
     if (this.#vitest === undefined || !isWholeSuite(files)) return;
     const failed = new Set(
       modules.flatMap((module) =>
@@ -28,7 +30,7 @@ export class ContractReporter implements Reporter {
       ),
     );
     const testOf = new Map<string, string>();
-    for (const { row, status, test } of readSeen()) testOf.set(`${row} ${status}`, test);
+    for (const { row, status, test } of seen) testOf.set(`${row} ${status}`, test);
     const lines = ["| row | status | a test that gets it | result |", "|---|---|---|---|"];
     const missing: string[] = [];
     for (const { row, statuses } of CONTRACT) {
@@ -59,10 +61,9 @@ function isWholeSuite(files: ReadonlySet<string>): boolean {
   return names.every((name) => files.has(path.join(folder, name)));
 }
 
-function readSeen(): Witnessed[] {
-  if (!existsSync(WITNESS_FOLDER)) return [];
-  return readdirSync(WITNESS_FOLDER).flatMap((name) =>
-    readFileSync(path.join(WITNESS_FOLDER, name), "utf8")
+function readSeen(folder: string): Witnessed[] {
+  return readdirSync(folder).flatMap((name) =>
+    readFileSync(path.join(folder, name), "utf8")
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as Witnessed),

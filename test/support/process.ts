@@ -238,12 +238,11 @@ function isStale(): boolean {
 function compile(): void {
   const startedMs = Date.now();
   const compiler = path.join(ROOT, "node_modules/.bin/tsc");
-  // Errors of types do not stop it from writing the program; they are looked for elsewhere.
-  const { stdout } = spawnSync(compiler, ["-p", "tsconfig.build.json"], {
+  const { status, stdout, error } = spawnSync(compiler, ["-p", "tsconfig.build.json"], {
     cwd: ROOT,
     encoding: "utf8",
   });
-  if (!existsSync(CLI)) throw new Error(`the sources do not compile:\n${stdout}`);
+  if (status !== 0) throw new Error(`the sources do not compile:\n${stdout}`, { cause: error });
   // The time before, so that what was changed during the build is built again next time.
   utimesSync(CLI, startedMs / 1_000, startedMs / 1_000);
 }

@@ -1,0 +1,354 @@
+// Topics of the v2 client: venues, schemas, layouts, seatmaps, pricing zones, clones.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { all, caller, done, invalid, isTrue, members, missing } from "./v2-kit.mjs";
+import { page, problem, sleep, step } from "./v2-kit.mjs";
+import { book, idOf, newSchema, onSale, priceAll, seats, seatsOf, theatre } from "./v2-stage.mjs";
+
+const SCHEMA = {
+  id: "long",
+  name: "text",
+  venueId: "long",
+  description: "string?",
+  draft: "boolean",
+  template: "boolean",
+  archived: "boolean",
+  externalId: "string?",
+  gaCapacity: "integer?",
+  seatsCapacity: "integer?",
+  preview: "uuid?",
+  venueName: "string?",
+};
+
+export async function venues(world) {
+  const { api } = world;
+  const hall = { name: "Odeon", address: "1 Main Street", lat: 51.5, lng: -0.12, draft: false };
+  await step("a venue is created, read and updated", async () => {
+    world.venue = done(await api.post("/venues/", hall), 201);
+    members(world.venue, { id: "long" });
+    const { id } = world.venue;
+    assert.deepEqual({ ...world.venue, ...hall }, world.venue);
+    assert.deepEqual(done(await api.get(`/venues/${id}`)), world.venue);
+    const moved = { ...world.venue, address: "2 Main Street" };
+    assert.equal(done(await api.put("/venues/", moved)).address, "2 Main Street");
+    missing(await api.get("/venues/999999999"));
+    missing(await api.put("/venues/", { ...moved, id: 999999999 }));
+  });
+  await step("a venue's fields are validated", async () => {
+    const errors = invalid(
+      await api.post("/venues/", { lat: 91, lng: -181 }),
+      "lat",
+      "lng",
+      "name",
+    );
+    const name = errors.find(({ field }) => field === "name");
+    assert.equal(name.code, "NOT_NULL");
+    const lat = errors.find(({ field }) => field === "lat");
+    assert.equal(lat.rejectedValue, 91);
+    const [long] = invalid(await api.post("/venues/", { name: "x".repeat(256) }), "name");
+    assert.equal(long.code, "SIZE");
+  });
+  await step("venues are listed and an empty one is deleted", async () => {
+    const spare = done(await api.post("/venues/", { name: "Spare" }), 201);
+    const listed = page(await api.get("/venues/?sort=name,desc"), { total: 2 });
+    assert.deepEqual(
+      listed.map(({ name }) => name),
+      ["Spare", "Odeon"],
+    );
+    done(await api.delete(`/venues/${spare.id}`), 204);
+    missing(await api.delete(`/venues/${spare.id}`));
+  });
+}
+
+export async function schemas(world) {
+  const { api, venue } = world;
+  await step("a schema is created with its defaults", async () => {
+    const asked = { name: "Main", venueId: venue.id, description: "Stage left", gaCapacity: 20 };
+    world.schema = done(await api.post("/schemas/", asked), 201);
+    members(world.schema, SCHEMA);
+    const { draft, template, archived, venueName, description } = world.schema;
+    assert.deepEqual([draft, template, archived], [false, false, false]);
+    assert.deepEqual([description, venueName ?? "Odeon"], ["Stage left", "Odeon"]);
+  });
+  await step("a schema is read and updated", async () => {
+    const read = done(await api.get(`/schemas/${world.schema.id}`));
+    members(read, SCHEMA);
+    assert.equal(read.venueName, "Odeon");
+    const put = done(await api.put("/schemas/", { ...read, description: "Stage right" }));
+    assert.equal(put.description, "Stage right");
+    missing(await api.get("/schemas/999999999"));
+    missing(await api.put("/schemas/", { ...read, id: 999999999 }));
+  });
+  await step("a schema's fields are validated", async () => {
+    const named = invalid(await api.post("/schemas/", {}), "name", "venueId");
+    assert.deepEqual(
+      named.map(({ code }) => code),
+      ["NOT_NULL", "NOT_NULL"],
+    );
+    const sized = { name: "", venueId: venue.id };
+    assert.equal(invalid(await api.post("/schemas/", sized), "name")[0].code, "SIZE");
+    invalid(await api.post("/schemas/", { name: "On nothing", venueId: 999999999 }), "venueId");
+    invalid(await api.post("/schemas/", { name: "Unsafe", venueId: 2 ** 53 }), "venueId");
+  });
+  await step("schemas are listed by venue", async () => {
+    const [own] = page(await api.get(`/schemas/?venueId=${venue.id}`), { total: 1 });
+    members(own, SCHEMA);
+    page(await api.get("/schemas/?venueId=999999999"), { total: 0 });
+    problem(await api.get("/schemas/?sort=colour"), 400, "VALIDATION_FAILED");
+    problem(await api.delete(`/venues/${venue.id}`), 409, "ENTITY_IN_USE");
+  });
+}
+
+export async function layouts(world) {
+  const { api, schema } = world;
+  const path = `/schemas/${schema.id}/layout`;
+  const drawn = theatre();
+  await step("a layout is stored whole and gets ids", async () => {
+    schema.layout = done(await api.put(path, drawn));
+    for (const list of ["sectors", "rows", "seats"]) {
+      const stored = schema.layout[list];
+      assert.equal(stored.length, drawn[list].length);
+      for (const given of drawn[list]) {
+        const kept = stored.find(({ guid }) => guid === given.guid);
+        members(kept, { id: "long" });
+        assert.deepEqual({ ...kept, ...given }, kept, "what was sent is given back");
+      }
+    }
+    assert.deepEqual(schema.layout.clientViewBox, drawn.clientViewBox);
+    assert.equal(schema.layout.shapes[0].glow, "soft");
+    assert.deepEqual(done(await api.get(path)), schema.layout);
+  });
+  await step("the seatmap address takes a Bearer token and orgId", async () => {
+    const { id, secretKey } = world.organization;
+    const { token: fresh } = await world.signIn();
+    for (const token of [secretKey, fresh]) {
+      const tool = caller("/api/seatmap", { Authorization: `Bearer ${token}` });
+      const own = `/${schema.id}/?orgId=${id}`;
+      assert.deepEqual(done(await tool.get(own)), schema.layout);
+      assert.deepEqual(done(await tool.put(own, schema.layout)), schema.layout);
+    }
+  });
+  await step("a layout that contradicts itself is refused whole, by field", async () => {
+    const bare = { name: "Contradicted", venueId: world.venue.id };
+    const { id } = done(await api.post("/schemas/", bare), 201);
+    const empty = done(await api.get(`/schemas/${id}/layout`));
+    const broken = [
+      [(next) => (next.seats[1].guid = next.seats[0].guid), /^seats\[1\]\.guid/],
+      [(next) => (next.rows[0].sectorGuid = randomUUID()), /^rows\[0\]\.sectorGuid/],
+      [(next) => (next.seats[3].rowGuid = randomUUID()), /^seats\[3\]\.rowGuid/],
+      [(next) => (next.seats[1].name = "1"), /^seats\[1\]\.name/],
+      [(next) => (next.rows[1].rowNumber = "A"), /^rows\[1\]\.rowNumber/],
+      [(next) => (next.sectors[1].name = "Stalls"), /^sectors\[1\]\.name/],
+      [(next) => (next.sectors[0].name = "Stalls;;A"), /^sectors\[0\]\.name/],
+      [(next) => delete next.sectors[0].guid, /^sectors\[0\]\.guid/],
+    ];
+    for (const [spoil, field] of broken) {
+      const next = theatre();
+      spoil(next);
+      const [first] = invalid(await api.put(`/schemas/${id}/layout`, next));
+      assert.match(first.field, field);
+    }
+    assert.deepEqual(done(await api.get(`/schemas/${id}/layout`)), empty);
+    done(await api.delete(`/schemas/${id}`), 204);
+  });
+  await step("the layout of no schema is 404", async () => {
+    missing(await api.get("/schemas/999999999/layout"));
+    missing(await api.put("/schemas/999999999/layout", theatre()));
+  });
+}
+
+const GROUP = {
+  id: "long",
+  name: "text",
+  prefix: "string?",
+  seatPrefix: "string?",
+  parentId: "long?",
+  type: "text",
+  ga: "boolean",
+  schemaId: "long",
+  pricingZoneId: "long?",
+  guid: "uuid",
+  externalId: "string?",
+  shapes: "array?",
+  width: "number?",
+  height: "number?",
+  left: "number?",
+  top: "number?",
+  angle: "number?",
+};
+
+export async function seatmaps(world) {
+  const { api, schema } = world;
+  const path = `/schemas/${schema.id}/seatmaps/`;
+  await step("a seatmap lists sections, rows, tables and areas", async () => {
+    const groups = done(await api.get(path));
+    for (const group of groups) {
+      members(group, GROUP);
+      assert.equal(group.schemaId, schema.id);
+      assert.equal(group.ga, group.type === "GA");
+    }
+    const count = (type) => groups.filter((group) => group.type === type).length;
+    assert.deepEqual(["SECTION", "ROW", "GA", "TABLE"].map(count), [2, 4, 2, 1]);
+  });
+  await step("it is filtered by type and parent", async () => {
+    for (const type of ["SECTION", "GA", "ROW", "TABLE"]) {
+      const groups = done(await api.get(`${path}?type=${type}`));
+      assert.ok(groups.length > 0 && groups.every((group) => group.type === type));
+    }
+    const stalls = idOf(schema.layout, "Stalls");
+    const rows = done(await api.get(`${path}?parentId=${stalls}`));
+    assert.deepEqual(rows.map(({ name }) => name).toSorted(), ["A", "B"]);
+    assert.ok(rows.every(({ type, parentId }) => type === "ROW" && parentId === stalls));
+    invalid(await api.get(`${path}?type=BALCONY`), "type");
+    missing(await api.get("/schemas/999999999/seatmaps/"));
+  });
+}
+
+export async function zones(world) {
+  const { api, schema } = world;
+  const path = `/schemas/${schema.id}/pricing_zones/`;
+  const zone = (name) => ({ name, schemaId: schema.id });
+  const stalls = idOf(schema.layout, "Stalls");
+  let gold;
+  let silver;
+  const zoneOf = async (id) =>
+    done(await api.get(`/schemas/${schema.id}/seatmaps/`)).find((group) => group.id === id)
+      .pricingZoneId;
+  await step("pricing zones are created, read, listed and renamed", async () => {
+    [gold, silver] = done(await api.post(path, [zone("Gold"), zone("Silver")]), 201);
+    for (const made of [gold, silver])
+      members(made, { id: "long", name: "text", schemaId: "long" });
+    assert.deepEqual([gold.name, silver.name], ["Gold", "Silver"]);
+    assert.deepEqual(done(await api.get(path + gold.id)), gold);
+    assert.deepEqual(page(await api.get(`${path}?sort=name,desc`), { total: 2 }), [silver, gold]);
+    const [renamed] = done(await api.put(path, [{ ...silver, name: "Bronze" }]));
+    assert.deepEqual(renamed, { ...silver, name: "Bronze" });
+    missing(await api.get(`${path}999999999`));
+    missing(await api.put(path, [{ ...silver, id: 999999999 }]));
+  });
+  await step("a zone's fields are validated", async () => {
+    const [named] = invalid(await api.post(path, [{ schemaId: schema.id }]), "[0].name");
+    assert.equal(named.code, "NOT_NULL");
+    const other = { name: "Elsewhere", schemaId: schema.id + 1000 };
+    invalid(await api.post(path, [other]), "[0].schemaId");
+  });
+  await step("a zone is assigned, overwritten, and gone after its deletion", async () => {
+    const item = (assignmentId) => ({ groupOfSeats: [{ objectId: stalls, assignmentId }] });
+    isTrue(await api.post(`${path}assignments/`, item(silver.id)));
+    isTrue(await api.post(`${path}assignments/`, item(gold.id)));
+    assert.equal(await zoneOf(stalls), gold.id);
+    const lost = await api.post(`${path}assignments/`, item(999999999));
+    invalid(lost, "groupOfSeats[0].assignmentId");
+    done(await api.delete(path + gold.id), 204);
+    assert.equal(await zoneOf(stalls), null);
+    missing(await api.delete(path + gold.id));
+  });
+  await step("an assignment without its members is named as documented", async () => {
+    const empty = invalid(
+      await api.post(`${path}assignments/`, { seats: [{}] }),
+      ...["seats[0].assignmentId", "seats[0].seatId"],
+    );
+    assert.ok(empty.every(({ code }) => code === "NOT_NULL"));
+  });
+}
+
+export async function clone(world) {
+  const { api } = world;
+  const source = await newSchema(world, "Original");
+  const zone = [{ name: "Copied zone", schemaId: source.id }];
+  done(await api.post(`/schemas/${source.id}/pricing_zones/`, zone), 201);
+  let copyId;
+  await step("a clone is asked for and polled until it is COMPLETED", async () => {
+    const operation = done(await api.post(`/schemas/clone/${source.id}`));
+    members({ operation }, { operation: "uuid" });
+    for (let tries = 0; ; tries += 1) {
+      const result = done(await api.get(`/schemas/clone/${operation}`));
+      assert.equal(result.id, operation);
+      assert.ok(["PENDING", "IN_PROGRESS", "COMPLETED"].includes(result.status));
+      copyId = result.schemaId;
+      if (result.status === "COMPLETED") break;
+      assert.ok(tries < 50, "it takes too long");
+      await sleep(100);
+    }
+    members({ copyId }, { copyId: "long" });
+  });
+  await step("the clone has all fields, the whole layout and the zones, with new ids", async () => {
+    const copy = done(await api.get(`/schemas/${copyId}`));
+    assert.notEqual(copyId, source.id);
+    assert.equal(copy.name, "Original (copy)");
+    assert.equal(copy.venueId, source.venueId);
+    const layout = done(await api.get(`/schemas/${copyId}/layout`));
+    for (const list of ["sectors", "rows", "seats"]) {
+      const ids = new Set(source.layout[list].map(({ id }) => id));
+      assert.equal(layout[list].length, source.layout[list].length);
+      assert.ok(layout[list].every(({ id }) => !ids.has(id)));
+    }
+    const place = ({ name, ax, ay }) => `${name} ${ax} ${ay}`;
+    assert.deepEqual(layout.seats.map(place).toSorted(), source.layout.seats.map(place).toSorted());
+    const [own] = page(await api.get(`/schemas/${copyId}/pricing_zones/`), { total: 1 });
+    assert.equal(own.name, "Copied zone");
+  });
+  await step("what is not there cannot be cloned or polled", async () => {
+    missing(await api.post("/schemas/clone/999999999"));
+    missing(await api.get(`/schemas/clone/${randomUUID()}`));
+  });
+}
+
+export async function layoutChange(world) {
+  const { api } = world;
+  const schema = await newSchema(world, "Rebuilt");
+  const show = await onSale(world, "On the rebuilt one", { schema });
+  const path = `/schemas/${schema.id}/layout`;
+  const [sold] = show.a;
+  isTrue(await book(api, "directsale", show.id, seats([sold])));
+  const without = async (id) => {
+    const layout = done(await api.get(path));
+    const marked = (seat) => (seat.id === id ? { ...seat, toRemove: true } : seat);
+    return { ...layout, seats: layout.seats.map(marked) };
+  };
+  await step("a sold seat cannot be removed from the layout", async () => {
+    problem(await api.put(path, await without(sold)), 409, "INVENTORY_IN_USE");
+    assert.deepEqual(done(await api.get(path)), schema.layout);
+  });
+  await step("a free seat can, and so can a sold one with forceDelete", async () => {
+    done(await api.put(path, await without(show.a[9])));
+    done(await api.put(`${path}?forceDelete=true`, await without(sold)));
+    const left = (await seatsOf(api, show.id)).map(({ seatId }) => seatId);
+    assert.ok(!left.includes(sold));
+    problem(await book(api, "revertsale", show.id, seats([sold])), 400, "INVENTORY_NOT_AVAILABLE", [
+      { field: "seats[0].id", rejectedValue: sold, code: "NOT_FOUND" },
+    ]);
+  });
+  await step("a new seat appears in the event without a price", async () => {
+    const layout = done(await api.get(path));
+    const row = layout.rows.find(({ id }) => id === layout.rows[1].id);
+    const seat = { guid: randomUUID(), rowGuid: row.guid, name: "New", x: 300, y: 30 };
+    const next = done(await api.put(path, { ...layout, seats: [...layout.seats, seat] }));
+    const { id } = next.seats.find(({ guid }) => guid === seat.guid);
+    const listed = (await seatsOf(api, show.id)).find(({ seatId }) => seatId === id);
+    assert.deepEqual([listed.state, listed.available], [null, false]);
+    await priceAll(api, show.id, next, show.price);
+    const priced = (await seatsOf(api, show.id)).find(({ seatId }) => seatId === id);
+    assert.deepEqual([priced.state, priced.available], ["ACTIVE", true]);
+  });
+}
+
+export async function schemaDeletion(world) {
+  const { api } = world;
+  const schema = await newSchema(world, "Short-lived");
+  const show = await onSale(world, "On the short-lived one", { schema });
+  await step("a schema with held inventory is not deleted", async () => {
+    isTrue(await book(api, "lock", show.id, seats([show.a[0]])));
+    problem(await api.delete(`/schemas/${schema.id}`), 409, "INVENTORY_IN_USE");
+    isTrue(await book(api, "unlock", show.id, seats([show.a[0]])));
+  });
+  await step("without, it is, and its event stays readable", async () => {
+    done(await api.delete(`/schemas/${schema.id}`), 204);
+    missing(await api.get(`/schemas/${schema.id}`));
+    missing(await api.get(`/schemas/${schema.id}/seatmaps/`));
+    assert.equal(done(await api.get(`/events/${show.id}`)).schemaName, null);
+    const names = (await all(api, "/schemas/")).map(({ name }) => name);
+    assert.ok(!names.includes("Short-lived"));
+  });
+}

@@ -1,0 +1,248 @@
+// Topics of the v2 client: events, their statuses and series, the polling loop, update and deletion.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { all, done, invalid, isTrue, members, missing, page, problem, step } from "./v2-kit.mjs";
+import { TIMES, book, newEvent, newSchema, onSale, seats, seatsOf } from "./v2-stage.mjs";
+
+const EVENT = {
+  id: "uuid",
+  createdDate: "stamp",
+  start: "time",
+  endDate: "time",
+  name: "text",
+  schemaId: "long",
+  status: "text",
+};
+const EXPANDED = { ...EVENT, schemaName: "text", venueId: "text", venueName: "text" };
+
+const sameTime = (left, right) => assert.equal(Date.parse(`${left}Z`), Date.parse(`${right}Z`));
+
+export async function events(world) {
+  const { api, schema, venue } = world;
+  const play = (name, day, more) => ({
+    name,
+    schemaId: schema.id,
+    start: `2031-06-${day}T20:00:00`,
+    endDate: `2031-06-${day}T23:00:00`,
+    ...more,
+  });
+  await step("an event is created and read with its schema and venue", async () => {
+    world.event = done(await api.post("/events/", play("Hamlet", 10)), 201);
+    members(world.event, EVENT);
+    assert.equal(world.event.status, "PUBLISHED");
+    const read = done(await api.get(`/events/${world.event.id}`));
+    members(read, EXPANDED);
+    assert.equal(read.schemaName, schema.name);
+    assert.deepEqual([read.venueId, read.venueName], [String(venue.id), "Odeon"]);
+    sameTime(read.start, "2031-06-10T20:00:00");
+    sameTime(read.endDate, "2031-06-10T23:00:00");
+    const shouted = await api.get(`/events/${world.event.id.toUpperCase()}`);
+    assert.equal(done(shouted).id, world.event.id);
+    missing(await api.get(`/events/${randomUUID()}`));
+    problem(await api.get("/events/no-uuid"), 400, "VALIDATION_FAILED");
+  });
+  await step("an event's fields are validated", async () => {
+    const errors = invalid(await api.post("/events/", {}), "endDate", "name", "schemaId", "start");
+    assert.ok(errors.every(({ code }) => code === "NOT_NULL"));
+    invalid(await api.post("/events/", play("With id", 10, { id: randomUUID() })), "id");
+    invalid(await api.post("/events/", play("x".repeat(256), 10)), "name");
+    invalid(await api.post("/events/", play("Soon", 10, { start: "tomorrow" })), "start");
+    invalid(await api.post("/events/", play("Nowhere", 10, { schemaId: 999999999 })), "schemaId");
+    const turned = { start: TIMES.endDate, endDate: TIMES.start };
+    invalid(await api.post("/events/", play("Backwards", 10, turned)), "endDate");
+  });
+  await step("events are filtered", async () => {
+    done(await api.post("/events/", play("Macbeth", 12)), 201);
+    done(await api.post("/events/", play("King Lear", 14, { status: "DRAFT" })), 201);
+    const names = async (query) => (await all(api, `/events/?${query}`)).map(({ name }) => name);
+    const inOrder = async (query, wanted) =>
+      assert.deepEqual(await names(`sort=start,asc&${query}`), wanted);
+    const everything = ["Hamlet", "Macbeth", "King Lear"];
+    await inOrder(`schemaId=${schema.id}`, everything);
+    await inOrder(`venueId=${venue.id}`, everything);
+    await inOrder(`id=${world.event.id}`, ["Hamlet"]);
+    await inOrder("name=mAC", ["Macbeth"]);
+    await inOrder("startDate=2031-06-12", ["Macbeth", "King Lear"]);
+    await inOrder("startDate=2031-06-12T20:00:00", ["Macbeth", "King Lear"]);
+    await inOrder("startDate=2031-06-12T20:00:00.001", ["King Lear"]);
+    await inOrder("endDate=2031-06-12T23:00:00", ["Hamlet", "Macbeth"]);
+    await inOrder("endDate=2031-06-12", ["Hamlet"]);
+    await inOrder("status=DRAFT", ["King Lear"]);
+    await inOrder("schemaId=999999999", []);
+  });
+  await step("filters, sorts and pages that mean nothing are 400", async () => {
+    const wrong = { status: "OPEN", startDate: "June", id: "7", page: "-1", size: "0" };
+    for (const [name, value] of Object.entries({ ...wrong, schemaId: "x", endDate: "1" })) {
+      invalid(await api.get(`/events/?${name}=${value}`), name);
+    }
+    for (const size of ["101", "x", "1.5"]) invalid(await api.get(`/events/?size=${size}`), "size");
+    invalid(await api.get("/events/?sort=colour"), "sort");
+    invalid(await api.get("/events/?sort=name,upwards"), "sort");
+  });
+  await step("events are sorted and paged", async () => {
+    const pages = [0, 1, 2].map((number) =>
+      api.get(`/events/?sort=status,asc&sort=name,desc&size=1&page=${number}`),
+    );
+    const found = (await Promise.all(pages)).map((answer, number) => {
+      assert.equal(answer.body.sort.sorted, true);
+      return page(answer, { number, size: 1, total: 3 })[0].name;
+    });
+    assert.deepEqual(found, ["King Lear", "Macbeth", "Hamlet"]);
+    page(await api.get("/events/?page=7"), { number: 7, total: 3 });
+    for (const event of await all(api, "/events/")) members(event, EXPANDED);
+  });
+}
+
+export async function statuses(world) {
+  const { api } = world;
+  const event = await newEvent(world, "Not yet", { status: "DRAFT" });
+  const move = (status) => api.post(`/events/${event.id}/status`, { status });
+  await step("an event goes DRAFT, PUBLISHED, ARCHIVED, DRAFT and no other way", async () => {
+    assert.equal(event.status, "DRAFT");
+    problem(await move("ARCHIVED"), 409, "INVALID_STATUS_TRANSITION");
+    const published = done(await move("PUBLISHED"));
+    members(published, { publishedAt: "text" });
+    assert.deepEqual(
+      [published.id, published.name, published.status],
+      [event.id, "Not yet", "PUBLISHED"],
+    );
+    problem(await move("DRAFT"), 409, "INVALID_STATUS_TRANSITION");
+    assert.equal(done(await move("ARCHIVED")).status, "ARCHIVED");
+    problem(await move("PUBLISHED"), 409, "INVALID_STATUS_TRANSITION");
+    assert.equal(done(await move("DRAFT")).status, "DRAFT");
+    invalid(await move("OPEN"), "status");
+    missing(await api.post(`/events/${randomUUID()}/status`, { status: "DRAFT" }));
+  });
+  await step("on a draft event lock, sale and directsale are 422, the rest is not", async () => {
+    const show = await onSale(world, "Draft show", { status: "DRAFT" });
+    const wish = seats([show.a[0]]);
+    for (const verb of ["lock", "sale", "directsale"]) {
+      problem(await book(api, verb, show.id, wish), 422, "EVENT_NOT_PUBLISHED");
+    }
+    for (const verb of ["unlock", "block", "unblock"]) {
+      isTrue(await book(api, verb, show.id, wish));
+    }
+  });
+  await step("on an archived event a sale can be reverted, but not made", async () => {
+    const show = await onSale(world, "Over");
+    const wish = seats([show.a[0]]);
+    isTrue(await book(api, "directsale", show.id, wish));
+    done(await api.post(`/events/${show.id}/status`, { status: "ARCHIVED" }));
+    problem(await book(api, "lock", show.id, seats([show.a[1]])), 422, "EVENT_NOT_PUBLISHED");
+    isTrue(await book(api, "revertsale", show.id, wish));
+  });
+  await step("an event on a draft schema is a draft", async () => {
+    const body = { name: "Sketch", venueId: world.venue.id, draft: true };
+    const { id } = done(await api.post("/schemas/", body), 201);
+    assert.equal((await newEvent(world, "Sketched", { schemaId: id })).status, "DRAFT");
+  });
+}
+
+export async function series(world) {
+  const { api } = world;
+  const event = await newEvent(world, "Part one");
+  const later = { ...event, start: "2031-05-01T20:30:00" };
+  let ring;
+  await step("a series is created and listed", async () => {
+    ring = done(await api.post("/series/", { name: "The Ring" }), 201);
+    members(ring, { id: "long", name: "text" });
+    page(await api.get("/series/"), { total: 1 });
+    invalid(await api.post("/series/", {}), "name");
+  });
+  await step("an event bound to a series keeps its start", async () => {
+    done(await api.put(`/events/${event.id}/series`, { seriesId: ring.id }));
+    problem(await api.put("/events/", later), 409, "EVENT_BOUND_TO_SERIES");
+    const renamed = done(await api.put("/events/", { ...event, name: "Part 1" }));
+    assert.equal(renamed.name, "Part 1");
+  });
+  await step("unbound, it may move, and the series may go", async () => {
+    done(await api.put(`/events/${event.id}/series`, { seriesId: null }));
+    sameTime(done(await api.put("/events/", later)).start, later.start);
+    done(await api.delete(`/series/${ring.id}`), 204);
+    page(await api.get("/series/"), { total: 0 });
+    missing(await api.delete(`/series/${ring.id}`));
+  });
+}
+
+/** One poll as documented: the largest updatedAt goes back unchanged as lastUpdated. */
+async function poll(api, eventId, mirror) {
+  const changed = await seatsOf(api, eventId, `lastUpdated=${mirror.lastUpdated}`);
+  for (const seat of changed) {
+    mirror.seats.set(seat.seatId, seat);
+    if (seat.updatedAt > mirror.lastUpdated) mirror.lastUpdated = seat.updatedAt;
+  }
+  return changed;
+}
+
+export async function polling(world) {
+  const { api } = world;
+  const show = await onSale(world, "Polled");
+  const mirror = { seats: new Map(), lastUpdated: "2000-01-01" };
+  const compare = async () => {
+    const whole = await seatsOf(api, show.id);
+    assert.deepEqual(
+      [...mirror.seats.values()].toSorted((l, r) => l.seatId - r.seatId),
+      whole,
+    );
+  };
+  await step("the first poll brings every seat", async () => {
+    assert.equal((await poll(api, show.id, mirror)).length, 30);
+    await compare();
+  });
+  await step("polls follow every change, and bring few seats", async () => {
+    const changes = [
+      ["lock", show.a.slice(0, 3)],
+      ["sale", show.a.slice(0, 2)],
+      ["unlock", show.a.slice(2, 3)],
+      ["block", show.b.slice(0, 4)],
+      ["directsale", show.b.slice(5, 6)],
+      ["revertsale", show.a.slice(0, 1)],
+    ];
+    for (const [verb, ids] of changes) {
+      isTrue(await book(api, verb, show.id, seats(ids)));
+      const changed = (await poll(api, show.id, mirror)).map(({ seatId }) => seatId);
+      assert.ok(ids.every((id) => changed.includes(id)));
+      await compare();
+    }
+    const later = Date.parse(`${mirror.lastUpdated}Z`) + 1;
+    const after = new Date(later).toISOString().slice(0, -1);
+    page(await api.get(`/events/${show.id}/seats/?lastUpdated=${after}`), { total: 0 });
+    invalid(await api.get(`/events/${show.id}/seats/?lastUpdated=now`), "lastUpdated");
+  });
+}
+
+export async function eventEnd(world) {
+  const { api } = world;
+  const other = await newSchema(world, "Other hall");
+  const show = await onSale(world, "Moving");
+  const body = { ...show.event, schemaId: other.id };
+  await step("an event is updated", async () => {
+    const put = done(await api.put("/events/", { ...show.event, name: "Still moving" }));
+    members(put, EVENT);
+    assert.equal(put.name, "Still moving");
+    assert.equal(put.createdDate, show.event.createdDate);
+    missing(await api.put("/events/", { ...show.event, id: randomUUID() }));
+    invalid(await api.put("/events/", { ...show.event, id: undefined }), "id");
+    invalid(await api.put("/events/", { ...show.event, name: "" }), "name");
+  });
+  await step("its schema changes only by force while a seat is sold", async () => {
+    isTrue(await book(api, "directsale", show.id, seats([show.a[0]])));
+    problem(await api.put("/events/", body), 409, "INVENTORY_IN_USE");
+    assert.equal(done(await api.put("/events/?force=true", body)).schemaId, other.id);
+    const ids = new Set(other.layout.seats.map(({ id }) => id));
+    const listed = await seatsOf(api, show.id);
+    assert.equal(listed.length, 30);
+    assert.ok(listed.every(({ seatId, state }) => ids.has(seatId) && state === null));
+  });
+  await step("an event is deleted with all that is sold", async () => {
+    const sold = await onSale(world, "Cancelled");
+    isTrue(await book(api, "directsale", sold.id, seats(sold.a)));
+    done(await api.delete(`/events/${sold.id}`), 204);
+    missing(await api.get(`/events/${sold.id}`));
+    missing(await api.get(`/events/${sold.id}/seats/`));
+    missing(await api.delete(`/events/${sold.id}`));
+    const lock = await book(api, "lock", sold.id, seats(sold.b));
+    problem(lock, 403, "EVENT_ACCESS_DENIED");
+  });
+}
