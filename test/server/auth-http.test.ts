@@ -83,7 +83,7 @@ function expectFailure(reply: Reply<unknown>, status: number): void {
   expect(reply.body).toEqual({ success: false, error: expect.stringMatching(/\w/) as string });
 }
 
-test("a clerk's login gives tokens and the keys of its organizations, no tenant token", async () => {
+test("a clerk's login gives tokens and its organizations' keys, no tenant token", async () => {
   const office = new Office();
   const login = await office.logIn(CLERK);
   const [organization] = login.organizations;
@@ -110,7 +110,7 @@ test("a clerk's login gives tokens and the keys of its organizations, no tenant 
   expect(events.status).toBe(200);
 });
 
-test("a super admin's login has every organization of the tenant, and the tenant token", async () => {
+test("a super admin's login has all of the tenant's organizations and its token", async () => {
   const office = new Office();
   const login = await office.logIn(ADMIN);
   expect(login.organizations.length).toBe(3);
@@ -121,7 +121,7 @@ test("a super admin's login has every organization of the tenant, and the tenant
   expect(list.status).toBe(200);
 });
 
-test("the address is matched without regard to the case of its letters, the password is not", async () => {
+test("the case of letters does not matter in the address, but in the password", async () => {
   const office = new Office();
   expect((await office.logIn("CLERK@House.Example")).user.email).toBe(CLERK);
   const wrong = { username: CLERK, password: PASSWORD.toUpperCase() };

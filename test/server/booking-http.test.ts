@@ -35,7 +35,7 @@ test("unlock and unblock of what is ACTIVE answer true and change nothing", asyn
   }
 });
 
-test("a direct sale answers false, not a problem, when any seat or place is not ACTIVE", async () => {
+test("a direct sale answers false, no problem, when anything is not ACTIVE", async () => {
   const booth = new Booth();
   await booth.book("lock", "s1", "A1");
   await booth.book("directsale", "s1", "A2");
@@ -132,7 +132,7 @@ test("each command refuses the states that it does not leave, and changes nothin
   }
 });
 
-test("an id that the layout does not have is refused on every command, direct sale too", async () => {
+test("an id that is not in the layout is refused on every command, direct sale too", async () => {
   const booth = new Booth();
   const foreign = booth.server.b.labels;
   const ids = [1_000_000, Number.MAX_SAFE_INTEGER, foreign.idOf("A1"), booth.id("Stalls")];
@@ -321,7 +321,7 @@ test.each(CLOSED)(
   },
 );
 
-test("an orphan is refused with the requested seats beside it, on lock and on sale alone", async () => {
+test("an orphan is refused with the seats beside it, on lock and sale alone", async () => {
   const booth = new Booth();
   await booth.book("lock", "s1", "A2");
   booth.change({ orphanPrevention: true });

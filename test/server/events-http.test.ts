@@ -57,7 +57,7 @@ test("an event is a draft when its body says so, or its schema is one", async ()
   expect((await create(server, { schemaId })).status).toBe("DRAFT");
 });
 
-test("null id and createdDate are as good as absent, and no member of ours can be written", async () => {
+test("null id and createdDate are as good as absent; no member of ours is written", async () => {
   const server = new TestServer();
   const { b } = server;
   const changes = {
@@ -123,7 +123,7 @@ test("all that is wrong is said at once", async () => {
   expect(fields).toEqual(["endDate", "name", "schemaId", "start"]);
 });
 
-test("names of 1 and of 255 code points are kept as they are, emoji and right-to-left too", async () => {
+test("names of 1 and of 255 code points are kept, emoji and right-to-left too", async () => {
   const server = new TestServer();
   for (const name of ["x", LONG_NAME, "🎭".repeat(255), "ליל הפתיחה", "  a  b  "]) {
     expect((await create(server, { name })).name).toBe(name);

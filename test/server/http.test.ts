@@ -228,7 +228,7 @@ test("a client that goes away before its answer does not stop the others'", asyn
   expect(opened.broken).toEqual([]);
 });
 
-test("no answer leaves before its record is on disk: not a success, a refusal or a read", async () => {
+test("no answer leaves before its record is on disk, be it a refusal or a read", async () => {
   const opened = await open();
   const { server } = opened;
   const { journal, a } = server;

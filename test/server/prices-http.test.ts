@@ -170,7 +170,7 @@ class Till extends Booth {
   }
 }
 
-test("a price goes to seats, rows, sections and tables, the seat's own over its section's", async () => {
+test("a price goes to seats, rows, sections and tables; the seat's own wins", async () => {
   const till = new Till();
   const [row, seat, table] = await create(till.server, { name: "r" }, { name: "s" }, { name: "t" });
   const reply = await till.assign({

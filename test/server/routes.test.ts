@@ -430,13 +430,13 @@ test("what no route has is 404, in the shape of its part of the interface", asyn
   }
 });
 
-test("every route of the interface waits for the disk, unless it is about the service itself", () => {
+test("every route waits for the disk, unless it is about the service itself", () => {
   for (const route of API_ROUTES) {
     expect([nameOf(route), route.durable]).toEqual([nameOf(route), route.tag !== "Service"]);
   }
 });
 
-test("every route is refused while the service is not ready, but for the service's own", async () => {
+test("every route but the service's own is refused while it is not ready", async () => {
   const closed = new TestServer();
   closed.isReady = false;
   for (const route of API_ROUTES) {

@@ -165,7 +165,7 @@ test("the list gives pages of the caller's own schemas, of one venue when asked"
   }
 });
 
-test("the seat map lists sections, tables, areas and rows with every documented member", async () => {
+test("the seat map lists all groups with every documented member", async () => {
   const server = new TestServer();
   const { key, schemaId, labels } = server.a;
   const path = `${SCHEMAS}${schemaId}/seatmaps/`;
@@ -336,21 +336,24 @@ test.each(BAD_LAYOUTS)(
   },
 );
 
-test("seats that are taken go only when they are forced", async () => {
-  const server = new TestServer();
-  const { key, schemaId, labels } = server.a;
-  const { world } = server;
-  world.book("lock", { seats: [{ id: labels.idOf("A1") }] });
-  const path = `${SCHEMAS}${schemaId}/layout`;
-  const body = { seats: [{ guid: "A1", rowGuid: "row A", name: "1", toRemove: true }] };
-  const refused = await server.call("PUT", path, { key, body });
-  const errors = ["seats INVENTORY_IN_USE"];
-  expectProblem(refused, { status: 409, errorCode: "INVENTORY_IN_USE", path, errors });
-  const unclear = await server.call("PUT", `${path}?forceDelete=yes`, { key, body });
-  expect(unclear.body.errors[0]?.field).toBe("forceDelete");
-  const forced = await server.call<LayoutReply>("PUT", `${path}?forceDelete=true`, { key, body });
-  expect([forced.status, forced.body.seats.length]).toEqual([200, 11]);
-});
+test.each(ADDRESSES)(
+  "seats that are taken go only when they are forced, at %s",
+  async (address) => {
+    const server = new TestServer();
+    const { key, schemaId, labels } = server.a;
+    const { world } = server;
+    world.book("lock", { seats: [{ id: labels.idOf("A1") }] });
+    const path = at(address, schemaId);
+    const body = { seats: [{ guid: "A1", rowGuid: "row A", name: "1", toRemove: true }] };
+    const refused = await server.call("PUT", path, { key, body });
+    const errors = ["seats INVENTORY_IN_USE"];
+    expectProblem(refused, { status: 409, errorCode: "INVENTORY_IN_USE", path, errors });
+    const unclear = await server.call("PUT", `${path}?forceDelete=yes`, { key, body });
+    expect(unclear.body.errors[0]?.field).toBe("forceDelete");
+    const forced = await server.call<LayoutReply>("PUT", `${path}?forceDelete=true`, { key, body });
+    expect([forced.status, forced.body.seats.length]).toEqual([200, 11]);
+  },
+);
 
 test("new seats of a schema in use appear in its events without a price", async () => {
   const server = new TestServer();

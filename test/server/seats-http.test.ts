@@ -74,7 +74,7 @@ test("a seat that never had a price is listed without state and price", async ()
   expect(body.totalElements).toBe(SEATS);
 });
 
-test("sectionId and rowId narrow the list, to nothing where they are not of the layout", async () => {
+test("sectionId and rowId narrow the list, to nothing where they are unknown", async () => {
   const server = new TestServer();
   const id = (label: string) => server.a.labels.idOf(label);
   const cases: [string, number][] = [
@@ -188,7 +188,7 @@ test("a query that is not valid is refused", async () => {
   }
 });
 
-test("polling with the largest updatedAt gives every change, and those of that time again", async () => {
+test("polling with the largest updatedAt gives every change, that time's again", async () => {
   const booth = new Booth();
   const { server } = booth;
   const { clock } = server.world;

@@ -139,7 +139,7 @@ test("a first start that was cut short is finished by the next one", async () =>
   expect(await statusOf(server, TOKEN)).toBe(200);
 });
 
-test("given token and account are used as given, said nowhere, and later ones ignored", async () => {
+test("given token and account are used, said nowhere, and later ones ignored", async () => {
   const env = { FRONTROW_TENANT_TOKEN: TOKEN, ...ADMIN };
   const first = await startServer({ env });
   expect(first.stderr).not.toMatch(/tenant token|admin email|admin password/);

@@ -69,7 +69,7 @@ test("a venue is changed whole", async () => {
   expect((await server.call("GET", VENUES + id, { key })).body).toEqual(expected);
 });
 
-test("a change without id is refused, and so is one of a venue that is not the caller's", async () => {
+test("a change without id is refused, and one of another's venue as well", async () => {
   const server = new TestServer();
   const { key } = server.a;
   const path = VENUES;
