@@ -1,4 +1,4 @@
-// Topics of the v2 client: organizations, accounts, login, keys, and the wall between organizations.
+// Topics of the v2 client: organizations, accounts, login, keys, isolation of organizations.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -58,10 +58,8 @@ export async function organizations(world) {
     problem(await world.manage.post("/organizations/", twin), 409, "DUPLICATE_NAME");
   });
   await step("missing members are named", async () => {
-    const errors = invalid(
-      await world.manage.post("/organizations/", {}),
-      ...["email", "firstName", "lastName", "name", "password"],
-    );
+    const fields = ["email", "firstName", "lastName", "name", "password"];
+    const errors = invalid(await world.manage.post("/organizations/", {}), ...fields);
     assert.ok(errors.every(({ code }) => code === "NOT_NULL"));
   });
   await step("organizations are listed, sorted and paged", async () => {

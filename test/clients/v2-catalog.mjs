@@ -245,10 +245,8 @@ export async function zones(world) {
     missing(await api.delete(path + gold.id));
   });
   await step("an assignment without its members is named as documented", async () => {
-    const empty = invalid(
-      await api.post(`${path}assignments/`, { seats: [{}] }),
-      ...["seats[0].assignmentId", "seats[0].seatId"],
-    );
+    const answer = await api.post(`${path}assignments/`, { seats: [{}] });
+    const empty = invalid(answer, "seats[0].assignmentId", "seats[0].seatId");
     assert.ok(empty.every(({ code }) => code === "NOT_NULL"));
   });
 }

@@ -1,4 +1,4 @@
-// Topics of the v2 client: what the documents promise at the edges: echoes, races, aisles, documents.
+// Topics of the v2 client: what is promised at the edges: echoes, races, aisles, open documents.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";

@@ -1,4 +1,4 @@
-// What the topics of the v2 client share: requests, steps, and the checks of every documented shape.
+// What the topics of the v2 client share: requests, steps, and the checks of documented shapes.
 // Written from the interface documents only; it uses nothing of the product.
 
 import assert from "node:assert/strict";

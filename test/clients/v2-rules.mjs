@@ -1,4 +1,4 @@
-// Topics of the v2 client: hold types, orphan seats, switches of the organization, idempotency, errors.
+// Topics of the v2 client: hold types, orphan seats, an organization's switches, idempotency, errors.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -83,6 +83,8 @@ export async function orphans(world) {
       const answer = await call("lock", [seat(2), show.b[0]]);
       problem(answer, 422, "ORPHAN_SEAT", named([0, seat(2)]));
       await inState(api, show.id, [seat(2), show.b[0]], "ACTIVE");
+      const lost = await call("lock", [seat(2), 999999999]);
+      problem(lost, 400, "INVENTORY_NOT_AVAILABLE");
     }),
   );
   await step("a lock that leaves none alone is taken", () =>
@@ -196,9 +198,19 @@ export async function idempotency(world) {
     invalid(await api.post("/venues/", {}, once("late venue")), "name");
     done(await api.post("/venues/", { name: "Late" }, once("late venue")), 201);
   });
-  await step("a key that is too long is 400", async () => {
-    const long = { "Idempotency-Key": "k".repeat(256) };
-    problem(await api.post("/venues/", { name: "Long" }, long), 400, "VALIDATION_FAILED");
+  await step("a request that fails validation leaves its key free", async () => {
+    const free = once("free");
+    for (const wrong of [{}, seats([two, two]), seats([two], { holdType: "UNKNOWN" })]) {
+      invalid(await book(api, "lock", show.id, wrong, free));
+    }
+    isTrue(await book(api, "unlock", show.id, seats([show.b[0]]), free));
+    invalid(await book(api, "unlock", show.id, {}, free));
+  });
+  await step("a key that is too long or no ASCII is 400", async () => {
+    for (const key of ["k".repeat(256), "caf\u00e9"]) {
+      const named = { "Idempotency-Key": key };
+      problem(await api.post("/venues/", { name: "Odd key" }, named), 400, "VALIDATION_FAILED");
+    }
   });
   await step("two requests with one key at the same moment act once", async () => {
     const series = () => api.post("/series/", { name: "Twins" }, once("twins"));

@@ -114,8 +114,8 @@ export const area = (id, capacity, more) => ({
   ...more,
 });
 
-export const book = (api, verb, eventId, selection, headers) =>
-  api.post(`/booking/${verb}?eventId=${eventId}`, selection, headers);
+export const book = (api, verb, eventId, ...selectionAndHeaders) =>
+  api.post(`/booking/${verb}?eventId=${eventId}`, ...selectionAndHeaders);
 
 /** Checks that these seats, and no others of the list given, are in one state. */
 export async function inState(api, eventId, ids, state) {

@@ -1,4 +1,4 @@
-// Topics of the v2 client that need the operator: with PLATFORM_TOKEN set, two tenants and their wall.
+// The topic of the v2 client that needs the operator: two tenants, when PLATFORM_TOKEN is set.
 
 import assert from "node:assert/strict";
 import { MANAGEMENT, V2, caller, done, forbidden, members } from "./v2-kit.mjs";

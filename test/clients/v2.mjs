@@ -2,8 +2,9 @@
 //
 //   BASE_URL=http://127.0.0.1:8080 TENANT_TOKEN=… node test/clients/v2.mjs
 //
-// With PLATFORM_TOKEN set, it also plays two tenants. Each step compares status and body with the documents and prints one line; what deviates is
-// collected and printed at the end, and the exit code is then 1.
+// With PLATFORM_TOKEN set, it also plays two tenants. Each step compares status and body with the
+// documents and prints one line; what deviates is collected and printed at the end, and the exit
+// code is then 1.
 
 import { accounts, isolation, keys, login, organizations } from "./v2-account.mjs";
 import { bookings, directSales, generalAdmission, sessions } from "./v2-booking.mjs";
