@@ -66,7 +66,7 @@ export function refuse(
 
 export function refuseInvalid(errors: readonly Fault[]): Refusal {
   const fields = errors.length === 1 ? "1 field is" : `${errors.length} fields are`;
-  return refuse(Result.VALIDATION_FAILED, `${fields} not valid`, errors);
+  return refuse(Result.VALIDATION_FAILED, `${fields} not valid.`, errors);
 }
 
 export function grant<Value>(record: LogRecord | null, value: Value): Grant<Value> {

@@ -65,8 +65,13 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
   }
 }
 
+/** @param names - Of the files in a folder. */
+export function isStore(names: readonly string[]): boolean {
+  return names.includes(STORE);
+}
+
 function refuseForeign(folder: string, names: readonly string[]): void {
-  if (names.includes(STORE) || names.every((name) => LEFTOVERS.has(name))) return;
+  if (isStore(names) || names.every((name) => LEFTOVERS.has(name))) return;
   const reason = `it has other files and no ${STORE}: choose an empty folder or a new name`;
   throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }

@@ -12,7 +12,7 @@ import { Engine, type Outcome } from "../engine/engine.ts";
 import { ActorKind } from "../engine/records.ts";
 import { type Fault, refuse, type Refusal, refuseInvalid, Result } from "../engine/results.ts";
 import { State } from "../engine/state.ts";
-import { type DataFolder, openDataFolder } from "./data-folder.ts";
+import { type DataFolder, isStore, openDataFolder } from "./data-folder.ts";
 import { realDisk } from "./disk.ts";
 import { type StoreFault } from "./faults.ts";
 import type { LogStats, LogWriter } from "./log-writer.ts";
@@ -66,6 +66,11 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
     dataFolder.close();
     throw error;
   }
+}
+
+/** Whether there is a store in the folder already. Changes nothing. */
+export function hasStore(folder: string): boolean {
+  return isStore(realDisk.listNow(path.resolve(folder)) ?? []);
 }
 
 function endProcess(fault: StoreFault): void {

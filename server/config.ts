@@ -47,7 +47,7 @@ export interface BootstrapVariables {
 
 const ENVIRONMENT_HELP = `
 Environment on an empty data folder; what is not given is generated and printed once:
-  FRONTROW_TENANT_TOKEN    token of the first tenant
+  FRONTROW_TENANT_TOKEN    token of the first tenant, at least 16 printable characters
   FRONTROW_ADMIN_EMAIL     account of its super admin
   FRONTROW_ADMIN_PASSWORD  its password, 8 to 128 characters
 

@@ -5,7 +5,7 @@
  */
 import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
-import { type Fault, Result } from "../engine/results.ts";
+import { refuseInvalid, Result } from "../engine/results.ts";
 import { identify, isDenied } from "./access.ts";
 import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 import type { Found, Front, Request, Respond } from "./front.ts";
@@ -73,7 +73,9 @@ export class Dispatch implements Front {
   #finish(run: Run, handled: Handled): void {
     const { request, route, respond, first, startedMs } = run;
     const answer = isProblem(handled) ? this.#problem(handled, request.path, route) : handled;
-    if (first !== null) this.#idempotency.store(first, answer);
+    // What is not valid does not use up its key: the request may come again, corrected.
+    const isInvalid = isProblem(handled) && handled.refused === Result.VALIDATION_FAILED;
+    if (first !== null && !isInvalid) this.#idempotency.store(first, answer);
     const leave = () => {
       if (first !== null) this.#idempotency.end(first);
       const seconds = (performance.now() - startedMs) / 1_000;
@@ -110,7 +112,7 @@ export class Dispatch implements Front {
     const params = checks.params(match.params);
     const query = checks.query(rawQuery);
     const faults = [...params.faults, ...query.faults, ...checks.body(body)];
-    if (faults.length > 0) return refuseShape(faults);
+    if (faults.length > 0) return refuseInvalid(faults);
     const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
     if (isMutation && request.idempotencyKey !== "") {
       const begun = this.#idempotency.begin(route, request, caller);
@@ -167,9 +169,4 @@ function refuseRoute({ methods }: Match): Problem {
     detail: `This path takes ${methods.join(", ")}.`,
     headers: [["Allow", methods.join(", ")]],
   };
-}
-
-function refuseShape(errors: readonly Fault[]): Problem {
-  const detail = `${errors.length === 1 ? "1 field is" : `${errors.length} fields are`} not valid.`;
-  return { refused: Result.VALIDATION_FAILED, detail, errors };
 }

@@ -3,7 +3,7 @@
  * engine, persistence and front together.
  */
 import { type Logger, pino } from "pino";
-import { openEngine, type Store } from "../persistence/open-engine.ts";
+import { hasStore, openEngine, type Store } from "../persistence/open-engine.ts";
 import { bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { type BootstrapVariables, bootstrapVariables, type ServeOptions } from "./config.ts";
 import { createDemo, describeDemo } from "./demo.ts";
@@ -33,7 +33,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     throw new UsageError("FRONTROW_SECRET must have 64 hexadecimal digits");
   }
   const variables = bootstrapVariables(env);
-  checkVariables(variables);
+  if (!hasStore(options.data)) checkVariables(variables);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
   const { host, port } = options;
   const stopping = stopSignal();

@@ -3,6 +3,7 @@
  * text was converted. Faults carry the field in the interface's notation and its constraint codes.
  */
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { missing } from "../engine/decide/faults.ts";
 import type { Fault } from "../engine/results.ts";
 import { FORMATS, type Shape } from "../engine/shapes.ts";
 import type { QueryParameter, Route } from "./route.ts";
@@ -116,34 +117,41 @@ function convert(text: string, shape: Shape): unknown {
   return shape["format"] === "uuid" ? text.toLowerCase() : text;
 }
 
-function missing(field: string): Fault {
-  return { field, code: "NOT_NULL", message: "must not be null", rejectedValue: null };
-}
-
-/** The interface's constraint codes by JSON Schema keyword. */
-const CODES: Readonly<Record<string, string>> = {
-  required: "NOT_NULL",
-  type: "TYPE",
-  minLength: "SIZE",
-  maxLength: "SIZE",
-  minItems: "SIZE",
-  maxItems: "SIZE",
-  minimum: "RANGE",
-  maximum: "RANGE",
-  enum: "ENUM",
-  format: "FORMAT",
+/** The interface's constraint codes by JSON Schema keyword, and what to say to a person. */
+const RULES: Readonly<Record<string, readonly [code: string, say: (limit: unknown) => string]>> = {
+  type: ["TYPE", (type) => `must be ${[type].flat().join(" or ")}`],
+  minLength: ["SIZE", (length) => `must have at least ${String(length)} characters`],
+  maxLength: ["SIZE", (length) => `must have at most ${String(length)} characters`],
+  minItems: ["SIZE", (count) => `must have at least ${String(count)} items`],
+  maxItems: ["SIZE", (count) => `must have at most ${String(count)} items`],
+  minimum: ["RANGE", (limit) => `must be at least ${String(limit)}`],
+  maximum: ["RANGE", (limit) => `must be at most ${String(limit)}`],
+  enum: ["ENUM", (values) => `must be one of ${[values].flat().join(", ")}`],
+  format: ["FORMAT", (format) => FORMAT_WORDS[String(format)] ?? "is not well formed"],
 };
 
-function faultOf(error: ErrorObject): Fault {
-  const path = fieldOf(error.instancePath);
-  if (error.keyword === "required") {
-    const member = (error.params as { missingProperty: string }).missingProperty;
-    return missing(path === "" ? member : `${path}.${member}`);
+const FORMAT_WORDS: Readonly<Record<string, string>> = {
+  uuid: "must be a UUID",
+  email: "must be an email address",
+  line: "must be one line of text without control characters",
+  "local-date-time": "must be a local date-time such as 2026-03-19T10:00:00",
+  "local-date": "must be a date or a local date-time, such as 2026-03-19T10:00:00",
+};
+
+function faultOf({ keyword, instancePath, params, schema, data, message }: ErrorObject): Fault {
+  const path = fieldOf(instancePath);
+  if (keyword === "required") {
+    const { missingProperty } = params as { missingProperty: string };
+    return missing(path === "" ? missingProperty : `${path}.${missingProperty}`);
   }
-  const rejectedValue: unknown = error.data ?? null;
-  if (error.keyword === "type" && rejectedValue === null) return missing(path);
-  const code = CODES[error.keyword] ?? error.keyword.toUpperCase();
-  return { field: path, code, message: error.message ?? "is not valid", rejectedValue };
+  const rejectedValue: unknown = data ?? null;
+  if (keyword === "type" && rejectedValue === null) return missing(path);
+  const rule = RULES[keyword];
+  if (rule !== undefined) {
+    return { field: path, code: rule[0], message: rule[1](schema), rejectedValue };
+  }
+  const said = message ?? "is not valid";
+  return { field: path, code: keyword.toUpperCase(), message: said, rejectedValue };
 }
 
 /** `/seats/0/id` to `seats[0].id`. */

@@ -43,6 +43,10 @@ class Report {
     };
   }
 
+  hasSent(member: Member, guid: string): boolean {
+    return this.#places[member].has(guid);
+  }
+
   add(member: Member, guid: string, fault: Fault): void {
     if (this.faults.length >= FAULTS_MAX) return;
     const place = this.#places[member].get(guid);
@@ -74,22 +78,33 @@ function checkSectors({ sectors }: LayoutDocument, report: Report): void {
 }
 
 function checkRows({ sectors, rows }: LayoutDocument, report: Report): void {
-  const seated = new Map(sectors.map(({ guid, ga }) => [guid, !ga]));
+  const sectorOf = new Map(sectors.map((sector) => [sector.guid, sector]));
   const labels = new Set<string>();
   for (const { guid, sectorGuid, rowNumber } of rows) {
     checkLabel("rows", guid, { field: "rowNumber", label: rowNumber }, report);
-    if (seated.get(sectorGuid) !== true) {
-      const message = seated.has(sectorGuid)
-        ? "a general-admission area has no rows"
-        : "there is no such sector";
+    const sector = sectorOf.get(sectorGuid);
+    if (sector === undefined) {
+      const message = "there is no such sector";
       const fault = { field: "sectorGuid", code: "NOT_FOUND", message, rejectedValue: sectorGuid };
       report.add("rows", guid, fault);
+    } else if (sector.ga) {
+      reportRowOfArea(guid, sectorGuid, report);
     }
     const key = `${sectorGuid}${KEY_SEPARATOR}${rowNumber}`;
     if (labels.has(key)) {
       report.add("rows", guid, duplicate("rowNumber", rowNumber, "is there twice in the section"));
     }
     labels.add(key);
+  }
+}
+
+/** At the row when it was sent, else at the sector that was made an area. */
+function reportRowOfArea(rowGuid: string, sectorGuid: string, report: Report): void {
+  const fault = { code: "CONFLICT", message: "a general-admission area has no rows" };
+  if (report.hasSent("rows", rowGuid)) {
+    report.add("rows", rowGuid, { ...fault, field: "sectorGuid", rejectedValue: sectorGuid });
+  } else {
+    report.add("sectors", sectorGuid, { ...fault, field: "ga", rejectedValue: true });
   }
 }
 

@@ -11,7 +11,7 @@ export function notFound(field: string, id: unknown, what: string): Fault {
 }
 
 export function missing(field: string): Fault {
-  return { field, code: "NOT_NULL", message: "must not be null", rejectedValue: null };
+  return { field, code: "NOT_NULL", message: "must be given, and not null", rejectedValue: null };
 }
 
 /** For an array of items with ids: each item whose id an earlier one has. */

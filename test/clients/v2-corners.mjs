@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { caller, done, invalid, isTrue, members, page, problem, step } from "./v2-kit.mjs";
+import { caller, done, invalid, isTrue, members, missing, page, problem, step } from "./v2-kit.mjs";
 import { area, assign, book, counts, inState, newEvent, newPrice, onSale } from "./v2-stage.mjs";
 import { TIMES, newSchema, priceAll, seats, seatsOf } from "./v2-stage.mjs";
 
@@ -69,6 +69,15 @@ export async function strangeObjects(world) {
       assert.match(error.field, /^seats\[0\]\.(seatId|objectId)$/);
     },
   );
+  await step("a zone of another schema is not assigned", async () => {
+    const path = (id) => `/schemas/${id}/pricing_zones/`;
+    const asked = [{ name: "Elsewhere", schemaId: other.id }];
+    const [zone] = done(await api.post(path(other.id), asked), 201);
+    const item = { objectId: schema.layout.seats[0].id, assignmentId: zone.id };
+    const answer = await api.post(`${path(schema.id)}assignments/`, { seats: [item] });
+    invalid(answer, "seats[0].assignmentId");
+    missing(await api.get(path(schema.id) + zone.id));
+  });
   await step("an area without a price is NO_PRICE", async () => {
     const { id } = await newEvent(world, "Unpriced area");
     const field = "groupOfSeats[0].id";

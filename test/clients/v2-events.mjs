@@ -223,6 +223,9 @@ export async function eventEnd(world) {
     members(put, EVENT);
     assert.equal(put.name, "Still moving");
     assert.equal(put.createdDate, show.event.createdDate);
+    const free = await newEvent(world, "Nothing sold");
+    const moved = done(await api.put("/events/", { ...free, schemaId: other.id }));
+    assert.equal(moved.schemaId, other.id);
     missing(await api.put("/events/", { ...show.event, id: randomUUID() }));
     invalid(await api.put("/events/", { ...show.event, id: undefined }), "id");
     invalid(await api.put("/events/", { ...show.event, name: "" }), "name");

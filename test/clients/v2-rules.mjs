@@ -1,4 +1,4 @@
-// Topics of the v2 client: hold types, orphan seats, an organization's switches, idempotency, errors.
+// Topics of the v2 client: hold types, orphan seats, settings, idempotency, error bodies.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";

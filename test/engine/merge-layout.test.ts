@@ -159,7 +159,12 @@ test("a row or seat that points at nothing is refused, and so are rows in an are
     "rows[0].sectorGuid NOT_FOUND",
   ]);
   expect(faultsOf({ rows: [{ ...row, sectorGuid: "Pit" }] })).toEqual([
-    "rows[0].sectorGuid NOT_FOUND",
+    "rows[0].sectorGuid CONFLICT",
+  ]);
+  const areaNow = { ...stored().sectors[0]!, ga: true };
+  expect(faultsOf({ sectors: [areaNow] })).toEqual([
+    "sectors[0].ga CONFLICT",
+    "sectors[0].ga CONFLICT",
   ]);
   const renamed = { id: stored().sectors[0]!.id, guid: "Parterre", name: "Stalls", ga: false };
   expect(faultsOf({ sectors: [renamed] })).toEqual([

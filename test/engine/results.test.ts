@@ -117,8 +117,8 @@ test("codes are never renumbered: they are in stored answers", () => {
 
 test("a refusal of a bad request counts its fields", () => {
   const fault = { field: "a", code: "X", message: "m", rejectedValue: null };
-  expect(refuseInvalid([fault]).detail).toBe("1 field is not valid");
-  expect(refuseInvalid([fault, fault]).detail).toBe("2 fields are not valid");
+  expect(refuseInvalid([fault]).detail).toBe("1 field is not valid.");
+  expect(refuseInvalid([fault, fault]).detail).toBe("2 fields are not valid.");
   expect(refuse(Result.ORPHAN_SEAT, "why").errors).toEqual([]);
   expect(grant(null, 7)).toEqual({ refused: Result.OK, record: null, value: 7 });
 });

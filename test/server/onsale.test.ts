@@ -171,7 +171,7 @@ test("while a stranger holds a seat the sale goes on, to a verdict at the time l
   const [seat] = server.inventory.seats.values();
   const held = { sessionId: "stranger", seats: [{ id: seat!.id }], groupOfSeats: [] };
   expect(server.inventory.call("lock", held)).toBe(true);
-  const played = await report(...flagsOf(server), "--event", first.eventId, "--seconds", "2");
+  const played = await report(...flagsOf(server), "--event", first.eventId, "--seconds", "6");
   expect(played).toMatchObject({ exitCode: 0, passed: true, soldOut: false });
   expect(played.left).toEqual({ free: NOTHING, held: { seats: 1, places: 0 } });
 });

@@ -304,7 +304,7 @@ const BAD_LAYOUTS: readonly (readonly [string, object, string])[] = [
       sectors: [{ guid: "g", name: "g", ga: true }],
       rows: [{ guid: "r", sectorGuid: "g", rowNumber: "A" }],
     },
-    "rows[0].sectorGuid NOT_FOUND",
+    "rows[0].sectorGuid CONFLICT",
   ],
   [
     "a seat of no row",
