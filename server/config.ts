@@ -12,6 +12,7 @@ export interface ServeOptions {
   readonly data: string;
   readonly demo: boolean;
   readonly metricsToken?: string;
+  readonly badKeysPerMinute: number;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -32,6 +33,13 @@ const OPTIONS: readonly Option[] = [
     "--metrics-token <token>",
     "what /metrics wants as its bearer token; open without",
   ).env("FRONTROW_METRICS_TOKEN"),
+  new Option(
+    "--bad-keys-per-minute <number>",
+    "requests without a valid key that one address may make in a minute",
+  )
+    .env("FRONTROW_BAD_KEYS_PER_MINUTE")
+    .default(6_000)
+    .argParser(parseCount),
   new Option("--log-level <level>", "least severe messages that are logged, on standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)
@@ -71,6 +79,11 @@ export function bootstrapVariables(env: NodeJS.ProcessEnv): BootstrapVariables {
     adminEmail: env["FRONTROW_ADMIN_EMAIL"],
     adminPassword: env["FRONTROW_ADMIN_PASSWORD"],
   };
+}
+
+function parseCount(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It must be a whole number from 1 to 999999.");
 }
 
 function parsePort(text: string): number {

@@ -100,7 +100,7 @@ export class Dispatch implements Front {
     const checks = this.#checks.get(route)!;
     const rawQuery = new URLSearchParams(request.query);
     const caller = identify(services, route.access, request, rawQuery.get("orgId"));
-    if (isDenied(caller)) return caller;
+    if (isDenied(caller)) return this.#denied(caller, request);
     let body: unknown;
     if (route.body !== undefined) {
       const parsed = parseJson(request.body);
@@ -111,7 +111,7 @@ export class Dispatch implements Front {
     }
     const params = checks.params(match.params);
     const query = checks.query(rawQuery);
-    const faults = [...params.faults, ...query.faults, ...checks.body(body)];
+    const faults = [...params.faults, ...query.faults, ...checks.body(body, request.body.length)];
     if (faults.length > 0) return refuseInvalid(faults);
     const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
     if (isMutation && request.idempotencyKey !== "") {
@@ -128,6 +128,15 @@ export class Dispatch implements Front {
       body,
       authorization,
     });
+  }
+
+  /** Who tries many keys is slowed down; good keys from the same address are not. */
+  #denied(problem: Problem, { address }: Request): Problem {
+    const { badKeys, engine } = this.#services;
+    const [from, nowMs] = [address(), engine.nowMs()];
+    if (!badKeys.admits(from, nowMs)) return TOO_MANY_KEYS;
+    badKeys.failed(from, nowMs);
+    return problem;
   }
 
   #problem(problem: Problem, path: string, route?: Route): Answer {
@@ -148,6 +157,12 @@ export class Dispatch implements Front {
     return { refused: FrontResult.INTERNAL_ERROR, detail: "An unexpected error occurred." };
   }
 }
+
+const TOO_MANY_KEYS: Problem = {
+  refused: FrontResult.RATE_LIMITED,
+  detail: "Too many requests without a valid key came from this address; wait a minute.",
+  headers: [["Retry-After", "60"]],
+};
 
 const NOT_JSON: Problem = {
   refused: FrontResult.UNSUPPORTED_MEDIA_TYPE,

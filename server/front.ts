@@ -14,6 +14,8 @@ export interface Request {
   readonly organizationId: string;
   readonly contentType: string;
   readonly idempotencyKey: string;
+  /** Where the request came from: asked for only when a key is not known. */
+  readonly address: () => string;
   readonly body: Buffer;
 }
 

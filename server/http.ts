@@ -100,7 +100,7 @@ class Exchanges {
   }
 
   begin(res: HttpResponse, req: HttpRequest): void {
-    const exchange: Exchange = { res, request: headOf(req), isOver: false };
+    const exchange: Exchange = { res, request: headOf(res, req), isOver: false };
     this.#open += 1;
     res.onAborted(() => this.#end(exchange));
     try {
@@ -184,7 +184,7 @@ function lengthOf(body: Answer["body"]): number {
   return typeof body === "string" ? Buffer.byteLength(body) : body.length;
 }
 
-function headOf(req: HttpRequest): Omit<Request, "body"> {
+function headOf(res: HttpResponse, req: HttpRequest): Omit<Request, "body"> {
   return {
     method: req.getMethod(),
     path: req.getUrl(),
@@ -194,5 +194,6 @@ function headOf(req: HttpRequest): Omit<Request, "body"> {
     organizationId: req.getHeader("x-organization-id"),
     contentType: req.getHeader("content-type"),
     idempotencyKey: req.getHeader("idempotency-key"),
+    address: () => Buffer.from(res.getRemoteAddressAsText()).toString(),
   };
 }

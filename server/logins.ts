@@ -13,6 +13,8 @@ import { Throttle } from "./throttle.ts";
 const TOKEN_LIFETIME_MS = 3_600_000;
 const REFRESH_LIFETIME_MS = 30 * 24 * 3_600_000;
 const TOKEN_BYTES = 32;
+/** Within a minute, for one account. */
+const WRONG_PASSWORDS_MAX = 5;
 
 /** An account that has just shown who it is, and its tokens. */
 export interface Opened {
@@ -37,7 +39,7 @@ export type LoginRefusal = (typeof LoginRefusal)[keyof typeof LoginRefusal];
 export class Logins {
   readonly #engine: Engine;
   readonly #passwords: Passwords;
-  readonly #throttle = new Throttle();
+  readonly #throttle = new Throttle(WRONG_PASSWORDS_MAX);
 
   constructor(engine: Engine, passwords: Passwords) {
     this.#engine = engine;

@@ -15,6 +15,7 @@ import { Logins } from "./logins.ts";
 import { Metrics } from "./metrics.ts";
 import { Passwords } from "./passwords.ts";
 import { routeTable } from "./routes/table.ts";
+import { Throttle } from "./throttle.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
 
@@ -83,8 +84,9 @@ async function open(
   const logins = new Logins(engine, passwords);
   const metrics = new Metrics(engine, store.logStats);
   const metricsToken = options.metricsToken ?? null;
+  const badKeys = new Throttle(options.badKeysPerMinute);
   const isReady = () => running.isReady;
-  const services = { engine, keys, passwords, logins, metrics, metricsToken, isReady };
+  const services = { engine, keys, passwords, logins, metrics, metricsToken, badKeys, isReady };
   log.info(store.report, "recovered");
   const variables = bootstrapVariables(env);
   // A start that was killed half-way may have left a folder without its tenant.

@@ -109,7 +109,9 @@ function allProblems({ method, problems, body, access, durable }: Route): number
   const ofBody = body === undefined ? [] : [413, 415];
   const isKeyed = method !== "get" && access !== Access.PUBLIC;
   const ofKey = isKeyed ? [409, 422] : [];
-  const all = new Set([...problems, ...ofBody, ...ofKey, ...(durable ? [503] : []), 500]);
+  const ofCaller = access === Access.PUBLIC ? [] : [429];
+  const ofLog = durable ? [503] : [];
+  const all = new Set([...problems, ...ofBody, ...ofKey, ...ofCaller, ...ofLog, 500]);
   return [...all].sort((a, b) => a - b);
 }
 

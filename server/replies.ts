@@ -14,6 +14,7 @@ export const FrontResult = {
   NOT_READY: 1_006,
   IDEMPOTENCY_IN_PROGRESS: 1_007,
   IDEMPOTENCY_KEY_REUSED: 1_008,
+  RATE_LIMITED: 1_009,
 } as const;
 export type FrontResult = (typeof FrontResult)[keyof typeof FrontResult];
 
@@ -75,6 +76,7 @@ export const REPLIES: Readonly<Record<Refused, Reply>> = {
     "IDEMPOTENCY_KEY_REUSED",
     "Idempotency key reused",
   ),
+  [FrontResult.RATE_LIMITED]: reply(429, "RATE_LIMITED", "Rate limited"),
   [FrontResult.NOT_READY]: reply(503, "LOG_UNAVAILABLE", "Not ready"),
 };
 

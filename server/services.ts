@@ -4,6 +4,7 @@ import type { Keys } from "./keys.ts";
 import type { Logins } from "./logins.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Passwords } from "./passwords.ts";
+import type { Throttle } from "./throttle.ts";
 
 export interface Services {
   readonly engine: Engine;
@@ -13,6 +14,8 @@ export interface Services {
   readonly metrics: Metrics;
   /** What `/metrics` wants to be shown; null when it is open. */
   readonly metricsToken: string | null;
+  /** Requests with a key that is nobody's, by the address that they came from. */
+  readonly badKeys: Throttle;
   /** Whether requests are taken: false before recovery has ended and while stopping. */
   readonly isReady: () => boolean;
 }

@@ -1,24 +1,38 @@
-/** Slows down guessing: after five wrong passwords within a minute, a minute of refusals. */
+/** Slows down guessing: after so many failures within a minute, a minute of refusals. */
 
-const FAILURES_MAX = 5;
 const WINDOW_MS = 60_000;
 /** Names that are remembered; the one that failed longest ago goes first. */
 const NAMES_MAX = 100_000;
 
+interface Failures {
+  /** When the minute of the first of them began. */
+  readonly sinceMs: number;
+  readonly lastMs: number;
+  readonly count: number;
+}
+
 export class Throttle {
-  /** Times of the latest failures by name, the oldest first. */
-  readonly #failures = new Map<string, number[]>();
+  readonly #failuresMax: number;
+  /** By name, the one that failed longest ago first. */
+  readonly #failures = new Map<string, Failures>();
+
+  /** @param failuresMax - Failures of one name within a minute that are let through. */
+  constructor(failuresMax: number) {
+    this.#failuresMax = failuresMax;
+  }
 
   admits(name: string, nowMs: number): boolean {
     const failures = this.#failures.get(name);
-    if (failures === undefined || failures.length < FAILURES_MAX) return true;
-    return failures.at(-1)! + WINDOW_MS <= nowMs;
+    if (failures === undefined || failures.count < this.#failuresMax) return true;
+    return failures.lastMs + WINDOW_MS <= nowMs;
   }
 
   failed(name: string, nowMs: number): void {
-    const recent = (this.#failures.get(name) ?? []).filter((timeMs) => timeMs > nowMs - WINDOW_MS);
+    const known = this.#failures.get(name);
+    const isOver = known === undefined || known.sinceMs + WINDOW_MS <= nowMs;
+    const { sinceMs, count } = isOver ? { sinceMs: nowMs, count: 0 } : known;
     this.#failures.delete(name);
-    this.#failures.set(name, [...recent, nowMs].slice(-FAILURES_MAX));
+    this.#failures.set(name, { sinceMs, lastMs: nowMs, count: count + 1 });
     if (this.#failures.size <= NAMES_MAX) return;
     const oldest = this.#failures.keys().next().value;
     if (oldest !== undefined) this.#failures.delete(oldest);

@@ -8,12 +8,17 @@ import type { Fault } from "../engine/results.ts";
 import { FORMATS, type Shape } from "../engine/shapes.ts";
 import type { QueryParameter, Route } from "./route.ts";
 
-/** Enough for a person to see what is wrong, and bounded work for a hostile body. */
+/** Enough for a person to see what is wrong. */
 const FAULTS_MAX = 100;
+/**
+ * Of a larger body only the first fault is told: looking for all of them costs memory for each, and a
+ * hostile body can hold millions.
+ */
+const EXPLAINED_BYTES_MAX = 64 * 1_024;
 
 export interface RouteChecks {
   /** @returns Faults of the body; empty when it has its shape. */
-  readonly body: (value: unknown) => readonly Fault[];
+  readonly body: (value: unknown, bodyBytes?: number) => readonly Fault[];
   readonly params: (raw: Readonly<Record<string, string>>) => Checked;
   readonly query: (raw: URLSearchParams) => Checked;
 }
@@ -37,10 +42,11 @@ function newAjv(allErrors: boolean): Ajv {
 }
 
 /** The library compiles a shape once, however many routes have it. */
-function checkOf(shape: Shape): (value: unknown) => readonly Fault[] {
+function checkOf(shape: Shape): (value: unknown, bodyBytes?: number) => readonly Fault[] {
   const check: ValidateFunction = quick.compile(shape);
-  return (value) => {
+  return (value, bodyBytes = 0) => {
     if (check(value)) return NO_FAULTS;
+    if (bodyBytes > EXPLAINED_BYTES_MAX) return (check.errors ?? []).map(faultOf);
     const explain = thorough.compile(shape);
     explain(value);
     return firstByField((explain.errors ?? []).map(faultOf)).slice(0, FAULTS_MAX);

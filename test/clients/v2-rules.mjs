@@ -188,6 +188,26 @@ export async function idempotency(world) {
     isTrue(await book(api, "revertsale", show.id, seats([one])));
     same(no, await book(api, "directsale", show.id, seats([one]), once("no")));
   });
+  await step("a request that fails validation leaves its key free", async () => {
+    const free = once("free");
+    for (const wrong of [{}, seats([two, two]), seats([two], { holdType: "UNKNOWN" })]) {
+      invalid(await book(api, "lock", show.id, wrong, free));
+    }
+    isTrue(await book(api, "unlock", show.id, seats([show.b[0]]), free));
+    const misshapen = { seats: [{ id: "one" }] };
+    invalid(await book(api, "unlock", show.id, misshapen, free), "seats[0].id");
+  });
+  await step("a replay is the first answer, though its hold type is gone by now", async () => {
+    const path = "/hold-types/";
+    done(await world.manageOwn.put(path, [{ name: "BRIEF", ttlSeconds: 60 }]));
+    const wish = seats([show.b[2]], { holdType: "BRIEF" });
+    const first = await book(api, "lock", show.id, wish, once("brief"));
+    isTrue(first);
+    done(await world.manageOwn.put(path, []));
+    same(first, await book(api, "lock", show.id, wish, once("brief")));
+    invalid(await book(api, "lock", show.id, wish), "holdType");
+    isTrue(await book(api, "unlock", show.id, seats([show.b[2]])));
+  });
   await step("a 409 and a failed validation are not kept", async () => {
     const path = `/event/${show.id}/prices/${show.price.id}`;
     isTrue(await book(api, "lock", show.id, seats([two])));
@@ -197,14 +217,6 @@ export async function idempotency(world) {
     done(await api.delete(path, once("price")), 204);
     invalid(await api.post("/venues/", {}, once("late venue")), "name");
     done(await api.post("/venues/", { name: "Late" }, once("late venue")), 201);
-  });
-  await step("a request that fails validation leaves its key free", async () => {
-    const free = once("free");
-    for (const wrong of [{}, seats([two, two]), seats([two], { holdType: "UNKNOWN" })]) {
-      invalid(await book(api, "lock", show.id, wrong, free));
-    }
-    isTrue(await book(api, "unlock", show.id, seats([show.b[0]]), free));
-    invalid(await book(api, "unlock", show.id, {}, free));
   });
   await step("a key that is too long or no ASCII is 400", async () => {
     for (const key of ["k".repeat(256), "caf\u00e9"]) {

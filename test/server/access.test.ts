@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { ActorKind } from "../../engine/records.ts";
 import { bearerOf, identify, isDenied } from "../../server/access.ts";
 import { Access } from "../../server/route.ts";
-import { TestServer } from "../support/server.ts";
+import { ADDRESS, BAD_KEYS_MAX, TestServer, V2 } from "../support/server.ts";
+import { expectProblem } from "./wire.ts";
 
 const server = new TestServer();
 const { a, b, c, tenantToken, otherTenantToken } = server;
@@ -116,4 +117,19 @@ test("a bearer is one word after the scheme, in any case", () => {
     ["xBearer abc", ""],
   ];
   for (const [text, token] of cases) expect([text, bearerOf(text)]).toEqual([text, token]);
+});
+
+test("who tries many keys is slowed down for a minute; a good key from there is not", async () => {
+  const guarded = new TestServer();
+  const path = `${V2}/venues/`;
+  const guess = (i: number) => guarded.call("GET", path, { key: `fro_1_${i}` });
+  expect((await guess(1)).status).toBe(403);
+  const { badKeys, engine } = guarded.services;
+  for (let i = 2; i <= BAD_KEYS_MAX; i++) badKeys.failed(ADDRESS, engine.nowMs());
+  const limited = await guess(BAD_KEYS_MAX);
+  expectProblem(limited, { status: 429, errorCode: "RATE_LIMITED", path, errors: [] });
+  expect(limited.headers["Retry-After"]).toBe("60");
+  expect((await guarded.call("GET", path, { key: guarded.a.key })).status).toBe(200);
+  guarded.world.clock.timeMs += 60_000;
+  expect((await guess(0)).status).toBe(403);
 });

@@ -27,6 +27,7 @@ const DEFAULTS = {
   port: 8080,
   data: "./data",
   demo: false,
+  badKeysPerMinute: 6_000,
   logLevel: "info",
 };
 
@@ -41,12 +42,17 @@ test("each option is a flag and a variable, and the flag wins", async () => {
     FRONTROW_DATA: "/srv/a",
     FRONTROW_DEMO: "true",
     FRONTROW_LOG_LEVEL: "warn",
+    FRONTROW_METRICS_TOKEN: "scrape",
+    FRONTROW_BAD_KEYS_PER_MINUTE: "7",
   };
+  const secondary = { metricsToken: "scrape", badKeysPerMinute: 7 };
   const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
-  expect(await parse([], env)).toEqual(fromEnv);
+  expect(await parse([], env)).toEqual({ ...fromEnv, ...secondary });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
+  const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8"];
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
-  expect(await parse([...args, "--demo"], env)).toEqual(fromFlags);
+  const others = { metricsToken: "other", badKeysPerMinute: 8 };
+  expect(await parse([...args, ...more, "--demo"], env)).toEqual({ ...fromFlags, ...others });
 });
 
 test("the demo is off in the environment unless its variable says on", async () => {
@@ -67,6 +73,7 @@ const WRONG: readonly (readonly [readonly string[], Readonly<Record<string, stri
   [["--port", "1e3"], {}],
   [["--port"], {}],
   [["--log-level", "INFO"], {}],
+  [["--bad-keys-per-minute", "0"], {}],
   [["--nothing"], {}],
   [["more"], {}],
   [[], { FRONTROW_PORT: "eighty" }],

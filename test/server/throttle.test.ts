@@ -5,7 +5,7 @@ import { Throttle } from "../../server/throttle.ts";
 const MINUTE = 60_000;
 
 test("the fifth failure within a minute closes the name for a minute", () => {
-  const throttle = new Throttle();
+  const throttle = new Throttle(5);
   for (let i = 0; i < 5; i++) {
     expect([i, throttle.admits("a", i)]).toEqual([i, true]);
     throttle.failed("a", i);
@@ -17,7 +17,7 @@ test("the fifth failure within a minute closes the name for a minute", () => {
 });
 
 test("failures that are a minute apart do not add up", () => {
-  const throttle = new Throttle();
+  const throttle = new Throttle(5);
   for (let i = 0; i < 20; i++) {
     throttle.failed("a", i * (MINUTE / 4));
     expect([i, throttle.admits("a", i * (MINUTE / 4))]).toEqual([i, true]);
@@ -25,14 +25,14 @@ test("failures that are a minute apart do not add up", () => {
 });
 
 test("one more failure after the minute is not yet five", () => {
-  const throttle = new Throttle();
+  const throttle = new Throttle(5);
   for (let i = 0; i < 5; i++) throttle.failed("a", 0);
   throttle.failed("a", MINUTE);
   expect(throttle.admits("a", MINUTE)).toBe(true);
 });
 
 test("a flood of names does not grow without end, and forgets the oldest first", () => {
-  const throttle = new Throttle();
+  const throttle = new Throttle(5);
   for (let i = 0; i < 5; i++) throttle.failed("first", 0);
   for (let i = 0; i < 5; i++) throttle.failed("last", 1);
   for (let i = 0; i < 99_999; i++) throttle.failed(`name ${i}`, 2);

@@ -1,6 +1,15 @@
 /** Shapes made into checks: bodies, path and query parameters. */
 import { expect, test } from "vitest";
-import { list, LONG, NAME, object, orNull, type Shape, UUID_SHAPE } from "../../engine/shapes.ts";
+import {
+  BODIES,
+  list,
+  LONG,
+  NAME,
+  object,
+  orNull,
+  type Shape,
+  UUID_SHAPE,
+} from "../../engine/shapes.ts";
 import { NO_CONTENT } from "../../server/answers.ts";
 import { Access, type Route } from "../../server/route.ts";
 import { checksOf, type RouteChecks } from "../../server/validate.ts";
@@ -132,4 +141,11 @@ test("every shape of the table is one that the validator understands", () => {
       expect(() => checksOf({ ...route, body: shape ?? {} })).not.toThrow();
     }
   }
+});
+
+test("of a large body only the first fault is told, however many there are", () => {
+  const layout = checksFor({ body: BODIES.putLayout });
+  const sectors = Array.from({ length: 1_000 }, () => 0);
+  expect(layout.body({ sectors }, 1_000)).toHaveLength(100);
+  expect(layout.body({ sectors }, 1_000_000).map(({ field }) => field)).toEqual(["sectors[0]"]);
 });

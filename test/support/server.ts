@@ -18,10 +18,15 @@ import { Passwords } from "../../server/passwords.ts";
 import type { Route } from "../../server/route.ts";
 import { routeTable } from "../../server/routes/table.ts";
 import type { Services } from "../../server/services.ts";
+import { Throttle } from "../../server/throttle.ts";
 import { MemoryJournal, World } from "./engine.ts";
 import { witness } from "./witness.ts";
 import { area, type Labels, labelsOf, layoutOf, section, table } from "./layout.ts";
 
+/** Where the requests of the tests come from. */
+export const ADDRESS = "192.0.2.1";
+/** Requests with a bad key that a test may make. */
+export const BAD_KEYS_MAX = 6_000;
 /** A master secret that everybody may know. */
 export const TEST_SECRET = "5e".repeat(32);
 export const ROUTES: readonly Route[] = routeTable("0.0.0-test");
@@ -156,7 +161,8 @@ export class TestServer {
     const passwords = new Passwords();
     const logins = new Logins(engine, passwords);
     const metrics = withMetrics ? new Metrics(engine, NO_LOG) : SILENT_METRICS;
-    const parts = { engine, keys, passwords, logins, metrics, metricsToken: null };
+    const badKeys = new Throttle(BAD_KEYS_MAX);
+    const parts = { engine, keys, passwords, logins, metrics, metricsToken: null, badKeys };
     this.services = { ...parts, isReady: () => this.isReady };
     this.dispatch = new Dispatch(this.services, routes, logTo(this.logged));
     const other = this.world.createTenant("Other");
@@ -255,6 +261,7 @@ export function requestOf(
     apiKey: headers["x-api-key"] ?? key,
     authorization: headers["authorization"] ?? "",
     organizationId: headers["x-organization-id"] ?? "",
+    address: () => ADDRESS,
     idempotencyKey: headers["idempotency-key"] ?? "",
     contentType: headers["content-type"] ?? (body === undefined ? "" : "application/json"),
     body: bytesOf(body),
