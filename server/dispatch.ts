@@ -5,10 +5,11 @@
  */
 import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
+import type { Caller } from "../engine/commands.ts";
 import { refuseInvalid, Result } from "../engine/results.ts";
 import { identify, isDenied } from "./access.ts";
 import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
-import type { Found, Front, Request, Respond } from "./front.ts";
+import type { Found, Front, Request, RequestHead, Respond } from "./front.ts";
 import { type FirstOfKey, Idempotency } from "./idempotency.ts";
 import { parseJson } from "./json.ts";
 import { FrontResult, REPLIES } from "./replies.ts";
@@ -47,9 +48,15 @@ export class Dispatch implements Front {
     for (const route of routes) this.#checks.set(route, checksOf(route));
   }
 
-  find(method: string, path: string): Found {
-    const match = this.#router.find(method, path);
-    return { match, bodyBytesMax: match.route?.bodyBytesMax ?? BODY_BYTES_MAX };
+  find(head: RequestHead): Found {
+    const match = this.#router.find(head.method, head.path);
+    const { route } = match;
+    const bodyBytesMax = route?.bodyBytesMax ?? BODY_BYTES_MAX;
+    if (route === undefined || bodyBytesMax <= BODY_BYTES_MAX) {
+      return { match, bodyBytesMax, refusal: null };
+    }
+    const found = this.#admit(route, head);
+    return { match, bodyBytesMax, refusal: isDenied(found) ? found : null };
   }
 
   /** Calls `respond` once, in this turn or a later one, whatever happens. */
@@ -94,13 +101,10 @@ export class Dispatch implements Front {
   #run(route: Route, match: Match, run: Run): Handled | Promise<Handled> {
     const services = this.#services;
     const { request } = run;
-    const isService = route.tag === "Service";
-    if (!isService && !services.isReady()) return NOT_READY;
-    if (route.body !== undefined && !isJson(request.contentType)) return NOT_JSON;
+    const caller = this.#admit(route, request);
+    if (isDenied(caller)) return caller;
     const checks = this.#checks.get(route)!;
     const rawQuery = new URLSearchParams(request.query);
-    const caller = identify(services, route.access, request, rawQuery.get("orgId"));
-    if (isDenied(caller)) return this.#denied(caller, request);
     let body: unknown;
     if (route.body !== undefined) {
       const parsed = parseJson(request.body);
@@ -130,8 +134,19 @@ export class Dispatch implements Front {
     });
   }
 
+  /** What the head of a request decides, in the documented order. */
+  #admit(route: Route, head: RequestHead): Caller | Problem {
+    const services = this.#services;
+    if (route.tag !== "Service" && !services.isReady()) return NOT_READY;
+    if (route.body !== undefined && !isJson(head.contentType)) return NOT_JSON;
+    const takesOrgId = route.query?.["orgId"] !== undefined;
+    const orgId = takesOrgId ? new URLSearchParams(head.query).get("orgId") : null;
+    const caller = identify(services, route.access, head, orgId);
+    return isDenied(caller) ? this.#denied(caller, head) : caller;
+  }
+
   /** Who tries many keys is slowed down; good keys from the same address are not. */
-  #denied(problem: Problem, { address }: Request): Problem {
+  #denied(problem: Problem, { address }: RequestHead): Problem {
     const { badKeys, engine } = this.#services;
     const [from, nowMs] = [address(), engine.nowMs()];
     if (!badKeys.admits(from, nowMs)) return TOO_MANY_KEYS;

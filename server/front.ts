@@ -19,18 +19,23 @@ export interface Request {
   readonly body: Buffer;
 }
 
-/** A request whose body has not been read yet: where it leads. */
+/** A request as its head tells it, before its body has been read. */
+export type RequestHead = Omit<Request, "body">;
+
+/** Where a request leads whose body has not been read yet. */
 export interface Found {
   readonly match: Match;
   /** The largest body that is read. */
   readonly bodyBytesMax: number;
+  /** Why a large body is not worth keeping; null when it is, and for smaller ones. */
+  readonly refusal: Problem | null;
 }
 
 export type Respond = (answer: Answer) => void;
 
 export interface Front {
   /** To be asked before the body is read. */
-  find(method: string, path: string): Found;
+  find(head: RequestHead): Found;
   /** Calls `respond` once, in this turn or a later one, whatever happens. */
   handle(found: Found, request: Request, respond: Respond): void;
   /** The answer to what the socket refuses by itself. */
@@ -40,7 +45,8 @@ export interface Front {
 /** While the store is being opened: the process is up, and takes nothing yet. */
 export class StartingFront implements Front {
   find(): Found {
-    return { match: { route: undefined, methods: [], params: {} }, bodyBytesMax: 0 };
+    const match = { route: undefined, methods: [], params: {} };
+    return { match, bodyBytesMax: 0, refusal: null };
   }
 
   handle(_: Found, { path }: Request, respond: Respond): void {

@@ -8,8 +8,9 @@
  */
 import { STATUS_CODES } from "node:http";
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
-import type { Answer } from "./answers.ts";
-import type { Found, Front, Request } from "./front.ts";
+import { Result } from "../engine/results.ts";
+import type { Answer, Problem } from "./answers.ts";
+import type { Found, Front, RequestHead } from "./front.ts";
 import { FrontResult } from "./replies.ts";
 
 export interface HttpServer {
@@ -34,6 +35,12 @@ const STATUS_LINES = new Map(
   Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ""}`]),
 );
 const PRINTABLE = /^[\x20-\x7e]*$/;
+/** A few layouts of the largest size at once. */
+const KEPT_BYTES_MAX = 512 * 1_024 * 1_024;
+const TOO_MANY_BODIES: Problem = {
+  refused: Result.OVERLOADED,
+  detail: "Too many large requests are on their way; try again shortly.",
+};
 const NO_BODY = Buffer.alloc(0);
 
 /** @throws Error when the address cannot be listened on. */
@@ -83,8 +90,10 @@ interface ListensOnHost {
 /** One request and its answer. */
 interface Exchange {
   readonly res: HttpResponse;
-  readonly request: Omit<Request, "body">;
+  readonly request: RequestHead;
   isOver: boolean;
+  /** Bytes of an unfinished body. */
+  keptBytes: number;
 }
 
 class Exchanges {
@@ -92,6 +101,8 @@ class Exchanges {
   front: Front;
   /** Requests that have not been answered. */
   #open = 0;
+  /** Bytes of all unfinished bodies. */
+  #keptBytes = 0;
   #onAllAnswered: (() => void) | null = null;
 
   constructor(front: Front, onBroken: (error: unknown) => void) {
@@ -100,28 +111,27 @@ class Exchanges {
   }
 
   begin(res: HttpResponse, req: HttpRequest): void {
-    const exchange: Exchange = { res, request: headOf(res, req), isOver: false };
+    const request = headOf(res, req);
+    const exchange: Exchange = { res, request, isOver: false, keptBytes: 0 };
     this.#open += 1;
     res.onAborted(() => this.#end(exchange));
     try {
-      const { method, path } = exchange.request;
-      const found = this.front.find(method, path);
-      this.#collect(exchange, found);
+      this.#collect(exchange, this.front.find(request));
     } catch (error) {
       this.#onBroken(error);
     }
   }
 
   #collect(exchange: Exchange, found: Found): void {
-    const { res } = exchange;
     const chunks: Buffer[] = [];
     let length = 0;
-    res.onData((chunk, isLast) => {
+    exchange.res.onData((chunk, isLast) => {
       if (exchange.isOver) return;
       try {
         length += chunk.byteLength;
-        if (length > found.bodyBytesMax) this.#refuseBody(exchange, found);
-        else if (!isLast) chunks.push(Buffer.from(Buffer.from(chunk)));
+        if (length > found.bodyBytesMax) this.#refuse(exchange, tooLarge(found), true);
+        else if (!isLast) this.#keep(exchange, found, chunks, Buffer.from(chunk));
+        else if (found.refusal !== null) this.#refuse(exchange, found.refusal);
         else if (chunks.length === 0) this.#handle(exchange, found, Buffer.from(chunk));
         else this.#handle(exchange, found, Buffer.concat([...chunks, Buffer.from(chunk)]));
       } catch (error) {
@@ -130,16 +140,26 @@ class Exchanges {
     });
   }
 
+  /** Nothing is kept of a body that will be refused; and all bodies together are bounded. */
+  #keep(exchange: Exchange, found: Found, chunks: Buffer[], chunk: Buffer): void {
+    if (found.refusal !== null) return;
+    if (this.#keptBytes + chunk.length > KEPT_BYTES_MAX) {
+      this.#refuse(exchange, TOO_MANY_BODIES, true);
+      return;
+    }
+    chunks.push(Buffer.from(chunk));
+    exchange.keptBytes += chunk.length;
+    this.#keptBytes += chunk.length;
+  }
+
   /** @param body - Valid only during this call: the handler parses it at once. */
   #handle(exchange: Exchange, found: Found, body: Buffer): void {
     const request = { ...exchange.request, body: body.length === 0 ? NO_BODY : body };
     this.front.handle(found, request, (answer) => this.#respond(exchange, answer));
   }
 
-  #refuseBody(exchange: Exchange, found: Found): void {
-    const detail = `The body is larger than ${found.bodyBytesMax} bytes.`;
-    const problem = { refused: FrontResult.PAYLOAD_TOO_LARGE, detail };
-    this.#respond(exchange, this.front.refuse(problem, exchange.request.path), true);
+  #refuse(exchange: Exchange, problem: Problem, isLast = false): void {
+    this.#respond(exchange, this.front.refuse(problem, exchange.request.path), isLast);
   }
 
   #respond(exchange: Exchange, answer: Answer, isLast = false): void {
@@ -167,6 +187,7 @@ class Exchanges {
   #end(exchange: Exchange): void {
     if (exchange.isOver) return;
     exchange.isOver = true;
+    this.#keptBytes -= exchange.keptBytes;
     this.#open -= 1;
     if (this.#open === 0) this.#onAllAnswered?.();
   }
@@ -180,11 +201,16 @@ class Exchanges {
   }
 }
 
+function tooLarge({ bodyBytesMax }: Found): Problem {
+  const detail = `The body is larger than ${bodyBytesMax} bytes.`;
+  return { refused: FrontResult.PAYLOAD_TOO_LARGE, detail };
+}
+
 function lengthOf(body: Answer["body"]): number {
   return typeof body === "string" ? Buffer.byteLength(body) : body.length;
 }
 
-function headOf(res: HttpResponse, req: HttpRequest): Omit<Request, "body"> {
+function headOf(res: HttpResponse, req: HttpRequest): RequestHead {
   return {
     method: req.getMethod(),
     path: req.getUrl(),

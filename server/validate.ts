@@ -11,8 +11,8 @@ import type { QueryParameter, Route } from "./route.ts";
 /** Enough for a person to see what is wrong. */
 const FAULTS_MAX = 100;
 /**
- * Of a larger body only the first fault is told: looking for all of them costs memory for each, and a
- * hostile body can hold millions.
+ * Of a larger body only the first fault is told: looking for all of them costs memory for each, and
+ * a hostile body can hold millions.
  */
 const EXPLAINED_BYTES_MAX = 64 * 1_024;
 

@@ -218,8 +218,8 @@ export async function idempotency(world) {
     invalid(await api.post("/venues/", {}, once("late venue")), "name");
     done(await api.post("/venues/", { name: "Late" }, once("late venue")), 201);
   });
-  await step("a key that is too long or no ASCII is 400", async () => {
-    for (const key of ["k".repeat(256), "caf\u00e9"]) {
+  await step("a key that is too long or not printable is 400", async () => {
+    for (const key of ["k".repeat(256), "a\tb"]) {
       const named = { "Idempotency-Key": key };
       problem(await api.post("/venues/", { name: "Odd key" }, named), 400, "VALIDATION_FAILED");
     }

@@ -136,6 +136,30 @@ test("one byte decides: 1 MiB is taken, one more is not", async () => {
   expect(large === null || large.status === 413).toBe(true);
 });
 
+test("of a large body without a key nothing is kept: it is refused when it has ended", async () => {
+  const opened = await open();
+  const before = process.memoryUsage().arrayBuffers;
+  const wires = Array.from({ length: 8 }, () => new Wire(opened.http.port));
+  const piece = "x".repeat(1_024 * 1_024);
+  const pieces = 16;
+  for (const wire of wires) {
+    wire.send(
+      `PUT ${V2}/schemas/1/layout HTTP/1.1`,
+      "Host: x",
+      "Content-Type: application/json",
+      `Content-Length: ${pieces * piece.length}`,
+      "",
+      "",
+    );
+    for (let i = 1; i < pieces; i++) wire.socket.write(piece);
+  }
+  await until(() => wires.every(({ socket }) => socket.writableLength === 0));
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * piece.length);
+  for (const wire of wires) wire.socket.write(piece);
+  await until(() => wires.every(({ answers }) => answers.length > 0));
+  for (const { answers } of wires) expect(answers).toEqual(["HTTP/1.1 403 Forbidden"]);
+});
+
 test("a connection is kept for one request after the other", async () => {
   const { http } = await open();
   const wire = new Wire(http.port);

@@ -49,7 +49,7 @@ class Platform {
     options: CallOptions = {},
   ): Promise<Reply<Body>> {
     const request = requestOf(method, target, options);
-    const found = this.#dispatch.find(request.method, request.path);
+    const found = this.#dispatch.find(request);
     return new Promise((resolve) => {
       this.#dispatch.handle(found, request, (answer) => {
         witness(found.match.route, request, answer);

@@ -226,7 +226,7 @@ export class TestServer {
 
   /** Hands a request to the dispatch; settles with its answer. */
   send(request: Request): Promise<Answer> {
-    const found = this.dispatch.find(request.method, request.path);
+    const found = this.dispatch.find(request);
     return new Promise((resolve) => {
       this.dispatch.handle(found, request, (answer) => {
         witness(found.match.route, request, answer);
