@@ -6,6 +6,11 @@
 /** A promise of this code was broken. Nothing may catch it but the last handler of the process. */
 export class Broken extends Error {
   override readonly name = "Broken";
+
+  /** @param cause - The error that broke it, when it was no assertion. */
+  constructor(text: string, cause?: unknown) {
+    super(text, { cause });
+  }
 }
 
 /**

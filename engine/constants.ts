@@ -8,6 +8,11 @@ import { assert } from "./assert.ts";
 export const OBJECTS_PER_REQUEST_MAX = 1_000;
 /** Seats of one layout. */
 export const SEATS_PER_LAYOUT_MAX = 200_000;
+/**
+ * Bytes of a stored layout, written as JSON. In the log it can take two and a quarter times as much
+ * (a short fraction becomes eight bytes), and must still fit a record.
+ */
+export const LAYOUT_BYTES_MAX = 56 * 1_024 * 1_024;
 /** Prices of one event that can exist at one time; slot 0 means "no price". */
 export const PRICES_PER_EVENT_MAX = 65_535;
 /** Places of one general-admission area: counters are signed 32-bit integers. */

@@ -80,6 +80,10 @@ type ValueOf<D> = D extends Grant<infer Value> ? Value : never;
 /** What a granted command of the kind answers. */
 export type AnswerOf<K extends CommandKind> = ValueOf<ReturnType<(typeof DECISIONS)[K]>>;
 
+export function isCommandKind(kind: unknown): kind is CommandKind {
+  return typeof kind === "string" && Object.hasOwn(DECISIONS, kind);
+}
+
 type Decide<K extends CommandKind> = (
   state: State,
   command: CommandOf<K>,

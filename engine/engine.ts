@@ -8,7 +8,7 @@
  * acknowledged.
  */
 import { apply } from "./apply.ts";
-import { assert } from "./assert.ts";
+import { assert, Broken } from "./assert.ts";
 import type { EventRow } from "./catalog.ts";
 import type { CommandKind, CommandOf } from "./commands.ts";
 import { NONE } from "./constants.ts";
@@ -57,6 +57,7 @@ export class Engine {
   readonly #waiting: Waiting;
   #sequence: number;
   #timeMs: number;
+  #isHalted = false;
 
   /** @param position - Where `state` stands: everything up to it is on disk. */
   constructor(state: State, position: Position, ports: { clock: Clock; journal: Journal }) {
@@ -98,6 +99,7 @@ export class Engine {
    * that one, so it takes this one too.
    */
   submitAlong<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
+    assert(!this.#isHalted, "the engine goes on only while memory and log agree");
     const timeMs = this.nowMs();
     this.#expireFor(command, timeMs);
     const decision = decide(this.state, command, timeMs);
@@ -128,6 +130,7 @@ export class Engine {
   }
 
   #closed(): Refusal | null {
+    assert(!this.#isHalted, "the engine goes on only while memory and log agree");
     const admission = this.#journal.admission();
     if (admission === Admission.OPEN) return null;
     return admission === Admission.OVERLOADED ? REFUSED_OVERLOADED : REFUSED_UNAVAILABLE;
@@ -160,9 +163,18 @@ export class Engine {
     }
   }
 
+  /**
+   * A record that cannot be kept or applied leaves memory and log apart: nothing is decided or
+   * changed any more after it. What was appended before is safe.
+   */
   #write(record: LogRecord, timeMs: number): void {
-    this.#sequence += 1;
-    this.#journal.append(this.#sequence, timeMs, record);
-    apply(this.state, record, timeMs);
+    try {
+      this.#journal.append(this.#sequence + 1, timeMs, record);
+      this.#sequence += 1;
+      apply(this.state, record, timeMs);
+    } catch (error) {
+      this.#isHalted = true;
+      throw error instanceof Broken ? error : new Broken("a record is kept and applied", error);
+    }
   }
 }

@@ -26,8 +26,15 @@ export class Batch {
     return this.#out.length;
   }
 
+  /** Takes the record whole or, when it cannot be encoded, not at all. */
   add(timeMs: number, record: LogRecord): void {
-    encodeRecord(this.#out, timeMs, record);
+    const lengthBefore = this.#out.length;
+    try {
+      encodeRecord(this.#out, timeMs, record);
+    } catch (error) {
+      this.#out.length = lengthBefore;
+      throw error;
+    }
     this.recordCount += 1;
   }
 

@@ -16,7 +16,13 @@ import {
 import { isActorKind, isCount } from "./checks.ts";
 import { Malformed } from "./faults.ts";
 
-const packr = new Packr({ useRecords: false, mapsAsObjects: true, copyBuffers: true });
+/** `variableMapSize`: the fast form has room for 65,535 members, and a caller may send more. */
+const packr = new Packr({
+  useRecords: false,
+  mapsAsObjects: true,
+  copyBuffers: true,
+  variableMapSize: true,
+});
 
 const TABLE_NAMES: ReadonlySet<unknown> = new Set(TABLES);
 

@@ -43,6 +43,10 @@ export interface DataFolder {
   readonly secret: string;
   /** True when this call made the store. */
   readonly fresh: boolean;
+  /** True once the store has had a log: from then on a missing one is damage. */
+  readonly hasLog: boolean;
+  /** Keeps that the store has a log, once its first segment is on disk. */
+  keepHasLog(): void;
   close(): void;
 }
 
@@ -54,7 +58,9 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
     refuseForeign(folder, disk.listNow(folder) ?? []);
     const lock = takeLock(folder);
     try {
-      return { ...openStore(options), close: () => lock.release() };
+      const store = openStore(options);
+      const keepHasLog = () => writeStore(options, { ...store, hasLog: true });
+      return { ...store, keepHasLog, close: () => lock.release() };
     } catch (error) {
       lock.release();
       throw error;
@@ -94,7 +100,7 @@ function takeLock(folder: string): FileLock {
  * Ordering: `store.json` comes last, so a store that has it is complete, and one that was cut short
  * is made again.
  */
-function openStore(options: DataFolderOptions): Omit<DataFolder, "close"> {
+function openStore(options: DataFolderOptions): Store {
   const { disk, folder, clock } = options;
   const fresh = !(disk.listNow(folder) ?? []).includes(STORE);
   const given = options.secret?.toLowerCase();
@@ -103,16 +109,24 @@ function openStore(options: DataFolderOptions): Omit<DataFolder, "close"> {
     return { ...readStore(disk, folder), secret: given ?? readSecret(disk, folder), fresh };
   const secret = given ?? randomBytes(SECRET_BYTES).toString("hex");
   if (given === undefined) writeText(disk, folder, SECRET, `${secret}\n`);
-  const storeId = randomUUID();
   const createdAt = new Date(clock.nowMs()).toISOString();
-  const store = JSON.stringify({ format: FORMAT, storeId, createdAt });
-  writeText(disk, folder, STORE, `${store}\n`);
-  return { storeId, secret, fresh };
+  const store = { storeId: randomUUID(), createdAt, secret, fresh, hasLog: false };
+  writeStore(options, store);
+  return store;
 }
 
-function readStore(disk: Disk, folder: string): { storeId: string } {
+type Store = Omit<DataFolder, "close" | "keepHasLog"> & { readonly createdAt: string };
+
+/** Everything but the secret, which has a file of its own. */
+function writeStore({ disk, folder }: DataFolderOptions, store: Store): void {
+  const { storeId, createdAt, hasLog } = store;
+  const text = JSON.stringify({ format: FORMAT, storeId, createdAt, hasLog });
+  writeText(disk, folder, STORE, `${text}\n`);
+}
+
+function readStore(disk: Disk, folder: string): Pick<Store, "storeId" | "createdAt" | "hasLog"> {
   const store = parseObject(readText(disk, folder, STORE));
-  const { format, storeId } = store;
+  const { format, storeId, createdAt, hasLog } = store;
   if (format !== FORMAT) {
     const reason = `its ${STORE} has format ${String(format)}, this version reads ${FORMAT}`;
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
@@ -121,7 +135,7 @@ function readStore(disk: Disk, folder: string): { storeId: string } {
     const reason = `its ${STORE} names no store: put the file back from a copy`;
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
   }
-  return { storeId };
+  return { storeId, createdAt: String(createdAt), hasLog: hasLog === true };
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {

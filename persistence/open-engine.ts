@@ -20,7 +20,7 @@ import { openLog } from "./open-log.ts";
 import type { RecoveryReport } from "./recover.ts";
 import { realScheduler } from "./scheduler.ts";
 import { ServiceClock } from "./service-clock.ts";
-import { shapeFaults } from "./shape-check.ts";
+import { commandFaults } from "./shape-check.ts";
 
 export interface OpenOptions {
   /** Path of the data folder; made when it is missing. One process at a time has it. */
@@ -49,11 +49,13 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
       disk: realDisk,
       folder,
       storeId: dataFolder.storeId,
+      mustExist: dataFolder.hasLog,
       clock,
       scheduler: realScheduler,
       replay: (_, timeMs, record) => apply(state, record, timeMs),
       onFailure: options.onFailure ?? endProcess,
     });
+    if (!dataFolder.hasLog) dataFolder.keepHasLog();
     checkState(state);
     clock.atLeast(report.timeMs);
     return new Store({
@@ -98,6 +100,7 @@ export class Store {
   readonly secret: string;
   readonly #parts: Parts;
   readonly #sweep: NodeJS.Timeout;
+  #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
     this.engine = parts.engine;
@@ -122,7 +125,7 @@ export class Store {
 
   /** What the front would not have let through: a body of another shape, a caller of nobody. */
   #refusal<K extends CommandKind>(command: CommandOf<K>): Refusal | null {
-    const faults = shapeFaults(command);
+    const faults = commandFaults(command);
     if (faults.length > 0) return refuseInvalid(faults);
     const { organizationId, tenantId } = command.caller;
     if (organizationId === 0) return null;
@@ -174,7 +177,12 @@ export class Store {
   }
 
   /** Settles once everything is on disk and the folder is free for another process. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     clearInterval(this.#sweep);
     await this.#parts.journal.close();
     this.#parts.dataFolder.close();

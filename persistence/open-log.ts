@@ -6,10 +6,10 @@ import type { Clock } from "../engine/ports.ts";
 import { Batch } from "./batch.ts";
 import type { Replay } from "./codec.ts";
 import type { Disk } from "./disk.ts";
-import type { DiskFault, LogFailed } from "./faults.ts";
+import { type DiskFault, LogCorrupt, type LogFailed } from "./faults.ts";
 import { FrameFlag, SECTOR_BYTES } from "./frame.ts";
 import { LogWriter, type LogEnd } from "./log-writer.ts";
-import { recover, type Recovered, type RecoveryReport } from "./recover.ts";
+import { hasSegments, recover, type Recovered, type RecoveryReport } from "./recover.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { SEGMENT_HEADER_BYTES, encodeSegmentHeader, segmentName } from "./segment-header.ts";
 import {
@@ -30,6 +30,8 @@ export interface LogOptions {
   /** The data folder; the segments are in its folder `wal`. */
   readonly folder: string;
   readonly storeId: string;
+  /** The store has had a log: that there is none now is damage. */
+  readonly mustExist?: boolean | undefined;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   /** Told of every record in the log, in order, before `openLog` settles. */
@@ -56,6 +58,9 @@ export async function openLog(options: LogOptions): Promise<OpenLog> {
   const folder = `${options.folder}/${LOG_FOLDER}`;
   assert(segmentBytes % SECTOR_BYTES === 0, "a segment has whole sectors");
   assert(roomIn(segmentBytes) >= ROOM_BYTES_MIN, "a segment has room for records");
+  if (options.mustExist === true && !hasSegments(disk, folder)) {
+    throw new LogCorrupt(folder, 0, "the segments of the log", "none");
+  }
   makeFoldersNow(disk, folder);
   const recovered = recover({ disk, folder, storeId, clock, replay });
   const end = await startEpoch({ disk, folder, storeId, clock, segmentBytes, recovered });

@@ -99,6 +99,10 @@ export function recover(options: RecoverOptions): Recovered {
   return { report, chain: scan.chain, segmentNumber: scan.number };
 }
 
+export function hasSegments(disk: Disk, folder: string): boolean {
+  return (disk.listNow(folder) ?? []).some((name) => name.endsWith(SEGMENT_SUFFIX));
+}
+
 /** @returns The segments in the order of their numbers. */
 function findSegments(folder: string, names: readonly string[]): SegmentPlace[] {
   const places: SegmentPlace[] = [];

@@ -17,6 +17,12 @@ import type { Services } from "./services.ts";
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
+/**
+ * Only a layout is longer, and putting one twice is the same as once: its objects are matched by
+ * their guids.
+ */
+const REPLY_LENGTH_MAX = 16 * 1_024 * 1_024;
+
 const BAD_KEY: Problem = {
   refused: Result.VALIDATION_FAILED,
   detail: "The Idempotency-Key is not valid.",
@@ -79,8 +85,9 @@ export class Idempotency {
   /** Stores the answer, unless another try may come to another one. */
   store({ id, fingerprint, caller, isConfidential }: FirstOfKey, answer: Answer): void {
     const { status } = answer;
-    if (status === 409 || status === 429 || status >= 500) return;
     const text = String(answer.body);
+    if (status === 409 || status === 429 || status >= 500) return;
+    if (text.length > REPLY_LENGTH_MAX) return;
     const body = isConfidential ? this.#services.keys.seal(text) : text;
     const reply = { id, fingerprint, status, body };
     this.#services.engine.submitAlong({ kind: "rememberReply", caller, reply });

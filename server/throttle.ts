@@ -4,17 +4,10 @@ const WINDOW_MS = 60_000;
 /** Names that are remembered; the one that failed longest ago goes first. */
 const NAMES_MAX = 100_000;
 
-interface Failures {
-  /** When the minute of the first of them began. */
-  readonly sinceMs: number;
-  readonly lastMs: number;
-  readonly count: number;
-}
-
 export class Throttle {
   readonly #failuresMax: number;
-  /** By name, the one that failed longest ago first. */
-  readonly #failures = new Map<string, Failures>();
+  /** Times of the latest failures by name; the name that failed longest ago comes first. */
+  readonly #failures = new Map<string, number[]>();
 
   /** @param failuresMax - Failures of one name within a minute that are let through. */
   constructor(failuresMax: number) {
@@ -22,17 +15,17 @@ export class Throttle {
   }
 
   admits(name: string, nowMs: number): boolean {
-    const failures = this.#failures.get(name);
-    if (failures === undefined || failures.count < this.#failuresMax) return true;
-    return failures.lastMs + WINDOW_MS <= nowMs;
+    const times = this.#failures.get(name);
+    if (times === undefined || times.length < this.#failuresMax) return true;
+    return times.at(-1)! + WINDOW_MS <= nowMs;
   }
 
   failed(name: string, nowMs: number): void {
-    const known = this.#failures.get(name);
-    const isOver = known === undefined || known.sinceMs + WINDOW_MS <= nowMs;
-    const { sinceMs, count } = isOver ? { sinceMs: nowMs, count: 0 } : known;
+    const times = this.#failures.get(name) ?? [];
+    times.push(nowMs);
+    while (times.length > this.#failuresMax || times[0]! <= nowMs - WINDOW_MS) times.shift();
     this.#failures.delete(name);
-    this.#failures.set(name, { sinceMs, lastMs: nowMs, count: count + 1 });
+    this.#failures.set(name, times);
     if (this.#failures.size <= NAMES_MAX) return;
     const oldest = this.#failures.keys().next().value;
     if (oldest !== undefined) this.#failures.delete(oldest);

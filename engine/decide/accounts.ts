@@ -48,12 +48,15 @@ export function createTenant(
   return grant(catalogRecord(caller, { nextId: id + puts.length, puts }), row);
 }
 
-/** Opens a login, and drops those of the account that ran out. */
+/** Opens a login, and drops those that ran out. @returns ENTITY_NOT_FOUND for no account. */
 export function openLogin(
   state: State,
   { caller, accountId, tokens }: CommandOf<"openLogin">,
   timeMs: number,
 ): Decision<LoginRow> {
+  if (!state.catalog.accounts.has(accountId)) {
+    return refuse(Result.ENTITY_NOT_FOUND, "There is no such account.");
+  }
   const id = state.catalog.nextId;
   const row: LoginRow = { id, accountId, ...tokens };
   const removes = [...state.catalog.logins.values()]

@@ -4,7 +4,7 @@
  */
 import type { LayoutBody } from "../commands.ts";
 import { KEY_SEPARATOR } from "../composite-keys.ts";
-import { SEATS_PER_LAYOUT_MAX } from "../constants.ts";
+import { LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../constants.ts";
 import type { LayoutDocument } from "../layout-document.ts";
 import type { Fault } from "../results.ts";
 import { duplicate } from "./faults.ts";
@@ -18,6 +18,11 @@ export function checkDocument(document: LayoutDocument, body: LayoutBody): Fault
   if (document.seats.length > SEATS_PER_LAYOUT_MAX) {
     const message = `a layout has at most ${SEATS_PER_LAYOUT_MAX} seats`;
     return [{ field: "seats", code: "SIZE", message, rejectedValue: document.seats.length }];
+  }
+  const bytes = utf8Bytes(JSON.stringify(document));
+  if (bytes > LAYOUT_BYTES_MAX) {
+    const message = `a layout has at most ${LAYOUT_BYTES_MAX} bytes, its drawing members included`;
+    return [{ field: "", code: "SIZE", message, rejectedValue: bytes }];
   }
   checkGuids(document, report);
   checkSectors(document, report);
@@ -135,4 +140,15 @@ function checkLabel(
   if (!label.includes(KEY_SEPARATOR)) return;
   const message = `must not contain "${KEY_SEPARATOR}", which composite keys use`;
   report.add(member, guid, { field, code: "PATTERN", message, rejectedValue: label });
+}
+
+/** Bytes of the text as UTF-8. Cost: O(length). */
+function utf8Bytes(text: string): number {
+  let bytes = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    // Half of a pair counts two of the four bytes that the pair takes.
+    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+  }
+  return bytes;
 }

@@ -54,13 +54,17 @@ test("a login is opened, renewed in place, and closed once", () => {
 test("opening a login drops those of the same account that ran out, and no others", () => {
   const bench = new Bench();
   const tenant = bench.createTenant();
+  bench.createTenant("Other");
+  const [first, second] = [...bench.engine.state.catalog.accounts.keys()];
   const open = (accountId: number, name: string, endsMs: number) =>
     bench.must("openLogin", tenant, { accountId, tokens: tokens(name, endsMs) });
-  open(2, "over", START_MS + 10);
-  open(2, "alive", START_MS + 11);
-  open(3, "another's", START_MS + 10);
+  const nobody = { accountId: 99, tokens: tokens("nobody", START_MS + 10) };
+  expect(bench.submit("openLogin", tenant, nobody).refused).toBe(Result.ENTITY_NOT_FOUND);
+  open(first!, "over", START_MS + 10);
+  open(first!, "alive", START_MS + 11);
+  open(second!, "another's", START_MS + 10);
   bench.clock.timeMs += 10;
-  open(2, "new", START_MS + 50);
+  open(first!, "new", START_MS + 50);
   const names = [...bench.engine.state.catalog.logins.values()].map((login) => login.tokenSha256);
   expect(names).toEqual(["token alive", "token another's", "token new"]);
 });

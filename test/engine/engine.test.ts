@@ -1,4 +1,5 @@
 /** The engine itself: order, time, the journal's admission, and when an outcome may be told. */
+import { Broken } from "../../engine/assert.ts";
 import { expect, test } from "vitest";
 import { checkState } from "../../engine/check.ts";
 import { digest } from "../../engine/digest.ts";
@@ -115,4 +116,20 @@ test("holds of an event end before a command to it, whoever sends it, and before
   expect(state()).toBe(3);
   world.engine.expire(world.event);
   expect(state()).toBe(2);
+});
+
+test("an engine whose journal could not take a record decides nothing any more", () => {
+  const world = new World(HALL);
+  checkMore(world, `lock  A  A1  ok`);
+  const { journal, engine, caller } = world;
+  const { sequence } = engine;
+  journal.append = () => {
+    throw new RangeError("out of memory");
+  };
+  const submit = () => engine.submit({ kind: "createVenue", caller, body: { name: "V" } });
+  expect(submit).toThrow(Broken);
+  expect(engine.sequence).toBe(sequence);
+  journal.append = () => {};
+  expect(submit).toThrow(Broken);
+  expect(() => engine.expireAll()).toThrow(Broken);
 });

@@ -68,7 +68,19 @@ test("a missing folder is made, with those above it", () => {
     format: 1,
     storeId: data.storeId,
     createdAt: "2026-09-21T14:13:20.000Z",
+    hasLog: false,
   });
+});
+
+test("that it has a log is kept, and nothing else of the store changes", () => {
+  const folder = newFolder();
+  const first = open(folder);
+  first.keepHasLog();
+  first.close();
+  const second = open(folder);
+  second.close();
+  const { storeId, secret } = first;
+  expect(second).toMatchObject({ storeId, secret, fresh: false, hasLog: true });
 });
 
 test("a folder that is opened again is the same store", () => {

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -288,6 +289,17 @@ test("a damaged log stops the start, names the place, and stays as it is", async
   const before = contents(server.folder);
   const finished = await runCli({ args: ["serve", "--port", "0", "--data", server.folder] });
   expectOneLine(finished, name!, /damaged/, /at byte \d+/, /copy/);
+  expect(finished.code).toBe(78);
+  expect(contents(server.folder)).toEqual(before);
+});
+
+test("a store whose log is gone does not start as an empty one", async () => {
+  const server = await startServer({ args: ["--demo"] });
+  await server.kill("SIGTERM");
+  rmSync(path.join(server.folder, "wal"), { recursive: true });
+  const before = contents(server.folder);
+  const finished = await runCli({ args: ["serve", "--port", "0", "--data", server.folder] });
+  expectOneLine(finished, /damaged/, /segments of the log, found none/);
   expect(finished.code).toBe(78);
   expect(contents(server.folder)).toEqual(before);
 });
