@@ -20,7 +20,7 @@ export const PAGE_QUERY: Readonly<Record<string, QueryParameter>> = {
     default: SIZE_DEFAULT,
   },
   sort: {
-    shape: { type: "array", items: { type: "string" } },
+    shape: { type: "array", items: { type: "string" }, maxItems: 10 },
     description: "`property,asc` or `property,desc`; ascending without direction; may be repeated.",
     default: [],
   },

@@ -70,7 +70,7 @@ test("a caller of an organization that is not there is refused", async () => {
   await store.close();
 });
 
-test("what was answered is there when the store opens again, and closing twice is one", async () => {
+test("what was answered is there when the store opens again; closing twice is one", async () => {
   const folder = newFolder();
   const store = await openEngine({ folder });
   const caller = await store.callerFor("Box office");
