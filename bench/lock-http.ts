@@ -15,6 +15,8 @@ import { createOnSale, type OnSale, seatStates } from "./on-sale.ts";
 const SERVER = fileURLToPath(new URL("../server/cli.js", import.meta.url));
 const EMPTY = fileURLToPath(new URL("./empty-server.js", import.meta.url));
 
+const SEATS_MIN = 1_000;
+
 interface Options {
   readonly connections: number;
   readonly seconds: number;
@@ -39,7 +41,8 @@ const server = await start([SERVER, "serve", "--port", "0", "--data", folder], {
 });
 const empty = await start([EMPTY], process.env);
 try {
-  await measureAll(await createOnSale(server.url, token, options.connections));
+  const seatCount = Math.max(SEATS_MIN, options.connections * 2);
+  await measureAll(await createOnSale(server.url, token, seatCount));
 } finally {
   await Promise.all([server.stop(), empty.stop()]);
   await rm(folder, { recursive: true });

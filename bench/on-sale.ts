@@ -15,11 +15,11 @@ interface Page {
 
 const SEATS_PER_ROW = 50;
 
-/** @param pairs - Pairs of seats that are needed. */
-export async function createOnSale(url: URL, token: string, pairs: number): Promise<OnSale> {
+/** @param seatCount - Seats of the hall, rounded up to whole rows. */
+export async function createOnSale(url: URL, token: string, seatCount: number): Promise<OnSale> {
   const organization = (await call({ url, key: token }, "POST management/v2.0/organizations/", {
-    name: "Bench",
-    email: "bench@example.org",
+    name: `Bench of ${seatCount} seats`,
+    email: `bench-${seatCount}@example.org`,
     firstName: "Bench",
     lastName: "Mark",
     password: "bench-password",
@@ -29,7 +29,7 @@ export async function createOnSale(url: URL, token: string, pairs: number): Prom
   const venue = (await call(to, "POST v2.0/venues/", { name: "Hall" })) as { id: number };
   const plan = { name: "Plan", venueId: venue.id };
   const schema = (await call(to, "POST v2.0/schemas/", plan)) as { id: number };
-  const rows = Math.max(20, Math.ceil((pairs * 2) / SEATS_PER_ROW));
+  const rows = Math.ceil(seatCount / SEATS_PER_ROW);
   const layout = (await call(to, `PUT v2.0/schemas/${schema.id}/layout`, hall(rows))) as {
     sectors: { id: number }[];
     seats: { id: number }[];
@@ -76,7 +76,7 @@ export async function seatStates(onSale: OnSale): Promise<Set<string>> {
 }
 
 /** A call by its method and its path below `/api/private/`. */
-async function call(
+export async function call(
   { url, key }: { readonly url: URL; readonly key: string },
   row: string,
   body?: unknown,

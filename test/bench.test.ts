@@ -23,3 +23,8 @@ test("the durable lock is measured beside an empty handler", async () => {
   expect(printed).toMatch(/durable lock and unlock of two seats .* requests a second/);
   expect(printed).toMatch(/ratio of requests a second: \d+\.\d\d/);
 });
+
+test("pages of the seats listing are measured over HTTP", async () => {
+  const printed = await run("listing-http.js", ["200"]);
+  expect(printed.match(/^200 seats, .*: first page .* ms, last page .* ms$/gm)).toHaveLength(4);
+});
