@@ -5,7 +5,7 @@ import { checkDocument } from "../../engine/decide/check-document.ts";
 import { mergeLayout } from "../../engine/decide/merge-layout.ts";
 import type { LayoutDocument } from "../../engine/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout.ts";
-import { SEATS_PER_LAYOUT_MAX } from "../../engine/constants.ts";
+import { LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../../engine/constants.ts";
 import { area, layoutOf, section } from "../support/layout.ts";
 
 const HALL = layoutOf(section("Stalls", { A: "1 2", B: "1" }), area("Pit", 5));
@@ -222,4 +222,16 @@ test("a layout has at most so many seats, and tells at most a hundred faults", (
       {},
     ),
   ).toHaveLength(100);
+});
+
+const TOO_WIDE = [
+  ["plain", "x".repeat(LAYOUT_BYTES_MAX)],
+  ["of two bytes a character", "é".repeat(LAYOUT_BYTES_MAX / 2)],
+] as const;
+
+test.each(TOO_WIDE)("a layout has at most so many bytes, drawings included: %s", (_, text) => {
+  const document = { ...EMPTY_DOCUMENT, shapes: [{ text }] };
+  expect(checkDocument(document, {}).map(({ code }) => code)).toEqual(["SIZE"]);
+  const half = { ...EMPTY_DOCUMENT, shapes: [{ text: text.slice(text.length / 2) }] };
+  expect(checkDocument(half, {})).toEqual([]);
 });
