@@ -3,11 +3,22 @@
  * Capacity is the sum of the counters.
  */
 import { assert } from "./assert.ts";
+import type { Holds } from "./holds.ts";
 import { SeatState } from "./states.ts";
 
 type Counted = Exclude<SeatState, typeof SeatState.UNPRICED | typeof SeatState.WITHDRAWN>;
 
 const STATES = 4;
+
+/** A copy of the counters and of whose places are whose. */
+export interface AreaCounters {
+  /** Four counters an area: ACTIVE, LOCKED, SOLD, BLOCKED. */
+  readonly counts: Int32Array;
+  readonly price: Uint16Array;
+  readonly changedAtMs: Float64Array;
+  /** Triples: area index, hold slot, places; by area, the oldest hold first. */
+  readonly held: Uint32Array;
+}
 
 export class Areas {
   /** Places: four counters an area, ACTIVE, LOCKED, SOLD, BLOCKED. */
@@ -66,9 +77,7 @@ export class Areas {
   hold(area: number, slot: number, session: string, places: number): void {
     assert(!this.#held[area]!.has(slot), "a hold takes its places in an area once");
     this.#held[area]!.set(slot, places);
-    const slots = this.#slotsOfSession.get(session);
-    if (slots === undefined) this.#slotsOfSession.set(session, new Set([slot]));
-    else slots.add(slot);
+    this.#find(slot, session);
   }
 
   unhold(area: number, slot: number, places: number): void {
@@ -83,5 +92,53 @@ export class Areas {
     const slots = this.#slotsOfSession.get(session);
     if (slots === undefined || !slots.delete(slot)) return;
     if (slots.size === 0) this.#slotsOfSession.delete(session);
+  }
+
+  /** Cost: O(areas + holds with places in them). */
+  copy(): AreaCounters {
+    const holdCount = this.#held.reduce((sum, places) => sum + places.size, 0);
+    const held = new Uint32Array(3 * holdCount);
+    let at = 0;
+    for (let area = 0; area < this.count; area++) {
+      for (const [slot, places] of this.#held[area]!) {
+        held[at] = area;
+        held[at + 1] = slot;
+        held[at + 2] = places;
+        at += 3;
+      }
+    }
+    return {
+      counts: this.#counts.slice(),
+      price: this.price.slice(),
+      changedAtMs: this.changedAtMs.slice(),
+      held,
+    };
+  }
+
+  /**
+   * Takes on copied counters; to be called on areas that nothing was done to.
+   * @param holds - Those of the partition, restored before.
+   */
+  restore(counters: AreaCounters, holds: Holds): void {
+    const { counts, price, changedAtMs, held } = counters;
+    assert(counts.length === this.#counts.length, "the counters are those of the same areas");
+    this.#counts.set(counts);
+    this.price.set(price);
+    this.changedAtMs.set(changedAtMs);
+    const holders = new Set<number>();
+    for (let i = 0; i < held.length; i += 3) {
+      assert(held[i]! < this.count && held[i + 2]! > 0, "a hold has places in an area");
+      this.#held[held[i]!]!.set(held[i + 1]!, held[i + 2]!);
+      holders.add(held[i + 1]!);
+    }
+    for (const slot of holds.slots()) {
+      if (holders.has(slot)) this.#find(slot, holds.get(slot).session);
+    }
+  }
+
+  #find(slot: number, session: string): void {
+    const slots = this.#slotsOfSession.get(session);
+    if (slots === undefined) this.#slotsOfSession.set(session, new Set([slot]));
+    else slots.add(slot);
   }
 }

@@ -5,6 +5,14 @@
 import { assert } from "./assert.ts";
 import { NONE } from "./constants.ts";
 
+/** A copy of the list; the other direction follows from it. */
+export interface ChangeLinks {
+  /** The seat that changed next, by seat index; NONE for the newest. */
+  readonly later: Uint32Array;
+  readonly oldest: number;
+  readonly touches: number;
+}
+
 export class ChangeList {
   /** Seat index of the neighbour in the list, by seat index; NONE at the ends. */
   readonly #earlier: Uint32Array;
@@ -50,6 +58,28 @@ export class ChangeList {
     if (this.#newest === NONE) this.#oldest = seat;
     else this.#later[this.#newest] = seat;
     this.#newest = seat;
+  }
+
+  /** Cost: O(seats), one copy of memory. */
+  copy(): ChangeLinks {
+    return { later: this.#later.slice(), oldest: this.#oldest, touches: this.touches };
+  }
+
+  /** Takes on a copied order. Cost: O(seats). */
+  restore({ later, oldest, touches }: ChangeLinks): void {
+    assert(later.length === this.#later.length, "an order is that of the same seats");
+    this.#later.set(later);
+    this.#oldest = oldest;
+    this.#newest = NONE;
+    let count = 0;
+    for (let seat = oldest; seat !== NONE && count < later.length; seat = later[seat]!) {
+      this.#earlier[seat] = this.#newest;
+      this.#newest = seat;
+      count += 1;
+    }
+    assert(count === later.length, "an order has every seat once");
+    assert(count === 0 || later[this.#newest] === NONE, "an order ends at its newest seat");
+    this.touches = touches;
   }
 
   /** Every seat, the one that changed longest ago first. Cost: O(seats). */

@@ -16,6 +16,17 @@ export interface Hold {
   readonly seats: Uint32Array;
 }
 
+/** A copy of the slots. A `Hold` never changes, so those are shared. */
+export interface HoldSlots {
+  /** By slot; undefined where it is free. */
+  readonly holds: readonly (Hold | undefined)[];
+  readonly sizes: readonly number[];
+  readonly ordinals: readonly number[];
+  readonly opened: number;
+  /** The slots to be used again, the next one last. */
+  readonly free: readonly number[];
+}
+
 export class Holds {
   readonly #holds: (Hold | undefined)[] = [];
   /** Seats and places still held, by slot. */
@@ -78,5 +89,41 @@ export class Holds {
   slots(): number[] {
     const living = [...this.#holds.keys()].filter((slot) => this.#holds[slot] !== undefined);
     return living.sort((a, b) => this.#ordinals[a]! - this.#ordinals[b]!);
+  }
+
+  /** Cost: O(slots), pointers only. */
+  copy(): HoldSlots {
+    return {
+      holds: this.#holds.slice(),
+      sizes: this.#sizes.slice(),
+      ordinals: this.#ordinals.slice(),
+      opened: this.#opened,
+      free: this.#free.slice(),
+    };
+  }
+
+  /** Takes on copied slots; to be called on holds that nothing was done to. */
+  restore({ holds, sizes, ordinals, opened, free }: HoldSlots): void {
+    assert(this.#holds.length === 0, "slots are restored into an empty table");
+    assert(holds.length === sizes.length, "every slot has its size");
+    for (const [slot, hold] of holds.entries()) {
+      this.#holds.push(hold);
+      this.#sizes.push(sizes[slot]!);
+      this.#ordinals.push(ordinals[slot]!);
+    }
+    for (const slot of free) this.#free.push(slot);
+    this.#opened = opened;
+    // In the order in which they began, so that the queues of their ends are sorted.
+    const living = this.slots();
+    for (const slot of living) {
+      const { startedAtMs, expiresAtMs } = this.get(slot);
+      assert(this.#sizes[slot]! > 0, "a living hold has something");
+      if (expiresAtMs !== 0) this.#expiry.add(slot, startedAtMs, expiresAtMs);
+    }
+    assert(
+      free.every((slot) => holds[slot] === undefined),
+      "a free slot has no hold",
+    );
+    assert(living.length === this.count, "a slot is free or has a hold");
   }
 }
