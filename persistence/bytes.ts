@@ -157,6 +157,11 @@ export class ByteReader {
     return this.#bytes.toString("latin1", start, this.at);
   }
 
+  /** Goes over so many bytes. @returns Where they start. */
+  skip(count: number): number {
+    return this.#take(count);
+  }
+
   /** All up to the end, as a view of the same memory. */
   rest(): Buffer {
     const start = this.#take(this.end - this.at);

@@ -110,6 +110,21 @@ export class LogCorrupt extends StoreFault {
   }
 }
 
+/** No snapshot is good, and the log begins behind them. Nothing on disk was changed. */
+export class SnapshotsDamaged extends StoreFault {
+  override readonly name = "SnapshotsDamaged";
+  readonly exitCode = ExitCode.CONFIGURATION;
+
+  /** @param reasons - What is wrong with each snapshot; empty when there is none. */
+  constructor(folder: string, reasons: readonly string[]) {
+    const found = reasons.length === 0 ? "there is no snapshot" : reasons.join("; ");
+    super(
+      `the beginning of the log in ${folder} is gone and no snapshot holds it: ${found}; ` +
+        "nothing was changed: put a snapshot back from a copy, or restore a backup",
+    );
+  }
+}
+
 /** The data folder cannot be used by this process. Nothing on disk was changed. */
 export class FolderRefused extends StoreFault {
   override readonly name = "FolderRefused";

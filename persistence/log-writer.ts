@@ -10,6 +10,7 @@ import { RECORD_BYTES_MAX } from "./codec.ts";
 import type { Disk, DiskFile } from "./disk.ts";
 import { type DiskFault, LogFailed } from "./faults.ts";
 import { FRAME_BYTES_MAX, FrameFlag, SECTOR_BYTES, padToSector } from "./frame.ts";
+import type { ChainMark } from "./scan.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { SEGMENT_HEADER_BYTES, encodeSegmentHeader, segmentName } from "./segment-header.ts";
 import { Spares, activate, roomIn } from "./segments.ts";
@@ -37,6 +38,8 @@ export interface LogEnd {
   readonly sequence: number;
   /** Chain of the last frame. */
   readonly chain: Uint8Array;
+  /** The last record; null when there is none. */
+  readonly mark: ChainMark | null;
   readonly segment: OpenSegment;
 }
 
@@ -94,6 +97,7 @@ export class LogWriter implements Journal {
   readonly #stats = { batches: 0, bytes: 0, syncs: 0, syncMsMax: 0 };
   #segment: OpenSegment;
   #chain: Uint8Array;
+  #mark: ChainMark | null;
   #open = new Batch();
   /** The batch in flight while there is one; else empty. */
   #other = new Batch();
@@ -116,6 +120,7 @@ export class LogWriter implements Journal {
     this.#options = options;
     this.#segment = end.segment;
     this.#chain = end.chain;
+    this.#mark = end.mark;
     this.#appendedSequence = end.sequence;
     this.#durableSequence = end.sequence;
     this.#markedSequence = end.sequence;
@@ -132,6 +137,11 @@ export class LogWriter implements Journal {
 
   get stats(): LogStats {
     return this.#stats;
+  }
+
+  /** The last durable record; null when there is none. A snapshot names it. */
+  get mark(): ChainMark | null {
+    return this.#mark;
   }
 
   admission(): Admission {
@@ -233,7 +243,10 @@ export class LogWriter implements Journal {
     this.#other.clear();
     this.#flight = null;
     this.#busy = false;
-    if (hadRecords) this.durable(lastSequence);
+    if (hadRecords) {
+      this.#mark = { sequence: lastSequence, chain };
+      this.durable(lastSequence);
+    }
     if (flags === FrameFlag.CLEAN_SHUTDOWN) this.#finish();
     else this.#goOn();
   };

@@ -4,23 +4,23 @@
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import { apply } from "../engine/apply.ts";
-import { checkState } from "../engine/check.ts";
 import type { Caller, CommandKind, CommandOf } from "../engine/commands.ts";
 import type { AnswerOf } from "../engine/decide.ts";
 import { Engine, type Outcome } from "../engine/engine.ts";
 import { ActorKind } from "../engine/records.ts";
 import { type Fault, refuse, type Refusal, refuseInvalid, Result } from "../engine/results.ts";
-import { State } from "../engine/state.ts";
+import type { State } from "../engine/state.ts";
 import { type DataFolder, isStore, openDataFolder } from "./data-folder.ts";
 import { realDisk } from "./disk.ts";
 import { type StoreFault } from "./faults.ts";
 import type { LogStats, LogWriter } from "./log-writer.ts";
-import { openLog } from "./open-log.ts";
-import type { RecoveryReport } from "./recover.ts";
+import { openState, type RecoveryProgress, type StateReport } from "./open-state.ts";
 import { realScheduler } from "./scheduler.ts";
 import { ServiceClock } from "./service-clock.ts";
 import { commandFaults } from "./shape-check.ts";
+import { buildSnapshot } from "./snapshot-build.ts";
+import { openThread } from "./snapshot-thread.ts";
+import { type SnapshotReport, Snapshots, TURN_MS } from "./snapshots.ts";
 
 export interface OpenOptions {
   /** Path of the data folder; made when it is missing. One process at a time has it. */
@@ -33,10 +33,17 @@ export interface OpenOptions {
    * code.
    */
   readonly onFailure?: ((fault: StoreFault) => void) | undefined;
+  /** A snapshot is made each time the log has grown by so many bytes; 256 MiB when not given. */
+  readonly snapshotBytes?: number | undefined;
+  /** Told of every snapshot that was made, or could not be made; the latter loses nothing. */
+  readonly onSnapshot?: ((report: SnapshotReport) => void) | undefined;
+  /** Told now and then how far recovery is. */
+  readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
 }
 
 /** Holds that have run out are ended at least this often. */
 const SWEEP_MS = 500;
+const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
 export async function openEngine(options: OpenOptions): Promise<Store> {
   const folder = path.resolve(options.folder);
@@ -44,25 +51,38 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
   const { secret } = options;
   const dataFolder = openDataFolder({ disk: realDisk, folder, clock, secret });
   try {
-    const state = new State();
-    const { journal, report } = await openLog({
-      disk: realDisk,
-      folder,
-      storeId: dataFolder.storeId,
+    const { storeId } = dataFolder;
+    const place = { disk: realDisk, folder, storeId };
+    const { state, journal, report, start } = await openState({
+      ...place,
       mustExist: dataFolder.hasLog,
       clock,
       scheduler: realScheduler,
-      replay: (_, timeMs, record) => apply(state, record, timeMs),
       onFailure: options.onFailure ?? endProcess,
+      onProgress: options.onProgress,
     });
     if (!dataFolder.hasLog) dataFolder.keepHasLog();
-    checkState(state);
     clock.atLeast(report.timeMs);
+    const snapshots = new Snapshots({
+      state,
+      log: journal,
+      clock,
+      scheduler: realScheduler,
+      open: (base) => openThread({ folder, storeId, base }),
+      everyBytes: options.snapshotBytes ?? SNAPSHOT_BYTES,
+      turnMs: TURN_MS,
+      start,
+      onReport: options.onSnapshot ?? (() => {}),
+    });
     return new Store({
-      engine: new Engine(state, report, { clock, journal }),
+      engine: new Engine(state, report, { clock, journal: snapshots }),
       journal,
       report,
       dataFolder,
+      snapshots,
+      lastSnapshot: () => {
+        snapshots.last((base, images, end) => buildSnapshot({ ...place, base }, images, end));
+      },
     });
   } catch (error) {
     dataFolder.close();
@@ -83,15 +103,18 @@ function endProcess(fault: StoreFault): void {
 interface Parts {
   readonly engine: Engine;
   readonly journal: LogWriter;
-  readonly report: RecoveryReport;
+  readonly report: StateReport;
   readonly dataFolder: DataFolder;
+  readonly snapshots: Snapshots;
+  /** Makes a snapshot of the end, when anything changed. */
+  readonly lastSnapshot: () => void;
 }
 
 /** An open engine. */
 export class Store {
   /** The engine itself, for those who wait for the disk with `afterDurable`. */
   readonly engine: Engine;
-  readonly report: RecoveryReport;
+  readonly report: StateReport;
   /** Counters of the log since it was opened. */
   readonly logStats: LogStats;
   /** Whether the data folder was empty. */
@@ -176,6 +199,11 @@ export class Store {
     );
   }
 
+  /** Begins a snapshot now, unless one is in the making; `onSnapshot` tells how it went. */
+  requestSnapshot(): void {
+    this.#parts.snapshots.request();
+  }
+
   /** Settles once everything is on disk and the folder is free for another process. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -184,7 +212,9 @@ export class Store {
 
   async #close(): Promise<void> {
     clearInterval(this.#sweep);
+    await this.#parts.snapshots.stop();
     await this.#parts.journal.close();
+    this.#parts.lastSnapshot();
     this.#parts.dataFolder.close();
   }
 

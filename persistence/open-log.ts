@@ -9,7 +9,9 @@ import type { Disk } from "./disk.ts";
 import { type DiskFault, LogCorrupt, type LogFailed } from "./faults.ts";
 import { FrameFlag, SECTOR_BYTES } from "./frame.ts";
 import { LogWriter, type LogEnd } from "./log-writer.ts";
+import type { OnProgress } from "./read-log.ts";
 import { hasSegments, recover, type Recovered, type RecoveryReport } from "./recover.ts";
+import type { LogStart } from "./scan.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { SEGMENT_HEADER_BYTES, encodeSegmentHeader, segmentName } from "./segment-header.ts";
 import {
@@ -22,7 +24,7 @@ import {
 } from "./segments.ts";
 import { makeFoldersNow } from "./transfer.ts";
 
-const LOG_FOLDER = "wal";
+export const LOG_FOLDER = "wal";
 const ROOM_BYTES_MIN = 4 * SECTOR_BYTES;
 
 export interface LogOptions {
@@ -39,6 +41,9 @@ export interface LogOptions {
   /** Called at most once, when a write or sync failed: the process has to end. */
   readonly onFailure: (failure: LogFailed) => void;
   readonly segmentBytes?: number | undefined;
+  /** Where a snapshot ends; without one the log is read from its first record on. */
+  readonly start?: LogStart | null | undefined;
+  readonly onProgress?: OnProgress | undefined;
 }
 
 export interface OpenLog {
@@ -62,7 +67,8 @@ export async function openLog(options: LogOptions): Promise<OpenLog> {
     throw new LogCorrupt(folder, 0, "the segments of the log", "none");
   }
   makeFoldersNow(disk, folder);
-  const recovered = recover({ disk, folder, storeId, clock, replay });
+  const { start = null, onProgress } = options;
+  const recovered = recover({ disk, folder, storeId, clock, replay, start, onProgress });
   const end = await startEpoch({ disk, folder, storeId, clock, segmentBytes, recovered });
   const parts = { disk, folder, storeId, clock, scheduler, onFailure };
   const journal = new LogWriter({ ...parts, segmentBytes, end });
@@ -93,7 +99,7 @@ async function startEpoch(start: EpochStart): Promise<LogEnd> {
     });
   });
   const segment = { file: spare.file, number, bytes: spare.bytes, position: head.length };
-  return { epoch, sequence, chain, segment };
+  return { epoch, sequence, chain, mark: recovered.mark, segment };
 }
 
 /** The header block of the epoch's first segment, its first frame behind it. */

@@ -1,18 +1,16 @@
 /**
- * Start: reads the whole log, checks all of it, replays its records, and makes its end safe to go
- * on from. When something is damaged it halts before anything on disk is changed.
+ * Start: reads the log, whole or from where a snapshot ends, checks it, replays its records, and
+ * makes its end safe to go on from. When something is damaged it halts before anything on disk is
+ * changed.
  */
 import type { Clock } from "../engine/ports.ts";
-import type { Replay } from "./codec.ts";
 import type { Disk } from "./disk.ts";
-import { LogCorrupt } from "./faults.ts";
-import { LogScan, type SegmentExtent } from "./scan.ts";
-import { type SegmentPlace, parseSegmentName, segmentName } from "./segment-header.ts";
+import { type Newest, type ReadOptions, readLog, SEGMENT_SUFFIX } from "./read-log.ts";
+import type { ChainMark } from "./scan.ts";
 import { TEMPORARY_SUFFIX } from "./segments.ts";
-import { readAllNow, writeFileNow } from "./transfer.ts";
+import { writeFileNow } from "./transfer.ts";
 
-const SEGMENT_SUFFIX = ".log";
-const BROKEN_SUFFIX = ".broken";
+export const BROKEN_SUFFIX = ".broken";
 
 export interface RecoveryReport {
   readonly records: number;
@@ -38,22 +36,14 @@ export interface RecoveryReport {
 export interface Recovered {
   readonly report: RecoveryReport;
   readonly chain: Uint8Array;
+  /** The last record; null when there is none. */
+  readonly mark: ChainMark | null;
   /** Number of the last segment; 0 when there is none. */
   readonly segmentNumber: number;
 }
 
-export interface RecoverOptions {
-  readonly disk: Disk;
-  /** The folder of the segments. */
-  readonly folder: string;
-  readonly storeId: string;
+export interface RecoverOptions extends ReadOptions {
   readonly clock: Clock;
-  readonly replay: Replay;
-}
-
-interface Newest extends SegmentExtent {
-  readonly name: string;
-  readonly bytes: Buffer;
 }
 
 /**
@@ -64,29 +54,16 @@ interface Newest extends SegmentExtent {
  * @throws LogCorrupt on damage, DiskFault when the disk fails; a read error is no end of file.
  */
 export function recover(options: RecoverOptions): Recovered {
-  const { disk, folder, clock, storeId, replay } = options;
+  const { disk, folder, clock } = options;
   const startMs = clock.nowMs();
+  const { scan, segments, goodBytes, newest } = readLog(options);
   const names = disk.listNow(folder) ?? [];
-  const places = findSegments(folder, names);
-  const scan = new LogScan(storeId, replay);
-  let newest: Newest | null = null;
-  let memory: Buffer = Buffer.alloc(0);
-  let goodBytes = 0;
-  for (const place of places) {
-    const name = segmentName(place);
-    const path = `${folder}/${name}`;
-    memory = readSegment(disk, path, memory);
-    const bytes = memory;
-    const extent = scan.segment({ path, place, bytes, newest: place === places.at(-1) });
-    goodBytes += extent.validBytes;
-    newest = { ...extent, name, bytes };
-  }
   removeTemporary(disk, folder, names);
   if (newest !== null) secureNewest(disk, folder, newest);
   const tornBytes = newest?.tornBytes ?? 0;
   const report = {
     records: scan.recordCount,
-    segments: places.length,
+    segments,
     bytes: goodBytes,
     seconds: Math.max(0, clock.nowMs() - startMs) / 1_000,
     tornBytes,
@@ -96,38 +73,11 @@ export function recover(options: RecoverOptions): Recovered {
     sequence: scan.sequence,
     timeMs: scan.timeMs,
   };
-  return { report, chain: scan.chain, segmentNumber: scan.number };
+  return { report, chain: scan.chain, mark: scan.lastMark, segmentNumber: scan.number };
 }
 
 export function hasSegments(disk: Disk, folder: string): boolean {
   return (disk.listNow(folder) ?? []).some((name) => name.endsWith(SEGMENT_SUFFIX));
-}
-
-/** @returns The segments in the order of their numbers. */
-function findSegments(folder: string, names: readonly string[]): SegmentPlace[] {
-  const places: SegmentPlace[] = [];
-  for (const name of names) {
-    if (!name.endsWith(SEGMENT_SUFFIX)) continue;
-    const place = parseSegmentName(name);
-    if (place === null) {
-      throw new LogCorrupt(`${folder}/${name}`, 0, "the name of a segment", `"${name}"`);
-    }
-    places.push(place);
-  }
-  return places.sort((a, b) => a.number - b.number || a.firstSequence - b.firstSequence);
-}
-
-/** @param memory - Used again when it has the size of the file, as most segments have. */
-function readSegment(disk: Disk, path: string, memory: Buffer): Buffer {
-  const file = disk.openNow(path);
-  try {
-    const sizeBytes = file.sizeNow();
-    const bytes = sizeBytes === memory.length ? memory : Buffer.allocUnsafeSlow(sizeBytes);
-    readAllNow(file, bytes);
-    return bytes;
-  } finally {
-    file.closeNow();
-  }
 }
 
 function removeTemporary(disk: Disk, folder: string, names: readonly string[]): void {

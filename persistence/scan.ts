@@ -19,6 +19,7 @@ import {
 } from "./frame.ts";
 import {
   SEGMENT_HEADER_BYTES,
+  type SegmentHeader,
   type SegmentPlace,
   chainOfStore,
   decodeSegmentHeader,
@@ -37,6 +38,20 @@ export interface SegmentBytes {
   readonly newest: boolean;
 }
 
+/** A record, and the chain of the frame whose last record it is. */
+export interface ChainMark {
+  readonly sequence: number;
+  readonly chain: Uint8Array;
+}
+
+/** Where a reader of the log begins: behind what a snapshot holds. */
+export interface LogStart {
+  /** Records up to this one are not handed on. */
+  readonly sequence: number;
+  /** Proves that log and snapshot belong together; at or behind `sequence`. */
+  readonly mark: ChainMark;
+}
+
 /** How far a segment is the log. */
 export interface SegmentExtent {
   /** Up to the end of the last good frame. */
@@ -47,15 +62,20 @@ export interface SegmentExtent {
 
 /**
  * Goes through the segments in order and keeps what binds them: number, epoch, sequence, chain.
- * Every check that fails throws `LogCorrupt`.
+ * Every check that fails throws `LogCorrupt`. With a start, the first segment is taken at its word
+ * until the mark of the start proves it.
  */
 export class LogScan {
   readonly storeId: string;
+  readonly start: LogStart | null;
+  /** The last record, with the chain of its frame. */
+  lastMark: ChainMark | null = null;
   /** Number of the last segment. */
   number = 0;
   epoch = 0;
   /** Sequence number of the last record. */
   sequence = 0;
+  /** Records that were handed on. */
   recordCount = 0;
   chain: Uint8Array;
   /** Time of the last record. */
@@ -66,24 +86,32 @@ export class LogScan {
   /** The segment at hand is the first of an epoch. */
   #opensEpoch = false;
 
-  constructor(storeId: string, replay: Replay) {
+  constructor(storeId: string, replay: Replay, start: LogStart | null = null) {
     this.storeId = storeId;
+    this.start = start;
     this.chain = chainOfStore(storeId);
+    const held = start === null ? 0 : start.sequence;
     this.#replay = (sequence, timeMs, record) => {
       this.sequence = sequence;
-      this.recordCount += 1;
       this.timeMs = timeMs;
+      if (sequence <= held) return;
+      this.recordCount += 1;
       replay(sequence, timeMs, record);
     };
   }
 
-  /** Cost: O(bytes of the segment). */
-  segment(segment: SegmentBytes): SegmentExtent {
+  /**
+   * @param until - A sequence number that is on disk: nothing behind its frame is looked at, for it
+   * may be in the middle of being written.
+   * Cost: O(bytes of the segment).
+   */
+  segment(segment: SegmentBytes, until = Infinity): SegmentExtent {
     atOffset(segment, 0, () => this.#checkPlace(segment));
     const { bytes } = segment;
     const input = new ByteReader(bytes);
     let at = SEGMENT_HEADER_BYTES;
     for (;;) {
+      if (this.sequence >= until) return { validBytes: at, tornBytes: 0 };
       const header = readFrameHeader(bytes, at);
       if (header === null) return this.#end(segment, at, null);
       const end = at + padToSector(header.frameBytes);
@@ -96,10 +124,23 @@ export class LogScan {
     }
   }
 
+  /**
+   * To be called behind the last segment: what the snapshot holds was durable, so a log that does
+   * not reach it has lost something.
+   */
+  end(segment: SegmentBytes, extent: SegmentExtent): void {
+    if (this.start === null) return;
+    const { sequence } = this.start.mark;
+    atOffset(segment, extent.validBytes, () => {
+      demand(this.sequence >= sequence, `record ${this.sequence + 1} of ${sequence}`, "no more");
+    });
+  }
+
   #checkPlace(segment: SegmentBytes): void {
     const { place } = segment;
-    demand(place.number === this.number + 1, `segment ${this.number + 1}`, `${place.number}`);
     const header = decodeSegmentHeader(segment.bytes);
+    if (this.number === 0 && this.start !== null) this.#beginAt(segment, header);
+    demand(place.number === this.number + 1, `segment ${this.number + 1}`, `${place.number}`);
     demand(header.storeId === this.storeId, `store ${this.storeId}`, header.storeId);
     demand(header.number === place.number, `segment ${place.number}`, `${header.number}`);
     const first = this.sequence + 1;
@@ -114,6 +155,17 @@ export class LogScan {
     this.number = header.number;
     this.epoch = header.epoch;
     if (this.#opensEpoch) this.clean = false;
+  }
+
+  /** Goes on from what the first segment says of the log before it. */
+  #beginAt({ place, bytes }: SegmentBytes, header: SegmentHeader): void {
+    const flags = readFrameHeader(bytes, SEGMENT_HEADER_BYTES)?.flags ?? 0;
+    const opens = (flags & FrameFlag.EPOCH_START) !== 0;
+    this.number = place.number - 1;
+    this.sequence = place.firstSequence - 1;
+    this.epoch = opens ? header.epoch - 1 : header.epoch;
+    this.chain = header.chain;
+    this.clean = false;
   }
 
   /** An intact header that is out of place is damage: no torn write makes one. */
@@ -141,7 +193,18 @@ export class LogScan {
     input.end = at + header.frameBytes;
     decodeRecords(input, header.firstSequence, header.recordCount, this.#replay);
     this.chain = Buffer.from(readChain(frame));
+    if (header.recordCount > 0) this.#reachMark({ sequence: this.sequence, chain: this.chain });
     this.clean = (header.flags & FrameFlag.CLEAN_SHUTDOWN) !== 0;
+  }
+
+  #reachMark(reached: ChainMark): void {
+    const before = this.lastMark?.sequence ?? 0;
+    this.lastMark = reached;
+    const mark = this.start?.mark;
+    if (mark === undefined || mark.sequence <= before || mark.sequence > reached.sequence) return;
+    const wanted = `a batch up to record ${mark.sequence}, as the snapshot says`;
+    demand(mark.sequence === reached.sequence, wanted, `one up to ${reached.sequence}`);
+    demandChain(mark.chain, reached.chain);
   }
 
   /**

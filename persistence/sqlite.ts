@@ -28,3 +28,82 @@ export function lockFile(path: string): FileLock | null {
     },
   };
 }
+
+export type SqlValue = number | string | Uint8Array | null;
+export type SqlRow = Readonly<Record<string, unknown>>;
+
+/** An open database. Statements are prepared once. Everything throws an `SqlFault`. */
+export interface SqlFile {
+  /** Statements that give nothing back. */
+  execute(sql: string): void;
+  run(sql: string, ...values: readonly SqlValue[]): void;
+  rows(sql: string, ...values: readonly SqlValue[]): Iterable<SqlRow>;
+  close(): void;
+}
+
+/** SQLite could not do what was asked: a broken file, or a full disk. */
+export class SqlFault extends Error {
+  override readonly name = "SqlFault";
+}
+
+/** Opens an existing file for reading; nothing is made or changed. @throws SqlFault. */
+export function readSqlFile(path: string): SqlFile {
+  return guarded(() => new Database(path, { readonly: true, fileMustExist: true }));
+}
+
+/**
+ * Opens an empty file to be filled once and by this process alone. There is no journal and no sync:
+ * whoever gives the file its name syncs it before.
+ * @throws SqlFault.
+ */
+export function fillSqlFile(path: string): SqlFile {
+  return guarded(() => {
+    const database = new Database(path, { fileMustExist: true });
+    for (const setting of FILLING) database.pragma(setting);
+    return database;
+  });
+}
+
+const FILLING = [
+  "page_size = 8192",
+  "journal_mode = OFF",
+  "synchronous = OFF",
+  "locking_mode = EXCLUSIVE",
+  "temp_store = MEMORY",
+];
+
+function guarded(open: () => Database.Database): SqlFile {
+  const database = attempt(open);
+  const statements = new Map<string, Database.Statement>();
+  const prepared = (sql: string) => {
+    let statement = statements.get(sql);
+    if (statement === undefined) statements.set(sql, (statement = database.prepare(sql)));
+    return statement;
+  };
+  return {
+    execute: (sql) => attempt(() => void database.exec(sql)),
+    run: (sql, ...values) => attempt(() => void prepared(sql).run(...values)),
+    *rows(sql, ...values) {
+      const rows = attempt(() => prepared(sql).iterate(...values));
+      try {
+        for (;;) {
+          const { value, done } = attempt(() => rows.next());
+          if (done === true) return;
+          yield value as SqlRow;
+        }
+      } finally {
+        rows.return?.();
+      }
+    },
+    close: () => attempt(() => void database.close()),
+  };
+}
+
+function attempt<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof Database.SqliteError) throw new SqlFault(error.message, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * A state from disk: the newest good snapshot, and the log behind it. Falls back to an older
+ * snapshot, then to the whole log, as far as files are there; halts otherwise.
+ */
+import { apply } from "../engine/apply.ts";
+import { checkState } from "../engine/check.ts";
+import { type LogRecord, RecordType } from "../engine/records.ts";
+import { State } from "../engine/state.ts";
+import { touchedBy } from "../engine/touched.ts";
+import type { Replay } from "./codec.ts";
+import type { Disk } from "./disk.ts";
+import { SnapshotsDamaged } from "./faults.ts";
+import type { LogWriter } from "./log-writer.ts";
+import { LOG_FOLDER, type LogOptions, openLog } from "./open-log.ts";
+import { findSegments } from "./read-log.ts";
+import type { RecoveryReport } from "./recover.ts";
+import { TEMPORARY_SUFFIX } from "./segments.ts";
+import { SNAPSHOT_FOLDER, startOf } from "./snapshot-file.ts";
+import { type FoundSnapshots, type LoadedSnapshot, loadNewest } from "./snapshot-load.ts";
+import type { SnapshotsStart } from "./snapshots.ts";
+
+/** How far recovery is: partitions of the snapshot, then segments of the log. */
+export interface RecoveryProgress {
+  readonly phase: "snapshot" | "log";
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface StateOptions extends Omit<LogOptions, "replay" | "start" | "onProgress"> {
+  readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
+}
+
+export interface StateReport extends RecoveryReport {
+  /** Name of the snapshot that was used; null for none. */
+  readonly snapshot: string | null;
+  /** Newer ones that could not be used, and why. */
+  readonly passedOver: readonly string[];
+}
+
+export interface OpenState {
+  readonly state: State;
+  readonly journal: LogWriter;
+  readonly report: StateReport;
+  readonly start: SnapshotsStart;
+}
+
+/**
+ * Ordering: as in `openLog`; and nothing on disk changes before snapshot and log are checked.
+ * @throws LogCorrupt, SnapshotsDamaged, DiskFault.
+ */
+export async function openState(options: StateOptions): Promise<OpenState> {
+  const { disk, folder, storeId, clock, onProgress } = options;
+  const startMs = clock.nowMs();
+  const tell = (phase: RecoveryProgress["phase"]) => (done: number, total: number) =>
+    onProgress?.({ phase, done, total });
+  const found = loadNewest({ disk, folder, storeId, onProgress: tell("snapshot") });
+  const { loaded } = found;
+  if (loaded === null) demandWholeLog(disk, folder, found);
+  const state = loaded?.state ?? new State();
+  const changed = new Set<number>();
+  const { journal, report } = await openLog({
+    ...options,
+    start: loaded === null ? null : startOf(loaded.meta),
+    replay: replayBehind(loaded, state, (record) => {
+      for (const number of touchedBy(state, record)) changed.add(number);
+    }),
+    onProgress: tell("log"),
+  });
+  checkState(state);
+  removeTemporary(disk, `${folder}/${SNAPSHOT_FOLDER}`);
+  const passedOver = reasonsOf(found);
+  const seconds = Math.max(0, clock.nowMs() - startMs) / 1_000;
+  return {
+    state,
+    journal,
+    report: { ...report, seconds, snapshot: loaded?.name ?? null, passedOver },
+    start: {
+      sequence: report.sequence,
+      base: loaded?.name ?? null,
+      baseSequence: loaded?.meta.sequence ?? 0,
+      changed,
+      bytes: report.bytes,
+    },
+  };
+}
+
+/**
+ * Applies what the snapshot does not hold yet: a partition of it may be newer than its catalog.
+ * @param before - Told of each record before it is applied.
+ */
+export function replayBehind(
+  loaded: Pick<LoadedSnapshot, "sequences"> | null,
+  state: State,
+  before: (record: LogRecord) => void = () => {},
+): Replay {
+  return (sequence, timeMs, record) => {
+    if (record.type !== RecordType.CATALOG) {
+      if (sequence <= (loaded?.sequences.get(record.partition) ?? 0)) return;
+    }
+    before(record);
+    apply(state, record, timeMs);
+  };
+}
+
+/** Without a snapshot the log must reach back to its first record. */
+export function demandWholeLog(disk: Disk, folder: string, found: FoundSnapshots): void {
+  const log = `${folder}/${LOG_FOLDER}`;
+  const [first] = findSegments(log, disk.listNow(log) ?? []);
+  const isGone = first === undefined ? found.passedOver.length > 0 : first.number > 1;
+  if (isGone) throw new SnapshotsDamaged(log, reasonsOf(found));
+}
+
+export function reasonsOf({ passedOver }: FoundSnapshots): string[] {
+  return passedOver.map(
+    ({ path, expected, found }) => `${path}: expected ${expected}, got ${found}`,
+  );
+}
+
+function removeTemporary(disk: Disk, folder: string): void {
+  for (const name of disk.listNow(folder) ?? []) {
+    if (name.endsWith(TEMPORARY_SUFFIX)) disk.removeNow(`${folder}/${name}`);
+  }
+}

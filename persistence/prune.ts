@@ -1,0 +1,95 @@
+/**
+ * How long files live: two snapshots are kept, and of the log the segments that the older of them
+ * needs. With a single good snapshot every segment stays, so that the whole log is the second way.
+ */
+import type { Disk } from "./disk.ts";
+import { Malformed } from "./faults.ts";
+import { LOG_FOLDER } from "./open-log.ts";
+import { findSegments, segmentOf } from "./read-log.ts";
+import { BROKEN_SUFFIX } from "./recover.ts";
+import { segmentName } from "./segment-header.ts";
+import { SNAPSHOT_FOLDER, checkSnapshot, findSnapshots } from "./snapshot-file.ts";
+import { SqlFault, readSqlFile } from "./sqlite.ts";
+
+export interface KeepOptions {
+  readonly disk: Disk;
+  /** The data folder. */
+  readonly folder: string;
+  readonly storeId: string;
+  /** Name of the snapshot that was just made. */
+  readonly newest: string;
+  /** Name of the one that it was made from, when that is known to be good. */
+  readonly base: string | null;
+}
+
+/** What went. */
+export interface Kept {
+  readonly removedSegments: number;
+  readonly removedSnapshots: number;
+}
+
+/**
+ * Ordering: the oldest goes first, so that what is left is always the end of the log without gaps,
+ * whenever the process ends.
+ */
+export function keepTwo(options: KeepOptions): Kept {
+  const { disk, folder, newest } = options;
+  const older = olderOf(options);
+  if (older === null) return { removedSegments: 0, removedSnapshots: 0 };
+  const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
+  const others = findSnapshots(disk.listNow(snapshots) ?? []).filter(
+    (name) => name !== newest && name !== older.name,
+  );
+  for (const name of others) disk.removeNow(`${snapshots}/${name}`);
+  if (others.length > 0) disk.syncFolderNow(snapshots);
+  const removedSegments = removeSegments(disk, `${folder}/${LOG_FOLDER}`, older.sequence);
+  return { removedSegments, removedSnapshots: others.length };
+}
+
+interface Older {
+  readonly name: string;
+  readonly sequence: number;
+}
+
+/** The newest of the others that is good as a whole; null when none is. */
+function olderOf({ disk, folder, storeId, newest, base }: KeepOptions): Older | null {
+  const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
+  const names = findSnapshots(disk.listNow(snapshots) ?? []).filter((name) => name !== newest);
+  const known = base === null ? names : [base, ...names];
+  for (const name of known) {
+    const sequence = goodSequence(`${snapshots}/${name}`, storeId);
+    if (sequence !== null) return { name, sequence };
+  }
+  return null;
+}
+
+function goodSequence(path: string, storeId: string): number | null {
+  try {
+    const sql = readSqlFile(path);
+    try {
+      return checkSnapshot(sql, storeId).sequence;
+    } finally {
+      sql.close();
+    }
+  } catch (error) {
+    if (error instanceof Malformed || error instanceof SqlFault) return null;
+    throw error;
+  }
+}
+
+/** @param sequence - The log is needed from the segment on that holds this record. */
+function removeSegments(disk: Disk, folder: string, sequence: number): number {
+  const names = disk.listNow(folder) ?? [];
+  const places = findSegments(folder, names);
+  const first = segmentOf(places, sequence);
+  if (first === null) return 0;
+  const gone = places.filter(({ number }) => number < first.number).map(segmentName);
+  for (const name of gone) {
+    if (names.includes(`${name}${BROKEN_SUFFIX}`)) {
+      disk.removeNow(`${folder}/${name}${BROKEN_SUFFIX}`);
+    }
+    disk.removeNow(`${folder}/${name}`);
+  }
+  if (gone.length > 0) disk.syncFolderNow(folder);
+  return gone.length;
+}

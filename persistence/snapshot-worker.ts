@@ -1,0 +1,36 @@
+/** The thread that writes one snapshot: see `snapshot-thread.ts` for what it is told. */
+import { parentPort, workerData } from "node:worker_threads";
+import { assert } from "../engine/assert.ts";
+import { realDisk } from "./disk.ts";
+import { type Built, type BuildEnd, SnapshotBuild } from "./snapshot-build.ts";
+import type { FromThread, ThreadData, ToThread } from "./snapshot-thread.ts";
+
+const port = parentPort;
+assert(port !== null, "the program of a thread runs in one");
+let build: SnapshotBuild | null = null;
+
+port.on("message", (message: ToThread) => {
+  const answer = answerTo(message);
+  if (answer === null) return;
+  port.postMessage(answer);
+  port.close();
+});
+
+/** @returns null as long as there is more to come. */
+function answerTo(message: ToThread): FromThread | null {
+  try {
+    build ??= new SnapshotBuild({ disk: realDisk, ...(workerData as ThreadData) });
+    if (message.kind === "finish") return { kind: "built", built: finish(build, message.end) };
+    build.add(message.image);
+    return null;
+  } catch (error) {
+    build?.abandon();
+    return { kind: "failed", message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function finish(complete: SnapshotBuild, end: BuildEnd): Built {
+  // Copied by the message: a chain is a plain array of bytes here.
+  const { sequence, chain } = end.mark;
+  return complete.finish({ ...end, mark: { sequence, chain: Buffer.from(chain) } });
+}

@@ -1,0 +1,323 @@
+/**
+ * When and how the living engine is copied into a snapshot. It never stands still for longer than
+ * one partition takes to be copied; a writer in another thread does the rest.
+ *
+ * The snapshot is fuzzy. At a record C it begins; the catalog is as of C, and each partition that
+ * changed since the snapshot before is copied at some turn of its own, as of a record P at or
+ * behind C. Recovery reads the log from C on: moves and prices of a partition apply from its own P
+ * on, catalog records always. That is one state, because no catalog record that touches a partition
+ * lies between C and its P: such a record first has the partition copied.
+ */
+import { assert } from "../engine/assert.ts";
+import { copyPartition, ImagePacker } from "../engine/image.ts";
+import { Admission, type Clock, type Journal } from "../engine/ports.ts";
+import { type LogRecord, RecordType } from "../engine/records.ts";
+import type { State } from "../engine/state.ts";
+import { touchedBy } from "../engine/touched.ts";
+import type { LogStats } from "./log-writer.ts";
+import type { ChainMark } from "./scan.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { Built, BuildEnd, ImageAt } from "./snapshot-build.ts";
+
+/** Holds that are flattened in one turn. */
+const SLOTS_PER_TURN = 2_000;
+/** A turn that was shorter takes another step. */
+export const TURN_MS = 1;
+/** After a failure, for example on a full disk. */
+const RETRY_DELAY_MS = 60_000;
+
+/** Writes one snapshot, somewhere else. */
+export interface SnapshotWriter {
+  add(image: ImageAt): void;
+  /** Rejects when there is no snapshot, for whatever reason; nothing is thrown before. */
+  finish(end: BuildEnd): Promise<Built>;
+}
+
+/** The log as snapshots see it. */
+export interface SnapshotLog extends Journal {
+  readonly mark: ChainMark | null;
+  readonly stats: LogStats;
+}
+
+export interface SnapshotsOptions {
+  readonly state: State;
+  readonly log: SnapshotLog;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  /** Begins one; `base` as in `BuildOptions`. */
+  readonly open: (base: string | null) => SnapshotWriter;
+  /** A snapshot is made each time the log has grown by so much. */
+  readonly everyBytes: number;
+  /** How long a turn of copying may be before it takes its last step: `TURN_MS`. */
+  readonly turnMs: number;
+  readonly start: SnapshotsStart;
+  readonly onReport: (report: SnapshotReport) => void;
+}
+
+/** What recovery began with. */
+export interface SnapshotsStart {
+  /** The last record. */
+  readonly sequence: number;
+  /** Name of the snapshot that was used; null for none, and then all partitions are copied. */
+  readonly base: string | null;
+  /** The last record of the catalog of the base; 0 without one. */
+  readonly baseSequence: number;
+  /** Partitions that changed behind the base. */
+  readonly changed: Iterable<number>;
+  /** Bytes of the log behind the base, about. */
+  readonly bytes: number;
+}
+
+/** How a snapshot went. */
+export type SnapshotReport =
+  | (Built & {
+      readonly failure: null;
+      /** Partitions that were copied. */
+      readonly copied: number;
+      readonly seconds: number;
+      /** The longest that the engine stood still. */
+      readonly pauseMsMax: number;
+    })
+  | { readonly failure: Error };
+
+interface Copy {
+  readonly number: number;
+  readonly sequence: number;
+  readonly packer: ImagePacker;
+}
+
+/** A snapshot in the making. */
+interface Making {
+  readonly sequence: number;
+  readonly startMs: number;
+  readonly writer: SnapshotWriter;
+  /** Partitions to be copied yet. */
+  readonly pending: Set<number>;
+  /** Copied, not yet handed over. */
+  readonly copies: Copy[];
+  readonly copied: number;
+  imageSequence: number;
+  pauseMsMax: number;
+  isFinishing: boolean;
+}
+
+/**
+ * Stands between the engine and its log, so that it sees every record before it is applied.
+ *
+ * Ordering: one snapshot at a time. It is finished only when the log is durable up to every image,
+ * so a snapshot is never ahead of the log.
+ */
+export class Snapshots implements Journal {
+  readonly #options: SnapshotsOptions;
+  #sequence: number;
+  #base: string | null;
+  #baseSequence: number;
+  /** Partitions that changed since they were last copied; of no meaning without a base. */
+  #changed: Set<number>;
+  /** Bytes of the log, counted as `LogStats` does, at which the next snapshot is due. */
+  #dueBytes: number;
+  #making: Making | null = null;
+  #isDue = false;
+  #cancelRetry: (() => void) | null = null;
+  #isStopped = false;
+  #onIdle: (() => void) | null = null;
+
+  constructor(options: SnapshotsOptions) {
+    const { start, everyBytes } = options;
+    this.#options = options;
+    this.#sequence = start.sequence;
+    this.#base = start.base;
+    this.#baseSequence = start.baseSequence;
+    this.#changed = new Set(start.changed);
+    this.#dueBytes = everyBytes - start.bytes;
+  }
+
+  admission(): Admission {
+    return this.#options.log.admission();
+  }
+
+  append(sequence: number, timeMs: number, record: LogRecord): void {
+    if (this.#making !== null) this.#copyBefore(this.#making, record);
+    for (const number of touchedBy(this.#options.state, record)) this.#changed.add(number);
+    this.#sequence = sequence;
+    this.#options.log.append(sequence, timeMs, record);
+  }
+
+  set durable(told: (sequence: number) => void) {
+    this.#options.log.durable = (sequence) => {
+      told(sequence);
+      this.#goOn();
+    };
+  }
+
+  /** Begins a snapshot at the end of this turn, unless one is in the making. */
+  request(): void {
+    if (this.#isDue || this.#isStopped) return;
+    this.#isDue = true;
+    this.#options.scheduler.soon(this.#turn);
+  }
+
+  /** Settles when none is in the making; none begins any more. */
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelRetry?.();
+    return new Promise((resolve) => {
+      if (this.#making === null) resolve();
+      else this.#onIdle = resolve;
+    });
+  }
+
+  /**
+   * One more, at once, in this thread: for an end in order, when nobody waits any more.
+   * @param write - Makes it. To be called behind `stop`, with everything durable.
+   */
+  last(write: (base: string | null, images: Iterable<ImageAt>, end: BuildEnd) => Built): void {
+    assert(this.#isStopped && this.#making === null, "the last snapshot comes alone");
+    const { log, clock, onReport } = this.#options;
+    const sequence = this.#sequence;
+    if (sequence === this.#baseSequence || log.mark === null) return;
+    assert(log.mark.sequence === sequence, "everything is durable at the end");
+    const startMs = clock.nowMs();
+    const numbers = this.#numbers();
+    const end = { sequence, mark: log.mark, createdAtMs: startMs };
+    try {
+      const built = write(this.#base, this.#imagesOf(numbers), end);
+      const seconds = (clock.nowMs() - startMs) / 1_000;
+      onReport({ ...built, failure: null, copied: numbers.size, seconds, pauseMsMax: 0 });
+    } catch (error) {
+      // The log has everything; only the next start takes longer.
+      onReport({ failure: error instanceof Error ? error : new Error(String(error)) });
+    }
+  }
+
+  *#imagesOf(numbers: Iterable<number>): Generator<ImageAt> {
+    for (const number of numbers) {
+      const packer = new ImagePacker(copyPartition(this.#options.state.partitions.get(number)!));
+      yield { number, sequence: this.#sequence, image: packer.step(Infinity)! };
+    }
+  }
+
+  /** The partitions that a snapshot of this moment has to copy. */
+  #numbers(): Set<number> {
+    const { partitions } = this.#options.state;
+    if (this.#base === null) return new Set(partitions.keys());
+    return new Set([...this.#changed].filter((number) => partitions.has(number)));
+  }
+
+  #goOn(): void {
+    const { log, everyBytes } = this.#options;
+    if (this.#making !== null) return this.#finishWhenDurable(this.#making);
+    if (log.stats.bytes < this.#dueBytes || this.#cancelRetry !== null) return;
+    this.#dueBytes = log.stats.bytes + everyBytes;
+    this.request();
+  }
+
+  readonly #turn = (): void => {
+    const startMs = performance.now();
+    const isNew = this.#making === null;
+    if (isNew) this.#begin();
+    const making = this.#making;
+    if (making === null) return;
+    let isBusy = isNew || this.#step(making);
+    while (isBusy && performance.now() - startMs < this.#options.turnMs) {
+      isBusy = this.#step(making);
+    }
+    making.pauseMsMax = Math.max(making.pauseMsMax, performance.now() - startMs);
+    if (isBusy) this.#options.scheduler.soon(this.#turn);
+    else this.#finishWhenDurable(making);
+  };
+
+  #begin(): void {
+    this.#isDue = false;
+    if (this.#isStopped || this.#sequence === this.#baseSequence) return;
+    const { clock, open } = this.#options;
+    const pending = this.#numbers();
+    this.#changed = new Set();
+    this.#making = {
+      sequence: this.#sequence,
+      startMs: clock.nowMs(),
+      writer: open(this.#base),
+      pending,
+      copies: [],
+      copied: pending.size,
+      imageSequence: this.#sequence,
+      pauseMsMax: 0,
+      isFinishing: false,
+    };
+  }
+
+  /** @returns Whether there is more to do. */
+  #step(making: Making): boolean {
+    const [copy] = making.copies;
+    if (copy !== undefined) {
+      const image = copy.packer.step(SLOTS_PER_TURN);
+      if (image === null) return true;
+      making.copies.shift();
+      making.writer.add({ number: copy.number, sequence: copy.sequence, image });
+      return true;
+    }
+    const [number] = making.pending;
+    if (number === undefined) return false;
+    this.#copy(making, number);
+    return true;
+  }
+
+  /** As of the last record. */
+  #copy(making: Making, number: number): void {
+    const partition = this.#options.state.partitions.get(number);
+    assert(partition !== undefined, "a partition is copied before it goes");
+    making.pending.delete(number);
+    this.#changed.delete(number);
+    const packer = new ImagePacker(copyPartition(partition));
+    making.copies.push({ number, sequence: this.#sequence, packer });
+    making.imageSequence = this.#sequence;
+  }
+
+  /** What a catalog record touches is copied as it was before. */
+  #copyBefore(making: Making, record: LogRecord): void {
+    if (record.type !== RecordType.CATALOG || making.pending.size === 0) return;
+    const startMs = performance.now();
+    for (const number of touchedBy(this.#options.state, record)) {
+      if (making.pending.has(number)) this.#copy(making, number);
+    }
+    making.pauseMsMax = Math.max(making.pauseMsMax, performance.now() - startMs);
+  }
+
+  #finishWhenDurable(making: Making): void {
+    const { mark } = this.#options.log;
+    if (making.isFinishing || making.pending.size > 0 || making.copies.length > 0) return;
+    if (mark === null || mark.sequence < making.imageSequence) return;
+    making.isFinishing = true;
+    const { sequence, startMs } = making;
+    making.writer.finish({ sequence, mark, createdAtMs: startMs }).then(
+      (built) => this.#finished(making, built),
+      (error: unknown) => this.#failed(error),
+    );
+  }
+
+  #finished(making: Making, built: Built): void {
+    this.#base = built.name;
+    this.#baseSequence = making.sequence;
+    const { copied, pauseMsMax, startMs } = making;
+    const seconds = (this.#options.clock.nowMs() - startMs) / 1_000;
+    this.#end({ ...built, failure: null, copied, seconds, pauseMsMax });
+  }
+
+  /** The log keeps everything meanwhile. Without a base, the next one copies all. */
+  #failed(error: unknown): void {
+    this.#base = null;
+    if (!this.#isStopped) {
+      this.#cancelRetry = this.#options.scheduler.later(RETRY_DELAY_MS, () => {
+        this.#cancelRetry = null;
+        this.request();
+      });
+    }
+    this.#end({ failure: error instanceof Error ? error : new Error(String(error)) });
+  }
+
+  #end(report: SnapshotReport): void {
+    this.#making = null;
+    this.#onIdle?.();
+    this.#options.onReport(report);
+  }
+}
