@@ -1,4 +1,5 @@
 /** The thread that writes one snapshot: see `snapshot-thread.ts` for what it is told. */
+import os from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { assert } from "../engine/assert.ts";
 import { realDisk } from "./disk.ts";
@@ -8,6 +9,9 @@ import type { FromThread, ThreadData, ToThread } from "./snapshot-thread.ts";
 const port = parentPort;
 assert(port !== null, "the program of a thread runs in one");
 let build: SnapshotBuild | null = null;
+
+// The engine's thread goes first where cores are short. Linux alone has a priority for each thread.
+if (process.platform === "linux") os.setPriority(0, os.constants.priority.PRIORITY_LOW);
 
 port.on("message", (message: ToThread) => {
   const answer = answerTo(message);

@@ -11,7 +11,7 @@
 import { assert } from "../engine/assert.ts";
 import { copyPartition, ImagePacker } from "../engine/image.ts";
 import { Admission, type Clock, type Journal } from "../engine/ports.ts";
-import { type LogRecord, RecordType } from "../engine/records.ts";
+import { type CatalogRecord, type LogRecord, RecordType } from "../engine/records.ts";
 import type { State } from "../engine/state.ts";
 import { touchedBy } from "../engine/touched.ts";
 import type { LogStats } from "./log-writer.ts";
@@ -137,8 +137,8 @@ export class Snapshots implements Journal {
   }
 
   append(sequence: number, timeMs: number, record: LogRecord): void {
-    if (this.#making !== null) this.#copyBefore(this.#making, record);
-    for (const number of touchedBy(this.#options.state, record)) this.#changed.add(number);
+    if (record.type === RecordType.CATALOG) this.#beforeCatalog(record);
+    else this.#changed.add(record.partition);
     this.#sequence = sequence;
     this.#options.log.append(sequence, timeMs, record);
   }
@@ -273,14 +273,17 @@ export class Snapshots implements Journal {
     making.imageSequence = this.#sequence;
   }
 
-  /** What a catalog record touches is copied as it was before. */
-  #copyBefore(making: Making, record: LogRecord): void {
-    if (record.type !== RecordType.CATALOG || making.pending.size === 0) return;
+  /** What a catalog record touches is first copied as it was, while a snapshot is being made. */
+  #beforeCatalog(record: CatalogRecord): void {
+    const making = this.#making;
     const startMs = performance.now();
     for (const number of touchedBy(this.#options.state, record)) {
-      if (making.pending.has(number)) this.#copy(making, number);
+      if (making?.pending.has(number) === true) this.#copy(making, number);
+      this.#changed.add(number);
     }
-    making.pauseMsMax = Math.max(making.pauseMsMax, performance.now() - startMs);
+    if (making !== null) {
+      making.pauseMsMax = Math.max(making.pauseMsMax, performance.now() - startMs);
+    }
   }
 
   #finishWhenDurable(making: Making): void {

@@ -79,6 +79,6 @@ test("what was answered is there when the store opens again; closing twice is on
   await Promise.all([store.close(), store.close()]);
   const again = await openEngine({ folder });
   expect(await again.read(digest)).toBe(before);
-  expect(again.report).toMatchObject({ cleanShutdown: true, records: 3 });
+  expect(again.report).toMatchObject({ cleanShutdown: true, sequence: 3 });
   await again.close();
 });

@@ -95,7 +95,7 @@ test("records of every kind may come while a snapshot is copied and written", as
   expect(inBetween).toBeGreaterThan(10);
 });
 
-test("only partitions that changed are copied; the others come from the snapshot before", async () => {
+test("only changed partitions are copied; the others come from the one before", async () => {
   const { folder } = await twoSnapshots();
   const process = await recovered(folder);
   const first = await process.snapshot();
