@@ -117,7 +117,7 @@ export class Hall {
   }
 }
 
-function layoutOf(seatCount: number) {
+export function layoutOf(seatCount: number) {
   const rows = Array.from({ length: Math.ceil(seatCount / SEATS_PER_ROW) }, (_, i) =>
     String(i + 1),
   );

@@ -13,20 +13,36 @@ export interface ChangeLinks {
   readonly touches: number;
 }
 
+/** The order of seats that nothing has changed yet: ascending by seat index. */
+export function untouched(seatCount: number): ChangeLinks {
+  const later = Uint32Array.from({ length: seatCount }, (_, seat) => seat + 1);
+  if (seatCount > 0) later[seatCount - 1] = NONE;
+  return { later, oldest: seatCount > 0 ? 0 : NONE, touches: 0 };
+}
+
 export class ChangeList {
   /** Seat index of the neighbour in the list, by seat index; NONE at the ends. */
   readonly #earlier: Uint32Array;
   readonly #later: Uint32Array;
-  #oldest = NONE;
+  #oldest: number;
   #newest = NONE;
   /** How often a seat was touched. */
-  touches = 0;
+  touches: number;
 
-  /** Starts in ascending order of seat index. */
-  constructor(seatCount: number) {
-    this.#earlier = new Uint32Array(seatCount).fill(NONE);
-    this.#later = new Uint32Array(seatCount).fill(NONE);
-    for (let seat = 0; seat < seatCount; seat++) this.#append(seat);
+  /** Goes on from an order, whose array it keeps. Cost: O(seats). */
+  constructor({ later, oldest, touches }: ChangeLinks) {
+    this.#later = later;
+    this.#earlier = new Uint32Array(later.length);
+    this.#oldest = oldest;
+    this.touches = touches;
+    let count = 0;
+    for (let seat = oldest; seat !== NONE && count < later.length; seat = later[seat]!) {
+      this.#earlier[seat] = this.#newest;
+      this.#newest = seat;
+      count += 1;
+    }
+    assert(count === later.length, "an order has every seat once");
+    assert(count === 0 || later[this.#newest] === NONE, "an order ends at its newest seat");
   }
 
   /** The seat that changed last; NONE when there are no seats. */
@@ -63,23 +79,6 @@ export class ChangeList {
   /** Cost: O(seats), one copy of memory. */
   copy(): ChangeLinks {
     return { later: this.#later.slice(), oldest: this.#oldest, touches: this.touches };
-  }
-
-  /** Takes on a copied order. Cost: O(seats). */
-  restore({ later, oldest, touches }: ChangeLinks): void {
-    assert(later.length === this.#later.length, "an order is that of the same seats");
-    this.#later.set(later);
-    this.#oldest = oldest;
-    this.#newest = NONE;
-    let count = 0;
-    for (let seat = oldest; seat !== NONE && count < later.length; seat = later[seat]!) {
-      this.#earlier[seat] = this.#newest;
-      this.#newest = seat;
-      count += 1;
-    }
-    assert(count === later.length, "an order has every seat once");
-    assert(count === 0 || later[this.#newest] === NONE, "an order ends at its newest seat");
-    this.touches = touches;
   }
 
   /** Every seat, the one that changed longest ago first. Cost: O(seats). */

@@ -74,10 +74,11 @@ function checkAreas({ areas, holds }: Partition, held: Map<number, number>): voi
 
 function checkChanges({ changes, changedAtMs, layout }: Partition): void {
   let count = 0;
-  let lastMs = 0;
-  for (const seat of changes.oldestFirst()) {
-    assert(changedAtMs[seat]! >= lastMs, "the change list is in order of time");
-    lastMs = changedAtMs[seat]!;
+  let nextMs = Infinity;
+  for (let seat = changes.newest; seat !== NONE; seat = changes.earlierThan(seat)) {
+    assert(changedAtMs[seat]! <= nextMs, "the change list is in order of time");
+    assert(count < layout.seatCount, "the change list has every seat once");
+    nextMs = changedAtMs[seat]!;
     count++;
   }
   assert(count === layout.seatCount, "the change list has every seat once");

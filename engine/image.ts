@@ -10,15 +10,7 @@ import { assert } from "./assert.ts";
 import type { ChangeLinks } from "./changes.ts";
 import type { Hold, HoldSlots } from "./holds.ts";
 import type { Layout } from "./layout.ts";
-import { Partition } from "./partition.ts";
-
-/** The arrays of the seats, by seat index, as in `Partition`. */
-interface SeatColumns {
-  readonly state: Uint8Array;
-  readonly price: Uint16Array;
-  readonly hold: Uint32Array;
-  readonly changedAtMs: Float64Array;
-}
+import { Partition, type SeatColumns } from "./partition.ts";
 
 /** A partition at one moment. Shares its holds, which never change, with the living one. */
 export interface PartitionCopy {
@@ -79,17 +71,15 @@ export function packImage(copy: PartitionCopy): PartitionImage {
   return image;
 }
 
-/** @throws Broken when the image is not one of a partition on that layout. Cost: O(seats). */
+/**
+ * Goes on in the arrays of the image, which must not be used otherwise.
+ * @throws Broken when the image is not one of a partition on that layout. Cost: O(seats).
+ */
 export function restorePartition(image: PartitionImage, layout: Layout): Partition {
   const { seats, changes, areas, holds } = image;
   assert(seats.state.length === layout.seatCount, "an image has the seats of its layout");
   assert(areas.price.length === layout.areas.length, "an image has the areas of its layout");
-  const partition = new Partition(layout, 0);
-  partition.state.set(seats.state);
-  partition.price.set(seats.price);
-  partition.hold.set(seats.hold);
-  partition.changedAtMs.set(seats.changedAtMs);
-  partition.changes.restore(changes);
+  const partition = new Partition(layout, 0, seats, changes);
   partition.holds.restore(unpackHolds(holds));
   partition.areas.restore(areas, partition.holds);
   return partition;

@@ -5,7 +5,7 @@
  */
 import { Areas } from "./areas.ts";
 import { assert } from "./assert.ts";
-import { ChangeList } from "./changes.ts";
+import { ChangeList, untouched } from "./changes.ts";
 import { NONE } from "./constants.ts";
 import { Holds } from "./holds.ts";
 import type { Layout } from "./layout.ts";
@@ -14,27 +14,41 @@ import { MOVES, SeatState } from "./states.ts";
 
 const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
 
-export class Partition {
-  readonly layout: Layout;
-  /** A `SeatState` by seat index. */
+/** The seats as arrays by seat index. */
+export interface SeatColumns {
+  /** A `SeatState` each. */
   readonly state: Uint8Array;
-  /** Price slot by seat index; 0 for none. */
+  /** Price slots; 0 for none. */
   readonly price: Uint16Array;
-  /** Hold slot by seat index; NONE unless LOCKED. */
+  /** Hold slots; NONE unless LOCKED. */
   readonly hold: Uint32Array;
-  /** Milliseconds since 1970 of the last change, by seat index. */
+  /** Milliseconds since 1970 of the last change. */
+  readonly changedAtMs: Float64Array;
+}
+
+export class Partition implements SeatColumns {
+  readonly layout: Layout;
+  readonly state: Uint8Array;
+  readonly price: Uint16Array;
+  readonly hold: Uint32Array;
   readonly changedAtMs: Float64Array;
   readonly changes: ChangeList;
   readonly areas: Areas;
   readonly holds = new Holds();
 
-  constructor(layout: Layout, createdAtMs: number) {
+  /** @param seats - Those that it goes on from, whose arrays it keeps; without any it is new. */
+  constructor(
+    layout: Layout,
+    createdAtMs: number,
+    seats = unpriced(layout.seatCount, createdAtMs),
+    order = untouched(layout.seatCount),
+  ) {
     this.layout = layout;
-    this.state = new Uint8Array(layout.seatCount);
-    this.price = new Uint16Array(layout.seatCount);
-    this.hold = new Uint32Array(layout.seatCount).fill(NONE);
-    this.changedAtMs = new Float64Array(layout.seatCount).fill(createdAtMs);
-    this.changes = new ChangeList(layout.seatCount);
+    this.state = seats.state;
+    this.price = seats.price;
+    this.hold = seats.hold;
+    this.changedAtMs = seats.changedAtMs;
+    this.changes = new ChangeList(order);
     this.areas = new Areas(layout.areas.length, createdAtMs);
   }
 
@@ -155,4 +169,13 @@ export class Partition {
   seatsOf(slot: number): Uint32Array {
     return this.holds.get(slot).seats.filter((seat) => this.hold[seat] === slot);
   }
+}
+
+function unpriced(seatCount: number, createdAtMs: number): SeatColumns {
+  return {
+    state: new Uint8Array(seatCount),
+    price: new Uint16Array(seatCount),
+    hold: new Uint32Array(seatCount).fill(NONE),
+    changedAtMs: new Float64Array(seatCount).fill(createdAtMs),
+  };
 }

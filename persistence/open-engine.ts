@@ -19,7 +19,7 @@ import { realScheduler } from "./scheduler.ts";
 import { ServiceClock } from "./service-clock.ts";
 import { commandFaults } from "./shape-check.ts";
 import { buildSnapshot } from "./snapshot-build.ts";
-import { openThread } from "./snapshot-thread.ts";
+import { SnapshotThread } from "./snapshot-thread.ts";
 import { type SnapshotReport, Snapshots, TURN_MS } from "./snapshots.ts";
 
 export interface OpenOptions {
@@ -63,12 +63,13 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
     });
     if (!dataFolder.hasLog) dataFolder.keepHasLog();
     clock.atLeast(report.timeMs);
+    const thread = new SnapshotThread({ folder, storeId });
     const snapshots = new Snapshots({
       state,
       log: journal,
       clock,
       scheduler: realScheduler,
-      open: (base) => openThread({ folder, storeId, base }),
+      open: (base) => thread.begin(base),
       everyBytes: options.snapshotBytes ?? SNAPSHOT_BYTES,
       turnMs: TURN_MS,
       start,
@@ -80,6 +81,7 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
       report,
       dataFolder,
       snapshots,
+      thread,
       lastSnapshot: () => {
         snapshots.last((base, images, end) => buildSnapshot({ ...place, base }, images, end));
       },
@@ -106,6 +108,7 @@ interface Parts {
   readonly report: StateReport;
   readonly dataFolder: DataFolder;
   readonly snapshots: Snapshots;
+  readonly thread: SnapshotThread;
   /** Makes a snapshot of the end, when anything changed. */
   readonly lastSnapshot: () => void;
 }
@@ -213,6 +216,7 @@ export class Store {
   async #close(): Promise<void> {
     clearInterval(this.#sweep);
     await this.#parts.snapshots.stop();
+    await this.#parts.thread.close();
     await this.#parts.journal.close();
     this.#parts.lastSnapshot();
     this.#parts.dataFolder.close();

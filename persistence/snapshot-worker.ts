@@ -1,4 +1,4 @@
-/** The thread that writes one snapshot: see `snapshot-thread.ts` for what it is told. */
+/** The thread that writes snapshots: see `snapshot-thread.ts` for what it is told. */
 import os from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { assert } from "../engine/assert.ts";
@@ -8,6 +8,7 @@ import type { FromThread, ThreadData, ToThread } from "./snapshot-thread.ts";
 
 const port = parentPort;
 assert(port !== null, "the program of a thread runs in one");
+/** The snapshot in the making; null before, and behind a failure that was told. */
 let build: SnapshotBuild | null = null;
 
 // The engine's thread goes first where cores are short. Linux alone has a priority for each thread.
@@ -15,20 +16,26 @@ if (process.platform === "linux") os.setPriority(0, os.constants.priority.PRIORI
 
 port.on("message", (message: ToThread) => {
   const answer = answerTo(message);
-  if (answer === null) return;
-  port.postMessage(answer);
-  port.close();
+  if (answer !== null) port.postMessage(answer);
 });
 
 /** @returns null as long as there is more to come. */
 function answerTo(message: ToThread): FromThread | null {
   try {
-    build ??= new SnapshotBuild({ disk: realDisk, ...(workerData as ThreadData) });
-    if (message.kind === "finish") return { kind: "built", built: finish(build, message.end) };
-    build.add(message.image);
+    if (message.kind === "begin") {
+      const { base } = message;
+      build = new SnapshotBuild({ disk: realDisk, ...(workerData as ThreadData), base });
+    } else if (message.kind === "add") {
+      build?.add(message.image);
+    } else if (build !== null) {
+      const built = finish(build, message.end);
+      build = null;
+      return { kind: "built", built };
+    }
     return null;
   } catch (error) {
     build?.abandon();
+    build = null;
     return { kind: "failed", message: error instanceof Error ? error.message : String(error) };
   }
 }

@@ -152,7 +152,7 @@ export class Snapshots implements Journal {
 
   /** Begins a snapshot at the end of this turn, unless one is in the making. */
   request(): void {
-    if (this.#isDue || this.#isStopped) return;
+    if (this.#isDue || this.#making !== null || this.#isStopped) return;
     this.#isDue = true;
     this.#options.scheduler.soon(this.#turn);
   }

@@ -28,3 +28,17 @@ test("pages of the seats listing are measured over HTTP", async () => {
   const printed = await run("listing-http.js", ["200"]);
   expect(printed.match(/^200 seats, .*: first page .* ms, last page .* ms$/gm)).toHaveLength(4);
 });
+
+test("recovery is measured, and brings back the same state", async () => {
+  const toy = ["--records", "1000", "--events", "2", "--seats", "100", "--rounds", "1"];
+  const printed = await run("recovery.js", toy);
+  expect(printed).toMatch(/^1,000 records of the log: \d+\.\d\d s/m);
+  expect(printed).toMatch(/^a snapshot of 2 events of 100 seats: \d+\.\d\d s/m);
+});
+
+test("what a snapshot costs the engine is measured", async () => {
+  const toy = ["--events", "2", "--seats", "100", "--rounds", "2", "--records", "1000"];
+  const printed = await run("snapshots.js", toy);
+  expect(printed).toMatch(/longest pause: \d+\.\d\d ms in the first snapshot, \d+\.\d\d ms/);
+  expect(printed).toMatch(/throughput during a snapshot \/ without: \d+\.\d\d/);
+});

@@ -1,6 +1,6 @@
 /** The change list: every seat once, the most recently changed last. */
 import { expect, test } from "vitest";
-import { ChangeList } from "../../engine/changes.ts";
+import { ChangeList, untouched } from "../../engine/changes.ts";
 import { NONE } from "../../engine/constants.ts";
 import { Random } from "../sim/random.ts";
 
@@ -11,13 +11,13 @@ function newestFirst(list: ChangeList): number[] {
 }
 
 test("it begins in the order of the seats", () => {
-  const list = new ChangeList(4);
+  const list = new ChangeList(untouched(4));
   expect([...list.oldestFirst()]).toEqual([0, 1, 2, 3]);
   expect(newestFirst(list)).toEqual([3, 2, 1, 0]);
 });
 
 test("a touched seat becomes the newest, from either end and from the middle", () => {
-  const list = new ChangeList(4);
+  const list = new ChangeList(untouched(4));
   list.touch(0);
   list.touch(2);
   list.touch(2);
@@ -26,10 +26,10 @@ test("a touched seat becomes the newest, from either end and from the middle", (
 });
 
 test("a list of one seat and a list of none", () => {
-  const one = new ChangeList(1);
+  const one = new ChangeList(untouched(1));
   one.touch(0);
   expect([...one.oldestFirst()]).toEqual([0]);
-  const none = new ChangeList(0);
+  const none = new ChangeList(untouched(0));
   expect(none.newest).toBe(NONE);
   expect([...none.oldestFirst()]).toEqual([]);
   expect(() => none.touch(0)).toThrow("a touched seat is in the list");
@@ -37,7 +37,7 @@ test("a list of one seat and a list of none", () => {
 
 test("after any touches it is the list that a plain array gives", () => {
   const random = new Random(7);
-  const list = new ChangeList(9);
+  const list = new ChangeList(untouched(9));
   const plain = [0, 1, 2, 3, 4, 5, 6, 7, 8];
   for (let i = 0; i < 2_000; i++) {
     const seat = random.below(9);

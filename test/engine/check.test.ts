@@ -1,7 +1,7 @@
 /** The invariants: each is seen to fail on a state that breaks it, and only on that. */
 import { expect, test } from "vitest";
 import { Broken } from "../../engine/assert.ts";
-import { ChangeList } from "../../engine/changes.ts";
+import { ChangeList, untouched } from "../../engine/changes.ts";
 import { checkPartition, checkState } from "../../engine/check.ts";
 import { NONE } from "../../engine/constants.ts";
 import { buildLayout } from "../../engine/layout.ts";
@@ -156,7 +156,7 @@ test.each<[broken: string, what: string, corrupt: (made: World) => void]>([
 test("a change list that lacks a seat is told", () => {
   const { partition } = world();
   partition.changedAtMs.fill(5);
-  const short = Object.assign(partition, { changes: new ChangeList(3) });
+  const short = Object.assign(partition, { changes: new ChangeList(untouched(3)) });
   expect(() => checkPartition(short)).toThrow("the change list has every seat once");
 });
 
