@@ -40,6 +40,9 @@ export function openThread(data: ThreadData): SnapshotWriter {
       tell({ kind: "finish", end });
       return built;
     },
+    async abandon() {
+      await worker.terminate();
+    },
   };
 }
 

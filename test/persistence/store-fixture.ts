@@ -177,6 +177,7 @@ export class StoreProcess {
           throw error;
         }
       },
+      abandon: () => Promise.resolve(),
     };
   }
 }
