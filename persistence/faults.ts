@@ -87,6 +87,10 @@ export class Malformed extends Error {
   }
 }
 
+/** For damage that no start can mend. */
+const WAYS_OUT =
+  "restore a backup; `frontrow verify` lists what is damaged, `frontrow repair` saves the rest";
+
 /** Acknowledged data is damaged. Nothing on disk was changed. */
 export class LogCorrupt extends StoreFault {
   override readonly name = "LogCorrupt";
@@ -101,7 +105,7 @@ export class LogCorrupt extends StoreFault {
   constructor(segment: string, offset: number, expected: string, found: string) {
     super(
       `the log is damaged: ${segment} at byte ${offset}: expected ${expected}, found ${found}; ` +
-        "nothing was changed: put the undamaged file back from a copy, then start again",
+        `nothing was changed: put the undamaged file back from a copy, or ${WAYS_OUT}`,
     );
     this.segment = segment;
     this.offset = offset;
@@ -120,7 +124,7 @@ export class SnapshotsDamaged extends StoreFault {
     const found = reasons.length === 0 ? "there is no snapshot" : reasons.join("; ");
     super(
       `the beginning of the log in ${folder} is gone and no snapshot holds it: ${found}; ` +
-        "nothing was changed: put a snapshot back from a copy, or restore a backup",
+        `nothing was changed: put a snapshot back from a copy, or ${WAYS_OUT}`,
     );
   }
 }

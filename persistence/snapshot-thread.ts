@@ -62,10 +62,11 @@ export class SnapshotThread {
         tell({ kind: "finish", end });
         return built;
       },
+      abandon: () => this.close(),
     };
   }
 
-  /** To be called when no snapshot is in the making. */
+  /** A snapshot in the making is given up. */
   async close(): Promise<void> {
     await this.#worker?.terminate();
   }

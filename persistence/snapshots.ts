@@ -25,12 +25,16 @@ const SLOTS_PER_TURN = 2_000;
 export const TURN_MS = 1;
 /** After a failure, for example on a full disk. */
 const RETRY_DELAY_MS = 60_000;
+/** How long an end in order waits for a snapshot in the making. */
+const STOP_MS_MAX = 10_000;
 
 /** Writes one snapshot, somewhere else. */
 export interface SnapshotWriter {
   add(image: ImageAt): void;
   /** Rejects when there is no snapshot, for whatever reason; nothing is thrown before. */
   finish(end: BuildEnd): Promise<Built>;
+  /** Gives up, wherever it is. Settles when nothing is written any more. */
+  abandon(): Promise<void>;
 }
 
 /** The log as snapshots see it. */
@@ -120,6 +124,7 @@ export class Snapshots implements Journal {
   #isDue = false;
   #cancelRetry: (() => void) | null = null;
   #isStopped = false;
+  #isGivenUp = false;
   #onIdle: (() => void) | null = null;
 
   constructor(options: SnapshotsOptions) {
@@ -157,14 +162,30 @@ export class Snapshots implements Journal {
     this.#options.scheduler.soon(this.#turn);
   }
 
-  /** Settles when none is in the making; none begins any more. */
+  /**
+   * Settles when none is in the making; none begins any more. One that takes too long is given up:
+   * the log has everything.
+   */
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelRetry?.();
+    const making = this.#making;
+    if (making === null) return Promise.resolve();
     return new Promise((resolve) => {
-      if (this.#making === null) resolve();
-      else this.#onIdle = resolve;
+      const cancel = this.#options.scheduler.later(STOP_MS_MAX, () => {
+        void this.#giveUp(making).then(resolve);
+      });
+      this.#onIdle = () => {
+        cancel();
+        if (!this.#isGivenUp) resolve();
+      };
     });
+  }
+
+  async #giveUp(making: Making): Promise<void> {
+    this.#isGivenUp = true;
+    await making.writer.abandon();
+    if (this.#making === making) this.#failed(new Error("given up: it takes too long for an end"));
   }
 
   /**
@@ -175,7 +196,7 @@ export class Snapshots implements Journal {
     assert(this.#isStopped && this.#making === null, "the last snapshot comes alone");
     const { log, clock, onReport } = this.#options;
     const sequence = this.#sequence;
-    if (sequence === this.#baseSequence || log.mark === null) return;
+    if (this.#isGivenUp || sequence === this.#baseSequence || log.mark === null) return;
     assert(log.mark.sequence === sequence, "everything is durable at the end");
     const startMs = clock.nowMs();
     const numbers = this.#numbers();

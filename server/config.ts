@@ -13,6 +13,8 @@ export interface ServeOptions {
   readonly demo: boolean;
   readonly metricsToken?: string;
   readonly badKeysPerMinute: number;
+  /** MiB. */
+  readonly snapshotEvery: number;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -40,6 +42,10 @@ const OPTIONS: readonly Option[] = [
     .env("FRONTROW_BAD_KEYS_PER_MINUTE")
     .default(6_000)
     .argParser(parseCount),
+  new Option("--snapshot-every <MiB>", "growth of the log after which a snapshot is made")
+    .env("FRONTROW_SNAPSHOT_EVERY")
+    .default(256)
+    .argParser(parseMebibytes),
   new Option("--log-level <level>", "least severe messages that are logged, on standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)
@@ -84,6 +90,12 @@ export function bootstrapVariables(env: NodeJS.ProcessEnv): BootstrapVariables {
 function parseCount(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be a whole number from 1 to 999999.");
+}
+
+function parseMebibytes(text: string): number {
+  const mebibytes = Number(text);
+  if (/^\d{1,7}(\.\d{1,6})?$/.test(text) && mebibytes > 0) return mebibytes;
+  throw new InvalidArgumentError("It must be a number above 0, such as 256 or 0.5.");
 }
 
 function parsePort(text: string): number {

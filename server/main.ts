@@ -3,7 +3,8 @@
  * engine, persistence and front together.
  */
 import { type Logger, pino } from "pino";
-import { hasStore, openEngine, type Store } from "../persistence/open-engine.ts";
+import { hasStore, openEngine, type OpenOptions, type Store } from "../persistence/open-engine.ts";
+import type { RecoveryProgress } from "../persistence/open-state.ts";
 import { bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { type BootstrapVariables, bootstrapVariables, type ServeOptions } from "./config.ts";
 import { createDemo, describeDemo } from "./demo.ts";
@@ -14,14 +15,22 @@ import { Keys } from "./keys.ts";
 import { Logins } from "./logins.ts";
 import { Metrics } from "./metrics.ts";
 import { Passwords } from "./passwords.ts";
+import { Progress } from "./progress.ts";
 import { routeTable } from "./routes/table.ts";
+import { StoreReports } from "./store-reports.ts";
 import { Throttle } from "./throttle.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
 
 const EXIT_BROKEN = 70;
 const DRAIN_MS_MAX = 5_000;
+const MEBIBYTE = 1024 * 1024;
 const SECRET = /^[0-9a-f]{64}$/i;
+
+const RECOVERING = {
+  snapshot: "recovering: events of the snapshot",
+  log: "recovering: segments of the log",
+} as const;
 
 /** Runs until SIGINT or SIGTERM. @throws StoreFault, UsageError, Error when it cannot start. */
 export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Promise<void> {
@@ -39,8 +48,15 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const { host, port } = options;
   const stopping = stopSignal();
   const http = await listen(new StartingFront(), { host, port, onBroken });
-  const store = await openStore(http, { folder: options.data, secret }, onBroken);
-  const running = await open(store, http, { options, env, log });
+  const reports = new StoreReports(log);
+  const store = await openStore(http, {
+    folder: options.data,
+    secret,
+    snapshotBytes: options.snapshotEvery * MEBIBYTE,
+    onSnapshot: (report) => reports.snapshot(report),
+    onFailure: onBroken,
+  });
+  const running = await open(store, http, { options, env, log, reports });
   await stopping;
   await stopAll(running, http, log);
 }
@@ -53,17 +69,26 @@ function stopSignal(): Promise<void> {
   });
 }
 
-async function openStore(
-  http: HttpServer,
-  paths: { folder: string; secret: string | undefined },
-  onFailure: (fault: Error) => void,
-): Promise<Store> {
+async function openStore(http: HttpServer, options: OpenOptions): Promise<Store> {
+  const progress = new Progress(process.stderr);
+  const onProgress = ({ phase, done, total }: RecoveryProgress) => {
+    progress.tell(RECOVERING[phase], done, total);
+  };
   try {
-    return await openEngine({ ...paths, onFailure });
+    return await openEngine({ ...options, onProgress });
   } catch (error) {
     http.close();
     throw error;
+  } finally {
+    progress.stop();
   }
+}
+
+interface Context {
+  readonly options: ServeOptions;
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Logger;
+  readonly reports: StoreReports;
 }
 
 interface Running {
@@ -74,7 +99,7 @@ interface Running {
 async function open(
   store: Store,
   http: HttpServer,
-  { options, env, log }: { options: ServeOptions; env: NodeJS.ProcessEnv; log: Logger },
+  { options, env, log, reports }: Context,
 ): Promise<Running> {
   const { engine } = store;
   const running: Running = { store, isReady: true };
@@ -82,12 +107,12 @@ async function open(
   const keys = new Keys(store.secret, engine.state.catalog, platformToken);
   const passwords = new Passwords();
   const logins = new Logins(engine, passwords);
-  const metrics = new Metrics(engine, store.logStats);
+  const metrics = new Metrics(engine, store.logStats, reports);
   const metricsToken = options.metricsToken ?? null;
   const badKeys = new Throttle(options.badKeysPerMinute);
   const isReady = () => running.isReady;
   const services = { engine, keys, passwords, logins, metrics, metricsToken, badKeys, isReady };
-  log.info(store.report, "recovered");
+  reports.recovered(store.report);
   const variables = bootstrapVariables(env);
   // A start that was killed half-way may have left a folder without its tenant.
   if (engine.state.catalog.tenants.size > 0) {

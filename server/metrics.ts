@@ -13,6 +13,17 @@ export interface LogCounters {
   readonly syncs: number;
 }
 
+/** What the store said of its recovery and its snapshots. Seconds; `…At` since 1970. */
+export interface StoreCounters {
+  readonly snapshotsMade: number;
+  readonly snapshotsFailed: number;
+  readonly snapshotPauseSecondsMax: number;
+  readonly snapshotSeconds: number;
+  readonly snapshotAtSeconds: number;
+  readonly recoverySeconds: number;
+  readonly recoveryRecords: number;
+}
+
 interface Timer {
   observe(seconds: number): void;
 }
@@ -29,7 +40,7 @@ export class Metrics {
   readonly #durations: Histogram<"method" | "route">;
   readonly #routes = new Map<Route | undefined, RouteMetrics>();
 
-  constructor(engine: Engine, log: LogCounters) {
+  constructor(engine: Engine, log: LogCounters, store: StoreCounters) {
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
     this.#requests = new Counter({
@@ -54,6 +65,39 @@ export class Metrics {
     this.#counter("frontrow_log_batches_total", "Batches with records.", () => log.batches);
     this.#counter("frontrow_log_bytes_total", "Bytes written to the log.", () => log.bytes);
     this.#counter("frontrow_log_syncs_total", "Syncs of the log.", () => log.syncs);
+    this.#addStore(store);
+  }
+
+  #addStore(store: StoreCounters): void {
+    const snapshots = new Counter({
+      name: "frontrow_snapshots_total",
+      help: "Snapshots that were made, and those that could not be made.",
+      labelNames: ["result"],
+      registers: [this.#registry],
+      collect() {
+        snapshots.reset();
+        snapshots.inc({ result: "made" }, store.snapshotsMade);
+        snapshots.inc({ result: "failed" }, store.snapshotsFailed);
+      },
+    });
+    const gauges: readonly (readonly [string, string, keyof StoreCounters])[] = [
+      [
+        "snapshot_pause_seconds_max",
+        "The longest that the engine stood still for a snapshot since the start.",
+        "snapshotPauseSecondsMax",
+      ],
+      ["snapshot_duration_seconds", "How long the last snapshot took.", "snapshotSeconds"],
+      [
+        "snapshot_last_success_timestamp_seconds",
+        "When the last snapshot was made; 0 for none since the start.",
+        "snapshotAtSeconds",
+      ],
+      ["recovery_duration_seconds", "How long the start took to recover.", "recoverySeconds"],
+      ["recovery_records", "Records of the log that the start applied.", "recoveryRecords"],
+    ];
+    for (const [name, help, member] of gauges) {
+      this.#gauge(`frontrow_${name}`, help, () => store[member]);
+    }
   }
 
   get contentType(): string {

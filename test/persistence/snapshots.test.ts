@@ -294,6 +294,37 @@ test("a snapshot that fails loses nothing, and is tried again with all partition
   expect((await recovered(folder)).report.sequence).toBe(process.durable);
 });
 
+test("a snapshot asked for while one is in the making changes nothing for later ones", async () => {
+  const process = await StoreProcess.start({ folder: folderOf(), history });
+  await process.commit(4);
+  process.snapshots.request();
+  await new Promise((resolve) => setImmediate(resolve));
+  process.snapshots.request();
+  await process.settled(() => process.reports.length === 1);
+  await process.commit(2);
+  expect(await process.snapshot()).toMatchObject({ failure: null });
+  expect(process.reports).toHaveLength(2);
+});
+
+test("an end in order gives up a snapshot that never ends, and keeps the log", async () => {
+  const folder = folderOf();
+  const disk = new CrashingDisk();
+  const process = await StoreProcess.start({ folder, history, disk });
+  await process.commit(4);
+  // Its writer never comes back.
+  disk.decide = ({ operation }) => (operation === "create" ? { dies: true } : null);
+  process.snapshots.request();
+  await settle();
+  const stopped = process.snapshots.stop().then(() => "stopped");
+  expect(await Promise.race([stopped, settle().then(() => "waiting")])).toBe("waiting");
+  await process.time.pass(10_000);
+  expect(await stopped).toBe("stopped");
+  expect(process.reports.map(({ failure }) => failure?.message)).toEqual([
+    "given up: it takes too long for an end",
+  ]);
+  expect((await recovered(folder)).report.sequence).toBe(process.durable);
+});
+
 test("a segment goes only when neither snapshot needs it", async () => {
   const folder = folderOf();
   const process = await StoreProcess.start({ folder, history });

@@ -170,6 +170,8 @@ export class StoreProcess {
     return {
       add: (image) => void images.push(image),
       finish: async (end) => {
+        // Another thread answers in some later turn, never in this one.
+        await settle();
         try {
           return buildSnapshot(this.#build(base), images, end);
         } catch (error) {
@@ -177,6 +179,7 @@ export class StoreProcess {
           throw error;
         }
       },
+      abandon: () => Promise.resolve(),
     };
   }
 }

@@ -28,6 +28,7 @@ const DEFAULTS = {
   data: "./data",
   demo: false,
   badKeysPerMinute: 6_000,
+  snapshotEvery: 256,
   logLevel: "info",
 };
 
@@ -44,14 +45,15 @@ test("each option is a flag and a variable, and the flag wins", async () => {
     FRONTROW_LOG_LEVEL: "warn",
     FRONTROW_METRICS_TOKEN: "scrape",
     FRONTROW_BAD_KEYS_PER_MINUTE: "7",
+    FRONTROW_SNAPSHOT_EVERY: "0.5",
   };
-  const secondary = { metricsToken: "scrape", badKeysPerMinute: 7 };
+  const secondary = { metricsToken: "scrape", badKeysPerMinute: 7, snapshotEvery: 0.5 };
   const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
   expect(await parse([], env)).toEqual({ ...fromEnv, ...secondary });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
-  const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8"];
+  const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
-  const others = { metricsToken: "other", badKeysPerMinute: 8 };
+  const others = { metricsToken: "other", badKeysPerMinute: 8, snapshotEvery: 64 };
   expect(await parse([...args, ...more, "--demo"], env)).toEqual({ ...fromFlags, ...others });
 });
 

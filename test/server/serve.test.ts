@@ -203,6 +203,8 @@ const USAGE: readonly (readonly [readonly string[], Readonly<Record<string, stri
   [["--port", "65536"], {}, /port/],
   [["--port", "-1"], {}, /port/],
   [["--log-level", "loud"], {}, /log-level/],
+  [["--snapshot-every", "0"], {}, /snapshot-every/],
+  [["--snapshot-every", "1e9"], {}, /snapshot-every/],
   [["extra"], {}, /argument/],
   [[], { FRONTROW_PORT: "http" }, /FRONTROW_PORT/],
   [[], { FRONTROW_LOG_LEVEL: "loud" }, /FRONTROW_LOG_LEVEL/],
@@ -288,7 +290,7 @@ test("a damaged log stops the start, names the place, and stays as it is", async
   writeFileSync(segment, bytes);
   const before = contents(server.folder);
   const finished = await runCli({ args: ["serve", "--port", "0", "--data", server.folder] });
-  expectOneLine(finished, name!, /damaged/, /at byte \d+/, /copy/);
+  expectOneLine(finished, name!, /damaged/, /at byte \d+/, /copy/, /frontrow (verify|repair)/);
   expect(finished.code).toBe(78);
   expect(contents(server.folder)).toEqual(before);
 });

@@ -18,6 +18,7 @@ import { Passwords } from "../../server/passwords.ts";
 import type { Route } from "../../server/route.ts";
 import { routeTable } from "../../server/routes/table.ts";
 import type { Services } from "../../server/services.ts";
+import { StoreReports } from "../../server/store-reports.ts";
 import { Throttle } from "../../server/throttle.ts";
 import { MemoryJournal, World } from "./engine.ts";
 import { witness } from "./witness.ts";
@@ -130,6 +131,7 @@ const PARTS = [
 ];
 
 const NO_LOG = { batches: 0, bytes: 0, syncs: 0 };
+const NO_STORE = new StoreReports(pino({ level: "silent" }));
 const SILENT_METRICS = {
   contentType: "text/plain",
   text: () => Promise.resolve(""),
@@ -160,7 +162,7 @@ export class TestServer {
     const keys = new Keys(TEST_SECRET, engine.state.catalog);
     const passwords = new Passwords();
     const logins = new Logins(engine, passwords);
-    const metrics = withMetrics ? new Metrics(engine, NO_LOG) : SILENT_METRICS;
+    const metrics = withMetrics ? new Metrics(engine, NO_LOG, NO_STORE) : SILENT_METRICS;
     const badKeys = new Throttle(BAD_KEYS_MAX);
     const parts = { engine, keys, passwords, logins, metrics, metricsToken: null, badKeys };
     this.services = { ...parts, isReady: () => this.isReady };
