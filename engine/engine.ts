@@ -80,6 +80,11 @@ export class Engine {
     return this.#journal.admission() === Admission.OPEN;
   }
 
+  /** Whether a record could not be kept or applied, so that memory and log may differ. */
+  get isHalted(): boolean {
+    return this.#isHalted;
+  }
+
   /** The service clock; never steps back. */
   nowMs(): number {
     this.#timeMs = Math.max(this.#timeMs, this.#clock.nowMs());

@@ -144,6 +144,11 @@ export class LogWriter implements Journal {
     return this.#mark;
   }
 
+  /** Whether a write or sync failed. */
+  get hasFailed(): boolean {
+    return this.#failure !== null;
+  }
+
   admission(): Admission {
     if (this.#failure !== null || this.#closing !== null) return Admission.UNAVAILABLE;
     const { bytes, recordCount } = this.#open;

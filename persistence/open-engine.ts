@@ -70,13 +70,15 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
       clock,
       scheduler: realScheduler,
       open: (base) => thread.begin(base),
+      isSound: () => !engine.isHalted,
       everyBytes: options.snapshotBytes ?? SNAPSHOT_BYTES,
       turnMs: TURN_MS,
       start,
       onReport: options.onSnapshot ?? (() => {}),
     });
+    const engine = new Engine(state, report, { clock, journal: snapshots });
     return new Store({
-      engine: new Engine(state, report, { clock, journal: snapshots }),
+      engine,
       journal,
       report,
       dataFolder,
@@ -215,11 +217,15 @@ export class Store {
 
   async #close(): Promise<void> {
     clearInterval(this.#sweep);
-    await this.#parts.snapshots.stop();
-    await this.#parts.thread.close();
-    await this.#parts.journal.close();
-    this.#parts.lastSnapshot();
-    this.#parts.dataFolder.close();
+    const { snapshots, journal, lastSnapshot, thread, dataFolder } = this.#parts;
+    try {
+      await snapshots.stop();
+      await journal.close();
+      lastSnapshot();
+    } finally {
+      await thread.close();
+      dataFolder.close();
+    }
   }
 
   #durable(): Promise<void> {

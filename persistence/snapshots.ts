@@ -8,7 +8,7 @@
  * on, catalog records always. That is one state, because no catalog record that touches a partition
  * lies between C and its P: such a record first has the partition copied.
  */
-import { assert } from "../engine/assert.ts";
+import { assert, Broken } from "../engine/assert.ts";
 import { copyPartition, ImagePacker } from "../engine/image.ts";
 import { Admission, type Clock, type Journal } from "../engine/ports.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "../engine/records.ts";
@@ -41,6 +41,8 @@ export interface SnapshotWriter {
 export interface SnapshotLog extends Journal {
   readonly mark: ChainMark | null;
   readonly stats: LogStats;
+  /** Whether a write failed: nothing becomes durable any more. */
+  readonly hasFailed: boolean;
 }
 
 export interface SnapshotsOptions {
@@ -48,7 +50,9 @@ export interface SnapshotsOptions {
   readonly log: SnapshotLog;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
-  /** Begins one; `base` as in `BuildOptions`. */
+  /** Whether memory is what the log says; a state of which that is not known is not copied. */
+  readonly isSound: () => boolean;
+  /** Begins one; `base` as in `BuildOptions`. May throw when no thread can be had. */
   readonly open: (base: string | null) => SnapshotWriter;
   /** A snapshot is made each time the log has grown by so much. */
   readonly everyBytes: number;
@@ -144,8 +148,8 @@ export class Snapshots implements Journal {
   append(sequence: number, timeMs: number, record: LogRecord): void {
     if (record.type === RecordType.CATALOG) this.#beforeCatalog(record);
     else this.#changed.add(record.partition);
-    this.#sequence = sequence;
     this.#options.log.append(sequence, timeMs, record);
+    this.#sequence = sequence;
   }
 
   set durable(told: (sequence: number) => void) {
@@ -171,6 +175,7 @@ export class Snapshots implements Journal {
     this.#cancelRetry?.();
     const making = this.#making;
     if (making === null) return Promise.resolve();
+    if (this.#options.log.hasFailed) return this.#giveUp(making);
     return new Promise((resolve) => {
       const cancel = this.#options.scheduler.later(STOP_MS_MAX, () => {
         void this.#giveUp(making).then(resolve);
@@ -194,9 +199,10 @@ export class Snapshots implements Journal {
    */
   last(write: (base: string | null, images: Iterable<ImageAt>, end: BuildEnd) => Built): void {
     assert(this.#isStopped && this.#making === null, "the last snapshot comes alone");
-    const { log, clock, onReport } = this.#options;
+    const { log, clock, isSound, onReport } = this.#options;
     const sequence = this.#sequence;
-    if (this.#isGivenUp || sequence === this.#baseSequence || log.mark === null) return;
+    if (!isSound() || this.#isGivenUp || sequence === this.#baseSequence || log.mark === null)
+      return;
     assert(log.mark.sequence === sequence, "everything is durable at the end");
     const startMs = clock.nowMs();
     const numbers = this.#numbers();
@@ -235,29 +241,45 @@ export class Snapshots implements Journal {
 
   readonly #turn = (): void => {
     const startMs = performance.now();
-    const isNew = this.#making === null;
-    if (isNew) this.#begin();
-    const making = this.#making;
-    if (making === null) return;
-    let isBusy = isNew || this.#step(making);
-    while (isBusy && performance.now() - startMs < this.#options.turnMs) {
-      isBusy = this.#step(making);
-    }
-    making.pauseMsMax = Math.max(making.pauseMsMax, performance.now() - startMs);
-    if (isBusy) this.#options.scheduler.soon(this.#turn);
-    else this.#finishWhenDurable(making);
+    this.#guard(() => {
+      const isNew = this.#making === null;
+      if (isNew) this.#begin();
+      const making = this.#making;
+      if (making === null) return;
+      if (!this.#options.isSound()) throw new Error("the engine has halted");
+      let isBusy = isNew || this.#step(making);
+      while (isBusy && performance.now() - startMs < this.#options.turnMs) {
+        isBusy = this.#step(making);
+      }
+      making.pauseMsMax = Math.max(making.pauseMsMax, performance.now() - startMs);
+      if (isBusy) this.#options.scheduler.soon(this.#turn);
+      else this.#finishWhenDurable(making);
+    });
   };
 
+  /** No memory for a copy, no thread to be had: there is no snapshot then, and nothing is lost. */
+  #guard(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      if (error instanceof Broken) throw error;
+      void this.#making?.writer.abandon();
+      this.#failed(error);
+    }
+  }
+
   #begin(): void {
+    const { clock, isSound, open } = this.#options;
+    if (!this.#isDue || this.#isStopped) return;
     this.#isDue = false;
-    if (this.#isStopped || this.#sequence === this.#baseSequence) return;
-    const { clock, open } = this.#options;
+    if (this.#sequence === this.#baseSequence || !isSound()) return;
     const pending = this.#numbers();
+    const writer = open(this.#base);
     this.#changed = new Set();
     this.#making = {
       sequence: this.#sequence,
       startMs: clock.nowMs(),
-      writer: open(this.#base),
+      writer,
       pending,
       copies: [],
       copied: pending.size,
@@ -298,10 +320,13 @@ export class Snapshots implements Journal {
   #beforeCatalog(record: CatalogRecord): void {
     const making = this.#making;
     const startMs = performance.now();
-    for (const number of touchedBy(this.#options.state, record)) {
-      if (making?.pending.has(number) === true) this.#copy(making, number);
-      this.#changed.add(number);
-    }
+    const touched = touchedBy(this.#options.state, record);
+    this.#guard(() => {
+      for (const number of touched) {
+        if (making?.pending.has(number) === true) this.#copy(making, number);
+      }
+    });
+    for (const number of touched) this.#changed.add(number);
     if (making !== null) {
       making.pauseMsMax = Math.max(making.pauseMsMax, performance.now() - startMs);
     }
@@ -330,6 +355,7 @@ export class Snapshots implements Journal {
   /** The log keeps everything meanwhile. Without a base, the next one copies all. */
   #failed(error: unknown): void {
     this.#base = null;
+    this.#cancelRetry?.();
     if (!this.#isStopped) {
       this.#cancelRetry = this.#options.scheduler.later(RETRY_DELAY_MS, () => {
         this.#cancelRetry = null;

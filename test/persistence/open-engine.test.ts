@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { Broken } from "../../engine/assert.ts";
 import type { Caller, CommandKind, CommandOf } from "../../engine/commands.ts";
 import { digest } from "../../engine/digest.ts";
 import { Result } from "../../engine/results.ts";
-import { openEngine, type Store } from "../../persistence/open-engine.ts";
+import { openEngine, type Store, valueOf } from "../../persistence/open-engine.ts";
 
 function newFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), "frontrow-library-"));
@@ -80,5 +81,20 @@ test("what was answered is there when the store opens again; closing twice is on
   const again = await openEngine({ folder });
   expect(await again.read(digest)).toBe(before);
   expect(again.report).toMatchObject({ cleanShutdown: true, sequence: 3 });
+  await again.close();
+});
+
+test("a record that cannot be kept halts the engine, and the folder is free again", async () => {
+  const folder = newFolder();
+  const store = await openEngine({ folder });
+  const caller = await store.callerFor("Box office");
+  const venue = await store.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
+  let thumbnail: unknown = "deep";
+  for (let depth = 0; depth < 20_000; depth++) thumbnail = [thumbnail];
+  const body = { name: "Plan", venueId: valueOf(venue).id, thumbnail };
+  await expect(store.execute({ kind: "createSchema", caller, body })).rejects.toThrow(Broken);
+  await store.close();
+  const again = await openEngine({ folder });
+  expect(again.report.sequence).toBe(3);
   await again.close();
 });

@@ -306,6 +306,56 @@ test("a snapshot asked for while one is in the making changes nothing for later 
   expect(process.reports).toHaveLength(2);
 });
 
+test("without a thread there is no snapshot, and the next one copies what changed", async () => {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  await process.commit(10);
+  await process.snapshot();
+  await process.commit(2);
+  const { open } = process;
+  process.open = () => {
+    throw new Error("no thread");
+  };
+  expect((await process.snapshot()).failure?.message).toBe("no thread");
+  process.open = open;
+  await process.time.pass(60_000);
+  await process.settled(() => process.reports.length === 3);
+  expect(process.reports.at(-1)).toMatchObject({ failure: null, copied: 3 });
+  const again = await recovered(folder);
+  expect(again.report.snapshot).toBe(snapshotPaths(folder)[0]!.split("/").at(-1));
+  expect(digest(again.state)).toBe(history.digestAt(process.durable));
+});
+
+test("a state that may not be what the log says is never copied", async () => {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  await process.commit(10);
+  process.snapshots.request();
+  await new Promise((resolve) => setImmediate(resolve));
+  // A record that was kept, but applied by half.
+  process.isSound = false;
+  process.state.partitions.clear();
+  await process.settled(() => process.reports.length === 1);
+  process.snapshots.request();
+  await process.close();
+  expect(process.reports.map(({ failure }) => failure?.message)).toEqual(["the engine has halted"]);
+  expect([...contentOf(folder).keys()].filter((name) => name.endsWith(".sqlite"))).toEqual([]);
+  expect(digest((await recovered(folder)).state)).toBe(history.digestAt(process.durable));
+});
+
+test("an end behind a log that failed does not wait for a snapshot", async () => {
+  const disk = new CrashingDisk();
+  const process = await StoreProcess.start({ folder: folderOf(), history, disk });
+  await process.commit(4);
+  disk.decide = ({ operation, path }) =>
+    operation === "sync" && path.endsWith(".log") ? { code: "EIO" } : null;
+  process.append(1);
+  process.snapshots.request();
+  await settle();
+  await process.snapshots.stop();
+  expect(process.reports.map(({ failure }) => failure !== null)).toEqual([true]);
+});
+
 test("an end in order gives up a snapshot that never ends, and keeps the log", async () => {
   const folder = folderOf();
   const disk = new CrashingDisk();

@@ -72,6 +72,10 @@ export class StoreProcess {
   snapshots!: Snapshots;
   journal!: LogWriter;
   sequence = 0;
+  /** As an engine that halted would say. */
+  isSound = true;
+  /** Replaced by a test whose threads cannot be had. */
+  open = (base: string | null): SnapshotWriter => this.#writer(base);
   readonly #options: StoreOptions;
   readonly #disk: Disk;
 
@@ -107,7 +111,8 @@ export class StoreProcess {
       log: opened.journal,
       clock: time,
       scheduler: { soon: (task) => setImmediate(task), later: (ms, task) => time.later(ms, task) },
-      open: (base) => this.#writer(base),
+      isSound: () => this.isSound,
+      open: (base) => this.open(base),
       everyBytes,
       // One step a turn, so that records come between any two.
       turnMs: 0,
