@@ -27,7 +27,8 @@ test("every fault says what happened, where, and what to do", () => {
       new LogCorrupt("/data/wal/1.log", 512, "epoch 2", "1"),
       78,
       "the log is damaged: /data/wal/1.log at byte 512: expected epoch 2, found 1; " +
-        "nothing was changed: put the undamaged file back from a copy, then start again",
+        "nothing was changed: put the undamaged file back from a copy, or restore a backup; " +
+        "`frontrow verify` lists what is damaged, `frontrow repair` saves the rest",
     ],
     [
       new FolderRefused("/data", "it is another's: choose another", ExitCode.TEMPORARY),
