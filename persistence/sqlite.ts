@@ -52,7 +52,7 @@ export function readSqlFile(path: string): SqlFile {
 }
 
 /**
- * Opens an empty file to be filled once and by this process alone. There is no journal and no sync:
+ * Opens an empty file to be filled once and by this process alone. No journal on disk and no sync:
  * whoever gives the file its name syncs it before.
  * @throws SqlFault.
  */
@@ -66,7 +66,8 @@ export function fillSqlFile(path: string): SqlFile {
 
 const FILLING = [
   "page_size = 8192",
-  "journal_mode = OFF",
+  // OFF would be refused without a word: SQLite is in its defensive mode here.
+  "journal_mode = MEMORY",
   "synchronous = OFF",
   "locking_mode = EXCLUSIVE",
   "temp_store = MEMORY",

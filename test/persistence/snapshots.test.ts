@@ -7,6 +7,7 @@ import { RecordType } from "../../engine/records.ts";
 import { LogCorrupt, SnapshotsDamaged } from "../../persistence/faults.ts";
 import { segmentOf } from "../../persistence/read-log.ts";
 import { parseSegmentName } from "../../persistence/segment-header.ts";
+import { fillSqlFile } from "../../persistence/sqlite.ts";
 import { CrashingDisk } from "../support/crashing-disk.ts";
 import { sameFiles, settle } from "./log-fixture.ts";
 import {
@@ -456,3 +457,14 @@ test.each(["kill", "losePower"] as const)(
     expect(at).toBeGreaterThan(80);
   },
 );
+
+test("a snapshot in the making is one file, so a start can remove what a kill left of it", async () => {
+  const folder = folderOf();
+  const path = `${folder}/next.tmp`;
+  fs.writeFileSync(path, "");
+  const sql = fillSqlFile(path);
+  sql.execute("CREATE TABLE a (b); BEGIN; INSERT INTO a VALUES (1)");
+  sql.execute("COMMIT; BEGIN; UPDATE a SET b = 2");
+  expect(fs.readdirSync(folder)).toEqual(["next.tmp"]);
+  sql.close();
+});
