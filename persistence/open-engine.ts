@@ -69,7 +69,7 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
       log: journal,
       clock,
       scheduler: realScheduler,
-      open: (base) => thread.begin(base),
+      open: (base, onWritten) => thread.begin(base, onWritten),
       isSound: () => !engine.isHalted,
       everyBytes: options.snapshotBytes ?? SNAPSHOT_BYTES,
       turnMs: TURN_MS,

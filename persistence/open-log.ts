@@ -44,6 +44,8 @@ export interface LogOptions {
   /** Where a snapshot ends; without one the log is read from its first record on. */
   readonly start?: LogStart | null | undefined;
   readonly onProgress?: OnProgress | undefined;
+  /** As in `RecoverOptions`. */
+  readonly check?: (() => void) | undefined;
 }
 
 export interface OpenLog {
@@ -67,8 +69,9 @@ export async function openLog(options: LogOptions): Promise<OpenLog> {
     throw new LogCorrupt(folder, 0, "the segments of the log", "none");
   }
   makeFoldersNow(disk, folder);
-  const { start = null, onProgress } = options;
-  const recovered = recover({ disk, folder, storeId, clock, replay, start, onProgress });
+  const { start = null, onProgress, check } = options;
+  const reading = { disk, folder, storeId, replay, start, onProgress };
+  const recovered = recover({ ...reading, clock, check });
   const end = await startEpoch({ disk, folder, storeId, clock, segmentBytes, recovered });
   const parts = { disk, folder, storeId, clock, scheduler, onFailure };
   const journal = new LogWriter({ ...parts, segmentBytes, end });

@@ -26,7 +26,10 @@ export interface RecoveryProgress {
   readonly total: number;
 }
 
-export interface StateOptions extends Omit<LogOptions, "replay" | "start" | "onProgress"> {
+export interface StateOptions extends Omit<
+  LogOptions,
+  "replay" | "start" | "onProgress" | "check"
+> {
   readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
 }
 
@@ -65,8 +68,8 @@ export async function openState(options: StateOptions): Promise<OpenState> {
       for (const number of touchedBy(state, record)) changed.add(number);
     }),
     onProgress: tell("log"),
+    check: () => checkState(state),
   });
-  checkState(state);
   removeTemporary(disk, `${folder}/${SNAPSHOT_FOLDER}`);
   const passedOver = reasonsOf(found);
   const seconds = Math.max(0, clock.nowMs() - startMs) / 1_000;

@@ -44,6 +44,8 @@ export interface Recovered {
 
 export interface RecoverOptions extends ReadOptions {
   readonly clock: Clock;
+  /** Called when all records were replayed, before anything on disk is changed; may throw. */
+  readonly check?: (() => void) | undefined;
 }
 
 /**
@@ -57,6 +59,7 @@ export function recover(options: RecoverOptions): Recovered {
   const { disk, folder, clock } = options;
   const startMs = clock.nowMs();
   const { scan, segments, goodBytes, newest } = readLog(options);
+  options.check?.();
   const names = disk.listNow(folder) ?? [];
   removeTemporary(disk, folder, names);
   if (newest !== null) secureNewest(disk, folder, newest);

@@ -90,11 +90,18 @@ export class SnapshotBuild {
     this.#folder = `${folder}/${SNAPSHOT_FOLDER}`;
     this.#path = `${this.#folder}/${TEMPORARY_NAME}`;
     makeFoldersNow(disk, this.#folder);
+    this.#removeFile();
     // Made by the disk first, so that it is private to this user.
     disk.createNow(this.#path).closeNow();
     this.#sql = fillSqlFile(this.#path);
-    this.#sql.execute(SCHEMA);
-    this.#sql.execute("BEGIN");
+    try {
+      this.#sql.execute(SCHEMA);
+      this.#sql.execute("BEGIN");
+    } catch (error) {
+      // Left open, it would keep its lock on the file.
+      this.abandon();
+      throw error;
+    }
   }
 
   /** Cost: O(bytes of the image). */
@@ -141,8 +148,12 @@ export class SnapshotBuild {
 
   /** Gives up, after whatever failed; the unfinished file goes. */
   abandon(): void {
-    const { disk } = this.#options;
     this.#sql.close();
+    this.#removeFile();
+  }
+
+  #removeFile(): void {
+    const { disk } = this.#options;
     const isThere = disk.listNow(this.#folder)?.includes(TEMPORARY_NAME) === true;
     if (isThere) disk.removeNow(this.#path);
   }

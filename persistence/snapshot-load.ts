@@ -4,6 +4,7 @@
  */
 import { type CatalogPut } from "../engine/records.ts";
 import { type EventRow, TABLES } from "../engine/catalog.ts";
+import { checkPartition } from "../engine/check.ts";
 import { restorePartition } from "../engine/image.ts";
 import { buildLayout } from "../engine/layout.ts";
 import { Broken } from "../engine/assert.ts";
@@ -130,7 +131,9 @@ function loadPartitions(
     const event = eventOf.get(number);
     if (event === undefined) throw new Malformed("a partition of an event", `${number}`);
     const layout = state.layoutOf(event.schemaId);
-    state.partitions.set(number, restorePartition(decodeImage(image), layout));
+    const partition = restorePartition(decodeImage(image), layout);
+    checkPartition(partition);
+    state.partitions.set(number, partition);
     sequences.set(number, sequence);
     onProgress?.(sequences.size, eventOf.size);
   }

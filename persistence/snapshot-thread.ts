@@ -13,8 +13,9 @@ export type ToThread =
   | { readonly kind: "add"; readonly image: ImageAt }
   | { readonly kind: "finish"; readonly end: BuildEnd };
 
-/** What it says in the end of each. */
+/** What it says: of each image that it wrote, and in the end. */
 export type FromThread =
+  | { readonly kind: "written" }
   | { readonly kind: "built"; readonly built: Built }
   | { readonly kind: "failed"; readonly message: string };
 
@@ -34,41 +35,47 @@ export class SnapshotThread {
     this.#worker = this.#start();
   }
 
-  /** Begins one; the one before has to be finished. */
-  begin(base: string | null): SnapshotWriter {
+  /** Begins one; the one before has to be over. */
+  begin(base: string | null, onWritten: () => void): SnapshotWriter {
     const worker = (this.#worker ??= this.#start());
+    let queued = 0;
     const built = new Promise<Built>((resolve, reject) => {
       const end = (settle: () => void) => {
         worker.off("message", answered).off("error", broken).off("exit", gone);
         settle();
       };
-      const answered = (answer: FromThread) =>
-        end(() => {
-          if (answer.kind === "built") resolve(answer.built);
-          else reject(new Error(answer.message));
-        });
+      const answered = (answer: FromThread) => {
+        if (answer.kind === "built") return end(() => resolve(answer.built));
+        if (answer.kind === "failed") return end(() => reject(new Error(answer.message)));
+        queued -= 1;
+        onWritten();
+      };
       const broken = (error: Error) => end(() => reject(error));
       const gone = () => end(() => reject(new Error("the thread ended without an answer")));
       worker.on("message", answered).on("error", broken).on("exit", gone);
     });
-    // Whoever waits for it is told by `finish`; before, nobody listens yet.
-    built.catch(() => {});
     const tell = (message: ToThread, transfer: ArrayBuffer[] = []) =>
       worker.postMessage(message, transfer);
     tell({ kind: "begin", base });
     return {
-      add: (image) => tell({ kind: "add", image }, buffersOf(image.image)),
-      finish(end) {
-        tell({ kind: "finish", end });
-        return built;
+      built,
+      get queued() {
+        return queued;
       },
+      add(image) {
+        queued += 1;
+        tell({ kind: "add", image }, buffersOf(image.image));
+      },
+      finish: (end) => tell({ kind: "finish", end }),
       abandon: () => this.close(),
     };
   }
 
   /** A snapshot in the making is given up. */
   async close(): Promise<void> {
-    await this.#worker?.terminate();
+    const worker = this.#worker;
+    this.#worker = null;
+    await worker?.terminate();
   }
 
   #start(): Worker {

@@ -19,7 +19,7 @@ port.on("message", (message: ToThread) => {
   if (answer !== null) port.postMessage(answer);
 });
 
-/** @returns null as long as there is more to come. */
+/** @returns null when there is nothing to say. */
 function answerTo(message: ToThread): FromThread | null {
   try {
     if (message.kind === "begin") {
@@ -27,6 +27,7 @@ function answerTo(message: ToThread): FromThread | null {
       build = new SnapshotBuild({ disk: realDisk, ...(workerData as ThreadData), base });
     } else if (message.kind === "add") {
       build?.add(message.image);
+      if (build !== null) return { kind: "written" };
     } else if (build !== null) {
       const built = finish(build, message.end);
       build = null;

@@ -28,11 +28,18 @@ const RETRY_DELAY_MS = 60_000;
 /** How long an end in order waits for a snapshot in the making. */
 const STOP_MS_MAX = 10_000;
 
+/** Images that may wait for the writer, so that memory never holds all of them at once. */
+const QUEUED_MAX = 4;
+
 /** Writes one snapshot, somewhere else. */
 export interface SnapshotWriter {
   add(image: ImageAt): void;
-  /** Rejects when there is no snapshot, for whatever reason; nothing is thrown before. */
-  finish(end: BuildEnd): Promise<Built>;
+  /** Images that were given and are not written yet. */
+  readonly queued: number;
+  /** No image comes any more. */
+  finish(end: BuildEnd): void;
+  /** Rejects as soon as there can be no snapshot, for whatever reason. */
+  readonly built: Promise<Built>;
   /** Gives up, wherever it is. Settles when nothing is written any more. */
   abandon(): Promise<void>;
 }
@@ -52,8 +59,11 @@ export interface SnapshotsOptions {
   readonly scheduler: Scheduler;
   /** Whether memory is what the log says; a state of which that is not known is not copied. */
   readonly isSound: () => boolean;
-  /** Begins one; `base` as in `BuildOptions`. May throw when no thread can be had. */
-  readonly open: (base: string | null) => SnapshotWriter;
+  /**
+   * Begins one; `base` as in `BuildOptions`. May throw when no thread can be had.
+   * @param onWritten - Called in some later turn whenever there is one image less in the queue.
+   */
+  readonly open: (base: string | null, onWritten: () => void) => SnapshotWriter;
   /** A snapshot is made each time the log has grown by so much. */
   readonly everyBytes: number;
   /** How long a turn of copying may be before it takes its last step: `TURN_MS`. */
@@ -107,6 +117,8 @@ interface Making {
   imageSequence: number;
   pauseMsMax: number;
   isFinishing: boolean;
+  /** Copying goes on when the writer has written an image. */
+  isWaiting: boolean;
 }
 
 /**
@@ -252,9 +264,14 @@ export class Snapshots implements Journal {
         isBusy = this.#step(making);
       }
       making.pauseMsMax = Math.max(making.pauseMsMax, performance.now() - startMs);
-      if (isBusy) this.#options.scheduler.soon(this.#turn);
-      else this.#finishWhenDurable(making);
+      making.isWaiting = isBusy && making.writer.queued >= QUEUED_MAX;
+      if (!isBusy) this.#finishWhenDurable(making);
+      else if (!making.isWaiting) this.#options.scheduler.soon(this.#turn);
     });
+  };
+
+  readonly #written = (): void => {
+    if (this.#making?.isWaiting === true) this.#options.scheduler.soon(this.#turn);
   };
 
   /** No memory for a copy, no thread to be had: there is no snapshot then, and nothing is lost. */
@@ -274,9 +291,9 @@ export class Snapshots implements Journal {
     this.#isDue = false;
     if (this.#sequence === this.#baseSequence || !isSound()) return;
     const pending = this.#numbers();
-    const writer = open(this.#base);
+    const writer = open(this.#base, this.#written);
     this.#changed = new Set();
-    this.#making = {
+    const making: Making = {
       sequence: this.#sequence,
       startMs: clock.nowMs(),
       writer,
@@ -286,7 +303,15 @@ export class Snapshots implements Journal {
       imageSequence: this.#sequence,
       pauseMsMax: 0,
       isFinishing: false,
+      isWaiting: false,
     };
+    this.#making = making;
+    writer.built.then(
+      (built) => this.#finished(making, built),
+      (error: unknown) => {
+        if (this.#making === making) this.#failed(error);
+      },
+    );
   }
 
   /** @returns Whether there is more to do. */
@@ -309,9 +334,9 @@ export class Snapshots implements Journal {
   #copy(making: Making, number: number): void {
     const partition = this.#options.state.partitions.get(number);
     assert(partition !== undefined, "a partition is copied before it goes");
+    const packer = new ImagePacker(copyPartition(partition));
     making.pending.delete(number);
     this.#changed.delete(number);
-    const packer = new ImagePacker(copyPartition(partition));
     making.copies.push({ number, sequence: this.#sequence, packer });
     making.imageSequence = this.#sequence;
   }
@@ -338,10 +363,7 @@ export class Snapshots implements Journal {
     if (mark === null || mark.sequence < making.imageSequence) return;
     making.isFinishing = true;
     const { sequence, startMs } = making;
-    making.writer.finish({ sequence, mark, createdAtMs: startMs }).then(
-      (built) => this.#finished(making, built),
-      (error: unknown) => this.#failed(error),
-    );
+    making.writer.finish({ sequence, mark, createdAtMs: startMs });
   }
 
   #finished(making: Making, built: Built): void {

@@ -1,7 +1,6 @@
 /** Snapshots: with the log behind them they are the whole log, whatever happens in between. */
 import fs from "node:fs";
-import { afterEach, expect, test } from "vitest";
-import { checkState } from "../../engine/check.ts";
+import { expect, test } from "vitest";
 import { digest } from "../../engine/digest.ts";
 import { RecordType } from "../../engine/records.ts";
 import { LogCorrupt, SnapshotsDamaged } from "../../persistence/faults.ts";
@@ -10,37 +9,15 @@ import { parseSegmentName } from "../../persistence/segment-header.ts";
 import { fillSqlFile } from "../../persistence/sqlite.ts";
 import { CrashingDisk } from "../support/crashing-disk.ts";
 import { sameFiles, settle } from "./log-fixture.ts";
+import { folderOf, history, recovered } from "./snapshot-fixture.ts";
 import {
   contentOf,
-  History,
   namesIn,
-  newFolder,
   removeFolder,
   snapshotPaths,
   SEGMENT_BYTES,
   StoreProcess,
 } from "./store-fixture.ts";
-
-const history = new History(7, 6_000);
-const folders: string[] = [];
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) removeFolder(folder);
-});
-
-function folderOf(): string {
-  const folder = newFolder();
-  folders.push(folder);
-  return folder;
-}
-
-/** Recovers, and checks that what was recovered is what was appended up to some record. */
-async function recovered(folder: string, disk = new CrashingDisk()): Promise<StoreProcess> {
-  const process = await StoreProcess.start({ folder, history, disk });
-  checkState(process.state);
-  expect(digest(process.state)).toBe(history.digestAt(process.report.sequence));
-  return process;
-}
 
 /** A folder with two snapshots, a log behind each, and the log before the older one gone. */
 async function twoSnapshots(): Promise<{ folder: string; records: number }> {
@@ -196,6 +173,21 @@ test("a cut newest snapshot is passed over, and the next one replaces it", async
   }
 });
 
+test("a snapshot of an impossible state is passed over, whatever its digests say", async () => {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  await process.commit(10);
+  await process.snapshot();
+  await process.commit(4);
+  for (const { hold } of process.state.partitions.values()) hold.fill(0);
+  await process.snapshot();
+  const [newest, older] = snapshotPaths(folder).map((name) => name.split("/").at(-1)!);
+  const again = await recovered(folder);
+  expect(again.report.snapshot).toBe(older);
+  expect(again.report.passedOver).toEqual([expect.stringContaining(newest!)]);
+  expect(digest(again.state)).toBe(history.digestAt(process.durable));
+});
+
 test("without a good snapshot the whole log is read, when it is all there", async () => {
   const folder = folderOf();
   const process = await StoreProcess.start({ folder, history });
@@ -238,20 +230,6 @@ test("a log that does not reach the snapshot, or is another one, halts", async (
   expect(fault.expected).toMatch(/^record \d+ of \d+$/);
 });
 
-test("a snapshot waits for the log, and never comes when the log fails", async () => {
-  const folder = folderOf();
-  const disk = new CrashingDisk();
-  const process = await StoreProcess.start({ folder, history, disk });
-  await process.commit(6);
-  disk.decide = ({ operation, path }) =>
-    operation === "sync" && path.endsWith(".log") ? { code: "EIO" } : null;
-  process.append(3);
-  process.snapshots.request();
-  for (let i = 0; i < 50; i++) await settle();
-  expect(process.reports).toEqual([]);
-  expect(fs.existsSync(`${folder}/snapshots`)).toBe(false);
-});
-
 test("a snapshot of another course of the same log halts", async () => {
   const folder = folderOf();
   const process = await StoreProcess.start({ folder, history });
@@ -273,107 +251,6 @@ test("a snapshot of another course of the same log halts", async () => {
   const fault = (await haltOf(folder)) as LogCorrupt;
   expect(fault).toBeInstanceOf(LogCorrupt);
   expect(fault.expected).toMatch(/^chain [0-9a-f]{32}$/);
-});
-
-test("a snapshot that fails loses nothing, and is tried again with all partitions", async () => {
-  const folder = folderOf();
-  const disk = new CrashingDisk();
-  const process = await StoreProcess.start({ folder, history, disk });
-  await process.commit(10);
-  await process.snapshot();
-  await process.commit(2);
-  disk.decide = ({ operation, path }) =>
-    operation === "sync" && path.endsWith("next.tmp") ? { code: "ENOSPC" } : null;
-  const failed = await process.snapshot();
-  expect(failed.failure).toMatchObject({ code: "ENOSPC" });
-  expect(namesIn(folder, "snapshots").filter((name) => name.endsWith(".tmp"))).toEqual([]);
-  disk.decide = () => null;
-  await process.commit(2);
-  await process.time.pass(60_000);
-  await process.settled(() => process.reports.length === 3);
-  expect(process.reports.at(-1)).toMatchObject({ failure: null, copied: 3 });
-  expect((await recovered(folder)).report.sequence).toBe(process.durable);
-});
-
-test("a snapshot asked for while one is in the making changes nothing for later ones", async () => {
-  const process = await StoreProcess.start({ folder: folderOf(), history });
-  await process.commit(4);
-  process.snapshots.request();
-  await new Promise((resolve) => setImmediate(resolve));
-  process.snapshots.request();
-  await process.settled(() => process.reports.length === 1);
-  await process.commit(2);
-  expect(await process.snapshot()).toMatchObject({ failure: null });
-  expect(process.reports).toHaveLength(2);
-});
-
-test("without a thread there is no snapshot, and the next one copies what changed", async () => {
-  const folder = folderOf();
-  const process = await StoreProcess.start({ folder, history });
-  await process.commit(10);
-  await process.snapshot();
-  await process.commit(2);
-  const { open } = process;
-  process.open = () => {
-    throw new Error("no thread");
-  };
-  expect((await process.snapshot()).failure?.message).toBe("no thread");
-  process.open = open;
-  await process.time.pass(60_000);
-  await process.settled(() => process.reports.length === 3);
-  expect(process.reports.at(-1)).toMatchObject({ failure: null, copied: 3 });
-  const again = await recovered(folder);
-  expect(again.report.snapshot).toBe(snapshotPaths(folder)[0]!.split("/").at(-1));
-  expect(digest(again.state)).toBe(history.digestAt(process.durable));
-});
-
-test("a state that may not be what the log says is never copied", async () => {
-  const folder = folderOf();
-  const process = await StoreProcess.start({ folder, history });
-  await process.commit(10);
-  process.snapshots.request();
-  await new Promise((resolve) => setImmediate(resolve));
-  // A record that was kept, but applied by half.
-  process.isSound = false;
-  process.state.partitions.clear();
-  await process.settled(() => process.reports.length === 1);
-  process.snapshots.request();
-  await process.close();
-  expect(process.reports.map(({ failure }) => failure?.message)).toEqual(["the engine has halted"]);
-  expect([...contentOf(folder).keys()].filter((name) => name.endsWith(".sqlite"))).toEqual([]);
-  expect(digest((await recovered(folder)).state)).toBe(history.digestAt(process.durable));
-});
-
-test("an end behind a log that failed does not wait for a snapshot", async () => {
-  const disk = new CrashingDisk();
-  const process = await StoreProcess.start({ folder: folderOf(), history, disk });
-  await process.commit(4);
-  disk.decide = ({ operation, path }) =>
-    operation === "sync" && path.endsWith(".log") ? { code: "EIO" } : null;
-  process.append(1);
-  process.snapshots.request();
-  await settle();
-  await process.snapshots.stop();
-  expect(process.reports.map(({ failure }) => failure !== null)).toEqual([true]);
-});
-
-test("an end in order gives up a snapshot that never ends, and keeps the log", async () => {
-  const folder = folderOf();
-  const disk = new CrashingDisk();
-  const process = await StoreProcess.start({ folder, history, disk });
-  await process.commit(4);
-  // Its writer never comes back.
-  disk.decide = ({ operation }) => (operation === "create" ? { dies: true } : null);
-  process.snapshots.request();
-  await settle();
-  const stopped = process.snapshots.stop().then(() => "stopped");
-  expect(await Promise.race([stopped, settle().then(() => "waiting")])).toBe("waiting");
-  await process.time.pass(10_000);
-  expect(await stopped).toBe("stopped");
-  expect(process.reports.map(({ failure }) => failure?.message)).toEqual([
-    "given up: it takes too long for an end",
-  ]);
-  expect((await recovered(folder)).report.sequence).toBe(process.durable);
 });
 
 test("a segment goes only when neither snapshot needs it", async () => {
@@ -458,7 +335,7 @@ test.each(["kill", "losePower"] as const)(
   },
 );
 
-test("a snapshot in the making is one file, so a start can remove what a kill left of it", async () => {
+test("a start removes what a kill left of a snapshot in the making", async () => {
   const folder = folderOf();
   const path = `${folder}/next.tmp`;
   fs.writeFileSync(path, "");

@@ -8,7 +8,7 @@ import { State } from "../../engine/state.ts";
 import type { Disk } from "../../persistence/disk.ts";
 import type { LogWriter } from "../../persistence/log-writer.ts";
 import { openState, type StateReport } from "../../persistence/open-state.ts";
-import { buildSnapshot, type ImageAt } from "../../persistence/snapshot-build.ts";
+import { type BuildEnd, buildSnapshot, type ImageAt } from "../../persistence/snapshot-build.ts";
 import {
   Snapshots,
   type SnapshotReport,
@@ -75,7 +75,7 @@ export class StoreProcess {
   /** As an engine that halted would say. */
   isSound = true;
   /** Replaced by a test whose threads cannot be had. */
-  open = (base: string | null): SnapshotWriter => this.#writer(base);
+  open = (base: string | null, _onWritten: () => void): SnapshotWriter => this.#writer(base);
   readonly #options: StoreOptions;
   readonly #disk: Disk;
 
@@ -112,7 +112,7 @@ export class StoreProcess {
       clock: time,
       scheduler: { soon: (task) => setImmediate(task), later: (ms, task) => time.later(ms, task) },
       isSound: () => this.isSound,
-      open: (base) => this.open(base),
+      open: (base, onWritten) => this.open(base, onWritten),
       everyBytes,
       // One step a turn, so that records come between any two.
       turnMs: 0,
@@ -172,18 +172,26 @@ export class StoreProcess {
   /** In this thread; otherwise as the real one. */
   #writer(base: string | null): SnapshotWriter {
     const images: ImageAt[] = [];
+    let finish!: (end: BuildEnd) => void;
+    const end = new Promise<BuildEnd>((resolve) => {
+      finish = resolve;
+    });
+    const build = async () => {
+      const at = await end;
+      // Another thread answers in some later turn, never in this one.
+      await settle();
+      try {
+        return buildSnapshot(this.#build(base), images, at);
+      } catch (error) {
+        if (error instanceof ProcessDied) return new Promise<never>(() => {});
+        throw error;
+      }
+    };
     return {
       add: (image) => void images.push(image),
-      finish: async (end) => {
-        // Another thread answers in some later turn, never in this one.
-        await settle();
-        try {
-          return buildSnapshot(this.#build(base), images, end);
-        } catch (error) {
-          if (error instanceof ProcessDied) return new Promise(() => {});
-          throw error;
-        }
-      },
+      queued: 0,
+      finish,
+      built: build(),
       abandon: () => Promise.resolve(),
     };
   }
