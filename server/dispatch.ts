@@ -6,7 +6,7 @@
 import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
 import type { Caller } from "../engine/commands.ts";
-import { refuseInvalid, Result } from "../engine/results.ts";
+import { type Fault, refuseInvalid, Result } from "../engine/results.ts";
 import { identify, isDenied } from "./access.ts";
 import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 import type { Found, Front, Request, RequestHead, Respond } from "./front.ts";
@@ -21,16 +21,25 @@ import type { Services } from "./services.ts";
 import { checksOf, type RouteChecks } from "./validate.ts";
 
 const BODY_BYTES_MAX = 1_024 * 1_024;
+/** Runs that are kept for later requests; more at once are made afresh. */
+const IDLE_MAX = 10_000;
+const NO_FAULTS: readonly Fault[] = [];
 const AUTH_PREFIX = "/api/auth/";
 
-/** One request on its way. */
-interface Run {
-  readonly request: Request;
-  readonly route: Route | undefined;
-  readonly respond: Respond;
-  readonly startedMs: number;
+/** One request on its way. Made once and used again, so that waiting costs no closure. */
+class Run {
+  request: Request | null = null;
+  route: Route | undefined;
+  respond: Respond | null = null;
+  startedMs = 0;
   /** Set once it is the first request of an `Idempotency-Key`. */
-  first: FirstOfKey | null;
+  first: FirstOfKey | null = null;
+  answer: Answer | null = null;
+  readonly leave: () => void;
+
+  constructor(leave: (run: Run) => void) {
+    this.leave = () => leave(this);
+  }
 }
 
 export class Dispatch implements Front {
@@ -39,6 +48,7 @@ export class Dispatch implements Front {
   readonly #router: Router;
   readonly #idempotency: Idempotency;
   readonly #checks = new Map<Route, RouteChecks>();
+  readonly #idle: Run[] = [];
 
   constructor(services: Services, routes: readonly Route[], log: Logger) {
     this.#services = services;
@@ -62,9 +72,14 @@ export class Dispatch implements Front {
   /** Calls `respond` once, in this turn or a later one, whatever happens. */
   handle({ match }: Found, request: Request, respond: Respond): void {
     const { route } = match;
-    const run: Run = { request, route, respond, first: null, startedMs: performance.now() };
+    const run = this.#idle.pop() ?? new Run(this.#leave);
+    run.request = request;
+    run.route = route;
+    run.respond = respond;
+    run.startedMs = performance.now();
     try {
-      const handled = route === undefined ? refuseRoute(match) : this.#run(route, match, run);
+      const handled =
+        route === undefined ? refuseRoute(match) : this.#run(route, match, request, run);
       if (handled instanceof Promise) {
         handled
           .then((later) => this.#finish(run, later))
@@ -78,45 +93,54 @@ export class Dispatch implements Front {
   }
 
   #finish(run: Run, handled: Handled): void {
-    const { request, route, respond, first, startedMs } = run;
-    const answer = isProblem(handled) ? this.#problem(handled, request.path, route) : handled;
+    const { route, first } = run;
+    const answer = isProblem(handled) ? this.#problem(handled, run.request!.path, route) : handled;
     // What is not valid does not use up its key: the request may come again, corrected.
     const isInvalid = isProblem(handled) && handled.refused === Result.VALIDATION_FAILED;
     if (first !== null && !isInvalid) this.#idempotency.store(first, answer);
-    const leave = () => {
-      if (first !== null) this.#idempotency.end(first);
-      const seconds = (performance.now() - startedMs) / 1_000;
-      this.#services.metrics.answered(route, answer.status, seconds);
-      respond(answer);
-    };
-    if (route?.durable === true) this.#services.engine.afterDurable(leave);
-    else leave();
+    run.answer = answer;
+    if (route?.durable === true) this.#services.engine.afterDurable(run.leave);
+    else run.leave();
   }
+
+  /** Ordering: the run is free for another request from its end on, and not used after it. */
+  readonly #leave = (run: Run): void => {
+    const { route, respond, first, answer, startedMs } = run;
+    if (first !== null) this.#idempotency.end(first);
+    this.#services.metrics.answered(route, answer!.status, performance.now() - startedMs);
+    respond!(answer!);
+    run.request = null;
+    run.respond = null;
+    run.first = null;
+    run.answer = null;
+    if (this.#idle.length < IDLE_MAX) this.#idle.push(run);
+  };
 
   /** For what the socket refuses by itself. */
   refuse(problem: Problem, path: string): Answer {
     return this.#problem(problem, path);
   }
 
-  #run(route: Route, match: Match, run: Run): Handled | Promise<Handled> {
+  #run(route: Route, match: Match, request: Request, run: Run): Handled | Promise<Handled> {
     const services = this.#services;
-    const { request } = run;
     const caller = this.#admit(route, request);
     if (isDenied(caller)) return caller;
     const checks = this.#checks.get(route)!;
-    const rawQuery = new URLSearchParams(request.query);
-    let body: unknown;
-    if (route.body !== undefined) {
+    let body: unknown = route.readBody?.(request.body) ?? null;
+    let bodyFaults = NO_FAULTS;
+    if (body === null && route.body !== undefined) {
       const parsed = parseJson(request.body);
       if (!parsed.ok) {
         return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
       }
       body = parsed.value;
+      bodyFaults = checks.body(body, request.body.length);
     }
     const params = checks.params(match.params);
-    const query = checks.query(rawQuery);
-    const faults = [...params.faults, ...query.faults, ...checks.body(body, request.body.length)];
-    if (faults.length > 0) return refuseInvalid(faults);
+    const query = checks.query(request.query);
+    if (params.faults.length + query.faults.length + bodyFaults.length > 0) {
+      return refuseInvalid([...params.faults, ...query.faults, ...bodyFaults]);
+    }
     const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
     if (isMutation && request.idempotencyKey !== "") {
       const begun = this.#idempotency.begin(route, request, caller);

@@ -10,7 +10,7 @@ import { STATUS_CODES } from "node:http";
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
-import type { Found, Front, RequestHead } from "./front.ts";
+import type { Found, Front, Request } from "./front.ts";
 import { FrontResult } from "./replies.ts";
 
 export interface HttpServer {
@@ -42,6 +42,8 @@ const TOO_MANY_BODIES: Problem = {
   detail: "Too many large requests are on their way; try again shortly.",
 };
 const NO_BODY = Buffer.alloc(0);
+/** Exchanges that are kept for later requests; more at once are made afresh. */
+const IDLE_MAX = 10_000;
 
 /** @throws Error when the address cannot be listened on. */
 export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
@@ -87,18 +89,48 @@ interface ListensOnHost {
   ): unknown;
 }
 
-/** One request and its answer. */
-interface Exchange {
-  readonly res: HttpResponse;
-  readonly request: RequestHead;
-  isOver: boolean;
+/**
+ * One request and its answer. Made once and used again for later requests, with its callbacks, so
+ * that a request costs no object and no closure of its own.
+ */
+class Exchange implements Request {
+  method = "";
+  path = "";
+  query = "";
+  apiKey = "";
+  authorization = "";
+  organizationId = "";
+  contentType = "";
+  idempotencyKey = "";
+  /** Valid only while it is handled. */
+  body: Buffer = NO_BODY;
+  res: HttpResponse | null = null;
+  found: Found | null = null;
+  answer: Answer | null = null;
+  isOver = false;
+  /** What came of the body before its last part. */
+  chunks: Buffer[] | null = null;
+  bodyBytes = 0;
   /** Bytes of an unfinished body. */
-  keptBytes: number;
+  keptBytes = 0;
+  readonly address = () => Buffer.from(this.res!.getRemoteAddressAsText()).toString();
+  readonly abort: () => void;
+  readonly take: (chunk: ArrayBuffer, isLast: boolean) => void;
+  readonly respond: (answer: Answer) => void;
+  readonly write = () => writeAnswer(this.res!, this.method, this.answer!);
+
+  constructor(exchanges: Exchanges) {
+    this.abort = () => exchanges.end(this);
+    this.take = (chunk, isLast) => exchanges.take(this, chunk, isLast);
+    this.respond = (answer) => exchanges.respond(this, answer);
+  }
 }
 
 class Exchanges {
   readonly #onBroken: (error: unknown) => void;
   front: Front;
+  /** Exchanges that wait for a request. */
+  readonly #idle: Exchange[] = [];
   /** Requests that have not been answered. */
   #open = 0;
   /** Bytes of all unfinished bodies. */
@@ -111,80 +143,88 @@ class Exchanges {
   }
 
   begin(res: HttpResponse, req: HttpRequest): void {
-    const request = headOf(res, req);
-    const exchange: Exchange = { res, request, isOver: false, keptBytes: 0 };
+    const exchange = this.#idle.pop() ?? new Exchange(this);
+    readHead(exchange, req);
+    exchange.res = res;
+    exchange.isOver = false;
     this.#open += 1;
-    res.onAborted(() => this.#end(exchange));
+    res.onAborted(exchange.abort);
     try {
-      this.#collect(exchange, this.front.find(request));
+      exchange.found = this.front.find(exchange);
+      res.onData(exchange.take);
     } catch (error) {
       this.#onBroken(error);
     }
   }
 
-  #collect(exchange: Exchange, found: Found): void {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    exchange.res.onData((chunk, isLast) => {
-      if (exchange.isOver) return;
-      try {
-        length += chunk.byteLength;
-        if (length > found.bodyBytesMax) this.#refuse(exchange, tooLarge(found), true);
-        else if (!isLast) this.#keep(exchange, found, chunks, Buffer.from(chunk));
-        else if (found.refusal !== null) this.#refuse(exchange, found.refusal);
-        else if (chunks.length === 0) this.#handle(exchange, found, Buffer.from(chunk));
-        else this.#handle(exchange, found, Buffer.concat([...chunks, Buffer.from(chunk)]));
-      } catch (error) {
-        this.#onBroken(error);
-      }
-    });
+  take(exchange: Exchange, chunk: ArrayBuffer, isLast: boolean): void {
+    if (exchange.isOver) return;
+    try {
+      const found = exchange.found!;
+      exchange.bodyBytes += chunk.byteLength;
+      if (exchange.bodyBytes > found.bodyBytesMax) this.#refuse(exchange, tooLarge(found));
+      else if (!isLast) this.#keep(exchange, found, chunk);
+      else if (found.refusal !== null) exchange.respond(this.#refusal(exchange, found.refusal));
+      else this.#handle(exchange, found, Buffer.from(chunk));
+    } catch (error) {
+      this.#onBroken(error);
+    }
   }
 
   /** Nothing is kept of a body that will be refused; and all bodies together are bounded. */
-  #keep(exchange: Exchange, found: Found, chunks: Buffer[], chunk: Buffer): void {
+  #keep(exchange: Exchange, found: Found, chunk: ArrayBuffer): void {
     if (found.refusal !== null) return;
-    if (this.#keptBytes + chunk.length > KEPT_BYTES_MAX) {
-      this.#refuse(exchange, TOO_MANY_BODIES, true);
+    if (this.#keptBytes + chunk.byteLength > KEPT_BYTES_MAX) {
+      this.#refuse(exchange, TOO_MANY_BODIES);
       return;
     }
-    chunks.push(Buffer.from(chunk));
-    exchange.keptBytes += chunk.length;
-    this.#keptBytes += chunk.length;
+    exchange.chunks ??= [];
+    exchange.chunks.push(Buffer.from(Buffer.from(chunk)));
+    exchange.keptBytes += chunk.byteLength;
+    this.#keptBytes += chunk.byteLength;
   }
 
-  /** @param body - Valid only during this call: the handler parses it at once. */
-  #handle(exchange: Exchange, found: Found, body: Buffer): void {
-    const request = { ...exchange.request, body: body.length === 0 ? NO_BODY : body };
-    this.front.handle(found, request, (answer) => this.#respond(exchange, answer));
+  /** @param last - Valid only during this call: the handler parses it at once. */
+  #handle(exchange: Exchange, found: Found, last: Buffer): void {
+    const { chunks } = exchange;
+    exchange.body = chunks === null ? last : Buffer.concat([...chunks, last]);
+    this.front.handle(found, exchange, exchange.respond);
+    exchange.body = NO_BODY;
   }
 
-  #refuse(exchange: Exchange, problem: Problem, isLast = false): void {
-    this.#respond(exchange, this.front.refuse(problem, exchange.request.path), isLast);
+  #refusal(exchange: Exchange, problem: Problem): Answer {
+    return this.front.refuse(problem, exchange.path);
   }
 
-  #respond(exchange: Exchange, answer: Answer, isLast = false): void {
-    if (exchange.isOver) return;
+  /** Answers before the body is there, and ends the connection: the rest is not wanted. */
+  #refuse(exchange: Exchange, problem: Problem): void {
     const { res } = exchange;
-    this.#end(exchange);
-    res.cork(() => {
-      res.writeStatus(STATUS_LINES.get(answer.status) ?? String(answer.status));
-      if (answer.type !== "") res.writeHeader("Content-Type", answer.type);
-      for (const [name, value] of answer.headers) {
-        // The library writes what it is given: a line break would begin a new header.
-        if (PRINTABLE.test(value)) res.writeHeader(name, value);
-      }
-      if (exchange.request.method === "head" && answer.status !== 204) {
-        res.writeHeader("Content-Length", String(lengthOf(answer.body)));
-        res.endWithoutBody();
-      } else if (answer.status === 204) {
-        res.endWithoutBody();
-      } else {
-        res.end(answer.body, isLast);
-      }
-    });
+    const answer = this.#refusal(exchange, problem);
+    this.end(exchange);
+    res!.cork(() => writeAnswer(res!, exchange.method, answer, true));
   }
 
-  #end(exchange: Exchange): void {
+  /** Ordering: called once for an exchange, which is free for another request from then on. */
+  respond(exchange: Exchange, answer: Answer): void {
+    if (!exchange.isOver) {
+      this.end(exchange);
+      exchange.answer = answer;
+      exchange.res!.cork(exchange.write);
+    }
+    this.#release(exchange);
+  }
+
+  #release(exchange: Exchange): void {
+    exchange.res = null;
+    exchange.found = null;
+    exchange.answer = null;
+    exchange.chunks = null;
+    exchange.bodyBytes = 0;
+    exchange.keptBytes = 0;
+    if (this.#idle.length < IDLE_MAX) this.#idle.push(exchange);
+  }
+
+  end(exchange: Exchange): void {
     if (exchange.isOver) return;
     exchange.isOver = true;
     this.#keptBytes -= exchange.keptBytes;
@@ -201,6 +241,26 @@ class Exchanges {
   }
 }
 
+/** To be called in the library's cork, so that an answer is one write. */
+function writeAnswer(res: HttpResponse, method: string, answer: Answer, isLast = false): void {
+  const { status, type, headers, body } = answer;
+  // What the library writes by itself.
+  if (status !== 200) res.writeStatus(STATUS_LINES.get(status) ?? String(status));
+  if (type !== "") res.writeHeader("Content-Type", type);
+  for (const [name, value] of headers) {
+    // The library writes what it is given: a line break would begin a new header.
+    if (PRINTABLE.test(value)) res.writeHeader(name, value);
+  }
+  if (method === "head" && status !== 204) {
+    res.writeHeader("Content-Length", String(lengthOf(body)));
+    res.endWithoutBody();
+  } else if (status === 204) {
+    res.endWithoutBody();
+  } else {
+    res.end(body, isLast);
+  }
+}
+
 function tooLarge({ bodyBytesMax }: Found): Problem {
   const detail = `The body is larger than ${bodyBytesMax} bytes.`;
   return { refused: FrontResult.PAYLOAD_TOO_LARGE, detail };
@@ -210,16 +270,16 @@ function lengthOf(body: Answer["body"]): number {
   return typeof body === "string" ? Buffer.byteLength(body) : body.length;
 }
 
-function headOf(res: HttpResponse, req: HttpRequest): RequestHead {
-  return {
-    method: req.getMethod(),
-    path: req.getUrl(),
-    query: req.getQuery(),
-    apiKey: req.getHeader("x-api-key"),
-    authorization: req.getHeader("authorization"),
-    organizationId: req.getHeader("x-organization-id"),
-    contentType: req.getHeader("content-type"),
-    idempotencyKey: req.getHeader("idempotency-key"),
-    address: () => Buffer.from(res.getRemoteAddressAsText()).toString(),
-  };
+/** Copies what is needed of a request that the library takes back. */
+function readHead(exchange: Exchange, req: HttpRequest): void {
+  exchange.method = req.getMethod();
+  exchange.path = req.getUrl();
+  // Undefined without a question mark, whatever its declaration says.
+  const query: string | undefined = req.getQuery();
+  exchange.query = query ?? "";
+  exchange.apiKey = req.getHeader("x-api-key");
+  exchange.authorization = req.getHeader("authorization");
+  exchange.organizationId = req.getHeader("x-organization-id");
+  exchange.contentType = req.getHeader("content-type");
+  exchange.idempotencyKey = req.getHeader("idempotency-key");
 }

@@ -1,10 +1,8 @@
 /** Prometheus metrics: what the front answered, how long that took, and where the log stands. */
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { Engine } from "../engine/engine.ts";
 import type { Route } from "./route.ts";
-
-/** Seconds; from a fraction of a sync to a stall. */
-const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+import { Traffic } from "./traffic.ts";
 
 /** Counters of the log since the start. */
 export interface LogCounters {
@@ -24,38 +22,12 @@ export interface StoreCounters {
   readonly recoveryRecords: number;
 }
 
-interface Timer {
-  observe(seconds: number): void;
-}
-
-/** What is counted for one route; its children are looked up once, not per request. */
-interface RouteMetrics {
-  readonly timer: Timer;
-  readonly counts: Map<number, { inc(): void }>;
-}
-
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #requests: Counter<"method" | "route" | "status">;
-  readonly #durations: Histogram<"method" | "route">;
-  readonly #routes = new Map<Route | undefined, RouteMetrics>();
+  readonly #traffic = new Traffic();
 
   constructor(engine: Engine, log: LogCounters, store: StoreCounters) {
-    const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
-    this.#requests = new Counter({
-      name: "frontrow_http_requests_total",
-      help: "Requests answered, by route and status.",
-      labelNames: ["method", "route", "status"],
-      registers,
-    });
-    this.#durations = new Histogram({
-      name: "frontrow_http_request_duration_seconds",
-      help: "From the last byte of a request to its answer, waiting for the disk included.",
-      labelNames: ["method", "route"],
-      buckets: BUCKETS,
-      registers,
-    });
     this.#gauge("frontrow_sequence", "Sequence number of the last record.", () => engine.sequence);
     this.#gauge("frontrow_events", "Events in memory.", () => engine.state.partitions.size);
     this.#gauge("frontrow_holds", "Holds alive.", () => holdCount(engine));
@@ -105,26 +77,13 @@ export class Metrics {
   }
 
   /** The exposition text. Cost: O(series), some hundreds. */
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  async text(): Promise<string> {
+    return `${await this.#registry.metrics()}\n${this.#traffic.text()}`;
   }
 
   /** @param route - Undefined for a path that does not exist. */
-  answered(route: Route | undefined, status: number, seconds: number): void {
-    const metrics = this.#routes.get(route) ?? this.#addRoute(route);
-    metrics.timer.observe(seconds);
-    let count = metrics.counts.get(status);
-    if (count === undefined) {
-      count = this.#requests.labels({ ...labelsOf(route), status: String(status) });
-      metrics.counts.set(status, count);
-    }
-    count.inc();
-  }
-
-  #addRoute(route: Route | undefined): RouteMetrics {
-    const metrics = { timer: this.#durations.labels(labelsOf(route)), counts: new Map() };
-    this.#routes.set(route, metrics);
-    return metrics;
+  answered(route: Route | undefined, status: number, durationMs: number): void {
+    this.#traffic.answered(route, status, durationMs);
   }
 
   #gauge(name: string, help: string, read: () => number): void {
@@ -141,10 +100,6 @@ export class Metrics {
     const counter = new Counter({ name, help, registers: [], collect });
     this.#registry.registerMetric(counter);
   }
-}
-
-function labelsOf(route: Route | undefined): { method: string; route: string } {
-  return { method: route?.method.toUpperCase() ?? "", route: route?.path ?? "none" };
 }
 
 function holdCount({ state }: Engine): number {

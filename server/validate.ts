@@ -16,11 +16,16 @@ const FAULTS_MAX = 100;
  */
 const EXPLAINED_BYTES_MAX = 64 * 1_024;
 
+/** Good queries of a route that are remembered, and how long each may be. */
+const QUERIES_MAX = 1_000;
+const QUERY_LENGTH_MAX = 200;
+
 export interface RouteChecks {
   /** @returns Faults of the body; empty when it has its shape. */
   readonly body: (value: unknown, bodyBytes?: number) => readonly Fault[];
   readonly params: (raw: Readonly<Record<string, string>>) => Checked;
-  readonly query: (raw: URLSearchParams) => Checked;
+  /** @param raw - Without its question mark. */
+  readonly query: (raw: string) => Checked;
 }
 
 export interface Checked {
@@ -81,11 +86,12 @@ function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): Route
   const checks = Object.entries(parameters).map(
     ([name, parameter]) => ({ name, parameter, check: checkOf(parameter.shape) }) as const,
   );
-  return (raw) => {
+  const checkAfresh = (raw: string): Checked => {
     const values: Record<string, unknown> = {};
     const faults: Fault[] = [];
+    const given = new URLSearchParams(raw);
     for (const { name, parameter, check } of checks) {
-      const texts = raw.getAll(name);
+      const texts = given.getAll(name);
       if (texts.length === 0) {
         if (parameter.required === true) faults.push(missing(name));
         values[name] = parameter.default;
@@ -96,6 +102,23 @@ function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): Route
       for (const fault of check(value)) faults.push({ ...fault, field: name });
     }
     return { values, faults };
+  };
+  return remembering(checkAfresh);
+}
+
+/** A sale asks with the same query again and again: what was good is remembered, and shared. */
+function remembering(check: RouteChecks["query"]): RouteChecks["query"] {
+  const remembered = new Map<string, Checked>();
+  return (raw) => {
+    const known = remembered.get(raw);
+    if (known !== undefined) return known;
+    const checked = check(raw);
+    if (checked.faults.length > 0 || raw.length > QUERY_LENGTH_MAX) return checked;
+    if (remembered.size >= QUERIES_MAX) remembered.clear();
+    for (const value of Object.values(checked.values)) Object.freeze(value);
+    Object.freeze(checked.values);
+    remembered.set(raw, checked);
+    return checked;
   };
 }
 

@@ -1,8 +1,9 @@
 /** Booking: the hot path. */
 import type { BookingKind, CommandOf, StateSelection } from "../../engine/commands.ts";
 import { BODIES, UUID_SHAPE } from "../../engine/shapes.ts";
-import { FALSE, TRUE } from "../answers.ts";
+import { type Answer, FALSE, TRUE } from "../answers.ts";
 import { Access, type Context, type Handled, type Route } from "../route.ts";
+import { SelectionReader } from "../selection-reader.ts";
 import { DONE } from "../wire-shapes.ts";
 import { submit } from "./handling.ts";
 
@@ -29,6 +30,7 @@ const PROBLEMS: Readonly<Record<BookingKind, readonly number[]>> = {
 const EVENT_ID = { shape: UUID_SHAPE, description: "The event.", required: true };
 
 function bookingRoute(kind: BookingKind): Route {
+  const reader = new SelectionReader();
   return {
     method: "post",
     path: `/api/private/v2.0/booking/${kind}`,
@@ -37,6 +39,7 @@ function bookingRoute(kind: BookingKind): Route {
     access: Access.ORGANIZATION,
     query: { eventId: EVENT_ID },
     body: BODIES[kind],
+    readBody: (bytes) => reader.read(bytes),
     answers: { 200: DONE },
     problems: PROBLEMS[kind],
     durable: true,
@@ -48,7 +51,11 @@ function book(kind: BookingKind, context: Context): Handled {
   const { caller, query, body } = context;
   const eventId = query["eventId"] as string;
   const command = { kind, caller, eventId, body: body as StateSelection };
-  return submit(context, command as CommandOf<BookingKind>, (isDone) => (isDone ? TRUE : FALSE));
+  return submit(context, command as CommandOf<BookingKind>, show);
+}
+
+function show(isDone: boolean): Answer {
+  return isDone ? TRUE : FALSE;
 }
 
 export const BOOKING_ROUTES: readonly Route[] = (Object.keys(SUMMARIES) as BookingKind[]).map(
