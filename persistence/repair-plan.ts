@@ -73,6 +73,7 @@ export function planRepair(given: PlanOptions): RepairPlan {
   const bases: (Base | null)[] = good.toReversed();
   if (segments[0]?.place.number === 1) bases.unshift(null);
   const ways = bases.flatMap((base) => wayFrom(options, segments, base) ?? []);
+  const { snapshots } = survey;
   const furthest = Math.max(...ways.map(({ sequence }) => sequence));
   const kept = ways.filter(({ sequence }) => sequence === furthest);
   // The oldest of them, so that most ways stay.
@@ -82,18 +83,17 @@ export function planRepair(given: PlanOptions): RepairPlan {
   const { segment, bytes } = best;
   const cut = bytes === null ? null : { name: segments[segment]!.name, bytes };
   const behind = segments.slice(segment + 1).toReversed();
+  const durable = Math.max(0, ...good.map(({ meta }) => meta.markSequence));
+  const lost = lostBy(options, segments, best, durable);
+  // Everything would go: that is a new store, and no repair.
+  if (best.sequence === 0 && lost.total > 0) throw unrepairable(options);
   return {
     findings: [...findings, ...survey.findings],
     sequence: best.sequence,
-    snapshots: survey.snapshots.map(({ name }) => name).filter((name) => !names.has(name)),
+    snapshots: snapshots.map(({ name }) => name).filter((name) => !names.has(name)),
     segments: [...strangers, ...[...behind, ...before(segments, best)].map(({ name }) => name)],
     cut,
-    lost: lostBy(
-      options,
-      segments,
-      best,
-      Math.max(0, ...good.map(({ meta }) => meta.markSequence)),
-    ),
+    lost,
   };
 }
 
@@ -132,14 +132,15 @@ function wayFrom(options: PlanOptions, segments: Segments, base: Base | null): W
 
 /** @param offset - Of the damage in the last segment of the way. */
 function cutAt(options: PlanOptions, segments: Segments, way: Way, offset: number): Way | null {
-  const bytes = bytesOf(options, segments[way.segment]!);
-  const sequence = Math.min(way.sequence, options.cutAfter ?? Infinity);
-  const point = cutPoint(bytes, sequence, offset);
+  const { cutAfter = Infinity } = options;
+  const point = cutPoint(bytesOf(options, segments[way.segment]!), cutAfter, offset);
   if (point !== null) return { ...way, ...point };
   // Nothing of it stays: the way ends with the segment before.
-  const segment = way.segment - 1;
-  if (segment < 0) return null;
-  return { ...way, segment, sequence: segments[way.segment]!.place.firstSequence - 1 };
+  for (let segment = way.segment - 1; segment >= 0; segment--) {
+    const last = cutPoint(bytesOf(options, segments[segment]!), Infinity, Infinity);
+    if (last !== null) return { ...way, segment, sequence: last.sequence };
+  }
+  return null;
 }
 
 /** What lies before the base stays, unless it is damaged. */
