@@ -182,13 +182,12 @@ test("a copy that was cut short, at whatever step, leaves no name, and is made t
         if (steps === last) throw new DiskFault("write", String(given[0]), "ENOSPC");
         return act(...given);
       };
-    const { makeFolderNow, createNow, renameNow, syncFolderNow } = realDisk;
     const disk: Disk = {
       ...realDisk,
-      makeFolderNow: step(makeFolderNow),
-      createNow: step(createNow),
-      renameNow: step(renameNow),
-      syncFolderNow: step(syncFolderNow),
+      makeFolderNow: step((name: string) => realDisk.makeFolderNow(name)),
+      createNow: step((name: string) => realDisk.createNow(name)),
+      renameNow: step((from: string, name: string) => realDisk.renameNow(from, name)),
+      syncFolderNow: step((name: string) => realDisk.syncFolderNow(name)),
     };
     let failed: unknown = null;
     try {

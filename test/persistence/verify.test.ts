@@ -132,7 +132,7 @@ test("a log that is gone, and one without the snapshot it goes on from, are foun
 test("a snapshot that is whole and says something else is found by its state", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 5 });
   const [, newest] = snapshotsIn(folder);
-  const database = new Database(newest!);
+  const database = new Database(newest);
   database.exec("UPDATE venues SET row = json_set(row, '$.name', 'Elsewhere')");
   const digestNow = (() => {
     database.exec("UPDATE snapshot SET digest = ''");
@@ -155,14 +155,14 @@ test("a snapshot that is whole and says something else is found by its state", a
 test("a snapshot of another store is found", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 5 });
   const [older] = snapshotsIn(folder);
-  const database = new Database(older!);
+  const database = new Database(older);
   database.exec("UPDATE snapshot SET storeId = '00000000-0000-4000-8000-000000000000'");
   database.close();
   expect(placesOf(verify(folder).findings)).toEqual([path.basename(older!)]);
 });
 
 test("without a store.json there is nothing to check it against", () => {
-  expect(() => verify(folderOf())).toThrow();
+  expect(() => verify(folderOf())).toThrow("store.json");
   const folder = folderOf();
   fs.writeFileSync(path.join(folder, "store.json"), "{}");
   expect(() => verify(folder)).toThrow(FolderRefused);
