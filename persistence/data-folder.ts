@@ -4,14 +4,14 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Clock } from "../engine/ports.ts";
-import type { Disk } from "./disk.ts";
+import type { Disk, ReadDisk } from "./disk.ts";
 import { DiskFault, ExitCode, FolderRefused } from "./faults.ts";
-import { type FileLock, lockFile } from "./sqlite.ts";
+import { type FileLock, lockFile, shareLockedFile } from "./sqlite.ts";
 import { makeFoldersNow, readAllNow, writeFileNow } from "./transfer.ts";
 
 const FORMAT = 1;
-const STORE = "store.json";
-const SECRET = "secret";
+export const STORE = "store.json";
+export const SECRET = "secret";
 const LOCK = "lock.sqlite";
 const SECRET_BYTES = 32;
 const SECRET_PATTERN = /^[0-9a-f]{64}$/i;
@@ -56,13 +56,13 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
   try {
     makeFoldersNow(disk, folder);
     refuseForeign(folder, disk.listNow(folder) ?? []);
-    const lock = takeLock(folder);
+    const release = lockOrRefuse(folder, lockFile);
     try {
       const store = openStore(options);
       const keepHasLog = () => writeStore(options, { ...store, hasLog: true });
-      return { ...store, keepHasLog, close: () => lock.release() };
+      return { ...store, keepHasLog, close: release };
     } catch (error) {
-      lock.release();
+      release();
       throw error;
     }
   } catch (error) {
@@ -76,22 +76,46 @@ export function isStore(names: readonly string[]): boolean {
   return names.includes(STORE);
 }
 
+/**
+ * Keeps others from writing in a store while somebody reads it; several may read. Changes nothing.
+ * @returns What ends that. @throws FolderRefused when a process has the store.
+ */
+export function shareFolder(disk: ReadDisk, folder: string): () => void {
+  demandStore(disk, folder);
+  if (!(disk.listNow(folder) ?? []).includes(LOCK)) return () => {};
+  return lockOrRefuse(folder, shareLockedFile);
+}
+
+/** Has the store for this process alone, as `openDataFolder` does. @throws FolderRefused. */
+export function takeFolder(disk: ReadDisk, folder: string): () => void {
+  demandStore(disk, folder);
+  return lockOrRefuse(folder, lockFile);
+}
+
+/** @throws FolderRefused when there is no store in the folder. */
+export function demandStore(disk: ReadDisk, folder: string): void {
+  const names = disk.listNow(folder);
+  if (names !== null && isStore(names)) return;
+  const reason = names === null ? "there is no such folder" : `it has no ${STORE}`;
+  throw new FolderRefused(folder, `${reason}: name one of Frontrow's`, ExitCode.CONFIGURATION);
+}
+
 function refuseForeign(folder: string, names: readonly string[]): void {
   if (isStore(names) || names.every((name) => LEFTOVERS.has(name))) return;
   const reason = `it has other files and no ${STORE}: choose an empty folder or a new name`;
   throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }
 
-function takeLock(folder: string): FileLock {
+function lockOrRefuse(folder: string, take: (path: string) => FileLock | null): () => void {
   let lock: FileLock | null;
   try {
-    lock = lockFile(`${folder}/${LOCK}`);
+    lock = take(`${folder}/${LOCK}`);
   } catch (error) {
     const cause = error instanceof Error ? error.message : "unknown cause";
     const reason = `${LOCK} cannot be locked (${cause}): give this user the right to write there`;
     throw new FolderRefused(folder, reason, ExitCode.CANNOT_CREATE, error);
   }
-  if (lock !== null) return lock;
+  if (lock !== null) return () => lock.release();
   const reason = "another process uses it: stop that one, or choose another folder";
   throw new FolderRefused(folder, reason, ExitCode.TEMPORARY);
 }
@@ -124,7 +148,11 @@ function writeStore({ disk, folder }: DataFolderOptions, store: Store): void {
   writeText(disk, folder, STORE, `${text}\n`);
 }
 
-function readStore(disk: Disk, folder: string): Pick<Store, "storeId" | "createdAt" | "hasLog"> {
+/** What `store.json` says. @throws FolderRefused. */
+export function readStore(
+  disk: ReadDisk,
+  folder: string,
+): Pick<Store, "storeId" | "createdAt" | "hasLog"> {
   const store = parseObject(readText(disk, folder, STORE));
   const { format, storeId, createdAt, hasLog } = store;
   if (format !== FORMAT) {
@@ -148,7 +176,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-function readSecret(disk: Disk, folder: string): string {
+function readSecret(disk: ReadDisk, folder: string): string {
   if (!(disk.listNow(folder) ?? []).includes(SECRET)) {
     const reason = `its file ${SECRET} is missing: put it back, or give the secret from outside`;
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
@@ -164,7 +192,7 @@ function checkSecret(folder: string, secret: string, source: string): void {
   throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }
 
-function readText(disk: Disk, folder: string, name: string): string {
+function readText(disk: ReadDisk, folder: string, name: string): string {
   const file = disk.openNow(`${folder}/${name}`);
   try {
     const bytes = Buffer.alloc(file.sizeNow());

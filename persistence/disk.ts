@@ -52,6 +52,13 @@ export interface Disk {
   syncFolder(path: string, done: Done): void;
 }
 
+/** The part of a file, and of a disk, that changes nothing. */
+export type ReadFile = Pick<DiskFile, "path" | "sizeNow" | "readNow" | "closeNow">;
+export interface ReadDisk {
+  listNow(path: string): string[] | null;
+  openNow(path: string): ReadFile;
+}
+
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 

@@ -3,7 +3,7 @@
  * nothing on disk.
  */
 import type { Replay } from "./codec.ts";
-import type { Disk } from "./disk.ts";
+import type { ReadDisk } from "./disk.ts";
 import { LogCorrupt } from "./faults.ts";
 import { LogScan, type LogStart, type SegmentExtent } from "./scan.ts";
 import { type SegmentPlace, parseSegmentName, segmentName } from "./segment-header.ts";
@@ -15,7 +15,7 @@ export const SEGMENT_SUFFIX = ".log";
 export type OnProgress = (doneBytes: number, totalBytes: number) => void;
 
 export interface ReadOptions {
-  readonly disk: Disk;
+  readonly disk: ReadDisk;
   /** The folder of the segments. */
   readonly folder: string;
   readonly storeId: string;
@@ -25,10 +25,12 @@ export interface ReadOptions {
   /** A sequence number that is on disk, beyond which nothing is read. */
   readonly until?: number | undefined;
   readonly onProgress?: OnProgress | undefined;
+  /** Given each segment once it is checked; the bytes are good until it returns. */
+  readonly onSegment?: ((segment: ReadSegment) => void) | undefined;
 }
 
-/** The last segment that was read. */
-export interface Newest extends SegmentExtent {
+/** A segment that was read. */
+export interface ReadSegment extends SegmentExtent {
   readonly name: string;
   readonly bytes: Buffer;
 }
@@ -39,7 +41,7 @@ export interface ReadLog {
   readonly segments: number;
   /** Bytes of good frames and headers. */
   readonly goodBytes: number;
-  readonly newest: Newest | null;
+  readonly newest: ReadSegment | null;
 }
 
 /**
@@ -50,7 +52,7 @@ export function readLog(options: ReadOptions): ReadLog {
   const { disk, folder, storeId, replay, start, until } = options;
   const places = placesFrom(folder, findSegments(folder, disk.listNow(folder) ?? []), start);
   const scan = new LogScan(storeId, replay, start);
-  let newest: Newest | null = null;
+  let newest: ReadSegment | null = null;
   let memory: Buffer = Buffer.alloc(0);
   let goodBytes = 0;
   let segments = 0;
@@ -65,6 +67,7 @@ export function readLog(options: ReadOptions): ReadLog {
     goodBytes += extent.validBytes;
     segments += 1;
     newest = { ...extent, name, bytes: memory };
+    options.onSegment?.(newest);
     options.onProgress?.(segments, places.length);
   }
   return { scan, segments, goodBytes, newest };
@@ -105,7 +108,7 @@ function placesFrom(
 }
 
 /** @param memory - Used again when it has the size of the file, as most segments have. */
-function readSegment(disk: Disk, path: string, memory: Buffer): Buffer {
+export function readSegment(disk: ReadDisk, path: string, memory: Buffer): Buffer {
   const file = disk.openNow(path);
   try {
     const sizeBytes = file.sizeNow();

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../engine/ports.ts";
 import type { Disk } from "./disk.ts";
-import { type Newest, type ReadOptions, readLog, SEGMENT_SUFFIX } from "./read-log.ts";
+import { type ReadSegment, type ReadOptions, readLog, SEGMENT_SUFFIX } from "./read-log.ts";
 import type { ChainMark } from "./scan.ts";
 import { TEMPORARY_SUFFIX } from "./segments.ts";
 import { writeFileNow } from "./transfer.ts";
@@ -43,6 +43,7 @@ export interface Recovered {
 }
 
 export interface RecoverOptions extends ReadOptions {
+  readonly disk: Disk;
   readonly clock: Clock;
   /** Called when all records were replayed, before anything on disk is changed; may throw. */
   readonly check?: (() => void) | undefined;
@@ -95,7 +96,7 @@ function removeTemporary(disk: Disk, folder: string, names: readonly string[]): 
  * Always a copy: after a failed sync, what is read here may be in memory only, and syncing the old
  * file again would report success without writing it. A new file has no such past.
  */
-function secureNewest(disk: Disk, folder: string, newest: Newest): void {
+function secureNewest(disk: Disk, folder: string, newest: ReadSegment): void {
   const { name, bytes, validBytes, tornBytes } = newest;
   if (tornBytes > 0) {
     const original = bytes.subarray(0, validBytes + tornBytes);

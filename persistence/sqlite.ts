@@ -29,6 +29,28 @@ export function lockFile(path: string): FileLock | null {
   };
 }
 
+/**
+ * As `lockFile` for those who only read: many at a time, and nobody else meanwhile.
+ * @returns null when a holder of the other lock has it.
+ */
+export function shareLockedFile(path: string): FileLock | null {
+  const database = new Database(path, { readonly: true, fileMustExist: true, timeout: 0 });
+  try {
+    database.exec("BEGIN");
+    // The lock comes with the first look into the file.
+    database.prepare("SELECT count(*) FROM sqlite_master").get();
+  } catch (error) {
+    database.close();
+    if (error instanceof Database.SqliteError && error.code === "SQLITE_BUSY") return null;
+    throw error;
+  }
+  return {
+    release() {
+      database.close();
+    },
+  };
+}
+
 export type SqlValue = number | string | Uint8Array | null;
 export type SqlRow = Readonly<Record<string, unknown>>;
 

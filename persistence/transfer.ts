@@ -3,7 +3,7 @@
  * more, which names the reason (a full disk reports it only then).
  */
 import { dirname } from "node:path";
-import type { Disk, DiskFile, Done } from "./disk.ts";
+import type { Disk, DiskFile, Done, ReadFile } from "./disk.ts";
 import { DiskFault } from "./faults.ts";
 
 export function writeAll(file: DiskFile, bytes: Uint8Array, position: number, done: Done): void {
@@ -25,7 +25,7 @@ export function writeAllNow(file: DiskFile, bytes: Uint8Array, position: number)
 }
 
 /** Fills `target` from the start of the file. */
-export function readAllNow(file: DiskFile, target: Uint8Array): void {
+export function readAllNow(file: ReadFile, target: Uint8Array): void {
   let readBytes = 0;
   while (readBytes < target.length) {
     const stepBytes = file.readNow(target.subarray(readBytes), readBytes);

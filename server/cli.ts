@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-/** The command line: `frontrow serve` and `frontrow onsale`. */
+/** The command line: `frontrow serve`, the tools of an operator, and `frontrow onsale`. */
 import { Command } from "commander";
 import { addServeOptions, type ServeOptions } from "./config.ts";
 import { addOnsaleCommand } from "./onsale/command.ts";
+import { addToolCommands } from "./tools/command.ts";
 import { version } from "./version.ts";
 
 const EXIT_USAGE = 2;
@@ -26,6 +27,7 @@ const serveCommand = program
     await serve(options, process.env);
   });
 addServeOptions(serveCommand).copyInheritedSettings(program);
+addToolCommands(program);
 addOnsaleCommand(program);
 
 try {

@@ -1,0 +1,204 @@
+/**
+ * Backup and restore: a copy of a store at one moment, checked whole before it has its name. The
+ * store may be in use; a copy is a data folder like any other, and the process that opens it goes
+ * on in a new epoch of the same log.
+ */
+import { dirname, resolve } from "node:path";
+import { SECRET, STORE, demandStore, readStore, shareFolder } from "./data-folder.ts";
+import type { Disk } from "./disk.ts";
+import { DiskFault, ExitCode, FolderRefused } from "./faults.ts";
+import { HeldFolder } from "./held-folder.ts";
+import { LOG_FOLDER } from "./open-log.ts";
+import { findSegments, readLog } from "./read-log.ts";
+import type { LogStart } from "./scan.ts";
+import { SNAPSHOT_FOLDER, findSnapshots, startOf } from "./snapshot-file.ts";
+import { type Finding, type OnWork, surveySnapshots, textOf } from "./survey.ts";
+import { makeFoldersNow, writeAllNow } from "./transfer.ts";
+import { type Verified, verifyFolder } from "./verify.ts";
+
+/** What is unfinished is called so; the next try begins it anew. */
+export const PARTIAL_SUFFIX = ".partial";
+
+const CHUNK_BYTES = 4 * 1024 * 1024;
+
+export interface CopyOptions {
+  readonly disk: Disk;
+  /** Where the store is. */
+  readonly from: string;
+  /** Where the copy goes: a folder that is not there yet, or is empty. */
+  readonly to: string;
+  readonly onWork?: OnWork | undefined;
+}
+
+export interface Copied extends Verified {
+  /** Damaged snapshots of the store, which were left out. */
+  readonly leftOut: readonly Finding[];
+}
+
+/**
+ * A backup, also of a store in use: everything that was acknowledged before it began is in it.
+ * Cost: O(bytes of the folder), twice.
+ * @throws FolderRefused, LogCorrupt when the store is damaged, DiskFault; nothing has the name of
+ * the copy then.
+ */
+export function backupFolder(options: CopyOptions): Copied {
+  const { disk, from } = options;
+  demandStore(disk, from);
+  return copyStore(options);
+}
+
+/**
+ * The way back from a backup, which is checked whole before. It must not be in use.
+ * @throws As `backupFolder`; a damaged backup is refused.
+ */
+export function restoreFolder(options: CopyOptions): Copied {
+  const { disk, from, onWork } = options;
+  const release = shareFolder(disk, from);
+  try {
+    demandSound(from, verifyFolder({ disk, folder: from, onWork }));
+    return copyStore(options);
+  } finally {
+    release();
+  }
+}
+
+/**
+ * Ordering: copied and synced under another name, checked, renamed, and the folder above synced.
+ */
+function copyStore({ disk, from, to, onWork }: CopyOptions): Copied {
+  refuseTarget(disk, from, to);
+  const partial = `${to}${PARTIAL_SUFFIX}`;
+  makeFoldersNow(disk, partial);
+  clear(disk, partial);
+  const held = HeldFolder.hold(disk, from);
+  let leftOut: readonly Finding[];
+  try {
+    for (const name of held.listNow(from) ?? []) copyFile(disk, held, `${from}/${name}`, partial);
+    leftOut = copyRest({ disk, from, to: partial, onWork }, held);
+  } finally {
+    held.release();
+  }
+  disk.syncFolderNow(partial);
+  const verified = verifyFolder({ disk, folder: partial, onWork });
+  demandSound(partial, verified);
+  disk.renameNow(partial, to);
+  disk.syncFolderNow(dirname(to));
+  return { ...verified, leftOut };
+}
+
+/** @returns What was left out. */
+function copyRest({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): readonly Finding[] {
+  const { storeId } = readStore(held, from);
+  const snapshots = `${from}/${SNAPSHOT_FOLDER}`;
+  const names = findSnapshots(held.listNow(snapshots) ?? []);
+  const target = `${to}/${SNAPSHOT_FOLDER}`;
+  makeFoldersNow(disk, target);
+  for (const [i, name] of names.entries()) {
+    copyFile(disk, held, `${snapshots}/${name}`, target);
+    onWork?.("copying snapshots", i + 1, names.length);
+  }
+  // The copies are looked at: the originals may go meanwhile.
+  const survey = surveySnapshots({ disk, folder: to, storeId });
+  for (const { name, meta } of survey.snapshots) {
+    if (meta === null) disk.removeNow(`${target}/${name}`);
+  }
+  disk.syncFolderNow(target);
+  const oldest = survey.snapshots.findLast(({ meta }) => meta !== null)?.meta ?? null;
+  copyLog({ disk, from, to, onWork }, held, oldest === null ? null : startOf(oldest));
+  return survey.findings;
+}
+
+/** The segments that the oldest snapshot needs; all where the log is there from its beginning. */
+function copyLog(
+  { disk, from, to, onWork }: CopyOptions,
+  held: HeldFolder,
+  start: LogStart | null,
+): void {
+  const log = `${from}/${LOG_FOLDER}`;
+  const target = `${to}/${LOG_FOLDER}`;
+  makeFoldersNow(disk, target);
+  const { storeId } = readStore(held, from);
+  const [first] = findSegments(log, held.listNow(log) ?? []);
+  readLog({
+    disk: held,
+    folder: log,
+    storeId,
+    start: first?.number === 1 ? null : start,
+    replay: () => {},
+    onSegment: ({ name, bytes, validBytes }) => {
+      writeFile(disk, `${target}/${name}`, (write) => write(bytes.subarray(0, validBytes)));
+    },
+    onProgress: (done, total) => onWork?.("copying segments of the log", done, total),
+  });
+  disk.syncFolderNow(target);
+}
+
+/** @throws FolderRefused naming the first fault. */
+function demandSound(folder: string, { findings }: Verified): void {
+  const [first] = findings;
+  if (first === undefined) return;
+  const more = findings.length > 1 ? `, and ${findings.length - 1} more` : "";
+  const reason = `it is damaged: ${textOf(first)}${more}; \`frontrow verify\` lists all`;
+  throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
+}
+
+function refuseTarget(disk: Disk, from: string, to: string): void {
+  const [source, target] = [resolve(from), resolve(to)];
+  if (target === source || target.startsWith(`${source}/`) || source.startsWith(`${target}/`)) {
+    throw new FolderRefused(to, `it must lie beside ${from}, not in it`, ExitCode.CANNOT_CREATE);
+  }
+  if ((disk.listNow(to) ?? []).length === 0) return;
+  const reason = "it is not empty: choose a new name; nothing was changed";
+  throw new FolderRefused(to, reason, ExitCode.CANNOT_CREATE);
+}
+
+/** Removes what a copy that was cut short left behind: the files of a store, and nothing else. */
+function clear(disk: Disk, partial: string): void {
+  const known = new Set([STORE, SECRET, SNAPSHOT_FOLDER, LOG_FOLDER]);
+  const names = disk.listNow(partial) ?? [];
+  const foreign = names.find((name) => !known.has(name));
+  if (foreign !== undefined) {
+    throw new FolderRefused(partial, `it has other files: ${foreign}`, ExitCode.CANNOT_CREATE);
+  }
+  for (const name of names) {
+    if (name === STORE || name === SECRET) disk.removeNow(`${partial}/${name}`);
+    else {
+      for (const file of disk.listNow(`${partial}/${name}`) ?? []) {
+        disk.removeNow(`${partial}/${name}/${file}`);
+      }
+    }
+  }
+}
+
+/** Private to this user, as every file that a disk makes: a copy holds the secret. */
+function copyFile(disk: Disk, held: HeldFolder, path: string, folder: string): void {
+  const source = held.openNow(path);
+  const bytes = source.sizeNow();
+  writeFile(disk, `${folder}/${path.slice(path.lastIndexOf("/") + 1)}`, (write) => {
+    const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, bytes));
+    for (let at = 0; at < bytes;) {
+      const readBytes = source.readNow(chunk.subarray(0, Math.min(chunk.length, bytes - at)), at);
+      if (readBytes === 0) throw new DiskFault("read all of", path, "TRUNCATED");
+      write(chunk.subarray(0, readBytes));
+      at += readBytes;
+    }
+  });
+}
+
+function writeFile(
+  disk: Disk,
+  path: string,
+  fill: (write: (bytes: Uint8Array) => void) => void,
+): void {
+  const file = disk.createNow(path);
+  let position = 0;
+  try {
+    fill((bytes) => {
+      writeAllNow(file, bytes, position);
+      position += bytes.length;
+    });
+    file.syncNow();
+  } finally {
+    file.closeNow();
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * What a repair would do: which way of recovery reaches furthest, what of the folder it needs, and
+ * which records are lost. Changes nothing.
+ */
+import type { ReadDisk } from "./disk.ts";
+import { ExitCode, FolderRefused } from "./faults.ts";
+import { Lost, cutPoint, readLost } from "./frames-behind.ts";
+import { LOG_FOLDER } from "./open-log.ts";
+import { SEGMENT_SUFFIX, readSegment, segmentOf } from "./read-log.ts";
+import { parseSegmentName } from "./segment-header.ts";
+import type { SnapshotMeta } from "./snapshot-file.ts";
+import {
+  type Finding,
+  type OnWork,
+  type SegmentFacts,
+  rebuild,
+  surveyLog,
+  surveySnapshots,
+} from "./survey.ts";
+
+export interface PlanOptions {
+  readonly disk: ReadDisk;
+  /** The data folder, which no process changes meanwhile. */
+  readonly folder: string;
+  readonly storeId: string;
+  /** The last record that may stay; as many as can be saved when not given. */
+  readonly cutAfter?: number | undefined;
+  readonly onWork?: OnWork | undefined;
+}
+
+export interface RepairPlan {
+  readonly findings: readonly Finding[];
+  /** The last record that stays. */
+  readonly sequence: number;
+  /** Names of snapshots and of segments that are set aside whole, in this order. */
+  readonly snapshots: readonly string[];
+  readonly segments: readonly string[];
+  /** The segment that loses its end, and the bytes that stay; null for none. */
+  readonly cut: { readonly name: string; readonly bytes: number } | null;
+  readonly lost: Lost;
+}
+
+interface Base {
+  readonly name: string;
+  readonly meta: SnapshotMeta;
+}
+
+/** A way of recovery: from a snapshot, or from the first record, and how far it leads. */
+interface Way {
+  readonly base: Base | null;
+  /** The last record. */
+  readonly sequence: number;
+  /** Index of the last segment that stays. */
+  readonly segment: number;
+  /** Bytes that stay of that segment; null for all. */
+  readonly bytes: number | null;
+  /** Ids by number of partition. */
+  readonly events: ReadonlyMap<number, string>;
+}
+
+type Segments = readonly SegmentFacts[];
+
+/**
+ * Cost: as `verifyFolder`.
+ * @throws FolderRefused when nothing can be saved, or nothing that ends where `cutAfter` says.
+ */
+export function planRepair(given: PlanOptions): RepairPlan {
+  const strangers = strangersIn(given);
+  const options = { ...given, disk: without(given.disk, strangers) };
+  const { segments, findings } = surveyLog(given);
+  const survey = surveySnapshots(options);
+  const good = survey.snapshots.flatMap(({ name, meta }) => (meta === null ? [] : { name, meta }));
+  const bases: (Base | null)[] = good.toReversed();
+  if (segments[0]?.place.number === 1) bases.unshift(null);
+  const ways = bases.flatMap((base) => wayFrom(options, segments, base) ?? []);
+  const { snapshots } = survey;
+  const furthest = Math.max(...ways.map(({ sequence }) => sequence));
+  const kept = ways.filter(({ sequence }) => sequence === furthest);
+  // The oldest of them, so that most ways stay.
+  const [best] = kept;
+  if (best === undefined) throw unrepairable(options);
+  const names = new Set(kept.map(({ base }) => base?.name));
+  const { segment, bytes } = best;
+  const cut = bytes === null ? null : { name: segments[segment]!.name, bytes };
+  const behind = segments.slice(segment + 1).toReversed();
+  const durable = Math.max(0, ...good.map(({ meta }) => meta.markSequence));
+  const lost = lostBy(options, segments, best, durable);
+  // Everything would go: that is a new store, and no repair.
+  if (best.sequence === 0 && lost.total > 0) throw unrepairable(options);
+  return {
+    findings: [...findings, ...survey.findings],
+    sequence: best.sequence,
+    snapshots: snapshots.map(({ name }) => name).filter((name) => !names.has(name)),
+    segments: [...strangers, ...[...behind, ...before(segments, best)].map(({ name }) => name)],
+    cut,
+    lost,
+  };
+}
+
+/** Files in the log's folder that have the name of a segment nearly. */
+function strangersIn({ disk, folder }: PlanOptions): string[] {
+  const names = disk.listNow(`${folder}/${LOG_FOLDER}`) ?? [];
+  return names.filter((name) => name.endsWith(SEGMENT_SUFFIX) && parseSegmentName(name) === null);
+}
+
+function without(disk: ReadDisk, names: readonly string[]): ReadDisk {
+  return {
+    openNow: (path) => disk.openNow(path),
+    listNow: (path) => disk.listNow(path)?.filter((name) => !names.includes(name)) ?? null,
+  };
+}
+
+/** @returns Null when it leads nowhere. */
+function wayFrom(options: PlanOptions, segments: Segments, base: Base | null): Way | null {
+  const { cutAfter = Infinity } = options;
+  const { state, sequence, fault } = rebuild(options, base?.name ?? null);
+  const events = new Map<number, string>();
+  for (const { id, partition } of state.catalog.events.values()) events.set(partition, id);
+  const end = { base, sequence, segment: segments.length - 1, bytes: null, events };
+  if (fault === null && cutAfter >= sequence) return end;
+  const isToldTo = cutAfter < sequence;
+  const at = isToldTo
+    ? indexOf(segments, cutAfter)
+    : segments.findIndex(({ name }) => fault?.path.endsWith(`/${name}`));
+  const offset = isToldTo ? Infinity : (fault?.offset ?? 0);
+  const way = at < 0 ? null : cutAt(options, segments, { ...end, segment: at }, offset);
+  if (way === null) return null;
+  if (base === null) return way;
+  const holdsBase = way.segment >= indexOf(segments, base.meta.sequence);
+  return holdsBase && way.sequence >= base.meta.markSequence ? way : null;
+}
+
+/** @param offset - Of the damage in the last segment of the way. */
+function cutAt(options: PlanOptions, segments: Segments, way: Way, offset: number): Way | null {
+  const { cutAfter = Infinity } = options;
+  const point = cutPoint(bytesOf(options, segments[way.segment]!), cutAfter, offset);
+  if (point !== null) return { ...way, ...point };
+  // Nothing of it stays: the way ends with the segment before.
+  for (let segment = way.segment - 1; segment >= 0; segment--) {
+    const last = cutPoint(bytesOf(options, segments[segment]!), Infinity, Infinity);
+    if (last !== null) return { ...way, segment, sequence: last.sequence };
+  }
+  return null;
+}
+
+/** What lies before the base stays, unless it is damaged. */
+function before(segments: Segments, { base }: Way): Segments {
+  if (base === null) return [];
+  const first = indexOf(segments, base.meta.sequence);
+  const isGood = segments.slice(0, first + 1).every((segment) => segment.isGood);
+  return isGood ? [] : segments.slice(0, first);
+}
+
+/** @param durable - A record that is known to have been acknowledged. */
+function lostBy(options: PlanOptions, segments: Segments, way: Way, durable: number): Lost {
+  const lost = new Lost(way.events);
+  let last = Math.max(way.sequence, durable);
+  for (const [i, segment] of segments.entries()) {
+    if (i < way.segment || (i === way.segment && way.bytes === null)) continue;
+    const offset = i === way.segment ? way.bytes! : 0;
+    last = Math.max(
+      last,
+      readLost(bytesOf(options, segment), offset, (one) => lost.add(one)),
+    );
+  }
+  lost.unreadable = Math.max(0, last - way.sequence - lost.readable);
+  return lost;
+}
+
+/** Index of the segment that holds the record, or would. */
+function indexOf(segments: Segments, sequence: number): number {
+  const place = segmentOf(
+    segments.map((segment) => segment.place),
+    Math.max(1, sequence),
+  );
+  return segments.findIndex((segment) => segment.place === place);
+}
+
+function bytesOf({ disk, folder }: PlanOptions, { name }: SegmentFacts): Buffer {
+  return readSegment(disk, `${folder}/${LOG_FOLDER}/${name}`, Buffer.alloc(0));
+}
+
+function unrepairable({ folder, cutAfter }: PlanOptions): FolderRefused {
+  const what = cutAfter === undefined ? "nothing" : `nothing that ends with record ${cutAfter}`;
+  const reason = `${what} can be saved of it: restore a backup`;
+  return new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
+}

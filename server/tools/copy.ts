@@ -1,0 +1,31 @@
+/** `frontrow backup` and `frontrow restore`. */
+import path from "node:path";
+import {
+  backupFolder,
+  type Copied,
+  type CopyOptions,
+  restoreFolder,
+} from "../../persistence/copy-store.ts";
+import { realDisk } from "../../persistence/disk.ts";
+import { textOf } from "../../persistence/survey.ts";
+import { Exit, say, withProgress } from "./say.ts";
+import { describe } from "./verify.ts";
+
+/** @returns The exit code. @throws StoreFault. */
+export function backup(folder: string, target: string): number {
+  return copy(backupFolder, folder, target);
+}
+
+/** @returns The exit code. @throws StoreFault. */
+export function restore(source: string, folder: string): number {
+  return copy(restoreFolder, source, folder);
+}
+
+function copy(act: (options: CopyOptions) => Copied, from: string, to: string): number {
+  const paths = { from: path.resolve(from), to: path.resolve(to) };
+  const copied = withProgress((onWork) => act({ disk: realDisk, ...paths, onWork }));
+  for (const finding of copied.leftOut) say(`left out, for it is damaged: ${textOf(finding)}`);
+  describe(copied);
+  say(`copied to ${paths.to} and checked; it is as secret as the store`);
+  return Exit.DONE;
+}

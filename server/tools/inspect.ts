@@ -1,0 +1,64 @@
+/** `frontrow inspect`. */
+import path from "node:path";
+import { realDisk } from "../../persistence/disk.ts";
+import { inspectFolder } from "../../persistence/inspect.ts";
+import { Exit, withProgress } from "./say.ts";
+
+export interface InspectFlags {
+  readonly from: number;
+  readonly to?: number;
+  readonly event?: string;
+  readonly seat?: number;
+}
+
+/** Lines are written together up to about so much. */
+const CHUNK_UNITS = 64 * 1024;
+
+/** @returns The exit code. @throws StoreFault. */
+export function inspect(folder: string, { from, to, event, seat }: InspectFlags): number {
+  const output = new Output();
+  const { firstSequence } = withProgress((onWork) =>
+    inspectFolder({
+      disk: realDisk,
+      folder: path.resolve(folder),
+      from,
+      to: to ?? Infinity,
+      eventId: event,
+      seatId: seat,
+      emit: (record) => output.line(JSON.stringify(record)),
+      onWork,
+    }),
+  );
+  output.flush();
+  if (output.isOpen && from > 1 ? from < firstSequence : firstSequence > 1) {
+    process.stderr.write(`the log begins with record ${firstSequence}\n`);
+  }
+  return Exit.DONE;
+}
+
+/** Standard output, whose reader may go at any time: `frontrow inspect … | head`. */
+class Output {
+  #text = "";
+
+  constructor() {
+    process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
+
+  get isOpen(): boolean {
+    return process.stdout.errored === null;
+  }
+
+  /** @returns False once nobody reads any more. */
+  line(text: string): boolean {
+    this.#text += `${text}\n`;
+    if (this.#text.length >= CHUNK_UNITS) this.flush();
+    return this.isOpen;
+  }
+
+  flush(): void {
+    if (this.isOpen && this.#text !== "") process.stdout.write(this.#text);
+    this.#text = "";
+  }
+}

@@ -1,0 +1,26 @@
+/** What the tools say alike. */
+import { Progress } from "../progress.ts";
+
+export const Exit = { DONE: 0, DAMAGED: 78 } as const;
+
+/** Lines for the person who asked, on standard output. */
+export function say(...lines: readonly string[]): void {
+  for (const line of lines) process.stdout.write(`${line}\n`);
+}
+
+/** Runs long work that tells how far it is. */
+export function withProgress<T>(
+  work: (onWork: (what: string, done: number, total: number) => void) => T,
+): T {
+  const progress = new Progress(process.stderr);
+  try {
+    return work((what, done, total) => progress.tell(what, done, total));
+  } finally {
+    progress.stop();
+  }
+}
+
+/** "1 segment", "2 segments". */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

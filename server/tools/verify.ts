@@ -1,0 +1,43 @@
+/** `frontrow verify`. */
+import path from "node:path";
+import { shareFolder } from "../../persistence/data-folder.ts";
+import { realDisk } from "../../persistence/disk.ts";
+import { textOf } from "../../persistence/survey.ts";
+import { type Verified, verifyFolder } from "../../persistence/verify.ts";
+import { count, Exit, say, withProgress } from "./say.ts";
+
+/** @returns The exit code. @throws StoreFault. */
+export function verify(given: string): number {
+  const folder = path.resolve(given);
+  const release = shareFolder(realDisk, folder);
+  try {
+    const verified = withProgress((onWork) => verifyFolder({ disk: realDisk, folder, onWork }));
+    for (const finding of verified.findings) say(`damaged: ${textOf(finding)}`);
+    describe(verified);
+    if (verified.findings.length === 0) {
+      say("all is well");
+      return Exit.DONE;
+    }
+    say(
+      `${count(verified.findings.length, "finding")}, nothing was changed: ` +
+        `frontrow repair ${given} says what can be saved`,
+    );
+    return Exit.DAMAGED;
+  } finally {
+    release();
+  }
+}
+
+/** What the folder holds. */
+export function describe(verified: Verified): void {
+  const { storeId, segments, snapshots, firstSequence, sequence, events, notes } = verified;
+  const files = `${count(segments, "segment")}, ${count(snapshots, "good snapshot")}`;
+  say(`store ${storeId}: ${files}`);
+  if (verified.digest !== null) {
+    say(
+      `records up to ${sequence}, in the log from ${firstSequence} on; ${count(events, "event")}`,
+      `state ${verified.digest}, the same in every way of recovery`,
+    );
+  }
+  for (const note of notes) say(`note: ${note}`);
+}

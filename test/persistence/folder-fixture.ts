@@ -1,0 +1,72 @@
+/** A whole data folder under test: two snapshots, a log behind each, and ways to damage it. */
+import fs from "node:fs";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import { STORE_ID } from "./log-fixture.ts";
+import { History, newFolder, removeFolder, snapshotPaths, StoreProcess } from "./store-fixture.ts";
+
+export const history = new History(7, 6_000);
+
+/** A folder that goes when the test ends. */
+export function folderOf(): string {
+  const folder = newFolder();
+  onTestFinished(() => removeFolder(folder));
+  return folder;
+}
+
+/** Everything in the folder, in a folder of its own. */
+export function twinOf(folder: string): string {
+  const twin = folderOf();
+  fs.cpSync(folder, twin, { recursive: true });
+  return twin;
+}
+
+export function start(folder: string): Promise<StoreProcess> {
+  return StoreProcess.start({ folder, history });
+}
+
+export interface Shape {
+  /** Snapshots made, each behind thirty batches. */
+  readonly snapshots: number;
+  /** Batches behind the last one. */
+  readonly batches: number;
+}
+
+/** A store whose process ended in order, or was killed behind its last batch. */
+export async function storeOf({ snapshots, batches }: Shape): Promise<string> {
+  const folder = folderOf();
+  const identity = { format: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: true };
+  fs.writeFileSync(path.join(folder, "store.json"), `${JSON.stringify(identity)}\n`);
+  fs.writeFileSync(path.join(folder, "secret"), `${"5e".repeat(32)}\n`);
+  const process = await start(folder);
+  for (let i = 0; i < snapshots; i++) {
+    await process.commit(30);
+    await process.snapshot();
+  }
+  await process.commit(batches);
+  // The durable mark of the last batch.
+  await process.time.pass(20);
+  return folder;
+}
+
+export function segmentsIn(folder: string): string[] {
+  const wal = path.join(folder, "wal");
+  const names = fs.readdirSync(wal).filter((name) => name.endsWith(".log"));
+  return names.toSorted().map((name) => path.join(wal, name));
+}
+
+/** The oldest first. */
+export function snapshotsIn(folder: string): string[] {
+  return fs.existsSync(path.join(folder, "snapshots")) ? snapshotPaths(folder).toReversed() : [];
+}
+
+/** Where the content of a file ends that was filled with zeros. */
+export function usedBytes(file: string): number {
+  return fs.readFileSync(file).findLastIndex((byte) => byte !== 0) + 1;
+}
+
+export function flip(file: string, offset: number, bit = 0): void {
+  const bytes = fs.readFileSync(file);
+  bytes[offset]! ^= 1 << bit;
+  fs.writeFileSync(file, bytes);
+}
