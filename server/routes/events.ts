@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { CommandOf, EventBody } from "../../engine/commands.ts";
 import type { EventRow } from "../../engine/catalog.ts";
 import { isRefusal } from "../../engine/decide/access.ts";
+import { areaFacts, seatFacts } from "../../engine/place-facts.ts";
 import { type Fault } from "../../engine/results.ts";
 import { listSeats, SEAT_SORTS, type SeatQuery } from "../../engine/seat-listing.ts";
 import {
@@ -222,7 +223,9 @@ function listEventSeats({ services, caller, params, query }: Context): Handled {
     limit: query["size"],
   } as SeatQuery;
   const { seats, total } = listSeats(partition, prices, seatQuery);
-  const content = seats.map((seat) => seatView(event, partition, prices, seat));
+  const content = seats.map((seat) =>
+    seatView(seatFacts(partition, prices, seat), event.status === "PUBLISHED"),
+  );
   return pageAnswer(content, total, query);
 }
 
@@ -232,6 +235,8 @@ function listAreas({ services, caller, params }: Context): Handled {
   if (isRefusal(event)) return event;
   const partition = engine.state.partitionOf(event);
   const prices = engine.state.catalog.pricesOf(event.id);
-  const areas = partition.layout.areas.map((_, area) => areaView(partition, prices, area));
+  const areas = partition.layout.areas.map((_, area) =>
+    areaView(areaFacts(partition, prices, area)),
+  );
   return answer(200, areas);
 }
