@@ -115,8 +115,3 @@ export type AuditGap = (typeof AuditGap)[keyof typeof AuditGap];
 export type AuditOutcome<Value> =
   | { readonly gap: null; readonly value: Value; readonly extent: TrailExtent }
   | { readonly gap: AuditGap; readonly extent: TrailExtent | null };
-
-export interface AuditTrail {
-  /** Answers from everything that is on disk when it is called. Never rejects. */
-  ask<K extends AuditTopic>(question: AuditQuestion<K>): Promise<AuditOutcome<AuditAnswers[K]>>;
-}

@@ -75,7 +75,10 @@ export class AuditAnswering {
     const { toSequence = Infinity, toMs = Infinity } = query;
     if (toSequence < firstSequence || toMs < firstTimeMs) return AuditGap.TOO_EARLY;
     const { where, values } = this.#conditions(partition, query, firstSequence);
-    const count = this.#sql.row(`SELECT count(*) AS total FROM transitions WHERE ${where}`, ...values);
+    const count = this.#sql.row(
+      `SELECT count(*) AS total FROM transitions WHERE ${where}`,
+      ...values,
+    );
     const order = query.newestFirst ? "DESC" : "ASC";
     const rows = this.#sql.rows(
       `SELECT t.*, r.call, r.actorKind, r.actorId FROM
@@ -111,7 +114,8 @@ export class AuditAnswering {
 
   /** The last record that has a time before that one; 0 when there is none. */
   #lastBefore(timeMs: number): number {
-    const last = "SELECT sequence FROM records WHERE timeMs < ? ORDER BY timeMs DESC, sequence DESC";
+    const last =
+      "SELECT sequence FROM records WHERE timeMs < ? ORDER BY timeMs DESC, sequence DESC";
     return Number(this.#sql.row(`${last} LIMIT 1`, timeMs)?.["sequence"] ?? 0);
   }
 

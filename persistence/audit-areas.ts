@@ -129,7 +129,10 @@ export class AuditAreas {
     const counts = [...last.counts!] as [number, number, number, number];
     if (from >= ACTIVE) counts[from - ACTIVE]! -= places;
     if (to !== null && to >= ACTIVE) counts[to - ACTIVE]! += places;
-    assert(counts.every((count) => count >= 0), "a counter is never negative");
+    assert(
+      counts.every((count) => count >= 0),
+      "a counter is never negative",
+    );
     const { hold, session, holdType } = called;
     const row = { from, state: to, hold, session, holdType, places, counts };
     this.#places.write(partition, id, at, { ...row, priceId: priceId ?? last.priceId });

@@ -18,9 +18,8 @@ import { forgetBefore } from "./audit-retention.ts";
 import type { ChainMark } from "./scan.ts";
 import type { SqlFile } from "./sqlite.ts";
 
-/** Rows of one transaction, about. */
+/** Rows of one transaction, about, and records, where they make no rows. */
 const ROWS_PER_COMMIT = 50_000;
-const RECORDS_PER_COMMIT = 50_000;
 
 export class AuditBook {
   /** Up to which record the file goes, and from which on. */
@@ -36,8 +35,11 @@ export class AuditBook {
   /** Rows written when the open transaction began. */
   #rowsBefore = 0;
 
+  readonly #rowsPerCommit: number;
+
   /** @throws Malformed, SqlFault. */
-  constructor(path: string, storeId: string) {
+  constructor(path: string, storeId: string, rowsPerCommit = ROWS_PER_COMMIT) {
+    this.#rowsPerCommit = rowsPerCommit;
     this.#sql = openAuditFile(path, storeId);
     this.trail = readTrail(this.#sql, storeId);
     this.#sequence = this.trail.sequence;
@@ -60,7 +62,7 @@ export class AuditBook {
     this.#sequence = sequence;
     const rows = this.#places.written - this.#rowsBefore;
     const records = sequence - this.trail.sequence;
-    if (rows >= ROWS_PER_COMMIT || records >= RECORDS_PER_COMMIT) this.keep(durable);
+    if (Math.max(rows, records) >= this.#rowsPerCommit) this.keep(durable);
   }
 
   /** Makes what was taken last. */

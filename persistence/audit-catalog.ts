@@ -87,8 +87,15 @@ export class AuditCatalog {
     const event = { partition, eventId, schemaId, layoutId: this.layoutOf(schemaId) };
     this.#sql.run(
       "INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      ...[partition, sequence, timeMs, eventId, organizationId],
-      ...[schemaId, event.layoutId, name, status],
+      partition,
+      sequence,
+      timeMs,
+      eventId,
+      organizationId,
+      schemaId,
+      event.layoutId,
+      name,
+      status,
     );
     this.#keepEvent(event);
   }
@@ -100,7 +107,10 @@ export class AuditCatalog {
       `INSERT OR REPLACE INTO events
        SELECT partition, ?, ?, eventId, organizationId, schemaId, ?, name, status FROM events
        WHERE partition = ? ORDER BY sequence DESC LIMIT 1`,
-      ...[sequence, timeMs, layoutId, event.partition],
+      sequence,
+      timeMs,
+      layoutId,
+      event.partition,
     );
     this.#keepEvent({ ...event, layoutId });
   }
@@ -110,7 +120,9 @@ export class AuditCatalog {
       `INSERT OR REPLACE INTO events
        SELECT partition, ?, ?, eventId, organizationId, schemaId, layoutId, name, NULL FROM events
        WHERE partition = ? ORDER BY sequence DESC LIMIT 1`,
-      ...[sequence, timeMs, partition],
+      sequence,
+      timeMs,
+      partition,
     );
     this.#events.delete(partition);
     this.#partitions.delete(eventId);

@@ -18,7 +18,7 @@ export interface TrailRow {
   readonly storeId: string;
   /** The last record that it has; 0 before the first. */
   readonly sequence: number;
-  /** The end of a batch, at or behind `sequence`, that was on disk; null before the first record. */
+  /** The end of a batch that was on disk, at or behind `sequence`; null before the first record. */
   readonly mark: ChainMark | null;
   /** Transitions from this record on are kept; what was before, only as the state it came to. */
   readonly firstSequence: number;

@@ -1,6 +1,6 @@
 /**
  * Keeps the audit trail beside the log: reads what became durable, begins anew from what there is
- * when the file is missing or damaged, forgets what is too old. Used by one thread; knows no thread.
+ * when the file is missing or damaged, forgets what is too old. Used by one thread; knows none.
  */
 import {
   type AuditAnswers,
@@ -48,6 +48,8 @@ export interface KeeperOptions {
   readonly days: number | null;
   readonly nowMs: () => number;
   readonly onReport: (report: AuditReport) => void;
+  /** As `AuditBook` has it when it is not given. */
+  readonly rowsPerCommit?: number | undefined;
 }
 
 export class AuditKeeper {
@@ -60,7 +62,8 @@ export class AuditKeeper {
   #isProven = false;
   /** A trail that does not fit twice is not the file's fault. */
   #isAnew = false;
-  #failure = "";
+  /** What was told last. */
+  #failure: string | null = null;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -85,7 +88,7 @@ export class AuditKeeper {
         this.#setAside(messageOf(error));
         this.#follow(mark);
       }
-      this.#failure = "";
+      this.#failure = null;
       return true;
     } catch (error) {
       this.#fail(error);
@@ -110,10 +113,7 @@ export class AuditKeeper {
   }
 
   /** From all that the mark covers. @param mark - null while the log has no record. */
-  answer(
-    question: AuditQuestion,
-    mark: ChainMark | null,
-  ): AuditOutcome<AuditAnswers[AuditTopic]> {
+  answer(question: AuditQuestion, mark: ChainMark | null): AuditOutcome<AuditAnswers[AuditTopic]> {
     if (mark === null) return { gap: AuditGap.NO_EVENT, extent: null };
     if (!this.follow(mark)) return { gap: AuditGap.UNAVAILABLE, extent: null };
     try {
@@ -156,8 +156,8 @@ export class AuditKeeper {
   }
 
   #open(): AuditBook {
-    const { folder, storeId } = this.#options;
-    const book = new AuditBook(`${folder}/${AUDIT_FILE}`, storeId);
+    const { folder, storeId, rowsPerCommit } = this.#options;
+    const book = new AuditBook(`${folder}/${AUDIT_FILE}`, storeId, rowsPerCommit);
     try {
       if (book.trail.sequence === 0 && !this.#hasWholeLog()) this.#beginLate(book);
     } catch (error) {

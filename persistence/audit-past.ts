@@ -36,7 +36,7 @@ export function eventAt(sql: SqlFile, number: number, sequence: number): PastEve
   for (const { id, slot, name } of sql.rows(PRICES, number, sequence)) {
     if (name === null) continue;
     const eventId = String(version["eventId"]);
-    const row = { id: Number(id), eventId, slot: Number(slot), name: String(name) };
+    const row = { id: Number(id), eventId, slot: Number(slot), name: name as string };
     prices.set(row.slot, { ...row, externalId: null });
     slots.set(row.id, row.slot);
   }

@@ -1,4 +1,4 @@
-/** The transitions of seats and areas, and the last one of each place, which the next goes on from. */
+/** The transitions of seats and areas; the last one of each place, which the next goes on from. */
 import { SeatState } from "../engine/states.ts";
 import type { SqlFile, SqlRow } from "./sqlite.ts";
 
@@ -46,7 +46,8 @@ const CACHED_MAX = 200_000;
 
 const INSERT = `INSERT INTO transitions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const LAST = `SELECT toState, priceId, hold, session, holdType, active, locked, sold, blocked
-  FROM transitions WHERE partition = ? AND placeId = ? ORDER BY sequence DESC, ordinal DESC LIMIT 1`;
+  FROM transitions WHERE partition = ? AND placeId = ?
+  ORDER BY sequence DESC, ordinal DESC LIMIT 1`;
 /** The last row of every place up to a record, in the order in which they were written. */
 export const LAST_OF_ALL = `SELECT placeId, toState, priceId, hold, session, holdType, timeMs,
   active, locked, sold, blocked, max((sequence << 20) | ordinal) AS position

@@ -3,7 +3,7 @@ import type { TrailRow } from "./audit-file.ts";
 import type { SqlFile } from "./sqlite.ts";
 
 const IS_SUPERSEDED = `EXISTS (SELECT 1 FROM transitions later
-  WHERE later.partition = t.partition AND later.placeId = t.placeId AND later.sequence < ?2
+  WHERE later.partition = t.partition AND later.placeId = t.placeId AND later.sequence < ?
   AND (later.sequence, later.ordinal) > (t.sequence, t.ordinal))`;
 
 /**
@@ -23,8 +23,9 @@ export function forgetBefore(sql: SqlFile, trail: TrailRow, beforeMs: number): T
         sql.run(`DELETE FROM ${table} WHERE partition = ?`, partition);
       }
     } else if (hasRows(sql, partition, from, to)) {
-      const range = "partition = ?1 AND sequence < ?2";
-      sql.run(`DELETE FROM transitions AS t WHERE ${range} AND ${IS_SUPERSEDED}`, partition, to);
+      const range = "partition = ? AND sequence < ?";
+      const superseded = `DELETE FROM transitions AS t WHERE ${range} AND ${IS_SUPERSEDED}`;
+      sql.run(superseded, partition, to, to);
       sql.run(`DELETE FROM transitions WHERE ${range} AND toState IS NULL`, partition, to);
     }
   }

@@ -9,7 +9,6 @@ import {
   type AuditOutcome,
   type AuditQuestion,
   type AuditTopic,
-  type AuditTrail,
 } from "../engine/audit-trail.ts";
 import type { AuditReport, KeeperOptions } from "./audit-keeper.ts";
 import type { ChainMark } from "./scan.ts";
@@ -58,7 +57,8 @@ const BUSY = { gap: AuditGap.BUSY, extent: null } as const;
 
 type Resolve = (outcome: AuditOutcome<never>) => void;
 
-export class AuditThread implements AuditTrail {
+/** An open audit trail. */
+export class AuditThread {
   readonly #options: AuditThreadOptions;
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Resolve>();
@@ -92,6 +92,7 @@ export class AuditThread implements AuditTrail {
     this.#worker.unref();
   }
 
+  /** Answers from everything that is on disk when it is called. Never rejects. */
   ask<K extends AuditTopic>(question: AuditQuestion<K>): Promise<AuditOutcome<AuditAnswers[K]>> {
     if (this.#hasEnded) return Promise.resolve(UNAVAILABLE);
     if (this.#waiting.size >= WAITING_MAX) return Promise.resolve(BUSY);
@@ -99,7 +100,7 @@ export class AuditThread implements AuditTrail {
     const mark = this.#mark();
     this.#tell({ kind: "ask", id, question: question as AuditQuestion, mark });
     this.#worker.ref();
-    return new Promise((resolve) => this.#waiting.set(id, resolve as Resolve));
+    return new Promise((resolve) => this.#waiting.set(id, resolve));
   }
 
   /** Settles when the trail has all that is on disk, as far as that can be done in a while. */
@@ -129,7 +130,7 @@ export class AuditThread implements AuditTrail {
   }
 
   #tell(message: ToAuditThread): void {
-    this.#worker.postMessage(message);
+    this.#worker.postMessage(message, []);
   }
 
   #hear(message: FromAuditThread): void {

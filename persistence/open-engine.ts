@@ -4,7 +4,6 @@
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import type { AuditTrail } from "../engine/audit-trail.ts";
 import type { Caller, CommandKind, CommandOf } from "../engine/commands.ts";
 import type { AnswerOf } from "../engine/decide.ts";
 import { Engine, type Outcome } from "../engine/engine.ts";
@@ -154,7 +153,7 @@ export class Store {
   /** The master secret of the keys, 64 hexadecimal digits. */
   readonly secret: string;
   /** Every transition of every seat and area; null when `audit` was not given. */
-  readonly audit: AuditTrail | null;
+  readonly audit: AuditThread | null;
   readonly #parts: Parts;
   readonly #sweep: NodeJS.Timeout;
   #closing: Promise<void> | undefined;
