@@ -13,8 +13,8 @@ const IS_SUPERSEDED = `EXISTS (SELECT 1 FROM transitions later
  * Cost: O(events + rows before the new beginning of events that have some since the old one).
  */
 export function forgetBefore(sql: SqlFile, trail: TrailRow, beforeMs: number): TrailRow {
-  const kept = sql.row("SELECT min(sequence) AS first FROM records WHERE timeMs >= ?", beforeMs);
-  const first = Number(kept?.["first"] ?? trail.sequence + 1);
+  const old = sql.row("SELECT max(sequence) AS last FROM records WHERE timeMs < ?", beforeMs);
+  const first = Number(old?.["last"] ?? 0) + 1;
   if (first <= trail.firstSequence) return trail;
   const [from, to] = [trail.firstSequence, first];
   for (const partition of partitionsOf(sql)) {
