@@ -33,6 +33,8 @@ class ShortJournal implements Journal {
 export class Hall {
   readonly engine: Engine;
   readonly eventId = "00000000-0000-4000-8000-000000000001";
+  /** The records that put the event on sale. */
+  readonly setUp: readonly Taken[];
   readonly #journal = new ShortJournal();
   readonly #caller: Caller;
   readonly #pairs: readonly CommandOf<"lock">["body"][];
@@ -60,7 +62,7 @@ export class Hall {
         ? [{ sessionId: "bench", seats: [{ id: seat }, { id: ids[i + 1]! }] }]
         : [],
     );
-    this.taken();
+    this.setUp = this.taken();
   }
 
   get partition(): Partition {

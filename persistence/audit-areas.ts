@@ -1,18 +1,17 @@
 /** Transitions of places in areas, and whose held places are whose: by slot, as records say it. */
 import { assert } from "../engine/assert.ts";
 import { SeatState } from "../engine/states.ts";
-import type { At, AuditPlaces, Counts, PlaceFacts } from "./audit-places.ts";
+import {
+  type At,
+  type AuditPlaces,
+  type Counts,
+  type Held,
+  NO_HOLD,
+  type PlaceFacts,
+} from "./audit-places.ts";
 import type { SqlFile } from "./sqlite.ts";
 
 const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
-
-interface Held {
-  /** Sequence number of the lock. */
-  readonly hold: number;
-  readonly session: string;
-  readonly holdType: string;
-}
-const NO_HOLD: Held = { hold: 0, session: "", holdType: "" };
 
 /** An area of an event. */
 interface AreaAt {

@@ -9,7 +9,7 @@ import type { State } from "../engine/state.ts";
 import { SeatState } from "../engine/states.ts";
 import type { AreaHold, AuditAreas } from "./audit-areas.ts";
 import type { AuditCatalog } from "./audit-catalog.ts";
-import type { AuditPlaces, Counts } from "./audit-places.ts";
+import { type AuditPlaces, type Counts, NO_HOLD, seatMove } from "./audit-places.ts";
 
 interface Parts {
   readonly catalog: AuditCatalog;
@@ -18,7 +18,6 @@ interface Parts {
 }
 
 const { UNPRICED, LOCKED, ACTIVE, SOLD, BLOCKED } = SeatState;
-const NO_HOLD = { hold: 0, session: "", holdType: "" };
 
 /** Cost: O(seats of all events). @param sequence - The record behind which the state is. */
 export function writeBaseline(parts: Parts, state: State, sequence: number): void {
@@ -59,7 +58,7 @@ function writeSeats({ catalog, places }: Parts, { partition, event, sequence, ho
     const slot = partition.hold[seat]!;
     const priceId = catalog.priceIn(event.partition, partition.price[seat]!);
     const held = slot === NONE ? NO_HOLD : heldBy(partition, holds, slot);
-    const row = { from: null, state, priceId, ...held, places: null, counts: null };
+    const row = seatMove(null, state, priceId, held);
     places.write(event.partition, id, { sequence, timeMs }, row);
   }
 }

@@ -40,7 +40,7 @@ export function eventAt(sql: SqlFile, number: number, sequence: number): PastEve
     prices.set(row.slot, { ...row, externalId: null });
     slots.set(row.id, row.slot);
   }
-  for (const row of sql.rows(LAST_OF_ALL, number, sequence)) {
+  for (const row of sql.list(LAST_OF_ALL, number, sequence)) {
     const slot = slots.get(Number(row["priceId"]))!;
     if (row["active"] === null) placeSeat(partition, row, slot);
     else placeArea(partition, row, slot);

@@ -32,7 +32,9 @@ export interface At {
   readonly timeMs: number;
 }
 
-const NO_HOLD = { hold: 0, session: "", holdType: "" };
+/** Whose a place is, or who moved it. */
+export type Held = Pick<PlaceFacts, "hold" | "session" | "holdType">;
+export const NO_HOLD: Held = { hold: 0, session: "", holdType: "" };
 /** A seat that nothing was done to. */
 const FRESH_SEAT: PlaceFacts = {
   state: SeatState.UNPRICED,
@@ -52,6 +54,16 @@ const LAST = `SELECT toState, priceId, hold, session, holdType, active, locked, 
 export const LAST_OF_ALL = `SELECT placeId, toState, priceId, hold, session, holdType, timeMs,
   active, locked, sold, blocked, max((sequence << 20) | ordinal) AS position
   FROM transitions WHERE partition = ? AND sequence <= ? GROUP BY placeId ORDER BY position`;
+
+/** Written out, for there is one for every seat of every record. */
+export function seatMove(
+  from: SeatState | null,
+  state: SeatState | null,
+  priceId: number,
+  { hold, session, holdType }: Held,
+): Move {
+  return { from, state, priceId, hold, session, holdType, places: null, counts: null };
+}
 
 export class AuditPlaces {
   readonly #sql: SqlFile;
@@ -77,7 +89,7 @@ export class AuditPlaces {
 
   /** Ids and facts of all places that have a row. Cost: O(rows of the event). */
   *all(partition: number): Generator<[number, PlaceFacts]> {
-    const rows = [...this.#sql.rows(LAST_OF_ALL, partition, Number.MAX_SAFE_INTEGER)];
+    const rows = this.#sql.list(LAST_OF_ALL, partition, Number.MAX_SAFE_INTEGER);
     for (const row of rows) yield [Number(row["placeId"]), factsOf(row)];
   }
 

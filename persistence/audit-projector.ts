@@ -16,7 +16,7 @@ import { MOVES, SeatState } from "../engine/states.ts";
 import { AuditAreas } from "./audit-areas.ts";
 import type { AuditCatalog, AuditEvent } from "./audit-catalog.ts";
 import { layAnew } from "./audit-relay.ts";
-import type { At, AuditPlaces } from "./audit-places.ts";
+import { type At, type AuditPlaces, NO_HOLD, seatMove } from "./audit-places.ts";
 import type { SqlFile } from "./sqlite.ts";
 
 const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD } = SeatState;
@@ -67,14 +67,12 @@ export class AuditProjector {
     const { from, to } = MOVES[record.move];
     const ids = this.#idsOf(partition);
     const called = { hold: to === LOCKED ? at.sequence : 0, session, holdType };
-    for (const seat of record.seats) {
-      const id = ids.seats[seat]!;
+    for (let i = 0; i < record.seats.length; i++) {
+      const id = ids.seats[record.seats[i]!]!;
       const last = this.#places.seat(partition, id);
       assert(last.state === from, "a seat leaves the state that it is in");
-      const held = from === LOCKED ? holdOf(last) : called;
-      const { priceId } = last;
-      const row = { ...held, from, state: to, priceId, places: null, counts: null };
-      this.#places.write(partition, id, at, row);
+      const held = from === LOCKED ? last : called;
+      this.#places.write(partition, id, at, seatMove(from, to, last.priceId, held));
     }
     for (let i = 0; i < record.areas.length; i += 3) {
       const [area, slot, places] = record.areas.subarray(i, i + 3) as unknown as number[];
@@ -107,8 +105,8 @@ export class AuditProjector {
     let state: SeatState = from;
     if (priceId === 0 && from >= ACTIVE && from !== SOLD) state = WITHDRAWN;
     if (priceId !== 0 && (from === UNPRICED || from === WITHDRAWN)) state = ACTIVE;
-    const row = { ...holdOf(last), from, state, priceId, places: null, counts: null };
-    this.#places.write(partition, id, at, row);
+    const held = from === LOCKED ? last : NO_HOLD;
+    this.#places.write(partition, id, at, seatMove(from, state, priceId, held));
   }
 
   #changeCatalog(at: At, record: CatalogRecord): void {
@@ -187,16 +185,4 @@ export class AuditProjector {
   #idsOf(partition: number) {
     return this.#catalog.placesOf(this.#catalog.event(partition).layoutId);
   }
-}
-
-/** The hold that a seat has; none when it is not LOCKED. */
-function holdOf({ state, hold, session, holdType }: Held) {
-  return state === LOCKED ? { hold, session, holdType } : { hold: 0, session: "", holdType: "" };
-}
-
-interface Held {
-  readonly state: SeatState | null;
-  readonly hold: number;
-  readonly session: string;
-  readonly holdType: string;
 }

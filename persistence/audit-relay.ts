@@ -5,7 +5,7 @@
 import { SeatState } from "../engine/states.ts";
 import type { AreaHold, AuditAreas } from "./audit-areas.ts";
 import type { PlaceIds } from "./audit-catalog.ts";
-import type { At, AuditPlaces } from "./audit-places.ts";
+import { type At, type AuditPlaces, NO_HOLD, seatMove } from "./audit-places.ts";
 
 interface Parts {
   readonly places: AuditPlaces;
@@ -17,8 +17,6 @@ interface Layouts {
   readonly after: PlaceIds;
 }
 
-const NOTHING = { priceId: 0, hold: 0, session: "", holdType: "", places: null, counts: null };
-
 /** Cost: O(seats of both layouts + rows of the event). */
 export function layAnew(parts: Parts, at: At, partition: number, { before, after }: Layouts): void {
   const { places, areas } = parts;
@@ -26,13 +24,13 @@ export function layAnew(parts: Parts, at: At, partition: number, { before, after
   const seatsAfter = new Set(after.seats);
   for (const id of before.seats) {
     if (seatsAfter.has(id)) continue;
-    const { state: from, hold, session, holdType } = places.seat(partition, id);
-    const held = from === SeatState.LOCKED ? { hold, session, holdType } : {};
-    places.write(partition, id, at, { ...NOTHING, ...held, from, state: null });
+    const last = places.seat(partition, id);
+    const held = last.state === SeatState.LOCKED ? last : NO_HOLD;
+    places.write(partition, id, at, seatMove(last.state, null, 0, held));
   }
   for (const id of after.seats) {
     if (seatsBefore.has(id)) continue;
-    places.write(partition, id, at, { ...NOTHING, from: null, state: SeatState.UNPRICED });
+    places.write(partition, id, at, seatMove(null, SeatState.UNPRICED, 0, NO_HOLD));
   }
   for (const id of before.areas) {
     if (!after.areas.includes(id)) areas.vanish(at, { partition, id });

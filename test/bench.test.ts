@@ -24,6 +24,12 @@ test("the durable lock is measured beside an empty handler", async () => {
   expect(printed).toMatch(/ratio of requests a second: \d+\.\d\d/);
 });
 
+test("the audit trail is measured", async () => {
+  const printed = await run("audit.js", ["100", "1000"]);
+  expect(printed).toMatch(/^1100 transitions, \d+ bytes each$/m);
+  expect(printed.match(/: [\d.]+ ms, CPU [\d.]+ ms$/gm)).toHaveLength(6);
+});
+
 test("pages of the seats listing are measured over HTTP", async () => {
   const printed = await run("listing-http.js", ["200"]);
   expect(printed.match(/^200 seats, .*: first page .* ms, last page .* ms$/gm)).toHaveLength(4);

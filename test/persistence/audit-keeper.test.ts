@@ -103,11 +103,11 @@ function dyingDisk(lastRead: number): { disk: Disk; reads: () => number } {
     ...realDisk,
     openNow(name) {
       const file = realDisk.openNow(name);
-      const { readNow } = file;
+      const readNow = file.readNow.bind(file);
       file.readNow = (target, position) => {
         reads += 1;
         if (reads > lastRead) throw new ProcessDied();
-        return readNow.call(file, target, position);
+        return readNow(target, position);
       };
       return file;
     },
