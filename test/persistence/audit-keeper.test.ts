@@ -1,4 +1,4 @@
-/** The keeper of the audit trail beside a real log: it goes on, begins anew, is never in the way. */
+/** The keeper of the audit trail beside a real log: it goes on, begins anew, loses nothing. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -115,7 +115,7 @@ function dyingDisk(lastRead: number): { disk: Disk; reads: () => number } {
   return { disk, reads: () => reads };
 }
 
-test("killed anywhere while it catches up, it goes on without loss and without doubles", async () => {
+test("killed anywhere while it catches up, it goes on without loss or doubles", async () => {
   const { folder, process } = await scene();
   await process.commit(60, 10);
   const mark = process.journal.mark!;
@@ -196,7 +196,7 @@ test("a trail that is missing is made anew from the whole log", async () => {
   expect(reports).toEqual([]);
 });
 
-test("where the log has lost its beginning, it begins with the oldest snapshot and says so", async () => {
+test("where the log lost its beginning, it begins with the oldest snapshot, and says so", async () => {
   const { folder, process } = await pruned();
   fs.rmSync(path.join(folder, AUDIT_FILE));
   const { keeper, reports } = keep(folder);
@@ -274,7 +274,7 @@ test("a log of another past, as after a restored copy, is told by its chain", as
   expect(rowsIn(copy.folder).rows).toEqual(rowsOf(copy.process.durable));
 });
 
-test("what cannot be done is told once, tried again, and answered with no more than is true", async () => {
+test("what cannot be done is told once, tried again, and answered with nothing", async () => {
   const { folder, process } = await scene();
   await process.commit(20);
   const mark = process.journal.mark!;
