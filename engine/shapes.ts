@@ -29,6 +29,8 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   "local-date-time": isLocalDateTime,
   /** A date-time, or a date that stands for its midnight. */
   "local-date": (text) => isLocalDateTime(text) || isLocalDateTime(`${text}T00:00`),
+  /** A sequence number of the log, or a date-time or date. */
+  moment: (text) => /^[1-9]\d{0,14}$/.test(text) || FORMATS["local-date"]!(text),
   /** One line of text that survives being written as UTF-8. */
   line: (text) => !UNPRINTABLE.test(text),
 };

@@ -10,6 +10,8 @@ import { Engine, type Outcome } from "../engine/engine.ts";
 import { ActorKind } from "../engine/records.ts";
 import { type Fault, refuse, type Refusal, refuseInvalid, Result } from "../engine/results.ts";
 import type { State } from "../engine/state.ts";
+import { type AuditReport, makeAuditFile } from "./audit-keeper.ts";
+import { AuditThread, type AuditThreadOptions } from "./audit-thread.ts";
 import { type DataFolder, isStore, openDataFolder } from "./data-folder.ts";
 import { realDisk } from "./disk.ts";
 import { type StoreFault } from "./faults.ts";
@@ -37,8 +39,20 @@ export interface OpenOptions {
   readonly snapshotBytes?: number | undefined;
   /** Told of every snapshot that was made, or could not be made; the latter loses nothing. */
   readonly onSnapshot?: ((report: SnapshotReport) => void) | undefined;
+  /**
+   * Keeps the audit trail, in `audit.sqlite`; without it there is none. Once a folder has a trail,
+   * open it always with one: the log keeps all that the trail lacks.
+   */
+  readonly audit?: AuditOptions | undefined;
   /** Told now and then how far recovery is. */
   readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
+}
+
+export interface AuditOptions {
+  /** Days for which transitions are kept; null for ever. */
+  readonly days: number | null;
+  /** Told what an operator is to know of the trail. */
+  readonly onReport: (report: AuditReport) => void;
 }
 
 /** Holds that have run out are ended at least this often. */
@@ -62,6 +76,7 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
       onProgress: options.onProgress,
     });
     if (!dataFolder.hasLog) dataFolder.keepHasLog();
+    const audit = openAudit(options.audit, { folder, storeId, mark: () => journal.mark });
     clock.atLeast(report.timeMs);
     const thread = new SnapshotThread({ folder, storeId });
     const snapshots = new Snapshots({
@@ -82,6 +97,7 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
       journal,
       report,
       dataFolder,
+      audit,
       snapshots,
       thread,
       lastSnapshot: () => {
@@ -92,6 +108,15 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
     dataFolder.close();
     throw error;
   }
+}
+
+function openAudit(
+  options: AuditOptions | undefined,
+  log: Pick<AuditThreadOptions, "folder" | "storeId" | "mark">,
+): AuditThread | null {
+  if (options === undefined) return null;
+  makeAuditFile(realDisk, log.folder);
+  return new AuditThread({ ...log, ...options });
 }
 
 /** Whether there is a store in the folder already. Changes nothing. */
@@ -109,6 +134,7 @@ interface Parts {
   readonly journal: LogWriter;
   readonly report: StateReport;
   readonly dataFolder: DataFolder;
+  readonly audit: AuditThread | null;
   readonly snapshots: Snapshots;
   readonly thread: SnapshotThread;
   /** Makes a snapshot of the end, when anything changed. */
@@ -126,6 +152,8 @@ export class Store {
   readonly isFresh: boolean;
   /** The master secret of the keys, 64 hexadecimal digits. */
   readonly secret: string;
+  /** Every transition of every seat and area; null when `audit` was not given. */
+  readonly audit: AuditThread | null;
   readonly #parts: Parts;
   readonly #sweep: NodeJS.Timeout;
   #closing: Promise<void> | undefined;
@@ -136,6 +164,7 @@ export class Store {
     this.logStats = parts.journal.stats;
     this.isFresh = parts.dataFolder.fresh;
     this.secret = parts.dataFolder.secret;
+    this.audit = parts.audit;
     this.#parts = parts;
     this.#sweep = setInterval(() => parts.engine.expireAll(), SWEEP_MS);
     this.#sweep.unref();
@@ -217,12 +246,14 @@ export class Store {
 
   async #close(): Promise<void> {
     clearInterval(this.#sweep);
-    const { snapshots, journal, lastSnapshot, thread, dataFolder } = this.#parts;
+    const { snapshots, journal, audit, lastSnapshot, thread, dataFolder } = this.#parts;
     try {
       await snapshots.stop();
       await journal.close();
+      await audit?.close();
       lastSnapshot();
     } finally {
+      await audit?.close();
       await thread.close();
       dataFolder.close();
     }

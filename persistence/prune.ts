@@ -1,7 +1,9 @@
 /**
  * How long files live: two snapshots are kept, and of the log the segments that the older of them
- * needs. With a single good snapshot every segment stays, so that the whole log is the second way.
+ * or the audit trail needs yet. With a single good snapshot every segment stays, so that the whole
+ * log is the second way.
  */
+import { auditedSequence } from "./audit-file.ts";
 import type { Disk } from "./disk.ts";
 import { Malformed } from "./faults.ts";
 import { LOG_FOLDER } from "./open-log.ts";
@@ -33,7 +35,7 @@ export interface Kept {
  * whenever the process ends.
  */
 export function keepTwo(options: KeepOptions): Kept {
-  const { disk, folder, newest } = options;
+  const { disk, folder, storeId, newest } = options;
   const older = olderOf(options);
   if (older === null) return { removedSegments: 0, removedSnapshots: 0 };
   const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
@@ -42,7 +44,9 @@ export function keepTwo(options: KeepOptions): Kept {
   );
   for (const name of others) disk.removeNow(`${snapshots}/${name}`);
   if (others.length > 0) disk.syncFolderNow(snapshots);
-  const removedSegments = removeSegments(disk, `${folder}/${LOG_FOLDER}`, older.sequence);
+  const audited = auditedSequence(disk, folder, storeId) ?? older.sequence;
+  const needed = Math.min(older.sequence, audited);
+  const removedSegments = removeSegments(disk, `${folder}/${LOG_FOLDER}`, needed);
   return { removedSegments, removedSnapshots: others.length };
 }
 

@@ -100,13 +100,36 @@ export class LogScan {
     };
   }
 
+  /** Begins with the header block of a segment. */
+  open(segment: SegmentBytes): void {
+    atOffset(segment, 0, () => this.#checkPlace(segment));
+  }
+
+  /**
+   * Takes the frame at `at` of the segment that was opened, which is known to be on disk.
+   * @returns Where it ends; null when there is none.
+   */
+  frame(segment: SegmentBytes, at: number): number | null {
+    const header = readFrameHeader(segment.bytes, at);
+    if (header === null) return null;
+    const end = at + padToSector(header.frameBytes);
+    const frame = segment.bytes.subarray(at, end);
+    atOffset(segment, at, () => {
+      this.#checkHeader(header, at);
+      const isWhole = end <= segment.bytes.length && payloadIsIntact(frame);
+      demand(isWhole, "a frame", "one with broken records");
+      this.#takeFrame(new ByteReader(segment.bytes), frame, header, at);
+    });
+    return end;
+  }
+
   /**
    * @param until - A sequence number that is on disk: nothing behind its frame is looked at, for it
    * may be in the middle of being written.
    * Cost: O(bytes of the segment).
    */
   segment(segment: SegmentBytes, until = Infinity): SegmentExtent {
-    atOffset(segment, 0, () => this.#checkPlace(segment));
+    this.open(segment);
     const { bytes } = segment;
     const input = new ByteReader(bytes);
     let at = SEGMENT_HEADER_BYTES;

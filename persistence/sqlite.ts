@@ -60,12 +60,24 @@ export interface SqlFile {
   execute(sql: string): void;
   run(sql: string, ...values: readonly SqlValue[]): void;
   rows(sql: string, ...values: readonly SqlValue[]): Iterable<SqlRow>;
+  /** All rows at once: faster where there are many. */
+  list(sql: string, ...values: readonly SqlValue[]): readonly SqlRow[];
+  /** The first row. */
+  row(sql: string, ...values: readonly SqlValue[]): SqlRow | undefined;
   close(): void;
 }
 
 /** SQLite could not do what was asked: a broken file, or a full disk. */
 export class SqlFault extends Error {
   override readonly name = "SqlFault";
+  /** The content of the file is not what it was. */
+  readonly isDamage: boolean;
+
+  /** @param code - As SQLite names it, such as "SQLITE_FULL". */
+  constructor(message: string, code: string, cause: unknown) {
+    super(message, { cause });
+    this.isDamage = /^SQLITE_(CORRUPT|NOTADB|ERROR|CONSTRAINT|MISMATCH)/.test(code);
+  }
 }
 
 /** Opens an existing file for reading; nothing is made or changed. @throws SqlFault. */
@@ -85,6 +97,29 @@ export function fillSqlFile(path: string): SqlFile {
     return database;
   });
 }
+
+/**
+ * Opens a file, or makes it, to be read and changed for long; others may read it meanwhile. What is
+ * committed is on disk, and a power cut leaves whole transactions.
+ * @throws SqlFault.
+ */
+export function keepSqlFile(path: string): SqlFile {
+  return guarded(() => {
+    const database = new Database(path);
+    for (const setting of KEEPING) database.pragma(setting);
+    return database;
+  });
+}
+
+/** With the write-ahead log, FULL is what syncs it at every commit. */
+const KEEPING = [
+  "page_size = 8192",
+  "journal_mode = WAL",
+  "synchronous = FULL",
+  "journal_size_limit = 67108864",
+  "cache_size = -65536",
+  "temp_store = MEMORY",
+];
 
 const FILLING = [
   "page_size = 8192",
@@ -118,6 +153,8 @@ function guarded(open: () => Database.Database): SqlFile {
         rows.return?.();
       }
     },
+    list: (sql, ...values) => attempt(() => prepared(sql).all(...values) as SqlRow[]),
+    row: (sql, ...values) => attempt(() => prepared(sql).get(...values) as SqlRow | undefined),
     close: () => attempt(() => void database.close()),
   };
 }
@@ -126,7 +163,7 @@ function attempt<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {
-    if (error instanceof Database.SqliteError) throw new SqlFault(error.message, { cause: error });
+    if (error instanceof Database.SqliteError) throw new SqlFault(error.message, error.code, error);
     throw error;
   }
 }

@@ -15,6 +15,8 @@ export interface ServeOptions {
   readonly badKeysPerMinute: number;
   /** MiB. */
   readonly snapshotEvery: number;
+  /** Null for ever. */
+  readonly auditDays: number | null;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -46,6 +48,10 @@ const OPTIONS: readonly Option[] = [
     .env("FRONTROW_SNAPSHOT_EVERY")
     .default(256)
     .argParser(parseMebibytes),
+  new Option("--audit-days <number>", "days for which the audit trail is kept; for ever without")
+    .env("FRONTROW_AUDIT_DAYS")
+    .default(null, "for ever")
+    .argParser(parseCount),
   new Option("--log-level <level>", "least severe messages that are logged, on standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)

@@ -3,6 +3,7 @@
  * engine, persistence and front together.
  */
 import { type Logger, pino } from "pino";
+import { assert } from "../engine/assert.ts";
 import { hasStore, openEngine, type OpenOptions, type Store } from "../persistence/open-engine.ts";
 import type { RecoveryProgress } from "../persistence/open-state.ts";
 import { bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
@@ -54,6 +55,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     secret,
     snapshotBytes: options.snapshotEvery * MEBIBYTE,
     onSnapshot: (report) => reports.snapshot(report),
+    audit: { days: options.auditDays, onReport: (report) => reports.audit(report) },
     onFailure: onBroken,
   });
   const running = await open(store, http, { options, env, log, reports });
@@ -111,7 +113,10 @@ async function open(
   const metricsToken = options.metricsToken ?? null;
   const badKeys = new Throttle(options.badKeysPerMinute);
   const isReady = () => running.isReady;
-  const services = { engine, keys, passwords, logins, metrics, metricsToken, badKeys, isReady };
+  const { audit } = store;
+  assert(audit !== null, "a server keeps an audit trail");
+  const access = { keys, passwords, logins, badKeys };
+  const services = { engine, audit, ...access, metrics, metricsToken, isReady };
   reports.recovered(store.report);
   const variables = bootstrapVariables(env);
   // A start that was killed half-way may have left a folder without its tenant.

@@ -12,6 +12,7 @@ const AUTH_TAG = "Login";
 const PATTERNS: Readonly<Record<string, string>> = {
   "local-date-time": "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?$",
   "local-date": "^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?)?$",
+  moment: "^([1-9]\\d{0,14}|\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?)?)$",
 };
 
 export function openApiDocument(routes: readonly Route[], version: string): object {

@@ -90,7 +90,13 @@ function textOf(value: unknown): string {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 }
 
-export function pageAnswer(content: readonly unknown[], total: number, query: Query): Handled {
+/** @param more - Further members of the answer. */
+export function pageAnswer(
+  content: readonly unknown[],
+  total: number,
+  query: Query,
+  more: object = {},
+): Handled {
   const [number, size] = [Number(query["page"]), Number(query["size"])];
   const isSorted = (query["sort"] as readonly string[]).length > 0;
   const sort = { empty: !isSorted, sorted: isSorted, unsorted: !isSorted };
@@ -114,6 +120,7 @@ export function pageAnswer(content: readonly unknown[], total: number, query: Qu
     first: number === 0,
     last: number + 1 >= totalPages,
     empty: content.length === 0,
+    ...more,
   });
 }
 
@@ -125,8 +132,11 @@ const SORT = object({ empty: BOOLEAN, sorted: BOOLEAN, unsorted: BOOLEAN }, [
   "unsorted",
 ]);
 
-/** The shape of the documented page wrapper around items of a shape. */
-export function pageShape(item: Shape): Shape {
+/**
+ * The shape of the documented page wrapper around items of a shape.
+ * @param more - Shapes of further members.
+ */
+export function pageShape(item: Shape, more: Readonly<Record<string, Shape>> = {}): Shape {
   const pageable = {
     pageNumber: INTEGER,
     pageSize: INTEGER,
@@ -147,6 +157,7 @@ export function pageShape(item: Shape): Shape {
     first: BOOLEAN,
     last: BOOLEAN,
     empty: BOOLEAN,
+    ...more,
   };
   return object(properties, Object.keys(properties));
 }

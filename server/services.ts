@@ -1,4 +1,10 @@
 /** What handlers work with: made once at start, passed with every request. */
+import type {
+  AuditAnswers,
+  AuditOutcome,
+  AuditQuestion,
+  AuditTopic,
+} from "../engine/audit-trail.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Keys } from "./keys.ts";
 import type { Logins } from "./logins.ts";
@@ -6,8 +12,15 @@ import type { Metrics } from "./metrics.ts";
 import type { Passwords } from "./passwords.ts";
 import type { Throttle } from "./throttle.ts";
 
+/** The audit trail, wherever it is kept. */
+export interface AuditTrail {
+  /** Answers from everything that is on disk when it is called. Never rejects. */
+  ask<K extends AuditTopic>(question: AuditQuestion<K>): Promise<AuditOutcome<AuditAnswers[K]>>;
+}
+
 export interface Services {
   readonly engine: Engine;
+  readonly audit: AuditTrail;
   readonly keys: Keys;
   readonly passwords: Passwords;
   readonly logins: Logins;

@@ -23,6 +23,12 @@ export interface RecoveryReport {
   readonly passedOver: readonly string[];
 }
 
+/** What is to be known of the audit trail, as persistence says it. */
+export type AuditReport =
+  | { readonly kind: "anew"; readonly reason: string }
+  | { readonly kind: "late" | "forgot"; readonly firstSequence: number }
+  | { readonly kind: "failed"; readonly failure: string };
+
 const MS_PER_SECOND = 1_000;
 
 export class StoreReports {
@@ -65,5 +71,12 @@ export class StoreReports {
     this.snapshotPauseSecondsMax = Math.max(this.snapshotPauseSecondsMax, pauseSeconds);
     const { failure: _, ...facts } = report;
     this.#log.info(facts, "snapshot made");
+  }
+
+  /** What of the trail is not as it was is not to be overlooked. */
+  audit(report: AuditReport): void {
+    if (report.kind === "forgot") this.#log.info(report, "audit trail: what is too old has gone");
+    else if (report.kind === "failed") this.#log.error(report, "audit trail: behind, tried again");
+    else this.#log.warn(report, "audit trail: it does not go on where it was");
   }
 }

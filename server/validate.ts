@@ -164,6 +164,7 @@ const FORMAT_WORDS: Readonly<Record<string, string>> = {
   email: "must be an email address",
   line: "must be one line of text without control characters",
   "local-date-time": "must be a local date-time such as 2026-03-19T10:00:00",
+  moment: "must be a sequence number, a date or a local date-time",
   "local-date": "must be a date or a local date-time, such as 2026-03-19T10:00:00",
 };
 

@@ -12,7 +12,7 @@ import type {
   ZoneRow,
 } from "../engine/catalog.ts";
 import type { LayoutDocument, Row, Sector, Shape } from "../engine/layout-document.ts";
-import type { Partition } from "../engine/partition.ts";
+import type { AreaFacts, SeatFacts } from "../engine/place-facts.ts";
 import type { State } from "../engine/state.ts";
 import { SeatState, STATE_NAMES } from "../engine/states.ts";
 
@@ -74,44 +74,21 @@ export function priceView({ id, name, eventId, externalId }: PriceRow) {
   return { id, name, eventId, externalId };
 }
 
-type Prices = ReadonlyMap<number, PriceRow>;
-
-export function seatView(event: EventRow, partition: Partition, prices: Prices, seat: number) {
-  const { layout } = partition;
-  const row = layout.rows[layout.rowOfSeat[seat]!]!;
-  const section = layout.sections[row.section]!;
-  const price = prices.get(partition.price[seat]!);
-  const state = partition.state[seat] as SeatState;
+/** @param isPublished - Whether the event is; seats of another are not on sale. */
+export function seatView(seat: SeatFacts, isPublished: boolean) {
+  const { changedAtMs, state, priceId, priceName, ...labels } = seat;
   return {
-    seatId: layout.seatIds[seat]!,
-    seatName: layout.seatNames[seat]!,
-    rowId: row.id,
-    rowName: row.name,
-    sectionId: section.id,
-    sectionName: section.name,
+    ...labels,
     state: STATE_NAMES[state],
-    available: state === SeatState.ACTIVE && event.status === "PUBLISHED",
-    priceId: price?.id ?? null,
-    priceName: price?.name ?? null,
-    updatedAt: localDateTime(partition.changedAtMs[seat]!),
+    available: state === SeatState.ACTIVE && isPublished,
+    priceId,
+    priceName,
+    updatedAt: localDateTime(changedAtMs),
   };
 }
 
-export function areaView({ layout, areas }: Partition, prices: Prices, area: number) {
-  const { id, name } = layout.areas[area]!;
-  const price = prices.get(areas.price[area]!);
-  return {
-    groupOfSeatsId: id,
-    name,
-    priceId: price?.id ?? null,
-    priceName: price?.name ?? null,
-    capacity: areas.capacity(area),
-    active: areas.places(area, SeatState.ACTIVE),
-    locked: areas.places(area, SeatState.LOCKED),
-    sold: areas.places(area, SeatState.SOLD),
-    blocked: areas.places(area, SeatState.BLOCKED),
-    updatedAt: localDateTime(areas.changedAtMs[area]!),
-  };
+export function areaView({ areaId, changedAtMs, ...facts }: AreaFacts) {
+  return { groupOfSeatsId: areaId, ...facts, updatedAt: localDateTime(changedAtMs) };
 }
 
 /** An operation is carried out before it is answered, so none is seen on its way. */

@@ -148,6 +148,11 @@ export const CLONE: Shape = whole({
   errorMessage: TEXT_OR_NULL,
 });
 
+const STATE: Shape = {
+  type: ["string", "null"],
+  enum: ["ACTIVE", "LOCKED", "SOLD", "BLOCKED", null],
+};
+
 export const EVENT_SEAT: Shape = whole({
   seatId: LONG,
   seatName: TEXT,
@@ -155,7 +160,7 @@ export const EVENT_SEAT: Shape = whole({
   rowName: TEXT,
   sectionId: LONG,
   sectionName: TEXT,
-  state: { type: ["string", "null"], enum: ["ACTIVE", "LOCKED", "SOLD", "BLOCKED", null] },
+  state: STATE,
   available: BOOLEAN,
   priceId: orNull(LONG),
   priceName: TEXT_OR_NULL,
@@ -173,6 +178,32 @@ export const AREA: Shape = whole({
   sold: COUNT,
   blocked: COUNT,
   updatedAt: LOCAL_DATE_TIME,
+});
+
+/** One seat, or some places of an area, that went from a state to a state. */
+export const AUDIT_ENTRY: Shape = whole({
+  sequence: LONG,
+  ordinal: COUNT,
+  time: LOCAL_DATE_TIME,
+  call: TEXT,
+  actorType: { type: "string", enum: ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"] },
+  actorId: orNull(LONG),
+  sessionId: TEXT_OR_NULL,
+  holdType: TEXT_OR_NULL,
+  holdSequence: orNull(LONG),
+  seatId: orNull(LONG),
+  groupOfSeatsId: orNull(LONG),
+  capacity: COUNT_OR_NULL,
+  fromState: STATE,
+  toState: STATE,
+  priceId: orNull(LONG),
+});
+
+/** From which record to which the trail is kept. */
+export const AUDIT_TRAIL: Shape = whole({
+  firstSequence: LONG,
+  firstTime: orNull(LOCAL_DATE_TIME),
+  lastSequence: COUNT,
 });
 
 export const PRICE: Shape = whole({

@@ -115,6 +115,12 @@ test("memory is measured", async () => {
   expect(printed).toMatch(/^MiB at most of 50 M seats, one process .* not measured$/m);
 });
 
+test("the audit trail is measured", async () => {
+  const printed = await run("audit.js", ["100", "1000"]);
+  expect(printed).toMatch(/^1100 transitions, \d+ bytes each$/m);
+  expect(printed.match(/: [\d.]+ ms, CPU [\d.]+ ms$/gm)).toHaveLength(6);
+});
+
 test("pages of the seats listing are measured over HTTP", async () => {
   const printed = await run("listing-http.js", ["200"]);
   expect(printed.match(/^200 seats, .*: first page .* ms, last page .* ms$/gm)).toHaveLength(4);

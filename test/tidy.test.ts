@@ -43,6 +43,7 @@ const COLUMNS_MAX = 100;
 const README_LINES_MAX = 80;
 /** Engine files whose twin has another name; null for those that hold only types or data. */
 const TWINS: Readonly<Record<string, string | null>> = {
+  "engine/audit-trail.ts": null,
   "engine/commands.ts": null,
   "engine/constants.ts": null,
   "engine/decide.ts": "results",
@@ -61,6 +62,7 @@ const TWINS: Readonly<Record<string, string | null>> = {
   "engine/decide/zone-assignments.ts": "zones",
   "engine/layout-document.ts": null,
   "engine/ports.ts": null,
+  "engine/place-facts.ts": "seat-listing",
   "engine/records.ts": null,
   "engine/shapes.ts": null,
   "engine/state.ts": "apply",

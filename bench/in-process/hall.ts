@@ -40,10 +40,9 @@ export class Hall {
   readonly #schemaId: number;
   readonly #sectorIds: readonly number[];
 
-  constructor(seatCount: number) {
+  constructor(seatCount: number, journal: Journal = new EncodingJournal()) {
     const clock = { nowMs: () => Date.now() };
     const position = { sequence: 0, timeMs: 0 };
-    const journal = new EncodingJournal();
     this.engine = new Engine(new State(), position, { clock, journal });
     const actor = { kind: ActorKind.SYSTEM, id: 0 };
     const nobody = { actor, tenantId: 1, organizationId: 0 };

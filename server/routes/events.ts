@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { CommandOf, EventBody } from "../../engine/commands.ts";
 import type { EventRow } from "../../engine/catalog.ts";
 import { isRefusal } from "../../engine/decide/access.ts";
+import { areaFacts, seatFacts } from "../../engine/place-facts.ts";
 import { type Fault } from "../../engine/results.ts";
 import { listSeats, SEAT_SORTS, type SeatQuery } from "../../engine/seat-listing.ts";
 import {
@@ -21,6 +22,7 @@ import { refuseSort } from "../page.ts";
 import { Access, type Context, type Handled, type Route } from "../route.ts";
 import { areaView, eventExpandView, eventView, localDateTime, seatView } from "../views.ts";
 import { AREA, EVENT, EVENT_EXPAND, EVENT_SEAT, EVENT_STATUS_CHANGE } from "../wire-shapes.ts";
+import { AS_OF, listPastAreas, listPastSeats } from "./audit.ts";
 import { readEvent, showOwn, submit, UUID_ID } from "./handling.ts";
 
 const BASE = {
@@ -122,7 +124,7 @@ export const EVENT_ROUTES: readonly Route[] = [
     path: "/api/private/v2.0/events/{id}/seats/",
     summary: "List the seats of an event, or what changed since a time",
     params: UUID_ID,
-    query: { ...PAGE_QUERY, ...SEAT_FILTERS },
+    query: { ...PAGE_QUERY, ...SEAT_FILTERS, asOf: AS_OF },
     answers: { 200: pageShape(EVENT_SEAT) },
     problems: [400, 403, 404],
     handle: listEventSeats,
@@ -133,6 +135,7 @@ export const EVENT_ROUTES: readonly Route[] = [
     path: "/api/private/v2.0/events/{id}/areas/",
     summary: "Read the counters of the general-admission areas",
     params: UUID_ID,
+    query: { asOf: AS_OF },
     answers: { 200: list(AREA) },
     problems: [400, 403, 404],
     handle: listAreas,
@@ -204,34 +207,47 @@ function changeStatus(context: Context): Handled {
   });
 }
 
-function listEventSeats({ services, caller, params, query }: Context): Handled {
-  const { engine } = services;
-  const event = readEvent(engine, caller, params["id"]);
+function listEventSeats(context: Context): Handled | Promise<Handled> {
+  const { services, caller, params, query } = context;
+  const seatQuery = seatQueryOf(query);
+  if (query["asOf"] !== undefined && !isFault(seatQuery)) return listPastSeats(context, seatQuery);
+  const event = readEvent(services.engine, caller, params["id"]);
   if (isRefusal(event)) return event;
-  const sort = parseSort(query["sort"], SEAT_SORTS);
-  if (!Array.isArray(sort)) return refuseSort(sort as Fault);
-  const { lastUpdated } = query;
-  const partition = engine.state.partitionOf(event);
-  const prices = engine.state.catalog.pricesOf(event.id);
-  const seatQuery = {
-    sectionId: query["sectionId"],
-    rowId: query["rowId"],
-    changedSinceMs: lastUpdated === undefined ? undefined : momentMs(lastUpdated),
-    sort,
-    offset: offsetOf(query),
-    limit: query["size"],
-  } as SeatQuery;
+  if (isFault(seatQuery)) return refuseSort(seatQuery);
+  const { state } = services.engine;
+  const partition = state.partitionOf(event);
+  const prices = state.catalog.pricesOf(event.id);
   const { seats, total } = listSeats(partition, prices, seatQuery);
-  const content = seats.map((seat) => seatView(event, partition, prices, seat));
+  const isPublished = event.status === "PUBLISHED";
+  const content = seats.map((seat) => seatView(seatFacts(partition, prices, seat), isPublished));
   return pageAnswer(content, total, query);
 }
 
-function listAreas({ services, caller, params }: Context): Handled {
+function seatQueryOf(query: Context["query"]): SeatQuery | Fault {
+  const sort = parseSort(query["sort"], SEAT_SORTS);
+  if (!Array.isArray(sort)) return sort as Fault;
+  const { sectionId, rowId, lastUpdated } = query;
+  return {
+    ...({ sectionId, rowId } as Partial<SeatQuery>),
+    changedSinceMs: lastUpdated === undefined ? undefined : momentMs(lastUpdated),
+    sort,
+    offset: offsetOf(query),
+    limit: Number(query["size"]),
+  };
+}
+
+function isFault(value: SeatQuery | Fault): value is Fault {
+  return "code" in value;
+}
+
+function listAreas(context: Context): Handled | Promise<Handled> {
+  if (context.query["asOf"] !== undefined) return listPastAreas(context);
+  const { services, caller, params } = context;
   const { engine } = services;
   const event = readEvent(engine, caller, params["id"]);
   if (isRefusal(event)) return event;
   const partition = engine.state.partitionOf(event);
   const prices = engine.state.catalog.pricesOf(event.id);
-  const areas = partition.layout.areas.map((_, area) => areaView(partition, prices, area));
-  return answer(200, areas);
+  const areas = partition.layout.areas.map((_, area) => areaFacts(partition, prices, area));
+  return answer(200, areas.map(areaView));
 }

@@ -1,5 +1,6 @@
 /** The route table: every path that the service has. */
 import type { Route } from "../route.ts";
+import { AUDIT_ROUTES } from "./audit.ts";
 import { AUTH_ROUTES } from "./auth.ts";
 import { BOOKING_ROUTES } from "./booking.ts";
 import { CLONE_ROUTES } from "./clones.ts";
@@ -19,6 +20,7 @@ import { ZONE_ROUTES } from "./zones.ts";
 export const API_ROUTES: readonly Route[] = [
   ...BOOKING_ROUTES,
   ...EVENT_ROUTES,
+  ...AUDIT_ROUTES,
   ...SERIES_ROUTES,
   ...PRICE_ROUTES,
   ...ZONE_ROUTES,

@@ -29,6 +29,7 @@ const DEFAULTS = {
   demo: false,
   badKeysPerMinute: 6_000,
   snapshotEvery: 256,
+  auditDays: null,
   logLevel: "info",
 };
 
@@ -46,14 +47,16 @@ test("each option is a flag and a variable, and the flag wins", async () => {
     FRONTROW_METRICS_TOKEN: "scrape",
     FRONTROW_BAD_KEYS_PER_MINUTE: "7",
     FRONTROW_SNAPSHOT_EVERY: "0.5",
+    FRONTROW_AUDIT_DAYS: "30",
   };
-  const secondary = { metricsToken: "scrape", badKeysPerMinute: 7, snapshotEvery: 0.5 };
+  const added = { metricsToken: "scrape", badKeysPerMinute: 7, snapshotEvery: 0.5, auditDays: 30 };
   const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
-  expect(await parse([], env)).toEqual({ ...fromEnv, ...secondary });
+  expect(await parse([], env)).toEqual({ ...fromEnv, ...added });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
+  more.push("--audit-days", "9");
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
-  const others = { metricsToken: "other", badKeysPerMinute: 8, snapshotEvery: 64 };
+  const others = { metricsToken: "other", badKeysPerMinute: 8, snapshotEvery: 64, auditDays: 9 };
   expect(await parse([...args, ...more, "--demo"], env)).toEqual({ ...fromFlags, ...others });
 });
 
@@ -74,6 +77,7 @@ const WRONG: readonly (readonly [readonly string[], Readonly<Record<string, stri
   [["--port", ""], {}],
   [["--port", "1e3"], {}],
   [["--port"], {}],
+  [["--audit-days", "0"], {}],
   [["--log-level", "INFO"], {}],
   [["--bad-keys-per-minute", "0"], {}],
   [["--nothing"], {}],

@@ -149,7 +149,8 @@ export class Life {
       log: journal,
       clock: this.clock,
       scheduler: disk.timeline,
-      open: (base) => this.#thread(base),
+      isSound: () => !this.engine.isHalted,
+      open: (base, onWritten) => this.#thread(base, onWritten),
       everyBytes: snapshotBytes ?? Infinity,
       // One step a turn, so that records come between any two, and no real clock decides.
       turnMs: 0,
@@ -158,12 +159,13 @@ export class Life {
     });
   }
 
-  #thread(base: string | null): SnapshotThread {
+  #thread(base: string | null, onWritten: () => void): SnapshotThread {
     const { disk, folder } = this.#options;
     const thread = new SnapshotThread({
       timeline: disk.timeline,
       random: disk.random,
       build: { disk: this.disk.thread(() => this.#meanwhile()), folder, storeId: STORE_ID, base },
+      onWritten,
     });
     this.#threads.add(thread);
     return thread;

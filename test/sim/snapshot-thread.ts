@@ -20,10 +20,15 @@ export interface ThreadOptions {
   readonly timeline: Timeline;
   readonly random: Random;
   readonly build: BuildOptions;
+  readonly onWritten: () => void;
 }
 
 export class SnapshotThread implements SnapshotWriter {
+  readonly built: Promise<Built>;
+  queued = 0;
   readonly #options: ThreadOptions;
+  #resolve!: (built: Built) => void;
+  #reject!: (failure: Error) => void;
   #build: SnapshotBuild | null = null;
   #failure: Error | null = null;
   #heardUs = 0;
@@ -34,21 +39,31 @@ export class SnapshotThread implements SnapshotWriter {
 
   constructor(options: ThreadOptions) {
     this.#options = options;
+    this.built = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
   }
 
   add(image: ImageAt): void {
+    this.queued += 1;
     this.#hear(() => {
-      if (this.#failure === null) this.#try(() => this.#opened().add(image));
+      if (this.#failure !== null) return;
+      this.#try(() => this.#opened().add(image));
+      this.queued -= 1;
+      this.#options.onWritten();
     });
   }
 
-  finish(end: BuildEnd): Promise<Built> {
-    return new Promise((resolve, reject: (failure: Error) => void) => {
-      this.#hear(() => {
-        if (this.#failure === null) this.#try(() => resolve(this.#finished(end)));
-        if (this.#failure !== null) reject(this.#failure);
-      });
+  finish(end: BuildEnd): void {
+    this.#hear(() => {
+      if (this.#failure === null) this.#try(() => this.#resolve(this.#finished(end)));
     });
+  }
+
+  async abandon(): Promise<void> {
+    this.release();
+    this.#isOver = true;
   }
 
   /** The process has ended. @returns Whether the snapshot was in the making. */
@@ -96,6 +111,7 @@ export class SnapshotThread implements SnapshotWriter {
       if (error instanceof ProcessDied) return;
       this.#failure = error as Error;
       this.#isOver = true;
+      this.#reject(this.#failure);
       this.#build?.abandon();
     }
   }

@@ -20,6 +20,7 @@ import { routeTable } from "../../server/routes/table.ts";
 import type { Services } from "../../server/services.ts";
 import { StoreReports } from "../../server/store-reports.ts";
 import { Throttle } from "../../server/throttle.ts";
+import { JournalTrail } from "./audit.ts";
 import { MemoryJournal, World } from "./engine.ts";
 import { witness } from "./witness.ts";
 import { area, type Labels, labelsOf, layoutOf, section, table } from "./layout.ts";
@@ -140,6 +141,7 @@ const SILENT_METRICS = {
 
 export class TestServer {
   readonly journal = new PromptJournal();
+  readonly trail = new JournalTrail(this.journal);
   readonly world: World;
   readonly services: Services;
   readonly dispatch: Dispatch;
@@ -164,7 +166,8 @@ export class TestServer {
     const logins = new Logins(engine, passwords);
     const metrics = withMetrics ? new Metrics(engine, NO_LOG, NO_STORE) : SILENT_METRICS;
     const badKeys = new Throttle(BAD_KEYS_MAX);
-    const parts = { engine, keys, passwords, logins, metrics, metricsToken: null, badKeys };
+    const audit = this.trail;
+    const parts = { engine, audit, keys, passwords, logins, metrics, metricsToken: null, badKeys };
     this.services = { ...parts, isReady: () => this.isReady };
     this.dispatch = new Dispatch(this.services, routes, logTo(this.logged));
     const other = this.world.createTenant("Other");

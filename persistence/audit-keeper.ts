@@ -1,0 +1,257 @@
+/**
+ * Keeps the audit trail beside the log: reads what became durable, begins anew from what there is
+ * when the file is missing or damaged, forgets what is too old. Used by one thread; knows none.
+ */
+import {
+  type AuditAnswers,
+  AuditGap,
+  type AuditOutcome,
+  type AuditQuestion,
+  type AuditTopic,
+} from "../engine/audit-trail.ts";
+import { Broken } from "../engine/assert.ts";
+import { AuditBook } from "./audit-book.ts";
+import { AUDIT_FILE, startOfTrail } from "./audit-file.ts";
+import type { Disk } from "./disk.ts";
+import { LogCorrupt, Malformed, SnapshotsDamaged } from "./faults.ts";
+import { LogFollower } from "./log-follower.ts";
+import { LOG_FOLDER } from "./open-log.ts";
+import { replayBehind } from "./open-state.ts";
+import { findSegments, readLog } from "./read-log.ts";
+import type { ChainMark } from "./scan.ts";
+import { findSnapshots, SNAPSHOT_FOLDER, startOf } from "./snapshot-file.ts";
+import { type LoadedSnapshot, loadSnapshot, tryLoad } from "./snapshot-load.ts";
+import { SqlFault } from "./sqlite.ts";
+
+const DAMAGED_SUFFIX = ".damaged";
+const DAY_MS = 86_400_000;
+/** How often it looks for what is too old. */
+const FORGET_EVERY_MS = 3_600_000;
+
+/** What people are to know. */
+export type AuditReport =
+  /** The file could not be used and has another name now; it is made anew. */
+  | { readonly kind: "anew"; readonly reason: string }
+  /** The log had lost its beginning, so the trail begins with a snapshot, not with the store. */
+  | { readonly kind: "late"; readonly firstSequence: number }
+  /** What was before is too old and has gone. */
+  | { readonly kind: "forgot"; readonly firstSequence: number }
+  /** It is tried again until it can be done; the log keeps what the trail lacks. */
+  | { readonly kind: "failed"; readonly failure: string };
+
+export interface KeeperOptions {
+  readonly disk: Disk;
+  /** The data folder. */
+  readonly folder: string;
+  readonly storeId: string;
+  /** Days for which transitions are kept; null for ever. */
+  readonly days: number | null;
+  readonly nowMs: () => number;
+  readonly onReport: (report: AuditReport) => void;
+  /** As `AuditBook` has it when it is not given. */
+  readonly rowsPerCommit?: number | undefined;
+}
+
+export class AuditKeeper {
+  readonly #options: KeeperOptions;
+  #book: AuditBook | null = null;
+  #follower: LogFollower | null = null;
+  #mark: ChainMark | null = null;
+  #forgottenMs = -Infinity;
+  /** The follower has proven that trail and log belong together. */
+  #isProven = false;
+  /** A trail that does not fit twice is not the file's fault. */
+  #isAnew = false;
+  /** What was told last. */
+  #failure: string | null = null;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  /** The last record of the trail; 0 when it is not open. */
+  get sequence(): number {
+    return this.#book?.trail.sequence ?? 0;
+  }
+
+  /**
+   * Brings the trail up to the mark. Never throws: what cannot be done is reported, and tried again
+   * at the next call.
+   * @returns Whether the trail is there.
+   */
+  follow(mark: ChainMark): boolean {
+    try {
+      try {
+        this.#follow(mark);
+      } catch (error) {
+        if (!this.#isDamage(error)) throw error;
+        this.#setAside(messageOf(error));
+        this.#follow(mark);
+      }
+      this.#failure = null;
+      return true;
+    } catch (error) {
+      this.#fail(error);
+      return false;
+    }
+  }
+
+  /** Told once, however often it is tried. */
+  #fail(error: unknown): void {
+    this.#drop();
+    const failure = messageOf(error);
+    if (failure !== this.#failure) this.#options.onReport({ kind: "failed", failure });
+    this.#failure = failure;
+  }
+
+  /** That trail and log do not fit together, or that the file is broken. */
+  #isDamage(error: unknown): boolean {
+    if (this.#isAnew) return false;
+    if (error instanceof SqlFault) return error.isDamage;
+    if (error instanceof LogCorrupt) return !this.#isProven;
+    return error instanceof Malformed || error instanceof Broken;
+  }
+
+  /** From all that the mark covers. @param mark - null while the log has no record. */
+  answer(question: AuditQuestion, mark: ChainMark | null): AuditOutcome<AuditAnswers[AuditTopic]> {
+    if (mark === null) return { gap: AuditGap.NO_EVENT, extent: null };
+    if (!this.follow(mark)) return { gap: AuditGap.UNAVAILABLE, extent: null };
+    try {
+      return this.#book!.answer(question);
+    } catch (error) {
+      // Where it is damaged, the next step finds that too, and begins anew.
+      this.#fail(error);
+      return { gap: AuditGap.UNAVAILABLE, extent: null };
+    }
+  }
+
+  close(): void {
+    this.#drop();
+  }
+
+  #follow(mark: ChainMark): void {
+    this.#mark = mark;
+    const book = (this.#book ??= this.#open());
+    if (book.trail.sequence > mark.sequence) {
+      throw new Malformed(`a trail up to record ${mark.sequence}`, `${book.trail.sequence}`);
+    }
+    if (book.trail.sequence < mark.sequence) {
+      this.#follower ??= this.#openFollower(book);
+      this.#follower.read(mark.sequence);
+      this.#isProven = true;
+      book.keep(mark);
+    }
+    this.#forget(book);
+  }
+
+  #openFollower(book: AuditBook): LogFollower {
+    const { disk, folder, storeId } = this.#options;
+    return new LogFollower({
+      disk,
+      folder: `${folder}/${LOG_FOLDER}`,
+      storeId,
+      start: startOfTrail(book.trail),
+      replay: (sequence, timeMs, record) => book.take(sequence, timeMs, record, this.#mark!),
+    });
+  }
+
+  #open(): AuditBook {
+    const { folder, storeId, rowsPerCommit } = this.#options;
+    const book = new AuditBook(`${folder}/${AUDIT_FILE}`, storeId, rowsPerCommit);
+    try {
+      if (book.trail.sequence === 0 && !this.#hasWholeLog()) this.#beginLate(book);
+    } catch (error) {
+      book.close();
+      throw error;
+    }
+    return book;
+  }
+
+  #hasWholeLog(): boolean {
+    const { disk, folder } = this.#options;
+    const log = `${folder}/${LOG_FOLDER}`;
+    const [first] = findSegments(log, disk.listNow(log) ?? []);
+    return first?.number === 1;
+  }
+
+  /** The beginning of the log is gone: the trail begins with the oldest snapshot. */
+  #beginLate(book: AuditBook): void {
+    const { disk, folder, storeId, onReport } = this.#options;
+    const { meta, state, sequences } = this.#oldestSnapshot();
+    const start = startOf(meta);
+    let timeMs = Date.parse(meta.createdAt);
+    const replay = replayBehind({ sequences }, state);
+    readLog({
+      disk,
+      folder: `${folder}/${LOG_FOLDER}`,
+      storeId,
+      replay: (sequence, recordMs, record) => {
+        timeMs = Math.max(timeMs, recordMs);
+        replay(sequence, recordMs, record);
+      },
+      start,
+      until: start.mark.sequence,
+    });
+    book.beginWith(state, start.mark, timeMs);
+    onReport({ kind: "late", firstSequence: book.trail.firstSequence });
+  }
+
+  #oldestSnapshot(): Omit<LoadedSnapshot, "name"> {
+    const { disk, folder, storeId } = this.#options;
+    const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
+    const reasons: string[] = [];
+    for (const name of findSnapshots(disk.listNow(snapshots) ?? []).toReversed()) {
+      const path = `${snapshots}/${name}`;
+      const loaded = tryLoad(path, () => loadSnapshot(path, storeId));
+      if (!("expected" in loaded)) return loaded;
+      reasons.push(`${path}: expected ${loaded.expected}, got ${loaded.found}`);
+    }
+    throw new SnapshotsDamaged(`${folder}/${LOG_FOLDER}`, reasons);
+  }
+
+  #forget(book: AuditBook): void {
+    const { days, nowMs, onReport } = this.#options;
+    if (days === null || nowMs() - this.#forgottenMs < FORGET_EVERY_MS) return;
+    this.#forgottenMs = nowMs();
+    const before = book.trail.firstSequence;
+    book.forget(nowMs() - days * DAY_MS);
+    const { firstSequence } = book.trail;
+    if (firstSequence > before) onReport({ kind: "forgot", firstSequence });
+  }
+
+  /** Keeps the file for people under another name. */
+  #setAside(reason: string): void {
+    const { disk, folder, onReport } = this.#options;
+    this.#drop();
+    this.#isAnew = true;
+    const names = disk.listNow(folder) ?? [];
+    for (const suffix of ["-wal", "-shm"]) {
+      if (names.includes(AUDIT_FILE + suffix)) disk.removeNow(`${folder}/${AUDIT_FILE}${suffix}`);
+    }
+    if (names.includes(AUDIT_FILE)) {
+      disk.renameNow(`${folder}/${AUDIT_FILE}`, `${folder}/${AUDIT_FILE}${DAMAGED_SUFFIX}`);
+    }
+    makeAuditFile(disk, folder);
+    onReport({ kind: "anew", reason });
+  }
+
+  #drop(): void {
+    const [book, follower] = [this.#book, this.#follower];
+    this.#book = null;
+    this.#follower = null;
+    this.#isProven = false;
+    follower?.close();
+    book?.close();
+  }
+}
+
+/** Makes an empty file, so that from now on no part of the log goes that the trail needs. */
+export function makeAuditFile(disk: Disk, folder: string): void {
+  if (disk.listNow(folder)?.includes(AUDIT_FILE) === true) return;
+  disk.createNow(`${folder}/${AUDIT_FILE}`).closeNow();
+  disk.syncFolderNow(folder);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

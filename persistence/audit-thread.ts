@@ -1,0 +1,153 @@
+/**
+ * The audit trail in a thread of its own, as long as the store is open: brought up to date at every
+ * question, and now and then without one.
+ */
+import { Worker } from "node:worker_threads";
+import {
+  type AuditAnswers,
+  AuditGap,
+  type AuditOutcome,
+  type AuditQuestion,
+  type AuditTopic,
+} from "../engine/audit-trail.ts";
+import type { AuditReport, KeeperOptions } from "./audit-keeper.ts";
+import type { ChainMark } from "./scan.ts";
+
+/** How far the trail may lag while nobody asks. */
+const FOLLOW_EVERY_MS = 1_000;
+/** How long an end in order waits for the trail; what it lacks then, the next start adds. */
+const END_MS_MAX = 5_000;
+/** Questions that may wait. */
+const WAITING_MAX = 64;
+
+/** What the thread is given at its start. */
+export type AuditThreadData = Pick<KeeperOptions, "folder" | "storeId" | "days">;
+
+/** What the thread is told, in order. */
+export type ToAuditThread =
+  | { readonly kind: "follow"; readonly mark: ChainMark }
+  | {
+      readonly kind: "ask";
+      readonly id: number;
+      readonly question: AuditQuestion;
+      readonly mark: ChainMark | null;
+    }
+  | { readonly kind: "end" };
+
+/** What it says. */
+export type FromAuditThread =
+  | { readonly kind: "followed" }
+  | {
+      readonly kind: "answer";
+      readonly id: number;
+      readonly outcome: AuditOutcome<AuditAnswers[AuditTopic]>;
+    }
+  | { readonly kind: "report"; readonly report: AuditReport };
+
+export interface AuditThreadOptions extends AuditThreadData {
+  /** The newest batch that is on disk. */
+  readonly mark: () => ChainMark | null;
+  readonly onReport: (report: AuditReport) => void;
+}
+
+/** Compiled: a thread cannot start from source. */
+const PROGRAM = new URL("./audit-worker.js", import.meta.url);
+const UNAVAILABLE = { gap: AuditGap.UNAVAILABLE, extent: null } as const;
+const BUSY = { gap: AuditGap.BUSY, extent: null } as const;
+
+type Resolve = (outcome: AuditOutcome<never>) => void;
+
+/** An open audit trail. */
+export class AuditThread {
+  readonly #options: AuditThreadOptions;
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Resolve>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #exited: Promise<void>;
+  #asked = 0;
+  /** The mark that the thread was told last. */
+  #followed = 0;
+  #isFollowing = false;
+  #hasEnded = false;
+
+  constructor(options: AuditThreadOptions) {
+    const { folder, storeId, days } = options;
+    this.#options = options;
+    const workerData: AuditThreadData = { folder, storeId, days };
+    this.#worker = new Worker(PROGRAM, { workerData, name: "frontrow audit" });
+    this.#worker.on("message", (message: FromAuditThread) => this.#hear(message));
+    this.#worker.on("error", (error) => {
+      options.onReport({ kind: "failed", failure: error.message });
+    });
+    this.#exited = new Promise((resolve) => {
+      this.#worker.once("exit", () => {
+        this.#hasEnded = true;
+        for (const answer of this.#waiting.values()) answer(UNAVAILABLE);
+        this.#waiting.clear();
+        resolve();
+      });
+    });
+    this.#timer = setInterval(() => this.#follow(), FOLLOW_EVERY_MS);
+    this.#timer.unref();
+    this.#worker.unref();
+  }
+
+  /** Answers from everything that is on disk when it is called. Never rejects. */
+  ask<K extends AuditTopic>(question: AuditQuestion<K>): Promise<AuditOutcome<AuditAnswers[K]>> {
+    if (this.#hasEnded) return Promise.resolve(UNAVAILABLE);
+    if (this.#waiting.size >= WAITING_MAX) return Promise.resolve(BUSY);
+    const id = this.#asked++;
+    const mark = this.#mark();
+    this.#tell({ kind: "ask", id, question: question as AuditQuestion, mark });
+    this.#worker.ref();
+    return new Promise((resolve) => this.#waiting.set(id, resolve));
+  }
+
+  /** Settles when the trail has all that is on disk, as far as that can be done in a while. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    const mark = this.#mark();
+    if (mark !== null) this.#tell({ kind: "follow", mark });
+    this.#tell({ kind: "end" });
+    this.#worker.ref();
+    const timer = setTimeout(() => void this.#worker.terminate(), END_MS_MAX);
+    await this.#exited;
+    clearTimeout(timer);
+  }
+
+  #follow(): void {
+    const mark = this.#mark();
+    if (mark === null || this.#isFollowing || mark.sequence === this.#followed) return;
+    this.#isFollowing = true;
+    this.#followed = mark.sequence;
+    this.#tell({ kind: "follow", mark });
+  }
+
+  /** With a chain of its own: a message copies all of the memory that a chain lies in. */
+  #mark(): ChainMark | null {
+    const mark = this.#options.mark();
+    return mark === null ? null : { ...mark, chain: Uint8Array.from(mark.chain) };
+  }
+
+  #tell(message: ToAuditThread): void {
+    this.#worker.postMessage(message, []);
+  }
+
+  #hear(message: FromAuditThread): void {
+    switch (message.kind) {
+      case "followed":
+        this.#isFollowing = false;
+        return;
+      case "answer":
+        this.#waiting.get(message.id)?.(message.outcome as AuditOutcome<never>);
+        this.#waiting.delete(message.id);
+        if (this.#waiting.size === 0) this.#worker.unref();
+        return;
+      case "report":
+        if (message.report.kind === "failed") this.#followed = 0;
+        return this.#options.onReport(message.report);
+      default:
+        return message satisfies never;
+    }
+  }
+}

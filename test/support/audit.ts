@@ -1,0 +1,40 @@
+/** An audit trail in this thread, of what an engine's journal keeps in memory. */
+import type {
+  AuditAnswers,
+  AuditOutcome,
+  AuditQuestion,
+  AuditTopic,
+} from "../../engine/audit-trail.ts";
+import { AuditBook } from "../../persistence/audit-book.ts";
+import type { AuditTrail } from "../../server/services.ts";
+import type { MemoryJournal } from "./engine.ts";
+
+const STORE = "11111111-2222-4333-8444-555555555555";
+const CHAIN = new Uint8Array(16);
+
+export class JournalTrail implements AuditTrail {
+  readonly #journal: MemoryJournal;
+  #book: AuditBook | null = null;
+
+  constructor(journal: MemoryJournal) {
+    this.#journal = journal;
+  }
+
+  /** The trail that the questions are answered from. */
+  get book(): AuditBook {
+    return (this.#book ??= new AuditBook(":memory:", STORE));
+  }
+
+  async ask<K extends AuditTopic>(
+    question: AuditQuestion<K>,
+  ): Promise<AuditOutcome<AuditAnswers[K]>> {
+    const { book } = this;
+    const { kept } = this.#journal;
+    const mark = { sequence: kept.length, chain: CHAIN };
+    for (const { sequence, timeMs, record } of kept.slice(book.trail.sequence)) {
+      book.take(sequence, timeMs, record, mark);
+    }
+    book.keep(mark);
+    return book.answer(question as AuditQuestion) as AuditOutcome<AuditAnswers[K]>;
+  }
+}
