@@ -69,6 +69,7 @@ export class AuditThread {
   #followed = 0;
   #isFollowing = false;
   #hasEnded = false;
+  #closing: Promise<void> | undefined;
 
   constructor(options: AuditThreadOptions) {
     const { folder, storeId, days } = options;
@@ -104,7 +105,12 @@ export class AuditThread {
   }
 
   /** Settles when the trail has all that is on disk, as far as that can be done in a while. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     clearInterval(this.#timer);
     const mark = this.#mark();
     if (mark !== null) this.#tell({ kind: "follow", mark });

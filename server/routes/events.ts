@@ -122,7 +122,7 @@ export const EVENT_ROUTES: readonly Route[] = [
     ...BASE,
     method: "get",
     path: "/api/private/v2.0/events/{id}/seats/",
-    summary: "List the seats of an event, or what changed since a time",
+    summary: "List the seats of an event, what changed since a time, or how it was at one",
     params: UUID_ID,
     query: { ...PAGE_QUERY, ...SEAT_FILTERS, asOf: AS_OF },
     answers: { 200: pageShape(EVENT_SEAT) },

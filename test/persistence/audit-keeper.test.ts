@@ -196,7 +196,7 @@ test("a trail that is missing is made anew from the whole log", async () => {
   expect(reports).toEqual([]);
 });
 
-test("where the log lost its beginning, it begins with the oldest snapshot, and says so", async () => {
+test("with its beginning gone, the log gives a trail from a snapshot on, and says so", async () => {
   const { folder, process } = await pruned();
   fs.rmSync(path.join(folder, AUDIT_FILE));
   const { keeper, reports } = keep(folder);
