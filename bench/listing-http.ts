@@ -5,30 +5,23 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { start } from "./child.ts";
-import { call, createOnSale, type OnSale } from "./on-sale.ts";
+import { startServer, TENANT_TOKEN } from "./contenders/frontrow.ts";
+import { buildHouse, call, openShow } from "./contenders/house.ts";
+import type { Hall } from "./load/plan.ts";
 
-const SERVER = fileURLToPath(new URL("../server/cli.js", import.meta.url));
 const SIZES = process.argv.slice(2).map(Number);
 const ROUNDS = process.env["BENCH_TRIAL"] === "1" ? 1 : 60;
 const PAGE = 100;
 const SORTS = ["", "&sort=seatName,desc", "&sort=state,desc&sort=rowName", "&sort=updatedAt,desc"];
 
 const folder = await mkdtemp(path.join(os.tmpdir(), "frontrow-bench-"));
-const token = "bench-tenant-token";
-const server = await start([SERVER, "serve", "--port", "0", "--data", folder], {
-  ...process.env,
-  FRONTROW_TENANT_TOKEN: token,
-  FRONTROW_ADMIN_PASSWORD: "bench-password",
-  FRONTROW_LOG_LEVEL: "error",
-});
+const server = await startServer(folder);
 try {
   for (const size of SIZES.length > 0 ? SIZES : [1_000, 10_000, 80_000]) {
-    const onSale = await createOnSale(server.url, token, size);
+    const hall = await openShow(await buildHouse(server.url, TENANT_TOKEN, size));
     for (const sort of SORTS) {
-      const first = await medianMs(onSale, `page=0${sort}`);
-      const last = await medianMs(onSale, `page=${Math.ceil(size / PAGE) - 1}${sort}`);
+      const first = await medianMs(hall, `page=0${sort}`);
+      const last = await medianMs(hall, `page=${Math.ceil(size / PAGE) - 1}${sort}`);
       const name = sort === "" ? "by id" : sort.slice(1);
       const times = `first page ${first.toFixed(2)} ms, last page ${last.toFixed(2)} ms`;
       process.stdout.write(`${size} seats, ${name}: ${times}\n`);
@@ -40,16 +33,17 @@ try {
 }
 
 /** Median of a page's time, each time after a seat was locked or unlocked. */
-async function medianMs(onSale: OnSale, query: string): Promise<number> {
-  const { eventId, seatIds } = onSale;
+async function medianMs(hall: Hall, query: string): Promise<number> {
+  const { eventId, key, seatIds } = hall;
+  const to = { url: server.url, key };
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const seats = [{ id: seatIds[(round * 37) % seatIds.length] }];
-    await call(onSale, `POST v2.0/booking/lock?eventId=${eventId}`, { seats });
+    await call(to, `POST v2.0/booking/lock?eventId=${eventId}`, { seats });
     const startedMs = performance.now();
-    await call(onSale, `GET v2.0/events/${eventId}/seats/?size=${PAGE}&${query}`);
+    await call(to, `GET v2.0/events/${eventId}/seats/?size=${PAGE}&${query}`);
     times.push(performance.now() - startedMs);
-    await call(onSale, `POST v2.0/booking/unlock?eventId=${eventId}`, { seats });
+    await call(to, `POST v2.0/booking/unlock?eventId=${eventId}`, { seats });
   }
   return times.sort((a, b) => a - b)[times.length >> 1]!;
 }

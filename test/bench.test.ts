@@ -1,8 +1,11 @@
 /** The benchmarks run at toy size, so that they cannot rot. Their figures mean nothing here. */
 import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { MIXES } from "../bench/load/plan.ts";
 
 const DIST = path.resolve(import.meta.dirname, "../dist/bench");
 
@@ -17,11 +20,17 @@ test("the single steps are measured, and leave nothing locked", async () => {
   expect(printed.match(/p50 \d+ ns/g)).toHaveLength(4);
 });
 
-test("the durable lock is measured beside an empty handler", async () => {
-  const toy = ["--connections", "4", "--seconds", "0.2", "--rounds", "1"];
-  const printed = await run("lock-http.js", toy);
-  expect(printed).toMatch(/durable lock and unlock of two seats .* requests a second/);
-  expect(printed).toMatch(/ratio of requests a second: \d+\.\d\d/);
+test("the durable lock is measured beside an empty handler, in every mix", async () => {
+  const results = await mkdtemp(path.join(os.tmpdir(), "frontrow-bench-test-"));
+  const toy = ["--connections", "4", "--seconds", "0.1", "--rounds", "1"];
+  const printed = await run("bench.js", [...toy, "--only", "Frontrow|uWeb", "--results", results]);
+  for (const mix of MIXES) expect(printed).toContain(`${mix}, 4 connections`);
+  expect(printed).toMatch(/lock ÷ POST not parsed, 64 connections .* not measured/);
+  const [file] = await readdir(results);
+  const kept = JSON.parse(await readFile(path.join(results, file!), "utf8"));
+  expect(kept.rows[0].rounds[0].done).toBeGreaterThan(0);
+  expect(kept.conditions.node).toBe(process.version);
+  await rm(results, { recursive: true });
 });
 
 test("pages of the seats listing are measured over HTTP", async () => {

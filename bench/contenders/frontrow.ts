@@ -1,0 +1,49 @@
+/** Frontrow itself: `frontrow serve` on an empty data folder. */
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { MIXES } from "../load/plan.ts";
+import { type Child, startNode } from "./child.ts";
+import { type Contender, countsFault, type Running } from "./contender.ts";
+import { buildHouse, countStates, type House, openShow } from "./house.ts";
+
+const SERVER = fileURLToPath(new URL("../../server/cli.js", import.meta.url));
+export const TENANT_TOKEN = "bench-tenant-token";
+
+/** @param args - Further arguments of `frontrow serve`. */
+export function startServer(folder: string, args: readonly string[] = []): Promise<Child> {
+  const data = path.join(folder, "data");
+  return startNode([SERVER, "serve", "--port", "0", "--data", data, ...args], {
+    ...process.env,
+    FRONTROW_TENANT_TOKEN: TENANT_TOKEN,
+    FRONTROW_ADMIN_EMAIL: "admin@example.org",
+    FRONTROW_ADMIN_PASSWORD: "bench-password",
+    FRONTROW_LOG_LEVEL: "error",
+  });
+}
+
+export function frontrow(name: string, args: readonly string[]): Contender {
+  return {
+    name,
+    mixes: MIXES,
+    missing: () => null,
+    start: async (folder) => running(await startServer(folder, args)),
+  };
+}
+
+function running({ url, pid, stop }: Child): Running {
+  const houses = new Map<number, House>();
+  return {
+    target: { protocol: "http", host: url.hostname, port: Number(url.port) },
+    pids: [pid],
+    openHall: async (seatCount) => {
+      const house = houses.get(seatCount) ?? (await buildHouse(url, TENANT_TOKEN, seatCount));
+      houses.set(seatCount, house);
+      return openShow(house);
+    },
+    findFault: async (hall, expected) => {
+      const state = expected === "free" ? "ACTIVE" : "SOLD";
+      return countsFault(hall, state, await countStates(url, hall));
+    },
+    stop,
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * Plays rounds: every contender once, then every contender again, so that what the machine does
+ * meanwhile meets all of them. A round whose outcome is not exactly right ends the run.
+ */
+import type { Contender, Running } from "../contenders/contender.ts";
+import type { Generator } from "../load/generator-process.ts";
+import type { Measured, Mix } from "../load/plan.ts";
+import { type CpuShares, readCpu, sharesBetween } from "./cpu.ts";
+
+export interface Playing {
+  readonly contender: Contender;
+  readonly running: Running;
+}
+
+export interface Setting {
+  readonly mix: Mix;
+  readonly connections: number;
+}
+
+export interface Length {
+  readonly seconds: number;
+  readonly rounds: number;
+}
+
+export interface Round extends Omit<Measured, "soldPairs"> {
+  readonly cpu: (CpuShares & { readonly generator: number }) | null;
+}
+
+/** The rounds of one contender in one setting. */
+export interface Row extends Setting {
+  readonly name: string;
+  readonly rounds: Round[];
+}
+
+/** Set by the tests: everything runs, at toy size. */
+const IS_TRIAL = process.env["BENCH_TRIAL"] === "1";
+const WARM_UP_SECONDS = IS_TRIAL ? 0.02 : 0.5;
+/** Seats for the mixes that are played until all is sold. */
+const SEATS: Readonly<Partial<Record<Mix, number>>> = {
+  "on-sale": IS_TRIAL ? 200 : 20_000,
+  hot: IS_TRIAL ? 100 : 500,
+};
+const SEATS_STEP = 100;
+
+export class Rounds {
+  readonly #generator: Generator;
+  readonly #length: Length;
+  readonly #say: (text: string) => void;
+  #seed = 0;
+
+  constructor(generator: Generator, length: Length, say: (text: string) => void) {
+    this.#generator = generator;
+    this.#length = length;
+    this.#say = say;
+  }
+
+  /** @returns A row for each contender that plays the mix. */
+  async play(contenders: readonly Playing[], setting: Setting): Promise<Row[]> {
+    const able = contenders.filter(({ contender }) => contender.mixes.includes(setting.mix));
+    const rows = able.map(({ contender }): Row => ({
+      name: contender.name,
+      ...setting,
+      rounds: [],
+    }));
+    for (const playing of able) await this.#round(playing, setting, WARM_UP_SECONDS);
+    for (let number = 1; number <= this.#length.rounds; number++) {
+      this.#say(`${setting.mix}, ${setting.connections} connections: round ${number}`);
+      // There and back, so that nobody always comes after the same neighbour.
+      const order = able.map((_, i) => i);
+      for (const i of number % 2 === 1 ? order : order.toReversed()) {
+        rows[i]!.rounds.push(await this.#round(able[i]!, setting, this.#length.seconds));
+      }
+    }
+    return rows;
+  }
+
+  async #round({ contender, running }: Playing, setting: Setting, seconds: number): Promise<Round> {
+    const { mix, connections } = setting;
+    const hall = await running.openHall(seatCountOf(setting));
+    const plan = { target: running.target, hall, mix, connections, durationMs: seconds * 1_000 };
+    const before = readCpu(running.pids);
+    const startedMs = performance.now();
+    const measured = await this.#generator.drive({ ...plan, seed: this.#seed++ });
+    const lasted = (performance.now() - startedMs) / 1_000;
+    const after = readCpu(running.pids);
+    const { soldPairs: _, ...figures } = measured;
+    const fault =
+      (await running.findFault(hall, SEATS[mix] === undefined ? "free" : "sold")) ??
+      answersFault(mix, measured, hall.seatIds.length >> 1);
+    if (fault !== null) throw new Error(`${contender.name}, ${mix}: no result, since ${fault}`);
+    if (before === null || after === null) return { ...figures, cpu: null };
+    const generator = measured.cpuSeconds;
+    const shares = sharesBetween(before, after, { seconds: lasted, generator });
+    return { ...figures, cpu: { ...shares, generator: generator / lasted } };
+  }
+}
+
+function seatCountOf({ mix, connections }: Setting): number {
+  return SEATS[mix] ?? Math.max(1, Math.ceil((connections * 2) / SEATS_STEP)) * SEATS_STEP;
+}
+
+/** Whether what the buyers were told can be true. */
+function answersFault(mix: Mix, { refused, soldPairs }: Measured, pairs: number): string | null {
+  if (SEATS[mix] === undefined) {
+    return refused === 0 ? null : `${refused} requests for a buyer's own seats were refused`;
+  }
+  if (new Set(soldPairs).size !== soldPairs.length) return "a pair of seats was sold twice";
+  return soldPairs.length === pairs ? null : `${soldPairs.length} of ${pairs} pairs were sold`;
+}
