@@ -3,7 +3,7 @@
  * one would build it on, in interleaved rounds on one machine. Prints medians, spreads and ratios, and
  * writes them with their conditions to `bench/results/`.
  */
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { Command, Option } from "commander";
@@ -43,6 +43,8 @@ const options = new Command("bench")
   .opts<Options>();
 
 const folder = await mkdtemp(path.join(options.folder, "frontrow-bench-"));
+// PostgreSQL runs as a user of its own and must come through to its folder.
+await chmod(folder, 0o755);
 const conditions = conditionsNow(folder);
 const generator = new Generator();
 const playing: Playing[] = [];

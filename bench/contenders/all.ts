@@ -1,10 +1,33 @@
 /** Everything that is measured side by side. */
-import { FRONTROW } from "../rounds/goals.ts";
+import {
+  FRONTROW,
+  IOREDIS_ALWAYS,
+  POSTGRES_FUNCTION,
+  POSTGRES_TRANSACTION,
+  REDIS_ALWAYS,
+  REDIS_EVERYSEC,
+  SQLITE_FULL,
+} from "../rounds/goals.ts";
 import type { Contender } from "./contender.ts";
 import { FASTIFY_EMPTY, GET_CONSTANT, POST_NOT_PARSED, POST_PARSED } from "./empties.ts";
 import { frontrow } from "./frontrow.ts";
+import { fastifyPostgres } from "./postgres.ts";
+import { fastifyRedis, redis } from "./redis.ts";
+import { fastifySqlite } from "./sqlite.ts";
 
 /** @param serve - Further arguments of `frontrow serve`. */
 export function contenders(serve: readonly string[]): Contender[] {
-  return [GET_CONSTANT, POST_NOT_PARSED, POST_PARSED, frontrow(FRONTROW, serve), FASTIFY_EMPTY];
+  return [
+    GET_CONSTANT,
+    POST_NOT_PARSED,
+    POST_PARSED,
+    frontrow(FRONTROW, serve),
+    redis(REDIS_ALWAYS, "always"),
+    redis(REDIS_EVERYSEC, "everysec"),
+    FASTIFY_EMPTY,
+    fastifyRedis(IOREDIS_ALWAYS, "always"),
+    fastifyPostgres(POSTGRES_TRANSACTION, "transaction"),
+    fastifyPostgres(POSTGRES_FUNCTION, "function"),
+    fastifySqlite(SQLITE_FULL),
+  ];
 }

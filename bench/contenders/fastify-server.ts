@@ -4,7 +4,7 @@
  */
 import Fastify from "fastify";
 import type { RequestKind } from "../load/wire.ts";
-import { openStore, type Storing } from "./stores.ts";
+import { STORES, type Storing } from "./stores/store.ts";
 
 interface Booking {
   Params: { kind: RequestKind };
@@ -35,7 +35,7 @@ const SCHEMA = {
 
 const [storing = "none", where = ""] = process.argv.slice(2);
 const keys = new Set([process.env["BENCH_KEY"]]);
-const store = await openStore(storing as Storing, where);
+const store = STORES[storing as Storing](where);
 const app = Fastify();
 if (store === null) {
   app.post("/api/private/v2.0/booking/:kind", (_request, reply) => reply.send(true));

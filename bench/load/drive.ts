@@ -61,7 +61,6 @@ class Run {
 
   /** What comes after the end is not counted: the connections leave one after the other. */
   count(outcome: Outcome, sentMs: number, nowMs: number): void {
-    if (outcome === Outcome.FAILED) throw new Error("an answer that is neither yes nor no");
     if (nowMs >= this.#endMs) return;
     this.#lastMs = nowMs;
     this.#latency.recordValue(Math.round((nowMs - sentMs) * 1_000));
@@ -144,6 +143,7 @@ class Line {
     try {
       const outcome = this.#reader.read(buffer, length);
       if (outcome === Outcome.PENDING) return;
+      if (outcome === Outcome.FAILED) throw new Error(buffer.toString("latin1", 0, length));
       const nowMs = performance.now();
       this.#run.count(outcome, this.#sentMs, nowMs);
       if (this.#buyer.isIdle && this.#run.isOver(nowMs)) this.#leave();

@@ -1,5 +1,5 @@
 /** Redis's own protocol: `EVALSHA` of the scripts in `redis-scripts.ts`, integers back. */
-import { SCRIPTS } from "../contenders/redis-scripts.ts";
+import { SCRIPTS } from "../contenders/stores/redis-scripts.ts";
 import type { Hall } from "./plan.ts";
 import { type AnswerReader, Outcome, type RequestKind, type Wire } from "./wire.ts";
 

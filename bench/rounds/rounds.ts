@@ -4,7 +4,7 @@
  */
 import type { Contender, Running } from "../contenders/contender.ts";
 import type { Generator } from "../load/generator-process.ts";
-import type { Measured, Mix } from "../load/plan.ts";
+import type { Measured, Mix, Plan } from "../load/plan.ts";
 import { type CpuShares, readCpu, sharesBetween } from "./cpu.ts";
 
 export interface Playing {
@@ -80,7 +80,7 @@ export class Rounds {
     const plan = { target: running.target, hall, mix, connections, durationMs: seconds * 1_000 };
     const before = readCpu(running.pids);
     const startedMs = performance.now();
-    const measured = await this.#generator.drive({ ...plan, seed: this.#seed++ });
+    const measured = await this.#drive(contender.name, { ...plan, seed: this.#seed++ });
     const lasted = (performance.now() - startedMs) / 1_000;
     const after = readCpu(running.pids);
     const { soldPairs: _, ...figures } = measured;
@@ -92,6 +92,14 @@ export class Rounds {
     const generator = measured.cpuSeconds;
     const shares = sharesBetween(before, after, { seconds: lasted, generator });
     return { ...figures, cpu: { ...shares, generator: generator / lasted } };
+  }
+
+  async #drive(name: string, plan: Plan): Promise<Measured> {
+    try {
+      return await this.#generator.drive(plan);
+    } catch (error) {
+      throw new Error(`${name}, ${plan.mix}: no result`, { cause: error });
+    }
   }
 }
 

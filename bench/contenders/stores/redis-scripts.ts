@@ -4,7 +4,7 @@
  * out here, which is less work than the engine does.
  */
 import { createHash } from "node:crypto";
-import type { RequestKind } from "../load/wire.ts";
+import type { RequestKind } from "../../load/wire.ts";
 
 export interface Script {
   /** `KEYS[1]`: the event's hash; `ARGV`: the session, then seat ids. Gives 1 or 0. */
