@@ -1,7 +1,6 @@
 /**
  * Booking in PostgreSQL, in two forms: a transaction from the service, and one call of a function in
- * the database. Rows are locked in the order of their ids, so that no two requests wait for each
- * other; statements are prepared.
+ * the database. Statements are prepared.
  */
 import pg from "pg";
 import type { RequestKind } from "../../load/wire.ts";
@@ -18,31 +17,25 @@ create table seats (
 );
 create function book(event uuid, ids bigint[], old smallint, new smallint, buyer text)
 returns boolean language plpgsql as $$
-declare
-  found_count integer;
 begin
-  select count(*) into found_count from (
+  with ready as (
     select 1 from seats
     where event_id = event and seat_id = any(ids) and state = old
       and (old = ${FREE} or session = buyer)
     order by seat_id for update
-  ) as free_seats;
-  if found_count < cardinality(ids) then return false; end if;
+  )
   update seats set state = new, session = case when new = ${FREE} then null else buyer end
-  where event_id = event and seat_id = any(ids);
-  return true;
+  where event_id = event and seat_id = any(ids)
+    and (select count(*) from ready) = cardinality(ids);
+  return found;
 end $$;
 `;
 
 const UPDATE = `
 update seats
 set state = $4::smallint, session = case when $4::smallint = ${FREE} then null else $5 end
-where event_id = $1 and seat_id in (
-  select seat_id from seats
-  where event_id = $1 and seat_id = any($2) and state = $3::smallint
-    and ($3::smallint = ${FREE} or session = $5)
-  order by seat_id for update
-)`;
+where event_id = $1 and seat_id = any($2) and state = $3::smallint
+  and ($3::smallint = ${FREE} or session = $5)`;
 const CALL = "select book($1, $2, $3, $4, $5) as done";
 const CONNECTIONS = 16;
 
