@@ -1,6 +1,7 @@
 /** Everything that is measured side by side. */
 import {
   FRONTROW,
+  FRONTROW_SNAPSHOTTING,
   IOREDIS_ALWAYS,
   POSTGRES_FUNCTION,
   POSTGRES_TRANSACTION,
@@ -10,7 +11,7 @@ import {
 } from "../rounds/goals.ts";
 import type { Contender } from "./contender.ts";
 import { FASTIFY_EMPTY, GET_CONSTANT, POST_NOT_PARSED, POST_PARSED } from "./empties.ts";
-import { frontrow } from "./frontrow.ts";
+import { frontrow, frontrowSnapshotting } from "./frontrow.ts";
 import { fastifyPostgres } from "./postgres.ts";
 import { fastifyRedis, redis } from "./redis.ts";
 import { fastifySqlite } from "./sqlite.ts";
@@ -22,6 +23,7 @@ export function contenders(serve: readonly string[]): Contender[] {
     POST_NOT_PARSED,
     POST_PARSED,
     frontrow(FRONTROW, serve),
+    frontrowSnapshotting(FRONTROW_SNAPSHOTTING, serve),
     redis(REDIS_ALWAYS, "always"),
     redis(REDIS_EVERYSEC, "everysec"),
     FASTIFY_EMPTY,

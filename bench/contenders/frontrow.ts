@@ -30,6 +30,35 @@ export function frontrow(name: string, args: readonly string[]): Contender {
   };
 }
 
+/** The same, with the next snapshot begun as soon as the last is made. */
+export function frontrowSnapshotting(name: string, args: readonly string[]): Contender {
+  const often = [...args, "--snapshot-every", "0.1"];
+  return {
+    name,
+    mixes: ["wide"],
+    missing: () => null,
+    start: async (folder) => {
+      const child = await startServer(folder, often);
+      const plain = running(child);
+      let madeBefore = 0;
+      return {
+        ...plain,
+        findFault: async (hall, expected) => {
+          const made = await snapshotsMade(child.url);
+          const isIdle = made === madeBefore;
+          madeBefore = made;
+          return isIdle ? "no snapshot was made meanwhile" : plain.findFault(hall, expected);
+        },
+      };
+    },
+  };
+}
+
+async function snapshotsMade(url: URL): Promise<number> {
+  const metrics = await (await fetch(new URL("/metrics", url))).text();
+  return Number(/^frontrow_snapshots_total\{result="made"\} (\d+)/m.exec(metrics)?.[1] ?? 0);
+}
+
 function running({ url, pid, stop }: Child): Running {
   const houses = new Map<number, House>();
   return {

@@ -16,35 +16,55 @@ export interface Buyer {
 export class Crowd {
   readonly soldPairs: number[] = [];
   readonly #plan: Plan;
-  readonly #wire: Wire;
+  readonly #wires: readonly Wire[];
   readonly #random: Random;
   /** Pairs that the seat map shows as not sold. */
   readonly #unsold: number[];
 
-  constructor(plan: Plan, wire: Wire) {
+  /** @param wires - One for each hall. */
+  constructor(plan: Plan, wires: readonly Wire[]) {
     this.#plan = plan;
-    this.#wire = wire;
+    this.#wires = wires;
     this.#random = new Random(plan.seed);
-    this.#unsold = Array.from({ length: plan.hall.seatIds.length >> 1 }, (_, pair) => pair);
+    this.#unsold = Array.from({ length: this.#pairCount }, (_, pair) => pair);
+  }
+
+  get #pairCount(): number {
+    return this.#plan.halls[0]!.seatIds.length >> 1;
   }
 
   buyer(connection: number): Buyer {
     const { mix } = this.#plan;
     const kinds = TURNS[mix];
-    if (kinds !== null) return new Repeater(turnOf(kinds, connection, this.#wire));
+    if (kinds !== null) return new Repeater(this.#turns(kinds, connection));
     const isHot = mix === "hot";
     const pairs = isHot ? [...this.#unsold] : this.#unsold;
     return new Shopper({
       session: `bench-${connection}`,
-      wire: this.#wire,
+      wire: this.#wires[0]!,
       pairs,
       isBlind: isHot,
       hesitationMsMax: isHot ? 0 : HESITATION_MS_MAX,
       givesUp: isHot ? 0 : GIVES_UP,
       random: this.#random,
       soldPairs: this.soldPairs,
-      isSoldOut: () => this.soldPairs.length >= this.#plan.hall.seatIds.length >> 1,
+      isSoldOut: () => this.soldPairs.length >= this.#pairCount,
     });
+  }
+
+  /** The connection's own pairs, as many as there are but not too many, from all over the halls. */
+  #turns(kinds: readonly (RequestKind | "page")[], connection: number): Turns {
+    const { connections } = this.#plan;
+    const wires = this.#wires;
+    const pairs = this.#pairCount * wires.length;
+    const count = Math.max(1, Math.min(PAIRS_MAX, Math.floor(pairs / connections)));
+    const stride = Math.floor(pairs / (connections * count));
+    const turns = Array.from({ length: count }, (_, turn) => {
+      const pair = (turn * connections + connection) * stride;
+      const wire = wires[pair % wires.length]!;
+      return turnOf(kinds, wire, { pair: Math.floor(pair / wires.length), connection });
+    });
+    return { requests: turns.flat(), length: kinds.length };
   }
 }
 
@@ -52,11 +72,14 @@ export class Crowd {
 const PAGES_BEFORE_CHANGE = 9;
 const HESITATION_MS_MAX = 4;
 const GIVES_UP = 0.3;
+/** Pairs that a connection goes through, where there are so many. */
+const PAIRS_MAX = 64;
 
 /** What is asked again and again in the mixes that leave all as it was. */
 const TURNS: Readonly<Record<Mix, readonly (RequestKind | "page")[] | null>> = {
   lock: ["lock", "unlock"],
   direct: ["directsale", "revertsale"],
+  wide: ["lock", "unlock"],
   read: [...pages(), "lock", ...pages(), "unlock"],
   "on-sale": null,
   hot: null,
@@ -66,26 +89,36 @@ function pages(): "page"[] {
   return Array.from({ length: PAGES_BEFORE_CHANGE }, () => "page");
 }
 
-function turnOf(kinds: readonly (RequestKind | "page")[], connection: number, wire: Wire) {
+function turnOf(
+  kinds: readonly (RequestKind | "page")[],
+  wire: Wire,
+  { pair, connection }: { readonly pair: number; readonly connection: number },
+) {
   return kinds.map((kind, turn) =>
-    kind === "page"
-      ? wire.page(connection + turn)
-      : wire.request(kind, connection, `bench-${connection}`),
+    kind === "page" ? wire.page(pair + turn) : wire.request(kind, pair, `bench-${connection}`),
   );
+}
+
+interface Turns {
+  readonly requests: readonly Buffer[];
+  /** Requests of one turn; after each, all is as it was. */
+  readonly length: number;
 }
 
 /** Sends the same requests in turn; at the end of a turn it has given back what it took. */
 class Repeater implements Buyer {
   readonly pauseMs = 0;
   readonly #requests: readonly Buffer[];
+  readonly #length: number;
   #turn = -1;
 
-  constructor(requests: readonly Buffer[]) {
+  constructor({ requests, length }: Turns) {
     this.#requests = requests;
+    this.#length = length;
   }
 
   get isIdle(): boolean {
-    return this.#turn === this.#requests.length - 1;
+    return (this.#turn + 1) % this.#length === 0;
   }
 
   next(): Buffer {

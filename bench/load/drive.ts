@@ -8,7 +8,7 @@ import net from "node:net";
 import { build, type Histogram } from "hdr-histogram-js";
 import { type Buyer, Crowd } from "./buyers.ts";
 import { HttpWire } from "./http-wire.ts";
-import type { Measured, Plan } from "./plan.ts";
+import { type Hall, isSoldOut, type Measured, type Plan } from "./plan.ts";
 import { RespWire } from "./resp-wire.ts";
 import { type AnswerReader, Outcome, type Wire } from "./wire.ts";
 
@@ -17,12 +17,12 @@ const LATENCY_US_MAX = 60_000_000;
 
 /** @throws Error when an answer is neither yes nor no, or a connection is lost. */
 export async function drive(plan: Plan): Promise<Measured> {
-  const wire = wireOf(plan);
-  const crowd = new Crowd(plan, wire);
+  const wires = plan.halls.map((hall) => wireOf(plan, hall));
+  const crowd = new Crowd(plan, wires);
   const run = new Run(plan, crowd);
   const lines = Array.from(
     { length: plan.connections },
-    (_, connection) => new Line(run, crowd.buyer(connection), wire.reader()),
+    (_, connection) => new Line(run, crowd.buyer(connection), wires[0]!.reader()),
   );
   await Promise.all(lines.map((line) => line.connect(plan)));
   const cpuBefore = process.cpuUsage();
@@ -32,7 +32,7 @@ export async function drive(plan: Plan): Promise<Measured> {
   return { ...run.measured(), cpuSeconds: (cpu.user + cpu.system) / 1e6 };
 }
 
-function wireOf({ target, hall }: Plan): Wire {
+function wireOf({ target }: Plan, hall: Hall): Wire {
   if (target.protocol === "resp") return new RespWire(hall);
   return new HttpWire(hall, target.protocol === "http-get");
 }
@@ -50,8 +50,7 @@ class Run {
 
   constructor(plan: Plan, crowd: Crowd) {
     this.#crowd = crowd;
-    const endsBySelling = plan.mix === "on-sale" || plan.mix === "hot";
-    this.#durationMs = endsBySelling ? Infinity : plan.durationMs;
+    this.#durationMs = isSoldOut(plan.mix) ? Infinity : plan.durationMs;
   }
 
   start(): void {

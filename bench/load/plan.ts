@@ -3,14 +3,19 @@
 /** How requests are written and answers read. */
 export type Protocol = "http" | "http-get" | "resp";
 
-export const MIXES = ["lock", "direct", "read", "on-sale", "hot"] as const;
+export const MIXES = ["lock", "direct", "read", "wide", "on-sale", "hot"] as const;
 /**
  * `lock`: each connection locks two seats of its own and unlocks them. `direct`: it buys them
  * directly and gives them back. `read`: as `lock`, with nine pages of the listing before each
- * change. `on-sale`: buyers lock a pair that looks free, hesitate, then buy or give up, until all
+ * change. `wide`: as `lock`, each time another pair, all over a hall of 50,000 seats. `on-sale`: buyers lock a pair that looks free, hesitate, then buy or give up, until all
  * is sold. `hot`: as `on-sale` with a few seats, without hesitation and without a look first.
  */
 export type Mix = (typeof MIXES)[number];
+
+/** Whether the mix is played until all is sold; the others leave all as it was. */
+export function isSoldOut(mix: Mix): boolean {
+  return mix === "on-sale" || mix === "hot";
+}
 
 export interface Target {
   readonly protocol: Protocol;
@@ -28,7 +33,8 @@ export interface Hall {
 
 export interface Plan {
   readonly target: Target;
-  readonly hall: Hall;
+  /** Equally large. The mixes that end by themselves are played in the first. */
+  readonly halls: readonly Hall[];
   readonly mix: Mix;
   readonly connections: number;
   /** For the mixes that do not end by themselves. */

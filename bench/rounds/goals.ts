@@ -8,6 +8,7 @@ import type { Round, Row } from "./rounds.ts";
 import { type Spread, spreadOf } from "./statistics.ts";
 
 export const FRONTROW = "Frontrow, durable";
+export const FRONTROW_SNAPSHOTTING = "Frontrow, always in a snapshot";
 export const REDIS_ALWAYS = "Redis Lua over RESP, appendfsync always";
 export const REDIS_EVERYSEC = "Redis Lua over RESP, appendfsync everysec";
 export const IOREDIS_ALWAYS = "fastify + ioredis (Lua), appendfsync always";
@@ -17,6 +18,8 @@ export const SQLITE_FULL = "fastify + better-sqlite3, synchronous FULL";
 
 export interface Goal {
   readonly figure: string;
+  /** Whose figure it is, where it is not Frontrow's as it is out of the box. */
+  readonly own?: string;
   readonly mix: Mix;
   readonly connections: number;
   /** Against the one of these with the highest rate. */
@@ -82,6 +85,15 @@ export const GOALS: readonly Goal[] = [
     of: seconds,
     atMost: 0.25,
   },
+  {
+    figure: "during a snapshot ÷ without, hall of 50,000 seats, 256 connections",
+    own: FRONTROW_SNAPSHOTTING,
+    mix: "wide",
+    connections: 256,
+    against: [FRONTROW],
+    of: rate,
+    atLeast: 0.95,
+  },
 ];
 
 /** @returns null when one of the two sides was not measured. */
@@ -89,7 +101,7 @@ export function ratioOf(goal: Goal, rows: readonly Row[]): Spread | null {
   const played = rows.filter(
     ({ mix, connections }) => mix === goal.mix && connections === goal.connections,
   );
-  const own = played.find(({ name }) => name === FRONTROW);
+  const own = played.find(({ name }) => name === (goal.own ?? FRONTROW));
   const others = played
     .filter(({ name }) => goal.against.includes(name))
     .sort((a, b) => medianRate(b) - medianRate(a));

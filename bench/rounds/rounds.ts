@@ -4,7 +4,7 @@
  */
 import type { Contender, Running } from "../contenders/contender.ts";
 import type { Generator } from "../load/generator-process.ts";
-import type { Measured, Mix, Plan } from "../load/plan.ts";
+import { isSoldOut, type Measured, type Mix, type Plan } from "../load/plan.ts";
 import { type CpuShares, readCpu, sharesBetween } from "./cpu.ts";
 
 export interface Playing {
@@ -35,8 +35,9 @@ export interface Row extends Setting {
 /** Set by the tests: everything runs, at toy size. */
 const IS_TRIAL = process.env["BENCH_TRIAL"] === "1";
 const WARM_UP_SECONDS = IS_TRIAL ? 0.02 : 0.5;
-/** Seats for the mixes that are played until all is sold. */
+/** Where it is not two for each connection. */
 const SEATS: Readonly<Partial<Record<Mix, number>>> = {
+  wide: IS_TRIAL ? 200 : 50_000,
   "on-sale": IS_TRIAL ? 200 : 20_000,
   hot: IS_TRIAL ? 100 : 500,
 };
@@ -77,7 +78,13 @@ export class Rounds {
   async #round({ contender, running }: Playing, setting: Setting, seconds: number): Promise<Round> {
     const { mix, connections } = setting;
     const hall = await running.openHall(seatCountOf(setting));
-    const plan = { target: running.target, hall, mix, connections, durationMs: seconds * 1_000 };
+    const plan = {
+      target: running.target,
+      halls: [hall],
+      mix,
+      connections,
+      durationMs: seconds * 1_000,
+    };
     const before = readCpu(running.pids);
     const startedMs = performance.now();
     const measured = await this.#drive(contender.name, { ...plan, seed: this.#seed++ });
@@ -85,7 +92,7 @@ export class Rounds {
     const after = readCpu(running.pids);
     const { soldPairs: _, ...figures } = measured;
     const fault =
-      (await running.findFault(hall, SEATS[mix] === undefined ? "free" : "sold")) ??
+      (await running.findFault(hall, isSoldOut(mix) ? "sold" : "free")) ??
       answersFault(mix, measured, hall.seatIds.length >> 1);
     if (fault !== null) throw new Error(`${contender.name}, ${mix}: no result, since ${fault}`);
     if (before === null || after === null) return { ...figures, cpu: null };
@@ -109,7 +116,7 @@ function seatCountOf({ mix, connections }: Setting): number {
 
 /** Whether what the buyers were told can be true. */
 function answersFault(mix: Mix, { refused, soldPairs }: Measured, pairs: number): string | null {
-  if (SEATS[mix] === undefined) {
+  if (!isSoldOut(mix)) {
     return refused === 0 ? null : `${refused} requests for a buyer's own seats were refused`;
   }
   if (new Set(soldPairs).size !== soldPairs.length) return "a pair of seats was sold twice";

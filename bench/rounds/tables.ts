@@ -1,6 +1,7 @@
 /** Tables for a terminal and a line of Markdown. */
 import type { Conditions } from "./conditions.ts";
 import { FRONTROW, type Goal, GOALS, isReached, ratioOf } from "./goals.ts";
+import { isSoldOut } from "../load/plan.ts";
 import type { Round, Row, Setting } from "./rounds.ts";
 import { spreadOf } from "./statistics.ts";
 
@@ -31,7 +32,7 @@ const HEAD = [
 
 /** The rows of one setting. */
 export function settingTable({ mix, connections }: Setting, rows: readonly Row[]): string {
-  const isPlayedOut = mix === "on-sale" || mix === "hot";
+  const isPlayedOut = isSoldOut(mix);
   const head = [
     `${mix}, ${connections} connections`,
     ...HEAD,
