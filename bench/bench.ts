@@ -3,7 +3,7 @@
  * one would build it on, in interleaved rounds on one machine. Prints medians, spreads and ratios, and
  * writes them with their conditions to `bench/results/`.
  */
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { Command, Option } from "commander";
@@ -12,7 +12,16 @@ import { Generator } from "./load/generator-process.ts";
 import { type Mix, MIXES } from "./load/plan.ts";
 import { conditionsNow } from "./rounds/conditions.ts";
 import { type Playing, Rounds, type Row } from "./rounds/rounds.ts";
-import { goalTable, markdownLine, settingTable } from "./rounds/tables.ts";
+import { verdictsOf } from "./rounds/goals.ts";
+import {
+  keepResult,
+  keptResult,
+  print,
+  verdict,
+  type Verdict,
+  verdictTable,
+} from "./rounds/results.ts";
+import { disturbance, markdownLine, settingTable } from "./rounds/tables.ts";
 
 interface Options {
   readonly connections: readonly number[];
@@ -21,7 +30,6 @@ interface Options {
   readonly rounds: number;
   readonly only?: RegExp;
   readonly serve: readonly string[];
-  readonly results: string;
   readonly folder: string;
 }
 
@@ -37,7 +45,6 @@ const options = new Command("bench")
   .option("--rounds <number>", "rounds of each, interleaved", Number, 5)
   .option("--only <pattern>", "contenders whose name matches", (text) => new RegExp(text, "i"))
   .option("--serve <arguments>", "for frontrow serve, with blanks", words, [])
-  .option("--results <folder>", "where the result is written", "bench/results")
   .option("--folder <path>", "where the servers keep their data", os.tmpdir())
   .parse()
   .opts<Options>();
@@ -51,8 +58,11 @@ const playing: Playing[] = [];
 try {
   await startAll();
   const rows = await playAll();
-  print(`\n${goalTable(rows)}\n${markdownLine(rows, conditions)}`);
-  await keep(rows);
+  const result = { conditions, verdicts: verdictsOf(rows) };
+  print(`\n${verdictTable([...result.verdicts, ...otherVerdicts()])}`);
+  print(`\n${disturbance(rows)}${markdownLine(rows, result)}`);
+  const { seconds, rounds } = options;
+  await keepResult("load", { ...result, seconds, rounds, rows });
 } finally {
   await Promise.all([generator.stop(), ...playing.map(({ running }) => running.stop())]);
   await rm(folder, { recursive: true });
@@ -84,17 +94,20 @@ async function playAll(): Promise<Row[]> {
   return rows;
 }
 
-async function keep(rows: readonly Row[]): Promise<void> {
-  await mkdir(options.results, { recursive: true });
-  const { seconds, rounds } = options;
-  const name = `bench-${conditions.date.replaceAll(/\D/g, "")}.json`;
-  const file = path.join(options.results, name);
-  await writeFile(file, `${JSON.stringify({ conditions, seconds, rounds, rows }, null, 1)}\n`);
-  print(`written to ${file}\n`);
-}
+const OTHERS = [
+  { name: "micro", command: "bench:micro" },
+  { name: "growth", command: "bench:growth" },
+  { name: "memory", command: "bench:memory" },
+];
 
-function print(text: string): void {
-  process.stdout.write(text);
+/** What other commands have measured goes with it, as long as their results are there. */
+function otherVerdicts(): Verdict[] {
+  return OTHERS.flatMap(({ name, command }) => {
+    const result = keptResult(name);
+    if (result === null) return [verdict(`npm run ${command}`, { atLeast: 1 }, null)];
+    const { commit, date } = result.conditions;
+    return result.verdicts.map((one) => ({ ...one, figure: `${one.figure} (${commit}, ${date})` }));
+  });
 }
 
 function numbers(text: string): number[] {

@@ -5,6 +5,7 @@
 import { POST_NOT_PARSED } from "../contenders/empties.ts";
 import type { Mix } from "../load/plan.ts";
 import type { Round, Row } from "./rounds.ts";
+import { type Bound, verdict, type Verdict } from "./results.ts";
 import { type Spread, spreadOf } from "./statistics.ts";
 
 export const FRONTROW = "Frontrow, durable";
@@ -16,7 +17,7 @@ export const POSTGRES_TRANSACTION = "fastify + PostgreSQL, one transaction";
 export const POSTGRES_FUNCTION = "fastify + PostgreSQL, one function";
 export const SQLITE_FULL = "fastify + better-sqlite3, synchronous FULL";
 
-export interface Goal {
+interface Goal extends Bound {
   readonly figure: string;
   /** Whose figure it is, where it is not Frontrow's as it is out of the box. */
   readonly own?: string;
@@ -25,8 +26,6 @@ export interface Goal {
   /** Against the one of these with the highest rate. */
   readonly against: readonly string[];
   readonly of: (round: Round) => number;
-  readonly atLeast?: number;
-  readonly atMost?: number;
 }
 
 const rate = ({ requestsPerSecond }: Round) => requestsPerSecond;
@@ -37,7 +36,7 @@ const AGAINST_EMPTY = { mix: "lock", against: [POST_NOT_PARSED.name] } as const;
 const AT_256 = { mix: "lock", connections: 256, of: rate } as const;
 const POSTGRES = [POSTGRES_TRANSACTION, POSTGRES_FUNCTION];
 
-export const GOALS: readonly Goal[] = [
+const GOALS: readonly Goal[] = [
   {
     ...AGAINST_EMPTY,
     figure: "lock ÷ POST not parsed, 256 connections",
@@ -96,8 +95,16 @@ export const GOALS: readonly Goal[] = [
   },
 ];
 
+export function verdictsOf(rows: readonly Row[]): Verdict[] {
+  return GOALS.map((goal) => {
+    const { figure, atLeast, atMost } = goal;
+    const bound = atLeast === undefined ? { atMost: atMost! } : { atLeast };
+    return verdict(figure, bound, ratioOf(goal, rows));
+  });
+}
+
 /** @returns null when one of the two sides was not measured. */
-export function ratioOf(goal: Goal, rows: readonly Row[]): Spread | null {
+function ratioOf(goal: Goal, rows: readonly Row[]): Spread | null {
   const played = rows.filter(
     ({ mix, connections }) => mix === goal.mix && connections === goal.connections,
   );
@@ -108,13 +115,6 @@ export function ratioOf(goal: Goal, rows: readonly Row[]): Spread | null {
   if (own === undefined || others[0] === undefined) return null;
   const other = others[0];
   return spreadOf(own.rounds.map((round, i) => goal.of(round) / goal.of(other.rounds[i]!)));
-}
-
-export function isReached(
-  { atLeast = -Infinity, atMost = Infinity }: Goal,
-  value: number,
-): boolean {
-  return value >= atLeast && value <= atMost;
 }
 
 function medianRate({ rounds }: Row): number {

@@ -6,6 +6,7 @@ import type { Contender, Running } from "../contenders/contender.ts";
 import type { Generator } from "../load/generator-process.ts";
 import { isSoldOut, type Measured, type Mix, type Plan } from "../load/plan.ts";
 import { type CpuShares, readCpu, sharesBetween } from "./cpu.ts";
+import { isTrial } from "./trial.ts";
 
 export interface Playing {
   readonly contender: Contender;
@@ -32,14 +33,12 @@ export interface Row extends Setting {
   readonly rounds: Round[];
 }
 
-/** Set by the tests: everything runs, at toy size. */
-const IS_TRIAL = process.env["BENCH_TRIAL"] === "1";
-const WARM_UP_SECONDS = IS_TRIAL ? 0.02 : 0.5;
+const WARM_UP_SECONDS = isTrial ? 0.02 : 0.5;
 /** Where it is not two for each connection. */
 const SEATS: Readonly<Partial<Record<Mix, number>>> = {
-  wide: IS_TRIAL ? 200 : 50_000,
-  "on-sale": IS_TRIAL ? 200 : 20_000,
-  hot: IS_TRIAL ? 100 : 500,
+  wide: isTrial ? 200 : 50_000,
+  "on-sale": isTrial ? 200 : 20_000,
+  hot: isTrial ? 100 : 500,
 };
 const SEATS_STEP = 100;
 

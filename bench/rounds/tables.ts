@@ -1,22 +1,10 @@
 /** Tables for a terminal and a line of Markdown. */
-import type { Conditions } from "./conditions.ts";
-import { FRONTROW, type Goal, GOALS, isReached, ratioOf } from "./goals.ts";
+import { FRONTROW } from "./goals.ts";
+import type { Result } from "./results.ts";
 import { isSoldOut } from "../load/plan.ts";
 import type { Round, Row, Setting } from "./rounds.ts";
 import { spreadOf } from "./statistics.ts";
-
-/** Columns are as wide as their widest cell; the first is flush left, the others flush right. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows];
-  const widths = head.map((_, i) => Math.max(...all.map((row) => row[i]!.length)));
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)))
-      .join("  ");
-  return [line(head), widths.map((width) => "-".repeat(width)).join("  "), ...rows.map(line)]
-    .map((text) => `${text.trimEnd()}\n`)
-    .join("");
-}
+import { table } from "./table.ts";
 
 const HEAD = [
   "requests a second",
@@ -66,41 +54,31 @@ function secondsOf({ rounds }: Row): string {
   return spreadOf(rounds.map(({ seconds }) => seconds)).median.toFixed(2);
 }
 
-export function goalTable(rows: readonly Row[]): string {
-  const lines = GOALS.map((goal) => {
-    const ratio = ratioOf(goal, rows);
-    if (ratio === null) return [goal.figure, bound(goal), "not measured", "", ""];
-    const { median, low, high } = ratio;
-    const verdict = isReached(goal, median) ? "reached" : "not reached";
-    return [
-      goal.figure,
-      bound(goal),
-      median.toFixed(2),
-      `${low.toFixed(2)}-${high.toFixed(2)}`,
-      verdict,
-    ];
-  });
-  return table(["what it must show", "goal", "median", "rounds", ""], lines);
-}
-
-function bound({ atLeast, atMost }: Goal): string {
-  return atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`;
-}
-
 /** For the README: what the lock does, beside what, and where that was. */
-export function markdownLine(rows: readonly Row[], conditions: Conditions): string {
+export function markdownLine(rows: readonly Row[], { conditions, verdicts }: Result): string {
   const { date, commit, cpu, cores, kernel, node, disk } = conditions;
   const locks = rows
     .filter(({ name, mix }) => name === FRONTROW && mix === "lock")
     .map(({ connections, rounds }) => {
       const rate = spreadOf(rounds.map(({ requestsPerSecond }) => requestsPerSecond)).median;
       const p99 = spreadOf(rounds.map(({ latencyMs }) => latencyMs.p99)).median;
-      return `${Math.round(rate).toLocaleString("en")}/s, p99 ${p99.toFixed(1)} ms at ${connections}`;
+      const figures = `${Math.round(rate).toLocaleString("en")}/s, p99 ${p99.toFixed(1)} ms`;
+      return `${figures} at ${connections} connections`;
     });
-  const ratios = GOALS.flatMap((goal) => {
-    const ratio = ratioOf(goal, rows);
-    return ratio === null ? [] : [`${goal.figure}: **${ratio.median.toFixed(2)}**`];
-  });
+  const ratios = verdicts.flatMap(({ figure, value }) =>
+    value === null ? [] : [`${figure}: **${value.toFixed(2)}**`],
+  );
   const where = `${cores} cores of ${cpu}, ${disk}, ${kernel}, Node ${node}, ${commit}, ${date}`;
-  return `Durable two-seat locks: ${locks.join("; ")} connections. ${ratios.join("; ")}. (${where})\n`;
+  return `Durable two-seat locks: ${locks.join("; ")}. ${ratios.join("; ")}. (${where})\n`;
+}
+
+const STRANGERS_MAX = 0.1;
+
+/** @returns A warning when others worked on the machine meanwhile; empty when it was quiet. */
+export function disturbance(rows: readonly Row[]): string {
+  const rounds = rows.flatMap((row) => row.rounds);
+  const disturbed = rounds.filter(({ cpu }) => cpu !== null && cpu.strangers > STRANGERS_MAX);
+  if (disturbed.length === 0) return "";
+  const share = `${disturbed.length} of ${rounds.length} rounds`;
+  return `In ${share} other processes took more than ${STRANGERS_MAX} of a processor.\n`;
 }
