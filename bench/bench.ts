@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the durable two-seat lock over HTTP beside empty handlers and beside what else
- * one would build it on, in interleaved rounds on one machine. Prints medians, spreads and ratios, and
- * writes them with their conditions to `bench/results/`.
+ * one would build it on, in interleaved rounds on one machine. Prints medians, spreads and ratios,
+ * and writes them with their conditions to `bench/results/`.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
@@ -49,6 +49,13 @@ const options = new Command("bench")
   .parse()
   .opts<Options>();
 
+/** Commands whose results are shown beside, as long as they are there. */
+const OTHERS = [
+  { name: "micro", command: "bench:micro" },
+  { name: "growth", command: "bench:growth" },
+  { name: "memory", command: "bench:memory" },
+];
+
 const folder = await mkdtemp(path.join(options.folder, "frontrow-bench-"));
 // PostgreSQL runs as a user of its own and must come through to its folder.
 await chmod(folder, 0o755);
@@ -94,13 +101,6 @@ async function playAll(): Promise<Row[]> {
   return rows;
 }
 
-const OTHERS = [
-  { name: "micro", command: "bench:micro" },
-  { name: "growth", command: "bench:growth" },
-  { name: "memory", command: "bench:memory" },
-];
-
-/** What other commands have measured goes with it, as long as their results are there. */
 function otherVerdicts(): Verdict[] {
   return OTHERS.flatMap(({ name, command }) => {
     const result = keptResult(name);

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:memory`: what a process needs at all, for a seat beyond the layout that all events
- * of a schema share, and for a hold. Measured from outside, on a `frontrow serve` that is filled over
- * HTTP, and for holds in this process after garbage collection.
+ * of a schema share, and for a hold. The whole is measured from outside, on a `frontrow serve` that
+ * is filled over HTTP; a seat and a hold in this process, after garbage collection.
  */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -35,23 +35,27 @@ const MIB = 1_024 * 1_024;
 const SEAT_BYTES_MAX = 24;
 const GOAL_SEATS = 50_000_000;
 
-const { base, first, all, peak } = await fillServer();
+const resident = await fillServer();
 const seatCount = options.events * options.seats;
 const { seatBytes, holdBytes } = measureEngine();
-print(`base: ${mib(base)} MiB resident, no event\n`);
-print(`first event of ${options.seats} seats, with its layout: ${mib(first - base)} MiB more\n`);
-print(
-  `${options.events} events, ${seatCount} seats: ${mib(all)} MiB resident, ${mib(peak)} at most\n`,
-);
+const layout = resident.first - resident.base;
+print(`base: ${mib(resident.base)} MiB resident, no event\n`);
+print(`first event of ${options.seats} seats, with its layout: ${mib(layout)} MiB more\n`);
+print(`${options.events} events, ${seatCount} seats: ${mib(resident.all)} MiB resident, `);
+print(`${mib(resident.peak)} at most\n`);
 print(`a seat of a further event, beyond the layout: ${seatBytes.toFixed(1)} bytes\n`);
 print(`a hold of two seats, with a session of its own: ${holdBytes.toFixed(0)} bytes\n\n`);
 const isWhole = seatCount >= GOAL_SEATS;
 const verdicts = [
   verdict("bytes of a seat beyond the layout", { atMost: SEAT_BYTES_MAX }, seatBytes),
-  verdict("MiB at most of 50 M seats, one process", { atMost: 2_048 }, isWhole ? peak / MIB : null),
+  verdict(
+    "MiB at most of 50 M seats, one process",
+    { atMost: 2_048 },
+    isWhole ? resident.peak / MIB : null,
+  ),
 ];
 print(verdictTable(verdicts));
-const figures = { base, first, all, peak, seatBytes, holdBytes, ...options };
+const figures = { ...resident, seatBytes, holdBytes, ...options };
 await keepResult("memory", { conditions: conditionsNow(options.folder), verdicts, figures });
 
 /** Resident bytes of a server without events, with one, with all, and at the worst moment. */
@@ -59,15 +63,15 @@ async function fillServer() {
   const folder = await mkdtemp(path.join(options.folder, "frontrow-memory-"));
   const server = await startServer(folder);
   try {
-    const resident = () => statusOf(server.pid, "VmRSS");
-    const base = resident();
+    const residentNow = () => statusOf(server.pid, "VmRSS");
+    const base = residentNow();
     const house = await buildHouse(server.url, TENANT_TOKEN, options.seats);
     let last = await openShow(house);
-    const first = resident();
+    const first = residentNow();
     for (let event = 1; event < options.events; event++) last = await openShow(house);
     const counts = await countStates(server.url, last);
     if (counts.get("ACTIVE") !== house.seatIds.length) throw new Error("no result: seats missing");
-    return { base, first, all: resident(), peak: statusOf(server.pid, "VmHWM") };
+    return { base, first, all: residentNow(), peak: statusOf(server.pid, "VmHWM") };
   } finally {
     await server.stop();
     await rm(folder, { recursive: true });

@@ -3,13 +3,12 @@
  * store is filled by one process that ends, and recovered by others; the state that comes back must
  * have the digest of the one that went.
  */
-import { execFile } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { promisify } from "node:util";
 import { Command } from "commander";
-import type { Life, LifeReport } from "./recovery-child.ts";
+import { live } from "./in-process/live.ts";
+import type { Life } from "./recovery-child.ts";
 
 interface Options {
   readonly records: string;
@@ -64,12 +63,6 @@ async function measure(
   } finally {
     fs.rmSync(folder, { recursive: true });
   }
-}
-
-async function live(life: Life): Promise<LifeReport> {
-  const program = path.join(import.meta.dirname, "recovery-child.js");
-  const { stdout } = await promisify(execFile)(process.execPath, [program, JSON.stringify(life)]);
-  return JSON.parse(stdout) as LifeReport;
 }
 
 function print(what: string, rounds: readonly number[]): void {

@@ -1,9 +1,9 @@
 /** A server in a process of its own, until it is stopped. */
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import readline from "node:readline";
+import { setTimeout } from "node:timers/promises";
 
 export interface Child {
   readonly pid: number;
@@ -57,7 +57,7 @@ export async function startProgram(
       await program.probe();
       return { pid: child.pid!, stop: () => stop(child, program.stopSignal) };
     } catch (error) {
-      if (waitedMs < START_MS_MAX && child.exitCode === null) await sleep(POLL_MS);
+      if (waitedMs < START_MS_MAX && child.exitCode === null) await setTimeout(POLL_MS);
       else throw new Error(`${program.path} did not start: ${written}`, { cause: error });
     }
   }
@@ -68,12 +68,6 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   const ended = once(child, "exit");
   child.kill(signal);
   await ended;
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }
 
 export async function freePort(): Promise<number> {

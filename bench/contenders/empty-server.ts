@@ -1,6 +1,6 @@
 /**
- * What a lock is measured against: uWebSockets.js with nothing behind it. The argument says how much
- * it does with a request: `constant` answers, `body` reads the body, `parse` parses it too.
+ * What a lock is measured against: uWebSockets.js with nothing behind it. The argument says how
+ * much it does with a request: `constant` answers, `body` reads the body, `parse` parses it too.
  */
 import uws, { type HttpResponse } from "uWebSockets.js";
 

@@ -1,5 +1,6 @@
 /** Frontrow itself: `frontrow serve` on an empty data folder. */
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { MIXES } from "../load/plan.ts";
 import { type Child, startNode } from "./child.ts";
@@ -7,6 +8,8 @@ import { type Contender, countsFault, type Running } from "./contender.ts";
 import { buildHouse, countStates, type House, openShow } from "./house.ts";
 
 const SERVER = fileURLToPath(new URL("../../server/cli.js", import.meta.url));
+const SNAPSHOT_MS_MAX = 10_000;
+const POLL_MS = 50;
 export const TENANT_TOKEN = "bench-tenant-token";
 
 /** @param args - Further arguments of `frontrow serve`. */
@@ -32,7 +35,7 @@ export function frontrow(name: string, args: readonly string[]): Contender {
 
 /** The same, with the next snapshot begun as soon as the last is made. */
 export function frontrowSnapshotting(name: string, args: readonly string[]): Contender {
-  const often = [...args, "--snapshot-every", "0.1"];
+  const often = [...args, "--snapshot-every", "0.001"];
   return {
     name,
     mixes: ["wide"],
@@ -40,18 +43,28 @@ export function frontrowSnapshotting(name: string, args: readonly string[]): Con
     start: async (folder) => {
       const child = await startServer(folder, often);
       const plain = running(child);
-      let madeBefore = 0;
+      let madeBefore = await snapshotsMade(child.url);
       return {
         ...plain,
         findFault: async (hall, expected) => {
-          const made = await snapshotsMade(child.url);
-          const isIdle = made === madeBefore;
+          const made = await snapshotAfter(child.url, madeBefore);
+          if (made === null) return "no snapshot was made";
           madeBefore = made;
-          return isIdle ? "no snapshot was made meanwhile" : plain.findFault(hall, expected);
+          return plain.findFault(hall, expected);
         },
       };
     },
   };
+}
+
+/** Waits for the one that is under way. @returns How many there are; null when none came. */
+async function snapshotAfter(url: URL, before: number): Promise<number | null> {
+  for (let waitedMs = 0; waitedMs < SNAPSHOT_MS_MAX; waitedMs += POLL_MS) {
+    const made = await snapshotsMade(url);
+    if (made > before) return made;
+    await setTimeout(POLL_MS);
+  }
+  return null;
 }
 
 async function snapshotsMade(url: URL): Promise<number> {

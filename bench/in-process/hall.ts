@@ -91,7 +91,7 @@ export class Hall {
   booking(kind: BookingKind, eventId: string, first: number, count = 2): Booking {
     const seats = this.seatIds.slice(first, first + count).map((id) => ({ id }));
     const body = { sessionId: `bench-${first}`, seats };
-    return { kind, caller: this.#caller, eventId, body } as Booking;
+    return { kind, caller: this.#caller, eventId, body };
   }
 
   /** @throws Error when it is refused. */

@@ -7,8 +7,9 @@ export const MIXES = ["lock", "direct", "read", "wide", "on-sale", "hot"] as con
 /**
  * `lock`: each connection locks two seats of its own and unlocks them. `direct`: it buys them
  * directly and gives them back. `read`: as `lock`, with nine pages of the listing before each
- * change. `wide`: as `lock`, each time another pair, all over a hall of 50,000 seats. `on-sale`: buyers lock a pair that looks free, hesitate, then buy or give up, until all
- * is sold. `hot`: as `on-sale` with a few seats, without hesitation and without a look first.
+ * change. `wide`: as `lock`, each time another pair, all over a hall of 50,000 seats. `on-sale`:
+ * buyers lock a pair that looks free, hesitate, then buy or give up, until all is sold. `hot`: as
+ * `on-sale` with 500 seats, without hesitation and without a look first.
  */
 export type Mix = (typeof MIXES)[number];
 
@@ -50,7 +51,7 @@ export interface Measured {
   readonly done: number;
   /** Answers that say no: somebody else has the seats. */
   readonly refused: number;
-  /** Pairs of seats whose sale was confirmed, in order; a pair that is here twice was sold twice. */
+  /** Pairs of seats whose sale was confirmed; one that is here twice was sold twice. */
   readonly soldPairs: readonly number[];
   /** Processor seconds of the generator. */
   readonly cpuSeconds: number;

@@ -1,4 +1,4 @@
-/** Results: what was measured against what is to be reached, printed and kept with its conditions. */
+/** What was measured against what is to be reached: printed, and kept with its conditions. */
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -24,6 +24,8 @@ export interface Verdict extends Bound {
 export interface Result {
   readonly conditions: Conditions;
   readonly verdicts: readonly Verdict[];
+  /** What was measured, in the command's own form. */
+  readonly [detail: string]: unknown;
 }
 
 /** @param value - A single figure, or the median of rounds with their extremes. */
@@ -52,7 +54,7 @@ function short(value: number): string {
 const FOLDER = process.env["BENCH_RESULTS"] ?? "bench/results";
 
 /** @param name - Of the file; the last result of the name is replaced. */
-export async function keepResult<R extends Result>(name: string, result: R): Promise<void> {
+export async function keepResult(name: string, result: Result): Promise<void> {
   await keepFile(`${name}.json`, `${JSON.stringify(result, null, 1)}\n`);
 }
 

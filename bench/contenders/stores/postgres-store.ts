@@ -1,6 +1,6 @@
 /**
- * Booking in PostgreSQL, in two forms: a transaction from the service, and one call of a function in
- * the database. Statements are prepared.
+ * Booking in PostgreSQL, in two forms: a transaction from the service, and one call of a function
+ * in the database. Statements are prepared.
  */
 import pg from "pg";
 import type { RequestKind } from "../../load/wire.ts";

@@ -14,14 +14,16 @@ export interface Script {
 
 /** @param from, to - Lua expressions: what each seat must be, and what it becomes. */
 function script(from: string, to: string): Script {
+  const field = "KEYS[1], ARGV[i]";
+  const change = to === "nil" ? `'HDEL', ${field}` : `'HSET', ${field}, ${to}`;
   const lua = `
 local session = ARGV[1]
 local from = ${from}
 for i = 2, #ARGV do
-  if redis.call('HGET', KEYS[1], ARGV[i]) ~= from then return 0 end
+  if redis.call('HGET', ${field}) ~= from then return 0 end
 end
 for i = 2, #ARGV do
-  ${to === "nil" ? "redis.call('HDEL', KEYS[1], ARGV[i])" : `redis.call('HSET', KEYS[1], ARGV[i], ${to})`}
+  redis.call(${change})
 end
 return 1`;
   return { lua, sha: createHash("sha1").update(lua).digest("hex") };
