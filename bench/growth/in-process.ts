@@ -1,4 +1,7 @@
-/** The cost of a command in this process, decided, applied and encoded, at growing sizes. */
+/**
+ * The cost of a command in this process, decided, applied and encoded, at growing sizes. It is
+ * processor time, so that others who work on the machine do not count.
+ */
 import { Hall, shuffled } from "../in-process/hall.ts";
 import { isTrial } from "../rounds/trial.ts";
 import type { Size } from "./series.ts";
@@ -85,14 +88,14 @@ function player(house: House, places: readonly Place[], seats: number): Size["pl
   const unlocks = bookings("unlock");
   const turns = Math.ceil(PAIRS / places.length / seats);
   return () => {
-    const startedMs = performance.now();
+    const before = process.cpuUsage();
     for (let turn = 0; turn < turns; turn++) {
       for (const lock of locks) hall.submit(lock);
       for (const unlock of unlocks) hall.submit(unlock);
     }
-    const tookMs = performance.now() - startedMs;
+    const { user, system } = process.cpuUsage(before);
     const holds = house.shows.reduce((sum, show) => sum + hall.partitionOf(show).holds.count, 0);
     if (holds !== house.holds) throw new Error(`no result: ${holds} holds, not ${house.holds}`);
-    return (tookMs * 1e6) / (turns * places.length * 2);
+    return ((user + system) * 1e3) / (turns * places.length * 2);
   };
 }
