@@ -1,5 +1,5 @@
 /** Shows the records of a log, also of one that is being written. Changes nothing. */
-import { readStore } from "./data-folder.ts";
+import { demandStore, readStore } from "./data-folder.ts";
 import type { Disk } from "./disk.ts";
 import { LogCorrupt, SnapshotsDamaged } from "./faults.ts";
 import { HeldFolder } from "./held-folder.ts";
@@ -38,6 +38,7 @@ class Enough extends Error {}
  */
 export function inspectFolder(options: InspectOptions): Inspected {
   const { disk, folder, from, to, onWork, emit } = options;
+  demandStore(disk, folder);
   const held = HeldFolder.hold(disk, folder);
   try {
     const { storeId } = readStore(held, folder);

@@ -1,0 +1,122 @@
+/** The page for the person on duty keeps its word: every command on it runs, and ends as it says. */
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { built, CLI, startServer, temporaryFolder } from "./support/process.ts";
+
+const PAGE = fs.readFileSync("server/OPERATING.md", "utf8");
+const README = fs.readFileSync("README.md", "utf8");
+const BLOCK = /<!-- test: ([a-z ]+), (\d+) -->\n```sh\n([\s\S]*?)```/g;
+
+/** A block of commands, the scene that it is for, and the exit code that it ends with. */
+const BLOCKS = [...PAGE.matchAll(BLOCK)].map(([, scene, code, commands], i) => ({
+  name: `${i + 1}, ${scene}: ${commands!.trim().split("\n")[0]}`,
+  scene: scene!,
+  code: Number(code),
+  commands: commands!,
+}));
+
+/** A store that was sold from, and a backup of it. */
+const model = { folder: "", backup: "" };
+
+beforeAll(async () => {
+  await built();
+});
+
+/** Made by the first test that needs it; goes with the last one. */
+async function modelStore(): Promise<typeof model> {
+  if (model.folder !== "") return model;
+  const place = fs.mkdtempSync(path.join(path.dirname(temporaryFolder()), "frontrow-model-"));
+  process.once("exit", () => fs.rmSync(place, { recursive: true, force: true }));
+  const server = await startServer({ folder: path.join(place, "data"), args: ["--demo"] });
+  for (const line of server.stdout.split("\n").filter((one) => one.startsWith("curl "))) {
+    await run(line, place);
+  }
+  await server.kill("SIGTERM");
+  model.backup = path.join(place, "backup");
+  model.folder = server.folder;
+  const backup = `"${process.execPath}" "${CLI}" backup "${model.folder}" "${model.backup}"`;
+  expect((await run(backup, place)).code).toBe(0);
+  return model;
+}
+
+type Scene = (data: string) => void | Promise<void>;
+
+const SCENES: Readonly<Record<string, Scene>> = {
+  sound: () => {},
+  lost: (data) => fs.rmSync(data, { recursive: true }),
+  running: async (data) => {
+    await startServer({ folder: data, args: ["--demo"] });
+  },
+  "damaged snapshot": (data) => {
+    const [name] = fs.readdirSync(path.join(data, "snapshots"));
+    fs.truncateSync(path.join(data, "snapshots", name!), 5_000);
+  },
+  "damaged log": (data) => {
+    const [name] = fs.readdirSync(path.join(data, "wal"));
+    const segment = path.join(data, "wal", name!);
+    const bytes = fs.readFileSync(segment);
+    // In the middle of the last batch, before the mark of an end in order.
+    const used = bytes.findLastIndex((byte) => byte !== 0);
+    bytes[used - (used % 512) - 3 * 512 + 100]! ^= 1;
+    fs.writeFileSync(segment, bytes);
+  },
+};
+
+interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+function run(commands: string, cwd: string): Promise<Ended> {
+  const bin = path.join(cwd, "bin");
+  fs.mkdirSync(bin, { recursive: true });
+  const npx = `#!/bin/sh\nshift\nexec "${process.execPath}" "${CLI}" "$@"\n`;
+  fs.writeFileSync(path.join(bin, "npx"), npx, { mode: 0o755 });
+  const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]}` };
+  const child = spawn("bash", ["-e", "-c", commands], { cwd, env });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  }
+  return new Promise((resolve) => {
+    child.once("close", (code) => resolve({ code, output }));
+  });
+}
+
+test("every command of the page is in a block that is run, and every scene is needed", () => {
+  const commands = PAGE.match(/^npx frontrow .*$/gm) ?? [];
+  expect(commands.length).toBeGreaterThan(8);
+  for (const command of commands) {
+    expect(
+      BLOCKS.some((block) => block.commands.includes(command)),
+      command,
+    ).toBe(true);
+  }
+  expect(PAGE.match(/^```sh$/gm)).toHaveLength(BLOCKS.length);
+  expect(new Set(BLOCKS.map(({ scene }) => scene))).toEqual(new Set(Object.keys(SCENES)));
+  expect(README).toContain("server/OPERATING.md");
+});
+
+test("every link within the page leads to a heading", () => {
+  const headings = [...PAGE.matchAll(/^#+ (.*)$/gm)].map(([, text]) =>
+    text!
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9 -]/g, "")
+      .replaceAll(" ", "-"),
+  );
+  for (const [, target] of PAGE.matchAll(/\]\(#([^)]+)\)/g)) expect(headings).toContain(target);
+});
+
+test.each(BLOCKS)("block $name", { timeout: 60_000 }, async ({ scene, code, commands }) => {
+  const { folder, backup } = await modelStore();
+  const place = temporaryFolder();
+  const data = path.join(place, "data");
+  fs.cpSync(folder, data, { recursive: true });
+  fs.cpSync(backup, path.join(place, "backup"), { recursive: true });
+  await SCENES[scene]!(data);
+  const ended = await run(commands, place);
+  expect(ended.code, ended.output).toBe(code);
+  onTestFinished(() => fs.rmSync(place, { recursive: true, force: true }));
+});
