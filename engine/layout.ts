@@ -147,6 +147,16 @@ function groupSeats(seats: readonly Seat[]): Map<string, number[]> {
   return seatsOfRow;
 }
 
+/**
+ * Seat index by seat id; NONE for an id that the layout does not have. The seats of a layout mostly
+ * got their ids in one go, so that the distance to the first one is the index: looked at first, it
+ * saves the look-up in a map.
+ */
+export function seatIndexOf({ seatIds, seatIndexes }: Layout, id: number): number {
+  const distance = id - seatIds[0]!;
+  return seatIds[distance] === id ? distance : (seatIndexes.get(id) ?? NONE);
+}
+
 /** The seat indexes of a section, table or row; none for an area. */
 export function collectSeats(layout: Layout, group: GroupPlace): readonly number[] {
   if (group.type === GroupType.GA) return [];

@@ -8,6 +8,13 @@ import { DiskFault } from "./faults.ts";
 
 export type Done = (fault: DiskFault | null) => void;
 
+/** Writes part or all of `source`; see `transfer.ts`. */
+export type Write = (
+  source: Uint8Array,
+  position: number,
+  done: (fault: DiskFault | null, writtenBytes: number) => void,
+) => void;
+
 /** An open file. Positions and lengths are bytes. */
 export interface DiskFile {
   /** Names the file in faults; the owner changes it after a rename. */
@@ -20,11 +27,12 @@ export interface DiskFile {
   /** Data and metadata (fsync). */
   syncNow(): void;
   closeNow(): void;
-  write(
-    source: Uint8Array,
-    position: number,
-    done: (fault: DiskFault | null, writtenBytes: number) => void,
-  ): void;
+  readonly write: Write;
+  /**
+   * `write` and `syncData` in one operation: what it says was written is on disk. Undefined where
+   * that cannot be had; then the two do it.
+   */
+  readonly writeThrough?: Write | undefined;
   /** Data, and what is needed to read it back (fdatasync). */
   syncData(done: Done): void;
   /** Data and metadata (fsync). */
@@ -59,6 +67,8 @@ export interface ReadDisk {
   openNow(path: string): ReadFile;
 }
 
+/** Elsewhere a write to such a file may stop in the drive's own memory. */
+const HAS_WRITE_THROUGH = process.platform === "linux";
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
@@ -116,6 +126,8 @@ export const realDisk: Disk = {
 class RealFile implements DiskFile {
   path: string;
   readonly #fd: number;
+  /** The same file, opened so that a write returns when it is on disk. */
+  #throughFd: number | null = null;
 
   constructor(path: string, fd: number) {
     this.path = path;
@@ -141,17 +153,35 @@ class RealFile implements DiskFile {
   }
 
   closeNow(): void {
-    now("close", this.path, () => fs.closeSync(this.#fd));
+    now("close", this.path, () => {
+      if (this.#throughFd !== null) fs.closeSync(this.#throughFd);
+      fs.closeSync(this.#fd);
+    });
   }
 
-  write(
-    source: Uint8Array,
-    position: number,
-    done: (fault: DiskFault | null, writtenBytes: number) => void,
-  ): void {
-    fs.write(this.#fd, source, 0, source.length, position, (error, writtenBytes) => {
+  write(...[source, position, done]: Parameters<Write>): void {
+    this.#write(this.#fd, source, position, done);
+  }
+
+  #write(fd: number, ...[source, position, done]: Parameters<Write>): void {
+    fs.write(fd, source, 0, source.length, position, (error, writtenBytes) => {
       if (error === null) done(null, writtenBytes);
       else done(toFault("write", this.path, error), 0);
+    });
+  }
+
+  readonly writeThrough: Write | undefined = HAS_WRITE_THROUGH
+    ? (source, position, done) => {
+        if (this.#throughFd !== null) this.#write(this.#throughFd, source, position, done);
+        else this.#openThrough(() => this.writeThrough!(source, position, done), done);
+      }
+    : undefined;
+
+  #openThrough(go: () => void, done: Parameters<Write>[2]): void {
+    fs.open(this.path, fs.constants.O_WRONLY | fs.constants.O_DSYNC, (error, fd) => {
+      if (error !== null) return done(toFault("open", this.path, error), 0);
+      this.#throughFd = fd;
+      go();
     });
   }
 
@@ -164,7 +194,15 @@ class RealFile implements DiskFile {
   }
 
   close(done: Done): void {
-    fs.close(this.#fd, answer("close", this.path, done));
+    const closeRest = () => fs.close(this.#fd, answer("close", this.path, done));
+    if (this.#throughFd === null) return closeRest();
+    fs.close(
+      this.#throughFd,
+      answer("close", this.path, (fault) => {
+        if (fault === null) closeRest();
+        else done(fault);
+      }),
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * The journal: group commit to the newest segment. One write and one sync per batch run in the
- * thread pool while the next batch fills. Knows nothing of recovery.
+ * thread pool, as one operation where the disk can, while the next batch fills. Knows nothing of
+ * recovery.
  */
 import { assert } from "../engine/assert.ts";
 import { Admission, type Clock, type Journal } from "../engine/ports.ts";
@@ -14,7 +15,7 @@ import type { ChainMark } from "./scan.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { SEGMENT_HEADER_BYTES, encodeSegmentHeader, segmentName } from "./segment-header.ts";
 import { Spares, activate, roomIn } from "./segments.ts";
-import { writeAll } from "./transfer.ts";
+import { writeAllThrough } from "./transfer.ts";
 
 /** Beyond this the open batch takes no more: the disk does not keep up. */
 const PENDING_BYTES_MAX = 16 * 1024 * 1024;
@@ -72,6 +73,7 @@ export interface LogStats {
   readonly bytes: number;
   /** Syncs of frames. */
   readonly syncs: number;
+  /** The longest write and sync of a frame. */
   readonly syncMsMax: number;
 }
 
@@ -84,8 +86,8 @@ interface Flight {
 
 /**
  * Ordering: frames go to disk one after the other, each synced before the next is written, so at
- * most one frame is ever unsynced. `durable` is called in order, after the sync of the frame and
- * before the next one is written. A frame goes out at the end of an event-loop turn, so all records
+ * most one frame is ever unsynced. `durable` is called in order, after the sync of the frame; the
+ * next one is on its way by then. A frame goes out at the end of an event-loop turn, so all records
  * of a turn share one sync; no timer takes part. After a failed write or sync nothing is written,
  * nothing is retried and `durable` is not called again: what the kernel says of that file from
  * there on cannot be trusted.
@@ -227,14 +229,9 @@ export class LogWriter implements Journal {
     this.#other = batch;
     const lastSequence = this.#appendedSequence;
     this.#flight = { ...batch.seal(facts, this.#chain), flags, lastSequence };
-    writeAll(this.#segment.file, this.#flight.frame, facts.offset, this.#written);
-  }
-
-  readonly #written = (fault: DiskFault | null): void => {
-    if (fault !== null) return this.#fail(fault);
     this.#syncStartMs = this.#options.clock.nowMs();
-    this.#segment.file.syncData(this.#synced);
-  };
+    writeAllThrough(this.#segment.file, this.#flight.frame, facts.offset, this.#synced);
+  }
 
   readonly #synced = (fault: DiskFault | null): void => {
     if (fault !== null) return this.#fail(fault);
@@ -248,16 +245,15 @@ export class LogWriter implements Journal {
     this.#other.clear();
     this.#flight = null;
     this.#busy = false;
-    if (hadRecords) {
-      this.#mark = { sequence: lastSequence, chain };
-      this.durable(lastSequence);
-    }
+    if (hadRecords) this.#mark = { sequence: lastSequence, chain };
+    // The next batch first, so that the disk works while the answers of this one leave.
     if (flags === FrameFlag.CLEAN_SHUTDOWN) this.#finish();
     else this.#goOn();
+    if (hadRecords) this.durable(lastSequence);
   };
 
   #goOn(): void {
-    if (this.#open.recordCount > 0 || this.#closing !== null) this.#wake();
+    if (this.#open.recordCount > 0 || this.#closing !== null) this.#commit();
     else if (this.#markedSequence < this.#durableSequence) {
       this.#cancelMark = this.#options.scheduler.later(IDLE_MARK_DELAY_MS, () => {
         this.#markDue = true;

@@ -7,10 +7,36 @@ import type { Disk, DiskFile, Done, ReadFile } from "./disk.ts";
 import { DiskFault } from "./faults.ts";
 
 export function writeAll(file: DiskFile, bytes: Uint8Array, position: number, done: Done): void {
-  file.write(bytes, position, (fault, writtenBytes) => {
+  writeWhole(file, "write", { bytes, position }, done);
+}
+
+/** Calls back when all is on disk. One operation where the disk can, since each costs a thread. */
+export function writeAllThrough(
+  file: DiskFile,
+  bytes: Uint8Array,
+  position: number,
+  done: Done,
+): void {
+  if (file.writeThrough !== undefined) {
+    writeWhole(file, "writeThrough", { bytes, position }, done);
+    return;
+  }
+  writeAll(file, bytes, position, (fault) => {
+    if (fault !== null) done(fault);
+    else file.syncData(done);
+  });
+}
+
+function writeWhole(
+  file: DiskFile,
+  operation: "write" | "writeThrough",
+  { bytes, position }: { readonly bytes: Uint8Array; readonly position: number },
+  done: Done,
+): void {
+  file[operation]!(bytes, position, (fault, writtenBytes) => {
     if (fault !== null || writtenBytes === bytes.length) return done(fault);
     const rest = bytes.subarray(writtenBytes);
-    file.write(rest, position + writtenBytes, (restFault, restBytes) => {
+    file[operation]!(rest, position + writtenBytes, (restFault, restBytes) => {
       if (restFault !== null || restBytes === rest.length) return done(restFault);
       done(shortWrite(file));
     });

@@ -48,7 +48,7 @@ export function identify(
   const isEditor = access === Access.EDITOR && credentials.organizationId === "";
   const organizationId = isEditor ? (orgId ?? "") : credentials.organizationId;
   const key = credentials.apiKey || bearerOf(credentials.authorization);
-  const principal = services.keys.identify(key, services.engine.nowMs());
+  const principal = services.keys.identify(key, services.engine);
   if (principal === null) {
     const account = access === Access.EDITOR ? services.logins.accountOf(key) : null;
     return account === null ? DENIED : accountCaller(services, account, organizationId);

@@ -9,7 +9,7 @@
 import { STATUS_CODES } from "node:http";
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../engine/results.ts";
-import type { Answer, Problem } from "./answers.ts";
+import { type Answer, JSON_TYPE, type Problem } from "./answers.ts";
 import type { Found, Front, Request } from "./front.ts";
 import { FrontResult } from "./replies.ts";
 
@@ -42,6 +42,14 @@ const TOO_MANY_BODIES: Problem = {
   detail: "Too many large requests are on their way; try again shortly.",
 };
 const NO_BODY = Buffer.alloc(0);
+/** Header names as bytes: the library would encode a text anew at every call. */
+const API_KEY = bytesOf("x-api-key");
+const AUTHORIZATION = bytesOf("authorization");
+const ORGANIZATION_ID = bytesOf("x-organization-id");
+const CONTENT_TYPE = bytesOf("content-type");
+const CONTENT_TYPE_NAME = bytesOf("Content-Type");
+const JSON_TYPE_BYTES = bytesOf(JSON_TYPE);
+const IDEMPOTENCY_KEY = bytesOf("idempotency-key");
 /** Exchanges that are kept for later requests; more at once are made afresh. */
 const IDLE_MAX = 10_000;
 
@@ -246,7 +254,8 @@ function writeAnswer(res: HttpResponse, method: string, answer: Answer, isLast =
   const { status, type, headers, body } = answer;
   // What the library writes by itself.
   if (status !== 200) res.writeStatus(STATUS_LINES.get(status) ?? String(status));
-  if (type !== "") res.writeHeader("Content-Type", type);
+  if (type === JSON_TYPE) res.writeHeader(CONTENT_TYPE_NAME, JSON_TYPE_BYTES);
+  else if (type !== "") res.writeHeader(CONTENT_TYPE_NAME, type);
   for (const [name, value] of headers) {
     // The library writes what it is given: a line break would begin a new header.
     if (PRINTABLE.test(value)) res.writeHeader(name, value);
@@ -266,6 +275,10 @@ function tooLarge({ bodyBytesMax }: Found): Problem {
   return { refused: FrontResult.PAYLOAD_TOO_LARGE, detail };
 }
 
+function bytesOf(text: string): ArrayBuffer {
+  return new TextEncoder().encode(text).buffer;
+}
+
 function lengthOf(body: Answer["body"]): number {
   return typeof body === "string" ? Buffer.byteLength(body) : body.length;
 }
@@ -277,9 +290,9 @@ function readHead(exchange: Exchange, req: HttpRequest): void {
   // Undefined without a question mark, whatever its declaration says.
   const query: string | undefined = req.getQuery();
   exchange.query = query ?? "";
-  exchange.apiKey = req.getHeader("x-api-key");
-  exchange.authorization = req.getHeader("authorization");
-  exchange.organizationId = req.getHeader("x-organization-id");
-  exchange.contentType = req.getHeader("content-type");
-  exchange.idempotencyKey = req.getHeader("idempotency-key");
+  exchange.apiKey = req.getHeader(API_KEY);
+  exchange.authorization = req.getHeader(AUTHORIZATION);
+  exchange.organizationId = req.getHeader(ORGANIZATION_ID);
+  exchange.contentType = req.getHeader(CONTENT_TYPE);
+  exchange.idempotencyKey = req.getHeader(IDEMPOTENCY_KEY);
 }

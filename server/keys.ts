@@ -11,6 +11,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from "node:crypto";
+import type { Clock } from "../engine/ports.ts";
 import type { Catalog, OrganizationRow, RetiredKey, TenantRow } from "../engine/catalog.ts";
 
 /** Whose key it is. */
@@ -94,18 +95,19 @@ export class Keys {
   }
 
   /**
-   * @param timeMs - The service clock: a key that was rotated away works until its time is over.
+   * @param clock - The service clock: a key that was rotated away works until its time is over.
    * @returns Null for what is no key of anybody. Cost: one look-up for a key seen before.
    */
-  identify(key: string, timeMs: number): Principal | null {
+  identify(key: string, clock: Clock): Principal | null {
     const remembered = this.#remembered.get(key);
     if (remembered !== undefined) {
       const { kind, id, keyVersion } = remembered;
       const principal = this.#principal(kind, id);
-      if (principal !== null && isLive(rowOf(principal), keyVersion, timeMs)) return principal;
+      if (principal !== null && isLive(rowOf(principal), keyVersion, clock)) return principal;
       this.#remembered.delete(key);
     }
     if (key === "" || key.length > KEY_LENGTH_MAX) return null;
+    const timeMs = clock.nowMs();
     const holder = this.#derivedFrom(key, timeMs) ?? this.#givenToken(key, timeMs);
     if (holder === null) return this.#isPlatform(key) ? PLATFORM : null;
     this.#remember(key, holder);
@@ -183,10 +185,10 @@ function liveKeys(
 function isLive(
   { keyVersion, retiredKey }: OrganizationRow | TenantRow,
   wanted: number,
-  timeMs: number,
+  clock: Clock,
 ): boolean {
   if (keyVersion === wanted) return true;
-  return retiredKey?.keyVersion === wanted && timeMs < retiredKey.validUntilMs;
+  return retiredKey?.keyVersion === wanted && clock.nowMs() < retiredKey.validUntilMs;
 }
 
 /** Lower-case hexadecimal. */

@@ -10,6 +10,8 @@ import { Move, MOVES, SeatState, STATE_NAMES } from "../states.ts";
 import type { Booking } from "./bookings.ts";
 import { choicesOf, seatIndexes } from "./selection.ts";
 
+const NO_AREAS = new Uint32Array(0);
+
 export interface Inventory {
   /** Indexes of all requested seats, in the order of the request. */
   readonly requested: Uint32Array;
@@ -45,20 +47,34 @@ export function findInventory(
     const code = seatFault(search, requested[i]!);
     if (code !== null) faults.push(seatFaultAt(i, choices.seats[i]!, code));
   }
+  const areas = choices.areas.length === 0 ? NO_AREAS : findPlaces(search, choices.areas, faults);
+  const seats = booking.idle ? withoutIdle(partition, requested) : requested;
+  return { requested, seats, areas, faults };
+}
+
+/** The seats but those that are ACTIVE already; mostly all of them. */
+function withoutIdle({ state }: Partition, seats: Uint32Array): Uint32Array {
+  for (let i = 0; i < seats.length; i++) {
+    if (state[seats[i]!] === SeatState.ACTIVE) {
+      return seats.filter((seat) => state[seat] !== SeatState.ACTIVE);
+    }
+  }
+  return seats;
+}
+
+/** @returns Triples of a `MoveRecord`. */
+function findPlaces(search: Search, areas: readonly SeatChoice[], faults: Fault[]): Uint32Array {
   const triples: number[] = [];
-  for (let i = 0; i < choices.areas.length; i++) {
-    const { id, capacity } = choices.areas[i]!;
-    const area = partition.layout.areaIndexes.get(id) ?? NONE;
+  for (let i = 0; i < areas.length; i++) {
+    const { id, capacity } = areas[i]!;
+    const area = search.partition.layout.areaIndexes.get(id) ?? NONE;
     // The selection has been checked: every area has its capacity.
     const places = capacity!;
     const code = areaFault(search, area, places);
-    if (code !== null) faults.push(areaFaultAt(i, choices.areas[i]!, code));
+    if (code !== null) faults.push(areaFaultAt(i, areas[i]!, code));
     else takePlaces(search, area, places, triples);
   }
-  const seats = booking.idle
-    ? requested.filter((seat) => partition.state[seat] !== SeatState.ACTIVE)
-    : requested;
-  return { requested, seats, areas: Uint32Array.from(triples), faults };
+  return Uint32Array.from(triples);
 }
 
 /** @returns Why the seat cannot go through the move; null when it can. */

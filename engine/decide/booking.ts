@@ -5,6 +5,7 @@
 import { NONE } from "../constants.ts";
 import type { BookingKind, CommandOf } from "../commands.ts";
 import type { EventRow, HoldTypeRow, OrganizationRow } from "../catalog.ts";
+import type { Partition } from "../partition.ts";
 import { type MoveRecord, RecordType } from "../records.ts";
 import {
   type Decision,
@@ -39,9 +40,10 @@ export function decideBooking(
 ): Decision<boolean> {
   const booking = BOOKINGS[command.kind];
   const organization = callersOrganization(state, command.caller);
-  const holdType = findHoldType(organization, command.body.holdType);
+  const isLock = booking.move === Move.LOCK;
+  const holdType = isLock ? findHoldType(organization, command.body.holdType) : undefined;
   const faults = checkSelection(command.body);
-  if (booking.move === Move.LOCK && holdType === undefined) faults.push(unknownHoldType(command));
+  if (isLock && holdType === undefined) faults.push(unknownHoldType(command));
   if (faults.length > 0) return refuseInvalid(faults);
 
   const event = ownEvent(state, command.caller, command.eventId);
@@ -57,9 +59,8 @@ export function decideBooking(
     if (orphans.length > 0) return refuseOrphans(orphans);
   }
   if (inventory.seats.length === 0 && inventory.areas.length === 0) return grant(null, true);
-  const record = moveRecord(command, event, inventory);
-  if (booking.move !== Move.LOCK) return grant(record, true);
-  return grant(lockRecord(record, partition.holds.nextSlot, holdType!, timeMs), true);
+  const hold = holdType === undefined ? NO_HOLD : newHold(partition, holdType, timeMs);
+  return grant(moveRecord(command, event, inventory, hold), true);
 }
 
 function unknownHoldType({ body }: BookingCommand): Fault {
@@ -99,26 +100,32 @@ function refuseOrphans(faults: readonly Fault[]): Refusal {
   return refuse(Result.ORPHAN_SEAT, "The request would leave a single seat alone.", faults);
 }
 
-function moveRecord(command: BookingCommand, event: EventRow, inventory: Inventory): MoveRecord {
-  return {
-    type: RecordType.MOVE,
-    actor: command.caller.actor,
-    partition: event.partition,
-    move: BOOKINGS[command.kind].move,
-    hold: NONE,
-    expiresAtMs: 0,
-    session: command.body.sessionId ?? "",
-    holdType: command.kind === "directsale" ? (command.body.holdType ?? "") : "",
-    seats: inventory.seats,
-    areas: inventory.areas,
-  };
+/** What the record of a lock says of its hold. */
+type HoldFacts = Pick<MoveRecord, "hold" | "holdType" | "expiresAtMs">;
+
+const NO_HOLD: HoldFacts = { hold: NONE, holdType: "", expiresAtMs: 0 };
+
+function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): HoldFacts {
+  const expiresAtMs = holdEndMs(holdType, timeMs);
+  return { hold: holds.nextSlot, holdType: holdType.name, expiresAtMs };
 }
 
-function lockRecord(
-  record: MoveRecord,
-  hold: number,
-  holdType: HoldTypeRow,
-  timeMs: number,
+function moveRecord(
+  { kind, caller, body }: BookingCommand,
+  event: EventRow,
+  { seats, areas }: Inventory,
+  { hold, holdType, expiresAtMs }: HoldFacts,
 ): MoveRecord {
-  return { ...record, hold, holdType: holdType.name, expiresAtMs: holdEndMs(holdType, timeMs) };
+  return {
+    type: RecordType.MOVE,
+    actor: caller.actor,
+    partition: event.partition,
+    move: BOOKINGS[kind].move,
+    hold,
+    expiresAtMs,
+    session: body.sessionId ?? "",
+    holdType: kind === "directsale" ? (body.holdType ?? "") : holdType,
+    seats,
+    areas,
+  };
 }

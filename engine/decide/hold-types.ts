@@ -19,10 +19,12 @@ export function findHoldType(
   name: string | null | undefined,
 ): HoldTypeRow | undefined {
   const wanted = name ?? "CART";
-  return (
-    organization.holdTypes.find((holdType) => holdType.name === wanted) ??
-    BUILT_IN.find((holdType) => holdType.name === wanted)
-  );
+  return named(organization.holdTypes, wanted) ?? named(BUILT_IN, wanted);
+}
+
+function named(holdTypes: readonly HoldTypeRow[], wanted: string): HoldTypeRow | undefined {
+  for (const holdType of holdTypes) if (holdType.name === wanted) return holdType;
+  return undefined;
 }
 
 /** Milliseconds since 1970 at which a hold that begins now ends; 0 for never. */

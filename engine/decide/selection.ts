@@ -5,12 +5,11 @@
 import {
   AREA_CAPACITY_MAX,
   HOLD_TYPE_LENGTH_MAX,
-  NONE,
   OBJECTS_PER_REQUEST_MAX,
   SESSION_LENGTH_MAX,
 } from "../constants.ts";
 import type { SeatChoice, StateSelection } from "../commands.ts";
-import type { Layout } from "../layout.ts";
+import { type Layout, seatIndexOf } from "../layout.ts";
 import type { Fault } from "../results.ts";
 import { duplicate, missing } from "./faults.ts";
 
@@ -42,13 +41,15 @@ export function checkSelection(selection: StateSelection): Fault[] {
   checkLength(selection.holdType, HOLD_TYPE_LENGTH_MAX, "holdType", faults);
   checkDuplicates(seats, "seats", faults);
   checkDuplicates(areas, "groupOfSeats", faults);
-  for (const [i, { capacity }] of seats.entries()) {
+  for (let i = 0; i < seats.length; i++) {
+    const { capacity } = seats[i]!;
     if (capacity === null || capacity === undefined) continue;
     const message = "must be null for a seat";
     faults.push({ field: `seats[${i}].capacity`, code: "NULL", message, rejectedValue: capacity });
   }
-  for (const [i, { capacity }] of areas.entries()) {
-    checkCapacity(capacity, `groupOfSeats[${i}].capacity`, faults);
+  for (let i = 0; i < areas.length; i++) {
+    if (isCapacity(areas[i]!.capacity)) continue;
+    faults.push(capacityFault(areas[i]!.capacity, `groupOfSeats[${i}].capacity`));
   }
   return faults;
 }
@@ -64,17 +65,19 @@ function checkLength(
   faults.push({ field, code: "SIZE", message, rejectedValue: text });
 }
 
-function checkCapacity(capacity: number | null | undefined, field: string, faults: Fault[]): void {
-  if (capacity === null || capacity === undefined) {
-    faults.push(missing(field));
-  } else if (!Number.isSafeInteger(capacity) || capacity < 1 || capacity > AREA_CAPACITY_MAX) {
-    const message = `must be a whole number from 1 to ${AREA_CAPACITY_MAX}`;
-    faults.push({ field, code: "RANGE", message, rejectedValue: capacity });
-  }
+function isCapacity(capacity: number | null | undefined): boolean {
+  if (capacity === null || capacity === undefined) return false;
+  return Number.isSafeInteger(capacity) && capacity >= 1 && capacity <= AREA_CAPACITY_MAX;
+}
+
+function capacityFault(capacity: number | null | undefined, field: string): Fault {
+  if (capacity === null || capacity === undefined) return missing(field);
+  const message = `must be a whole number from 1 to ${AREA_CAPACITY_MAX}`;
+  return { field, code: "RANGE", message, rejectedValue: capacity };
 }
 
 function checkDuplicates(choices: readonly SeatChoice[], field: string, faults: Fault[]): void {
-  if (choices.length < 2) return;
+  if (areRising(choices)) return;
   const seen = new Set<number>();
   for (const [i, { id }] of choices.entries()) {
     if (seen.has(id)) faults.push(duplicate(`${field}[${i}].id`, id, "is named twice"));
@@ -82,11 +85,19 @@ function checkDuplicates(choices: readonly SeatChoice[], field: string, faults: 
   }
 }
 
+/** Whether each id is larger than the one before, as in most requests: then none is there twice. */
+function areRising(choices: readonly SeatChoice[]): boolean {
+  for (let i = 1; i < choices.length; i++) {
+    if (choices[i - 1]!.id >= choices[i]!.id) return false;
+  }
+  return true;
+}
+
 /** Seat indexes in the order of the request; NONE for an id that the layout does not have. */
 export function seatIndexes(layout: Layout, seats: readonly SeatChoice[]): Uint32Array {
   const indexes = new Uint32Array(seats.length);
   for (let i = 0; i < seats.length; i++) {
-    indexes[i] = layout.seatIndexes.get(seats[i]!.id) ?? NONE;
+    indexes[i] = seatIndexOf(layout, seats[i]!.id);
   }
   return indexes;
 }

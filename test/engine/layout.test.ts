@@ -2,7 +2,13 @@
 import { expect, test } from "vitest";
 import { NONE } from "../../engine/constants.ts";
 import { mergeLayout } from "../../engine/decide/merge-layout.ts";
-import { buildLayout, collectSeats, EMPTY_DOCUMENT, type Layout } from "../../engine/layout.ts";
+import {
+  buildLayout,
+  collectSeats,
+  EMPTY_DOCUMENT,
+  type Layout,
+  seatIndexOf,
+} from "../../engine/layout.ts";
 import { area, layoutOf, section, table } from "../support/layout.ts";
 
 const DOCUMENT = mergeLayout(
@@ -93,4 +99,20 @@ test("the seats of a group are those of all its rows", () => {
 
 test("an empty document is a layout of nothing", () => {
   expect(buildLayout(EMPTY_DOCUMENT)).toMatchObject({ seatCount: 0, rows: [], areas: [] });
+});
+
+test("a seat's index is found by its id, given out in one go or with gaps", () => {
+  for (const ids of [
+    [5, 6, 7, 8],
+    [5, 6, 9, 1_000_000_000_000],
+  ]) {
+    const row = { id: 1, guid: "r", sectorGuid: "s", rowNumber: "1" };
+    const sector = { id: 2, guid: "s", name: "S", ga: false };
+    const seats = ids.map((id) => ({ id, guid: `${id}`, rowGuid: "r", name: `${id}` }));
+    const layout = buildLayout({ ...EMPTY_DOCUMENT, sectors: [sector], rows: [row], seats });
+    expect(ids.map((id) => seatIndexOf(layout, id))).toEqual([0, 1, 2, 3]);
+    const others = [0, 1, 4, 10, 999_999_999_999, Number.MAX_SAFE_INTEGER];
+    expect(others.map((id) => seatIndexOf(layout, id))).toEqual(others.map(() => NONE));
+  }
+  expect(seatIndexOf(buildLayout(EMPTY_DOCUMENT), 1)).toBe(NONE);
 });

@@ -1,5 +1,5 @@
 /** The two disks behave alike; and what only one of them can show. */
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { constants, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -7,11 +7,48 @@ import { realDisk } from "../../persistence/disk.ts";
 import { MemoryDisk } from "../support/memory-disk.ts";
 import { testDisk } from "./disk.suite.ts";
 
+/** The flags of every descriptor that this process has of the file, as the kernel has them. */
+function openFlags(path: string): number[] {
+  return readdirSync("/proc/self/fd").flatMap((fd) => {
+    const link = statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false });
+    if (link?.ino !== statSync(path).ino) return [];
+    const info = readFileSync(`/proc/self/fdinfo/${fd}`, "latin1");
+    return [Number.parseInt(/flags:\s*(\d+)/.exec(info)![1]!, 8)];
+  });
+}
+
 const root = mkdtempSync(join(tmpdir(), "frontrow-disk-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
 describe("the real disk", () => {
   testDisk(() => ({ disk: realDisk, folder: mkdtempSync(join(root, "case-")) }));
+
+  const isLinux = process.platform === "linux";
+  test.runIf(isLinux)("what is written through is there, past a rename and a close", async () => {
+    const [path, renamed] = [`${root}/through`, `${root}/renamed`];
+    const file = realDisk.createNow(path);
+    file.writeNow(Buffer.alloc(8, "."), 0);
+    realDisk.renameNow(path, renamed);
+    file.path = renamed;
+    const write = (text: string, at: number) =>
+      new Promise((resolve) => {
+        file.writeThrough!(Buffer.from(text), at, (fault, bytes) => resolve(fault ?? bytes));
+      });
+    expect([await write("se", 1), await write("at", 3)]).toEqual([2, 2]);
+    const flags = openFlags(renamed);
+    expect(flags.filter((flag) => (flag & constants.O_DSYNC) !== 0).length).toBe(1);
+    expect(await new Promise((resolve) => file.close(resolve))).toBeNull();
+    expect(openFlags(renamed)).toEqual([]);
+    expect(readFileSync(renamed, "latin1")).toBe(".seat...");
+  });
+
+  test.runIf(isLinux)("a write through that cannot begin is a fault that says why", async () => {
+    const file = realDisk.createNow(`${root}/gone`);
+    realDisk.removeNow(`${root}/gone`);
+    const fault = await new Promise((resolve) => file.writeThrough!(Buffer.alloc(1), 0, resolve));
+    expect(fault).toMatchObject({ operation: "open", code: "ENOENT" });
+    file.closeNow();
+  });
 
   test("files and folders are private to their user", () => {
     realDisk.makeFolderNow(`${root}/private`);

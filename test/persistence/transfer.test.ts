@@ -1,10 +1,12 @@
 /** Whole reads and writes over a disk that does less than asked. */
 import { expect, test } from "vitest";
-import type { DiskFault } from "../../persistence/faults.ts";
+import type { DiskFile } from "../../persistence/disk.ts";
+import { DiskFault } from "../../persistence/faults.ts";
 import {
   makeFoldersNow,
   readAllNow,
   writeAll,
+  writeAllThrough,
   writeAllNow,
   writeFileNow,
 } from "../../persistence/transfer.ts";
@@ -53,6 +55,58 @@ test("a write that fails is a fault at once", async () => {
     operation: "write",
     path: "/data/a",
   });
+});
+
+/** A file that writes through, told what becomes of each write. */
+function throughFile(...outcomes: (DiskFault | number)[]): { file: DiskFile; calls: string[] } {
+  const calls: string[] = [];
+  const made = emptyDisk().createNow("/data/a");
+  const writeThrough: DiskFile["writeThrough"] = (source, position, done) => {
+    calls.push(`${position}: ${Buffer.from(source).toString()}`);
+    const outcome = outcomes.shift() ?? source.length;
+    if (typeof outcome === "number") done(null, outcome);
+    else done(outcome, 0);
+  };
+  return { file: Object.assign(made, { writeThrough }), calls };
+}
+
+function throughOn(file: DiskFile): Promise<DiskFault | null> {
+  return new Promise((resolve) => writeAllThrough(file, BYTES, 512, resolve));
+}
+
+test("a disk that writes through is asked once, and nothing else", async () => {
+  const { file, calls } = throughFile();
+  expect(await throughOn(file)).toBeNull();
+  expect(calls).toEqual([`512: ${BYTES.toString()}`]);
+});
+
+test("a short write through is finished by one more, and twice short is a fault", async () => {
+  const { file, calls } = throughFile(4);
+  expect(await throughOn(file)).toBeNull();
+  expect(calls).toEqual([`512: ${BYTES.toString()}`, `516: ${BYTES.subarray(4).toString()}`]);
+  expect(await throughOn(throughFile(4, 4).file)).toMatchObject({ code: "SHORT" });
+});
+
+test("a write through that fails is a fault at once", async () => {
+  const { file, calls } = throughFile(new DiskFault("write", "/data/a", "EIO"));
+  expect(await throughOn(file)).toMatchObject({ code: "EIO" });
+  expect(calls.length).toBe(1);
+});
+
+test("a disk that cannot write through writes, then syncs", async () => {
+  const disk = emptyDisk();
+  const steps: string[] = [];
+  const file = disk.createNow("/data/a");
+  disk.decide = ({ operation }) => {
+    steps.push(operation);
+    return null;
+  };
+  expect(await throughOn(file)).toBeNull();
+  expect(steps).toEqual(["write", "sync"]);
+  disk.decide = ({ operation }) => (operation === "sync" ? { code: "EIO" } : null);
+  expect(await throughOn(file)).toMatchObject({ code: "EIO", operation: "sync" });
+  disk.decide = ({ operation }) => (operation === "write" ? { code: "ENOSPC" } : null);
+  expect(await throughOn(file)).toMatchObject({ code: "ENOSPC", operation: "write" });
 });
 
 test("a file that ends before it should is a fault", () => {

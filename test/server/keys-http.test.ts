@@ -113,8 +113,8 @@ test("POST /api/private/management/v2.0/keys/rotate replaces a token that was gi
   // Whoever has not seen the key before judges it alike.
   const afresh = () => new Keys(TEST_SECRET, server.engine.state.catalog);
   const nowMs = server.engine.nowMs();
-  expect(afresh().identify(given, nowMs)).toMatchObject({ kind: "tenant" });
-  expect(afresh().identify(given, nowMs + 1_000)).toBeNull();
+  expect(afresh().identify(given, { nowMs: () => nowMs })).toMatchObject({ kind: "tenant" });
+  expect(afresh().identify(given, { nowMs: () => nowMs + 1_000 })).toBeNull();
   server.world.clock.timeMs += 1_000;
   expect(await statuses(server, organizations, given, tenantToken)).toEqual([403, 200]);
 });

@@ -5,11 +5,12 @@ import { START_MS } from "../support/engine.ts";
 import { TEST_SECRET, TestServer } from "../support/server.ts";
 
 const server = new TestServer();
+const CLOCK = { nowMs: () => START_MS };
 const { keys, engine } = server.services;
 const { catalog } = engine.state;
 
 function whose(key: string): string {
-  const principal = keys.identify(key, START_MS);
+  const principal = keys.identify(key, CLOCK);
   if (principal === null) return "nobody's";
   if (principal.kind === "organization") return principal.organization.name;
   return principal.kind === "tenant" ? principal.tenant.name : principal.kind;
@@ -65,7 +66,7 @@ test("each change of one character is noticed", () => {
 
 test("another master secret makes other keys", () => {
   const others = new Keys("00".repeat(32), catalog);
-  expect(others.identify(server.a.key, START_MS)).toBeNull();
+  expect(others.identify(server.a.key, CLOCK)).toBeNull();
   const row = catalog.organizations.get(server.a.id)!;
   expect(others.organizationKey(row)).not.toBe(server.a.key);
   expect(new Keys(TEST_SECRET.toUpperCase(), catalog).organizationKey(row)).toBe(server.a.key);
@@ -75,16 +76,16 @@ test("a key ends with its version, also one that was just used", () => {
   const fresh = new TestServer();
   const { a } = fresh;
   const own = fresh.services.keys;
-  expect(own.identify(a.key, START_MS)).not.toBeNull();
+  expect(own.identify(a.key, CLOCK)).not.toBeNull();
   const row = fresh.engine.state.catalog.organizations.get(a.id)!;
   fresh.engine.state.catalog.put({
     table: "organizations",
     row: { ...row, keyVersion: row.keyVersion + 1 },
   });
-  expect(own.identify(a.key, START_MS)).toBeNull();
+  expect(own.identify(a.key, CLOCK)).toBeNull();
   const next = own.organizationKey(fresh.engine.state.catalog.organizations.get(a.id)!);
   expect(next).not.toBe(a.key);
-  expect(own.identify(next, START_MS)).not.toBeNull();
+  expect(own.identify(next, CLOCK)).not.toBeNull();
 });
 
 test("no key is in any record of the log", () => {
