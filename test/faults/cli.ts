@@ -4,9 +4,10 @@
  */
 import { Command } from "commander";
 import type { Campaign, Outcome } from "./campaign.ts";
-import { CAMPAIGNS } from "./campaigns.ts";
+import { DISK_CAMPAIGNS, PROCESS_CAMPAIGNS } from "./campaigns.ts";
 import { scoped } from "./scope.ts";
 
+const CAMPAIGNS = [...PROCESS_CAMPAIGNS, ...DISK_CAMPAIGNS];
 const SEED_MAX = 1_000_000;
 const SHOWN_MAX = 20;
 /** Where nobody looks at a terminal, a line so often. */

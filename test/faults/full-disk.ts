@@ -6,6 +6,7 @@
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { FRAME_HEADER_BYTES, padToSector, SECTOR_BYTES } from "../../persistence/frame.ts";
 import { ledgerDeviations, LedgerFold } from "../support/ledger-check.ts";
 import { type ServerProcess, sleep } from "../support/server-process.ts";
 import { type Campaign, missingPrograms, missingRoot, type Outcome, type Run } from "./campaign.ts";
@@ -163,8 +164,8 @@ async function fill(
   const layout = sizedPlan(FILLER_SEATS);
   for (let count = 0; count < FILLERS_MAX; count++) {
     const target = `${v2}/schemas/${schema}/layout`;
-    const headers = { "Idempotency-Key": `filler-${count}` };
-    const { status } = await server.request("PUT", target, layout, house.key, headers);
+    const who = { "X-API-Key": house.key, "Idempotency-Key": `filler-${count}` };
+    const { status } = await server.request("PUT", target, layout, who);
     if (status === UNAVAILABLE) return count;
     if (status !== 200) throw new Error(`a layout was answered with ${status}`);
     told(count);
@@ -184,7 +185,8 @@ async function fallShort(scope: Scope, seed: number): Promise<Outcome> {
   const fold = new LedgerFold();
   const crowd = new Crowd({ url: server.url, house, fold, seed, lines: LINES });
   await crowd.answered(50);
-  const limit = usedBytes(folder) + 20_000 + (seed % 511);
+  // Little more than the header of a frame then fits before the limit.
+  const limit = usedBytes(folder) + 20 * SECTOR_BYTES + FRAME_HEADER_BYTES + (seed % 32);
   const { status, stderr } = spawnSync(
     "prlimit",
     ["--pid", String(server.pid), `--fsize=${limit}:${limit}`],
@@ -213,7 +215,7 @@ async function fallShort(scope: Scope, seed: number): Promise<Outcome> {
   };
 }
 
-/** Bytes of the newest segment up to the last that is not zero. */
+/** Bytes of the newest segment that are in use, in whole sectors. */
 function usedBytes(folder: string): number {
   const wal = path.join(folder, "wal");
   const newest = fs
@@ -221,7 +223,8 @@ function usedBytes(folder: string): number {
     .filter((name) => name.endsWith(".log"))
     .toSorted()
     .at(-1)!;
-  return fs.readFileSync(path.join(wal, newest)).findLastIndex((byte) => byte !== 0) + 1;
+  const bytes = fs.readFileSync(path.join(wal, newest));
+  return padToSector(bytes.findLastIndex((byte) => byte !== 0) + 1);
 }
 
 const count = ({ acknowledged }: LedgerFold) =>

@@ -14,7 +14,7 @@ import { Archive, hasStoreFile, readFolder, storeIdOf } from "./folder-state.ts"
 import { type Scope, scoped } from "./scope.ts";
 import { createHouse, type House, spawnServer, startServer } from "./serving.ts";
 
-const SHORT_KILLS = 12;
+const SHORT_KILLS = 10;
 const LONG_KILLS = 1_000;
 const SHORT_STORES = 2;
 /** A store's holds must not run out before its last check. */

@@ -40,6 +40,7 @@ export async function startServer(scope: Scope, options: ServeOptions): Promise<
 
 /** An event on sale, and who may book on it. */
 export interface House {
+  readonly organizationId: number;
   readonly key: string;
   readonly eventId: string;
   readonly priceId: number;
@@ -58,16 +59,9 @@ interface Layout {
 
 /** 4,000 seats and a meadow. */
 export async function createHouse(server: ServerProcess): Promise<House> {
-  const management = "/api/private/management/v2.0/organizations/";
-  const { secretKey: key } = (await call(
-    server,
-    "POST",
-    management,
-    ORGANIZATION,
-    TENANT_TOKEN,
-  )) as {
-    secretKey: string;
-  };
+  const organizations = "/api/private/management/v2.0/organizations/";
+  const made = await call(server, "POST", organizations, ORGANIZATION, TENANT_TOKEN);
+  const { id: organizationId, secretKey: key } = made as Created & { secretKey: string };
   const v2 = (method: string, target: string, body: object) =>
     call(server, method, `/api/private/v2.0/${target}`, body, key);
   const venue = (await v2("POST", "venues/", { name: "House" })) as Created;
@@ -83,6 +77,7 @@ export async function createHouse(server: ServerProcess): Promise<House> {
   const items = layout.sectors.map(({ id }) => ({ objectId: id, assignmentId: priceId }));
   await v2("POST", `event/${eventId}/prices/assignments/`, { groupOfSeats: items });
   return {
+    organizationId,
     key,
     eventId,
     priceId,

@@ -13,7 +13,7 @@ import { createHouse, type House, spawnServer, startServer } from "./serving.ts"
 import { missingShim, Shim } from "./shim.ts";
 
 const LONG_CALLS = 200;
-const SHORT_CALLS = 6;
+const SHORT_CALLS = 4;
 const LINES = 32;
 const LANES = 2;
 const END_MS_MAX = 100;
@@ -91,7 +91,7 @@ async function failAt(
   }
   const exit = await Promise.race([server.exited, sleep(WAIT_MS_MAX)]);
   const { lock, unlock, sale } = fold.acknowledged;
-  const faults = [...faultsOfEnd(exit ?? null, shim, wasServing)];
+  const faults = faultsOfEnd(exit ?? null, shim, wasServing);
   const endMsMax = isLong ? END_MS_MAX : END_MS_MAX_BUSY;
   if (!(shim.endedAfterMs < endMsMax)) faults.push(`it took ${shim.endedAfterMs.toFixed(0)} ms`);
   if (exit !== undefined) faults.push(...(await faultsOfRestart({ scope, folder, fold, house })));
@@ -105,12 +105,16 @@ async function failAt(
   };
 }
 
-function* faultsOfEnd(exit: Exit | null, shim: Shim, wasServing: boolean): Generator<string> {
-  if (shim.get("failedAtNs") === 0) yield "no sync failed";
-  if (exit === null) return yield "the process did not end";
+function faultsOfEnd(exit: Exit | null, shim: Shim, wasServing: boolean): string[] {
+  if (shim.get("failedAtNs") === 0) return ["no sync failed"];
+  if (exit === null) return ["the process did not end"];
   const allowed = wasServing ? EXITS_SERVING : EXITS_STARTING;
-  if (!allowed.includes(exit.code ?? -1)) yield `exit code ${exit.code}, signal ${exit.signal}`;
-  if (shim.get("sentAfter") > 0) yield `${shim.get("sentAfter")} answers after the failed call`;
+  const isAllowed = allowed.includes(exit.code ?? -1);
+  const sentAfter = shim.get("sentAfter");
+  return [
+    ...(isAllowed ? [] : [`exit code ${exit.code}, signal ${exit.signal}`]),
+    ...(sentAfter === 0 ? [] : [`${sentAfter} answers after the failed call`]),
+  ];
 }
 
 interface Left {

@@ -12,7 +12,7 @@ import { type Scope, scoped } from "./scope.ts";
 import { missingShim, Shim } from "./shim.ts";
 
 const STEPS = 3_000;
-const SHORT_POINTS = 10;
+const SHORT_POINTS = 8;
 const LANES = 2;
 /** Records of a life: enough for some segments and two snapshots. */
 const LIFE_RECORDS = 220;

@@ -97,14 +97,15 @@ export class ServerProcess {
     return this.exited;
   }
 
+  /** @param access - The key, or all headers that say who asks. */
   async request(
     method: string,
     target: string,
     body?: unknown,
-    key = this.key,
-    more: Readonly<Record<string, string>> = {},
+    access: string | Readonly<Record<string, string>> = this.key,
   ): Promise<Response> {
-    const headers = { "X-API-Key": key, "Content-Type": "application/json", ...more };
+    const who = typeof access === "string" ? { "X-API-Key": access } : access;
+    const headers = { "Content-Type": "application/json", ...who };
     const text = body === undefined ? null : JSON.stringify(body);
     return fetch(`${this.url}${target}`, { method, headers, body: text });
   }
