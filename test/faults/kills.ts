@@ -19,6 +19,7 @@ const LONG_KILLS = 1_000;
 const SHORT_STORES = 2;
 /** A store's holds must not run out before its last check. */
 const KILLS_PER_STORE = 50;
+const LANES = 4;
 const LINES = 16;
 /** The load before a kill is counted in answers, so that a slow machine is as thorough. */
 const ANSWERS_MAX = 1_000;
@@ -56,7 +57,7 @@ async function run({ isLong, seed, tell }: Run): Promise<Outcome> {
   const stores = isLong ? LONG_KILLS / KILLS_PER_STORE : SHORT_STORES;
   const tally = new Tally();
   const numbers = Array.from({ length: stores }, (_, i) => i);
-  await inLanes(2, numbers, async (number) => {
+  await inLanes(LANES, numbers, async (number) => {
     await scoped(async (scope) => {
       const store = await Store.open(scope, seed + number, tally);
       for (let i = 0; i < total / stores; i++) {

@@ -20,7 +20,7 @@ import { openState } from "../../persistence/open-state.ts";
 import { realScheduler, type Scheduler } from "../../persistence/scheduler.ts";
 import { ServiceClock } from "../../persistence/service-clock.ts";
 import { buildSnapshot } from "../../persistence/snapshot-build.ts";
-import { openThread } from "../../persistence/snapshot-thread.ts";
+import { SnapshotThread } from "../../persistence/snapshot-thread.ts";
 import { Snapshots, TURN_MS } from "../../persistence/snapshots.ts";
 import type { KeptRecord } from "../support/engine.ts";
 
@@ -30,6 +30,11 @@ export interface LifeOptions {
   readonly records: string;
   readonly segmentBytes: number;
   readonly snapshotBytes: number;
+  /**
+   * A snapshot is also begun at so many records, and waited for a little later: so that each life
+   * goes through the same steps. Null for none.
+   */
+  readonly snapshotRecords: number | null;
   readonly batchRecords: number;
   /** The last record that is appended; it stays alive there when `stays`. */
   readonly until: number;
@@ -39,6 +44,8 @@ export interface LifeOptions {
 /** What waits a second in a service waits so much shorter here. */
 const HASTE = 60;
 const RETRY_MS = 5;
+/** Written while a snapshot is in the making. */
+const BATCHES_BESIDE = 3;
 
 const options = JSON.parse(process.argv[2]!) as LifeOptions;
 const records = deserialize(fs.readFileSync(options.records)) as readonly KeptRecord[];
@@ -64,29 +71,70 @@ async function live(): Promise<void> {
   });
   if (!dataFolder.hasLog) dataFolder.keepHasLog();
   say(`recovered ${report.sequence}`);
+  const thread = new SnapshotThread({ folder, storeId });
   const snapshots = new Snapshots({
     state,
     log: journal,
     clock,
     scheduler: hasty,
-    open: (base) => openThread({ folder, storeId, base }),
+    open: (base, onWritten) => thread.begin(base, onWritten),
+    isSound: () => true,
     everyBytes: options.snapshotBytes,
     turnMs: TURN_MS,
     start,
-    onReport: ({ failure }) =>
-      say(failure === null ? "snapshot" : `no snapshot: ${failure.message}`),
+    onReport: ({ failure }) => {
+      say(failure === null ? "snapshot" : `no snapshot: ${failure.message}`);
+      pace.told();
+    },
   });
-  await appendAll(state, snapshots, report.sequence);
+  const pace = new Pace(snapshots);
+  await appendAll({ state, snapshots, pace }, report.sequence);
   if (options.stays) await stay();
   await snapshots.stop();
   await journal.close();
+  await thread.close();
   snapshots.last((base, images, last) => buildSnapshot({ ...place, base }, images, last));
   dataFolder.close();
   say("closed");
 }
 
+/** Begins snapshots at given records, and waits for each of them some batches later. */
+class Pace {
+  told: () => void = () => {};
+  readonly #snapshots: Snapshots;
+  #made: Promise<void> | null = null;
+  #batchesLeft = 0;
+
+  constructor(snapshots: Snapshots) {
+    this.#snapshots = snapshots;
+  }
+
+  /** To be called after each batch. */
+  async after(firstSequence: number, lastSequence: number): Promise<void> {
+    const { snapshotRecords } = options;
+    if (snapshotRecords === null) return;
+    const stepOf = (sequence: number) => Math.floor(sequence / snapshotRecords);
+    if (this.#made !== null) {
+      this.#batchesLeft -= 1;
+      if (this.#batchesLeft > 0) return;
+      await this.#made;
+      this.#made = null;
+    } else if (stepOf(firstSequence - 1) < stepOf(lastSequence)) {
+      this.#made = new Promise((resolve) => (this.told = resolve));
+      this.#batchesLeft = BATCHES_BESIDE;
+      this.#snapshots.request();
+    }
+  }
+}
+
+interface Parts {
+  readonly state: State;
+  readonly snapshots: Snapshots;
+  readonly pace: Pace;
+}
+
 /** Batch by batch: each is waited for before the next. */
-async function appendAll(state: State, snapshots: Snapshots, from: number): Promise<void> {
+async function appendAll({ state, snapshots, pace }: Parts, from: number): Promise<void> {
   let sequence = from;
   let onDurable = () => {};
   snapshots.durable = (upTo) => {
@@ -96,6 +144,7 @@ async function appendAll(state: State, snapshots: Snapshots, from: number): Prom
   while (sequence < options.until) {
     await admitted(snapshots);
     const isDurable = new Promise<void>((resolve) => (onDurable = resolve));
+    const first = sequence + 1;
     const last = Math.min(options.until, sequence + options.batchRecords);
     while (sequence < last) {
       const { record, timeMs } = records[sequence]!;
@@ -104,6 +153,7 @@ async function appendAll(state: State, snapshots: Snapshots, from: number): Prom
       apply(state, record, timeMs);
     }
     await isDurable;
+    await pace.after(first, last);
   }
 }
 

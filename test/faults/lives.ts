@@ -63,6 +63,7 @@ export class Life {
       records: history.file,
       segmentBytes: SMALL_SEGMENT_BYTES,
       snapshotBytes: 2 * SMALL_SEGMENT_BYTES,
+      snapshotRecords: null,
       batchRecords: 5,
       stays: false,
       ...plan,

@@ -7,6 +7,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { type Campaign, inLanes, type Outcome, type Run } from "./campaign.ts";
+import { liveAndDie, NEVER } from "./corpus.ts";
 import { faultOf, History, Life, type LifePlan } from "./lives.ts";
 import { type Scope, scoped } from "./scope.ts";
 import { missingShim, Shim } from "./shim.ts";
@@ -16,6 +17,7 @@ const SHORT_POINTS = 8;
 const LANES = 2;
 /** Records of a life: enough for some segments and two snapshots. */
 const LIFE_RECORDS = 220;
+const SNAPSHOT_RECORDS = 60;
 
 export const systemCalls: Campaign = {
   name: "system-calls",
@@ -80,12 +82,7 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
 /** A folder with two snapshots and a log, whose process was killed in the middle of a commit. */
 async function killedFolder(scope: Scope, history: History): Promise<string> {
   const folder = path.join(scope.folder(), "data");
-  const life = new Life(scope, history, { folder, until: LIFE_RECORDS, stays: true });
-  while (!life.lines.includes("waiting")) {
-    const hasEnded = await Promise.race([life.exited, delay(5)]);
-    if (hasEnded !== undefined) throw new Error(`the first life ended: ${life.stderr}`);
-  }
-  await life.kill("SIGKILL");
+  await liveAndDie(scope, history, { folder, until: LIFE_RECORDS });
   return folder;
 }
 
@@ -152,7 +149,7 @@ function begin(
   if (source !== null) fs.cpSync(source, folder, { recursive: true });
   const shim = new Shim(scope, folder);
   shim.set("killAt", point?.killAt ?? 0).set("isTorn", point?.isTorn === true ? 1 : 0);
-  const plan = { folder, until };
+  const plan = { folder, until, snapshotBytes: NEVER, snapshotRecords: SNAPSHOT_RECORDS };
   const life = new Life(scope, history, { ...plan, env: shim.env });
   return { shim, life, plan };
 }
@@ -165,10 +162,4 @@ function kindOf(call: string): string {
     .replace(/[0-9a-f]{16}-[0-9a-f]{16}\.log/, "segment")
     .replace(/[0-9a-f]{16}\.sqlite/, "snapshot")
     .replace(/(spare|epoch)-\d+\.tmp/, "$1");
-}
-
-function delay(delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, delayMs);
-  });
 }
