@@ -3,7 +3,8 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { built, CLI, startServer, temporaryFolder } from "./support/process.ts";
+import { built, startServer, temporaryFolder } from "./support/process.ts";
+import { CLI } from "./support/server-process.ts";
 
 const PAGE = fs.readFileSync("server/OPERATING.md", "utf8");
 const README = fs.readFileSync("README.md", "utf8");

@@ -12,7 +12,8 @@ import { Random } from "../../server/onsale/random.ts";
 import type { Report } from "../../server/onsale/report.ts";
 import { readLayoutFile } from "../../server/onsale/setup.ts";
 import { isCertain, ledgerDeviations, type LedgerFold } from "../support/ledger-check.ts";
-import { type Exit, type ServerProcess, startServer, temporaryFolder } from "../support/process.ts";
+import { startServer, temporaryFolder } from "../support/process.ts";
+import { type Exit, type ServerProcess, sleep } from "../support/server-process.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import { Player } from "./player.ts";
 
@@ -264,10 +265,4 @@ async function freePort(): Promise<number> {
     await new Promise((resolve) => server.close(resolve));
     return port;
   }
-}
-
-function sleep(delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, delayMs);
-  });
 }

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { onTestFinished } from "vitest";
 import type { Report } from "../../server/onsale/report.ts";
-import { CLI } from "../support/process.ts";
+import { CLI } from "../support/server-process.ts";
 
 const EVENT = /^event (\S+)$/m;
 

@@ -4,8 +4,8 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { openEngine } from "../../persistence/open-engine.ts";
 import { readSqlFile } from "../../persistence/sqlite.ts";
-import type { ServerProcess } from "../support/process.ts";
 import { startServer, temporaryFolder } from "../support/process.ts";
+import type { ServerProcess } from "../support/server-process.ts";
 import { type PageBody, V2 } from "../support/server.ts";
 
 interface Demo {

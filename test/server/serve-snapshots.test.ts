@@ -2,7 +2,8 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { startServer, type ServerProcess } from "../support/process.ts";
+import { startServer } from "../support/process.ts";
+import type { ServerProcess } from "../support/server-process.ts";
 
 const V2 = "/api/private/v2.0";
 const OFTEN = ["--demo", "--snapshot-every", "0.02"];

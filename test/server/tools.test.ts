@@ -3,14 +3,8 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import {
-  CLI,
-  type Finished,
-  runCli,
-  type ServerProcess,
-  startServer,
-  temporaryFolder,
-} from "../support/process.ts";
+import { type Finished, runCli, startServer, temporaryFolder } from "../support/process.ts";
+import { CLI, type ServerProcess } from "../support/server-process.ts";
 
 const V2 = "/api/private/v2.0";
 

@@ -1,5 +1,5 @@
 /**
- * The clients of a run: each asks, waits for its answer, thinks, asks again. What was in flight when
+ * The clients of a run: each asks, waits for its answer, thinks, asks again. What was in flight as
  * the process ended is asked once more of the next one, with the same key, or given up.
  */
 import { anyOf, type Ask, type House, type Scene } from "./ask.ts";

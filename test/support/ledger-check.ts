@@ -8,6 +8,9 @@ import type { State } from "../../engine/state.ts";
 import { SeatState, STATE_NAMES } from "../../engine/states.ts";
 import type { LedgerLine } from "../../server/onsale/ledger.ts";
 
+/** What happened, whenever it did. */
+type Line = Omit<LedgerLine, "time">;
+
 /** What one session asked for and is not off its hands yet: all of it moves, or nothing. */
 interface Basket {
   readonly session: string;
@@ -39,7 +42,11 @@ export class LedgerFold {
 
   /** Takes the next line of the ledger, without its line end. */
   enter(text: string): void {
-    const line = JSON.parse(text) as LedgerLine;
+    this.take(JSON.parse(text) as LedgerLine);
+  }
+
+  /** The same, as it is before it is written. */
+  take(line: Line): void {
     if (line.step === "answered") this.acknowledged[line.op] += 1;
     if (line.op === "lock") this.#enterLock(line);
     else this.#enterEnd(line);
@@ -55,7 +62,7 @@ export class LedgerFold {
     return this.#baskets;
   }
 
-  #enterLock({ step, session, seats, areas }: LedgerLine): void {
+  #enterLock({ step, session, seats, areas }: Line): void {
     if (step === "refused") {
       this.#baskets.delete(session);
     } else if (step === "answered") {
@@ -67,7 +74,7 @@ export class LedgerFold {
   }
 
   /** A refused unlock says that the session holds nothing; a refused sale changes nothing. */
-  #enterEnd({ op, step, session, seats, areas }: LedgerLine): void {
+  #enterEnd({ op, step, session, seats, areas }: Line): void {
     const basket = this.#basketOf(session);
     const opened = op === "sale" ? "salesOpen" : "unlocksOpen";
     if (step === "asked") basket[opened] += 1;

@@ -1,0 +1,79 @@
+/** What every campaign of faults is: a name, what it needs, and figures with what was broken. */
+import { spawnSync } from "node:child_process";
+import type { Scope } from "./scope.ts";
+
+export interface Run {
+  /** Minutes instead of seconds. */
+  readonly isLong: boolean;
+  /** Draws whatever is drawn: the same seed makes the same plan. */
+  readonly seed: number;
+  readonly scope: Scope;
+  /** Shows how far it is. */
+  readonly tell: (text: string) => void;
+}
+
+export interface Outcome {
+  /** In the order of their printing. */
+  readonly figures: Readonly<Record<string, string | number>>;
+  /** What must not be, one line each; empty when all is well. */
+  readonly violations: readonly string[];
+}
+
+export interface Campaign {
+  readonly name: string;
+  /** What it shows, in one line. */
+  readonly shows: string;
+  /** Only in the long form. */
+  readonly isLongOnly?: boolean;
+  /** @returns Why it cannot run here; null when it can. */
+  readonly missing: () => string | null;
+  readonly run: (run: Run) => Promise<Outcome>;
+}
+
+/** Programs by the Debian package that has them. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  gcc: "gcc",
+  mount: "mount",
+  prlimit: "util-linux",
+  nbdkit: "nbdkit",
+  nbdfuse: "libnbd-bin",
+  fusermount3: "fuse3",
+  losetup: "mount",
+  "mkfs.ext4": "e2fsprogs",
+};
+
+/** @returns Why the programs cannot be used; null when all are there. */
+export function missingPrograms(...names: readonly string[]): string | null {
+  if (process.platform !== "linux") return "needs Linux";
+  const isThere = (name: string) => spawnSync("which", [name]).status === 0;
+  const gone = names.filter((name) => !isThere(name));
+  if (gone.length === 0) return null;
+  const packages = gone.map((name) => PACKAGES[name] ?? name);
+  return `needs ${gone.join(", ")} (Debian: apt-get install ${packages.join(" ")})`;
+}
+
+export function missingRoot(): string | null {
+  return process.getuid?.() === 0 ? null : "needs root, to mount";
+}
+
+/** Runs tasks at most `width` at a time. */
+export async function inLanes<T>(
+  width: number,
+  tasks: Iterable<T>,
+  work: (task: T) => Promise<void>,
+): Promise<void> {
+  const waiting = tasks[Symbol.iterator]();
+  const lane = async () => {
+    for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
+      await work(next.value);
+    }
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+}
+
+/** The middle and the largest, in milliseconds. */
+export function spreadMs(values: readonly number[]): string {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted[Math.floor(sorted.length / 2)] ?? NaN;
+  return `${middle.toFixed(1)} ms, at most ${(sorted.at(-1) ?? NaN).toFixed(1)} ms`;
+}

@@ -1,0 +1,28 @@
+/** The short form of campaigns as tests: skipped, with the reason, where something is missing. */
+import { randomInt } from "node:crypto";
+import { expect, test } from "vitest";
+import { built } from "../support/process.ts";
+import type { Campaign } from "./campaign.ts";
+import { scoped } from "./scope.ts";
+
+const SEED_MAX = 1_000_000;
+const MS_MAX = 240_000;
+
+export function testShortForms(campaigns: readonly Campaign[]): void {
+  for (const campaign of campaigns) {
+    if (campaign.isLongOnly === true) continue;
+    const seed = Number(process.env["FRONTROW_FAULTS_SEED"] ?? randomInt(SEED_MAX));
+    const reason = campaign.missing();
+    const why = reason === null ? "" : ` (skipped: ${reason})`;
+    test.skipIf(reason !== null)(
+      `${campaign.name}, seed ${seed}: ${campaign.shows}${why}`,
+      async () => {
+        await built();
+        const plan = { isLong: false, seed, tell: () => {} };
+        const { violations } = await scoped((scope) => campaign.run({ ...plan, scope }));
+        expect(violations).toEqual([]);
+      },
+      MS_MAX,
+    );
+  }
+}
