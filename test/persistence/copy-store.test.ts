@@ -170,7 +170,7 @@ test("a damaged backup is not restored", async () => {
   expect(fs.existsSync(to)).toBe(false);
 });
 
-test("a copy that was cut short, at whatever step, leaves no name, and is made the next time", async () => {
+test("a copy cut short at any step leaves no name, and is made the next time", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 2 });
   for (let last = 1; ; last++) {
     const to = placeOf();
