@@ -35,4 +35,9 @@ export class CatalogCopy {
     }
     return part.map((row) => ({ table, row }) as CatalogPut);
   }
+
+  /** All that is left, part by part. */
+  *[Symbol.iterator](): Generator<CatalogPut[]> {
+    while (!this.isDone) yield this.next();
+  }
 }

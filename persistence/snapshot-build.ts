@@ -290,7 +290,7 @@ export function buildSnapshot(
 ): Built {
   const build = new SnapshotBuild({ ...place, base });
   try {
-    while (catalog?.isDone === false) build.put(catalog.nextId, catalog.next());
+    if (catalog !== null) for (const puts of catalog) build.put(catalog.nextId, puts);
     for (const image of images) build.add(image);
     return build.finish(end);
   } catch (error) {

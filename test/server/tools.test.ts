@@ -52,7 +52,7 @@ async function bookOnAndOn(server: ServerProcess, seatId: number, isEnough: () =
   return booked;
 }
 
-test("a running server is copied whole, looked into, and neither checked nor repaired", async () => {
+test("a running server is copied and looked into, neither checked nor repaired", async () => {
   const server = await startServer({ args: ["--demo", "--snapshot-every", "0.02"] });
   const { folder } = server;
   const seatId = await freeSeat(server);
