@@ -10,11 +10,11 @@ import { DiskFault, ExitCode, FolderRefused } from "./faults.ts";
 import { HeldFolder } from "./held-folder.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { findSegments, readLog } from "./read-log.ts";
-import type { LogStart } from "./scan.ts";
-import { SNAPSHOT_FOLDER, findSnapshots, startOf } from "./snapshot-file.ts";
-import { type Finding, type OnWork, surveySnapshots, textOf } from "./survey.ts";
+import { SNAPSHOT_FOLDER, findSnapshots } from "./snapshot-file.ts";
+import { SqlFault, copySqlFile } from "./sqlite.ts";
+import { type Finding, type OnWork, atItsWord, surveySnapshots, textOf } from "./survey.ts";
 import { makeFoldersNow, writeAllNow } from "./transfer.ts";
-import { type Verified, verifyFolder } from "./verify.ts";
+import { AUDIT_FILE, type Verified, verifyFolder } from "./verify.ts";
 
 /** What is unfinished is called so; the next try begins it anew. */
 export const PARTIAL_SUFFIX = ".partial";
@@ -31,7 +31,7 @@ export interface CopyOptions {
 }
 
 export interface Copied extends Verified {
-  /** Damaged snapshots of the store, which were left out. */
+  /** Damaged snapshots, and a damaged trail, which were left out. */
   readonly leftOut: readonly Finding[];
 }
 
@@ -103,27 +103,48 @@ function copyRest({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): re
     if (meta === null) disk.removeNow(`${target}/${name}`);
   }
   disk.syncFolderNow(target);
-  const oldest = survey.snapshots.findLast(({ meta }) => meta !== null)?.meta ?? null;
-  copyLog({ disk, from, to, onWork }, held, oldest === null ? null : startOf(oldest));
-  return survey.findings;
+  const trail = copyAudit(disk, from, to);
+  // The trail may be ahead of what was there when the folder was opened.
+  held.extend(disk, from);
+  copyLog({ disk, from, to, onWork }, held);
+  return [...survey.findings, ...trail];
 }
 
-/** The segments that the oldest snapshot needs; all where the log is there from its beginning. */
-function copyLog(
-  { disk, from, to, onWork }: CopyOptions,
-  held: HeldFolder,
-  start: LogStart | null,
-): void {
+/** The audit trail, where there is one. Before the log, so that it is never ahead of it. */
+function copyAudit(disk: Disk, from: string, to: string): Finding[] {
+  if (disk.listNow(from)?.includes(AUDIT_FILE) !== true) return [];
+  const path = `${to}/${AUDIT_FILE}`;
+  disk.createNow(path).closeNow();
+  try {
+    copySqlFile(`${from}/${AUDIT_FILE}`, path);
+  } catch (error) {
+    if (!(error instanceof SqlFault)) throw error;
+    disk.removeNow(path);
+    return [{ path, offset: null, expected: "a sound trail", found: error.message }];
+  }
+  const file = disk.openNow(path);
+  try {
+    file.syncNow();
+  } finally {
+    file.closeNow();
+  }
+  return [];
+}
+
+/** All segments: that they go with the snapshots is seen when the copy is checked. */
+function copyLog({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): void {
   const log = `${from}/${LOG_FOLDER}`;
   const target = `${to}/${LOG_FOLDER}`;
   makeFoldersNow(disk, target);
   const { storeId } = readStore(held, from);
   const [first] = findSegments(log, held.listNow(log) ?? []);
+  if (first === undefined) return;
   readLog({
     disk: held,
     folder: log,
     storeId,
-    start: first?.number === 1 ? null : start,
+    start: first.number === 1 ? null : atItsWord(first.firstSequence),
+    until: Infinity,
     replay: () => {},
     onSegment: ({ name, bytes, validBytes }) => {
       writeFile(disk, `${target}/${name}`, (write) => write(bytes.subarray(0, validBytes)));
@@ -154,14 +175,14 @@ function refuseTarget(disk: Disk, from: string, to: string): void {
 
 /** Removes what a copy that was cut short left behind: the files of a store, and nothing else. */
 function clear(disk: Disk, partial: string): void {
-  const known = new Set([STORE, SECRET, SNAPSHOT_FOLDER, LOG_FOLDER]);
+  const known = new Set([STORE, SECRET, AUDIT_FILE, SNAPSHOT_FOLDER, LOG_FOLDER]);
   const names = disk.listNow(partial) ?? [];
   const foreign = names.find((name) => !known.has(name));
   if (foreign !== undefined) {
     throw new FolderRefused(partial, `it has other files: ${foreign}`, ExitCode.CANNOT_CREATE);
   }
   for (const name of names) {
-    if (name === STORE || name === SECRET) disk.removeNow(`${partial}/${name}`);
+    if (name !== SNAPSHOT_FOLDER && name !== LOG_FOLDER) disk.removeNow(`${partial}/${name}`);
     else {
       for (const file of disk.listNow(`${partial}/${name}`) ?? []) {
         disk.removeNow(`${partial}/${name}/${file}`);

@@ -46,6 +46,16 @@ export class HeldFolder implements ReadDisk {
     return file;
   }
 
+  /** Takes in the segments that came since. */
+  extend(disk: Disk, folder: string): void {
+    const log = `${folder}/${LOG_FOLDER}`;
+    const known = this.#names.get(log) ?? [];
+    const names = findSegments(log, disk.listNow(log) ?? []).map(segmentName);
+    const came = names.filter((name) => !known.includes(name));
+    this.#openAll(disk, log, came);
+    this.#names.set(log, [...known, ...came]);
+  }
+
   release(): void {
     for (const file of this.#files.values()) file.release();
     this.#files.clear();

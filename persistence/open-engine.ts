@@ -101,7 +101,7 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
       snapshots,
       thread,
       lastSnapshot: () => {
-        snapshots.last((base, images, end) => buildSnapshot({ ...place, base }, images, end));
+        snapshots.last((parts) => buildSnapshot(place, parts));
       },
     });
   } catch (error) {

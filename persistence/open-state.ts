@@ -17,7 +17,7 @@ import type { RecoveryReport } from "./recover.ts";
 import { TEMPORARY_SUFFIX } from "./segments.ts";
 import { SNAPSHOT_FOLDER, startOf } from "./snapshot-file.ts";
 import { type FoundSnapshots, type LoadedSnapshot, loadNewest } from "./snapshot-load.ts";
-import type { SnapshotsStart } from "./snapshots.ts";
+import type { SnapshotsStart } from "./snapshots-options.ts";
 
 /** How far recovery is: partitions of the snapshot, then segments of the log. */
 export interface RecoveryProgress {

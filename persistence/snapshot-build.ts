@@ -6,8 +6,9 @@
 import { assert } from "../engine/assert.ts";
 import { TABLES } from "../engine/catalog.ts";
 import type { PartitionImage } from "../engine/image.ts";
-import { type CatalogRecord, RecordType } from "../engine/records.ts";
+import { type CatalogPut, type CatalogRecord, RecordType } from "../engine/records.ts";
 import { SeatState } from "../engine/states.ts";
+import type { CatalogCopy } from "./catalog-copy.ts";
 import type { Disk } from "./disk.ts";
 import { Malformed } from "./faults.ts";
 import { encodeImage } from "./image-codec.ts";
@@ -60,6 +61,15 @@ export interface BuildEnd {
   readonly createdAtMs: number;
 }
 
+/** All that a snapshot is made of. */
+export interface BuildParts {
+  readonly base: string | null;
+  /** Null when it is to be taken from what is on disk. */
+  readonly catalog: CatalogCopy | null;
+  readonly images: Iterable<ImageAt>;
+  readonly end: BuildEnd;
+}
+
 const TEMPORARY_NAME = `next${TEMPORARY_SUFFIX}`;
 
 /** What was made. */
@@ -82,6 +92,8 @@ export class SnapshotBuild {
   /** Partitions handed in. */
   readonly #added = new Set<number>();
   #newestImage = 0;
+  /** Rows of the catalog were handed in, and so were all partitions. */
+  #hasCatalog = false;
   #nextId = 1;
 
   constructor(options: BuildOptions) {
@@ -102,6 +114,13 @@ export class SnapshotBuild {
       this.abandon();
       throw error;
     }
+  }
+
+  /** Hands in rows of the catalog, for a build without a base. Cost: O(bytes of the rows). */
+  put(nextId: number, puts: readonly CatalogPut[]): void {
+    assert(this.#options.base === null, "who has a base takes the catalog from it");
+    this.#hasCatalog = true;
+    this.#applyCatalog({ nextId, removes: [], puts });
   }
 
   /** Cost: O(bytes of the image). */
@@ -133,7 +152,7 @@ export class SnapshotBuild {
     assert(end.sequence <= end.mark.sequence, "the catalog is durable");
     assert(this.#newestImage <= end.mark.sequence, "every image is durable");
     const { disk, folder, storeId, base } = this.#options;
-    this.#takeCatalog(end);
+    if (!this.#hasCatalog) this.#takeCatalog(end);
     const partitions = this.#takePartitions();
     const meta = this.#seal(end);
     this.#sql.close();
@@ -202,7 +221,7 @@ export class SnapshotBuild {
     }
   }
 
-  #applyCatalog({ nextId, removes, puts }: CatalogRecord): void {
+  #applyCatalog({ nextId, removes, puts }: Omit<CatalogRecord, "type" | "actor">): void {
     this.#nextId = nextId;
     for (const { table, key } of removes) this.#sql.run(`DELETE FROM ${table} WHERE id = ?`, key);
     for (const { table, row } of puts) {
@@ -266,12 +285,12 @@ export class SnapshotBuild {
 
 /** A whole snapshot at once, in this thread. Leaves nothing behind when it fails. */
 export function buildSnapshot(
-  options: BuildOptions,
-  images: Iterable<ImageAt>,
-  end: BuildEnd,
+  place: Omit<BuildOptions, "base">,
+  { base, catalog, images, end }: BuildParts,
 ): Built {
-  const build = new SnapshotBuild(options);
+  const build = new SnapshotBuild({ ...place, base });
   try {
+    if (catalog !== null) for (const puts of catalog) build.put(catalog.nextId, puts);
     for (const image of images) build.add(image);
     return build.finish(end);
   } catch (error) {

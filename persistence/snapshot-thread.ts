@@ -1,6 +1,7 @@
 /** Writes snapshots in a thread of its own, one after the other. */
 import { Worker } from "node:worker_threads";
 import type { PartitionImage } from "../engine/image.ts";
+import type { CatalogPut } from "../engine/records.ts";
 import type { Built, BuildEnd, BuildOptions, ImageAt } from "./snapshot-build.ts";
 import type { SnapshotWriter } from "./snapshots.ts";
 
@@ -10,6 +11,7 @@ export type ThreadData = Omit<BuildOptions, "disk" | "base">;
 /** What the thread is told, in order, for each snapshot. */
 export type ToThread =
   | { readonly kind: "begin"; readonly base: string | null }
+  | { readonly kind: "put"; readonly nextId: number; readonly puts: readonly CatalogPut[] }
   | { readonly kind: "add"; readonly image: ImageAt }
   | { readonly kind: "finish"; readonly end: BuildEnd };
 
@@ -62,6 +64,7 @@ export class SnapshotThread {
       get queued() {
         return queued;
       },
+      put: (nextId, puts) => tell({ kind: "put", nextId, puts }),
       add(image) {
         queued += 1;
         tell({ kind: "add", image }, buffersOf(image.image));

@@ -25,6 +25,8 @@ function answerTo(message: ToThread): FromThread | null {
     if (message.kind === "begin") {
       const { base } = message;
       build = new SnapshotBuild({ disk: realDisk, ...(workerData as ThreadData), base });
+    } else if (message.kind === "put") {
+      build?.put(message.nextId, message.puts);
     } else if (message.kind === "add") {
       build?.add(message.image);
       if (build !== null) return { kind: "written" };

@@ -10,14 +10,18 @@
  */
 import { assert, Broken } from "../engine/assert.ts";
 import { copyPartition, ImagePacker } from "../engine/image.ts";
-import { Admission, type Clock, type Journal } from "../engine/ports.ts";
-import { type CatalogRecord, type LogRecord, RecordType } from "../engine/records.ts";
-import type { State } from "../engine/state.ts";
+import { type Admission, type Journal } from "../engine/ports.ts";
+import {
+  type CatalogPut,
+  type CatalogRecord,
+  type LogRecord,
+  RecordType,
+} from "../engine/records.ts";
 import { touchedBy } from "../engine/touched.ts";
-import type { LogStats } from "./log-writer.ts";
+import { CatalogCopy } from "./catalog-copy.ts";
 import type { ChainMark } from "./scan.ts";
-import type { Scheduler } from "./scheduler.ts";
-import type { Built, BuildEnd, ImageAt } from "./snapshot-build.ts";
+import type { SnapshotsOptions } from "./snapshots-options.ts";
+import type { Built, BuildEnd, BuildParts, ImageAt } from "./snapshot-build.ts";
 
 /** Holds that are flattened in one turn. */
 const SLOTS_PER_TURN = 2_000;
@@ -33,6 +37,8 @@ const QUEUED_MAX = 4;
 
 /** Writes one snapshot, somewhere else. */
 export interface SnapshotWriter {
+  /** Rows of the catalog; before the images, when it is not to be taken from what is on disk. */
+  put(nextId: number, puts: readonly CatalogPut[]): void;
   add(image: ImageAt): void;
   /** Images that were given and are not written yet. */
   readonly queued: number;
@@ -44,47 +50,7 @@ export interface SnapshotWriter {
   abandon(): Promise<void>;
 }
 
-/** The log as snapshots see it. */
-export interface SnapshotLog extends Journal {
-  readonly mark: ChainMark | null;
-  readonly stats: LogStats;
-  /** Whether a write failed: nothing becomes durable any more. */
-  readonly hasFailed: boolean;
-}
-
-export interface SnapshotsOptions {
-  readonly state: State;
-  readonly log: SnapshotLog;
-  readonly clock: Clock;
-  readonly scheduler: Scheduler;
-  /** Whether memory is what the log says; a state of which that is not known is not copied. */
-  readonly isSound: () => boolean;
-  /**
-   * Begins one; `base` as in `BuildOptions`. May throw when no thread can be had.
-   * @param onWritten - Called in some later turn whenever there is one image less in the queue.
-   */
-  readonly open: (base: string | null, onWritten: () => void) => SnapshotWriter;
-  /** A snapshot is made each time the log has grown by so much. */
-  readonly everyBytes: number;
-  /** How long a turn of copying may be before it takes its last step: `TURN_MS`. */
-  readonly turnMs: number;
-  readonly start: SnapshotsStart;
-  readonly onReport: (report: SnapshotReport) => void;
-}
-
-/** What recovery began with. */
-export interface SnapshotsStart {
-  /** The last record. */
-  readonly sequence: number;
-  /** Name of the snapshot that was used; null for none, and then all partitions are copied. */
-  readonly base: string | null;
-  /** The last record of the catalog of the base; 0 without one. */
-  readonly baseSequence: number;
-  /** Partitions that changed behind the base. */
-  readonly changed: Iterable<number>;
-  /** Bytes of the log behind the base, about. */
-  readonly bytes: number;
-}
+type WriteLast = (parts: BuildParts) => Built;
 
 /** How a snapshot went. */
 export type SnapshotReport =
@@ -111,6 +77,8 @@ interface Making {
   readonly writer: SnapshotWriter;
   /** Partitions to be copied yet. */
   readonly pending: Set<number>;
+  /** To be handed over first; null when the writer takes it from what is on disk. */
+  readonly catalog: CatalogCopy | null;
   /** Copied, not yet handed over. */
   readonly copies: Copy[];
   readonly copied: number;
@@ -137,6 +105,8 @@ export class Snapshots implements Journal {
   /** Bytes of the log, counted as `LogStats` does, at which the next snapshot is due. */
   #dueBytes: number;
   #making: Making | null = null;
+  /** What is on disk may be at fault: the next one takes all from memory. */
+  #hasFailed = false;
   #isDue = false;
   #cancelRetry: (() => void) | null = null;
   #isStopped = false;
@@ -209,23 +179,35 @@ export class Snapshots implements Journal {
    * One more, at once, in this thread: for an end in order, when nobody waits any more.
    * @param write - Makes it. To be called behind `stop`, with everything durable.
    */
-  last(write: (base: string | null, images: Iterable<ImageAt>, end: BuildEnd) => Built): void {
+  last(write: WriteLast): void {
     assert(this.#isStopped && this.#making === null, "the last snapshot comes alone");
-    const { log, clock, isSound, onReport } = this.#options;
+    const { log, isSound } = this.#options;
     const sequence = this.#sequence;
     if (!isSound() || this.#isGivenUp || sequence === this.#baseSequence || log.mark === null)
       return;
     assert(log.mark.sequence === sequence, "everything is durable at the end");
+    if (this.#writeLast(write, log.mark) || this.#hasFailed) return;
+    // Nobody can make another one later: what is on disk may be at fault, so all from memory.
+    this.#hasFailed = true;
+    this.#base = null;
+    this.#writeLast(write, log.mark);
+  }
+
+  #writeLast(write: WriteLast, mark: ChainMark): boolean {
+    const { clock, state, onReport } = this.#options;
     const startMs = clock.nowMs();
     const numbers = this.#numbers();
-    const end = { sequence, mark: log.mark, createdAtMs: startMs };
+    const end = { sequence: this.#sequence, mark, createdAtMs: startMs };
+    const catalog = this.#hasFailed ? new CatalogCopy(state.catalog) : null;
     try {
-      const built = write(this.#base, this.#imagesOf(numbers), end);
+      const built = write({ base: this.#base, catalog, images: this.#imagesOf(numbers), end });
       const seconds = (clock.nowMs() - startMs) / 1_000;
       onReport({ ...built, failure: null, copied: numbers.size, seconds, pauseMsMax: 0 });
+      return true;
     } catch (error) {
       // The log has everything; only the next start takes longer.
       onReport({ failure: error instanceof Error ? error : new Error(String(error)) });
+      return false;
     }
   }
 
@@ -298,6 +280,7 @@ export class Snapshots implements Journal {
       startMs: clock.nowMs(),
       writer,
       pending,
+      catalog: this.#hasFailed ? new CatalogCopy(this.#options.state.catalog) : null,
       copies: [],
       copied: pending.size,
       imageSequence: this.#sequence,
@@ -316,6 +299,11 @@ export class Snapshots implements Journal {
 
   /** @returns Whether there is more to do. */
   #step(making: Making): boolean {
+    const { catalog } = making;
+    if (catalog?.isDone === false) {
+      making.writer.put(catalog.nextId, catalog.next());
+      return true;
+    }
     const [copy] = making.copies;
     if (copy !== undefined) {
       const image = copy.packer.step(SLOTS_PER_TURN);
@@ -359,7 +347,8 @@ export class Snapshots implements Journal {
 
   #finishWhenDurable(making: Making): void {
     const { mark } = this.#options.log;
-    if (making.isFinishing || making.pending.size > 0 || making.copies.length > 0) return;
+    if (making.isFinishing || making.catalog?.isDone === false) return;
+    if (making.pending.size > 0 || making.copies.length > 0) return;
     if (mark === null || mark.sequence < making.imageSequence) return;
     making.isFinishing = true;
     const { sequence, startMs } = making;
@@ -367,6 +356,7 @@ export class Snapshots implements Journal {
   }
 
   #finished(making: Making, built: Built): void {
+    this.#hasFailed = false;
     this.#base = built.name;
     this.#baseSequence = making.sequence;
     const { copied, pauseMsMax, startMs } = making;
@@ -374,8 +364,9 @@ export class Snapshots implements Journal {
     this.#end({ ...built, failure: null, copied, seconds, pauseMsMax });
   }
 
-  /** The log keeps everything meanwhile. Without a base, the next one copies all. */
+  /** The log keeps everything meanwhile. The next one copies all. */
   #failed(error: unknown): void {
+    this.#hasFailed = true;
     this.#base = null;
     this.#cancelRetry?.();
     if (!this.#isStopped) {

@@ -121,6 +121,19 @@ const KEEPING = [
   "temp_store = MEMORY",
 ];
 
+/**
+ * Copies a database as it is at one moment, also one that somebody writes to.
+ * @param to - An empty file. The caller syncs it. @throws SqlFault.
+ */
+export function copySqlFile(from: string, to: string): void {
+  const sql = readSqlFile(from);
+  try {
+    sql.run("VACUUM INTO ?", to);
+  } finally {
+    sql.close();
+  }
+}
+
 const FILLING = [
   "page_size = 8192",
   // OFF would be refused without a word: SQLite is in its defensive mode here.

@@ -76,10 +76,10 @@ export interface SnapshotSurvey {
 }
 
 /** A start whose mark no log reaches: the first segment is taken at its word. */
-const AT_ITS_WORD: LogStart = {
-  sequence: 0,
-  mark: { sequence: Infinity, chain: Buffer.alloc(0) },
-};
+export function atItsWord(sequence: number): LogStart {
+  return { sequence, mark: { sequence: Infinity, chain: Buffer.alloc(0) } };
+}
+const AT_ITS_WORD = atItsWord(0);
 
 /** Goes on behind damage, with the next segment. Cost: O(bytes of the log). */
 export function surveyLog({ disk, folder, storeId, onWork }: SurveyOptions): LogSurvey {

@@ -7,6 +7,7 @@ import { SECRET, readStore } from "./data-folder.ts";
 import type { ReadDisk } from "./disk.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { SNAPSHOT_FOLDER } from "./snapshot-file.ts";
+import { SqlFault, readSqlFile } from "./sqlite.ts";
 import {
   type Finding,
   type LogSurvey,
@@ -17,6 +18,9 @@ import {
   surveyLog,
   surveySnapshots,
 } from "./survey.ts";
+
+/** The audit trail, where there is one. */
+export const AUDIT_FILE = "audit.sqlite";
 
 export interface VerifyOptions {
   readonly disk: ReadDisk;
@@ -57,6 +61,7 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
     const path = `${folder}/${LOG_FOLDER}`;
     findings.push({ path, offset: null, expected: "the segments of the log", found: "none" });
   }
+  findings.push(...auditFindings(options));
   const ways = compare(options, log, snapshots);
   findings.push(...ways.findings);
   const good = snapshots.snapshots.filter(({ meta }) => meta !== null);
@@ -71,6 +76,28 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
     events: ways.events,
     digest: ways.digest,
   };
+}
+
+/** The trail is no part of what recovery needs; a bad one is made anew by the next start. */
+function auditFindings({ disk, folder }: SurveyOptions): Finding[] {
+  if (disk.listNow(folder)?.includes(AUDIT_FILE) !== true) return [];
+  const path = `${folder}/${AUDIT_FILE}`;
+  const unsound = (found: string) => [{ path, offset: null, expected: "a sound trail", found }];
+  try {
+    const sql = readSqlFile(path);
+    try {
+      for (const row of sql.rows("PRAGMA quick_check")) {
+        const [problem] = Object.values(row);
+        if (problem !== "ok") return unsound(String(problem));
+      }
+      return [];
+    } finally {
+      sql.close();
+    }
+  } catch (error) {
+    if (error instanceof SqlFault) return unsound(error.message);
+    throw error;
+  }
 }
 
 interface Ways {

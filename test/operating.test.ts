@@ -1,4 +1,4 @@
-/** The page for the person on duty keeps its word: every command on it runs, and ends as it says. */
+/** The page for the person on duty keeps its word: every command on it runs and ends as it says. */
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";

@@ -1,6 +1,7 @@
 /** Backup and restore: whole copies, also of a store that goes on meanwhile. */
 import fs from "node:fs";
 import path from "node:path";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { digest } from "../../engine/digest.ts";
 import { backupFolder, restoreFolder } from "../../persistence/copy-store.ts";
@@ -170,7 +171,7 @@ test("a damaged backup is not restored", async () => {
   expect(fs.existsSync(to)).toBe(false);
 });
 
-test("a copy that was cut short, wherever, leaves no name, and is made the next time", async () => {
+test("a copy cut short at any step leaves no name, and is made the next time", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 2 });
   for (let last = 1; ; last++) {
     const to = placeOf();
@@ -205,4 +206,26 @@ test("a copy that was cut short, wherever, leaves no name, and is made the next 
     expect(backup(folder, to)).toMatchObject({ findings: [], sequence: 460 });
     expect(fs.readdirSync(path.dirname(to))).toEqual(["copy"]);
   }
+});
+
+test("the audit trail goes with the copy, and is checked", async () => {
+  const folder = await storeOf({ snapshots: 1, batches: 2 });
+  const name = path.join(folder, "audit.sqlite");
+  const trail = new Database(name);
+  trail.pragma("journal_mode = WAL");
+  trail.exec("CREATE TABLE trail (sequence); INSERT INTO trail VALUES (160)");
+  const to = placeOf();
+  expect(backup(folder, to)).toMatchObject({ findings: [] });
+  trail.close();
+  const copy = path.join(to, "audit.sqlite");
+  expect(fs.statSync(copy).mode & 0o777).toBe(0o600);
+  const copied = new Database(copy, { readonly: true });
+  expect(copied.prepare("SELECT * FROM trail").all()).toEqual([{ sequence: 160 }]);
+  copied.close();
+  fs.writeFileSync(copy, "no database");
+  const { findings } = verifyFolder({ disk: realDisk, folder: to });
+  expect(findings.map((one) => one.path)).toEqual([copy]);
+  fs.writeFileSync(name, "no database");
+  const without = backup(folder, placeOf());
+  expect(without.leftOut.map((one) => path.basename(one.path))).toEqual(["audit.sqlite"]);
 });

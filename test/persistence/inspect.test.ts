@@ -121,7 +121,7 @@ test("of one event: its rows, its prices, and what was booked", async () => {
   expect(recordsOf(office.folder, { eventId: crypto.randomUUID() }).records).toEqual([]);
 });
 
-test("no hash of a password or token, no private key, no stored answer is shown", async () => {
+test("no hash of a password or token, no private key and no stored answer is shown", async () => {
   const folder = path.join(folderOf(), "data");
   const store = await openEngine({ folder });
   const caller = { actor: { kind: 0, id: 0 }, tenantId: 0, organizationId: 0 } as const;

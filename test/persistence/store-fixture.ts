@@ -8,7 +8,7 @@ import { State } from "../../engine/state.ts";
 import type { Disk } from "../../persistence/disk.ts";
 import type { LogWriter } from "../../persistence/log-writer.ts";
 import { openState, type StateReport } from "../../persistence/open-state.ts";
-import { type BuildEnd, buildSnapshot, type ImageAt } from "../../persistence/snapshot-build.ts";
+import { type BuildEnd, buildSnapshot, SnapshotBuild } from "../../persistence/snapshot-build.ts";
 import {
   Snapshots,
   type SnapshotReport,
@@ -162,16 +162,16 @@ export class StoreProcess {
   async close(): Promise<void> {
     await this.snapshots.stop();
     await this.journal.close();
-    this.snapshots.last((base, images, end) => buildSnapshot(this.#build(base), images, end));
+    this.snapshots.last((parts) => buildSnapshot(this.#place, parts));
   }
 
-  #build(base: string | null) {
-    return { disk: this.#disk, folder: this.#options.folder, storeId: STORE_ID, base };
+  get #place() {
+    return { disk: this.#disk, folder: this.#options.folder, storeId: STORE_ID };
   }
 
   /** In this thread; otherwise as the real one. */
   #writer(base: string | null): SnapshotWriter {
-    const images: ImageAt[] = [];
+    const given: ((build: SnapshotBuild) => void)[] = [];
     let finish!: (end: BuildEnd) => void;
     const end = new Promise<BuildEnd>((resolve) => {
       finish = resolve;
@@ -180,15 +180,20 @@ export class StoreProcess {
       const at = await end;
       // Another thread answers in some later turn, never in this one.
       await settle();
+      let building: SnapshotBuild | null = null;
       try {
-        return buildSnapshot(this.#build(base), images, at);
+        building = new SnapshotBuild({ ...this.#place, base });
+        for (const give of given) give(building);
+        return building.finish(at);
       } catch (error) {
         if (error instanceof ProcessDied) return new Promise<never>(() => {});
+        building?.abandon();
         throw error;
       }
     };
     return {
-      add: (image) => void images.push(image),
+      put: (nextId, puts) => void given.push((one) => one.put(nextId, puts)),
+      add: (image) => void given.push((one) => one.add(image)),
       queued: 0,
       finish,
       built: build(),

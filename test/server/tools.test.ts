@@ -46,7 +46,7 @@ async function bookOnAndOn(server: ServerProcess, seatId: number, isEnough: () =
   return booked;
 }
 
-test("a running server: it is copied whole, looked into, and neither checked nor repaired", async () => {
+test("a running server is copied and looked into, neither checked nor repaired", async () => {
   const server = await startServer({ args: ["--demo", "--snapshot-every", "0.02"] });
   const { folder } = server;
   const seatId = await freeSeat(server);
@@ -90,7 +90,7 @@ test("a running server: it is copied whole, looked into, and neither checked nor
   expect([sound.code, sound.stdout]).toEqual([0, expect.stringContaining("all is well")]);
 });
 
-test("damage: all of it is listed, what can be saved is said, done when told, and kept", async () => {
+test("damage is listed whole; what can be saved is said, done when told, and kept", async () => {
   const server = await startServer({ args: ["--demo"] });
   const seatId = await freeSeat(server);
   let rounds = 0;
@@ -149,7 +149,8 @@ test("a reader that goes ends inspect quietly", async () => {
   let rounds = 0;
   await bookOnAndOn(server, await freeSeat(server), () => ++rounds > 150);
   await server.kill("SIGTERM");
-  const line = `"${process.execPath}" "${CLI}" inspect "${server.folder}" | head -n 2; echo \${PIPESTATUS[0]}`;
+  const inspect = `"${process.execPath}" "${CLI}" inspect "${server.folder}"`;
+  const line = `${inspect} | head -n 2; echo \${PIPESTATUS[0]}`;
   const piped = spawnSync("bash", ["-c", line], { encoding: "utf8" });
   expect(piped.stderr.replaceAll(PROGRESS, "")).toBe("");
   const lines = piped.stdout.trimEnd().split("\n");
@@ -157,7 +158,7 @@ test("a reader that goes ends inspect quietly", async () => {
   expect(lines[2]).toBe("0");
 });
 
-test("wrong usage is 2, a folder of something else 78, a target in use 73: one line each", async () => {
+test("wrong usage is 2, a folder of something else 78: one line each", async () => {
   const place = temporaryFolder();
   fs.writeFileSync(path.join(place, "thesis.txt"), "years of work");
   const nowhere = path.join(place, "nowhere");
