@@ -6,6 +6,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { contenders } from "../bench/contenders/all.ts";
+import { programInPath } from "../bench/contenders/programs.ts";
 import { MIXES } from "../bench/load/plan.ts";
 import {
   FRONTROW,
@@ -42,7 +43,7 @@ const isThere = (name: string) => contenders([]).some((one) => one.name === name
 
 test("the single steps are measured, and leave nothing locked", async () => {
   const printed = await run("micro.js", ["200"]);
-  expect(printed.match(/p50 \d+ ns/g)).toHaveLength(8);
+  expect(printed.match(/p50 \d+ ns/g)).toHaveLength(9);
   expect(printed).toMatch(/^in process, two-seat lock with record encoded, ns +≤ 250 /m);
 });
 
@@ -97,6 +98,13 @@ test.for(STORES)(
     ]);
   },
 );
+
+test("the load generator is measured beside another", async ({ skip }) => {
+  skip(programInPath("wrk") === null, "not installed");
+  const toy = ["--connections", "4", "--seconds", "1", "--rounds", "1"];
+  const printed = await run("generator.js", toy);
+  expect(printed.match(/^uWebSockets\.js (GET|POST).* \d+ k +\d+ k-\d+ k$/gm)).toHaveLength(2);
+});
 
 test("growth is measured and drawn", async () => {
   const small = ["--seats", "200,400", "--events", "1,2", "--request", "1,2", "--holds", "0,10"];

@@ -13,7 +13,7 @@ import { stateName } from "./stores/moves.ts";
 import { DATABASE, SCHEMA, USER } from "./stores/postgres-store.ts";
 
 const FASTIFY = fileURLToPath(new URL("./fastify-server.js", import.meta.url));
-const MIXES: readonly Mix[] = ["lock", "direct", "on-sale", "hot"];
+const MIXES: readonly Mix[] = ["lock", "hot"];
 
 export function fastifyPostgres(name: string, form: "transaction" | "function"): Contender {
   return {

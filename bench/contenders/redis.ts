@@ -10,7 +10,7 @@ import { programInPath } from "./programs.ts";
 import { SCRIPTS } from "./stores/redis-scripts.ts";
 
 const FASTIFY = fileURLToPath(new URL("./fastify-server.js", import.meta.url));
-const MIXES: readonly Mix[] = ["lock", "direct", "on-sale", "hot"];
+const MIXES: readonly Mix[] = ["lock", "hot"];
 /** The values of `appendfsync`. */
 type Sync = "always" | "everysec";
 

@@ -13,7 +13,7 @@ const FASTIFY = fileURLToPath(new URL("./fastify-server.js", import.meta.url));
 export function fastifySqlite(name: string): Contender {
   return {
     name,
-    mixes: ["lock", "direct", "on-sale", "hot"],
+    mixes: ["lock", "hot"],
     missing: () => null,
     start: async (folder) => {
       const file = path.join(folder, "seats.sqlite");

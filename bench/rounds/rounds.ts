@@ -41,6 +41,8 @@ const SEATS: Readonly<Partial<Record<Mix, number>>> = {
   hot: isTrial ? 100 : 500,
 };
 const SEATS_STEP = 100;
+/** A hot show is sold out in a fraction of a second: so many of them for a round of the others. */
+const HOT_SHOWS = isTrial ? 1 : 3;
 
 export class Rounds {
   readonly #generator: Generator;
@@ -63,7 +65,8 @@ export class Rounds {
       rounds: [],
     }));
     for (const playing of able) await this.#round(playing, setting, WARM_UP_SECONDS);
-    for (let number = 1; number <= this.#length.rounds; number++) {
+    const count = this.#length.rounds * (setting.mix === "hot" ? HOT_SHOWS : 1);
+    for (let number = 1; number <= count; number++) {
       this.#say(`${setting.mix}, ${setting.connections} connections: round ${number}`);
       // There and back, so that nobody always comes after the same neighbour.
       const order = able.map((_, i) => i);
