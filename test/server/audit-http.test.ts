@@ -277,8 +277,8 @@ const NO_ANSWERS = [
 
 test.each(NO_ANSWERS)("a trail that is %s is 503, and the rest goes on", async (gap, code) => {
   const { a, services } = new TestServer();
-  const audit = { ask: () => Promise.resolve({ gap, extent: null }) };
-  const dispatch = new Dispatch({ ...services, audit }, ROUTES, pino({ level: "silent" }));
+  const silent = { ask: () => Promise.resolve({ gap, extent: null }) };
+  const dispatch = new Dispatch({ ...services, audit: silent }, ROUTES, pino({ level: "silent" }));
   const asked = (target: string) => {
     const request = requestOf("GET", target, { key: a.key });
     return new Promise<Answer>((resolve) => {
