@@ -23,7 +23,6 @@ import { findSnapshots, SNAPSHOT_FOLDER, startOf } from "./snapshot-file.ts";
 import { type LoadedSnapshot, loadSnapshot, tryLoad } from "./snapshot-load.ts";
 import { SqlFault } from "./sqlite.ts";
 
-const DAMAGED_SUFFIX = ".damaged";
 const DAY_MS = 86_400_000;
 /** How often it looks for what is too old. */
 const FORGET_EVERY_MS = 3_600_000;
@@ -119,7 +118,7 @@ export class AuditKeeper {
     try {
       return this.#book!.answer(question);
     } catch (error) {
-      // Where it is damaged, the next step finds that too, and begins anew.
+      // Perhaps a part of it is damaged: what is left of it is not thrown away for that.
       this.#fail(error);
       return { gap: AuditGap.UNAVAILABLE, extent: null };
     }
@@ -225,12 +224,17 @@ export class AuditKeeper {
     this.#drop();
     this.#isAnew = true;
     const names = disk.listNow(folder) ?? [];
-    for (const suffix of ["-wal", "-shm"]) {
-      if (names.includes(AUDIT_FILE + suffix)) disk.removeNow(`${folder}/${AUDIT_FILE}${suffix}`);
+    let count = 1;
+    while (names.includes(damagedName(count))) count += 1;
+    // With its write-ahead log, which holds what was committed last.
+    for (const suffix of ["", "-wal"]) {
+      if (!names.includes(AUDIT_FILE + suffix)) continue;
+      disk.renameNow(
+        `${folder}/${AUDIT_FILE}${suffix}`,
+        `${folder}/${damagedName(count)}${suffix}`,
+      );
     }
-    if (names.includes(AUDIT_FILE)) {
-      disk.renameNow(`${folder}/${AUDIT_FILE}`, `${folder}/${AUDIT_FILE}${DAMAGED_SUFFIX}`);
-    }
+    if (names.includes(`${AUDIT_FILE}-shm`)) disk.removeNow(`${folder}/${AUDIT_FILE}-shm`);
     makeAuditFile(disk, folder);
     onReport({ kind: "anew", reason });
   }
@@ -243,6 +247,11 @@ export class AuditKeeper {
     follower?.close();
     book?.close();
   }
+}
+
+/** None is ever lost: it may hold what the log no longer does. */
+function damagedName(count: number): string {
+  return `${AUDIT_FILE}.damaged-${count}`;
 }
 
 /** Makes an empty file, so that from now on no part of the log goes that the trail needs. */

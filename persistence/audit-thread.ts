@@ -15,6 +15,8 @@ import type { ChainMark } from "./scan.ts";
 
 /** How far the trail may lag while nobody asks. */
 const FOLLOW_EVERY_MS = 1_000;
+/** Even when nothing happens, what is too old goes: once in an hour. */
+const IDLE_STEPS_MAX = 3_600;
 /** How long an end in order waits for the trail; what it lacks then, the next start adds. */
 const END_MS_MAX = 5_000;
 /** Questions that may wait. */
@@ -68,6 +70,8 @@ export class AuditThread {
   /** The mark that the thread was told last. */
   #followed = 0;
   #isFollowing = false;
+  /** Steps since the log grew. */
+  #idleSteps = 0;
   #hasEnded = false;
   #closing: Promise<void> | undefined;
 
@@ -123,7 +127,9 @@ export class AuditThread {
 
   #follow(): void {
     const mark = this.#mark();
-    if (mark === null || this.#isFollowing || mark.sequence === this.#followed) return;
+    if (mark === null || this.#isFollowing) return;
+    this.#idleSteps = mark.sequence === this.#followed ? this.#idleSteps + 1 : 0;
+    if (this.#idleSteps % IDLE_STEPS_MAX > 0) return;
     this.#isFollowing = true;
     this.#followed = mark.sequence;
     this.#tell({ kind: "follow", mark });

@@ -239,7 +239,7 @@ test.each(DAMAGES)("a file that %s is set aside, said so, and made anew", async 
   expect(keeper.follow(mark)).toBe(true);
   keeper.close();
   expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
-  expect(fs.existsSync(path.join(folder, `${AUDIT_FILE}.damaged`))).toBe(true);
+  expect(fs.existsSync(path.join(folder, `${AUDIT_FILE}.damaged-1`))).toBe(true);
   expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
 });
 
