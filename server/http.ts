@@ -57,7 +57,10 @@ const IDLE_MAX = 10_000;
 export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
   const app = uws.App();
   const exchanges = new Exchanges(front, options.onBroken);
-  app.any("/*", (res, req) => exchanges.begin(res, req));
+  // By method, so that the usual ones need not be asked for.
+  app.get("/*", (res, req) => exchanges.begin(res, req, "get"));
+  app.post("/*", (res, req) => exchanges.begin(res, req, "post"));
+  app.any("/*", (res, req) => exchanges.begin(res, req, req.getMethod()));
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     (app as unknown as ListensOnHost).listen(options.host, options.port, EXCLUSIVE, resolve);
   });
@@ -150,8 +153,10 @@ class Exchanges {
     this.#onBroken = onBroken;
   }
 
-  begin(res: HttpResponse, req: HttpRequest): void {
+  /** @param method - Lower case. */
+  begin(res: HttpResponse, req: HttpRequest, method: string): void {
     const exchange = this.#idle.pop() ?? new Exchange(this);
+    exchange.method = method;
     readHead(exchange, req);
     exchange.res = res;
     exchange.isOver = false;
@@ -285,7 +290,6 @@ function lengthOf(body: Answer["body"]): number {
 
 /** Copies what is needed of a request that the library takes back. */
 function readHead(exchange: Exchange, req: HttpRequest): void {
-  exchange.method = req.getMethod();
   exchange.path = req.getUrl();
   // Undefined without a question mark, whatever its declaration says.
   const query: string | undefined = req.getQuery();

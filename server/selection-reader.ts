@@ -1,7 +1,7 @@
 /**
- * Reads the body of a booking request in the form that nearly all of them have, several times
- * faster than the JSON parser and the check of the shape after it. It never refuses anything: what
- * it does not know at a glance is null, and takes the general way, which alone says no.
+ * Reads the body of a booking request in the form that nearly all of them have, in about half the
+ * time of the JSON parser and the check of the shape after it. It never refuses anything: what it
+ * does not know at a glance is null, and takes the general way, which alone says no.
  */
 import type { SeatChoice, StateSelection } from "../engine/commands.ts";
 import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../engine/constants.ts";
