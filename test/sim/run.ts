@@ -30,7 +30,11 @@ export interface RunResult {
 /** After the log failed the process goes on for so many events at most: nobody may notice. */
 const EVENTS_AFTER_FAILURE = 40;
 const FIRST_STARTS = 3;
+/** Of a power loss; most of the time of a run goes into what comes before it. */
+const OUTCOMES_MAX = 5;
 const SETTLE_US_MAX = 60_000_000;
+/** Longer than clients go on asking on a slow disk that is full for a while. */
+const LIFE_US_MAX = 60_000_000;
 const HOUR_MS = 3_600_000;
 
 export class Run {
@@ -80,7 +84,7 @@ export class Run {
     const start = await life.start();
     this.#judge(start, doom);
     if (start.kind === "open") this.#oracle.recovered(life);
-    this.#crash(life, doom);
+    await this.#crash(life, doom);
   }
 
   async #setUp(): Promise<void> {
@@ -88,7 +92,7 @@ export class Run {
     const front = new Front(life, this.#oracle, this.#plan.isThorough);
     this.#clients.setUp(life, front);
     await this.#settle(life, front);
-    if (this.#random.once(2)) this.#crash(life, this.#doom(false));
+    if (this.#random.once(2)) await this.#crash(life, this.#doom(false));
     else await this.#close(life);
   }
 
@@ -116,12 +120,15 @@ export class Run {
   /** Until the clients have had enough, or the process has ended. */
   async #serve(life: Life): Promise<void> {
     let left = EVENTS_AFTER_FAILURE;
+    const latestUs = this.#timeline.nowUs + LIFE_US_MAX;
     while (!life.isDead && !this.#clients.isOver) {
       if (life.failure !== null) {
         left -= 1 + this.#random.below(EVENTS_AFTER_FAILURE);
         if (left < 0) return;
       }
       if (!this.#timeline.step()) throw new Error("nothing happens any more");
+      const isLate = this.#timeline.nowUs > latestUs;
+      this.tally.holds("I21", !isLate, () => `${this.#front?.waiting} requests wait`);
       if (this.#plan.snapshotBytes !== null) await microtasks();
     }
   }
@@ -254,17 +261,38 @@ export class Run {
     throw start.fault;
   }
 
-  #crash(life: Life, doom: Doom | null): void {
+  async #crash(life: Life, doom: Doom | null): Promise<void> {
     this.#disk.kill();
     if (life.release()) this.tally.count("a process ended during a snapshot");
     this.#clients.processEnded();
     this.#front = null;
     this.#crashes += 1;
     const isPowerLost = doom?.isPowerLost === true;
-    if (isPowerLost) this.#disk.losePower(this.#random.pick(LOSSES));
+    if (isPowerLost) await this.#losePower();
     this.tally.count(isPowerLost ? "crash: power" : "crash: kill");
     if (life.failure !== null) this.tally.count("crash: the log failed");
     this.#note(`crash ${this.#timeline.nowUs} ${isPowerLost}`);
+  }
+
+  /** What the power leaves is tried in some ways; with the last of them the run goes on. */
+  async #losePower(): Promise<void> {
+    this.#disk.isFull = false;
+    for (let n = this.#random.below(OUTCOMES_MAX); n > 0; n--) {
+      const saved = this.#disk.save();
+      this.#disk.losePower(this.#random.pick(LOSSES));
+      const doom = this.#doom(true);
+      const life = this.#begin(doom);
+      const start = await life.start();
+      this.#judge(start, doom);
+      this.#count(life);
+      this.#oracle.tried(life);
+      this.#disk.kill();
+      life.release();
+      this.#disk.restore(saved);
+      this.#crashes += 1;
+      this.tally.count("crash: power");
+    }
+    this.#disk.losePower(this.#random.pick(LOSSES));
   }
 
   /** Between two processes somebody sets the clock. */
