@@ -93,7 +93,7 @@ async function live(): Promise<void> {
   await snapshots.stop();
   await journal.close();
   await thread.close();
-  snapshots.last((base, images, last) => buildSnapshot({ ...place, base }, images, last));
+  snapshots.last((parts) => buildSnapshot(place, parts));
   dataFolder.close();
   say("closed");
 }

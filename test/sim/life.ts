@@ -191,7 +191,7 @@ export class Life {
     await this.journal.close();
     if (this.#options.snapshotBytes === null) return;
     const place = { disk: this.disk, folder, storeId: STORE_ID };
-    this.snapshots.last((base, images, end) => buildSnapshot({ ...place, base }, images, end));
+    this.snapshots.last((parts) => buildSnapshot(place, parts));
   }
 
   /**

@@ -2,6 +2,7 @@
  * The thread that writes one snapshot, on virtual time: what `snapshot-worker.ts` does when it is
  * told, each message some time later than it was sent.
  */
+import type { CatalogPut } from "../../engine/records.ts";
 import {
   type BuildEnd,
   type BuildOptions,
@@ -42,6 +43,12 @@ export class SnapshotThread implements SnapshotWriter {
     this.built = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
+    });
+  }
+
+  put(nextId: number, puts: readonly CatalogPut[]): void {
+    this.#hear(() => {
+      if (this.#failure === null) this.#try(() => this.#opened().put(nextId, puts));
     });
   }
 
