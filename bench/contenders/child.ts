@@ -13,6 +13,7 @@ export interface Child {
 
 const READY = /listening on (http:\/\/\S+)/;
 const POLL_MS = 50;
+const EXIT_INTERRUPTED = 130;
 const START_MS_MAX = 20_000;
 
 /**
@@ -21,8 +22,22 @@ const START_MS_MAX = 20_000;
  */
 export async function startNode(args: readonly string[], env = process.env): Promise<Child> {
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+  watch(child);
   const url = await readyUrl(child);
   return { pid: child.pid!, url, stop: () => stop(child, "SIGTERM") };
+}
+
+/** A benchmark that is stopped half-way leaves no servers behind. */
+const alive = new Set<ChildProcess>();
+process.once("SIGINT", () => process.exit(EXIT_INTERRUPTED));
+process.once("SIGTERM", () => process.exit(EXIT_INTERRUPTED));
+process.on("exit", () => {
+  for (const child of alive) child.kill();
+});
+
+function watch(child: ChildProcess): void {
+  alive.add(child);
+  child.once("exit", () => alive.delete(child));
 }
 
 async function readyUrl(child: ChildProcess): Promise<URL> {
@@ -48,6 +63,7 @@ export async function startProgram(
 ): Promise<{ pid: number; stop: Child["stop"] }> {
   const options: SpawnOptions = { ...program.options, stdio: ["ignore", "pipe", "pipe"] };
   const child = spawn(program.path, program.args, options);
+  watch(child);
   let written = "";
   const keep = (text: Buffer) => (written = (written + text.toString()).slice(-2_000));
   child.stdout!.on("data", keep);
