@@ -94,36 +94,40 @@ test("files that go while they are opened make it begin again", async () => {
   expect(opened).toBeGreaterThan(2);
 });
 
-test("a store that writes between any two reads is copied up to some batch", async () => {
-  const folder = await storeOf({ snapshots: 2, batches: 4 });
-  const [segment] = segmentsIn(folder).slice(-1);
-  const whole = fs.readFileSync(segment!);
-  const used = usedBytes(segment!);
-  const end = used + (512 - (used % 512));
-  // Frames appear one sector after the other, as somebody writes them behind the reader.
-  let shown = 8 * 512;
-  const grow = () => {
-    shown = Math.min(end, shown + 512);
-    fs.writeFileSync(
-      segment!,
-      Buffer.concat([whole.subarray(0, shown), Buffer.alloc(whole.length - shown)]),
-    );
-  };
-  for (let from = 8; from * 512 < end; from++) {
-    shown = from * 512;
-    grow();
-    const to = placeOf();
-    let steps = 0;
-    const copied = backup(
-      folder,
-      to,
-      goingOn(() => (++steps % 7 === 0 ? grow() : undefined)),
-    );
-    expect(copied.findings).toEqual([]);
-    expect(copied.digest).toBe(history.digestAt(copied.sequence));
-    expect(copied.notes).toEqual([]);
-  }
-});
+test(
+  "a store that writes between any two reads is copied up to some batch",
+  { timeout: 60_000 },
+  async () => {
+    const folder = await storeOf({ snapshots: 2, batches: 4 });
+    const [segment] = segmentsIn(folder).slice(-1);
+    const whole = fs.readFileSync(segment!);
+    const used = usedBytes(segment!);
+    const end = used + (512 - (used % 512));
+    // Frames appear one sector after the other, as somebody writes them behind the reader.
+    let shown = 8 * 512;
+    const grow = () => {
+      shown = Math.min(end, shown + 512);
+      fs.writeFileSync(
+        segment!,
+        Buffer.concat([whole.subarray(0, shown), Buffer.alloc(whole.length - shown)]),
+      );
+    };
+    for (let from = 8; from * 512 < end; from++) {
+      shown = from * 512;
+      grow();
+      const to = placeOf();
+      let steps = 0;
+      const copied = backup(
+        folder,
+        to,
+        goingOn(() => (++steps % 7 === 0 ? grow() : undefined)),
+      );
+      expect(copied.findings).toEqual([]);
+      expect(copied.digest).toBe(history.digestAt(copied.sequence));
+      expect(copied.notes).toEqual([]);
+    }
+  },
+);
 
 test("a target that is not empty, or lies inside, is refused and stays as it is", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 2 });
@@ -171,42 +175,46 @@ test("a damaged backup is not restored", async () => {
   expect(fs.existsSync(to)).toBe(false);
 });
 
-test("a copy cut short at any step leaves no name, and is made the next time", async () => {
-  const folder = await storeOf({ snapshots: 3, batches: 2 });
-  for (let last = 1; ; last++) {
-    const to = placeOf();
-    let steps = 0;
-    const step =
-      <A extends unknown[], R>(act: (...given: A) => R) =>
-      (...given: A): R => {
-        steps += 1;
-        if (steps === last) throw new DiskFault("write", String(given[0]), "ENOSPC");
-        return act(...given);
+test(
+  "a copy cut short at any step leaves no name, and is made the next time",
+  { timeout: 60_000 },
+  async () => {
+    const folder = await storeOf({ snapshots: 3, batches: 2 });
+    for (let last = 1; ; last++) {
+      const to = placeOf();
+      let steps = 0;
+      const step =
+        <A extends unknown[], R>(act: (...given: A) => R) =>
+        (...given: A): R => {
+          steps += 1;
+          if (steps === last) throw new DiskFault("write", String(given[0]), "ENOSPC");
+          return act(...given);
+        };
+      const disk: Disk = {
+        ...realDisk,
+        makeFolderNow: step((name: string) => realDisk.makeFolderNow(name)),
+        createNow: step((name: string) => realDisk.createNow(name)),
+        renameNow: step((from: string, name: string) => realDisk.renameNow(from, name)),
+        syncFolderNow: step((name: string) => realDisk.syncFolderNow(name)),
       };
-    const disk: Disk = {
-      ...realDisk,
-      makeFolderNow: step((name: string) => realDisk.makeFolderNow(name)),
-      createNow: step((name: string) => realDisk.createNow(name)),
-      renameNow: step((from: string, name: string) => realDisk.renameNow(from, name)),
-      syncFolderNow: step((name: string) => realDisk.syncFolderNow(name)),
-    };
-    let failed: unknown = null;
-    try {
-      backup(folder, to, disk);
-    } catch (error) {
-      failed = error;
+      let failed: unknown = null;
+      try {
+        backup(folder, to, disk);
+      } catch (error) {
+        failed = error;
+      }
+      if (failed === null) {
+        expect(last).toBeGreaterThan(12);
+        return;
+      }
+      expect(failed).toMatchObject({ code: "ENOSPC" });
+      // The last step syncs the folder above: the copy is whole by then.
+      if (fs.existsSync(to)) continue;
+      expect(backup(folder, to)).toMatchObject({ findings: [], sequence: 460 });
+      expect(fs.readdirSync(path.dirname(to))).toEqual(["copy"]);
     }
-    if (failed === null) {
-      expect(last).toBeGreaterThan(12);
-      return;
-    }
-    expect(failed).toMatchObject({ code: "ENOSPC" });
-    // The last step syncs the folder above: the copy is whole by then.
-    if (fs.existsSync(to)) continue;
-    expect(backup(folder, to)).toMatchObject({ findings: [], sequence: 460 });
-    expect(fs.readdirSync(path.dirname(to))).toEqual(["copy"]);
-  }
-});
+  },
+);
 
 test("the audit trail goes with the copy, and is checked", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 2 });

@@ -168,31 +168,35 @@ test("a second repair does not overwrite what the first one kept", async () => {
   expect(fs.readdirSync(path.join(folder, "wal"))).toContain(`${name}-2`);
 });
 
-test("whatever one or two places are damaged, the repair keeps a sound store", async () => {
-  const random = new Random(5);
-  const folders = [
-    await storeOf({ snapshots: 3, batches: 20 }),
-    await storeOf({ snapshots: 1, batches: 30 }),
-    await storeOf({ snapshots: 0, batches: 30 }),
-  ];
-  let repairs = 0;
-  for (let round = 0; round < 40; round++) {
-    const folder = twinOf(random.pick(folders));
-    for (let i = 0; i <= random.below(2); i++) damage(folder, random);
-    if (verifyFolder({ disk: realDisk, folder }).findings.length === 0) continue;
-    let plan: RepairPlan;
-    try {
-      plan = preview(folder);
-    } catch (error) {
-      expect(error).toBeInstanceOf(FolderRefused);
-      continue;
+test(
+  "whatever one or two places are damaged, the repair keeps a sound store",
+  { timeout: 60_000 },
+  async () => {
+    const random = new Random(5);
+    const folders = [
+      await storeOf({ snapshots: 3, batches: 20 }),
+      await storeOf({ snapshots: 1, batches: 30 }),
+      await storeOf({ snapshots: 0, batches: 30 }),
+    ];
+    let repairs = 0;
+    for (let round = 0; round < 40; round++) {
+      const folder = twinOf(random.pick(folders));
+      for (let i = 0; i <= random.below(2); i++) damage(folder, random);
+      if (verifyFolder({ disk: realDisk, folder }).findings.length === 0) continue;
+      let plan: RepairPlan;
+      try {
+        plan = preview(folder);
+      } catch (error) {
+        expect(error).toBeInstanceOf(FolderRefused);
+        continue;
+      }
+      await repaired(folder);
+      expect(plan.sequence).toBeGreaterThan(0);
+      repairs += 1;
     }
-    await repaired(folder);
-    expect(plan.sequence).toBeGreaterThan(0);
-    repairs += 1;
-  }
-  expect(repairs).toBeGreaterThan(15);
-});
+    expect(repairs).toBeGreaterThan(15);
+  },
+);
 
 function damage(folder: string, random: Random): void {
   const file = random.pick([...segmentsIn(folder), ...snapshotsIn(folder)]);

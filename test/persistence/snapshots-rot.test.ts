@@ -48,18 +48,22 @@ test("an end in order leaves a whole snapshot, though all others are rotten", as
   await expectWhole(folder, process.durable);
 });
 
-test("records of every kind may come while the catalog is handed over", async () => {
-  for (let extra = 0; extra < 60; extra += 11) {
-    const { folder, process } = await rotten();
-    await process.commit(1, extra + 1);
-    await process.snapshot();
-    void process.time.pass(RETRY_MS);
-    for (let i = 0; i < 12; i++) {
-      process.append(2);
-      await settle();
+test(
+  "records of every kind may come while the catalog is handed over",
+  { timeout: 60_000 },
+  async () => {
+    for (let extra = 0; extra < 60; extra += 11) {
+      const { folder, process } = await rotten();
+      await process.commit(1, extra + 1);
+      await process.snapshot();
+      void process.time.pass(RETRY_MS);
+      for (let i = 0; i < 12; i++) {
+        process.append(2);
+        await settle();
+      }
+      await process.settled(() => process.reports.length === 2);
+      expect(process.reports[1]).toMatchObject({ failure: null });
+      await expectWhole(folder, process.durable);
     }
-    await process.settled(() => process.reports.length === 2);
-    expect(process.reports[1]).toMatchObject({ failure: null });
-    await expectWhole(folder, process.durable);
-  }
-});
+  },
+);

@@ -168,25 +168,29 @@ test("without a store.json there is nothing to check it against", () => {
   expect(() => verify(folder)).toThrow(FolderRefused);
 });
 
-test("one bit anywhere is found, or every way of recovery still gives the same state", async () => {
-  const folder = await storeOf({ snapshots: 3, batches: 12 });
-  const random = new Random(11);
-  const files = [...segmentsIn(folder), ...snapshotsIn(folder)];
-  let found = 0;
-  for (let round = 0; round < 60; round++) {
-    const twin = twinOf(folder);
-    const file = files[random.below(files.length)]!;
-    const used = file.endsWith(".log") ? usedBytes(file) : fs.statSync(file).size;
-    flip(file.replace(folder, twin), random.below(used), random.below(8));
-    const verified = verify(twin);
-    if (verified.findings.length > 0) {
-      found += 1;
-      expect(verified.findings.map((one) => one.path)).toContain(file.replace(folder, twin));
-      continue;
+test(
+  "one bit anywhere is found, or every way of recovery still gives the same state",
+  { timeout: 60_000 },
+  async () => {
+    const folder = await storeOf({ snapshots: 3, batches: 12 });
+    const random = new Random(11);
+    const files = [...segmentsIn(folder), ...snapshotsIn(folder)];
+    let found = 0;
+    for (let round = 0; round < 60; round++) {
+      const twin = twinOf(folder);
+      const file = files[random.below(files.length)]!;
+      const used = file.endsWith(".log") ? usedBytes(file) : fs.statSync(file).size;
+      flip(file.replace(folder, twin), random.below(used), random.below(8));
+      const verified = verify(twin);
+      if (verified.findings.length > 0) {
+        found += 1;
+        expect(verified.findings.map((one) => one.path)).toContain(file.replace(folder, twin));
+        continue;
+      }
+      expect(verified.digest).toBe(history.digestAt(verified.sequence));
+      const process = await start(twin);
+      expect(digest(process.state)).toBe(verified.digest);
     }
-    expect(verified.digest).toBe(history.digestAt(verified.sequence));
-    const process = await start(twin);
-    expect(digest(process.state)).toBe(verified.digest);
-  }
-  expect(found).toBeGreaterThan(30);
-});
+    expect(found).toBeGreaterThan(30);
+  },
+);

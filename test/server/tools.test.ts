@@ -6,6 +6,8 @@ import { expect, test } from "vitest";
 import { type Finished, runCli, startServer, temporaryFolder } from "../support/process.ts";
 import { CLI, type ServerProcess } from "../support/server-process.ts";
 
+/** Every one of these starts processes; a busy machine takes its time. */
+const SLOW = { timeout: 120_000 };
 const V2 = "/api/private/v2.0";
 
 /** What a busy machine adds, where the work takes longer than a second. */
@@ -46,7 +48,7 @@ async function bookOnAndOn(server: ServerProcess, seatId: number, isEnough: () =
   return booked;
 }
 
-test("a running server is copied and looked into, neither checked nor repaired", async () => {
+test("a running server is copied and looked into, neither checked nor repaired", SLOW, async () => {
   const server = await startServer({ args: ["--demo", "--snapshot-every", "0.02"] });
   const { folder } = server;
   const seatId = await freeSeat(server);
@@ -90,49 +92,53 @@ test("a running server is copied and looked into, neither checked nor repaired",
   expect([sound.code, sound.stdout]).toEqual([0, expect.stringContaining("all is well")]);
 });
 
-test("damage is listed whole; what can be saved is said, done when told, and kept", async () => {
-  const server = await startServer({ args: ["--demo"] });
-  const seatId = await freeSeat(server);
-  let rounds = 0;
-  await bookOnAndOn(server, seatId, () => ++rounds > 3);
-  const { folder } = server;
-  await server.kill("SIGTERM");
-  const [snapshot] = fs.readdirSync(path.join(folder, "snapshots"));
-  const [segment] = fs.readdirSync(path.join(folder, "wal"));
-  fs.truncateSync(path.join(folder, "snapshots", snapshot!), 5_000);
-  const log = path.join(folder, "wal", segment!);
-  const bytes = fs.readFileSync(log);
-  const used = bytes.findLastIndex((byte) => byte !== 0);
-  // The last move, behind it the marks of an end in order.
-  const last = used - (used % 512) - 3 * 512;
-  bytes[last + 100]! ^= 4;
-  fs.writeFileSync(log, bytes);
+test(
+  "damage is listed whole; what can be saved is said, done when told, and kept",
+  SLOW,
+  async () => {
+    const server = await startServer({ args: ["--demo"] });
+    const seatId = await freeSeat(server);
+    let rounds = 0;
+    await bookOnAndOn(server, seatId, () => ++rounds > 3);
+    const { folder } = server;
+    await server.kill("SIGTERM");
+    const [snapshot] = fs.readdirSync(path.join(folder, "snapshots"));
+    const [segment] = fs.readdirSync(path.join(folder, "wal"));
+    fs.truncateSync(path.join(folder, "snapshots", snapshot!), 5_000);
+    const log = path.join(folder, "wal", segment!);
+    const bytes = fs.readFileSync(log);
+    const used = bytes.findLastIndex((byte) => byte !== 0);
+    // The last move, behind it the marks of an end in order.
+    const last = used - (used % 512) - 3 * 512;
+    bytes[last + 100]! ^= 4;
+    fs.writeFileSync(log, bytes);
 
-  expectRefused(await run("serve", "--port", "0", "--data", folder), 78, /at byte/, /verify/);
-  const found = await run("verify", folder);
-  expect([found.code, found.stderr]).toEqual([78, ""]);
-  expect(found.stdout).toMatch(new RegExp(`damaged: .*${segment}.*\n`));
-  expect(found.stdout).toMatch(new RegExp(`damaged: .*${snapshot}.*\n`));
-  expect(found.stdout).toContain(`frontrow repair ${folder}`);
+    expectRefused(await run("serve", "--port", "0", "--data", folder), 78, /at byte/, /verify/);
+    const found = await run("verify", folder);
+    expect([found.code, found.stderr]).toEqual([78, ""]);
+    expect(found.stdout).toMatch(new RegExp(`damaged: .*${segment}.*\n`));
+    expect(found.stdout).toMatch(new RegExp(`damaged: .*${snapshot}.*\n`));
+    expect(found.stdout).toContain(`frontrow repair ${folder}`);
 
-  const said = await run("repair", folder);
-  expect(said.code).toBe(78);
-  expect(said.stdout).toMatch(/to be kept: all records up to \d+\n/);
-  expect(said.stdout).toMatch(/to be lost: at least \d records?\n/);
-  expect(said.stdout).toContain(`frontrow repair ${folder} --yes does this`);
-  expect(fs.readFileSync(log).equals(bytes)).toBe(true);
+    const said = await run("repair", folder);
+    expect(said.code).toBe(78);
+    expect(said.stdout).toMatch(/to be kept: all records up to \d+\n/);
+    expect(said.stdout).toMatch(/to be lost: at least \d records?\n/);
+    expect(said.stdout).toContain(`frontrow repair ${folder} --yes does this`);
+    expect(fs.readFileSync(log).equals(bytes)).toBe(true);
 
-  const done = await run("repair", folder, "--yes");
-  expect([done.code, done.stderr]).toEqual([0, ""]);
-  expect(done.stdout).toContain(`kept: ${log}.broken`);
-  expect(fs.readFileSync(`${log}.broken`).equals(bytes)).toBe(true);
-  expect((await run("verify", folder)).code).toBe(0);
-  expect((await run("repair", folder)).stdout).toBe("there is nothing to repair\n");
-  const next = await startServer({ folder, args: ["--demo"] });
-  expect(await bookOnAndOn(next, await freeSeat(next), () => true)).toBe(0);
-});
+    const done = await run("repair", folder, "--yes");
+    expect([done.code, done.stderr]).toEqual([0, ""]);
+    expect(done.stdout).toContain(`kept: ${log}.broken`);
+    expect(fs.readFileSync(`${log}.broken`).equals(bytes)).toBe(true);
+    expect((await run("verify", folder)).code).toBe(0);
+    expect((await run("repair", folder)).stdout).toBe("there is nothing to repair\n");
+    const next = await startServer({ folder, args: ["--demo"] });
+    expect(await bookOnAndOn(next, await freeSeat(next), () => true)).toBe(0);
+  },
+);
 
-test("a server does not start on a folder that is being checked", async () => {
+test("a server does not start on a folder that is being checked", SLOW, async () => {
   const server = await startServer({ args: ["--demo"] });
   await server.kill("SIGTERM");
   const { shareFolder } = await import("../../persistence/data-folder.ts");
@@ -144,7 +150,7 @@ test("a server does not start on a folder that is being checked", async () => {
   await startServer({ folder: server.folder });
 });
 
-test("a reader that goes ends inspect quietly", async () => {
+test("a reader that goes ends inspect quietly", SLOW, async () => {
   const server = await startServer({ args: ["--demo"] });
   let rounds = 0;
   await bookOnAndOn(server, await freeSeat(server), () => ++rounds > 150);
@@ -158,7 +164,7 @@ test("a reader that goes ends inspect quietly", async () => {
   expect(lines[2]).toBe("0");
 });
 
-test("wrong usage is 2, a folder of something else 78: one line each", async () => {
+test("wrong usage is 2, a folder of something else 78: one line each", SLOW, async () => {
   const place = temporaryFolder();
   fs.writeFileSync(path.join(place, "thesis.txt"), "years of work");
   const nowhere = path.join(place, "nowhere");
