@@ -48,7 +48,7 @@ async function main(names: readonly string[], { long, seed }: Options): Promise<
     print(campaign, outcome, (performance.now() - startedMs) / 1_000);
     if (outcome.violations.length > 0) isBroken = true;
   }
-  process.exitCode = isBroken ? 1 : 0;
+  process.exit(isBroken ? 1 : 0);
 }
 
 async function runOne(campaign: Campaign, { long, seed }: Options): Promise<Outcome> {

@@ -18,7 +18,7 @@ const SALE_SHARE = 0.15;
 const KEEP_SHARE = 0.02;
 /** Before a request that was refused for want of room is sent again. */
 const PAUSE_MS = 20;
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 300_000;
 const OK = 200;
 const TOO_MANY_REQUESTS = 429;
 const UNAVAILABLE = 503;

@@ -14,7 +14,7 @@ import type { LifeOptions } from "./life.ts";
 import type { Scope } from "./scope.ts";
 
 const PROGRAM = path.join(ROOT, "dist/test/faults/life.js");
-const LIFE_MS_MAX = 60_000;
+const LIFE_MS_MAX = 300_000;
 
 export const SMALL_SEGMENT_BYTES = 16 * 1024;
 

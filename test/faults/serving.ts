@@ -5,6 +5,8 @@ import type { Scope } from "./scope.ts";
 
 /** Of the first tenant of every store here. */
 export const TENANT_TOKEN = "token-of-the-fault-tests";
+/** Nothing here is about the time of a start; the machine may be busy for minutes. */
+const START_MS_MAX = 600_000;
 const SEATS = 4_000;
 const SEATS_PER_ROW = 50;
 const AREA_PLACES = 50_000;
@@ -34,7 +36,7 @@ export function spawnServer(scope: Scope, options: ServeOptions): ServerProcess 
 /** Starts it and waits until it is ready. @throws Error when it ends before. */
 export async function startServer(scope: Scope, options: ServeOptions): Promise<ServerProcess> {
   const server = spawnServer(scope, options);
-  await server.ready(false);
+  await server.ready(false, START_MS_MAX);
   return server;
 }
 

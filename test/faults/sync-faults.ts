@@ -22,7 +22,7 @@ const END_MS_MAX_BUSY = 1_000;
 /** The log failed; or it could not even be begun. */
 const EXITS_SERVING = [70];
 const EXITS_STARTING = [70, 74];
-const WAIT_MS_MAX = 20_000;
+const WAIT_MS_MAX = 300_000;
 
 export const syncFaults: Campaign = {
   name: "sync-faults",

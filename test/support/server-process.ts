@@ -79,8 +79,8 @@ export class ServerProcess {
   }
 
   /** @param isDemo - Whether what the demo says is to be waited for as well. */
-  async ready(isDemo: boolean): Promise<void> {
-    const endMs = Date.now() + START_MS_MAX;
+  async ready(isDemo: boolean, startMsMax = START_MS_MAX): Promise<void> {
+    const endMs = Date.now() + startMsMax;
     const isReady = () => this.url !== "" && (!isDemo || /^curl .*\n\n$/m.test(this.stdout));
     while (!isReady()) {
       const { exitCode, signalCode } = this.#child;

@@ -253,6 +253,7 @@ export class TinyServer {
   #port = 0;
   #inventory: TinyInventory | undefined;
   #bookingCount = 0;
+  #awaited: { readonly count: number; readonly tell: () => void } | undefined;
 
   constructor(options: TinyOptions) {
     this.#options = options;
@@ -272,6 +273,14 @@ export class TinyServer {
   async start(): Promise<void> {
     await new Promise<void>((resolve) => this.#http.listen(this.#port, "127.0.0.1", resolve));
     this.#port = (this.#http.address() as AddressInfo).port;
+  }
+
+  /** Settles when so many booking calls have come. One waits at a time. */
+  booked(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#bookingCount >= count) resolve();
+      else this.#awaited = { count, tell: resolve };
+    });
   }
 
   /** Cuts every connection at once, as kill -9 does. */
@@ -314,6 +323,7 @@ export class TinyServer {
   #book(call: TinyCall, selection: Selection, response: ServerResponse): void {
     const { losesAnswerEvery, failsEvery, closesAfter = Infinity } = this.#options;
     this.#bookingCount += 1;
+    if (this.#bookingCount === this.#awaited?.count) this.#awaited.tell();
     if (failsEvery !== undefined && this.#bookingCount % failsEvery.count === 0) {
       return send(response, failsEvery.status, problem("OVERLOADED"));
     }
