@@ -16,7 +16,7 @@ import { type StoreFault } from "./faults.ts";
 import type { LogStats, LogWriter } from "./log-writer.ts";
 import { openState, type RecoveryProgress, type StateReport } from "./open-state.ts";
 import { realScheduler } from "./scheduler.ts";
-import { ServiceClock } from "./service-clock.ts";
+import { realTime, ServiceClock } from "./service-clock.ts";
 import { commandFaults } from "./shape-check.ts";
 import { buildSnapshot } from "./snapshot-build.ts";
 import { SnapshotThread } from "./snapshot-thread.ts";
@@ -47,7 +47,7 @@ const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
 export async function openEngine(options: OpenOptions): Promise<Store> {
   const folder = path.resolve(options.folder);
-  const clock = new ServiceClock();
+  const clock = new ServiceClock(realTime);
   const { secret } = options;
   const dataFolder = openDataFolder({ disk: realDisk, folder, clock, secret });
   try {

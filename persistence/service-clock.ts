@@ -5,12 +5,32 @@
  */
 import type { Clock } from "../engine/ports.ts";
 
+/** The clocks of the machine, in milliseconds. */
+export interface MachineTime {
+  /** Since 1970, UTC; it may be set. */
+  wallMs(): number;
+  /** Since some moment; it only runs forward. */
+  runningMs(): number;
+}
+
+export const realTime: MachineTime = {
+  wallMs: () => Date.now(),
+  runningMs: () => performance.now(),
+};
+
 export class ServiceClock implements Clock {
-  #baseMs = Date.now();
-  readonly #startedMs = performance.now();
+  readonly #time: MachineTime;
+  readonly #startedMs: number;
+  #baseMs: number;
+
+  constructor(time: MachineTime) {
+    this.#time = time;
+    this.#startedMs = time.runningMs();
+    this.#baseMs = time.wallMs();
+  }
 
   nowMs(): number {
-    return Math.floor(this.#baseMs + performance.now() - this.#startedMs);
+    return Math.floor(this.#baseMs + this.#time.runningMs() - this.#startedMs);
   }
 
   /** Never shows less than `timeMs` from now on. */

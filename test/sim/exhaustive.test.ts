@@ -93,6 +93,7 @@ class Both {
     });
     this.#model.events.set(eventId, {
       organization,
+      schema: 1,
       status: "PUBLISHED",
       schemaGaCapacity: null,
       prices: new Set([priceId]),

@@ -87,6 +87,7 @@ export interface ModelArea {
 
 export interface ModelEvent {
   organization: number;
+  schema: number;
   status: Status;
   schemaGaCapacity: number | null;
   prices: Set<number>;
@@ -314,6 +315,29 @@ export class Model {
     return TRUE;
   }
 
+  /** Lays an event on another schema. @returns INVENTORY_IN_USE where something is taken. */
+  moveEvent(eventId: string, to: Partial<ModelEvent>, force: boolean): Answer {
+    const event = this.events.get(eventId)!;
+    const seats = [...event.seats.values()];
+    const areas = [...event.areas.values()];
+    const inUse =
+      seats.some(({ state }) => state === "LOCKED" || state === "SOLD") ||
+      areas.some(({ held, sold }) => held.length > 0 || sold > 0);
+    if (inUse && !force) return refusal("INVENTORY_IN_USE");
+    Object.assign(event, to);
+    return TRUE;
+  }
+
+  /** All of it once more, for somebody who goes on from here another way. */
+  clone(): Model {
+    const copy = new Model();
+    for (const [id, organization] of this.organizations) {
+      copy.organizations.set(id, { ...organization });
+    }
+    for (const [id, event] of this.events) copy.events.set(id, cloneEvent(event));
+    return copy;
+  }
+
   /** Takes a seat out of the layout of the events. @returns INVENTORY_IN_USE where it is taken. */
   removeSeat(events: readonly ModelEvent[], id: number, force: boolean): Answer {
     const inUse = events.filter((event) => !["ACTIVE", null].includes(event.seats.get(id)!.state));
@@ -324,6 +348,19 @@ export class Model {
     for (const event of events) event.seats.delete(id);
     return TRUE;
   }
+}
+
+/** Holds never change, so the copies share them. */
+function cloneEvent(event: ModelEvent): ModelEvent {
+  const areas = [...event.areas].map(
+    ([id, area]) => [id, { ...area, held: area.held.map((held) => ({ ...held })) }] as const,
+  );
+  return {
+    ...event,
+    prices: new Set(event.prices),
+    seats: new Map([...event.seats].map(([id, seat]) => [id, { ...seat }])),
+    areas: new Map(areas),
+  };
 }
 
 function refusal(answer: string, refused: Refused[] = []): Answer {

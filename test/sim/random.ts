@@ -12,6 +12,16 @@ export class Random {
     for (let i = 0; i < 8; i++) this.#next();
   }
 
+  /**
+   * The numbers of one subsystem: a further draw in one does not shift those of the others.
+   * @param name - Of the subsystem.
+   */
+  static stream(seed: number, name: string): Random {
+    let mixed = seed;
+    for (const letter of name) mixed = Math.imul(mixed ^ letter.codePointAt(0)!, 0x01000193);
+    return new Random(mixed);
+  }
+
   #next(): number {
     let x = this.#state;
     x ^= x << 13;

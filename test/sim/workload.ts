@@ -5,8 +5,15 @@
  */
 import type { Caller } from "../../engine/commands.ts";
 import { START_MS, Bench, SharingJournal } from "../support/engine.ts";
-import { area, layoutOf, section, table } from "../support/layout.ts";
+import { layoutOf } from "../support/layout.ts";
 import { differences, sameAnswer, type EngineOutcome } from "./compare.ts";
+import {
+  modelEventOf,
+  PARTS,
+  SCHEMA_GA_CAPACITY,
+  SEATS_OF_ROW_MAX,
+  UNKNOWN_ID,
+} from "./houses.ts";
 import {
   type Answer,
   type BookingRequest,
@@ -19,15 +26,6 @@ import {
 } from "./model.ts";
 import { Random } from "./random.ts";
 
-const PARTS = [
-  section("Stalls", { A: "1 2 3 4 5", B: "1 2 _ 3 4 5 6" }),
-  table("T", "1 2 3"),
-  area("Pit", 8),
-  area("Lawn", null),
-];
-const SCHEMA_GA_CAPACITY = 5;
-const SEATS_OF_ROW_MAX = 8;
-const UNKNOWN_ID = 999_999;
 const SESSIONS = [null, "A", "B", "C"] as const;
 const HOLD_TYPES = [null, null, "CART", "RESERVED", "SHORT", "LONG", "NIGHT"] as const;
 const WORDS: readonly Word[] = [
@@ -328,92 +326,26 @@ export class Workload {
     const schemaId = bench.must("createSchema", caller, { body: plan }).id;
     const body = layoutOf(...PARTS);
     const layout = bench.must("putLayout", caller, { schemaId, body, forceDelete: false });
-    const sectors = new Map(layout.sectors.map((sector) => [sector.guid, sector]));
-    const rows = new Map(layout.rows.map((row) => [row.guid, row]));
     const eventIds = Array.from({ length: eventCount }, (_, i) => {
       const eventId = `00000000-0000-4000-8000-0000000${name.length}000${i}`;
       const times = { start: "2026-05-01T20:00", endDate: "2026-05-01T23:00" };
       bench.must("createEvent", caller, { eventId, body: { name, ...times, schemaId } });
       const two = ["Full", "Half"].map((price) => ({ name: price, eventId }));
       const prices = bench.must("createPrices", caller, { eventId, body: two });
-      model.events.set(eventId, {
-        organization: caller.organizationId,
-        status: "PUBLISHED",
-        schemaGaCapacity: SCHEMA_GA_CAPACITY,
-        prices: new Set(prices.map(({ id }) => id)),
-        seats: new Map(
-          layout.seats.map(({ id, rowGuid, x }) => {
-            const row = rows.get(rowGuid)!;
-            const sector = sectors.get(row.sectorGuid)!;
-            const place = {
-              row: row.id,
-              section: sector.id,
-              isTable: sector.type === "TABLE",
-            };
-            const seat = {
-              id,
-              ...place,
-              x: x!,
-              state: null,
-              price: 0,
-              hold: null,
-            };
-            return [
-              id,
-              {
-                ...seat,
-                updatedMs: START_MS,
-              },
-            ];
-          }),
-        ),
-        areas: new Map(
-          layout.sectors
-            .filter(({ ga }) => ga)
-            .map(({ id, gaCapacity }) => {
-              const counters = {
-                price: 0,
-                active: 0,
-                sold: 0,
-                blocked: 0,
-                held: [],
-              };
-              const capacity = gaCapacity ?? null;
-              return [
-                id,
-                {
-                  id,
-                  gaCapacity: capacity,
-                  ...counters,
-                  updatedMs: START_MS,
-                },
-              ];
-            }),
-        ),
-      });
+      const { organizationId: organization } = caller;
+      const event = { organization, schema: schemaId, prices: prices.map(({ id }) => id) };
+      model.events.set(eventId, modelEventOf(layout, { ...event, nowMs: START_MS }));
       return eventId;
     });
     return {
       caller,
       schemaId,
       eventIds,
-      rows: new Map(
-        layout.rows.map(({ id, guid }) => [
-          id,
-          {
-            guid,
-            given: 0,
-          },
-        ]),
-      ),
+      rows: new Map(layout.rows.map(({ id, guid }) => [id, { guid, given: 0 }])),
       guids: new Map(
         layout.seats.map(({ id, guid, rowGuid, name: label }) => [
           id,
-          {
-            guid,
-            rowGuid,
-            name: label,
-          },
+          { guid, rowGuid, name: label },
         ]),
       ),
     };

@@ -1,0 +1,86 @@
+/** What happens to one process: which steps of the disk fail, and how it ends. */
+import type { Operation, Outcome, Step } from "../support/memory-disk.ts";
+import type { Tally } from "./invariants.ts";
+import type { Plan } from "./plan.ts";
+import type { Random } from "./random.ts";
+import type { DiskFaults } from "./virtual-process-disk.ts";
+
+export interface DoomOptions {
+  readonly plan: Plan;
+  readonly random: Random;
+  readonly tally: Tally;
+  /** A process to which nothing happens. */
+  readonly isSpared: boolean;
+}
+
+const LATENCY_US_MIN = 20;
+const LATENCY_US_SPREAD = 120;
+const SLOW_US_MAX = 60_000;
+const SLOW_ONCE = 8;
+const SHORT_ONCE = 12;
+/** Steps are drawn from ranges of such sizes, so that the first ones are as likely as late ones. */
+const STEP_RANGES = [8, 32, 80, 160, 400];
+const EIO_RANGES = [2, 8, 24, 80];
+
+export class Doom implements DiskFaults {
+  /** The store is open: faults of a start come no more, those of a life begin. */
+  isOpen = false;
+  /** A fault that was asked for has come: the process may give up because of it. */
+  hasFailed = false;
+  readonly isOrderly: boolean;
+  readonly isPowerLost: boolean;
+  readonly #plan: Plan;
+  readonly #random: Random;
+  readonly #tally: Tally;
+  readonly #isSpared: boolean;
+  readonly #dieAtStep: number;
+  readonly #startEioAtStep: number;
+  readonly #eioForever: boolean;
+  /** Writes and syncs until one fails. */
+  #untilEio: number;
+
+  constructor({ plan, random, tally, isSpared }: DoomOptions) {
+    this.#plan = plan;
+    this.#random = random;
+    this.#tally = tally;
+    this.#isSpared = isSpared;
+    const { faults } = plan;
+    const step = () => 1 + random.below(random.pick(STEP_RANGES));
+    this.#dieAtStep = faults.has("steps") && random.once(2) ? step() : Infinity;
+    this.#startEioAtStep = faults.has("startEio") && random.once(5) ? step() : Infinity;
+    const untilEio = 1 + random.below(random.pick(EIO_RANGES));
+    this.#untilEio = faults.has("eio") && random.once(3) ? untilEio : Infinity;
+    this.#eioForever = random.once(2);
+    this.isOrderly = faults.has("order") && random.once(3);
+    this.isPowerLost = faults.has("power") && !random.once(4);
+  }
+
+  decide({ index, operation }: Step): Outcome | null {
+    if (this.#isSpared) return null;
+    if (index === this.#dieAtStep) return { dies: true };
+    if (!this.isOpen) {
+      if (index !== this.#startEioAtStep || operation === "close") return null;
+      this.hasFailed = true;
+      this.#tally.count(operation === "read" ? "EIO: read at start" : "EIO: at start");
+      return { code: "EIO" };
+    }
+    if (operation !== "write" && operation !== "sync") return null;
+    this.#untilEio -= 1;
+    if (this.#untilEio === 0 || (this.#untilEio < 0 && this.#eioForever)) {
+      this.hasFailed = true;
+      this.#tally.count(operation === "sync" ? "EIO: sync" : "EIO: write");
+      return { code: "EIO" };
+    }
+    if (operation !== "write" || !this.#plan.faults.has("short")) return null;
+    if (!this.#random.once(SHORT_ONCE)) return null;
+    this.#tally.count("a write fell short");
+    return { writtenBytes: 1 + this.#random.below(1_024) };
+  }
+
+  latencyUs(_: Operation): number {
+    const random = this.#random;
+    if (this.#isSpared) return LATENCY_US_MIN;
+    if (this.#plan.faults.has("slow") && random.once(SLOW_ONCE)) return random.below(SLOW_US_MAX);
+    return LATENCY_US_MIN + random.below(LATENCY_US_SPREAD);
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * Requests into the engine and answers out, as the server's front does it: a key is looked up, the
+ * command decided, its reply kept in the same turn, the answer held back until it is on disk. Each
+ * answer is held against the model on the way.
+ */
+import { checkState } from "../../engine/check.ts";
+import { digestPartition } from "../../engine/digest.ts";
+import type { Outcome } from "../../engine/engine.ts";
+import { RecordType } from "../../engine/records.ts";
+import { Result } from "../../engine/results.ts";
+import { Move } from "../../engine/states.ts";
+import { jsonAnswer } from "../../server/answers.ts";
+import type { Request } from "../../server/front.ts";
+import type { FirstOfKey } from "../../server/idempotency.ts";
+import { REPLIES } from "../../server/replies.ts";
+import type { Route } from "../../server/route.ts";
+import type { Ask, Twin } from "./ask.ts";
+import { sameAnswer } from "./compare.ts";
+import type { Life } from "./life.ts";
+import type { Model } from "./model.ts";
+import type { Oracle } from "./oracle.ts";
+
+/** A request, with the key under which it may come again. */
+export interface Keyed {
+  readonly ask: Ask;
+  readonly key: string | null;
+}
+
+const ROUTE = { isConfidential: false } as Route;
+const OK_STATUS = 200;
+
+/** The members of a command that say at which events the engine looks. */
+interface Scope {
+  readonly eventId: string;
+  readonly schemaId: number;
+  readonly organizationId: number;
+}
+
+export class Front {
+  readonly #life: Life;
+  readonly #oracle: Oracle;
+  readonly #isThorough: boolean;
+  /** Requests that wait for the disk. */
+  waiting = 0;
+
+  constructor(life: Life, oracle: Oracle, isThorough: boolean) {
+    this.#life = life;
+    this.#oracle = oracle;
+    this.#isThorough = isThorough;
+  }
+
+  /** Calls back when the answer has left. */
+  ask({ ask, key }: Keyed, answered: () => void): void {
+    const { idempotency } = this.#life;
+    if (key === null) {
+      this.#submit(ask);
+      return this.#answer(null, answered);
+    }
+    const begun = idempotency.begin(ROUTE, requestOf(ask, key), ask.command.caller);
+    if ("fingerprint" in begun) {
+      const outcome = this.#submit(ask);
+      this.#keep(begun, outcome);
+      return this.#answer(begun, answered);
+    }
+    const { tally } = this.#oracle;
+    const id = idOf(ask, key);
+    if ("status" in begun && "body" in begun) {
+      const body = this.#oracle.replyTo(id)?.body;
+      tally.holds("I13", begun.body === body, () => `${id}: ${String(begun.body)}, not ${body}`);
+      tally.count("a reply was given again");
+    } else {
+      tally.holds("I13", false, () => `${id}: ${begun.detail}`);
+    }
+    this.#answer(null, answered);
+  }
+
+  /** Looks at the seats of an event; what it saw must be on disk too. */
+  read(eventId: string, answered: () => void): void {
+    const { engine } = this.#life;
+    const event = engine.state.catalog.events.get(eventId);
+    if (event !== undefined) {
+      const isWritable = engine.isWritable;
+      const nowMs = engine.nowMs();
+      engine.expire(event);
+      if (isWritable) this.#act((twin) => twin.expire(eventId, nowMs));
+      digestPartition(engine.state.partitionOf(event));
+    }
+    this.#answer(null, answered);
+  }
+
+  /** Ends what has run out, everywhere. */
+  sweep(): void {
+    const { engine } = this.#life;
+    if (!engine.isWritable) return;
+    const nowMs = engine.nowMs();
+    engine.expireAll();
+    this.#act((twin) => {
+      for (const eventId of twin.events.keys()) twin.expire(eventId, nowMs);
+    });
+    this.#oracle.turnEnded();
+  }
+
+  #submit(ask: Ask): Outcome<unknown> {
+    const { engine } = this.#life;
+    const oracle = this.#oracle;
+    const { tally } = oracle;
+    const twin = ask.twin?.(engine.state) ?? {};
+    const before = engine.sequence;
+    const nowMs = engine.nowMs();
+    const { command } = ask;
+    const outcome: Outcome<unknown> = engine.submit(command);
+    const { refused } = outcome;
+    tally.count(`asked: ${command.kind}`);
+    if (refused === Result.OVERLOADED || refused === Result.LOG_UNAVAILABLE) {
+      tally.count(refused === Result.OVERLOADED ? "refused: overloaded" : "refused: log unavailable");
+      tally.holds("I8", engine.sequence === before, () => `${command.kind} wrote a record`);
+      return outcome;
+    }
+    const isRefused = refused !== Result.OK;
+    if (isRefused) this.#expectOnlyEnds(before, command.kind);
+    if (ask.isForeign === true) {
+      tally.holds("I14", isRefused, () => `${command.kind} ${JSON.stringify(command)}`);
+    }
+    this.#judge(outcome, { ask, twin, nowMs });
+    return outcome;
+  }
+
+  #judge(outcome: Outcome<unknown>, of: { ask: Ask; twin: Twin; nowMs: number }): void {
+    const { ask, twin, nowMs } = of;
+    const { tally, model } = this.#oracle;
+    const isGranted = outcome.refused === Result.OK;
+    const value = isGranted ? (outcome.value as never) : (undefined as never);
+    const act = (one: Model) => {
+      for (const eventId of scopeOf(one, ask.command)) one.expire(eventId, nowMs);
+      const answer = twin.expect?.(one, nowMs);
+      if (isGranted) twin.effect?.(one, value, nowMs);
+      return answer;
+    };
+    const answer = act(model);
+    if (answer !== undefined) {
+      const problem = sameAnswer(outcome, answer);
+      tally.holds("I9", problem === null, () => `${problem} after ${JSON.stringify(ask.command)}`);
+    }
+    this.#oracle.acted(act);
+    if (!this.#isThorough) return;
+    this.#oracle.compare();
+    checkState(this.#life.engine.state);
+    tally.count("I17");
+  }
+
+  #act(act: (model: Model) => void): void {
+    act(this.#oracle.model);
+    this.#oracle.acted(act);
+  }
+
+  #expectOnlyEnds(before: number, what: string): void {
+    const { tally } = this.#oracle;
+    const ends = this.#oracle
+      .recordsSince(before)
+      .every((record) => record.type === RecordType.MOVE && record.move === Move.EXPIRE);
+    tally.holds("I8", ends, () => `a refused ${what} wrote something`);
+  }
+
+  #keep(first: FirstOfKey, outcome: Outcome<unknown>): void {
+    const { engine, idempotency } = this.#life;
+    const { refused } = outcome;
+    if (refused === Result.VALIDATION_FAILED) return;
+    const status = refused === Result.OK ? OK_STATUS : REPLIES[refused].status;
+    const body = JSON.stringify(refused === Result.OK ? outcome.value : outcome.detail);
+    const before = engine.sequence;
+    idempotency.store(first, jsonAnswer(status, body));
+    if (engine.sequence === before) return;
+    const reply = engine.state.catalog.replies.get(first.id)!;
+    const { expiresAtMs } = reply;
+    this.#oracle.replied(first.id, { sequence: engine.sequence, body, expiresAtMs });
+  }
+
+  #answer(first: FirstOfKey | null, answered: () => void): void {
+    const { engine, idempotency } = this.#life;
+    this.#oracle.turnEnded();
+    const seen = engine.sequence;
+    this.waiting += 1;
+    engine.afterDurable(() => {
+      this.waiting -= 1;
+      if (first !== null) idempotency.end(first);
+      this.#oracle.answered(seen);
+      answered();
+    });
+  }
+}
+
+/** The events whose holds the engine ends before it decides. */
+function scopeOf(model: Model, command: object): string[] {
+  const { eventId, schemaId, organizationId } = command as Partial<Scope>;
+  const own = eventId !== undefined && model.events.has(eventId) ? [eventId] : [];
+  if (schemaId === undefined && organizationId === undefined) return own;
+  const others = [...model.events].filter(
+    ([, event]) => event.schema === schemaId || event.organization === organizationId,
+  );
+  return [...own, ...others.map(([id]) => id)];
+}
+
+function idOf({ command: { caller } }: Ask, key: string): string {
+  return `${caller.organizationId || `tenant-${caller.tenantId}`}:${key}`;
+}
+
+function requestOf({ command }: Ask, idempotencyKey: string): Request {
+  const { caller: _, kind, ...rest } = command;
+  return {
+    method: "post",
+    path: `/${kind}`,
+    query: "",
+    idempotencyKey,
+    body: Buffer.from(JSON.stringify(rest)),
+  } as unknown as Request;
+}

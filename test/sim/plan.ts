@@ -1,0 +1,94 @@
+/**
+ * What a seed means: the size of its world, what its clients do, and which faults it has. Each seed
+ * enables a random part of the operations and faults, which finds more than all of them always
+ * (Groce et al., "Swarm Testing", ISSTA 2012).
+ */
+import { Random } from "./random.ts";
+
+/** What clients ask, in groups that a seed has or has not. */
+export const GROUPS = [
+  "booking",
+  "prices",
+  "layouts",
+  "events",
+  "settings",
+  "zones",
+  "series",
+  "catalog",
+  "accounts",
+  "reads",
+] as const;
+export type Group = (typeof GROUPS)[number];
+
+/** Faults that a seed has or has not. */
+export const FAULTS = [
+  /** The power goes; otherwise a crash leaves the cache. */
+  "power",
+  /** A process ends at a step of the disk, in the middle of it; recovery is not spared. */
+  "steps",
+  /** A write or a sync fails: once, or from then on. */
+  "eio",
+  /** The start cannot read a file, or not write one. */
+  "startEio",
+  /** Nothing can grow for a while. */
+  "full",
+  /** Writes do less than asked, without saying why. */
+  "short",
+  /** Operations of the disk take long. */
+  "slow",
+  /** The machine's clock is set between two processes, and leaps while one runs. */
+  "clock",
+  /** What is on the disk is changed by another hand before a start. */
+  "damage",
+  /** Processes end in order. */
+  "order",
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+export interface Plan {
+  readonly seed: number;
+  /** More events, seats and commands than most. */
+  readonly isBig: boolean;
+  /** State and model are compared after every operation. */
+  readonly isThorough: boolean;
+  /** Processes, one after the other. */
+  readonly lives: number;
+  readonly clients: number;
+  /** Requests of a process at most. */
+  readonly requestsMax: number;
+  readonly segmentBytes: number;
+  /** Bytes of log between snapshots; null for no snapshots. */
+  readonly snapshotBytes: number | null;
+  readonly groups: readonly Group[];
+  readonly faults: ReadonlySet<Fault>;
+}
+
+const BIG_ONCE = 20;
+const THOROUGH_ONCE = 10;
+/** Each fault is in so many of a hundred seeds. */
+const FAULT_PERCENT = 45;
+const GROUP_PERCENT = 70;
+const SNAPSHOTS_PERCENT = 15;
+const KIB = 1_024;
+
+export function planOf(seed: number): Plan {
+  const random = Random.stream(seed, "plan");
+  const isBig = random.once(BIG_ONCE);
+  const groups = GROUPS.filter(
+    (group) => group === "booking" || random.below(100) < GROUP_PERCENT,
+  );
+  const faults = FAULTS.filter(() => random.below(100) < FAULT_PERCENT);
+  const hasSnapshots = random.below(100) < SNAPSHOTS_PERCENT;
+  return {
+    seed,
+    isBig,
+    isThorough: !isBig && random.once(THOROUGH_ONCE),
+    lives: 8 + random.below(9),
+    clients: 1 + random.below(8),
+    requestsMax: (isBig ? 120 : 20) + random.below(40),
+    segmentBytes: random.pick([8, 12, 16, 32]) * KIB,
+    snapshotBytes: hasSnapshots ? random.pick([8, 24, 64]) * KIB : null,
+    groups,
+    faults: new Set(faults),
+  };
+}

@@ -1,0 +1,282 @@
+/**
+ * One seed: processes of one store, one after the other, each with clients, faults and an end, and
+ * a look at everything after each start. The same seed gives the same run.
+ */
+import { crc32 } from "node:zlib";
+import { StoreFault } from "../../persistence/faults.ts";
+import type { SnapshotReport } from "../../persistence/snapshots.ts";
+import { START_MS } from "../support/engine.ts";
+import { Clients } from "./clients.ts";
+import { Doom } from "./doom.ts";
+import { Front } from "./front.ts";
+import { Tally } from "./invariants.ts";
+import { Life, microtasks, type Start } from "./life.ts";
+import { Oracle } from "./oracle.ts";
+import type { Plan } from "./plan.ts";
+import { Random } from "./random.ts";
+import { Timeline } from "./timeline.ts";
+import { VirtualDisk } from "./virtual-disk.ts";
+import { LOSSES } from "./virtual-inode.ts";
+
+export interface RunResult {
+  /** Of all that happened, in order. */
+  readonly trace: number;
+  /** Processes that ended otherwise than in order, and were followed by a start. */
+  readonly crashes: number;
+  readonly tally: Tally;
+}
+
+/** After the log failed the process goes on for so many events at most: nobody may notice. */
+const EVENTS_AFTER_FAILURE = 40;
+const FIRST_STARTS = 3;
+const SETTLE_US_MAX = 60_000_000;
+const HOUR_MS = 3_600_000;
+
+export class Run {
+  readonly tally = new Tally();
+  readonly #plan: Plan;
+  readonly #folder: string;
+  readonly #timeline = new Timeline();
+  readonly #disk: VirtualDisk;
+  readonly #oracle: Oracle;
+  readonly #clients: Clients;
+  readonly #random: Random;
+  /** Of the process that is open. */
+  #front: Front | null = null;
+  #crashes = 0;
+  #trace = 0;
+  #wallOffsetMs = 0;
+
+  /** @param folder - Real and empty, for this run alone. */
+  constructor(plan: Plan, folder: string) {
+    const { seed } = plan;
+    this.#plan = plan;
+    this.#folder = folder;
+    const random = Random.stream(seed, "disk");
+    this.#disk = new VirtualDisk({ folder, timeline: this.#timeline, random });
+    this.#oracle = new Oracle(this.tally);
+    this.#random = Random.stream(seed, "crashes");
+    this.#clients = new Clients({ plan, oracle: this.#oracle, timeline: this.#timeline });
+  }
+
+  /** @throws Violation, or whatever the store threw that it must not. */
+  async run(): Promise<RunResult> {
+    const { lives } = this.#plan;
+    for (let n = this.#random.below(FIRST_STARTS); n > 0; n--) await this.#firstStart();
+    await this.#setUp();
+    for (let life = 0; life < lives; life++) await this.#live();
+    await this.#end();
+    return { trace: this.#trace, crashes: this.#crashes, tally: this.tally };
+  }
+
+  /** On an empty disk, with nobody asking anything. */
+  async #firstStart(): Promise<void> {
+    const doom = this.#doom(false);
+    const life = this.#begin(doom);
+    const start = await life.start();
+    this.#judge(start, doom);
+    if (start.kind === "open") this.#oracle.recovered(life);
+    this.#crash(life, doom);
+  }
+
+  async #setUp(): Promise<void> {
+    const life = await this.#spared();
+    const front = new Front(life, this.#oracle, this.#plan.isThorough);
+    this.#clients.setUp(life, front);
+    await this.#settle(life, front);
+    if (this.#random.once(2)) this.#crash(life, this.#doom(false));
+    else await this.#close(life);
+  }
+
+  async #live(): Promise<void> {
+    const doom = this.#doom(false);
+    this.#setClock();
+    const life = this.#begin(doom);
+    this.#disk.isFull = this.#plan.faults.has("full") && this.#random.once(12);
+    const start = await life.start();
+    this.#judge(start, doom);
+    if (start.kind !== "open") return this.#crash(life, doom);
+    doom.isOpen = true;
+    this.#note(`open ${life.report.sequence} ${life.report.tornBytes} ${life.report.epoch}`);
+    this.#count(life);
+    this.#oracle.recovered(life);
+    const front = new Front(life, this.#oracle, this.#plan.isThorough);
+    this.#front = front;
+    this.#clients.begin(life, front);
+    this.#fillLater();
+    await this.#serve(life);
+    if (life.isDead || life.failure !== null || !doom.isOrderly) return this.#crash(life, doom);
+    await this.#close(life, doom);
+  }
+
+  /** Until the clients have had enough, or the process has ended. */
+  async #serve(life: Life): Promise<void> {
+    let left = EVENTS_AFTER_FAILURE;
+    while (!life.isDead && !this.#clients.isOver) {
+      if (life.failure !== null) {
+        left -= 1 + this.#random.below(EVENTS_AFTER_FAILURE);
+        if (left < 0) return;
+      }
+      if (!this.#timeline.step()) throw new Error("nothing happens any more");
+      if (this.#plan.snapshotBytes !== null) await microtasks();
+    }
+  }
+
+  /** Ends it in order. */
+  async #close(life: Life, doom: Doom | null = null): Promise<void> {
+    this.#disk.isFull = false;
+    const closing = life.close().then(
+      () => null,
+      (error: unknown) => error,
+    );
+    const fault = await life.until(closing);
+    if (life.isDead || fault !== null) {
+      if (fault !== null && !(fault instanceof StoreFault && doom?.hasFailed === true)) throw fault;
+      this.tally.count("an end in order was cut short");
+      return this.#crash(life, doom);
+    }
+    this.tally.count("a process ended in order");
+    this.#disk.kill();
+    life.release();
+  }
+
+  /** All is well again: everything pending is answered, and a last start finds everything. */
+  async #end(): Promise<void> {
+    const life = await this.#spared();
+    const front = new Front(life, this.#oracle, this.#plan.isThorough);
+    this.#front = front;
+    this.#clients.begin(life, front);
+    await this.#settle(life, front);
+    await this.#close(life);
+    const last = await this.#spared();
+    const { cleanShutdown, tornBytes } = last.report;
+    this.tally.holds("I3", cleanShutdown && tornBytes === 0, () => "an end in order is not seen");
+    this.#bounds();
+    this.#disk.kill();
+    last.release();
+  }
+
+  /** A process to which nothing happens. */
+  async #spared(): Promise<Life> {
+    this.#disk.isFull = false;
+    const doom = this.#doom(true);
+    const life = this.#begin(doom);
+    const start = await life.start();
+    this.#judge(start, doom);
+    this.#count(life);
+    this.#oracle.recovered(life);
+    return life;
+  }
+
+  async #settle(life: Life, front: Front): Promise<void> {
+    const latestUs = this.#timeline.nowUs + SETTLE_US_MAX;
+    while (!this.#clients.isOver || front.waiting > 0) {
+      if (!this.#timeline.step()) throw new Error("nothing happens any more");
+      await microtasks();
+      const isLate = this.#timeline.nowUs > latestUs || life.failure !== null;
+      this.tally.holds("I21", !isLate, () => `${front.waiting} requests wait`);
+    }
+  }
+
+  #begin(doom: Doom): Life {
+    const { segmentBytes, snapshotBytes } = this.#plan;
+    const { nowUs } = this.#timeline;
+    return new Life({
+      disk: this.#disk,
+      folder: this.#folder,
+      faults: {
+        decide: (step) => {
+          this.#note(step.operation);
+          return doom.decide(step);
+        },
+        latencyUs: (operation) => doom.latencyUs(operation),
+      },
+      segmentBytes,
+      snapshotBytes,
+      wallMs: START_MS + Math.floor(nowUs / 1_000) + this.#wallOffsetMs,
+      witness: this.#oracle,
+      onSnapshot: (report) => this.#onSnapshot(report),
+      onSweep: () => this.#front?.sweep(),
+    });
+  }
+
+  #doom(isSpared: boolean): Doom {
+    return new Doom({ plan: this.#plan, random: this.#random, tally: this.tally, isSpared });
+  }
+
+  /** Whether a start may end as it did. */
+  #judge(start: Start, doom: Doom): void {
+    this.tally.count(`start: ${start.kind}`);
+    if (start.kind !== "fault") return;
+    const isExpected = doom.hasFailed || this.#disk.isFull;
+    const isOfDisk = start.fault.name === "DiskFault";
+    if (isExpected && isOfDisk) return;
+    if (start.fault instanceof StoreFault) {
+      this.tally.holds("I3", false, () => `the store does not open: ${start.fault.message}`);
+    }
+    throw start.fault;
+  }
+
+  #crash(life: Life, doom: Doom | null): void {
+    this.#disk.kill();
+    life.release();
+    this.#clients.processEnded();
+    this.#front = null;
+    this.#crashes += 1;
+    const isPowerLost = doom?.isPowerLost === true;
+    if (isPowerLost) this.#disk.losePower(this.#random.pick(LOSSES));
+    this.tally.count(isPowerLost ? "crash: power" : "crash: kill");
+    if (life.failure !== null) this.tally.count("crash: the log failed");
+    this.#note(`crash ${this.#timeline.nowUs} ${isPowerLost}`);
+  }
+
+  /** Between two processes somebody sets the clock. */
+  #setClock(): void {
+    if (!this.#plan.faults.has("clock") || !this.#random.once(2)) return;
+    const random = this.#random;
+    const stepMs = random.pick([-HOUR_MS, 3 * HOUR_MS, -60_000, 60_000, -5]);
+    this.#wallOffsetMs += stepMs;
+    this.tally.count(stepMs < 0 ? "the clock was set back" : "the clock was set forward");
+  }
+
+  /** Now and then the disk is full for a while. */
+  #fillLater(): void {
+    if (!this.#plan.faults.has("full")) return;
+    this.#timeline.later(this.#random.below(8), () => {
+      this.#disk.isFull = true;
+      this.tally.count("the disk was full");
+      this.#timeline.later(this.#random.below(4_000), () => {
+        this.#disk.isFull = false;
+      });
+    });
+  }
+
+  #count({ report }: Life): void {
+    const { tally } = this;
+    if (report.tornBytes > 0) tally.count("a torn end was cut");
+    if (report.cleanShutdown && report.records > 0) tally.count("an end in order was seen");
+    if (report.segments > 0) tally.count("the newest segment was copied");
+    if (report.snapshot !== null) tally.count("a snapshot was used");
+    if (report.passedOver.length > 0) tally.count("a snapshot was passed over");
+  }
+
+  #onSnapshot(report: SnapshotReport): void {
+    if (report.failure !== null) return this.tally.count("a snapshot failed");
+    this.tally.count("a snapshot was made");
+    if (report.removedSegments > 0) this.tally.count("segments were removed");
+    if (report.removedSnapshots > 0) this.tally.count("snapshots were removed");
+  }
+
+  /** What lies around does not pile up. */
+  #bounds(): void {
+    const paths = [...this.#disk.files().keys()];
+    const temporary = paths.filter((path) => path.endsWith(".tmp")).length;
+    this.tally.holds("I20", temporary <= 3, () => `${temporary} temporary files`);
+    const snapshots = paths.filter((path) => path.endsWith(".sqlite")).length;
+    this.tally.holds("I20", snapshots <= 3, () => `${snapshots} snapshots`);
+  }
+
+  #note(what: string): void {
+    this.#trace = crc32(what, this.#trace);
+  }
+}

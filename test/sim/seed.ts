@@ -1,0 +1,57 @@
+/** One seed from its number to its result; now and then twice, to see that it is the same run. */
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { Violation } from "./invariants.ts";
+import { type Plan, planOf } from "./plan.ts";
+import { Run, type RunResult } from "./run.ts";
+
+/** In memory where there is such a folder: what outlasts a crash is for the virtual disk to say. */
+const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
+/** One seed in so many is run twice. */
+const TWICE_ONCE = 100;
+
+export interface SeedResult {
+  readonly seed: number;
+  readonly crashes: number;
+  /** What happened and what was looked at, and how often. */
+  readonly counts: readonly (readonly [string, number])[];
+  /** What was violated; null for nothing. */
+  readonly failure: string | null;
+}
+
+export async function runSeed(seed: number): Promise<SeedResult> {
+  return runPlan(planOf(seed), seed % TWICE_ONCE === 0);
+}
+
+/** @param isTwice - Whether a second run must be the same as the first. */
+export async function runPlan(plan: Plan, isTwice = false): Promise<SeedResult> {
+  const { seed } = plan;
+  const first = await attempt(plan);
+  if (first.failure !== null || !isTwice) return { seed, ...first };
+  const second = await attempt(plan);
+  const isSame = second.failure === null && second.trace === first.trace;
+  const failure = isSame ? null : `seed ${seed}: a second run was another one`;
+  return { seed, crashes: first.crashes + second.crashes, counts: first.counts, failure };
+}
+
+type Attempt = Omit<SeedResult, "seed"> & Pick<RunResult, "trace">;
+
+async function attempt(plan: Plan): Promise<Attempt> {
+  const folder = fs.mkdtempSync(path.join(ROOT, "frontrow-sim-"));
+  const run = new Run(plan, folder);
+  try {
+    const { trace, crashes, tally } = await run.run();
+    return { trace, crashes, counts: [...tally.counts], failure: null };
+  } catch (error) {
+    const counts = [...run.tally.counts];
+    return { trace: 0, crashes: 0, counts, failure: describe(plan.seed, error) };
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function describe(seed: number, error: unknown): string {
+  if (error instanceof Violation) return `seed ${seed}: ${error.message}`;
+  return `seed ${seed}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}

@@ -1,0 +1,93 @@
+/**
+ * The thread that writes one snapshot, on virtual time: what `snapshot-worker.ts` does when it is
+ * told, each message some time later than it was sent.
+ */
+import {
+  type BuildEnd,
+  type BuildOptions,
+  type Built,
+  type ImageAt,
+  SnapshotBuild,
+} from "../../persistence/snapshot-build.ts";
+import type { SnapshotWriter } from "../../persistence/snapshots.ts";
+import { ProcessDied } from "../support/memory-disk.ts";
+import type { Random } from "./random.ts";
+import type { Timeline } from "./timeline.ts";
+
+const LATENCY_US_MAX = 400;
+
+export interface ThreadOptions {
+  readonly timeline: Timeline;
+  readonly random: Random;
+  readonly build: BuildOptions;
+}
+
+export class SnapshotThread implements SnapshotWriter {
+  readonly #options: ThreadOptions;
+  #build: SnapshotBuild | null = null;
+  #failure: Error | null = null;
+  #heardUs = 0;
+  /** At work; what comes meanwhile waits. */
+  #isBusy = false;
+  readonly #told: (() => void)[] = [];
+
+  constructor(options: ThreadOptions) {
+    this.#options = options;
+  }
+
+  add(image: ImageAt): void {
+    this.#hear(() => {
+      if (this.#failure === null) this.#try(() => this.#opened().add(image));
+    });
+  }
+
+  finish(end: BuildEnd): Promise<Built> {
+    return new Promise((resolve, reject: (failure: Error) => void) => {
+      this.#hear(() => {
+        if (this.#failure === null) this.#try(() => resolve(this.#opened().finish(end)));
+        if (this.#failure !== null) reject(this.#failure);
+      });
+    });
+  }
+
+  /** The process has ended. */
+  release(): void {
+    try {
+      this.#build?.abandon();
+    } catch (error) {
+      if (!(error instanceof ProcessDied)) throw error;
+    }
+  }
+
+  #opened(): SnapshotBuild {
+    return (this.#build ??= new SnapshotBuild(this.#options.build));
+  }
+
+  /** In the order in which they were sent. */
+  #hear(told: () => void): void {
+    const { timeline, random } = this.#options;
+    const earliestUs = Math.max(this.#heardUs, timeline.nowUs);
+    this.#heardUs = earliestUs + random.below(LATENCY_US_MAX);
+    timeline.after(this.#heardUs - timeline.nowUs, () => {
+      this.#told.push(told);
+      this.#work();
+    });
+  }
+
+  #work(): void {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    for (let told = this.#told.shift(); told !== undefined; told = this.#told.shift()) told();
+    this.#isBusy = false;
+  }
+
+  #try(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      if (error instanceof ProcessDied) return;
+      this.#failure = error as Error;
+      this.#build?.abandon();
+    }
+  }
+}

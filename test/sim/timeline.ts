@@ -1,0 +1,51 @@
+/** Virtual time: what happens next, and when. Nothing here knows a real clock. */
+import type { Scheduler } from "../../persistence/scheduler.ts";
+
+interface Entry {
+  readonly timeUs: number;
+  readonly task: () => void;
+  isCancelled: boolean;
+}
+
+/** Runs tasks in the order of their times; those of one time in the order in which they came. */
+export class Timeline implements Scheduler {
+  /** Microseconds since the run began. */
+  nowUs = 0;
+  #entries: Entry[] = [];
+
+  after(delayUs: number, task: () => void): () => void {
+    const entry = { timeUs: this.nowUs + delayUs, task, isCancelled: false };
+    // A few dozen entries at most: from the end it is mostly one comparison.
+    let at = this.#entries.length;
+    while (at > 0 && this.#entries[at - 1]!.timeUs > entry.timeUs) at -= 1;
+    this.#entries.splice(at, 0, entry);
+    return () => {
+      entry.isCancelled = true;
+    };
+  }
+
+  soon(task: () => void): void {
+    this.after(0, task);
+  }
+
+  later(delayMs: number, task: () => void): () => void {
+    return this.after(delayMs * 1_000, task);
+  }
+
+  /** Runs the next task. @returns False when there is none. */
+  step(): boolean {
+    for (;;) {
+      const entry = this.#entries.shift();
+      if (entry === undefined) return false;
+      if (entry.isCancelled) continue;
+      this.nowUs = Math.max(this.nowUs, entry.timeUs);
+      entry.task();
+      return true;
+    }
+  }
+
+  /** A process ends: nothing that it waited for comes. */
+  clear(): void {
+    this.#entries = [];
+  }
+}

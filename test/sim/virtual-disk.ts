@@ -1,0 +1,257 @@
+/**
+ * A disk in memory with the manners of a failing one, on virtual time: what is written is in a
+ * cache until it is synced, names last once their folder is synced, and what is neither may be
+ * kept, lost or garbled when the power goes. A crash may come at any step, also in the middle of
+ * one. Files in the folder of snapshots are real ones, because SQLite writes them; what of them
+ * lasts is decided here like everywhere else.
+ */
+import fs from "node:fs";
+import { posix } from "node:path";
+import { SNAPSHOT_FOLDER } from "../../persistence/snapshot-file.ts";
+import type { Random } from "./random.ts";
+import type { Timeline } from "./timeline.ts";
+import { ProcessDisk, type DiskFaults } from "./virtual-process-disk.ts";
+import { Inode, type Loss } from "./virtual-inode.ts";
+
+/** A change of a folder that is not on the platter yet. */
+type NameChange =
+  | { readonly kind: "folder"; readonly path: string }
+  | { readonly kind: "put"; readonly path: string; readonly inode: Inode }
+  | { readonly kind: "rename"; readonly path: string; readonly to: string; readonly inode: Inode }
+  | { readonly kind: "remove"; readonly path: string };
+
+/** Everything that a disk holds, to go back to. */
+export interface SavedDisk {
+  readonly names: ReadonlyMap<string, Inode>;
+  readonly keptNames: ReadonlyMap<string, Inode>;
+  readonly folders: ReadonlySet<string>;
+  readonly keptFolders: ReadonlySet<string>;
+  readonly pending: ReadonlyMap<string, readonly NameChange[]>;
+}
+
+export interface VirtualDiskOptions {
+  /** A real, empty folder: the data folder of the store. */
+  readonly folder: string;
+  readonly timeline: Timeline;
+  readonly random: Random;
+}
+
+export class VirtualDisk {
+  readonly timeline: Timeline;
+  readonly random: Random;
+  readonly #snapshots: string;
+  #names = new Map<string, Inode>();
+  #keptNames = new Map<string, Inode>();
+  #folders = new Set<string>();
+  #keptFolders = new Set<string>();
+  #pending = new Map<string, NameChange[]>();
+  /** No file can grow. */
+  isFull = false;
+  /** Changes that processes made to files and names, so far. */
+  changeCount = 0;
+  /** The process that lives; null when there is none. */
+  process: ProcessDisk | null = null;
+
+  constructor({ folder, timeline, random }: VirtualDiskOptions) {
+    this.timeline = timeline;
+    this.random = random;
+    this.#snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
+    for (let path = folder; !this.#folders.has(path); path = posix.dirname(path)) {
+      this.#folders.add(path);
+      this.#keptFolders.add(path);
+    }
+  }
+
+  /** A process begins. */
+  begin(faults: DiskFaults): ProcessDisk {
+    this.process = new ProcessDisk(this, faults);
+    return this.process;
+  }
+
+  get isDead(): boolean {
+    return this.process === null;
+  }
+
+  /** Ends the process. What it had under way happens, or not, or by half; what it wrote stays. */
+  kill(): void {
+    const { process } = this;
+    this.process = null;
+    process?.abandonAll();
+    this.timeline.clear();
+  }
+
+  /** To be called behind `kill`: what was not synced is left to the dice. */
+  losePower(loss: Loss): void {
+    for (const changes of this.#pending.values()) {
+      const count = this.random.below(changes.length + 1);
+      for (const change of changes.slice(0, count)) this.#last(change);
+    }
+    this.#pending.clear();
+    this.#readReal();
+    for (const path of this.#keptNames.keys()) {
+      if (!this.#keptFolders.has(posix.dirname(path))) this.#keptNames.delete(path);
+    }
+    this.#folders = new Set(this.#keptFolders);
+    this.#names = new Map(this.#keptNames);
+    for (const inode of new Set(this.#names.values())) inode.losePower(this.random, loss);
+    this.#writeReal();
+  }
+
+  /** Files by their path. */
+  files(): Map<string, Buffer> {
+    this.#readReal();
+    const paths = [...this.#names.keys()].toSorted();
+    return new Map(paths.map((path) => [path, this.#names.get(path)!.cached]));
+  }
+
+  save(): SavedDisk {
+    this.#readReal();
+    const copies = new Map<Inode, Inode>();
+    const copyOf = (inode: Inode): Inode => {
+      let copy = copies.get(inode);
+      if (copy === undefined) copies.set(inode, (copy = inode.clone()));
+      return copy;
+    };
+    const copyNames = (names: ReadonlyMap<string, Inode>) =>
+      new Map([...names].map(([path, inode]) => [path, copyOf(inode)]));
+    const copyChange = (change: NameChange): NameChange =>
+      "inode" in change ? { ...change, inode: copyOf(change.inode) } : change;
+    return {
+      names: copyNames(this.#names),
+      keptNames: copyNames(this.#keptNames),
+      folders: new Set(this.#folders),
+      keptFolders: new Set(this.#keptFolders),
+      pending: new Map([...this.#pending].map(([path, list]) => [path, list.map(copyChange)])),
+    };
+  }
+
+  /** @param saved - Belongs to the disk from now on. */
+  restore(saved: SavedDisk): void {
+    this.#names = new Map(saved.names);
+    this.#keptNames = new Map(saved.keptNames);
+    this.#folders = new Set(saved.folders);
+    this.#keptFolders = new Set(saved.keptFolders);
+    this.#pending = new Map([...saved.pending].map(([path, list]) => [path, [...list]]));
+    this.#writeReal();
+  }
+
+  /** Puts a file there as if it had always been; null takes it away. */
+  damage(path: string, bytes: Buffer | null): void {
+    this.#readReal();
+    if (bytes === null) this.#names.delete(path);
+    else this.#names.set(path, Inode.of(bytes));
+    this.#keptNames = new Map(this.#names);
+    this.#pending.clear();
+    this.#writeReal();
+  }
+
+  // What processes do, without faults.
+
+  list(path: string): string[] | null {
+    if (!this.#folders.has(path)) return null;
+    const all = [...this.#names.keys(), ...this.#folders];
+    return all.filter((name) => posix.dirname(name) === path).map((name) => posix.basename(name));
+  }
+
+  hasFolder(path: string): boolean {
+    return this.#folders.has(path);
+  }
+
+  makeFolder(path: string): void {
+    this.changeCount += 1;
+    this.#folders.add(path);
+    this.#change({ kind: "folder", path });
+    if (path === this.#snapshots) fs.mkdirSync(path, { recursive: true });
+  }
+
+  inode(path: string): Inode | undefined {
+    return this.#names.get(path);
+  }
+
+  isReal(path: string): boolean {
+    return path.startsWith(`${this.#snapshots}/`);
+  }
+
+  create(path: string): Inode {
+    this.changeCount += 1;
+    const existing = this.#names.get(path);
+    const inode = existing ?? new Inode();
+    inode.truncate();
+    if (this.isReal(path)) fs.writeFileSync(path, inode.cached);
+    if (existing === undefined) {
+      this.#names.set(path, inode);
+      this.#change({ kind: "put", path, inode });
+    }
+    return inode;
+  }
+
+  rename(from: string, to: string): void {
+    this.changeCount += 1;
+    const inode = this.#names.get(from)!;
+    this.#names.delete(from);
+    this.#names.set(to, inode);
+    this.#change({ kind: "rename", path: from, to, inode });
+    if (this.isReal(to)) fs.renameSync(from, to);
+  }
+
+  remove(path: string): void {
+    this.changeCount += 1;
+    this.#names.delete(path);
+    this.#change({ kind: "remove", path });
+    if (this.isReal(path)) fs.unlinkSync(path);
+  }
+
+  syncFolder(path: string): void {
+    for (const change of this.#pending.get(path) ?? []) this.#last(change);
+    this.#pending.delete(path);
+  }
+
+  sync(path: string, inode: Inode): void {
+    if (this.isReal(path)) inode.replace(fs.readFileSync(path));
+    inode.sync();
+  }
+
+  /** Real files, as SQLite wrote them, into the cache. */
+  #readReal(): void {
+    for (const [path, inode] of this.#names) {
+      if (!this.isReal(path)) continue;
+      const bytes = fs.readFileSync(path);
+      if (!bytes.equals(inode.cached)) inode.replace(bytes);
+    }
+  }
+
+  #writeReal(): void {
+    fs.rmSync(this.#snapshots, { recursive: true, force: true });
+    if (!this.#folders.has(this.#snapshots)) return;
+    fs.mkdirSync(this.#snapshots);
+    for (const [path, inode] of this.#names) {
+      if (this.isReal(path)) fs.writeFileSync(path, inode.cached);
+    }
+  }
+
+  #change(change: NameChange): void {
+    const folder = posix.dirname(change.path);
+    const list = this.#pending.get(folder);
+    if (list === undefined) this.#pending.set(folder, [change]);
+    else list.push(change);
+  }
+
+  /** A change of names reaches the platter. */
+  #last(change: NameChange): void {
+    switch (change.kind) {
+      case "folder":
+        this.#keptFolders.add(change.path);
+        break;
+      case "put":
+        this.#keptNames.set(change.path, change.inode);
+        break;
+      case "rename":
+        this.#keptNames.delete(change.path);
+        this.#keptNames.set(change.to, change.inode);
+        break;
+      case "remove":
+        this.#keptNames.delete(change.path);
+        break;
+    }
+  }
+}
