@@ -1,5 +1,5 @@
 /** Random requests that book and price: mostly such as can be granted, now and then anything. */
-import type { BookingKind, Caller } from "../../engine/commands.ts";
+import type { Caller } from "../../engine/commands.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene, type Twin } from "./ask.ts";
 import { UNKNOWN_ID } from "./houses.ts";
 import type { BookingRequest, Choice, ModelEvent, PriceItem, Word } from "./model.ts";
@@ -41,7 +41,7 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   };
   const body = { sessionId, holdType, seats, groupOfSeats: areas };
   return {
-    command: commandOf(word as BookingKind, caller, { eventId: asked, body }),
+    command: commandOf(word, caller, { eventId: asked, body }),
     isForeign: isForeign || asked === UNKNOWN_EVENT,
     twin: (): Twin => ({ expect: (twin, nowMs) => twin.book(request, nowMs) }),
   };

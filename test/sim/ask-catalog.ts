@@ -80,7 +80,10 @@ export function askCatalog(scene: Scene, house: House): Ask | null {
     }
     case 2: {
       const venues = ownedBy(state.catalog.venues.values(), house);
-      const other = anyOf(random, venues.filter(({ id }) => id !== venueId));
+      const other = anyOf(
+        random,
+        venues.filter(({ id }) => id !== venueId),
+      );
       if (other === undefined || venues.length < ROWS_MAX) {
         return { command: commandOf("createVenue", house.caller, { body: { name } }) };
       }
@@ -104,7 +107,10 @@ export function askAccounts(scene: Scene, house: House): Ask | null {
   const { catalog } = state;
   const name = scene.nextName();
   const known = new Set(scene.houses.map((one) => one.caller.organizationId));
-  const spare = anyOf(random, [...catalog.organizations.keys()].filter((id) => !known.has(id)));
+  const spare = anyOf(
+    random,
+    [...catalog.organizations.keys()].filter((id) => !known.has(id)),
+  );
   const login = anyOf(random, catalog.logins.keys());
   const account = anyOf(random, catalog.accounts.keys());
   switch (random.below(8)) {

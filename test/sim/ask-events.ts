@@ -191,4 +191,3 @@ function eventsOn(model: Model, schemaId: number): ModelEvent[] {
 function documentOf(state: State, schemaId: number) {
   return state.catalog.layouts.get(schemaId)?.document ?? EMPTY_DOCUMENT;
 }
-

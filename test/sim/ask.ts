@@ -49,7 +49,9 @@ export function commandOf<K extends CommandKind>(
 
 /** Ids of events of an organization, as the model knows them. */
 export function eventsOf(model: Model, organization: number): string[] {
-  return [...model.events].filter(([, event]) => event.organization === organization).map(([id]) => id);
+  return [...model.events]
+    .filter(([, event]) => event.organization === organization)
+    .map(([id]) => id);
 }
 
 /** One of many, or undefined. */

@@ -28,19 +28,18 @@ const WEIGHTS: Readonly<Record<Group, number>> = {
   accounts: 2,
   reads: 5,
 };
-const ASKS: Readonly<
-  Record<Exclude<Group, "reads">, (scene: Scene, house: House) => Ask | null>
-> = {
-  booking: askBooking,
-  prices: askPrices,
-  layouts: askLayout,
-  events: askEvents,
-  settings: askSettings,
-  zones: askZones,
-  series: askSeries,
-  catalog: askCatalog,
-  accounts: askAccounts,
-};
+const ASKS: Readonly<Record<Exclude<Group, "reads">, (scene: Scene, house: House) => Ask | null>> =
+  {
+    booking: askBooking,
+    prices: askPrices,
+    layouts: askLayout,
+    events: askEvents,
+    settings: askSettings,
+    zones: askZones,
+    series: askSeries,
+    catalog: askCatalog,
+    accounts: askAccounts,
+  };
 
 interface Client {
   /** Asked and not answered. */

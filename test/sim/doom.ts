@@ -73,6 +73,8 @@ export class Doom implements DiskFaults {
     }
     if (operation !== "write" || !this.#plan.faults.has("short")) return null;
     if (!this.#random.once(SHORT_ONCE)) return null;
+    // Twice in a row is a failure.
+    this.hasFailed = true;
     this.#tally.count("a write fell short");
     return { writtenBytes: 1 + this.#random.below(1_024) };
   }

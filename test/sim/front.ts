@@ -112,7 +112,9 @@ export class Front {
     const { refused } = outcome;
     tally.count(`asked: ${command.kind}`);
     if (refused === Result.OVERLOADED || refused === Result.LOG_UNAVAILABLE) {
-      tally.count(refused === Result.OVERLOADED ? "refused: overloaded" : "refused: log unavailable");
+      tally.count(
+        refused === Result.OVERLOADED ? "refused: overloaded" : "refused: log unavailable",
+      );
       tally.holds("I8", engine.sequence === before, () => `${command.kind} wrote a record`);
       return outcome;
     }

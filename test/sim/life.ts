@@ -192,15 +192,18 @@ export class Life {
     this.snapshots.last((base, images, end) => buildSnapshot({ ...place, base }, images, end));
   }
 
-  /** The process has ended: real files that its threads have open are closed. */
-  release(): void {
-    for (const thread of this.#threads) thread.release();
+  /**
+   * The process has ended: real files that its threads have open are closed.
+   * @returns Whether a thread was at work.
+   */
+  release(): boolean {
+    return [...this.#threads].map((thread) => thread.release()).includes(true);
   }
 }
 
 /** Lets everything happen that waits for a promise. */
 export async function microtasks(): Promise<void> {
-  for (let i = 0; i < MICROTASKS; i++) await null;
+  for (let i = 0; i < MICROTASKS; i++) await Promise.resolve();
 }
 
 /** Stands between the engine and its journal. */

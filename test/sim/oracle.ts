@@ -135,8 +135,11 @@ export class Oracle implements Witness {
     for (const name of ["I2", "I9", "I10", "I11"] as const) this.tally.count(name);
   }
 
-  /** A process has recovered: is everything there, and nothing by half? */
-  recovered(life: Life): void {
+  /**
+   * A process has recovered: is everything there, and nothing by half?
+   * @param isTrial - What the process does to the disk will be undone.
+   */
+  recovered(life: Life, isTrial = false): void {
     const { report, opened } = life;
     const { sequence } = report;
     this.life = life;
@@ -147,7 +150,7 @@ export class Oracle implements Witness {
     const isWhole = sequence === this.#base || this.#turns.includes(sequence);
     tally.holds("I6", isWhole, () => `${sequence} is in the middle of a request`);
     tally.holds("I7", report.epoch >= this.#epoch, () => `epoch ${report.epoch}`);
-    this.#epoch = report.epoch + 1;
+    if (!isTrial) this.#epoch = report.epoch + 1;
     this.#cutTo(sequence);
     const difference = stateDifference(this.#state, opened.state);
     tally.holds("I5", difference === null, () => difference!);

@@ -74,9 +74,7 @@ const KIB = 1_024;
 export function planOf(seed: number): Plan {
   const random = Random.stream(seed, "plan");
   const isBig = random.once(BIG_ONCE);
-  const groups = GROUPS.filter(
-    (group) => group === "booking" || random.below(100) < GROUP_PERCENT,
-  );
+  const groups = GROUPS.filter((group) => group === "booking" || random.below(100) < GROUP_PERCENT);
   const faults = FAULTS.filter(() => random.below(100) < FAULT_PERCENT);
   const hasSnapshots = random.below(100) < SNAPSHOTS_PERCENT;
   return {

@@ -3,10 +3,11 @@
  * a look at everything after each start. The same seed gives the same run.
  */
 import { crc32 } from "node:zlib";
-import { StoreFault } from "../../persistence/faults.ts";
+import { LogCorrupt, SnapshotsDamaged, StoreFault } from "../../persistence/faults.ts";
 import type { SnapshotReport } from "../../persistence/snapshots.ts";
 import { START_MS } from "../support/engine.ts";
 import { Clients } from "./clients.ts";
+import { damage, type Damage, Due } from "./damage.ts";
 import { Doom } from "./doom.ts";
 import { Front } from "./front.ts";
 import { Tally } from "./invariants.ts";
@@ -64,7 +65,10 @@ export class Run {
     const { lives } = this.#plan;
     for (let n = this.#random.below(FIRST_STARTS); n > 0; n--) await this.#firstStart();
     await this.#setUp();
-    for (let life = 0; life < lives; life++) await this.#live();
+    for (let life = 0; life < lives; life++) {
+      await this.#live();
+      if (this.#plan.faults.has("damage")) await this.#tryDamaged();
+    }
     await this.#end();
     return { trace: this.#trace, crashes: this.#crashes, tally: this.tally };
   }
@@ -138,6 +142,38 @@ export class Run {
     this.tally.count("a process ended in order");
     this.#disk.kill();
     life.release();
+  }
+
+  /** A start on a damaged disk halts and changes nothing, or finds everything all the same. */
+  async #tryDamaged(): Promise<void> {
+    this.#disk.isFull = false;
+    const saved = this.#disk.save();
+    const done = damage(this.#disk, this.#random);
+    if (done === null) return;
+    const { what, due } = done;
+    const { changeCount } = this.#disk;
+    const life = this.#begin(this.#doom(true));
+    const start = await life.start();
+    this.#note(`${what} ${start.kind}`);
+    if (start.kind === "open") {
+      const isNeedless = due !== Due.HALT || isUnread(life, done);
+      this.tally.holds("I19", isNeedless, () => `${what}: no halt`);
+      this.tally.count(`opened all the same: ${what}`);
+      this.#count(life);
+      this.#oracle.recovered(life, done.isLasting !== true);
+    } else {
+      const fault = start.kind === "fault" ? start.fault : new Error("no fault");
+      const isHalt = fault instanceof LogCorrupt || fault instanceof SnapshotsDamaged;
+      if (!isHalt) throw fault;
+      this.tally.holds("I19", due !== Due.OPEN, () => `${what}: ${fault.message}`);
+      const changes = this.#disk.changeCount - changeCount;
+      this.tally.holds("I19", changes === 0, () => `${what}: ${changes} changes by a halt`);
+      this.tally.count(`halted: ${what}`);
+    }
+    this.#disk.kill();
+    life.release();
+    // What was cut by the trial may be there again on the disk as it was.
+    if (done.isLasting !== true || start.kind !== "open") this.#disk.restore(saved);
   }
 
   /** All is well again: everything pending is answered, and a last start finds everything. */
@@ -219,7 +255,7 @@ export class Run {
 
   #crash(life: Life, doom: Doom | null): void {
     this.#disk.kill();
-    life.release();
+    if (life.release()) this.tally.count("a process ended during a snapshot");
     this.#clients.processEnded();
     this.#front = null;
     this.#crashes += 1;
@@ -257,7 +293,9 @@ export class Run {
     if (report.cleanShutdown && report.records > 0) tally.count("an end in order was seen");
     if (report.segments > 0) tally.count("the newest segment was copied");
     if (report.snapshot !== null) tally.count("a snapshot was used");
-    if (report.passedOver.length > 0) tally.count("a snapshot was passed over");
+    if (report.passedOver.length === 0) return;
+    tally.count("a snapshot was passed over");
+    if (report.snapshot === null) tally.count("the whole log was read in place of a snapshot");
   }
 
   #onSnapshot(report: SnapshotReport): void {
@@ -279,4 +317,9 @@ export class Run {
   #note(what: string): void {
     this.#trace = crc32(what, this.#trace);
   }
+}
+
+/** The damage is in a part of the log that the snapshot makes needless. */
+function isUnread({ report }: Life, { segment, newest }: Damage): boolean {
+  return report.snapshot !== null && segment <= newest - report.segments;
 }

@@ -24,7 +24,7 @@ export function openHouses(builder: Builder, plan: Plan): House[] {
   const tenants = ["first", "second"].map((name) => openTenant(builder, name));
   return [tenants[0]!, tenants[0]!, tenants[1]!].map((tenant, i) => {
     const house = openHouse(builder, tenant, `house${i}`);
-    const events = plan.isBig ? BIG_EVENTS : 1 + (i + plan.seed) % 2;
+    const events = plan.isBig ? BIG_EVENTS : 1 + ((i + plan.seed) % 2);
     for (let n = 0; n < events; n++) openEvent(builder, house);
     return house;
   });

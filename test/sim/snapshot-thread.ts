@@ -27,6 +27,7 @@ export class SnapshotThread implements SnapshotWriter {
   #build: SnapshotBuild | null = null;
   #failure: Error | null = null;
   #heardUs = 0;
+  #isOver = false;
   /** At work; what comes meanwhile waits. */
   #isBusy = false;
   readonly #told: (() => void)[] = [];
@@ -44,19 +45,26 @@ export class SnapshotThread implements SnapshotWriter {
   finish(end: BuildEnd): Promise<Built> {
     return new Promise((resolve, reject: (failure: Error) => void) => {
       this.#hear(() => {
-        if (this.#failure === null) this.#try(() => resolve(this.#opened().finish(end)));
+        if (this.#failure === null) this.#try(() => resolve(this.#finished(end)));
         if (this.#failure !== null) reject(this.#failure);
       });
     });
   }
 
-  /** The process has ended. */
-  release(): void {
+  /** The process has ended. @returns Whether the snapshot was in the making. */
+  release(): boolean {
     try {
       this.#build?.abandon();
     } catch (error) {
       if (!(error instanceof ProcessDied)) throw error;
     }
+    return this.#build !== null && !this.#isOver;
+  }
+
+  #finished(end: BuildEnd): Built {
+    const built = this.#opened().finish(end);
+    this.#isOver = true;
+    return built;
   }
 
   #opened(): SnapshotBuild {
@@ -87,6 +95,7 @@ export class SnapshotThread implements SnapshotWriter {
     } catch (error) {
       if (error instanceof ProcessDied) return;
       this.#failure = error as Error;
+      this.#isOver = true;
       this.#build?.abandon();
     }
   }

@@ -133,7 +133,10 @@ export class Inode {
   }
 
   #grow(end: number): void {
-    this.#kept = resized(this.#kept, Math.min(end, Math.max(this.cached.length, this.#kept.length)));
+    this.#kept = resized(
+      this.#kept,
+      Math.min(end, Math.max(this.cached.length, this.#kept.length)),
+    );
   }
 }
 

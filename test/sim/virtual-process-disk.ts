@@ -111,11 +111,19 @@ export class ProcessDisk implements Disk {
 
   syncFolder(path: string, done: Done): void {
     const happen = () => this.disk.syncFolder(path);
-    this.later({ operation: "sync", path, act: () => this.syncFolderNow(path), happen }, done, null);
+    this.later(
+      { operation: "sync", path, act: () => this.syncFolderNow(path), happen },
+      done,
+      null,
+    );
   }
 
   /** As the thread pool does: after a while, and never for a process that has ended. */
-  later<T, F>(asked: Asked<T>, done: (fault: DiskFault | null, result: T | F) => void, no: F): void {
+  later<T, F>(
+    asked: Asked<T>,
+    done: (fault: DiskFault | null, result: T | F) => void,
+    no: F,
+  ): void {
     const flight = { happen: asked.happen };
     this.#flights.add(flight);
     this.disk.timeline.after(this.#faults.latencyUs(asked.operation), () => {

@@ -7,13 +7,7 @@ import type { Caller } from "../../engine/commands.ts";
 import { START_MS, Bench, SharingJournal } from "../support/engine.ts";
 import { layoutOf } from "../support/layout.ts";
 import { differences, sameAnswer, type EngineOutcome } from "./compare.ts";
-import {
-  modelEventOf,
-  PARTS,
-  SCHEMA_GA_CAPACITY,
-  SEATS_OF_ROW_MAX,
-  UNKNOWN_ID,
-} from "./houses.ts";
+import { modelEventOf, PARTS, SCHEMA_GA_CAPACITY, SEATS_OF_ROW_MAX, UNKNOWN_ID } from "./houses.ts";
 import {
   type Answer,
   type BookingRequest,

@@ -1,0 +1,78 @@
+/**
+ * Branches that a long run must have gone through: a simulation that never reaches one of them says
+ * nothing about it. Names are those under which `Tally` counts.
+ */
+import { INVARIANTS, type Tally } from "./invariants.ts";
+
+/** A run of so many seeds goes through all of them. */
+export const SEEDS_FOR_ALL = 2_000;
+
+const BRANCHES = [
+  // How processes end.
+  "crash: kill",
+  "crash: power",
+  "crash: the log failed",
+  "a process ended in order",
+  "an end in order was cut short",
+  "records that nobody saw were lost",
+  // How they start.
+  "start: open",
+  "start: died",
+  "start: fault",
+  "a torn end was cut",
+  "an end in order was seen",
+  "the newest segment was copied",
+  "a snapshot was used",
+  "a snapshot was passed over",
+  "the whole log was read in place of a snapshot",
+  // Faults of the disk.
+  "EIO: at start",
+  "EIO: read at start",
+  "EIO: sync",
+  "EIO: write",
+  "a write fell short",
+  "the disk was full",
+  "refused: log unavailable",
+  "refused: overloaded",
+  // Snapshots.
+  "a snapshot was made",
+  "a snapshot failed",
+  "a process ended during a snapshot",
+  "segments were removed",
+  "snapshots were removed",
+  // Time.
+  "a hold ran out",
+  "the clock was set back",
+  "the clock was set forward",
+  // Retries.
+  "a request was asked again after a crash",
+  "a reply was given again",
+  // Damage.
+  "halted: a bit of a covered frame",
+  "halted: a bit of a segment's head",
+  "halted: a frame with another chain",
+  "halted: a frame of an older epoch",
+  "halted: a frame of a later epoch",
+  "halted: a frame with a gap before it",
+  "halted: a frame of another place",
+  "halted: a segment in the middle is missing",
+  "halted: the first segment is missing",
+  "halted: the whole log is missing",
+  "halted: only snapshots are there",
+  "halted: two segments are swapped",
+  "halted: a segment is there twice",
+  "halted: a segment of another store",
+  "halted: an older segment is cut",
+  "halted: a bit behind the last frame",
+  "halted: every snapshot is damaged",
+  "opened all the same: a bit behind the last frame",
+  "opened all the same: the newest snapshot is damaged",
+  "opened all the same: the newest snapshot is missing",
+  "opened all the same: every snapshot is damaged",
+  "opened all the same: a bit of a covered frame",
+] as const;
+
+/** What was never gone through, and invariants that were never looked at. */
+export function neverSeen(tally: Tally): string[] {
+  return [...BRANCHES, ...Object.keys(INVARIANTS)].filter((name) => tally.of(name) === 0);
+}

@@ -1,0 +1,131 @@
+/**
+ * `npm run sim`: runs seeds in some processes and prints what they went through. The exit code is 1
+ * when anything was violated, and when a long run never went through a branch that it must.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import os from "node:os";
+import { fileURLToPath } from "node:url";
+import { SingleBar } from "cli-progress";
+import { Command } from "commander";
+import { neverSeen, SEEDS_FOR_ALL } from "./branches.ts";
+import { INVARIANTS, Tally } from "./invariants.ts";
+import type { SeedResult } from "./seed.ts";
+import type { Share } from "./worker.ts";
+
+const WORKER = fileURLToPath(new URL("./worker.js", import.meta.url));
+
+interface Options {
+  readonly seeds: number;
+  readonly seed: number;
+  readonly jobs: number;
+  readonly quiet: boolean;
+}
+
+const options = new Command("sim")
+  .description(
+    "Runs the store on a virtual disk and clock, with crashes, faults and damage, and checks it\n" +
+      "after each start. One seed is one run, the same every time.",
+  )
+  .option("--seeds <number>", "how many seeds", wholeNumber, SEEDS_FOR_ALL)
+  .option("--seed <number>", "the first seed", wholeNumber, 1)
+  .option("--jobs <number>", "processes at once", wholeNumber, os.availableParallelism())
+  .option("--quiet", "print no table of what happened", false)
+  .parse()
+  .opts<Options>();
+
+function wholeNumber(text: string): number {
+  const number = Number(text);
+  if (Number.isSafeInteger(number) && number > 0) return number;
+  throw new Error(`not a whole number above zero: ${text}`);
+}
+
+const startedMs = performance.now();
+const tally = new Tally();
+let seedCount = 0;
+let crashes = 0;
+let failure: string | null = null;
+
+const bar = process.stderr.isTTY ? startBar() : null;
+await Promise.all(sharesOf(options).map(work));
+bar?.stop();
+report();
+
+function startBar(): SingleBar {
+  const format = "{bar} {percentage}% | {value}/{total} seeds | {crashes} crashes";
+  const started = new SingleBar({ format, stream: process.stderr, gracefulExit: true });
+  started.start(options.seeds, 0, { crashes: 0 });
+  return started;
+}
+
+function sharesOf({ seeds, seed, jobs }: Options): Share[] {
+  return Array.from({ length: Math.min(jobs, seeds) }, (_, i) => {
+    const count = Math.ceil((seeds - i) / jobs);
+    return { first: seed + i, count, stride: jobs };
+  });
+}
+
+/** Settles when the share is done, or something failed. */
+function work(share: Share): Promise<void> {
+  const child = fork(WORKER);
+  child.send(share);
+  return new Promise((resolve, reject) => {
+    child.on("message", (result: SeedResult) => take(result, child));
+    child.once("exit", (code) => {
+      if (code === 0 || failure !== null) resolve();
+      else reject(new Error(`a process of the simulation ended with ${code}`));
+    });
+  });
+}
+
+function take(result: SeedResult, child: ChildProcess): void {
+  if (failure !== null) return void child.kill();
+  seedCount += 1;
+  crashes += result.crashes;
+  tally.add(result.counts);
+  bar?.update(seedCount, { crashes });
+  if (result.failure === null) return;
+  failure = result.failure;
+  child.kill();
+}
+
+function report(): void {
+  const seconds = (performance.now() - startedMs) / 1_000;
+  if (!options.quiet) printTable();
+  const last = options.seed + options.seeds - 1;
+  const perSecond = Math.round(crashes / seconds);
+  print(
+    `${grouped(seedCount)} seeds (${options.seed} to ${last}), ${grouped(crashes)} crashes with ` +
+      `recovery, ${grouped(tally.of("start: open"))} starts checked, ${grouped(asked())} requests, ` +
+      `${seconds.toFixed(1)} s, ${perSecond} crashes a second`,
+  );
+  const missing = seedCount >= SEEDS_FOR_ALL ? neverSeen(tally) : [];
+  for (const name of missing) print(`never seen: ${name}`);
+  if (failure === null) print("violations: 0");
+  else print(`VIOLATION of ${failure}\nto see it again: npm run sim -- --seed ${seedOf(failure)}`);
+  process.exitCode = failure === null && missing.length === 0 ? 0 : 1;
+}
+
+function printTable(): void {
+  const counts = [...tally.counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  for (const [name, times] of counts) {
+    const text = INVARIANTS[name as keyof typeof INVARIANTS];
+    print(`${grouped(times).padStart(14)}  ${name}${text === undefined ? "" : `: ${text}`}`);
+  }
+}
+
+function asked(): number {
+  const requests = [...tally.counts].filter(([name]) => name.startsWith("asked: "));
+  return requests.reduce((sum, [, times]) => sum + times, 0);
+}
+
+function seedOf(text: string): string {
+  return `${/^seed (\d+)/.exec(text)![1]!} --seeds 1`;
+}
+
+function grouped(number: number): string {
+  return number.toLocaleString("en");
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

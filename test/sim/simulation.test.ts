@@ -1,0 +1,29 @@
+/** A short form of `npm run sim`; and every bug that it found, once more. */
+import { expect, test } from "vitest";
+import { Tally } from "./invariants.ts";
+import { planOf } from "./plan.ts";
+import { runPlan, runSeed } from "./seed.ts";
+
+const CRASHES = 2_000;
+/** Wide, for a machine that has much else to do. */
+const TIMEOUT_MS = 300_000;
+
+test(`${CRASHES} crashes lose and break nothing`, { timeout: TIMEOUT_MS }, async () => {
+  const tally = new Tally();
+  let crashes = 0;
+  for (let seed = 1; crashes < CRASHES; seed++) {
+    const result = await runSeed(seed);
+    expect(result.failure).toBeNull();
+    crashes += result.crashes;
+    tally.add(result.counts);
+  }
+  // A run in which something never came has tested nothing about it.
+  const often = ["a torn end was cut", "crash: power", "a snapshot was used", "EIO: sync"];
+  for (const name of often) expect(tally.of(name), name).toBeGreaterThan(5);
+});
+
+test("a seed gives the same run twice", { timeout: TIMEOUT_MS }, async () => {
+  for (const seed of [3, 1_003, 1_288]) {
+    expect(await runPlan(planOf(seed), true)).toMatchObject({ failure: null });
+  }
+});

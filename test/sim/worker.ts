@@ -1,0 +1,21 @@
+/** The process that runs a share of the seeds and tells of each: see `command.ts`. */
+import { type SeedResult, runSeed } from "./seed.ts";
+
+/** What it is told once. */
+export interface Share {
+  readonly first: number;
+  readonly count: number;
+  readonly stride: number;
+}
+
+process.once("message", (share: Share) => void run(share));
+
+async function run({ first, count, stride }: Share): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const result: SeedResult = await runSeed(first + i * stride);
+    await new Promise<void>((resolve) => {
+      process.send!(result, () => resolve());
+    });
+  }
+  process.disconnect();
+}
