@@ -36,9 +36,8 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   const sessionId = held !== null && !random.once(3) ? held.session : random.pick(SESSIONS);
   const holdType = random.pick(HOLD_TYPES);
   const { organizationId: organization } = caller;
-  const request: BookingRequest = {
-    ...{ word, organization, event: asked, sessionId, holdType, seats, areas },
-  };
+  const of = { word, organization, event: asked };
+  const request: BookingRequest = { ...of, sessionId, holdType, seats, areas };
   const body = { sessionId, holdType, seats, groupOfSeats: areas };
   return {
     command: commandOf(word, caller, { eventId: asked, body }),

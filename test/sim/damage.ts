@@ -252,12 +252,24 @@ function removeSnapshot({ disk, snapshots }: Place): ReturnType<Harm> {
 }
 
 const LOG_HARMS: readonly Harm[] = [
-  ...[flipCovered, flipCovered, flipCovered, flipCovered, forgeChain, forgeChain],
+  flipCovered,
+  flipCovered,
+  flipCovered,
+  flipCovered,
+  forgeChain,
+  forgeChain,
   forgeNext({ epoch: -1 }, "a frame of an older epoch"),
   forgeNext({ epoch: 1 }, "a frame of a later epoch"),
   forgeNext({ firstSequence: 1 }, "a frame with a gap before it"),
   forgeNext({ offset: SECTOR_BYTES }, "a frame of another place"),
-  ...[removeMiddle, removeFirst, removeAll, swap, duplicate, foreign, cut, flipBehind],
+  removeMiddle,
+  removeFirst,
+  removeAll,
+  swap,
+  duplicate,
+  foreign,
+  cut,
+  flipBehind,
 ];
 const SNAPSHOT_HARMS: readonly Harm[] = [spoilNewest, spoilNewest, removeSnapshot, spoilAll];
 

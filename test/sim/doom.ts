@@ -1,5 +1,5 @@
 /** What happens to one process: which steps of the disk fail, and how it ends. */
-import type { Operation, Outcome, Step } from "../support/memory-disk.ts";
+import type { Outcome, Step } from "../support/memory-disk.ts";
 import type { Tally } from "./invariants.ts";
 import type { Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
@@ -79,7 +79,7 @@ export class Doom implements DiskFaults {
     return { writtenBytes: 1 + this.#random.below(1_024) };
   }
 
-  latencyUs(_: Operation): number {
+  latencyUs(): number {
     const random = this.#random;
     if (this.#isSpared) return LATENCY_US_MIN;
     if (this.#plan.faults.has("slow") && random.once(SLOW_ONCE)) return random.below(SLOW_US_MAX);

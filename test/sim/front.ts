@@ -28,6 +28,9 @@ export interface Keyed {
 
 const ROUTE = { isConfidential: false } as Route;
 const OK_STATUS = 200;
+/** Another try may come to another answer. */
+const CONFLICT_STATUS = 409;
+const FAILURE_STATUS = 500;
 
 /** The members of a command that say at which events the engine looks. */
 interface Scope {
@@ -171,7 +174,10 @@ export class Front {
     const body = JSON.stringify(refused === Result.OK ? outcome.value : outcome.detail);
     const before = engine.sequence;
     idempotency.store(first, jsonAnswer(status, body));
-    if (engine.sequence === before) return;
+    const isKept = engine.sequence > before;
+    const isFinal = status !== CONFLICT_STATUS && status < FAILURE_STATUS;
+    this.#oracle.tally.holds("I13", isKept === isFinal, () => `${status} to ${first.id}`);
+    if (!isKept) return;
     const reply = engine.state.catalog.replies.get(first.id)!;
     const { expiresAtMs } = reply;
     this.#oracle.replied(first.id, { sequence: engine.sequence, body, expiresAtMs });

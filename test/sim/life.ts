@@ -103,9 +103,9 @@ export class Life {
   /** @returns null when the process ended before it settled. */
   async until<T>(promise: Promise<T>): Promise<T | null> {
     let settled: { readonly value: T } | null = null;
-    void promise.then((value) => {
-      settled = { value };
-    });
+    void (async () => {
+      settled = { value: await promise };
+    })();
     for (;;) {
       await microtasks();
       if (settled !== null) return (settled as { readonly value: T }).value;

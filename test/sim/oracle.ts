@@ -12,7 +12,7 @@ import type { InvariantName, Tally } from "./invariants.ts";
 import type { Life, Witness } from "./life.ts";
 import { Model } from "./model.ts";
 import { MoveAudit } from "./move-audit.ts";
-import { stateDifference } from "./same-state.ts";
+import { cloneState, stateDifference } from "./same-state.ts";
 
 interface Kept {
   readonly timeMs: number;
@@ -135,29 +135,42 @@ export class Oracle implements Witness {
     for (const name of ["I2", "I9", "I10", "I11"] as const) this.tally.count(name);
   }
 
-  /**
-   * A process has recovered: is everything there, and nothing by half?
-   * @param isTrial - What the process does to the disk will be undone.
-   */
-  recovered(life: Life, isTrial = false): void {
+  /** A process has recovered: is everything there, and nothing by half? */
+  recovered(life: Life): void {
     const { report, opened } = life;
-    const { sequence } = report;
     this.life = life;
     const { tally } = this;
-    const acknowledged = this.acknowledged;
-    tally.holds("I3", sequence >= acknowledged, () => `${sequence} of ${acknowledged} recovered`);
-    tally.holds("I4", sequence <= this.sequence, () => `${sequence}, there were ${this.sequence}`);
-    const isWhole = sequence === this.#base || this.#turns.includes(sequence);
-    tally.holds("I6", isWhole, () => `${sequence} is in the middle of a request`);
+    this.#checkEnd(life);
     tally.holds("I7", report.epoch >= this.#epoch, () => `epoch ${report.epoch}`);
-    if (!isTrial) this.#epoch = report.epoch + 1;
-    this.#cutTo(sequence);
-    const difference = stateDifference(this.#state, opened.state);
-    tally.holds("I5", difference === null, () => difference!);
+    this.#epoch = report.epoch + 1;
+    this.#cutTo(report.sequence);
+    this.#checkState(this.#state, opened.state);
     tally.holds("I12", life.clock.nowMs() >= this.#baseTimeMs, () => "the clock is behind the log");
     this.#audit.restart(this.#state);
     this.compare();
     this.#checkReplies(life);
+  }
+
+  /** As `recovered`, of a process whose start will be undone. */
+  tried(life: Life): void {
+    this.#checkEnd(life);
+    const expected = cloneState(this.#state);
+    const kept = this.#records.slice(0, life.report.sequence - this.#base);
+    for (const { timeMs, record } of kept) apply(expected, record, timeMs);
+    this.#checkState(expected, life.opened.state);
+  }
+
+  #checkEnd({ report: { sequence } }: Life): void {
+    const { tally, acknowledged } = this;
+    tally.holds("I3", sequence >= acknowledged, () => `${sequence} of ${acknowledged} recovered`);
+    tally.holds("I4", sequence <= this.sequence, () => `${sequence}, there were ${this.sequence}`);
+    const isWhole = sequence === this.#base || this.#turns.includes(sequence);
+    tally.holds("I6", isWhole, () => `${sequence} is in the middle of a request`);
+  }
+
+  #checkState(expected: State, found: State): void {
+    const difference = stateDifference(expected, found);
+    this.tally.holds("I5", difference === null, () => difference!);
   }
 
   #cutTo(sequence: number): void {
@@ -173,8 +186,8 @@ export class Oracle implements Witness {
     this.#acts = [];
     this.model = this.#stable.clone();
     this.acknowledged = sequence;
-    for (const [key, kept] of this.#replies) {
-      const left = kept.filter((reply) => reply.sequence <= sequence);
+    for (const [key, replies] of this.#replies) {
+      const left = replies.filter((reply) => reply.sequence <= sequence);
       if (left.length > 0) this.#replies.set(key, left);
       else this.#replies.delete(key);
     }

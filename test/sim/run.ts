@@ -3,7 +3,7 @@
  * a look at everything after each start. The same seed gives the same run.
  */
 import { crc32 } from "node:zlib";
-import { LogCorrupt, SnapshotsDamaged, StoreFault } from "../../persistence/faults.ts";
+import { DiskFault, LogCorrupt, SnapshotsDamaged, StoreFault } from "../../persistence/faults.ts";
 import type { SnapshotReport } from "../../persistence/snapshots.ts";
 import { START_MS } from "../support/engine.ts";
 import { Clients } from "./clients.ts";
@@ -160,7 +160,8 @@ export class Run {
       this.tally.holds("I19", isNeedless, () => `${what}: no halt`);
       this.tally.count(`opened all the same: ${what}`);
       this.#count(life);
-      this.#oracle.recovered(life, done.isLasting !== true);
+      if (done.isLasting === true) this.#oracle.recovered(life);
+      else this.#oracle.tried(life);
     } else {
       const fault = start.kind === "fault" ? start.fault : new Error("no fault");
       const isHalt = fault instanceof LogCorrupt || fault instanceof SnapshotsDamaged;
@@ -225,7 +226,7 @@ export class Run {
           this.#note(step.operation);
           return doom.decide(step);
         },
-        latencyUs: (operation) => doom.latencyUs(operation),
+        latencyUs: () => doom.latencyUs(),
       },
       segmentBytes,
       snapshotBytes,
@@ -245,7 +246,7 @@ export class Run {
     this.tally.count(`start: ${start.kind}`);
     if (start.kind !== "fault") return;
     const isExpected = doom.hasFailed || this.#disk.isFull;
-    const isOfDisk = start.fault.name === "DiskFault";
+    const isOfDisk = start.fault instanceof DiskFault;
     if (isExpected && isOfDisk) return;
     if (start.fault instanceof StoreFault) {
       this.tally.holds("I3", false, () => `the store does not open: ${start.fault.message}`);
@@ -299,7 +300,12 @@ export class Run {
   }
 
   #onSnapshot(report: SnapshotReport): void {
-    if (report.failure !== null) return this.tally.count("a snapshot failed");
+    const { failure } = report;
+    if (failure !== null) {
+      const isOfDisk = failure instanceof DiskFault;
+      this.tally.holds("I5", isOfDisk, () => `a snapshot failed by itself: ${failure.stack}`);
+      return this.tally.count("a snapshot failed");
+    }
     this.tally.count("a snapshot was made");
     if (report.removedSegments > 0) this.tally.count("segments were removed");
     if (report.removedSnapshots > 0) this.tally.count("snapshots were removed");

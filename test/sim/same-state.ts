@@ -4,7 +4,9 @@
  */
 import { TABLES } from "../../engine/catalog.ts";
 import { digestPartition } from "../../engine/digest.ts";
-import type { State } from "../../engine/state.ts";
+import { copyPartition, packImage, restorePartition } from "../../engine/image.ts";
+import type { CatalogPut } from "../../engine/records.ts";
+import { State } from "../../engine/state.ts";
 
 /** Of rows, which never change, of the state that stays. */
 const TEXTS = new WeakMap<object, string>();
@@ -33,6 +35,23 @@ export function stateDifference(known: State, found: State): string | null {
     if (expected !== digest) return `partition ${number}: ${digest} in place of ${expected}`;
   }
   return null;
+}
+
+/** The same state once more; rows and layouts, which never change, are shared. */
+export function cloneState(state: State): State {
+  const copy = new State();
+  for (const table of TABLES) {
+    for (const row of state.catalog[table].values()) {
+      copy.catalog.put({ table, row } as CatalogPut);
+    }
+  }
+  copy.catalog.nextId = state.catalog.nextId;
+  for (const [id, layout] of state.layouts) copy.layouts.set(id, layout);
+  for (const [number, partition] of state.partitions) {
+    const image = packImage(copyPartition(partition));
+    copy.partitions.set(number, restorePartition(image, partition.layout));
+  }
+  return copy;
 }
 
 function textOf(row: object): string {

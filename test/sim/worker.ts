@@ -14,7 +14,7 @@ async function run({ first, count, stride }: Share): Promise<void> {
   for (let i = 0; i < count; i++) {
     const result: SeedResult = await runSeed(first + i * stride);
     await new Promise<void>((resolve) => {
-      process.send!(result, () => resolve());
+      process.send!(result, undefined, undefined, () => resolve());
     });
   }
   process.disconnect();
