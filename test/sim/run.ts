@@ -302,6 +302,8 @@ export class Run {
   #onSnapshot(report: SnapshotReport): void {
     const { failure } = report;
     if (failure !== null) {
+      // The last step of the process was one of the snapshot.
+      if (this.#disk.isDead) return;
       const isOfDisk = failure instanceof DiskFault;
       this.tally.holds("I5", isOfDisk, () => `a snapshot failed by itself: ${failure.stack}`);
       return this.tally.count("a snapshot failed");

@@ -53,11 +53,7 @@ export class SnapshotThread implements SnapshotWriter {
 
   /** The process has ended. @returns Whether the snapshot was in the making. */
   release(): boolean {
-    try {
-      this.#build?.abandon();
-    } catch (error) {
-      if (!(error instanceof ProcessDied)) throw error;
-    }
+    this.#abandon();
     return this.#build !== null && !this.#isOver;
   }
 
@@ -96,7 +92,16 @@ export class SnapshotThread implements SnapshotWriter {
       if (error instanceof ProcessDied) return;
       this.#failure = error as Error;
       this.#isOver = true;
+      this.#abandon();
+    }
+  }
+
+  #abandon(): void {
+    try {
       this.#build?.abandon();
+    } catch (error) {
+      // The process has ended; or the disk fails here too, and then that is told.
+      if (!(error instanceof ProcessDied)) this.#failure = error as Error;
     }
   }
 }

@@ -1,0 +1,74 @@
+/** A copy of the tree in which one mistake at a time is made, and the look whether it is found. */
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { type Mutant, patchOf } from "./mutants.ts";
+
+/** What the tree needs to be built and tested; the packages are shared. */
+const PARTS = ["engine", "persistence", "server", "bench", "test"];
+const FILES = ["package.json", "tsconfig.json", "tsconfig.build.json", "vitest.config.ts"];
+const PACKAGES = "node_modules";
+const OUTPUT_BYTES_MAX = 64 * 1_024 * 1_024;
+
+export interface Hunted {
+  /** How it was found; null when it was not. */
+  readonly by: string | null;
+}
+
+export class Tree {
+  readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), "frontrow-mutants-"));
+
+  /** To be called in the root of the project. */
+  constructor() {
+    for (const part of PARTS) fs.cpSync(part, path.join(this.folder, part), { recursive: true });
+    for (const file of FILES) fs.copyFileSync(file, path.join(this.folder, file));
+    fs.symlinkSync(path.resolve(PACKAGES), path.join(this.folder, PACKAGES));
+  }
+
+  remove(): void {
+    fs.rmSync(this.folder, { recursive: true });
+  }
+
+  /** Makes the mistake, looks for it, and takes it back. @param seeds - At most. */
+  hunt(mutant: Mutant, seeds: number): Hunted {
+    const patch = path.resolve(patchOf(mutant));
+    this.#must("git", "apply", patch);
+    try {
+      return mutant.test === null ? this.simulate(seeds) : this.#test(mutant.test);
+    } finally {
+      this.#must("git", "apply", "--reverse", patch);
+    }
+  }
+
+  /** Builds the tree as it is and runs seeds until one fails. */
+  simulate(seeds: number): Hunted {
+    this.#must(process.execPath, `${PACKAGES}/typescript/bin/tsc`, "-p", "tsconfig.build.json");
+    const sim = ["dist/test/sim/command.js", "--quiet", "--seeds", String(seeds)];
+    const { status, stdout, stderr } = this.#run(process.execPath, ...sim);
+    const found = /VIOLATION of (seed \d+: [^\n]{0,100})/.exec(stdout);
+    if (found !== null) return { by: found[1]! };
+    if (status === 0 || stdout.includes("never seen")) return { by: null };
+    throw new Error(`the simulation ended with ${status}:\n${stdout}\n${stderr}`);
+  }
+
+  #test(file: string): Hunted {
+    const vitest = [`${PACKAGES}/vitest/vitest.mjs`, "run", file];
+    const { status, stdout } = this.#run(process.execPath, ...vitest);
+    const found = /FAIL {2}([^\n]{0,100})/.exec(stdout);
+    if (status === 0) return { by: null };
+    if (found === null) throw new Error(`the tests ended with ${status}:\n${stdout}`);
+    return { by: found[1]! };
+  }
+
+  #must(program: string, ...args: readonly string[]): void {
+    const { status, stdout, stderr } = this.#run(program, ...args);
+    if (status !== 0) throw new Error(`${program} ${args.join(" ")}\n${stdout}${stderr}`);
+  }
+
+  #run(program: string, ...args: readonly string[]) {
+    const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: "0" };
+    const rest = { cwd: this.folder, encoding: "utf8", maxBuffer: OUTPUT_BYTES_MAX, env } as const;
+    return spawnSync(program, args, rest);
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * The seeded mistakes, one patch each, and who must find them: the simulation, or a test where a
+ * mistake is above what the simulation sees.
+ */
+import { readdirSync } from "node:fs";
+
+export interface Mutant {
+  /** Of its patch, without the ending. */
+  readonly name: string;
+  /** The test file that finds it; null for the simulation. */
+  readonly test: string | null;
+}
+
+export const PATCH_FOLDER = "test/mutants";
+const SUFFIX = ".patch";
+
+const FOUND_BY_TESTS: Readonly<Record<string, string>> = {
+  "read-does-not-wait": "test/server/routes.test.ts",
+};
+
+/** In the order of their names. */
+export function findMutants(): Mutant[] {
+  return readdirSync(PATCH_FOLDER)
+    .filter((name) => name.endsWith(SUFFIX))
+    .map((name) => name.slice(0, -SUFFIX.length))
+    .toSorted()
+    .map((name) => ({ name, test: FOUND_BY_TESTS[name] ?? null }));
+}
+
+export function patchOf({ name }: Mutant): string {
+  return `${PATCH_FOLDER}/${name}${SUFFIX}`;
+}
