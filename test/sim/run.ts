@@ -30,6 +30,8 @@ export interface RunResult {
 /** After the log failed the process goes on for so many events at most: nobody may notice. */
 const EVENTS_AFTER_FAILURE = 40;
 const FIRST_STARTS = 3;
+/** Of a power loss; most of the time of a run goes into what comes before it. */
+const OUTCOMES_MAX = 5;
 const SETTLE_US_MAX = 60_000_000;
 const HOUR_MS = 3_600_000;
 
@@ -80,7 +82,7 @@ export class Run {
     const start = await life.start();
     this.#judge(start, doom);
     if (start.kind === "open") this.#oracle.recovered(life);
-    this.#crash(life, doom);
+    await this.#crash(life, doom);
   }
 
   async #setUp(): Promise<void> {
@@ -88,7 +90,7 @@ export class Run {
     const front = new Front(life, this.#oracle, this.#plan.isThorough);
     this.#clients.setUp(life, front);
     await this.#settle(life, front);
-    if (this.#random.once(2)) this.#crash(life, this.#doom(false));
+    if (this.#random.once(2)) await this.#crash(life, this.#doom(false));
     else await this.#close(life);
   }
 
@@ -254,17 +256,38 @@ export class Run {
     throw start.fault;
   }
 
-  #crash(life: Life, doom: Doom | null): void {
+  async #crash(life: Life, doom: Doom | null): Promise<void> {
     this.#disk.kill();
     if (life.release()) this.tally.count("a process ended during a snapshot");
     this.#clients.processEnded();
     this.#front = null;
     this.#crashes += 1;
     const isPowerLost = doom?.isPowerLost === true;
-    if (isPowerLost) this.#disk.losePower(this.#random.pick(LOSSES));
+    if (isPowerLost) await this.#losePower();
     this.tally.count(isPowerLost ? "crash: power" : "crash: kill");
     if (life.failure !== null) this.tally.count("crash: the log failed");
     this.#note(`crash ${this.#timeline.nowUs} ${isPowerLost}`);
+  }
+
+  /** What the power leaves is tried in some ways; with the last of them the run goes on. */
+  async #losePower(): Promise<void> {
+    this.#disk.isFull = false;
+    for (let n = this.#random.below(OUTCOMES_MAX); n > 0; n--) {
+      const saved = this.#disk.save();
+      this.#disk.losePower(this.#random.pick(LOSSES));
+      const doom = this.#doom(true);
+      const life = this.#begin(doom);
+      const start = await life.start();
+      this.#judge(start, doom);
+      this.#count(life);
+      this.#oracle.tried(life);
+      this.#disk.kill();
+      life.release();
+      this.#disk.restore(saved);
+      this.#crashes += 1;
+      this.tally.count("crash: power");
+    }
+    this.#disk.losePower(this.#random.pick(LOSSES));
   }
 
   /** Between two processes somebody sets the clock. */

@@ -8,6 +8,8 @@ export interface Share {
   readonly stride: number;
 }
 
+// Whoever asked has gone, or has heard enough.
+process.once("disconnect", () => process.exit());
 process.once("message", (share: Share) => void run(share));
 
 async function run({ first, count, stride }: Share): Promise<void> {
