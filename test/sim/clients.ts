@@ -15,6 +15,8 @@ import { openHouses } from "./setup.ts";
 import type { Timeline } from "./timeline.ts";
 
 const THINK_US_MAX = 1_500;
+/** Where nothing fails, an answer takes no longer. */
+const ASK_US_MAX = 5_000_000;
 /** How much of the requests each group is. */
 const WEIGHTS: Readonly<Record<Group, number>> = {
   booking: 60,
@@ -85,7 +87,11 @@ export class Clients {
       const before = life.engine.sequence;
       front.ask({ ask, key: null }, () => {});
       if (life.engine.sequence === before) throw new Error(`refused: ${ask.command.kind}`);
-      while ((front.waiting > 0 || !life.engine.isWritable) && timeline.step());
+      const latestUs = timeline.nowUs + ASK_US_MAX;
+      while (front.waiting > 0 || !life.engine.isWritable) {
+        const isLate = !timeline.step() || timeline.nowUs > latestUs;
+        this.#options.oracle.tally.holds("I21", !isLate, () => ask.command.kind);
+      }
     };
     this.#houses = openHouses({ must, scene: this.#scene() }, this.#options.plan);
   }

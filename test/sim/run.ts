@@ -33,6 +33,8 @@ const FIRST_STARTS = 3;
 /** Of a power loss; most of the time of a run goes into what comes before it. */
 const OUTCOMES_MAX = 5;
 const SETTLE_US_MAX = 60_000_000;
+/** Longer than clients go on asking on a slow disk that is full for a while. */
+const LIFE_US_MAX = 600_000_000;
 const HOUR_MS = 3_600_000;
 
 export class Run {
@@ -118,12 +120,15 @@ export class Run {
   /** Until the clients have had enough, or the process has ended. */
   async #serve(life: Life): Promise<void> {
     let left = EVENTS_AFTER_FAILURE;
+    const latestUs = this.#timeline.nowUs + LIFE_US_MAX;
     while (!life.isDead && !this.#clients.isOver) {
       if (life.failure !== null) {
         left -= 1 + this.#random.below(EVENTS_AFTER_FAILURE);
         if (left < 0) return;
       }
       if (!this.#timeline.step()) throw new Error("nothing happens any more");
+      const isLate = this.#timeline.nowUs > latestUs;
+      this.tally.holds("I21", !isLate, () => `${this.#front?.waiting} requests wait`);
       if (this.#plan.snapshotBytes !== null) await microtasks();
     }
   }
