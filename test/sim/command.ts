@@ -9,6 +9,8 @@ import { SingleBar } from "cli-progress";
 import { Command } from "commander";
 import { neverSeen, SEEDS_FOR_ALL } from "./branches.ts";
 import { INVARIANTS, Tally } from "./invariants.ts";
+import { planOf } from "./plan.ts";
+import { keepRegression } from "./regressions.ts";
 import type { SeedResult } from "./seed.ts";
 import type { Share } from "./worker.ts";
 
@@ -19,6 +21,7 @@ interface Options {
   readonly seed: number;
   readonly jobs: number;
   readonly quiet: boolean;
+  readonly keep: string | undefined;
 }
 
 const options = new Command("sim")
@@ -30,6 +33,7 @@ const options = new Command("sim")
   .option("--seed <number>", "the first seed", wholeNumber, 1)
   .option("--jobs <number>", "processes at once", wholeNumber, os.availableParallelism())
   .option("--quiet", "print no table of what happened", false)
+  .option("--keep <text>", "keep the first seed as a regression; the text says what it found")
   .parse()
   .opts<Options>();
 
@@ -39,6 +43,10 @@ function wholeNumber(text: string): number {
   throw new Error(`not a whole number above zero: ${text}`);
 }
 
+if (options.keep !== undefined) {
+  const file = keepRegression({ found: options.keep, plan: planOf(options.seed) });
+  print(`kept: ${file}`);
+}
 const startedMs = performance.now();
 const tally = new Tally();
 let seedCount = 0;

@@ -34,7 +34,7 @@ const FIRST_STARTS = 3;
 const OUTCOMES_MAX = 5;
 const SETTLE_US_MAX = 60_000_000;
 /** Longer than clients go on asking on a slow disk that is full for a while. */
-const LIFE_US_MAX = 600_000_000;
+const LIFE_US_MAX = 60_000_000;
 const HOUR_MS = 3_600_000;
 
 export class Run {

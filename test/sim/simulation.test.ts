@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { Tally } from "./invariants.ts";
 import { planOf } from "./plan.ts";
+import { findRegressions, regressionFrom, regressionText } from "./regressions.ts";
 import { runPlan, runSeed } from "./seed.ts";
 
 const CRASHES = 2_000;
@@ -25,5 +26,18 @@ test(`${CRASHES} crashes lose and break nothing`, { timeout: TIMEOUT_MS }, async
 test("a seed gives the same run twice", { timeout: TIMEOUT_MS }, async () => {
   for (const seed of [3, 1_003, 1_288]) {
     expect(await runPlan(planOf(seed), true)).toMatchObject({ failure: null });
+  }
+});
+
+test("a plan is the same from its file", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const regression = { found: "nothing", plan: planOf(seed) };
+    expect(regressionFrom(regressionText(regression))).toEqual(regression);
+  }
+});
+
+test("what was found once is not found again", { timeout: TIMEOUT_MS }, async () => {
+  for (const { name, regression } of findRegressions()) {
+    expect((await runPlan(regression.plan)).failure, name).toBeNull();
   }
 });
