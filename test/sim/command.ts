@@ -53,6 +53,7 @@ let seedCount = 0;
 let crashes = 0;
 let failure: string | null = null;
 
+const children: ChildProcess[] = [];
 const bar = process.stderr.isTTY ? startBar() : null;
 await Promise.all(sharesOf(options).map(work));
 bar?.stop();
@@ -75,9 +76,10 @@ function sharesOf({ seeds, seed, jobs }: Options): Share[] {
 /** Settles when the share is done, or something failed. */
 function work(share: Share): Promise<void> {
   const child = fork(WORKER);
+  children.push(child);
   child.send(share);
   return new Promise((resolve, reject) => {
-    child.on("message", (result: SeedResult) => take(result, child));
+    child.on("message", take);
     child.once("exit", (code) => {
       if (code === 0 || failure !== null) resolve();
       else reject(new Error(`a process of the simulation ended with ${code}`));
@@ -85,15 +87,16 @@ function work(share: Share): Promise<void> {
   });
 }
 
-function take(result: SeedResult, child: ChildProcess): void {
-  if (failure !== null) return void child.kill();
+function take(result: SeedResult): void {
+  if (failure !== null) return;
   seedCount += 1;
   crashes += result.crashes;
   tally.add(result.counts);
   bar?.update(seedCount, { crashes });
   if (result.failure === null) return;
   failure = result.failure;
-  child.kill();
+  // All of them: what is wrong may keep one of them in a loop.
+  for (const child of children) child.kill("SIGKILL");
 }
 
 function report(): void {
@@ -102,8 +105,8 @@ function report(): void {
   const last = options.seed + options.seeds - 1;
   const perSecond = Math.round(crashes / seconds);
   print(
-    `${grouped(seedCount)} seeds (${options.seed} to ${last}), ${grouped(crashes)} crashes ` +
-      `with recovery, ${grouped(tally.of("start: open"))} starts checked, ` +
+    `${grouped(seedCount)} seeds (${options.seed} to ${last}), ${grouped(crashes)} crashes with ` +
+      `recovery, ${grouped(tally.of("start: open"))} starts checked, ` +
       `${grouped(asked())} requests, ${seconds.toFixed(1)} s, ${perSecond} crashes a second`,
   );
   const missing = seedCount >= SEEDS_FOR_ALL ? neverSeen(tally) : [];

@@ -15,6 +15,7 @@ import { makeFoldersNow, writeFileNow } from "../../persistence/transfer.ts";
 import { Idempotency } from "../../server/idempotency.ts";
 import type { Services } from "../../server/services.ts";
 import { ProcessDied } from "../support/memory-disk.ts";
+import { Violation } from "./invariants.ts";
 import { SnapshotThread } from "./snapshot-thread.ts";
 import type { VirtualDisk } from "./virtual-disk.ts";
 import type { DiskFaults, ProcessDisk } from "./virtual-process-disk.ts";
@@ -24,6 +25,8 @@ export const STORE_ID = "0b0e7a3c-5d1f-4c3e-9a52-6f0d3c1b2a49";
 const SWEEP_MS = 500;
 /** What the store keeps once its log is there. */
 const HAS_LOG = "store.json";
+/** A start or an end takes no longer, on the slowest disk. */
+const UNTIL_US_MAX = 30_000_000;
 /** A chain of promises in the sources is shorter than this. */
 const MICROTASKS = 12;
 
@@ -106,11 +109,14 @@ export class Life {
     void (async () => {
       settled = { value: await promise };
     })();
+    const { timeline } = this.#options.disk;
+    const latestUs = timeline.nowUs + UNTIL_US_MAX;
     for (;;) {
       await microtasks();
       if (settled !== null) return (settled as { readonly value: T }).value;
       if (this.isDead) return null;
-      if (!this.#options.disk.timeline.step()) throw new Error("the process waits for nothing");
+      if (!timeline.step()) throw new Error("the process waits for nothing");
+      if (timeline.nowUs > latestUs) throw new Violation("I21", "a start or an end");
     }
   }
 
@@ -149,8 +155,8 @@ export class Life {
       log: journal,
       clock: this.clock,
       scheduler: disk.timeline,
-      isSound: () => !this.engine.isHalted,
       open: (base, onWritten) => this.#thread(base, onWritten),
+      isSound: () => !this.engine.isHalted,
       everyBytes: snapshotBytes ?? Infinity,
       // One step a turn, so that records come between any two, and no real clock decides.
       turnMs: 0,
@@ -161,20 +167,11 @@ export class Life {
 
   #thread(base: string | null, onWritten: () => void): SnapshotThread {
     const { disk, folder } = this.#options;
-    const thread = new SnapshotThread({
-      timeline: disk.timeline,
-      random: disk.random,
-      build: { disk: this.disk.thread(() => this.#meanwhile()), folder, storeId: STORE_ID, base },
-      onWritten,
-    });
+    const { timeline, random } = disk;
+    const build = { folder, storeId: STORE_ID, base };
+    const thread = new SnapshotThread({ timeline, random, disk: this.disk, build, onWritten });
     this.#threads.add(thread);
     return thread;
-  }
-
-  /** While a thread is at a step of the disk, the first thread goes on. */
-  #meanwhile(): void {
-    const { timeline, random } = this.#options.disk;
-    if (random.once(3)) for (let n = random.below(4); n > 0 && timeline.step(); n--);
   }
 
   #sweepLater(): void {

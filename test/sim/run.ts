@@ -332,8 +332,8 @@ export class Run {
     if (failure !== null) {
       // The last step of the process was one of the snapshot.
       if (this.#disk.isDead) return;
-      const isOfDisk = failure instanceof DiskFault;
-      this.tally.holds("I5", isOfDisk, () => `a snapshot failed by itself: ${failure.stack}`);
+      const isExplained = failure instanceof DiskFault || failure.message.startsWith("given up");
+      this.tally.holds("I5", isExplained, () => `a snapshot failed by itself: ${failure.stack}`);
       return this.tally.count("a snapshot failed");
     }
     this.tally.count("a snapshot was made");

@@ -1,6 +1,6 @@
 /**
- * The thread that writes one snapshot, on virtual time: what `snapshot-worker.ts` does when it is
- * told, each message some time later than it was sent.
+ * The thread that writes a snapshot, on virtual time: what `snapshot-thread.ts` and its worker do
+ * together, each message some time later than it was sent.
  */
 import type { CatalogPut } from "../../engine/records.ts";
 import {
@@ -14,13 +14,16 @@ import type { SnapshotWriter } from "../../persistence/snapshots.ts";
 import { ProcessDied } from "../support/memory-disk.ts";
 import type { Random } from "./random.ts";
 import type { Timeline } from "./timeline.ts";
+import type { ProcessDisk } from "./virtual-process-disk.ts";
 
 const LATENCY_US_MAX = 400;
 
 export interface ThreadOptions {
   readonly timeline: Timeline;
   readonly random: Random;
-  readonly build: BuildOptions;
+  readonly disk: ProcessDisk;
+  readonly build: Omit<BuildOptions, "disk">;
+  /** Called whenever there is one image less in the queue. */
   readonly onWritten: () => void;
 }
 
@@ -28,73 +31,76 @@ export class SnapshotThread implements SnapshotWriter {
   readonly built: Promise<Built>;
   queued = 0;
   readonly #options: ThreadOptions;
-  #resolve!: (built: Built) => void;
-  #reject!: (failure: Error) => void;
   #build: SnapshotBuild | null = null;
-  #failure: Error | null = null;
-  #heardUs = 0;
+  #settle!: { resolve: (built: Built) => void; reject: (failure: Error) => void };
+  /** There is a snapshot, or there will be none. */
   #isOver = false;
-  /** At work; what comes meanwhile waits. */
+  #isTerminated = false;
+  /** At work; what it is told meanwhile waits. */
   #isBusy = false;
   readonly #told: (() => void)[] = [];
+  #lastUs = 0;
 
   constructor(options: ThreadOptions) {
     this.#options = options;
     this.built = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
+      this.#settle = { resolve, reject };
+    });
+    const disk = options.disk.thread(() => this.#beforeStep());
+    this.#hear(() => {
+      this.#build = new SnapshotBuild({ ...options.build, disk });
     });
   }
 
   put(nextId: number, puts: readonly CatalogPut[]): void {
-    this.#hear(() => {
-      if (this.#failure === null) this.#try(() => this.#opened().put(nextId, puts));
-    });
+    this.#hear(() => this.#build!.put(nextId, puts));
   }
 
   add(image: ImageAt): void {
     this.queued += 1;
     this.#hear(() => {
-      if (this.#failure !== null) return;
-      this.#try(() => this.#opened().add(image));
-      this.queued -= 1;
-      this.#options.onWritten();
+      this.#build!.add(image);
+      this.#later(() => {
+        this.queued -= 1;
+        this.#options.onWritten();
+      });
     });
   }
 
   finish(end: BuildEnd): void {
     this.#hear(() => {
-      if (this.#failure === null) this.#try(() => this.#resolve(this.#finished(end)));
+      const built = this.#build!.finish(end);
+      this.#isOver = true;
+      this.#later(() => this.#settle.resolve(built));
     });
   }
 
-  async abandon(): Promise<void> {
+  /** The thread ends where it is, and leaves what it has written. */
+  abandon(): Promise<void> {
     this.release();
-    this.#isOver = true;
+    this.#settle.reject(new Error("the thread ended without an answer"));
+    return Promise.resolve();
   }
 
   /** The process has ended. @returns Whether the snapshot was in the making. */
   release(): boolean {
-    this.#abandon();
+    this.#isTerminated = true;
+    if (!this.#isBusy) this.#close();
     return this.#build !== null && !this.#isOver;
   }
 
-  #finished(end: BuildEnd): Built {
-    const built = this.#opened().finish(end);
-    this.#isOver = true;
-    return built;
+  /** While a thread is at a step of the disk, the first thread goes on. */
+  #beforeStep(): void {
+    const { timeline, random } = this.#options;
+    if (random.once(3)) for (let n = random.below(4); n > 0 && timeline.step(); n--);
+    if (this.#isTerminated) throw new ProcessDied();
   }
 
-  #opened(): SnapshotBuild {
-    return (this.#build ??= new SnapshotBuild(this.#options.build));
-  }
-
-  /** In the order in which they were sent. */
+  /** In the order in which it is told. */
   #hear(told: () => void): void {
     const { timeline, random } = this.#options;
-    const earliestUs = Math.max(this.#heardUs, timeline.nowUs);
-    this.#heardUs = earliestUs + random.below(LATENCY_US_MAX);
-    timeline.after(this.#heardUs - timeline.nowUs, () => {
+    this.#lastUs = Math.max(this.#lastUs, timeline.nowUs) + random.below(LATENCY_US_MAX);
+    timeline.after(this.#lastUs - timeline.nowUs, () => {
       this.#told.push(told);
       this.#work();
     });
@@ -103,28 +109,37 @@ export class SnapshotThread implements SnapshotWriter {
   #work(): void {
     if (this.#isBusy) return;
     this.#isBusy = true;
-    for (let told = this.#told.shift(); told !== undefined; told = this.#told.shift()) told();
+    for (let told = this.#told.shift(); told !== undefined; told = this.#told.shift()) {
+      if (!this.#isOver && !this.#isTerminated) this.#do(told);
+    }
     this.#isBusy = false;
+    if (this.#isTerminated) this.#close();
   }
 
-  #try(act: () => void): void {
+  #do(told: () => void): void {
     try {
-      act();
+      told();
     } catch (error) {
       if (error instanceof ProcessDied) return;
-      this.#failure = error as Error;
       this.#isOver = true;
-      this.#abandon();
-      this.#reject(this.#failure);
+      const failure = this.#close() ?? (error as Error);
+      this.#later(() => this.#settle.reject(failure));
     }
   }
 
-  #abandon(): void {
+  /** @returns What failed on the way. */
+  #close(): Error | null {
     try {
-      this.#build?.abandon();
+      if (!this.#isOver || !this.#isTerminated) this.#build?.abandon();
+      return null;
     } catch (error) {
-      // The process has ended; or the disk fails here too, and then that is told.
-      if (!(error instanceof ProcessDied)) this.#failure = error as Error;
+      return error instanceof ProcessDied ? null : (error as Error);
     }
+  }
+
+  /** The first thread hears of it. */
+  #later(told: () => void): void {
+    const { timeline, random } = this.#options;
+    timeline.after(random.below(LATENCY_US_MAX), told);
   }
 }
