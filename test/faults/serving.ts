@@ -1,4 +1,4 @@
-/** `frontrow serve` under faults: started on a folder, with whatever disturbs it, and a house. */
+/** `frontrow serve` under faults: on a folder, with whatever disturbs it, and a house in it. */
 import path from "node:path";
 import { CLI, ServerProcess, spawnNode } from "../support/server-process.ts";
 import type { Scope } from "./scope.ts";

@@ -30,13 +30,13 @@ struct control {
   _Atomic int64_t changes;      /* calls that change the folder, so far */
   _Atomic int64_t kill_at;      /* the process dies before this one; 0 for never */
   _Atomic int64_t is_torn;      /* a write that it dies at is done by half */
-  _Atomic int64_t syncs;        /* fdatasync of files in the folder, so far */
+  _Atomic int64_t syncs;        /* fdatasync, or writes through, of files in the folder, so far */
   _Atomic int64_t fail_sync_at; /* this one fails with EIO; 0 for never */
   _Atomic int64_t failed_at_ns; /* when it failed: CLOCK_MONOTONIC; 0 before */
   _Atomic int64_t sent;         /* sends to TCP sockets, so far */
   _Atomic int64_t sent_after;   /* of these, after the sync failed */
   _Atomic int64_t ended_at_ns;  /* when exit() ran: CLOCK_MONOTONIC */
-  _Atomic int64_t delay_us;     /* every fdatasync takes so much longer */
+  _Atomic int64_t delay_us;     /* every one of them takes so much longer */
   _Atomic int64_t clock_ms;     /* the machine's clock is so far ahead; may be negative */
   char last[1024];              /* the call that it died at: its name and its file */
 };
@@ -49,6 +49,8 @@ static char folder[4096];
 static size_t folder_length;
 /* By file descriptor: its file is in the folder. Names are for the report only. */
 static _Atomic char is_watched[FDS_MAX];
+/* A write to it is a sync as well: it was opened with O_DSYNC. */
+static _Atomic char is_through[FDS_MAX];
 static char names[256][256];
 
 #define REAL(name) static __typeof__(&name) real; if (!real) real = dlsym(RTLD_NEXT, #name)
@@ -98,9 +100,10 @@ static int changes_fd(const char *call, int fd, int can_tear) {
   return changes(call, fd < 256 ? names[fd] : "", can_tear);
 }
 
-static int opened(int fd, const char *path) {
+static int opened(int fd, const char *path, int flags) {
   if (fd < 0 || fd >= FDS_MAX) return fd;
   is_watched[fd] = is_inside(path);
+  is_through[fd] = is_watched[fd] && (flags & O_DSYNC) != 0;
   if (fd < 256 && is_watched[fd]) {
     snprintf(names[fd], sizeof names[fd], "%s", path[folder_length] ? path + folder_length : "/.");
   }
@@ -119,7 +122,7 @@ static void before_open(const char *path, int flags) {
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0; \
     va_end(rest);                                                   \
     before_open(path, flags);                                       \
-    return opened(real(path, flags, mode), path);                   \
+    return opened(real(path, flags, mode), path, flags);                   \
   }
 OPEN(open)
 OPEN(open64)
@@ -132,7 +135,7 @@ OPEN(open64)
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0; \
     va_end(rest);                                                   \
     before_open(path, flags);                                       \
-    return opened(real(at, path, flags, mode), path);               \
+    return opened(real(at, path, flags, mode), path, flags);               \
   }
 OPENAT(openat)
 OPENAT(openat64)
@@ -140,7 +143,7 @@ OPENAT(openat64)
 int close(int fd) {
   REAL(close);
   changes_fd("close", fd, 0);
-  if (fd >= 0 && fd < FDS_MAX) is_watched[fd] = 0;
+  if (fd >= 0 && fd < FDS_MAX) is_watched[fd] = is_through[fd] = 0;
   return real(fd);
 }
 
@@ -154,6 +157,16 @@ static void count_send(int fd) {
   if (!is_tcp) return;
   atomic_fetch_add(&control->sent, 1);
   if (control->failed_at_ns) atomic_fetch_add(&control->sent_after, 1);
+}
+
+/* @returns whether this sync is the one to fail, with errno set. */
+static int syncs(void) {
+  int64_t index = atomic_fetch_add(&control->syncs, 1) + 1;
+  if (control->delay_us) usleep(control->delay_us);
+  if (index != control->fail_sync_at) return 0;
+  control->failed_at_ns = now_ns(CLOCK_MONOTONIC);
+  errno = EIO;
+  return 1;
 }
 
 ssize_t write(int fd, const void *bytes, size_t count) {
@@ -173,7 +186,10 @@ ssize_t write(int fd, const void *bytes, size_t count) {
       real(fd, bytes, count / 2, position);                                          \
       kill(getpid(), SIGKILL);                                                       \
     }                                                                                \
-    return real(fd, bytes, count, position);                                         \
+    ssize_t written = real(fd, bytes, count, position);                              \
+    /* As a failed fdatasync: what was written is in memory, and perhaps never on disk. */ \
+    if (is_watching(fd) && is_through[fd] && syncs()) return -1;                     \
+    return written;                                                                  \
   }
 PWRITE(pwrite, off_t)
 PWRITE(pwrite64, off64_t)
@@ -213,14 +229,7 @@ int fdatasync(int fd) {
   REAL(fdatasync);
   if (!is_watching(fd)) return real(fd);
   changes_fd("fdatasync", fd, 0);
-  int64_t index = atomic_fetch_add(&control->syncs, 1) + 1;
-  if (control->delay_us) usleep(control->delay_us);
-  if (index == control->fail_sync_at) {
-    control->failed_at_ns = now_ns(CLOCK_MONOTONIC);
-    errno = EIO;
-    return -1;
-  }
-  return real(fd);
+  return syncs() ? -1 : real(fd);
 }
 
 #define TRUNCATE(name, length_type)                \

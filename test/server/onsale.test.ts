@@ -18,8 +18,11 @@ const SPACING = 28;
 /** Far more than a sale takes: only one that never ends comes to it, and then to a verdict. */
 const SECONDS = "60";
 const TEST_MS_MAX = 90_000;
-/** A crowd that a busy machine serves too. */
-const BUYERS = "100";
+/**
+ * A crowd that a busy machine serves too: the tiny server takes one new connection in each turn of
+ * the event loop that it shares with the crowd.
+ */
+const CROWD = ["--buyers", "100", "--connections", "16"];
 const folder = mkdtempSync(join(tmpdir(), "onsale-"));
 const stops: (() => Promise<void>)[] = [];
 
@@ -122,7 +125,7 @@ async function play(...flags: string[]): Promise<Played> {
 }
 
 async function report(...flags: string[]): Promise<Report & { exitCode: number }> {
-  const limits = ["--think-ms", "2", "--seconds", SECONDS, "--buyers", BUYERS, "--json"];
+  const limits = ["--think-ms", "2", "--seconds", SECONDS, ...CROWD, "--json"];
   const { exitCode, stdout, stderr } = await play(...limits, ...flags);
   expect(stdout, stderr).not.toBe("");
   return { ...(JSON.parse(stdout) as Report), exitCode };
@@ -240,7 +243,7 @@ test("a server that answers 500 fails the check", async () => {
 
 test("a server that sells a seat twice is found out", async () => {
   const server = await startTiny({ preventsOrphans: false, cheats: { sellsOneSeatTwice: true } });
-  const flags = ["--layout", layoutFile("house.json"), "--think-ms", "2"];
+  const flags = ["--layout", layoutFile("house.json"), "--think-ms", "2", ...CROWD];
   const { exitCode, stdout } = await play(...flagsOf(server), ...flags);
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(/^check: FAIL no seat was sold to two buyers \(seat \d+\)$/m);
@@ -279,7 +282,7 @@ test("the ledger holds each call and its answer, and a sale for everything bough
 test("the report for people is aligned and ends with the verdicts", async () => {
   const server = await honestServer(true);
   const layout = layoutFile("house.json");
-  const flags = ["--layout", layout, "--think-ms", "2", "--seed", "7"];
+  const flags = ["--layout", layout, "--think-ms", "2", "--seed", "7", ...CROWD];
   const { exitCode, stdout, stderr } = await play(...server, ...flags);
   expect(exitCode).toBe(0);
   expect(stderr).toMatch(/^event [0-9a-f-]{36}\n$/);
