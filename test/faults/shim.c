@@ -186,10 +186,13 @@ ssize_t write(int fd, const void *bytes, size_t count) {
       real(fd, bytes, count / 2, position);                                          \
       kill(getpid(), SIGKILL);                                                       \
     }                                                                                \
+    int fails = is_watching(fd) && is_through[fd] && syncs();                        \
+    /* Every other failed write never happens at all, so that what was answered of it is lost. */ \
+    if (fails && control->fail_sync_at % 2 == 0) return -1;                          \
     ssize_t written = real(fd, bytes, count, position);                              \
-    /* As a failed fdatasync: what was written is in memory, and perhaps never on disk. */ \
-    if (is_watching(fd) && is_through[fd] && syncs()) return -1;                     \
-    return written;                                                                  \
+    if (!fails) return written;                                                      \
+    errno = EIO;                                                                     \
+    return -1;                                                                       \
   }
 PWRITE(pwrite, off_t)
 PWRITE(pwrite64, off64_t)
