@@ -18,7 +18,7 @@ const LINES = 32;
 const LANES = 2;
 const END_MS_MAX = 100;
 /** The short form runs beside other tests. */
-const END_MS_MAX_BUSY = 1_000;
+const END_MS_MAX_BUSY = 20_000;
 /** The log failed; or it could not even be begun. */
 const EXITS_SERVING = [70];
 const EXITS_STARTING = [70, 74];
@@ -26,7 +26,7 @@ const WAIT_MS_MAX = 300_000;
 
 export const syncFaults: Campaign = {
   name: "sync-faults",
-  shows: `fdatasync fails at call 1 to ${LONG_CALLS}: the process ends, and nothing of it was answered`,
+  shows: `a sync fails, call 1 to ${LONG_CALLS}: the process ends, nothing of it was answered`,
   missing: missingShim,
   run,
 };
