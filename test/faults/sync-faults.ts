@@ -15,7 +15,7 @@ import { missingShim, Shim } from "./shim.ts";
 const LONG_CALLS = 200;
 const SHORT_CALLS = 4;
 const LINES = 32;
-const LANES = 2;
+const LANES = 4;
 const END_MS_MAX = 100;
 /** The short form runs beside other tests. */
 const END_MS_MAX_BUSY = 20_000;
