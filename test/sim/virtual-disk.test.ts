@@ -5,7 +5,7 @@ import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { DiskFault } from "../../persistence/faults.ts";
 import { testDisk } from "../persistence/disk.suite.ts";
-import type { Outcome } from "../support/memory-disk.ts";
+import { type Outcome, ProcessDied } from "../support/memory-disk.ts";
 import { Random } from "./random.ts";
 import { Timeline } from "./timeline.ts";
 import { VirtualDisk } from "./virtual-disk.ts";
@@ -136,7 +136,7 @@ test("a process that ended gets nothing done, and what it had under way may have
     disk.kill();
     expect(timeline.step()).toBe(false);
     expect(isTold).toBe(false);
-    expect(() => process.listNow(folder)).toThrow();
+    expect(() => process.listNow(folder)).toThrow(ProcessDied);
     happened.add(disk.files().has(`${folder}/a`));
   }
   expect(happened.size).toBe(2);
