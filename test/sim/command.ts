@@ -112,7 +112,8 @@ function report(): void {
   const missing = seedCount >= SEEDS_FOR_ALL ? neverSeen(tally) : [];
   for (const name of missing) print(`never seen: ${name}`);
   if (failure === null) print("violations: 0");
-  else print(`VIOLATION of ${failure}\nto see it again: npm run sim -- --seed ${seedOf(failure)}`);
+  else print(`VIOLATION of ${failure}`);
+  if (failure !== null) print(`to see it again: npm run sim -- --seed ${seedOf(failure)}`);
   process.exitCode = failure === null && missing.length === 0 ? 0 : 1;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What must be true of a store, held against what its processes do: every record that they appended,
- * a state that only records made, the model, and what clients were told. After a crash all of it is
- * cut back to what was recovered, and must agree.
+ * What must be true of a store, held against what its processes do: every record that they
+ * appended, a state that only records made, the model, and what clients were told. After a crash
+ * all of it is cut back to what was recovered, and must agree.
  */
 import { apply } from "../../engine/apply.ts";
 import { type LogRecord, RecordType } from "../../engine/records.ts";
