@@ -105,8 +105,8 @@ function report(): void {
   const last = options.seed + options.seeds - 1;
   const perSecond = Math.round(crashes / seconds);
   print(
-    `${grouped(seedCount)} seeds (${options.seed} to ${last}), ${grouped(crashes)} crashes with ` +
-      `recovery, ${grouped(tally.of("start: open"))} starts checked, ${grouped(asked())} requests, ` +
+    `${grouped(seedCount)} seeds (${options.seed} to ${last}), ${grouped(crashes)} crashes, ` +
+      `${grouped(tally.of("start: open"))} starts checked, ${grouped(asked())} requests, ` +
       `${seconds.toFixed(1)} s, ${perSecond} crashes a second`,
   );
   const missing = seedCount >= SEEDS_FOR_ALL ? neverSeen(tally) : [];
