@@ -55,10 +55,10 @@ export class Tree {
   #test(file: string): Hunted {
     const vitest = [`${PACKAGES}/vitest/vitest.mjs`, "run", file];
     const { status, stdout } = this.#run(process.execPath, ...vitest);
-    const found = /FAIL {2}([^\n]{0,100})/.exec(stdout);
     if (status === 0) return { by: null };
+    const found = /^ +× ([^\n]{0,100})/m.exec(stdout);
     if (found === null) throw new Error(`the tests ended with ${status}:\n${stdout}`);
-    return { by: found[1]! };
+    return { by: `${file}: ${found[1]!}` };
   }
 
   #must(program: string, ...args: readonly string[]): void {

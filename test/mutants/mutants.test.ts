@@ -1,4 +1,4 @@
-/** The seeded mistakes still fit the sources, and a few are found; all by `npm run mutants`. */
+/** The seeded mistakes still fit the sources; a few are found here, all by `npm run mutants`. */
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { Tree } from "./hunt.ts";

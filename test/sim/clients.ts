@@ -1,6 +1,6 @@
 /**
- * The clients of a run: each asks, waits for its answer, thinks, asks again. What was in flight as
- * the process ended is asked once more of the next one, with the same key, or given up.
+ * The clients of a run: each asks, waits for its answer, thinks, asks again. What was in flight
+ * when the process ended is asked once more of the next one, with the same key, or given up.
  */
 import { anyOf, type Ask, type House, type Scene } from "./ask.ts";
 import { askBooking, askPrices } from "./ask-booking.ts";

@@ -105,14 +105,15 @@ function report(): void {
   const last = options.seed + options.seeds - 1;
   const perSecond = Math.round(crashes / seconds);
   print(
-    `${grouped(seedCount)} seeds (${options.seed} to ${last}), ${grouped(crashes)} crashes with ` +
-      `recovery, ${grouped(tally.of("start: open"))} starts checked, ` +
-      `${grouped(asked())} requests, ${seconds.toFixed(1)} s, ${perSecond} crashes a second`,
+    `${grouped(seedCount)} seeds (${options.seed} to ${last}), ${grouped(crashes)} crashes, ` +
+      `${grouped(tally.of("start: open"))} starts checked, ${grouped(asked())} requests, ` +
+      `${seconds.toFixed(1)} s, ${perSecond} crashes a second`,
   );
   const missing = seedCount >= SEEDS_FOR_ALL ? neverSeen(tally) : [];
   for (const name of missing) print(`never seen: ${name}`);
   if (failure === null) print("violations: 0");
-  else print(`VIOLATION of ${failure}\nto see it again: npm run sim -- --seed ${seedOf(failure)}`);
+  else print(`VIOLATION of ${failure}`);
+  if (failure !== null) print(`to see it again: npm run sim -- --seed ${seedOf(failure)}`);
   process.exitCode = failure === null && missing.length === 0 ? 0 : 1;
 }
 

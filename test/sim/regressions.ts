@@ -1,4 +1,4 @@
-/** Runs that once found a bug, kept as files: what was found, by which commit, the whole plan. */
+/** Runs that once found a bug, kept as files: what was found, and the whole plan. */
 import fs from "node:fs";
 import path from "node:path";
 import { FAULTS, type Plan } from "./plan.ts";

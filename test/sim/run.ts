@@ -48,6 +48,8 @@ export class Run {
   readonly #random: Random;
   /** Of the process that is open. */
   #front: Front | null = null;
+  /** Why there is no snapshot, where nothing had been wrong. */
+  #unexplained: Error | null = null;
   #crashes = 0;
   #trace = 0;
   #wallOffsetMs = 0;
@@ -196,6 +198,7 @@ export class Run {
     const { cleanShutdown, tornBytes } = last.report;
     this.tally.holds("I3", cleanShutdown && tornBytes === 0, () => "an end in order is not seen");
     this.#bounds();
+    this.#expectSnapshots();
     this.#disk.kill();
     last.release();
   }
@@ -262,6 +265,7 @@ export class Run {
   }
 
   async #crash(life: Life, doom: Doom | null): Promise<void> {
+    this.#expectSnapshots();
     this.#disk.kill();
     if (life.release()) this.tally.count("a process ended during a snapshot");
     this.#clients.processEnded();
@@ -327,13 +331,20 @@ export class Run {
     if (report.snapshot === null) tally.count("the whole log was read in place of a snapshot");
   }
 
+  #expectSnapshots(): void {
+    const { stack } = this.#unexplained ?? {};
+    this.tally.holds("I5", stack === undefined, () => `a snapshot failed by itself: ${stack}`);
+  }
+
   #onSnapshot(report: SnapshotReport): void {
     const { failure } = report;
     if (failure !== null) {
       // The last step of the process was one of the snapshot.
       if (this.#disk.isDead) return;
-      const isExplained = failure instanceof DiskFault || failure.message.startsWith("given up");
-      this.tally.holds("I5", isExplained, () => `a snapshot failed by itself: ${failure.stack}`);
+      // Told in a promise of the snapshots, which is none of this run's.
+      const isGivenUp = /^given up|^the thread ended/.test(failure.message);
+      const isExplained = failure instanceof DiskFault || isGivenUp;
+      if (!isExplained) this.#unexplained ??= failure;
       return this.tally.count("a snapshot failed");
     }
     this.tally.count("a snapshot was made");

@@ -51,7 +51,10 @@ async function attempt(plan: Plan): Promise<Attempt> {
   }
 }
 
-function describe(seed: number, error: unknown): string {
+function describe(seed: number, thrown: unknown): string {
+  // The engine halts when its journal throws, and says so in its own words.
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  const error = cause instanceof Violation ? cause : thrown;
   if (error instanceof Violation) return `seed ${seed}: ${error.message}`;
   return `seed ${seed}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

@@ -1,4 +1,4 @@
-/** What is there before the first fault: two tenants, three organizations, a hall to sell. */
+/** What is there before the first fault: two tenants, three organizations, something to sell. */
 import type { Caller } from "../../engine/commands.ts";
 import type { State } from "../../engine/state.ts";
 import { layoutOf } from "../support/layout.ts";

@@ -17,6 +17,8 @@ import type { Timeline } from "./timeline.ts";
 import type { ProcessDisk } from "./virtual-process-disk.ts";
 
 const LATENCY_US_MAX = 400;
+/** A step of the thread takes no longer. */
+const STEP_US_MAX = 500;
 
 export interface ThreadOptions {
   readonly timeline: Timeline;
@@ -92,7 +94,7 @@ export class SnapshotThread implements SnapshotWriter {
   /** While a thread is at a step of the disk, the first thread goes on. */
   #beforeStep(): void {
     const { timeline, random } = this.#options;
-    if (random.once(3)) for (let n = random.below(4); n > 0 && timeline.step(); n--);
+    if (random.once(3)) for (let n = random.below(4); n > 0 && timeline.step(STEP_US_MAX); n--);
     if (this.#isTerminated) throw new ProcessDied();
   }
 

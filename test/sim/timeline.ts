@@ -32,11 +32,13 @@ export class Timeline implements Scheduler {
     return this.after(delayMs * 1_000, task);
   }
 
-  /** Runs the next task. @returns False when there is none. */
-  step(): boolean {
+  /** Runs the next task. @returns False when there is none, or none within that time. */
+  step(withinUs = Infinity): boolean {
     for (;;) {
-      const entry = this.#entries.shift();
+      const [entry] = this.#entries;
       if (entry === undefined) return false;
+      if (!entry.isCancelled && entry.timeUs > this.nowUs + withinUs) return false;
+      this.#entries.shift();
       if (entry.isCancelled) continue;
       this.nowUs = Math.max(this.nowUs, entry.timeUs);
       entry.task();
