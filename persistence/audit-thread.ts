@@ -1,6 +1,6 @@
 /**
  * The audit trail in a thread of its own, as long as the store is open: brought up to date at every
- * question, and now and then without one.
+ * question, and without one when nothing else happens, or when it lacks much.
  */
 import { Worker } from "node:worker_threads";
 import {
@@ -13,8 +13,9 @@ import {
 import type { AuditReport, KeeperOptions } from "./audit-keeper.ts";
 import type { ChainMark } from "./scan.ts";
 
-/** How far the trail may lag while nobody asks. */
 const FOLLOW_EVERY_MS = 1_000;
+/** Records that the trail may lack while the log grows: the engine needs the processor more. */
+const LAG_RECORDS_MAX = 250_000;
 /** Even when nothing happens, what is too old goes: once in an hour. */
 const IDLE_STEPS_MAX = 3_600;
 /** How long an end in order waits for the trail; what it lacks then, the next start adds. */
@@ -70,6 +71,8 @@ export class AuditThread {
   /** The mark that the thread was told last. */
   #followed = 0;
   #isFollowing = false;
+  /** The mark at the last step. */
+  #seen = 0;
   /** Steps since the log grew. */
   #idleSteps = 0;
   #hasEnded = false;
@@ -128,6 +131,9 @@ export class AuditThread {
   #follow(): void {
     const mark = this.#mark();
     if (mark === null || this.#isFollowing) return;
+    const isGrowing = mark.sequence !== this.#seen;
+    this.#seen = mark.sequence;
+    if (isGrowing && mark.sequence - this.#followed < LAG_RECORDS_MAX) return;
     this.#idleSteps = mark.sequence === this.#followed ? this.#idleSteps + 1 : 0;
     if (this.#idleSteps % IDLE_STEPS_MAX > 0) return;
     this.#isFollowing = true;

@@ -12,7 +12,7 @@ assert(port !== null, "the program of a thread runs in one");
 const say = (message: FromAuditThread) => port.postMessage(message);
 
 // The engine's thread goes first where cores are short. Linux alone has a priority for each thread.
-if (process.platform === "linux") os.setPriority(0, os.constants.priority.PRIORITY_BELOW_NORMAL);
+if (process.platform === "linux") os.setPriority(0, os.constants.priority.PRIORITY_LOW);
 
 const keeper = new AuditKeeper({
   disk: realDisk,

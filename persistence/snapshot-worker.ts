@@ -12,7 +12,7 @@ assert(port !== null, "the program of a thread runs in one");
 let build: SnapshotBuild | null = null;
 
 // The engine's thread goes first where cores are short. Linux alone has a priority for each thread.
-if (process.platform === "linux") os.setPriority(0, os.constants.priority.PRIORITY_BELOW_NORMAL);
+if (process.platform === "linux") os.setPriority(0, os.constants.priority.PRIORITY_LOW);
 
 port.on("message", (message: ToThread) => {
   const answer = answerTo(message);
