@@ -55,7 +55,8 @@ export function restoreFolder(options: CopyOptions): Copied {
   const { disk, from, onWork } = options;
   const release = shareFolder(disk, from);
   try {
-    demandSound(from, verifyFolder({ disk, folder: from, onWork }));
+    const { findings } = verifyFolder({ disk, folder: from, onWork });
+    demandSound(from, { findings: findings.filter((one) => !canBeLeftOut(from, one)) });
     return copyStore(options);
   } finally {
     release();
@@ -154,8 +155,13 @@ function copyLog({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): voi
   disk.syncFolderNow(target);
 }
 
+/** A snapshot, or the trail: the copy is checked without it, and may do with the rest. */
+function canBeLeftOut(folder: string, { path }: Finding): boolean {
+  return path === `${folder}/${AUDIT_FILE}` || path.startsWith(`${folder}/${SNAPSHOT_FOLDER}/`);
+}
+
 /** @throws FolderRefused naming the first fault. */
-function demandSound(folder: string, { findings }: Verified): void {
+function demandSound(folder: string, { findings }: Pick<Verified, "findings">): void {
   const [first] = findings;
   if (first === undefined) return;
   const more = findings.length > 1 ? `, and ${findings.length - 1} more` : "";

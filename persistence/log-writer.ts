@@ -188,7 +188,8 @@ export class LogWriter implements Journal {
   /** Room for one frame in the segment, less what `close` needs; may be negative. */
   #roomBytes(): number {
     const { bytes, position } = this.#segment;
-    return roomIn(bytes) - (position - SEGMENT_HEADER_BYTES);
+    const flightBytes = this.#flight?.frame.length ?? 0;
+    return roomIn(bytes) - (position + flightBytes - SEGMENT_HEADER_BYTES);
   }
 
   #wake(): void {

@@ -79,6 +79,7 @@ export function planRepair(given: PlanOptions): RepairPlan {
   // The oldest of them, so that most ways stay.
   const [best] = kept;
   if (best === undefined) throw unrepairable(options);
+  demandNoRicher(options, best, good);
   const names = new Set(kept.map(({ base }) => base?.name));
   const { segment, bytes } = best;
   const cut = bytes === null ? null : { name: segments[segment]!.name, bytes };
@@ -95,6 +96,18 @@ export function planRepair(given: PlanOptions): RepairPlan {
     cut,
     lost,
   };
+}
+
+/** A good snapshot without the log that joins it to the rest is not thrown away unasked. */
+function demandNoRicher({ folder, cutAfter }: PlanOptions, way: Way, good: readonly Base[]): void {
+  const richer = good.findLast(({ meta }) => meta.sequence > way.sequence);
+  if (richer === undefined || cutAfter !== undefined) return;
+  const { name, meta } = richer;
+  const reason =
+    `snapshot ${name} is good and holds the records up to ${meta.sequence}, but the log that it ` +
+    `is joined by is damaged, so that only those up to ${way.sequence} can be put together: ` +
+    `restore a backup, or give --cut-after ${way.sequence} to go on without the rest`;
+  throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }
 
 /** Files in the log's folder that have the name of a segment nearly. */

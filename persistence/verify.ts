@@ -78,11 +78,13 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
   };
 }
 
+const SOUND_TRAIL = "a sound audit trail (the next start makes a bad one anew from the log)";
+
 /** The trail is no part of what recovery needs; a bad one is made anew by the next start. */
 function auditFindings({ disk, folder }: SurveyOptions): Finding[] {
   if (disk.listNow(folder)?.includes(AUDIT_FILE) !== true) return [];
   const path = `${folder}/${AUDIT_FILE}`;
-  const unsound = (found: string) => [{ path, offset: null, expected: "a sound trail", found }];
+  const unsound = (found: string) => [{ path, offset: null, expected: SOUND_TRAIL, found }];
   try {
     const sql = readSqlFile(path);
     try {

@@ -116,6 +116,8 @@ class Exchange implements Request {
   /** Valid only while it is handled. */
   body: Buffer = NO_BODY;
   res: HttpResponse | null = null;
+  /** Who found it: a front that begins in between does not know its like. */
+  front: Front | null = null;
   found: Found | null = null;
   answer: Answer | null = null;
   isOver = false;
@@ -163,6 +165,7 @@ class Exchanges {
     this.#open += 1;
     res.onAborted(exchange.abort);
     try {
+      exchange.front = this.front;
       exchange.found = this.front.find(exchange);
       res.onData(exchange.take);
     } catch (error) {
@@ -201,12 +204,12 @@ class Exchanges {
   #handle(exchange: Exchange, found: Found, last: Buffer): void {
     const { chunks } = exchange;
     exchange.body = chunks === null ? last : Buffer.concat([...chunks, last]);
-    this.front.handle(found, exchange, exchange.respond);
+    exchange.front!.handle(found, exchange, exchange.respond);
     exchange.body = NO_BODY;
   }
 
   #refusal(exchange: Exchange, problem: Problem): Answer {
-    return this.front.refuse(problem, exchange.path);
+    return exchange.front!.refuse(problem, exchange.path);
   }
 
   /** Answers before the body is there, and ends the connection: the rest is not wanted. */
@@ -229,6 +232,7 @@ class Exchanges {
 
   #release(exchange: Exchange): void {
     exchange.res = null;
+    exchange.front = null;
     exchange.found = null;
     exchange.answer = null;
     exchange.chunks = null;

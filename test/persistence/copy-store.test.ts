@@ -169,10 +169,27 @@ test("a damaged snapshot is left out and named, when the rest is whole without i
 test("a damaged backup is not restored", async () => {
   const from = placeOf();
   backup(await storeOf({ snapshots: 3, batches: 2 }), from);
-  fs.truncateSync(snapshotsIn(from)[0]!, 9_000);
+  for (const name of snapshotsIn(from)) fs.truncateSync(name, 9_000);
+  const [segment] = fs.readdirSync(path.join(from, "wal")).toSorted();
+  fs.truncateSync(path.join(from, "wal", segment!), 5_000);
   const to = placeOf();
   expect(() => restoreFolder({ disk: realDisk, from, to })).toThrow(/it is damaged: .*verify/);
   expect(fs.existsSync(to)).toBe(false);
+});
+
+test("a damaged snapshot or trail of a backup is left out of what is restored", async () => {
+  const from = placeOf();
+  backup(await storeOf({ snapshots: 3, batches: 2 }), from);
+  const [damaged] = snapshotsIn(from);
+  fs.truncateSync(damaged!, 9_000);
+  fs.writeFileSync(path.join(from, "audit.sqlite"), "no trail");
+  const to = placeOf();
+  const { leftOut } = restoreFolder({ disk: realDisk, from, to });
+  expect(leftOut.map((one) => path.basename(one.path))).toEqual([
+    path.basename(damaged!),
+    "audit.sqlite",
+  ]);
+  expect(verifyFolder({ disk: realDisk, folder: to }).findings).toEqual([]);
 });
 
 test(
