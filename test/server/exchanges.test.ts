@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { StartingFront } from "../../server/front.ts";
 import { type HttpServer, listen } from "../../server/http.ts";
 import { TestServer, V2 } from "../support/server.ts";
 
@@ -147,4 +148,17 @@ test("a body that is cut off leaves nothing to the next one", async () => {
     await pause(5);
   }
   expect(await answer(socket)).toMatch(/^HTTP\/1\.1 200 .*true$/s);
+});
+
+test("a body that comes when the front is ready belongs to the front that took the head", async () => {
+  const opened = await open();
+  opened.http.front = new StartingFront();
+  const socket = await wire(opened);
+  const request = lock(opened, "A1");
+  const bodyAt = request.indexOf("\r\n\r\n") + 4;
+  socket.write(request.slice(0, bodyAt));
+  await pause(50);
+  opened.http.front = opened.server.dispatch;
+  expect(await statusOf(socket, request.slice(bodyAt))).toBe("503");
+  expect(opened.broken).toEqual([]);
 });
