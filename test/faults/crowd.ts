@@ -34,6 +34,8 @@ export interface CrowdOptions {
 export class Crowd {
   /** Answers by status. */
   readonly statuses = new Map<number, number>();
+  /** What ended a line and was no lost connection: an answer that may not be, for example. */
+  readonly failures: string[] = [];
   /** Settles when every line has ended: the server is gone, or `stop` was called. */
   readonly ended: Promise<void>;
   readonly #options: CrowdOptions;
@@ -79,8 +81,9 @@ export class Crowd {
     const client = new Client(url, { pipelining: 1, ...timeouts });
     try {
       while (!this.#isStopping) await this.#serve(client, this.#draw(random, house), random);
-    } catch {
-      // The connection is gone, so the outcome of what was asked is unknown.
+    } catch (error) {
+      // A lost connection has a code: the outcome of what was asked is unknown.
+      if (!(error instanceof Error && "code" in error)) this.failures.push(String(error));
     } finally {
       await client.destroy();
     }

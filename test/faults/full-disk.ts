@@ -137,7 +137,10 @@ async function fillServer(scope: Scope, seed: number, tell: Run["tell"]): Promis
   await sleep(WATCH_MS);
   await server.kill("SIGKILL");
   await crowd.ended;
-  violations.push(...ledgerDeviations(fold, readFolder(folder).state, house.eventId));
+  violations.push(
+    ...crowd.failures,
+    ...ledgerDeviations(fold, readFolder(folder).state, house.eventId),
+  );
   return {
     figures: {
       "layouts put until full": fillers,
@@ -195,7 +198,7 @@ async function fallShort(scope: Scope, seed: number): Promise<Outcome> {
   if (status !== 0) throw new Error(stderr);
   const exit = await server.exited;
   await crowd.ended;
-  const violations: string[] = [];
+  const violations: string[] = [...crowd.failures];
   if (exit.code !== 70) violations.push(`exit code ${exit.code}, signal ${exit.signal}`);
   const check = () => ledgerDeviations(fold, readFolder(folder).state, house.eventId);
   violations.push(...check());

@@ -153,6 +153,7 @@ class Store {
     await server.kill("SIGKILL");
     this.#server = null;
     await crowd.ended;
+    for (const failure of crowd.failures) this.#violate(failure);
   }
 
   async #killStarting(): Promise<void> {

@@ -63,7 +63,10 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
   await crowd.stop();
   const { code } = await server.kill("SIGTERM");
   if (code !== 0) violations.push(`an end in order exits with ${code}`);
-  violations.push(...ledgerDeviations(fold, readFolder(folder).state, house.eventId));
+  violations.push(
+    ...crowd.failures,
+    ...ledgerDeviations(fold, readFolder(folder).state, house.eventId),
+  );
   return {
     figures: {
       "second processes turned away": SECOND_PROCESSES[form],

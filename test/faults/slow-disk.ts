@@ -64,6 +64,7 @@ async function serveSlowly(scope: Scope, plan: Plan): Promise<Outcome> {
     const waitsMs = await probe(`${server.url}/healthz`, forMs);
     shim.set("delayUs", 0);
     await crowd.stop();
+    violations.push(...crowd.failures);
     const p99Ms = waitsMs.toSorted((a, b) => a - b)[Math.floor(waitsMs.length * 0.99)]!;
     const { lock, unlock, sale } = fold.acknowledged;
     const rate = Math.round(((lock + unlock + sale) * 1_000) / forMs);

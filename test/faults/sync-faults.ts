@@ -85,14 +85,15 @@ async function failAt(
     }
   }
   const wasServing = server.url !== "";
+  const failures: string[] = [];
   if (house !== null) {
     const crowd = new Crowd({ url: server.url, house, fold, seed: seed + call, lines: LINES });
-    await Promise.race([server.exited, sleep(WAIT_MS_MAX)]);
-    await Promise.race([crowd.ended, sleep(WAIT_MS_MAX)]);
+    await Promise.race([Promise.all([server.exited, crowd.ended]), sleep(WAIT_MS_MAX)]);
+    failures.push(...crowd.failures);
   }
   const exit = await Promise.race([server.exited, sleep(WAIT_MS_MAX)]);
   const { lock, unlock, sale } = fold.acknowledged;
-  const faults = faultsOfEnd(exit ?? null, shim, wasServing);
+  const faults = [...failures, ...faultsOfEnd(exit ?? null, shim, wasServing)];
   const endMsMax = isLong ? END_MS_MAX : END_MS_MAX_BUSY;
   if (!(shim.endedAfterMs < endMsMax)) faults.push(`it took ${shim.endedAfterMs.toFixed(0)} ms`);
   if (exit !== undefined) faults.push(...(await faultsOfRestart({ scope, folder, fold, house })));

@@ -3,7 +3,9 @@
  * when anything was violated, and when a long run never went through a branch that it must.
  */
 import { type ChildProcess, fork } from "node:child_process";
+import fs from "node:fs";
 import os from "node:os";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { SingleBar } from "cli-progress";
 import { Command } from "commander";
@@ -11,7 +13,7 @@ import { neverSeen, SEEDS_FOR_ALL } from "./branches.ts";
 import { INVARIANTS, Tally } from "./invariants.ts";
 import { planOf } from "./plan.ts";
 import { keepRegression } from "./regressions.ts";
-import type { SeedResult } from "./seed.ts";
+import { ROOT, type SeedResult } from "./seed.ts";
 import type { Share } from "./worker.ts";
 
 const WORKER = fileURLToPath(new URL("./worker.js", import.meta.url));
@@ -53,6 +55,9 @@ let seedCount = 0;
 let crashes = 0;
 let failure: string | null = null;
 
+// Of all runs: a process that is killed leaves its files behind.
+const root = fs.mkdtempSync(path.join(ROOT, "frontrow-sim-"));
+process.once("exit", () => fs.rmSync(root, { recursive: true, force: true }));
 const children: ChildProcess[] = [];
 const bar = process.stderr.isTTY ? startBar() : null;
 await Promise.all(sharesOf(options).map(work));
@@ -69,7 +74,7 @@ function startBar(): SingleBar {
 function sharesOf({ seeds, seed, jobs }: Options): Share[] {
   return Array.from({ length: Math.min(jobs, seeds) }, (_, i) => {
     const count = Math.ceil((seeds - i) / jobs);
-    return { first: seed + i, count, stride: jobs };
+    return { first: seed + i, count, stride: jobs, root };
   });
 }
 

@@ -7,7 +7,7 @@ import { type Plan, planOf } from "./plan.ts";
 import { Run, type RunResult } from "./run.ts";
 
 /** In memory where there is such a folder: what outlasts a crash is for the virtual disk to say. */
-const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
+export const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
 /** One seed in so many is run twice. */
 const TWICE_ONCE = 100;
 
@@ -20,16 +20,17 @@ export interface SeedResult {
   readonly failure: string | null;
 }
 
-export async function runSeed(seed: number): Promise<SeedResult> {
-  return runPlan(planOf(seed), seed % TWICE_ONCE === 0);
+/** @param root - The folder for the files of runs. */
+export async function runSeed(seed: number, root = ROOT): Promise<SeedResult> {
+  return runPlan(planOf(seed), seed % TWICE_ONCE === 0, root);
 }
 
 /** @param isTwice - Whether a second run must be the same as the first. */
-export async function runPlan(plan: Plan, isTwice = false): Promise<SeedResult> {
+export async function runPlan(plan: Plan, isTwice = false, root = ROOT): Promise<SeedResult> {
   const { seed } = plan;
-  const first = await attempt(plan);
+  const first = await attempt(plan, root);
   if (first.failure !== null || !isTwice) return { seed, ...first };
-  const second = await attempt(plan);
+  const second = await attempt(plan, root);
   const isSame = second.failure === null && second.trace === first.trace;
   const failure = isSame ? null : `seed ${seed}: a second run was another one`;
   return { seed, crashes: first.crashes + second.crashes, counts: first.counts, failure };
@@ -37,8 +38,8 @@ export async function runPlan(plan: Plan, isTwice = false): Promise<SeedResult> 
 
 type Attempt = Omit<SeedResult, "seed"> & Pick<RunResult, "trace">;
 
-async function attempt(plan: Plan): Promise<Attempt> {
-  const folder = fs.mkdtempSync(path.join(ROOT, "frontrow-sim-"));
+async function attempt(plan: Plan, root: string): Promise<Attempt> {
+  const folder = fs.mkdtempSync(path.join(root, "frontrow-sim-"));
   const run = new Run(plan, folder);
   try {
     const { trace, crashes, tally } = await run.run();

@@ -6,15 +6,17 @@ export interface Share {
   readonly first: number;
   readonly count: number;
   readonly stride: number;
+  /** The folder for the files of runs. */
+  readonly root: string;
 }
 
 // Whoever asked has gone, or has heard enough.
 process.once("disconnect", () => process.exit());
 process.once("message", (share: Share) => void run(share));
 
-async function run({ first, count, stride }: Share): Promise<void> {
+async function run({ first, count, stride, root }: Share): Promise<void> {
   for (let i = 0; i < count; i++) {
-    const result: SeedResult = await runSeed(first + i * stride);
+    const result: SeedResult = await runSeed(first + i * stride, root);
     await new Promise<void>((resolve) => {
       process.send!(result, undefined, undefined, () => resolve());
     });
