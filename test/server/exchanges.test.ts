@@ -150,7 +150,7 @@ test("a body that is cut off leaves nothing to the next one", async () => {
   expect(await answer(socket)).toMatch(/^HTTP\/1\.1 200 .*true$/s);
 });
 
-test("a body that comes when the front is ready belongs to the front that took the head", async () => {
+test("a body that comes when the front is ready belongs to the front of its head", async () => {
   const opened = await open();
   opened.http.front = new StartingFront();
   const socket = await wire(opened);
