@@ -168,7 +168,7 @@ export class Run {
       const isNeedless = due !== Due.HALT || isUnread(life, done);
       this.tally.holds("I19", isNeedless, () => `${what}: no halt`);
       this.tally.count(`opened all the same: ${what}`);
-      this.#count(life);
+      this.#count(life, true);
       if (done.isLasting === true) this.#oracle.recovered(life);
       else this.#oracle.tried(life);
     } else {
@@ -320,8 +320,11 @@ export class Run {
     });
   }
 
-  #count({ report }: Life): void {
+  #count({ report }: Life, isDamaged = false): void {
     const { tally } = this;
+    // What has the name of a snapshot was whole before it got it, whenever the power went.
+    const [unsound] = report.passedOver;
+    tally.holds("I5", isDamaged || unsound === undefined, () => unsound!);
     if (report.tornBytes > 0) tally.count("a torn end was cut");
     if (report.cleanShutdown && report.records > 0) tally.count("an end in order was seen");
     if (report.segments > 0) tally.count("the newest segment was copied");
