@@ -4,6 +4,7 @@
  * on in a new epoch of the same log.
  */
 import { dirname, resolve } from "node:path";
+import { AUDIT_FILE } from "./audit-file.ts";
 import { SECRET, STORE, demandStore, readStore, shareFolder } from "./data-folder.ts";
 import type { Disk } from "./disk.ts";
 import { DiskFault, ExitCode, FolderRefused } from "./faults.ts";
@@ -14,7 +15,7 @@ import { SNAPSHOT_FOLDER, findSnapshots } from "./snapshot-file.ts";
 import { SqlFault, copySqlFile } from "./sqlite.ts";
 import { type Finding, type OnWork, atItsWord, surveySnapshots, textOf } from "./survey.ts";
 import { makeFoldersNow, writeAllNow } from "./transfer.ts";
-import { AUDIT_FILE, type Verified, verifyFolder } from "./verify.ts";
+import { type Verified, verifyFolder } from "./verify.ts";
 
 /** What is unfinished is called so; the next try begins it anew. */
 export const PARTIAL_SUFFIX = ".partial";

@@ -2,6 +2,7 @@
  * Checks a whole data folder, read only: the log from its first segment, every snapshot, and that
  * each way of recovery gives the same state.
  */
+import { AUDIT_FILE } from "./audit-file.ts";
 import { digest } from "../engine/digest.ts";
 import { SECRET, readStore } from "./data-folder.ts";
 import type { ReadDisk } from "./disk.ts";
@@ -18,9 +19,6 @@ import {
   surveyLog,
   surveySnapshots,
 } from "./survey.ts";
-
-/** The audit trail, where there is one. */
-export const AUDIT_FILE = "audit.sqlite";
 
 export interface VerifyOptions {
   readonly disk: ReadDisk;
