@@ -13,7 +13,7 @@ interface Queue {
 }
 
 export class ExpiryQueues {
-  readonly #queues = new Map<number, Queue>();
+  readonly #queues: Queue[] = [];
   /** By hold slot: its queue (undefined when it never ends), its neighbours, its end. */
   readonly #queueOf: (Queue | undefined)[] = [];
   readonly #before: number[] = [];
@@ -25,11 +25,7 @@ export class ExpiryQueues {
     assert(this.#queueOf[slot] === undefined, "a hold ends once");
     assert(expiresAtMs > startedAtMs, "a hold ends after it began");
     const lifetimeMs = expiresAtMs - startedAtMs;
-    let queue = this.#queues.get(lifetimeMs);
-    if (queue === undefined) {
-      queue = { lifetimeMs, first: NONE, last: NONE };
-      this.#queues.set(lifetimeMs, queue);
-    }
+    const queue = this.#queueFor(lifetimeMs);
     this.#queueOf[slot] = queue;
     this.#before[slot] = queue.last;
     this.#after[slot] = NONE;
@@ -53,7 +49,17 @@ export class ExpiryQueues {
     if (after === NONE) queue.last = before;
     else this.#before[after] = before;
     this.#queueOf[slot] = undefined;
-    if (queue.first === NONE) this.#queues.delete(queue.lifetimeMs);
+    if (queue.first === NONE) this.#queues.splice(this.#queues.indexOf(queue), 1);
+  }
+
+  #queueFor(lifetimeMs: number): Queue {
+    for (let i = 0; i < this.#queues.length; i++) {
+      const queue = this.#queues[i]!;
+      if (queue.lifetimeMs === lifetimeMs) return queue;
+    }
+    const queue = { lifetimeMs, first: NONE, last: NONE };
+    this.#queues.push(queue);
+    return queue;
   }
 
   /**
@@ -63,7 +69,8 @@ export class ExpiryQueues {
   due(timeMs: number): number {
     let slot: number = NONE;
     let earliestMs = timeMs;
-    for (const queue of this.#queues.values()) {
+    for (let i = 0; i < this.#queues.length; i++) {
+      const queue = this.#queues[i]!;
       const endMs = this.#expiresAtMs[queue.first]!;
       // Ties go to the lower slot, so that the order does not lean on the order of the queues.
       if (endMs < earliestMs || (endMs === earliestMs && queue.first < slot)) {

@@ -51,8 +51,10 @@ export class ByteWriter {
 
   /** A safe integer as 64 bits. */
   u64(value: number): void {
-    this.u32(value % TWO_POW_32);
-    this.u32(Math.floor(value / TWO_POW_32));
+    const high = Math.floor(value / TWO_POW_32);
+    // A remainder of doubles is many times slower than this.
+    this.u32(value - high * TWO_POW_32);
+    this.u32(high);
   }
 
   f64(value: number): void {
