@@ -2,6 +2,7 @@
  * Plays rounds: every contender once, then every contender again, so that what the machine does
  * meanwhile meets all of them. A round whose outcome is not exactly right ends the run.
  */
+import { setTimeout } from "node:timers/promises";
 import type { Contender, Running } from "../contenders/contender.ts";
 import type { Generator } from "../load/generator-process.ts";
 import { isSoldOut, type Measured, type Mix, type Plan } from "../load/plan.ts";
@@ -41,6 +42,8 @@ const SEATS: Readonly<Partial<Record<Mix, number>>> = {
   hot: isTrial ? 100 : 500,
 };
 const SEATS_STEP = 100;
+/** A round begins when all servers together took less than this share of a processor for so long. */
+const CALM = { share: 0.05, seconds: isTrial ? 0 : 0.25, triesMax: 80 };
 /** A hot show is sold out in a fraction of a second: so many of them for a round of the others. */
 const HOT_SHOWS = isTrial ? 1 : 3;
 
@@ -49,6 +52,8 @@ export class Rounds {
   readonly #length: Length;
   readonly #say: (text: string) => void;
   #seed = 0;
+  /** Of all servers that run, whether they play or not. */
+  #pids: readonly number[] = [];
 
   constructor(generator: Generator, length: Length, say: (text: string) => void) {
     this.#generator = generator;
@@ -58,6 +63,7 @@ export class Rounds {
 
   /** @returns A row for each contender that plays the mix. */
   async play(contenders: readonly Playing[], setting: Setting): Promise<Row[]> {
+    this.#pids = contenders.flatMap(({ running }) => running.pids);
     const able = contenders.filter(({ contender }) => contender.mixes.includes(setting.mix));
     const rows = able.map(({ contender }): Row => ({
       name: contender.name,
@@ -79,6 +85,7 @@ export class Rounds {
 
   async #round({ contender, running }: Playing, setting: Setting, seconds: number): Promise<Round> {
     const { mix, connections } = setting;
+    await this.#calm();
     const hall = await running.openHall(seatCountOf(setting));
     const plan = {
       target: running.target,
@@ -101,6 +108,17 @@ export class Rounds {
     const generator = measured.cpuSeconds;
     const shares = sharesBetween(before, after, { seconds: lasted, generator });
     return { ...figures, cpu: { ...shares, generator: generator / lasted } };
+  }
+
+  /** What a server has put off until it is left alone burdens nobody else's round. */
+  async #calm(): Promise<void> {
+    for (let tries = 0; tries < CALM.triesMax; tries++) {
+      const before = readCpu(this.#pids);
+      await setTimeout(CALM.seconds * 1_000);
+      const after = readCpu(this.#pids);
+      if (before === null || after === null) return;
+      if (after.server - before.server <= CALM.share * CALM.seconds) return;
+    }
   }
 
   async #drive(name: string, plan: Plan): Promise<Measured> {
