@@ -167,6 +167,7 @@ export class Oracle implements Witness {
       const isSame = sequence === before.sequence;
       tally.holds("I3", isSame, () => `${sequence} recovered, ${before.sequence} before`);
       tally.holds("I7", epoch > before.epoch, () => `epoch ${epoch} after ${before.epoch}`);
+      tally.count("a recovery was followed by a second one");
     }
     this.#checkState(this.#expectedAt(sequence), life.opened.state);
   }
