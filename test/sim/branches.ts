@@ -19,6 +19,7 @@ const BRANCHES = [
   "start: open",
   "start: died",
   "start: fault",
+  "a recovery was followed by a second one",
   "a torn end was cut",
   "an end in order was seen",
   "the newest segment was copied",

@@ -1,5 +1,5 @@
 /** What happens to one process: which steps of the disk fail, and how it ends. */
-import type { Outcome, Step } from "../support/memory-disk.ts";
+import type { Operation, Outcome, Step } from "../support/memory-disk.ts";
 import type { Tally } from "./invariants.ts";
 import type { Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
@@ -21,6 +21,16 @@ const SHORT_ONCE = 12;
 /** Steps are drawn from ranges of such sizes, so that the first ones are as likely as late ones. */
 const STEP_RANGES = [8, 32, 80, 160, 400];
 const EIO_RANGES = [2, 8, 24, 80];
+/** A start makes about so many changes; one that makes fewer ends behind the last of them. */
+const START_CHANGES = 20;
+const CHANGES: ReadonlySet<Operation> = new Set([
+  "create",
+  "make the folder",
+  "remove",
+  "rename",
+  "sync",
+  "write",
+]);
 
 export class Doom implements DiskFaults {
   /** The store is open: faults of a start come no more, those of a life begin. */
@@ -84,5 +94,25 @@ export class Doom implements DiskFaults {
     if (this.#isSpared) return LATENCY_US_MIN;
     if (this.#plan.faults.has("slow") && random.once(SLOW_ONCE)) return random.below(SLOW_US_MAX);
     return LATENCY_US_MIN + random.below(LATENCY_US_SPREAD);
+  }
+}
+
+/** A start ends at a change of the disk, each of them as likely as the others. */
+export class CutDoom implements DiskFaults {
+  readonly hasFailed = false;
+  #untilEnd: number;
+
+  constructor(random: Random) {
+    this.#untilEnd = 1 + random.below(START_CHANGES);
+  }
+
+  decide({ operation }: Step): Outcome | null {
+    if (!CHANGES.has(operation)) return null;
+    this.#untilEnd -= 1;
+    return this.#untilEnd === 0 ? { dies: true } : null;
+  }
+
+  latencyUs(): number {
+    return LATENCY_US_MIN;
   }
 }

@@ -3,6 +3,7 @@
  * appended, a state that only records made, the model, and what clients were told. After a crash
  * all of it is cut back to what was recovered, and must agree.
  */
+import type { StateReport } from "../../persistence/open-state.ts";
 import { apply } from "../../engine/apply.ts";
 import { type LogRecord, RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
@@ -51,6 +52,8 @@ export class Oracle implements Witness {
   #records: Kept[] = [];
   #turns: number[] = [];
   #acts: Act[] = [];
+  /** By sequence number: states that only records made, while no further records come. */
+  readonly #expected = new Map<number, State>();
   readonly #audit: MoveAudit;
 
   constructor(tally: Tally) {
@@ -82,6 +85,7 @@ export class Oracle implements Witness {
       if (record.move === Move.EXPIRE) tally.count("a hold ran out");
     } else this.#audit.isStale = true;
     this.#records.push({ timeMs, record });
+    this.#expected.clear();
   }
 
   durable(sequence: number): void {
@@ -151,13 +155,31 @@ export class Oracle implements Witness {
     this.#checkReplies(life);
   }
 
-  /** As `recovered`, of a process whose start will be undone. */
-  tried(life: Life): void {
+  /**
+   * As `recovered`, of a process whose start will be undone.
+   * @param before - Of the start before that recovered from the same; null for none.
+   */
+  tried(life: Life, before: StateReport | null): void {
+    const { sequence, epoch } = life.report;
     this.#checkEnd(life);
-    const expected = cloneState(this.#state);
-    const kept = this.#records.slice(0, life.report.sequence - this.#base);
+    if (before !== null) {
+      const { tally } = this;
+      const isSame = sequence === before.sequence;
+      tally.holds("I3", isSame, () => `${sequence} recovered, ${before.sequence} before`);
+      tally.holds("I7", epoch > before.epoch, () => `epoch ${epoch} after ${before.epoch}`);
+      tally.count("a recovery was followed by a second one");
+    }
+    this.#checkState(this.#expectedAt(sequence), life.opened.state);
+  }
+
+  #expectedAt(sequence: number): State {
+    let expected = this.#expected.get(sequence);
+    if (expected !== undefined) return expected;
+    expected = cloneState(this.#state);
+    const kept = this.#records.slice(0, sequence - this.#base);
     for (const { timeMs, record } of kept) apply(expected, record, timeMs);
-    this.#checkState(expected, life.opened.state);
+    this.#expected.set(sequence, expected);
+    return expected;
   }
 
   #checkEnd({ report: { sequence } }: Life): void {
@@ -179,6 +201,7 @@ export class Oracle implements Witness {
     this.#baseTimeMs = kept.at(-1)?.timeMs ?? this.#baseTimeMs;
     for (const act of this.#acts) if (act.sequence <= sequence) act.act(this.#stable);
     if (kept.length < this.#records.length) this.tally.count("records that nobody saw were lost");
+    this.#expected.clear();
     this.#base = sequence;
     this.#told = sequence;
     this.#records = [];

@@ -4,11 +4,12 @@
  */
 import { crc32 } from "node:zlib";
 import { DiskFault, LogCorrupt, SnapshotsDamaged, StoreFault } from "../../persistence/faults.ts";
+import type { StateReport } from "../../persistence/open-state.ts";
 import type { SnapshotReport } from "../../persistence/snapshots.ts";
 import { START_MS } from "../support/engine.ts";
 import { Clients } from "./clients.ts";
 import { damage, type Damage, Due } from "./damage.ts";
-import { Doom } from "./doom.ts";
+import { CutDoom, Doom } from "./doom.ts";
 import { Front } from "./front.ts";
 import { Tally } from "./invariants.ts";
 import { Life, microtasks, type Start } from "./life.ts";
@@ -30,8 +31,11 @@ export interface RunResult {
 /** After the log failed the process goes on for so many events at most: nobody may notice. */
 const EVENTS_AFTER_FAILURE = 40;
 const FIRST_STARTS = 3;
-/** Of a power loss; most of the time of a run goes into what comes before it. */
-const OUTCOMES_MAX = 5;
+/** What a crash may leave is tried in fewer ways than this. */
+const POWER_OUTCOMES_MAX = 5;
+const KILL_OUTCOMES_MAX = 2;
+/** Recoveries in a row that are cut short, fewer than this. */
+const CUTS_MAX = 3;
 const SETTLE_US_MAX = 60_000_000;
 /** Longer than clients go on asking on a slow disk that is full for a while. */
 const LIFE_US_MAX = 60_000_000;
@@ -170,7 +174,7 @@ export class Run {
       this.tally.count(`opened all the same: ${what}`);
       this.#count(life, true);
       if (done.isLasting === true) this.#oracle.recovered(life);
-      else this.#oracle.tried(life);
+      else this.#oracle.tried(life, null);
     } else {
       const fault = start.kind === "fault" ? start.fault : new Error("no fault");
       const isHalt = fault instanceof LogCorrupt || fault instanceof SnapshotsDamaged;
@@ -225,7 +229,7 @@ export class Run {
     }
   }
 
-  #begin(doom: Doom): Life {
+  #begin(doom: Doom | CutDoom): Life {
     const { segmentBytes, snapshotBytes } = this.#plan;
     const { nowUs } = this.#timeline;
     return new Life({
@@ -252,10 +256,10 @@ export class Run {
   }
 
   /** Whether a start may end as it did. */
-  #judge(start: Start, doom: Doom): void {
+  #judge(start: Start, { hasFailed }: Pick<Doom, "hasFailed">): void {
     this.tally.count(`start: ${start.kind}`);
     if (start.kind !== "fault") return;
-    const isExpected = doom.hasFailed || this.#disk.isFull;
+    const isExpected = hasFailed || this.#disk.isFull;
     const isOfDisk = start.fault instanceof DiskFault;
     if (isExpected && isOfDisk) return;
     if (start.fault instanceof StoreFault) {
@@ -270,33 +274,53 @@ export class Run {
     if (life.release()) this.tally.count("a process ended during a snapshot");
     this.#clients.processEnded();
     this.#front = null;
-    this.#crashes += 1;
     const isPowerLost = doom?.isPowerLost === true;
-    if (isPowerLost) await this.#losePower();
-    this.tally.count(isPowerLost ? "crash: power" : "crash: kill");
+    await this.#tryOutcomes(isPowerLost);
+    this.#crashed(isPowerLost);
     if (life.failure !== null) this.tally.count("crash: the log failed");
     this.#note(`crash ${this.#timeline.nowUs} ${isPowerLost}`);
   }
 
-  /** What the power leaves is tried in some ways; with the last of them the run goes on. */
-  async #losePower(): Promise<void> {
+  /** The process has ended, and what it wrote is left to the dice when the power went too. */
+  #crashed(isPowerLost: boolean): void {
+    this.#crashes += 1;
+    this.tally.count(isPowerLost ? "crash: power" : "crash: kill");
+    if (isPowerLost) this.#disk.losePower(this.#random.pick(LOSSES));
+  }
+
+  /** What a crash may leave is tried in some ways, each followed by starts; then all is undone. */
+  async #tryOutcomes(isPowerLost: boolean): Promise<void> {
+    const outcomes = this.#random.below(isPowerLost ? POWER_OUTCOMES_MAX : KILL_OUTCOMES_MAX);
+    if (outcomes === 0) return;
     this.#disk.isFull = false;
-    for (let n = this.#random.below(OUTCOMES_MAX); n > 0; n--) {
-      const saved = this.#disk.save();
-      this.#disk.losePower(this.#random.pick(LOSSES));
-      const doom = this.#doom(true);
+    const saved = this.#disk.save();
+    for (let n = 0; n < outcomes; n++) {
+      if (isPowerLost) this.#crashed(true);
+      // A kill leaves but one thing, so what is tried there is another end of the recovery.
+      const cuts = this.#random.below(CUTS_MAX) + (isPowerLost ? 0 : 1);
+      await this.#tryRecovery(cuts, isPowerLost);
+      this.#disk.restore(saved);
+    }
+  }
+
+  /** Recovers, after so many recoveries that are cut short at a random change of the disk. */
+  async #tryRecovery(cuts: number, isPowerLost: boolean): Promise<void> {
+    let before: StateReport | null = null;
+    for (let left = cuts; left >= 0; left--) {
+      const doom = left > 0 ? new CutDoom(this.#random) : this.#doom(true);
       const life = this.#begin(doom);
       const start = await life.start();
       this.#judge(start, doom);
-      this.#count(life);
-      this.#oracle.tried(life);
+      if (start.kind === "open") {
+        this.#count(life);
+        this.#oracle.tried(life, before);
+        before = life.report;
+        this.#note(`tried ${before.sequence} ${before.epoch}`);
+      }
       this.#disk.kill();
       life.release();
-      this.#disk.restore(saved);
-      this.#crashes += 1;
-      this.tally.count("crash: power");
+      if (left > 0) this.#crashed(isPowerLost && !this.#random.once(4));
     }
-    this.#disk.losePower(this.#random.pick(LOSSES));
   }
 
   /** Between two processes somebody sets the clock. */

@@ -5,7 +5,7 @@ import { planOf } from "./plan.ts";
 import { findRegressions, regressionFrom, regressionText } from "./regressions.ts";
 import { runPlan, runSeed } from "./seed.ts";
 
-const CRASHES = 2_000;
+const CRASHES = 3_000;
 /** Wide, for a machine that has much else to do. */
 const TIMEOUT_MS = 300_000;
 

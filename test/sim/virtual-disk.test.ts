@@ -9,7 +9,7 @@ import { type Outcome, ProcessDied } from "../support/memory-disk.ts";
 import { Random } from "./random.ts";
 import { Timeline } from "./timeline.ts";
 import { VirtualDisk } from "./virtual-disk.ts";
-import { LOSSES, SECTOR_BYTES } from "./virtual-inode.ts";
+import { Loss, LOSSES, SECTOR_BYTES } from "./virtual-inode.ts";
 
 const SECTORS = 40;
 
@@ -142,12 +142,38 @@ test("a process that ended gets nothing done, and what it had under way may have
   expect(happened.size).toBe(2);
 });
 
-test("a disk that was saved is the same again, whatever happened meanwhile", () => {
-  const { disk, folder, process } = openDisk();
-  process.createNow(`${folder}/a`).writeNow(pattern(1), 0);
+test("a disk that was saved is the same again and again, whatever happened meanwhile", () => {
+  const { disk, folder } = openDisk();
+  const begin = () => disk.begin({ decide: () => null, latencyUs: () => 10 });
+  const name = `${folder}/a`;
+  const first = begin().createNow(name);
+  first.writeNow(pattern(1), 0);
+  first.syncNow();
+  disk.process!.syncFolderNow(folder);
+  first.writeNow(pattern(2), 0);
+  disk.kill();
   const saved = disk.save();
-  process.renameNow(`${folder}/a`, `${folder}/b`);
-  disk.damage(`${folder}/b`, Buffer.from("seat"));
-  disk.restore(saved);
-  expect([...disk.files()]).toEqual([[`${folder}/a`, pattern(1)]]);
+  for (let time = 0; time < 3; time++) {
+    expect([...disk.files()]).toEqual([[name, pattern(2)]]);
+    const process = begin();
+    const file = process.openNow(name);
+    file.writeNow(pattern(3 + time), 0);
+    file.syncNow();
+    process.renameNow(name, `${folder}/b`);
+    disk.damage(`${folder}/b`, Buffer.from("seat"));
+    disk.kill();
+    disk.restore(saved);
+  }
+  disk.losePower(Loss.ALL);
+  expect([...disk.files()]).toEqual([[name, pattern(1)]]);
+});
+
+test("what was read of a disk stays, whatever is written to it afterwards", () => {
+  const { disk, folder, process } = openDisk();
+  const file = process.createNow(`${folder}/a`);
+  file.writeNow(pattern(1), 0);
+  const files = disk.files();
+  file.writeNow(pattern(2), 0);
+  expect([...files]).toEqual([[`${folder}/a`, pattern(1)]]);
+  expect([...disk.files()]).toEqual([[`${folder}/a`, pattern(2)]]);
 });

@@ -22,11 +22,11 @@ type NameChange =
 
 /** Everything that a disk holds, to go back to. */
 export interface SavedDisk {
-  readonly names: ReadonlyMap<string, Inode>;
-  readonly keptNames: ReadonlyMap<string, Inode>;
-  readonly folders: ReadonlySet<string>;
-  readonly keptFolders: ReadonlySet<string>;
-  readonly pending: ReadonlyMap<string, readonly NameChange[]>;
+  readonly names: Map<string, Inode>;
+  readonly keptNames: Map<string, Inode>;
+  readonly folders: Set<string>;
+  readonly keptFolders: Set<string>;
+  readonly pending: Map<string, NameChange[]>;
 }
 
 export interface VirtualDiskOptions {
@@ -40,6 +40,8 @@ export class VirtualDisk {
   readonly timeline: Timeline;
   readonly random: Random;
   readonly #snapshots: string;
+  /** The real folder of snapshots is there. */
+  #hasReal = false;
   #names = new Map<string, Inode>();
   #keptNames = new Map<string, Inode>();
   #folders = new Set<string>();
@@ -101,37 +103,28 @@ export class VirtualDisk {
   files(): Map<string, Buffer> {
     this.#readReal();
     const paths = [...this.#names.keys()].toSorted();
-    return new Map(paths.map((path) => [path, this.#names.get(path)!.cached]));
+    return new Map(paths.map((path) => [path, this.#names.get(path)!.content()]));
   }
 
   save(): SavedDisk {
     this.#readReal();
-    const copies = new Map<Inode, Inode>();
-    const copyOf = (inode: Inode): Inode => {
-      let copy = copies.get(inode);
-      if (copy === undefined) copies.set(inode, (copy = inode.clone()));
-      return copy;
-    };
-    const copyNames = (names: ReadonlyMap<string, Inode>) =>
-      new Map([...names].map(([path, inode]) => [path, copyOf(inode)]));
-    const copyChange = (change: NameChange): NameChange =>
-      "inode" in change ? { ...change, inode: copyOf(change.inode) } : change;
-    return {
-      names: copyNames(this.#names),
-      keptNames: copyNames(this.#keptNames),
-      folders: new Set(this.#folders),
-      keptFolders: new Set(this.#keptFolders),
-      pending: new Map([...this.#pending].map(([path, list]) => [path, list.map(copyChange)])),
-    };
+    return copyOf({
+      names: this.#names,
+      keptNames: this.#keptNames,
+      folders: this.#folders,
+      keptFolders: this.#keptFolders,
+      pending: this.#pending,
+    });
   }
 
-  /** @param saved - Belongs to the disk from now on. */
+  /** As often as one likes. */
   restore(saved: SavedDisk): void {
-    this.#names = new Map(saved.names);
-    this.#keptNames = new Map(saved.keptNames);
-    this.#folders = new Set(saved.folders);
-    this.#keptFolders = new Set(saved.keptFolders);
-    this.#pending = new Map([...saved.pending].map(([path, list]) => [path, [...list]]));
+    const { names, keptNames, folders, keptFolders, pending } = copyOf(saved);
+    this.#names = names;
+    this.#keptNames = keptNames;
+    this.#folders = folders;
+    this.#keptFolders = keptFolders;
+    this.#pending = pending;
     this.#writeReal();
   }
 
@@ -149,8 +142,14 @@ export class VirtualDisk {
 
   list(path: string): string[] | null {
     if (!this.#folders.has(path)) return null;
-    const all = [...this.#names.keys(), ...this.#folders];
-    return all.filter((name) => posix.dirname(name) === path).map((name) => posix.basename(name));
+    const from = path.length + 1;
+    const found: string[] = [];
+    for (const names of [this.#names.keys(), this.#folders]) {
+      for (const name of names) {
+        if (name.startsWith(`${path}/`) && !name.includes("/", from)) found.push(name.slice(from));
+      }
+    }
+    return found;
   }
 
   hasFolder(path: string): boolean {
@@ -161,7 +160,9 @@ export class VirtualDisk {
     this.changeCount += 1;
     this.#folders.add(path);
     this.#change({ kind: "folder", path });
-    if (path === this.#snapshots) fs.mkdirSync(path, { recursive: true });
+    if (path !== this.#snapshots) return;
+    fs.mkdirSync(path, { recursive: true });
+    this.#hasReal = true;
   }
 
   inode(path: string): Inode | undefined {
@@ -169,7 +170,7 @@ export class VirtualDisk {
   }
 
   isReal(path: string): boolean {
-    return path.startsWith(`${this.#snapshots}/`);
+    return this.#hasReal && path.startsWith(`${this.#snapshots}/`);
   }
 
   create(path: string): Inode {
@@ -177,7 +178,7 @@ export class VirtualDisk {
     const existing = this.#names.get(path);
     const inode = existing ?? new Inode();
     inode.truncate();
-    if (this.isReal(path)) fs.writeFileSync(path, inode.cached);
+    if (this.isReal(path)) fs.writeFileSync(path, "");
     if (existing === undefined) {
       this.#names.set(path, inode);
       this.#change({ kind: "put", path, inode });
@@ -207,25 +208,26 @@ export class VirtualDisk {
   }
 
   sync(path: string, inode: Inode): void {
-    if (this.isReal(path)) inode.replace(fs.readFileSync(path));
+    this.refresh(path, inode);
     inode.sync();
   }
 
-  /** Real files, as SQLite wrote them, into the cache. */
+  /** A real file, as SQLite wrote it, into the cache. */
+  refresh(path: string, inode: Inode): void {
+    if (this.isReal(path)) inode.replace(fs.readFileSync(path));
+  }
+
   #readReal(): void {
-    for (const [path, inode] of this.#names) {
-      if (!this.isReal(path)) continue;
-      const bytes = fs.readFileSync(path);
-      if (!bytes.equals(inode.cached)) inode.replace(bytes);
-    }
+    for (const [path, inode] of this.#names) this.refresh(path, inode);
   }
 
   #writeReal(): void {
-    fs.rmSync(this.#snapshots, { recursive: true, force: true });
-    if (!this.#folders.has(this.#snapshots)) return;
+    if (this.#hasReal) fs.rmSync(this.#snapshots, { recursive: true });
+    this.#hasReal = this.#folders.has(this.#snapshots);
+    if (!this.#hasReal) return;
     fs.mkdirSync(this.#snapshots);
     for (const [path, inode] of this.#names) {
-      if (this.isReal(path)) fs.writeFileSync(path, inode.cached);
+      if (this.isReal(path)) fs.writeFileSync(path, inode.content());
     }
   }
 
@@ -254,4 +256,25 @@ export class VirtualDisk {
         break;
     }
   }
+}
+
+/** Costs no memory for the content of files until it is changed. */
+function copyOf({ names, keptNames, folders, keptFolders, pending }: SavedDisk): SavedDisk {
+  const copies = new Map<Inode, Inode>();
+  const copyOfInode = (inode: Inode): Inode => {
+    let copy = copies.get(inode);
+    if (copy === undefined) copies.set(inode, (copy = inode.clone()));
+    return copy;
+  };
+  const copyNames = (from: ReadonlyMap<string, Inode>) =>
+    new Map([...from].map(([path, inode]) => [path, copyOfInode(inode)]));
+  const copyChange = (change: NameChange): NameChange =>
+    "inode" in change ? { ...change, inode: copyOfInode(change.inode) } : change;
+  return {
+    names: copyNames(names),
+    keptNames: copyNames(keptNames),
+    folders: new Set(folders),
+    keptFolders: new Set(keptFolders),
+    pending: new Map([...pending].map(([path, list]) => [path, list.map(copyChange)])),
+  };
 }

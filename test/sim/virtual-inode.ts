@@ -21,19 +21,41 @@ const EMPTY = Buffer.alloc(0);
 
 export class Inode {
   /** What a process reads. */
-  cached: Buffer = EMPTY;
+  #cached: Buffer = EMPTY;
   #kept: Buffer = EMPTY;
+  /** Nobody else has the memory; otherwise it is copied before the next change. */
+  #ownsCached = false;
+  #ownsKept = false;
   /** The cache may differ from the platter, whatever counts as written. */
   #differs = false;
   /** In the order in which they were first written. */
   readonly #dirty = new Set<number>();
 
+  get sizeBytes(): number {
+    return this.#cached.length;
+  }
+
+  /** @returns How many bytes there were. */
+  read(target: Uint8Array, position: number): number {
+    if (position >= this.#cached.length) return 0;
+    return this.#cached.copy(target, 0, position, position + target.length);
+  }
+
+  /** All that a process reads; stays as it is. */
+  content(): Buffer {
+    this.#ownsCached = false;
+    return this.#cached;
+  }
+
   write(bytes: Uint8Array, position: number): void {
     if (bytes.length === 0) return;
     this.#differs = true;
     const end = position + bytes.length;
-    if (end > this.cached.length) this.cached = resized(this.cached, end);
-    this.cached.set(bytes, position);
+    if (!this.#ownsCached || end > this.#cached.length) {
+      this.#cached = resized(this.#cached, Math.max(end, this.#cached.length));
+      this.#ownsCached = true;
+    }
+    this.#cached.set(bytes, position);
     const lastSector = Math.floor((end - 1) / SECTOR_BYTES);
     for (let i = Math.floor(position / SECTOR_BYTES); i <= lastSector; i++) this.#dirty.add(i);
   }
@@ -41,13 +63,19 @@ export class Inode {
   /** The file is emptied, as by making it again. */
   truncate(): void {
     this.#differs = true;
-    this.cached = EMPTY;
+    this.#cached = EMPTY;
+    this.#ownsCached = false;
   }
 
-  /** Another hand wrote it: whatever differs from the platter is not synced. */
+  /**
+   * Another hand wrote it: whatever differs from the platter is not synced.
+   * @param bytes - Never changed again.
+   */
   replace(bytes: Buffer): void {
+    if (bytes.equals(this.#cached)) return;
     this.#differs = true;
-    this.cached = bytes;
+    this.#cached = bytes;
+    this.#ownsCached = false;
     const sectors = Math.ceil(Math.max(bytes.length, this.#kept.length) / SECTOR_BYTES);
     for (let i = 0; i < sectors; i++) {
       if (!sector(bytes, i).equals(sector(this.#kept, i))) this.#dirty.add(i);
@@ -55,10 +83,13 @@ export class Inode {
   }
 
   sync(): void {
-    if (this.#kept.length !== this.cached.length) {
-      this.#kept = resized(this.#kept, this.cached.length);
+    if (this.#dirty.size === 0 && this.#kept.length === this.#cached.length) return;
+    this.#resizeKept(this.#cached.length);
+    const kept = this.#changingKept();
+    for (const [first, last] of runs(this.#dirty)) {
+      const start = first * SECTOR_BYTES;
+      this.#cached.copy(kept, start, start, (last + 1) * SECTOR_BYTES);
     }
-    for (const i of this.#dirty) this.#keep(i);
     this.#dirty.clear();
   }
 
@@ -74,9 +105,9 @@ export class Inode {
   losePower(random: Random, loss: Loss): void {
     if (!this.#differs) return;
     const kept = this.#kept.length;
-    const longer = Math.max(0, this.cached.length - kept);
+    const longer = Math.max(0, this.#cached.length - kept);
     if (longer > 0 && random.once(2)) {
-      this.#kept = resized(this.#kept, kept + (random.once(2) ? longer : random.below(longer + 1)));
+      this.#resizeKept(kept + (random.once(2) ? longer : random.below(longer + 1)));
     }
     const cut = loss === Loss.PREFIX ? random.below(this.#dirty.size + 1) : 0;
     let order = 0;
@@ -87,22 +118,27 @@ export class Inode {
       order += 1;
     }
     this.#dirty.clear();
-    this.cached = Buffer.from(this.#kept);
+    this.#cached = this.#kept;
+    this.#ownsCached = false;
+    this.#ownsKept = false;
     this.#differs = false;
   }
 
-  /** A file that was always there. */
+  /** A file that was always there. @param bytes - Never changed again. */
   static of(bytes: Buffer): Inode {
     const inode = new Inode();
-    inode.cached = Buffer.from(bytes);
-    inode.#kept = Buffer.from(bytes);
+    inode.#cached = bytes;
+    inode.#kept = bytes;
     return inode;
   }
 
+  /** Costs the memory of what is changed later, in either of the two. */
   clone(): Inode {
     const copy = new Inode();
-    copy.cached = Buffer.from(this.cached);
-    copy.#kept = Buffer.from(this.#kept);
+    this.#ownsCached = false;
+    this.#ownsKept = false;
+    copy.#cached = this.#cached;
+    copy.#kept = this.#kept;
     copy.#differs = this.#differs;
     for (const i of this.#dirty) copy.#dirty.add(i);
     return copy;
@@ -116,8 +152,11 @@ export class Inode {
 
   #keep(i: number): void {
     const start = i * SECTOR_BYTES;
-    if (start >= this.#kept.length) this.#grow(start + SECTOR_BYTES);
-    this.cached.copy(this.#kept, start, start, start + SECTOR_BYTES);
+    const end = start + SECTOR_BYTES;
+    if (start >= this.#kept.length) {
+      this.#resizeKept(Math.min(end, Math.max(this.#cached.length, this.#kept.length)));
+    }
+    this.#cached.copy(this.#changingKept(), start, start, end);
   }
 
   /** A sector holds what was to be written up to some byte, or anything. */
@@ -125,19 +164,41 @@ export class Inode {
     const start = i * SECTOR_BYTES;
     const end = Math.min(start + SECTOR_BYTES, this.#kept.length);
     if (end <= start) return;
+    const kept = this.#changingKept();
     if (random.once(2)) {
-      this.cached.copy(this.#kept, start, start, Math.min(end, start + random.below(SECTOR_BYTES)));
+      this.#cached.copy(kept, start, start, Math.min(end, start + random.below(SECTOR_BYTES)));
       return;
     }
-    for (let at = start; at < end; at++) this.#kept[at] = random.below(256);
+    for (let at = start; at < end; at++) kept[at] = random.below(256);
   }
 
-  #grow(end: number): void {
-    this.#kept = resized(
-      this.#kept,
-      Math.min(end, Math.max(this.cached.length, this.#kept.length)),
-    );
+  #changingKept(): Buffer {
+    if (!this.#ownsKept) this.#kept = resized(this.#kept, this.#kept.length);
+    this.#ownsKept = true;
+    return this.#kept;
   }
+
+  #resizeKept(lengthBytes: number): void {
+    if (lengthBytes === this.#kept.length) return;
+    this.#kept = resized(this.#kept, lengthBytes);
+    this.#ownsKept = true;
+  }
+}
+
+/** First and last of numbers that follow each other; most are written in order. */
+function* runs(numbers: Iterable<number>): Generator<readonly [number, number]> {
+  let first = -1;
+  let last = -2;
+  for (const number of numbers) {
+    if (number === last + 1) {
+      last = number;
+      continue;
+    }
+    if (first >= 0) yield [first, last];
+    first = number;
+    last = number;
+  }
+  if (first >= 0) yield [first, last];
 }
 
 function sector(bytes: Buffer, i: number): Buffer {

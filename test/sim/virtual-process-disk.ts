@@ -1,5 +1,4 @@
 /** The virtual disk as one process has it: every step may fail, fall short or be its last. */
-import fs from "node:fs";
 import { posix } from "node:path";
 import type { Disk, DiskFile, Done } from "../../persistence/disk.ts";
 import { DiskFault } from "../../persistence/faults.ts";
@@ -204,14 +203,12 @@ class ProcessFile implements DiskFile {
 
   sizeNow(): number {
     this.#process.check("measure", this.path);
-    return this.#bytes().length;
+    return this.#read().sizeBytes;
   }
 
   readNow(target: Uint8Array, position: number): number {
     this.#process.check("read", this.path);
-    const bytes = this.#bytes();
-    if (position >= bytes.length) return 0;
-    return bytes.copy(target, 0, position, position + target.length);
+    return this.#read().read(target, position);
   }
 
   writeNow(source: Uint8Array, position: number): number {
@@ -275,13 +272,14 @@ class ProcessFile implements DiskFile {
   /** On a full disk: what is there already, and now and then the rest of a page. */
   #roomAt(position: number, wantedBytes: number): number {
     const { random } = this.#process.disk;
-    const inPlace = this.#inode.cached.length - position;
+    const inPlace = this.#inode.sizeBytes - position;
     if (inPlace >= wantedBytes) return wantedBytes;
     return Math.max(0, inPlace) + (random.once(2) ? random.below(wantedBytes) : 0);
   }
 
-  #bytes(): Buffer {
-    if (this.#process.disk.isReal(this.path)) return fs.readFileSync(this.path);
-    return this.#inode.cached;
+  /** SQLite may have written it meanwhile. */
+  #read(): Inode {
+    this.#process.disk.refresh(this.path, this.#inode);
+    return this.#inode;
   }
 }
