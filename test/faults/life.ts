@@ -148,8 +148,9 @@ async function appendAll({ state, snapshots, pace }: Parts, from: number): Promi
     const last = Math.min(options.until, sequence + options.batchRecords);
     while (sequence < last) {
       const { record, timeMs } = records[sequence]!;
+      const taken = snapshots.append(sequence + 1, timeMs, record, false);
+      if (taken !== Admission.OPEN) throw new Error(`record ${sequence + 1} is refused`);
       sequence += 1;
-      snapshots.append(sequence, timeMs, record);
       apply(state, record, timeMs);
     }
     await isDurable;
