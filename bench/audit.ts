@@ -31,8 +31,9 @@ class KeptRecords implements Journal {
     return Admission.OPEN;
   }
 
-  append(_sequence: number, timeMs: number, record: LogRecord): void {
+  append(_sequence: number, timeMs: number, record: LogRecord): Admission {
     this.#kept.push({ timeMs, record });
+    return Admission.OPEN;
   }
 
   taken(): readonly Taken[] {

@@ -96,34 +96,45 @@ export class Engine {
    * first, each by a record of its own, so no rule needs to know of time.
    */
   submit<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
-    return this.#closed() ?? this.submitAlong(command);
+    return this.#closed() ?? this.#submit(command, false);
   }
 
   /**
-   * As `submit`, for what belongs to a command that was granted in the same turn: the journal took
-   * that one, so it takes this one too.
+   * As `submit`, for what belongs to a command that was granted in the same turn: the journal left
+   * room for it. Refused only when it is longer than that, and finds no other.
    */
   submitAlong<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
+    return this.#submit(command, true);
+  }
+
+  #submit<K extends CommandKind>(command: CommandOf<K>, isAlong: boolean): Outcome<AnswerOf<K>> {
     assert(!this.#isHalted, "the engine goes on only while memory and log agree");
     const timeMs = this.nowMs();
-    this.#expireFor(command, timeMs);
+    const ended = this.#expireFor(command, timeMs, isAlong);
+    if (ended !== Admission.OPEN) return refusalOf(ended);
     const decision = decide(this.state, command, timeMs);
     if (decision.refused === Result.OK && decision.record !== null) {
-      this.#write(decision.record, timeMs);
+      const written = this.#write(decision.record, timeMs, isAlong);
+      if (written !== Admission.OPEN) return refusalOf(written);
     }
     return decision;
   }
 
-  /** Ends the event's holds that have run out; to be called before its inventory is read. */
+  /**
+   * Ends the event's holds that have run out; to be called before its inventory is read. Without
+   * room in the log they wait for a later call.
+   */
   expire(event: EventRow): void {
-    if (this.#closed() === null) this.#expirePartition(event.partition, this.nowMs());
+    if (this.#closed() === null) this.#expirePartition(event.partition, this.nowMs(), false);
   }
 
-  /** Ends all holds that have run out, wherever. Cost: O(events + what ends). */
+  /** As `expire`, in all events. Cost: O(events + what ends). */
   expireAll(): void {
     if (this.#closed() !== null) return;
     const timeMs = this.nowMs();
-    for (const number of this.state.partitions.keys()) this.#expirePartition(number, timeMs);
+    for (const number of this.state.partitions.keys()) {
+      if (this.#expirePartition(number, timeMs, false) !== Admission.OPEN) return;
+    }
   }
 
   /**
@@ -137,26 +148,29 @@ export class Engine {
   #closed(): Refusal | null {
     assert(!this.#isHalted, "the engine goes on only while memory and log agree");
     const admission = this.#journal.admission();
-    if (admission === Admission.OPEN) return null;
-    return admission === Admission.OVERLOADED ? REFUSED_OVERLOADED : REFUSED_UNAVAILABLE;
+    return admission === Admission.OPEN ? null : refusalOf(admission);
   }
 
-  /** Ends what has run out in the events that the command looks at. */
-  #expireFor(command: object, timeMs: number): void {
+  /** Ends what has run out in the events that the command looks at, one hold after the other. */
+  #expireFor(command: object, timeMs: number, isAlong: boolean): Admission {
     const { eventId, schemaId, organizationId } = command as Partial<Scope>;
     const { events } = this.state.catalog;
-    if (eventId !== undefined) {
-      const event = events.get(eventId);
-      if (event !== undefined) this.#expirePartition(event.partition, timeMs);
+    const own = eventId === undefined ? undefined : events.get(eventId);
+    if (own !== undefined) {
+      const ended = this.#expirePartition(own.partition, timeMs, isAlong);
+      if (ended !== Admission.OPEN) return ended;
     }
-    if (schemaId === undefined && organizationId === undefined) return;
+    if (schemaId === undefined && organizationId === undefined) return Admission.OPEN;
     for (const event of events.values()) {
       const isMeant = event.schemaId === schemaId || event.organizationId === organizationId;
-      if (isMeant) this.#expirePartition(event.partition, timeMs);
+      if (!isMeant) continue;
+      const ended = this.#expirePartition(event.partition, timeMs, isAlong);
+      if (ended !== Admission.OPEN) return ended;
     }
+    return Admission.OPEN;
   }
 
-  #expirePartition(number: number, timeMs: number): void {
+  #expirePartition(number: number, timeMs: number, isAlong: boolean): Admission {
     const partition = this.state.partitions.get(number);
     assert(partition !== undefined, "every event has its partition");
     for (
@@ -164,22 +178,31 @@ export class Engine {
       slot !== NONE;
       slot = partition.holds.due(timeMs)
     ) {
-      this.#write(expireHold(number, partition, slot), timeMs);
+      const written = this.#write(expireHold(number, partition, slot), timeMs, isAlong);
+      if (written !== Admission.OPEN) return written;
     }
+    return Admission.OPEN;
   }
 
   /**
-   * A record that cannot be kept or applied leaves memory and log apart: nothing is decided or
-   * changed any more after it. What was appended before is safe.
+   * A record that the journal does not take changes nothing. One that breaks on the way leaves
+   * memory and log apart: nothing is decided or changed any more after it. What was appended before
+   * is safe.
    */
-  #write(record: LogRecord, timeMs: number): void {
+  #write(record: LogRecord, timeMs: number, isAlong: boolean): Admission {
     try {
-      this.#journal.append(this.#sequence + 1, timeMs, record);
+      const admission = this.#journal.append(this.#sequence + 1, timeMs, record, isAlong);
+      if (admission !== Admission.OPEN) return admission;
       this.#sequence += 1;
       apply(this.state, record, timeMs);
+      return admission;
     } catch (error) {
       this.#isHalted = true;
       throw error instanceof Broken ? error : new Broken("a record is kept and applied", error);
     }
   }
+}
+
+function refusalOf(admission: Exclude<Admission, typeof Admission.OPEN>): Refusal {
+  return admission === Admission.OVERLOADED ? REFUSED_OVERLOADED : REFUSED_UNAVAILABLE;
 }

@@ -12,7 +12,7 @@ export interface Clock {
   nowMs(): number;
 }
 
-/** Whether the journal takes another record now. */
+/** Whether the journal takes a record. */
 export const Admission = {
   OPEN: 0,
   /** Too much is waiting for the disk: try again shortly. */
@@ -30,13 +30,18 @@ export type Admission = (typeof Admission)[keyof typeof Admission];
  * journal that fails never calls `durable` again: the process ends.
  */
 export interface Journal {
-  /** To be asked before a mutation is decided, so that nothing is applied that cannot be kept. */
+  /** Whether it takes usual records now: to be asked before a mutation is decided. */
   admission(): Admission;
   /**
    * Encodes the record into the open batch; the record may be reused by the caller afterwards.
-   * Cost: O(bytes of the record), usually under 200.
+   * What is taken is written, come what may, unless the disk fails. So a record for which there is
+   * no room is not taken, and nothing of it is kept; room for it is then sought.
+   *
+   * Some room is left for what comes along in the same turn: the reply that is kept of a request.
+   * @param isAlong - It is what that room was left for.
+   * @returns OPEN when it was taken. Cost: O(bytes of the record), usually under 200.
    */
-  append(sequence: number, timeMs: number, record: LogRecord): void;
+  append(sequence: number, timeMs: number, record: LogRecord, isAlong: boolean): Admission;
   /** Set once by the engine, before the first `append`. */
   durable: (sequence: number) => void;
 }

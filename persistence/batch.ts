@@ -1,4 +1,5 @@
 /** The records of one group commit, encoded as they come into the frame that will be written. */
+import { assert } from "../engine/assert.ts";
 import type { LogRecord } from "../engine/records.ts";
 import { ByteWriter } from "./bytes.ts";
 import { encodeRecord } from "./codec.ts";
@@ -19,6 +20,8 @@ export interface FrameFacts {
 
 export class Batch {
   recordCount = 0;
+  /** Before the record that was added last. */
+  #bytesBefore = FRAME_HEADER_BYTES;
   #out = emptyFrame();
 
   /** Bytes of the header and the records. */
@@ -36,6 +39,14 @@ export class Batch {
       throw error;
     }
     this.recordCount += 1;
+    this.#bytesBefore = lengthBefore;
+  }
+
+  /** Gives back the record that was added last; once. */
+  takeBack(): void {
+    assert(this.bytes > this.#bytesBefore, "a record is given back once");
+    this.recordCount -= 1;
+    this.#out.length = this.#bytesBefore;
   }
 
   /** @returns The frame, in the batch's own memory until `clear`, and the chain after it. */

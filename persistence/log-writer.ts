@@ -20,7 +20,7 @@ import { writeAllThrough } from "./transfer.ts";
 /** Beyond this the open batch takes no more: the disk does not keep up. */
 const PENDING_BYTES_MAX = 16 * 1024 * 1024;
 export const PENDING_RECORDS_MAX = 100_000;
-/** Room kept for the record that is admitted next; only the layout of a hall may be longer. */
+/** Room kept for what comes along in a turn; only the reply to a very long call may be longer. */
 const RESERVE_BYTES_MAX = 256 * 1024;
 /** In a small segment the reserve is this part of it. */
 const RESERVE_SHARE = 4;
@@ -28,7 +28,7 @@ const RESERVE_SHARE = 4;
 const IDLE_MARK_DELAY_MS = 10;
 
 assert(
-  PENDING_BYTES_MAX + RECORD_BYTES_MAX < FRAME_BYTES_MAX,
+  PENDING_BYTES_MAX + RECORD_BYTES_MAX + RESERVE_BYTES_MAX < FRAME_BYTES_MAX,
   "a full batch fits a frame, with the longest record on top",
 );
 
@@ -98,6 +98,11 @@ export class LogWriter implements Journal {
   readonly #reserveBytes: number;
   readonly #stats = { batches: 0, bytes: 0, syncs: 0, syncMsMax: 0 };
   #segment: OpenSegment;
+  /**
+   * Room for the open batch in the segment that it comes into, behind what is in flight, less what
+   * `close` needs; may be negative.
+   */
+  #roomBytes: number;
   #chain: Uint8Array;
   #mark: ChainMark | null;
   #open = new Batch();
@@ -121,6 +126,7 @@ export class LogWriter implements Journal {
     const { disk, scheduler, folder, segmentBytes, end } = options;
     this.#options = options;
     this.#segment = end.segment;
+    this.#roomBytes = roomIn(end.segment.bytes) - (end.segment.position - SEGMENT_HEADER_BYTES);
     this.#chain = end.chain;
     this.#mark = end.mark;
     this.#appendedSequence = end.sequence;
@@ -156,19 +162,24 @@ export class LogWriter implements Journal {
     const { bytes, recordCount } = this.#open;
     if (bytes > PENDING_BYTES_MAX || recordCount >= PENDING_RECORDS_MAX)
       return Admission.OVERLOADED;
-    const neededBytes = padToSector(bytes + this.#reserveBytes);
-    if (neededBytes <= this.#roomBytes() || neededBytes <= this.#spares.roomBytes) {
-      return Admission.OPEN;
-    }
-    return this.#spares.fault === null ? Admission.OVERLOADED : Admission.UNAVAILABLE;
+    return bytes + this.#reserveBytes <= this.#batchBytesMax() ? Admission.OPEN : this.#noRoom();
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord): void {
+  append(sequence: number, timeMs: number, record: LogRecord, isAlong: boolean): Admission {
     assert(sequence === this.#appendedSequence + 1, "sequence numbers rise by one");
+    const admission = isAlong ? Admission.OPEN : this.admission();
+    if (admission !== Admission.OPEN) return admission;
     assert(this.#closing === null, "nothing is appended after close");
     this.#open.add(timeMs, record);
+    const neededBytes = this.#open.bytes + (isAlong ? 0 : this.#reserveBytes);
+    if (neededBytes > this.#batchBytesMax()) {
+      this.#open.takeBack();
+      this.#spares.request(padToSector(neededBytes));
+      return this.#noRoom();
+    }
     this.#appendedSequence = sequence;
     this.#wake();
+    return Admission.OPEN;
   }
 
   /**
@@ -185,11 +196,13 @@ export class LogWriter implements Journal {
     });
   }
 
-  /** Room for one frame in the segment, less what `close` needs; may be negative. */
-  #roomBytes(): number {
-    const { bytes, position } = this.#segment;
-    const flightBytes = this.#flight?.frame.length ?? 0;
-    return roomIn(bytes) - (position + flightBytes - SEGMENT_HEADER_BYTES);
+  /** What the open batch may come to: it has its room before anything of it is applied. */
+  #batchBytesMax(): number {
+    return Math.min(Math.max(this.#roomBytes, this.#spares.roomBytes), FRAME_BYTES_MAX);
+  }
+
+  #noRoom(): Exclude<Admission, typeof Admission.OPEN> {
+    return this.#spares.fault === null ? Admission.OVERLOADED : Admission.UNAVAILABLE;
   }
 
   #wake(): void {
@@ -201,10 +214,10 @@ export class LogWriter implements Journal {
   readonly #commit = (): void => {
     this.#woken = false;
     if (this.#busy) return;
-    if (this.#open.recordCount > 0) this.#send(0, this.#roomBytes());
+    if (this.#open.recordCount > 0) this.#send(0, this.#roomBytes);
     else if (this.#closing !== null) {
-      this.#send(FrameFlag.CLEAN_SHUTDOWN, this.#roomBytes() + SECTOR_BYTES);
-    } else if (this.#markDue) this.#send(FrameFlag.IDLE_MARKER, this.#roomBytes());
+      this.#send(FrameFlag.CLEAN_SHUTDOWN, this.#roomBytes + SECTOR_BYTES);
+    } else if (this.#markDue) this.#send(FrameFlag.IDLE_MARKER, this.#roomBytes);
   };
 
   #send(flags: number, roomBytes: number): void {
@@ -230,6 +243,7 @@ export class LogWriter implements Journal {
     this.#other = batch;
     const lastSequence = this.#appendedSequence;
     this.#flight = { ...batch.seal(facts, this.#chain), flags, lastSequence };
+    this.#roomBytes -= this.#flight.frame.length;
     this.#syncStartMs = this.#options.clock.nowMs();
     writeAllThrough(this.#segment.file, this.#flight.frame, facts.offset, this.#synced);
   }
@@ -263,11 +277,14 @@ export class LogWriter implements Journal {
     }
   }
 
-  /** Goes on in the spare. Without one the batch waits: nothing of it was acknowledged. */
+  /** Goes on in the spare. Without one an idle mark waits; every batch has its room. */
   #roll(frameBytes: number): void {
     const { disk, folder, storeId, clock, end } = this.#options;
     const spare = this.#spares.take(frameBytes);
-    if (spare === null) return this.#spares.request(frameBytes);
+    if (spare === null) {
+      assert(this.#open.recordCount === 0, "what was appended has its room");
+      return this.#spares.request(frameBytes);
+    }
     const number = this.#segment.number + 1;
     const firstSequence = this.#durableSequence + 1;
     const head = encodeSegmentHeader({
@@ -280,6 +297,8 @@ export class LogWriter implements Journal {
     });
     const name = segmentName({ number, firstSequence });
     this.#busy = true;
+    // From here on: what is appended while it is activated comes into it too.
+    this.#roomBytes = roomIn(spare.bytes);
     activate(disk, spare, { folder, name, head }, (fault) => {
       if (fault !== null) return this.#fail(fault);
       this.#segment.file.close((closeFault) => {

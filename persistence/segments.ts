@@ -79,6 +79,10 @@ export interface SparesOptions {
 /**
  * Keeps one spare ready. When it cannot be made, for example on a full disk, it says why and tries
  * again every second.
+ *
+ * Ordering: a longer one is made beside the one that is ready and then takes its place, so that on
+ * a disk without room for it the log still has the other. It is tried once for each time that it
+ * is asked for, and not before a second has passed since something could not be made.
  */
 export class Spares {
   /** Why there is no spare; null while all is well. */
@@ -127,26 +131,31 @@ export class Spares {
   }
 
   #make(): void {
-    const { disk, folder } = this.#options;
+    const { disk, folder, segmentBytes } = this.#options;
     if (this.#ready !== null && this.#ready.bytes >= this.#wantedBytes) return;
     this.#making = true;
-    const tooSmall = this.#ready;
-    if (tooSmall !== null) {
-      this.#ready = null;
-      // A file that stays behind is removed at the next start.
-      discard(disk, tooSmall.file, () => this.#make());
-      return;
-    }
     this.#madeCount += 1;
     const path = `${folder}/spare-${this.#madeCount}${TEMPORARY_SUFFIX}`;
-    makeSpare(disk, path, this.#wantedBytes, (fault, spare) => {
-      this.#making = false;
+    const bytes = this.#ready === null ? segmentBytes : this.#wantedBytes;
+    makeSpare(disk, path, bytes, (fault, spare) => {
+      const smaller = this.#ready;
       this.fault = fault;
+      if (spare === null) {
+        if (bytes > segmentBytes) this.#wantedBytes = segmentBytes;
+        return this.#made();
+      }
       this.#ready = spare;
-      if (this.#closed !== null) this.#finish();
-      else if (fault !== null) this.#retryLater();
-      else this.#announce();
+      // A file that stays behind is removed at the next start.
+      if (smaller === null) this.#made();
+      else discard(disk, smaller.file, () => this.#made());
     });
+  }
+
+  #made(): void {
+    this.#making = false;
+    if (this.#closed !== null) this.#finish();
+    else if (this.fault !== null) this.#retryLater();
+    else this.#announce();
   }
 
   #announce(): void {

@@ -10,7 +10,7 @@
  */
 import { assert, Broken } from "../engine/assert.ts";
 import { copyPartition, ImagePacker } from "../engine/image.ts";
-import { type Admission, type Journal } from "../engine/ports.ts";
+import { Admission, type Journal } from "../engine/ports.ts";
 import {
   type CatalogPut,
   type CatalogRecord,
@@ -127,11 +127,13 @@ export class Snapshots implements Journal {
     return this.#options.log.admission();
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord): void {
+  append(sequence: number, timeMs: number, record: LogRecord, isAlong: boolean): Admission {
+    const admission = this.#options.log.append(sequence, timeMs, record, isAlong);
+    if (admission !== Admission.OPEN) return admission;
     if (record.type === RecordType.CATALOG) this.#beforeCatalog(record);
     else this.#changed.add(record.partition);
-    this.#options.log.append(sequence, timeMs, record);
     this.#sequence = sequence;
+    return admission;
   }
 
   set durable(told: (sequence: number) => void) {

@@ -82,7 +82,10 @@ export class Idempotency {
     return jsonAnswer(reply.status, isConfidential ? keys.unseal(reply.body) : reply.body);
   }
 
-  /** Stores the answer, unless another try may come to another one. */
+  /**
+   * Stores the answer, unless another try may come to another one. On a disk that is nearly full a
+   * very long one may find no room, and is not stored either: what it answers is done all the same.
+   */
   store({ id, fingerprint, caller, isConfidential }: FirstOfKey, answer: Answer): void {
     const { status } = answer;
     const text = String(answer.body);

@@ -24,9 +24,10 @@ class EncodingJournal implements Journal {
     return Admission.OPEN;
   }
 
-  append(_sequence: number, timeMs: number, record: LogRecord): void {
+  append(_sequence: number, timeMs: number, record: LogRecord): Admission {
     this.#batch.add(timeMs, record);
     if (this.#batch.bytes > BATCH_BYTES_MAX) this.#batch.clear();
+    return Admission.OPEN;
   }
 }
 

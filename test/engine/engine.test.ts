@@ -5,9 +5,10 @@ import { checkState } from "../../engine/check.ts";
 import { digest } from "../../engine/digest.ts";
 import { Engine } from "../../engine/engine.ts";
 import { Admission } from "../../engine/ports.ts";
+import { RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import { ManualClock, MemoryJournal, replayed, START_MS, World } from "../support/engine.ts";
-import { area, section } from "../support/layout.ts";
+import { area, layoutOf, section } from "../support/layout.ts";
 import { checkMore } from "../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10)];
@@ -63,6 +64,71 @@ test("while the journal takes nothing, every command is refused and nothing happ
   world.journal.admits = Admission.OPEN;
   expect(world.engine.isWritable).toBe(true);
   checkMore(world, `lock  B  A1  ok`);
+});
+
+test("a record for which the journal has no room changes nothing, and may come again", () => {
+  const world = new World(HALL);
+  const { engine, journal, caller, schemaId } = world;
+  const before = { digest: digest(engine.state), sequence: engine.sequence };
+  const body = layoutOf(section("Balcony", { B: "1 2" }));
+  const putLayout = () => world.submit("putLayout", caller, { schemaId, body, forceDelete: false });
+  for (const [admission, refused] of [
+    [Admission.OVERLOADED, Result.OVERLOADED],
+    [Admission.UNAVAILABLE, Result.LOG_UNAVAILABLE],
+  ] as const) {
+    journal.takes = (record) => (record.type === RecordType.CATALOG ? admission : Admission.OPEN);
+    expect(putLayout().refused).toBe(refused);
+    expect({ digest: digest(engine.state), sequence: engine.sequence }).toEqual(before);
+    checkMore(world, `lock    A  A1  ok\nunlock  A  A1  ok`);
+    before.digest = digest(engine.state);
+    before.sequence = engine.sequence;
+  }
+  journal.takes = () => Admission.OPEN;
+  expect(putLayout().refused).toBe(Result.OK);
+  expect(engine.sequence).toBe(before.sequence + 1);
+  expect(digest(replayed(journal))).toBe(digest(engine.state));
+});
+
+test("what comes along is refused by itself when it finds no room", () => {
+  const world = new World(HALL);
+  const { engine, journal, caller } = world;
+  journal.takes = (_, isAlong) => (isAlong ? Admission.OVERLOADED : Admission.OPEN);
+  world.must("createVenue", caller, { body: { name: "First" } });
+  const before = digest(engine.state);
+  const reply = { id: "1:k", fingerprint: "f", status: 200, body: "true" };
+  const outcome = engine.submitAlong({ kind: "rememberReply", caller, reply });
+  expect(outcome.refused).toBe(Result.OVERLOADED);
+  expect(digest(engine.state)).toBe(before);
+});
+
+test("a command whose holds cannot end for want of room is refused, each hold being whole", () => {
+  const world = new World(HALL);
+  const { engine, journal } = world;
+  checkMore(world, `lock  A  A1 A2 Pit:2  ok\nlock  B  A3 Pit:3  ok`);
+  world.clock.timeMs += 900_000;
+  const { sequence } = engine;
+  let room = 1;
+  let asked = 0;
+  journal.takes = () => {
+    asked += 1;
+    return room-- > 0 ? Admission.OPEN : Admission.UNAVAILABLE;
+  };
+  const lock = () => world.book("lock", world.selection("C", "A4"));
+  expect(lock().refused).toBe(Result.LOG_UNAVAILABLE);
+  expect([engine.sequence, world.partition.holds.count]).toEqual([sequence + 1, 1]);
+  const states = () =>
+    ["A1", "A2", "A3", "A4"].map((seat) => world.partition.state[world.seat(seat)]);
+  expect(states()).toEqual([2, 2, 3, 2]);
+  asked = 0;
+  engine.expireAll();
+  engine.expire(world.event);
+  expect(asked).toBe(2);
+  expect(states()).toEqual([2, 2, 3, 2]);
+  checkState(engine.state);
+  journal.takes = () => Admission.OPEN;
+  expect(lock().refused).toBe(Result.OK);
+  expect([engine.sequence, world.partition.holds.count]).toEqual([sequence + 3, 1]);
+  expect(digest(replayed(journal))).toBe(digest(engine.state));
 });
 
 test("an outcome may be told once everything before it is on disk", () => {
@@ -129,7 +195,7 @@ test("an engine whose journal could not take a record decides nothing any more",
   const submit = () => engine.submit({ kind: "createVenue", caller, body: { name: "V" } });
   expect(submit).toThrow(Broken);
   expect(engine.sequence).toBe(sequence);
-  journal.append = () => {};
+  journal.append = () => Admission.OPEN;
   expect(submit).toThrow(Broken);
   expect(() => engine.expireAll()).toThrow(Broken);
 });

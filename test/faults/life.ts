@@ -133,7 +133,7 @@ interface Parts {
   readonly pace: Pace;
 }
 
-/** Batch by batch: each is waited for before the next. */
+/** Batch by batch, as far as there is room: each is waited for before the next. */
 async function appendAll({ state, snapshots, pace }: Parts, from: number): Promise<void> {
   let sequence = from;
   let onDurable = () => {};
@@ -141,27 +141,28 @@ async function appendAll({ state, snapshots, pace }: Parts, from: number): Promi
     say(`durable ${upTo}`);
     if (upTo === sequence) onDurable();
   };
+  let wasRefused = false;
   while (sequence < options.until) {
-    await admitted(snapshots);
     const isDurable = new Promise<void>((resolve) => (onDurable = resolve));
     const first = sequence + 1;
     const last = Math.min(options.until, sequence + options.batchRecords);
     while (sequence < last) {
       const { record, timeMs } = records[sequence]!;
+      const admission = snapshots.append(sequence + 1, timeMs, record, false);
+      if (admission !== Admission.OPEN) break;
       sequence += 1;
-      snapshots.append(sequence, timeMs, record);
       apply(state, record, timeMs);
     }
+    const isRefused = sequence < first;
+    if (isRefused !== wasRefused) say(isRefused ? "refused" : "resumed");
+    wasRefused = isRefused;
+    if (isRefused) {
+      await delay(RETRY_MS);
+      continue;
+    }
     await isDurable;
-    await pace.after(first, last);
+    await pace.after(first, sequence);
   }
-}
-
-async function admitted(snapshots: Snapshots): Promise<void> {
-  if (snapshots.admission() === Admission.OPEN) return;
-  say("refused");
-  while (snapshots.admission() !== Admission.OPEN) await delay(RETRY_MS);
-  say("resumed");
 }
 
 function stay(): Promise<void> {

@@ -1,6 +1,6 @@
 /** One store's log under test: records that can be told apart, time that stands, a process. */
 import { isDeepStrictEqual } from "node:util";
-import type { Clock } from "../../engine/ports.ts";
+import { Admission, type Clock } from "../../engine/ports.ts";
 import { ActorKind, RecordType, type LogRecord, type MoveRecord } from "../../engine/records.ts";
 import { Move } from "../../engine/states.ts";
 import type { Disk } from "../../persistence/disk.ts";
@@ -118,19 +118,23 @@ export class LogProcess {
     return this.durable.at(-1) ?? 0;
   }
 
-  /** Appends the next records, all in this turn. */
-  append(count: number, extraBytes = 0): void {
+  /** Appends the next records, all in this turn, up to the first that is refused. */
+  append(count: number, extraBytes = 0, isAlong = false): Admission {
     for (let i = 0; i < count; i++) {
-      this.#sequence += 1;
-      const record = recordOf(this.#sequence, extraBytes);
-      this.journal.append(this.#sequence, timeOf(this.#sequence), record);
+      const next = this.#sequence + 1;
+      const record = recordOf(next, extraBytes);
+      const admission = this.journal.append(next, timeOf(next), record, isAlong);
+      if (admission !== Admission.OPEN) return admission;
+      this.#sequence = next;
     }
+    return Admission.OPEN;
   }
 
   /** Appends records as one batch and waits for the disk. */
-  async commit(count: number, extraBytes = 0): Promise<void> {
-    this.append(count, extraBytes);
+  async commit(count: number, extraBytes = 0, isAlong = false): Promise<Admission> {
+    const admission = this.append(count, extraBytes, isAlong);
     await settle();
+    return admission;
   }
 
   /** Checks that what was replayed is what was appended, each record whole. */

@@ -117,7 +117,7 @@ test("a full segment on a full disk still takes the mark of a clean end", async 
   disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
   const log = await LogProcess.start({ disk, segmentBytes: 8 * 1024 });
   const frames = (8 * 1024 - SEGMENT_HEADER_BYTES) / 512 - 2;
-  for (let i = 0; i < frames; i++) await log.commit(1);
+  for (let i = 0; i < frames; i++) await log.commit(1, 0, true);
   expect(log.acknowledged).toBe(frames);
   await log.close();
   const next = await LogProcess.start({ disk });
@@ -130,10 +130,12 @@ test("the sector of the clean end is not taken by a batch", async () => {
   disk.decide = ({ path }) => (full && path.includes("spare") ? { code: "ENOSPC" } : null);
   const log = await LogProcess.start({ disk, segmentBytes: 8 * 1024 });
   const frames = (8 * 1024 - SEGMENT_HEADER_BYTES) / 512 - 2;
-  for (let i = 0; i < frames + 1; i++) await log.commit(1);
+  for (let i = 0; i < frames; i++) await log.commit(1, 0, true);
+  expect(await log.commit(1, 0, true)).toBe(Admission.UNAVAILABLE);
   expect(log.acknowledged).toBe(frames);
   full = false;
   await log.time.pass(1_000);
+  await log.commit(1, 0, true);
   expect(log.acknowledged).toBe(frames + 1);
 });
 
@@ -173,11 +175,13 @@ test("a full segment is followed by the spare, and nothing is lost", async () =>
   expect(next.replayed).toHaveLength(log.acknowledged);
 });
 
-test("a frame longer than a segment gets a segment of its own length", async () => {
+test("a record longer than a segment is refused until there is a segment for it", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk });
   await log.commit(1);
-  await log.commit(1, 300_000);
+  expect(await log.commit(1, 300_000)).toBe(Admission.OVERLOADED);
+  expect(log.durable).toEqual([1]);
+  expect(await log.commit(1, 300_000)).toBe(Admission.OPEN);
   await log.commit(1);
   expect(log.durable).toEqual([1, 2, 3]);
   expect(segmentPaths(disk)).toHaveLength(2);
@@ -216,19 +220,92 @@ test("without space for a spare mutations are refused before, and then resume", 
   expect(next.report.records).toBe(admitted + 1);
 });
 
-test("a batch that waits for space is acknowledged when space is back", async () => {
+/** A spare is filled in steps of so many bytes. */
+const MEBIBYTE = 1024 * 1024;
+
+/** Lets no spare be made that is longer than a step. */
+function limitSpares(disk: MemoryDisk): void {
+  let writes = 0;
+  disk.decide = ({ path, operation }) => {
+    if (!path.includes("spare")) return null;
+    if (operation !== "write") writes = 0;
+    else writes += 1;
+    return writes > 1 ? { code: "ENOSPC" } : null;
+  };
+}
+
+test("a record that finds no room leaves nothing behind, and others go on", async () => {
   const disk = emptyDisk();
-  const log = await LogProcess.start({ disk });
-  let full = true;
-  disk.decide = ({ path, operation }) =>
-    full && path.includes("spare") && operation === "write" ? { code: "ENOSPC" } : null;
-  await log.commit(1, 300_000);
-  expect(log.durable).toEqual([]);
-  expect(log.journal.admission()).not.toBe(Admission.OPEN);
-  full = false;
+  const log = await LogProcess.start({ disk, segmentBytes: MEBIBYTE });
+  await settle();
+  limitSpares(disk);
+  const first = log.append(2);
+  expect(log.append(1, 2 * MEBIBYTE)).toBe(Admission.OVERLOADED);
+  expect([first, log.append(1)]).toEqual([Admission.OPEN, Admission.OPEN]);
+  await settle();
+  expect(log.durable).toEqual([3]);
+  // More than the segment and the spare that was ready: usual spares are made as before.
+  for (let i = 0; i < 40; i++) {
+    expect(await log.commit(1, 2 * MEBIBYTE), `at ${i}`).toBe(Admission.UNAVAILABLE);
+    await log.time.pass(1_000);
+    expect(await log.commit(1, MEBIBYTE / 8), `at ${i}`).toBe(Admission.OPEN);
+  }
+  expect(segmentPaths(disk).length).toBeGreaterThan(2);
+  disk.decide = () => null;
+  await log.commit(1, 2 * MEBIBYTE);
   await log.time.pass(1_000);
+  expect(await log.commit(1, 2 * MEBIBYTE)).toBe(Admission.OPEN);
+  await log.close();
+  const next = await LogProcess.start({ disk, segmentBytes: MEBIBYTE });
+  expect(next.report).toMatchObject({ records: log.acknowledged, cleanShutdown: true });
+});
+
+test("some room is left for what comes along, and for nothing else", async () => {
+  const disk = emptyDisk();
+  disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
+  const log = await LogProcess.start({ disk, segmentBytes: 64 * 1024 });
+  await settle();
+  expect(log.append(1, 44 * 1024)).toBe(Admission.UNAVAILABLE);
+  expect(log.append(1, 42 * 1024)).toBe(Admission.OPEN);
+  expect(log.append(1, 2 * 1024)).toBe(Admission.UNAVAILABLE);
+  expect(log.append(1, 15 * 1024, true)).toBe(Admission.OPEN);
+  expect(log.append(1, 15 * 1024, true)).toBe(Admission.UNAVAILABLE);
+  expect(log.journal.admission()).toBe(Admission.UNAVAILABLE);
+  await settle();
+  expect(log.durable).toEqual([2]);
+});
+
+test("what is in flight takes its room from what comes next", async () => {
+  const disk = emptyDisk();
+  disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
+  const log = await LogProcess.start({ disk, segmentBytes: 64 * 1024 });
+  await settle();
+  const inFlight: Admission[] = [];
+  disk.decide = ({ path, operation }) => {
+    if (operation === "sync" && path.endsWith(".log") && inFlight.length === 0) {
+      inFlight.push(log.journal.admission(), log.append(1, 30 * 1024));
+    }
+    return path.includes("spare") ? { code: "ENOSPC" } : null;
+  };
+  await log.commit(1, 30 * 1024);
+  expect(inFlight).toEqual([Admission.OPEN, Admission.UNAVAILABLE]);
   expect(log.durable).toEqual([1]);
-  expect(log.journal.admission()).toBe(Admission.OPEN);
+});
+
+test("while a spare becomes a segment the log takes what fits into it", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk, segmentBytes: 64 * 1024 });
+  await settle();
+  const during: Admission[] = [];
+  disk.decide = ({ path, operation }) => {
+    if (operation === "rename" && path.includes("spare")) during.push(log.append(1, 20 * 1024));
+    return null;
+  };
+  await log.commit(1, 40 * 1024);
+  await log.commit(1, 20 * 1024);
+  expect(during).toEqual([Admission.OPEN]);
+  expect(log.durable).toEqual([1, 3]);
+  expect(segmentPaths(disk)).toHaveLength(2);
 });
 
 test("too many waiting records are refused until the disk has taken them", async () => {

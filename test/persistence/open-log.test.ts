@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { Admission } from "../../engine/ports.ts";
 import { realDisk } from "../../persistence/disk.ts";
 import { realScheduler } from "../../persistence/scheduler.ts";
 import { type MemoryDisk, ProcessDied } from "../support/memory-disk.ts";
@@ -25,8 +26,9 @@ async function workload(disk: MemoryDisk, ledger: Ledger): Promise<void> {
     const log = await started(disk, ledger);
     for (let i = 0; i < rounds; i++) {
       ledger.appended = log.report.sequence + countAfter(i + 1);
-      await log.commit(countAfter(i + 1) - countAfter(i));
+      const admission = await log.commit(countAfter(i + 1) - countAfter(i));
       if (disk.isDead) throw new ProcessDied();
+      if (admission !== Admission.OPEN) throw new Error("there is room for all");
       if (i % 2 === 1) await log.time.pass(10);
       if (disk.isDead) throw new ProcessDied();
     }
@@ -127,9 +129,9 @@ test("on the real disk a log is written, closed and read again", async () => {
   const options = { disk: realDisk, folder, scheduler: realScheduler, segmentBytes: 64 * 1024 };
   try {
     const log = await LogProcess.start(options);
-    for (let i = 0; i < 50; i++) {
-      log.append(20);
-      await new Promise((resolve) => setImmediate(resolve));
+    for (let i = 0; i < 1_000; i++) {
+      while (log.append(1) !== Admission.OPEN) await settle();
+      if (i % 20 === 0) await settle();
     }
     await log.close();
     expect(log.acknowledged).toBe(1_000);

@@ -62,6 +62,26 @@ test("a spare that is too small gives way to a longer one, also while it is made
   }
 });
 
+test("the spare that is ready stays while there is no room for a longer one", async () => {
+  const disk = emptyDisk();
+  const { spares, time } = sparesOn(disk);
+  spares.request(0);
+  await settle();
+  disk.decide = ({ operation }) => (operation === "write" ? { code: "ENOSPC" } : null);
+  spares.request(100_000);
+  await settle();
+  expect(spares.fault).toMatchObject({ code: "ENOSPC" });
+  expect(spares.roomBytes).toBe(roomIn(SEGMENT_BYTES));
+  disk.decide = () => null;
+  // Nobody asks for it any more: the disk is not filled again and again.
+  await time.pass(1_000);
+  expect(spares.roomBytes).toBe(roomIn(SEGMENT_BYTES));
+  spares.request(100_000);
+  await settle();
+  expect(spares.roomBytes).toBeGreaterThanOrEqual(100_000);
+  expect(spares.fault).toBeNull();
+});
+
 test("a spare that cannot be made leaves nothing, says why, and is tried again", async () => {
   for (const operation of ["create", "write", "sync"] as const) {
     const disk = emptyDisk();

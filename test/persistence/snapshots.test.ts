@@ -59,8 +59,7 @@ test("records of every kind may come while a snapshot is copied and written", as
     await process.commit(1, from);
     process.snapshots.request();
     for (let i = 0; i < 6; i++) {
-      process.append(4);
-      await settle();
+      await process.commit(1, 4);
     }
     await process.settled(() => process.reports.length > 0);
     const after = await recovered(folder);
@@ -287,7 +286,7 @@ async function life(folder: string, disk: CrashingDisk, seen: { durable: number 
       seen.durable = process.durable;
     }
     process.snapshots.request();
-    process.append(2);
+    await process.commit(1, 2);
     await process.settled(() => process.reports.length > round);
     seen.durable = process.durable;
   }

@@ -4,6 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { apply } from "../../engine/apply.ts";
 import { digest } from "../../engine/digest.ts";
+import { Admission } from "../../engine/ports.ts";
 import { State } from "../../engine/state.ts";
 import type { Disk } from "../../persistence/disk.ts";
 import type { LogWriter } from "../../persistence/log-writer.ts";
@@ -19,6 +20,8 @@ import type { KeptRecord } from "../support/engine.ts";
 import { CrashingDisk } from "../support/crashing-disk.ts";
 import { ProcessDied } from "../support/memory-disk.ts";
 import { ManualTime, settle, STORE_ID } from "./log-fixture.ts";
+
+const TURNS_MAX = 1_000;
 
 export const SEGMENT_BYTES = 16 * 1024;
 /** In memory where there is such a folder: what outlasts a crash is for `CrashingDisk` to say. */
@@ -127,21 +130,30 @@ export class StoreProcess {
     return this.acknowledged.at(-1) ?? this.report.sequence;
   }
 
-  /** The next records of the history, in one batch. */
-  append(count: number): void {
+  /**
+   * The next records of the history, in one batch, as far as the log has room for them.
+   * @returns How many it did not take.
+   */
+  append(count: number): number {
     for (let i = 0; i < count; i++) {
       const { record, timeMs } = this.#options.history.records[this.sequence]!;
+      const taken = this.snapshots.append(this.sequence + 1, timeMs, record, false);
+      if (taken !== Admission.OPEN) return count - i;
       this.sequence += 1;
-      this.snapshots.append(this.sequence, timeMs, record);
       apply(this.state, record, timeMs);
     }
+    return 0;
   }
 
   /** Appends batches and waits for the disk after each. */
   async commit(batches: number, batchRecords = 5): Promise<void> {
     for (let i = 0; i < batches; i++) {
-      this.append(batchRecords);
-      await settle();
+      let left = batchRecords;
+      for (let turn = 0; turn < TURNS_MAX && left > 0; turn++) {
+        left = this.append(left);
+        await settle();
+      }
+      if (left > 0) throw new Error(`${left} records are refused`);
     }
   }
 
@@ -154,7 +166,7 @@ export class StoreProcess {
   }
 
   async settled(isDone: () => boolean): Promise<void> {
-    for (let turn = 0; turn < 1_000 && !isDone(); turn++) await settle();
+    for (let turn = 0; turn < TURNS_MAX && !isDone(); turn++) await settle();
     if (!isDone()) throw new Error("it does not come to an end");
   }
 

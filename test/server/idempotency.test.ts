@@ -1,5 +1,6 @@
 /** `Idempotency-Key`: what a retry gets, and what does not use up a key. */
 import { expect, test } from "vitest";
+import { Admission } from "../../engine/ports.ts";
 import { replayed } from "../support/engine.ts";
 import {
   actingFor,
@@ -92,6 +93,18 @@ test("a conflict is not stored: the same key may be tried again", async () => {
   const free = world.must("createVenue", a.caller, { body: { name: "Free" } });
   const other = await server.call("DELETE", `${V2}/venues/${free.id}`, keyed(a, "d", undefined));
   expect(other.status).toBe(204);
+});
+
+test("a reply for which the log has no room is not kept, and its answer leaves", async () => {
+  const server = new TestServer();
+  const { journal, a } = server;
+  journal.takes = (_, isAlong) => (isAlong ? Admission.OVERLOADED : Admission.OPEN);
+  const first = await server.call("POST", `${V2}/venues/`, keyed(a, "v", { name: "Odeon" }));
+  expect(first.status).toBe(201);
+  journal.takes = () => Admission.OPEN;
+  const again = await server.call("POST", `${V2}/venues/`, keyed(a, "v", { name: "Odeon" }));
+  expect(again.status).toBe(201);
+  expect(again.text).not.toBe(first.text);
 });
 
 const BAD_KEYS = ["é", "a\tb", "x".repeat(256)];

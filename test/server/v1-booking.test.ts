@@ -1,5 +1,6 @@
 /** v1 booking: each entry on its own, by composite key. */
 import { expect, test } from "vitest";
+import { Admission } from "../../engine/ports.ts";
 import { Desk, V1, WRONG_EVENTS } from "./v1-desk.ts";
 import { expectProblem } from "./wire.ts";
 
@@ -55,6 +56,14 @@ test("POST /api/private/v1.0/booking/lock tries what is named twice twice", asyn
   const desk = new Desk();
   await desk.books("lock", ["A1", "Pit:60", "A1", "Pit:60", "Pit:40"], ["A1", "Pit:60"]);
   expect(await desk.pit()).toEqual([0, 100, 0, 0]);
+});
+
+test("POST /api/private/v1.0/booking/lock gives back what the log has no room for", async () => {
+  const desk = new Desk();
+  const { journal } = desk.server;
+  journal.takes = (_, isAlong) => (isAlong ? Admission.OVERLOADED : Admission.OPEN);
+  await desk.books("lock", ["Pit:60", "A1", "Pit:40"], ["Pit:40"]);
+  expect(await desk.pit()).toEqual([40, 60, 0, 0]);
 });
 
 test("POST /api/private/v1.0/booking/lock answers 200 when everything failed", async () => {

@@ -85,10 +85,10 @@ export class Clients {
     const { timeline } = this.#options;
     const must = (ask: Ask) => {
       const before = life.engine.sequence;
-      front.ask({ ask, key: null }, () => {});
-      if (life.engine.sequence === before) throw new Error(`refused: ${ask.command.kind}`);
       const latestUs = timeline.nowUs + ASK_US_MAX;
-      while (front.waiting > 0 || !life.engine.isWritable) {
+      // As long as there is no room for it, it is refused and asked again.
+      while (front.waiting > 0 || life.engine.sequence === before) {
+        if (front.waiting === 0) front.ask({ ask, key: null }, () => {});
         const isLate = !timeline.step() || timeline.nowUs > latestUs;
         this.#options.oracle.tally.holds("I21", !isLate, () => ask.command.kind);
       }

@@ -4,6 +4,7 @@
  * answer is held against the model on the way.
  */
 import { checkState } from "../../engine/check.ts";
+import { NONE } from "../../engine/constants.ts";
 import { digestPartition } from "../../engine/digest.ts";
 import type { Outcome } from "../../engine/engine.ts";
 import { RecordType } from "../../engine/records.ts";
@@ -27,6 +28,7 @@ export interface Keyed {
 }
 
 const ROUTE = { isConfidential: false } as Route;
+const NOTHING: ReadonlySet<string> = new Set();
 const OK_STATUS = 200;
 /** Another try may come to another answer. */
 const CONFLICT_STATUS = 409;
@@ -82,10 +84,9 @@ export class Front {
     const { engine } = this.#life;
     const event = engine.state.catalog.events.get(eventId);
     if (event !== undefined) {
-      const isWritable = engine.isWritable;
       const nowMs = engine.nowMs();
       engine.expire(event);
-      if (isWritable) this.#act((twin) => twin.expire(eventId, nowMs));
+      this.#expire([eventId], nowMs);
       digestPartition(engine.state.partitionOf(event));
     }
     this.#answer(null, answered);
@@ -94,12 +95,9 @@ export class Front {
   /** Ends what has run out, everywhere. */
   sweep(): void {
     const { engine } = this.#life;
-    if (!engine.isWritable) return;
     const nowMs = engine.nowMs();
     engine.expireAll();
-    this.#act((twin) => {
-      for (const eventId of twin.events.keys()) twin.expire(eventId, nowMs);
-    });
+    this.#expire([...this.#oracle.model.events.keys()], nowMs);
     this.#oracle.turnEnded();
   }
 
@@ -118,7 +116,8 @@ export class Front {
       tally.count(
         refused === Result.OVERLOADED ? "refused: overloaded" : "refused: log unavailable",
       );
-      tally.holds("I8", engine.sequence === before, () => `${command.kind} wrote a record`);
+      this.#expectOnlyEnds(before, command.kind);
+      this.#expire(scopeOf(oracle.model, command), nowMs);
       return outcome;
     }
     const isRefused = refused !== Result.OK;
@@ -153,9 +152,24 @@ export class Front {
     tally.count("I17");
   }
 
-  #act(act: (model: Model) => void): void {
+  /** Holds have ended, but for those for whose end the log had no room. */
+  #expire(eventIds: readonly string[], nowMs: number): void {
+    const ends = eventIds.map((eventId) => ({ eventId, left: this.#dueHolds(eventId, nowMs) }));
+    const act = (model: Model) => {
+      for (const { eventId, left } of ends) model.expire(eventId, nowMs, left);
+    };
     act(this.#oracle.model);
     this.#oracle.acted(act);
+  }
+
+  #dueHolds(eventId: string, nowMs: number): ReadonlySet<string> {
+    const { state } = this.#life.engine;
+    const { holds } = state.partitionOf(state.catalog.events.get(eventId)!);
+    if (holds.due(nowMs) === NONE) return NOTHING;
+    this.#oracle.tally.count("the end of a hold found no room");
+    const all = holds.slots().map((slot) => holds.get(slot));
+    const due = all.filter(({ expiresAtMs: at }) => at !== 0 && at <= nowMs);
+    return new Set(due.map(({ session, expiresAtMs }) => `${session} ${expiresAtMs}`));
   }
 
   #expectOnlyEnds(before: number, what: string): void {

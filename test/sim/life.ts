@@ -3,7 +3,7 @@
  * recovery, joined as `openEngine` joins them, on a virtual disk and a virtual clock.
  */
 import { Engine } from "../../engine/engine.ts";
-import type { Admission, Journal } from "../../engine/ports.ts";
+import { Admission, type Journal } from "../../engine/ports.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import { type LogFailed, type StoreFault } from "../../persistence/faults.ts";
 import type { LogWriter } from "../../persistence/log-writer.ts";
@@ -219,9 +219,10 @@ class Witnessed implements Journal {
     return this.#journal.admission();
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord): void {
-    this.#witness.appended(sequence, timeMs, record);
-    this.#journal.append(sequence, timeMs, record);
+  append(sequence: number, timeMs: number, record: LogRecord, isAlong: boolean): Admission {
+    const admission = this.#journal.append(sequence, timeMs, record, isAlong);
+    if (admission === Admission.OPEN) this.#witness.appended(sequence, timeMs, record);
+    return admission;
   }
 
   set durable(told: (sequence: number) => void) {

@@ -210,11 +210,12 @@ export class Model {
     }
   }
 
-  /** Holds that have run out end. */
-  expire(eventId: string, nowMs: number): void {
+  /** Holds that have run out end. @param left - Those for whose end there was no room yet. */
+  expire(eventId: string, nowMs: number, left?: ReadonlySet<string>): void {
     const event = this.events.get(eventId);
     if (event === undefined) return;
-    const over = ({ untilMs }: Hold) => untilMs !== null && untilMs <= nowMs;
+    const over = ({ session, untilMs }: Hold) =>
+      untilMs !== null && untilMs <= nowMs && left?.has(`${session ?? ""} ${untilMs}`) !== true;
     for (const seat of event.seats.values()) {
       if (seat.hold === null || !over(seat.hold)) continue;
       Object.assign(seat, { state: "ACTIVE", hold: null, updatedMs: nowMs });

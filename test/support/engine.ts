@@ -45,13 +45,21 @@ export interface KeptRecord {
 export class MemoryJournal implements Journal {
   readonly kept: KeptRecord[] = [];
   admits: Admission = Admission.OPEN;
+  takes: (record: LogRecord, isAlong: boolean) => Admission = (_, isAlong) =>
+    isAlong ? Admission.OPEN : this.admits;
   durable: (sequence: number) => void = () => {};
 
   admission(): Admission {
     return this.admits;
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord): void {
+  append(sequence: number, timeMs: number, record: LogRecord, isAlong: boolean): Admission {
+    const admission = this.takes(record, isAlong);
+    if (admission === Admission.OPEN) this.keep(sequence, timeMs, record);
+    return admission;
+  }
+
+  protected keep(sequence: number, timeMs: number, record: LogRecord): void {
     // A copy: a record that the engine changes later must show up as a difference on replay.
     this.kept.push({ sequence, timeMs, record: structuredClone(record) });
   }
@@ -66,7 +74,7 @@ export class MemoryJournal implements Journal {
  * Keeps the records themselves: for long runs, where a copy of each would take most of the time.
  */
 export class SharingJournal extends MemoryJournal {
-  override append(sequence: number, timeMs: number, record: LogRecord): void {
+  protected override keep(sequence: number, timeMs: number, record: LogRecord): void {
     this.kept.push({ sequence, timeMs, record });
   }
 }

@@ -42,8 +42,8 @@ export const PIT_PLACES = 100;
 export class PromptJournal extends MemoryJournal {
   withholds = false;
 
-  override append(sequence: number, timeMs: number, record: LogRecord): void {
-    super.append(sequence, timeMs, record);
+  protected override keep(sequence: number, timeMs: number, record: LogRecord): void {
+    super.keep(sequence, timeMs, record);
     queueMicrotask(() => {
       if (!this.withholds) this.sync();
     });

@@ -74,7 +74,7 @@ function assign({ services, caller, query, body }: Context): Handled {
     const cleared = turn.submit({ kind: "clearPrices", ...command });
     if (cleared.refused !== Result.OK) return cleared;
   }
-  const attempts = new Attempts<AssignmentItem>((items) =>
+  const attempts = new Attempts<AssignmentItem>(turn, (items) =>
     turn.submit({ kind: "assignPrices", ...command, body: items }),
   );
   const given = body as readonly PriceAssignment[];
@@ -105,8 +105,9 @@ function unassign({ services, caller, query, body }: Context): Handled {
   const event = ownEvent(engine.state, caller, String(query["id"]));
   if (event === null) return refuseEvent();
   const { layout } = engine.state.partitionOf(event);
-  const attempts = new Attempts<{ readonly objectId: number }>((items) =>
-    engine.submit({ kind: "unassignPrices", caller, eventId: event.id, body: items }),
+  const turn = new Turn(engine);
+  const attempts = new Attempts<{ readonly objectId: number }>(turn, (items) =>
+    turn.submit({ kind: "unassignPrices", caller, eventId: event.id, body: items }),
   );
   const given = body as readonly Selection[];
   const entries = given.map(({ compositeKey }, position) => {

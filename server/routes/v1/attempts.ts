@@ -27,16 +27,20 @@ type Send<Item> = (items: Items<Item>) => Outcome<unknown>;
 export class Attempts<Item> {
   /** Positions of the entries that failed. */
   readonly failed = new Set<number>();
+  readonly #turn: Turn;
   readonly #send: Send<Item>;
 
-  constructor(send: Send<Item>) {
+  /** @param send - Submits in that turn. */
+  constructor(turn: Turn, send: Send<Item>) {
+    this.#turn = turn;
     this.#send = send;
   }
 
   /**
    * A seat that would leave another one alone together with the rest is tried once more by itself.
    *
-   * @returns The refusal when it is one of the call as a whole; null when each entry had its try.
+   * @returns The refusal when it is one of the call as a whole; null when each entry had its try,
+   * and when something was granted before: that stands, so what is left has failed.
    * Cost: one command for all that succeeds, one for each refusal on the way to it, usually none.
    */
   run(entries: readonly Entry<Item>[]): Refusal | null {
@@ -46,7 +50,11 @@ export class Attempts<Item> {
       const outcome = this.#send(itemsOf(left));
       if (outcome.refused === Result.OK) break;
       const named = namedBy(outcome, left);
-      if (named.size === 0) return outcome;
+      if (named.size === 0) {
+        if (!this.#turn.isGranted) return outcome;
+        for (const { position } of left) this.failed.add(position);
+        break;
+      }
       for (const entry of named) {
         if (outcome.refused === Result.ORPHAN_SEAT) alone.push(entry);
         else this.failed.add(entry.position);
@@ -92,22 +100,24 @@ function namedBy<Item>(
 }
 
 /**
- * Submits the commands of one request, all in one turn: once one was granted the log takes the
- * others too, and all of them reach the disk together.
+ * Submits the commands of one request, all in one turn: what is granted reaches the disk together.
+ * Behind the first that was granted the log has room left for the others; only a very long one may
+ * find none.
  */
 export class Turn {
   readonly #engine: Engine;
-  #isGranted = false;
+  /** Something was. */
+  isGranted = false;
 
   constructor(engine: Engine) {
     this.#engine = engine;
   }
 
   submit<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
-    const outcome = this.#isGranted
+    const outcome = this.isGranted
       ? this.#engine.submitAlong(command)
       : this.#engine.submit(command);
-    if (outcome.refused === Result.OK) this.#isGranted = true;
+    if (outcome.refused === Result.OK) this.isGranted = true;
     return outcome;
   }
 }

@@ -44,7 +44,7 @@ function book(kind: Kind, { services, caller, query, body }: Context): Handled {
   const given = body as readonly Selection[];
   const entries = given.map((selection, position) => entryOf(layout, selection, position));
   const turn = new Turn(engine);
-  const attempts = new Attempts<SeatChoice>((items) =>
+  const attempts = new Attempts<SeatChoice>(turn, (items) =>
     turn.submit({ kind, caller, eventId: event.id, body: items }),
   );
   for (const round of roundsOf(entries)) {
