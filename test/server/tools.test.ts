@@ -190,13 +190,15 @@ test("a reader that goes ends inspect quietly", SLOW, async () => {
 
 test("wrong usage is 2, a folder of something else 78: one line each", SLOW, async () => {
   const place = temporaryFolder();
-  fs.writeFileSync(path.join(place, "thesis.txt"), "years of work");
+  const file = path.join(place, "thesis.txt");
+  fs.writeFileSync(file, "years of work");
   const nowhere = path.join(place, "nowhere");
   const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
     [["verify"], 2, /missing required argument/],
     [["verify", nowhere, "more"], 2, /too many arguments/],
     [["inspect", nowhere, "--from", "x"], 2, /whole number/],
     [["inspect", nowhere, "--event", "x"], 2, /UUID/],
+    [["inspect", nowhere, "--from", "5", "--to", "2"], 2, /--to 2 is before --from 5/],
     [["repair", nowhere, "--cut-after", "-1"], 2, /cut-after|whole number/],
     [["verify", nowhere], 78, /no such folder/],
     [["verify", place], 78, /has no store\.json/],
@@ -204,6 +206,10 @@ test("wrong usage is 2, a folder of something else 78: one line each", SLOW, asy
     [["repair", place, "--yes"], 78, /store\.json/],
     [["backup", place, nowhere], 78, /store\.json/],
     [["restore", nowhere, place], 78, /no such folder/],
+    [["verify", file], 78, /name a folder, not a file/],
+    [["inspect", file], 78, /name a folder, not a file/],
+    [["repair", file], 78, /name a folder, not a file/],
+    [["backup", file, nowhere], 78, /name a folder, not a file/],
   ];
   for (let i = 0; i < cases.length; i += 2) {
     await Promise.all(
