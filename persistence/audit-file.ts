@@ -144,8 +144,8 @@ export function startOfTrail({ sequence, mark }: TrailRow): LogStart | null {
 }
 
 /**
- * Opens the trail of a folder for reading, by whomever it is used, and leaves no file beside it that
- * was not there.
+ * Opens the trail of a folder for reading, by whomever it is used, and leaves no file beside it
+ * that was not there.
  * @param folder - The data folder. @throws SqlFault.
  */
 export function readAuditFile(disk: ReadDisk, folder: string): SqlFile {

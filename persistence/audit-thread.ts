@@ -127,7 +127,7 @@ export class AuditThread {
     return new Promise((resolve) => this.#waiting.set(id, resolve));
   }
 
-  /** Records on disk that the trail lacks yet. It catches up when it is asked, or in a quiet moment. */
+  /** Records on disk that the trail lacks yet; it catches up when asked, or in a quiet moment. */
   get lagRecords(): number {
     return Math.max(0, (this.#options.mark()?.sequence ?? 0) - this.#projected);
   }
