@@ -37,3 +37,22 @@ function touchedByCatalog(state: State, { puts, removes }: CatalogRecord): numbe
   }
   return touched;
 }
+
+/**
+ * Partitions that end with the record and are not changed by it before: they stay for ever as they
+ * are. To be asked before the record is applied. Cost: O(rows of the record).
+ */
+export function removedBy({ catalog }: State, { removes }: CatalogRecord): readonly number[] {
+  const removed = new Set<number>();
+  const partitionOf = (eventId: string | undefined) =>
+    eventId === undefined ? undefined : catalog.events.get(eventId)?.partition;
+  for (const { table, key } of removes) {
+    if (table === "events") removed.add(partitionOf(String(key))!);
+    // What goes on in the others is seen before they end.
+    if (table === "layouts") break;
+    if (table !== "prices") continue;
+    const partition = partitionOf(catalog.prices.get(Number(key))?.eventId);
+    if (partition !== undefined && !removed.has(partition)) break;
+  }
+  return [...removed];
+}

@@ -5,10 +5,10 @@
  */
 import { STATE_NAMES } from "../engine/states.ts";
 import { isCount } from "./checks.ts";
-import type { Disk } from "./disk.ts";
+import type { ReadDisk } from "./disk.ts";
 import { Malformed } from "./faults.ts";
 import type { ChainMark, LogStart } from "./scan.ts";
-import { keepSqlFile, readSqlFile, SqlFault, type SqlFile } from "./sqlite.ts";
+import { keepSqlFile, readKeptFile, readSqlFile, SqlFault, type SqlFile } from "./sqlite.ts";
 
 export const AUDIT_FILE = "audit.sqlite";
 export const AUDIT_FORMAT = 1;
@@ -144,16 +144,28 @@ export function startOfTrail({ sequence, mark }: TrailRow): LogStart | null {
 }
 
 /**
+ * Opens the trail of a folder for reading, by whomever it is used, and leaves no file beside it
+ * that was not there.
+ * @param folder - The data folder. @throws SqlFault.
+ */
+export function readAuditFile(disk: ReadDisk, folder: string): SqlFile {
+  const path = `${folder}/${AUDIT_FILE}`;
+  // What a killed process did not bring into the file yet stays where it is.
+  const hasRest = disk.listNow(folder)?.includes(`${AUDIT_FILE}-wal`) === true;
+  return hasRest ? readSqlFile(path) : readKeptFile(path);
+}
+
+/**
  * The last record that the trail has; behind it the log is needed yet. A file that cannot be read
  * has nothing, so that it can be made anew from all there is.
  * @param folder - The data folder.
  * @returns null when there is no trail.
  */
-export function auditedSequence(disk: Disk, folder: string, storeId: string): number | null {
+export function auditedSequence(disk: ReadDisk, folder: string, storeId: string): number | null {
   if (disk.listNow(folder)?.includes(AUDIT_FILE) !== true) return null;
   let sql: SqlFile | null = null;
   try {
-    sql = readSqlFile(`${folder}/${AUDIT_FILE}`);
+    sql = readAuditFile(disk, folder);
     return readTrail(sql, storeId).sequence;
   } catch (error) {
     if (error instanceof SqlFault || error instanceof Malformed) return 0;

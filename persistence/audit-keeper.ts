@@ -22,6 +22,7 @@ import type { ChainMark } from "./scan.ts";
 import { findSnapshots, SNAPSHOT_FOLDER, startOf } from "./snapshot-file.ts";
 import { type LoadedSnapshot, loadSnapshot, tryLoad } from "./snapshot-load.ts";
 import { SqlFault } from "./sqlite.ts";
+import { atItsWord } from "./survey.ts";
 
 const DAY_MS = 86_400_000;
 /** How often it looks for what is too old. */
@@ -73,6 +74,11 @@ export class AuditKeeper {
     return this.#book?.trail.sequence ?? 0;
   }
 
+  /** It could not be read or written at the last try. */
+  get isFailing(): boolean {
+    return this.#failure !== null;
+  }
+
   /**
    * Brings the trail up to the mark. Never throws: what cannot be done is reported, and tried again
    * at the next call.
@@ -103,12 +109,29 @@ export class AuditKeeper {
     this.#failure = failure;
   }
 
-  /** That trail and log do not fit together, or that the file is broken. */
+  /** That the file is broken, or does not fit to a log that is sound by itself. */
   #isDamage(error: unknown): boolean {
     if (this.#isAnew) return false;
     if (error instanceof SqlFault) return error.isDamage;
-    if (error instanceof LogCorrupt) return !this.#isProven;
+    if (error instanceof LogCorrupt) return !this.#isProven && this.#isLogSound();
     return error instanceof Malformed || error instanceof Broken;
+  }
+
+  /** Whether the log by itself can be read to the mark. Cost: O(bytes of the log). */
+  #isLogSound(): boolean {
+    const { disk, folder, storeId } = this.#options;
+    const log = `${folder}/${LOG_FOLDER}`;
+    try {
+      const [first] = findSegments(log, disk.listNow(log) ?? []);
+      if (first === undefined) return false;
+      const start = first.number === 1 ? null : atItsWord(first.firstSequence);
+      const until = this.#mark?.sequence ?? 0;
+      readLog({ disk, folder: log, storeId, start, until, replay: () => {} });
+      return true;
+    } catch (error) {
+      if (error instanceof LogCorrupt) return false;
+      throw error;
+    }
   }
 
   /** From all that the mark covers. @param mark - null while the log has no record. */

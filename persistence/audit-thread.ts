@@ -37,19 +37,29 @@ export type ToAuditThread =
     }
   | { readonly kind: "end" };
 
+/** How the trail stands. */
+export interface TrailState {
+  /** The last record that it has; 0 when it is not open. */
+  readonly sequence: number;
+  /** It could not be read or written at the last try. */
+  readonly isFailing: boolean;
+}
+
 /** What it says. */
 export type FromAuditThread =
-  | { readonly kind: "followed" }
-  | {
+  | ({ readonly kind: "followed" } & TrailState)
+  | ({
       readonly kind: "answer";
       readonly id: number;
       readonly outcome: AuditOutcome<AuditAnswers[AuditTopic]>;
-    }
+    } & TrailState)
   | { readonly kind: "report"; readonly report: AuditReport };
 
 export interface AuditThreadOptions extends AuditThreadData {
   /** The newest batch that is on disk. */
   readonly mark: () => ChainMark | null;
+  /** The last record that the trail has now; 0 for none. */
+  readonly projected: number;
   readonly onReport: (report: AuditReport) => void;
 }
 
@@ -62,6 +72,8 @@ type Resolve = (outcome: AuditOutcome<never>) => void;
 
 /** An open audit trail. */
 export class AuditThread {
+  /** The trail could not be read or written at the last try. */
+  isFailing = false;
   readonly #options: AuditThreadOptions;
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Resolve>();
@@ -71,6 +83,8 @@ export class AuditThread {
   /** The mark that the thread was told last. */
   #followed = 0;
   #isFollowing = false;
+  /** The last record that the trail is known to have. */
+  #projected: number;
   /** The mark at the last step. */
   #seen = 0;
   /** Steps since the log grew. */
@@ -81,6 +95,7 @@ export class AuditThread {
   constructor(options: AuditThreadOptions) {
     const { folder, storeId, days } = options;
     this.#options = options;
+    this.#projected = options.projected;
     const workerData: AuditThreadData = { folder, storeId, days };
     this.#worker = new Worker(PROGRAM, { workerData, name: "frontrow audit" });
     this.#worker.on("message", (message: FromAuditThread) => this.#hear(message));
@@ -90,6 +105,7 @@ export class AuditThread {
     this.#exited = new Promise((resolve) => {
       this.#worker.once("exit", () => {
         this.#hasEnded = true;
+        this.isFailing = this.#closing === undefined;
         for (const answer of this.#waiting.values()) answer(UNAVAILABLE);
         this.#waiting.clear();
         resolve();
@@ -109,6 +125,11 @@ export class AuditThread {
     this.#tell({ kind: "ask", id, question: question as AuditQuestion, mark });
     this.#worker.ref();
     return new Promise((resolve) => this.#waiting.set(id, resolve));
+  }
+
+  /** Records on disk that the trail lacks yet; it catches up when asked, or in a quiet moment. */
+  get lagRecords(): number {
+    return Math.max(0, (this.#options.mark()?.sequence ?? 0) - this.#projected);
   }
 
   /** Settles when the trail has all that is on disk, as far as that can be done in a while. */
@@ -155,8 +176,10 @@ export class AuditThread {
     switch (message.kind) {
       case "followed":
         this.#isFollowing = false;
+        this.#standsAt(message);
         return;
       case "answer":
+        this.#standsAt(message);
         this.#waiting.get(message.id)?.(message.outcome as AuditOutcome<never>);
         this.#waiting.delete(message.id);
         if (this.#waiting.size === 0) this.#worker.unref();
@@ -167,5 +190,10 @@ export class AuditThread {
       default:
         return message satisfies never;
     }
+  }
+
+  #standsAt({ sequence, isFailing }: TrailState): void {
+    this.isFailing = isFailing;
+    if (!isFailing) this.#projected = Math.max(this.#projected, sequence);
   }
 }

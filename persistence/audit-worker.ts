@@ -3,7 +3,12 @@ import os from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { assert } from "../engine/assert.ts";
 import { AuditKeeper } from "./audit-keeper.ts";
-import type { AuditThreadData, FromAuditThread, ToAuditThread } from "./audit-thread.ts";
+import type {
+  AuditThreadData,
+  FromAuditThread,
+  ToAuditThread,
+  TrailState,
+} from "./audit-thread.ts";
 import { realDisk } from "./disk.ts";
 import type { ChainMark } from "./scan.ts";
 
@@ -25,11 +30,11 @@ port.on("message", (message: ToAuditThread) => {
   switch (message.kind) {
     case "follow":
       keeper.follow(markOf(message.mark));
-      return say({ kind: "followed" });
+      return say({ kind: "followed", ...stateOf(keeper) });
     case "ask": {
       const { id, question, mark } = message;
       const outcome = keeper.answer(question, mark === null ? null : markOf(mark));
-      return say({ kind: "answer", id, outcome });
+      return say({ kind: "answer", id, outcome, ...stateOf(keeper) });
     }
     case "end":
       keeper.close();
@@ -38,6 +43,10 @@ port.on("message", (message: ToAuditThread) => {
       return message satisfies never;
   }
 });
+
+function stateOf({ sequence, isFailing }: AuditKeeper): TrailState {
+  return { sequence, isFailing };
+}
 
 /** Copied by the message: a chain is a plain array of bytes here. */
 function markOf({ sequence, chain }: ChainMark): ChainMark {

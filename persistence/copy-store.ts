@@ -4,26 +4,26 @@
  * on in a new epoch of the same log.
  */
 import { dirname, resolve } from "node:path";
-import { AUDIT_FILE } from "./audit-file.ts";
+import { AUDIT_FILE, readAuditFile } from "./audit-file.ts";
 import { SECRET, STORE, demandStore, readStore, shareFolder } from "./data-folder.ts";
-import type { Disk } from "./disk.ts";
-import { DiskFault, ExitCode, FolderRefused } from "./faults.ts";
+import type { CopyDisk, Disk } from "./disk.ts";
+import { DiskFault, ExitCode, FolderRefused, StoreFault } from "./faults.ts";
 import { HeldFolder } from "./held-folder.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { findSegments, readLog } from "./read-log.ts";
 import { SNAPSHOT_FOLDER, findSnapshots } from "./snapshot-file.ts";
-import { SqlFault, copySqlFile } from "./sqlite.ts";
+import { SqlFault } from "./sqlite.ts";
 import { type Finding, type OnWork, atItsWord, surveySnapshots, textOf } from "./survey.ts";
 import { makeFoldersNow, writeAllNow } from "./transfer.ts";
 import { type Verified, verifyFolder } from "./verify.ts";
 
-/** What is unfinished is called so; the next try begins it anew. */
+/** What is unfinished is called so. It goes when the copy fails; a kill may leave it. */
 export const PARTIAL_SUFFIX = ".partial";
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
 export interface CopyOptions {
-  readonly disk: Disk;
+  readonly disk: CopyDisk;
   /** Where the store is. */
   readonly from: string;
   /** Where the copy goes: a folder that is not there yet, or is empty. */
@@ -67,11 +67,25 @@ export function restoreFolder(options: CopyOptions): Copied {
 /**
  * Ordering: copied and synced under another name, checked, renamed, and the folder above synced.
  */
-function copyStore({ disk, from, to, onWork }: CopyOptions): Copied {
+function copyStore(options: CopyOptions): Copied {
+  const { disk, from, to } = options;
   refuseTarget(disk, from, to);
   const partial = `${to}${PARTIAL_SUFFIX}`;
-  makeFoldersNow(disk, partial);
-  clear(disk, partial);
+  let copied: Copied;
+  try {
+    makeFoldersNow(disk, partial);
+    clear(disk, partial);
+    copied = copyTo(partial, options);
+    disk.renameNow(partial, to);
+  } catch (error) {
+    giveUp(disk, partial);
+    throw error;
+  }
+  disk.syncFolderNow(dirname(to));
+  return copied;
+}
+
+function copyTo(partial: string, { disk, from, onWork }: CopyOptions): Copied {
   const held = HeldFolder.hold(disk, from);
   let leftOut: readonly Finding[];
   try {
@@ -83,9 +97,19 @@ function copyStore({ disk, from, to, onWork }: CopyOptions): Copied {
   disk.syncFolderNow(partial);
   const verified = verifyFolder({ disk, folder: partial, onWork });
   demandSound(partial, verified);
-  disk.renameNow(partial, to);
-  disk.syncFolderNow(dirname(to));
   return { ...verified, leftOut };
+}
+
+/** What is unfinished goes: it may hold the secret of the store already. */
+function giveUp(disk: CopyDisk, partial: string): void {
+  try {
+    clear(disk, partial);
+    for (const name of disk.listNow(partial) ?? []) disk.removeFolderNow(`${partial}/${name}`);
+    disk.removeFolderNow(partial);
+  } catch (error) {
+    // What failed first is told; what is left goes with the next try, unless it is not ours.
+    if (!(error instanceof StoreFault)) throw error;
+  }
 }
 
 /** @returns What was left out. */
@@ -118,7 +142,12 @@ function copyAudit(disk: Disk, from: string, to: string): Finding[] {
   const path = `${to}/${AUDIT_FILE}`;
   disk.createNow(path).closeNow();
   try {
-    copySqlFile(`${from}/${AUDIT_FILE}`, path);
+    const sql = readAuditFile(disk, from);
+    try {
+      sql.run("VACUUM INTO ?", path);
+    } finally {
+      sql.close();
+    }
   } catch (error) {
     if (!(error instanceof SqlFault)) throw error;
     disk.removeNow(path);

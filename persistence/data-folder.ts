@@ -56,6 +56,7 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
   try {
     makeFoldersNow(disk, folder);
     refuseForeign(folder, disk.listNow(folder) ?? []);
+    makeLock(disk, folder);
     const release = lockOrRefuse(folder, lockFile);
     try {
       const store = openStore(options);
@@ -87,9 +88,16 @@ export function shareFolder(disk: ReadDisk, folder: string): () => void {
 }
 
 /** Has the store for this process alone, as `openDataFolder` does. @throws FolderRefused. */
-export function takeFolder(disk: ReadDisk, folder: string): () => void {
+export function takeFolder(disk: Disk, folder: string): () => void {
   demandStore(disk, folder);
+  makeLock(disk, folder);
   return lockOrRefuse(folder, lockFile);
+}
+
+/** By the disk, so that it is private to this user, as all else. */
+function makeLock(disk: Disk, folder: string): void {
+  if (disk.listNow(folder)?.includes(LOCK) === true) return;
+  disk.createNow(`${folder}/${LOCK}`).closeNow();
 }
 
 /** @throws FolderRefused when there is no store in the folder. */

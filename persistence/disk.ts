@@ -60,6 +60,12 @@ export interface Disk {
   syncFolder(path: string, done: Done): void;
 }
 
+/** A disk on which a copy can be given up: nothing else removes folders. */
+export interface CopyDisk extends Disk {
+  /** The folder is empty. */
+  removeFolderNow(path: string): void;
+}
+
 /** The part of a file, and of a disk, that changes nothing. */
 export type ReadFile = Pick<DiskFile, "path" | "sizeNow" | "readNow" | "closeNow">;
 export interface ReadDisk {
@@ -72,7 +78,7 @@ const HAS_WRITE_THROUGH = process.platform === "linux";
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-export const realDisk: Disk = {
+export const realDisk: CopyDisk = {
   makeFolderNow: (path) =>
     now("make the folder", path, () => {
       fs.mkdirSync(path, { mode: FOLDER_MODE });
@@ -91,6 +97,7 @@ export const realDisk: Disk = {
     now("create", path, () => new RealFile(path, fs.openSync(path, "w+", FILE_MODE))),
   renameNow: (from, to) => now("rename", from, () => fs.renameSync(from, to)),
   removeNow: (path) => now("remove", path, () => fs.unlinkSync(path)),
+  removeFolderNow: (path) => now("remove", path, () => fs.rmdirSync(path)),
   syncFolderNow: (path) =>
     now("sync", path, () => {
       const fd = fs.openSync(path, "r");

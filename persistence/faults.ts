@@ -40,7 +40,7 @@ const HINTS: Readonly<Record<string, string>> = {
 /** The environment failed: an operation of the disk did not do what was asked. */
 export class DiskFault extends StoreFault {
   override readonly name = "DiskFault";
-  readonly exitCode = ExitCode.DISK;
+  readonly exitCode: ExitCode;
   readonly operation: string;
   readonly path: string;
   /** Code of the operating system, such as "ENOSPC". */
@@ -51,6 +51,8 @@ export class DiskFault extends StoreFault {
   constructor(operation: string, path: string, code: string, cause?: unknown) {
     const hint = HINTS[code] ?? "see the code of the operating system";
     super(`cannot ${operation} ${path}: ${code}; ${hint}`, { cause });
+    // Somebody named a file where a folder is wanted: the disk is well.
+    this.exitCode = code === "ENOTDIR" ? ExitCode.CONFIGURATION : ExitCode.DISK;
     this.operation = operation;
     this.path = path;
     this.code = code;

@@ -36,7 +36,7 @@ export function cutPoint(bytes: Buffer, sequence: number, offset: number): CutPo
 }
 
 /** Told of each record that can be read behind a cut. */
-export type OnLost = (record: LogRecord) => void;
+export type OnLost = (record: LogRecord, sequence: number) => void;
 
 /**
  * Goes through every intact frame from `offset` on, whatever lies between.
@@ -64,8 +64,8 @@ function readFrame(input: ByteReader, at: number, header: FrameHeader, onLost: O
   input.at = at + FRAME_HEADER_BYTES;
   input.end = at + header.frameBytes;
   try {
-    decodeRecords(input, header.firstSequence, header.recordCount, (_, __, record) => {
-      onLost(record);
+    decodeRecords(input, header.firstSequence, header.recordCount, (sequence, _, record) => {
+      onLost(record, sequence);
     });
   } catch (error) {
     // What cannot be read is counted as such: by the numbers that are missing.
@@ -85,6 +85,8 @@ export class Lost {
   catalog = 0;
   /** Known to have been there, and not readable. */
   unreadable = 0;
+  /** Sequence numbers that they are among, both included; null when nothing is lost. */
+  range: { readonly from: number; readonly to: number } | null = null;
   readonly #events: Map<number, string>;
 
   /** @param events - Their ids by number of partition, before the first lost record. */
@@ -100,6 +102,13 @@ export class Lost {
     let count = this.catalog;
     for (const records of this.byEvent.values()) count += records;
     return count;
+  }
+
+  /** @param seen - Records that could be read of the range, lost or not. */
+  setRange(from: number, to: number, seen: number): void {
+    if (to < from) return;
+    this.range = { from, to };
+    this.unreadable = Math.max(0, to - from + 1 - seen);
   }
 
   add(record: LogRecord): void {

@@ -6,7 +6,7 @@ import type { Replay } from "./codec.ts";
 import type { Disk, DiskFile } from "./disk.ts";
 import { LogCorrupt } from "./faults.ts";
 import { FRAME_HEADER_BYTES, padToSector, readFrameHeader } from "./frame.ts";
-import { findSegments, segmentOf } from "./read-log.ts";
+import { findSegments, firstBehind } from "./read-log.ts";
 import { LogScan, type LogStart, type SegmentBytes } from "./scan.ts";
 import { SEGMENT_HEADER_BYTES, type SegmentPlace, segmentName } from "./segment-header.ts";
 
@@ -93,7 +93,7 @@ export class LogFollower {
         ? places.find((place) => place.number === number + 1)
         : start === null
           ? places[0]
-          : segmentOf(places, start.sequence);
+          : firstBehind(places, start);
     if (next !== undefined && next !== null) return next;
     const wanted = number > 0 ? `segment ${number + 1}` : `record ${(start?.sequence ?? 0) + 1}`;
     throw new LogCorrupt(folder, 0, wanted, `none behind record ${sequence}`);

@@ -10,6 +10,7 @@ import { Engine, type Outcome } from "../engine/engine.ts";
 import { ActorKind } from "../engine/records.ts";
 import { type Fault, refuse, type Refusal, refuseInvalid, Result } from "../engine/results.ts";
 import type { State } from "../engine/state.ts";
+import { auditedSequence } from "./audit-file.ts";
 import { type AuditReport, makeAuditFile } from "./audit-keeper.ts";
 import { AuditThread, type AuditThreadOptions } from "./audit-thread.ts";
 import { type DataFolder, isStore, openDataFolder } from "./data-folder.ts";
@@ -76,7 +77,11 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
       onProgress: options.onProgress,
     });
     if (!dataFolder.hasLog) dataFolder.keepHasLog();
-    const audit = openAudit(options.audit, { folder, storeId, mark: () => journal.mark });
+    const audit = openAudit(options.audit, {
+      folder,
+      storeId,
+      mark: () => journal.mark,
+    });
     clock.atLeast(report.timeMs);
     const thread = new SnapshotThread({ folder, storeId });
     const snapshots = new Snapshots({
@@ -116,7 +121,8 @@ function openAudit(
 ): AuditThread | null {
   if (options === undefined) return null;
   makeAuditFile(realDisk, log.folder);
-  return new AuditThread({ ...log, ...options });
+  const projected = auditedSequence(realDisk, log.folder, log.storeId) ?? 0;
+  return new AuditThread({ ...log, ...options, projected });
 }
 
 /** Whether there is a store in the folder already. Changes nothing. */

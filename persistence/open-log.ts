@@ -11,7 +11,7 @@ import { FrameFlag, SECTOR_BYTES } from "./frame.ts";
 import { LogWriter, type LogEnd } from "./log-writer.ts";
 import type { OnProgress } from "./read-log.ts";
 import { hasSegments, recover, type Recovered, type RecoveryReport } from "./recover.ts";
-import type { LogStart } from "./scan.ts";
+import type { ChainMark, LogStart } from "./scan.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { SEGMENT_HEADER_BYTES, encodeSegmentHeader, segmentName } from "./segment-header.ts";
 import {
@@ -92,7 +92,13 @@ async function startEpoch(start: EpochStart): Promise<LogEnd> {
   const { sequence } = recovered.report;
   const epoch = recovered.report.epoch + 1;
   const number = recovered.segmentNumber + 1;
-  const { head, chain } = epochHead(start, epoch);
+  const { head, chain } = epochHead({
+    storeId: start.storeId,
+    number,
+    epoch,
+    mark: { sequence, chain: recovered.chain },
+    createdAtMs: start.clock.nowMs(),
+  });
   const spare = await newSpare(disk, `${folder}/epoch-${epoch}${TEMPORARY_SUFFIX}`, segmentBytes);
   const name = segmentName({ number, firstSequence: sequence + 1 });
   await new Promise<void>((resolve, reject) => {
@@ -105,27 +111,33 @@ async function startEpoch(start: EpochStart): Promise<LogEnd> {
   return { epoch, sequence, chain, mark: recovered.mark, segment };
 }
 
+export interface EpochHead {
+  readonly storeId: string;
+  /** Of the segment. */
+  readonly number: number;
+  readonly epoch: number;
+  /** The last record before the epoch, and the chain of the last frame. */
+  readonly mark: ChainMark;
+  readonly createdAtMs: number;
+}
+
 /** The header block of the epoch's first segment, its first frame behind it. */
-function epochHead(start: EpochStart, epoch: number): { head: Buffer; chain: Buffer } {
-  const { storeId, clock, recovered } = start;
-  const { sequence } = recovered.report;
-  const block = encodeSegmentHeader({
-    storeId,
-    number: recovered.segmentNumber + 1,
-    firstSequence: sequence + 1,
-    epoch,
-    chain: recovered.chain,
-    createdAtMs: clock.nowMs(),
-  });
+export function epochHead({ storeId, number, epoch, mark, createdAtMs }: EpochHead): {
+  head: Buffer;
+  chain: Buffer;
+} {
+  const { sequence, chain: before } = mark;
+  const firstSequence = sequence + 1;
+  const header = { storeId, number, firstSequence, epoch, chain: before, createdAtMs };
   const facts = {
     flags: FrameFlag.EPOCH_START,
-    firstSequence: sequence + 1,
+    firstSequence,
     durableSequence: sequence,
     epoch,
     offset: SEGMENT_HEADER_BYTES,
   };
-  const { frame, chain } = new Batch().seal(facts, recovered.chain);
-  return { head: Buffer.concat([block, frame]), chain };
+  const { frame, chain } = new Batch().seal(facts, before);
+  return { head: Buffer.concat([encodeSegmentHeader(header), frame]), chain };
 }
 
 function newSpare(disk: Disk, path: string, bytes: number): Promise<Spare> {

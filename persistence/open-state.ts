@@ -72,11 +72,13 @@ export async function openState(options: StateOptions): Promise<OpenState> {
   });
   removeTemporary(disk, `${folder}/${SNAPSHOT_FOLDER}`);
   const passedOver = reasonsOf(found);
+  // Time never steps back, also where the log begins behind the snapshot and has no record yet.
+  const timeMs = report.timeMs === 0 ? createdAtMs(loaded) : report.timeMs;
   const seconds = Math.max(0, clock.nowMs() - startMs) / 1_000;
   return {
     state,
     journal,
-    report: { ...report, seconds, snapshot: loaded?.name ?? null, passedOver },
+    report: { ...report, timeMs, seconds, snapshot: loaded?.name ?? null, passedOver },
     start: {
       sequence: report.sequence,
       base: loaded?.name ?? null,
@@ -85,6 +87,10 @@ export async function openState(options: StateOptions): Promise<OpenState> {
       bytes: report.bytes,
     },
   };
+}
+
+function createdAtMs(loaded: LoadedSnapshot | null): number {
+  return loaded === null ? 0 : Date.parse(loaded.meta.createdAt);
 }
 
 /**

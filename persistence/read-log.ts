@@ -95,13 +95,25 @@ export function segmentOf(places: readonly SegmentPlace[], sequence: number): Se
   return places.findLast(({ firstSequence }) => firstSequence <= sequence) ?? null;
 }
 
+/**
+ * The segment to begin with. It holds the last record before the start, which proves that the two
+ * belong together; or it is the first there is and begins right there, as after a repair.
+ */
+export function firstBehind(
+  places: readonly SegmentPlace[],
+  { sequence }: LogStart,
+): SegmentPlace | null {
+  const [first] = places;
+  return segmentOf(places, sequence) ?? (first?.firstSequence === sequence + 1 ? first : null);
+}
+
 function placesFrom(
   folder: string,
   places: readonly SegmentPlace[],
   start: LogStart | null,
 ): readonly SegmentPlace[] {
   if (start === null) return places;
-  const first = segmentOf(places, start.sequence);
+  const first = firstBehind(places, start);
   if (first !== null) return places.slice(places.indexOf(first));
   const found = places[0] === undefined ? "no segment" : `${segmentName(places[0])} as the first`;
   throw new LogCorrupt(folder, 0, `a segment with record ${start.sequence}`, found);

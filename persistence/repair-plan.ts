@@ -6,9 +6,9 @@ import type { ReadDisk } from "./disk.ts";
 import { ExitCode, FolderRefused } from "./faults.ts";
 import { Lost, cutPoint, readLost } from "./frames-behind.ts";
 import { LOG_FOLDER } from "./open-log.ts";
-import { SEGMENT_SUFFIX, readSegment, segmentOf } from "./read-log.ts";
+import { SEGMENT_SUFFIX, segmentOf } from "./read-log.ts";
+import { type Anew, type AnewPlan, type Base, bytesOf, planAnew, without } from "./repair-anew.ts";
 import { parseSegmentName } from "./segment-header.ts";
-import type { SnapshotMeta } from "./snapshot-file.ts";
 import {
   type Finding,
   type OnWork,
@@ -37,12 +37,9 @@ export interface RepairPlan {
   readonly segments: readonly string[];
   /** The segment that loses its end, and the bytes that stay; null for none. */
   readonly cut: { readonly name: string; readonly bytes: number } | null;
+  /** How the log begins anew behind a snapshot; null when the log that is there goes on. */
+  readonly anew: Anew | null;
   readonly lost: Lost;
-}
-
-interface Base {
-  readonly name: string;
-  readonly meta: SnapshotMeta;
 }
 
 /** A way of recovery: from a snapshot, or from the first record, and how far it leads. */
@@ -73,14 +70,25 @@ export function planRepair(given: PlanOptions): RepairPlan {
   const bases: (Base | null)[] = good.toReversed();
   if (segments[0]?.place.number === 1) bases.unshift(null);
   const ways = bases.flatMap((base) => wayFrom(options, segments, base) ?? []);
-  const { snapshots } = survey;
   const furthest = Math.max(...ways.map(({ sequence }) => sequence));
   const kept = ways.filter(({ sequence }) => sequence === furthest);
+  const all = [...findings, ...survey.findings];
+  const names = survey.snapshots.map(({ name }) => name);
+  const anew = richerPlan(options, segments, good, furthest);
+  if (anew !== null) {
+    return {
+      ...anew,
+      findings: all,
+      snapshots: names.filter((name) => name !== anew.anew.base),
+      segments: [...strangers, ...anew.segments],
+      cut: null,
+    };
+  }
   // The oldest of them, so that most ways stay.
   const [best] = kept;
   if (best === undefined) throw unrepairable(options);
   demandNoRicher(options, best, good);
-  const names = new Set(kept.map(({ base }) => base?.name));
+  const used = new Set(kept.map(({ base }) => base?.name));
   const { segment, bytes } = best;
   const cut = bytes === null ? null : { name: segments[segment]!.name, bytes };
   const behind = segments.slice(segment + 1).toReversed();
@@ -89,18 +97,39 @@ export function planRepair(given: PlanOptions): RepairPlan {
   // Everything would go: that is a new store, and no repair.
   if (best.sequence === 0 && lost.total > 0) throw unrepairable(options);
   return {
-    findings: [...findings, ...survey.findings],
+    findings: all,
     sequence: best.sequence,
-    snapshots: snapshots.map(({ name }) => name).filter((name) => !names.has(name)),
+    snapshots: names.filter((name) => !used.has(name)),
     segments: [...strangers, ...[...behind, ...before(segments, best)].map(({ name }) => name)],
     cut,
+    anew: null,
     lost,
   };
 }
 
-/** A good snapshot without the log that joins it to the rest is not thrown away unasked. */
+/**
+ * From the newest snapshot that holds more than any way over the log leads to.
+ * @param reached - The last record that such a way leads to.
+ * @returns Null when there is none, or when it is told where to cut.
+ */
+function richerPlan(
+  options: PlanOptions,
+  segments: Segments,
+  good: readonly Base[],
+  reached: number,
+): AnewPlan | null {
+  if (options.cutAfter !== undefined) return null;
+  for (const base of good) {
+    if (base.meta.markSequence <= reached) continue;
+    const plan = planAnew(options, segments, base);
+    if (plan !== null) return plan;
+  }
+  return null;
+}
+
+/** A good snapshot is not thrown away unasked, also where it is no sound state by itself. */
 function demandNoRicher({ folder, cutAfter }: PlanOptions, way: Way, good: readonly Base[]): void {
-  const richer = good.findLast(({ meta }) => meta.sequence > way.sequence);
+  const richer = good.find(({ meta }) => meta.sequence > way.sequence);
   if (richer === undefined || cutAfter !== undefined) return;
   const { name, meta } = richer;
   const reason =
@@ -114,13 +143,6 @@ function demandNoRicher({ folder, cutAfter }: PlanOptions, way: Way, good: reado
 function strangersIn({ disk, folder }: PlanOptions): string[] {
   const names = disk.listNow(`${folder}/${LOG_FOLDER}`) ?? [];
   return names.filter((name) => name.endsWith(SEGMENT_SUFFIX) && parseSegmentName(name) === null);
-}
-
-function without(disk: ReadDisk, names: readonly string[]): ReadDisk {
-  return {
-    openNow: (path) => disk.openNow(path),
-    listNow: (path) => disk.listNow(path)?.filter((name) => !names.includes(name)) ?? null,
-  };
 }
 
 /** @returns Null when it leads nowhere. */
@@ -176,7 +198,7 @@ function lostBy(options: PlanOptions, segments: Segments, way: Way, durable: num
       readLost(bytesOf(options, segment), offset, (one) => lost.add(one)),
     );
   }
-  lost.unreadable = Math.max(0, last - way.sequence - lost.readable);
+  lost.setRange(way.sequence + 1, last, lost.readable);
   return lost;
 }
 
@@ -187,10 +209,6 @@ function indexOf(segments: Segments, sequence: number): number {
     Math.max(1, sequence),
   );
   return segments.findIndex((segment) => segment.place === place);
-}
-
-function bytesOf({ disk, folder }: PlanOptions, { name }: SegmentFacts): Buffer {
-  return readSegment(disk, `${folder}/${LOG_FOLDER}/${name}`, Buffer.alloc(0));
 }
 
 function unrepairable({ folder, cutAfter }: PlanOptions): FolderRefused {

@@ -3,15 +3,22 @@
  * away, and only when told. What it takes away stays beside the rest, under a name that ends with
  * `.broken`.
  */
+import { copyPartition, ImagePacker } from "../engine/image.ts";
+import type { State } from "../engine/state.ts";
+import { CatalogCopy } from "./catalog-copy.ts";
 import { readStore, shareFolder, takeFolder } from "./data-folder.ts";
 import type { Disk } from "./disk.ts";
-import { LOG_FOLDER } from "./open-log.ts";
+import { LOG_FOLDER, epochHead } from "./open-log.ts";
 import { readSegment } from "./read-log.ts";
 import { BROKEN_SUFFIX } from "./recover.ts";
+import type { Anew } from "./repair-anew.ts";
 import { type RepairPlan, planRepair } from "./repair-plan.ts";
+import { segmentName } from "./segment-header.ts";
+import { SnapshotBuild } from "./snapshot-build.ts";
 import { SNAPSHOT_FOLDER } from "./snapshot-file.ts";
-import type { OnWork } from "./survey.ts";
-import { writeFileNow } from "./transfer.ts";
+import { loadSnapshot } from "./snapshot-load.ts";
+import { type OnWork, rebuild } from "./survey.ts";
+import { makeFoldersNow, writeFileNow } from "./transfer.ts";
 import { type Verified, verifyFolder } from "./verify.ts";
 
 export interface RepairOptions {
@@ -43,8 +50,9 @@ export function previewRepair({ disk, folder, ...options }: RepairOptions): Repa
 }
 
 /**
- * Ordering: first snapshots, then segments from the newest on, the cut last. A repair that is
- * interrupted leaves a folder that is damaged still, or as the repair would; so it can be repeated.
+ * Ordering: first snapshots, then segments from the newest on, the cut or the new segment last. A
+ * repair that is interrupted leaves a folder that is damaged still, or as the repair would; so it
+ * can be repeated.
  * @throws As `planRepair`; DiskFault.
  */
 export function repairFolder({ disk, folder, onWork, cutAfter }: RepairOptions): Repaired {
@@ -53,11 +61,15 @@ export function repairFolder({ disk, folder, onWork, cutAfter }: RepairOptions):
     const { storeId } = readStore(disk, folder);
     const plan = planRepair({ disk, folder, storeId, onWork, cutAfter });
     const log = `${folder}/${LOG_FOLDER}`;
+    const { anew } = plan;
+    const store = { disk, folder, storeId };
     const aside = [
       ...setAside(disk, `${folder}/${SNAPSHOT_FOLDER}`, plan.snapshots),
+      ...(anew?.isRewritten === true ? [rewriteSnapshot(store, anew)] : []),
       ...setAside(disk, log, plan.segments),
       ...(plan.cut === null ? [] : [cutSegment(disk, log, plan.cut)]),
     ];
+    if (anew !== null) beginLog(store, anew);
     return { plan, aside, verified: verifyFolder({ disk, folder, onWork }) };
   } finally {
     release();
@@ -73,6 +85,60 @@ function setAside(disk: Disk, folder: string, names: readonly string[]): string[
   });
   if (paths.length > 0) disk.syncFolderNow(folder);
   return paths;
+}
+
+interface Store {
+  readonly disk: Disk;
+  readonly folder: string;
+  readonly storeId: string;
+}
+
+/**
+ * Puts a snapshot in the place of the base: the base and what joins it, standing at the mark.
+ * @returns The path of the original, which is kept whole.
+ */
+function rewriteSnapshot(store: Store, { base, mark }: Anew): string {
+  const { disk, folder, storeId } = store;
+  const { state } = rebuild(store, base);
+  const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
+  const { meta } = loadSnapshot(`${snapshots}/${base}`, storeId);
+  const broken = brokenName(disk, snapshots, base);
+  const original = readSegment(disk, `${snapshots}/${base}`, Buffer.alloc(0));
+  writeFileNow(disk, snapshots, broken, original);
+  const build = new SnapshotBuild({ ...store, base: null });
+  const catalog = new CatalogCopy(state.catalog);
+  for (const puts of catalog) build.put(catalog.nextId, puts);
+  for (const [number, partition] of state.partitions) {
+    const image = new ImagePacker(copyPartition(partition)).step(Infinity)!;
+    build.add({ number, sequence: mark.sequence, image });
+  }
+  const createdAtMs = Math.max(Date.parse(meta.createdAt), newestChangeMs(state));
+  const { name } = build.publish({ sequence: mark.sequence, mark, createdAtMs });
+  if (name !== base) {
+    disk.removeNow(`${snapshots}/${base}`);
+    disk.syncFolderNow(snapshots);
+  }
+  return `${snapshots}/${broken}`;
+}
+
+/** The log begins here: nothing that comes may be older. */
+function newestChangeMs({ partitions }: State): number {
+  let newestMs = 0;
+  for (const { changes, changedAtMs } of partitions.values()) {
+    newestMs = Math.max(newestMs, changedAtMs[changes.newest] ?? 0);
+  }
+  return newestMs;
+}
+
+/** As a process does that opens the log: with the start of an epoch. */
+function beginLog({ disk, folder, storeId }: Store, { segment, mark }: Anew): void {
+  if (segment === null) return;
+  const log = `${folder}/${LOG_FOLDER}`;
+  const { number } = segment;
+  // Each epoch opens a segment, so none that there was is above its segment's number.
+  const { head } = epochHead({ storeId, number, epoch: number, mark, createdAtMs: 0 });
+  makeFoldersNow(disk, log);
+  writeFileNow(disk, log, segmentName(segment), head);
 }
 
 /** @returns The path of the original, which is kept whole. */

@@ -189,6 +189,11 @@ export class LogScan {
     this.epoch = opens ? header.epoch - 1 : header.epoch;
     this.chain = header.chain;
     this.clean = false;
+    const mark = this.start?.mark;
+    if (mark?.sequence !== this.sequence) return;
+    // Nothing of what the snapshot holds is in this log: its beginning has to say the chain.
+    demandChain(mark.chain, header.chain);
+    this.lastMark = mark;
   }
 
   /** An intact header that is out of place is damage: no torn write makes one. */

@@ -73,11 +73,14 @@ export interface BuildParts {
 const TEMPORARY_NAME = `next${TEMPORARY_SUFFIX}`;
 
 /** What was made. */
-export interface Built extends Kept {
+interface Made {
   readonly name: string;
   readonly partitions: number;
   readonly bytes: number;
 }
+
+/** What was made, and what went for it. */
+export type Built = Made & Kept;
 
 /**
  * Ordering: written, synced, read back and checked whole; then named; then the folder is synced;
@@ -148,10 +151,17 @@ export class SnapshotBuild {
    * before is as it was.
    */
   finish(end: BuildEnd): Built {
+    const { disk, folder, storeId, base } = this.#options;
+    const made = this.publish(end);
+    return { ...made, ...keepTwo({ disk, folder, storeId, newest: made.name, base }) };
+  }
+
+  /** As `finish`, and removes nothing that was there before. */
+  publish(end: BuildEnd): Made {
     assert(end.sequence > 0, "there is something to keep");
     assert(end.sequence <= end.mark.sequence, "the catalog is durable");
     assert(this.#newestImage <= end.mark.sequence, "every image is durable");
-    const { disk, folder, storeId, base } = this.#options;
+    const { disk, storeId } = this.#options;
     if (!this.#hasCatalog) this.#takeCatalog(end);
     const partitions = this.#takePartitions();
     const meta = this.#seal(end);
@@ -161,8 +171,7 @@ export class SnapshotBuild {
     const name = snapshotName(end.sequence);
     disk.renameNow(this.#path, `${this.#folder}/${name}`);
     disk.syncFolderNow(this.#folder);
-    const kept = keepTwo({ disk, folder, storeId, newest: name, base });
-    return { name, partitions, bytes, ...kept };
+    return { name, partitions, bytes };
   }
 
   /** Gives up, after whatever failed; the unfinished file goes. */

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import type { PartitionImage } from "../engine/image.ts";
 import type { CatalogPut } from "../engine/records.ts";
 import type { Built, BuildEnd, BuildOptions, ImageAt } from "./snapshot-build.ts";
-import type { SnapshotWriter } from "./snapshots.ts";
+import type { SnapshotWriter } from "./snapshots-options.ts";
 
 /** What the thread is given at its start. */
 export type ThreadData = Omit<BuildOptions, "disk" | "base">;

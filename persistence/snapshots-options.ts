@@ -1,10 +1,12 @@
 /** What `Snapshots` is given: its log, its ports, and where recovery ended. */
 import type { Clock, Journal } from "../engine/ports.ts";
+import type { CatalogPut } from "../engine/records.ts";
 import type { State } from "../engine/state.ts";
 import type { LogStats } from "./log-writer.ts";
 import type { ChainMark } from "./scan.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { SnapshotReport, SnapshotWriter } from "./snapshots.ts";
+import type { Built, BuildEnd, ImageAt } from "./snapshot-build.ts";
+import type { SnapshotReport } from "./snapshots.ts";
 
 /** The log as snapshots see it. */
 export interface SnapshotLog extends Journal {
@@ -12,6 +14,21 @@ export interface SnapshotLog extends Journal {
   readonly stats: LogStats;
   /** Whether a write failed: nothing becomes durable any more. */
   readonly hasFailed: boolean;
+}
+
+/** Writes one snapshot, somewhere else. */
+export interface SnapshotWriter {
+  /** Rows of the catalog; before the images, when it is not to be taken from what is on disk. */
+  put(nextId: number, puts: readonly CatalogPut[]): void;
+  add(image: ImageAt): void;
+  /** Images that were given and are not written yet. */
+  readonly queued: number;
+  /** No image comes any more. */
+  finish(end: BuildEnd): void;
+  /** Rejects as soon as there can be no snapshot, for whatever reason. */
+  readonly built: Promise<Built>;
+  /** Gives up, wherever it is. Settles when nothing is written any more. */
+  abandon(): Promise<void>;
 }
 
 export interface SnapshotsOptions {

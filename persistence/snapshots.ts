@@ -10,18 +10,14 @@
  */
 import { assert, Broken } from "../engine/assert.ts";
 import { copyPartition, ImagePacker } from "../engine/image.ts";
+import type { Partition } from "../engine/partition.ts";
 import { Admission, type Journal } from "../engine/ports.ts";
-import {
-  type CatalogPut,
-  type CatalogRecord,
-  type LogRecord,
-  RecordType,
-} from "../engine/records.ts";
-import { touchedBy } from "../engine/touched.ts";
+import { type CatalogRecord, type LogRecord, RecordType } from "../engine/records.ts";
+import { removedBy, touchedBy } from "../engine/touched.ts";
 import { CatalogCopy } from "./catalog-copy.ts";
 import type { ChainMark } from "./scan.ts";
-import type { SnapshotsOptions } from "./snapshots-options.ts";
-import type { Built, BuildEnd, BuildParts, ImageAt } from "./snapshot-build.ts";
+import type { SnapshotsOptions, SnapshotWriter } from "./snapshots-options.ts";
+import type { Built, BuildParts, ImageAt } from "./snapshot-build.ts";
 
 /** Holds that are flattened in one turn. */
 const SLOTS_PER_TURN = 2_000;
@@ -34,21 +30,6 @@ const STOP_MS_MAX = 10_000;
 
 /** Images that may wait for the writer, so that memory never holds all of them at once. */
 const QUEUED_MAX = 4;
-
-/** Writes one snapshot, somewhere else. */
-export interface SnapshotWriter {
-  /** Rows of the catalog; before the images, when it is not to be taken from what is on disk. */
-  put(nextId: number, puts: readonly CatalogPut[]): void;
-  add(image: ImageAt): void;
-  /** Images that were given and are not written yet. */
-  readonly queued: number;
-  /** No image comes any more. */
-  finish(end: BuildEnd): void;
-  /** Rejects as soon as there can be no snapshot, for whatever reason. */
-  readonly built: Promise<Built>;
-  /** Gives up, wherever it is. Settles when nothing is written any more. */
-  abandon(): Promise<void>;
-}
 
 type WriteLast = (parts: BuildParts) => Built;
 
@@ -70,6 +51,13 @@ interface Copy {
   readonly packer: ImagePacker;
 }
 
+/** A partition as its event's end left it. */
+interface Gone {
+  readonly partition: Partition;
+  /** The last record before the end. */
+  readonly sequence: number;
+}
+
 /** A snapshot in the making. */
 interface Making {
   readonly sequence: number;
@@ -77,6 +65,8 @@ interface Making {
   readonly writer: SnapshotWriter;
   /** Partitions to be copied yet. */
   readonly pending: Set<number>;
+  /** Those of them whose event is gone: nobody changes them any more. */
+  readonly gone: Map<number, Gone>;
   /** To be handed over first; null when the writer takes it from what is on disk. */
   readonly catalog: CatalogCopy | null;
   /** Copied, not yet handed over. */
@@ -282,6 +272,7 @@ export class Snapshots implements Journal {
       startMs: clock.nowMs(),
       writer,
       pending,
+      gone: new Map(),
       catalog: this.#hasFailed ? new CatalogCopy(this.#options.state.catalog) : null,
       copies: [],
       copied: pending.size,
@@ -320,31 +311,45 @@ export class Snapshots implements Journal {
     return true;
   }
 
-  /** As of the last record. */
+  /** As of the last record, or as its event's end left it. */
   #copy(making: Making, number: number): void {
-    const partition = this.#options.state.partitions.get(number);
-    assert(partition !== undefined, "a partition is copied before it goes");
+    const gone = making.gone.get(number);
+    const partition = gone?.partition ?? this.#options.state.partitions.get(number);
+    assert(partition !== undefined, "a partition is kept until it is copied");
     const packer = new ImagePacker(copyPartition(partition));
     making.pending.delete(number);
+    making.gone.delete(number);
     this.#changed.delete(number);
-    making.copies.push({ number, sequence: this.#sequence, packer });
-    making.imageSequence = this.#sequence;
+    const sequence = gone?.sequence ?? this.#sequence;
+    making.copies.push({ number, sequence, packer });
+    making.imageSequence = Math.max(making.imageSequence, sequence);
   }
 
-  /** What a catalog record touches is first copied as it was, while a snapshot is being made. */
+  /**
+   * What a catalog record touches is first copied as it was, while a snapshot is being made. What
+   * it removes is kept instead, and copied in its turn: an organization may take hundreds along.
+   */
   #beforeCatalog(record: CatalogRecord): void {
     const making = this.#making;
     const startMs = performance.now();
     const touched = touchedBy(this.#options.state, record);
     this.#guard(() => {
+      for (const number of removedBy(this.#options.state, record)) this.#keep(making, number);
       for (const number of touched) {
-        if (making?.pending.has(number) === true) this.#copy(making, number);
+        if (making?.pending.has(number) !== true || making.gone.has(number)) continue;
+        this.#copy(making, number);
       }
     });
     for (const number of touched) this.#changed.add(number);
     if (making !== null) {
       making.pauseMsMax = Math.max(making.pauseMsMax, performance.now() - startMs);
     }
+  }
+
+  #keep(making: Making | null, number: number): void {
+    const partition = this.#options.state.partitions.get(number);
+    if (making?.pending.has(number) !== true || partition === undefined) return;
+    making.gone.set(number, { partition, sequence: this.#sequence });
   }
 
   #finishWhenDurable(making: Making): void {

@@ -86,6 +86,31 @@ export function readSqlFile(path: string): SqlFile {
 }
 
 /**
+ * As `readSqlFile`, for a file of `keepSqlFile` that nobody has open perhaps. A reader makes files
+ * beside it and, alone, leaves them there; here they go when it is closed.
+ * @throws SqlFault.
+ */
+export function readKeptFile(path: string): SqlFile {
+  const sql = readSqlFile(path);
+  return { ...sql, close: () => (sql.close(), removeFilesBeside(path)) };
+}
+
+/** Whoever may write and is the last to close removes them. */
+function removeFilesBeside(path: string): void {
+  try {
+    const last = guarded(() => new Database(path, { fileMustExist: true }));
+    try {
+      last.row("SELECT 1 FROM sqlite_schema");
+    } finally {
+      last.close();
+    }
+  } catch (error) {
+    // They do no harm where they cannot be removed.
+    if (!(error instanceof SqlFault)) throw error;
+  }
+}
+
+/**
  * Opens an empty file to be filled once and by this process alone. No journal on disk and no sync:
  * whoever gives the file its name syncs it before.
  * @throws SqlFault.
@@ -120,19 +145,6 @@ const KEEPING = [
   "cache_size = -65536",
   "temp_store = MEMORY",
 ];
-
-/**
- * Copies a database as it is at one moment, also one that somebody writes to.
- * @param to - An empty file. The caller syncs it. @throws SqlFault.
- */
-export function copySqlFile(from: string, to: string): void {
-  const sql = readSqlFile(from);
-  try {
-    sql.run("VACUUM INTO ?", to);
-  } finally {
-    sql.close();
-  }
-}
 
 const FILLING = [
   "page_size = 8192",

@@ -11,7 +11,7 @@ import { LogCorrupt } from "./faults.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { replayBehind } from "./open-state.ts";
 import { SEGMENT_SUFFIX, findSegments, readLog, readSegment } from "./read-log.ts";
-import { LogScan, type LogStart } from "./scan.ts";
+import { type ChainMark, LogScan, type LogStart } from "./scan.ts";
 import { type SegmentPlace, parseSegmentName, segmentName } from "./segment-header.ts";
 import {
   SNAPSHOT_FOLDER,
@@ -152,12 +152,14 @@ export interface Step {
  * As recovery does; but what stops it comes back as a value, with the state up to there.
  * @param base - Name of a good snapshot; null for the first record of the log.
  * @param before - Told of each record behind the base.
+ * @param mark - Where the log goes on, when that is not what the base says.
  * Cost: O(bytes of the snapshot + bytes of the log behind it).
  */
 export function rebuild(
   { disk, folder, storeId, onWork }: SurveyOptions,
   base: string | null,
   before: (step: Step) => void = () => {},
+  mark: ChainMark | null = null,
 ): Rebuilt {
   const path = `${folder}/${SNAPSHOT_FOLDER}/${base}`;
   const loaded = base === null ? null : { name: base, ...loadSnapshot(path, storeId) };
@@ -169,7 +171,7 @@ export function rebuild(
       disk,
       folder: `${folder}/${LOG_FOLDER}`,
       storeId,
-      start,
+      start: mark === null ? start : { sequence: mark.sequence, mark },
       replay: (number, timeMs, record) => {
         const newest = "partition" in record ? loaded?.sequences.get(record.partition) : 0;
         before({ state, sequence: number, timeMs, record, isExact: number > (newest ?? 0) });
@@ -200,7 +202,7 @@ function checkWhole(path: string, storeId: string): SnapshotMeta {
 }
 
 /** @param path - What is at fault when the state that came out is not sound. */
-function faultOf(check: () => void, path = ""): Finding | null {
+export function faultOf(check: () => void, path = ""): Finding | null {
   try {
     check();
     return null;

@@ -2,13 +2,13 @@
  * Checks a whole data folder, read only: the log from its first segment, every snapshot, and that
  * each way of recovery gives the same state.
  */
-import { AUDIT_FILE } from "./audit-file.ts";
+import { AUDIT_FILE, readAuditFile } from "./audit-file.ts";
 import { digest } from "../engine/digest.ts";
 import { SECRET, readStore } from "./data-folder.ts";
 import type { ReadDisk } from "./disk.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { SNAPSHOT_FOLDER } from "./snapshot-file.ts";
-import { SqlFault, readSqlFile } from "./sqlite.ts";
+import { SqlFault } from "./sqlite.ts";
 import {
   type Finding,
   type LogSurvey,
@@ -84,7 +84,7 @@ function auditFindings({ disk, folder }: SurveyOptions): Finding[] {
   const path = `${folder}/${AUDIT_FILE}`;
   const unsound = (found: string) => [{ path, offset: null, expected: SOUND_TRAIL, found }];
   try {
-    const sql = readSqlFile(path);
+    const sql = readAuditFile(disk, folder);
     try {
       for (const row of sql.rows("PRAGMA quick_check")) {
         const [problem] = Object.values(row);

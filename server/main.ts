@@ -109,12 +109,12 @@ async function open(
   const keys = new Keys(store.secret, engine.state.catalog, platformToken);
   const passwords = new Passwords();
   const logins = new Logins(engine, passwords);
-  const metrics = new Metrics(engine, store.logStats, reports);
   const metricsToken = options.metricsToken ?? null;
   const badKeys = new Throttle(options.badKeysPerMinute);
   const isReady = () => running.isReady;
   const { audit } = store;
   assert(audit !== null, "a server keeps an audit trail");
+  const metrics = new Metrics({ engine, log: store.logStats, store: reports, audit });
   const access = { keys, passwords, logins, badKeys };
   const services = { engine, audit, ...access, metrics, metricsToken, isReady };
   reports.recovered(store.report);

@@ -22,11 +22,27 @@ export interface StoreCounters {
   readonly recoveryRecords: number;
 }
 
+/** How the audit trail stands. */
+export interface AuditCounters {
+  /** Records on disk that it lacks yet. */
+  readonly lagRecords: number;
+  /** It could not be read or written at the last try. */
+  readonly isFailing: boolean;
+}
+
+/** Where the numbers come from. */
+export interface MetricsSources {
+  readonly engine: Engine;
+  readonly log: LogCounters;
+  readonly store: StoreCounters;
+  readonly audit: AuditCounters;
+}
+
 export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
 
-  constructor(engine: Engine, log: LogCounters, store: StoreCounters) {
+  constructor({ engine, log, store, audit }: MetricsSources) {
     collectDefaultMetrics({ register: this.#registry });
     this.#gauge("frontrow_sequence", "Sequence number of the last record.", () => engine.sequence);
     this.#gauge("frontrow_events", "Events in memory.", () => engine.state.partitions.size);
@@ -37,6 +53,12 @@ export class Metrics {
     this.#counter("frontrow_log_batches_total", "Batches with records.", () => log.batches);
     this.#counter("frontrow_log_bytes_total", "Bytes written to the log.", () => log.bytes);
     this.#counter("frontrow_log_syncs_total", "Syncs of the log.", () => log.syncs);
+    this.#gauge("frontrow_audit_lag_records", "Records that the audit trail lacks yet.", () => {
+      return audit.lagRecords;
+    });
+    this.#gauge("frontrow_audit_usable", "1 while the audit trail can be kept, else 0.", () =>
+      Number(!audit.isFailing),
+    );
     this.#addStore(store);
   }
 

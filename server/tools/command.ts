@@ -87,7 +87,8 @@ function addRepair(program: Command): void {
     .description(
       "Says what is damaged, what can be kept, and which records would be lost. Changes nothing " +
         "without --yes. With it, damaged snapshots and segments are set aside, and the log is " +
-        "cut where it is damaged. The originals stay there under names that end with .broken. " +
+        "cut where it is damaged; where a good snapshot holds more than that, the log begins " +
+        "anew behind it. The originals stay there under names that end with .broken. " +
         "Restoring a backup loses less where one is newer than the damage.",
     )
     .argument("<folder>", "data folder")

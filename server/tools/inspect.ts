@@ -2,6 +2,7 @@
 import path from "node:path";
 import { realDisk } from "../../persistence/disk.ts";
 import { inspectFolder } from "../../persistence/inspect.ts";
+import { UsageError } from "../usage-error.ts";
 import { Exit, withProgress } from "./say.ts";
 
 export interface InspectFlags {
@@ -14,8 +15,9 @@ export interface InspectFlags {
 /** Lines are written together up to about so much. */
 const CHUNK_UNITS = 64 * 1024;
 
-/** @returns The exit code. @throws StoreFault. */
+/** @returns The exit code. @throws StoreFault, UsageError. */
 export function inspect(folder: string, { from, to, event, seat }: InspectFlags): number {
+  if (to !== undefined && to < from) throw new UsageError(`--to ${to} is before --from ${from}`);
   const output = new Output();
   const { firstSequence } = withProgress((onWork) =>
     inspectFolder({

@@ -3,6 +3,7 @@ import path from "node:path";
 import { realDisk } from "../../persistence/disk.ts";
 import type { Lost } from "../../persistence/frames-behind.ts";
 import { previewRepair, repairFolder } from "../../persistence/repair.ts";
+import type { Anew } from "../../persistence/repair-anew.ts";
 import type { RepairPlan } from "../../persistence/repair-plan.ts";
 import { textOf } from "../../persistence/survey.ts";
 import { count, Exit, say, withProgress } from "./say.ts";
@@ -32,27 +33,41 @@ export function repair(given: string, { yes, cutAfter }: RepairFlags): number {
   return verified.findings.length === 0 ? Exit.DONE : Exit.DAMAGED;
 }
 
-function isEmpty({ findings, snapshots, segments, cut }: RepairPlan): boolean {
-  return findings.length + snapshots.length + segments.length === 0 && cut === null;
+function isEmpty({ findings, snapshots, segments, cut, anew }: RepairPlan): boolean {
+  const isUntouched = cut === null && anew === null;
+  return findings.length + snapshots.length + segments.length === 0 && isUntouched;
 }
 
 function describePlan(plan: RepairPlan): void {
   if (isEmpty(plan)) return say("there is nothing to repair");
-  const { findings, sequence, snapshots, segments, cut, lost } = plan;
+  const { findings, sequence, snapshots, segments, cut, anew, lost } = plan;
   for (const finding of findings) say(`damaged: ${textOf(finding)}`);
   for (const name of snapshots) say(`to be set aside: snapshot ${name}`);
   for (const name of segments) say(`to be set aside: segment ${name}`);
   if (cut !== null) say(`to be cut: segment ${cut.name} behind byte ${cut.bytes}`);
-  say(`to be kept: all records up to ${sequence}`, ...describeLost(lost));
+  if (anew !== null) describeAnew(anew, sequence);
+  else say(`to be kept: all records up to ${sequence}`);
+  say(...describeLost(lost));
+}
+
+function describeAnew({ base, mark, isRewritten, segment }: Anew, sequence: number): void {
+  if (isRewritten) say(`to be written anew: snapshot ${base}, as of record ${mark.sequence}`);
+  const log = segment === null ? "segments that are left" : "new segment";
+  say(
+    `to be kept: what snapshot ${base} holds`,
+    `the log goes on behind record ${mark.sequence}, in the ${log}, up to record ${sequence}`,
+  );
 }
 
 function describeLost(lost: Lost): string[] {
-  if (lost.total === 0) return ["to be lost: no record that is known of"];
+  const { range } = lost;
+  if (range === null) return ["to be lost: no record that is known of"];
   const parts = [...lost.byEvent].map(([event, number]) => `${number} of event ${event}`);
   if (lost.catalog > 0) parts.push(`${lost.catalog} of the catalog`);
   if (lost.unreadable > 0) parts.push(`${lost.unreadable} that cannot be read`);
+  const numbers = `of the numbers ${range.from} to ${range.to}`;
   return [
-    `to be lost: at least ${count(lost.total, "record")}`,
+    `to be lost: at least ${count(lost.total, "record")}, ${numbers}`,
     ...parts.map((part) => `  ${part}`),
   ];
 }

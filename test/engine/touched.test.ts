@@ -4,7 +4,7 @@ import { digestPartition } from "../../engine/digest.ts";
 import { apply } from "../../engine/apply.ts";
 import { RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
-import { touchedBy } from "../../engine/touched.ts";
+import { removedBy, touchedBy } from "../../engine/touched.ts";
 import { Workload } from "../sim/workload.ts";
 import { World } from "../support/engine.ts";
 import { section } from "../support/layout.ts";
@@ -28,6 +28,40 @@ test("only what is touched changes, whatever the record", () => {
     if (record.type === RecordType.CATALOG) catalogRecords += 1;
   }
   expect(catalogRecords).toBeGreaterThan(20);
+});
+
+test("what ends with a record stays as it was, whatever else the record does", () => {
+  const world = new World([section("Stalls", { A: "1 2" })]);
+  for (let i = 0; i < 3; i++) world.createEvent();
+  world.book("block", world.selection(null, "A1"));
+  world.must("deleteOrganization", world.tenant, { ...world.caller });
+  const { kept } = world.journal;
+  const state = new State();
+  for (const { record, timeMs } of kept.slice(0, -1)) apply(state, record, timeMs);
+  const { record, timeMs } = kept.at(-1)!;
+  const ending = [...state.partitions];
+  const before = ending.map(([, partition]) => digestPartition(partition));
+  expect(record.type).toBe(RecordType.CATALOG);
+  const numbers = record.type === RecordType.CATALOG ? removedBy(state, record) : [];
+  expect(numbers).toEqual(ending.map(([number]) => number));
+  apply(state, record, timeMs);
+  expect(state.partitions.size).toBe(0);
+  expect(ending.map(([, partition]) => digestPartition(partition))).toEqual(before);
+});
+
+test("what a record changes before it ends is not named as ending untouched", () => {
+  const world = new World([section("Stalls", { A: "1 2" })]);
+  const { partition: number, id, schemaId } = world.event;
+  const { state } = world.engine;
+  const price = [...state.catalog.pricesOf(id).values()][0]!;
+  const actor = { kind: 0, id: 0 } as const;
+  const record = { type: RecordType.CATALOG, actor, nextId: 9_999, puts: [] };
+  const event = { table: "events", key: id } as const;
+  const gone = { table: "prices", key: price.id } as const;
+  const layout = { table: "layouts", key: schemaId } as const;
+  expect(removedBy(state, { ...record, removes: [event, gone, layout] })).toEqual([number]);
+  expect(removedBy(state, { ...record, removes: [gone, event] })).toEqual([]);
+  expect(removedBy(state, { ...record, removes: [layout, event] })).toEqual([]);
 });
 
 test("an event that comes, loses a price, is laid anew or goes is touched", () => {

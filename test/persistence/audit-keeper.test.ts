@@ -274,6 +274,33 @@ test("a log of another past, as after a restored copy, is told by its chain", as
   expect(rowsIn(copy.folder).rows).toEqual(rowsOf(copy.process.durable));
 });
 
+test("a log that is damaged is not blamed on the trail", async () => {
+  const { folder, process } = await scene();
+  await process.commit(40);
+  const first = keep(folder);
+  expect(first.keeper.follow(process.journal.mark!)).toBe(true);
+  const known = first.keeper.sequence;
+  first.keeper.close();
+  await process.commit(40);
+  const newest = path.join(folder, "wal", namesIn(folder, "wal").at(-2)!);
+  const bytes = fs.readFileSync(newest);
+  bytes[5_000]! ^= 1;
+  fs.writeFileSync(newest, bytes);
+  const { keeper, reports } = keep(folder);
+  for (let i = 0; i < 2; i++) expect(keeper.follow(process.journal.mark!)).toBe(false);
+  expect(keeper.isFailing).toBe(true);
+  expect(reports).toMatchObject([{ kind: "failed", failure: expect.stringContaining("at byte") }]);
+  keeper.close();
+  expect(fs.readdirSync(folder).filter((name) => name.includes("damaged"))).toEqual([]);
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBeGreaterThanOrEqual(known);
+  bytes[5_000]! ^= 1;
+  fs.writeFileSync(newest, bytes);
+  expect(keeper.follow(process.journal.mark!)).toBe(true);
+  expect(keeper.isFailing).toBe(false);
+  keeper.close();
+  expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
+});
+
 test("what cannot be done is told once, tried again, and answered with nothing", async () => {
   const { folder, process } = await scene();
   await process.commit(20);

@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { digest } from "../../engine/digest.ts";
 import { backupFolder, restoreFolder } from "../../persistence/copy-store.ts";
-import { type Disk, realDisk } from "../../persistence/disk.ts";
+import { type CopyDisk, realDisk } from "../../persistence/disk.ts";
 import { DiskFault } from "../../persistence/faults.ts";
 import { verifyFolder } from "../../persistence/verify.ts";
 import {
@@ -24,7 +24,7 @@ import { contentOf } from "./store-fixture.ts";
 /** A place for a copy that is not there yet. */
 const placeOf = () => path.join(folderOf(), "copy");
 
-function backup(from: string, to: string, disk: Disk = realDisk) {
+function backup(from: string, to: string, disk: CopyDisk = realDisk) {
   return backupFolder({ disk, from, to });
 }
 
@@ -58,7 +58,7 @@ test("a backup has all, is private, and starts; a restored one goes on where it 
 });
 
 /** A disk on which the store goes on before each step of the copy. */
-function goingOn(steps: () => void): Disk {
+function goingOn(steps: () => void): CopyDisk {
   return {
     ...realDisk,
     openNow: (name) => {
@@ -81,7 +81,7 @@ test("files that go while they are opened make it begin again", async () => {
   const [oldest] = segmentsIn(folder);
   const aside = path.join(folderOf(), "aside");
   let opened = 0;
-  const disk: Disk = {
+  const disk: CopyDisk = {
     ...realDisk,
     openNow(name) {
       opened += name === oldest ? 1 : 0;
@@ -153,7 +153,8 @@ test("a damaged log is not backed up, and no copy has the name", async () => {
   flip(segmentsIn(folder)[1]!, 5_000);
   const to = placeOf();
   expect(() => backup(folder, to)).toThrow(/the log is damaged/);
-  expect(fs.existsSync(to)).toBe(false);
+  // Nor anything of what was copied, such as the secret.
+  expect(fs.readdirSync(path.dirname(to))).toEqual([]);
 });
 
 test("a damaged snapshot is left out and named, when the rest is whole without it", async () => {
@@ -207,7 +208,7 @@ test(
           if (steps === last) throw new DiskFault("write", String(given[0]), "ENOSPC");
           return act(...given);
         };
-      const disk: Disk = {
+      const disk: CopyDisk = {
         ...realDisk,
         makeFolderNow: step((name: string) => realDisk.makeFolderNow(name)),
         createNow: step((name: string) => realDisk.createNow(name)),
@@ -225,6 +226,7 @@ test(
         return;
       }
       expect(failed).toMatchObject({ code: "ENOSPC" });
+      expect(fs.existsSync(`${to}.partial`)).toBe(false);
       // The last step syncs the folder above: the copy is whole by then.
       if (fs.existsSync(to)) continue;
       expect(backup(folder, to)).toMatchObject({ findings: [], sequence: 460 });

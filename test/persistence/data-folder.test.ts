@@ -92,10 +92,12 @@ test("a folder that is opened again is the same store", () => {
   expect(second).toMatchObject({ storeId: first.storeId, secret: first.secret, fresh: false });
 });
 
-test("the secret is private to its user", () => {
+test("every file is private to its user, the secret before all", () => {
   const folder = newFolder();
   open(folder).close();
-  expect(statSync(join(folder, "secret")).mode & 0o777).toBe(0o600);
+  for (const name of ["secret", "store.json", "lock.sqlite"]) {
+    expect(statSync(join(folder, name)).mode & 0o777, name).toBe(0o600);
+  }
 });
 
 test("a secret that is given is used and not stored", () => {

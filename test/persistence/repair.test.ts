@@ -2,11 +2,10 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { digest } from "../../engine/digest.ts";
 import { RecordType } from "../../engine/records.ts";
 import { realDisk } from "../../persistence/disk.ts";
 import { FolderRefused } from "../../persistence/faults.ts";
-import { previewRepair, type Repaired, repairFolder } from "../../persistence/repair.ts";
+import { repairFolder } from "../../persistence/repair.ts";
 import type { RepairPlan } from "../../persistence/repair-plan.ts";
 import { verifyFolder } from "../../persistence/verify.ts";
 import { Random } from "../sim/random.ts";
@@ -20,38 +19,8 @@ import {
   usedBytes,
 } from "./folder-fixture.ts";
 import { sameFiles } from "./log-fixture.ts";
-import { contentOf, StoreProcess } from "./store-fixture.ts";
-
-function preview(folder: string, cutAfter?: number): RepairPlan {
-  const before = contentOf(folder);
-  const plan = previewRepair({ disk: realDisk, folder, cutAfter });
-  expect(sameFiles(contentOf(folder), before)).toBe(true);
-  return plan;
-}
-
-/**
- * Repairs, and checks what every repair must do: what was said is what happens, the folder is sound
- * after it, no byte that was there is gone, and the store goes on.
- */
-async function repaired(folder: string, cutAfter?: number): Promise<Repaired> {
-  const before = contentOf(folder);
-  const said = preview(folder, cutAfter);
-  const done = repairFolder({ disk: realDisk, folder, cutAfter });
-  expect({ ...done.plan, lost: done.plan.lost.total }).toEqual({ ...said, lost: said.lost.total });
-  expect(done.verified.findings).toEqual([]);
-  expect(done.verified.digest).toBe(history.digestAt(said.sequence));
-  const after = [...contentOf(folder).values()].map((bytes) => bytes.toString("base64"));
-  const kept = new Set(after);
-  const gone = [...before].filter(([, bytes]) => !kept.has(bytes.toString("base64")));
-  expect(gone.map(([name]) => name)).toEqual([]);
-  const process = await StoreProcess.start({ folder, history });
-  expect(process.report.sequence).toBe(said.sequence);
-  expect(digest(process.state)).toBe(history.digestAt(said.sequence));
-  await process.commit(3);
-  await process.close();
-  expect(verifyFolder({ disk: realDisk, folder }).findings).toEqual([]);
-  return done;
-}
+import { preview, repaired } from "./repair-fixture.ts";
+import { contentOf } from "./store-fixture.ts";
 
 test("a sound folder has nothing to repair", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 5 });

@@ -1,6 +1,6 @@
 /** Snapshots: with the log behind them they are the whole log, whatever happens in between. */
 import fs from "node:fs";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { digest } from "../../engine/digest.ts";
 import { RecordType } from "../../engine/records.ts";
 import { LogCorrupt, SnapshotsDamaged } from "../../persistence/faults.ts";
@@ -8,6 +8,8 @@ import { segmentOf } from "../../persistence/read-log.ts";
 import { parseSegmentName } from "../../persistence/segment-header.ts";
 import { fillSqlFile } from "../../persistence/sqlite.ts";
 import { CrashingDisk } from "../support/crashing-disk.ts";
+import { World } from "../support/engine.ts";
+import { section } from "../support/layout.ts";
 import { sameFiles, settle } from "./log-fixture.ts";
 import { folderOf, history, recovered } from "./snapshot-fixture.ts";
 import {
@@ -70,6 +72,37 @@ test("records of every kind may come while a snapshot is copied and written", as
     removeFolder(folder);
   }
   expect(inBetween).toBeGreaterThan(10);
+});
+
+test("events that end while a snapshot is made are copied in their turn", async () => {
+  const world = new World([section("Stalls", { A: "1 2 3" })]);
+  for (let i = 0; i < 5; i++) world.createEvent();
+  world.book("block", world.selection(null, "A1"));
+  const before = world.journal.kept.length;
+  const other = world.createOrganization(world.tenant, "Other");
+  world.must("deleteOrganization", world.tenant, { ...world.caller });
+  for (let i = 0; i < 4; i++) world.must("createVenue", other, { body: { name: `V${i}` } });
+  const records = world.journal.kept;
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history: { records } });
+  await process.commit(before, 1);
+  const copies = [...process.state.partitions.values()].map(({ holds }) => vi.spyOn(holds, "copy"));
+  const copied = () => copies.filter((copy) => copy.mock.calls.length > 0).length;
+  process.snapshots.request();
+  await new Promise((resolve) => setImmediate(resolve));
+  const known = copied();
+  expect(known).toBeLessThan(copies.length - 2);
+  process.append(2);
+  expect(process.state.partitions.size).toBe(0);
+  expect(copied()).toBe(known);
+  process.append(records.length - process.sequence);
+  await process.settled(() => process.reports.length > 0);
+  expect(process.reports[0]).toMatchObject({ failure: null, copied: copies.length });
+  expect(copied()).toBe(copies.length);
+  const after = await StoreProcess.start({ folder, history: { records } });
+  expect(after.report).toMatchObject({ sequence: records.length, passedOver: [] });
+  expect(after.report.snapshot).not.toBeNull();
+  expect(digest(after.state)).toBe(digest(world.engine.state));
 });
 
 test("only changed partitions are copied; the others come from the one before", async () => {

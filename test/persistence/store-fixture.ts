@@ -10,11 +10,8 @@ import type { Disk } from "../../persistence/disk.ts";
 import type { LogWriter } from "../../persistence/log-writer.ts";
 import { openState, type StateReport } from "../../persistence/open-state.ts";
 import { type BuildEnd, buildSnapshot, SnapshotBuild } from "../../persistence/snapshot-build.ts";
-import {
-  Snapshots,
-  type SnapshotReport,
-  type SnapshotWriter,
-} from "../../persistence/snapshots.ts";
+import { Snapshots, type SnapshotReport } from "../../persistence/snapshots.ts";
+import type { SnapshotWriter } from "../../persistence/snapshots-options.ts";
 import { Workload } from "../sim/workload.ts";
 import type { KeptRecord } from "../support/engine.ts";
 import { CrashingDisk } from "../support/crashing-disk.ts";
@@ -59,7 +56,7 @@ export function removeFolder(folder: string): void {
 
 export interface StoreOptions {
   readonly folder: string;
-  readonly history: History;
+  readonly history: Pick<History, "records">;
   readonly disk?: CrashingDisk;
   readonly everyBytes?: number;
   readonly segmentBytes?: number;

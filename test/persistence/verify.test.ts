@@ -194,3 +194,32 @@ test(
     expect(found).toBeGreaterThan(30);
   },
 );
+
+/** A trail as a server leaves it: stopped in order, or killed. */
+function addTrail(folder: string, isKilled: boolean): void {
+  const name = path.join(folder, "audit.sqlite");
+  const trail = new Database(name);
+  trail.pragma("journal_mode = WAL");
+  trail.exec("CREATE TABLE trail (sequence); INSERT INTO trail VALUES (160)");
+  const copies = [`${name}-wal`, `${name}-shm`].map((one) => [one, fs.readFileSync(one)] as const);
+  const whole = fs.readFileSync(name);
+  trail.close();
+  if (!isKilled) return;
+  fs.writeFileSync(name, whole);
+  for (const [one, bytes] of copies) fs.writeFileSync(one, bytes);
+}
+
+test.each([false, true])("nothing is made beside the trail; killed: %s", async (isKilled) => {
+  const folder = await storeOf({ snapshots: 1, batches: 2 });
+  addTrail(folder, isKilled);
+  const before = contentOf(folder);
+  expect(verifyFolder({ disk: realDisk, folder }).findings).toEqual([]);
+  const after = contentOf(folder);
+  expect([...after.keys()]).toEqual([...before.keys()]);
+  // An index in shared memory, which says who reads: no data.
+  for (const files of [before, after]) files.delete(path.join(folder, "audit.sqlite-shm"));
+  expect(sameFiles(after, before)).toBe(true);
+  const trail = new Database(path.join(folder, "audit.sqlite"), { readonly: true });
+  expect(trail.prepare("SELECT * FROM trail").all()).toEqual([{ sequence: 160 }]);
+  trail.close();
+});

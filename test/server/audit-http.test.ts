@@ -258,6 +258,43 @@ test.each(MOMENTS)("a moment %s that the event has not had is %d", async (asOf, 
   }
 });
 
+const MALFORMED = [
+  "seatId=x",
+  "seatId=1&seatId=2",
+  "seatId=",
+  "groupOfSeatsId=1.5",
+  "sessionId=",
+  "from=yesterday",
+  "to=2026-02-30",
+  "from=",
+  "fromSequence=-",
+  "toSequence=9e9",
+  "page=-1",
+  "size=101",
+  "sort=time",
+];
+
+test.each(MALFORMED)("a trail asked with %s is 400 and names the parameter", async (query) => {
+  const server = new TestServer();
+  const { a } = server;
+  const target = `${V2}/events/${a.eventId}/audit/?${query}`;
+  const reply = await server.call("GET", target, { key: a.key });
+  expect(reply.status).toBe(400);
+  expect(reply.body.errors[0]?.field).toBe(query.split("=")[0]);
+});
+
+test("a parameter that is not documented is passed over, as in every list", async () => {
+  const server = new TestServer();
+  const { a } = server;
+  for (const what of ["audit", "seats", "areas"]) {
+    const path = `${V2}/events/${a.eventId}/${what}/`;
+    const plain = await server.call("GET", path, { key: a.key });
+    const more = await server.call("GET", `${path}?colour=red`, { key: a.key });
+    expect([plain.status, more.status]).toEqual([200, 200]);
+    expect(more.text).toBe(plain.text);
+  }
+});
+
 test("another organization's past is 403, and a wrong sort of a past map 400", async () => {
   const server = new TestServer();
   const { a, b } = server;

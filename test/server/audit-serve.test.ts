@@ -1,5 +1,5 @@
 /** The audit trail of the real program: its thread, its file, and what a kill leaves of both. */
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { openEngine } from "../../persistence/open-engine.ts";
@@ -118,6 +118,43 @@ test("a file that is damaged or gone is made anew, and the log says so", LONG, a
   expect(await trailOf(third, demo, "")).toEqual(before);
   await third.kill("SIGTERM");
 });
+
+async function metric(server: ServerProcess, name: string): Promise<number> {
+  const text = await (await server.request("GET", "/metrics")).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)![1]);
+}
+
+test(
+  "a trail that cannot be kept raises an alarm, and what it lacks is counted",
+  LONG,
+  async () => {
+    const folder = path.join(temporaryFolder(), "data");
+    const first = await startServer({ folder, args: ["--demo"] });
+    const demo = await demoOf(first);
+    const before = await trailOf(first, demo, "");
+    expect(await metric(first, "frontrow_audit_lag_records")).toBe(0);
+    expect(await metric(first, "frontrow_audit_usable")).toBe(1);
+    await first.kill("SIGTERM");
+    const file = path.join(folder, "audit.sqlite");
+    renameSync(file, `${file}-away`);
+    mkdirSync(file);
+    const second = await startServer({ folder });
+    const target = `${V2}/events/${demo.eventId}/audit/`;
+    expect((await second.request("GET", target, undefined, demo.key)).status).toBe(503);
+    expect(await metric(second, "frontrow_audit_usable")).toBe(0);
+    expect(await metric(second, "frontrow_audit_lag_records")).toBe(
+      await metric(second, "frontrow_sequence"),
+    );
+    const told = second.logLines.filter(({ msg }) => String(msg).startsWith("audit trail"));
+    expect(told).toMatchObject([{ level: 50, kind: "failed" }]);
+    rmdirSync(file);
+    renameSync(`${file}-away`, file);
+    expect(await trailOf(second, demo, "")).toEqual(before);
+    expect(await metric(second, "frontrow_audit_usable")).toBe(1);
+    expect(await metric(second, "frontrow_audit_lag_records")).toBe(0);
+    await second.kill("SIGTERM");
+  },
+);
 
 test("an embedder without an audit trail has none, and no file", async () => {
   const folder = temporaryFolder();

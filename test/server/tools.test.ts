@@ -123,7 +123,7 @@ test(
     const said = await run("repair", folder);
     expect(said.code).toBe(78);
     expect(said.stdout).toMatch(/to be kept: all records up to \d+\n/);
-    expect(said.stdout).toMatch(/to be lost: at least \d records?\n/);
+    expect(said.stdout).toMatch(/to be lost: at least \d records?, of the numbers \d+ to \d+\n/);
     expect(said.stdout).toContain(`frontrow repair ${folder} --yes does this`);
     expect(fs.readFileSync(log).equals(bytes)).toBe(true);
 
@@ -137,6 +137,30 @@ test(
     expect(await bookOnAndOn(next, await freeSeat(next), () => true)).toBe(0);
   },
 );
+
+test("a rotten log beside a good snapshot: the server goes on and books", SLOW, async () => {
+  const server = await startServer({ args: ["--demo"] });
+  const seatId = await freeSeat(server);
+  let rounds = 0;
+  await bookOnAndOn(server, seatId, () => ++rounds > 3);
+  const { folder } = server;
+  await server.kill("SIGTERM");
+  const [snapshot] = fs.readdirSync(path.join(folder, "snapshots"));
+  const [segment] = fs.readdirSync(path.join(folder, "wal"));
+  fs.truncateSync(path.join(folder, "wal", segment!), 5_000);
+  const said = await run("repair", folder);
+  expect([said.code, said.stderr]).toEqual([78, ""]);
+  expect(said.stdout).toContain(`to be kept: what snapshot ${snapshot!} holds`);
+  expect(said.stdout).toContain("to be lost: no record that is known of");
+  expect((await run("repair", folder, "--yes")).code).toBe(0);
+  expect((await run("verify", folder)).code).toBe(0);
+  const next = await startServer({ folder, args: ["--demo"] });
+  expect([next.key, next.eventId]).toEqual([server.key, server.eventId]);
+  expect(await bookOnAndOn(next, seatId, () => true)).toBe(0);
+  await bookOnAndOn(next, seatId, () => ++rounds > 8);
+  await next.kill("SIGTERM");
+  expect((await run("verify", folder)).stdout).toContain("all is well");
+});
 
 test("a server does not start on a folder that is being checked", SLOW, async () => {
   const server = await startServer({ args: ["--demo"] });
@@ -166,13 +190,15 @@ test("a reader that goes ends inspect quietly", SLOW, async () => {
 
 test("wrong usage is 2, a folder of something else 78: one line each", SLOW, async () => {
   const place = temporaryFolder();
-  fs.writeFileSync(path.join(place, "thesis.txt"), "years of work");
+  const file = path.join(place, "thesis.txt");
+  fs.writeFileSync(file, "years of work");
   const nowhere = path.join(place, "nowhere");
   const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
     [["verify"], 2, /missing required argument/],
     [["verify", nowhere, "more"], 2, /too many arguments/],
     [["inspect", nowhere, "--from", "x"], 2, /whole number/],
     [["inspect", nowhere, "--event", "x"], 2, /UUID/],
+    [["inspect", nowhere, "--from", "5", "--to", "2"], 2, /--to 2 is before --from 5/],
     [["repair", nowhere, "--cut-after", "-1"], 2, /cut-after|whole number/],
     [["verify", nowhere], 78, /no such folder/],
     [["verify", place], 78, /has no store\.json/],
@@ -180,6 +206,10 @@ test("wrong usage is 2, a folder of something else 78: one line each", SLOW, asy
     [["repair", place, "--yes"], 78, /store\.json/],
     [["backup", place, nowhere], 78, /store\.json/],
     [["restore", nowhere, place], 78, /no such folder/],
+    [["verify", file], 78, /name a folder, not a file/],
+    [["inspect", file], 78, /name a folder, not a file/],
+    [["repair", file], 78, /name a folder, not a file/],
+    [["backup", file, nowhere], 78, /name a folder, not a file/],
   ];
   for (let i = 0; i < cases.length; i += 2) {
     await Promise.all(

@@ -10,7 +10,7 @@ import {
   type ImageAt,
   SnapshotBuild,
 } from "../../persistence/snapshot-build.ts";
-import type { SnapshotWriter } from "../../persistence/snapshots.ts";
+import type { SnapshotWriter } from "../../persistence/snapshots-options.ts";
 import { ProcessDied } from "../support/memory-disk.ts";
 import type { Random } from "./random.ts";
 import type { Timeline } from "./timeline.ts";

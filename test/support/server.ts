@@ -131,8 +131,11 @@ const PARTS = [
   area("Pit", PIT_PLACES),
 ];
 
-const NO_LOG = { batches: 0, bytes: 0, syncs: 0 };
-const NO_STORE = new StoreReports(pino({ level: "silent" }));
+const NO_STORE = {
+  log: { batches: 0, bytes: 0, syncs: 0 },
+  store: new StoreReports(pino({ level: "silent" })),
+  audit: { lagRecords: 0, isFailing: false },
+};
 const SILENT_METRICS = {
   contentType: "text/plain",
   text: () => Promise.resolve(""),
@@ -164,7 +167,7 @@ export class TestServer {
     const keys = new Keys(TEST_SECRET, engine.state.catalog);
     const passwords = new Passwords();
     const logins = new Logins(engine, passwords);
-    const metrics = withMetrics ? new Metrics(engine, NO_LOG, NO_STORE) : SILENT_METRICS;
+    const metrics = withMetrics ? new Metrics({ engine, ...NO_STORE }) : SILENT_METRICS;
     const badKeys = new Throttle(BAD_KEYS_MAX);
     const audit = this.trail;
     const parts = { engine, audit, keys, passwords, logins, metrics, metricsToken: null, badKeys };
