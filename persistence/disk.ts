@@ -67,6 +67,11 @@ export interface ReadDisk {
   openNow(path: string): ReadFile;
 }
 
+/** @returns Names in the folder, in no order; none when there is no such folder. */
+export function namesIn(disk: ReadDisk, folder: string): string[] {
+  return disk.listNow(folder) ?? [];
+}
+
 /** Elsewhere a write to such a file may stop in the drive's own memory. */
 const HAS_WRITE_THROUGH = process.platform === "linux";
 const FOLDER_MODE = 0o700;
