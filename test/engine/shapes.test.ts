@@ -25,7 +25,10 @@ const TEXTS: Readonly<Record<string, readonly [good: string[], bad: string[]]>> 
     ["1", "900719925474099", "2026-05-02T20:00", "2026-05-02"],
     ["0", "01", "-1", "1.5", "9007199254740993", "2026-02-30", ""],
   ],
-  line: [["Stalls", "\u{1f3ad} Gala"], ["two\nlines", "half \ud83c", "tab\t"]],
+  line: [
+    ["Stalls", "\u{1f3ad} Gala"],
+    ["two\nlines", "half \ud83c", "tab\t"],
+  ],
 };
 
 test.each(Object.entries(TEXTS))("%s", (format, [good, bad]) => {

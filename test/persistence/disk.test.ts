@@ -75,7 +75,10 @@ describe("the real disk", () => {
     const made = await new Promise((resolve) => {
       realDisk.create(path, (fault, file) => resolve({ fault, file }));
     });
-    expect(made).toMatchObject({ fault: { operation: "create", path, code: "ENOENT" }, file: null });
+    expect(made).toMatchObject({
+      fault: { operation: "create", path, code: "ENOENT" },
+      file: null,
+    });
     const synced = await new Promise((resolve) => realDisk.syncFolder(`${root}/none`, resolve));
     expect(synced).toMatchObject({ operation: "open", code: "ENOENT" });
   });
