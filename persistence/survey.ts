@@ -159,7 +159,7 @@ export function rebuild(
   base: string | null,
   before: (step: Step) => void = () => {},
 ): Rebuilt {
-  const path = `${folder}/${SNAPSHOT_FOLDER}/${base}`;
+  const path = `${folder}/${base === null ? LOG_FOLDER : `${SNAPSHOT_FOLDER}/${base}`}`;
   const loaded = base === null ? null : { name: base, ...loadSnapshot(path, storeId) };
   const { state, start, sequence: first } = beginningOf(loaded);
   let sequence = first;

@@ -70,7 +70,7 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
     notes: notesOn(options, log),
     segments: log.segments.length,
     snapshots: good.length,
-    firstSequence: ways.sequence === 0 ? 0 : (first?.firstSequence ?? 0),
+    firstSequence: ways.sequence === 0 ? 0 : first!.firstSequence,
     sequence: ways.sequence,
     events: ways.events,
     digest: ways.digest,

@@ -6,7 +6,7 @@ import { Malformed } from "../../persistence/faults.ts";
 import { buildSnapshot } from "../../persistence/snapshot-build.ts";
 import { checkSnapshot, digestOfSnapshot } from "../../persistence/snapshot-file.ts";
 import { loadNewest, loadSnapshot, tryLoad } from "../../persistence/snapshot-load.ts";
-import { readSqlFile, type SqlFile } from "../../persistence/sqlite.ts";
+import { readSqlFile, type SqlFile, SqlFault } from "../../persistence/sqlite.ts";
 import { folderOf, snapshotsIn, start, storeOf } from "./folder-fixture.ts";
 import { STORE_ID } from "./log-fixture.ts";
 
@@ -115,6 +115,13 @@ test("an error of ours is no damage of a snapshot", () => {
     throw mistake;
   };
   expect(() => tryLoad("a.sqlite", load)).toThrow(mistake);
+});
+
+test("a statement of ours that is wrong is no fault of the file", async () => {
+  const [file] = snapshotsIn(await storeOf({ snapshots: 1, batches: 1 }));
+  const wrong = () => reading(file!, (sql) => sql.row("SELECT ? FROM venues"));
+  expect(wrong).toThrow(RangeError);
+  expect(() => reading(file!, (sql) => sql.row("SELECT nothing"))).toThrow(SqlFault);
 });
 
 test("a partition newer than the mark is found without the log", async () => {

@@ -1,0 +1,138 @@
+/** The keeper of the audit trail when its sources fail it, and how long it keeps what it has. */
+import fs from "node:fs";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { AuditKeeper, type AuditReport, makeAuditFile } from "../../persistence/audit-keeper.ts";
+import { AUDIT_FILE, auditedSequence } from "../../persistence/audit-file.ts";
+import { realDisk } from "../../persistence/disk.ts";
+import { feed, openBook, temporaryPath, transitionsOf } from "./audit-fixture.ts";
+import { folderOf, history, snapshotsIn, start } from "./folder-fixture.ts";
+import { STORE_ID } from "./log-fixture.ts";
+import type { StoreProcess } from "./store-fixture.ts";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+async function storeWith(batches: number): Promise<{ folder: string; process: StoreProcess }> {
+  const folder = folderOf();
+  makeAuditFile(realDisk, folder);
+  const process = await start(folder);
+  await process.commit(batches, 10);
+  return { folder, process };
+}
+
+function keep(folder: string, days: number | null = null) {
+  const reports: AuditReport[] = [];
+  const time = { nowMs: 0 };
+  const keeper = new AuditKeeper({
+    disk: realDisk,
+    folder,
+    storeId: STORE_ID,
+    days,
+    nowMs: () => time.nowMs,
+    onReport: (report) => void reports.push(report),
+  });
+  onTestFinished(() => keeper.close());
+  return { keeper, reports, time };
+}
+
+test("before it followed anything it has no record", async () => {
+  const { folder, process } = await storeWith(3);
+  const { keeper } = keep(folder);
+  expect(keeper.sequence).toBe(0);
+  keeper.follow(process.journal.mark!);
+  expect(keeper.sequence).toBe(30);
+  keeper.close();
+  expect(keeper.sequence).toBe(0);
+});
+
+test("what is older than so many days goes, looked at once in an hour, and is told", async () => {
+  const { folder, process } = await storeWith(60);
+  const mark = process.journal.mark!;
+  const times = history.records.slice(0, mark.sequence).map(({ timeMs }) => timeMs);
+  const { keeper, reports, time } = keep(folder, 30);
+  // All is younger than thirty days.
+  time.nowMs = times[0]! + 30 * DAY_MS;
+  keeper.follow(mark);
+  expect(reports).toEqual([]);
+  time.nowMs = times.at(-1)! + 30 * DAY_MS + HOUR_MS;
+  keeper.follow(mark);
+  const gone = times.filter((timeMs) => timeMs < time.nowMs - 30 * DAY_MS).length;
+  expect(reports).toEqual([{ kind: "forgot", firstSequence: gone + 1 }]);
+  expect(gone).toBeGreaterThan(0);
+  time.nowMs += HOUR_MS - 1;
+  keeper.follow(mark);
+  expect(reports.length).toBe(1);
+});
+
+test("with the log's beginning gone and no good snapshot there is no trail, and why", async () => {
+  const { folder, process } = await storeWith(0);
+  const first = keep(folder);
+  for (let i = 0; i < 3; i++) {
+    await process.commit(30);
+    first.keeper.follow(process.journal.mark!);
+    await process.snapshot();
+  }
+  first.keeper.close();
+  fs.rmSync(path.join(folder, AUDIT_FILE));
+  const [older, newest] = snapshotsIn(folder);
+  fs.truncateSync(older!, 9_000);
+  const { keeper, reports } = keep(folder);
+  // The newer one will do.
+  expect(keeper.follow(process.journal.mark!)).toBe(true);
+  expect(reports).toMatchObject([{ kind: "late" }]);
+  keeper.close();
+  fs.rmSync(path.join(folder, AUDIT_FILE));
+  fs.truncateSync(newest!, 9_000);
+  const last = keep(folder);
+  expect(last.keeper.follow(process.journal.mark!)).toBe(false);
+  const failure = `${older}: expected a sound snapshot, got database disk image is malformed`;
+  expect(last.reports).toMatchObject([
+    { kind: "failed", failure: expect.stringContaining(failure) },
+  ]);
+});
+
+test("a trail that does not fit a second time is not set aside a second time", async () => {
+  const { folder, process } = await storeWith(20);
+  const file = path.join(folder, AUDIT_FILE);
+  const damage = () => fs.writeFileSync(file, "not a database, but long enough to look");
+  damage();
+  const { keeper, reports } = keep(folder);
+  const mark = process.journal.mark!;
+  expect(keeper.follow(mark)).toBe(true);
+  keeper.close();
+  for (const suffix of ["-wal", "-shm"]) fs.rmSync(file + suffix, { force: true });
+  damage();
+  expect(keeper.follow(mark)).toBe(false);
+  expect(keeper.follow(mark)).toBe(false);
+  expect(reports.map(({ kind }) => kind)).toEqual(["anew", "failed"]);
+  expect(fs.readdirSync(folder).filter((name) => name.includes("damaged"))).toEqual([
+    `${AUDIT_FILE}.damaged-1`,
+  ]);
+  // The log keeps all of itself for the trail that is to be made.
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(0);
+});
+
+test("a trail that is opened again and again is the one that never was", () => {
+  const file = temporaryPath("audit.sqlite");
+  const { records } = history;
+  for (let end = 100; end < records.length + 100; end += 100) {
+    const book = openBook(file);
+    feed(book, records.slice(0, end));
+    book.close();
+  }
+  const again = openBook(file);
+  const whole = openBook();
+  feed(whole, records);
+  const eventIds = records.flatMap(({ record }) =>
+    "puts" in record
+      ? record.puts.flatMap((put) => (put.table === "events" ? [put.row.id] : []))
+      : [],
+  );
+  expect(eventIds.length).toBeGreaterThan(2);
+  for (const id of new Set(eventIds)) {
+    expect(transitionsOf(again, id)).toEqual(transitionsOf(whole, id));
+  }
+  again.close();
+  whole.close();
+});
