@@ -228,5 +228,5 @@ function toFault(operation: string, path: string, error: unknown): DiskFault {
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+  return String((error as NodeJS.ErrnoException).code);
 }

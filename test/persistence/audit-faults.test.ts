@@ -2,10 +2,13 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { SeatState } from "../../engine/states.ts";
 import { AuditKeeper, type AuditReport, makeAuditFile } from "../../persistence/audit-keeper.ts";
 import { AUDIT_FILE, auditedSequence } from "../../persistence/audit-file.ts";
 import { realDisk } from "../../persistence/disk.ts";
-import { feed, openBook, temporaryPath, transitionsOf } from "./audit-fixture.ts";
+import { World } from "../support/engine.ts";
+import { section } from "../support/layout.ts";
+import { feed, openBook, pastMapOf, temporaryPath, transitionsOf } from "./audit-fixture.ts";
 import { folderOf, history, snapshotsIn, start } from "./folder-fixture.ts";
 import { STORE_ID } from "./log-fixture.ts";
 import type { StoreProcess } from "./store-fixture.ts";
@@ -111,6 +114,36 @@ test("a trail that does not fit a second time is not set aside a second time", a
   ]);
   // The log keeps all of itself for the trail that is to be made.
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(0);
+});
+
+test("an event in which nothing happened since keeps its last rows, whatever else goes", () => {
+  const world = new World([section("Stalls", { A: "1 2" })]);
+  const quiet = world.eventId;
+  world.book("lock", world.selection("ann", "A1"));
+  const other = world.createEvent();
+  const assignmentId = world.createPrice("Late", other);
+  const seats = [{ objectId: world.labels.idOf("A2"), assignmentId }];
+  world.must("assignPrices", world.caller, { eventId: other, body: { seats, groupOfSeats: [] } });
+  const book = openBook();
+  const otherwise = () => {
+    world.clock.timeMs += DAY_MS;
+    const body = world.selection(null, "A2");
+    world.must("block", world.caller, { eventId: other, body });
+    world.must("unblock", world.caller, { eventId: other, body });
+    feed(book, world.journal.kept);
+  };
+  otherwise();
+  const before = transitionsOf(book, quiet);
+  book.forget(world.clock.timeMs);
+  const first = book.trail.firstSequence;
+  const map = pastMapOf(book, quiet, first);
+  otherwise();
+  book.forget(world.clock.timeMs);
+  expect(book.trail.firstSequence).toBe(first + 2);
+  expect(pastMapOf(book, quiet, first + 2)).toEqual(map);
+  expect(map.seats).toMatchObject([{ state: SeatState.LOCKED }, { state: SeatState.ACTIVE }]);
+  expect(before.length).toBeGreaterThan(2);
+  book.close();
 });
 
 test("a trail that is opened again and again is the one that never was", () => {

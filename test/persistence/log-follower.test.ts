@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { LogCorrupt } from "../../persistence/faults.ts";
 import { LogFollower } from "../../persistence/log-follower.ts";
+import { readLog } from "../../persistence/read-log.ts";
 import type { LogStart } from "../../persistence/scan.ts";
 import type { MemoryDisk } from "../support/memory-disk.ts";
 import { emptyDisk, LogProcess, segmentPaths, STORE_ID } from "./log-fixture.ts";
@@ -47,6 +48,9 @@ test("a log that is not there is told by the record that is wanted", async () =>
   expect(at(null)).toThrow("expected record 1, found none behind record 0");
   const mark = { sequence: 5, chain: Buffer.alloc(16) };
   expect(at({ sequence: 5, mark })).toThrow("expected record 6, found none behind record 0");
+  const all = { disk, folder: "/data/wal", storeId: STORE_ID, replay: () => {} };
+  const read = () => readLog({ ...all, start: { sequence: 5, mark } });
+  expect(read).toThrow("expected a segment with record 5, found no segment");
 });
 
 test("a segment that is missing is told by its number", async () => {

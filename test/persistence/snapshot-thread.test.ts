@@ -145,3 +145,25 @@ test("a catalog that is handed over is that of the snapshot", async () => {
   expect((await reportOf(process)).failure).toBeNull();
   await expectRecovered(folder, process.durable);
 });
+
+test("what is told behind a failure belongs to a snapshot that there will not be", async () => {
+  const folder = folderOf();
+  fs.writeFileSync(path.join(folder, "snapshots"), "in the way");
+  const port = portOf(folder);
+  const said: FromThread[] = [];
+  port.on("message", (answer: FromThread) => said.push(answer));
+  const tell = (message: ToThread) => port.postMessage(message);
+  tell({ kind: "begin", base: null });
+  tell({ kind: "put", nextId: 1, puts: [] });
+  const end = { sequence: 1, mark: { sequence: 1, chain: Buffer.alloc(16) }, createdAtMs: 0 };
+  tell({ kind: "finish", end });
+  await vi.waitFor(() => expect(said.length).toBe(1));
+  fs.rmSync(path.join(folder, "snapshots"));
+  tell({ kind: "begin", base: "none.sqlite" });
+  tell({ kind: "finish", end });
+  await vi.waitFor(() => expect(said.length).toBe(2));
+  expect(said).toMatchObject([
+    { kind: "failed", message: expect.stringMatching(/snapshots: E/) },
+    { kind: "failed", message: "expected the snapshot none.sqlite, found a damaged one" },
+  ]);
+});
