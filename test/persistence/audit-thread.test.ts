@@ -148,13 +148,13 @@ describe("when it follows without a question", () => {
     const steps = (count: number) => vi.advanceTimersByTime(1_000 * count);
     return {
       /** The log has grown to this record at the next step. */
-      grow(sequence: number) {
+      grow: (sequence: number) => {
         mark = markAt(sequence);
         steps(1);
       },
       steps,
       /** Waits until so many marks were told. @returns The records that they end with. */
-      async told(count: number) {
+      told: async (count: number) => {
         await until(() => reports.length >= count);
         return reports.map((report) => "firstSequence" in report && report.firstSequence);
       },

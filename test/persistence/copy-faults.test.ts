@@ -1,4 +1,4 @@
-/** What comes in the way of a copy, and of reading a folder that is in use: each is told by name. */
+/** What comes in the way of a copy, and of reading a folder in use: each is told by name. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";

@@ -199,7 +199,7 @@ test("what lies before damage is shown, and then the damage is named", async () 
   expect(shown.length).toBeGreaterThan(20);
 });
 
-test("without a good snapshot, a log without its beginning shows nothing, and says why", async () => {
+test("without a good snapshot, a log without its beginning says why it is silent", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 4 });
   const [older, newest] = snapshotsIn(folder);
   flip(newest!, 100);

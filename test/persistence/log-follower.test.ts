@@ -1,4 +1,4 @@
-/** Reading a log behind its writer: what is not there, or was there before, is told by its place. */
+/** Reading a log behind its writer: what is not there is told by its place. */
 import { expect, onTestFinished, test } from "vitest";
 import { LogCorrupt } from "../../persistence/faults.ts";
 import { LogFollower } from "../../persistence/log-follower.ts";

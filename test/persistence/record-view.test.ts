@@ -1,4 +1,4 @@
-/** Single records as people read them: whose they are, and what is shown of those that are broken. */
+/** Single records as people read them: whose they are, and what is shown of broken ones. */
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
