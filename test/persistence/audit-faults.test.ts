@@ -2,6 +2,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { AuditGap } from "../../engine/audit-trail.ts";
 import { SeatState } from "../../engine/states.ts";
 import { AuditKeeper, type AuditReport, makeAuditFile } from "../../persistence/audit-keeper.ts";
 import { AUDIT_FILE, auditedSequence } from "../../persistence/audit-file.ts";
@@ -144,6 +145,29 @@ test("an event in which nothing happened since keeps its last rows, whatever els
   expect(map.seats).toMatchObject([{ state: SeatState.LOCKED }, { state: SeatState.ACTIVE }]);
   expect(before.length).toBeGreaterThan(2);
   book.close();
+});
+
+test("what was deleted before a trail is opened again stays so", () => {
+  const world = new World([section("Stalls", { A: "1 2" })]);
+  const { caller, eventId, schemaId, journal } = world;
+  world.book("lock", world.selection("ann", "A1"));
+  world.must("deleteEvent", caller, { eventId });
+  world.must("deleteSchema", caller, { schemaId });
+  const file = temporaryPath("audit.sqlite");
+  const first = openBook(file);
+  feed(first, journal.kept);
+  const rows = transitionsOf(first, eventId);
+  first.close();
+  const again = openBook(file);
+  world.must("createVenue", caller, { body: { name: "Elsewhere" } });
+  feed(again, journal.kept);
+  expect(transitionsOf(again, eventId)).toEqual(rows);
+  expect(rows.length).toBeGreaterThan(2);
+  const moment = { sequence: again.trail.sequence };
+  expect(again.answer({ about: "areas", eventId, moment })).toMatchObject({
+    gap: AuditGap.NO_EVENT,
+  });
+  again.close();
 });
 
 test("a trail that is opened again and again is the one that never was", () => {

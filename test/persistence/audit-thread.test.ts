@@ -131,8 +131,8 @@ describe("when it follows without a question", () => {
       if (kind === "end") return parentPort.close();
       const isOdd = mark.sequence % 2 === 1;
       const report = { kind: isOdd ? "failed" : "forgot", firstSequence: mark.sequence };
-      parentPort.postMessage({ kind: "report", report });
       parentPort.postMessage({ kind: "followed" });
+      parentPort.postMessage({ kind: "report", report });
     });`;
   const PROGRAM = new URL(`data:text/javascript,${encodeURIComponent(ECHO)}`);
   beforeEach(() => {

@@ -61,6 +61,11 @@ test("a segment that is missing is told by its number", async () => {
   const read = () => follower.read(log.acknowledged);
   expect(read).toThrow("expected segment 2, found none behind record 12");
   expect(sequences.at(-1)).toBe(12);
+  disk.removeNow(paths[0]!);
+  const all = { disk, folder: "/data/wal", storeId: STORE_ID, replay: () => {} };
+  const start = { sequence: 5, mark: { sequence: 6, chain: Buffer.alloc(16) } };
+  const first = paths[2]!.slice("/data/wal/".length);
+  expect(() => readLog({ ...all, start })).toThrow(`record 5, found ${first} as the first`);
 });
 
 test("a segment that ends before the record is damage, with its place", async () => {
