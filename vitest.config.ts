@@ -14,6 +14,7 @@ export default defineConfig({
       provider: "v8",
       include: ["engine/**/*.ts", "persistence/**/*.ts"],
       reporter: ["text", "html"],
+      thresholds: { branches: 98 },
     },
   },
 });

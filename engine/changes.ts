@@ -65,14 +65,9 @@ export class ChangeList {
     if (earlier === NONE) this.#oldest = later;
     else this.#later[earlier] = later;
     this.#earlier[later] = earlier;
-    this.#append(seat);
-  }
-
-  #append(seat: number): void {
     this.#earlier[seat] = this.#newest;
     this.#later[seat] = NONE;
-    if (this.#newest === NONE) this.#oldest = seat;
-    else this.#later[this.#newest] = seat;
+    this.#later[this.#newest] = seat;
     this.#newest = seat;
   }
 

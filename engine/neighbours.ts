@@ -76,9 +76,9 @@ function findAisles(points: readonly Point[]): boolean[] {
   return points.map((_, i) => i < gaps.length && gaps[i]! > widest);
 }
 
+/** @param values - At least one. */
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
-  if (sorted.length === 0) return 0;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }

@@ -210,7 +210,6 @@ function comparison(partition: Partition, prices: Prices, property: SeatSort): C
       return text((seat) => priceOf(seat)?.name ?? "");
     case "updatedAt":
       return number((seat) => changedAtMs[seat]!);
-    default:
-      return property satisfies never;
   }
+  return property satisfies never;
 }

@@ -4,7 +4,6 @@
  * seat one shift within a block; nothing costs as much as the event is large.
  */
 import { assert } from "./assert.ts";
-import { NONE } from "./constants.ts";
 
 const BLOCK_SEATS_MAX = 512;
 
@@ -80,7 +79,7 @@ export class SortedSeats {
     let [low, high] = [0, this.#blocks.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      const first = this.#blocks[middle]![0] ?? NONE;
+      const first = this.#blocks[middle]![0]!;
       if (this.#compare(first, seat) <= 0) low = middle;
       else high = middle - 1;
     }

@@ -62,9 +62,8 @@ export class AuditAnswering {
         return pastSeats(event, question.query);
       case "areas":
         return pastAreas(event);
-      default:
-        return unreachable(question);
     }
+    return unreachable(question);
   }
 
   #transitions(

@@ -5,8 +5,8 @@
  */
 import { STATE_NAMES } from "../engine/states.ts";
 import { isCount } from "./checks.ts";
-import type { ReadDisk } from "./disk.ts";
-import { Malformed } from "./faults.ts";
+import { namesIn, type ReadDisk } from "./disk.ts";
+import { Malformed, only } from "./faults.ts";
 import type { ChainMark, LogStart } from "./scan.ts";
 import { keepSqlFile, readKeptFile, readSqlFile, SqlFault, type SqlFile } from "./sqlite.ts";
 
@@ -162,14 +162,14 @@ export function readAuditFile(disk: ReadDisk, folder: string): SqlFile {
  * @returns null when there is no trail.
  */
 export function auditedSequence(disk: ReadDisk, folder: string, storeId: string): number | null {
-  if (disk.listNow(folder)?.includes(AUDIT_FILE) !== true) return null;
+  if (!namesIn(disk, folder).includes(AUDIT_FILE)) return null;
   let sql: SqlFile | null = null;
   try {
     sql = readAuditFile(disk, folder);
     return readTrail(sql, storeId).sequence;
   } catch (error) {
-    if (error instanceof SqlFault || error instanceof Malformed) return 0;
-    throw error;
+    only(error, SqlFault, Malformed);
+    return 0;
   } finally {
     sql?.close();
   }

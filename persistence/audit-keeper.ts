@@ -12,8 +12,8 @@ import {
 import { Broken } from "../engine/assert.ts";
 import { AuditBook } from "./audit-book.ts";
 import { AUDIT_FILE, startOfTrail } from "./audit-file.ts";
-import type { Disk } from "./disk.ts";
-import { LogCorrupt, Malformed, SnapshotsDamaged } from "./faults.ts";
+import { type Disk, namesIn } from "./disk.ts";
+import { LogCorrupt, Malformed, messageOf, SnapshotsDamaged } from "./faults.ts";
 import { LogFollower } from "./log-follower.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { replayBehind } from "./open-state.ts";
@@ -122,7 +122,7 @@ export class AuditKeeper {
     const { disk, folder, storeId } = this.#options;
     const log = `${folder}/${LOG_FOLDER}`;
     try {
-      const [first] = findSegments(log, disk.listNow(log) ?? []);
+      const [first] = findSegments(log, namesIn(disk, log));
       if (first === undefined) return false;
       const start = first.number === 1 ? null : atItsWord(first.firstSequence);
       const until = this.#mark?.sequence ?? 0;
@@ -192,7 +192,7 @@ export class AuditKeeper {
   #hasWholeLog(): boolean {
     const { disk, folder } = this.#options;
     const log = `${folder}/${LOG_FOLDER}`;
-    const [first] = findSegments(log, disk.listNow(log) ?? []);
+    const [first] = findSegments(log, namesIn(disk, log));
     return first?.number === 1;
   }
 
@@ -222,7 +222,7 @@ export class AuditKeeper {
     const { disk, folder, storeId } = this.#options;
     const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
     const reasons: string[] = [];
-    for (const name of findSnapshots(disk.listNow(snapshots) ?? []).toReversed()) {
+    for (const name of findSnapshots(namesIn(disk, snapshots)).toReversed()) {
       const path = `${snapshots}/${name}`;
       const loaded = tryLoad(path, () => loadSnapshot(path, storeId));
       if (!("expected" in loaded)) return loaded;
@@ -246,7 +246,7 @@ export class AuditKeeper {
     const { disk, folder, onReport } = this.#options;
     this.#drop();
     this.#isAnew = true;
-    const names = disk.listNow(folder) ?? [];
+    const names = namesIn(disk, folder);
     let count = 1;
     while (names.includes(damagedName(count))) count += 1;
     // With its write-ahead log, which holds what was committed last.
@@ -279,11 +279,7 @@ function damagedName(count: number): string {
 
 /** Makes an empty file, so that from now on no part of the log goes that the trail needs. */
 export function makeAuditFile(disk: Disk, folder: string): void {
-  if (disk.listNow(folder)?.includes(AUDIT_FILE) === true) return;
+  if (namesIn(disk, folder).includes(AUDIT_FILE)) return;
   disk.createNow(`${folder}/${AUDIT_FILE}`).closeNow();
   disk.syncFolderNow(folder);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

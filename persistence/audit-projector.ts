@@ -53,9 +53,8 @@ export class AuditProjector {
         return this.#prices(at, record);
       case RecordType.CATALOG:
         return this.#changeCatalog(at, record);
-      default:
-        return unreachable(record);
     }
+    return unreachable(record);
   }
 
   #keepRecord({ sequence, timeMs }: At, call: string, { kind, id }: Actor): void {

@@ -92,12 +92,13 @@ export class AuditThread {
   #hasEnded = false;
   #closing: Promise<void> | undefined;
 
-  constructor(options: AuditThreadOptions) {
+  /** @param program - Compiled; that of this package when it is not given. */
+  constructor(options: AuditThreadOptions, program = PROGRAM) {
     const { folder, storeId, days } = options;
     this.#options = options;
     this.#projected = options.projected;
     const workerData: AuditThreadData = { folder, storeId, days };
-    this.#worker = new Worker(PROGRAM, { workerData, name: "frontrow audit" });
+    this.#worker = new Worker(program, { workerData, name: "frontrow audit" });
     this.#worker.on("message", (message: FromAuditThread) => this.#hear(message));
     this.#worker.on("error", (error) => {
       options.onReport({ kind: "failed", failure: error.message });
@@ -187,9 +188,8 @@ export class AuditThread {
       case "report":
         if (message.report.kind === "failed") this.#followed = 0;
         return this.#options.onReport(message.report);
-      default:
-        return message satisfies never;
     }
+    return message satisfies never;
   }
 
   #standsAt({ sequence, isFailing }: TrailState): void {

@@ -14,7 +14,7 @@ import {
   type CatalogRemove,
 } from "../engine/records.ts";
 import { isActorKind, isCount } from "./checks.ts";
-import { Malformed } from "./faults.ts";
+import { Malformed, messageOf } from "./faults.ts";
 
 /** `variableMapSize`: the fast form has room for 65,535 members, and a caller may send more. */
 const packr = new Packr({
@@ -45,7 +45,7 @@ function unpack(bytes: Buffer): unknown {
   try {
     return packr.unpack(bytes);
   } catch (error) {
-    throw new Malformed("a catalog record", error instanceof Error ? error.message : "no value");
+    throw new Malformed("a catalog record", messageOf(error));
   }
 }
 

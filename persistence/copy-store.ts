@@ -6,8 +6,8 @@
 import { dirname, resolve } from "node:path";
 import { AUDIT_FILE, readAuditFile } from "./audit-file.ts";
 import { SECRET, STORE, demandStore, readStore, shareFolder } from "./data-folder.ts";
-import type { CopyDisk, Disk } from "./disk.ts";
-import { DiskFault, ExitCode, FolderRefused, StoreFault } from "./faults.ts";
+import { type CopyDisk, type Disk, namesIn } from "./disk.ts";
+import { DiskFault, ExitCode, FolderRefused, only, StoreFault } from "./faults.ts";
 import { HeldFolder } from "./held-folder.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { findSegments, readLog } from "./read-log.ts";
@@ -89,7 +89,7 @@ function copyTo(partial: string, { disk, from, onWork }: CopyOptions): Copied {
   const held = HeldFolder.hold(disk, from);
   let leftOut: readonly Finding[];
   try {
-    for (const name of held.listNow(from) ?? []) copyFile(disk, held, `${from}/${name}`, partial);
+    for (const name of namesIn(held, from)) copyFile(disk, held, `${from}/${name}`, partial);
     leftOut = copyRest({ disk, from, to: partial, onWork }, held);
   } finally {
     held.release();
@@ -104,7 +104,7 @@ function copyTo(partial: string, { disk, from, onWork }: CopyOptions): Copied {
 function giveUp(disk: CopyDisk, partial: string): void {
   try {
     clear(disk, partial);
-    for (const name of disk.listNow(partial) ?? []) disk.removeFolderNow(`${partial}/${name}`);
+    for (const name of namesIn(disk, partial)) disk.removeFolderNow(`${partial}/${name}`);
     disk.removeFolderNow(partial);
   } catch (error) {
     // What failed first is told; what is left goes with the next try, unless it is not ours.
@@ -116,7 +116,7 @@ function giveUp(disk: CopyDisk, partial: string): void {
 function copyRest({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): readonly Finding[] {
   const { storeId } = readStore(held, from);
   const snapshots = `${from}/${SNAPSHOT_FOLDER}`;
-  const names = findSnapshots(held.listNow(snapshots) ?? []);
+  const names = findSnapshots(namesIn(held, snapshots));
   const target = `${to}/${SNAPSHOT_FOLDER}`;
   makeFoldersNow(disk, target);
   for (const [i, name] of names.entries()) {
@@ -138,7 +138,7 @@ function copyRest({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): re
 
 /** The audit trail, where there is one. Before the log, so that it is never ahead of it. */
 function copyAudit(disk: Disk, from: string, to: string): Finding[] {
-  if (disk.listNow(from)?.includes(AUDIT_FILE) !== true) return [];
+  if (!namesIn(disk, from).includes(AUDIT_FILE)) return [];
   const path = `${to}/${AUDIT_FILE}`;
   disk.createNow(path).closeNow();
   try {
@@ -149,7 +149,7 @@ function copyAudit(disk: Disk, from: string, to: string): Finding[] {
       sql.close();
     }
   } catch (error) {
-    if (!(error instanceof SqlFault)) throw error;
+    only(error, SqlFault);
     disk.removeNow(path);
     return [{ path, offset: null, expected: "a sound trail", found: error.message }];
   }
@@ -168,7 +168,7 @@ function copyLog({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): voi
   const target = `${to}/${LOG_FOLDER}`;
   makeFoldersNow(disk, target);
   const { storeId } = readStore(held, from);
-  const [first] = findSegments(log, held.listNow(log) ?? []);
+  const [first] = findSegments(log, namesIn(held, log));
   if (first === undefined) return;
   readLog({
     disk: held,
@@ -204,7 +204,7 @@ function refuseTarget(disk: Disk, from: string, to: string): void {
   if (target === source || target.startsWith(`${source}/`) || source.startsWith(`${target}/`)) {
     throw new FolderRefused(to, `it must lie beside ${from}, not in it`, ExitCode.CANNOT_CREATE);
   }
-  if ((disk.listNow(to) ?? []).length === 0) return;
+  if (namesIn(disk, to).length === 0) return;
   const reason = "it is not empty: choose a new name; nothing was changed";
   throw new FolderRefused(to, reason, ExitCode.CANNOT_CREATE);
 }
@@ -212,7 +212,7 @@ function refuseTarget(disk: Disk, from: string, to: string): void {
 /** Removes what a copy that was cut short left behind: the files of a store, and nothing else. */
 function clear(disk: Disk, partial: string): void {
   const known = new Set([STORE, SECRET, AUDIT_FILE, SNAPSHOT_FOLDER, LOG_FOLDER]);
-  const names = disk.listNow(partial) ?? [];
+  const names = namesIn(disk, partial);
   const foreign = names.find((name) => !known.has(name));
   if (foreign !== undefined) {
     throw new FolderRefused(partial, `it has other files: ${foreign}`, ExitCode.CANNOT_CREATE);
@@ -220,7 +220,7 @@ function clear(disk: Disk, partial: string): void {
   for (const name of names) {
     if (name !== SNAPSHOT_FOLDER && name !== LOG_FOLDER) disk.removeNow(`${partial}/${name}`);
     else {
-      for (const file of disk.listNow(`${partial}/${name}`) ?? []) {
+      for (const file of namesIn(disk, `${partial}/${name}`)) {
         disk.removeNow(`${partial}/${name}/${file}`);
       }
     }

@@ -4,8 +4,8 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Clock } from "../engine/ports.ts";
-import type { Disk, ReadDisk } from "./disk.ts";
-import { DiskFault, ExitCode, FolderRefused } from "./faults.ts";
+import { type Disk, type ReadDisk, namesIn } from "./disk.ts";
+import { DiskFault, ExitCode, FolderRefused, messageOf, only } from "./faults.ts";
 import { type FileLock, lockFile, shareLockedFile } from "./sqlite.ts";
 import { makeFoldersNow, readAllNow, writeFileNow } from "./transfer.ts";
 
@@ -55,7 +55,7 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
   const { disk, folder } = options;
   try {
     makeFoldersNow(disk, folder);
-    refuseForeign(folder, disk.listNow(folder) ?? []);
+    refuseForeign(folder, namesIn(disk, folder));
     makeLock(disk, folder);
     const release = lockOrRefuse(folder, lockFile);
     try {
@@ -67,7 +67,7 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
       throw error;
     }
   } catch (error) {
-    if (!(error instanceof DiskFault)) throw error;
+    only(error, DiskFault);
     throw new FolderRefused(folder, error.message, ExitCode.CANNOT_CREATE, error);
   }
 }
@@ -83,7 +83,7 @@ export function isStore(names: readonly string[]): boolean {
  */
 export function shareFolder(disk: ReadDisk, folder: string): () => void {
   demandStore(disk, folder);
-  if (!(disk.listNow(folder) ?? []).includes(LOCK)) return () => {};
+  if (!namesIn(disk, folder).includes(LOCK)) return () => {};
   return lockOrRefuse(folder, shareLockedFile);
 }
 
@@ -119,7 +119,7 @@ function lockOrRefuse(folder: string, take: (path: string) => FileLock | null): 
   try {
     lock = take(`${folder}/${LOCK}`);
   } catch (error) {
-    const cause = error instanceof Error ? error.message : "unknown cause";
+    const cause = messageOf(error);
     const reason = `${LOCK} cannot be locked (${cause}): give this user the right to write there`;
     throw new FolderRefused(folder, reason, ExitCode.CANNOT_CREATE, error);
   }
@@ -134,7 +134,7 @@ function lockOrRefuse(folder: string, take: (path: string) => FileLock | null): 
  */
 function openStore(options: DataFolderOptions): Store {
   const { disk, folder, clock } = options;
-  const fresh = !(disk.listNow(folder) ?? []).includes(STORE);
+  const fresh = !namesIn(disk, folder).includes(STORE);
   const given = options.secret?.toLowerCase();
   if (given !== undefined) checkSecret(folder, given, "the given secret");
   if (!fresh)
@@ -185,7 +185,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
 }
 
 function readSecret(disk: ReadDisk, folder: string): string {
-  if (!(disk.listNow(folder) ?? []).includes(SECRET)) {
+  if (!namesIn(disk, folder).includes(SECRET)) {
     const reason = `its file ${SECRET} is missing: put it back, or give the secret from outside`;
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
   }

@@ -73,6 +73,11 @@ export interface ReadDisk {
   openNow(path: string): ReadFile;
 }
 
+/** @returns Names in the folder, in no order; none when there is no such folder. */
+export function namesIn(disk: ReadDisk, folder: string): string[] {
+  return disk.listNow(folder) ?? [];
+}
+
 /** Elsewhere a write to such a file may stop in the drive's own memory. */
 const HAS_WRITE_THROUGH = process.platform === "linux";
 const FOLDER_MODE = 0o700;
@@ -230,5 +235,5 @@ function toFault(operation: string, path: string, error: unknown): DiskFault {
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+  return String((error as NodeJS.ErrnoException).code);
 }

@@ -89,6 +89,24 @@ export class Malformed extends Error {
   }
 }
 
+type Kind = abstract new (...given: never[]) => Error;
+
+/**
+ * For a `catch` that has an answer to some errors only.
+ * @throws The error itself when it is of no such kind.
+ */
+export function only<Kinds extends readonly Kind[]>(
+  error: unknown,
+  ...kinds: Kinds
+): asserts error is InstanceType<Kinds[number]> {
+  if (!kinds.some((kind) => error instanceof kind)) throw error;
+}
+
+/** What an error says; whatever else was thrown, as text. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** For damage that no start can mend. */
 const WAYS_OUT =
   "restore a backup; `frontrow verify` lists what is damaged, `frontrow repair` saves the rest";

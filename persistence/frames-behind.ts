@@ -2,7 +2,7 @@
 import { type LogRecord, RecordType } from "../engine/records.ts";
 import { ByteReader } from "./bytes.ts";
 import { decodeRecords } from "./codec.ts";
-import { Malformed } from "./faults.ts";
+import { Malformed, only } from "./faults.ts";
 import {
   FRAME_HEADER_BYTES,
   type FrameHeader,
@@ -69,7 +69,7 @@ function readFrame(input: ByteReader, at: number, header: FrameHeader, onLost: O
     });
   } catch (error) {
     // What cannot be read is counted as such: by the numbers that are missing.
-    if (!(error instanceof Malformed)) throw error;
+    only(error, Malformed);
   }
 }
 

@@ -4,7 +4,7 @@
  * log up to some batch.
  */
 import { SECRET, STORE } from "./data-folder.ts";
-import type { Disk, ReadDisk, ReadFile } from "./disk.ts";
+import { type Disk, namesIn, type ReadDisk, type ReadFile } from "./disk.ts";
 import { DiskFault } from "./faults.ts";
 import { SECTOR_BYTES } from "./frame.ts";
 import { LOG_FOLDER } from "./open-log.ts";
@@ -50,7 +50,7 @@ export class HeldFolder implements ReadDisk {
   extend(disk: Disk, folder: string): void {
     const log = `${folder}/${LOG_FOLDER}`;
     const known = this.#names.get(log) ?? [];
-    const names = findSegments(log, disk.listNow(log) ?? []).map(segmentName);
+    const names = findSegments(log, namesIn(disk, log)).map(segmentName);
     const came = names.filter((name) => !known.includes(name));
     this.#openAll(disk, log, came);
     this.#names.set(log, [...known, ...came]);
@@ -65,16 +65,16 @@ export class HeldFolder implements ReadDisk {
    * Ordering: snapshots before segments, since a segment goes only once newer snapshots are there.
    */
   #open(disk: Disk, folder: string): void {
-    const names = disk.listNow(folder) ?? [];
+    const names = namesIn(disk, folder);
     this.#openAll(
       disk,
       folder,
       names.filter((name) => name === STORE || name === SECRET),
     );
     const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
-    this.#openAll(disk, snapshots, findSnapshots(disk.listNow(snapshots) ?? []));
+    this.#openAll(disk, snapshots, findSnapshots(namesIn(disk, snapshots)));
     const log = `${folder}/${LOG_FOLDER}`;
-    const segments = findSegments(log, disk.listNow(log) ?? []).map(segmentName);
+    const segments = findSegments(log, namesIn(disk, log)).map(segmentName);
     this.#openAll(disk, log, segments);
   }
 

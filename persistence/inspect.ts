@@ -1,7 +1,7 @@
 /** Shows the records of a log, also of one that is being written. Changes nothing. */
 import { demandStore, readStore } from "./data-folder.ts";
-import type { Disk } from "./disk.ts";
-import { LogCorrupt, SnapshotsDamaged } from "./faults.ts";
+import { type Disk, namesIn } from "./disk.ts";
+import { LogCorrupt, SnapshotsDamaged, only } from "./faults.ts";
 import { HeldFolder } from "./held-folder.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { findSegments } from "./read-log.ts";
@@ -71,7 +71,7 @@ export function inspectFolder(options: InspectOptions): Inspected {
 /** The one that most of the log lies behind. @returns Null for the log's own beginning. */
 function oldestBase(survey: { disk: HeldFolder; folder: string; storeId: string }): string | null {
   const log = `${survey.folder}/${LOG_FOLDER}`;
-  const [first] = findSegments(log, survey.disk.listNow(log) ?? []);
+  const [first] = findSegments(log, namesIn(survey.disk, log));
   if (first === undefined || first.number === 1) return null;
   const { snapshots, findings } = surveySnapshots(survey);
   const good = snapshots.findLast(({ meta }) => meta !== null);
@@ -84,7 +84,7 @@ function attempt<T>(act: () => T): T | null {
   try {
     return act();
   } catch (error) {
-    if (error instanceof Enough) return null;
-    throw error;
+    only(error, Enough);
+    return null;
   }
 }

@@ -3,7 +3,7 @@
  * a record that is known to be on disk. Changes nothing on disk.
  */
 import type { Replay } from "./codec.ts";
-import type { Disk, DiskFile } from "./disk.ts";
+import { type Disk, type DiskFile, namesIn } from "./disk.ts";
 import { LogCorrupt } from "./faults.ts";
 import { FRAME_HEADER_BYTES, padToSector, readFrameHeader } from "./frame.ts";
 import { findSegments, firstBehind } from "./read-log.ts";
@@ -86,7 +86,7 @@ export class LogFollower {
 
   #nextPlace(): SegmentPlace {
     const { disk, folder, start } = this.#options;
-    const places = findSegments(folder, disk.listNow(folder) ?? []);
+    const places = findSegments(folder, namesIn(disk, folder));
     const { number, sequence } = this.#scan;
     const next =
       number > 0

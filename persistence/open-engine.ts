@@ -14,7 +14,7 @@ import { auditedSequence } from "./audit-file.ts";
 import { type AuditReport, makeAuditFile } from "./audit-keeper.ts";
 import { AuditThread, type AuditThreadOptions } from "./audit-thread.ts";
 import { type DataFolder, isStore, openDataFolder } from "./data-folder.ts";
-import { realDisk } from "./disk.ts";
+import { namesIn, realDisk } from "./disk.ts";
 import { type StoreFault } from "./faults.ts";
 import type { LogStats, LogWriter } from "./log-writer.ts";
 import { openState, type RecoveryProgress, type StateReport } from "./open-state.ts";
@@ -127,7 +127,7 @@ function openAudit(
 
 /** Whether there is a store in the folder already. Changes nothing. */
 export function hasStore(folder: string): boolean {
-  return isStore(realDisk.listNow(path.resolve(folder)) ?? []);
+  return isStore(namesIn(realDisk, path.resolve(folder)));
 }
 
 function endProcess(fault: StoreFault): void {

@@ -8,7 +8,7 @@ import { type LogRecord, RecordType } from "../engine/records.ts";
 import { State } from "../engine/state.ts";
 import { touchedBy } from "../engine/touched.ts";
 import type { Replay } from "./codec.ts";
-import type { Disk } from "./disk.ts";
+import { type Disk, namesIn } from "./disk.ts";
 import { SnapshotsDamaged } from "./faults.ts";
 import type { LogWriter } from "./log-writer.ts";
 import { LOG_FOLDER, type LogOptions, openLog } from "./open-log.ts";
@@ -114,7 +114,7 @@ export function replayBehind(
 /** Without a snapshot the log must reach back to its first record. */
 export function demandWholeLog(disk: Disk, folder: string, found: FoundSnapshots): void {
   const log = `${folder}/${LOG_FOLDER}`;
-  const [first] = findSegments(log, disk.listNow(log) ?? []);
+  const [first] = findSegments(log, namesIn(disk, log));
   const isGone = first === undefined ? found.passedOver.length > 0 : first.number > 1;
   if (isGone) throw new SnapshotsDamaged(log, reasonsOf(found));
 }
@@ -126,7 +126,7 @@ export function reasonsOf({ passedOver }: FoundSnapshots): string[] {
 }
 
 function removeTemporary(disk: Disk, folder: string): void {
-  for (const name of disk.listNow(folder) ?? []) {
+  for (const name of namesIn(disk, folder)) {
     if (name.endsWith(TEMPORARY_SUFFIX)) disk.removeNow(`${folder}/${name}`);
   }
 }

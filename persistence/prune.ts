@@ -4,8 +4,8 @@
  * log is the second way.
  */
 import { auditedSequence } from "./audit-file.ts";
-import type { Disk } from "./disk.ts";
-import { Malformed } from "./faults.ts";
+import { type Disk, namesIn } from "./disk.ts";
+import { Malformed, only } from "./faults.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { findSegments, segmentOf } from "./read-log.ts";
 import { BROKEN_SUFFIX } from "./recover.ts";
@@ -39,7 +39,7 @@ export function keepTwo(options: KeepOptions): Kept {
   const older = olderOf(options);
   if (older === null) return { removedSegments: 0, removedSnapshots: 0 };
   const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
-  const others = findSnapshots(disk.listNow(snapshots) ?? []).filter(
+  const others = findSnapshots(namesIn(disk, snapshots)).filter(
     (name) => name !== newest && name !== older.name,
   );
   for (const name of others) disk.removeNow(`${snapshots}/${name}`);
@@ -58,7 +58,7 @@ interface Older {
 /** The newest of the others that is good as a whole; null when none is. */
 function olderOf({ disk, folder, storeId, newest, base }: KeepOptions): Older | null {
   const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
-  const names = findSnapshots(disk.listNow(snapshots) ?? []).filter((name) => name !== newest);
+  const names = findSnapshots(namesIn(disk, snapshots)).filter((name) => name !== newest);
   const known = base === null ? names : [base, ...names];
   for (const name of known) {
     const sequence = goodSequence(`${snapshots}/${name}`, storeId);
@@ -76,14 +76,14 @@ function goodSequence(path: string, storeId: string): number | null {
       sql.close();
     }
   } catch (error) {
-    if (error instanceof Malformed || error instanceof SqlFault) return null;
-    throw error;
+    only(error, Malformed, SqlFault);
+    return null;
   }
 }
 
 /** @param sequence - The log is needed from the segment on that holds this record. */
 function removeSegments(disk: Disk, folder: string, sequence: number): number {
-  const names = disk.listNow(folder) ?? [];
+  const names = namesIn(disk, folder);
   const places = findSegments(folder, names);
   const first = segmentOf(places, sequence);
   if (first === null) return 0;

@@ -3,7 +3,7 @@
  * nothing on disk.
  */
 import type { Replay } from "./codec.ts";
-import type { ReadDisk } from "./disk.ts";
+import { type ReadDisk, namesIn } from "./disk.ts";
 import { LogCorrupt } from "./faults.ts";
 import { LogScan, type LogStart, type SegmentExtent } from "./scan.ts";
 import { type SegmentPlace, parseSegmentName, segmentName } from "./segment-header.ts";
@@ -50,7 +50,7 @@ export interface ReadLog {
  */
 export function readLog(options: ReadOptions): ReadLog {
   const { disk, folder, storeId, replay, start, until } = options;
-  const places = placesFrom(folder, findSegments(folder, disk.listNow(folder) ?? []), start);
+  const places = placesFrom(folder, findSegments(folder, namesIn(disk, folder)), start);
   const scan = new LogScan(storeId, replay, start);
   let newest: ReadSegment | null = null;
   let memory: Buffer = Buffer.alloc(0);

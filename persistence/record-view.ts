@@ -3,7 +3,6 @@
  * codes, moments as ISO 8601, and no secret. Told with the state before the record.
  */
 import type { EventRow } from "../engine/catalog.ts";
-import { NONE } from "../engine/constants.ts";
 import type { Layout } from "../engine/layout.ts";
 import {
   type Actor,
@@ -174,7 +173,7 @@ function hasSeat(
 }
 
 function seatOf(layout: Layout | undefined, seat: number): RecordView {
-  const row = layout?.rows[layout.rowOfSeat[seat] ?? NONE];
+  const row = layout?.rows[layout.rowOfSeat[seat]!];
   if (layout === undefined || row === undefined) return { seatIndex: seat };
   const section = layout.sections[row.section]?.name;
   return { id: layout.seatIds[seat], section, row: row.name, seat: layout.seatNames[seat] };

@@ -4,7 +4,7 @@
  * changed.
  */
 import type { Clock } from "../engine/ports.ts";
-import type { Disk } from "./disk.ts";
+import { type Disk, namesIn } from "./disk.ts";
 import { type ReadSegment, type ReadOptions, readLog, SEGMENT_SUFFIX } from "./read-log.ts";
 import type { ChainMark } from "./scan.ts";
 import { TEMPORARY_SUFFIX } from "./segments.ts";
@@ -61,7 +61,7 @@ export function recover(options: RecoverOptions): Recovered {
   const startMs = clock.nowMs();
   const { scan, segments, goodBytes, newest } = readLog(options);
   options.check?.();
-  const names = disk.listNow(folder) ?? [];
+  const names = namesIn(disk, folder);
   removeTemporary(disk, folder, names);
   if (newest !== null) secureNewest(disk, folder, newest);
   const tornBytes = newest?.tornBytes ?? 0;
@@ -81,7 +81,7 @@ export function recover(options: RecoverOptions): Recovered {
 }
 
 export function hasSegments(disk: Disk, folder: string): boolean {
-  return (disk.listNow(folder) ?? []).some((name) => name.endsWith(SEGMENT_SUFFIX));
+  return namesIn(disk, folder).some((name) => name.endsWith(SEGMENT_SUFFIX));
 }
 
 function removeTemporary(disk: Disk, folder: string, names: readonly string[]): void {

@@ -5,7 +5,7 @@
 import { checkState } from "../engine/check.ts";
 import type { LogRecord } from "../engine/records.ts";
 import type { State } from "../engine/state.ts";
-import type { ReadDisk } from "./disk.ts";
+import { namesIn, type ReadDisk } from "./disk.ts";
 import {
   FRAME_HEADER_BYTES,
   SECTOR_BYTES,
@@ -126,7 +126,7 @@ function chainBehind(bytes: Buffer, chain: Uint8Array): Uint8Array {
 
 /** Greater than any there was. */
 function nextNumber({ disk, folder }: SurveyOptions): number {
-  const numbers = (disk.listNow(`${folder}/${LOG_FOLDER}`) ?? []).map(
+  const numbers = namesIn(disk, `${folder}/${LOG_FOLDER}`).map(
     // Also of those that were set aside.
     (name) => parseSegmentName(name.replace(/\.log\..*$/, ".log"))?.number ?? 0,
   );

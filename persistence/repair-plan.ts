@@ -2,7 +2,7 @@
  * What a repair would do: which way of recovery reaches furthest, what of the folder it needs, and
  * which records are lost. Changes nothing.
  */
-import type { ReadDisk } from "./disk.ts";
+import { namesIn, type ReadDisk } from "./disk.ts";
 import { ExitCode, FolderRefused } from "./faults.ts";
 import { Lost, cutPoint, readLost } from "./frames-behind.ts";
 import { LOG_FOLDER } from "./open-log.ts";
@@ -141,7 +141,7 @@ function demandNoRicher({ folder, cutAfter }: PlanOptions, way: Way, good: reado
 
 /** Files in the log's folder that have the name of a segment nearly. */
 function strangersIn({ disk, folder }: PlanOptions): string[] {
-  const names = disk.listNow(`${folder}/${LOG_FOLDER}`) ?? [];
+  const names = namesIn(disk, `${folder}/${LOG_FOLDER}`);
   return names.filter((name) => name.endsWith(SEGMENT_SUFFIX) && parseSegmentName(name) === null);
 }
 

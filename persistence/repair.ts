@@ -7,7 +7,7 @@ import { copyPartition, ImagePacker } from "../engine/image.ts";
 import type { State } from "../engine/state.ts";
 import { CatalogCopy } from "./catalog-copy.ts";
 import { readStore, shareFolder, takeFolder } from "./data-folder.ts";
-import type { Disk } from "./disk.ts";
+import { type Disk, namesIn } from "./disk.ts";
 import { LOG_FOLDER, epochHead } from "./open-log.ts";
 import { readSegment } from "./read-log.ts";
 import { BROKEN_SUFFIX } from "./recover.ts";
@@ -156,7 +156,7 @@ function cutSegment(
 
 /** One that nothing has yet. */
 function brokenName(disk: Disk, folder: string, name: string): string {
-  const names = disk.listNow(folder) ?? [];
+  const names = namesIn(disk, folder);
   let broken = `${name}${BROKEN_SUFFIX}`;
   for (let i = 2; names.includes(broken); i++) broken = `${name}${BROKEN_SUFFIX}-${i}`;
   return broken;

@@ -4,7 +4,7 @@
  */
 import { ByteReader } from "./bytes.ts";
 import { decodeRecords, type Replay } from "./codec.ts";
-import { LogCorrupt, Malformed } from "./faults.ts";
+import { LogCorrupt, Malformed, only } from "./faults.ts";
 import {
   FrameFlag,
   type FrameHeader,
@@ -288,7 +288,7 @@ function atOffset(segment: SegmentBytes, offset: number, check: () => void): voi
   try {
     check();
   } catch (error) {
-    if (!(error instanceof Malformed)) throw error;
+    only(error, Malformed);
     throw new LogCorrupt(segment.path, offset, error.expected, error.found);
   }
 }

@@ -59,13 +59,13 @@ export function commandFaults(command: { readonly kind: string }): Fault[] {
   let check = checks.get(kind);
   if (check === undefined) checks.set(kind, (check = ajv.compile(shapeOf(kind))));
   if (check(command)) return [];
-  return (check.errors ?? []).map(({ instancePath, keyword, message, data }) => ({
+  return check.errors!.map(({ instancePath, keyword, message, data }) => ({
     field: instancePath
       .slice(1)
       .replaceAll(/\/(\d+)/g, "[$1]")
       .replaceAll("/", "."),
     code: keyword.toUpperCase(),
-    message: message ?? "is not valid",
+    message: message!,
     rejectedValue: data,
   }));
 }

@@ -9,8 +9,8 @@ import type { PartitionImage } from "../engine/image.ts";
 import { type CatalogPut, type CatalogRecord, RecordType } from "../engine/records.ts";
 import { SeatState } from "../engine/states.ts";
 import type { CatalogCopy } from "./catalog-copy.ts";
-import type { Disk } from "./disk.ts";
-import { Malformed } from "./faults.ts";
+import { type Disk, namesIn } from "./disk.ts";
+import { Malformed, only } from "./faults.ts";
 import { encodeImage } from "./image-codec.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { type Kept, keepTwo } from "./prune.ts";
@@ -182,7 +182,7 @@ export class SnapshotBuild {
 
   #removeFile(): void {
     const { disk } = this.#options;
-    const isThere = disk.listNow(this.#folder)?.includes(TEMPORARY_NAME) === true;
+    const isThere = namesIn(disk, this.#folder).includes(TEMPORARY_NAME);
     if (isThere) disk.removeNow(this.#path);
   }
 
@@ -208,7 +208,7 @@ export class SnapshotBuild {
   /** The catalog of the snapshot before; null when there is none that can be read. */
   #takeBase(): LogStart | null {
     const { disk, storeId, base } = this.#options;
-    const names = base === null ? findSnapshots(disk.listNow(this.#folder) ?? []) : [base];
+    const names = base === null ? findSnapshots(namesIn(disk, this.#folder)) : [base];
     for (const name of names) {
       const meta = metaOfFile(`${this.#folder}/${name}`, storeId);
       if (meta === null) continue;
@@ -318,8 +318,8 @@ function metaOfFile(path: string, storeId: string): SnapshotMeta | null {
       sql.close();
     }
   } catch (error) {
-    if (error instanceof Malformed || error instanceof SqlFault) return null;
-    throw error;
+    only(error, Malformed, SqlFault);
+    return null;
   }
 }
 

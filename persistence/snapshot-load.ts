@@ -9,8 +9,8 @@ import { restorePartition } from "../engine/image.ts";
 import { buildLayout } from "../engine/layout.ts";
 import { Broken } from "../engine/assert.ts";
 import { State } from "../engine/state.ts";
-import type { Disk } from "./disk.ts";
-import { Malformed } from "./faults.ts";
+import { type Disk, namesIn } from "./disk.ts";
+import { Malformed, only } from "./faults.ts";
 import { decodeImage } from "./image-codec.ts";
 import type { OnProgress } from "./read-log.ts";
 import {
@@ -61,7 +61,7 @@ export function loadNewest(options: LoadOptions): FoundSnapshots {
   const { disk, folder, storeId, onProgress } = options;
   const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
   const passedOver: PassedOver[] = [];
-  for (const name of findSnapshots(disk.listNow(snapshots) ?? [])) {
+  for (const name of findSnapshots(namesIn(disk, snapshots))) {
     const path = `${snapshots}/${name}`;
     const loaded = tryLoad(path, () => loadSnapshot(path, storeId, onProgress));
     if ("expected" in loaded) passedOver.push(loaded);
@@ -98,10 +98,8 @@ export function tryLoad<T>(path: string, load: () => T): T | PassedOver {
     if (error instanceof Malformed) {
       return { path, expected: error.expected, found: error.found };
     }
-    if (error instanceof SqlFault || error instanceof Broken) {
-      return { path, expected: "a sound snapshot", found: error.message };
-    }
-    throw error;
+    only(error, SqlFault, Broken);
+    return { path, expected: "a sound snapshot", found: error.message };
   }
 }
 

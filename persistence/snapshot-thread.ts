@@ -30,10 +30,13 @@ const PROGRAM = new URL("./snapshot-worker.js", import.meta.url);
  */
 export class SnapshotThread {
   readonly #data: ThreadData;
+  readonly #program: URL;
   #worker: Worker | null;
 
-  constructor(data: ThreadData) {
+  /** @param program - Compiled; that of this package when it is not given. */
+  constructor(data: ThreadData, program = PROGRAM) {
     this.#data = data;
+    this.#program = program;
     this.#worker = this.#start();
   }
 
@@ -82,7 +85,10 @@ export class SnapshotThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(PROGRAM, { workerData: this.#data, name: "frontrow snapshots" });
+    const worker = new Worker(this.#program, {
+      workerData: this.#data,
+      name: "frontrow snapshots",
+    });
     worker.unref();
     const forget = () => {
       if (this.#worker === worker) this.#worker = null;

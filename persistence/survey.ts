@@ -6,8 +6,8 @@ import { Broken } from "../engine/assert.ts";
 import { checkState } from "../engine/check.ts";
 import type { LogRecord } from "../engine/records.ts";
 import { State } from "../engine/state.ts";
-import type { ReadDisk } from "./disk.ts";
-import { LogCorrupt } from "./faults.ts";
+import { type ReadDisk, namesIn } from "./disk.ts";
+import { LogCorrupt, only } from "./faults.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { replayBehind } from "./open-state.ts";
 import { SEGMENT_SUFFIX, findSegments, readLog, readSegment } from "./read-log.ts";
@@ -85,7 +85,7 @@ const AT_ITS_WORD = atItsWord(0);
 export function surveyLog({ disk, folder, storeId, onWork }: SurveyOptions): LogSurvey {
   const log = `${folder}/${LOG_FOLDER}`;
   const findings: Finding[] = [];
-  const places = findSegments(log, goodNames(log, disk.listNow(log) ?? [], findings));
+  const places = findSegments(log, goodNames(log, namesIn(disk, log), findings));
   const begin = (start: LogStart | null) => new LogScan(storeId, () => {}, start);
   let scan = begin(places[0]?.number === 1 ? null : AT_ITS_WORD);
   let tornBytes = 0;
@@ -115,7 +115,7 @@ export function surveyLog({ disk, folder, storeId, onWork }: SurveyOptions): Log
 /** Cost: O(bytes of the snapshots). */
 export function surveySnapshots({ disk, folder, storeId, onWork }: SurveyOptions): SnapshotSurvey {
   const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
-  const names = findSnapshots(disk.listNow(snapshots) ?? []);
+  const names = findSnapshots(namesIn(disk, snapshots));
   const findings: Finding[] = [];
   const facts = names.map((name, i): SnapshotFacts => {
     const path = `${snapshots}/${name}`;
@@ -161,7 +161,7 @@ export function rebuild(
   before: (step: Step) => void = () => {},
   mark: ChainMark | null = null,
 ): Rebuilt {
-  const path = `${folder}/${SNAPSHOT_FOLDER}/${base}`;
+  const path = `${folder}/${base === null ? LOG_FOLDER : `${SNAPSHOT_FOLDER}/${base}`}`;
   const loaded = base === null ? null : { name: base, ...loadSnapshot(path, storeId) };
   const { state, start, sequence: first } = beginningOf(loaded);
   let sequence = first;
@@ -211,7 +211,7 @@ export function faultOf(check: () => void, path = ""): Finding | null {
       const { segment, offset, expected, found } = error;
       return { path: segment, offset, expected, found };
     }
-    if (!(error instanceof Broken)) throw error;
+    only(error, Broken);
     return { path, offset: null, expected: "a sound state", found: error.message };
   }
 }

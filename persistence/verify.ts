@@ -5,7 +5,8 @@
 import { AUDIT_FILE, readAuditFile } from "./audit-file.ts";
 import { digest } from "../engine/digest.ts";
 import { SECRET, readStore } from "./data-folder.ts";
-import type { ReadDisk } from "./disk.ts";
+import { type ReadDisk, namesIn } from "./disk.ts";
+import { only } from "./faults.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { SNAPSHOT_FOLDER } from "./snapshot-file.ts";
 import { SqlFault } from "./sqlite.ts";
@@ -69,7 +70,7 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
     notes: notesOn(options, log),
     segments: log.segments.length,
     snapshots: good.length,
-    firstSequence: ways.sequence === 0 ? 0 : (first?.firstSequence ?? 0),
+    firstSequence: ways.sequence === 0 ? 0 : first!.firstSequence,
     sequence: ways.sequence,
     events: ways.events,
     digest: ways.digest,
@@ -80,7 +81,7 @@ const SOUND_TRAIL = "a sound audit trail (the next start makes a bad one anew fr
 
 /** The trail is no part of what recovery needs; a bad one is made anew by the next start. */
 function auditFindings({ disk, folder }: SurveyOptions): Finding[] {
-  if (disk.listNow(folder)?.includes(AUDIT_FILE) !== true) return [];
+  if (!namesIn(disk, folder).includes(AUDIT_FILE)) return [];
   const path = `${folder}/${AUDIT_FILE}`;
   const unsound = (found: string) => [{ path, offset: null, expected: SOUND_TRAIL, found }];
   try {
@@ -95,8 +96,8 @@ function auditFindings({ disk, folder }: SurveyOptions): Finding[] {
       sql.close();
     }
   } catch (error) {
-    if (error instanceof SqlFault) return unsound(error.message);
-    throw error;
+    only(error, SqlFault);
+    return unsound(error.message);
   }
 }
 
@@ -147,7 +148,7 @@ function notesOn({ disk, folder }: SurveyOptions, { tornBytes }: LogSurvey): str
         "leaves it; the next start cuts them off",
     );
   }
-  if (!(disk.listNow(folder) ?? []).includes(SECRET)) {
+  if (!namesIn(disk, folder).includes(SECRET)) {
     notes.push("the secret is kept elsewhere: the store starts only with FRONTROW_SECRET");
   }
   return notes;

@@ -64,7 +64,6 @@ const TWINS: Readonly<Record<string, string | null>> = {
   "engine/ports.ts": null,
   "engine/place-facts.ts": "seat-listing",
   "engine/records.ts": null,
-  "engine/shapes.ts": null,
   "engine/state.ts": "apply",
   "engine/states.ts": "assert",
 };

@@ -199,3 +199,14 @@ test("an engine whose journal could not take a record decides nothing any more",
   expect(submit).toThrow(Broken);
   expect(() => engine.expireAll()).toThrow(Broken);
 });
+
+test("a broken promise of the journal comes out as it is", () => {
+  const { journal, engine, caller } = new World(HALL);
+  const promise = new Broken("a record fits a frame");
+  journal.append = () => {
+    throw promise;
+  };
+  const submit = () => engine.submit({ kind: "createVenue", caller, body: { name: "V" } });
+  expect(submit).toThrow(promise);
+  expect(engine.isHalted).toBe(true);
+});

@@ -291,3 +291,14 @@ function emptySchema(world: World): number {
   const body = { name: "Other", venueId: world.venueId };
   return world.must("createSchema", world.caller, { body }).id;
 }
+
+test("the id of an event is given to no other", () => {
+  const world = new World(HALL);
+  const eventId = world.event.id;
+  const outcome = world.submit("createEvent", world.caller, { eventId, body: bodyOf(world) });
+  expect(outcome).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "id", code: "DUPLICATE", rejectedValue: eventId }],
+  });
+  expect(world.event.name).not.toBe("Late");
+});

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { checkPartition } from "../../engine/check.ts";
 import { apply } from "../../engine/apply.ts";
 import { digest, digestPartition } from "../../engine/digest.ts";
-import { copyPartition, packImage, restorePartition } from "../../engine/image.ts";
+import { ImagePacker, copyPartition, packImage, restorePartition } from "../../engine/image.ts";
 import type { Partition } from "../../engine/partition.ts";
 import { State } from "../../engine/state.ts";
 import { Workload } from "../sim/workload.ts";
@@ -101,4 +101,15 @@ test("an order of changes that is not one is refused", () => {
     const changes = { ...image.changes, later: broken };
     expect(() => restorePartition({ ...image, changes }, partition.layout)).toThrow(/an order/);
   }
+});
+
+test("an image that is packed step by step is the one that is packed at once", () => {
+  const seats = Array.from({ length: 12 }, (_, i) => i + 1);
+  const world = new World([section("Stalls", { A: seats.join(" ") })]);
+  for (const seat of seats) world.book("lock", world.selection(`S${seat}`, `A${seat}`));
+  const copy = copyPartition(world.partition);
+  const packing = new ImagePacker(copy);
+  const images: unknown[] = [];
+  for (let step = 0; step < 3; step++) images.push(packing.step(5));
+  expect(images).toEqual([null, null, packImage(copy)]);
 });

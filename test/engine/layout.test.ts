@@ -116,3 +116,11 @@ test("a seat's index is found by its id, given out in one go or with gaps", () =
   }
   expect(seatIndexOf(buildLayout(EMPTY_DOCUMENT), 1)).toBe(NONE);
 });
+
+test("a row without seats is there, and has no seats", () => {
+  const [row] = DOCUMENT.rows;
+  const seats = DOCUMENT.seats.filter(({ rowGuid }) => rowGuid !== row!.guid);
+  const layout = buildLayout({ ...DOCUMENT, seats });
+  expect(layout.rows[0]).toMatchObject({ id: row!.id, seats: new Uint32Array(0) });
+  expect(layout.seatCount).toBe(seats.length);
+});

@@ -127,3 +127,12 @@ test("only events of the schema are laid anew", () => {
   expect(world.engine.state.partitionOf(event)).toBe(before);
   expect(before.layout.seatCount).toBe(0);
 });
+
+test("what cannot be merged is refused as a whole", () => {
+  const world = new World(HALL);
+  const before = digest(world.engine.state);
+  const unknown = { guid: "B9", rowGuid: "row B", name: "9", id: 424_242 };
+  const body = { ...layoutOf(section("Circle", { B: "1" })), seats: [unknown] };
+  expect(put(world, body)).toMatchObject({ refused: Result.VALIDATION_FAILED });
+  expect(digest(world.engine.state)).toBe(before);
+});

@@ -227,6 +227,8 @@ test("a layout has at most so many seats, and tells at most a hundred faults", (
 const TOO_WIDE = [
   ["plain", "x".repeat(LAYOUT_BYTES_MAX)],
   ["of two bytes a character", "é".repeat(LAYOUT_BYTES_MAX / 2)],
+  ["of three bytes a character", "€".repeat(LAYOUT_BYTES_MAX / 3)],
+  ["of four bytes a character", "🎭".repeat(LAYOUT_BYTES_MAX / 4)],
 ] as const;
 
 test.each(TOO_WIDE)("a layout has at most so many bytes, drawings included: %s", (_, text) => {

@@ -124,3 +124,15 @@ test("turning, moving and enlarging a row keeps its neighbours", () => {
     { numRuns: 500, seed: 1 },
   );
 });
+
+test("of seats in one spot of a row the label decides, and of one label the id", () => {
+  const row = seatsAt([
+    [5, 0],
+    [0, 0],
+    [5, 0],
+    [0, 0],
+  ]).map((seat, i) => ({ ...seat, name: ["9", "3", "10", "3"][i]! }));
+  // Seats 2 and 4 are "3" twice at the one end, seats 1 and 3 are "9" and "10" at the other.
+  expect(orderRow(row).order).toEqual([1, 3, 0, 2]);
+  expect(orderRow(row.toReversed()).order).toEqual([2, 0, 3, 1]);
+});

@@ -47,3 +47,16 @@ test("a seat is in it once", () => {
   const kept = new SortedSeats([1], 3, (a, b) => a - b);
   expect(() => kept.add(1)).toThrow("a seat is in a listing once");
 });
+
+test("without a seat it is empty, and a block that loses all of its seats is gone", () => {
+  const none = new SortedSeats([], 9, (a, b) => a - b);
+  expect(none.slice(0, 9)).toEqual([]);
+  none.add(4);
+  expect(none.slice(0, 9)).toEqual([4]);
+  const seats = Array.from({ length: 1_000 }, (_, seat) => seat);
+  const kept = new SortedSeats(seats, 1_000, (a, b) => a - b);
+  for (let seat = 200; seat < 800; seat++) kept.remove(seat);
+  kept.add(500);
+  expect(kept.slice(198, 5)).toEqual([198, 199, 500, 800, 801]);
+  expect(kept.count).toBe(401);
+});

@@ -77,6 +77,8 @@ test("an event that comes, loses a price, is laid anew or goes is touched", () =
   expect(remove("prices", price.id)).toEqual([number]);
   expect(remove("layouts", world.event.schemaId)).toEqual([number]);
   expect(remove("zones", 1)).toEqual([]);
+  expect(remove("events", crypto.randomUUID())).toEqual([]);
+  expect(remove("prices", 424_242)).toEqual([]);
   const layout = state.catalog.layouts.get(world.event.schemaId)!;
   const put = { ...record, puts: [{ table: "layouts" as const, row: layout }] };
   expect(touchedBy(state, put)).toEqual([number]);

@@ -225,6 +225,10 @@ test("a record that the log cannot keep is a broken promise", () => {
     expect(() => encode([{ timeMs: 1, record }])).toThrow(Broken);
   }
   expect(() => encode([{ timeMs: -1, record: good }])).toThrow(Broken);
+  for (const remove of [null, { table: "menues", key: 1 }, { table: "venues", key: 0.5 }]) {
+    const record = { ...catalogWith({ id: 1 }), removes: [remove] } as unknown as CatalogRecord;
+    expect(() => encode([{ timeMs: 1, record }])).toThrow(Broken);
+  }
 });
 
 function catalogWith(row: object): CatalogRecord {

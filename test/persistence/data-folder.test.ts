@@ -238,3 +238,11 @@ test("a start that fails at any step of the disk can be repeated", () => {
     rmSync(folder, { recursive: true });
   }
 });
+
+test("a store.json that holds no object is refused for the format that it does not name", () => {
+  const folder = newFolder();
+  for (const text of ["null", "7", '"store"', "{", ""]) {
+    writeFileSync(join(folder, "store.json"), text);
+    expect(refusalOf(folder).message).toContain("has format undefined, this version reads 1");
+  }
+});

@@ -50,6 +50,44 @@ describe("the real disk", () => {
     file.closeNow();
   });
 
+  test.runIf(isLinux)("closed at once, it is closed for what is written through too", async () => {
+    const path = `${root}/at-once`;
+    const file = realDisk.createNow(path);
+    await new Promise((resolve) => file.writeThrough!(Buffer.from("seat"), 0, resolve));
+    expect(openFlags(path).length).toBe(2);
+    file.closeNow();
+    expect(openFlags(path)).toEqual([]);
+  });
+
+  test("a write that fails says so, and that nothing was written", async () => {
+    const path = `${root}/read-only`;
+    realDisk.createNow(path).closeNow();
+    const file = realDisk.openNow(path);
+    const written = await new Promise((resolve) => {
+      file.write(Buffer.from("seat"), 0, (fault, bytes) => resolve({ fault, bytes }));
+    });
+    expect(written).toMatchObject({ fault: { operation: "write", path, code: "EBADF" }, bytes: 0 });
+    file.closeNow();
+  });
+
+  test("in a folder that is not there nothing is made, and nothing synced", async () => {
+    const path = `${root}/none/a`;
+    const made = await new Promise((resolve) => {
+      realDisk.create(path, (fault, file) => resolve({ fault, file }));
+    });
+    expect(made).toMatchObject({
+      fault: { operation: "create", path, code: "ENOENT" },
+      file: null,
+    });
+    const synced = await new Promise((resolve) => realDisk.syncFolder(`${root}/none`, resolve));
+    expect(synced).toMatchObject({ operation: "open", code: "ENOENT" });
+  });
+
+  test.runIf(isLinux)("a folder that cannot be synced says so", async () => {
+    const fault = await new Promise((resolve) => realDisk.syncFolder("/proc", resolve));
+    expect(fault).toMatchObject({ operation: "sync", path: "/proc", code: "EINVAL" });
+  });
+
   test("files and folders are private to their user", () => {
     realDisk.makeFolderNow(`${root}/private`);
     realDisk.createNow(`${root}/private/a`).closeNow();

@@ -6,7 +6,10 @@ import {
   FolderRefused,
   LogCorrupt,
   LogFailed,
+  Malformed,
   StoreFault,
+  messageOf,
+  only,
 } from "../../persistence/faults.ts";
 
 const disk = new DiskFault("sync", "/data/wal/1.log", "EIO", new Error("cause"));
@@ -54,4 +57,25 @@ test("a code without a hint of its own still says where to look", () => {
   expect(new DiskFault("read", "/data", "EWEIRD").hint).toBe(
     "see the code of the operating system",
   );
+});
+
+test("a catch answers the errors it knows, and passes on every other as it is", () => {
+  const other = new TypeError("a mistake of ours");
+  for (const known of [new Malformed("a", "b"), disk]) {
+    expect(() => only(known, Malformed, DiskFault)).not.toThrow();
+  }
+  for (const unknown of [other, disk, "a text", null]) {
+    let passedOn: unknown = "nothing";
+    try {
+      only(unknown, Malformed, LogFailed);
+    } catch (error) {
+      passedOn = error;
+    }
+    expect(passedOn).toBe(unknown);
+  }
+});
+
+test("whatever is thrown has a message", () => {
+  expect(messageOf(new TypeError("a mistake"))).toBe("a mistake");
+  expect(messageOf("a text")).toBe("a text");
 });

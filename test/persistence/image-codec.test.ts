@@ -61,6 +61,8 @@ test("another version, other columns and columns of unequal length are refused",
   expect(() => decodeImage(changed(0, 2))).toThrow("image version 1");
   expect(() => decodeImage(changed(4, 20))).toThrow("19 columns");
   const { seats, areas, holds } = image;
+  const half = { ...image, seats: { ...seats, changedAtMs: Buffer.alloc(9) as never } };
+  expect(() => decodeImage(encodeImage(half))).toThrow("expected whole entries, found 9 bytes");
   const unequal = [
     { ...image, seats: { ...seats, price: seats.price.slice(1) } },
     { ...image, areas: { ...areas, counts: areas.counts.slice(1) } },

@@ -3,12 +3,20 @@ import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Caller } from "../../engine/commands.ts";
 import { realDisk } from "../../persistence/disk.ts";
-import { LogCorrupt } from "../../persistence/faults.ts";
+import { LogCorrupt, SnapshotsDamaged } from "../../persistence/faults.ts";
 import { inspectFolder } from "../../persistence/inspect.ts";
 import { openEngine, type Store, valueOf } from "../../persistence/open-engine.ts";
 import type { RecordView, Wanted } from "../../persistence/record-view.ts";
 import { area, labelsOf, layoutOf, section } from "../support/layout.ts";
-import { flip, folderOf, history, segmentsIn, storeOf, usedBytes } from "./folder-fixture.ts";
+import {
+  flip,
+  folderOf,
+  history,
+  segmentsIn,
+  snapshotsIn,
+  storeOf,
+  usedBytes,
+} from "./folder-fixture.ts";
 
 interface Range extends Wanted {
   readonly from?: number;
@@ -189,4 +197,24 @@ test("what lies before damage is shown, and then the damage is named", async () 
   const act = () => inspectFolder({ disk: realDisk, folder, from: 1, to: Infinity, emit });
   expect(act).toThrow(LogCorrupt);
   expect(shown.length).toBeGreaterThan(20);
+});
+
+test("without a good snapshot, a log without its beginning says why it is silent", async () => {
+  const folder = await storeOf({ snapshots: 3, batches: 4 });
+  const [older, newest] = snapshotsIn(folder);
+  flip(newest!, 100);
+  expect(recordsOf(folder).records.length).toBeGreaterThan(100);
+  flip(older!, 100);
+  expect(() => recordsOf(folder)).toThrow(SnapshotsDamaged);
+  expect(() => recordsOf(folder)).toThrow(path.basename(older!));
+});
+
+test("an error of whoever is given the records is theirs", async () => {
+  const folder = await storeOf({ snapshots: 0, batches: 2 });
+  const mistake = new TypeError("a pipe that is closed");
+  const emit = () => {
+    throw mistake;
+  };
+  const act = () => inspectFolder({ disk: realDisk, folder, from: 1, to: 9, emit });
+  expect(act).toThrow(mistake);
 });

@@ -4,10 +4,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { Broken } from "../../engine/assert.ts";
+import { AuditGap } from "../../engine/audit-trail.ts";
 import type { Caller, CommandKind, CommandOf } from "../../engine/commands.ts";
 import { digest } from "../../engine/digest.ts";
 import { Result } from "../../engine/results.ts";
-import { openEngine, type Store, valueOf } from "../../persistence/open-engine.ts";
+import type { AuditReport } from "../../persistence/audit-keeper.ts";
+import { hasStore, openEngine, type Store, valueOf } from "../../persistence/open-engine.ts";
 
 function newFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), "frontrow-library-"));
@@ -97,4 +99,36 @@ test("a record that cannot be kept halts the engine, and the folder is free agai
   const again = await openEngine({ folder });
   expect(again.report.sequence).toBe(3);
   await again.close();
+});
+
+test("without its program the audit trail says so, and the store works without it", async () => {
+  const folder = newFolder();
+  const reports: AuditReport[] = [];
+  const audit = { days: null, onReport: (report: AuditReport) => void reports.push(report) };
+  const store = await openEngine({ folder, audit });
+  const caller = await store.callerFor("Box office");
+  const venue = await store.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
+  expect(venue).toMatchObject({ refused: Result.OK });
+  const question = { about: "owner", eventId: "none" } as const;
+  // The thread's program is compiled: there is none beside the source.
+  expect(await store.audit!.ask(question)).toMatchObject({ gap: AuditGap.UNAVAILABLE });
+  expect(reports).toMatchObject([
+    { kind: "failed", failure: expect.stringMatching(/Cannot find module/) },
+  ]);
+  await store.close();
+});
+
+test("a folder has a store once it was opened", async () => {
+  const folder = newFolder();
+  expect([hasStore(folder), hasStore(path.join(folder, "none"))]).toEqual([false, false]);
+  await (await openEngine({ folder })).close();
+  expect(hasStore(folder)).toBe(true);
+});
+
+test("the value of a refusal is asked for in vain: it says what was refused", async () => {
+  const store = await openEngine({ folder: newFolder() });
+  const caller = await store.callerFor("Box office");
+  const outcome = await give(store, { kind: "createVenue", caller, body: {} });
+  expect(() => valueOf(outcome)).toThrow(/; body REQUIRED: must have required property 'name'/);
+  await store.close();
 });

@@ -128,3 +128,16 @@ test("a frame of another chain is damage", () => {
   const place = { number: 1, firstSequence: 1 };
   expect(() => log.segment({ path: "1.log", place, bytes, newest: true })).toThrow(/chain/);
 });
+
+test("a log may be read on from a segment that has no frame yet", () => {
+  const log = new LogScan(STORE_ID, () => {}, {
+    sequence: 40,
+    mark: { sequence: 40, chain: CHAIN },
+  });
+  const block = encodeSegmentHeader({ ...HEADER, number: 5, firstSequence: 41, epoch: 3 });
+  const bytes = Buffer.concat([block, Buffer.alloc(1_024)]);
+  const place = { number: 5, firstSequence: 41 };
+  const extent = log.segment({ path: "5.log", place, bytes, newest: true });
+  expect(extent).toEqual({ validBytes: SEGMENT_HEADER_BYTES, tornBytes: 0 });
+  expect(log).toMatchObject({ number: 5, sequence: 40, epoch: 3, clean: false });
+});

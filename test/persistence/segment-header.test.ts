@@ -1,4 +1,5 @@
 /** The first block of a segment is frozen, and every bit of it is checked; so is its name. */
+import { crc32 } from "node:zlib";
 import { expect, test } from "vitest";
 import { Broken } from "../../engine/assert.ts";
 import { Malformed } from "../../persistence/faults.ts";
@@ -63,4 +64,11 @@ test("a store id is a UUID in lower case", () => {
   for (const storeId of [STORE_ID.toUpperCase(), STORE_ID.slice(1), "store"]) {
     expect(() => chainOfStore(storeId)).toThrow(Broken);
   }
+});
+
+test("a header of a later version is not read by this one", () => {
+  const block = encodeSegmentHeader(HEADER);
+  block.writeUInt16LE(2, 8);
+  block.writeUInt32LE(crc32(block.subarray(0, -4)), block.length - 4);
+  expect(() => decodeSegmentHeader(block)).toThrow("expected log version 1, found 2");
 });
