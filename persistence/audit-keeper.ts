@@ -13,7 +13,7 @@ import { Broken } from "../engine/assert.ts";
 import { AuditBook } from "./audit-book.ts";
 import { AUDIT_FILE, startOfTrail } from "./audit-file.ts";
 import { type Disk, namesIn } from "./disk.ts";
-import { LogCorrupt, Malformed, messageOf, SnapshotsDamaged } from "./faults.ts";
+import { DiskFault, LogCorrupt, Malformed, messageOf, only, SnapshotsDamaged } from "./faults.ts";
 import { LogFollower } from "./log-follower.ts";
 import { LOG_FOLDER } from "./open-log.ts";
 import { replayBehind } from "./open-state.ts";
@@ -267,7 +267,12 @@ export class AuditKeeper {
     this.#book = null;
     this.#follower = null;
     this.#isProven = false;
-    follower?.close();
+    try {
+      follower?.close();
+    } catch (error) {
+      // Of what was only read nothing can be lost.
+      only(error, DiskFault);
+    }
     book?.close();
   }
 }

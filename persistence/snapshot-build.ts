@@ -43,6 +43,8 @@ export interface BuildOptions {
    * are handed in.
    */
   readonly base: string | null;
+  /** Called between steps, so that whoever builds beside a busy engine can leave it the machine. */
+  readonly rest?: (() => void) | undefined;
 }
 
 /** A partition as of a record. */
@@ -124,6 +126,7 @@ export class SnapshotBuild {
     assert(this.#options.base === null, "who has a base takes the catalog from it");
     this.#hasCatalog = true;
     this.#applyCatalog({ nextId, removes: [], puts });
+    this.#rest();
   }
 
   /** Cost: O(bytes of the image). */
@@ -143,6 +146,7 @@ export class SnapshotBuild {
       digestOfImage(bytes),
       bytes,
     );
+    this.#rest();
   }
 
   /**
@@ -163,10 +167,14 @@ export class SnapshotBuild {
     assert(this.#newestImage <= end.mark.sequence, "every image is durable");
     const { disk, storeId } = this.#options;
     if (!this.#hasCatalog) this.#takeCatalog(end);
+    this.#rest();
     const partitions = this.#takePartitions();
+    this.#rest();
     const meta = this.#seal(end);
     this.#sql.close();
+    this.#rest();
     const bytes = this.#sync();
+    this.#rest();
     check(this.#path, storeId, meta);
     const name = snapshotName(end.sequence);
     disk.renameNow(this.#path, `${this.#folder}/${name}`);
@@ -178,6 +186,10 @@ export class SnapshotBuild {
   abandon(): void {
     this.#sql.close();
     this.#removeFile();
+  }
+
+  #rest(): void {
+    this.#options.rest?.();
   }
 
   #removeFile(): void {

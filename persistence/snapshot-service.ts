@@ -5,6 +5,11 @@ import { messageOf } from "./faults.ts";
 import { type Built, type BuildEnd, SnapshotBuild } from "./snapshot-build.ts";
 import type { FromThread, ThreadData, ToThread } from "./snapshot-thread.ts";
 
+/** For each millisecond of work so many of rest: the engine and its log want the machine more. */
+const REST_SHARE = 3;
+/** A rest is never longer, so that an end in order does not wait for it. */
+const REST_MS_MAX = 250;
+
 export function serveSnapshots(port: MessagePort, data: ThreadData): void {
   const desk = new Desk(data);
   port.on("message", (message: ToThread) => {
@@ -17,6 +22,9 @@ class Desk {
   readonly #data: ThreadData;
   /** The snapshot in the making; null before, and behind a failure that was told. */
   #build: SnapshotBuild | null = null;
+  /** When the work began that no rest followed yet; milliseconds of `performance.now`. */
+  #workedFrom = 0;
+  readonly #bell = new Int32Array(new SharedArrayBuffer(4));
 
   constructor(data: ThreadData) {
     this.#data = data;
@@ -24,6 +32,7 @@ class Desk {
 
   /** @returns null when there is nothing to say. */
   answerTo(message: ToThread): FromThread | null {
+    this.#workedFrom = performance.now();
     try {
       return this.#do(message);
     } catch (error) {
@@ -33,10 +42,18 @@ class Desk {
     }
   }
 
+  #rest(): void {
+    const restMs = REST_SHARE * (performance.now() - this.#workedFrom);
+    // Nobody rings: it is a sleep.
+    Atomics.wait(this.#bell, 0, 0, Math.min(restMs, REST_MS_MAX));
+    this.#workedFrom = performance.now();
+  }
+
   #do(message: ToThread): FromThread | null {
     if (message.kind === "begin") {
       const { base } = message;
-      this.#build = new SnapshotBuild({ disk: realDisk, ...this.#data, base });
+      const rest = () => this.#rest();
+      this.#build = new SnapshotBuild({ disk: realDisk, ...this.#data, base, rest });
       return null;
     }
     // What comes behind a failure belongs to a snapshot that there will not be.

@@ -42,7 +42,7 @@ const SEATS: Readonly<Partial<Record<Mix, number>>> = {
   hot: isTrial ? 100 : 500,
 };
 const SEATS_STEP = 100;
-/** A round begins when all servers together took less than this share of a processor for so long. */
+/** A round begins when all servers together took no more than this of a processor for so long. */
 const CALM = { share: 0.05, seconds: isTrial ? 0 : 0.25, triesMax: 80 };
 /** A hot show is sold out in a fraction of a second: so many of them for a round of the others. */
 const HOT_SHOWS = isTrial ? 1 : 3;

@@ -44,7 +44,8 @@ async function storeWith(batches: number): Promise<{ folder: string; process: St
 function threadOf(options: Pick<AuditThreadOptions, "folder" | "mark">, program?: URL) {
   const reports: AuditReport[] = [];
   const onReport = (report: AuditReport) => void reports.push(report);
-  const thread = new AuditThread({ storeId: STORE_ID, days: null, projected: 0, onReport, ...options }, program);
+  const usual = { storeId: STORE_ID, days: null, projected: 0, onReport };
+  const thread = new AuditThread({ ...usual, ...options }, program);
   onTestFinished(() => thread.close());
   return { thread, reports };
 }
@@ -109,7 +110,8 @@ test("without a thread: what is told is followed, asked, and ended", async () =>
   tell({ kind: "follow", mark });
   await vi.waitFor(() => expect(said.length).toBe(2));
   expect(said[0]).toMatchObject({ kind: "answer", id: 3, outcome: { gap: AuditGap.NO_EVENT } });
-  expect(said[1]).toEqual({ kind: "followed" });
+  const followed = { sequence: process.durable, isFailing: false };
+  expect(said[1]).toEqual({ kind: "followed", ...followed });
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(process.durable);
   tell({ kind: "ask", id: 4, question: OWNER, mark });
   // No log is that long: the thread says so, and goes on.
@@ -119,7 +121,7 @@ test("without a thread: what is told is followed, asked, and ended", async () =>
   expect(said.slice(2)).toMatchObject([
     { kind: "answer", id: 4, outcome: { gap: null, value: organizationId } },
     { kind: "report", report: { kind: "failed" } },
-    { kind: "followed" },
+    { kind: "followed", isFailing: true },
   ]);
 });
 

@@ -93,7 +93,7 @@ test("a file that is never there when it is opened is told, not tried for ever",
     ["EIO", 1],
   ] as const) {
     let opened = 0;
-    const disk: Disk = {
+    const disk: CopyDisk = {
       ...realDisk,
       openNow(name) {
         if (name !== segment) return realDisk.openNow(name);

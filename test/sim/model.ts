@@ -316,9 +316,13 @@ export class Model {
     return TRUE;
   }
 
-  /** Lays an event on another schema. @returns INVENTORY_IN_USE where something is taken. */
+  /**
+   * Lays an event on another schema. @returns INVENTORY_IN_USE where something is taken;
+   * ENTITY_NOT_FOUND when it was deleted since it was chosen.
+   */
   moveEvent(eventId: string, to: Partial<ModelEvent>, force: boolean): Answer {
-    const event = this.events.get(eventId)!;
+    const event = this.events.get(eventId);
+    if (event === undefined) return refusal("ENTITY_NOT_FOUND");
     const seats = [...event.seats.values()];
     const areas = [...event.areas.values()];
     const inUse =
