@@ -254,6 +254,7 @@ export class Store {
     clearInterval(this.#sweep);
     const { snapshots, journal, audit, lastSnapshot, thread, dataFolder } = this.#parts;
     try {
+      thread.hurry();
       await snapshots.stop();
       await journal.close();
       await audit?.close();

@@ -6,9 +6,9 @@ import { type Built, type BuildEnd, SnapshotBuild } from "./snapshot-build.ts";
 import type { FromThread, ThreadData, ToThread } from "./snapshot-thread.ts";
 
 /** For each millisecond of work so many of rest: the engine and its log want the machine more. */
-const REST_SHARE = 3;
-/** A rest is never longer, so that an end in order does not wait for it. */
-const REST_MS_MAX = 250;
+const REST_SHARE = 9;
+/** The copies of a large store are to be over some day, though. */
+const REST_MS_MAX = 1_000;
 
 export function serveSnapshots(port: MessagePort, data: ThreadData): void {
   const desk = new Desk(data);
@@ -24,7 +24,6 @@ class Desk {
   #build: SnapshotBuild | null = null;
   /** When the work began that no rest followed yet; milliseconds of `performance.now`. */
   #workedFrom = 0;
-  readonly #bell = new Int32Array(new SharedArrayBuffer(4));
 
   constructor(data: ThreadData) {
     this.#data = data;
@@ -44,8 +43,7 @@ class Desk {
 
   #rest(): void {
     const restMs = REST_SHARE * (performance.now() - this.#workedFrom);
-    // Nobody rings: it is a sleep.
-    Atomics.wait(this.#bell, 0, 0, Math.min(restMs, REST_MS_MAX));
+    Atomics.wait(this.#data.bell, 0, 0, Math.min(restMs, REST_MS_MAX));
     this.#workedFrom = performance.now();
   }
 
@@ -53,7 +51,8 @@ class Desk {
     if (message.kind === "begin") {
       const { base } = message;
       const rest = () => this.#rest();
-      this.#build = new SnapshotBuild({ disk: realDisk, ...this.#data, base, rest });
+      const { folder, storeId } = this.#data;
+      this.#build = new SnapshotBuild({ disk: realDisk, folder, storeId, base, rest });
       return null;
     }
     // What comes behind a failure belongs to a snapshot that there will not be.

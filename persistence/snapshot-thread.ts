@@ -6,7 +6,10 @@ import type { Built, BuildEnd, BuildOptions, ImageAt } from "./snapshot-build.ts
 import type { SnapshotWriter } from "./snapshots-options.ts";
 
 /** What the thread is given at its start. */
-export type ThreadData = Omit<BuildOptions, "disk" | "base">;
+export interface ThreadData extends Omit<BuildOptions, "disk" | "base" | "rest"> {
+  /** One number in memory that both share: the thread rests as long as it is 0. */
+  readonly bell: Int32Array;
+}
 
 /** What the thread is told, in order, for each snapshot. */
 export type ToThread =
@@ -30,12 +33,13 @@ const PROGRAM = new URL("./snapshot-worker.js", import.meta.url);
  */
 export class SnapshotThread {
   readonly #data: ThreadData;
+  readonly #bell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly #program: URL;
   #worker: Worker | null;
 
   /** @param program - Compiled; that of this package when it is not given. */
-  constructor(data: ThreadData, program = PROGRAM) {
-    this.#data = data;
+  constructor(data: Omit<ThreadData, "bell">, program = PROGRAM) {
+    this.#data = { ...data, bell: this.#bell };
     this.#program = program;
     this.#worker = this.#start();
   }
@@ -75,6 +79,12 @@ export class SnapshotThread {
       finish: (end) => tell({ kind: "finish", end }),
       abandon: () => this.close(),
     };
+  }
+
+  /** From now on it works without a rest: somebody waits for the end. */
+  hurry(): void {
+    Atomics.store(this.#bell, 0, 1);
+    Atomics.notify(this.#bell, 0);
   }
 
   /** A snapshot in the making is given up. */
