@@ -186,7 +186,6 @@ export class AuditThread {
         if (this.#waiting.size === 0) this.#worker.unref();
         return;
       case "report":
-        if (message.report.kind === "failed") this.#followed = 0;
         return this.#options.onReport(message.report);
     }
     return message satisfies never;
@@ -194,6 +193,8 @@ export class AuditThread {
 
   #standsAt({ sequence, isFailing }: TrailState): void {
     this.isFailing = isFailing;
-    if (!isFailing) this.#projected = Math.max(this.#projected, sequence);
+    // Tried again at the next step.
+    if (isFailing) this.#followed = 0;
+    else this.#projected = Math.max(this.#projected, sequence);
   }
 }

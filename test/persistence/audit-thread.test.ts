@@ -126,14 +126,15 @@ test("without a thread: what is told is followed, asked, and ended", async () =>
 });
 
 describe("when it follows without a question", () => {
-  /** A program that only says which marks it was told. */
+  /** A program that only says which marks it was told; it fails at odd ones. */
   const ECHO = `
     import { parentPort } from "node:worker_threads";
     parentPort.on("message", ({ kind, mark }) => {
       if (kind === "end") return parentPort.close();
-      const isOdd = mark.sequence % 2 === 1;
-      const report = { kind: isOdd ? "failed" : "forgot", firstSequence: mark.sequence };
-      parentPort.postMessage({ kind: "followed" });
+      const { sequence } = mark;
+      const isFailing = sequence % 2 === 1;
+      const report = { kind: "forgot", firstSequence: sequence };
+      parentPort.postMessage({ kind: "followed", sequence, isFailing });
       parentPort.postMessage({ kind: "report", report });
     });`;
   const PROGRAM = new URL(`data:text/javascript,${encodeURIComponent(ECHO)}`);
@@ -191,6 +192,17 @@ describe("when it follows without a question", () => {
     expect(await told(1)).toEqual([250_001]);
     grow(250_003);
     expect(await told(2)).toEqual([250_001, 250_003]);
+  });
+
+  test("what failed is tried again in the next second, also when it is not told anew", async () => {
+    const { grow, steps, told } = echo();
+    grow(1);
+    steps(1);
+    expect(await told(1)).toEqual([1]);
+    for (let count = 2; count <= 4; count++) {
+      steps(1);
+      expect((await told(count)).length).toBe(count);
+    }
   });
 
   test("no second time before the first was followed", async () => {
