@@ -157,6 +157,10 @@ export class AuditKeeper {
     if (book.trail.sequence > mark.sequence) {
       throw new Malformed(`a trail up to record ${mark.sequence}`, `${book.trail.sequence}`);
     }
+    const { mark: own } = book.trail;
+    if (own?.sequence === mark.sequence && Buffer.compare(mark.chain, own.chain) !== 0) {
+      throw new Malformed("a trail of this log", "one of another log of that length");
+    }
     if (book.trail.sequence < mark.sequence) {
       this.#follower ??= this.#openFollower(book);
       this.#follower.read(mark.sequence);

@@ -108,7 +108,8 @@ export function planRepair(given: PlanOptions): RepairPlan {
 }
 
 /**
- * From the newest snapshot that holds more than any way over the log leads to.
+ * From the newest snapshot by which more is kept than by any way over the log: it holds more, or
+ * segments that are whole begin right behind it.
  * @param reached - The last record that such a way leads to.
  * @returns Null when there is none, or when it is told where to cut.
  */
@@ -120,9 +121,9 @@ function richerPlan(
 ): AnewPlan | null {
   if (options.cutAfter !== undefined) return null;
   for (const base of good) {
-    if (base.meta.markSequence <= reached) continue;
+    if (base.meta.markSequence < reached) continue;
     const plan = planAnew(options, segments, base);
-    if (plan !== null) return plan;
+    if (plan !== null && plan.sequence > reached) return plan;
   }
   return null;
 }

@@ -103,6 +103,22 @@ test("segments of a later process that join the snapshot by the chain stay", asy
   expect(plan.segments).toHaveLength(count);
 });
 
+test("they stay too where the damage lies behind what the snapshot holds", async () => {
+  const folder = await storeOf({ snapshots: 1, batches: 5 });
+  const first = await start(folder);
+  await first.commit(3);
+  await first.close();
+  const last = segmentsIn(folder).at(-1)!;
+  const second = await start(folder);
+  await second.commit(40);
+  await second.time.pass(20);
+  // In the zeros that no frame reaches.
+  flip(last, fs.statSync(last).size - 1);
+  const { plan } = await repaired(folder);
+  expect(plan.sequence).toBe(390);
+  expect([plan.lost.total, plan.lost.range]).toEqual([0, null]);
+});
+
 test("segments behind the snapshot that the chain does not bind to it go", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 0 });
   await (await start(folder)).close();
