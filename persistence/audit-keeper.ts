@@ -22,7 +22,7 @@ import type { ChainMark } from "./scan.ts";
 import { findSnapshots, SNAPSHOT_FOLDER, startOf } from "./snapshot-file.ts";
 import { type LoadedSnapshot, loadSnapshot, tryLoad } from "./snapshot-load.ts";
 import { SqlFault } from "./sqlite.ts";
-import { atItsWord } from "./survey.ts";
+import { startOfFirst } from "./survey.ts";
 
 const DAY_MS = 86_400_000;
 /** How often it looks for what is too old. */
@@ -62,6 +62,8 @@ export class AuditKeeper {
   #isProven = false;
   /** A trail that does not fit twice is not the file's fault. */
   #isAnew = false;
+  /** A log does not mend while it is in use. */
+  #isLogDamaged = false;
   /** What was told last. */
   #failure: string | null = null;
 
@@ -117,20 +119,22 @@ export class AuditKeeper {
     return error instanceof Malformed || error instanceof Broken;
   }
 
-  /** Whether the log by itself can be read to the mark. Cost: O(bytes of the log). */
+  /** Whether the log by itself can be read to the mark. Cost: O(bytes of the log), once. */
   #isLogSound(): boolean {
+    if (this.#isLogDamaged) return false;
     const { disk, folder, storeId } = this.#options;
     const log = `${folder}/${LOG_FOLDER}`;
     try {
       const [first] = findSegments(log, namesIn(disk, log));
       if (first === undefined) return false;
-      const start = first.number === 1 ? null : atItsWord(first.firstSequence);
+      const start = startOfFirst(first);
       const until = this.#mark?.sequence ?? 0;
       readLog({ disk, folder: log, storeId, start, until, replay: () => {} });
       return true;
     } catch (error) {
-      if (error instanceof LogCorrupt) return false;
-      throw error;
+      only(error, LogCorrupt);
+      this.#isLogDamaged = true;
+      return false;
     }
   }
 

@@ -13,7 +13,7 @@ import { LOG_FOLDER } from "./open-log.ts";
 import { findSegments, readLog } from "./read-log.ts";
 import { SNAPSHOT_FOLDER, findSnapshots } from "./snapshot-file.ts";
 import { SqlFault } from "./sqlite.ts";
-import { type Finding, type OnWork, atItsWord, surveySnapshots, textOf } from "./survey.ts";
+import { type Finding, type OnWork, startOfFirst, surveySnapshots, textOf } from "./survey.ts";
 import { makeFoldersNow, writeAllNow } from "./transfer.ts";
 import { type Verified, verifyFolder } from "./verify.ts";
 
@@ -174,7 +174,7 @@ function copyLog({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): voi
     disk: held,
     folder: log,
     storeId,
-    start: first.number === 1 ? null : atItsWord(first.firstSequence),
+    start: startOfFirst(first),
     until: Infinity,
     replay: () => {},
     onSegment: ({ name, bytes, validBytes }) => {

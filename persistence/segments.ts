@@ -132,7 +132,10 @@ export class Spares {
 
   #make(): void {
     const { disk, folder, segmentBytes } = this.#options;
-    if (this.#ready !== null && this.#ready.bytes >= this.#wantedBytes) return;
+    if (this.#ready !== null && this.#ready.bytes >= this.#wantedBytes) {
+      this.fault = null;
+      return;
+    }
     this.#making = true;
     this.#madeCount += 1;
     const path = `${folder}/spare-${this.#madeCount}${TEMPORARY_SUFFIX}`;

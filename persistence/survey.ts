@@ -75,8 +75,15 @@ export interface SnapshotSurvey {
   readonly findings: readonly Finding[];
 }
 
-/** A start whose mark no log reaches: the first segment is taken at its word. */
-export function atItsWord(sequence: number): LogStart {
+/**
+ * To read a log from the first segment that it has: the log's own beginning, else the segment is
+ * taken at its word, by a mark that no log reaches.
+ */
+export function startOfFirst({ number, firstSequence }: SegmentPlace): LogStart | null {
+  return number === 1 ? null : atItsWord(firstSequence - 1);
+}
+
+function atItsWord(sequence: number): LogStart {
   return { sequence, mark: { sequence: Infinity, chain: Buffer.alloc(0) } };
 }
 const AT_ITS_WORD = atItsWord(0);

@@ -201,6 +201,24 @@ test("every tool takes a log that begins behind a snapshot", async () => {
   });
 });
 
+test("it can be copied and read also when a start behind the repair wrote nothing", async () => {
+  const folder = await twoSnapshots();
+  for (const segment of segmentsIn(folder)) fs.rmSync(segment);
+  repairFolder({ disk: realDisk, folder });
+  const idle = await start(folder);
+  await idle.close();
+  const busy = await start(folder);
+  await busy.commit(3);
+  await busy.close();
+  // The first two begin with the same record, for the first of them has none.
+  expect(segmentsIn(folder).length).toBeGreaterThan(2);
+  const to = path.join(folderOf(), "copy");
+  expect(backupFolder({ disk: realDisk, from: folder, to })).toMatchObject({ findings: [] });
+  expect(verifyFolder({ disk: realDisk, folder: to }).findings).toEqual([]);
+  const next = await start(to);
+  expect(next.sequence).toBe(315);
+});
+
 test("time does not step back behind a log that begins anew", async () => {
   const folder = await twoSnapshots();
   rotHeads(folder);

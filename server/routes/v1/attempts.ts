@@ -62,7 +62,11 @@ export class Attempts<Item> {
       left = left.filter((entry) => !named.has(entry));
     }
     for (const entry of alone.sort((a, b) => a.position - b.position)) {
-      if (this.#send(itemsOf([entry])).refused !== Result.OK) this.failed.add(entry.position);
+      const outcome = this.#send(itemsOf([entry]));
+      if (outcome.refused === Result.OK) continue;
+      const isOfCall = namedBy(outcome, [entry]).size === 0;
+      if (isOfCall && !this.#turn.isGranted) return outcome;
+      this.failed.add(entry.position);
     }
     return null;
   }
