@@ -48,9 +48,11 @@ async function run({ isLong, seed, tell }: Run): Promise<Outcome> {
   });
   const seen: Seen[] = [];
   await inLanes(LANES, numbers, async (call) => {
-    seen.push(await scoped((scope) => failAt(scope, call, { seed, isLong })));
+    seen.push(await scoped((scope) => failAt(scope, call, seed)));
     tell(`${seen.length} of ${count} failed syncs`);
   });
+  const endMsMax = isLong ? END_MS_MAX : END_MS_MAX_BUSY;
+  const late = seen.filter(({ endedAfterMs }) => !(endedAfterMs < endMsMax));
   const sum = (of: (one: Seen) => number) => seen.reduce((total, one) => total + of(one), 0);
   return {
     figures: {
@@ -60,17 +62,17 @@ async function run({ isLong, seed, tell }: Run): Promise<Outcome> {
       // Those of the batch before, which was on disk: what was not would be missing at the restart.
       "answers sent after the failed call": sum(({ sentAfter }) => sentAfter),
       "from the failed call to the end": spreadMs(seen.map(({ endedAfterMs }) => endedAfterMs)),
-      lost: sum(({ faults }) => faults.length),
+      [`ends after more than ${endMsMax} ms`]: late.length,
+      "lost, or ended otherwise": sum(({ faults }) => faults.length),
     },
-    violations: seen.flatMap(({ call, faults }) => faults.map((fault) => `call ${call}: ${fault}`)),
+    violations: [
+      ...seen.flatMap(({ call, faults }) => faults.map((fault) => `call ${call}: ${fault}`)),
+      ...late.map((one) => `call ${one.call}: it took ${one.endedAfterMs.toFixed(0)} ms`),
+    ],
   };
 }
 
-async function failAt(
-  scope: Scope,
-  call: number,
-  { seed, isLong }: Pick<Run, "seed" | "isLong">,
-): Promise<Seen> {
+async function failAt(scope: Scope, call: number, seed: number): Promise<Seen> {
   const folder = path.join(scope.folder(), "data");
   const shim = new Shim(scope, folder).set("failSyncAt", call);
   const server = spawnServer(scope, { folder, env: shim.env });
@@ -94,8 +96,6 @@ async function failAt(
   const exit = await Promise.race([server.exited, sleep(WAIT_MS_MAX)]);
   const { lock, unlock, sale } = fold.acknowledged;
   const faults = [...failures, ...faultsOfEnd(exit ?? null, shim, wasServing)];
-  const endMsMax = isLong ? END_MS_MAX : END_MS_MAX_BUSY;
-  if (!(shim.endedAfterMs < endMsMax)) faults.push(`it took ${shim.endedAfterMs.toFixed(0)} ms`);
   if (exit !== undefined) faults.push(...(await faultsOfRestart({ scope, folder, fold, house })));
   return {
     call,
