@@ -6,12 +6,14 @@ import { Bench } from "tinybench";
 import { apply } from "../engine/apply.ts";
 import { decide } from "../engine/decide.ts";
 import type { LogRecord } from "../engine/records.ts";
+import { seatFacts } from "../engine/place-facts.ts";
 import { listSeats } from "../engine/seat-listing.ts";
 import { ByteReader, ByteWriter } from "../persistence/bytes.ts";
 import { decodeRecords, encodeRecord } from "../persistence/codec.ts";
 import { parseJson } from "../server/json.ts";
 import { BOOKING_ROUTES } from "../server/routes/booking.ts";
 import { checksOf } from "../server/validate.ts";
+import { seatView } from "../server/views.ts";
 import { type Booking, Hall, shuffled } from "./in-process/hall.ts";
 import { isTrial } from "./rounds/trial.ts";
 import { conditionsNow } from "./rounds/conditions.ts";
@@ -72,6 +74,10 @@ bench
     for (const body of bodies) parsed(body);
   })
   .add("1 x a page of 100 seats, by id", () => void listSeats(partition, prices, page))
+  .add("1 x the same page as JSON", () => {
+    const { seats } = listSeats(partition, prices, page);
+    JSON.stringify(seats.map((seat) => seatView(seatFacts(partition, prices, seat), true)));
+  })
   .add(
     "1 x a page of 100 seats, by state, two changed since",
     () => void listSeats(partition, prices, byState),

@@ -108,7 +108,7 @@ function giveUp(disk: CopyDisk, partial: string): void {
     disk.removeFolderNow(partial);
   } catch (error) {
     // What failed first is told; what is left goes with the next try, unless it is not ours.
-    if (!(error instanceof StoreFault)) throw error;
+    only(error, StoreFault);
   }
 }
 

@@ -96,7 +96,7 @@ export function takeFolder(disk: Disk, folder: string): () => void {
 
 /** By the disk, so that it is private to this user, as all else. */
 function makeLock(disk: Disk, folder: string): void {
-  if (disk.listNow(folder)?.includes(LOCK) === true) return;
+  if (namesIn(disk, folder).includes(LOCK)) return;
   disk.createNow(`${folder}/${LOCK}`).closeNow();
 }
 

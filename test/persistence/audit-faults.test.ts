@@ -4,26 +4,17 @@ import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { AuditGap } from "../../engine/audit-trail.ts";
 import { SeatState } from "../../engine/states.ts";
-import { AuditKeeper, type AuditReport, makeAuditFile } from "../../persistence/audit-keeper.ts";
+import { AuditKeeper, type AuditReport } from "../../persistence/audit-keeper.ts";
 import { AUDIT_FILE, auditedSequence } from "../../persistence/audit-file.ts";
 import { realDisk } from "../../persistence/disk.ts";
 import { World } from "../support/engine.ts";
 import { section } from "../support/layout.ts";
 import { feed, openBook, pastMapOf, temporaryPath, transitionsOf } from "./audit-fixture.ts";
-import { folderOf, history, snapshotsIn, start } from "./folder-fixture.ts";
+import { history, snapshotsIn, storeWithTrail } from "./folder-fixture.ts";
 import { STORE_ID } from "./log-fixture.ts";
-import type { StoreProcess } from "./store-fixture.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-
-async function storeWith(batches: number): Promise<{ folder: string; process: StoreProcess }> {
-  const folder = folderOf();
-  makeAuditFile(realDisk, folder);
-  const process = await start(folder);
-  await process.commit(batches, 10);
-  return { folder, process };
-}
 
 function keep(folder: string, days: number | null = null) {
   const reports: AuditReport[] = [];
@@ -41,7 +32,7 @@ function keep(folder: string, days: number | null = null) {
 }
 
 test("before it followed anything it has no record", async () => {
-  const { folder, process } = await storeWith(3);
+  const { folder, process } = await storeWithTrail(3);
   const { keeper } = keep(folder);
   expect(keeper.sequence).toBe(0);
   keeper.follow(process.journal.mark!);
@@ -51,7 +42,7 @@ test("before it followed anything it has no record", async () => {
 });
 
 test("what is older than so many days goes, looked at once in an hour, and is told", async () => {
-  const { folder, process } = await storeWith(60);
+  const { folder, process } = await storeWithTrail(60);
   const mark = process.journal.mark!;
   const times = history.records.slice(0, mark.sequence).map(({ timeMs }) => timeMs);
   const { keeper, reports, time } = keep(folder, 30);
@@ -70,7 +61,7 @@ test("what is older than so many days goes, looked at once in an hour, and is to
 });
 
 test("with the log's beginning gone and no good snapshot there is no trail, and why", async () => {
-  const { folder, process } = await storeWith(0);
+  const { folder, process } = await storeWithTrail(0);
   const first = keep(folder);
   for (let i = 0; i < 3; i++) {
     await process.commit(30);
@@ -97,7 +88,7 @@ test("with the log's beginning gone and no good snapshot there is no trail, and 
 });
 
 test("a trail that does not fit a second time is not set aside a second time", async () => {
-  const { folder, process } = await storeWith(20);
+  const { folder, process } = await storeWithTrail(20);
   const file = path.join(folder, AUDIT_FILE);
   const damage = () => fs.writeFileSync(file, "not a database, but long enough to look");
   damage();
@@ -118,13 +109,13 @@ test("a trail that does not fit a second time is not set aside a second time", a
 });
 
 test("a trail of another log of the same length is made anew", async () => {
-  const { folder, process } = await storeWith(3);
+  const { folder, process } = await storeWithTrail(3);
   const mark = process.journal.mark!;
   const { keeper, reports } = keep(folder);
   expect(keeper.follow(mark)).toBe(true);
   keeper.close();
   // As after a repair that cut the end, behind which as many other records came.
-  const twin = await storeWith(0);
+  const twin = await storeWithTrail(0);
   await twin.process.commit(6, 5);
   fs.copyFileSync(path.join(folder, AUDIT_FILE), path.join(twin.folder, AUDIT_FILE));
   const other = keep(twin.folder);

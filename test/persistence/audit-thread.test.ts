@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { AuditGap } from "../../engine/audit-trail.ts";
 import { RecordType } from "../../engine/records.ts";
 import { AUDIT_FILE, auditedSequence } from "../../persistence/audit-file.ts";
-import { type AuditReport, makeAuditFile } from "../../persistence/audit-keeper.ts";
+import type { AuditReport } from "../../persistence/audit-keeper.ts";
 import { serveAudit } from "../../persistence/audit-service.ts";
 import {
   AuditThread,
@@ -17,9 +17,8 @@ import {
 import { realDisk } from "../../persistence/disk.ts";
 import type { ChainMark } from "../../persistence/scan.ts";
 import { markAt } from "./audit-fixture.ts";
-import { folderOf, history, start } from "./folder-fixture.ts";
+import { history, storeWithTrail } from "./folder-fixture.ts";
 import { STORE_ID } from "./log-fixture.ts";
-import type { StoreProcess } from "./store-fixture.ts";
 
 const COMPILED = new URL("../../dist/persistence/audit-worker.js", import.meta.url);
 
@@ -33,14 +32,6 @@ const [{ eventId, organizationId }] = history.records.flatMap(({ record }) =>
 ) as [{ eventId: string; organizationId: number }];
 const OWNER = { about: "owner", eventId } as const;
 
-async function storeWith(batches: number): Promise<{ folder: string; process: StoreProcess }> {
-  const folder = folderOf();
-  makeAuditFile(realDisk, folder);
-  const process = await start(folder);
-  await process.commit(batches, 10);
-  return { folder, process };
-}
-
 function threadOf(options: Pick<AuditThreadOptions, "folder" | "mark">, program?: URL) {
   const reports: AuditReport[] = [];
   const onReport = (report: AuditReport) => void reports.push(report);
@@ -51,7 +42,7 @@ function threadOf(options: Pick<AuditThreadOptions, "folder" | "mark">, program?
 }
 
 test("a question is answered from all that is on disk, and an end leaves all there", async () => {
-  const { folder, process } = await storeWith(20);
+  const { folder, process } = await storeWithTrail(20);
   const { thread, reports } = threadOf({ folder, mark: () => process.journal.mark }, COMPILED);
   const answered = await thread.ask(OWNER);
   expect(answered).toMatchObject({ gap: null, value: organizationId });
@@ -64,13 +55,13 @@ test("a question is answered from all that is on disk, and an end leaves all the
 });
 
 test("before the first record there is no event", async () => {
-  const { folder, process } = await storeWith(0);
+  const { folder, process } = await storeWithTrail(0);
   const { thread } = threadOf({ folder, mark: () => process.journal.mark }, COMPILED);
   expect(await thread.ask(OWNER)).toEqual({ gap: AuditGap.NO_EVENT, extent: null });
 });
 
 test("of very many questions at once the last are told that it is busy", async () => {
-  const { folder, process } = await storeWith(20);
+  const { folder, process } = await storeWithTrail(20);
   const { thread } = threadOf({ folder, mark: () => process.journal.mark }, COMPILED);
   const outcomes = await Promise.all(Array.from({ length: 70 }, () => thread.ask(OWNER)));
   const gaps = outcomes.map(({ gap }) => gap);
@@ -80,7 +71,7 @@ test("of very many questions at once the last are told that it is busy", async (
 });
 
 test("a damaged trail is reported by the thread, and answered from when it is anew", async () => {
-  const { folder, process } = await storeWith(20);
+  const { folder, process } = await storeWithTrail(20);
   fs.writeFileSync(path.join(folder, AUDIT_FILE), "not a database, but long enough to look");
   const { thread, reports } = threadOf({ folder, mark: () => process.journal.mark }, COMPILED);
   expect(await thread.ask(OWNER)).toMatchObject({ gap: null, value: organizationId });
@@ -88,7 +79,7 @@ test("a damaged trail is reported by the thread, and answered from when it is an
 });
 
 test("a thread that cannot begin is reported, and nobody waits for its answers", async () => {
-  const { folder, process } = await storeWith(1);
+  const { folder, process } = await storeWithTrail(1);
   // The package's own program is compiled: there is none beside the source.
   const { thread, reports } = threadOf({ folder, mark: () => process.journal.mark });
   expect(await thread.ask(OWNER)).toEqual({ gap: AuditGap.UNAVAILABLE, extent: null });
@@ -98,7 +89,7 @@ test("a thread that cannot begin is reported, and nobody waits for its answers",
 });
 
 test("without a thread: what is told is followed, asked, and ended", async () => {
-  const { folder, process } = await storeWith(10);
+  const { folder, process } = await storeWithTrail(10);
   const { port1, port2 } = new MessageChannel();
   serveAudit(port1, { folder, storeId: STORE_ID, days: null });
   const said: FromAuditThread[] = [];

@@ -2,6 +2,8 @@
 import fs from "node:fs";
 import path from "node:path";
 import { onTestFinished } from "vitest";
+import { makeAuditFile } from "../../persistence/audit-keeper.ts";
+import { realDisk } from "../../persistence/disk.ts";
 import { STORE_ID } from "./log-fixture.ts";
 import { History, newFolder, removeFolder, snapshotPaths, StoreProcess } from "./store-fixture.ts";
 
@@ -23,6 +25,15 @@ export function twinOf(folder: string): string {
 
 export function start(folder: string): Promise<StoreProcess> {
   return StoreProcess.start({ folder, history });
+}
+
+/** A store after so many batches of ten records, with a trail that has none of them yet. */
+export async function storeWithTrail(batches: number) {
+  const folder = folderOf();
+  makeAuditFile(realDisk, folder);
+  const process = await start(folder);
+  await process.commit(batches, 10);
+  return { folder, process };
 }
 
 export interface Shape {

@@ -66,6 +66,21 @@ test("POST /api/private/v1.0/booking/lock gives back what the log has no room fo
   expect(await desk.pit()).toEqual([40, 60, 0, 0]);
 });
 
+test("POST /api/private/v1.0/booking/lock is refused by a log that takes nothing", async () => {
+  const desk = new Desk();
+  desk.change({ orphanPrevention: true });
+  desk.server.journal.takes = () => Admission.OVERLOADED;
+  const before = desk.server.digest;
+  // Refused together, and tried by themselves then.
+  const path = `/api/private/v1.0/booking/lock?id=${desk.server.a.eventId}`;
+  const { status } = await desk.server.call("POST", path, {
+    key: desk.server.a.key,
+    body: desk.entries("B1", "B3"),
+  });
+  expect(status).toBe(503);
+  expect(desk.server.digest).toBe(before);
+});
+
 test("POST /api/private/v1.0/booking/lock answers 200 when everything failed", async () => {
   const desk = new Desk();
   const before = desk.server.digest;
