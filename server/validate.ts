@@ -16,8 +16,8 @@ const FAULTS_MAX = 100;
  */
 const EXPLAINED_BYTES_MAX = 64 * 1_024;
 
-/** Good queries of a route that are remembered, and how long each may be. */
-const QUERIES_MAX = 1_000;
+/** Characters of the good queries that are remembered: bookings of more than ten thousand events. */
+const REMEMBERED_LENGTH_MAX = 512 * 1_024;
 const QUERY_LENGTH_MAX = 200;
 
 export interface RouteChecks {
@@ -106,19 +106,33 @@ function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): Route
   return remembering(checkAfresh);
 }
 
-/** A sale asks with the same query again and again: what was good is remembered, and shared. */
+/**
+ * A sale asks with the same queries again and again: what was good is remembered, and shared. When
+ * so many have come, those that were not asked for since as many came before them are forgotten.
+ */
 function remembering(check: RouteChecks["query"]): RouteChecks["query"] {
-  const remembered = new Map<string, Checked>();
+  let recent = new Map<string, Checked>();
+  let older = new Map<string, Checked>();
+  let recentLength = 0;
+  const remember = (raw: string, checked: Checked): Checked => {
+    recentLength += raw.length;
+    if (recentLength > REMEMBERED_LENGTH_MAX) {
+      [recent, older] = [new Map(), recent];
+      recentLength = raw.length;
+    }
+    recent.set(raw, checked);
+    return checked;
+  };
   return (raw) => {
-    const known = remembered.get(raw);
+    const known = recent.get(raw);
     if (known !== undefined) return known;
+    const knownBefore = older.get(raw);
+    if (knownBefore !== undefined) return remember(raw, knownBefore);
     const checked = check(raw);
     if (checked.faults.length > 0 || raw.length > QUERY_LENGTH_MAX) return checked;
-    if (remembered.size >= QUERIES_MAX) remembered.clear();
     for (const value of Object.values(checked.values)) Object.freeze(value);
     Object.freeze(checked.values);
-    remembered.set(raw, checked);
-    return checked;
+    return remember(raw, checked);
   };
 }
 
