@@ -1,5 +1,6 @@
 /** Answers: what a handler gives and the socket sends. Values only. */
 import type { Fault } from "../engine/results.ts";
+import { localDateTime } from "./moments.ts";
 import { FrontResult, type Refused, REPLIES, RETRY_AFTER_SECONDS } from "./replies.ts";
 
 export interface Answer {
@@ -55,7 +56,7 @@ export interface Problem {
 }
 
 /** RFC 9457, with the members that the interface documents. */
-export function problemAnswer(problem: Problem, path: string, now: Date): Answer {
+export function problemAnswer(problem: Problem, path: string, timeMs: number): Answer {
   const { title, errorCode, ...reply } = REPLIES[problem.refused];
   const status = problem.status ?? reply.status;
   const errors = (problem.errors ?? []).map(({ field, code, message, rejectedValue }) => ({
@@ -70,7 +71,7 @@ export function problemAnswer(problem: Problem, path: string, now: Date): Answer
     status,
     detail: problem.detail,
     instance: path,
-    timestamp: now.toISOString(),
+    timestamp: `${localDateTime(timeMs)}Z`,
     path,
     errorCode,
     errors,

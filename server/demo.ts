@@ -11,7 +11,7 @@ import { Result } from "../engine/results.ts";
 import { SeatState } from "../engine/states.ts";
 import { demoLayout } from "./demo-layout.ts";
 import type { Keys } from "./keys.ts";
-import { localDateTime } from "./views.ts";
+import { localDateTime } from "./moments.ts";
 
 const ORGANIZATION = "Frontrow demo";
 const DAY_MS = 24 * 3_600_000;

@@ -181,7 +181,7 @@ export class Dispatch implements Front {
   #problem(problem: Problem, path: string, route?: Route): Answer {
     if (!path.startsWith(AUTH_PREFIX)) {
       const said = route?.isLegacy === true ? legacyProblem(problem, route) : problem;
-      return problemAnswer(said, path, new Date(this.#services.engine.nowMs()));
+      return problemAnswer(said, path, this.#services.engine.nowMs());
     }
     const { status } = REPLIES[problem.refused];
     const fields = (problem.errors ?? []).map(({ field, message }) => `${field} ${message}`);

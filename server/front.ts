@@ -54,6 +54,6 @@ export class StartingFront implements Front {
   }
 
   refuse(_: Problem, path: string): Answer {
-    return problemAnswer(NOT_READY, path, new Date());
+    return problemAnswer(NOT_READY, path, Date.now());
   }
 }

@@ -15,19 +15,7 @@ import type { LayoutDocument, Row, Sector, Shape } from "../engine/layout-docume
 import type { AreaFacts, SeatFacts } from "../engine/place-facts.ts";
 import type { State } from "../engine/state.ts";
 import { SeatState, STATE_NAMES } from "../engine/states.ts";
-
-/** The second that was shown last: the objects of a page mostly changed in the same few. */
-const shown = { second: NaN, text: "" };
-
-/** The service clock is UTC; the interface shows it without offset, with three decimals. */
-export function localDateTime(timeMs: number): string {
-  const second = Math.floor(timeMs / 1_000);
-  if (second !== shown.second) {
-    shown.text = new Date(second * 1_000).toISOString().slice(0, -"000Z".length);
-    shown.second = second;
-  }
-  return shown.text + String(timeMs - second * 1_000).padStart(3, "0");
-}
+import { localDateTime } from "./moments.ts";
 
 export function organizationView(row: OrganizationRow) {
   const { id, name, publicKey, privateKey, domain, type, tenantId } = row;

@@ -16,10 +16,10 @@ import type { SeatQuery } from "../../engine/seat-listing.ts";
 import { LOCAL_DATE, LONG } from "../../engine/shapes.ts";
 import { STATE_NAMES } from "../../engine/states.ts";
 import { answer, type Problem } from "../answers.ts";
-import { momentMs } from "../moments.ts";
+import { localDateTime, momentMs } from "../moments.ts";
 import { offsetOf, PAGE_QUERY, pageAnswer, pageShape, parseSort, refuseSort } from "../page.ts";
 import { Access, type Context, type Handled, type Route } from "../route.ts";
-import { areaView, localDateTime, seatView } from "../views.ts";
+import { areaView, seatView } from "../views.ts";
 import { AUDIT_ENTRY, AUDIT_TRAIL } from "../wire-shapes.ts";
 import { readEvent, UUID_ID } from "./handling.ts";
 

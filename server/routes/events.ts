@@ -16,11 +16,11 @@ import {
   UUID_SHAPE,
 } from "../../engine/shapes.ts";
 import { answer, NO_CONTENT } from "../answers.ts";
-import { momentMs, momentOf } from "../moments.ts";
+import { localDateTime, momentMs, momentOf } from "../moments.ts";
 import { offsetOf, PAGE_QUERY, pageAnswer, pageOfRows, pageShape, parseSort } from "../page.ts";
 import { refuseSort } from "../page.ts";
 import { Access, type Context, type Handled, type Route } from "../route.ts";
-import { areaView, eventExpandView, eventView, localDateTime, seatView } from "../views.ts";
+import { areaView, eventExpandView, eventView, seatView } from "../views.ts";
 import { AREA, EVENT, EVENT_EXPAND, EVENT_SEAT, EVENT_STATUS_CHANGE } from "../wire-shapes.ts";
 import { AS_OF, listPastAreas, listPastSeats } from "./audit.ts";
 import { readEvent, showOwn, submit, UUID_ID } from "./handling.ts";

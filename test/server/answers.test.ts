@@ -6,7 +6,7 @@ import { type Refused, REPLIES } from "../../server/replies.ts";
 import { type ProblemBody, replyOf } from "../support/server.ts";
 import { expectProblem } from "./wire.ts";
 
-const NOW = new Date("2026-03-19T10:00:00.123Z");
+const NOW = Date.parse("2026-03-19T10:00:00.123Z");
 
 /** The codes that the interface documents, each with its status. */
 const CODES: Readonly<Record<string, number>> = {

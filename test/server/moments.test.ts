@@ -1,7 +1,7 @@
-/** What rows and inventory look like. */
+/** Moments as text. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { localDateTime } from "../../server/views.ts";
+import { localDateTime } from "../../server/moments.ts";
 
 test("a time is shown with three decimals and no offset, whatever was shown before it", () => {
   const soon = fc.integer({ min: 1_790_000_000_000, max: 1_790_000_002_500 });
