@@ -1,5 +1,5 @@
 /**
- * Reads the body of a booking request in the form that nearly all of them have, in about half the
+ * Reads the body of a booking request in the form that nearly all of them have, in a third of the
  * time of the JSON parser and the check of the shape after it. It never refuses anything: what it
  * does not know at a glance is null, and takes the general way, which alone says no.
  */
@@ -43,7 +43,7 @@ export class SelectionReader {
     this.#bytes = bytes;
     this.#at = 0;
     const selection = this.#selection();
-    const isWhole = this.#next() === undefined;
+    const isWhole = this.#skipBlanks() === bytes.length;
     this.#bytes = NOTHING;
     return isWhole && selection !== undefined ? selection : null;
   }
@@ -121,7 +121,7 @@ export class SelectionReader {
   #number(): number | undefined {
     const bytes = this.#bytes;
     let at = this.#skipBlanks();
-    if (bytes[at] === ZERO) return undefined;
+    if (at === bytes.length || bytes[at] === ZERO) return undefined;
     let value = 0;
     const start = at;
     for (; at < bytes.length; at++) {
@@ -162,6 +162,7 @@ export class SelectionReader {
   #takesWord(word: Uint8Array): boolean {
     const bytes = this.#bytes;
     const start = this.#skipBlanks();
+    if (start + word.length > bytes.length) return false;
     for (let i = 0; i < word.length; i++) {
       if (bytes[start + i] !== word[i]) return false;
     }
@@ -170,22 +171,24 @@ export class SelectionReader {
   }
 
   #takes(byte: number): boolean {
-    if (this.#next() !== byte) return false;
-    this.#at += 1;
+    const at = this.#skipBlanks();
+    if (at === this.#bytes.length || this.#bytes[at] !== byte) return false;
+    this.#at = at + 1;
     return true;
   }
 
-  /** The byte that comes, behind blanks; undefined at the end. */
-  #next(): number | undefined {
-    return this.#bytes[this.#skipBlanks()];
-  }
-
+  /**
+   * @returns Where the next byte is that is no blank. Nothing is looked at beyond the end: where a
+   * byte may be undefined, the compiler compares twice as slowly.
+   */
   #skipBlanks(): number {
-    let byte = this.#bytes[this.#at];
-    while (byte === SPACE || byte === LINE_FEED || byte === RETURN || byte === TAB) {
-      this.#at += 1;
-      byte = this.#bytes[this.#at];
+    const bytes = this.#bytes;
+    let at = this.#at;
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte !== SPACE && byte !== LINE_FEED && byte !== RETURN && byte !== TAB) break;
     }
-    return this.#at;
+    this.#at = at;
+    return at;
   }
 }
