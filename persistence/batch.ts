@@ -56,7 +56,18 @@ export class Batch {
     this.#out.reserve(paddedBytes - frameBytes);
     const frame = this.#out.bytes.subarray(0, paddedBytes);
     const { recordCount } = this;
-    const header = { ...facts, version: LOG_VERSION, recordCount, frameBytes };
+    const { flags, firstSequence, durableSequence, epoch, offset } = facts;
+    // Spelled out: a spread of another object costs microseconds here.
+    const header = {
+      version: LOG_VERSION,
+      flags,
+      firstSequence,
+      durableSequence,
+      epoch,
+      recordCount,
+      offset,
+      frameBytes,
+    };
     return { frame, chain: sealFrame(frame, header, chainBefore) };
   }
 

@@ -122,14 +122,16 @@ export function payloadIsIntact(frame: Buffer): boolean {
   return frame.readUInt32LE(AT_PAYLOAD_CHECK) === payloadCheck(frame);
 }
 
+/** What the chain takes in before the records: the chain before, bytes 0–7 and 12–47. */
+const chained = Buffer.alloc(CHAIN_BYTES + AT_CHAIN - 4);
+
 /** The chain that the frame should carry, given the chain before it. Cost: O(frame bytes). */
 export function chainAfter(frame: Buffer, frameBytes: number, chainBefore: Uint8Array): Buffer {
-  const digest = createHash("sha256")
-    .update(chainBefore)
-    .update(frame.subarray(0, AT_HEADER_CHECK))
-    .update(frame.subarray(AT_HEADER_CHECK + 4, AT_CHAIN))
-    .update(frame.subarray(FRAME_HEADER_BYTES, frameBytes))
-    .digest();
+  chained.set(chainBefore, 0);
+  frame.copy(chained, CHAIN_BYTES, 0, AT_HEADER_CHECK);
+  frame.copy(chained, CHAIN_BYTES + AT_HEADER_CHECK, AT_HEADER_CHECK + 4, AT_CHAIN);
+  const records = frame.subarray(FRAME_HEADER_BYTES, frameBytes);
+  const digest = createHash("sha256").update(chained).update(records).digest();
   return digest.subarray(0, CHAIN_BYTES);
 }
 

@@ -49,7 +49,7 @@ export interface OpenSegment {
   readonly number: number;
   readonly bytes: number;
   /** Where the next frame goes. */
-  readonly position: number;
+  position: number;
 }
 
 export interface LogWriterOptions {
@@ -125,7 +125,7 @@ export class LogWriter implements Journal {
   constructor(options: LogWriterOptions) {
     const { disk, scheduler, folder, segmentBytes, end } = options;
     this.#options = options;
-    this.#segment = end.segment;
+    this.#segment = { ...end.segment };
     this.#roomBytes = roomIn(end.segment.bytes) - (end.segment.position - SEGMENT_HEADER_BYTES);
     this.#chain = end.chain;
     this.#mark = end.mark;
@@ -242,10 +242,11 @@ export class LogWriter implements Journal {
     this.#open = this.#other;
     this.#other = batch;
     const lastSequence = this.#appendedSequence;
-    this.#flight = { ...batch.seal(facts, this.#chain), flags, lastSequence };
-    this.#roomBytes -= this.#flight.frame.length;
+    const { frame, chain } = batch.seal(facts, this.#chain);
+    this.#flight = { frame, chain, flags, lastSequence };
+    this.#roomBytes -= frame.length;
     this.#syncStartMs = this.#options.clock.nowMs();
-    writeAllThrough(this.#segment.file, this.#flight.frame, facts.offset, this.#synced);
+    writeAllThrough(this.#segment.file, frame, facts.offset, this.#synced);
   }
 
   readonly #synced = (fault: DiskFault | null): void => {
@@ -253,7 +254,7 @@ export class LogWriter implements Journal {
     const { frame, chain, flags, lastSequence } = this.#flight!;
     const hadRecords = this.#other.recordCount > 0;
     this.#count(frame.length, hadRecords);
-    this.#segment = { ...this.#segment, position: this.#segment.position + frame.length };
+    this.#segment.position += frame.length;
     this.#chain = chain;
     this.#markedSequence = this.#durableSequence;
     this.#durableSequence = lastSequence;
