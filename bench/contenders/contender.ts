@@ -18,6 +18,8 @@ export interface Running {
   openHall(seatCount: number): Promise<Hall>;
   /** Looks at every seat. @returns What does not match; null when the outcome is right. */
   findFault(hall: Hall, expected: "free" | "sold"): Promise<string | null>;
+  /** Settles when what it puts off until it is left alone is done. */
+  readonly rest?: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 

@@ -9,6 +9,7 @@ import { buildHouse, countStates, type House, openShow } from "./house.ts";
 
 const SERVER = fileURLToPath(new URL("../../server/cli.js", import.meta.url));
 const SNAPSHOT_MS_MAX = 10_000;
+const TRAIL_MS_MAX = 60_000;
 const POLL_MS = 50;
 export const TENANT_TOKEN = "bench-tenant-token";
 
@@ -68,8 +69,26 @@ async function snapshotAfter(url: URL, before: number): Promise<number | null> {
 }
 
 async function snapshotsMade(url: URL): Promise<number> {
+  return metricOf(url, 'frontrow_snapshots_total{result="made"}');
+}
+
+/**
+ * Waits until the audit trail has every record: it follows once the log has rested for a second,
+ * and would burden whoever plays then.
+ */
+export async function trailCaughtUp(url: URL): Promise<void> {
+  for (let waitedMs = 0; waitedMs < TRAIL_MS_MAX; waitedMs += POLL_MS) {
+    if ((await metricOf(url, "frontrow_audit_lag_records")) === 0) return;
+    await setTimeout(POLL_MS);
+  }
+  throw new Error(`the audit trail did not catch up in ${TRAIL_MS_MAX} ms`);
+}
+
+/** @param series - With its labels. @returns 0 when there is none yet. */
+export async function metricOf(url: URL, series: string): Promise<number> {
   const metrics = await (await fetch(new URL("/metrics", url))).text();
-  return Number(/^frontrow_snapshots_total\{result="made"\} (\d+)/m.exec(metrics)?.[1] ?? 0);
+  const line = metrics.split("\n").find((one) => one.startsWith(`${series} `));
+  return Number(line?.slice(series.length) ?? 0);
 }
 
 function running({ url, pid, stop }: Child): Running {
@@ -86,6 +105,7 @@ function running({ url, pid, stop }: Child): Running {
       const state = expected === "free" ? "ACTIVE" : "SOLD";
       return countsFault(hall, state, await countStates(url, hall));
     },
+    rest: () => trailCaughtUp(url),
     stop,
   };
 }

@@ -1,7 +1,6 @@
 /** Durable locks a second over HTTP on a server that has much to look after. */
-import { startServer, TENANT_TOKEN } from "../contenders/frontrow.ts";
+import { metricOf, startServer, TENANT_TOKEN, trailCaughtUp } from "../contenders/frontrow.ts";
 import { buildHouse, openShow } from "../contenders/house.ts";
-import type { Child } from "../contenders/child.ts";
 import type { Generator } from "../load/generator-process.ts";
 import type { Hall, Target } from "../load/plan.ts";
 import { isTrial } from "../rounds/trial.ts";
@@ -39,15 +38,11 @@ export async function serveEvents(
     x: events * seats,
     play: async () => {
       const measured = await generator.drive({ ...load, mix: "wide", target });
-      const holds = await holdsAlive(server);
+      const holds = await metricOf(server.url, "frontrow_holds");
       if (measured.refused > 0 || holds > 0) throw new Error(`no result: ${holds} holds are left`);
+      await trailCaughtUp(server.url);
       return measured.requestsPerSecond;
     },
     stop: () => server.stop(),
   };
-}
-
-async function holdsAlive({ url }: Child): Promise<number> {
-  const metrics = await (await fetch(new URL("/metrics", url))).text();
-  return Number(/^frontrow_holds (\d+)/m.exec(metrics)![1]);
 }

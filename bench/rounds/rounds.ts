@@ -104,6 +104,7 @@ export class Rounds {
       (await running.findFault(hall, isSoldOut(mix) ? "sold" : "free")) ??
       answersFault(mix, measured, hall.seatIds.length >> 1);
     if (fault !== null) throw new Error(`${contender.name}, ${mix}: no result, since ${fault}`);
+    await running.rest?.();
     if (before === null || after === null) return { ...figures, cpu: null };
     const generator = measured.cpuSeconds;
     const shares = sharesBetween(before, after, { seconds: lasted, generator });
