@@ -69,7 +69,7 @@ async function snapshotAfter(url: URL, before: number): Promise<number | null> {
 }
 
 async function snapshotsMade(url: URL): Promise<number> {
-  return metricOf(url, 'frontrow_snapshots_total{result="made"}');
+  return (await metricOf(url, 'frontrow_snapshots_total{result="made"}')) ?? 0;
 }
 
 /**
@@ -84,11 +84,11 @@ export async function trailCaughtUp(url: URL): Promise<void> {
   throw new Error(`the audit trail did not catch up in ${TRAIL_MS_MAX} ms`);
 }
 
-/** @param series - With its labels. @returns 0 when there is none yet. */
-export async function metricOf(url: URL, series: string): Promise<number> {
+/** @param series - With its labels. @returns Null when there is no such series. */
+export async function metricOf(url: URL, series: string): Promise<number | null> {
   const metrics = await (await fetch(new URL("/metrics", url))).text();
   const line = metrics.split("\n").find((one) => one.startsWith(`${series} `));
-  return Number(line?.slice(series.length) ?? 0);
+  return line === undefined ? null : Number(line.slice(series.length));
 }
 
 function running({ url, pid, stop }: Child): Running {

@@ -39,7 +39,8 @@ export async function serveEvents(
     play: async () => {
       const measured = await generator.drive({ ...load, mix: "wide", target });
       const holds = await metricOf(server.url, "frontrow_holds");
-      if (measured.refused > 0 || holds > 0) throw new Error(`no result: ${holds} holds are left`);
+      if (measured.refused > 0 || holds !== 0)
+        throw new Error(`no result: ${holds} holds are left`);
       await trailCaughtUp(server.url);
       return measured.requestsPerSecond;
     },
