@@ -16,7 +16,7 @@ const FAULTS_MAX = 100;
  */
 const EXPLAINED_BYTES_MAX = 64 * 1_024;
 
-/** Characters of the good queries that are remembered: bookings of more than ten thousand events. */
+/** Characters of the good queries that are remembered: bookings of over ten thousand events. */
 const REMEMBERED_LENGTH_MAX = 512 * 1_024;
 const QUERY_LENGTH_MAX = 200;
 
