@@ -16,8 +16,8 @@ const FAULTS_MAX = 100;
  */
 const EXPLAINED_BYTES_MAX = 64 * 1_024;
 
-/** Characters of the good queries that are remembered: bookings of over ten thousand events. */
-const REMEMBERED_LENGTH_MAX = 512 * 1_024;
+/** Good queries that are remembered: bookings of ten thousand events. Twice as many at most. */
+const QUERIES_MIN = 10_000;
 const QUERY_LENGTH_MAX = 200;
 
 export interface RouteChecks {
@@ -103,28 +103,24 @@ function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): Route
     }
     return { values, faults };
   };
-  return remembering(checkAfresh);
+  // Lists are asked in too many ways, and cost more than looking at a query.
+  return checks.length === 1 ? remembering(checkAfresh) : checkAfresh;
 }
 
 /**
- * A sale asks with the same queries again and again: what was good is remembered, and shared. When
- * so many have come, those that were not asked for since as many came before them are forgotten.
+ * A sale asks with the same queries again and again: what was good is remembered, and shared. The
+ * younger half is kept when there are too many, with what was asked for since it was begun.
  */
 function remembering(check: RouteChecks["query"]): RouteChecks["query"] {
-  let recent = new Map<string, Checked>();
+  let younger = new Map<string, Checked>();
   let older = new Map<string, Checked>();
-  let recentLength = 0;
   const remember = (raw: string, checked: Checked): Checked => {
-    recentLength += raw.length;
-    if (recentLength > REMEMBERED_LENGTH_MAX) {
-      [recent, older] = [new Map(), recent];
-      recentLength = raw.length;
-    }
-    recent.set(raw, checked);
+    if (younger.size === QUERIES_MIN) [younger, older] = [new Map(), younger];
+    younger.set(raw, checked);
     return checked;
   };
   return (raw) => {
-    const known = recent.get(raw);
+    const known = younger.get(raw);
     if (known !== undefined) return known;
     const knownBefore = older.get(raw);
     if (knownBefore !== undefined) return remember(raw, knownBefore);

@@ -19,19 +19,17 @@ const CHUNK_UNITS = 64 * 1024;
 export function inspect(folder: string, { from, to, event, seat }: InspectFlags): number {
   if (to !== undefined && to < from) throw new UsageError(`--to ${to} is before --from ${from}`);
   const output = new Output();
-  const { firstSequence } = withProgress((onWork) =>
-    inspectFolder({
-      disk: realDisk,
-      folder: path.resolve(folder),
-      from,
-      to: to ?? Infinity,
-      eventId: event,
-      seatId: seat,
-      emit: (record) => output.line(JSON.stringify(record)),
-      onWork,
-    }),
-  );
-  output.flush();
+  const options = { from, to: to ?? Infinity, eventId: event, seatId: seat };
+  const emit = (record: object) => output.line(JSON.stringify(record));
+  let firstSequence: number;
+  try {
+    ({ firstSequence } = withProgress((onWork) =>
+      inspectFolder({ disk: realDisk, folder: path.resolve(folder), ...options, emit, onWork }),
+    ));
+  } finally {
+    // What lies before damage is shown.
+    output.flush();
+  }
   if (output.isOpen && from > 1 ? from < firstSequence : firstSequence > 1) {
     process.stderr.write(`the log begins with record ${firstSequence}\n`);
   }

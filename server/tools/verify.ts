@@ -1,5 +1,6 @@
 /** `frontrow verify`. */
 import path from "node:path";
+import { AUDIT_FILE } from "../../persistence/audit-file.ts";
 import { shareFolder } from "../../persistence/data-folder.ts";
 import { realDisk } from "../../persistence/disk.ts";
 import { textOf } from "../../persistence/survey.ts";
@@ -18,9 +19,12 @@ export function verify(given: string): number {
       say("all is well");
       return Exit.DONE;
     }
+    const isTrailOnly = verified.findings.every((one) => path.basename(one.path) === AUDIT_FILE);
     say(
       `${count(verified.findings.length, "finding")}, nothing was changed: ` +
-        `frontrow repair ${given} says what can be saved`,
+        (isTrailOnly
+          ? "the next start sets the audit trail aside and makes it anew"
+          : `frontrow repair ${given} says what can be saved`),
     );
     return Exit.DAMAGED;
   } finally {

@@ -35,11 +35,6 @@ const PACKAGES: Readonly<Record<string, string>> = {
   gcc: "gcc",
   mount: "mount",
   prlimit: "util-linux",
-  nbdkit: "nbdkit",
-  nbdfuse: "libnbd-bin",
-  fusermount3: "fuse3",
-  losetup: "mount",
-  "mkfs.ext4": "e2fsprogs",
 };
 
 /** @returns Why the programs cannot be used; null when all are there. */

@@ -249,7 +249,7 @@ test("a record that finds no room leaves nothing behind, and others go on", asyn
   expect(next.report).toMatchObject({ records: log.acknowledged, cleanShutdown: true });
 });
 
-test("that no longer one could be made is forgotten while a usual one is ready", async () => {
+test("a spare that was too long for the disk is tried anew once it is asked for anew", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk, segmentBytes: MEBIBYTE });
   await settle();

@@ -90,6 +90,10 @@ test("a running server is copied and looked into, neither checked nor repaired",
   await next.kill("SIGTERM");
   const sound = await run("verify", restored);
   expect([sound.code, sound.stdout]).toEqual([0, expect.stringContaining("all is well")]);
+  fs.writeFileSync(path.join(restored, "audit.sqlite"), "x".repeat(20_000));
+  const trail = await run("verify", restored);
+  expect(trail.code).toBe(78);
+  expect(trail.stdout).toContain("1 finding, nothing was changed: the next start sets the audit");
 });
 
 /** A store in which something was booked, ended in order, and its only snapshot and segment. */
@@ -125,6 +129,9 @@ test(
     expect(found.stdout).toMatch(new RegExp(`damaged: .*${segment}.*\n`));
     expect(found.stdout).toMatch(new RegExp(`damaged: .*${snapshot}.*\n`));
     expect(found.stdout).toContain(`frontrow repair ${folder}`);
+    const shown = await run("inspect", folder);
+    expect(shown.code).toBe(78);
+    expect(shown.stdout.trimEnd().split("\n").length).toBeGreaterThan(3);
 
     const said = await run("repair", folder);
     expect(said.code).toBe(78);
