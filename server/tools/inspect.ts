@@ -21,19 +21,18 @@ export function inspect(folder: string, { from, to, event, seat }: InspectFlags)
   const output = new Output();
   const options = { from, to: to ?? Infinity, eventId: event, seatId: seat };
   const emit = (record: object) => output.line(JSON.stringify(record));
-  let firstSequence: number;
   try {
-    ({ firstSequence } = withProgress((onWork) =>
+    const { firstSequence } = withProgress((onWork) =>
       inspectFolder({ disk: realDisk, folder: path.resolve(folder), ...options, emit, onWork }),
-    ));
+    );
+    if (output.isOpen && Math.max(from, 1) < firstSequence) {
+      process.stderr.write(`the log begins with record ${firstSequence}\n`);
+    }
+    return Exit.DONE;
   } finally {
     // What lies before damage is shown.
     output.flush();
   }
-  if (output.isOpen && from > 1 ? from < firstSequence : firstSequence > 1) {
-    process.stderr.write(`the log begins with record ${firstSequence}\n`);
-  }
-  return Exit.DONE;
 }
 
 /** Standard output, whose reader may go at any time: `frontrow inspect … | head`. */

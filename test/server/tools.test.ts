@@ -167,6 +167,11 @@ test("a rotten log beside a good snapshot: the server goes on and books", SLOW, 
   await bookOnAndOn(next, seatId, () => ++rounds > 4);
   await next.kill("SIGTERM");
   expect((await run("verify", folder)).stdout).toContain("all is well");
+  const whole = await run("inspect", folder);
+  const [, first] = /^the log begins with record (\d+)$/m.exec(whole.stderr)!;
+  expect(whole.stdout).toMatch(new RegExp(`^\\{"sequence":${first},`));
+  const { code, stdout, stderr } = await run("inspect", folder, "--from", first!);
+  expect([code, stdout, stderr.replaceAll(PROGRESS, "")]).toEqual([0, whole.stdout, ""]);
 });
 
 test("a server does not start on a folder that is being checked", SLOW, async () => {
