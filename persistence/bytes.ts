@@ -12,16 +12,20 @@ export const TEXT_UNIT_BYTES_MAX = 3;
 const NO_WORDS = new Uint32Array(0);
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Room is made by `reserve`, once for many fields; a field beyond it throws a RangeError. */
+/**
+ * Room is made by `reserve`, once for many fields; a field beyond it throws a RangeError. Who has
+ * many fields at fixed places stores them through `view` and sets `length` once.
+ */
 export class ByteWriter {
   bytes: Buffer;
+  /** All of `bytes`; another one after each `reserve` that had to grow. */
+  view: DataView;
   /** Bytes in use. */
   length = 0;
-  #view: DataView;
 
   constructor(capacityBytes: number) {
     this.bytes = Buffer.allocUnsafeSlow(capacityBytes);
-    this.#view = viewOf(this.bytes);
+    this.view = viewOf(this.bytes);
   }
 
   /** Makes sure that so many further bytes fit. Cost: O(1), O(length) when it has to grow. */
@@ -31,45 +35,27 @@ export class ByteWriter {
     const grown = Buffer.allocUnsafeSlow(Math.max(neededBytes, 2 * this.bytes.length));
     this.bytes.copy(grown, 0, 0, this.length);
     this.bytes = grown;
-    this.#view = viewOf(grown);
-  }
-
-  u8(value: number): void {
-    this.#view.setUint8(this.length, value);
-    this.length += 1;
+    this.view = viewOf(grown);
   }
 
   u16(value: number): void {
-    this.#view.setUint16(this.length, value, true);
+    this.view.setUint16(this.length, value, true);
     this.length += 2;
   }
 
   u32(value: number): void {
-    this.#view.setUint32(this.length, value, true);
+    this.view.setUint32(this.length, value, true);
     this.length += 4;
   }
 
-  /** A safe integer as 64 bits. */
-  u64(value: number): void {
-    const high = Math.floor(value / TWO_POW_32);
-    // A remainder of doubles is many times slower than this.
-    this.u32(value - high * TWO_POW_32);
-    this.u32(high);
-  }
-
   f64(value: number): void {
-    this.#view.setFloat64(this.length, value, true);
+    this.view.setFloat64(this.length, value, true);
     this.length += 8;
-  }
-
-  /** A count and that many 32-bit words. */
-  words(values: Uint32Array): void {
-    this.u32(values.length);
-    for (let i = 0; i < values.length; i++) this.u32(values[i]!);
   }
 
   /** UTF-8 behind its length in two bytes. Cost: O(characters); ASCII is the fast case. */
   text(value: string): void {
+    const { bytes } = this;
     const start = this.length + 2;
     for (let i = 0; i < value.length; i++) {
       const unit = value.charCodeAt(i);
@@ -77,7 +63,7 @@ export class ByteWriter {
         this.#wideText(value, start);
         return;
       }
-      this.bytes[start + i] = unit;
+      bytes[start + i] = unit;
     }
     assert(value.length <= TEXT_BYTES_MAX, "a text of the log fits its length field");
     this.u16(value.length);
@@ -92,7 +78,7 @@ export class ByteWriter {
   /** Stores a number where room was left for it. */
   patchU32(at: number, value: number): void {
     assert(at + 4 <= this.length, "a patch lies in what was written");
-    this.#view.setUint32(at, value, true);
+    this.view.setUint32(at, value, true);
   }
 
   #wideText(value: string, start: number): void {
@@ -188,6 +174,22 @@ export class ByteReader {
     this.at = start + fieldBytes;
     return start;
   }
+}
+
+/** A safe integer as 64 bits. */
+export function storeU64(view: DataView, at: number, value: number): void {
+  const high = Math.floor(value / TWO_POW_32);
+  // A remainder of doubles is many times slower than this.
+  view.setUint32(at, value - high * TWO_POW_32, true);
+  view.setUint32(at + 4, high, true);
+}
+
+/** A count and that many 32-bit words. @returns Where they end. */
+export function storeWords(view: DataView, at: number, words: Uint32Array): number {
+  view.setUint32(at, words.length, true);
+  let end = at + 4;
+  for (let i = 0; i < words.length; i++, end += 4) view.setUint32(end, words[i]!, true);
+  return end;
 }
 
 function viewOf(bytes: Buffer): DataView {

@@ -11,7 +11,7 @@ import {
   type MoveRecord,
   type PriceRecord,
 } from "../engine/records.ts";
-import { type ByteReader, type ByteWriter, TEXT_UNIT_BYTES_MAX } from "./bytes.ts";
+import { type ByteReader, type ByteWriter, storeU64, storeWords, TEXT_UNIT_BYTES_MAX } from "./bytes.ts";
 import { packCatalog, unpackCatalog } from "./catalog-codec.ts";
 import { isActorKind, isCount, isMove, isU32 } from "./checks.ts";
 import { Malformed } from "./faults.ts";
@@ -26,6 +26,8 @@ const RECORD_HEAD_BYTES = 16;
 export const RECORD_BYTES_MAX = 128 * 1024 * 1024;
 /** The fixed fields of the largest body, its counts included. */
 const BODY_FIXED_BYTES_MAX = 64;
+/** Kind and id. */
+const ACTOR_BYTES = 9;
 /** An area entry is three words, a price run too. */
 const TRIPLE = 3;
 
@@ -33,12 +35,13 @@ const TRIPLE = 3;
 export function encodeRecord(out: ByteWriter, timeMs: number, record: LogRecord): void {
   assert(isCount(timeMs), "the time of a record is whole milliseconds");
   const start = out.length;
-  out.reserve(RECORD_HEAD_BYTES + BODY_FIXED_BYTES_MAX);
-  out.u32(0);
-  out.u8(record.type);
-  out.u8(RECORD_VERSION);
-  out.u16(0);
-  out.f64(timeMs);
+  out.reserve(RECORD_HEAD_BYTES);
+  const { view } = out;
+  view.setUint8(start + 4, record.type);
+  view.setUint8(start + 5, RECORD_VERSION);
+  view.setUint16(start + 6, 0);
+  view.setFloat64(start + 8, timeMs, true);
+  out.length = start + RECORD_HEAD_BYTES;
   switch (record.type) {
     case RecordType.MOVE:
       encodeMove(out, record);
@@ -110,24 +113,27 @@ function decodeOne(input: ByteReader, sequence: number, replay: Replay): void {
   }
 }
 
+/** Stores through the view: field by field by the writer's methods it takes half as long again. */
 function encodeMove(out: ByteWriter, record: MoveRecord): void {
-  assert(isU32(record.partition), "a partition number fits 32 bits");
-  assert(isU32(record.hold), "a hold slot fits 32 bits");
-  assert(isMove(record.move), "a move is one of the table");
-  assert(isCount(record.expiresAtMs), "a hold ends at a whole millisecond");
-  assert(record.areas.length % TRIPLE === 0, "areas are triples");
-  const textUnits = record.session.length + record.holdType.length;
-  const wordCount = record.seats.length + record.areas.length;
+  const { partition, move, hold, expiresAtMs, session, holdType, seats, areas } = record;
+  assert(isU32(partition), "a partition number fits 32 bits");
+  assert(isU32(hold), "a hold slot fits 32 bits");
+  assert(isMove(move), "a move is one of the table");
+  assert(isCount(expiresAtMs), "a hold ends at a whole millisecond");
+  assert(areas.length % TRIPLE === 0, "areas are triples");
+  const textUnits = session.length + holdType.length;
+  const wordCount = seats.length + areas.length;
   out.reserve(BODY_FIXED_BYTES_MAX + TEXT_UNIT_BYTES_MAX * textUnits + 4 * wordCount);
-  encodeActor(out, record.actor);
-  out.u8(record.move);
-  out.u32(record.partition);
-  out.u32(record.hold);
-  out.f64(record.expiresAtMs);
-  out.text(record.session);
-  out.text(record.holdType);
-  out.words(record.seats);
-  out.words(record.areas);
+  const { view, length: at } = out;
+  storeActor(view, at, record.actor);
+  view.setUint8(at + ACTOR_BYTES, move);
+  view.setUint32(at + ACTOR_BYTES + 1, partition, true);
+  view.setUint32(at + ACTOR_BYTES + 5, hold, true);
+  view.setFloat64(at + ACTOR_BYTES + 9, expiresAtMs, true);
+  out.length = at + ACTOR_BYTES + 17;
+  out.text(session);
+  out.text(holdType);
+  out.length = storeWords(view, storeWords(view, out.length, seats), areas);
 }
 
 function decodeMove(input: ByteReader): MoveRecord {
@@ -151,10 +157,10 @@ function encodePrice(out: ByteWriter, record: PriceRecord): void {
   assert(record.runs.length % TRIPLE === 0, "runs are triples");
   assert(record.areas.length % TRIPLE === 0, "areas are triples");
   out.reserve(BODY_FIXED_BYTES_MAX + 4 * (record.runs.length + record.areas.length));
-  encodeActor(out, record.actor);
+  storeActor(out.view, out.length, record.actor);
+  out.length += ACTOR_BYTES;
   out.u32(record.partition);
-  out.words(record.runs);
-  out.words(record.areas);
+  out.length = storeWords(out.view, storeWords(out.view, out.length, record.runs), record.areas);
 }
 
 function decodePrice(input: ByteReader): PriceRecord {
@@ -165,11 +171,11 @@ function decodePrice(input: ByteReader): PriceRecord {
   return { type: RecordType.PRICE, actor, partition, runs, areas };
 }
 
-function encodeActor(out: ByteWriter, actor: Actor): void {
-  assert(isActorKind(actor.kind), "an actor is of a known kind");
-  assert(isCount(actor.id), "the id of an actor is a safe integer");
-  out.u8(actor.kind);
-  out.u64(actor.id);
+function storeActor(view: DataView, at: number, { kind, id }: Actor): void {
+  assert(isActorKind(kind), "an actor is of a known kind");
+  assert(isCount(id), "the id of an actor is a safe integer");
+  view.setUint8(at, kind);
+  storeU64(view, at + 1, id);
 }
 
 function decodeActor(input: ByteReader): Actor {
