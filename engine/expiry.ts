@@ -1,83 +1,99 @@
 /**
  * Which hold ends when. Holds of one lifetime end in the order in which they began, because time
  * never steps back; so each lifetime has a queue that is sorted by itself, and there are as many
- * queues as there are lifetimes in use: a handful. Removal from the middle is constant.
+ * queues as there are lifetimes in use at once: a handful. Removal from the middle is constant.
  */
 import { assert } from "./assert.ts";
 import { NONE } from "./constants.ts";
 
 interface Queue {
-  readonly lifetimeMs: number;
+  lifetimeMs: number;
   first: number;
   last: number;
 }
 
+/** What `#links` has of a slot: the number of its queue, and its neighbours there. */
+const [QUEUE, BEFORE, AFTER, LINKS] = [0, 1, 2, 3];
+
 export class ExpiryQueues {
+  /** An empty one is used again, for another lifetime too. */
   readonly #queues: Queue[] = [];
-  /** By hold slot: its queue (undefined when it never ends), its neighbours, its end. */
-  readonly #queueOf: (Queue | undefined)[] = [];
-  readonly #before: number[] = [];
-  readonly #after: number[] = [];
+  /** Three links a hold slot, side by side: far apart they would be as many cache misses. */
+  readonly #links: number[] = [];
+  /** By hold slot. */
   readonly #expiresAtMs: number[] = [];
+  /** No hold ends before it. */
+  #earliestMs = Infinity;
 
   /** Cost: constant. */
   add(slot: number, startedAtMs: number, expiresAtMs: number): void {
-    assert(this.#queueOf[slot] === undefined, "a hold ends once");
+    assert(!this.#isQueued(slot), "a hold ends once");
     assert(expiresAtMs > startedAtMs, "a hold ends after it began");
-    const lifetimeMs = expiresAtMs - startedAtMs;
-    const queue = this.#queueFor(lifetimeMs);
-    this.#queueOf[slot] = queue;
-    this.#before[slot] = queue.last;
-    this.#after[slot] = NONE;
+    const number = this.#queueFor(expiresAtMs - startedAtMs);
+    const queue = this.#queues[number]!;
+    while (this.#links.length < slot * LINKS) this.#links.push(NONE);
+    this.#links[slot * LINKS + QUEUE] = number;
+    this.#links[slot * LINKS + BEFORE] = queue.last;
+    this.#links[slot * LINKS + AFTER] = NONE;
     this.#expiresAtMs[slot] = expiresAtMs;
     if (queue.last === NONE) queue.first = slot;
     else {
       assert(this.#expiresAtMs[queue.last]! <= expiresAtMs, "a queue is sorted by its end");
-      this.#after[queue.last] = slot;
+      this.#links[queue.last * LINKS + AFTER] = slot;
     }
     queue.last = slot;
+    if (expiresAtMs < this.#earliestMs) this.#earliestMs = expiresAtMs;
   }
 
   /** Does nothing for a hold that never ends. Cost: constant. */
   remove(slot: number): void {
-    const queue = this.#queueOf[slot];
-    if (queue === undefined) return;
-    const before = this.#before[slot]!;
-    const after = this.#after[slot]!;
+    if (!this.#isQueued(slot)) return;
+    const links = this.#links;
+    const queue = this.#queues[links[slot * LINKS + QUEUE]!]!;
+    const before = links[slot * LINKS + BEFORE]!;
+    const after = links[slot * LINKS + AFTER]!;
     if (before === NONE) queue.first = after;
-    else this.#after[before] = after;
+    else links[before * LINKS + AFTER] = after;
     if (after === NONE) queue.last = before;
-    else this.#before[after] = before;
-    this.#queueOf[slot] = undefined;
-    if (queue.first === NONE) this.#queues.splice(this.#queues.indexOf(queue), 1);
+    else links[after * LINKS + BEFORE] = before;
+    links[slot * LINKS + QUEUE] = NONE;
   }
 
-  #queueFor(lifetimeMs: number): Queue {
+  #isQueued(slot: number): boolean {
+    return slot * LINKS < this.#links.length && this.#links[slot * LINKS + QUEUE] !== NONE;
+  }
+
+  /** @returns The number of the queue of that lifetime. */
+  #queueFor(lifetimeMs: number): number {
+    let empty = this.#queues.length;
     for (let i = 0; i < this.#queues.length; i++) {
       const queue = this.#queues[i]!;
-      if (queue.lifetimeMs === lifetimeMs) return queue;
+      if (queue.lifetimeMs === lifetimeMs) return i;
+      if (queue.first === NONE) empty = i;
     }
-    const queue = { lifetimeMs, first: NONE, last: NONE };
-    this.#queues.push(queue);
-    return queue;
+    this.#queues[empty] = { lifetimeMs, first: NONE, last: NONE };
+    return empty;
   }
 
   /**
    * The hold that ended first among those that ended at or before `timeMs`; NONE when none did.
-   * Cost: O(lifetimes in use), usually 1.
+   * Cost: O(lifetimes in use), usually 1; constant while none can have ended.
    */
   due(timeMs: number): number {
+    if (timeMs < this.#earliestMs) return NONE;
     let slot: number = NONE;
-    let earliestMs = timeMs;
+    let earliestMs = Infinity;
     for (let i = 0; i < this.#queues.length; i++) {
-      const queue = this.#queues[i]!;
-      const endMs = this.#expiresAtMs[queue.first]!;
+      const { first } = this.#queues[i]!;
+      if (first === NONE) continue;
+      const endMs = this.#expiresAtMs[first]!;
       // Ties go to the lower slot, so that the order does not lean on the order of the queues.
-      if (endMs < earliestMs || (endMs === earliestMs && queue.first < slot)) {
-        slot = queue.first;
+      if (endMs < earliestMs || (endMs === earliestMs && first < slot)) {
+        slot = first;
         earliestMs = endMs;
       }
     }
-    return slot;
+    this.#earliestMs = earliestMs;
+    return earliestMs <= timeMs ? slot : NONE;
   }
 }
