@@ -11,7 +11,13 @@ import {
   type MoveRecord,
   type PriceRecord,
 } from "../engine/records.ts";
-import { type ByteReader, type ByteWriter, storeU64, storeWords, TEXT_UNIT_BYTES_MAX } from "./bytes.ts";
+import {
+  type ByteReader,
+  type ByteWriter,
+  storeU64,
+  storeWords,
+  TEXT_UNIT_BYTES_MAX,
+} from "./bytes.ts";
 import { packCatalog, unpackCatalog } from "./catalog-codec.ts";
 import { isActorKind, isCount, isMove, isU32 } from "./checks.ts";
 import { Malformed } from "./faults.ts";

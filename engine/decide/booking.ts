@@ -60,7 +60,7 @@ export function decideBooking(
   }
   if (inventory.seats.length === 0 && inventory.areas.length === 0) return grant(null, true);
   const hold = holdType === undefined ? NO_HOLD : newHold(partition, holdType, timeMs);
-  return grant(moveRecord(command, booking, event, inventory, hold), true);
+  return grant(moveRecord(command, event, inventory, hold), true);
 }
 
 function unknownHoldType({ body }: BookingCommand): Fault {
@@ -112,9 +112,8 @@ function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): H
 
 function moveRecord(
   { kind, caller, body }: BookingCommand,
-  { move }: Booking,
   event: EventRow,
-  { seats, areas }: Inventory,
+  { move, seats, areas }: Inventory,
   { hold, holdType, expiresAtMs }: HoldFacts,
 ): MoveRecord {
   return {

@@ -185,6 +185,31 @@ test("a hold is taken out of its queue wherever it stands", () => {
   }
 });
 
+test("an empty queue serves another lifetime, and the next end is seen when one has gone", () => {
+  const queues = new ExpiryQueues();
+  const steps: readonly (readonly [slot: number, startedAtMs: number, expiresAtMs: number])[] = [
+    [3, 0, 10],
+    [0, 1, 101],
+    [9, 2, 52],
+    [3, 3, 23],
+  ];
+  for (const [slot, startedAtMs, expiresAtMs] of steps) {
+    queues.add(slot, startedAtMs, expiresAtMs);
+    if (expiresAtMs === 10) queues.remove(slot);
+  }
+  expect([22, 23].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 3]);
+  queues.remove(3);
+  expect([51, 52].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 9]);
+  queues.add(4, 60, 62);
+  expect([61, 62, 500].map((timeMs) => queues.due(timeMs))).toEqual([9, 9, 9]);
+  queues.remove(9);
+  expect([61, 62].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 4]);
+  queues.remove(4);
+  expect([100, 101].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 0]);
+  queues.remove(0);
+  expect(queues.due(1_000)).toBe(NONE);
+});
+
 test("a hold that ends before it began, or twice, is a broken promise", () => {
   const queues = new ExpiryQueues();
   expect(() => queues.add(0, 10, 10)).toThrow("a hold ends after it began");

@@ -10,6 +10,8 @@ import { type HttpServer, listen } from "../../server/http.ts";
 import { BOOKING_PATHS } from "../../server/routes/booking.ts";
 import { TestServer, V2 } from "../support/server.ts";
 
+const JSON_BODY = { "Content-Type": "application/json" };
+
 interface Open {
   readonly http: HttpServer;
   readonly server: TestServer;
@@ -32,7 +34,7 @@ async function open(server = new TestServer()): Promise<Open> {
 }
 
 function post({ base, server }: Open, target: string, body: string): Promise<Response> {
-  const headers = { "X-API-Key": server.a.key, "Content-Type": "application/json" };
+  const headers = { "X-API-Key": server.a.key, ...JSON_BODY };
   return fetch(base + target, { method: "POST", headers, body });
 }
 
@@ -321,20 +323,31 @@ test("fifty connections at once sell each seat once", async () => {
   expect(opened.broken).toEqual([]);
 });
 
-test("headers that say who calls are read in any case", async () => {
+test("headers that say who calls are read in any case, on every path", async () => {
   const { server, base } = await open();
   const { a, tenantToken } = server;
+  const body = JSON.stringify({ seats: [{ id: a.labels.idOf("A1") }] });
   const cases: [Record<string, string>, number][] = [
     [{ "x-api-key": a.key }, 200],
     [{ "X-API-KEY": a.key }, 200],
     [{ Authorization: `Bearer ${a.key}` }, 200],
+    [{ "X-API-Key": a.key, Authorization: "Bearer wrong" }, 200],
+    [{ "X-API-Key": "wrong", Authorization: `Bearer ${a.key}` }, 403],
     [{ "X-API-Key": tenantToken, "X-Organization-ID": String(a.id) }, 200],
     [{ "X-API-Key": tenantToken }, 403],
-    [{ "X-API-Key": "é" }, 403],
+    [{ "X-API-Key": "\u00e9" }, 403],
+    [{}, 403],
   ];
   for (const [headers, status] of cases) {
-    const reply = await fetch(`${base}${V2}/events/`, { headers });
-    expect([headers, reply.status]).toEqual([headers, status]);
+    const asked = async (target: string, init: RequestInit = {}) =>
+      (await fetch(base + V2 + target, { headers: { ...headers, ...JSON_BODY }, ...init })).status;
+    const unlock = { method: "POST", body };
+    const statuses = [
+      await asked("/events/"),
+      await asked(`/booking/unlock?eventId=${a.eventId}`, unlock),
+      await asked(`/booking/unlock/?eventId=${a.eventId}`, unlock),
+    ];
+    expect([headers, statuses]).toEqual([headers, [status, status, status]]);
   }
 });
 
