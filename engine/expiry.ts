@@ -1,7 +1,7 @@
 /**
  * Which hold ends when. Holds of one lifetime end in the order in which they began, because time
- * never steps back; so each lifetime has a queue that is sorted by itself, and there are as many
- * queues as there are lifetimes in use at once: a handful. Removal from the middle is constant.
+ * never steps back; so each lifetime has a queue that is sorted by itself. There are as many queues
+ * as there ever were lifetimes in use at once: a handful. Removal from the middle is constant.
  */
 import { assert } from "./assert.ts";
 import { NONE } from "./constants.ts";
@@ -25,13 +25,16 @@ export class ExpiryQueues {
   /** No hold ends before it. */
   #earliestMs = Infinity;
 
-  /** Cost: constant. */
+  /** Cost: O(queues), usually 1. */
   add(slot: number, startedAtMs: number, expiresAtMs: number): void {
     assert(!this.#isQueued(slot), "a hold ends once");
     assert(expiresAtMs > startedAtMs, "a hold ends after it began");
     const number = this.#queueFor(expiresAtMs - startedAtMs);
     const queue = this.#queues[number]!;
-    while (this.#links.length < slot * LINKS) this.#links.push(NONE);
+    while (this.#expiresAtMs.length < slot) {
+      this.#expiresAtMs.push(0);
+      this.#links.push(NONE, NONE, NONE);
+    }
     this.#links[slot * LINKS + QUEUE] = number;
     this.#links[slot * LINKS + BEFORE] = queue.last;
     this.#links[slot * LINKS + AFTER] = NONE;
@@ -77,7 +80,7 @@ export class ExpiryQueues {
 
   /**
    * The hold that ended first among those that ended at or before `timeMs`; NONE when none did.
-   * Cost: O(lifetimes in use), usually 1; constant while none can have ended.
+   * Cost: O(queues), usually 1; constant while none can have ended.
    */
   due(timeMs: number): number {
     if (timeMs < this.#earliestMs) return NONE;
@@ -87,7 +90,7 @@ export class ExpiryQueues {
       const { first } = this.#queues[i]!;
       if (first === NONE) continue;
       const endMs = this.#expiresAtMs[first]!;
-      // Ties go to the lower slot, so that the order does not lean on the order of the queues.
+      // Ties of queues go to the lower slot, so that the order does not lean on theirs.
       if (endMs < earliestMs || (endMs === earliestMs && first < slot)) {
         slot = first;
         earliestMs = endMs;

@@ -2,7 +2,10 @@
 import { type Answer, HEALTHY, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 import type { Match } from "./router.ts";
 
-/** What of a request the front looks at. Texts are empty where a header did not come. */
+/**
+ * What of a request the front looks at. Texts are empty where a header did not come, or is of no
+ * use: on the path of a booking that shows an API key, `authorization` is not read.
+ */
 export interface Request {
   /** Lower case. */
   readonly method: string;

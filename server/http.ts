@@ -27,7 +27,10 @@ export interface HttpOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** Where the POST requests of bookings go: known without being fetched. Others are served too. */
+  /**
+   * Where the POST requests of bookings go: known without being fetched, and without their bearer
+   * when they show an API key, which goes before it. Other paths are served too.
+   */
   readonly usualPaths: readonly string[];
   /** Told of an error that must end the process. */
   readonly onBroken: (error: unknown) => void;
@@ -169,7 +172,7 @@ class Exchanges {
     exchange.method = method;
     exchange.path = usualPath ?? req.getUrl();
     readHead(exchange, req);
-    // Where bookings go, an API key says all; elsewhere both headers may be of use.
+    // A booking is known by its API key, if it shows one; elsewhere both headers may be of use.
     const isKnown = usualPath !== null && exchange.apiKey !== "";
     exchange.authorization = isKnown ? "" : req.getHeader(AUTHORIZATION);
     exchange.res = res;

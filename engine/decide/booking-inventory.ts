@@ -13,6 +13,7 @@ import { choicesOf, seatIndexes } from "./selection.ts";
 const NO_AREAS = new Uint32Array(0);
 
 export interface Inventory {
+  /** That of the booking. */
   readonly move: Move;
   /** Indexes of all requested seats, in the order of the request. */
   readonly requested: Uint32Array;
