@@ -89,7 +89,6 @@ export class Areas {
 
   /** To be called when a hold has ended. */
   forget(slot: number, session: string): void {
-    if (this.#slotsOfSession.size === 0) return;
     const slots = this.#slotsOfSession.get(session);
     if (slots === undefined || !slots.delete(slot)) return;
     if (slots.size === 0) this.#slotsOfSession.delete(session);

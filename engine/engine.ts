@@ -153,15 +153,13 @@ export class Engine {
 
   /** Ends what has run out in the events that the command looks at, one hold after the other. */
   #expireFor(command: object, timeMs: number, isAlong: boolean): Admission {
+    const { eventId, schemaId, organizationId } = command as Partial<Scope>;
     const { events } = this.state.catalog;
-    const { eventId } = command as Partial<Scope>;
-    if (eventId !== undefined) {
-      const own = events.get(eventId);
-      return own === undefined
-        ? Admission.OPEN
-        : this.#expirePartition(own.partition, timeMs, isAlong);
+    const own = eventId === undefined ? undefined : events.get(eventId);
+    if (own !== undefined) {
+      const ended = this.#expirePartition(own.partition, timeMs, isAlong);
+      if (ended !== Admission.OPEN) return ended;
     }
-    const { schemaId, organizationId } = command as Partial<Scope>;
     if (schemaId === undefined && organizationId === undefined) return Admission.OPEN;
     for (const event of events.values()) {
       const isMeant = event.schemaId === schemaId || event.organizationId === organizationId;

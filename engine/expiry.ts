@@ -7,7 +7,7 @@ import { assert } from "./assert.ts";
 import { NONE } from "./constants.ts";
 
 interface Queue {
-  lifetimeMs: number;
+  readonly lifetimeMs: number;
   first: number;
   last: number;
 }

@@ -13,8 +13,8 @@ const NO_WORDS = new Uint32Array(0);
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Room is made by `reserve`, once for many fields; a field beyond it throws a RangeError. Who has
- * many fields at fixed places stores them through `view` and sets `length` once.
+ * Room is made by `reserve`, once for many fields, before any of them; a number beyond it throws.
+ * Who has many fields at fixed places stores them through `view` and sets `length` once.
  */
 export class ByteWriter {
   bytes: Buffer;

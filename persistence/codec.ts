@@ -119,7 +119,7 @@ function decodeOne(input: ByteReader, sequence: number, replay: Replay): void {
   }
 }
 
-/** Stores through the view: by the writer's methods it takes up to a third longer. */
+/** Stores through the view: the writer's methods, one for each field, are slower. */
 function encodeMove(out: ByteWriter, record: MoveRecord): void {
   const { partition, move, hold, expiresAtMs, session, holdType, seats, areas } = record;
   assert(isU32(partition), "a partition number fits 32 bits");

@@ -11,7 +11,7 @@ import type { Principal } from "./keys.ts";
 import { Access } from "./route.ts";
 import type { Services } from "./services.ts";
 
-/** The headers that say who calls; empty when they did not come, or were of no use. */
+/** The headers that say who calls, as they came; empty when they did not. */
 export interface Credentials {
   readonly apiKey: string;
   readonly authorization: string;

@@ -2,10 +2,7 @@
 import { type Answer, HEALTHY, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 import type { Match } from "./router.ts";
 
-/**
- * What of a request the front looks at. Texts are empty where a header did not come, or is of no
- * use: on the path of a booking that shows an API key, `authorization` is not read.
- */
+/** What of a request the front looks at. Texts are empty where a header did not come. */
 export interface Request {
   /** Lower case. */
   readonly method: string;

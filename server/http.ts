@@ -27,11 +27,6 @@ export interface HttpOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /**
-   * Where the POST requests of bookings go: known without being fetched, and without their bearer
-   * when they show an API key, which goes before it. Other paths are served too.
-   */
-  readonly usualPaths: readonly string[];
   /** Told of an error that must end the process. */
   readonly onBroken: (error: unknown) => void;
 }
@@ -62,13 +57,10 @@ const IDLE_MAX = 10_000;
 export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
   const app = uws.App();
   const exchanges = new Exchanges(front, options.onBroken);
-  // By method and path, so that the usual ones need not be fetched.
-  for (const path of options.usualPaths) {
-    app.post(path, (res, req) => exchanges.begin(res, req, "post", path));
-  }
-  app.get("/*", (res, req) => exchanges.begin(res, req, "get", null));
-  app.post("/*", (res, req) => exchanges.begin(res, req, "post", null));
-  app.any("/*", (res, req) => exchanges.begin(res, req, req.getMethod(), null));
+  // By method, so that the usual ones need not be asked for.
+  app.get("/*", (res, req) => exchanges.begin(res, req, "get"));
+  app.post("/*", (res, req) => exchanges.begin(res, req, "post"));
+  app.any("/*", (res, req) => exchanges.begin(res, req, req.getMethod()));
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     (app as unknown as ListensOnHost).listen(options.host, options.port, EXCLUSIVE, resolve);
   });
@@ -163,18 +155,11 @@ class Exchanges {
     this.#onBroken = onBroken;
   }
 
-  /**
-   * @param method - Lower case.
-   * @param usualPath - The path, when it is one of the usual ones.
-   */
-  begin(res: HttpResponse, req: HttpRequest, method: string, usualPath: string | null): void {
+  /** @param method - Lower case. */
+  begin(res: HttpResponse, req: HttpRequest, method: string): void {
     const exchange = this.#idle.pop() ?? new Exchange(this);
     exchange.method = method;
-    exchange.path = usualPath ?? req.getUrl();
     readHead(exchange, req);
-    // A booking is known by its API key, if it shows one; elsewhere both headers may be of use.
-    const isKnown = usualPath !== null && exchange.apiKey !== "";
-    exchange.authorization = isKnown ? "" : req.getHeader(AUTHORIZATION);
     exchange.res = res;
     exchange.isOver = false;
     this.#open += 1;
@@ -309,10 +294,12 @@ function lengthOf(body: Answer["body"]): number {
 
 /** Copies what is needed of a request that the library takes back. */
 function readHead(exchange: Exchange, req: HttpRequest): void {
+  exchange.path = req.getUrl();
   // Undefined without a question mark, whatever its declaration says.
   const query: string | undefined = req.getQuery();
   exchange.query = query ?? "";
   exchange.apiKey = req.getHeader(API_KEY);
+  exchange.authorization = req.getHeader(AUTHORIZATION);
   exchange.organizationId = req.getHeader(ORGANIZATION_ID);
   exchange.contentType = req.getHeader(CONTENT_TYPE);
   exchange.idempotencyKey = req.getHeader(IDEMPOTENCY_KEY);

@@ -17,7 +17,6 @@ import { Logins } from "./logins.ts";
 import { Metrics } from "./metrics.ts";
 import { Passwords } from "./passwords.ts";
 import { Progress } from "./progress.ts";
-import { BOOKING_PATHS } from "./routes/booking.ts";
 import { routeTable } from "./routes/table.ts";
 import { StoreReports } from "./store-reports.ts";
 import { Throttle } from "./throttle.ts";
@@ -49,12 +48,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
   const { host, port } = options;
   const stopping = stopSignal();
-  const http = await listen(new StartingFront(), {
-    host,
-    port,
-    usualPaths: BOOKING_PATHS,
-    onBroken,
-  });
+  const http = await listen(new StartingFront(), { host, port, onBroken });
   const reports = new StoreReports(log);
   const store = await openStore(http, {
     folder: options.data,

@@ -13,8 +13,6 @@ import { choicesOf, seatIndexes } from "./selection.ts";
 const NO_AREAS = new Uint32Array(0);
 
 export interface Inventory {
-  /** That of the booking. */
-  readonly move: Move;
   /** Indexes of all requested seats, in the order of the request. */
   readonly requested: Uint32Array;
   /** Indexes of those that would move: fewer where a seat is fine as it is. */
@@ -51,7 +49,7 @@ export function findInventory(
   }
   const areas = choices.areas.length === 0 ? NO_AREAS : findPlaces(search, choices.areas, faults);
   const seats = booking.idle ? withoutIdle(partition, requested) : requested;
-  return { move: booking.move, requested, seats, areas, faults };
+  return { requested, seats, areas, faults };
 }
 
 /** The seats but those that are ACTIVE already; mostly all of them. */

@@ -113,14 +113,14 @@ function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): H
 function moveRecord(
   { kind, caller, body }: BookingCommand,
   event: EventRow,
-  { move, seats, areas }: Inventory,
+  { seats, areas }: Inventory,
   { hold, holdType, expiresAtMs }: HoldFacts,
 ): MoveRecord {
   return {
     type: RecordType.MOVE,
     actor: caller.actor,
     partition: event.partition,
-    move,
+    move: BOOKINGS[kind].move,
     hold,
     expiresAtMs,
     session: body.sessionId ?? "",

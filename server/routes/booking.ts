@@ -61,6 +61,3 @@ function show(isDone: boolean): Answer {
 export const BOOKING_ROUTES: readonly Route[] = (Object.keys(SUMMARIES) as BookingKind[]).map(
   bookingRoute,
 );
-
-/** Where nearly all requests of a sale go. */
-export const BOOKING_PATHS: readonly string[] = BOOKING_ROUTES.map(({ path }) => path);

@@ -7,7 +7,6 @@ import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { StartingFront } from "../../server/front.ts";
 import { type HttpServer, listen } from "../../server/http.ts";
-import { BOOKING_PATHS } from "../../server/routes/booking.ts";
 import { TestServer, V2 } from "../support/server.ts";
 
 interface Open {
@@ -20,12 +19,7 @@ async function open(): Promise<Open> {
   const server = new TestServer();
   const broken: unknown[] = [];
   const onBroken = (error: unknown) => void broken.push(error);
-  const http = await listen(server.dispatch, {
-    host: "127.0.0.1",
-    port: 0,
-    usualPaths: BOOKING_PATHS,
-    onBroken,
-  });
+  const http = await listen(server.dispatch, { host: "127.0.0.1", port: 0, onBroken });
   onTestFinished(() => http.close());
   return { http, server, broken };
 }

@@ -7,7 +7,6 @@ import { request as httpRequest } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { assert, Broken } from "../../engine/assert.ts";
 import { type HttpServer, listen } from "../../server/http.ts";
-import { BOOKING_PATHS } from "../../server/routes/booking.ts";
 import { TestServer, V2 } from "../support/server.ts";
 
 const JSON_BODY = { "Content-Type": "application/json" };
@@ -23,12 +22,7 @@ interface Open {
 async function open(server = new TestServer()): Promise<Open> {
   const broken: unknown[] = [];
   const onBroken = (error: unknown) => void broken.push(error);
-  const http = await listen(server.dispatch, {
-    host: "127.0.0.1",
-    port: 0,
-    usualPaths: BOOKING_PATHS,
-    onBroken,
-  });
+  const http = await listen(server.dispatch, { host: "127.0.0.1", port: 0, onBroken });
   onTestFinished(() => http.close());
   return { http, server, base: `http://127.0.0.1:${http.port}`, broken };
 }
@@ -375,7 +369,7 @@ test.each(MALFORMED)("%s does no harm", async (_, lines) => {
 
 test("a second server on the port is refused, and says on which", async () => {
   const { http, server } = await open();
-  const options = { host: "127.0.0.1", port: http.port, usualPaths: [], onBroken: () => {} };
+  const options = { host: "127.0.0.1", port: http.port, onBroken: () => {} };
   await expect(listen(server.dispatch, options)).rejects.toThrow(String(http.port));
 });
 
