@@ -5,10 +5,10 @@
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import type { AuditQuestion } from "../engine/audit-trail.ts";
-import { AuditBook } from "../persistence/audit-book.ts";
 import { Admission, type Journal } from "../engine/ports.ts";
+import type { AuditQuestion } from "../engine/queries/audit-trail.ts";
 import type { LogRecord } from "../engine/records.ts";
+import { AuditBook } from "../persistence/audit/trail.ts";
 import { Hall } from "./in-process/hall.ts";
 
 const [seatCount = 50_000, transitionCount = 500_000] = process.argv.slice(2).map(Number);

@@ -3,15 +3,14 @@
  * one would build it on, in interleaved rounds on one machine. Prints medians, spreads and ratios,
  * and writes them with their conditions to `bench/results/`.
  */
+import { Command, Option } from "commander";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { Command, Option } from "commander";
 import { contenders } from "./contenders/all.ts";
 import { Generator } from "./load/generator-process.ts";
 import { type Mix, MIXES } from "./load/plan.ts";
 import { conditionsNow } from "./rounds/conditions.ts";
-import { type Playing, Rounds, type Row } from "./rounds/rounds.ts";
 import { verdictsOf } from "./rounds/goals.ts";
 import {
   keepResult,
@@ -21,6 +20,7 @@ import {
   type Verdict,
   verdictTable,
 } from "./rounds/results.ts";
+import { type Playing, Rounds, type Row } from "./rounds/rounds.ts";
 import { disturbance, markdownLine, settingTable } from "./rounds/tables.ts";
 
 interface Options {

@@ -2,7 +2,7 @@
 import type { Caller, CommandKind, CommandOf } from "../engine/commands.ts";
 import type { AnswerOf } from "../engine/decide.ts";
 import { Result } from "../engine/results.ts";
-import { type Store, valueOf } from "../persistence/open-engine.ts";
+import { type Store, valueOf } from "../persistence/store/open-engine.ts";
 import { layoutOf } from "./in-process/hall.ts";
 
 /** Bookings that wait for the disk together. */

@@ -3,12 +3,12 @@
  * generator in C, drive the emptiest handlers in interleaved rounds: where both come to the same
  * rate, it is the handler's.
  */
+import { Command } from "commander";
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { Command } from "commander";
 import { GET_CONSTANT, POST_NOT_PARSED } from "./contenders/empties.ts";
 import { programInPath } from "./contenders/programs.ts";
 import { Generator } from "./load/generator-process.ts";

@@ -3,10 +3,10 @@
  * and the length of the log. Writes a chart of each to the results; `bench/README.md` explains
  * them.
  */
+import { Command } from "commander";
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { Command } from "commander";
 import { chartSvg } from "./growth/chart.ts";
 import { byEvents, byHolds, byRequest, bySeats } from "./growth/in-process.ts";
 import { type Served, serveEvents } from "./growth/over-http.ts";

@@ -3,11 +3,11 @@
  * of a schema share, and for a hold. The whole is measured from outside, on a `frontrow serve` that
  * is filled over HTTP; a seat and a hold in this process, after garbage collection.
  */
+import { Command } from "commander";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { Command } from "commander";
 import { startServer, TENANT_TOKEN } from "./contenders/frontrow.ts";
 import { buildHouse, countStates, openShow } from "./contenders/house.ts";
 import { Hall } from "./in-process/hall.ts";

@@ -5,19 +5,19 @@
 import { Bench } from "tinybench";
 import { apply } from "../engine/apply.ts";
 import { decide } from "../engine/decide.ts";
+import { seatFacts } from "../engine/queries/place-facts.ts";
+import { listSeats } from "../engine/queries/seat-listing.ts";
 import type { LogRecord } from "../engine/records.ts";
-import { seatFacts } from "../engine/place-facts.ts";
-import { listSeats } from "../engine/seat-listing.ts";
-import { ByteReader, ByteWriter } from "../persistence/bytes.ts";
-import { decodeRecords, encodeRecord } from "../persistence/codec.ts";
-import { parseJson } from "../server/json.ts";
+import { ByteReader, ByteWriter } from "../persistence/log/bytes.ts";
+import { decodeRecords, encodeRecord } from "../persistence/log/codec.ts";
 import { BOOKING_ROUTES } from "../server/routes/booking.ts";
-import { checksOf } from "../server/validate.ts";
-import { seatView } from "../server/views.ts";
+import { checksOf } from "../server/routing/validate.ts";
+import { parseJson } from "../server/wire/json.ts";
+import { seatView } from "../server/wire/views.ts";
 import { type Booking, Hall, shuffled } from "./in-process/hall.ts";
-import { isTrial } from "./rounds/trial.ts";
 import { conditionsNow } from "./rounds/conditions.ts";
 import { keepResult, print, verdict, verdictTable } from "./rounds/results.ts";
+import { isTrial } from "./rounds/trial.ts";
 
 const SEATS = Number(process.argv[2] ?? 23_200);
 const BATCH = Math.min(200, SEATS >> 1);

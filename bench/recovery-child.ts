@@ -2,8 +2,8 @@
  * One life of a store in a process of its own, for `recovery.ts`: `fill` makes it, `open` recovers
  * it. What is asked comes as JSON in the only argument; the answer is a line of JSON.
  */
-import { digest } from "../engine/digest.ts";
-import { openEngine, type Store } from "../persistence/open-engine.ts";
+import { digest } from "../engine/verify/digest.ts";
+import { openEngine, type Store } from "../persistence/store/open-engine.ts";
 import { book, putOnSale } from "./full-store.ts";
 
 export interface Life {

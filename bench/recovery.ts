@@ -3,10 +3,10 @@
  * store is filled by one process that ends, and recovered by others; the state that comes back must
  * have the digest of the one that went.
  */
+import { Command } from "commander";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { Command } from "commander";
 import { live } from "./in-process/live.ts";
 import type { Life } from "./recovery-child.ts";
 

@@ -2,13 +2,13 @@
  * `npm run bench:snapshots`: what a snapshot costs the engine while it works: the longest pause of
  * its thread, and bookings a second during snapshots against those without, in turns.
  */
+import { Command } from "commander";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { Command } from "commander";
-import { checkState } from "../engine/check.ts";
-import { openEngine } from "../persistence/open-engine.ts";
-import type { SnapshotReport } from "../persistence/snapshots.ts";
+import { checkState } from "../engine/verify/check.ts";
+import type { SnapshotReport } from "../persistence/snapshot/options.ts";
+import { openEngine } from "../persistence/store/open-engine.ts";
 import { book, type OnSale, putOnSale } from "./full-store.ts";
 
 interface Options {

@@ -3,11 +3,11 @@
  * same function serves a live command and replay.
  */
 import { assert, unreachable } from "./assert.ts";
-import type { EventRow } from "./catalog.ts";
-import { buildLayout } from "./layout.ts";
-import { Partition } from "./partition.ts";
-import { type CatalogPut, type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
-import { relay } from "./relay.ts";
+import type { EventRow, CatalogPut } from "./catalog.ts";
+import { relay } from "./inventory/migrate-layout.ts";
+import { Partition } from "./inventory/partition.ts";
+import { buildLayout } from "./layout/layout.ts";
+import { type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
 import type { State } from "./state.ts";
 
 export function apply(state: State, record: LogRecord, timeMs: number): void {

@@ -3,8 +3,7 @@
  * only by the puts and removes of a catalog record, plus the few indexes that the rules need.
  */
 import { assert } from "./assert.ts";
-import type { LayoutDocument } from "./layout-document.ts";
-import type { CatalogPut, CatalogRemove } from "./records.ts";
+import type { LayoutDocument } from "./layout/layout-document.ts";
 
 /** A key that was rotated away and works for a while yet. */
 export interface RetiredKey {
@@ -301,4 +300,13 @@ export class Catalog implements Tables {
     slots.delete(slot);
     if (slots.size === 0) this.#pricesOfEvent.delete(eventId);
   }
+}
+
+export type CatalogPut = {
+  [T in TableName]: { readonly table: T; readonly row: Rows[T] };
+}[TableName];
+
+export interface CatalogRemove {
+  readonly table: TableName;
+  readonly key: number | string;
 }

@@ -4,26 +4,26 @@
  */
 import type { CommandKind, CommandOf } from "./commands.ts";
 import { closeLogin, createTenant, openLogin, renewLogin } from "./decide/accounts.ts";
-import { decideBooking } from "./decide/booking.ts";
-import { cloneSchema } from "./decide/clone-schema.ts";
+import { decideBooking } from "./decide/booking/booking.ts";
 import { changeEventStatus, createEvent, deleteEvent, updateEvent } from "./decide/events.ts";
 import { rotateOrganizationKey, rotateTenantToken } from "./decide/keys.ts";
-import { putLayout } from "./decide/layouts.ts";
 import {
   configureSessions,
   deleteOrganization,
   updateOrganization,
 } from "./decide/organization-changes.ts";
 import { changeSettings, createOrganization, replaceHoldTypes } from "./decide/organizations.ts";
-import { deletePrice, updatePrices } from "./decide/price-changes.ts";
-import { clearPrices, unassignPrices } from "./decide/price-removal.ts";
-import { assignPrices, createPrices } from "./decide/prices.ts";
+import { deletePrice, updatePrices } from "./decide/pricing/price-changes.ts";
+import { clearPrices, unassignPrices } from "./decide/pricing/price-removal.ts";
+import { assignPrices, createPrices } from "./decide/pricing/prices.ts";
+import { assignZones } from "./decide/pricing/zone-assignments.ts";
+import { createZones, deleteZone, updateZones } from "./decide/pricing/zones.ts";
 import { rememberReply } from "./decide/replies.ts";
-import { createSchema, deleteSchema, updateSchema } from "./decide/schemas.ts";
+import { cloneSchema } from "./decide/schema/clone-schema.ts";
+import { putLayout } from "./decide/schema/layouts.ts";
+import { createSchema, deleteSchema, updateSchema } from "./decide/schema/schemas.ts";
+import { createVenue, deleteVenue, updateVenue } from "./decide/schema/venues.ts";
 import { bindEvent, createSeries, deleteSeries } from "./decide/series.ts";
-import { createVenue, deleteVenue, updateVenue } from "./decide/venues.ts";
-import { assignZones } from "./decide/zone-assignments.ts";
-import { createZones, deleteZone, updateZones } from "./decide/zones.ts";
 import type { Decision, Grant } from "./results.ts";
 import type { State } from "./state.ts";
 

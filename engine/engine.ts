@@ -13,12 +13,12 @@ import type { EventRow } from "./catalog.ts";
 import type { CommandKind, CommandOf } from "./commands.ts";
 import { NONE } from "./constants.ts";
 import { type AnswerOf, decide } from "./decide.ts";
-import { expireHold } from "./decide/expiry.ts";
+import { expireHold } from "./decide/booking/expiry.ts";
+import { Waiting } from "./durability-queue.ts";
 import { Admission, type Clock, type Journal } from "./ports.ts";
 import type { LogRecord } from "./records.ts";
 import { type Refusal, refuse, Result } from "./results.ts";
 import type { State } from "./state.ts";
-import { Waiting } from "./waiting.ts";
 
 export type Outcome<Value> = Refusal | Granted<Value>;
 

@@ -3,8 +3,8 @@
  * no rules and an old log means the same under new rules. Indexes (seats, areas) are those of the
  * event's layout at that point of the log; a hold is named by its slot.
  */
-import type { Rows, TableName } from "./catalog.ts";
-import type { Move } from "./states.ts";
+import type { CatalogPut, CatalogRemove } from "./catalog.ts";
+import type { Move } from "./inventory/states.ts";
 
 /** Codes in the log: never renumbered. */
 export const RecordType = { CATALOG: 1, MOVE: 2, PRICE: 3 } as const;
@@ -27,15 +27,6 @@ export interface CatalogRecord {
   readonly nextId: number;
   readonly puts: readonly CatalogPut[];
   readonly removes: readonly CatalogRemove[];
-}
-
-export type CatalogPut = {
-  [T in TableName]: { readonly table: T; readonly row: Rows[T] };
-}[TableName];
-
-export interface CatalogRemove {
-  readonly table: TableName;
-  readonly key: number | string;
 }
 
 /** Seats and area places of one event that went through one move together. */

@@ -1,8 +1,8 @@
 /** Everything that the engine knows: the catalog, and one partition per event. */
-import { Catalog, type EventRow } from "./catalog.ts";
 import { assert } from "./assert.ts";
-import { buildLayout, EMPTY_DOCUMENT, type Layout } from "./layout.ts";
-import type { Partition } from "./partition.ts";
+import { Catalog, type EventRow } from "./catalog.ts";
+import type { Partition } from "./inventory/partition.ts";
+import { buildLayout, EMPTY_DOCUMENT, type Layout } from "./layout/layout.ts";
 
 const EMPTY_LAYOUT = buildLayout(EMPTY_DOCUMENT);
 

@@ -5,9 +5,9 @@ import type { Engine } from "../engine/engine.ts";
 import { ActorKind } from "../engine/records.ts";
 import { Result } from "../engine/results.ts";
 import { FORMATS } from "../engine/shapes.ts";
+import { type Keys, sha256 } from "./auth/keys.ts";
+import type { Passwords } from "./auth/passwords.ts";
 import type { BootstrapVariables } from "./config.ts";
-import { type Keys, sha256 } from "./keys.ts";
-import type { Passwords } from "./passwords.ts";
 import { UsageError } from "./usage-error.ts";
 
 const GENERATED_BYTES = 18;

@@ -7,18 +7,18 @@ import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
 import type { Caller } from "../engine/commands.ts";
 import { type Fault, refuseInvalid, Result } from "../engine/results.ts";
-import { identify, isDenied } from "./access.ts";
-import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
-import type { Found, Front, Request, RequestHead, Respond } from "./front.ts";
+import { identify, isDenied } from "./auth/access.ts";
 import { type FirstOfKey, Idempotency } from "./idempotency.ts";
-import { parseJson } from "./json.ts";
-import { FrontResult, REPLIES } from "./replies.ts";
-import { Access, type Handled, isProblem, type Route } from "./route.ts";
-import { type Match, Router } from "./router.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
-import type { Services } from "./services.ts";
-import { checksOf, type RouteChecks } from "./validate.ts";
+import { Access, type Handled, isProblem, type Route } from "./routing/route.ts";
+import { Router, type Match } from "./routing/router.ts";
+import type { Services } from "./routing/services.ts";
+import { checksOf, type RouteChecks } from "./routing/validate.ts";
+import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
+import type { Found, Front, Request, RequestHead, Respond } from "./wire/front.ts";
+import { parseJson } from "./wire/json.ts";
+import { FrontResult, REPLIES } from "./wire/replies.ts";
 
 const BODY_BYTES_MAX = 1_024 * 1_024;
 /** Runs that are kept for later requests; more at once are made afresh. */
@@ -42,6 +42,11 @@ class Run {
   }
 }
 
+/** A request whose path was looked up. */
+interface Matched extends Found {
+  readonly match: Match;
+}
+
 export class Dispatch implements Front {
   readonly #services: Services;
   readonly #log: Logger;
@@ -58,7 +63,7 @@ export class Dispatch implements Front {
     for (const route of routes) this.#checks.set(route, checksOf(route));
   }
 
-  find(head: RequestHead): Found {
+  find(head: RequestHead): Matched {
     const match = this.#router.find(head.method, head.path);
     const { route } = match;
     const bodyBytesMax = route?.bodyBytesMax ?? BODY_BYTES_MAX;
@@ -70,7 +75,7 @@ export class Dispatch implements Front {
   }
 
   /** Calls `respond` once, in this turn or a later one, whatever happens. */
-  handle({ match }: Found, request: Request, respond: Respond): void {
+  handle({ match }: Matched, request: Request, respond: Respond): void {
     const { route } = match;
     const run = this.#idle.pop() ?? new Run(this.#leave);
     run.request = request;

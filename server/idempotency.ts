@@ -7,13 +7,13 @@
  * moment at which one is on disk without the other.
  */
 import type { Caller } from "../engine/commands.ts";
-import { findReply } from "../engine/decide/replies.ts";
+import { findReply } from "../engine/queries/lookups.ts";
 import { Result } from "../engine/results.ts";
-import { type Answer, jsonAnswer, type Problem } from "./answers.ts";
-import type { Request } from "./front.ts";
-import { FrontResult } from "./replies.ts";
-import type { Route } from "./route.ts";
-import type { Services } from "./services.ts";
+import type { Route } from "./routing/route.ts";
+import type { Services } from "./routing/services.ts";
+import { type Answer, jsonAnswer, type Problem } from "./wire/answers.ts";
+import type { Request } from "./wire/front.ts";
+import { FrontResult } from "./wire/replies.ts";
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 

@@ -4,24 +4,29 @@
  */
 import { type Logger, pino } from "pino";
 import { assert } from "../engine/assert.ts";
-import { hasStore, openEngine, type OpenOptions, type Store } from "../persistence/open-engine.ts";
-import type { RecoveryProgress } from "../persistence/open-state.ts";
+import {
+  hasStore,
+  openEngine,
+  type OpenOptions,
+  type Store,
+} from "../persistence/store/open-engine.ts";
+import type { RecoveryProgress } from "../persistence/store/open-state.ts";
+import { Keys } from "./auth/keys.ts";
+import { Logins } from "./auth/logins.ts";
+import { Passwords } from "./auth/passwords.ts";
+import { Throttle } from "./auth/throttle.ts";
 import { bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { type BootstrapVariables, bootstrapVariables, type ServeOptions } from "./config.ts";
-import { createDemo, describeDemo } from "./demo.ts";
+import { createDemo, describeDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
-import { StartingFront } from "./front.ts";
-import { type HttpServer, listen } from "./http.ts";
-import { Keys } from "./keys.ts";
-import { Logins } from "./logins.ts";
-import { Metrics } from "./metrics.ts";
-import { Passwords } from "./passwords.ts";
-import { Progress } from "./progress.ts";
+import { Metrics } from "./observe/metrics.ts";
+import { Progress } from "./observe/progress.ts";
+import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
-import { StoreReports } from "./store-reports.ts";
-import { Throttle } from "./throttle.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
+import { StartingFront } from "./wire/front.ts";
+import { type HttpServer, listen } from "./wire/http.ts";
 
 const EXIT_BROKEN = 70;
 const DRAIN_MS_MAX = 5_000;

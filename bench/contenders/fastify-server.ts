@@ -4,7 +4,7 @@
  */
 import Fastify from "fastify";
 import type { RequestKind } from "../load/wire.ts";
-import { STORES, type Storing } from "./stores/store.ts";
+import { STORES, type Storing } from "./stores/all.ts";
 
 interface Booking {
   Params: { kind: RequestKind };

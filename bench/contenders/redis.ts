@@ -1,7 +1,7 @@
 /** Redis from Debian's package: by its own protocol, and behind fastify. */
+import { Redis } from "ioredis";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { Redis } from "ioredis";
 import type { Hall, Mix } from "../load/plan.ts";
 import { freePort, startNode, startProgram } from "./child.ts";
 import { type Contender, countsFault, type Running } from "./contender.ts";

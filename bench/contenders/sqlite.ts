@@ -1,7 +1,7 @@
 /** SQLite behind fastify, in the service's own process. */
+import Database from "better-sqlite3";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import Database from "better-sqlite3";
 import { startNode } from "./child.ts";
 import { type Contender, countsFault } from "./contender.ts";
 import { KEY, madeUpHall } from "./made-up-hall.ts";

@@ -3,12 +3,12 @@ import { randomUUID } from "node:crypto";
 import type { BookingKind, Caller, CommandKind, CommandOf } from "../../engine/commands.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine } from "../../engine/engine.ts";
-import type { Partition } from "../../engine/partition.ts";
+import type { Partition } from "../../engine/inventory/partition.ts";
 import { Admission, type Journal } from "../../engine/ports.ts";
 import { ActorKind, type LogRecord } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import { State } from "../../engine/state.ts";
-import { Batch } from "../../persistence/batch.ts";
+import { Batch } from "../../persistence/log/batch.ts";
 import { Random } from "../../server/onsale/random.ts";
 
 const SEATS_PER_ROW = 40;

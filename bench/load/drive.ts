@@ -3,9 +3,9 @@
  * when the answer is in. No HTTP library, no stream, a buffer for each connection, so that it costs
  * less than what it measures.
  */
+import { build, type Histogram } from "hdr-histogram-js";
 import { once } from "node:events";
 import net from "node:net";
-import { build, type Histogram } from "hdr-histogram-js";
 import { type Buyer, Crowd } from "./buyers.ts";
 import { HttpWire } from "./http-wire.ts";
 import { type Hall, isSoldOut, type Measured, type Plan } from "./plan.ts";

@@ -1,6 +1,6 @@
 /** HTTP/1.1 as far as a load generator needs it: prebuilt requests, answers recognized by bytes. */
-import { type AnswerReader, Outcome, type RequestKind, type Wire } from "./wire.ts";
 import type { Hall } from "./plan.ts";
+import { type AnswerReader, Outcome, type RequestKind, type Wire } from "./wire.ts";
 
 const STATUS_AT = "HTTP/1.1 ".length;
 const LINE_END = 13;

@@ -4,8 +4,8 @@
  */
 import { POST_NOT_PARSED } from "../contenders/empties.ts";
 import type { Mix } from "../load/plan.ts";
-import type { Round, Row } from "./rounds.ts";
 import { type Bound, verdict, type Verdict } from "./results.ts";
+import type { Round, Row } from "./rounds.ts";
 import { type Spread, spreadOf } from "./statistics.ts";
 
 export const FRONTROW = "Frontrow, durable";

@@ -1,7 +1,7 @@
 /** Tables for a terminal and a line of Markdown. */
+import { isSoldOut } from "../load/plan.ts";
 import { FRONTROW } from "./goals.ts";
 import type { Result } from "./results.ts";
-import { isSoldOut } from "../load/plan.ts";
 import type { Round, Row, Setting } from "./rounds.ts";
 import { spreadOf } from "./statistics.ts";
 import { table } from "./table.ts";

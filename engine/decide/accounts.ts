@@ -1,26 +1,12 @@
 /** Tenants, accounts and their logins. Secrets never come here: only hashes of them. */
-import type { AccountRow, LoginRow, TenantRow } from "../catalog.ts";
+import type { AccountRow, LoginRow, TenantRow, CatalogPut } from "../catalog.ts";
 import type { Administrator, CommandOf } from "../commands.ts";
-import type { CatalogPut } from "../records.ts";
+import { accountsByEmail } from "../queries/lookups.ts";
 import { type Decision, grant, refuse, Result } from "../results.ts";
 import type { State } from "../state.ts";
 import { catalogRecord } from "./catalog-record.ts";
 
 const NO_LOGIN = "There is no such login.";
-
-/**
- * What makes two addresses one: composed form, ASCII letters folded. Never the full Unicode
- * folding, which would let a look-alike letter take over an account.
- */
-export function emailKey(email: string): string {
-  return email.normalize("NFC").replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-}
-
-/** Cost: O(accounts). */
-export function accountsByEmail(state: State, email: string): AccountRow[] {
-  const key = emailKey(email);
-  return [...state.catalog.accounts.values()].filter((account) => emailKey(account.email) === key);
-}
 
 export function accountRow(
   id: number,

@@ -1,6 +1,7 @@
 /** Catalog records: rows put and removed together, and the ids that they used up. */
+import type { CatalogPut, CatalogRemove } from "../catalog.ts";
 import type { Caller } from "../commands.ts";
-import { type CatalogPut, type CatalogRecord, type CatalogRemove, RecordType } from "../records.ts";
+import { type CatalogRecord, RecordType } from "../records.ts";
 
 export interface CatalogChange {
   readonly nextId: number;

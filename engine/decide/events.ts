@@ -1,12 +1,20 @@
 /** Events: a schema on sale at a time. Creating one creates its partition. */
-import type { CommandOf, EventBody } from "../commands.ts";
 import type { EventRow, EventStatus } from "../catalog.ts";
+import type { CommandOf, EventBody } from "../commands.ts";
 import { normalLocalDateTime } from "../local-time.ts";
-import { type Decision, grant, refuse, type Refusal, refuseInvalid, Result } from "../results.ts";
+import { isRefusal, ownRow } from "../queries/access.ts";
+import {
+  type Decision,
+  grant,
+  refuse,
+  type Refusal,
+  refuseInvalid,
+  Result,
+  duplicate,
+  notFound,
+} from "../results.ts";
 import type { State } from "../state.ts";
-import { isRefusal, ownRow } from "./access.ts";
 import { catalogRecord } from "./catalog-record.ts";
-import { duplicate, notFound } from "./faults.ts";
 import { isHeldOrSold } from "./inventory-in-use.ts";
 import { removesOfEvent } from "./removals.ts";
 

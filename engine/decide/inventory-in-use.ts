@@ -1,6 +1,6 @@
 /** Whether somebody has or bought something of an event, so that it must not vanish unasked. */
-import type { Partition } from "../partition.ts";
-import { SeatState } from "../states.ts";
+import type { Partition } from "../inventory/partition.ts";
+import { SeatState } from "../inventory/states.ts";
 
 const { LOCKED, SOLD } = SeatState;
 

@@ -1,10 +1,10 @@
 /** Rotation of keys: the version rises, and the old key is kept in mind while it still works. */
+import { assert } from "../assert.ts";
 import type { OrganizationRow, RetiredKey, TenantRow } from "../catalog.ts";
 import type { CommandOf } from "../commands.ts";
-import { assert } from "../assert.ts";
+import { callersOrganization } from "../queries/access.ts";
 import { type Decision, grant } from "../results.ts";
 import type { State } from "../state.ts";
-import { callersOrganization } from "./access.ts";
 import { catalogRecord } from "./catalog-record.ts";
 
 /** @returns The organization, with its new key version. */

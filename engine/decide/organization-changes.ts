@@ -1,10 +1,9 @@
 /** Changes of organizations that are there, and their end with all that they own. */
-import type { AccountRow, OrganizationRow } from "../catalog.ts";
+import type { AccountRow, OrganizationRow, CatalogPut, CatalogRemove } from "../catalog.ts";
 import type { CommandOf } from "../commands.ts";
-import type { CatalogPut, CatalogRemove } from "../records.ts";
+import { callersOrganization, isRefusal, tenantsOrganization } from "../queries/access.ts";
 import { type Decision, grant, refuse, Result } from "../results.ts";
 import type { State } from "../state.ts";
-import { callersOrganization, isRefusal, tenantsOrganization } from "./access.ts";
 import { catalogRecord } from "./catalog-record.ts";
 import { isHeldOrSold } from "./inventory-in-use.ts";
 import { refuseTakenName } from "./organizations.ts";

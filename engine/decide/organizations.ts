@@ -1,10 +1,11 @@
 /**
  * Organizations: who sells. Creation follows the five documented rules; settings and hold types.
  */
-import type { CommandOf } from "../commands.ts";
-import type { AccountRow, HoldTypeRow, OrganizationRow } from "../catalog.ts";
 import { assert } from "../assert.ts";
-import type { CatalogPut } from "../records.ts";
+import type { AccountRow, HoldTypeRow, OrganizationRow, CatalogPut } from "../catalog.ts";
+import type { CommandOf } from "../commands.ts";
+import { callersOrganization, isRefusal, tenantsOrganization } from "../queries/access.ts";
+import { accountsByEmail } from "../queries/lookups.ts";
 import {
   type Decision,
   type Fault,
@@ -13,12 +14,11 @@ import {
   type Refusal,
   refuseInvalid,
   Result,
+  duplicate,
 } from "../results.ts";
 import type { State } from "../state.ts";
-import { accountRow, accountsByEmail } from "./accounts.ts";
-import { callersOrganization, isRefusal, tenantsOrganization } from "./access.ts";
+import { accountRow } from "./accounts.ts";
 import { catalogRecord } from "./catalog-record.ts";
-import { duplicate } from "./faults.ts";
 
 /** @returns DUPLICATE_NAME or ACCOUNT_EMAIL_IN_USE, nothing created; else the organization. */
 export function createOrganization(

@@ -3,10 +3,9 @@
  * order that `apply` follows cheaply: an event before its prices, which then have no inventory to
  * leave.
  */
-import type { EventRow, ZoneAssignmentRow } from "../catalog.ts";
-import { EMPTY_DOCUMENT } from "../layout.ts";
-import type { LayoutDocument } from "../layout-document.ts";
-import type { CatalogRemove } from "../records.ts";
+import type { EventRow, ZoneAssignmentRow, CatalogRemove } from "../catalog.ts";
+import type { LayoutDocument } from "../layout/layout-document.ts";
+import { EMPTY_DOCUMENT } from "../layout/layout.ts";
 import type { State } from "../state.ts";
 
 /** An event and its prices. */

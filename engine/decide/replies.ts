@@ -27,9 +27,3 @@ export function rememberReply(
   const { nextId } = catalog;
   return grant(catalogRecord(caller, { nextId, removes, puts: [{ table: "replies", row }] }), row);
 }
-
-/** The reply of that id, while it is to be given again. */
-export function findReply({ catalog }: State, id: string, timeMs: number): ReplyRow | null {
-  const reply = catalog.replies.get(id);
-  return reply === undefined || reply.expiresAtMs <= timeMs ? null : reply;
-}

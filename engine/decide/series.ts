@@ -1,12 +1,10 @@
 /** Series: events that belong together. While an event is in one, its start does not move. */
+import type { EventRow, SeriesRow, CatalogPut } from "../catalog.ts";
 import type { CommandOf } from "../commands.ts";
-import type { EventRow, SeriesRow } from "../catalog.ts";
-import type { CatalogPut } from "../records.ts";
-import { type Decision, grant, refuseInvalid } from "../results.ts";
+import { isRefusal, ownRow } from "../queries/access.ts";
+import { type Decision, grant, refuseInvalid, notFound } from "../results.ts";
 import type { State } from "../state.ts";
-import { isRefusal, ownRow } from "./access.ts";
 import { catalogRecord } from "./catalog-record.ts";
-import { notFound } from "./faults.ts";
 
 export function createSeries(
   { catalog }: State,

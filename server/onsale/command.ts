@@ -1,8 +1,8 @@
 /** `frontrow onsale`: the flags, what is printed, and the exit code. The only file that prints. */
 
-import { randomInt } from "node:crypto";
 import { type Command, Option } from "commander";
-import { HaltError } from "./halt.ts";
+import { randomInt } from "node:crypto";
+import { HaltError } from "./http/halt.ts";
 import {
   type OnsaleOptions,
   parseEventId,

@@ -1,9 +1,9 @@
 /** The report of a run: one plain object for machines, aligned lines for people. Prints nothing. */
 
-import type { Book } from "./book.ts";
-import { countSeats, type Verdict } from "./check.ts";
+import type { Book } from "./books/book.ts";
+import { countSeats, type Verdict } from "./books/check.ts";
+import type { Inventory } from "./books/listing.ts";
 import { type AreaCounters, SeatState } from "./contract.ts";
-import type { Inventory } from "./listing.ts";
 import { BOOKING_CALLS, type BookingCall, type Latency, type Tally } from "./tally.ts";
 
 const MS_PER_SECOND = 1_000;

@@ -1,22 +1,22 @@
 /** One run from the first question to the report: set up, read, play, read again, check. */
 
-import { Book } from "./book.ts";
-import { checkSale } from "./check.ts";
-import { Client } from "./client.ts";
-import { nowMs } from "./clock.ts";
-import { BookingDesk, type Line } from "./desk.ts";
-import { Doors } from "./doors.ts";
-import { Ledger } from "./ledger.ts";
-import { Listing } from "./listing.ts";
+import { Book } from "./books/book.ts";
+import { checkSale } from "./books/check.ts";
+import { BookingDesk, type Line } from "./books/desk.ts";
+import { Ledger } from "./books/ledger.ts";
+import { Listing } from "./books/listing.ts";
+import { Doors } from "./crowd/doors.ts";
+import { playSale } from "./crowd/sale.ts";
+import { View } from "./crowd/view.ts";
+import { Client } from "./http/client.ts";
+import { nowMs } from "./http/clock.ts";
+import { Patience } from "./http/patience.ts";
+import { Wire } from "./http/wire.ts";
 import type { OnsaleOptions } from "./options.ts";
-import { Patience } from "./patience.ts";
 import { Random } from "./random.ts";
 import { buildReport, type Report } from "./report.ts";
-import { playSale } from "./sale.ts";
 import { createEvent } from "./setup.ts";
 import { Tally } from "./tally.ts";
-import { View } from "./view.ts";
-import { Wire } from "./wire.ts";
 
 const MS_PER_SECOND = 1_000;
 /** A server that is not there at the start is more likely a wrong address than a restart. */

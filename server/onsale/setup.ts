@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import type { Client } from "./client.ts";
+import type { Client } from "./http/client.ts";
 
 const MS_PER_DAY = 86_400_000;
 const EVENT_DAYS_AHEAD = 30;

@@ -1,4 +1,7 @@
 /** The audit trail of an event, and its map as it was: also of an event that has been deleted. */
+import type { Engine } from "../../engine/engine.ts";
+import { STATE_NAMES } from "../../engine/inventory/states.ts";
+import { isRefusal, ownRow } from "../../engine/queries/access.ts";
 import {
   AuditGap,
   type AuditOutcome,
@@ -8,19 +11,23 @@ import {
   type TrailExtent,
   type Transition,
   type TransitionQuery,
-} from "../../engine/audit-trail.ts";
-import { isRefusal, ownRow } from "../../engine/decide/access.ts";
-import type { Engine } from "../../engine/engine.ts";
+} from "../../engine/queries/audit-trail.ts";
+import type { SeatQuery } from "../../engine/queries/seat-listing.ts";
 import { type Fault, refuseInvalid, Result } from "../../engine/results.ts";
-import type { SeatQuery } from "../../engine/seat-listing.ts";
 import { LOCAL_DATE, LONG } from "../../engine/shapes.ts";
-import { STATE_NAMES } from "../../engine/states.ts";
-import { answer, type Problem } from "../answers.ts";
-import { localDateTime, momentMs } from "../moments.ts";
-import { offsetOf, PAGE_QUERY, pageAnswer, pageShape, parseSort, refuseSort } from "../page.ts";
-import { Access, type Context, type Handled, type Route } from "../route.ts";
-import { areaView, seatView } from "../views.ts";
-import { AUDIT_ENTRY, AUDIT_TRAIL } from "../wire-shapes.ts";
+import {
+  offsetOf,
+  PAGE_QUERY,
+  pageAnswer,
+  pageShape,
+  parseSort,
+  refuseSort,
+} from "../routing/page.ts";
+import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import { answer, type Problem } from "../wire/answers.ts";
+import { localDateTime, momentMs } from "../wire/moments.ts";
+import { AUDIT_ENTRY, AUDIT_TRAIL } from "../wire/shapes.ts";
+import { areaView, seatView } from "../wire/views.ts";
 import { readEvent, UUID_ID } from "./handling.ts";
 
 const FILTERS = {

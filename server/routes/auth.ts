@@ -1,12 +1,12 @@
 /** Login of people. These routes have an error shape of their own. */
 import { object, type Shape } from "../../engine/shapes.ts";
-import { bearerOf, organizationsOf } from "../access.ts";
-import { type Answer, answer, headersOf, NO_CONTENT } from "../answers.ts";
-import { LoginRefusal, type Opened } from "../logins.ts";
-import { Access, type Context, type Handled, type Route } from "../route.ts";
-import type { Services } from "../services.ts";
-import { userView } from "../views.ts";
-import { LOGIN, USER } from "../wire-shapes.ts";
+import { bearerOf, organizationsOf } from "../auth/access.ts";
+import { LoginRefusal, type Opened } from "../auth/logins.ts";
+import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import type { Services } from "../routing/services.ts";
+import { type Answer, answer, headersOf, NO_CONTENT } from "../wire/answers.ts";
+import { LOGIN, USER } from "../wire/shapes.ts";
+import { userView } from "../wire/views.ts";
 
 const BASE = { tag: "Login", access: Access.PUBLIC, durable: true } as const;
 

@@ -1,10 +1,10 @@
 /** Booking: the hot path. */
 import type { BookingKind, CommandOf, StateSelection } from "../../engine/commands.ts";
 import { BODIES, UUID_SHAPE } from "../../engine/shapes.ts";
-import { type Answer, FALSE, TRUE } from "../answers.ts";
-import { Access, type Context, type Handled, type Route } from "../route.ts";
-import { SelectionReader } from "../selection-reader.ts";
-import { DONE } from "../wire-shapes.ts";
+import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import { type Answer, FALSE, TRUE } from "../wire/answers.ts";
+import { SelectionReader } from "../wire/selection-reader.ts";
+import { DONE } from "../wire/shapes.ts";
 import { submit } from "./handling.ts";
 
 const SUMMARIES: Readonly<Record<BookingKind, string>> = {

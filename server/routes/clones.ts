@@ -1,10 +1,10 @@
 /** Cloning of schemas. */
 import { randomUUID } from "node:crypto";
 import { UUID_SHAPE } from "../../engine/shapes.ts";
-import { answer } from "../answers.ts";
-import { Access, type Context, type Handled, type Route } from "../route.ts";
-import { cloneView } from "../views.ts";
-import { CLONE } from "../wire-shapes.ts";
+import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import { answer } from "../wire/answers.ts";
+import { CLONE } from "../wire/shapes.ts";
+import { cloneView } from "../wire/views.ts";
 import { LONG_ID, showOwn, submit, UUID_ID } from "./handling.ts";
 
 const BASE = { tag: "Schemas", access: Access.ORGANIZATION, durable: true } as const;

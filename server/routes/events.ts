@@ -1,11 +1,11 @@
 /** Events, their seats and their areas. */
 import { randomUUID } from "node:crypto";
-import type { CommandOf, EventBody } from "../../engine/commands.ts";
 import type { EventRow } from "../../engine/catalog.ts";
-import { isRefusal } from "../../engine/decide/access.ts";
-import { areaFacts, seatFacts } from "../../engine/place-facts.ts";
+import type { CommandOf, EventBody } from "../../engine/commands.ts";
+import { isRefusal } from "../../engine/queries/access.ts";
+import { areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
+import { listSeats, SEAT_SORTS, type SeatQuery } from "../../engine/queries/seat-listing.ts";
 import { type Fault } from "../../engine/results.ts";
-import { listSeats, SEAT_SORTS, type SeatQuery } from "../../engine/seat-listing.ts";
 import {
   BODIES,
   EVENT_STATUS,
@@ -15,13 +15,20 @@ import {
   LONG,
   UUID_SHAPE,
 } from "../../engine/shapes.ts";
-import { answer, NO_CONTENT } from "../answers.ts";
-import { localDateTime, momentMs, momentOf } from "../moments.ts";
-import { offsetOf, PAGE_QUERY, pageAnswer, pageOfRows, pageShape, parseSort } from "../page.ts";
-import { refuseSort } from "../page.ts";
-import { Access, type Context, type Handled, type Route } from "../route.ts";
-import { areaView, eventExpandView, eventView, seatView } from "../views.ts";
-import { AREA, EVENT, EVENT_EXPAND, EVENT_SEAT, EVENT_STATUS_CHANGE } from "../wire-shapes.ts";
+import {
+  offsetOf,
+  PAGE_QUERY,
+  pageAnswer,
+  pageOfRows,
+  pageShape,
+  parseSort,
+} from "../routing/page.ts";
+import { refuseSort } from "../routing/page.ts";
+import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import { answer, NO_CONTENT } from "../wire/answers.ts";
+import { localDateTime, momentMs, momentOf } from "../wire/moments.ts";
+import { AREA, EVENT, EVENT_EXPAND, EVENT_SEAT, EVENT_STATUS_CHANGE } from "../wire/shapes.ts";
+import { areaView, eventExpandView, eventView, seatView } from "../wire/views.ts";
 import { AS_OF, listPastAreas, listPastSeats } from "./audit.ts";
 import { readEvent, showOwn, submit, UUID_ID } from "./handling.ts";
 

@@ -1,13 +1,13 @@
 /** What most handlers do: submit a command and show what it answers. */
-import type { Caller, CommandKind, CommandOf } from "../../engine/commands.ts";
 import type { EventRow } from "../../engine/catalog.ts";
-import { isRefusal, ownRow } from "../../engine/decide/access.ts";
+import type { Caller, CommandKind, CommandOf } from "../../engine/commands.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
 import type { Engine } from "../../engine/engine.ts";
+import { isRefusal, ownRow } from "../../engine/queries/access.ts";
 import { type Refusal, Result } from "../../engine/results.ts";
 import { LONG, UUID_SHAPE } from "../../engine/shapes.ts";
-import type { Answer } from "../answers.ts";
-import type { Context, Handled } from "../route.ts";
+import type { Context, Handled } from "../routing/route.ts";
+import type { Answer } from "../wire/answers.ts";
 
 export const LONG_ID = { id: LONG };
 export const UUID_ID = { id: UUID_SHAPE };

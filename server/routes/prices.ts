@@ -1,13 +1,13 @@
 /** Prices of an event. */
 import type { CommandOf } from "../../engine/commands.ts";
-import { isRefusal, ownEvent, refuseEvent } from "../../engine/decide/access.ts";
-import { findPrice } from "../../engine/decide/price-changes.ts";
+import { isRefusal, ownEvent, refuseEvent } from "../../engine/queries/access.ts";
+import { findPrice } from "../../engine/queries/lookups.ts";
 import { BODIES, list, UUID_SHAPE } from "../../engine/shapes.ts";
-import { answer, NO_CONTENT, TRUE } from "../answers.ts";
-import { PAGE_QUERY, pageOfRows, pageShape } from "../page.ts";
-import { Access, type Context, type Handled, type Route } from "../route.ts";
-import { priceView } from "../views.ts";
-import { DONE, PRICE } from "../wire-shapes.ts";
+import { PAGE_QUERY, pageOfRows, pageShape } from "../routing/page.ts";
+import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import { answer, NO_CONTENT, TRUE } from "../wire/answers.ts";
+import { DONE, PRICE } from "../wire/shapes.ts";
+import { priceView } from "../wire/views.ts";
 import { LONG_ID, submit } from "./handling.ts";
 
 const BASE = {

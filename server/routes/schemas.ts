@@ -1,12 +1,12 @@
 /** Schemas, their layouts and their seat maps. */
 import type { CommandOf } from "../../engine/commands.ts";
-import { EMPTY_DOCUMENT, GroupType } from "../../engine/layout.ts";
+import { EMPTY_DOCUMENT, GroupType } from "../../engine/layout/layout.ts";
 import { BODIES, list, LONG, type Shape } from "../../engine/shapes.ts";
-import { answer, NO_CONTENT } from "../answers.ts";
-import { PAGE_QUERY, pageOfRows, pageShape } from "../page.ts";
-import { Access, type Context, type Handled, type Route } from "../route.ts";
-import { groupViews, schemaView } from "../views.ts";
-import { GROUP_OF_SEATS, LAYOUT, SCHEMA } from "../wire-shapes.ts";
+import { PAGE_QUERY, pageOfRows, pageShape } from "../routing/page.ts";
+import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import { answer, NO_CONTENT } from "../wire/answers.ts";
+import { GROUP_OF_SEATS, LAYOUT, SCHEMA } from "../wire/shapes.ts";
+import { groupViews, schemaView } from "../wire/views.ts";
 import { LONG_ID, showOwn, submit } from "./handling.ts";
 
 const BASE = { tag: "Schemas", access: Access.ORGANIZATION, durable: true } as const;

@@ -1,11 +1,11 @@
 /** Series of events. */
 import type { CommandOf } from "../../engine/commands.ts";
 import { BODIES } from "../../engine/shapes.ts";
-import { answer, NO_CONTENT } from "../answers.ts";
-import { PAGE_QUERY, pageOfRows, pageShape } from "../page.ts";
-import { Access, type Context, type Handled, type Route } from "../route.ts";
-import { seriesView } from "../views.ts";
-import { EVENT_SERIES, SERIES } from "../wire-shapes.ts";
+import { PAGE_QUERY, pageOfRows, pageShape } from "../routing/page.ts";
+import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import { answer, NO_CONTENT } from "../wire/answers.ts";
+import { EVENT_SERIES, SERIES } from "../wire/shapes.ts";
+import { seriesView } from "../wire/views.ts";
 import { LONG_ID, submit, UUID_ID } from "./handling.ts";
 
 const BASE = { tag: "Series", access: Access.ORGANIZATION, durable: true } as const;

@@ -1,14 +1,14 @@
 /** What every service has: health, the document of the interface, its reference page. No key. */
 import { Result } from "../../engine/results.ts";
-import { bearerOf } from "../access.ts";
-import { answer, HEALTHY, page, redirect } from "../answers.ts";
-import { docsFiles } from "../docs.ts";
-import { openApiDocument } from "../openapi.ts";
-import { isSame } from "../keys.ts";
-import { FrontResult } from "../replies.ts";
-import { Access, type Context, type Handled, type Route } from "../route.ts";
-import type { Services } from "../services.ts";
-import { HEALTH } from "../wire-shapes.ts";
+import { bearerOf } from "../auth/access.ts";
+import { isSame } from "../auth/keys.ts";
+import { docsFiles } from "../routing/docs.ts";
+import { openApiDocument } from "../routing/openapi.ts";
+import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import type { Services } from "../routing/services.ts";
+import { answer, HEALTHY, page, redirect } from "../wire/answers.ts";
+import { FrontResult } from "../wire/replies.ts";
+import { HEALTH } from "../wire/shapes.ts";
 
 const BASE = {
   method: "get",

@@ -1,18 +1,18 @@
 /** The route table: every path that the service has. */
-import type { Route } from "../route.ts";
+import type { Route } from "../routing/route.ts";
 import { AUDIT_ROUTES } from "./audit.ts";
 import { AUTH_ROUTES } from "./auth.ts";
 import { BOOKING_ROUTES } from "./booking.ts";
 import { CLONE_ROUTES } from "./clones.ts";
 import { EVENT_ROUTES } from "./events.ts";
-import { KEY_ROUTES } from "./keys.ts";
-import { ORGANIZATION_ROUTES } from "./organizations.ts";
+import { KEY_ROUTES } from "./management/keys.ts";
+import { ORGANIZATION_ROUTES } from "./management/organizations.ts";
+import { PLATFORM_ROUTES } from "./management/tenants.ts";
 import { PRICE_ROUTES } from "./prices.ts";
 import { SCHEMA_ROUTES } from "./schemas.ts";
 import { SERIES_ROUTES } from "./series.ts";
 import { documentRoutes, HEALTH_ROUTES } from "./service.ts";
 import { LEGACY_ROUTES } from "./v1/table.ts";
-import { PLATFORM_ROUTES } from "./tenants.ts";
 import { VENUE_ROUTES } from "./venues.ts";
 import { ZONE_ROUTES } from "./zones.ts";
 

@@ -1,11 +1,11 @@
 /** Venues. */
 import type { CommandOf } from "../../engine/commands.ts";
 import { BODIES } from "../../engine/shapes.ts";
-import { answer, NO_CONTENT } from "../answers.ts";
-import { PAGE_QUERY, pageOfRows, pageShape } from "../page.ts";
-import { Access, type Context, type Handled, type Route } from "../route.ts";
-import { venueView } from "../views.ts";
-import { VENUE } from "../wire-shapes.ts";
+import { PAGE_QUERY, pageOfRows, pageShape } from "../routing/page.ts";
+import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import { answer, NO_CONTENT } from "../wire/answers.ts";
+import { VENUE } from "../wire/shapes.ts";
+import { venueView } from "../wire/views.ts";
 import { LONG_ID, showOwn, submit } from "./handling.ts";
 
 const BASE = { tag: "Venues", access: Access.ORGANIZATION, durable: true } as const;

@@ -1,13 +1,13 @@
 /** Pricing zones of a schema. */
 import type { CommandOf } from "../../engine/commands.ts";
-import { isRefusal } from "../../engine/decide/access.ts";
-import { findZone, zonedSchema } from "../../engine/decide/zones.ts";
+import { isRefusal } from "../../engine/queries/access.ts";
+import { findZone, zonedSchema } from "../../engine/queries/lookups.ts";
 import { BODIES, list, LONG } from "../../engine/shapes.ts";
-import { answer, NO_CONTENT, TRUE } from "../answers.ts";
-import { PAGE_QUERY, pageOfRows, pageShape } from "../page.ts";
-import { Access, type Context, type Handled, type Route } from "../route.ts";
-import { zoneView } from "../views.ts";
-import { DONE, PRICING_ZONE } from "../wire-shapes.ts";
+import { PAGE_QUERY, pageOfRows, pageShape } from "../routing/page.ts";
+import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import { answer, NO_CONTENT, TRUE } from "../wire/answers.ts";
+import { DONE, PRICING_ZONE } from "../wire/shapes.ts";
+import { zoneView } from "../wire/views.ts";
 import { LONG_ID, submit } from "./handling.ts";
 
 const BASE = {

@@ -1,13 +1,13 @@
 /** `frontrow backup` and `frontrow restore`. */
 import path from "node:path";
+import { realDisk } from "../../persistence/disk/disk.ts";
 import {
   backupFolder,
   type Copied,
   type CopyOptions,
   restoreFolder,
-} from "../../persistence/copy-store.ts";
-import { realDisk } from "../../persistence/disk.ts";
-import { textOf } from "../../persistence/survey.ts";
+} from "../../persistence/rescue/copy-store.ts";
+import { textOf } from "../../persistence/rescue/survey.ts";
 import { Exit, say, withProgress } from "./say.ts";
 import { describe } from "./verify.ts";
 

@@ -1,7 +1,7 @@
 /** `frontrow inspect`. */
 import path from "node:path";
-import { realDisk } from "../../persistence/disk.ts";
-import { inspectFolder } from "../../persistence/inspect.ts";
+import { realDisk } from "../../persistence/disk/disk.ts";
+import { inspectFolder } from "../../persistence/rescue/inspect.ts";
 import { UsageError } from "../usage-error.ts";
 import { Exit, withProgress } from "./say.ts";
 

@@ -1,11 +1,11 @@
 /** `frontrow repair`. */
 import path from "node:path";
-import { realDisk } from "../../persistence/disk.ts";
-import type { Lost } from "../../persistence/frames-behind.ts";
-import { previewRepair, repairFolder } from "../../persistence/repair.ts";
-import type { Anew } from "../../persistence/repair-anew.ts";
-import type { RepairPlan } from "../../persistence/repair-plan.ts";
-import { textOf } from "../../persistence/survey.ts";
+import { realDisk } from "../../persistence/disk/disk.ts";
+import type { Lost } from "../../persistence/rescue/later-frames.ts";
+import type { Anew } from "../../persistence/rescue/repair-from-snapshot.ts";
+import type { RepairPlan } from "../../persistence/rescue/repair-plan.ts";
+import { previewRepair, repairFolder } from "../../persistence/rescue/repair.ts";
+import { textOf } from "../../persistence/rescue/survey.ts";
 import { count, Exit, say, withProgress } from "./say.ts";
 import { describe } from "./verify.ts";
 

@@ -1,5 +1,5 @@
 /** What the tools say alike. */
-import { Progress } from "../progress.ts";
+import { Progress } from "../observe/progress.ts";
 
 export const Exit = { DONE: 0, DAMAGED: 78 } as const;
 

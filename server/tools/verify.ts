@@ -1,10 +1,10 @@
 /** `frontrow verify`. */
 import path from "node:path";
-import { AUDIT_FILE } from "../../persistence/audit-file.ts";
-import { shareFolder } from "../../persistence/data-folder.ts";
-import { realDisk } from "../../persistence/disk.ts";
-import { textOf } from "../../persistence/survey.ts";
-import { type Verified, verifyFolder } from "../../persistence/verify.ts";
+import { AUDIT_FILE } from "../../persistence/audit/file.ts";
+import { shareFolder } from "../../persistence/disk/data-folder.ts";
+import { realDisk } from "../../persistence/disk/disk.ts";
+import { textOf } from "../../persistence/rescue/survey.ts";
+import { type Verified, verifyFolder } from "../../persistence/rescue/verify.ts";
 import { count, Exit, say, withProgress } from "./say.ts";
 
 /** @returns The exit code. @throws StoreFault. */

@@ -1,10 +1,10 @@
 /** Records applied: the same function serves a live command and replay. */
 import { expect, test } from "vitest";
 import { apply } from "../../engine/apply.ts";
-import { checkState } from "../../engine/check.ts";
-import { digest } from "../../engine/digest.ts";
 import { ActorKind, type CatalogRecord, RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
+import { checkState } from "../../engine/verify/check.ts";
+import { digest } from "../../engine/verify/digest.ts";
 import { replayed, World } from "../support/engine.ts";
 import { area, section } from "../support/layout.ts";
 import { checkMore } from "../support/table.ts";

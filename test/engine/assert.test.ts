@@ -1,8 +1,8 @@
 /** Assertions, limits and the tables of states: small, and in the log for ever. */
 import { expect, test } from "vitest";
 import { assert, Broken, unreachable } from "../../engine/assert.ts";
+import { Move, MOVES, SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
 import { ActorKind, RecordType } from "../../engine/records.ts";
-import { Move, MOVES, SeatState, STATE_NAMES } from "../../engine/states.ts";
 
 test("a broken promise is thrown with its text", () => {
   assert(true, "never told");

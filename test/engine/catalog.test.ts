@@ -1,7 +1,7 @@
 /** The catalog: rows by key, and the prices of an event by slot. */
 import { expect, test } from "vitest";
 import { Catalog, type PriceRow } from "../../engine/catalog.ts";
-import { ownEvent, ownRow } from "../../engine/decide/access.ts";
+import { ownEvent, ownRow } from "../../engine/queries/access.ts";
 import { Result } from "../../engine/results.ts";
 import { World } from "../support/engine.ts";
 import { section } from "../support/layout.ts";

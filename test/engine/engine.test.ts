@@ -1,12 +1,12 @@
 /** The engine itself: order, time, the journal's admission, and when an outcome may be told. */
-import { Broken } from "../../engine/assert.ts";
 import { expect, test } from "vitest";
-import { checkState } from "../../engine/check.ts";
-import { digest } from "../../engine/digest.ts";
+import { Broken } from "../../engine/assert.ts";
 import { Engine } from "../../engine/engine.ts";
 import { Admission } from "../../engine/ports.ts";
 import { RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
+import { checkState } from "../../engine/verify/check.ts";
+import { digest } from "../../engine/verify/digest.ts";
 import { ManualClock, MemoryJournal, replayed, START_MS, World } from "../support/engine.ts";
 import { area, layoutOf, section } from "../support/layout.ts";
 import { checkMore } from "../support/table.ts";

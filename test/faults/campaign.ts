@@ -1,6 +1,6 @@
 /** What every campaign of faults is: a name, what it needs, and figures with what was broken. */
 import { spawnSync } from "node:child_process";
-import type { Scope } from "./scope.ts";
+import type { Scope } from "./support/scope.ts";
 
 export interface Run {
   /** Minutes instead of seconds. */

@@ -1,15 +1,15 @@
 /** All campaigns, in the order of their running. */
-import { bitFlips } from "./bit-flips.ts";
 import type { Campaign } from "./campaign.ts";
-import { clock } from "./clock.ts";
-import { cuts } from "./cuts.ts";
-import { fullDisk } from "./full-disk.ts";
-import { kills } from "./kills.ts";
-import { limits } from "./limits.ts";
-import { misplaced } from "./misplaced.ts";
-import { slowDisk } from "./slow-disk.ts";
-import { syncFaults } from "./sync-faults.ts";
-import { systemCalls } from "./system-calls.ts";
+import { bitFlips } from "./campaigns/bit-flips.ts";
+import { clock } from "./campaigns/clock.ts";
+import { cuts } from "./campaigns/cuts.ts";
+import { fullDisk } from "./campaigns/full-disk.ts";
+import { kills } from "./campaigns/kills.ts";
+import { limits } from "./campaigns/limits.ts";
+import { misplaced } from "./campaigns/misplaced.ts";
+import { slowDisk } from "./campaigns/slow-disk.ts";
+import { syncFaults } from "./campaigns/sync-faults.ts";
+import { systemCalls } from "./campaigns/system-calls.ts";
 
 /** The process: when it dies, and what the system denies to it. */
 export const PROCESS_CAMPAIGNS: readonly Campaign[] = [kills, systemCalls, clock, limits];

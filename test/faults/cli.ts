@@ -5,7 +5,7 @@
 import { Command } from "commander";
 import type { Campaign, Outcome } from "./campaign.ts";
 import { DISK_CAMPAIGNS, PROCESS_CAMPAIGNS } from "./campaigns.ts";
-import { scoped } from "./scope.ts";
+import { scoped } from "./support/scope.ts";
 
 const CAMPAIGNS = [...PROCESS_CAMPAIGNS, ...DISK_CAMPAIGNS];
 const SEED_MAX = 1_000_000;

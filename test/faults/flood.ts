@@ -4,7 +4,7 @@
  */
 import type { Caller } from "../../engine/commands.ts";
 import { Result } from "../../engine/results.ts";
-import { openEngine } from "../../persistence/open-engine.ts";
+import { openEngine } from "../../persistence/store/open-engine.ts";
 
 /** What the program says. */
 export interface Flooded {

@@ -1,6 +1,6 @@
 /** Each way in which a state can break what a ledger says is found, and nothing else is. */
 import { expect, test } from "vitest";
-import type { LedgerLine, LedgerStep } from "../../server/onsale/ledger.ts";
+import type { LedgerLine, LedgerStep } from "../../server/onsale/books/ledger.ts";
 import { World } from "../support/engine.ts";
 import { area, section } from "../support/layout.ts";
 import { ledgerDeviations, LedgerFold } from "../support/ledger-check.ts";

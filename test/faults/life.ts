@@ -13,15 +13,15 @@ import { deserialize } from "node:v8";
 import { apply } from "../../engine/apply.ts";
 import { Admission } from "../../engine/ports.ts";
 import type { State } from "../../engine/state.ts";
-import { openDataFolder } from "../../persistence/data-folder.ts";
-import { realDisk } from "../../persistence/disk.ts";
-import type { LogFailed } from "../../persistence/faults.ts";
-import { openState } from "../../persistence/open-state.ts";
-import { realScheduler, type Scheduler } from "../../persistence/scheduler.ts";
-import { realTime, ServiceClock } from "../../persistence/service-clock.ts";
-import { buildSnapshot } from "../../persistence/snapshot-build.ts";
-import { SnapshotThread } from "../../persistence/snapshot-thread.ts";
-import { Snapshots, TURN_MS } from "../../persistence/snapshots.ts";
+import { openDataFolder } from "../../persistence/disk/data-folder.ts";
+import { realDisk } from "../../persistence/disk/disk.ts";
+import type { LogFailed } from "../../persistence/disk/faults.ts";
+import { realScheduler, type Scheduler } from "../../persistence/disk/scheduler.ts";
+import { realTime, ServiceClock } from "../../persistence/disk/service-clock.ts";
+import { buildSnapshot } from "../../persistence/snapshot/build.ts";
+import { Snapshots, TURN_MS } from "../../persistence/snapshot/snapshots.ts";
+import { SnapshotThread } from "../../persistence/snapshot/thread.ts";
+import { openState } from "../../persistence/store/open-state.ts";
 import type { KeptRecord } from "../support/engine.ts";
 
 export interface LifeOptions {

@@ -20,7 +20,7 @@ import {
   type KillPlan,
   type Outcome,
   playWithKills,
-} from "./onsale-kills.ts";
+} from "./campaigns/onsale-kills.ts";
 
 const SEED_LIMIT = 2 ** 32;
 const SHORT_BUYERS = 40;

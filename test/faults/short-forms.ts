@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { expect, test } from "vitest";
 import { built } from "../support/process.ts";
 import type { Campaign } from "./campaign.ts";
-import { scoped } from "./scope.ts";
+import { scoped } from "./support/scope.ts";
 
 const SEED_MAX = 1_000_000;
 /** A limit for a busy machine; idle, each takes seconds. */

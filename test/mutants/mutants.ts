@@ -5,7 +5,7 @@
 import { readdirSync } from "node:fs";
 
 export interface Mutant {
-  /** Of its patch, without the ending. */
+  /** Folder and name of its patch, without the ending: `log/no-chain-check`. */
   readonly name: string;
   /** The test file that finds it; null for the simulation. */
   readonly test: string | null;
@@ -15,12 +15,12 @@ export const PATCH_FOLDER = "test/mutants";
 const SUFFIX = ".patch";
 
 const FOUND_BY_TESTS: Readonly<Record<string, string>> = {
-  "read-does-not-wait": "test/server/routes.test.ts",
+  "server/read-does-not-wait": "test/server/routes/routes.test.ts",
 };
 
 /** In the order of their names. */
 export function findMutants(): Mutant[] {
-  return readdirSync(PATCH_FOLDER)
+  return readdirSync(PATCH_FOLDER, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(SUFFIX))
     .map((name) => name.slice(0, -SUFFIX.length))
     .toSorted()

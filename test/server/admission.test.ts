@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { Admission } from "../../engine/ports.ts";
 import { TestServer, V2 } from "../support/server.ts";
-import { expectProblem } from "./wire.ts";
+import { expectProblem } from "./wire/wire.ts";
 
 const CLOSED = [
   [Admission.OVERLOADED, "OVERLOADED"],

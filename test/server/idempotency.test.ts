@@ -11,7 +11,7 @@ import {
   TestServer,
   V2,
 } from "../support/server.ts";
-import { expectProblem } from "./wire.ts";
+import { expectProblem } from "./wire/wire.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -2,7 +2,7 @@
  * Branches that a long run must have gone through: a simulation that never reaches one of them says
  * nothing about it. Names are those under which `Tally` counts.
  */
-import { INVARIANTS, type Tally } from "./invariants.ts";
+import { INVARIANTS, type Tally } from "./model/invariants.ts";
 
 /** A run of so many seeds goes through all of them. */
 export const SEEDS_FOR_ALL = 2_000;

@@ -2,19 +2,19 @@
  * `npm run sim`: runs seeds in some processes and prints what they went through. The exit code is 1
  * when anything was violated, and when a long run never went through a branch that it must.
  */
+import { SingleBar } from "cli-progress";
+import { Command } from "commander";
 import { type ChildProcess, fork } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { SingleBar } from "cli-progress";
-import { Command } from "commander";
 import { neverSeen, SEEDS_FOR_ALL } from "./branches.ts";
-import { INVARIANTS, Tally } from "./invariants.ts";
-import { planOf } from "./plan.ts";
+import { INVARIANTS, Tally } from "./model/invariants.ts";
 import { keepRegression } from "./regressions.ts";
 import { ROOT, type SeedResult } from "./seed.ts";
 import type { Share } from "./worker.ts";
+import { planOf } from "./workload/plan.ts";
 
 const WORKER = fileURLToPath(new URL("./worker.js", import.meta.url));
 /** Nearly all garbage is young, and the other processors have processes of their own. */

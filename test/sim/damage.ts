@@ -12,16 +12,16 @@ import {
   readFrameHeader,
   sealFrame,
   SECTOR_BYTES,
-} from "../../persistence/frame.ts";
+} from "../../persistence/log/frame.ts";
 import {
   decodeSegmentHeader,
   encodeSegmentHeader,
   parseSegmentName,
   SEGMENT_HEADER_BYTES,
   segmentName,
-} from "../../persistence/segment-header.ts";
-import type { Random } from "./random.ts";
-import type { VirtualDisk } from "./virtual-disk.ts";
+} from "../../persistence/log/segment-header.ts";
+import type { VirtualDisk } from "./disk/virtual-disk.ts";
+import type { Random } from "./workload/random.ts";
 
 /** What a start must come to. */
 export const Due = {

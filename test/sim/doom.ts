@@ -1,9 +1,9 @@
 /** What happens to one process: which steps of the disk fail, and how it ends. */
 import type { Operation, Outcome, Step } from "../support/memory-disk.ts";
-import type { Tally } from "./invariants.ts";
-import type { Plan } from "./plan.ts";
-import type { Random } from "./random.ts";
-import type { DiskFaults } from "./virtual-process-disk.ts";
+import type { DiskFaults } from "./disk/virtual-process-disk.ts";
+import type { Tally } from "./model/invariants.ts";
+import type { Plan } from "./workload/plan.ts";
+import type { Random } from "./workload/random.ts";
 
 export interface DoomOptions {
   readonly plan: Plan;

@@ -3,23 +3,23 @@
  * command decided, its reply kept in the same turn, the answer held back until it is on disk. Each
  * answer is held against the model on the way.
  */
-import { checkState } from "../../engine/check.ts";
 import { NONE } from "../../engine/constants.ts";
-import { digestPartition } from "../../engine/digest.ts";
 import type { Outcome } from "../../engine/engine.ts";
+import { Move } from "../../engine/inventory/states.ts";
 import { RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
-import { Move } from "../../engine/states.ts";
-import { jsonAnswer } from "../../server/answers.ts";
-import type { Request } from "../../server/front.ts";
+import { checkState } from "../../engine/verify/check.ts";
+import { digestPartition } from "../../engine/verify/digest.ts";
 import type { FirstOfKey } from "../../server/idempotency.ts";
-import { REPLIES } from "../../server/replies.ts";
-import type { Route } from "../../server/route.ts";
-import type { Ask, Twin } from "./ask.ts";
-import { sameAnswer } from "./compare.ts";
+import type { Route } from "../../server/routing/route.ts";
+import { jsonAnswer } from "../../server/wire/answers.ts";
+import type { Request } from "../../server/wire/front.ts";
+import { REPLIES } from "../../server/wire/replies.ts";
 import type { Life } from "./life.ts";
-import type { Model } from "./model.ts";
-import type { Oracle } from "./oracle.ts";
+import { sameAnswer } from "./model/compare.ts";
+import type { Model } from "./model/model.ts";
+import type { Oracle } from "./model/oracle.ts";
+import type { Ask, Twin } from "./workload/ask.ts";
 
 /** A request, with the key under which it may come again. */
 export interface Keyed {

@@ -5,20 +5,21 @@
 import { Engine } from "../../engine/engine.ts";
 import { Admission, type Journal } from "../../engine/ports.ts";
 import type { LogRecord } from "../../engine/records.ts";
-import { type LogFailed, type StoreFault } from "../../persistence/faults.ts";
-import type { LogWriter } from "../../persistence/log-writer.ts";
-import { type OpenState, openState, type StateReport } from "../../persistence/open-state.ts";
-import { ServiceClock } from "../../persistence/service-clock.ts";
-import { buildSnapshot } from "../../persistence/snapshot-build.ts";
-import { type SnapshotReport, Snapshots } from "../../persistence/snapshots.ts";
-import { makeFoldersNow, writeFileNow } from "../../persistence/transfer.ts";
+import { type LogFailed, type StoreFault } from "../../persistence/disk/faults.ts";
+import { ServiceClock } from "../../persistence/disk/service-clock.ts";
+import { makeFoldersNow, writeFileNow } from "../../persistence/disk/transfer.ts";
+import type { LogWriter } from "../../persistence/log/log-writer.ts";
+import { buildSnapshot } from "../../persistence/snapshot/build.ts";
+import type { SnapshotReport } from "../../persistence/snapshot/options.ts";
+import { Snapshots } from "../../persistence/snapshot/snapshots.ts";
+import { type OpenState, openState, type StateReport } from "../../persistence/store/open-state.ts";
 import { Idempotency } from "../../server/idempotency.ts";
-import type { Services } from "../../server/services.ts";
+import type { Services } from "../../server/routing/services.ts";
 import { ProcessDied } from "../support/memory-disk.ts";
-import { Violation } from "./invariants.ts";
+import type { VirtualDisk } from "./disk/virtual-disk.ts";
+import type { DiskFaults, ProcessDisk } from "./disk/virtual-process-disk.ts";
+import { Violation } from "./model/invariants.ts";
 import { SnapshotThread } from "./snapshot-thread.ts";
-import type { VirtualDisk } from "./virtual-disk.ts";
-import type { DiskFaults, ProcessDisk } from "./virtual-process-disk.ts";
 
 export const STORE_ID = "0b0e7a3c-5d1f-4c3e-9a52-6f0d3c1b2a49";
 /** Holds that have run out are ended at least this often, as by the store. */

@@ -1,7 +1,7 @@
 /** Runs that once found a bug, kept as files: what was found, and the whole plan. */
 import fs from "node:fs";
 import path from "node:path";
-import { FAULTS, type Plan } from "./plan.ts";
+import { FAULTS, type Plan } from "./workload/plan.ts";
 
 const FOLDER = "test/sim/regressions";
 

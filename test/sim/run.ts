@@ -3,22 +3,27 @@
  * a look at everything after each start. The same seed gives the same run.
  */
 import { crc32 } from "node:zlib";
-import { DiskFault, LogCorrupt, SnapshotsDamaged, StoreFault } from "../../persistence/faults.ts";
-import type { StateReport } from "../../persistence/open-state.ts";
-import type { SnapshotReport } from "../../persistence/snapshots.ts";
+import {
+  DiskFault,
+  LogCorrupt,
+  SnapshotsDamaged,
+  StoreFault,
+} from "../../persistence/disk/faults.ts";
+import type { SnapshotReport } from "../../persistence/snapshot/options.ts";
+import type { StateReport } from "../../persistence/store/open-state.ts";
 import { START_MS } from "../support/engine.ts";
-import { Clients } from "./clients.ts";
 import { damage, type Damage, Due } from "./damage.ts";
+import { VirtualDisk } from "./disk/virtual-disk.ts";
+import { LOSSES } from "./disk/virtual-inode.ts";
 import { CutDoom, Doom } from "./doom.ts";
 import { Front } from "./front.ts";
-import { Tally } from "./invariants.ts";
 import { Life, microtasks, type Start } from "./life.ts";
-import { Oracle } from "./oracle.ts";
-import type { Plan } from "./plan.ts";
-import { Random } from "./random.ts";
+import { Tally } from "./model/invariants.ts";
+import { Oracle } from "./model/oracle.ts";
 import { Timeline } from "./timeline.ts";
-import { VirtualDisk } from "./virtual-disk.ts";
-import { LOSSES } from "./virtual-inode.ts";
+import { Clients } from "./workload/clients.ts";
+import type { Plan } from "./workload/plan.ts";
+import { Random } from "./workload/random.ts";
 
 export interface RunResult {
   /** Of all that happened, in order. */

@@ -2,9 +2,9 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { Violation } from "./invariants.ts";
-import { type Plan, planOf } from "./plan.ts";
+import { Violation } from "./model/invariants.ts";
 import { Run, type RunResult } from "./run.ts";
+import { type Plan, planOf } from "./workload/plan.ts";
 
 /** In memory where there is such a folder: what outlasts a crash is for the virtual disk to say. */
 export const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();

@@ -1,14 +1,14 @@
 /** What is there before the first fault: two tenants, three organizations, something to sell. */
 import type { Caller } from "../../engine/commands.ts";
 import type { State } from "../../engine/state.ts";
-import { layoutOf } from "../support/layout.ts";
 import { organizationOf } from "../support/engine.ts";
-import { type Ask, commandOf, type House, type Scene, type Twin } from "./ask.ts";
-import { askPriceAll, priced } from "./ask-booking.ts";
-import { createTenant } from "./ask-catalog.ts";
-import { askCreateEvent } from "./ask-events.ts";
-import { PARTS, SCHEMA_GA_CAPACITY } from "./houses.ts";
-import type { Plan } from "./plan.ts";
+import { layoutOf } from "../support/layout.ts";
+import { askPriceAll, priced } from "./workload/ask-booking.ts";
+import { createTenant } from "./workload/ask-catalog.ts";
+import { askCreateEvent } from "./workload/ask-events.ts";
+import { type Ask, commandOf, type House, type Scene, type Twin } from "./workload/ask.ts";
+import { PARTS, SCHEMA_GA_CAPACITY } from "./workload/houses.ts";
+import type { Plan } from "./workload/plan.ts";
 
 const TENANT = 2;
 const ORGANIZATION = 1;

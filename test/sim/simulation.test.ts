@@ -1,9 +1,9 @@
 /** A short form of `npm run sim`; and every bug that it found, once more. */
 import { expect, test } from "vitest";
-import { Tally } from "./invariants.ts";
-import { planOf } from "./plan.ts";
+import { Tally } from "./model/invariants.ts";
 import { findRegressions, regressionFrom, regressionText } from "./regressions.ts";
 import { runPlan, runSeed } from "./seed.ts";
+import { planOf } from "./workload/plan.ts";
 
 const CRASHES = 3_000;
 /** Wide, for a machine that has much else to do. */

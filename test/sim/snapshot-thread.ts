@@ -2,19 +2,19 @@
  * The thread that writes a snapshot, on virtual time: what `snapshot-thread.ts` and its worker do
  * together, each message some time later than it was sent.
  */
-import type { CatalogPut } from "../../engine/records.ts";
+import type { CatalogPut } from "../../engine/catalog.ts";
 import {
   type BuildEnd,
   type BuildOptions,
   type Built,
   type ImageAt,
   SnapshotBuild,
-} from "../../persistence/snapshot-build.ts";
-import type { SnapshotWriter } from "../../persistence/snapshots-options.ts";
+} from "../../persistence/snapshot/build.ts";
+import type { SnapshotWriter } from "../../persistence/snapshot/options.ts";
 import { ProcessDied } from "../support/memory-disk.ts";
-import type { Random } from "./random.ts";
+import type { ProcessDisk } from "./disk/virtual-process-disk.ts";
 import type { Timeline } from "./timeline.ts";
-import type { ProcessDisk } from "./virtual-process-disk.ts";
+import type { Random } from "./workload/random.ts";
 
 const LATENCY_US_MAX = 400;
 /** A step of the thread takes no longer. */

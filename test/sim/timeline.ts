@@ -1,5 +1,5 @@
 /** Virtual time: what happens next, and when. Nothing here knows a real clock. */
-import type { Scheduler } from "../../persistence/scheduler.ts";
+import type { Scheduler } from "../../persistence/disk/scheduler.ts";
 
 interface Entry {
   readonly timeUs: number;

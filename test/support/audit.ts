@@ -4,9 +4,9 @@ import type {
   AuditOutcome,
   AuditQuestion,
   AuditTopic,
-} from "../../engine/audit-trail.ts";
-import { AuditBook } from "../../persistence/audit-book.ts";
-import type { AuditTrail } from "../../server/services.ts";
+} from "../../engine/queries/audit-trail.ts";
+import { AuditBook } from "../../persistence/audit/trail.ts";
+import type { AuditTrail } from "../../server/routing/services.ts";
 import type { MemoryJournal } from "./engine.ts";
 
 const STORE = "11111111-2222-4333-8444-555555555555";

@@ -5,8 +5,8 @@
  */
 import fs from "node:fs";
 import path from "node:path";
-import { type Disk, type DiskFile, type Done, realDisk } from "../../persistence/disk.ts";
-import { DiskFault } from "../../persistence/faults.ts";
+import { type Disk, type DiskFile, type Done, realDisk } from "../../persistence/disk/disk.ts";
+import { DiskFault } from "../../persistence/disk/faults.ts";
 import { type Operation, type Outcome, ProcessDied, type Step } from "./memory-disk.ts";
 
 /** A file, whatever it is called: what of it would outlast the power. */

@@ -17,7 +17,7 @@ import type {
 } from "../../engine/commands.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine, type Outcome } from "../../engine/engine.ts";
-import type { Partition } from "../../engine/partition.ts";
+import type { Partition } from "../../engine/inventory/partition.ts";
 import { Admission, type Clock, type Journal } from "../../engine/ports.ts";
 import { ActorKind, type LogRecord } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";

@@ -3,7 +3,7 @@
  * its row and its own label together (A1), an area, section or table by its name.
  */
 import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/commands.ts";
-import type { LayoutDocument } from "../../engine/layout-document.ts";
+import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 
 /** A part of a layout; guids are the labels themselves, so that tests can name them. */
 export interface LayoutPart {

@@ -3,10 +3,10 @@
  * whatever else is there must be explained by a request of unknown outcome. Only the players of the
  * ledger may have booked on the event.
  */
-import type { Partition } from "../../engine/partition.ts";
+import type { Partition } from "../../engine/inventory/partition.ts";
+import { SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
 import type { State } from "../../engine/state.ts";
-import { SeatState, STATE_NAMES } from "../../engine/states.ts";
-import type { LedgerLine } from "../../server/onsale/ledger.ts";
+import type { LedgerLine } from "../../server/onsale/books/ledger.ts";
 
 /** What happened, whenever it did. */
 type Line = Omit<LedgerLine, "time">;

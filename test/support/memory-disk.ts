@@ -5,8 +5,8 @@
  * may make any step fail, fall short, or be the last one of the process.
  */
 import { posix } from "node:path";
-import type { Disk, DiskFile, Done } from "../../persistence/disk.ts";
-import { DiskFault } from "../../persistence/faults.ts";
+import type { Disk, DiskFile, Done } from "../../persistence/disk/disk.ts";
+import { DiskFault } from "../../persistence/disk/faults.ts";
 
 const SECTOR_BYTES = 512;
 

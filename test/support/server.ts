@@ -5,25 +5,25 @@
  */
 import { type Logger, pino } from "pino";
 import type { Caller } from "../../engine/commands.ts";
-import { digest } from "../../engine/digest.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { LogRecord } from "../../engine/records.ts";
-import type { Answer } from "../../server/answers.ts";
+import { digest } from "../../engine/verify/digest.ts";
+import { Keys } from "../../server/auth/keys.ts";
+import { Logins } from "../../server/auth/logins.ts";
+import { Passwords } from "../../server/auth/passwords.ts";
+import { Throttle } from "../../server/auth/throttle.ts";
 import { Dispatch } from "../../server/dispatch.ts";
-import type { Request } from "../../server/front.ts";
-import { Keys } from "../../server/keys.ts";
-import { Logins } from "../../server/logins.ts";
-import { Metrics } from "../../server/metrics.ts";
-import { Passwords } from "../../server/passwords.ts";
-import type { Route } from "../../server/route.ts";
+import { Metrics } from "../../server/observe/metrics.ts";
+import { StoreReports } from "../../server/observe/store-reports.ts";
 import { routeTable } from "../../server/routes/table.ts";
-import type { Services } from "../../server/services.ts";
-import { StoreReports } from "../../server/store-reports.ts";
-import { Throttle } from "../../server/throttle.ts";
+import type { Route } from "../../server/routing/route.ts";
+import type { Services } from "../../server/routing/services.ts";
+import type { Answer } from "../../server/wire/answers.ts";
+import type { Request } from "../../server/wire/front.ts";
 import { JournalTrail } from "./audit.ts";
 import { MemoryJournal, World } from "./engine.ts";
-import { witness } from "./witness.ts";
 import { area, type Labels, labelsOf, layoutOf, section, table } from "./layout.ts";
+import { witness } from "./witness.ts";
 
 /** Where the requests of the tests come from. */
 export const ADDRESS = "192.0.2.1";

@@ -13,13 +13,13 @@
  * ```
  */
 import { expect } from "vitest";
-import { checkState } from "../../engine/check.ts";
 import type { BookingKind } from "../../engine/commands.ts";
-import { digest } from "../../engine/digest.ts";
 import type { Outcome } from "../../engine/engine.ts";
+import { Move, SeatState } from "../../engine/inventory/states.ts";
 import { RecordType } from "../../engine/records.ts";
 import { type Fault, Result } from "../../engine/results.ts";
-import { Move, SeatState } from "../../engine/states.ts";
+import { checkState } from "../../engine/verify/check.ts";
+import { digest } from "../../engine/verify/digest.ts";
 import { replayed, World, type WorldOptions } from "./engine.ts";
 import type { LayoutPart } from "./layout.ts";
 

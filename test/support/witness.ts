@@ -2,17 +2,17 @@
  * Watches every answer that a test gets: it must be one that the OpenAPI document describes, and it
  * is noted for the table of the contract, with the name of the test.
  */
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { appendFileSync } from "node:fs";
 import path from "node:path";
-import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { expect } from "vitest";
 import { FORMATS } from "../../engine/shapes.ts";
-import type { Answer } from "../../server/answers.ts";
-import type { Request } from "../../server/front.ts";
-import { openApiDocument } from "../../server/openapi.ts";
-import type { Route } from "../../server/route.ts";
+import { PLATFORM_ROUTES } from "../../server/routes/management/tenants.ts";
 import { API_ROUTES } from "../../server/routes/table.ts";
-import { PLATFORM_ROUTES } from "../../server/routes/tenants.ts";
+import { openApiDocument } from "../../server/routing/openapi.ts";
+import type { Route } from "../../server/routing/route.ts";
+import type { Answer } from "../../server/wire/answers.ts";
+import type { Request } from "../../server/wire/front.ts";
 import { type Witnessed, witnessFolder } from "./witness-folder.ts";
 
 interface Described {

@@ -1,12 +1,12 @@
 /** v1 assignments of prices by composite key, each entry on its own. */
 import type { AssignmentItem } from "../../../engine/commands.ts";
-import { findKey } from "../../../engine/composite-keys.ts";
-import { ownEvent, refuseEvent } from "../../../engine/decide/access.ts";
-import type { Layout } from "../../../engine/layout.ts";
+import { findKey } from "../../../engine/layout/composite-keys.ts";
+import type { Layout } from "../../../engine/layout/layout.ts";
+import { ownEvent, refuseEvent } from "../../../engine/queries/access.ts";
 import { Result } from "../../../engine/results.ts";
-import { answer, TRUE } from "../../answers.ts";
-import type { Context, Handled, Route } from "../../route.ts";
-import { DONE } from "../../wire-shapes.ts";
+import type { Context, Handled, Route } from "../../routing/route.ts";
+import { answer, TRUE } from "../../wire/answers.ts";
+import { DONE } from "../../wire/shapes.ts";
 import { submit } from "../handling.ts";
 import { Attempts, type Entry, nowhere, Turn } from "./attempts.ts";
 import { EVENT_ID, LEGACY } from "./legacy.ts";

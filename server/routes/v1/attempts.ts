@@ -5,9 +5,9 @@
  * rest is sent again.
  */
 import type { CommandKind, CommandOf } from "../../../engine/commands.ts";
-import type { KeyedPlace } from "../../../engine/composite-keys.ts";
 import type { AnswerOf } from "../../../engine/decide.ts";
 import type { Engine, Outcome } from "../../../engine/engine.ts";
+import type { KeyedPlace } from "../../../engine/layout/composite-keys.ts";
 import { type Refusal, Result } from "../../../engine/results.ts";
 
 type Member = KeyedPlace["member"];

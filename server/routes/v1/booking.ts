@@ -1,10 +1,10 @@
 /** v1 booking: entries by composite key, each on its own; no sessions and no hold types. */
 import type { SeatChoice } from "../../../engine/commands.ts";
-import { findKey } from "../../../engine/composite-keys.ts";
-import { ownEvent, refuseEvent } from "../../../engine/decide/access.ts";
-import type { Layout } from "../../../engine/layout.ts";
-import { answer } from "../../answers.ts";
-import type { Context, Handled, Route } from "../../route.ts";
+import { findKey } from "../../../engine/layout/composite-keys.ts";
+import type { Layout } from "../../../engine/layout/layout.ts";
+import { ownEvent, refuseEvent } from "../../../engine/queries/access.ts";
+import type { Context, Handled, Route } from "../../routing/route.ts";
+import { answer } from "../../wire/answers.ts";
 import { Attempts, type Entry, nowhere, Turn } from "./attempts.ts";
 import { EVENT_ID, LEGACY } from "./legacy.ts";
 import { BOOKED, SELECTIONS } from "./shapes.ts";

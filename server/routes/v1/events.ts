@@ -2,9 +2,9 @@
 import { randomUUID } from "node:crypto";
 import type { EventRow } from "../../../engine/catalog.ts";
 import { list } from "../../../engine/shapes.ts";
-import { answer, TRUE } from "../../answers.ts";
-import type { Context, Handled, Route } from "../../route.ts";
-import { DONE } from "../../wire-shapes.ts";
+import type { Context, Handled, Route } from "../../routing/route.ts";
+import { answer, TRUE } from "../../wire/answers.ts";
+import { DONE } from "../../wire/shapes.ts";
 import { submit, UUID_ID } from "../handling.ts";
 import { LEGACY, LIST_QUERY, partOf } from "./legacy.ts";
 import { CHANGED_EVENT, EVENT, NEW_EVENT } from "./shapes.ts";

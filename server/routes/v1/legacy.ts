@@ -1,6 +1,6 @@
 /** What the rows of v1 share. v1 is a translation onto the commands of the engine, nothing more. */
 import { UUID_SHAPE } from "../../../engine/shapes.ts";
-import { Access, type Context, type QueryParameter } from "../../route.ts";
+import { Access, type Context, type QueryParameter } from "../../routing/route.ts";
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 1_000;

@@ -1,8 +1,8 @@
 /** The layout of a schema as v1 shows it: sectors, their rows and seats, each with its key. */
-import { joinKey } from "../../../engine/composite-keys.ts";
-import type { LayoutDocument, Sector } from "../../../engine/layout-document.ts";
-import type { Layout } from "../../../engine/layout.ts";
-import { number, shapesByGroup, shapeView } from "../../views.ts";
+import { joinKey } from "../../../engine/layout/composite-keys.ts";
+import type { LayoutDocument, Sector } from "../../../engine/layout/layout-document.ts";
+import type { Layout } from "../../../engine/layout/layout.ts";
+import { number, shapesByGroup, shapeView } from "../../wire/views.ts";
 
 export interface MetadataOptions {
   /** Names sectors by their position too, as `1. Stalls`. */

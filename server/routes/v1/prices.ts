@@ -1,15 +1,14 @@
 /** v1 prices: one at a time, and no name twice on an event. */
 import type { PriceBody, PriceUpdate } from "../../../engine/commands.ts";
-import { isRefusal, ownEvent, ownRow, refuseEvent } from "../../../engine/decide/access.ts";
-import { duplicate } from "../../../engine/decide/faults.ts";
-import { findPrice } from "../../../engine/decide/price-changes.ts";
-import { type Refusal, refuse, Result } from "../../../engine/results.ts";
+import { isRefusal, ownEvent, ownRow, refuseEvent } from "../../../engine/queries/access.ts";
+import { findPrice } from "../../../engine/queries/lookups.ts";
+import { type Refusal, refuse, Result, duplicate } from "../../../engine/results.ts";
 import { list, LONG } from "../../../engine/shapes.ts";
 import type { State } from "../../../engine/state.ts";
-import { answer, TRUE } from "../../answers.ts";
-import type { Context, Handled, Route } from "../../route.ts";
-import { priceView } from "../../views.ts";
-import { DONE, PRICE } from "../../wire-shapes.ts";
+import type { Context, Handled, Route } from "../../routing/route.ts";
+import { answer, TRUE } from "../../wire/answers.ts";
+import { DONE, PRICE } from "../../wire/shapes.ts";
+import { priceView } from "../../wire/views.ts";
 import { submit } from "../handling.ts";
 import { EVENT_ID, LEGACY } from "./legacy.ts";
 import { CHANGED_PRICE, NEW_PRICE } from "./shapes.ts";

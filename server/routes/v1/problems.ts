@@ -3,9 +3,9 @@
  * what is forbidden comes with the advice to use the correct key. Clients branch on `errorCode`.
  */
 import { Result } from "../../../engine/results.ts";
-import type { Problem } from "../../answers.ts";
-import { type Refused, REPLIES } from "../../replies.ts";
-import type { Route } from "../../route.ts";
+import type { Route } from "../../routing/route.ts";
+import type { Problem } from "../../wire/answers.ts";
+import { type Refused, REPLIES } from "../../wire/replies.ts";
 
 const ADVICE = "Use the correct private key of the organization in X-API-Key.";
 

@@ -1,11 +1,11 @@
 /** v1 schemas: their list, and the metadata from which a client takes its composite keys. */
 import type { SchemaRow } from "../../../engine/catalog.ts";
-import { EMPTY_DOCUMENT, type Layout } from "../../../engine/layout.ts";
+import { EMPTY_DOCUMENT, type Layout } from "../../../engine/layout/layout.ts";
 import { list, LOCAL_DATE, LONG, type Shape } from "../../../engine/shapes.ts";
 import type { State } from "../../../engine/state.ts";
-import { answer } from "../../answers.ts";
-import { momentMs } from "../../moments.ts";
-import type { Context, Handled, Route } from "../../route.ts";
+import type { Context, Handled, Route } from "../../routing/route.ts";
+import { answer } from "../../wire/answers.ts";
+import { momentMs } from "../../wire/moments.ts";
 import { showOwn } from "../handling.ts";
 import { LEGACY, LIST_QUERY, partOf } from "./legacy.ts";
 import { metadataView } from "./metadata.ts";

@@ -10,7 +10,7 @@ import {
   type Shape,
   UUID_SHAPE,
 } from "../../../engine/shapes.ts";
-import { whole } from "../../wire-shapes.ts";
+import { whole } from "../../wire/shapes.ts";
 
 const TEXT: Shape = { type: "string" };
 const NUMBER_OR_NULL: Shape = { type: ["number", "null"] };

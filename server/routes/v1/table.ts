@@ -1,5 +1,5 @@
 /** The seventeen rows of v1. */
-import type { Route } from "../../route.ts";
+import type { Route } from "../../routing/route.ts";
 import { LEGACY_ASSIGNMENT_ROUTES } from "./assignments.ts";
 import { LEGACY_BOOKING_ROUTES } from "./booking.ts";
 import { LEGACY_EVENT_ROUTES } from "./events.ts";

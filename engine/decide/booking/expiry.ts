@@ -1,0 +1,29 @@
+/** The record that ends a hold whose time has run out. */
+import { NONE } from "../../constants.ts";
+import type { Partition } from "../../inventory/partition.ts";
+import { Move } from "../../inventory/states.ts";
+import { ActorKind, type MoveRecord, RecordType } from "../../records.ts";
+
+const SYSTEM = { kind: ActorKind.SYSTEM, id: 0 } as const;
+
+/** @param slot - A living hold. Cost: O(seats of the hold + areas of the event), usually 2 + 4. */
+export function expireHold(number: number, partition: Partition, slot: number): MoveRecord {
+  const { session, holdType } = partition.holds.get(slot);
+  const areas: number[] = [];
+  for (let area = 0; area < partition.areas.count; area++) {
+    const places = partition.areas.held(area, slot);
+    if (places > 0) areas.push(area, slot, places);
+  }
+  return {
+    type: RecordType.MOVE,
+    actor: SYSTEM,
+    partition: number,
+    move: Move.EXPIRE,
+    hold: NONE,
+    expiresAtMs: 0,
+    session,
+    holdType,
+    seats: partition.seatsOf(slot),
+    areas: Uint32Array.from(areas),
+  };
+}

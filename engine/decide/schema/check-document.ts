@@ -1,0 +1,153 @@
+/**
+ * What must hold in a layout as a whole: guids are unique, rows and seats point at something,
+ * labels are unique where a v1 composite key needs them to be. Faults name the sent object.
+ */
+import type { LayoutBody } from "../../commands.ts";
+import { LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../../constants.ts";
+import { KEY_SEPARATOR } from "../../layout/composite-keys.ts";
+import type { LayoutDocument } from "../../layout/layout-document.ts";
+import { type Fault, duplicate } from "../../results.ts";
+
+/** Enough to see what is wrong; a layout has a hundred thousand objects. */
+const FAULTS_MAX = 100;
+
+/** Cost: O(objects of the document). */
+export function checkDocument(document: LayoutDocument, body: LayoutBody): Fault[] {
+  const report = new Report(body);
+  if (document.seats.length > SEATS_PER_LAYOUT_MAX) {
+    const message = `a layout has at most ${SEATS_PER_LAYOUT_MAX} seats`;
+    return [{ field: "seats", code: "SIZE", message, rejectedValue: document.seats.length }];
+  }
+  const bytes = utf8Bytes(JSON.stringify(document));
+  if (bytes > LAYOUT_BYTES_MAX) {
+    const message = `a layout has at most ${LAYOUT_BYTES_MAX} bytes, its drawing members included`;
+    return [{ field: "", code: "SIZE", message, rejectedValue: bytes }];
+  }
+  checkGuids(document, report);
+  checkSectors(document, report);
+  checkRows(document, report);
+  checkSeats(document, report);
+  return report.faults;
+}
+
+type Member = "sectors" | "rows" | "seats";
+
+/** Collects faults, each at the place of its object in what was sent. */
+class Report {
+  readonly faults: Fault[] = [];
+  readonly #places: Readonly<Record<Member, Map<string, number>>>;
+
+  constructor(body: LayoutBody) {
+    const places = (objects: readonly { guid: string }[] | null | undefined) =>
+      new Map((objects ?? []).map(({ guid }, i) => [guid, i]));
+    this.#places = {
+      sectors: places(body.sectors),
+      rows: places(body.rows),
+      seats: places(body.seats),
+    };
+  }
+
+  hasSent(member: Member, guid: string): boolean {
+    return this.#places[member].has(guid);
+  }
+
+  add(member: Member, guid: string, fault: Fault): void {
+    if (this.faults.length >= FAULTS_MAX) return;
+    const place = this.#places[member].get(guid);
+    const object = place === undefined ? member : `${member}[${place}]`;
+    this.faults.push({ ...fault, field: `${object}.${fault.field}` });
+  }
+}
+
+function checkGuids({ sectors, rows, seats }: LayoutDocument, report: Report): void {
+  const seen = new Set<string>();
+  const check = (member: Member, guid: string) => {
+    if (seen.has(guid)) report.add(member, guid, duplicate("guid", guid, "is there twice"));
+    seen.add(guid);
+  };
+  for (const { guid } of sectors) check("sectors", guid);
+  for (const { guid } of rows) check("rows", guid);
+  for (const { guid } of seats) check("seats", guid);
+}
+
+function checkSectors({ sectors }: LayoutDocument, report: Report): void {
+  const names = new Set<string>();
+  for (const { guid, name } of sectors) {
+    checkLabel("sectors", guid, { field: "name", label: name }, report);
+    if (names.has(name)) {
+      report.add("sectors", guid, duplicate("name", name, "is the name of another section"));
+    }
+    names.add(name);
+  }
+}
+
+function checkRows({ sectors, rows }: LayoutDocument, report: Report): void {
+  const sectorOf = new Map(sectors.map((sector) => [sector.guid, sector]));
+  const labels = new Set<string>();
+  for (const { guid, sectorGuid, rowNumber } of rows) {
+    checkLabel("rows", guid, { field: "rowNumber", label: rowNumber }, report);
+    const sector = sectorOf.get(sectorGuid);
+    if (sector === undefined) {
+      const message = "there is no such sector";
+      const fault = { field: "sectorGuid", code: "NOT_FOUND", message, rejectedValue: sectorGuid };
+      report.add("rows", guid, fault);
+    } else if (sector.ga) {
+      reportRowOfArea(guid, sectorGuid, report);
+    }
+    const key = `${sectorGuid}${KEY_SEPARATOR}${rowNumber}`;
+    if (labels.has(key)) {
+      report.add("rows", guid, duplicate("rowNumber", rowNumber, "is there twice in the section"));
+    }
+    labels.add(key);
+  }
+}
+
+/** At the row when it was sent, else at the sector that was made an area. */
+function reportRowOfArea(rowGuid: string, sectorGuid: string, report: Report): void {
+  const fault = { code: "CONFLICT", message: "a general-admission area has no rows" };
+  if (report.hasSent("rows", rowGuid)) {
+    report.add("rows", rowGuid, { ...fault, field: "sectorGuid", rejectedValue: sectorGuid });
+  } else {
+    report.add("sectors", sectorGuid, { ...fault, field: "ga", rejectedValue: true });
+  }
+}
+
+function checkSeats({ rows, seats }: LayoutDocument, report: Report): void {
+  const known = new Set(rows.map(({ guid }) => guid));
+  const labels = new Set<string>();
+  for (const { guid, rowGuid, name } of seats) {
+    checkLabel("seats", guid, { field: "name", label: name }, report);
+    if (!known.has(rowGuid)) {
+      const message = "there is no such row";
+      const fault = { field: "rowGuid", code: "NOT_FOUND", message, rejectedValue: rowGuid };
+      report.add("seats", guid, fault);
+    }
+    const key = `${rowGuid}${KEY_SEPARATOR}${name}`;
+    if (labels.has(key)) {
+      report.add("seats", guid, duplicate("name", name, "is there twice in the row"));
+    }
+    labels.add(key);
+  }
+}
+
+function checkLabel(
+  member: Member,
+  guid: string,
+  { field, label }: { field: string; label: string },
+  report: Report,
+): void {
+  if (!label.includes(KEY_SEPARATOR)) return;
+  const message = `must not contain "${KEY_SEPARATOR}", which composite keys use`;
+  report.add(member, guid, { field, code: "PATTERN", message, rejectedValue: label });
+}
+
+/** Bytes of the text as UTF-8. Cost: O(length). */
+function utf8Bytes(text: string): number {
+  let bytes = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    // Half of a pair counts two of the four bytes that the pair takes.
+    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+  }
+  return bytes;
+}

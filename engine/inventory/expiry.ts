@@ -1,0 +1,102 @@
+/**
+ * Which hold ends when. Holds of one lifetime end in the order in which they began, because time
+ * never steps back; so each lifetime has a queue that is sorted by itself. There are as many queues
+ * as there ever were lifetimes in use at once: a handful. Removal from the middle is constant.
+ */
+import { assert } from "../assert.ts";
+import { NONE } from "../constants.ts";
+
+interface Queue {
+  readonly lifetimeMs: number;
+  first: number;
+  last: number;
+}
+
+/** What `#links` has of a slot: the number of its queue, and its neighbours there. */
+const [QUEUE, BEFORE, AFTER, LINKS] = [0, 1, 2, 3];
+
+export class ExpiryQueues {
+  /** An empty one is used again, for another lifetime too. */
+  readonly #queues: Queue[] = [];
+  /** Three links a hold slot, side by side: far apart they would be as many cache misses. */
+  readonly #links: number[] = [];
+  /** By hold slot. */
+  readonly #expiresAtMs: number[] = [];
+  /** No hold ends before it. */
+  #earliestMs = Infinity;
+
+  /** Cost: O(queues), usually 1. */
+  add(slot: number, startedAtMs: number, expiresAtMs: number): void {
+    assert(!this.#isQueued(slot), "a hold ends once");
+    assert(expiresAtMs > startedAtMs, "a hold ends after it began");
+    const number = this.#queueFor(expiresAtMs - startedAtMs);
+    const queue = this.#queues[number]!;
+    while (this.#expiresAtMs.length < slot) {
+      this.#expiresAtMs.push(0);
+      this.#links.push(NONE, NONE, NONE);
+    }
+    this.#links[slot * LINKS + QUEUE] = number;
+    this.#links[slot * LINKS + BEFORE] = queue.last;
+    this.#links[slot * LINKS + AFTER] = NONE;
+    this.#expiresAtMs[slot] = expiresAtMs;
+    if (queue.last === NONE) queue.first = slot;
+    else {
+      assert(this.#expiresAtMs[queue.last]! <= expiresAtMs, "a queue is sorted by its end");
+      this.#links[queue.last * LINKS + AFTER] = slot;
+    }
+    queue.last = slot;
+    if (expiresAtMs < this.#earliestMs) this.#earliestMs = expiresAtMs;
+  }
+
+  /** Does nothing for a hold that never ends. Cost: constant. */
+  remove(slot: number): void {
+    if (!this.#isQueued(slot)) return;
+    const links = this.#links;
+    const queue = this.#queues[links[slot * LINKS + QUEUE]!]!;
+    const before = links[slot * LINKS + BEFORE]!;
+    const after = links[slot * LINKS + AFTER]!;
+    if (before === NONE) queue.first = after;
+    else links[before * LINKS + AFTER] = after;
+    if (after === NONE) queue.last = before;
+    else links[after * LINKS + BEFORE] = before;
+    links[slot * LINKS + QUEUE] = NONE;
+  }
+
+  #isQueued(slot: number): boolean {
+    return slot * LINKS < this.#links.length && this.#links[slot * LINKS + QUEUE] !== NONE;
+  }
+
+  /** @returns The number of the queue of that lifetime. */
+  #queueFor(lifetimeMs: number): number {
+    let empty = this.#queues.length;
+    for (let i = 0; i < this.#queues.length; i++) {
+      const queue = this.#queues[i]!;
+      if (queue.lifetimeMs === lifetimeMs) return i;
+      if (queue.first === NONE) empty = i;
+    }
+    this.#queues[empty] = { lifetimeMs, first: NONE, last: NONE };
+    return empty;
+  }
+
+  /**
+   * The hold that ended first among those that ended at or before `timeMs`; NONE when none did.
+   * Cost: O(queues), usually 1; constant while none can have ended.
+   */
+  due(timeMs: number): number {
+    if (timeMs < this.#earliestMs) return NONE;
+    let slot: number = NONE;
+    let earliestMs = Infinity;
+    for (let i = 0; i < this.#queues.length; i++) {
+      const { first } = this.#queues[i]!;
+      if (first === NONE) continue;
+      const endMs = this.#expiresAtMs[first]!;
+      // Ties of queues go to the lower slot, so that the order does not lean on theirs.
+      if (endMs < earliestMs || (endMs === earliestMs && first < slot)) {
+        slot = first;
+        earliestMs = endMs;
+      }
+    }
+    this.#earliestMs = earliestMs;
+    return earliestMs <= timeMs ? slot : NONE;
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Which seats of a row sit beside each other. Seats are ordered along the row's direction of
+ * largest spread, so curved and upright rows work too; by natural label order where there are no
+ * coordinates. A gap wider than one and a half times the row's median spacing is an aisle. Only
+ * `sqrt` and the four operations are used: they are exact on every machine, so replay builds the
+ * same neighbours.
+ */
+import type { Seat } from "./layout-document.ts";
+import { compareNatural } from "./natural-order.ts";
+
+const AISLE_SPACINGS = 1.5;
+
+export interface RowOrder {
+  /** Positions in the given array, ordered along the row. */
+  readonly order: readonly number[];
+  /** Index: a position in `order`. True when an aisle lies between it and the next one. */
+  readonly aisleAfter: readonly boolean[];
+}
+
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Cost: O(n log n) in the seats of the row, usually 20. */
+export function orderRow(seats: readonly Seat[]): RowOrder {
+  const labels = (a: number, b: number) =>
+    compareNatural(seats[a]!.name, seats[b]!.name) || seats[a]!.id - seats[b]!.id;
+  const positions = seats.map((_, i) => i);
+  const points = pointsOf(seats);
+  const axis = points === null ? null : principalAxis(points);
+  if (points === null || axis === null) {
+    return { order: positions.sort(labels), aisleAfter: seats.map(() => false) };
+  }
+  const along = points.map((point) => point.x * axis.x + point.y * axis.y);
+  const order = positions.sort((a, b) => along[a]! - along[b]! || labels(a, b));
+  return { order, aisleAfter: findAisles(order.map((position) => points[position]!)) };
+}
+
+/** @returns Null when a seat has no coordinates. */
+function pointsOf(seats: readonly Seat[]): Point[] | null {
+  const points: Point[] = [];
+  for (const { x, y } of seats) {
+    if (typeof x !== "number" || typeof y !== "number") return null;
+    points.push({ x, y });
+  }
+  return points;
+}
+
+/** The eigenvector of the larger eigenvalue of the covariance; null when all points are one. */
+function principalAxis(points: readonly Point[]): Point | null {
+  const meanX = points.reduce((sum, point) => sum + point.x, 0) / points.length;
+  const meanY = points.reduce((sum, point) => sum + point.y, 0) / points.length;
+  let xx = 0;
+  let xy = 0;
+  let yy = 0;
+  for (const { x, y } of points) {
+    xx += (x - meanX) * (x - meanX);
+    xy += (x - meanX) * (y - meanY);
+    yy += (y - meanY) * (y - meanY);
+  }
+  if (xx + yy === 0) return null;
+  const spread = Math.sqrt((xx - yy) * (xx - yy) + 4 * xy * xy);
+  // Of the two forms of the same vector, the one that does not cancel to zero.
+  return xx >= yy ? { x: xx - yy + spread, y: 2 * xy } : { x: 2 * xy, y: yy - xx + spread };
+}
+
+function findAisles(points: readonly Point[]): boolean[] {
+  const gaps: number[] = [];
+  for (let i = 0; i + 1 < points.length; i++) {
+    const dx = points[i + 1]!.x - points[i]!.x;
+    const dy = points[i + 1]!.y - points[i]!.y;
+    gaps.push(Math.sqrt(dx * dx + dy * dy));
+  }
+  const widest = median(gaps) * AISLE_SPACINGS;
+  return points.map((_, i) => i < gaps.length && gaps[i]! > widest);
+}
+
+/** @param values - At least one. */
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}

@@ -1,0 +1,181 @@
+/** Answers questions from the file of the audit trail. */
+import { unreachable } from "../../engine/assert.ts";
+import type { SeatState } from "../../engine/inventory/states.ts";
+import {
+  type AuditAnswers,
+  AuditGap,
+  type AuditOutcome,
+  type AuditQuestion,
+  type AuditTopic,
+  type Moment,
+  type PastSeats,
+  type TrailExtent,
+  type Transition,
+  type TransitionPage,
+  type TransitionQuery,
+} from "../../engine/queries/audit-trail.ts";
+import { type AreaFacts, areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
+import { listSeats, type SeatQuery } from "../../engine/queries/seat-listing.ts";
+import type { ActorKind } from "../../engine/records.ts";
+import type { SqlFile, SqlRow, SqlValue } from "../disk/sqlite.ts";
+import { eventAt, type PastEvent } from "./past.ts";
+
+/** Past maps that are kept, so that the next page of one costs a page. */
+const KEPT_MAX = 4;
+
+type Answer = AuditAnswers[AuditTopic] | AuditGap;
+
+export class AuditAnswering {
+  readonly #sql: SqlFile;
+  /** By partition and sequence number; the one that was not asked for longest first. */
+  readonly #kept = new Map<string, PastEvent>();
+
+  constructor(sql: SqlFile) {
+    this.#sql = sql;
+  }
+
+  /** Cost: of a page O(rows that match); of a past map O(seats and rows of the event), once. */
+  answer(question: AuditQuestion, extent: TrailExtent): AuditOutcome<AuditAnswers[AuditTopic]> {
+    const found = this.#sql.row(OWNER, question.eventId);
+    const partition = Number(found?.["partition"]);
+    const value =
+      found === undefined
+        ? AuditGap.NO_EVENT
+        : question.about === "owner"
+          ? Number(found["organizationId"])
+          : this.#answer(question, partition, extent);
+    return isGap(value) ? { gap: value, extent } : { gap: null, value, extent };
+  }
+
+  #answer(
+    question: AuditQuestion<"transitions" | "seats" | "areas">,
+    partition: number,
+    extent: TrailExtent,
+  ): Answer {
+    if (question.about === "transitions") {
+      return this.#transitions(partition, question.query, extent);
+    }
+    const event = this.#eventAt(partition, question.moment, extent);
+    if (isGap(event)) return event;
+    switch (question.about) {
+      case "seats":
+        return pastSeats(event, question.query);
+      case "areas":
+        return pastAreas(event);
+    }
+    return unreachable(question);
+  }
+
+  #transitions(
+    partition: number,
+    query: TransitionQuery,
+    { firstSequence, firstTimeMs }: TrailExtent,
+  ): TransitionPage | AuditGap {
+    const { toSequence = Infinity, toMs = Infinity } = query;
+    if (toSequence < firstSequence || toMs < firstTimeMs) return AuditGap.TOO_EARLY;
+    const { where, values } = this.#conditions(partition, query, firstSequence);
+    const count = this.#sql.row(
+      `SELECT count(*) AS total FROM transitions WHERE ${where}`,
+      ...values,
+    );
+    const order = query.newestFirst ? "DESC" : "ASC";
+    const rows = this.#sql.rows(
+      `SELECT t.*, r.call, r.actorKind, r.actorId FROM
+       (SELECT * FROM transitions WHERE ${where}
+        ORDER BY sequence ${order}, ordinal ${order} LIMIT ? OFFSET ?) t
+       JOIN records r ON r.sequence = t.sequence
+       ORDER BY t.sequence ${order}, t.ordinal ${order}`,
+      ...values,
+      query.limit,
+      query.offset,
+    );
+    return { transitions: Array.from(rows, transitionOf), total: Number(count!["total"]) };
+  }
+
+  /** Times rise with sequence numbers, so a range of times is one of sequence numbers. */
+  #conditions(partition: number, query: TransitionQuery, firstSequence: number) {
+    const { fromMs, toMs, fromSequence = 0, toSequence, seatId, areaId, session } = query;
+    let first = Math.max(firstSequence, fromSequence);
+    let last = toSequence ?? Number.MAX_SAFE_INTEGER;
+    if (fromMs !== undefined) first = Math.max(first, this.#lastBefore(fromMs) + 1);
+    if (toMs !== undefined) last = Math.min(last, this.#lastBefore(toMs + 1));
+    const conditions: [string, SqlValue][] = [
+      ["partition = ?", partition],
+      ["sequence >= ?", first],
+      ["sequence <= ?", last],
+    ];
+    if (seatId !== undefined) conditions.push(["placeId = ? AND places IS NULL", seatId]);
+    if (areaId !== undefined) conditions.push(["placeId = ? AND places IS NOT NULL", areaId]);
+    if (session !== undefined) conditions.push(["session <> '' AND session = ?", session]);
+    const where = conditions.map(([condition]) => condition).join(" AND ");
+    return { where, values: conditions.map(([, value]) => value) };
+  }
+
+  /** The last record that has a time before that one; 0 when there is none. */
+  #lastBefore(timeMs: number): number {
+    const last =
+      "SELECT sequence FROM records WHERE timeMs < ? ORDER BY timeMs DESC, sequence DESC";
+    return Number(this.#sql.row(`${last} LIMIT 1`, timeMs)?.["sequence"] ?? 0);
+  }
+
+  #eventAt(partition: number, moment: Moment, extent: TrailExtent): PastEvent | AuditGap {
+    const { firstSequence, firstTimeMs, lastSequence } = extent;
+    let sequence: number;
+    if ("sequence" in moment) {
+      ({ sequence } = moment);
+      if (sequence > lastSequence) return AuditGap.TOO_LATE;
+    } else {
+      if (moment.timeMs < firstTimeMs) return AuditGap.TOO_EARLY;
+      sequence = Math.max(this.#lastBefore(moment.timeMs + 1), firstSequence - 1);
+    }
+    if (sequence < firstSequence - 1) return AuditGap.TOO_EARLY;
+    const key = `${partition} ${sequence}`;
+    const event = this.#kept.get(key) ?? eventAt(this.#sql, partition, sequence);
+    if (event === null) return AuditGap.NO_EVENT;
+    this.#kept.delete(key);
+    this.#kept.set(key, event);
+    const oldest = this.#kept.keys().next().value;
+    if (this.#kept.size > KEPT_MAX && oldest !== undefined) this.#kept.delete(oldest);
+    return event;
+  }
+}
+
+/** The newest event of that id. */
+const OWNER = `SELECT partition, organizationId FROM events WHERE eventId = ?
+  ORDER BY partition DESC, sequence DESC LIMIT 1`;
+
+const GAPS: ReadonlySet<unknown> = new Set(Object.values(AuditGap));
+
+function isGap(value: unknown): value is AuditGap {
+  return GAPS.has(value);
+}
+
+function pastSeats({ partition, prices, status }: PastEvent, query: SeatQuery): PastSeats {
+  const { seats, total } = listSeats(partition, prices, query);
+  const facts = seats.map((seat) => seatFacts(partition, prices, seat));
+  return { seats: facts, total, isPublished: status === "PUBLISHED" };
+}
+
+function pastAreas({ partition, prices }: PastEvent): AreaFacts[] {
+  return partition.layout.areas.map((_, area) => areaFacts(partition, prices, area));
+}
+
+function transitionOf(row: SqlRow): Transition {
+  const places = row["places"] as number | null;
+  return {
+    sequence: Number(row["sequence"]),
+    ordinal: Number(row["ordinal"]),
+    timeMs: Number(row["timeMs"]),
+    call: String(row["call"]),
+    actor: { kind: row["actorKind"] as ActorKind, id: Number(row["actorId"]) },
+    session: String(row["session"]),
+    holdType: String(row["holdType"]),
+    placeId: Number(row["placeId"]),
+    isArea: places !== null,
+    from: row["fromState"] as SeatState | null,
+    to: row["toState"] as SeatState | null,
+    places,
+    priceId: Number(row["priceId"]),
+    hold: Number(row["hold"]),
+  };
+}

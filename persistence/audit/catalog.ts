@@ -1,0 +1,224 @@
+/**
+ * What of the catalog the audit trail needs, each change kept with the record that made it: events,
+ * their layouts and prices. The living ones are in memory as well.
+ */
+import { assert } from "../../engine/assert.ts";
+import type { EventRow, LayoutRow, PriceRow } from "../../engine/catalog.ts";
+import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
+import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
+import type { SqlFile } from "../disk/sqlite.ts";
+import type { At } from "./places.ts";
+
+/** A living event. */
+export interface AuditEvent {
+  readonly partition: number;
+  readonly eventId: string;
+  readonly schemaId: number;
+  /** 0 for none: an event without a seat. */
+  readonly layoutId: number;
+}
+
+/** Ids by index, as records name seats and areas. */
+export interface PlaceIds {
+  readonly seats: Float64Array;
+  readonly areas: readonly number[];
+}
+
+const NO_PLACES: PlaceIds = { seats: new Float64Array(), areas: [] };
+/** Seat ids that are kept in memory, eight bytes each. */
+const IDS_MAX = 4_000_000;
+
+export class AuditCatalog {
+  readonly #sql: SqlFile;
+  readonly #events = new Map<number, AuditEvent>();
+  readonly #partitions = new Map<string, number>();
+  /** By schema. */
+  readonly #layouts = new Map<number, number>();
+  /** By id: partition and slot. */
+  readonly #prices = new Map<number, { readonly partition: number; readonly slot: number }>();
+  /** By partition, by slot. */
+  readonly #slots = new Map<number, Map<number, number>>();
+  #places = new Map<number, PlaceIds>();
+  #idCount = 0;
+
+  /** Cost: O(events + prices). */
+  constructor(sql: SqlFile) {
+    this.#sql = sql;
+    const events = "SELECT *, max(sequence) FROM events GROUP BY partition";
+    for (const row of sql.rows(events)) {
+      if (row["status"] !== null) this.#keepEvent(row as unknown as AuditEvent);
+    }
+    const layouts = "SELECT schemaId, document IS NULL AS gone, max(id) AS id FROM layouts";
+    for (const { schemaId, id, gone } of sql.rows(`${layouts} GROUP BY schemaId`)) {
+      if (gone === 0) this.#layouts.set(Number(schemaId), Number(id));
+    }
+    const prices = "SELECT *, max(sequence) FROM prices GROUP BY id";
+    for (const { id, partition, slot, name } of sql.rows(prices)) {
+      if (name !== null) this.#keepPrice(Number(id), Number(partition), Number(slot));
+    }
+  }
+
+  event(partition: number): AuditEvent {
+    const event = this.#events.get(partition);
+    assert(event !== undefined, "a record names a living event");
+    return event;
+  }
+
+  isLiving(partition: number): boolean {
+    return this.#events.has(partition);
+  }
+
+  /** The living event with the id. */
+  eventOf(eventId: string): AuditEvent | undefined {
+    return this.#events.get(this.#partitions.get(eventId) ?? 0);
+  }
+
+  /** Cost: O(events). */
+  eventsOn(schemaId: number): AuditEvent[] {
+    return [...this.#events.values()].filter((event) => event.schemaId === schemaId);
+  }
+
+  layoutOf(schemaId: number): number {
+    return this.#layouts.get(schemaId) ?? 0;
+  }
+
+  putEvent({ sequence, timeMs }: At, row: EventRow): void {
+    const { partition, id: eventId, schemaId, organizationId, name, status } = row;
+    const event = { partition, eventId, schemaId, layoutId: this.layoutOf(schemaId) };
+    this.#sql.run(
+      "INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      partition,
+      sequence,
+      timeMs,
+      eventId,
+      organizationId,
+      schemaId,
+      event.layoutId,
+      name,
+      status,
+    );
+    this.#keepEvent(event);
+  }
+
+  /** The event is on the layout that its schema has now. */
+  layEvent({ sequence, timeMs }: At, event: AuditEvent): void {
+    const layoutId = this.layoutOf(event.schemaId);
+    this.#sql.run(
+      `INSERT OR REPLACE INTO events
+       SELECT partition, ?, ?, eventId, organizationId, schemaId, ?, name, status FROM events
+       WHERE partition = ? ORDER BY sequence DESC LIMIT 1`,
+      sequence,
+      timeMs,
+      layoutId,
+      event.partition,
+    );
+    this.#keepEvent({ ...event, layoutId });
+  }
+
+  removeEvent({ sequence, timeMs }: At, { partition, eventId }: AuditEvent): void {
+    this.#sql.run(
+      `INSERT OR REPLACE INTO events
+       SELECT partition, ?, ?, eventId, organizationId, schemaId, layoutId, name, NULL FROM events
+       WHERE partition = ? ORDER BY sequence DESC LIMIT 1`,
+      sequence,
+      timeMs,
+      partition,
+    );
+    this.#events.delete(partition);
+    this.#partitions.delete(eventId);
+  }
+
+  putLayout({ sequence }: At, { id: schemaId, document }: LayoutRow): void {
+    const text = JSON.stringify(labelsOf(document));
+    this.#sql.run("INSERT INTO layouts VALUES (NULL, ?, ?, ?)", schemaId, sequence, text);
+    const row = this.#sql.row("SELECT last_insert_rowid() AS id");
+    this.#layouts.set(schemaId, Number(row!["id"]));
+  }
+
+  removeLayout({ sequence }: At, schemaId: number): void {
+    this.#sql.run("INSERT INTO layouts VALUES (NULL, ?, ?, NULL)", schemaId, sequence);
+    this.#layouts.delete(schemaId);
+  }
+
+  /** The price in the slot; 0 for slot 0. */
+  priceIn(partition: number, slot: number): number {
+    if (slot === 0) return 0;
+    const id = this.#slots.get(partition)?.get(slot);
+    assert(id !== undefined, "a record names a living price");
+    return id;
+  }
+
+  /** Whose price it is. */
+  partitionOfPrice(priceId: number): number | undefined {
+    return this.#prices.get(priceId)?.partition;
+  }
+
+  putPrice({ sequence }: At, { id, slot, name, eventId }: PriceRow): void {
+    const partition = this.#partitions.get(eventId);
+    assert(partition !== undefined, "a price is of a living event");
+    const values = [id, sequence, partition, slot, name] as const;
+    this.#sql.run("INSERT OR REPLACE INTO prices VALUES (?, ?, ?, ?, ?)", ...values);
+    this.#keepPrice(id, partition, slot);
+  }
+
+  removePrice({ sequence }: At, id: number): void {
+    const price = this.#prices.get(id);
+    assert(price !== undefined, "a removed price was there");
+    const { partition, slot } = price;
+    const values = [id, sequence, partition, slot, null] as const;
+    this.#sql.run("INSERT OR REPLACE INTO prices VALUES (?, ?, ?, ?, ?)", ...values);
+    this.#prices.delete(id);
+    const slots = this.#slots.get(partition)!;
+    slots.delete(slot);
+    if (slots.size === 0) this.#slots.delete(partition);
+  }
+
+  /** Cost: that of reading the layout, when it is not in memory. */
+  placesOf(layoutId: number): PlaceIds {
+    if (layoutId === 0) return NO_PLACES;
+    const known = this.#places.get(layoutId);
+    if (known !== undefined) return known;
+    const { seats, sectors } = readDocument(this.#sql, layoutId);
+    const places: PlaceIds = {
+      seats: Float64Array.from(seats, ({ id }) => id).sort(),
+      areas: sectors.filter(({ ga }) => ga).map(({ id }) => id),
+    };
+    if (this.#idCount > IDS_MAX) {
+      this.#places = new Map();
+      this.#idCount = 0;
+    }
+    this.#places.set(layoutId, places);
+    this.#idCount += places.seats.length;
+    return places;
+  }
+
+  #keepEvent({ partition, eventId, schemaId, layoutId }: AuditEvent): void {
+    this.#events.set(partition, { partition, eventId, schemaId, layoutId });
+    this.#partitions.set(eventId, partition);
+  }
+
+  #keepPrice(id: number, partition: number, slot: number): void {
+    this.#prices.set(id, { partition, slot });
+    const slots = this.#slots.get(partition);
+    if (slots === undefined) this.#slots.set(partition, new Map([[slot, id]]));
+    else slots.set(slot, id);
+  }
+}
+
+/** A layout without its drawing: what is needed to name and to list seats and areas. */
+export function readDocument(sql: SqlFile, layoutId: number): LayoutDocument {
+  if (layoutId === 0) return EMPTY_DOCUMENT;
+  const row = sql.row("SELECT document FROM layouts WHERE id = ?", layoutId);
+  return JSON.parse(String(row?.["document"])) as LayoutDocument;
+}
+
+function labelsOf({ sectors, rows, seats }: LayoutDocument): LayoutDocument {
+  return {
+    ...EMPTY_DOCUMENT,
+    sectors: sectors.map(({ id, guid, name, ga, type, gaCapacity }) => {
+      return { id, guid, name, ga, type, gaCapacity };
+    }),
+    rows: rows.map(({ id, guid, sectorGuid, rowNumber }) => ({ id, guid, sectorGuid, rowNumber })),
+    seats: seats.map(({ id, guid, rowGuid, name }) => ({ id, guid, rowGuid, name })),
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * An event laid on another layout, as the audit trail sees it: seats and areas that come and go,
+ * and holds that get other slots, as `relay` gives them.
+ */
+import { SeatState } from "../../engine/inventory/states.ts";
+import type { AreaHold, AuditAreas } from "./areas.ts";
+import type { PlaceIds } from "./catalog.ts";
+import { type At, type AuditPlaces, NO_HOLD, seatMove } from "./places.ts";
+
+interface Parts {
+  readonly places: AuditPlaces;
+  readonly areas: AuditAreas;
+}
+
+interface Layouts {
+  readonly before: PlaceIds;
+  readonly after: PlaceIds;
+}
+
+/** Cost: O(seats of both layouts + rows of the event). */
+export function layAnew(parts: Parts, at: At, partition: number, { before, after }: Layouts): void {
+  const { places, areas } = parts;
+  const seatsBefore = new Set(before.seats);
+  const seatsAfter = new Set(after.seats);
+  for (const id of before.seats) {
+    if (seatsAfter.has(id)) continue;
+    const last = places.seat(partition, id);
+    const held = last.state === SeatState.LOCKED ? last : NO_HOLD;
+    places.write(partition, id, at, seatMove(last.state, null, 0, held));
+  }
+  for (const id of after.seats) {
+    if (seatsBefore.has(id)) continue;
+    places.write(partition, id, at, seatMove(null, SeatState.UNPRICED, 0, NO_HOLD));
+  }
+  for (const id of before.areas) {
+    if (!after.areas.includes(id)) areas.vanish(at, { partition, id });
+  }
+  for (const id of after.areas) {
+    if (!before.areas.includes(id)) areas.appear(at, { partition, id });
+  }
+  renumber(parts, partition);
+}
+
+/** What is left of each hold takes the slots from 0 on, in the order in which the holds began. */
+function renumber({ places, areas }: Parts, partition: number): void {
+  const held = areas.holds(partition);
+  if (held.length === 0) return;
+  const living = new Set(held.map(({ hold }) => hold));
+  for (const [, { state, hold, counts }] of places.all(partition)) {
+    if (counts === null && state === SeatState.LOCKED) living.add(hold);
+  }
+  const slots = new Map([...living].sort((a, b) => a - b).map((hold, slot) => [hold, slot]));
+  areas.replaceHolds(
+    partition,
+    held.map((hold): AreaHold => ({ ...hold, slot: slots.get(hold.hold)! })),
+  );
+}

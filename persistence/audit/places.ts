@@ -1,0 +1,150 @@
+/** The transitions of seats and areas; the last one of each place, which the next goes on from. */
+import { SeatState } from "../../engine/inventory/states.ts";
+import type { SqlFile, SqlRow } from "../disk/sqlite.ts";
+
+/** Places of an area by state: ACTIVE, LOCKED, SOLD, BLOCKED. */
+export type Counts = readonly [number, number, number, number];
+
+/** How a transition left a seat or an area. */
+export interface PlaceFacts {
+  /** Of a seat; null when it is not in the layout. */
+  readonly state: SeatState | null;
+  /** 0 for none. */
+  readonly priceId: number;
+  /** The lock that began the hold of a LOCKED seat; 0 for none. */
+  readonly hold: number;
+  readonly session: string;
+  readonly holdType: string;
+  /** null for a seat. */
+  readonly counts: Counts | null;
+}
+
+/** What a transition moves, beside how it leaves the place. */
+export interface Move extends PlaceFacts {
+  readonly from: SeatState | null;
+  /** How many places of an area; null for a seat. */
+  readonly places: number | null;
+}
+
+/** The record that is being taken. */
+export interface At {
+  readonly sequence: number;
+  readonly timeMs: number;
+}
+
+/** Whose a place is, or who moved it. */
+export type Held = Pick<PlaceFacts, "hold" | "session" | "holdType">;
+export const NO_HOLD: Held = { hold: 0, session: "", holdType: "" };
+/** A seat that nothing was done to. */
+const FRESH_SEAT: PlaceFacts = {
+  state: SeatState.UNPRICED,
+  priceId: 0,
+  ...NO_HOLD,
+  counts: null,
+};
+const FRESH_AREA: PlaceFacts = { ...FRESH_SEAT, counts: [0, 0, 0, 0] };
+/** Places that are kept in memory, a few hundred bytes each. */
+const CACHED_MAX = 200_000;
+
+const INSERT = `INSERT INTO transitions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const LAST = `SELECT toState, priceId, hold, session, holdType, active, locked, sold, blocked
+  FROM transitions WHERE partition = ? AND placeId = ?
+  ORDER BY sequence DESC, ordinal DESC LIMIT 1`;
+/** The last row of every place up to a record, in the order in which they were written. */
+export const LAST_OF_ALL = `SELECT placeId, toState, priceId, hold, session, holdType, timeMs,
+  active, locked, sold, blocked, max((sequence << 20) | ordinal) AS position
+  FROM transitions WHERE partition = ? AND sequence <= ? GROUP BY placeId ORDER BY position`;
+
+/** Written out, for there is one for every seat of every record. */
+export function seatMove(
+  from: SeatState | null,
+  state: SeatState | null,
+  priceId: number,
+  { hold, session, holdType }: Held,
+): Move {
+  return { from, state, priceId, hold, session, holdType, places: null, counts: null };
+}
+
+export class AuditPlaces {
+  readonly #sql: SqlFile;
+  /** By partition, by id of the seat or area. */
+  #cached = new Map<number, Map<number, PlaceFacts>>();
+  #cachedCount = 0;
+  /** By partition: rows that the record at hand has. */
+  readonly #ordinals = new Map<number, number>();
+  /** Rows written so far. */
+  written = 0;
+
+  constructor(sql: SqlFile) {
+    this.#sql = sql;
+  }
+
+  seat(partition: number, id: number): PlaceFacts {
+    return this.#last(partition, id) ?? FRESH_SEAT;
+  }
+
+  area(partition: number, id: number): PlaceFacts & { readonly counts: Counts } {
+    return (this.#last(partition, id) ?? FRESH_AREA) as PlaceFacts & { readonly counts: Counts };
+  }
+
+  /** Ids and facts of all places that have a row. Cost: O(rows of the event). */
+  *all(partition: number): Generator<[number, PlaceFacts]> {
+    const rows = this.#sql.list(LAST_OF_ALL, partition, Number.MAX_SAFE_INTEGER);
+    for (const row of rows) yield [Number(row["placeId"]), factsOf(row)];
+  }
+
+  /** To be called before the first row of a record. */
+  begin(): void {
+    this.#ordinals.clear();
+  }
+
+  write(partition: number, id: number, { sequence, timeMs }: At, move: Move): void {
+    const { from, state, priceId, hold, session, holdType, places, counts } = move;
+    const ordinal = this.#ordinals.get(partition) ?? 0;
+    this.#ordinals.set(partition, ordinal + 1);
+    const [active, locked, sold, blocked] = counts ?? [null, null, null, null];
+    const key = [partition, id, sequence, ordinal] as const;
+    const facts = [timeMs, from, state, priceId, hold, session, holdType] as const;
+    this.#sql.run(INSERT, ...key, ...facts, places, active, locked, sold, blocked);
+    this.#cache(partition, id, move);
+    this.written += 1;
+  }
+
+  forget(partition: number): void {
+    this.#cachedCount -= this.#cached.get(partition)?.size ?? 0;
+    this.#cached.delete(partition);
+  }
+
+  #last(partition: number, id: number): PlaceFacts | undefined {
+    const cached = this.#cached.get(partition)?.get(id);
+    if (cached !== undefined) return cached;
+    const row = this.#sql.row(LAST, partition, id);
+    if (row === undefined) return undefined;
+    const facts = factsOf(row);
+    this.#cache(partition, id, facts);
+    return facts;
+  }
+
+  #cache(partition: number, id: number, facts: PlaceFacts): void {
+    if (this.#cachedCount >= CACHED_MAX) {
+      this.#cached = new Map();
+      this.#cachedCount = 0;
+    }
+    let places = this.#cached.get(partition);
+    if (places === undefined) this.#cached.set(partition, (places = new Map()));
+    if (!places.has(id)) this.#cachedCount += 1;
+    places.set(id, facts);
+  }
+}
+
+function factsOf(row: SqlRow): PlaceFacts {
+  const { active, locked, sold, blocked } = row as Record<string, number>;
+  return {
+    state: row["toState"] as SeatState | null,
+    priceId: Number(row["priceId"]),
+    hold: Number(row["hold"]),
+    session: String(row["session"]),
+    holdType: String(row["holdType"]),
+    counts: row["active"] === null ? null : [active!, locked!, sold!, blocked!],
+  };
+}

@@ -1,0 +1,198 @@
+/**
+ * Records to and from the payload of a frame. No I/O. A record is `{u32 bytes, u8 type, u8 version,
+ * u16 zero, f64 timeMs, body}`; its sequence number is that of the frame plus its index. What
+ * encoding asserts, decoding demands.
+ */
+import { assert } from "../../engine/assert.ts";
+import {
+  RecordType,
+  type Actor,
+  type LogRecord,
+  type MoveRecord,
+  type PriceRecord,
+} from "../../engine/records.ts";
+import { Malformed } from "../disk/faults.ts";
+import {
+  type ByteReader,
+  type ByteWriter,
+  storeU64,
+  storeWords,
+  TEXT_UNIT_BYTES_MAX,
+} from "./bytes.ts";
+import { packCatalog, unpackCatalog } from "./catalog-codec.ts";
+import { isActorKind, isCount, isMove, isU32 } from "./checks.ts";
+
+/** Told of each record in order. */
+export type Replay = (sequence: number, timeMs: number, record: LogRecord) => void;
+
+/** Version of each record's body, raised when its fields change; old ones stay readable. */
+const RECORD_VERSION = 1;
+const RECORD_HEAD_BYTES = 16;
+/** The longest record: the layout of a very large hall takes about 40 MiB. */
+export const RECORD_BYTES_MAX = 128 * 1024 * 1024;
+/** The fixed fields of the largest body, its counts included. */
+const BODY_FIXED_BYTES_MAX = 64;
+/** Kind and id. */
+const ACTOR_BYTES = 9;
+/** An area entry is three words, a price run too. */
+const TRIPLE = 3;
+
+/** Appends one record. Cost: O(bytes of the record). */
+export function encodeRecord(out: ByteWriter, timeMs: number, record: LogRecord): void {
+  assert(isCount(timeMs), "the time of a record is whole milliseconds");
+  const start = out.length;
+  out.reserve(RECORD_HEAD_BYTES);
+  const { view } = out;
+  view.setUint8(start + 4, record.type);
+  view.setUint8(start + 5, RECORD_VERSION);
+  view.setUint16(start + 6, 0);
+  view.setFloat64(start + 8, timeMs, true);
+  out.length = start + RECORD_HEAD_BYTES;
+  switch (record.type) {
+    case RecordType.MOVE:
+      encodeMove(out, record);
+      break;
+    case RecordType.PRICE:
+      encodePrice(out, record);
+      break;
+    case RecordType.CATALOG: {
+      const body = packCatalog(record);
+      out.reserve(body.length);
+      out.blob(body);
+      break;
+    }
+  }
+  const recordBytes = out.length - start;
+  assert(recordBytes <= RECORD_BYTES_MAX, "a record is not longer than the log can keep");
+  out.patchU32(start, recordBytes);
+}
+
+/**
+ * Reads `recordCount` records up to the reader's end and hands on each.
+ * @throws Malformed when the bytes are not exactly that.
+ */
+export function decodeRecords(
+  input: ByteReader,
+  firstSequence: number,
+  recordCount: number,
+  replay: Replay,
+): void {
+  const payloadEnd = input.end;
+  for (let i = 0; i < recordCount; i++) {
+    const start = input.at;
+    input.end = payloadEnd;
+    const recordBytes = input.u32();
+    const recordEnd = start + recordBytes;
+    if (recordEnd > payloadEnd || recordBytes < RECORD_HEAD_BYTES) {
+      throw new Malformed("a record within its frame", `one of ${recordBytes} bytes`);
+    }
+    input.end = recordEnd;
+    decodeOne(input, firstSequence + i, replay);
+    if (input.at !== recordEnd) {
+      throw new Malformed("the end of the record", `${recordEnd - input.at} further bytes`);
+    }
+  }
+  if (input.at !== payloadEnd) {
+    throw new Malformed(`${recordCount} records`, `${payloadEnd - input.at} further bytes`);
+  }
+}
+
+function decodeOne(input: ByteReader, sequence: number, replay: Replay): void {
+  const type = input.u8();
+  const version = input.u8();
+  if (version !== RECORD_VERSION) {
+    throw new Malformed(`record version ${RECORD_VERSION}`, `${version}`);
+  }
+  const reserved = input.u16();
+  if (reserved !== 0) throw new Malformed("zero in the reserved field", `${reserved}`);
+  const timeMs = input.f64();
+  if (!isCount(timeMs)) throw new Malformed("a time in whole milliseconds", `${timeMs}`);
+  switch (type) {
+    case RecordType.MOVE:
+      return replay(sequence, timeMs, decodeMove(input));
+    case RecordType.PRICE:
+      return replay(sequence, timeMs, decodePrice(input));
+    case RecordType.CATALOG:
+      return replay(sequence, timeMs, unpackCatalog(input.rest()));
+    default:
+      throw new Malformed("a known type of record", `${type}`);
+  }
+}
+
+/** Stores through the view: the writer's methods, one for each field, are slower. */
+function encodeMove(out: ByteWriter, record: MoveRecord): void {
+  const { partition, move, hold, expiresAtMs, session, holdType, seats, areas } = record;
+  assert(isU32(partition), "a partition number fits 32 bits");
+  assert(isU32(hold), "a hold slot fits 32 bits");
+  assert(isMove(move), "a move is one of the table");
+  assert(isCount(expiresAtMs), "a hold ends at a whole millisecond");
+  assert(areas.length % TRIPLE === 0, "areas are triples");
+  const textUnits = session.length + holdType.length;
+  const wordCount = seats.length + areas.length;
+  out.reserve(BODY_FIXED_BYTES_MAX + TEXT_UNIT_BYTES_MAX * textUnits + 4 * wordCount);
+  const { view, length: at } = out;
+  storeActor(view, at, record.actor);
+  view.setUint8(at + ACTOR_BYTES, move);
+  view.setUint32(at + ACTOR_BYTES + 1, partition, true);
+  view.setUint32(at + ACTOR_BYTES + 5, hold, true);
+  view.setFloat64(at + ACTOR_BYTES + 9, expiresAtMs, true);
+  out.length = at + ACTOR_BYTES + 17;
+  out.text(session);
+  out.text(holdType);
+  out.length = storeWords(view, storeWords(view, out.length, seats), areas);
+}
+
+function decodeMove(input: ByteReader): MoveRecord {
+  const actor = decodeActor(input);
+  const move = input.u8();
+  if (!isMove(move)) throw new Malformed("a move of the table", `${move}`);
+  const partition = input.u32();
+  const hold = input.u32();
+  const expiresAtMs = input.f64();
+  if (!isCount(expiresAtMs)) throw new Malformed("an end in whole milliseconds", `${expiresAtMs}`);
+  const session = input.text();
+  const holdType = input.text();
+  const seats = input.words();
+  const areas = decodeTriples(input);
+  const type = RecordType.MOVE;
+  return { type, actor, partition, move, hold, expiresAtMs, session, holdType, seats, areas };
+}
+
+function encodePrice(out: ByteWriter, record: PriceRecord): void {
+  assert(isU32(record.partition), "a partition number fits 32 bits");
+  assert(record.runs.length % TRIPLE === 0, "runs are triples");
+  assert(record.areas.length % TRIPLE === 0, "areas are triples");
+  out.reserve(BODY_FIXED_BYTES_MAX + 4 * (record.runs.length + record.areas.length));
+  storeActor(out.view, out.length, record.actor);
+  out.length += ACTOR_BYTES;
+  out.u32(record.partition);
+  out.length = storeWords(out.view, storeWords(out.view, out.length, record.runs), record.areas);
+}
+
+function decodePrice(input: ByteReader): PriceRecord {
+  const actor = decodeActor(input);
+  const partition = input.u32();
+  const runs = decodeTriples(input);
+  const areas = decodeTriples(input);
+  return { type: RecordType.PRICE, actor, partition, runs, areas };
+}
+
+function storeActor(view: DataView, at: number, { kind, id }: Actor): void {
+  assert(isActorKind(kind), "an actor is of a known kind");
+  assert(isCount(id), "the id of an actor is a safe integer");
+  view.setUint8(at, kind);
+  storeU64(view, at + 1, id);
+}
+
+function decodeActor(input: ByteReader): Actor {
+  const kind = input.u8();
+  if (!isActorKind(kind)) throw new Malformed("a known kind of actor", `${kind}`);
+  const id = input.u64();
+  return { kind, id };
+}
+
+function decodeTriples(input: ByteReader): Uint32Array {
+  const words = input.words();
+  if (words.length % TRIPLE !== 0) throw new Malformed("triples", `${words.length} words`);
+  return words;
+}

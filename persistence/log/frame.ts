@@ -1,0 +1,149 @@
+/**
+ * The batch frame: one group commit, the unit that is on disk wholly or not at all. No I/O. A
+ * header of 64 bytes, the records, then zeros up to a whole sector, so that no sector is written
+ * twice.
+ *
+ *     0 u32 magic         16 u64 first sequence     40 u32 payload checksum, its zeros included
+ *     4 u32 frame bytes   24 u64 durable sequence   44 u32 offset in the segment / 512
+ *     8 u32 header check  32 u32 epoch              48 chain, 16 bytes
+ *    12 u16 version       36 u32 record count       64 records
+ *    14 u16 flags
+ *
+ * Frame bytes are the header and the records without the zeros. The header check (CRC-32) covers
+ * bytes 0–63 but itself, so that a garbled length never steers the reader. The chain is SHA-256 of
+ * the chain before, bytes 0–7 and 12–47, and the records, cut to 16 bytes: it binds each frame to
+ * all before it.
+ */
+import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { assert } from "../../engine/assert.ts";
+import { isCount, isU32 } from "./checks.ts";
+
+/** Version of segments and frames. When it rises, `frame.test.ts` says what else is to do. */
+export const LOG_VERSION = 1;
+export const SECTOR_BYTES = 512;
+export const FRAME_HEADER_BYTES = 64;
+export const CHAIN_BYTES = 16;
+/** The open batch is bounded far below; one very long record may come on top. */
+export const FRAME_BYTES_MAX = 256 * 1024 * 1024;
+
+/** "FRWF" in the order of the bytes. */
+const MAGIC = 0x46_57_52_46;
+const AT_HEADER_CHECK = 8;
+const AT_PAYLOAD_CHECK = 40;
+const AT_CHAIN = 48;
+
+export const FrameFlag = {
+  /** The first frame of a process; it has no records. */
+  EPOCH_START: 1,
+  /** Written when nothing else came: keeps the durable mark; it has no records. */
+  IDLE_MARKER: 2,
+  /** The last frame of a process that ended in order; it has no records. */
+  CLEAN_SHUTDOWN: 4,
+} as const;
+
+export interface FrameHeader {
+  readonly version: number;
+  /** Sum of `FrameFlag`. */
+  readonly flags: number;
+  /** Sequence number of the first record, or of the next one when there is none. */
+  readonly firstSequence: number;
+  /** Everything up to this number was on disk when the frame was written. */
+  readonly durableSequence: number;
+  readonly epoch: number;
+  readonly recordCount: number;
+  /** Where the frame starts in its segment, in bytes. */
+  readonly offset: number;
+  /** Header and records, without the zeros. */
+  readonly frameBytes: number;
+}
+
+/** Up to the next whole sector. */
+export function padToSector(bytes: number): number {
+  return Math.ceil(bytes / SECTOR_BYTES) * SECTOR_BYTES;
+}
+
+/**
+ * Completes a frame in place: the records are there from byte 64, the rest is overwritten.
+ * @param frame - The padded frame.
+ * @returns The chain after this frame.
+ */
+export function sealFrame(frame: Buffer, header: FrameHeader, chainBefore: Uint8Array): Buffer {
+  assert(isCount(header.firstSequence), "a sequence number is a safe integer");
+  assert(header.durableSequence < header.firstSequence, "a frame is not durable before written");
+  assert(header.offset % SECTOR_BYTES === 0, "a frame starts at a sector");
+  assert(isU32(header.epoch) && isU32(header.recordCount), "epoch and count fit 32 bits");
+  assert(header.frameBytes <= FRAME_BYTES_MAX, "a frame is not longer than the reader takes");
+  assert(frame.length === padToSector(header.frameBytes), "a frame fills whole sectors");
+  assert(chainBefore.length === CHAIN_BYTES, "a chain has 128 bits");
+  frame.fill(0, header.frameBytes);
+  frame.writeUInt32LE(MAGIC, 0);
+  frame.writeUInt32LE(header.frameBytes, 4);
+  frame.writeUInt16LE(header.version, 12);
+  frame.writeUInt16LE(header.flags, 14);
+  frame.writeBigUInt64LE(BigInt(header.firstSequence), 16);
+  frame.writeBigUInt64LE(BigInt(header.durableSequence), 24);
+  frame.writeUInt32LE(header.epoch, 32);
+  frame.writeUInt32LE(header.recordCount, 36);
+  frame.writeUInt32LE(payloadCheck(frame), AT_PAYLOAD_CHECK);
+  frame.writeUInt32LE(header.offset / SECTOR_BYTES, 44);
+  const chain = chainAfter(frame, header.frameBytes, chainBefore);
+  frame.set(chain, AT_CHAIN);
+  frame.writeUInt32LE(headerCheck(frame), AT_HEADER_CHECK);
+  return chain;
+}
+
+/**
+ * @param bytes - A segment, or the part of it that holds the frame.
+ * @returns null when no whole and intact header is there. What it says may still be out of place.
+ */
+export function readFrameHeader(bytes: Buffer, at: number): FrameHeader | null {
+  if (at + FRAME_HEADER_BYTES > bytes.length) return null;
+  if (bytes.readUInt32LE(at) !== MAGIC) return null;
+  const head = bytes.subarray(at, at + FRAME_HEADER_BYTES);
+  if (head.readUInt32LE(AT_HEADER_CHECK) !== headerCheck(head)) return null;
+  return {
+    version: head.readUInt16LE(12),
+    flags: head.readUInt16LE(14),
+    firstSequence: Number(head.readBigUInt64LE(16)),
+    durableSequence: Number(head.readBigUInt64LE(24)),
+    epoch: head.readUInt32LE(32),
+    recordCount: head.readUInt32LE(36),
+    offset: head.readUInt32LE(44) * SECTOR_BYTES,
+    frameBytes: head.readUInt32LE(4),
+  };
+}
+
+/**
+ * @param frame - The padded frame, with an intact header.
+ * @returns False when the records or the zeros behind them are not what was written.
+ */
+export function payloadIsIntact(frame: Buffer): boolean {
+  return frame.readUInt32LE(AT_PAYLOAD_CHECK) === payloadCheck(frame);
+}
+
+/** What the chain takes in before the records: the chain before, bytes 0–7 and 12–47. */
+const chained = Buffer.alloc(CHAIN_BYTES + AT_CHAIN - 4);
+
+/** The chain that the frame should carry, given the chain before it. Cost: O(frame bytes). */
+export function chainAfter(frame: Buffer, frameBytes: number, chainBefore: Uint8Array): Buffer {
+  chained.set(chainBefore, 0);
+  frame.copy(chained, CHAIN_BYTES, 0, AT_HEADER_CHECK);
+  frame.copy(chained, CHAIN_BYTES + AT_HEADER_CHECK, AT_HEADER_CHECK + 4, AT_CHAIN);
+  const records = frame.subarray(FRAME_HEADER_BYTES, frameBytes);
+  const digest = createHash("sha256").update(chained).update(records).digest();
+  return digest.subarray(0, CHAIN_BYTES);
+}
+
+export function readChain(frame: Buffer): Buffer {
+  return frame.subarray(AT_CHAIN, AT_CHAIN + CHAIN_BYTES);
+}
+
+function headerCheck(frame: Buffer): number {
+  const first = crc32(frame.subarray(0, AT_HEADER_CHECK));
+  return crc32(frame.subarray(AT_HEADER_CHECK + 4, FRAME_HEADER_BYTES), first);
+}
+
+function payloadCheck(frame: Buffer): number {
+  return crc32(frame.subarray(FRAME_HEADER_BYTES));
+}

@@ -1,0 +1,199 @@
+/**
+ * A record of the log as people and their tools read it: ids in place of indexes, names in place of
+ * codes, moments as ISO 8601, and no secret. Told with the state before the record.
+ */
+import type { EventRow } from "../../engine/catalog.ts";
+import { MOVES, STATE_NAMES, SeatState } from "../../engine/inventory/states.ts";
+import type { Layout } from "../../engine/layout/layout.ts";
+import {
+  type Actor,
+  ActorKind,
+  type CatalogRecord,
+  type MoveRecord,
+  type PriceRecord,
+  RecordType,
+} from "../../engine/records.ts";
+import type { State } from "../../engine/state.ts";
+import type { Step } from "./survey.ts";
+
+/** Which records are wanted; what is undefined excludes none. */
+export interface Wanted {
+  /** UUID, lower case. */
+  readonly eventId?: string | undefined;
+  readonly seatId?: number | undefined;
+}
+
+/** One line: plain JSON. */
+export type RecordView = Readonly<Record<string, unknown>>;
+
+const REDACTED = "(redacted)";
+/** Members of rows that open a door, or that an answer repeats them in. */
+const SECRETS: ReadonlySet<string> = new Set([
+  "passwordHash",
+  "tokenSha256",
+  "refreshSha256",
+  "privateKey",
+  "fingerprint",
+  "body",
+]);
+const ACTOR_NAMES: Readonly<Record<ActorKind, string>> = {
+  [ActorKind.SYSTEM]: "system",
+  [ActorKind.ORGANIZATION]: "organization",
+  [ActorKind.TENANT]: "tenant",
+  [ActorKind.ACCOUNT]: "account",
+};
+
+/** Finds events by partition; partitions are never used twice, so what was found stays found. */
+export class RecordViewer {
+  readonly #state: State;
+  readonly #events = new Map<number, EventRow>();
+
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  /** @returns Null for a record that is not wanted. Cost: O(seats of the record). */
+  view(step: Step, wanted: Wanted): RecordView | null {
+    const { sequence, timeMs, record } = step;
+    const head = { sequence, time: moment(timeMs), actor: actorOf(record.actor) };
+    if (record.type === RecordType.CATALOG) {
+      if (wanted.seatId !== undefined || !concerns(this.#state, record, wanted)) return null;
+      return { ...head, type: "catalog", ...catalogOf(record) };
+    }
+    const event = this.#eventOf(record.partition);
+    if (wanted.eventId !== undefined && event?.id !== wanted.eventId) return null;
+    const layout = event === undefined ? undefined : this.#state.layoutOf(event.schemaId);
+    if (wanted.seatId !== undefined && !hasSeat(record, layout, wanted.seatId)) return null;
+    const place = { ...head, eventId: event?.id ?? null };
+    if (record.type === RecordType.MOVE) {
+      return { ...place, type: "move", ...this.#moveOf(record, layout, step.isExact) };
+    }
+    return { ...place, type: "price", ...this.#pricesOf(record, layout, event) };
+  }
+
+  #eventOf(partition: number): EventRow | undefined {
+    const known = this.#events.get(partition);
+    // A row may have been put anew since.
+    const event = known === undefined ? undefined : this.#state.catalog.events.get(known.id);
+    if (event !== undefined) return event;
+    for (const row of this.#state.catalog.events.values()) this.#events.set(row.partition, row);
+    return this.#events.get(partition);
+  }
+
+  #moveOf(record: MoveRecord, layout: Layout | undefined, isExact: boolean): RecordView {
+    const { move, session, holdType, expiresAtMs, seats, areas } = record;
+    const { name, from, to } = MOVES[move];
+    return {
+      move: name,
+      from: STATE_NAMES[from],
+      to: STATE_NAMES[to],
+      ...(session === "" ? {} : { session }),
+      ...(holdType === "" ? {} : { holdType }),
+      ...(expiresAtMs === 0 ? {} : { expiresAt: moment(expiresAtMs) }),
+      ...(isExact && from === SeatState.LOCKED ? { heldBy: this.#holdersOf(record) } : {}),
+      seats: Array.from(seats, (seat) => seatOf(layout, seat)),
+      areas: triplesOf(areas).map(([area, , places]) => ({ ...areaOf(layout, area), places })),
+    };
+  }
+
+  /** Sessions whose held seats and places move. */
+  #holdersOf({ partition, seats, areas }: MoveRecord): string[] {
+    const { hold, holds } = this.#state.partitions.get(partition) ?? {};
+    if (hold === undefined || holds === undefined) return [];
+    const slots = new Set([
+      ...Array.from(seats, (seat) => hold[seat]!),
+      ...triplesOf(areas).map(([, slot]) => slot),
+    ]);
+    return [...new Set([...slots].map((slot) => holds.get(slot).session))];
+  }
+
+  #pricesOf(
+    { runs, areas }: PriceRecord,
+    layout: Layout | undefined,
+    event: EventRow | undefined,
+  ): RecordView {
+    const prices = this.#state.catalog.pricesOf(event?.id ?? "");
+    const priceId = (slot: number) => prices.get(slot)?.id ?? null;
+    return {
+      runs: triplesOf(runs).map(([slot, first, count]) => ({
+        priceId: priceId(slot),
+        firstSeat: seatOf(layout, first),
+        lastSeat: seatOf(layout, first + count - 1),
+        seats: count,
+      })),
+      areas: triplesOf(areas).map(([area, slot, capacity]) => ({
+        ...areaOf(layout, area),
+        priceId: priceId(slot),
+        capacity,
+      })),
+    };
+  }
+}
+
+function catalogOf({ puts, removes }: CatalogRecord): RecordView {
+  return { puts: puts.map(({ table, row }) => ({ table, row: redacted(row) })), removes };
+}
+
+/** A copy without what must not be shown, at any depth. */
+function redacted(row: object): unknown {
+  return JSON.parse(
+    JSON.stringify(row, (name, value: unknown) =>
+      SECRETS.has(name) && value !== null ? REDACTED : value,
+    ),
+  );
+}
+
+function concerns(state: State, { puts, removes }: CatalogRecord, { eventId }: Wanted): boolean {
+  if (eventId === undefined) return true;
+  const { events, prices } = state.catalog;
+  const schemaId = events.get(eventId)?.schemaId;
+  const isPut = puts.some(({ table, row }) => {
+    if (table === "events") return row.id === eventId;
+    if (table === "prices") return row.eventId === eventId;
+    return table === "layouts" && row.id === schemaId;
+  });
+  return (
+    isPut ||
+    removes.some(({ table, key }) => {
+      if (table === "events") return key === eventId;
+      return table === "prices" && prices.get(Number(key))?.eventId === eventId;
+    })
+  );
+}
+
+function hasSeat(
+  record: MoveRecord | PriceRecord,
+  layout: Layout | undefined,
+  seatId: number,
+): boolean {
+  const seat = layout?.seatIndexes.get(seatId);
+  if (seat === undefined) return false;
+  if (record.type === RecordType.MOVE) return record.seats.includes(seat);
+  return triplesOf(record.runs).some(([, first, count]) => seat >= first && seat < first + count);
+}
+
+function seatOf(layout: Layout | undefined, seat: number): RecordView {
+  const row = layout?.rows[layout.rowOfSeat[seat]!];
+  if (layout === undefined || row === undefined) return { seatIndex: seat };
+  const section = layout.sections[row.section]?.name;
+  return { id: layout.seatIds[seat], section, row: row.name, seat: layout.seatNames[seat] };
+}
+
+function areaOf(layout: Layout | undefined, area: number): RecordView {
+  const known = layout?.areas[area];
+  return known === undefined ? { areaIndex: area } : { id: known.id, name: known.name };
+}
+
+function actorOf({ kind, id }: Actor): RecordView {
+  return kind === ActorKind.SYSTEM ? { kind: "system" } : { kind: ACTOR_NAMES[kind], id };
+}
+
+function moment(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
+
+function triplesOf(words: Uint32Array): (readonly [number, number, number])[] {
+  const triples: (readonly [number, number, number])[] = [];
+  for (let i = 0; i < words.length; i += 3) triples.push([words[i]!, words[i + 1]!, words[i + 2]!]);
+  return triples;
+}

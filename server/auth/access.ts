@@ -1,0 +1,130 @@
+/**
+ * Who is calling: from the headers of a request to the caller that commands carry. Every way to
+ * fail gives the same answer, without a hint.
+ */
+import type { AccountRow, OrganizationRow } from "../../engine/catalog.ts";
+import type { Caller } from "../../engine/commands.ts";
+import { ActorKind } from "../../engine/records.ts";
+import { Result } from "../../engine/results.ts";
+import { Access } from "../routing/route.ts";
+import type { Services } from "../routing/services.ts";
+import type { Problem } from "../wire/answers.ts";
+import type { Principal } from "./keys.ts";
+
+/** The headers that say who calls, as they came; empty when they did not. */
+export interface Credentials {
+  readonly apiKey: string;
+  readonly authorization: string;
+  /** X-Organization-ID. */
+  readonly organizationId: string;
+}
+
+const NOBODY: Caller = {
+  actor: { kind: ActorKind.SYSTEM, id: 0 },
+  tenantId: 0,
+  organizationId: 0,
+};
+
+const DENIED: Problem = {
+  refused: Result.ACCESS_DENIED,
+  detail: "The API key is missing or not valid for this, or the organization is not yours.",
+};
+
+const LONG = /^[1-9]\d{0,15}$/;
+const BEARER = /^Bearer +(\S+)$/i;
+
+export function isDenied(found: Caller | Problem): found is Problem {
+  return "refused" in found;
+}
+
+export function identify(
+  services: Services,
+  access: Access,
+  credentials: Credentials,
+  /** `orgId` of the query, which layout tools send in place of the header. */
+  orgId: string | null,
+): Caller | Problem {
+  if (access === Access.PUBLIC) return NOBODY;
+  const isEditor = access === Access.EDITOR && credentials.organizationId === "";
+  const organizationId = isEditor ? (orgId ?? "") : credentials.organizationId;
+  const key = credentials.apiKey || bearerOf(credentials.authorization);
+  const principal = services.keys.identify(key, services.engine);
+  if (principal === null) {
+    const account = access === Access.EDITOR ? services.logins.accountOf(key) : null;
+    return account === null ? DENIED : accountCaller(services, account, organizationId);
+  }
+  if (organizationId !== "" && !LONG.test(organizationId)) {
+    return badOrganizationId(organizationId);
+  }
+  if (principal.kind === "platform" || access === Access.PLATFORM) {
+    return principal.kind === "platform" && access === Access.PLATFORM ? NOBODY : DENIED;
+  }
+  if (principal.kind === "organization") {
+    return access === Access.ORGANIZATION || access === Access.EDITOR
+      ? organizationCaller(principal.organization, organizationId)
+      : DENIED;
+  }
+  return tenantCaller(services, access, principal, Number(organizationId));
+}
+
+export function bearerOf(authorization: string): string {
+  return BEARER.exec(authorization)?.[1] ?? "";
+}
+
+function badOrganizationId(rejectedValue: string): Problem {
+  const message = "must be a positive whole number";
+  const errors = [{ field: "X-Organization-ID", code: "TYPE", message, rejectedValue }];
+  return { refused: Result.VALIDATION_FAILED, detail: "The organization id is not valid.", errors };
+}
+
+/** The header may repeat the key's own organization, never name another. */
+function organizationCaller(
+  { id, tenantId }: OrganizationRow,
+  organizationId: string,
+): Caller | Problem {
+  if (organizationId !== "" && Number(organizationId) !== id) return DENIED;
+  return { actor: { kind: ActorKind.ORGANIZATION, id }, tenantId, organizationId: id };
+}
+
+function tenantCaller(
+  { engine }: Services,
+  access: Access,
+  { tenant }: Extract<Principal, { kind: "tenant" }>,
+  organizationId: number,
+): Caller | Problem {
+  const caller = { actor: { kind: ActorKind.TENANT, id: tenant.id }, tenantId: tenant.id };
+  if (organizationId === 0) {
+    return access === Access.TENANT ? { ...caller, organizationId: 0 } : DENIED;
+  }
+  const organization = engine.state.catalog.organizations.get(organizationId);
+  return organization?.tenantId === tenant.id ? { ...caller, organizationId } : DENIED;
+}
+
+/** A login acts for the organization that it names, else for its account's first. */
+function accountCaller(
+  services: Services,
+  account: AccountRow,
+  organizationId: string,
+): Caller | Problem {
+  const organizations = organizationsOf(services, account);
+  const organization =
+    organizationId === ""
+      ? organizations[0]
+      : organizations.find(({ id }) => String(id) === organizationId);
+  if (organization === undefined) return DENIED;
+  return {
+    actor: { kind: ActorKind.ACCOUNT, id: account.id },
+    tenantId: organization.tenantId,
+    organizationId: organization.id,
+  };
+}
+
+/** Those that the account belongs to; a super admin has all of its tenant. */
+export function organizationsOf({ engine }: Services, account: AccountRow): OrganizationRow[] {
+  const all = [...engine.state.catalog.organizations.values()];
+  return all.filter(({ id, tenantId }) =>
+    account.superAdminOf === null
+      ? account.organizationIds.includes(id)
+      : tenantId === account.superAdminOf,
+  );
+}

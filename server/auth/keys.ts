@@ -1,0 +1,203 @@
+/**
+ * API keys. They are derived from the master secret, never stored: a stolen log or snapshot holds
+ * none, and every login can show them again. A key reads `fro_<organization id>_<code>` or
+ * `frt_<tenant id>_<code>`; the code is HMAC-SHA256 over kind, id and key version.
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  randomBytes,
+  timingSafeEqual,
+} from "node:crypto";
+import type { Catalog, OrganizationRow, RetiredKey, TenantRow } from "../../engine/catalog.ts";
+import type { Clock } from "../../engine/ports.ts";
+
+/** Whose key it is. */
+export type Principal =
+  | { readonly kind: "organization"; readonly organization: OrganizationRow }
+  | { readonly kind: "tenant"; readonly tenant: TenantRow }
+  | typeof PLATFORM;
+
+/** The operator of the server. */
+const PLATFORM = { kind: "platform" } as const;
+
+/** An organization or a tenant, and which version of its key was shown. */
+interface Holder {
+  readonly principal: Exclude<Principal, typeof PLATFORM>;
+  readonly keyVersion: number;
+}
+
+const KEY = /^(fro|frt)_(\d{1,16})_([A-Za-z0-9_-]{43})$/;
+const CIPHER = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const KEY_LENGTH_MAX = 256;
+/** Good keys that are remembered, so that a busy key costs no HMAC; the rest are checked afresh. */
+const REMEMBERED_MAX = 10_000;
+
+interface Remembered {
+  readonly kind: Holder["principal"]["kind"];
+  readonly id: number;
+  readonly keyVersion: number;
+}
+
+export class Keys {
+  readonly #secret: Buffer;
+  readonly #sealKey: Buffer;
+  readonly #catalog: Catalog;
+  readonly #platformSha256: string | null;
+  readonly #remembered = new Map<string, Remembered>();
+
+  /**
+   * @param secret - The master secret, 64 hexadecimal digits.
+   * @param platformToken - The operator's; without one there is no operator.
+   */
+  constructor(secret: string, catalog: Catalog, platformToken?: string) {
+    this.#secret = Buffer.from(secret, "hex");
+    this.#sealKey = createHmac("sha256", this.#secret).update("seal").digest();
+    this.#catalog = catalog;
+    this.#platformSha256 = platformToken === undefined ? null : sha256(platformToken);
+  }
+
+  organizationKey({ id, keyVersion }: OrganizationRow): string {
+    return this.#derive("fro", id, keyVersion);
+  }
+
+  /** Null when the token was given from outside: then only its hash is known. */
+  tenantToken({ id, keyVersion, tokenSha256 }: TenantRow): string | null {
+    return tokenSha256 === null ? this.#derive("frt", id, keyVersion) : null;
+  }
+
+  /** Text that only a holder of the master secret can read. */
+  seal(text: string): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, this.#sealKey, nonce);
+    const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64url");
+  }
+
+  /**
+   * Tells two requests apart, in hexadecimal. Keyed, so that a body that holds a password cannot be
+   * guessed from it.
+   */
+  fingerprint(head: string, body: Uint8Array): string {
+    return createHmac("sha256", this.#sealKey).update(head).update("\n").update(body).digest("hex");
+  }
+
+  unseal(text: string): string {
+    const bytes = Buffer.from(text, "base64url");
+    const decipher = createDecipheriv(CIPHER, this.#sealKey, bytes.subarray(0, NONCE_BYTES));
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+    const sealed = bytes.subarray(NONCE_BYTES + TAG_BYTES);
+    return Buffer.concat([decipher.update(sealed), decipher.final()]).toString("utf8");
+  }
+
+  /**
+   * @param clock - The service clock: a key that was rotated away works until its time is over.
+   * @returns Null for what is no key of anybody. Cost: one look-up for a key seen before.
+   */
+  identify(key: string, clock: Clock): Principal | null {
+    const remembered = this.#remembered.get(key);
+    if (remembered !== undefined) {
+      const { kind, id, keyVersion } = remembered;
+      const principal = this.#principal(kind, id);
+      if (principal !== null && isLive(rowOf(principal), keyVersion, clock)) return principal;
+      this.#remembered.delete(key);
+    }
+    if (key === "" || key.length > KEY_LENGTH_MAX) return null;
+    const timeMs = clock.nowMs();
+    const holder = this.#derivedFrom(key, timeMs) ?? this.#givenToken(key, timeMs);
+    if (holder === null) return this.#isPlatform(key) ? PLATFORM : null;
+    this.#remember(key, holder);
+    return holder.principal;
+  }
+
+  #isPlatform(key: string): boolean {
+    return this.#platformSha256 !== null && isSame(this.#platformSha256, sha256(key));
+  }
+
+  #derive(prefix: string, id: number, keyVersion: number): string {
+    const code = createHmac("sha256", this.#secret)
+      .update(`${prefix}:${id}:${keyVersion}`)
+      .digest("base64url");
+    return `${prefix}_${id}_${code}`;
+  }
+
+  #derivedFrom(key: string, timeMs: number): Holder | null {
+    const match = KEY.exec(key);
+    if (match === null) return null;
+    const [, prefix = "", id] = match;
+    const principal = this.#principal(prefix === "fro" ? "organization" : "tenant", Number(id));
+    if (principal === null) return null;
+    for (const { keyVersion, tokenSha256 } of liveKeys(rowOf(principal), timeMs)) {
+      if (tokenSha256 !== null) continue;
+      const derived = this.#derive(prefix, Number(id), keyVersion);
+      if (isSame(derived, key)) return { principal, keyVersion };
+    }
+    return null;
+  }
+
+  #givenToken(key: string, timeMs: number): Holder | null {
+    const hash = sha256(key);
+    for (const tenant of this.#catalog.tenants.values()) {
+      for (const { keyVersion, tokenSha256 } of liveKeys(tenant, timeMs)) {
+        if (tokenSha256 === null || !isSame(tokenSha256, hash)) continue;
+        return { principal: { kind: "tenant", tenant }, keyVersion };
+      }
+    }
+    return null;
+  }
+
+  #principal(kind: Remembered["kind"], id: number): Holder["principal"] | null {
+    if (kind === "organization") {
+      const organization = this.#catalog.organizations.get(id);
+      return organization === undefined ? null : { kind, organization };
+    }
+    const tenant = this.#catalog.tenants.get(id);
+    return tenant === undefined ? null : { kind, tenant };
+  }
+
+  #remember(key: string, { principal, keyVersion }: Holder): void {
+    if (this.#remembered.size >= REMEMBERED_MAX) this.#remembered.clear();
+    const { kind } = principal;
+    this.#remembered.set(key, { kind, id: rowOf(principal).id, keyVersion });
+  }
+}
+
+function rowOf(principal: Holder["principal"]): OrganizationRow | TenantRow {
+  return principal.kind === "organization" ? principal.organization : principal.tenant;
+}
+
+/** The key of today, and the one before it while it still works. */
+function liveKeys(
+  row: OrganizationRow | TenantRow,
+  timeMs: number,
+): Pick<RetiredKey, "keyVersion" | "tokenSha256">[] {
+  const { keyVersion, retiredKey } = row;
+  const current = { keyVersion, tokenSha256: "tokenSha256" in row ? row.tokenSha256 : null };
+  return retiredKey !== null && timeMs < retiredKey.validUntilMs
+    ? [current, retiredKey]
+    : [current];
+}
+
+function isLive(
+  { keyVersion, retiredKey }: OrganizationRow | TenantRow,
+  wanted: number,
+  clock: Clock,
+): boolean {
+  if (keyVersion === wanted) return true;
+  return retiredKey?.keyVersion === wanted && clock.nowMs() < retiredKey.validUntilMs;
+}
+
+/** Lower-case hexadecimal. */
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** In a time that does not depend on where two texts differ. */
+export function isSame(a: string, b: string): boolean {
+  const [bytesOfA, bytesOfB] = [Buffer.from(a), Buffer.from(b)];
+  return bytesOfA.length === bytesOfB.length && timingSafeEqual(bytesOfA, bytesOfB);
+}

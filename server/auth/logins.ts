@@ -1,0 +1,135 @@
+/** Logins of accounts: two random tokens each, of which the store keeps only hashes. */
+import { randomBytes } from "node:crypto";
+import type { AccountRow, LoginRow } from "../../engine/catalog.ts";
+import type { Caller, CommandOf, LoginTokens } from "../../engine/commands.ts";
+import type { Engine, Outcome } from "../../engine/engine.ts";
+import { accountsByEmail, emailKey } from "../../engine/queries/lookups.ts";
+import { ActorKind } from "../../engine/records.ts";
+import { Result } from "../../engine/results.ts";
+import { sha256 } from "./keys.ts";
+import type { Passwords } from "./passwords.ts";
+import { Throttle } from "./throttle.ts";
+
+const TOKEN_LIFETIME_MS = 3_600_000;
+const REFRESH_LIFETIME_MS = 30 * 24 * 3_600_000;
+const TOKEN_BYTES = 32;
+/** Within a minute, for one account. */
+const WRONG_PASSWORDS_MAX = 5;
+
+/** An account that has just shown who it is, and its tokens. */
+export interface Opened {
+  readonly account: AccountRow;
+  readonly token: string;
+  readonly refreshToken: string;
+}
+
+interface FreshTokens {
+  readonly token: string;
+  readonly refreshToken: string;
+  readonly hashes: LoginTokens;
+}
+
+export const LoginRefusal = {
+  WRONG: "wrong",
+  THROTTLED: "throttled",
+  UNAVAILABLE: "unavailable",
+} as const;
+export type LoginRefusal = (typeof LoginRefusal)[keyof typeof LoginRefusal];
+
+export class Logins {
+  readonly #engine: Engine;
+  readonly #passwords: Passwords;
+  readonly #throttle = new Throttle(WRONG_PASSWORDS_MAX);
+
+  constructor(engine: Engine, passwords: Passwords) {
+    this.#engine = engine;
+    this.#passwords = passwords;
+  }
+
+  /** The same words and the same time for a wrong password and for an unknown account. */
+  async open(username: string, password: string): Promise<Opened | LoginRefusal> {
+    const key = emailKey(username);
+    if (!this.#throttle.admits(key, this.#engine.nowMs())) return LoginRefusal.THROTTLED;
+    // Counted before it is known, so that guesses made at once are counted too.
+    this.#throttle.failed(key, this.#engine.nowMs());
+    const account = accountsByEmail(this.#engine.state, username)[0];
+    const isRight = await this.#passwords.isRight(account?.passwordHash ?? null, password);
+    if (account === undefined || !isRight) return LoginRefusal.WRONG;
+    this.#throttle.forgive(key);
+    const fresh = this.#newTokens();
+    const caller = callerOf(account);
+    const command = { kind: "openLogin", caller, accountId: account.id, tokens: fresh.hashes };
+    return this.#opened(account, fresh, this.#engine.submit(command as CommandOf<"openLogin">));
+  }
+
+  /** New tokens for old: the old ones end. */
+  refresh(refreshToken: string): Opened | LoginRefusal {
+    const found = this.#findRefresh(refreshToken);
+    if (found === null) return LoginRefusal.WRONG;
+    const { account, login } = found;
+    const fresh = this.#newTokens();
+    const caller = callerOf(account);
+    const command = { kind: "renewLogin", caller, loginId: login.id, tokens: fresh.hashes };
+    return this.#opened(account, fresh, this.#engine.submit(command as CommandOf<"renewLogin">));
+  }
+
+  /** Ends both tokens. @returns Null when done. */
+  close(refreshToken: string): LoginRefusal | null {
+    const found = this.#findRefresh(refreshToken);
+    if (found === null) return LoginRefusal.WRONG;
+    const { account, login } = found;
+    const outcome = this.#engine.submit({
+      kind: "closeLogin",
+      caller: callerOf(account),
+      loginId: login.id,
+    });
+    return outcome.refused === Result.OK ? null : LoginRefusal.UNAVAILABLE;
+  }
+
+  /** The account of a living access token; null for any other text. */
+  accountOf(token: string): AccountRow | null {
+    const hash = sha256(token);
+    const { catalog } = this.#engine.state;
+    const login = catalog.loginOf(hash);
+    if (login?.tokenSha256 !== hash || login.tokenExpiresAtMs <= this.#engine.nowMs()) return null;
+    return catalog.accounts.get(login.accountId) ?? null;
+  }
+
+  #findRefresh(refreshToken: string): { login: LoginRow; account: AccountRow } | null {
+    const hash = sha256(refreshToken);
+    const { catalog } = this.#engine.state;
+    const login = catalog.loginOf(hash);
+    if (login?.refreshSha256 !== hash || login.refreshExpiresAtMs <= this.#engine.nowMs()) {
+      return null;
+    }
+    const account = catalog.accounts.get(login.accountId);
+    return account === undefined ? null : { login, account };
+  }
+
+  #newTokens(): FreshTokens {
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    const refreshToken = randomBytes(TOKEN_BYTES).toString("base64url");
+    const nowMs = this.#engine.nowMs();
+    const hashes = {
+      tokenSha256: sha256(token),
+      tokenExpiresAtMs: nowMs + TOKEN_LIFETIME_MS,
+      refreshSha256: sha256(refreshToken),
+      refreshExpiresAtMs: nowMs + REFRESH_LIFETIME_MS,
+    };
+    return { token, refreshToken, hashes };
+  }
+
+  #opened(
+    account: AccountRow,
+    { token, refreshToken }: FreshTokens,
+    outcome: Outcome<LoginRow>,
+  ): Opened | LoginRefusal {
+    if (outcome.refused !== Result.OK) return LoginRefusal.UNAVAILABLE;
+    return { account, token, refreshToken };
+  }
+}
+
+function callerOf(account: AccountRow): Caller {
+  const actor = { kind: ActorKind.ACCOUNT, id: account.id };
+  return { actor, tenantId: account.superAdminOf ?? 0, organizationId: 0 };
+}

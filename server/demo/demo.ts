@@ -1,0 +1,141 @@
+/** `--demo`: an organization with a theatre and a priced event, and how to try them. */
+import { randomUUID } from "node:crypto";
+import { assert } from "../../engine/assert.ts";
+import type { EventRow, OrganizationRow } from "../../engine/catalog.ts";
+import type { Caller } from "../../engine/commands.ts";
+import { NONE } from "../../engine/constants.ts";
+import type { Engine, Outcome } from "../../engine/engine.ts";
+import type { Partition } from "../../engine/inventory/partition.ts";
+import { SeatState } from "../../engine/inventory/states.ts";
+import { ActorKind } from "../../engine/records.ts";
+import { Result } from "../../engine/results.ts";
+import type { Keys } from "../auth/keys.ts";
+import { localDateTime } from "../wire/moments.ts";
+import { demoLayout } from "./layout.ts";
+
+const ORGANIZATION = "Frontrow demo";
+const DAY_MS = 24 * 3_600_000;
+const SHOW_MS = 3 * 3_600_000;
+
+/** Creates what the demo shows. To be called on an empty store, after its tenant was created. */
+export function createDemo(engine: Engine, tenantId: number): void {
+  const system = { kind: ActorKind.SYSTEM, id: 0 };
+  const organization = must(
+    engine.submit({
+      kind: "createOrganization",
+      caller: { actor: system, tenantId, organizationId: 0 },
+      body: { name: ORGANIZATION },
+      administrator: null,
+      publicKey: randomUUID(),
+      privateKey: randomUUID(),
+    }),
+  );
+  const caller: Caller = { actor: system, tenantId, organizationId: organization.id };
+  const schemaId = createTheatre(engine, caller);
+  const startMs = engine.nowMs() + DAY_MS;
+  const event = must(
+    engine.submit({
+      kind: "createEvent",
+      caller,
+      eventId: randomUUID(),
+      body: {
+        name: "Opening night",
+        schemaId,
+        start: localDateTime(startMs),
+        endDate: localDateTime(startMs + SHOW_MS),
+      },
+    }),
+  );
+  createPrices(engine, caller, event);
+}
+
+function createTheatre(engine: Engine, caller: Caller): number {
+  const venue = must(
+    engine.submit({ kind: "createVenue", caller, body: { name: "Demo theatre" } }),
+  );
+  const body = { name: "Main hall", venueId: venue.id };
+  const schema = must(engine.submit({ kind: "createSchema", caller, body }));
+  const layout = { schemaId: schema.id, body: demoLayout(), forceDelete: false };
+  must(engine.submit({ kind: "putLayout", caller, ...layout }));
+  return schema.id;
+}
+
+function createPrices(engine: Engine, caller: Caller, event: EventRow): void {
+  const names = ["Seated", "Standing"].map((name) => ({ name, eventId: event.id }));
+  const [seated, standing] = must(
+    engine.submit({ kind: "createPrices", caller, eventId: event.id, body: names }),
+  );
+  const { sections, areas } = engine.state.partitionOf(event).layout;
+  const groupOfSeats = [
+    ...sections.map(({ id }) => ({ objectId: id, assignmentId: seated!.id })),
+    ...areas.map(({ id }) => ({ objectId: id, assignmentId: standing!.id })),
+  ];
+  const body = { groupOfSeats };
+  must(engine.submit({ kind: "assignPrices", caller, eventId: event.id, body }));
+}
+
+function must<Value>(outcome: Outcome<Value>): Value {
+  assert(outcome.refused === Result.OK, "the demo is within the rules");
+  return outcome.value;
+}
+
+/** What to print: where, with which key, and three lines to paste; null when there is no demo. */
+export function describeDemo(engine: Engine, keys: Keys, baseUrl: string): string | null {
+  const { catalog } = engine.state;
+  const organization = [...catalog.organizations.values()].find(isDemo);
+  const event = [...catalog.events.values()].find(
+    ({ organizationId }) => organizationId === organization?.id,
+  );
+  if (organization === undefined || event === undefined) return null;
+  const key = keys.organizationKey(organization);
+  const known = [
+    "",
+    `  base URL   ${baseUrl}`,
+    `  API key    ${key}`,
+    `  event id   ${event.id}`,
+    `  reference  ${baseUrl}/docs`,
+    "",
+  ];
+  const seats = twoFreeSeats(engine.state.partitionOf(event));
+  const lines = seats.length < 2 ? [SOLD_OUT] : linesToPaste({ baseUrl, key, event, seats });
+  return [...known, ...lines, ""].join("\n");
+}
+
+const SOLD_OUT = "No two seats side by side are left: start on another data folder to try again.";
+
+interface Trial {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly event: EventRow;
+  /** Ids. */
+  readonly seats: readonly number[];
+}
+
+function linesToPaste({ baseUrl, key, event, seats }: Trial): string[] {
+  const selection = JSON.stringify({ sessionId: "demo", seats: seats.map((id) => ({ id })) });
+  const api = `${baseUrl}/api/private/v2.0`;
+  const post = (call: string) =>
+    `curl -s -X POST '${api}/booking/${call}?eventId=${event.id}' -H 'X-API-Key: ${key}' ` +
+    `-H 'Content-Type: application/json' -d '${selection}'`;
+  return [
+    "Lock two seats, buy them, and list what changed last:",
+    "",
+    post("lock"),
+    post("sale"),
+    `curl -s '${api}/events/${event.id}/seats/?size=2&sort=updatedAt,desc' -H 'X-API-Key: ${key}'`,
+  ];
+}
+
+function isDemo({ name }: OrganizationRow): boolean {
+  return name === ORGANIZATION;
+}
+
+/** Ids of the first two neighbours that can be booked; fewer when there are none. */
+function twoFreeSeats({ layout, state }: Partition): number[] {
+  for (let seat = 0; seat < layout.seatCount; seat++) {
+    const next = layout.nextSeat[seat]!;
+    if (next === NONE || state[seat] !== SeatState.ACTIVE) continue;
+    if (state[next] === SeatState.ACTIVE) return [layout.seatIds[seat]!, layout.seatIds[next]!];
+  }
+  return [];
+}

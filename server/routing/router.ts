@@ -1,0 +1,97 @@
+/** From method and path to a route: a tree of path segments made from the route table. */
+import type { Method, Route } from "./route.ts";
+
+interface Node {
+  readonly children: Map<string, Node>;
+  /** The child for a segment that no other child names. */
+  parameter: Node | null;
+  readonly routes: Map<Method, Route>;
+}
+
+const NO_PARAMS = {};
+const NO_VALUES: readonly string[] = [];
+const PARAMETER = /^\{(\w+)\}$/;
+
+export class Router {
+  readonly #root: Node = newNode();
+  /** Paths without parameters, with their slash at the end taken off. */
+  readonly #fixed = new Map<string, Node>();
+
+  /** @throws Error when two routes have the same method and path. */
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) this.#add(route);
+  }
+
+  #add(route: Route): void {
+    let node = this.#root;
+    for (const segment of segmentsOf(route.path)) {
+      node = PARAMETER.test(segment) ? (node.parameter ??= newNode()) : child(node, segment);
+    }
+    if (node.routes.has(route.method)) throw new Error(`two routes: ${route.method} ${route.path}`);
+    node.routes.set(route.method, route);
+    if (namesOf(route).length === 0) this.#fixed.set(withoutSlash(route.path), node);
+  }
+
+  /** Cost: one look-up for a path without parameters, else one per segment. */
+  find(method: string, path: string): Match {
+    const fixed = this.#fixed.get(withoutSlash(path));
+    if (fixed !== undefined) return match(fixed, method, NO_VALUES);
+    let node: Node | undefined = this.#root;
+    const values: string[] = [];
+    for (const segment of segmentsOf(path)) {
+      let next: Node | undefined = node.children.get(segment);
+      if (next === undefined && node.parameter !== null) {
+        values.push(segment);
+        next = node.parameter;
+      }
+      if (next === undefined) return { route: undefined, methods: [], params: NO_PARAMS };
+      node = next;
+    }
+    return match(node, method, values);
+  }
+}
+
+function match({ routes }: Node, method: string, values: readonly string[]): Match {
+  // What can be read can be asked for its head; the socket leaves the body out.
+  const route = routes.get(method === "head" ? "get" : (method as Method));
+  if (route === undefined) {
+    const methods = [...routes.keys()].map((name) => name.toUpperCase());
+    if (routes.has("get")) methods.push("HEAD");
+    return { route, methods, params: NO_PARAMS };
+  }
+  if (values.length === 0) return { route, methods: [], params: NO_PARAMS };
+  const params = Object.fromEntries(namesOf(route).map((name, i) => [name, values[i]!]));
+  return { route, methods: [], params };
+}
+
+function namesOf({ path }: Route): string[] {
+  return segmentsOf(path).flatMap((segment) => PARAMETER.exec(segment)?.[1] ?? []);
+}
+
+function newNode(): Node {
+  return { children: new Map(), parameter: null, routes: new Map() };
+}
+
+function child(node: Node, segment: string): Node {
+  const existing = node.children.get(segment);
+  if (existing !== undefined) return existing;
+  const made = newNode();
+  node.children.set(segment, made);
+  return made;
+}
+
+function withoutSlash(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+function segmentsOf(path: string): string[] {
+  return withoutSlash(path).split("/").slice(1);
+}
+
+export interface Match {
+  readonly route: Route | undefined;
+  /** What the path takes instead, in capitals, when it has no such method. */
+  readonly methods: readonly string[];
+  /** Raw path parameters, by the names that the route has for them. */
+  readonly params: Readonly<Record<string, string>>;
+}

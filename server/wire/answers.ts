@@ -1,0 +1,108 @@
+/** Answers: what a handler gives and the socket sends. Values only. */
+import type { Fault } from "../../engine/results.ts";
+import { localDateTime } from "./moments.ts";
+import { FrontResult, type Refused, REPLIES, RETRY_AFTER_SECONDS } from "./replies.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string | Uint8Array;
+  /** Further headers; values are printable ASCII. */
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+export const JSON_TYPE = "application/json; charset=utf-8";
+const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
+const NO_HEADERS: Answer["headers"] = [];
+/** What is answered is neither guessed at nor kept by anybody on the way. */
+const SAFE_HEADERS: Answer["headers"] = [
+  ["X-Content-Type-Options", "nosniff"],
+  ["Cache-Control", "no-store"],
+];
+const REJECTED_LENGTH_MAX = 256;
+
+export function answer(status: number, value: unknown): Answer {
+  return { status, type: JSON_TYPE, body: JSON.stringify(value), headers: SAFE_HEADERS };
+}
+
+/** A stored answer again: the status tells which of the two types it had. */
+export function jsonAnswer(status: number, body: string): Answer {
+  const type = status < 400 ? JSON_TYPE : PROBLEM_TYPE;
+  return status === 204 ? NO_CONTENT : { status, type, body, headers: SAFE_HEADERS };
+}
+
+/** Most answers of a sale: made once. */
+export const TRUE: Answer = { ...answer(200, true), headers: NO_HEADERS };
+export const FALSE: Answer = { ...answer(200, false), headers: NO_HEADERS };
+export const NO_CONTENT: Answer = { status: 204, type: "", body: "", headers: NO_HEADERS };
+
+export function page(type: string, body: string | Uint8Array): Answer {
+  return { status: 200, type, body, headers: NO_HEADERS };
+}
+
+export function redirect(location: string): Answer {
+  return { status: 302, type: "", body: "", headers: [["Location", location]] };
+}
+
+export const HEALTHY = answer(200, { status: "ok" });
+
+export interface Problem {
+  readonly refused: Refused;
+  readonly detail: string;
+  readonly errors?: readonly Fault[];
+  readonly headers?: Answer["headers"];
+  /** Where it is another than the refusal's own. */
+  readonly status?: number;
+}
+
+/** RFC 9457, with the members that the interface documents. */
+export function problemAnswer(problem: Problem, path: string, timeMs: number): Answer {
+  const { title, errorCode, ...reply } = REPLIES[problem.refused];
+  const status = problem.status ?? reply.status;
+  const errors = (problem.errors ?? []).map(({ field, code, message, rejectedValue }) => ({
+    field,
+    message,
+    rejectedValue: printable(field, rejectedValue),
+    code,
+  }));
+  const body = {
+    type: "about:blank",
+    title,
+    status,
+    detail: problem.detail,
+    instance: path,
+    timestamp: `${localDateTime(timeMs)}Z`,
+    path,
+    errorCode,
+    errors,
+  };
+  return {
+    status,
+    type: PROBLEM_TYPE,
+    body: JSON.stringify(body),
+    headers: headersOf(status, problem.headers),
+  };
+}
+
+/** What passes by itself says when to try again. */
+export function headersOf(
+  status: number,
+  headers: Answer["headers"] = NO_HEADERS,
+): Answer["headers"] {
+  const retryAfter = ["Retry-After", String(RETRY_AFTER_SECONDS)] as const;
+  return [...SAFE_HEADERS, ...headers, ...(status === 503 ? [retryAfter] : [])];
+}
+
+/**
+ * A rejected value is shown only as far as it cannot do harm: no secrets, nothing large or deep.
+ */
+function printable(field: string, value: unknown): unknown {
+  if (/password|token|secret/i.test(field)) return null;
+  if (typeof value === "string") return value.slice(0, REJECTED_LENGTH_MAX);
+  return typeof value === "object" ? null : (value ?? null);
+}
+
+export const NOT_READY: Problem = {
+  refused: FrontResult.NOT_READY,
+  detail: "The service is starting or stopping; try again shortly.",
+};

@@ -1,0 +1,306 @@
+/**
+ * HTTP on uWebSockets.js: the only file that touches it. It takes bytes and gives bytes; what they
+ * mean is decided in `dispatch`.
+ *
+ * The library ends the process when a handler throws or forgets to answer, so one wrapper attaches
+ * `onAborted` first, copies what it needs of the request before anything else, and hands every
+ * error to `onBroken`.
+ */
+import { STATUS_CODES } from "node:http";
+import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
+import { Result } from "../../engine/results.ts";
+import { type Answer, JSON_TYPE, type Problem } from "./answers.ts";
+import type { Found, Front, Request } from "./front.ts";
+import { FrontResult } from "./replies.ts";
+
+export interface HttpServer {
+  readonly port: number;
+  /** Who answers; may be replaced between two requests. */
+  front: Front;
+  /** Takes no new connections; settles when the requests in flight have been answered. */
+  drain(): Promise<void>;
+  /** Closes every connection. */
+  close(): void;
+}
+
+export interface HttpOptions {
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  /** Told of an error that must end the process. */
+  readonly onBroken: (error: unknown) => void;
+}
+
+const STATUS_LINES = new Map(
+  Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ""}`]),
+);
+const PRINTABLE = /^[\x20-\x7e]*$/;
+/** A few layouts of the largest size at once. */
+const KEPT_BYTES_MAX = 512 * 1_024 * 1_024;
+const TOO_MANY_BODIES: Problem = {
+  refused: Result.OVERLOADED,
+  detail: "Too many large requests are on their way; try again shortly.",
+};
+const NO_BODY = Buffer.alloc(0);
+/** Header names as bytes: the library would encode a text anew at every call. */
+const API_KEY = bytesOf("x-api-key");
+const AUTHORIZATION = bytesOf("authorization");
+const ORGANIZATION_ID = bytesOf("x-organization-id");
+const CONTENT_TYPE = bytesOf("content-type");
+const CONTENT_TYPE_NAME = bytesOf("Content-Type");
+const JSON_TYPE_BYTES = bytesOf(JSON_TYPE);
+const IDEMPOTENCY_KEY = bytesOf("idempotency-key");
+/** Exchanges that are kept for later requests; more at once are made afresh. */
+const IDLE_MAX = 10_000;
+
+/** @throws Error when the address cannot be listened on. */
+export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
+  const app = uws.App();
+  const exchanges = new Exchanges(front, options.onBroken);
+  // By method, so that the usual ones need not be asked for.
+  app.get("/*", (res, req) => exchanges.begin(res, req, "get"));
+  app.post("/*", (res, req) => exchanges.begin(res, req, "post"));
+  app.any("/*", (res, req) => exchanges.begin(res, req, req.getMethod()));
+  const socket = await new Promise<us_listen_socket | false>((resolve) => {
+    (app as unknown as ListensOnHost).listen(options.host, options.port, EXCLUSIVE, resolve);
+  });
+  if (socket === false) {
+    throw new Error(
+      `cannot listen on ${options.host}:${options.port}: the port is in use, or the address is ` +
+        "not one of this machine; choose another with --port or --host",
+    );
+  }
+  return {
+    port: uws.us_socket_local_port(socket),
+    get front() {
+      return exchanges.front;
+    },
+    set front(next) {
+      exchanges.front = next;
+    },
+    drain: async () => {
+      uws.us_listen_socket_close(socket);
+      await exchanges.allAnswered();
+    },
+    close: () => app.close(),
+  };
+}
+
+/** A second server on the port must fail, not share it. */
+const EXCLUSIVE = (uws as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number })
+  .LIBUS_LISTEN_EXCLUSIVE_PORT;
+
+/** The library takes host, port and options together; its declarations do not say so. */
+interface ListensOnHost {
+  listen(
+    host: string,
+    port: number,
+    options: number,
+    done: (socket: us_listen_socket | false) => void,
+  ): unknown;
+}
+
+/**
+ * One request and its answer. Made once and used again for later requests, with its callbacks, so
+ * that a request costs no object and no closure of its own.
+ */
+class Exchange implements Request {
+  method = "";
+  path = "";
+  query = "";
+  apiKey = "";
+  authorization = "";
+  organizationId = "";
+  contentType = "";
+  idempotencyKey = "";
+  /** Valid only while it is handled. */
+  body: Buffer = NO_BODY;
+  res: HttpResponse | null = null;
+  /** Who found it: a front that begins in between does not know its like. */
+  front: Front | null = null;
+  found: Found | null = null;
+  answer: Answer | null = null;
+  isOver = false;
+  /** What came of the body before its last part. */
+  chunks: Buffer[] | null = null;
+  bodyBytes = 0;
+  /** Bytes of an unfinished body. */
+  keptBytes = 0;
+  readonly address = () => Buffer.from(this.res!.getRemoteAddressAsText()).toString();
+  readonly abort: () => void;
+  readonly take: (chunk: ArrayBuffer, isLast: boolean) => void;
+  readonly respond: (answer: Answer) => void;
+  readonly write = () => writeAnswer(this.res!, this.method, this.answer!);
+
+  constructor(exchanges: Exchanges) {
+    this.abort = () => exchanges.end(this);
+    this.take = (chunk, isLast) => exchanges.take(this, chunk, isLast);
+    this.respond = (answer) => exchanges.respond(this, answer);
+  }
+}
+
+class Exchanges {
+  readonly #onBroken: (error: unknown) => void;
+  front: Front;
+  /** Exchanges that wait for a request. */
+  readonly #idle: Exchange[] = [];
+  /** Requests that have not been answered. */
+  #open = 0;
+  /** Bytes of all unfinished bodies. */
+  #keptBytes = 0;
+  #onAllAnswered: (() => void) | null = null;
+
+  constructor(front: Front, onBroken: (error: unknown) => void) {
+    this.front = front;
+    this.#onBroken = onBroken;
+  }
+
+  /** @param method - Lower case. */
+  begin(res: HttpResponse, req: HttpRequest, method: string): void {
+    const exchange = this.#idle.pop() ?? new Exchange(this);
+    exchange.method = method;
+    readHead(exchange, req);
+    exchange.res = res;
+    exchange.isOver = false;
+    this.#open += 1;
+    res.onAborted(exchange.abort);
+    try {
+      exchange.front = this.front;
+      exchange.found = this.front.find(exchange);
+      res.onData(exchange.take);
+    } catch (error) {
+      this.#onBroken(error);
+    }
+  }
+
+  take(exchange: Exchange, chunk: ArrayBuffer, isLast: boolean): void {
+    if (exchange.isOver) return;
+    try {
+      const found = exchange.found!;
+      exchange.bodyBytes += chunk.byteLength;
+      if (exchange.bodyBytes > found.bodyBytesMax) this.#refuse(exchange, tooLarge(found));
+      else if (!isLast) this.#keep(exchange, found, chunk);
+      else if (found.refusal !== null) exchange.respond(this.#refusal(exchange, found.refusal));
+      else this.#handle(exchange, found, Buffer.from(chunk));
+    } catch (error) {
+      this.#onBroken(error);
+    }
+  }
+
+  /** Nothing is kept of a body that will be refused; and all bodies together are bounded. */
+  #keep(exchange: Exchange, found: Found, chunk: ArrayBuffer): void {
+    if (found.refusal !== null) return;
+    if (this.#keptBytes + chunk.byteLength > KEPT_BYTES_MAX) {
+      this.#refuse(exchange, TOO_MANY_BODIES);
+      return;
+    }
+    exchange.chunks ??= [];
+    exchange.chunks.push(Buffer.from(Buffer.from(chunk)));
+    exchange.keptBytes += chunk.byteLength;
+    this.#keptBytes += chunk.byteLength;
+  }
+
+  /** @param last - Valid only during this call: the handler parses it at once. */
+  #handle(exchange: Exchange, found: Found, last: Buffer): void {
+    const { chunks } = exchange;
+    exchange.body = chunks === null ? last : Buffer.concat([...chunks, last]);
+    exchange.front!.handle(found, exchange, exchange.respond);
+    exchange.body = NO_BODY;
+  }
+
+  #refusal(exchange: Exchange, problem: Problem): Answer {
+    return exchange.front!.refuse(problem, exchange.path);
+  }
+
+  /** Answers before the body is there, and ends the connection: the rest is not wanted. */
+  #refuse(exchange: Exchange, problem: Problem): void {
+    const { res } = exchange;
+    const answer = this.#refusal(exchange, problem);
+    this.end(exchange);
+    res!.cork(() => writeAnswer(res!, exchange.method, answer, true));
+  }
+
+  /** Ordering: called once for an exchange, which is free for another request from then on. */
+  respond(exchange: Exchange, answer: Answer): void {
+    if (!exchange.isOver) {
+      this.end(exchange);
+      exchange.answer = answer;
+      exchange.res!.cork(exchange.write);
+    }
+    this.#release(exchange);
+  }
+
+  #release(exchange: Exchange): void {
+    exchange.res = null;
+    exchange.front = null;
+    exchange.found = null;
+    exchange.answer = null;
+    exchange.chunks = null;
+    exchange.bodyBytes = 0;
+    exchange.keptBytes = 0;
+    if (this.#idle.length < IDLE_MAX) this.#idle.push(exchange);
+  }
+
+  end(exchange: Exchange): void {
+    if (exchange.isOver) return;
+    exchange.isOver = true;
+    this.#keptBytes -= exchange.keptBytes;
+    this.#open -= 1;
+    if (this.#open === 0) this.#onAllAnswered?.();
+  }
+
+  /** Settles when no request is open, now or later. */
+  allAnswered(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#open === 0) resolve();
+      else this.#onAllAnswered = resolve;
+    });
+  }
+}
+
+/** To be called in the library's cork, so that an answer is one write. */
+function writeAnswer(res: HttpResponse, method: string, answer: Answer, isLast = false): void {
+  const { status, type, headers, body } = answer;
+  // What the library writes by itself.
+  if (status !== 200) res.writeStatus(STATUS_LINES.get(status) ?? String(status));
+  if (type === JSON_TYPE) res.writeHeader(CONTENT_TYPE_NAME, JSON_TYPE_BYTES);
+  else if (type !== "") res.writeHeader(CONTENT_TYPE_NAME, type);
+  for (const [name, value] of headers) {
+    // The library writes what it is given: a line break would begin a new header.
+    if (PRINTABLE.test(value)) res.writeHeader(name, value);
+  }
+  if (method === "head" && status !== 204) {
+    res.writeHeader("Content-Length", String(lengthOf(body)));
+    res.endWithoutBody();
+  } else if (status === 204) {
+    res.endWithoutBody();
+  } else {
+    res.end(body, isLast);
+  }
+}
+
+function tooLarge({ bodyBytesMax }: Found): Problem {
+  const detail = `The body is larger than ${bodyBytesMax} bytes.`;
+  return { refused: FrontResult.PAYLOAD_TOO_LARGE, detail };
+}
+
+function bytesOf(text: string): ArrayBuffer {
+  return new TextEncoder().encode(text).buffer;
+}
+
+function lengthOf(body: Answer["body"]): number {
+  return typeof body === "string" ? Buffer.byteLength(body) : body.length;
+}
+
+/** Copies what is needed of a request that the library takes back. */
+function readHead(exchange: Exchange, req: HttpRequest): void {
+  exchange.path = req.getUrl();
+  // Undefined without a question mark, whatever its declaration says.
+  const query: string | undefined = req.getQuery();
+  exchange.query = query ?? "";
+  exchange.apiKey = req.getHeader(API_KEY);
+  exchange.authorization = req.getHeader(AUTHORIZATION);
+  exchange.organizationId = req.getHeader(ORGANIZATION_ID);
+  exchange.contentType = req.getHeader(CONTENT_TYPE);
+  exchange.idempotencyKey = req.getHeader(IDEMPOTENCY_KEY);
+}

@@ -1,0 +1,194 @@
+/**
+ * Reads the body of a booking request in the form that nearly all of them have, in a third of the
+ * time of the JSON parser and the check of the shape after it. It never refuses anything: what it
+ * does not know at a glance is null, and takes the general way, which alone says no.
+ */
+import type { SeatChoice, StateSelection } from "../../engine/commands.ts";
+import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../../engine/constants.ts";
+
+const [SPACE, TAB, LINE_FEED, RETURN] = [0x20, 0x09, 0x0a, 0x0d];
+const [QUOTE, BACKSLASH, TILDE, COLON, COMMA] = [0x22, 0x5c, 0x7e, 0x3a, 0x2c];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+const [ZERO, NINE] = [0x30, 0x39];
+/** Every number of so many digits is exact as a double. */
+const DIGITS_MAX = 15;
+
+const NULL = Buffer.from("null");
+const SESSION_ID = Buffer.from('"sessionId"');
+const SEATS = Buffer.from('"seats"');
+const GROUP_OF_SEATS = Buffer.from('"groupOfSeats"');
+const HOLD_TYPE = Buffer.from('"holdType"');
+const ID = Buffer.from('"id"');
+const CAPACITY = Buffer.from('"capacity"');
+const NOTHING = Buffer.alloc(0);
+
+/** A selection while it is read; a member that has not come is undefined. */
+interface Draft {
+  sessionId: string | null | undefined;
+  seats: SeatChoice[] | null | undefined;
+  groupOfSeats: SeatChoice[] | null | undefined;
+  holdType: string | null | undefined;
+}
+
+/** In each method undefined or false means: not the usual form. */
+export class SelectionReader {
+  #bytes: Buffer = NOTHING;
+  #at = 0;
+
+  /**
+   * @returns What the general way would give; null for what is to go there.
+   * Cost: O(bytes), usually 80.
+   */
+  read(bytes: Buffer): StateSelection | null {
+    this.#bytes = bytes;
+    this.#at = 0;
+    const selection = this.#selection();
+    const isWhole = this.#skipBlanks() === bytes.length;
+    this.#bytes = NOTHING;
+    return isWhole && selection !== undefined ? selection : null;
+  }
+
+  #selection(): StateSelection | undefined {
+    const draft: Draft = {
+      sessionId: undefined,
+      seats: undefined,
+      groupOfSeats: undefined,
+      holdType: undefined,
+    };
+    if (!this.#takes(OPEN_OBJECT)) return undefined;
+    if (this.#takes(CLOSE_OBJECT)) return draft;
+    do {
+      if (!this.#member(draft)) return undefined;
+    } while (this.#takes(COMMA));
+    return this.#takes(CLOSE_OBJECT) ? draft : undefined;
+  }
+
+  /** A member that comes twice is not usual. */
+  #member(draft: Draft): boolean {
+    if (this.#names(SESSION_ID)) {
+      if (draft.sessionId !== undefined) return false;
+      draft.sessionId = this.#text(SESSION_LENGTH_MAX);
+      return draft.sessionId !== undefined;
+    }
+    if (this.#names(SEATS)) {
+      if (draft.seats !== undefined) return false;
+      draft.seats = this.#choices();
+      return draft.seats !== undefined;
+    }
+    if (this.#names(GROUP_OF_SEATS)) {
+      if (draft.groupOfSeats !== undefined) return false;
+      draft.groupOfSeats = this.#choices();
+      return draft.groupOfSeats !== undefined;
+    }
+    if (!this.#names(HOLD_TYPE) || draft.holdType !== undefined) return false;
+    draft.holdType = this.#text(HOLD_TYPE_LENGTH_MAX);
+    return draft.holdType !== undefined;
+  }
+
+  #choices(): SeatChoice[] | null | undefined {
+    if (this.#takesWord(NULL)) return null;
+    if (!this.#takes(OPEN_LIST)) return undefined;
+    const choices: SeatChoice[] = [];
+    if (this.#takes(CLOSE_LIST)) return choices;
+    do {
+      const choice = this.#choice();
+      if (choice === undefined) return undefined;
+      choices.push(choice);
+    } while (this.#takes(COMMA));
+    return this.#takes(CLOSE_LIST) ? choices : undefined;
+  }
+
+  #choice(): SeatChoice | undefined {
+    if (!this.#takes(OPEN_OBJECT)) return undefined;
+    let id: number | undefined;
+    let capacity: number | null | undefined;
+    do {
+      if (this.#names(ID)) {
+        if (id !== undefined) return undefined;
+        id = this.#number();
+        if (id === undefined) return undefined;
+      } else {
+        if (!this.#names(CAPACITY) || capacity !== undefined) return undefined;
+        capacity = this.#takesWord(NULL) ? null : this.#number();
+        if (capacity === undefined) return undefined;
+      }
+    } while (this.#takes(COMMA));
+    if (id === undefined || !this.#takes(CLOSE_OBJECT)) return undefined;
+    return { id, capacity };
+  }
+
+  /** A positive whole number. */
+  #number(): number | undefined {
+    const bytes = this.#bytes;
+    let at = this.#skipBlanks();
+    if (at === bytes.length || bytes[at] === ZERO) return undefined;
+    let value = 0;
+    const start = at;
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte < ZERO || byte > NINE) break;
+      value = value * 10 + byte - ZERO;
+    }
+    this.#at = at;
+    // What comes behind is looked at by whoever reads on: a point or an exponent is not usual.
+    return at === start || at - start > DIGITS_MAX ? undefined : value;
+  }
+
+  /** Printable ASCII without escapes; or null. */
+  #text(lengthMax: number): string | null | undefined {
+    if (this.#takesWord(NULL)) return null;
+    if (!this.#takes(QUOTE)) return undefined;
+    const bytes = this.#bytes;
+    const start = this.#at;
+    let at = start;
+    while (at < bytes.length && bytes[at] !== QUOTE) {
+      const byte = bytes[at]!;
+      if (byte < SPACE || byte > TILDE || byte === BACKSLASH) return undefined;
+      at++;
+    }
+    if (at === bytes.length || at - start > lengthMax) return undefined;
+    this.#at = at + 1;
+    return bytes.toString("latin1", start, at);
+  }
+
+  /** Steps over a member's name and its colon, if that is what comes. */
+  #names(name: Uint8Array): boolean {
+    const start = this.#at;
+    if (this.#takesWord(name) && this.#takes(COLON)) return true;
+    this.#at = start;
+    return false;
+  }
+
+  #takesWord(word: Uint8Array): boolean {
+    const bytes = this.#bytes;
+    const start = this.#skipBlanks();
+    if (start + word.length > bytes.length) return false;
+    for (let i = 0; i < word.length; i++) {
+      if (bytes[start + i] !== word[i]) return false;
+    }
+    this.#at = start + word.length;
+    return true;
+  }
+
+  #takes(byte: number): boolean {
+    const at = this.#skipBlanks();
+    if (at === this.#bytes.length || this.#bytes[at] !== byte) return false;
+    this.#at = at + 1;
+    return true;
+  }
+
+  /**
+   * @returns Where the next byte is that is no blank. Nothing is looked at beyond the end: where a
+   * byte may be undefined, the compiler compares twice as slowly.
+   */
+  #skipBlanks(): number {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte !== SPACE && byte !== LINE_FEED && byte !== RETURN && byte !== TAB) break;
+    }
+    this.#at = at;
+    return at;
+  }
+}

@@ -1,0 +1,184 @@
+/** Rows and inventory as the interface shows them. */
+import type {
+  AccountRow,
+  CloneRow,
+  EventRow,
+  OrganizationRow,
+  PriceRow,
+  SchemaRow,
+  SeriesRow,
+  VenueRow,
+  ZoneAssignmentRow,
+  ZoneRow,
+} from "../../engine/catalog.ts";
+import { SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
+import type { LayoutDocument, Row, Sector, Shape } from "../../engine/layout/layout-document.ts";
+import type { AreaFacts, SeatFacts } from "../../engine/queries/place-facts.ts";
+import type { State } from "../../engine/state.ts";
+import { localDateTime } from "./moments.ts";
+
+export function organizationView(row: OrganizationRow) {
+  const { id, name, publicKey, privateKey, domain, type, tenantId } = row;
+  const { autologinEnabled, appendDomainToLogin } = row;
+  const login = { autologinEnabled, appendDomainToLogin };
+  return { id, name, publicKey, privateKey, domain, ...login, type, tenantId };
+}
+
+export function settingsView(row: OrganizationRow) {
+  const { salesControl, bookingEnabled, orphanPrevention } = row;
+  return { salesControl, bookingEnabled, orphanPrevention };
+}
+
+export function userView({ id, email, firstName, lastName, organizationIds }: AccountRow) {
+  const name = `${firstName} ${lastName}`.trim();
+  return { id, email, name, organizationId: organizationIds[0] ?? null };
+}
+
+export function venueView({ id, name, address, lat, lng, draft }: VenueRow) {
+  return { id, name, address, lat, lng, draft };
+}
+
+export function schemaView(state: State, schema: SchemaRow) {
+  const { organizationId: _organizationId, updatedAtMs: _updatedAtMs, ...row } = schema;
+  return { ...row, venueName: state.catalog.venues.get(row.venueId)?.name ?? null };
+}
+
+export function eventView({ id, createdAtMs, start, endDate, name, schemaId, status }: EventRow) {
+  return { id, createdDate: localDateTime(createdAtMs), start, endDate, name, schemaId, status };
+}
+
+export function eventExpandView(state: State, event: EventRow) {
+  const schema = state.catalog.schemas.get(event.schemaId);
+  const venue = schema === undefined ? undefined : state.catalog.venues.get(schema.venueId);
+  return {
+    ...eventView(event),
+    schemaName: schema?.name ?? null,
+    venueId: venue === undefined ? null : String(venue.id),
+    venueName: venue?.name ?? null,
+  };
+}
+
+export function seriesView({ id, name }: SeriesRow) {
+  return { id, name };
+}
+
+export function zoneView({ id, name, schemaId }: ZoneRow) {
+  return { id, name, schemaId };
+}
+
+export function priceView({ id, name, eventId, externalId }: PriceRow) {
+  return { id, name, eventId, externalId };
+}
+
+/**
+ * A page has a hundred of them, so no member is copied by spreading: that took most of its time.
+ * @param isPublished - Whether the event is; seats of another are not on sale.
+ */
+export function seatView(seat: SeatFacts, isPublished: boolean) {
+  const { state } = seat;
+  return {
+    seatId: seat.seatId,
+    seatName: seat.seatName,
+    rowId: seat.rowId,
+    rowName: seat.rowName,
+    sectionId: seat.sectionId,
+    sectionName: seat.sectionName,
+    state: STATE_NAMES[state],
+    available: state === SeatState.ACTIVE && isPublished,
+    priceId: seat.priceId,
+    priceName: seat.priceName,
+    updatedAt: localDateTime(seat.changedAtMs),
+  };
+}
+
+export function areaView({ areaId, changedAtMs, ...facts }: AreaFacts) {
+  return { groupOfSeatsId: areaId, ...facts, updatedAt: localDateTime(changedAtMs) };
+}
+
+/** An operation is carried out before it is answered, so none is seen on its way. */
+export function cloneView({ id, schemaId }: CloneRow) {
+  return { id, status: "COMPLETED", schemaId, errorMessage: null };
+}
+
+/** By the id of an object of a layout. */
+type Zones = ReadonlyMap<number, ZoneAssignmentRow>;
+
+/**
+ * Sections, tables, areas and rows of a layout, in the order of the document. A row without a
+ * pricing zone of its own is in its section's.
+ */
+export function groupViews(schemaId: number, document: LayoutDocument, zones: Zones) {
+  const shapesOf = shapesByGroup(document);
+  const sectorIds = new Map(document.sectors.map(({ guid, id }) => [guid, id]));
+  const group = (object: Sector | Row) => ({
+    id: object.id,
+    prefix: text(object["prefix"]),
+    seatPrefix: text(object["seatPrefix"]),
+    schemaId,
+    guid: object.guid,
+    externalId: text(object["externalId"]),
+    shapes: (shapesOf.get(object.guid) ?? []).map(shapeView),
+    width: number(object["width"]),
+    height: number(object["height"]),
+    left: number(object["left"] ?? object["x"]),
+    top: number(object["top"] ?? object["y"]),
+    angle: number(object["angle"]),
+  });
+  const sections = document.sectors.map((sector) => ({
+    ...group(sector),
+    name: sector.name,
+    parentId: null,
+    pricingZoneId: zones.get(sector.id)?.zoneId ?? null,
+    type: sector.ga ? "GA" : (sector.type ?? "SECTION"),
+    ga: sector.ga,
+  }));
+  const rows = document.rows.map((row) => {
+    const parentId = sectorIds.get(row.sectorGuid) ?? null;
+    const zone = zones.get(row.id) ?? zones.get(parentId ?? 0);
+    return {
+      ...group(row),
+      name: row.rowNumber,
+      parentId,
+      pricingZoneId: zone?.zoneId ?? null,
+      type: "ROW",
+      ga: false,
+    };
+  });
+  return [...sections, ...rows];
+}
+
+/** By the guid of the sector or row that they belong to. */
+export function shapesByGroup({ shapes }: LayoutDocument): ReadonlyMap<string, readonly Shape[]> {
+  const shapesOf = new Map<string, Shape[]>();
+  for (const shape of shapes) {
+    const guid = shape.groupOfSeatsGuid;
+    if (typeof guid === "string") shapesOf.set(guid, [...(shapesOf.get(guid) ?? []), shape]);
+  }
+  return shapesOf;
+}
+
+export function shapeView(shape: Shape) {
+  return {
+    id: shape.id ?? "",
+    width: number(shape["width"]),
+    height: number(shape["height"]),
+    x: number(shape["left"] ?? shape["x"]),
+    y: number(shape["top"] ?? shape["y"]),
+    angle: number(shape["angle"]),
+    groupOfSeatsGuid: shape.groupOfSeatsGuid ?? null,
+    order: number(shape["order"]),
+    text: text(shape["text"]),
+    textPosition: text(shape["textPosition"]),
+    textColor: text(shape["textColor"]),
+    fill: text(shape["fill"]),
+    fontScale: number(shape["fontScale"]),
+  };
+}
+
+function text(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+export function number(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}

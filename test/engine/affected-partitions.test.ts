@@ -1,0 +1,88 @@
+/** What a record does not name as touched stays as it was. */
+import { expect, test } from "vitest";
+import { removedBy, touchedBy } from "../../engine/affected-partitions.ts";
+import { apply } from "../../engine/apply.ts";
+import { RecordType } from "../../engine/records.ts";
+import { State } from "../../engine/state.ts";
+import { digestPartition } from "../../engine/verify/digest.ts";
+import { Workload } from "../sim/workload/workload.ts";
+import { World } from "../support/engine.ts";
+import { section } from "../support/layout.ts";
+
+test("only what is touched changes, whatever the record", () => {
+  const workload = new Workload(11);
+  for (let step = 0; step < 4_000; step++) workload.step();
+  const state = new State();
+  let catalogRecords = 0;
+  for (const { record, timeMs } of workload.bench.journal.kept) {
+    const touched = new Set(touchedBy(state, record));
+    const others = [...state.partitions].filter(([number]) => !touched.has(number));
+    const before = others.map(([, partition]) => digestPartition(partition));
+    apply(state, record, timeMs);
+    const after = others.map(([number]) => digestPartition(state.partitions.get(number)!));
+    expect(after).toEqual(before);
+    for (const number of state.partitions.keys()) {
+      const known = touched.has(number) || others.some(([other]) => other === number);
+      expect(known).toBe(true);
+    }
+    if (record.type === RecordType.CATALOG) catalogRecords += 1;
+  }
+  expect(catalogRecords).toBeGreaterThan(20);
+});
+
+test("what ends with a record stays as it was, whatever else the record does", () => {
+  const world = new World([section("Stalls", { A: "1 2" })]);
+  for (let i = 0; i < 3; i++) world.createEvent();
+  world.book("block", world.selection(null, "A1"));
+  world.must("deleteOrganization", world.tenant, { ...world.caller });
+  const { kept } = world.journal;
+  const state = new State();
+  for (const { record, timeMs } of kept.slice(0, -1)) apply(state, record, timeMs);
+  const { record, timeMs } = kept.at(-1)!;
+  const ending = [...state.partitions];
+  const before = ending.map(([, partition]) => digestPartition(partition));
+  expect(record.type).toBe(RecordType.CATALOG);
+  const numbers = record.type === RecordType.CATALOG ? removedBy(state, record) : [];
+  expect(numbers).toEqual(ending.map(([number]) => number));
+  apply(state, record, timeMs);
+  expect(state.partitions.size).toBe(0);
+  expect(ending.map(([, partition]) => digestPartition(partition))).toEqual(before);
+});
+
+test("what a record changes before it ends is not named as ending untouched", () => {
+  const world = new World([section("Stalls", { A: "1 2" })]);
+  const { partition: number, id, schemaId } = world.event;
+  const { state } = world.engine;
+  const price = [...state.catalog.pricesOf(id).values()][0]!;
+  const actor = { kind: 0, id: 0 } as const;
+  const record = { type: RecordType.CATALOG, actor, nextId: 9_999, puts: [] };
+  const event = { table: "events", key: id } as const;
+  const gone = { table: "prices", key: price.id } as const;
+  const layout = { table: "layouts", key: schemaId } as const;
+  expect(removedBy(state, { ...record, removes: [event, gone, layout] })).toEqual([number]);
+  expect(removedBy(state, { ...record, removes: [gone, event] })).toEqual([]);
+  expect(removedBy(state, { ...record, removes: [layout, event] })).toEqual([]);
+});
+
+test("an event that comes, loses a price, is laid anew or goes is touched", () => {
+  const world = new World([section("Stalls", { A: "1 2" })]);
+  const { partition: number } = world.event;
+  const { state } = world.engine;
+  const price = [...state.catalog.pricesOf(world.event.id).values()][0]!;
+  const actor = { kind: 0, id: 0 } as const;
+  const record = { type: RecordType.CATALOG, actor, nextId: 9_999, puts: [], removes: [] };
+  const remove = (table: "events" | "prices" | "layouts" | "zones", key: number | string) =>
+    touchedBy(state, { ...record, removes: [{ table, key }] });
+  expect(remove("events", world.event.id)).toEqual([number]);
+  expect(remove("prices", price.id)).toEqual([number]);
+  expect(remove("layouts", world.event.schemaId)).toEqual([number]);
+  expect(remove("zones", 1)).toEqual([]);
+  expect(remove("events", crypto.randomUUID())).toEqual([]);
+  expect(remove("prices", 424_242)).toEqual([]);
+  const layout = state.catalog.layouts.get(world.event.schemaId)!;
+  const put = { ...record, puts: [{ table: "layouts" as const, row: layout }] };
+  expect(touchedBy(state, put)).toEqual([number]);
+  const event = { ...world.event, partition: 77 };
+  const created = { ...record, puts: [{ table: "events" as const, row: event }] };
+  expect(touchedBy(state, created)).toEqual([77]);
+});

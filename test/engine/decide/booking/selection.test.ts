@@ -1,0 +1,91 @@
+/** What is wrong with a booking request itself, whatever the inventory says. */
+import { expect, test } from "vitest";
+import type { StateSelection } from "../../../../engine/commands.ts";
+import { NONE } from "../../../../engine/constants.ts";
+import {
+  checkSelection,
+  choicesOf,
+  seatIndexes,
+} from "../../../../engine/decide/booking/selection.ts";
+import { Result } from "../../../../engine/results.ts";
+import { World } from "../../../support/engine.ts";
+import { area, section } from "../../../support/layout.ts";
+import { check } from "../../../support/table.ts";
+
+const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 10)];
+
+const faultsOf = (selection: StateSelection) =>
+  checkSelection(selection).map(({ field, code }) => `${field} ${code}`);
+
+test("each fault of a request is told with its field", () => {
+  const seat = (id: number, capacity?: number) => ({ id, capacity });
+  const cases: [StateSelection, string[]][] = [
+    [{}, ["seats NOT_NULL"]],
+    [{ seats: [], groupOfSeats: null }, ["seats NOT_NULL"]],
+    [{ seats: [seat(1)] }, []],
+    [{ seats: [seat(1), seat(2), seat(1)] }, ["seats[2].id DUPLICATE"]],
+    [{ seats: [seat(1, 1)] }, ["seats[0].capacity NULL"]],
+    [{ seats: [{ id: 1, capacity: null }] }, []],
+    [{ groupOfSeats: [seat(7)] }, ["groupOfSeats[0].capacity NOT_NULL"]],
+    [{ groupOfSeats: [{ id: 7, capacity: null }] }, ["groupOfSeats[0].capacity NOT_NULL"]],
+    [{ groupOfSeats: [seat(7, 0)] }, ["groupOfSeats[0].capacity RANGE"]],
+    [{ groupOfSeats: [seat(7, -1)] }, ["groupOfSeats[0].capacity RANGE"]],
+    [{ groupOfSeats: [seat(7, 1.5)] }, ["groupOfSeats[0].capacity RANGE"]],
+    [{ groupOfSeats: [seat(7, 2 ** 31)] }, ["groupOfSeats[0].capacity RANGE"]],
+    [{ groupOfSeats: [seat(7, 2 ** 31 - 1)] }, []],
+    [{ groupOfSeats: [seat(7, 1), seat(7, 2)] }, ["groupOfSeats[1].id DUPLICATE"]],
+    [{ seats: [seat(7)], groupOfSeats: [seat(7, 1)] }, []],
+    [{ seats: [seat(1)], sessionId: "s".repeat(256) }, ["sessionId SIZE"]],
+    [{ seats: [seat(1)], sessionId: "s".repeat(255) }, []],
+    [{ seats: [seat(1)], holdType: "h".repeat(65) }, ["holdType SIZE"]],
+    [{ seats: [seat(1)], holdType: "h".repeat(64) }, []],
+    [
+      { seats: [seat(1, 1), seat(1)], groupOfSeats: [seat(7, 0)] },
+      ["seats[1].id DUPLICATE", "seats[0].capacity NULL", "groupOfSeats[0].capacity RANGE"],
+    ],
+  ];
+  for (const [selection, faults] of cases) {
+    expect(faultsOf(selection), JSON.stringify(selection)).toEqual(faults);
+  }
+});
+
+test("a request names at most a thousand objects, seats and areas together", () => {
+  const choices = (count: number) => Array.from({ length: count }, (_, i) => ({ id: i + 1 }));
+  const areas = choices(500).map(({ id }) => ({ id, capacity: 1 }));
+  expect(faultsOf({ seats: choices(1_000) })).toEqual([]);
+  expect(faultsOf({ seats: choices(1_001) })).toEqual(["seats SIZE"]);
+  expect(faultsOf({ seats: choices(500), groupOfSeats: areas })).toEqual([]);
+  expect(faultsOf({ seats: choices(501), groupOfSeats: areas })).toEqual(["seats SIZE"]);
+});
+
+test("every booking command refuses a malformed request and changes nothing", () => {
+  check(
+    HALL,
+    `
+    lock        A  A1 A1      invalid  seats[1].id DUPLICATE
+    unlock      A  A1 A1      invalid  seats[1].id DUPLICATE
+    sale        A  A1 A1      invalid  seats[1].id DUPLICATE
+    revertsale  A  A1 A1      invalid  seats[1].id DUPLICATE
+    directsale  A  A1 A1      invalid  seats[1].id DUPLICATE
+    block       A  A1 A1      invalid  seats[1].id DUPLICATE
+    unblock     A  Pit:0      invalid  groupOfSeats[0].capacity RANGE
+    lock        A  Pit:1 Pit:1  invalid  groupOfSeats[1].id DUPLICATE
+    `,
+  );
+});
+
+test("an unknown hold type is told beside the other faults of a lock", () => {
+  const world = new World(HALL);
+  expect(world.book("lock", { seats: [], holdType: "NIGHT" })).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "seats" }, { field: "holdType", rejectedValue: "NIGHT" }],
+  });
+});
+
+test("ids become indexes of the layout in the order of the request", () => {
+  const world = new World(HALL);
+  const { layout } = world.partition;
+  const seats = [{ id: world.labels.idOf("A3") }, { id: 987_654 }, { id: world.labels.idOf("A1") }];
+  expect([...seatIndexes(layout, seats)]).toEqual([world.seat("A3"), NONE, world.seat("A1")]);
+  expect(choicesOf({ seats: null })).toEqual({ seats: [], areas: [] });
+});

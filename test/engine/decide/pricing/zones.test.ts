@@ -1,0 +1,216 @@
+/** Pricing zones of a schema, and what is in them. */
+import { expect, test } from "vitest";
+import type { AssignmentSelection, Caller } from "../../../../engine/commands.ts";
+import { Result } from "../../../../engine/results.ts";
+import { World } from "../../../support/engine.ts";
+import { area, layoutOf, section, table } from "../../../support/layout.ts";
+import { expectWhole } from "../../../support/whole.ts";
+
+const HALL = [section("Stalls", { A: "1 2", B: "1" }), table("T", "1"), area("Pit", 5)];
+
+/** A world with the zones Gold and Blue. */
+class Zoned extends World {
+  readonly gold: number;
+  readonly blue: number;
+
+  constructor() {
+    super(HALL);
+    const [gold, blue] = this.createZones("Gold", "Blue");
+    this.gold = gold!;
+    this.blue = blue!;
+  }
+
+  createZones(...names: string[]): number[] {
+    const { schemaId } = this;
+    const body = names.map((name) => ({ name, schemaId }));
+    return this.must("createZones", this.caller, { schemaId, body }).map(({ id }) => id);
+  }
+
+  assign(body: AssignmentSelection, by: Caller = this.caller) {
+    return this.submit("assignZones", by, { schemaId: this.schemaId, body });
+  }
+
+  item(label: string, assignmentId: number) {
+    return { objectId: this.labels.idOf(label), assignmentId };
+  }
+
+  /** Labels of what has a zone of its own, in order, by the zone's name. */
+  get zones(): Record<string, string[]> {
+    const { zones, zoneAssignments } = this.engine.state.catalog;
+    const labels: Record<string, string[]> = {};
+    for (const { id, zoneId } of zoneAssignments.values()) {
+      (labels[zones.get(zoneId)!.name] ??= []).push(this.labels.labelOf(id));
+    }
+    for (const zone of Object.values(labels)) zone.sort();
+    return labels;
+  }
+}
+
+test("zones are created together, renamed together, and names may repeat", () => {
+  const world = new Zoned();
+  const { caller, schemaId, gold, blue } = world;
+  world.assign({ groupOfSeats: [world.item("Pit", gold)] });
+  const body = [
+    { id: blue, name: "Red", schemaId },
+    { id: gold, name: "Red", schemaId },
+  ];
+  expect(world.must("updateZones", caller, { schemaId, body })).toEqual(body);
+  expect(world.zones).toEqual({ Red: ["Pit"] });
+  expectWhole(world);
+});
+
+test("a zone goes to a section, a table, a row, an area or a seat", () => {
+  const world = new Zoned();
+  const { gold, blue } = world;
+  const groupOfSeats = [
+    world.item("Stalls", gold),
+    world.item("T", blue),
+    world.item("row B", blue),
+    world.item("Pit", gold),
+  ];
+  const { objectId: seatId, assignmentId } = world.item("A2", blue);
+  expect(world.assign({ groupOfSeats, seats: [{ seatId, assignmentId }] })).toMatchObject({
+    value: true,
+  });
+  expect(world.zones).toEqual({ Gold: ["Pit", "Stalls"], Blue: ["A2", "T", "row B"] });
+  expectWhole(world);
+});
+
+test("a group takes along what is in it; in one request seats win and later groups too", () => {
+  const world = new Zoned();
+  const { gold, blue } = world;
+  world.assign({
+    groupOfSeats: [world.item("row A", blue), world.item("T", blue)],
+    seats: [world.item("A1", gold), world.item("B1", gold), world.item("T1", gold)],
+  });
+  world.assign({ groupOfSeats: [world.item("row A", gold)] });
+  expect(world.zones).toEqual({ Gold: ["B1", "T1", "row A"], Blue: ["T"] });
+  world.assign({
+    groupOfSeats: [world.item("row B", gold), world.item("Stalls", blue)],
+    seats: [world.item("A2", gold)],
+  });
+  expect(world.zones).toEqual({ Gold: ["A2", "T1"], Blue: ["Stalls", "T"] });
+  expectWhole(world);
+});
+
+test("what is assigned already writes nothing", () => {
+  const world = new Zoned();
+  const body = { groupOfSeats: [world.item("Stalls", world.gold)] };
+  world.assign(body);
+  const records = world.journal.kept.length;
+  expect(world.assign(body)).toMatchObject({ value: true });
+  expect(world.assign({})).toMatchObject({ value: true });
+  expect(world.journal.kept.length).toBe(records);
+});
+
+test("an assignment names every object and zone that the schema does not have", () => {
+  const world = new Zoned();
+  const { caller, venueId, gold } = world;
+  const second = world.must("createSchema", caller, { body: { name: "Two", venueId } }).id;
+  const body = [{ name: "Else", schemaId: second }];
+  const [elsewhere] = world.must("createZones", caller, { schemaId: second, body });
+  expect(
+    world.assign({
+      groupOfSeats: [world.item("A1", gold), world.item("Pit", elsewhere!.id)],
+      seats: [world.item("Pit", gold), world.item("A1", 999)],
+    }),
+  ).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [
+      { field: "groupOfSeats[0].objectId", code: "NOT_FOUND" },
+      { field: "groupOfSeats[1].assignmentId", rejectedValue: elsewhere!.id },
+      { field: "seats[0].objectId", code: "NOT_FOUND" },
+      { field: "seats[1].assignmentId", rejectedValue: 999 },
+    ],
+  });
+  expect(world.assign({ seats: [{}], groupOfSeats: [{}] })).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [
+      { field: "groupOfSeats[0].objectId" },
+      { field: "groupOfSeats[0].assignmentId" },
+      { field: "seats[0].seatId" },
+      { field: "seats[0].assignmentId" },
+    ],
+  });
+  expect(world.zones).toEqual({});
+});
+
+test("a zone that goes takes its assignments along, and no others", () => {
+  const world = new Zoned();
+  const { caller, schemaId, gold, blue } = world;
+  world.assign({ groupOfSeats: [world.item("Stalls", gold)], seats: [world.item("A1", blue)] });
+  world.must("deleteZone", caller, { schemaId, zoneId: gold });
+  expect(world.zones).toEqual({ Blue: ["A1"] });
+  expect(world.engine.state.catalog.zones.has(gold)).toBe(false);
+  expectWhole(world);
+});
+
+test("what leaves the layout leaves its zone", () => {
+  const world = new Zoned();
+  const { gold } = world;
+  world.assign({
+    groupOfSeats: [world.item("row A", gold), world.item("Pit", gold)],
+    seats: [world.item("A1", gold), world.item("B1", gold)],
+  });
+  const { rows = [], sectors = [] } = layoutOf(...HALL);
+  world.putLayout({
+    sectors: sectors!.filter(({ name }) => name === "Pit").map(removed),
+    rows: rows!.filter(({ rowNumber }) => rowNumber === "A").map(removed),
+  });
+  expect(world.zones).toEqual({ Gold: ["B1"] });
+  expectWhole(world);
+});
+
+function removed<T>(object: T): T & { toRemove: true } {
+  return { ...object, toRemove: true };
+}
+
+test("zones of nobody's and of another's schema", () => {
+  const world = new Zoned();
+  const { caller, schemaId, gold } = world;
+  const other = world.createOrganization(world.tenant, "Other");
+  for (const [by, of, found] of [
+    [other, schemaId, Result.ACCESS_DENIED],
+    [caller, 999, Result.ENTITY_NOT_FOUND],
+  ] as const) {
+    const target = { schemaId: of };
+    const body = [{ name: "New", schemaId: of }];
+    const renamed = [{ id: gold, name: "New", schemaId: of }];
+    // The interface knows no 404 for the first two.
+    expect(world.submit("createZones", by, { ...target, body }).refused).toBe(Result.ACCESS_DENIED);
+    expect(world.submit("assignZones", by, { ...target, body: {} }).refused).toBe(
+      Result.ACCESS_DENIED,
+    );
+    expect(world.submit("updateZones", by, { ...target, body: renamed }).refused).toBe(found);
+    expect(world.submit("deleteZone", by, { ...target, zoneId: gold }).refused).toBe(found);
+  }
+});
+
+test("a zone is found on its own schema only, and named once in an update", () => {
+  const world = new Zoned();
+  const { caller, venueId, schemaId, gold, blue } = world;
+  const second = world.must("createSchema", caller, { body: { name: "Two", venueId } }).id;
+  expect(world.submit("deleteZone", caller, { schemaId: second, zoneId: gold }).refused).toBe(
+    Result.ENTITY_NOT_FOUND,
+  );
+  const change = (ids: readonly number[], of: number) => {
+    const body = ids.map((id) => ({ id, name: "New", schemaId: of }));
+    return world.submit("updateZones", caller, { schemaId, body });
+  };
+  expect(change([gold, 999], schemaId)).toMatchObject({
+    refused: Result.ENTITY_NOT_FOUND,
+    errors: [{ field: "[1].id", rejectedValue: 999 }],
+  });
+  expect(change([gold, blue, gold], schemaId)).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "[2].id", code: "DUPLICATE" }],
+  });
+  expect(change([gold], second)).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "[0].schemaId", code: "MISMATCH" }],
+  });
+  const body = [{ name: "New", schemaId: second }];
+  expect(world.submit("createZones", caller, { schemaId, body }).refused).toBe(
+    Result.VALIDATION_FAILED,
+  );
+});

@@ -1,0 +1,45 @@
+/** Remembered replies: the first answer under an idempotency key, for a day. */
+import { expect, test } from "vitest";
+import type { Caller } from "../../../engine/commands.ts";
+import { findReply } from "../../../engine/queries/lookups.ts";
+import { Bench, START_MS } from "../../support/engine.ts";
+
+const DAY_MS = 86_400_000;
+
+const remember = (bench: Bench, caller: Caller, id: string, body = "true") =>
+  bench.must("rememberReply", caller, { reply: { id, fingerprint: "f", status: 200, body } });
+
+test("a reply is given again for a day, to the millisecond", () => {
+  const bench = new Bench();
+  const tenant = bench.createTenant();
+  expect(remember(bench, tenant, "7:key")).toMatchObject({ expiresAtMs: START_MS + DAY_MS });
+  const { state } = bench.engine;
+  expect(findReply(state, "7:key", START_MS + DAY_MS - 1)).toMatchObject({ body: "true" });
+  expect(findReply(state, "7:key", START_MS + DAY_MS)).toBeNull();
+  expect(findReply(state, "8:key", START_MS)).toBeNull();
+});
+
+test("replies that ran out go as new ones come, more than one each", () => {
+  const bench = new Bench();
+  const tenant = bench.createTenant();
+  for (let i = 0; i < 6; i++) remember(bench, tenant, `7:${i}`);
+  bench.clock.timeMs += 1;
+  remember(bench, tenant, "7:alive");
+  bench.clock.timeMs += DAY_MS - 1;
+  remember(bench, tenant, "7:new");
+  const { replies } = bench.engine.state.catalog;
+  expect([...replies.keys()]).toEqual(["7:4", "7:5", "7:alive", "7:new"]);
+  remember(bench, tenant, "7:newer");
+  expect([...replies.keys()]).toEqual(["7:alive", "7:new", "7:newer"]);
+});
+
+test("a key used again after its day is the newest, so those behind it still go", () => {
+  const bench = new Bench();
+  const tenant = bench.createTenant();
+  for (let i = 0; i < 9; i++) remember(bench, tenant, `7:${i}`);
+  bench.clock.timeMs += DAY_MS;
+  remember(bench, tenant, "7:6", "again");
+  remember(bench, tenant, "7:new");
+  const { replies } = bench.engine.state.catalog;
+  expect([...replies.keys()]).toEqual(["7:6", "7:new"]);
+});

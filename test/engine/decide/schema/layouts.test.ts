@@ -1,0 +1,138 @@
+/** Putting a layout: atomic, and refused while inventory would be lost. */
+import { expect, test } from "vitest";
+import type { LayoutBody, SentSeat } from "../../../../engine/commands.ts";
+import { Result } from "../../../../engine/results.ts";
+import { digest } from "../../../../engine/verify/digest.ts";
+import { World } from "../../../support/engine.ts";
+import { area, layoutOf, section } from "../../../support/layout.ts";
+import { checkMore } from "../../../support/table.ts";
+
+const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 5)];
+const gone = (name: string): SentSeat => ({
+  guid: `A${name}`,
+  rowGuid: "row A",
+  name,
+  toRemove: true,
+});
+
+const put = (world: World, body: LayoutBody, forceDelete = false) =>
+  world.submit("putLayout", world.caller, { schemaId: world.schemaId, body, forceDelete });
+
+test("a seat that is held, sold or blocked in any event stays, all of them are named", () => {
+  const world = new World(HALL);
+  checkMore(
+    world,
+    `
+    lock        A  A1         ok
+    directsale  -  A2         ok
+    block       -  A3         ok
+    `,
+  );
+  const before = digest(world.engine.state);
+  const body = { seats: ["1", "2", "3"].map(gone) };
+  const outcome = put(world, body);
+  expect(outcome).toMatchObject({ refused: Result.INVENTORY_IN_USE });
+  const errors = "errors" in outcome ? outcome.errors : [];
+  expect(errors.map(({ rejectedValue }) => rejectedValue)).toEqual(
+    ["A1", "A2", "A3"].map((label) => world.labels.idOf(label)),
+  );
+  expect(digest(world.engine.state)).toBe(before);
+  world.createEvent();
+  expect(put(world, body, true).refused).toBe(Result.OK);
+  expect(world.partition.layout.seatCount).toBe(0);
+});
+
+test("seats on sale and seats without a price may go, and the whole put is atomic", () => {
+  const world = new World(HALL, { unpriced: ["A2"] });
+  checkMore(world, `lock  A  A3  ok`);
+  expect(put(world, { seats: [gone("1"), gone("2"), gone("3")] }).refused).toBe(
+    Result.INVENTORY_IN_USE,
+  );
+  expect(world.partition.layout.seatCount).toBe(3);
+  expect(put(world, { seats: [gone("1"), gone("2")] }).refused).toBe(Result.OK);
+  expect(world.partition.layout.seatCount).toBe(1);
+});
+
+test("an area with places taken stays, one with none may go", () => {
+  const world = new World(HALL);
+  const body = { sectors: [{ ...area("Pit", 5).sector, toRemove: true }] };
+  checkMore(world, `block  -  Pit:1  ok`);
+  expect(put(world, body)).toMatchObject({
+    refused: Result.INVENTORY_IN_USE,
+    errors: [{ field: "sectors", rejectedValue: world.labels.idOf("Pit") }],
+  });
+  checkMore(world, `unblock  -  Pit:1  ok`);
+  expect(put(world, body).refused).toBe(Result.OK);
+  expect(world.partition.areas.count).toBe(0);
+});
+
+test("an area that becomes a section gives up its places", () => {
+  const world = new World(HALL);
+  const section2 = { guid: "Pit", name: "Pit", ga: false };
+  checkMore(world, `lock  A  Pit:1  ok`);
+  expect(put(world, { sectors: [section2] }).refused).toBe(Result.INVENTORY_IN_USE);
+  checkMore(world, `unlock  A  Pit:1  ok`);
+  expect(put(world, { sectors: [section2] }).refused).toBe(Result.OK);
+});
+
+test("removing a section takes its rows and seats, unless one of them is in use", () => {
+  const world = new World(HALL);
+  const body = { sectors: [{ guid: "Stalls", name: "Stalls", ga: false, toRemove: true }] };
+  checkMore(world, `directsale  -  A2  ok`);
+  expect(put(world, body).refused).toBe(Result.INVENTORY_IN_USE);
+  checkMore(world, `revertsale  -  A2  ok`);
+  const outcome = put(world, body);
+  expect(outcome).toMatchObject({ value: { rows: [], seats: [] } });
+});
+
+test("a layout of nobody's schema is not found, of another organization denied", () => {
+  const world = new World(HALL);
+  const other = world.createOrganization(world.tenant, "Other");
+  const body = layoutOf();
+  const { schemaId } = world;
+  expect(world.submit("putLayout", other, { schemaId, body, forceDelete: false }).refused).toBe(
+    Result.ACCESS_DENIED,
+  );
+  expect(
+    world.submit("putLayout", other, { schemaId: 999, body, forceDelete: false }).refused,
+  ).toBe(Result.ENTITY_NOT_FOUND);
+});
+
+test("new seats come to every event without a price, and those there keep theirs", () => {
+  const world = new World(HALL);
+  checkMore(world, `lock  A  A1 Pit:2  ok`);
+  world.putLayout({ seats: [{ guid: "A4", rowGuid: "row A", name: "4", x: 3, y: 0 }] });
+  checkMore(
+    world,
+    `
+    seats   A1 LOCKED  A2 ACTIVE  A4 NULL
+    lock    A  A4             not_available  A4 NO_PRICE
+    sale    A  A1 Pit:2       ok
+    price   A4                ok
+    lock    A  A4             ok
+    wait    15m
+    seats   A1 SOLD  A4 ACTIVE
+    `,
+  );
+});
+
+test("only events of the schema are laid anew", () => {
+  const world = new World(HALL);
+  const { caller, venueId } = world;
+  const other = world.must("createSchema", caller, { body: { name: "Other", venueId } }).id;
+  const elsewhere = world.createEvent(caller, other);
+  const event = world.engine.state.catalog.events.get(elsewhere)!;
+  const before = world.engine.state.partitionOf(event);
+  world.putLayout({ seats: [gone("3")] });
+  expect(world.engine.state.partitionOf(event)).toBe(before);
+  expect(before.layout.seatCount).toBe(0);
+});
+
+test("what cannot be merged is refused as a whole", () => {
+  const world = new World(HALL);
+  const before = digest(world.engine.state);
+  const unknown = { guid: "B9", rowGuid: "row B", name: "9", id: 424_242 };
+  const body = { ...layoutOf(section("Circle", { B: "1" })), seats: [unknown] };
+  expect(put(world, body)).toMatchObject({ refused: Result.VALIDATION_FAILED });
+  expect(digest(world.engine.state)).toBe(before);
+});

@@ -1,0 +1,163 @@
+/** General-admission areas: four counters, and whose held places are whose. */
+import { expect, test } from "vitest";
+import { Areas } from "../../../engine/inventory/areas.ts";
+import { SeatState } from "../../../engine/inventory/states.ts";
+import { area, section } from "../../support/layout.ts";
+import { check } from "../../support/table.ts";
+
+const PIT = [area("Pit", 10), area("Lawn", null), section("Stalls", { A: "1 2" })];
+
+test("places move between four counters whose sum is the capacity", () => {
+  check(
+    PIT,
+    `
+    lock        A  Pit:6      ok
+    places      Pit  active 4 locked 6 sold 0 blocked 0
+    sale        A  Pit:4      ok
+    directsale  -  Pit:1      ok
+    block       -  Pit:2      ok
+    places      Pit  active 1 locked 2 sold 5 blocked 2
+    revertsale  -  Pit:3      ok
+    unblock     -  Pit:1      ok
+    unlock      A  Pit:2      ok
+    places      Pit  active 7 locked 0 sold 2 blocked 1
+    `,
+    { gaCapacity: 3 },
+  );
+});
+
+test("no command takes more places than the counter that it leaves has", () => {
+  check(
+    PIT,
+    `
+    lock        A  Pit:5      ok
+    directsale  -  Pit:2      ok
+    block       -  Pit:1      ok
+    lock        A  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
+    sale        A  Pit:6      not_available  Pit:6 INSUFFICIENT_CAPACITY
+    unlock      A  Pit:6      not_available  Pit:6 INSUFFICIENT_CAPACITY
+    revertsale  -  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
+    block       -  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
+    unblock     -  Pit:2      not_available  Pit:2 INSUFFICIENT_CAPACITY
+    directsale  -  Pit:3      false
+    places      Pit  active 2 locked 5 sold 2 blocked 1
+    `,
+    { gaCapacity: 3 },
+  );
+});
+
+test("unlocking places of which none is held is refused, unlike seats", () => {
+  check(
+    PIT,
+    `
+    unlock      -  Pit:1      not_available  Pit:1 INSUFFICIENT_CAPACITY
+    unblock     -  Pit:1      not_available  Pit:1 INSUFFICIENT_CAPACITY
+    unlock      -  A1         ok
+    `,
+    { gaCapacity: 3 },
+  );
+});
+
+test("a session acts only on its own places, over all its holds", () => {
+  check(
+    PIT,
+    `
+    lock    A  Pit:2          ok
+    lock    B  Pit:3          ok
+    lock    A  Pit:2          ok
+    sale    A  Pit:5          not_available  Pit HELD_BY_ANOTHER_SESSION
+    sale    A  Pit:8          not_available  Pit:8 INSUFFICIENT_CAPACITY
+    unlock  C  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
+    sale    A  Pit:3          ok
+    unlock  A  Pit:2          not_available  Pit HELD_BY_ANOTHER_SESSION
+    unlock  A  Pit:1          ok
+    sale    B  Pit:3          ok
+    places  Pit  active 4 locked 0 sold 6 blocked 0
+    `,
+    { gaCapacity: 3 },
+  );
+});
+
+test("without a session the places come from the oldest hold first", () => {
+  check(
+    PIT,
+    `
+    lock    A  Pit:2          ok
+    wait    5m
+    lock    B  Pit:3          ok
+    unlock  -  Pit:3          ok
+    sale    A  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
+    sale    B  Pit:2          ok
+    wait    20m
+    places  Pit  active 8 locked 0 sold 2 blocked 0
+    `,
+    { gaCapacity: 3 },
+  );
+});
+
+test("a session's places come from its oldest hold first, so what stays lasts longest", () => {
+  check(
+    PIT,
+    `
+    lock    A  Pit:2          ok
+    wait    5m
+    lock    A  Pit:2          ok
+    sale    A  Pit:3          ok
+    wait    10m
+    places  Pit  active 6 locked 1 sold 3 blocked 0
+    wait    5m
+    places  Pit  active 7 locked 0 sold 3 blocked 0
+    `,
+    { gaCapacity: 3 },
+  );
+});
+
+test("areas of one request are counted apart, and each refusal names its own", () => {
+  check(
+    PIT,
+    `
+    lock    A  Pit:3 Lawn:3   ok
+    lock  B  Pit:8 Lawn:1  not_available  Pit:8 INSUFFICIENT_CAPACITY  Lawn:1 INSUFFICIENT_CAPACITY
+    unlock  A  Lawn:3 Pit:1   ok
+    places  Pit  active 8 locked 2 sold 0 blocked 0
+    places  Lawn  active 3 locked 0 sold 0 blocked 0
+    `,
+    { gaCapacity: 3 },
+  );
+});
+
+test("an area knows when its places moved last", () => {
+  const world = check(PIT, `lock  A  Pit:2  ok`);
+  const changedAt = () => [...world.partition.areas.changedAtMs];
+  const [pit, lawn] = changedAt();
+  world.clock.timeMs += 10;
+  world.book("sale", world.selection("A", "Pit:1"));
+  expect(changedAt()).toEqual([pit! + 10, lawn]);
+  world.clock.timeMs += 900_000;
+  world.engine.expireAll();
+  expect(changedAt()).toEqual([pit! + 900_010, lawn]);
+});
+
+test("a counter below zero is a broken promise", () => {
+  const areas = new Areas(2, 5);
+  areas.add(1, SeatState.ACTIVE, 4);
+  expect(areas.capacity(1)).toBe(4);
+  expect(areas.capacity(0)).toBe(0);
+  expect(() => areas.add(1, SeatState.ACTIVE, -5)).toThrow("a counter is never negative");
+  expect(() => areas.add(0, SeatState.ACTIVE, -1)).toThrow("a counter is never negative");
+});
+
+test("a hold gives no more places than it has, and is forgotten when it ended", () => {
+  const areas = new Areas(1, 0);
+  areas.hold(0, 3, "A", 2);
+  expect(() => areas.hold(0, 3, "A", 2)).toThrow("takes its places in an area once");
+  expect(() => areas.unhold(0, 3, 3)).toThrow("no more places than it has");
+  areas.unhold(0, 3, 1);
+  expect(areas.held(0, 3)).toBe(1);
+  areas.unhold(0, 3, 1);
+  expect([...areas.holdsIn(0)]).toEqual([]);
+  expect([...areas.slotsOf("A")]).toEqual([3]);
+  areas.forget(3, "A");
+  areas.forget(3, "A");
+  expect([...areas.slotsOf("A")]).toEqual([]);
+});

@@ -1,0 +1,219 @@
+/** Holds that run out: decided when a command arrives, never by whether a sweep has run. */
+import { expect, test } from "vitest";
+import { NONE } from "../../../engine/constants.ts";
+import { ExpiryQueues } from "../../../engine/inventory/expiry.ts";
+import { Move } from "../../../engine/inventory/states.ts";
+import { digest } from "../../../engine/verify/digest.ts";
+import { replayed, World } from "../../support/engine.ts";
+import { area, layoutOf, section } from "../../support/layout.ts";
+import { check, checkMore } from "../../support/table.ts";
+
+const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10)];
+
+test("a hold that ran out can be locked by others at once, and its sale is refused", () => {
+  check(
+    HALL,
+    `
+    lock    A  A1 A2 Pit:4    ok
+    wait    15m
+    sale    A  A1             not_available  A1 ACTIVE
+    sale    A  Pit:1          not_available  Pit:1 INSUFFICIENT_CAPACITY
+    lock    B  A1 Pit:10      ok
+    sale    A  A1             not_available  A1 HELD_BY_ANOTHER_SESSION
+    sale    B  A1 Pit:10      ok
+    `,
+  );
+});
+
+test("every booking command sees a hold that ran out as ended", () => {
+  check(
+    HALL,
+    `
+    lock        A  A1         ok
+    wait        15m
+    unlock      B  A1         ok
+    lock        A  A1         ok
+    wait        15m
+    revertsale  -  A1         not_available  A1 ACTIVE
+    lock        A  A1         ok
+    wait        15m
+    block       -  A1         ok
+    unblock     -  A1         ok
+    lock        A  A1 Pit:10  ok
+    wait        15m
+    directsale  -  A1 Pit:10  ok
+    `,
+  );
+});
+
+test("a sale in time keeps its seats whatever happens to the rest of the hold", () => {
+  check(
+    HALL,
+    `
+    lock    A  A1 A2 Pit:4    ok
+    wait    10m
+    sale    A  A1 Pit:1       ok
+    unlock  A  Pit:2          ok
+    places  Pit  active 8 locked 1 sold 1 blocked 0
+    wait    5m
+    seats   A1 SOLD  A2 ACTIVE
+    places  Pit  active 9 locked 0 sold 1 blocked 0
+    `,
+  );
+});
+
+test("a seat locked again after an unlock has the new hold's end", () => {
+  check(
+    HALL,
+    `
+    lock    A  A1 A2          ok
+    wait    10m
+    unlock  A  A1             ok
+    lock    A  A1             ok
+    wait    5m
+    seats   A1 LOCKED  A2 ACTIVE
+    wait    10m
+    seats   A1 ACTIVE
+    `,
+  );
+});
+
+test("the clock of the machine may step back; holds do not live longer or shorter for it", () => {
+  check(
+    HALL,
+    `
+    lock    A  A1             ok
+    wait    10m
+    lock    A  A2             ok
+    wait    -8m
+    lock    A  A3             ok
+    seats   A1 LOCKED  A2 LOCKED  A3 LOCKED
+    wait    13m
+    seats   A1 ACTIVE  A2 LOCKED  A3 LOCKED
+    wait    10m
+    seats   A2 ACTIVE  A3 ACTIVE
+    `,
+  );
+});
+
+test("a price cannot be cut below places whose hold ran out, once they count as free", () => {
+  check(
+    HALL,
+    `
+    lock    A  Pit:8          ok
+    price   Pit:5             in_use  Pit:5 INVENTORY_IN_USE
+    wait    15m
+    price   Pit:5             ok
+    places  Pit  active 5 locked 0 sold 0 blocked 0
+    `,
+  );
+});
+
+test("a sweep ends holds of every event, and each by a record of its own", () => {
+  const world = new World(HALL);
+  const first = world.book("lock", world.selection("A", "A1", "Pit:2"));
+  expect(first).toMatchObject({ value: true });
+  const eventId = world.createEvent();
+  const priceId = world.createPrice("Late", eventId);
+  const seat = { objectId: world.labels.idOf("A1"), assignmentId: priceId };
+  world.must("assignPrices", world.caller, { eventId, body: { seats: [seat] } });
+  world.clock.timeMs += 1;
+  world.must("lock", world.caller, { eventId, body: world.selection("B", "A1") });
+  const { length } = world.journal.kept;
+
+  world.clock.timeMs += 900_000 - 1;
+  world.engine.expireAll();
+  expect(world.journal.kept.length - length).toBe(1);
+  expect(world.lastRecord).toMatchObject({ move: Move.EXPIRE, session: "A", holdType: "CART" });
+  world.clock.timeMs += 1;
+  world.engine.expireAll();
+  expect(world.journal.kept.length - length).toBe(2);
+  expect(world.lastRecord).toMatchObject({ move: Move.EXPIRE, session: "B" });
+  world.engine.expireAll();
+  expect(world.journal.kept.length - length).toBe(2);
+  expect(digest(replayed(world.journal))).toBe(digest(world.engine.state));
+});
+
+test("a seat whose hold ran out may be removed from the layout, swept or not", () => {
+  const world = new World(HALL);
+  checkMore(
+    world,
+    `
+    lock    A  A4             ok
+    wait    15m
+    `,
+  );
+  const { schemaId, caller } = world;
+  const gone = { guid: "A4", rowGuid: "row A", name: "4", toRemove: true };
+  const body = { ...layoutOf(), seats: [gone] };
+  expect(world.submit("putLayout", caller, { schemaId, body, forceDelete: false })).toMatchObject({
+    refused: 0,
+  });
+});
+
+test("queues give the hold that ends first, ties to the lower slot", () => {
+  const queues = new ExpiryQueues();
+  queues.add(5, 0, 100);
+  queues.add(2, 0, 50);
+  queues.add(7, 50, 100);
+  queues.add(1, 60, 160);
+  expect(queues.due(49)).toBe(NONE);
+  const ended: number[] = [];
+  for (let slot = queues.due(1_000); slot !== NONE; slot = queues.due(1_000)) {
+    ended.push(slot);
+    queues.remove(slot);
+  }
+  expect(ended).toEqual([2, 5, 7, 1]);
+});
+
+test("a hold is taken out of its queue wherever it stands", () => {
+  for (const [gone, left] of [
+    [0, [1, 2]],
+    [1, [0, 2]],
+    [2, [0, 1]],
+  ] as const) {
+    const queues = new ExpiryQueues();
+    for (const slot of [0, 1, 2]) queues.add(slot, slot, slot + 100);
+    queues.remove(gone);
+    queues.remove(gone);
+    const ended: number[] = [];
+    for (let slot = queues.due(500); slot !== NONE; slot = queues.due(500)) {
+      ended.push(slot);
+      queues.remove(slot);
+    }
+    expect(ended).toEqual(left);
+  }
+});
+
+test("an empty queue serves another lifetime, and the next end is seen when one has gone", () => {
+  const queues = new ExpiryQueues();
+  const steps: readonly (readonly [slot: number, startedAtMs: number, expiresAtMs: number])[] = [
+    [3, 0, 10],
+    [0, 1, 101],
+    [9, 2, 52],
+    [3, 3, 23],
+  ];
+  for (const [slot, startedAtMs, expiresAtMs] of steps) {
+    queues.add(slot, startedAtMs, expiresAtMs);
+    if (expiresAtMs === 10) queues.remove(slot);
+  }
+  expect([22, 23].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 3]);
+  queues.remove(3);
+  expect([51, 52].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 9]);
+  queues.add(4, 60, 62);
+  expect([61, 62, 500].map((timeMs) => queues.due(timeMs))).toEqual([9, 9, 9]);
+  queues.remove(9);
+  expect([61, 62].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 4]);
+  queues.remove(4);
+  expect([100, 101].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 0]);
+  queues.remove(0);
+  expect(queues.due(1_000)).toBe(NONE);
+});
+
+test("a hold that ends before it began, or twice, is a broken promise", () => {
+  const queues = new ExpiryQueues();
+  expect(() => queues.add(0, 10, 10)).toThrow("a hold ends after it began");
+  queues.add(0, 10, 20);
+  expect(() => queues.add(0, 10, 20)).toThrow("a hold ends once");
+  expect(() => queues.add(1, 5, 15)).toThrow("a queue is sorted by its end");
+});

@@ -1,0 +1,120 @@
+/** An image brings back a partition in which nothing that follows goes another way. */
+import { expect, test } from "vitest";
+import { apply } from "../../../engine/apply.ts";
+import {
+  ImagePacker,
+  copyPartition,
+  packImage,
+  restorePartition,
+} from "../../../engine/inventory/image.ts";
+import type { Partition } from "../../../engine/inventory/partition.ts";
+import { State } from "../../../engine/state.ts";
+import { checkPartition } from "../../../engine/verify/check.ts";
+import { digest, digestPartition } from "../../../engine/verify/digest.ts";
+import { Workload } from "../../sim/workload/workload.ts";
+import { World } from "../../support/engine.ts";
+import { area, section } from "../../support/layout.ts";
+
+const STEPS = 6_000;
+const IMAGE_STEPS = 500;
+
+function imaged(partition: Partition): Partition {
+  return restorePartition(packImage(copyPartition(partition)), partition.layout);
+}
+
+/** What the digest does not show. */
+function insides({ changes, holds, areas }: Partition): unknown {
+  return {
+    order: [...changes.oldestFirst()],
+    newest: changes.newest,
+    touches: changes.touches,
+    slots: holds.slots().map((slot) => ({ slot, size: holds.size(slot), ...holds.get(slot) })),
+    count: holds.count,
+    free: holds.copy().free,
+    opened: holds.copy().opened,
+    held: areas.copy().held,
+  };
+}
+
+test.each([1, 2, 3])("seed %i: an image gives back the partition, the unseen included", (seed) => {
+  const workload = new Workload(seed);
+  const { state } = workload.bench.engine;
+  let holds = 0;
+  for (let step = 1; step <= STEPS; step++) {
+    workload.step();
+    if (step % IMAGE_STEPS !== 0) continue;
+    for (const partition of state.partitions.values()) {
+      const copy = imaged(partition);
+      checkPartition(copy);
+      expect(digestPartition(copy)).toBe(digestPartition(partition));
+      expect(insides(copy)).toEqual(insides(partition));
+      holds += copy.holds.count;
+    }
+  }
+  expect(holds).toBeGreaterThan(20);
+});
+
+test("what follows does the same to the images as to the originals", () => {
+  const workload = new Workload(4);
+  const { journal, engine } = workload.bench;
+  for (let step = 0; step < STEPS; step++) workload.step();
+  const from = journal.kept.length;
+  const twin = new State();
+  for (const { record, timeMs } of journal.kept) apply(twin, record, timeMs);
+  for (const [number, partition] of engine.state.partitions) {
+    twin.partitions.set(number, imaged(partition));
+    const schema = twin.partitions.get(number)!.layout;
+    for (const event of twin.catalog.events.values()) {
+      if (event.partition === number) twin.layouts.set(event.schemaId, schema);
+    }
+  }
+  for (let step = 0; step < STEPS; step++) workload.step();
+  for (const { record, timeMs } of journal.kept.slice(from)) apply(twin, record, timeMs);
+  expect(digest(twin)).toBe(digest(engine.state));
+  for (const [number, partition] of engine.state.partitions) {
+    expect(insides(twin.partitions.get(number)!)).toEqual(insides(partition));
+  }
+});
+
+test("a copy stands still while the partition goes on, also when it is packed later", () => {
+  const world = new World([section("Stalls", { A: "1 2 3 4" }), area("Pit", 5)]);
+  world.book("lock", world.selection("A", "A1", "A2", "Pit:2"));
+  const before = digestPartition(world.partition);
+  const copy = copyPartition(world.partition);
+  world.book("sale", world.selection("A", "A1", "A2", "Pit:2"));
+  world.book("lock", world.selection("B", "A3", "Pit:1"));
+  expect(digestPartition(world.partition)).not.toBe(before);
+  const image = packImage(copy);
+  expect(digestPartition(restorePartition(image, world.partition.layout))).toBe(before);
+});
+
+test("an image of other seats or areas is refused", () => {
+  const one = new World([section("Stalls", { A: "1 2 3" }), area("Pit", 5)]);
+  const fewer = new World([section("Stalls", { A: "1 2" }), area("Pit", 5)]);
+  const noArea = new World([section("Stalls", { A: "1 2 3" })]);
+  const image = packImage(copyPartition(one.partition));
+  for (const { partition } of [fewer, noArea]) {
+    expect(() => restorePartition(image, partition.layout)).toThrow(/of its layout/);
+  }
+});
+
+test("an order of changes that is not one is refused", () => {
+  const { partition } = new World([section("Stalls", { A: "1 2 3" })]);
+  const image = packImage(copyPartition(partition));
+  const { later, oldest } = image.changes;
+  for (const broken of [later.map(() => oldest), later.map(() => later[later.length - 1]!)]) {
+    const changes = { ...image.changes, later: broken };
+    expect(() => restorePartition({ ...image, changes }, partition.layout)).toThrow(/an order/);
+  }
+});
+
+test("an image that is packed step by step is the one that is packed at once", () => {
+  const seats = Array.from({ length: 12 }, (_, i) => i + 1);
+  const world = new World([section("Stalls", { A: seats.join(" ") })]);
+  for (const seat of seats) world.book("lock", world.selection(`S${seat}`, `A${seat}`));
+  const copy = copyPartition(world.partition);
+  const packing = new ImagePacker(copy);
+  const images: unknown[] = [];
+  for (let step = 0; step < 3; step++) images.push(packing.step(5));
+  expect(images).toEqual([null, null, packImage(copy)]);
+});

@@ -1,0 +1,146 @@
+/** Inventory laid anew on another version of its layout. */
+import { expect, test } from "vitest";
+import { NONE } from "../../../engine/constants.ts";
+import { relay } from "../../../engine/inventory/migrate-layout.ts";
+import { checkPartition } from "../../../engine/verify/check.ts";
+import { digest } from "../../../engine/verify/digest.ts";
+import { replayed, World } from "../../support/engine.ts";
+import { area, section } from "../../support/layout.ts";
+import { checkMore } from "../../support/table.ts";
+
+const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10), area("Lawn", 5)];
+const gone = (label: string) => ({
+  guid: label,
+  rowGuid: "row A",
+  name: label.slice(1),
+  toRemove: true,
+});
+
+test("laid on the same layout nothing is lost and the source is as it was", () => {
+  const world = new World(HALL);
+  checkMore(
+    world,
+    `
+    lock        A  A1 Pit:3        ok
+    wait        1s
+    lock        B  A2 as RESERVED  ok
+    directsale  -  A3 Lawn:1       ok
+    `,
+  );
+  const { partition } = world;
+  const before = [...partition.changes.oldestFirst()];
+  const copy = relay(partition, partition.layout, 99);
+  checkPartition(copy);
+  checkPartition(partition);
+  expect([...copy.state]).toEqual([...partition.state]);
+  expect([...copy.price]).toEqual([...partition.price]);
+  expect([...copy.changedAtMs]).toEqual([...partition.changedAtMs]);
+  expect([...copy.changes.oldestFirst()]).toEqual(before);
+  expect([...copy.areas.holdsIn(0)]).toEqual([[0, 3]]);
+  expect(copy.holds.get(1)).toMatchObject({ session: "B", holdType: "RESERVED", expiresAtMs: 0 });
+  expect([...copy.areas.changedAtMs]).toEqual([...partition.areas.changedAtMs]);
+});
+
+test("a hold keeps what is left of it, and one that lost everything ends", () => {
+  const world = new World(HALL);
+  checkMore(
+    world,
+    `
+    lock    A  A1 A2 Pit:3    ok
+    lock    B  A3             ok
+    `,
+  );
+  world.putLayout({ seats: [gone("A2"), gone("A3")] }, true);
+  expect(world.partition.holds.count).toBe(1);
+  expect(world.partition.holds.size(0)).toBe(4);
+  checkMore(
+    world,
+    `
+    sale    A  A1 Pit:3       ok
+    lock    C  A4             ok
+    `,
+  );
+  expect(world.partition.holds.count).toBe(1);
+});
+
+test("an area that goes takes its held places along", () => {
+  const world = new World(HALL);
+  checkMore(
+    world,
+    `
+    lock    A  Pit:2 Lawn:3   ok
+    lock    B  Pit:1          ok
+    `,
+  );
+  world.putLayout({ sectors: [{ ...HALL[1]!.sector, toRemove: true }] }, true);
+  checkMore(
+    world,
+    `
+    places  Lawn  active 2 locked 3 sold 0 blocked 0
+    sale    A  Lawn:3         ok
+    `,
+  );
+  expect(world.partition.holds.count).toBe(0);
+});
+
+test("holds end when they would have ended, in any order of their slots", () => {
+  const world = new World(HALL);
+  checkMore(
+    world,
+    `
+    lock    A  A1             ok
+    wait    1m
+    lock    B  A2             ok
+    unlock  A  A1             ok
+    wait    1m
+    lock    C  A3             ok
+    `,
+  );
+  world.putLayout({ seats: [gone("A4")] });
+  checkMore(
+    world,
+    `
+    wait    14m
+    seats   A1 ACTIVE  A2 ACTIVE  A3 LOCKED
+    wait    1m
+    seats   A3 ACTIVE
+    `,
+  );
+});
+
+test("places held longest still go first, also of holds that began in one millisecond", () => {
+  const world = new World(HALL);
+  // The first hold frees slot 0; the second keeps slot 1; the third takes slot 0 again.
+  checkMore(
+    world,
+    `
+    lock    X  A1             ok
+    lock    A  Pit:2          ok
+    unlock  X  A1             ok
+    lock    B  Pit:2          ok
+    `,
+  );
+  world.putLayout({ seats: [gone("A4")] });
+  checkMore(
+    world,
+    `
+    unlock  -  Pit:2          ok
+    sale    A  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
+    sale    B  Pit:2          ok
+    `,
+  );
+});
+
+test("new seats are the latest change, at the time of the new layout", () => {
+  const world = new World(HALL);
+  world.clock.timeMs += 1_000;
+  checkMore(world, `lock  A  A1  ok`);
+  world.clock.timeMs += 1_000;
+  world.putLayout({ seats: [{ guid: "A0", rowGuid: "row A", name: "0", x: -1, y: 0 }] });
+  const { partition } = world;
+  expect(partition.changes.newest).toBe(world.seat("A0"));
+  expect(partition.changedAtMs[world.seat("A0")]).toBe(world.clock.timeMs);
+  expect(partition.changedAtMs[world.seat("A1")]).toBe(world.clock.timeMs - 1_000);
+  expect(partition.hold[world.seat("A0")]).toBe(NONE);
+  expect(digest(replayed(world.journal))).toBe(digest(world.engine.state));
+});

@@ -1,0 +1,36 @@
+/** Composite keys, by which v1 names what is in a layout. */
+import { expect, test } from "vitest";
+import { findKey, joinKey } from "../../../engine/layout/composite-keys.ts";
+import { World } from "../../support/engine.ts";
+import { area, section, table } from "../../support/layout.ts";
+
+test("a seat is named by its section, row and own label, an area by its name", () => {
+  const world = new World([section("Stalls", { A: "1 2" }), table("T", "1"), area("Pit", 5)]);
+  const { layout } = world.partition;
+  const idOf = (label: string) => world.labels.idOf(label);
+  const cases: [string, string, string][] = [
+    ["Stalls;;A;;2", "seats", "A2"],
+    ["T;;T;;1", "seats", "T1"],
+    ["Pit", "groupOfSeats", "Pit"],
+  ];
+  for (const [key, member, label] of cases) {
+    expect(findKey(layout, key), key).toEqual({ member, id: idOf(label) });
+  }
+  for (const key of ["", "Stalls", "Stalls;;A", "stalls;;A;;2", "Stalls;;A;;3", "Pit;;", "A;;2"]) {
+    expect(findKey(layout, key), key).toBeUndefined();
+  }
+  expect(joinKey("Stalls", "A", "2")).toBe("Stalls;;A;;2");
+});
+
+test("keys follow the layout: a new version knows new seats and no longer the old", () => {
+  const world = new World([section("Stalls", { A: "1 2" })]);
+  expect(findKey(world.partition.layout, "Stalls;;A;;2")).toBeDefined();
+  world.putLayout({
+    seats: [
+      { guid: "A2", rowGuid: "row A", name: "2", toRemove: true },
+      { guid: "A3", rowGuid: "row A", name: "3" },
+    ],
+  });
+  expect(findKey(world.partition.layout, "Stalls;;A;;2")).toBeUndefined();
+  expect(findKey(world.partition.layout, "Stalls;;A;;3")?.id).toBe(world.labels.idOf("A3"));
+});

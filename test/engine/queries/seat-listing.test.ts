@@ -1,0 +1,182 @@
+/** The seats of an event as a list: filtered, sorted, paged, polled for changes. */
+import { expect, test } from "vitest";
+import { relay } from "../../../engine/inventory/migrate-layout.ts";
+import { SeatState } from "../../../engine/inventory/states.ts";
+import {
+  listSeats,
+  SEAT_SORTS,
+  type SeatQuery,
+  type SeatSort,
+} from "../../../engine/queries/seat-listing.ts";
+import { Random } from "../../sim/workload/random.ts";
+import { World } from "../../support/engine.ts";
+import { area, section, table } from "../../support/layout.ts";
+
+const HALL = [section("Stalls", { B: "1 2", A: "1 10 2" }), table("T", "1"), area("Pit", 5)];
+const ALL: SeatQuery = { sort: [], offset: 0, limit: 100 };
+
+function list(world: World, query: Partial<SeatQuery> = {}): { labels: string[]; total: number } {
+  const prices = world.engine.state.catalog.pricesOf(world.eventId);
+  const { seats, total } = listSeats(world.partition, prices, { ...ALL, ...query });
+  const { seatIds } = world.partition.layout;
+  return { labels: seats.map((seat) => world.labels.labelOf(seatIds[seat]!)), total };
+}
+
+const sorted = (world: World, property: SeatSort, descending = false) =>
+  list(world, { sort: [{ property, descending }] }).labels.join(" ");
+
+test("without a sort the seats come in order of their id, areas not at all", () => {
+  const world = new World(HALL);
+  expect(list(world)).toEqual({ labels: ["B1", "B2", "A1", "A10", "A2", "T1"], total: 6 });
+});
+
+test("a section or a row restricts the list, and both together", () => {
+  const world = new World(HALL);
+  const idOf = (label: string) => world.labels.idOf(label);
+  expect(list(world, { sectionId: idOf("T") }).labels).toEqual(["T1"]);
+  expect(list(world, { rowId: idOf("row A") }).labels).toEqual(["A1", "A10", "A2"]);
+  expect(list(world, { rowId: idOf("row A"), sectionId: idOf("T") }).total).toBe(0);
+  expect(list(world, { rowId: 999 }).total).toBe(0);
+  expect(list(world, { sectionId: idOf("Pit") }).total).toBe(0);
+});
+
+test("a seat that never had a price is listed, one whose price was taken away is not", () => {
+  const world = new World(HALL, { unpriced: ["B1"] });
+  world.partition.state[world.seat("B2")] = SeatState.WITHDRAWN;
+  expect(list(world).labels).toEqual(["B1", "A1", "A10", "A2", "T1"]);
+});
+
+test("every sortable property sorts both ways, ties by id", () => {
+  const world = new World(HALL, { unpriced: ["A1"] });
+  const half = world.createPrice("Balcony");
+  const seats = [{ objectId: world.labels.idOf("B2"), assignmentId: half }];
+  world.clock.timeMs += 1;
+  world.must("assignPrices", world.caller, { eventId: world.eventId, body: { seats } });
+  world.clock.timeMs += 1;
+  world.book("lock", world.selection("A", "A10"));
+  world.book("directsale", world.selection("A", "B1"));
+  const expected: Record<SeatSort, [up: string, down: string]> = {
+    seatId: ["B1 B2 A1 A10 A2 T1", "T1 A2 A10 A1 B2 B1"],
+    seatName: ["B1 A1 T1 A10 B2 A2", "B2 A2 A10 B1 A1 T1"],
+    rowId: ["B1 B2 A1 A10 A2 T1", "T1 A1 A10 A2 B1 B2"],
+    rowName: ["A1 A10 A2 B1 B2 T1", "T1 B1 B2 A1 A10 A2"],
+    sectionId: ["B1 B2 A1 A10 A2 T1", "T1 B1 B2 A1 A10 A2"],
+    sectionName: ["B1 B2 A1 A10 A2 T1", "T1 B1 B2 A1 A10 A2"],
+    state: ["A1 B2 A2 T1 A10 B1", "B1 A10 B2 A2 T1 A1"],
+    priceId: ["A1 B1 A10 A2 T1 B2", "B2 B1 A10 A2 T1 A1"],
+    priceName: ["A1 B2 B1 A10 A2 T1", "B1 A10 A2 T1 B2 A1"],
+    updatedAt: ["A1 A2 T1 B2 B1 A10", "B1 A10 B2 A1 A2 T1"],
+  };
+  for (const property of SEAT_SORTS) {
+    expect(sorted(world, property), property).toBe(expected[property][0]);
+    expect(sorted(world, property, true), `${property} down`).toBe(expected[property][1]);
+  }
+});
+
+test("several sorts apply one after the other", () => {
+  const world = new World(HALL);
+  const sort = [
+    { property: "rowName", descending: true },
+    { property: "seatName", descending: true },
+  ] as const;
+  expect(list(world, { sort }).labels.join(" ")).toBe("T1 B2 B1 A2 A10 A1");
+});
+
+test("pages cut the list and keep its total; one past the end is empty", () => {
+  const world = new World(HALL);
+  expect(list(world, { offset: 1, limit: 2 })).toEqual({ labels: ["B2", "A1"], total: 6 });
+  expect(list(world, { offset: 4, limit: 3 })).toEqual({ labels: ["A2", "T1"], total: 6 });
+  expect(list(world, { offset: 6, limit: 3 })).toEqual({ labels: [], total: 6 });
+});
+
+test("what changed at or after a moment is listed in order of id, once however often", () => {
+  const world = new World(HALL);
+  const since = (changedSinceMs: number) => list(world, { changedSinceMs }).labels;
+  const start = world.clock.timeMs;
+  world.clock.timeMs += 10;
+  world.book("lock", world.selection("A", "A2"));
+  world.book("lock", world.selection("A", "B1"));
+  world.clock.timeMs += 10;
+  world.book("unlock", world.selection("A", "A2"));
+  expect(since(start)).toHaveLength(6);
+  expect(since(start + 1)).toEqual(["B1", "A2"]);
+  expect(since(start + 10)).toEqual(["B1", "A2"]);
+  expect(since(start + 11)).toEqual(["A2"]);
+  expect(since(start + 21)).toEqual([]);
+});
+
+test("changes can be filtered and sorted like everything else", () => {
+  const world = new World(HALL);
+  world.clock.timeMs += 10;
+  world.book("lock", world.selection("A", "A1", "A2", "B2"));
+  const query = { changedSinceMs: world.clock.timeMs, rowId: world.labels.idOf("row A") };
+  expect(list(world, query).labels).toEqual(["A1", "A2"]);
+  const sort = [{ property: "seatId", descending: true }] as const;
+  expect(list(world, { ...query, sort }).labels).toEqual(["A2", "A1"]);
+});
+
+/** An event of 2,400 seats: two long rows and many short ones, so that listings are kept. */
+function arena(): World {
+  const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1).join(" ");
+  const rows = Object.fromEntries(
+    Array.from({ length: 10 }, (_, i) => [`R${i}x`, numbers(20)] as const),
+  );
+  return new World([section("Stalls", { L: numbers(1_100), M: numbers(1_100), ...rows })]);
+}
+
+test("listings of a large event are right after every change, however they are asked for", () => {
+  const world = arena();
+  const random = new Random(11);
+  const { partition, labels } = world;
+  const prices = world.engine.state.catalog.pricesOf(world.eventId);
+  world.createPrice("Half");
+  const start = world.clock.timeMs;
+  const rowIds = [0, 0, labels.idOf("row L"), labels.idOf("row R3x")];
+  const sectionIds = [0, labels.idOf("Stalls")];
+  const sinces = [0, 0, start];
+  // Few listings, so that each is asked for again and must have been repaired.
+  const sorts = (["seatName", "state", "updatedAt", "priceName"] as const).map((property) => [
+    { property, descending: property === "state" },
+  ]);
+  for (let round = 0; round < 150; round++) {
+    world.clock.timeMs += 1;
+    const chosen = Array.from({ length: 3 }, () => ({
+      id: labels.idOf(random.pick(labels.seats)),
+    }));
+    world.book(random.pick(["lock", "directsale", "block"]), { seats: chosen });
+    if (round === 70) world.createPrice("Third");
+    if (round === 90) partition.removePrice(2, world.clock.timeMs);
+    const query: SeatQuery = {
+      rowId: random.pick(rowIds) || undefined,
+      sectionId: random.pick(sectionIds) || undefined,
+      changedSinceMs: random.pick(sinces) || undefined,
+      sort: random.pick([[], ...sorts]),
+      offset: 0,
+      limit: 10_000,
+    };
+    const text = JSON.stringify(query);
+    const { seats, total } = listSeats(partition, prices, query);
+    // A copy of the inventory has kept no listings.
+    const copy = relay(partition, partition.layout, 0);
+    expect(seats, text).toEqual(listSeats(copy, prices, query).seats);
+    const listed = [...partition.state.keys()].filter((seat) => {
+      const row = partition.layout.rows[partition.layout.rowOfSeat[seat]!]!;
+      const isHere = query.rowId === undefined || row.id === query.rowId;
+      return isHere && partition.state[seat] !== SeatState.WITHDRAWN;
+    });
+    expect([total, seats.toSorted((a, b) => a - b)], text).toEqual([listed.length, listed]);
+    const page = { ...query, offset: random.below(2_400), limit: 1 + random.below(100) };
+    expect(listSeats(partition, prices, page)).toEqual({
+      seats: seats.slice(page.offset, page.offset + page.limit),
+      total,
+    });
+  }
+});
+
+test("a long row and the whole event are two listings", () => {
+  const world = arena();
+  const rowId = world.labels.idOf("row L");
+  expect(list(world, { rowId, limit: 5_000 }).total).toBe(1_100);
+  expect(list(world, { limit: 5_000 }).total).toBe(2_400);
+  expect(list(world, { rowId: world.labels.idOf("row M"), limit: 5_000 }).total).toBe(1_100);
+});

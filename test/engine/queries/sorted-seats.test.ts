@@ -1,0 +1,62 @@
+/** Seats kept in an order that is repaired as they change. */
+import { expect, test } from "vitest";
+import { SortedSeats } from "../../../engine/queries/sorted-seats.ts";
+import { Random } from "../../sim/workload/random.ts";
+
+test("after any changes it is the list that sorting everything gives", () => {
+  const random = new Random(3);
+  const seatCount = 3_000;
+  const keys = Array.from({ length: seatCount }, () => random.below(50));
+  const compare = (a: number, b: number) => keys[a]! - keys[b]! || a - b;
+  const all = keys.map((_, seat) => seat);
+  const present = new Set(all.filter(() => random.once(2)));
+  const kept = new SortedSeats([...present], seatCount, compare);
+  for (let round = 0; round < 60; round++) {
+    for (let i = 0; i < 40; i++) {
+      const seat = random.below(seatCount);
+      kept.remove(seat);
+      present.delete(seat);
+      // Long runs of one key fill single blocks until they are divided.
+      keys[seat] = random.once(2) ? 7 : random.below(50);
+      if (random.once(4)) continue;
+      kept.add(seat);
+      present.add(seat);
+    }
+    const expected = [...present].sort(compare);
+    expect(kept.count).toBe(expected.length);
+    expect(kept.slice(0, seatCount)).toEqual(expected);
+    const offset = random.below(seatCount);
+    expect(kept.slice(offset, 25)).toEqual(expected.slice(offset, offset + 25));
+  }
+});
+
+test("it may lose its last seat and be filled again, past the size of a block", () => {
+  const kept = new SortedSeats([5], 2_000, (a, b) => a - b);
+  expect(kept.has(5)).toBe(true);
+  kept.remove(5);
+  kept.remove(5);
+  expect([kept.has(5), kept.count, kept.slice(0, 9)]).toEqual([false, 0, []]);
+  for (let seat = 1_999; seat >= 0; seat--) kept.add(seat);
+  expect(kept.slice(510, 4)).toEqual([510, 511, 512, 513]);
+  for (let seat = 0; seat < 2_000; seat += 2) kept.remove(seat);
+  expect(kept.slice(998, 9)).toEqual([1_997, 1_999]);
+  expect(kept.slice(1_000, 9)).toEqual([]);
+});
+
+test("a seat is in it once", () => {
+  const kept = new SortedSeats([1], 3, (a, b) => a - b);
+  expect(() => kept.add(1)).toThrow("a seat is in a listing once");
+});
+
+test("without a seat it is empty, and a block that loses all of its seats is gone", () => {
+  const none = new SortedSeats([], 9, (a, b) => a - b);
+  expect(none.slice(0, 9)).toEqual([]);
+  none.add(4);
+  expect(none.slice(0, 9)).toEqual([4]);
+  const seats = Array.from({ length: 1_000 }, (_, seat) => seat);
+  const kept = new SortedSeats(seats, 1_000, (a, b) => a - b);
+  for (let seat = 200; seat < 800; seat++) kept.remove(seat);
+  kept.add(500);
+  expect(kept.slice(198, 5)).toEqual([198, 199, 500, 800, 801]);
+  expect(kept.count).toBe(401);
+});

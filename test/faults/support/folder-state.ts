@@ -1,0 +1,96 @@
+/** What a data folder holds, found with the code of recovery and without changing anything. */
+import fs from "node:fs";
+import path from "node:path";
+import { apply } from "../../../engine/apply.ts";
+import { State } from "../../../engine/state.ts";
+import { checkState } from "../../../engine/verify/check.ts";
+import { digest } from "../../../engine/verify/digest.ts";
+import { realDisk } from "../../../persistence/disk/disk.ts";
+import { type ReadLog, readLog } from "../../../persistence/log/read-log.ts";
+import { LOG_FOLDER } from "../../../persistence/log/segment-header.ts";
+import { startOf } from "../../../persistence/snapshot/file.ts";
+import { loadNewest } from "../../../persistence/snapshot/load.ts";
+import { replayAfter } from "../../../persistence/snapshot/replay-after.ts";
+import { demandWholeLog, reasonsOf } from "../../../persistence/store/open-state.ts";
+
+export interface FolderState {
+  readonly state: State;
+  readonly sequence: number;
+  readonly digest: string;
+  /** Name of the snapshot that was used. */
+  readonly snapshot: string | null;
+  readonly passedOver: readonly string[];
+  readonly log: ReadLog;
+}
+
+/** @throws LogCorrupt, SnapshotsDamaged, or a broken invariant. */
+export function readFolder(folder: string): FolderState {
+  const storeId = storeIdOf(folder);
+  const found = loadNewest({ disk: realDisk, folder, storeId });
+  const { loaded } = found;
+  if (loaded === null) demandWholeLog(realDisk, folder, found);
+  const state = loaded?.state ?? new State();
+  const log = readLog({
+    disk: realDisk,
+    folder: path.join(folder, LOG_FOLDER),
+    storeId,
+    replay: replayAfter(loaded, state),
+    start: loaded === null ? null : startOf(loaded.meta),
+  });
+  checkState(state);
+  const { sequence } = log.scan;
+  const passedOver = reasonsOf(found);
+  const snapshot = loaded?.name ?? null;
+  return { state, sequence, digest: digest(state), snapshot, passedOver, log };
+}
+
+export function storeIdOf(folder: string): string {
+  const text = fs.readFileSync(path.join(folder, "store.json"), "utf8");
+  return (JSON.parse(text) as { storeId: string }).storeId;
+}
+
+/** Whether a first start came far enough for anything to be acknowledged. */
+export function hasStoreFile(folder: string): boolean {
+  return fs.existsSync(path.join(folder, "store.json"));
+}
+
+/**
+ * Keeps every segment that a store ever had, also those that snapshots made superfluous, so that
+ * its state can be made again from the first record on.
+ */
+export class Archive {
+  readonly #folder: string;
+  readonly #storeId: string;
+
+  constructor(folder: string, storeId: string) {
+    this.#folder = folder;
+    this.#storeId = storeId;
+  }
+
+  /** To be called after each end of a process, before the next one starts. */
+  add(dataFolder: string, { newest }: ReadLog): void {
+    const source = path.join(dataFolder, LOG_FOLDER);
+    for (const name of fs.readdirSync(source)) {
+      if (!name.endsWith(".log")) continue;
+      const target = path.join(this.#folder, name);
+      if (name === newest?.name) {
+        fs.writeFileSync(target, newest.bytes.subarray(0, newest.validBytes));
+      } else if (!fs.existsSync(target)) {
+        fs.copyFileSync(path.join(source, name), target);
+      }
+    }
+  }
+
+  /** Digest of the state that the whole log makes, from an empty state, without any snapshot. */
+  digest(): string {
+    const state = new State();
+    readLog({
+      disk: realDisk,
+      folder: this.#folder,
+      storeId: this.#storeId,
+      start: null,
+      replay: (_, timeMs, record) => apply(state, record, timeMs),
+    });
+    return digest(state);
+  }
+}

@@ -1,0 +1,122 @@
+/** `frontrow serve` under faults: on a folder, with whatever disturbs it, and a house in it. */
+import path from "node:path";
+import { CLI, ServerProcess, spawnNode } from "../../support/server-process.ts";
+import type { Scope } from "./scope.ts";
+
+/** Of the first tenant of every store here. */
+export const TENANT_TOKEN = "token-of-the-fault-tests";
+/** Nothing here is about the time of a start; the machine may be busy for minutes. */
+const START_MS_MAX = 600_000;
+const SEATS = 4_000;
+const SEATS_PER_ROW = 50;
+const AREA_PLACES = 50_000;
+
+export interface ServeOptions {
+  readonly folder: string;
+  readonly args?: readonly string[];
+  /** Of the shim. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** A command line that ends with the program: `prlimit`, for example. */
+  readonly wrapper?: readonly string[];
+}
+
+/** Starts it, without waiting. It is killed at the end of the scope. */
+export function spawnServer(scope: Scope, options: ServeOptions): ServerProcess {
+  const { folder, args = [], env = {} } = options;
+  const child = spawnNode(CLI, {
+    args: ["serve", "--port", "0", "--data", path.resolve(folder), ...args],
+    env: { FRONTROW_TENANT_TOKEN: TENANT_TOKEN, ...env },
+    wrapper: options.wrapper,
+  });
+  const server = new ServerProcess(child, folder);
+  scope.defer(async () => void (await server.kill("SIGKILL")));
+  return server;
+}
+
+/** Starts it and waits until it is ready. @throws Error when it ends before. */
+export async function startServer(scope: Scope, options: ServeOptions): Promise<ServerProcess> {
+  const server = spawnServer(scope, options);
+  await server.ready(false, START_MS_MAX);
+  return server;
+}
+
+/** An event on sale, and who may book on it. */
+export interface House {
+  readonly organizationId: number;
+  readonly key: string;
+  readonly eventId: string;
+  readonly priceId: number;
+  readonly seatIds: readonly number[];
+  readonly areaIds: readonly number[];
+}
+
+interface Created {
+  readonly id: number;
+}
+
+interface Layout {
+  readonly sectors: readonly (Created & { readonly ga: boolean })[];
+  readonly seats: readonly Created[];
+}
+
+/** 4,000 seats and a meadow. */
+export async function createHouse(server: ServerProcess): Promise<House> {
+  const organizations = "/api/private/management/v2.0/organizations/";
+  const made = await call(server, "POST", organizations, ORGANIZATION, TENANT_TOKEN);
+  const { id: organizationId, secretKey: key } = made as Created & { secretKey: string };
+  const v2 = (method: string, target: string, body: object) =>
+    call(server, method, `/api/private/v2.0/${target}`, body, key);
+  const venue = (await v2("POST", "venues/", { name: "House" })) as Created;
+  const schema = (await v2("POST", "schemas/", { name: "Plan", venueId: venue.id })) as Created;
+  const layout = (await v2("PUT", `schemas/${schema.id}/layout`, sizedPlan(SEATS))) as Layout;
+  const times = { start: "2030-01-01T20:00:00", endDate: "2030-01-01T22:00:00" };
+  const event = { name: "Night", schemaId: schema.id, ...times };
+  const { id: eventId } = (await v2("POST", "events/", event)) as { id: string };
+  const prices = await v2("POST", `event/${eventId}/prices/`, [
+    { name: "Full", eventId },
+  ] as object);
+  const [{ id: priceId }] = prices as [Created];
+  const items = layout.sectors.map(({ id }) => ({ objectId: id, assignmentId: priceId }));
+  await v2("POST", `event/${eventId}/prices/assignments/`, { groupOfSeats: items });
+  return {
+    organizationId,
+    key,
+    eventId,
+    priceId,
+    seatIds: layout.seats.map(({ id }) => id),
+    areaIds: layout.sectors.filter(({ ga }) => ga).map(({ id }) => id),
+  };
+}
+
+async function call(server: ServerProcess, ...request: Request): Promise<unknown> {
+  const [method, target, body, key] = request;
+  const response = await server.request(method, target, body, key);
+  if (!response.ok) throw new Error(`${method} ${target}: ${await response.text()}`);
+  return response.json();
+}
+
+type Request = [method: string, target: string, body: unknown, key: string];
+
+const ORGANIZATION = {
+  name: "Fault test",
+  email: "faults@test.example",
+  firstName: "Ann",
+  lastName: "Lee",
+  password: "a long password",
+};
+
+/** @param seats - A multiple of a row's. */
+export function sizedPlan(seats: number): object {
+  const rows = Array.from({ length: seats / SEATS_PER_ROW }, (_, row) => `row ${row + 1}`);
+  const numbers = Array.from({ length: SEATS_PER_ROW }, (_, index) => index + 1);
+  return {
+    sectors: [
+      { guid: "stalls", name: "Stalls", ga: false },
+      { guid: "meadow", name: "Meadow", ga: true, gaCapacity: AREA_PLACES },
+    ],
+    rows: rows.map((guid) => ({ guid, sectorGuid: "stalls", name: guid, rowNumber: guid })),
+    seats: rows.flatMap((rowGuid) =>
+      numbers.map((number) => ({ guid: `${rowGuid}/${number}`, rowGuid, name: String(number) })),
+    ),
+  };
+}

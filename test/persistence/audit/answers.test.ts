@@ -1,0 +1,153 @@
+/** What the audit trail answers: each filter, each order, each page, and what it cannot tell. */
+import { afterAll, describe, expect, test } from "vitest";
+import { apply } from "../../../engine/apply.ts";
+import { SeatState } from "../../../engine/inventory/states.ts";
+import {
+  AuditGap,
+  type Moment,
+  type Transition,
+  type TransitionQuery,
+} from "../../../engine/queries/audit-trail.ts";
+import { State } from "../../../engine/state.ts";
+import { Workload } from "../../sim/workload/workload.ts";
+import { ask, feed, mapOf, markAt, openBook, pastMapOf, transitionsOf } from "./audit-fixture.ts";
+
+const workload = new Workload(3);
+for (let step = 0; step < 1_500; step++) workload.step();
+const { kept } = workload.bench.journal;
+const [eventId] = workload.bench.engine.state.catalog.events.keys() as Iterable<string> as [string];
+const book = openBook(":memory:");
+feed(book, kept);
+const all = transitionsOf(book, eventId);
+const middle = all[all.length >> 1]!;
+const held = all.find(({ session, isArea }) => session !== "" && isArea)!;
+const seat = all.find(({ isArea }) => !isArea)!;
+
+afterAll(() => book.close());
+
+const FILTERS: Readonly<Record<string, Partial<TransitionQuery>>> = {
+  nothing: {},
+  "a seat": { seatId: seat.placeId },
+  "an area": { areaId: held.placeId },
+  "an id of an area as that of a seat": { seatId: held.placeId },
+  "a session": { session: held.session },
+  "no session, which nobody has": { session: "" },
+  "from a time": { fromMs: middle.timeMs },
+  "to a time": { toMs: middle.timeMs },
+  "from a time on that nothing has": { fromMs: all.at(-1)!.timeMs + 1 },
+  "to a time before all": { toMs: all[0]!.timeMs - 1 },
+  "from a record": { fromSequence: middle.sequence },
+  "to a record": { toSequence: middle.sequence },
+  "one record": { fromSequence: middle.sequence, toSequence: middle.sequence },
+  "a time and a record": { fromMs: middle.timeMs, toSequence: middle.sequence + 40 },
+  "a session in an area up to a time": {
+    areaId: held.placeId,
+    session: held.session,
+    toMs: held.timeMs,
+  },
+};
+
+function isAskedFor(row: Transition, query: Partial<TransitionQuery>): boolean {
+  const { seatId, areaId, session, fromMs, toMs, fromSequence, toSequence } = query;
+  return (
+    (seatId === undefined || (!row.isArea && row.placeId === seatId)) &&
+    (areaId === undefined || (row.isArea && row.placeId === areaId)) &&
+    (session === undefined || (session !== "" && row.session === session)) &&
+    row.timeMs >= (fromMs ?? 0) &&
+    row.timeMs <= (toMs ?? Infinity) &&
+    row.sequence >= (fromSequence ?? 0) &&
+    row.sequence <= (toSequence ?? Infinity)
+  );
+}
+
+describe.each([false, true])("transitions, the newest first: %s", (newestFirst) => {
+  test.each(Object.entries(FILTERS))("%s", (_, filter) => {
+    const found = all.filter((row) => isAskedFor(row, filter));
+    const wanted = newestFirst ? found.toReversed() : found;
+    const page = (offset: number, limit: number) =>
+      ask(book, {
+        about: "transitions",
+        eventId,
+        query: { ...filter, newestFirst, offset, limit },
+      });
+    expect(page(0, 100_000)).toEqual({ transitions: wanted, total: wanted.length });
+    expect(page(2, 3)).toEqual({ transitions: wanted.slice(2, 5), total: wanted.length });
+  });
+});
+
+test("the filters of the table find something, and not all", () => {
+  const counts = Object.values(FILTERS).map(
+    (filter) => all.filter((row) => isAskedFor(row, filter)).length,
+  );
+  expect(counts.filter((count) => count > 0 && count < all.length).length).toBe(10);
+});
+
+test("the map as of a time is that of the last record up to it", () => {
+  const state = new State();
+  for (const [i, { timeMs, record }] of kept.entries()) {
+    apply(state, record, timeMs);
+    const next = kept[i + 1];
+    if (i % 50 > 0 || next === undefined || next.timeMs === timeMs) continue;
+    if (!state.catalog.events.has(eventId)) continue;
+    const moment = { timeMs: next.timeMs - 1 };
+    const areas = ask(book, { about: "areas", eventId, moment });
+    expect(areas).toEqual(mapOf(state, eventId).areas);
+  }
+});
+
+describe("a trail that begins late", () => {
+  const first = middle.sequence;
+  const late = openBook(":memory:");
+  const state = new State();
+  for (const { record, timeMs } of kept.slice(0, first)) apply(state, record, timeMs);
+  late.beginWith(state, markAt(first), middle.timeMs);
+  const end = kept.at(-1)!.sequence;
+  for (const { sequence, timeMs, record } of kept.slice(first)) {
+    late.take(sequence, timeMs, record, markAt(end));
+  }
+  late.keep(markAt(end));
+  afterAll(() => late.close());
+
+  const MOMENTS: readonly (readonly [string, Moment, AuditGap | null])[] = [
+    ["the record it begins behind", { sequence: first }, null],
+    ["a record before that", { sequence: first - 1 }, AuditGap.TOO_EARLY],
+    ["its last record", { sequence: end }, null],
+    ["a record that is not there yet", { sequence: end + 1 }, AuditGap.TOO_LATE],
+    ["the time it begins", { timeMs: middle.timeMs }, null],
+    ["a time before that", { timeMs: middle.timeMs - 1 }, AuditGap.TOO_EARLY],
+    ["a time to come", { timeMs: kept.at(-1)!.timeMs + 1 }, null],
+  ];
+  test.each(MOMENTS)("the map as of %s", (_, moment, gap) => {
+    expect(late.answer({ about: "areas", eventId, moment })).toMatchObject({ gap });
+  });
+
+  const RANGES: readonly (readonly [string, Partial<TransitionQuery>, AuditGap | null])[] = [
+    ["up to a record before it", { toSequence: first }, AuditGap.TOO_EARLY],
+    ["up to its first record", { toSequence: first + 1 }, null],
+    ["up to a time before it", { toMs: middle.timeMs - 1 }, AuditGap.TOO_EARLY],
+    ["up to the time it begins", { toMs: middle.timeMs }, null],
+    ["from before it", { fromSequence: 1 }, null],
+  ];
+  test.each(RANGES)("transitions %s", (_, range, gap) => {
+    const query = { ...range, newestFirst: false, offset: 0, limit: 10 };
+    expect(late.answer({ about: "transitions", eventId, query })).toMatchObject({ gap });
+  });
+});
+
+test("a trail that begins before seats had prices has them in its first map", () => {
+  const state = new State();
+  let unpriced = 0;
+  for (const { sequence, timeMs, record } of kept.slice(0, 200)) {
+    apply(state, record, timeMs);
+    const late = openBook(":memory:");
+    late.beginWith(state, markAt(sequence), timeMs);
+    for (const id of state.catalog.events.keys()) {
+      const { seats, ...rest } = mapOf(state, id);
+      const listed = seats.filter((one) => one.state !== SeatState.WITHDRAWN);
+      unpriced += seats.filter((one) => one.state === SeatState.UNPRICED).length;
+      expect(pastMapOf(late, id, sequence)).toEqual({ ...rest, seats: listed });
+    }
+    late.close();
+  }
+  expect(unpriced).toBeGreaterThan(10);
+});

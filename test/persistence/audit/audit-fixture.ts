@@ -1,0 +1,118 @@
+/** An audit trail under test, fed with the records of an engine, and what it has to come to. */
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import { MOVES, SeatState } from "../../../engine/inventory/states.ts";
+import type {
+  AuditAnswers,
+  AuditOutcome,
+  AuditQuestion,
+  AuditTopic,
+  Transition,
+} from "../../../engine/queries/audit-trail.ts";
+import { areaFacts, seatFacts } from "../../../engine/queries/place-facts.ts";
+import type { MoveRecord } from "../../../engine/records.ts";
+import type { State } from "../../../engine/state.ts";
+import { AuditBook } from "../../../persistence/audit/trail.ts";
+import type { ChainMark } from "../../../persistence/log/scan.ts";
+import type { KeptRecord } from "../../support/engine.ts";
+
+export const AUDIT_STORE = "11111111-2222-4333-8444-555555555555";
+const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
+
+export function temporaryPath(name: string): string {
+  const folder = fs.mkdtempSync(path.join(ROOT, "frontrow-audit-"));
+  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
+  return path.join(folder, name);
+}
+
+export function openBook(file = temporaryPath("audit.sqlite")): AuditBook {
+  return new AuditBook(file, AUDIT_STORE);
+}
+
+export function markAt(sequence: number): ChainMark {
+  return { sequence, chain: new Uint8Array(16).fill(sequence % 251) };
+}
+
+/** Takes the records behind what the book has. */
+export function feed(book: AuditBook, kept: readonly KeptRecord[]): void {
+  const mark = markAt(kept.at(-1)?.sequence ?? 0);
+  for (const { sequence, timeMs, record } of kept.slice(book.trail.sequence)) {
+    book.take(sequence, timeMs, record, mark);
+  }
+  book.keep(mark);
+}
+
+export function ask<K extends AuditTopic>(
+  book: AuditBook,
+  question: AuditQuestion<K>,
+): AuditAnswers[K] {
+  const outcome = book.answer(question as AuditQuestion) as AuditOutcome<AuditAnswers[K]>;
+  if (outcome.gap === null) return outcome.value;
+  throw new Error(`no answer: ${outcome.gap}`);
+}
+
+export function transitionsOf(book: AuditBook, eventId: string): readonly Transition[] {
+  const all: Transition[] = [];
+  for (;;) {
+    const query = { newestFirst: false, offset: all.length, limit: 1_000 };
+    const { transitions } = ask(book, { about: "transitions", eventId, query });
+    all.push(...transitions);
+    if (transitions.length < 1_000) return all;
+  }
+}
+
+/** The map of an event as the engine has it. */
+export function mapOf(state: State, eventId: string) {
+  const event = state.catalog.events.get(eventId)!;
+  const partition = state.partitionOf(event);
+  const prices = state.catalog.pricesOf(eventId);
+  const { seatIds, areas } = partition.layout;
+  return {
+    seats: Array.from(seatIds, (_, seat) => seatFacts(partition, prices, seat)),
+    areas: areas.map((_, area) => areaFacts(partition, prices, area)),
+    isPublished: event.status === "PUBLISHED",
+  };
+}
+
+/** The same as the trail has it, the seats that are not listed left out. */
+export function pastMapOf(book: AuditBook, eventId: string, sequence: number) {
+  const moment = { sequence };
+  const query = { sort: [], offset: 0, limit: 1_000 };
+  const { seats, isPublished } = ask(book, { about: "seats", eventId, moment, query });
+  return { seats, isPublished, areas: ask(book, { about: "areas", eventId, moment }) };
+}
+
+/** What a move is to leave in the trail, told from the state before it. */
+export function movedBy(state: State, record: MoveRecord): readonly Partial<Transition>[] {
+  const partition = state.partitions.get(record.partition)!;
+  const { layout, hold, holds, price, areas } = partition;
+  const event = [...state.catalog.events.values()].find(
+    (each) => each.partition === record.partition,
+  )!;
+  const prices = state.catalog.pricesOf(event.id);
+  const { from, to, name } = MOVES[record.move];
+  const { actor, session, holdType } = record;
+  const moved = { call: name, actor, from, to };
+  const heldBy = (slot: number) => {
+    if (from !== SeatState.LOCKED) return { session, holdType };
+    const held = holds.get(slot);
+    return { session: held.session, holdType: held.holdType };
+  };
+  const rows: Partial<Transition>[] = Array.from(record.seats, (seat) => ({
+    ...moved,
+    ...heldBy(hold[seat]!),
+    placeId: layout.seatIds[seat]!,
+    isArea: false,
+    places: null,
+    priceId: prices.get(price[seat]!)?.id ?? 0,
+  }));
+  for (let i = 0; i < record.areas.length; i += 3) {
+    const [area, slot, places] = record.areas.subarray(i, i + 3) as unknown as number[];
+    const priceId = prices.get(areas.price[area!]!)?.id ?? 0;
+    const placeId = layout.areas[area!]!.id;
+    rows.push({ ...moved, ...heldBy(slot!), placeId, isArea: true, places: places!, priceId });
+  }
+  return rows.map((row, ordinal) => ({ ...row, ordinal }));
+}

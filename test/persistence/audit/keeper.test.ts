@@ -1,0 +1,354 @@
+/** The keeper of the audit trail beside a real log: it goes on, begins anew, loses nothing. */
+import fs from "node:fs";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { apply } from "../../../engine/apply.ts";
+import { SeatState } from "../../../engine/inventory/states.ts";
+import { AuditGap } from "../../../engine/queries/audit-trail.ts";
+import { State } from "../../../engine/state.ts";
+import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts";
+import { AuditKeeper, type AuditReport, makeAuditFile } from "../../../persistence/audit/keeper.ts";
+import { AuditBook } from "../../../persistence/audit/trail.ts";
+import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
+import { ProcessDied } from "../../support/memory-disk.ts";
+import { STORE_ID } from "../log/log-fixture.ts";
+import { History, namesIn, newFolder, removeFolder, StoreProcess } from "../store/store-fixture.ts";
+import { feed, mapOf, pastMapOf, temporaryPath, transitionsOf } from "./audit-fixture.ts";
+
+const history = new History(7, 3_000);
+const eventIds = [
+  ...new Set(
+    history.records.flatMap(({ record }) =>
+      record.type === 1
+        ? record.puts.flatMap((put) => (put.table === "events" ? [put.row.id] : []))
+        : [],
+    ),
+  ),
+];
+
+interface Scene {
+  readonly folder: string;
+  readonly process: StoreProcess;
+}
+
+async function scene(): Promise<Scene> {
+  const folder = newFolder();
+  onTestFinished(() => removeFolder(folder));
+  makeAuditFile(realDisk, folder);
+  return { folder, process: await StoreProcess.start({ folder, history }) };
+}
+
+interface Kept {
+  readonly keeper: AuditKeeper;
+  readonly reports: AuditReport[];
+}
+
+function keep(folder: string, disk: Disk = realDisk, rowsPerCommit?: number): Kept {
+  const reports: AuditReport[] = [];
+  const onReport = (report: AuditReport) => void reports.push(report);
+  const base = { disk, folder, storeId: STORE_ID, days: null, nowMs: () => 0 };
+  return { keeper: new AuditKeeper({ ...base, onReport, rowsPerCommit }), reports };
+}
+
+/** All rows of the trail in the folder. */
+function rowsIn(folder: string) {
+  const book = new AuditBook(path.join(folder, AUDIT_FILE), STORE_ID);
+  const rows = eventIds.flatMap((eventId) => transitionsOf(book, eventId));
+  const { trail } = book;
+  book.close();
+  return { rows, trail };
+}
+
+/** All rows that the first records are to give. */
+function rowsOf(records: number) {
+  const file = temporaryPath("wanted.sqlite");
+  const book = new AuditBook(file, STORE_ID);
+  feed(book, history.records.slice(0, records));
+  const rows = eventIds.flatMap((eventId) => transitionsOf(book, eventId));
+  book.close();
+  return rows;
+}
+
+test("it follows a log that grows over segments and starts, each record once", async () => {
+  const { folder, process } = await scene();
+  let current = process;
+  let { keeper, reports } = keep(folder);
+  for (let round = 0; round < 24; round++) {
+    await current.commit(1 + (round % 4), 1 + (round % 9));
+    if (round % 3 > 0) expect(keeper.follow(current.journal.mark!)).toBe(true);
+    if (round % 5 === 4) {
+      keeper.close();
+      ({ keeper } = keep(folder));
+    }
+    if (round % 8 === 7) {
+      await current.close();
+      current = await StoreProcess.start({ folder, history });
+    }
+  }
+  await current.commit(20, 10);
+  expect(keeper.follow(current.journal.mark!)).toBe(true);
+  expect(keeper.sequence).toBe(current.durable);
+  keeper.close();
+  const { rows, trail } = rowsIn(folder);
+  expect(rows).toEqual(rowsOf(current.durable));
+  expect(trail.firstSequence).toBe(1);
+  expect(namesIn(folder, "wal").length).toBeGreaterThan(6);
+  expect(reports).toEqual([]);
+});
+
+/** Dies at a read, as a process that is killed: what was not kept is not there. */
+function dyingDisk(lastRead: number): { disk: Disk; reads: () => number } {
+  let reads = 0;
+  const disk: Disk = {
+    ...realDisk,
+    openNow(name) {
+      const file = realDisk.openNow(name);
+      const readNow = file.readNow.bind(file);
+      file.readNow = (target, position) => {
+        reads += 1;
+        if (reads > lastRead) throw new ProcessDied();
+        return readNow(target, position);
+      };
+      return file;
+    },
+  };
+  return { disk, reads: () => reads };
+}
+
+test("killed anywhere while it catches up, it goes on without loss or doubles", async () => {
+  const { folder, process } = await scene();
+  await process.commit(60, 10);
+  const mark = process.journal.mark!;
+  const wanted = rowsOf(process.durable);
+  let deaths = 0;
+  for (let last = 1; last < 40; last++) {
+    const { disk } = dyingDisk(last);
+    const { keeper, reports } = keep(folder, disk, 5 * last);
+    const isThere = keeper.follow(mark);
+    keeper.close();
+    if (isThere) break;
+    deaths += 1;
+    expect(reports).toMatchObject([{ kind: "failed" }]);
+    const { trail, rows } = rowsIn(folder);
+    expect(rows).toEqual(wanted.filter(({ sequence }) => sequence <= trail.sequence));
+  }
+  expect(deaths).toBeGreaterThan(1);
+  expect(rowsIn(folder).rows).toEqual(wanted);
+});
+
+test("what was taken and not kept is not in the file", async () => {
+  const file = temporaryPath("audit.sqlite");
+  const first = new AuditBook(file, STORE_ID);
+  feed(first, history.records.slice(0, 100));
+  const mark = { sequence: 300, chain: new Uint8Array(16) };
+  for (const { sequence, timeMs, record } of history.records.slice(100, 250)) {
+    first.take(sequence, timeMs, record, mark);
+  }
+  first.close();
+  const again = new AuditBook(file, STORE_ID);
+  expect(again.trail.sequence).toBe(100);
+  expect(eventIds.flatMap((id) => transitionsOf(again, id))).toEqual(rowsOf(100));
+  again.close();
+});
+
+/** A store whose log has lost its beginning to snapshots, and a trail that had all of it. */
+async function pruned(): Promise<Scene> {
+  const made = await scene();
+  const { keeper } = keep(made.folder);
+  for (let i = 0; i < 4; i++) {
+    await made.process.commit(30);
+    keeper.follow(made.process.journal.mark!);
+    await made.process.snapshot();
+  }
+  await made.process.commit(10);
+  keeper.close();
+  expect(namesIn(made.folder, "wal")[0]).not.toMatch(/^0{15}1-/);
+  return made;
+}
+
+function expectPastOf(folder: string, from: number, to: number): void {
+  const book = new AuditBook(path.join(folder, AUDIT_FILE), STORE_ID);
+  const state = new State();
+  for (const { sequence, timeMs, record } of history.records.slice(0, to)) {
+    apply(state, record, timeMs);
+    if (sequence < from) continue;
+    for (const eventId of state.catalog.events.keys()) {
+      const { seats, ...rest } = mapOf(state, eventId);
+      const listed = seats.filter((seat) => seat.state !== SeatState.WITHDRAWN);
+      const found = pastMapOf(book, eventId, sequence);
+      expect(found, `record ${sequence}`).toEqual({ ...rest, seats: listed });
+    }
+  }
+  book.close();
+}
+
+test("a trail that is missing is made anew from the whole log", async () => {
+  const { folder, process } = await scene();
+  await process.commit(50);
+  const { keeper, reports } = keep(folder);
+  keeper.follow(process.journal.mark!);
+  keeper.close();
+  fs.rmSync(path.join(folder, AUDIT_FILE));
+  const again = keep(folder);
+  expect(again.keeper.follow(process.journal.mark!)).toBe(true);
+  again.keeper.close();
+  expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
+  expect(reports).toEqual([]);
+});
+
+test("with its beginning gone, the log gives a trail from a snapshot on, and says so", async () => {
+  const { folder, process } = await pruned();
+  fs.rmSync(path.join(folder, AUDIT_FILE));
+  const { keeper, reports } = keep(folder);
+  expect(keeper.follow(process.journal.mark!)).toBe(true);
+  const eventId = eventIds[0]!;
+  const early = { about: "areas", eventId, moment: { sequence: 20 } } as const;
+  expect(keeper.answer(early, process.journal.mark)).toMatchObject({ gap: AuditGap.TOO_EARLY });
+  keeper.close();
+  const { rows, trail } = rowsIn(folder);
+  expect(reports).toEqual([{ kind: "late", firstSequence: trail.firstSequence }]);
+  expect(trail.firstSequence).toBeGreaterThan(100);
+  expectPastOf(folder, trail.firstSequence - 1, process.durable);
+  const late = rowsOf(process.durable).filter(({ sequence }) => sequence >= trail.firstSequence);
+  // The locks of before are not known by number.
+  const unnumbered = (each: typeof rows) => each.map((row) => ({ ...row, hold: 0 }));
+  expect(unnumbered(rows)).toEqual(unnumbered(late));
+});
+
+const DAMAGES: readonly (readonly [string, (file: string) => void])[] = [
+  ["is no database", (file) => fs.writeFileSync(file, "not a database, but long enough to look")],
+  ["has lost its pages", (file) => fs.truncateSync(file, 8_192)],
+  [
+    "is another store's",
+    (file) => {
+      fs.rmSync(file);
+      new AuditBook(file, "99999999-2222-4333-8444-555555555555").close();
+    },
+  ],
+];
+
+test.each(DAMAGES)("a file that %s is set aside, said so, and made anew", async (_, damage) => {
+  const { folder, process } = await scene();
+  await process.commit(30);
+  const mark = process.journal.mark!;
+  const first = keep(folder);
+  first.keeper.follow(mark);
+  first.keeper.close();
+  damage(path.join(folder, AUDIT_FILE));
+  const { keeper, reports } = keep(folder);
+  expect(keeper.follow(mark)).toBe(true);
+  keeper.close();
+  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  expect(fs.existsSync(path.join(folder, `${AUDIT_FILE}.damaged-1`))).toBe(true);
+  expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
+});
+
+test("a trail that is ahead of the log, as of an older copy, is made anew", async () => {
+  const { folder, process } = await scene();
+  await process.commit(40);
+  const older = process.journal.mark!;
+  await process.commit(10);
+  const first = keep(folder);
+  first.keeper.follow(process.journal.mark!);
+  first.keeper.close();
+  const { keeper, reports } = keep(folder);
+  expect(keeper.follow(older)).toBe(true);
+  expect(keeper.sequence).toBe(older.sequence);
+  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  keeper.close();
+});
+
+test("a log of another past, as after a restored copy, is told by its chain", async () => {
+  const { folder, process } = await scene();
+  await process.commit(40);
+  const first = keep(folder);
+  first.keeper.follow(process.journal.mark!);
+  first.keeper.close();
+  const copy = await scene();
+  await copy.process.commit(60, 4);
+  fs.copyFileSync(path.join(folder, AUDIT_FILE), path.join(copy.folder, AUDIT_FILE));
+  const { keeper, reports } = keep(copy.folder);
+  expect(keeper.follow(copy.process.journal.mark!)).toBe(true);
+  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  keeper.close();
+  expect(rowsIn(copy.folder).rows).toEqual(rowsOf(copy.process.durable));
+});
+
+test("a log that is damaged is not blamed on the trail", async () => {
+  const { folder, process } = await scene();
+  await process.commit(40);
+  const first = keep(folder);
+  expect(first.keeper.follow(process.journal.mark!)).toBe(true);
+  const known = first.keeper.sequence;
+  first.keeper.close();
+  await process.commit(40);
+  const newest = path.join(folder, "wal", namesIn(folder, "wal").at(-2)!);
+  const bytes = fs.readFileSync(newest);
+  bytes[5_000]! ^= 1;
+  fs.writeFileSync(newest, bytes);
+  const { keeper, reports } = keep(folder);
+  for (let i = 0; i < 2; i++) expect(keeper.follow(process.journal.mark!)).toBe(false);
+  expect(keeper.isFailing).toBe(true);
+  expect(reports).toMatchObject([{ kind: "failed", failure: expect.stringContaining("at byte") }]);
+  keeper.close();
+  expect(fs.readdirSync(folder).filter((name) => name.includes("damaged"))).toEqual([]);
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBeGreaterThanOrEqual(known);
+  bytes[5_000]! ^= 1;
+  fs.writeFileSync(newest, bytes);
+  expect(keeper.follow(process.journal.mark!)).toBe(true);
+  expect(keeper.isFailing).toBe(false);
+  keeper.close();
+  expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
+});
+
+test("what cannot be done is told once, tried again, and answered with nothing", async () => {
+  const { folder, process } = await scene();
+  await process.commit(20);
+  const mark = process.journal.mark!;
+  let isBroken = true;
+  const disk: Disk = {
+    ...realDisk,
+    openNow: (name) => {
+      if (isBroken) throw new Error("the disk is away");
+      return realDisk.openNow(name);
+    },
+  };
+  const { keeper, reports } = keep(folder, disk);
+  const question = { about: "owner", eventId: eventIds[0]! } as const;
+  expect(keeper.follow(mark)).toBe(false);
+  expect(keeper.answer(question, mark)).toEqual({ gap: AuditGap.UNAVAILABLE, extent: null });
+  expect(reports).toEqual([{ kind: "failed", failure: "the disk is away" }]);
+  isBroken = false;
+  expect(keeper.answer(question, mark)).toMatchObject({ gap: null });
+  keeper.close();
+});
+
+test("the log keeps every segment that the trail lacks, and lets go of it then", async () => {
+  const { folder, process } = await scene();
+  await process.commit(20);
+  const { keeper } = keep(folder);
+  keeper.follow(process.journal.mark!);
+  const behind = keeper.sequence;
+  for (let i = 0; i < 4; i++) {
+    await process.commit(30);
+    await process.snapshot();
+  }
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(behind);
+  const held = namesIn(folder, "wal").length;
+  expect(keeper.follow(process.journal.mark!)).toBe(true);
+  keeper.close();
+  expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
+  await process.commit(1);
+  await process.snapshot();
+  expect(namesIn(folder, "wal").length).toBeLessThan(held - 2);
+});
+
+test("a trail that cannot be read yet holds the whole log", async () => {
+  const { folder, process } = await scene();
+  for (let i = 0; i < 4; i++) {
+    await process.commit(30);
+    await process.snapshot();
+  }
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(0);
+  expect(namesIn(folder, "wal")[0]).toMatch(/^0{15}1-/);
+});

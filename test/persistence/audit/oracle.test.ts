@@ -1,0 +1,101 @@
+/** The audit trail of a random workload against the engine itself, record by record. */
+import { expect, test } from "vitest";
+import { apply } from "../../../engine/apply.ts";
+import { Move, SeatState } from "../../../engine/inventory/states.ts";
+import type { Transition } from "../../../engine/queries/audit-trail.ts";
+import { RecordType } from "../../../engine/records.ts";
+import { State } from "../../../engine/state.ts";
+import { Workload } from "../../sim/workload/workload.ts";
+import { feed, mapOf, movedBy, openBook, pastMapOf, transitionsOf } from "./audit-fixture.ts";
+
+const SEEDS = [1, 2, 3, 4];
+const STEPS = 1_500;
+
+function workload(seed: number, steps = STEPS): Workload {
+  const made = new Workload(seed);
+  for (let step = 0; step < steps; step++) made.step();
+  return made;
+}
+
+/** What a page of the seats listing would leave out. */
+const listed = <Seat extends { state: SeatState }>(seats: readonly Seat[]) =>
+  seats.filter(({ state }) => state !== SeatState.WITHDRAWN);
+
+test.each(SEEDS)("the map as of any record is what replay to it gives, seed %d", (seed) => {
+  const { kept } = workload(seed).bench.journal;
+  const book = openBook();
+  feed(book, kept);
+  const state = new State();
+  let compared = 0;
+  for (const { sequence, timeMs, record } of kept) {
+    apply(state, record, timeMs);
+    if (sequence % 7 !== seed % 7 && record.type !== RecordType.CATALOG) continue;
+    for (const eventId of state.catalog.events.keys()) {
+      const wanted = mapOf(state, eventId);
+      const found = pastMapOf(book, eventId, sequence);
+      expect(found, `record ${sequence}`).toEqual({ ...wanted, seats: listed(wanted.seats) });
+      compared += 1;
+    }
+  }
+  expect(compared).toBeGreaterThan(400);
+  book.close();
+});
+
+test.each(SEEDS)("every move is in the trail as the engine made it, seed %d", (seed) => {
+  const { bench } = workload(seed);
+  const { kept } = bench.journal;
+  const book = openBook();
+  feed(book, kept);
+  const { events } = bench.engine.state.catalog;
+  const rows = [...events.keys()].flatMap((eventId) => transitionsOf(book, eventId));
+  const found = new Map<number, Transition[]>();
+  for (const row of rows) found.set(row.sequence, [...(found.get(row.sequence) ?? []), row]);
+  const state = new State();
+  const calls = new Set<string>();
+  for (const { sequence, timeMs, record } of kept) {
+    if (record.type === RecordType.MOVE) {
+      const wanted = movedBy(state, record).map((row) => ({ ...row, sequence, timeMs }));
+      expect(found.get(sequence)).toMatchObject(wanted);
+      expect(found.get(sequence)).toHaveLength(wanted.length);
+    }
+    apply(state, record, timeMs);
+  }
+  for (const { call } of rows) calls.add(call);
+  const moves = "lock unlock sale revertsale directsale block unblock expire";
+  for (const call of [...moves.split(" "), "prices", "layout"]) expect(calls).toContain(call);
+  book.close();
+});
+
+test.each(SEEDS)("each seat leaves the state that it was left in, seed %d", (seed) => {
+  const { bench } = workload(seed);
+  const book = openBook();
+  feed(book, bench.journal.kept);
+  for (const eventId of bench.engine.state.catalog.events.keys()) {
+    const states = new Map<number, SeatState | null>();
+    for (const { placeId, isArea, from, to } of transitionsOf(book, eventId)) {
+      if (isArea) continue;
+      expect(from ?? SeatState.UNPRICED).toBe(states.get(placeId) ?? SeatState.UNPRICED);
+      states.set(placeId, to);
+    }
+  }
+  book.close();
+});
+
+test.each(SEEDS)("every direct sale is in the trail once, from ACTIVE, seed %d", (seed) => {
+  const { bench } = workload(seed);
+  const { kept } = bench.journal;
+  const book = openBook();
+  feed(book, kept);
+  let sold = 0;
+  for (const { record } of kept) {
+    if (record.type !== RecordType.MOVE || record.move !== Move.DIRECT_SALE) continue;
+    sold += record.seats.length + record.areas.length / 3;
+  }
+  const rows = [...bench.engine.state.catalog.events.keys()]
+    .flatMap((eventId) => transitionsOf(book, eventId))
+    .filter(({ call }) => call === "directsale");
+  expect(rows).toHaveLength(sold);
+  expect(sold).toBeGreaterThan(0);
+  for (const { from } of rows) expect(from).toBe(SeatState.ACTIVE);
+  book.close();
+});

@@ -1,0 +1,362 @@
+/** What each kind of record leaves in the audit trail, and what is left of it when it is old. */
+import { expect, test } from "vitest";
+import { apply } from "../../../engine/apply.ts";
+import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
+import type { Transition } from "../../../engine/queries/audit-trail.ts";
+import { ActorKind } from "../../../engine/records.ts";
+import { State } from "../../../engine/state.ts";
+import type { AuditBook } from "../../../persistence/audit/trail.ts";
+import { keepSqlFile } from "../../../persistence/disk/sqlite.ts";
+import { Workload } from "../../sim/workload/workload.ts";
+import { START_MS, World } from "../../support/engine.ts";
+import { area, layoutOf, section } from "../../support/layout.ts";
+import {
+  ask,
+  feed,
+  mapOf,
+  markAt,
+  openBook,
+  pastMapOf,
+  temporaryPath,
+  transitionsOf,
+} from "./audit-fixture.ts";
+
+const PARTS = [section("Stalls", { A: "1 2 3" }), area("Pit", 10), area("Lawn", 4)];
+
+/** A world whose every record is compared as it is taken. */
+class Audited extends World {
+  readonly audit = openBook();
+  #taken = 0;
+
+  constructor() {
+    super(PARTS);
+    this.take();
+  }
+
+  /** Rows of what happened since, of this event or of another. */
+  take(eventId = this.eventId): string[] {
+    const { kept } = this.journal;
+    const before = this.#taken;
+    const state = new State();
+    for (const { sequence, timeMs, record } of kept) {
+      apply(state, record, timeMs);
+      if (sequence <= before) continue;
+      feed(this.audit, kept.slice(0, sequence));
+      for (const id of state.catalog.events.keys()) this.#compare(state, id, sequence);
+    }
+    this.#taken = kept.length;
+    return transitionsOf(this.audit, eventId)
+      .filter(({ sequence }) => sequence > before)
+      .map((row) => this.#said(row));
+  }
+
+  #compare(state: State, eventId: string, sequence: number): void {
+    const { seats, ...rest } = mapOf(state, eventId);
+    const listed = seats.filter((seat) => seat.state !== SeatState.WITHDRAWN);
+    expect(pastMapOf(this.audit, eventId, sequence)).toEqual({ ...rest, seats: listed });
+  }
+
+  #said({ call, placeId, from, to, places, session, isArea, priceId }: Transition): string {
+    const name = (state: SeatState | null) =>
+      state === null ? "gone" : (STATE_NAMES[state] ?? ["UNPRICED", "WITHDRAWN"][state]);
+    const label = this.labels.labelOf(placeId) + (isArea ? `:${places}` : "");
+    const price = priceId === this.priceId ? "" : ` at ${priceId}`;
+    return `${call} ${label} ${name(from)}>${name(to)} ${session || "-"}${price}`;
+  }
+}
+
+test("every move, of seats and places, with the session and the price", () => {
+  const world = new Audited();
+  const book = (kind: Parameters<World["book"]>[0], ...what: string[]) => {
+    world.book(kind, world.selection(kind === "sale" ? null : "s", ...what));
+    return world.take();
+  };
+  expect(book("lock", "A1", "A2", "Pit:3")).toEqual([
+    "lock A1 ACTIVE>LOCKED s",
+    "lock A2 ACTIVE>LOCKED s",
+    "lock Pit:3 ACTIVE>LOCKED s",
+  ]);
+  expect(book("unlock", "A2", "Pit:1")).toEqual([
+    "unlock A2 LOCKED>ACTIVE s",
+    "unlock Pit:1 LOCKED>ACTIVE s",
+  ]);
+  expect(book("sale", "A1", "Pit:2")).toEqual([
+    "sale A1 LOCKED>SOLD s",
+    "sale Pit:2 LOCKED>SOLD s",
+  ]);
+  expect(book("revertsale", "A1", "Pit:1")).toEqual([
+    "revertsale A1 SOLD>ACTIVE s",
+    "revertsale Pit:1 SOLD>ACTIVE s",
+  ]);
+  expect(book("directsale", "A3", "Lawn:1")).toEqual([
+    "directsale A3 ACTIVE>SOLD s",
+    "directsale Lawn:1 ACTIVE>SOLD s",
+  ]);
+  expect(book("block", "A2", "Lawn:2")).toEqual([
+    "block A2 ACTIVE>BLOCKED s",
+    "block Lawn:2 ACTIVE>BLOCKED s",
+  ]);
+  expect(book("unblock", "A2", "Lawn:1")).toEqual([
+    "unblock A2 BLOCKED>ACTIVE s",
+    "unblock Lawn:1 BLOCKED>ACTIVE s",
+  ]);
+  expect(book("unlock", "A2")).toEqual([]);
+});
+
+test("places that two sessions hold are each their own when they are sold together", () => {
+  const world = new Audited();
+  world.book("lock", world.selection("one", "Pit:2"));
+  world.book("lock", world.selection("two", "A1", "Pit:3"));
+  world.take();
+  world.book("sale", world.selection(null, "Pit:4"));
+  expect(world.take()).toEqual(["sale Pit:2 LOCKED>SOLD one", "sale Pit:2 LOCKED>SOLD two"]);
+});
+
+test("a hold that runs out, and prices taken away from what is held, sold and blocked", () => {
+  const world = new Audited();
+  world.book("lock", world.selection("old", "A1", "Pit:2"));
+  world.clock.timeMs = START_MS + 3_600_000;
+  world.engine.expireAll();
+  expect(world.take().slice(-2)).toEqual([
+    "expire A1 LOCKED>ACTIVE old",
+    "expire Pit:2 LOCKED>ACTIVE old",
+  ]);
+  world.book("lock", world.selection("s", "A1", "Pit:2"));
+  world.book("directsale", world.selection("d", "A2", "Pit:1"));
+  world.book("block", world.selection("b", "A3", "Pit:3"));
+  world.take();
+  world.must("clearPrices", world.caller, { eventId: world.eventId });
+  expect(world.take()).toEqual([
+    "prices A1 LOCKED>WITHDRAWN s at 0",
+    "prices A2 SOLD>SOLD - at 0",
+    "prices A3 BLOCKED>WITHDRAWN - at 0",
+    "prices Pit:2 LOCKED>WITHDRAWN s at 0",
+    "prices Pit:3 BLOCKED>WITHDRAWN - at 0",
+    "prices Pit:4 ACTIVE>WITHDRAWN - at 0",
+    "prices Lawn:4 ACTIVE>WITHDRAWN - at 0",
+  ]);
+});
+
+test("a price that is deleted leaves its seats; another takes its slot", () => {
+  const world = new Audited();
+  const { caller, eventId, priceId } = world;
+  world.must("deletePrice", caller, { eventId, priceId });
+  expect(world.take()).toHaveLength(5);
+  const other = world.createPrice("Other");
+  const objectId = world.labels.idOf("A1");
+  world.must("assignPrices", caller, {
+    eventId,
+    body: { seats: [{ objectId, assignmentId: other }] },
+  });
+  expect(world.take()).toEqual([`prices A1 WITHDRAWN>ACTIVE - at ${other}`]);
+  const body = [{ id: other, eventId, name: "Renamed" }];
+  world.must("updatePrices", caller, { eventId, body });
+  expect(world.take()).toEqual([]);
+});
+
+test("a layout that changes: what goes, what comes, and holds that get other slots", () => {
+  const world = new Audited();
+  world.book("lock", world.selection("a", "A1"));
+  world.book("lock", world.selection("b", "Pit:2"));
+  world.book("lock", world.selection("c", "A2", "Pit:3", "Lawn:1"));
+  world.take();
+  const parts = layoutOf(section("Stalls", { A: "1 2 3" }), area("Pit", 10), area("Lawn", 4));
+  const removed = ["A1", "Lawn"].map((label) => world.labels.idOf(label));
+  const body = {
+    seats: [
+      { ...parts.seats![0]!, id: removed[0]!, toRemove: true },
+      { guid: "new", rowGuid: "row A", name: "9", x: 9, y: 0 },
+    ],
+    sectors: [
+      { ...parts.sectors![2]!, id: removed[1]!, toRemove: true },
+      { guid: "Box", name: "Box", ga: true, gaCapacity: 3 },
+    ],
+  };
+  const { labels } = world;
+  world.putLayout(body, true);
+  const rows = world.take.bind(world);
+  const added = world.labels;
+  world.labels = {
+    ...added,
+    labelOf: (id) => (removed.includes(id) ? labels.labelOf(id) : added.labelOf(id)),
+  };
+  expect(rows()).toEqual([
+    "layout A1 LOCKED>gone a at 0",
+    "layout A9 gone>UNPRICED - at 0",
+    "layout Lawn:1 LOCKED>gone c at 0",
+    "layout Lawn:3 ACTIVE>gone - at 0",
+    "layout Lawn:0 UNPRICED>gone - at 0",
+    "layout Box:0 gone>UNPRICED - at 0",
+  ]);
+  world.book("sale", world.selection(null, "Pit:5", "A2"));
+  expect(world.take()).toEqual([
+    "sale A2 LOCKED>SOLD c",
+    "sale Pit:2 LOCKED>SOLD b",
+    "sale Pit:3 LOCKED>SOLD c",
+  ]);
+});
+
+test("an event that moves to another schema and back, and a schema that is deleted", () => {
+  const world = new Audited();
+  const { caller, eventId, schemaId } = world;
+  const { id: otherId } = world.must("createSchema", caller, {
+    body: { name: "Other", venueId: world.venueId },
+  });
+  const times = { name: "Night", start: "2026-05-01T20:00", endDate: "2026-05-01T23:00" };
+  const move = (id: number) =>
+    world.must("updateEvent", caller, {
+      eventId,
+      body: { ...times, schemaId: id },
+      force: true,
+    });
+  world.book("lock", world.selection("s", "A1", "Pit:1"));
+  world.take();
+  world.clock.timeMs += 5_000;
+  move(otherId);
+  const gone = world.take();
+  expect(gone.slice(0, 3)).toEqual([
+    "event A1 LOCKED>gone s at 0",
+    "event A2 ACTIVE>gone - at 0",
+    "event A3 ACTIVE>gone - at 0",
+  ]);
+  expect(gone).toContain("event Pit:1 LOCKED>gone s at 0");
+  world.clock.timeMs += 5_000;
+  move(schemaId);
+  expect(world.take()).toContain("event A1 gone>UNPRICED - at 0");
+  world.must("deleteSchema", caller, { schemaId });
+  expect(world.take()).toContain("layout A1 UNPRICED>gone - at 0");
+});
+
+test("an event that is deleted: its rows stay, and from then on there is no map", () => {
+  const world = new Audited();
+  const { caller, eventId } = world;
+  world.book("lock", world.selection("s", "A1", "Pit:1"));
+  world.take();
+  const rows = transitionsOf(world.audit, eventId);
+  const map = pastMapOf(world.audit, eventId, world.engine.sequence);
+  const last = world.engine.sequence;
+  world.must("deleteEvent", caller, { eventId });
+  world.must("createVenue", caller, { body: { name: "Later" } });
+  world.take();
+  expect(transitionsOf(world.audit, eventId)).toEqual(rows);
+  expect(pastMapOf(world.audit, eventId, last)).toEqual(map);
+  expect(() => pastMapOf(world.audit, eventId, last + 1)).toThrow("no event");
+  expect(ask(world.audit, { about: "owner", eventId })).toBe(caller.organizationId);
+});
+
+test("who: the actor of the record, be it an account, a tenant or the system", () => {
+  const world = new Audited();
+  const actors = [
+    { kind: ActorKind.ACCOUNT, id: 77 },
+    { kind: ActorKind.TENANT, id: 1 },
+  ];
+  for (const [i, actor] of actors.entries()) {
+    const body = world.selection("s", `A${i + 1}`);
+    world.must("lock", { ...world.caller, actor }, { eventId: world.eventId, body });
+  }
+  world.clock.timeMs += 3_600_000;
+  world.engine.expireAll();
+  world.take();
+  const system = { kind: ActorKind.SYSTEM, id: 0 };
+  const found = transitionsOf(world.audit, world.eventId).slice(-4);
+  expect(found.map(({ actor }) => actor)).toEqual([...actors, system, system]);
+});
+
+/** A random past, in which time goes on by days. */
+function longPast(seed: number): Workload {
+  const workload = new Workload(seed);
+  for (let step = 0; step < 1_200; step++) workload.step();
+  return workload;
+}
+
+test.each([5, 6])("what is too old goes, and all that comes after stays exact, seed %d", (seed) => {
+  const { bench } = longPast(seed);
+  const { kept } = bench.journal;
+  const book = openBook();
+  let cut = 1;
+  for (const share of [0.3, 0.3001, 0.6, 1]) {
+    const end = Math.floor(kept.length * share);
+    feed(book, kept.slice(0, end));
+    book.forget(kept[Math.floor(end / 2)]!.timeMs);
+    expect(book.trail.firstSequence).toBeGreaterThanOrEqual(cut);
+    cut = book.trail.firstSequence;
+  }
+  expect(cut).toBeGreaterThan(kept.length / 3);
+  expectPast(book, bench.engine.state, kept, cut);
+});
+
+function expectPast(book: AuditBook, end: State, kept: World["journal"]["kept"], from: number) {
+  const whole = openBook();
+  feed(whole, kept);
+  const state = new State();
+  for (const { sequence, timeMs, record } of kept) {
+    apply(state, record, timeMs);
+    if (sequence < from - 1 || sequence % 5 > 0) continue;
+    for (const eventId of state.catalog.events.keys()) {
+      const found = pastMapOf(book, eventId, sequence);
+      expect(found).toEqual(pastMapOf(whole, eventId, sequence));
+    }
+  }
+  for (const eventId of end.catalog.events.keys()) {
+    const late = transitionsOf(whole, eventId).filter(({ sequence }) => sequence >= from);
+    expect(transitionsOf(book, eventId)).toEqual(late);
+  }
+}
+
+test("an event that was deleted long ago leaves nothing", () => {
+  const file = temporaryPath("audit.sqlite");
+  const world = new World(PARTS);
+  const book = openBook(file);
+  const { caller, eventId } = world;
+  world.must("deleteEvent", caller, { eventId });
+  world.clock.timeMs += 86_400_000;
+  world.must("createVenue", caller, { body: { name: "Later" } });
+  feed(book, world.journal.kept);
+  expect(ask(book, { about: "owner", eventId })).toBe(caller.organizationId);
+  book.forget(world.clock.timeMs);
+  expect(book.answer({ about: "owner", eventId })).toMatchObject({ gap: "no event" });
+  book.close();
+  const sql = keepSqlFile(file);
+  for (const table of ["transitions", "events", "prices", "records"]) {
+    expect(sql.row(`SELECT count(*) AS rows FROM ${table}`)).toEqual({ rows: 0 });
+  }
+  sql.close();
+});
+
+test("a person reads the trail with names", () => {
+  const file = temporaryPath("audit.sqlite");
+  const world = new World(PARTS);
+  world.book("directsale", world.selection("till", "A1"));
+  const book = openBook(file);
+  feed(book, world.journal.kept);
+  book.close();
+  const sql = keepSqlFile(file);
+  expect(sql.row("SELECT * FROM history WHERE session = 'till'")).toEqual({
+    eventId: world.eventId,
+    sequence: world.engine.sequence,
+    ordinal: 0,
+    time: "2026-03-19T10:00:00.000",
+    call: "directsale",
+    actor: "ORGANIZATION",
+    actorId: world.caller.organizationId,
+    session: "till",
+    holdType: "",
+    hold: 0,
+    placeId: world.labels.idOf("A1"),
+    places: null,
+    fromState: "ACTIVE",
+    toState: "SOLD",
+    priceId: world.priceId,
+  });
+  sql.close();
+});
+
+test("a trail that does not go on where it was takes nothing", () => {
+  const { kept } = new World(PARTS).journal;
+  const book = openBook();
+  const [first, , third] = kept;
+  book.take(1, first!.timeMs, first!.record, markAt(9));
+  expect(() => book.take(3, third!.timeMs, third!.record, markAt(9))).toThrow("one record after");
+  expect(() => book.keep(markAt(0))).toThrow("never ahead");
+  book.close();
+});

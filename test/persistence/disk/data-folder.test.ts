@@ -1,0 +1,248 @@
+/** Which folders are opened, which are refused, and that a refusal changes nothing. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { type DataFolder, openDataFolder } from "../../../persistence/disk/data-folder.ts";
+import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
+import { DiskFault, FolderRefused } from "../../../persistence/disk/faults.ts";
+
+const root = mkdtempSync(join(tmpdir(), "frontrow-folder-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const clock = { nowMs: () => 1_790_000_000_000 };
+const GIVEN = "0123456789abcdef".repeat(4);
+
+function newFolder(): string {
+  return mkdtempSync(join(root, "case-"));
+}
+
+function open(folder: string, secret?: string, disk: Disk = realDisk): DataFolder {
+  return openDataFolder({ disk, folder, clock, secret });
+}
+
+/** Opens in vain, and checks that every file stays as it was. */
+function refusalOf(folder: string, secret?: string, disk?: Disk): FolderRefused {
+  const before = contentOf(folder);
+  try {
+    open(folder, secret, disk).close();
+  } catch (error) {
+    expect(error).toBeInstanceOf(FolderRefused);
+    expect(contentOf(folder)).toEqual(before);
+    return error as FolderRefused;
+  }
+  throw new Error("not refused");
+}
+
+/** Every file but the lock, which has no content. */
+function contentOf(folder: string): Record<string, string> {
+  const content: Record<string, string> = {};
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (name === "lock.sqlite" || statSync(path).isDirectory()) continue;
+    content[name] = readFileSync(path, "latin1");
+  }
+  return content;
+}
+
+test("a missing folder is made, with those above it", () => {
+  const folder = join(newFolder(), "a", "b");
+  const data = open(folder);
+  expect(data.fresh).toBe(true);
+  expect(data.storeId).toMatch(/^[0-9a-f-]{36}$/);
+  expect(data.secret).toMatch(/^[0-9a-f]{64}$/);
+  data.close();
+  expect(readdirSync(folder).toSorted()).toEqual(["lock.sqlite", "secret", "store.json"]);
+  expect(JSON.parse(readFileSync(join(folder, "store.json"), "utf8"))).toEqual({
+    format: 1,
+    storeId: data.storeId,
+    createdAt: "2026-09-21T14:13:20.000Z",
+    hasLog: false,
+  });
+});
+
+test("that it has a log is kept, and nothing else of the store changes", () => {
+  const folder = newFolder();
+  const first = open(folder);
+  first.keepHasLog();
+  first.close();
+  const second = open(folder);
+  second.close();
+  const { storeId, secret } = first;
+  expect(second).toMatchObject({ storeId, secret, fresh: false, hasLog: true });
+});
+
+test("a folder that is opened again is the same store", () => {
+  const folder = newFolder();
+  const first = open(folder);
+  first.close();
+  const second = open(folder);
+  second.close();
+  expect(second).toMatchObject({ storeId: first.storeId, secret: first.secret, fresh: false });
+});
+
+test("every file is private to its user, the secret before all", () => {
+  const folder = newFolder();
+  open(folder).close();
+  for (const name of ["secret", "store.json", "lock.sqlite"]) {
+    expect(statSync(join(folder, name)).mode & 0o777, name).toBe(0o600);
+  }
+});
+
+test("a secret that is given is used and not stored", () => {
+  const folder = newFolder();
+  const data = open(folder, GIVEN.toUpperCase());
+  data.close();
+  expect(data.secret).toBe(GIVEN);
+  expect(readdirSync(folder)).not.toContain("secret");
+  const refusal = refusalOf(folder);
+  expect(refusal.message).toContain("its file secret is missing");
+  expect(refusal.exitCode).toBe(78);
+  open(folder, GIVEN).close();
+});
+
+test("a secret that is not 64 hexadecimal digits is refused", () => {
+  expect(refusalOf(newFolder(), "short").message).toContain("the given secret");
+  const folder = newFolder();
+  open(folder).close();
+  writeFileSync(join(folder, "secret"), "changed\n");
+  expect(refusalOf(folder).message).toContain("its file secret is not 64 hexadecimal digits");
+});
+
+test("a folder of something else is refused", () => {
+  const folder = newFolder();
+  writeFileSync(join(folder, "holiday.txt"), "sea");
+  const refusal = refusalOf(folder);
+  expect(refusal.message).toContain("it has other files and no store.json");
+  expect(refusal.exitCode).toBe(78);
+  expect(readdirSync(folder)).toEqual(["holiday.txt"]);
+});
+
+test("what a first start left that was cut short, or a new file system, is no obstacle", () => {
+  const folder = newFolder();
+  mkdirSync(join(folder, "lost+found"));
+  for (const name of ["lock.sqlite", "secret", "secret.tmp", "store.json.tmp"]) {
+    writeFileSync(join(folder, name), "");
+  }
+  const data = open(folder);
+  data.close();
+  expect(data.fresh).toBe(true);
+  expect(open(folder, GIVEN).fresh).toBe(false);
+});
+
+test("a store of another format, or without a name, is refused", () => {
+  for (const [text, reason] of [
+    ['{"format":2}', "has format 2"],
+    ["nothing", "has format undefined"],
+    ["[1]", "has format undefined"],
+    ['{"format":1,"storeId":"x"}', "names no store"],
+  ] as const) {
+    const folder = newFolder();
+    writeFileSync(join(folder, "store.json"), text);
+    const refusal = refusalOf(folder);
+    expect(refusal.message).toContain(reason);
+    expect(refusal.exitCode).toBe(78);
+  }
+});
+
+test("a path that cannot be a folder is refused", () => {
+  const folder = newFolder();
+  writeFileSync(join(folder, "file"), "");
+  for (const path of [join(folder, "file"), join(folder, "file", "inner")]) {
+    expect(() => open(path)).toThrow(/cannot use the data folder .*ENOTDIR; name a folder/);
+  }
+  expect(readdirSync(folder)).toEqual(["file"]);
+});
+
+test("a folder that cannot be written is refused with the way out", () => {
+  const folder = newFolder();
+  const createNow = (path: string): never => {
+    throw new DiskFault("create", path, "EACCES");
+  };
+  const refusal = refusalOf(folder, undefined, { ...realDisk, createNow });
+  expect(refusal.exitCode).toBe(73);
+  expect(refusal.message).toContain("EACCES; give this user the right to read and write there");
+});
+
+test("a lock file that is no lock file is refused", () => {
+  const folder = newFolder();
+  open(folder).close();
+  writeFileSync(join(folder, "lock.sqlite"), "something else".repeat(100));
+  expect(refusalOf(folder).message).toContain("lock.sqlite cannot be locked");
+});
+
+test("a second user of the folder is refused until the first has closed it", () => {
+  const folder = newFolder();
+  const first = open(folder);
+  const refusal = refusalOf(folder);
+  expect(refusal.exitCode).toBe(75);
+  expect(refusal.message).toContain("another process uses it");
+  first.close();
+  open(folder).close();
+});
+
+test("a process that is killed gives the folder free", async () => {
+  const folder = newFolder();
+  open(folder).close();
+  const sqlite = createRequire(import.meta.url).resolve("better-sqlite3");
+  const holder = spawn(process.execPath, [
+    "-e",
+    `const Database = require(${JSON.stringify(sqlite)});
+     const database = new Database(${JSON.stringify(join(folder, "lock.sqlite"))});
+     database.exec("BEGIN EXCLUSIVE");
+     console.log("locked");
+     setInterval(() => database.open, 1_000);`,
+  ]);
+  await once(holder.stdout, "data");
+  expect(refusalOf(folder).exitCode).toBe(75);
+  holder.kill("SIGKILL");
+  await once(holder, "exit");
+  open(folder).close();
+});
+
+test("a start that fails at any step of the disk can be repeated", () => {
+  for (let failing = 1; ; failing++) {
+    const folder = newFolder();
+    let steps = 0;
+    const disk = new Proxy(realDisk, {
+      get(target, name: keyof Disk) {
+        const act = target[name] as (...given: unknown[]) => unknown;
+        return (...given: unknown[]) => {
+          steps += 1;
+          if (steps === failing) throw new DiskFault(name, folder, "EIO");
+          return act(...given);
+        };
+      },
+    });
+    try {
+      open(folder, undefined, disk).close();
+      expect(failing).toBeGreaterThan(8);
+      return;
+    } catch (error) {
+      expect(error).toBeInstanceOf(FolderRefused);
+    }
+    const data = open(folder);
+    data.close();
+    expect(open(folder).storeId).toBe(data.storeId);
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a store.json that holds no object is refused for the format that it does not name", () => {
+  const folder = newFolder();
+  for (const text of ["null", "7", '"store"', "{", ""]) {
+    writeFileSync(join(folder, "store.json"), text);
+    expect(refusalOf(folder).message).toContain("has format undefined, this version reads 1");
+  }
+});

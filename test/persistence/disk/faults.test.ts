@@ -1,0 +1,81 @@
+/** Each fault is one line that names the cause and the way out, with its exit code. */
+import { expect, test } from "vitest";
+import {
+  DiskFault,
+  ExitCode,
+  FolderRefused,
+  LogCorrupt,
+  LogFailed,
+  Malformed,
+  StoreFault,
+  messageOf,
+  only,
+} from "../../../persistence/disk/faults.ts";
+
+const disk = new DiskFault("sync", "/data/wal/1.log", "EIO", new Error("cause"));
+
+test("every fault says what happened, where, and what to do", () => {
+  const faults: [StoreFault, ExitCode, string][] = [
+    [
+      disk,
+      74,
+      "cannot sync /data/wal/1.log: EIO; the device reports errors: check it before starting again",
+    ],
+    [
+      new LogFailed(disk),
+      70,
+      `the log failed: ${disk.message}; then start again: all acknowledged is kept`,
+    ],
+    [
+      new LogCorrupt("/data/wal/1.log", 512, "epoch 2", "1"),
+      78,
+      "the log is damaged: /data/wal/1.log at byte 512: expected epoch 2, found 1; " +
+        "nothing was changed: put the undamaged file back from a copy, or restore a backup; " +
+        "`frontrow verify` lists what is damaged, `frontrow repair` saves the rest",
+    ],
+    [
+      new FolderRefused("/data", "it is another's: choose another", ExitCode.TEMPORARY),
+      75,
+      "cannot use the data folder /data: it is another's: choose another",
+    ],
+  ];
+  for (const [fault, exitCode, message] of faults) {
+    expect(fault).toBeInstanceOf(StoreFault);
+    expect(fault.exitCode).toBe(exitCode);
+    expect(fault.message).toBe(message);
+    expect(fault.message).not.toContain("\n");
+    expect(fault.name).toBe(fault.constructor.name);
+  }
+});
+
+test("the cause of a fault is kept for those who look", () => {
+  expect(disk.cause).toEqual(new Error("cause"));
+  expect(new LogFailed(disk).cause).toBe(disk);
+});
+
+test("a code without a hint of its own still says where to look", () => {
+  expect(new DiskFault("read", "/data", "EWEIRD").hint).toBe(
+    "see the code of the operating system",
+  );
+});
+
+test("a catch answers the errors it knows, and passes on every other as it is", () => {
+  const other = new TypeError("a mistake of ours");
+  for (const known of [new Malformed("a", "b"), disk]) {
+    expect(() => only(known, Malformed, DiskFault)).not.toThrow();
+  }
+  for (const unknown of [other, disk, "a text", null]) {
+    let passedOn: unknown = "nothing";
+    try {
+      only(unknown, Malformed, LogFailed);
+    } catch (error) {
+      passedOn = error;
+    }
+    expect(passedOn).toBe(unknown);
+  }
+});
+
+test("whatever is thrown has a message", () => {
+  expect(messageOf(new TypeError("a mistake"))).toBe("a mistake");
+  expect(messageOf("a text")).toBe("a text");
+});

@@ -1,0 +1,25 @@
+/** The real scheduler: after the turn, after the delay, or not at all. */
+import { expect, test } from "vitest";
+import { realScheduler } from "../../../persistence/disk/scheduler.ts";
+
+test("soon is after this turn, later is after the delay", async () => {
+  const order: string[] = [];
+  const done = new Promise<void>((resolve) => {
+    realScheduler.later(5, () => {
+      order.push("later");
+      resolve();
+    });
+  });
+  realScheduler.soon(() => order.push("soon"));
+  queueMicrotask(() => order.push("turn"));
+  await done;
+  expect(order).toEqual(["turn", "soon", "later"]);
+});
+
+test("what was cancelled does not run", async () => {
+  let runs = 0;
+  const cancel = realScheduler.later(1, () => (runs += 1));
+  cancel();
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(runs).toBe(0);
+});

@@ -1,0 +1,145 @@
+/** Whole reads and writes over a disk that does less than asked. */
+import { expect, test } from "vitest";
+import type { DiskFile } from "../../../persistence/disk/disk.ts";
+import { DiskFault } from "../../../persistence/disk/faults.ts";
+import {
+  makeFoldersNow,
+  readAllNow,
+  writeAll,
+  writeAllThrough,
+  writeAllNow,
+  writeFileNow,
+} from "../../../persistence/disk/transfer.ts";
+import type { MemoryDisk, Outcome } from "../../support/memory-disk.ts";
+import { emptyDisk } from "../log/log-fixture.ts";
+
+const BYTES = Buffer.from("two seats in row seven");
+
+/** Gives the writes these outcomes, one after the other; later ones happen. */
+function diskWith(...outcomes: (Outcome | null)[]): MemoryDisk {
+  const disk = emptyDisk();
+  disk.decide = ({ operation }) => (operation === "write" ? (outcomes.shift() ?? null) : null);
+  return disk;
+}
+
+function writeOn(disk: MemoryDisk): Promise<DiskFault | null> {
+  return new Promise((resolve) => writeAll(disk.createNow("/data/a"), BYTES, 0, resolve));
+}
+
+test("a short write is finished by one more", async () => {
+  const disk = diskWith({ writtenBytes: 5 });
+  expect(await writeOn(disk)).toBeNull();
+  expect(disk.files().get("/data/a")).toEqual(BYTES);
+  const again = diskWith({ writtenBytes: 5 });
+  writeAllNow(again.createNow("/data/a"), BYTES, 0);
+  expect(again.files().get("/data/a")).toEqual(BYTES);
+});
+
+test("the second write names the reason of the first", async () => {
+  const outcomes = [{ writtenBytes: 5 }, { code: "ENOSPC" }];
+  expect(await writeOn(diskWith(...outcomes))).toMatchObject({ code: "ENOSPC" });
+  const file = diskWith(...outcomes).createNow("/data/a");
+  expect(() => writeAllNow(file, BYTES, 0)).toThrow("ENOSPC; free some space");
+});
+
+test("a write that is short twice is a fault", async () => {
+  const outcomes = [{ writtenBytes: 5 }, { writtenBytes: 5 }];
+  expect(await writeOn(diskWith(...outcomes))).toMatchObject({ code: "SHORT" });
+  const file = diskWith(...outcomes).createNow("/data/a");
+  expect(() => writeAllNow(file, BYTES, 0)).toThrow("cannot write all of /data/a");
+});
+
+test("a write that fails is a fault at once", async () => {
+  expect(await writeOn(diskWith({ code: "EIO" }, { code: "ENOSPC" }))).toMatchObject({
+    code: "EIO",
+    operation: "write",
+    path: "/data/a",
+  });
+});
+
+/** A file that writes through, told what becomes of each write. */
+function throughFile(...outcomes: (DiskFault | number)[]): { file: DiskFile; calls: string[] } {
+  const calls: string[] = [];
+  const made = emptyDisk().createNow("/data/a");
+  const writeThrough: DiskFile["writeThrough"] = (source, position, done) => {
+    calls.push(`${position}: ${Buffer.from(source).toString()}`);
+    const outcome = outcomes.shift() ?? source.length;
+    if (typeof outcome === "number") done(null, outcome);
+    else done(outcome, 0);
+  };
+  return { file: Object.assign(made, { writeThrough }), calls };
+}
+
+function throughOn(file: DiskFile): Promise<DiskFault | null> {
+  return new Promise((resolve) => writeAllThrough(file, BYTES, 512, resolve));
+}
+
+test("a disk that writes through is asked once, and nothing else", async () => {
+  const { file, calls } = throughFile();
+  expect(await throughOn(file)).toBeNull();
+  expect(calls).toEqual([`512: ${BYTES.toString()}`]);
+});
+
+test("a short write through is finished by one more, and twice short is a fault", async () => {
+  const { file, calls } = throughFile(4);
+  expect(await throughOn(file)).toBeNull();
+  expect(calls).toEqual([`512: ${BYTES.toString()}`, `516: ${BYTES.subarray(4).toString()}`]);
+  expect(await throughOn(throughFile(4, 4).file)).toMatchObject({ code: "SHORT" });
+});
+
+test("a write through that fails is a fault at once", async () => {
+  const { file, calls } = throughFile(new DiskFault("write", "/data/a", "EIO"));
+  expect(await throughOn(file)).toMatchObject({ code: "EIO" });
+  expect(calls.length).toBe(1);
+});
+
+test("a disk that cannot write through writes, then syncs", async () => {
+  const disk = emptyDisk();
+  const steps: string[] = [];
+  const file = disk.createNow("/data/a");
+  disk.decide = ({ operation }) => {
+    steps.push(operation);
+    return null;
+  };
+  expect(await throughOn(file)).toBeNull();
+  expect(steps).toEqual(["write", "sync"]);
+  disk.decide = ({ operation }) => (operation === "sync" ? { code: "EIO" } : null);
+  expect(await throughOn(file)).toMatchObject({ code: "EIO", operation: "sync" });
+  disk.decide = ({ operation }) => (operation === "write" ? { code: "ENOSPC" } : null);
+  expect(await throughOn(file)).toMatchObject({ code: "ENOSPC", operation: "write" });
+});
+
+test("a file that ends before it should is a fault", () => {
+  const disk = emptyDisk().plant("/data/a", BYTES);
+  const target = Buffer.alloc(BYTES.length + 1);
+  expect(() => readAllNow(disk.openNow("/data/a"), target)).toThrow(
+    "cannot read all of /data/a: TRUNCATED",
+  );
+});
+
+test("a file is written wholly or not at all, whenever the power goes", () => {
+  for (let failing = 1; ; failing++) {
+    const disk = emptyDisk().plant("/data/a", Buffer.from("before"));
+    disk.decide = ({ index }) => (index === failing ? { dies: true } : null);
+    let finished = true;
+    try {
+      writeFileNow(disk, "/data", "a", BYTES);
+    } catch {
+      finished = false;
+    }
+    disk.losePower();
+    const after = disk.files().get("/data/a")!.toString();
+    if (finished) {
+      expect(after).toBe(BYTES.toString());
+      break;
+    }
+    expect(after).toBe("before");
+  }
+});
+
+test("folders are made from the first one that is missing", () => {
+  const disk = emptyDisk();
+  makeFoldersNow(disk, "/data/a/b");
+  makeFoldersNow(disk, "/data/a/b");
+  expect(disk.listNow("/data/a")).toEqual(["b"]);
+});

@@ -1,0 +1,117 @@
+/** The frame is frozen, and every bit of it is checked. */
+import { expect, test } from "vitest";
+import { Broken } from "../../../engine/assert.ts";
+import { Batch } from "../../../persistence/log/batch.ts";
+import {
+  FrameFlag,
+  type FrameHeader,
+  LOG_VERSION,
+  chainAfter,
+  padToSector,
+  payloadIsIntact,
+  readChain,
+  readFrameHeader,
+  sealFrame,
+} from "../../../persistence/log/frame.ts";
+import { chainOfStore } from "../../../persistence/log/segment-header.ts";
+import { STORE_ID, recordOf, timeOf } from "./log-fixture.ts";
+
+const FACTS = { flags: 0, firstSequence: 6, durableSequence: 5, epoch: 3, offset: 4_608 };
+
+function sealed(records: number): { frame: Buffer; chain: Buffer } {
+  const batch = new Batch();
+  for (let i = 1; i <= records; i++) batch.add(timeOf(i), recordOf(i));
+  return batch.seal(FACTS, chainOfStore(STORE_ID));
+}
+
+// When one of these changes, old logs can no longer be read: raise LOG_VERSION, write how the
+// version before is read, keep a segment of it under test/, and only then change what stands here.
+const GOLDEN_HEADER =
+  "46525746970000001fb813b0010000000600000000000000050000000000000003000000010000003787c719" +
+  "090000007033e40046b40d081c8dec644be50c65";
+const GOLDEN_RECORD =
+  "57000000020100000010c006450c7a42" +
+  "01070000000000000001010000000100000000107ae2450c7a42" +
+  "090073657373696f6e2d31040043415254" +
+  "020000000100000001000000" +
+  "03000000010000000100000002000000";
+
+test("the bytes of a frame are frozen", () => {
+  const { frame } = sealed(1);
+  expect(LOG_VERSION).toBe(1);
+  expect(frame).toHaveLength(512);
+  expect(frame.toString("hex", 0, 64)).toBe(GOLDEN_HEADER);
+  expect(frame.toString("hex", 64, 151)).toBe(GOLDEN_RECORD);
+  expect(frame.subarray(151).every((byte) => byte === 0)).toBe(true);
+});
+
+test("the codes of the flags are frozen", () => {
+  expect(FrameFlag).toEqual({ EPOCH_START: 1, IDLE_MARKER: 2, CLEAN_SHUTDOWN: 4 });
+});
+
+test("a header says what was sealed", () => {
+  const { frame, chain } = sealed(20);
+  const header = readFrameHeader(frame, 0)!;
+  expect(header).toMatchObject({ ...FACTS, version: LOG_VERSION, recordCount: 20 });
+  expect(padToSector(header.frameBytes)).toBe(frame.length);
+  expect(payloadIsIntact(frame)).toBe(true);
+  expect(readChain(frame)).toEqual(chain);
+  expect(chainAfter(frame, header.frameBytes, chainOfStore(STORE_ID))).toEqual(chain);
+});
+
+test("numbers beyond 32 bits are kept whole", () => {
+  const firstSequence = Number.MAX_SAFE_INTEGER;
+  const facts = { ...FACTS, firstSequence, durableSequence: 2 ** 40 + 1 };
+  const { frame } = new Batch().seal(facts, chainOfStore(STORE_ID));
+  expect(readFrameHeader(frame, 0)).toMatchObject(facts);
+});
+
+test("no changed bit goes unseen", () => {
+  const { frame } = sealed(8);
+  for (let bit = 0; bit < 8 * frame.length; bit++) {
+    const at = bit >> 3;
+    frame[at]! ^= 1 << (bit & 7);
+    const seen = readFrameHeader(frame, 0) === null || !payloadIsIntact(frame);
+    expect(seen).toBe(true);
+    frame[at]! ^= 1 << (bit & 7);
+  }
+});
+
+test("the chain depends on every frame before", () => {
+  const { frame, chain } = sealed(1);
+  const { frameBytes } = readFrameHeader(frame, 0)!;
+  expect(chainAfter(frame, frameBytes, chain)).not.toEqual(chain);
+});
+
+test("no header is read beyond the end, or where none is", () => {
+  const { frame } = sealed(1);
+  expect(readFrameHeader(frame, frame.length - 63)).toBeNull();
+  expect(readFrameHeader(Buffer.alloc(512), 0)).toBeNull();
+});
+
+test("a batch can be filled and sealed again", () => {
+  const batch = new Batch();
+  batch.add(timeOf(1), recordOf(1, 40_000_000));
+  const long = batch.seal(FACTS, chainOfStore(STORE_ID));
+  expect(payloadIsIntact(long.frame)).toBe(true);
+  batch.clear();
+  batch.add(timeOf(1), recordOf(1));
+  expect(batch.seal(FACTS, chainOfStore(STORE_ID))).toEqual(sealed(1));
+});
+
+test("a frame that promises what cannot be is a broken promise", () => {
+  const chain = chainOfStore(STORE_ID);
+  const good: FrameHeader = { ...FACTS, version: 1, recordCount: 0, frameBytes: 64 };
+  const frame = Buffer.alloc(512);
+  expect(sealFrame(frame, good, chain)).toHaveLength(16);
+  for (const change of [
+    { durableSequence: 6 },
+    { firstSequence: 2 ** 53 },
+    { offset: 4_609 },
+    { epoch: -1 },
+    { frameBytes: 513 },
+  ]) {
+    expect(() => sealFrame(frame, { ...good, ...change }, chain)).toThrow(Broken);
+  }
+  expect(() => sealFrame(frame, good, chain.subarray(1))).toThrow(Broken);
+});

@@ -1,0 +1,174 @@
+/** One store's log under test: records that can be told apart, time that stands, a process. */
+import { isDeepStrictEqual } from "node:util";
+import { Move } from "../../../engine/inventory/states.ts";
+import { Admission, type Clock } from "../../../engine/ports.ts";
+import { ActorKind, RecordType, type LogRecord, type MoveRecord } from "../../../engine/records.ts";
+import type { Disk } from "../../../persistence/disk/disk.ts";
+import type { LogFailed } from "../../../persistence/disk/faults.ts";
+import type { Scheduler } from "../../../persistence/disk/scheduler.ts";
+import { openLog } from "../../../persistence/log/open-log.ts";
+import type { RecoveryReport } from "../../../persistence/log/recover.ts";
+import { MemoryDisk } from "../../support/memory-disk.ts";
+
+export const STORE_ID = "0b0e7a3c-5d1f-4c3e-9a52-6f0d3c1b2a49";
+const SEGMENT_BYTES = 64 * 1024;
+const START_MS = 1_790_000_000_000;
+
+export type Files = ReadonlyMap<string, Buffer>;
+
+/** Time that only the test moves; `soon` is the end of the test's own turn. */
+export class ManualTime implements Scheduler, Clock {
+  #nowMs = START_MS;
+  #waiting: { readonly dueMs: number; readonly task: () => void }[] = [];
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  soon(task: () => void): void {
+    queueMicrotask(task);
+  }
+
+  later(delayMs: number, task: () => void): () => void {
+    const entry = { dueMs: this.#nowMs + delayMs, task };
+    this.#waiting.push(entry);
+    return () => {
+      this.#waiting = this.#waiting.filter((other) => other !== entry);
+    };
+  }
+
+  /** Moves on, runs what is due, and waits until all that follows from it is done. */
+  async pass(delayMs: number): Promise<void> {
+    this.#nowMs += delayMs;
+    const due = this.#waiting.filter((entry) => entry.dueMs <= this.#nowMs);
+    this.#waiting = this.#waiting.filter((entry) => entry.dueMs > this.#nowMs);
+    for (const entry of due) entry.task();
+    await settle();
+  }
+}
+
+/** Waits until the disk in memory has nothing more to do: all its work is in microtasks. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The record of that sequence number: each one differs. */
+export function recordOf(sequence: number, extraBytes = 0): MoveRecord {
+  return {
+    type: RecordType.MOVE,
+    actor: { kind: ActorKind.ORGANIZATION, id: 7 },
+    partition: 1,
+    move: Move.LOCK,
+    hold: sequence,
+    expiresAtMs: timeOf(sequence) + 900_000,
+    session: `session-${sequence}`,
+    holdType: "CART",
+    seats: new Uint32Array(2 + extraBytes / 4).fill(sequence),
+    areas: new Uint32Array([1, sequence, 2]),
+  };
+}
+
+export function timeOf(sequence: number): number {
+  return START_MS + sequence;
+}
+
+export interface LogOptions {
+  readonly disk: Disk;
+  readonly folder?: string;
+  readonly segmentBytes?: number;
+  readonly scheduler?: Scheduler;
+  readonly storeId?: string;
+}
+
+/** What a process with an engine sees of the log. */
+export class LogProcess {
+  readonly time = new ManualTime();
+  readonly replayed: LogRecord[] = [];
+  readonly durable: number[] = [];
+  readonly failures: LogFailed[] = [];
+  report!: RecoveryReport;
+  journal!: Awaited<ReturnType<typeof openLog>>["journal"];
+  #sequence = 0;
+
+  /** Opens the log. */
+  static async start(options: LogOptions): Promise<LogProcess> {
+    const process = new LogProcess();
+    const { time } = process;
+    const opened = await openLog({
+      folder: "/data",
+      segmentBytes: SEGMENT_BYTES,
+      storeId: STORE_ID,
+      scheduler: time,
+      clock: time,
+      ...options,
+      onFailure: (failure) => process.failures.push(failure),
+      replay: (sequence, timeMs, record) => {
+        const known = process.replayed.push(record) === sequence && timeMs === timeOf(sequence);
+        if (!known) throw new Error(`record ${sequence} is out of place`);
+      },
+    });
+    Object.assign(process, opened);
+    opened.journal.durable = (sequence) => process.durable.push(sequence);
+    process.#sequence = opened.report.sequence;
+    return process;
+  }
+
+  /** Sequence number up to which everything was acknowledged; 0 for nothing. */
+  get acknowledged(): number {
+    return this.durable.at(-1) ?? 0;
+  }
+
+  /** Appends the next records, all in this turn, up to the first that is refused. */
+  append(count: number, extraBytes = 0, isAlong = false): Admission {
+    for (let i = 0; i < count; i++) {
+      const next = this.#sequence + 1;
+      const record = recordOf(next, extraBytes);
+      const admission = this.journal.append(next, timeOf(next), record, isAlong);
+      if (admission !== Admission.OPEN) return admission;
+      this.#sequence = next;
+    }
+    return Admission.OPEN;
+  }
+
+  /** Appends records as one batch and waits for the disk. */
+  async commit(count: number, extraBytes = 0, isAlong = false): Promise<Admission> {
+    const admission = this.append(count, extraBytes, isAlong);
+    await settle();
+    return admission;
+  }
+
+  /** Checks that what was replayed is what was appended, each record whole. */
+  expectWhole(): void {
+    const broken = this.replayed.findIndex(
+      (record, i) => !isDeepStrictEqual(record, recordOf(i + 1)),
+    );
+    if (broken >= 0) throw new Error(`record ${broken + 1} is not what was appended`);
+  }
+
+  async close(): Promise<void> {
+    await this.journal.close();
+  }
+}
+
+export function emptyDisk(): MemoryDisk {
+  return new MemoryDisk("/data");
+}
+
+/** The segments, oldest first. */
+export function segmentPaths(disk: MemoryDisk): string[] {
+  return [...disk.files().keys()].filter((path) => path.endsWith(".log"));
+}
+
+/** Fast, also for long files. */
+export function sameFiles(a: Files, b: Files): boolean {
+  if (a.size !== b.size) return false;
+  return [...a].every(([path, bytes]) => b.get(path)?.equals(bytes) === true);
+}
+
+/** A copy of the disk's files on a disk of its own. */
+export function copyDisk(files: Files): MemoryDisk {
+  const disk = emptyDisk();
+  disk.makeFolderNow("/data/wal");
+  for (const [path, bytes] of files) disk.plant(path, bytes);
+  return disk;
+}

@@ -1,0 +1,100 @@
+/** Reading a log behind its writer: what is not there is told by its place. */
+import { expect, onTestFinished, test } from "vitest";
+import { LogCorrupt } from "../../../persistence/disk/faults.ts";
+import { LogFollower } from "../../../persistence/log/log-follower.ts";
+import { readLog } from "../../../persistence/log/read-log.ts";
+import type { LogStart } from "../../../persistence/log/scan.ts";
+import type { MemoryDisk } from "../../support/memory-disk.ts";
+import { emptyDisk, LogProcess, segmentPaths, STORE_ID } from "./log-fixture.ts";
+
+const SEGMENT_BYTES = 8 * 1024;
+
+async function logOf(batches: number): Promise<{ disk: MemoryDisk; log: LogProcess }> {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk, segmentBytes: SEGMENT_BYTES });
+  for (let i = 0; i < batches; i++) await log.commit(2);
+  return { disk, log };
+}
+
+function followerOf(disk: MemoryDisk, start: LogStart | null = null) {
+  const sequences: number[] = [];
+  const replay = (sequence: number) => void sequences.push(sequence);
+  const follower = new LogFollower({
+    disk,
+    folder: "/data/wal",
+    storeId: STORE_ID,
+    start,
+    replay,
+  });
+  onTestFinished(() => follower.close());
+  return { follower, sequences };
+}
+
+test("it reads on as the log grows, each record once, over the ends of segments", async () => {
+  const { disk, log } = await logOf(5);
+  const { follower, sequences } = followerOf(disk);
+  for (let round = 0; round < 12; round++) {
+    follower.read(log.acknowledged);
+    expect(sequences.length).toBe(log.acknowledged);
+    await log.commit(3, 600);
+  }
+  expect(sequences).toEqual(sequences.map((_, i) => i + 1));
+  expect(segmentPaths(disk).length).toBeGreaterThan(3);
+});
+
+test("a log that is not there is told by the record that is wanted", async () => {
+  const disk = emptyDisk();
+  const at = (start: LogStart | null) => () => followerOf(disk, start).follower.read(9);
+  expect(at(null)).toThrow("expected record 1, found none behind record 0");
+  const mark = { sequence: 5, chain: Buffer.alloc(16) };
+  expect(at({ sequence: 5, mark })).toThrow("expected record 6, found none behind record 0");
+  const all = { disk, folder: "/data/wal", storeId: STORE_ID, replay: () => {} };
+  const read = () => readLog({ ...all, start: { sequence: 5, mark } });
+  expect(read).toThrow("expected a segment with record 5, found no segment");
+});
+
+test("a segment that is missing is told by its number", async () => {
+  const { disk, log } = await logOf(30);
+  const paths = segmentPaths(disk);
+  disk.removeNow(paths[1]!);
+  const { follower, sequences } = followerOf(disk);
+  const read = () => follower.read(log.acknowledged);
+  expect(read).toThrow("expected segment 2, found none behind record 12");
+  expect(sequences.at(-1)).toBe(12);
+  disk.removeNow(paths[0]!);
+  const all = { disk, folder: "/data/wal", storeId: STORE_ID, replay: () => {} };
+  const start = { sequence: 5, mark: { sequence: 6, chain: Buffer.alloc(16) } };
+  const first = paths[2]!.slice("/data/wal/".length);
+  expect(() => readLog({ ...all, start })).toThrow(`record 5, found ${first} as the first`);
+});
+
+test("a segment that ends before the record is damage, with its place", async () => {
+  const { disk, log } = await logOf(4);
+  const [path] = segmentPaths(disk);
+  const { follower } = followerOf(disk);
+  follower.read(4);
+  disk.plant(
+    path!,
+    disk
+      .files()
+      .get(path!)!
+      .subarray(0, 4_096 + 512),
+  );
+  const { follower: other, sequences } = followerOf(disk);
+  expect(() => other.read(log.acknowledged)).toThrow(LogCorrupt);
+  expect(sequences).toEqual([]);
+});
+
+test("a file that becomes shorter while it is read is damage, not the end", async () => {
+  const { disk, log } = await logOf(4);
+  const [path] = segmentPaths(disk);
+  const open = disk.openNow.bind(disk);
+  disk.openNow = (name) => {
+    const file = open(name);
+    file.readNow = () => 0;
+    return file;
+  };
+  const { follower } = followerOf(disk);
+  const read = () => follower.read(log.acknowledged);
+  expect(read).toThrow(`${path} at byte 0: expected more bytes, found none`);
+});

@@ -1,0 +1,324 @@
+/** The journal: batches, marks, segments, admission. */
+import { expect, test } from "vitest";
+import { Broken } from "../../../engine/assert.ts";
+import { Admission } from "../../../engine/ports.ts";
+import {
+  FrameFlag,
+  type FrameHeader,
+  padToSector,
+  readFrameHeader,
+} from "../../../persistence/log/frame.ts";
+import { PENDING_RECORDS_MAX } from "../../../persistence/log/log-writer.ts";
+import { openLog } from "../../../persistence/log/open-log.ts";
+import { SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
+import type { MemoryDisk } from "../../support/memory-disk.ts";
+import {
+  LogProcess,
+  ManualTime,
+  STORE_ID,
+  emptyDisk,
+  segmentPaths,
+  settle,
+} from "./log-fixture.ts";
+
+/** The frames of the newest segment. */
+function framesOf(disk: MemoryDisk): FrameHeader[] {
+  const bytes = disk.files().get(segmentPaths(disk).at(-1)!)!;
+  const frames: FrameHeader[] = [];
+  let at = SEGMENT_HEADER_BYTES;
+  for (;;) {
+    const header = readFrameHeader(bytes, at);
+    if (header === null) return frames;
+    frames.push(header);
+    at += padToSector(header.frameBytes);
+  }
+}
+
+test("all records of one turn are one frame and one sync", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  log.append(3);
+  expect(log.durable).toEqual([]);
+  await settle();
+  expect(log.durable).toEqual([3]);
+  expect(log.journal.stats).toMatchObject({ batches: 1, syncs: 1 });
+  expect(framesOf(disk).map((frame) => frame.recordCount)).toEqual([0, 3]);
+});
+
+test("what comes while a sync is in flight is the next batch", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  log.append(1);
+  disk.decide = (step) => {
+    if (step.operation === "sync" && step.path.endsWith(".log") && log.durable.length === 0) {
+      log.append(4);
+    }
+    return null;
+  };
+  await settle();
+  expect(log.durable).toEqual([1, 5]);
+  expect(log.journal.stats.batches).toBe(2);
+});
+
+test("the durable mark follows by itself when nothing else comes", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  await log.commit(2);
+  await log.commit(1);
+  expect(framesOf(disk).map((frame) => frame.durableSequence)).toEqual([0, 0, 2]);
+  await log.time.pass(9);
+  expect(framesOf(disk)).toHaveLength(3);
+  await log.time.pass(1);
+  const marker = framesOf(disk).at(-1)!;
+  expect(marker).toMatchObject({ flags: FrameFlag.IDLE_MARKER, durableSequence: 3 });
+  expect(marker).toMatchObject({ firstSequence: 4, recordCount: 0 });
+  await log.time.pass(1_000);
+  expect(framesOf(disk)).toHaveLength(4);
+  expect(log.durable).toEqual([2, 3]);
+});
+
+test("a batch in time takes the marker's place", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  await log.commit(1);
+  await log.time.pass(9);
+  await log.commit(1);
+  await log.time.pass(9);
+  expect(framesOf(disk).map((frame) => frame.flags)).toEqual([FrameFlag.EPOCH_START, 0, 0]);
+});
+
+test("close waits for everything and marks the end", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  log.append(5);
+  expect(log.journal.admission()).toBe(Admission.OPEN);
+  const closed = log.close();
+  expect(log.journal.admission()).toBe(Admission.UNAVAILABLE);
+  await closed;
+  expect(log.durable).toEqual([5]);
+  const last = framesOf(disk).at(-1)!;
+  expect(last).toMatchObject({ flags: FrameFlag.CLEAN_SHUTDOWN, durableSequence: 5 });
+  expect([...disk.files().keys()]).toEqual(segmentPaths(disk));
+});
+
+test("a full segment on a full disk still takes the mark of a clean end", async () => {
+  const disk = emptyDisk();
+  disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
+  const log = await LogProcess.start({ disk, segmentBytes: 8 * 1024 });
+  const frames = (8 * 1024 - SEGMENT_HEADER_BYTES) / 512 - 2;
+  for (let i = 0; i < frames; i++) await log.commit(1, 0, true);
+  expect(log.acknowledged).toBe(frames);
+  await log.close();
+  const next = await LogProcess.start({ disk });
+  expect(next.report).toMatchObject({ records: frames, cleanShutdown: true });
+});
+
+test("the sector of the clean end is not taken by a batch", async () => {
+  const disk = emptyDisk();
+  let full = true;
+  disk.decide = ({ path }) => (full && path.includes("spare") ? { code: "ENOSPC" } : null);
+  const log = await LogProcess.start({ disk, segmentBytes: 8 * 1024 });
+  const frames = (8 * 1024 - SEGMENT_HEADER_BYTES) / 512 - 2;
+  for (let i = 0; i < frames; i++) await log.commit(1, 0, true);
+  expect(await log.commit(1, 0, true)).toBe(Admission.UNAVAILABLE);
+  expect(log.acknowledged).toBe(frames);
+  full = false;
+  await log.time.pass(1_000);
+  await log.commit(1, 0, true);
+  expect(log.acknowledged).toBe(frames + 1);
+});
+
+test("a journal that nobody listens to is a broken promise", async () => {
+  const time = new ManualTime();
+  const { journal } = await openLog({
+    disk: emptyDisk(),
+    folder: "/data",
+    storeId: STORE_ID,
+    clock: time,
+    scheduler: time,
+    replay: () => {},
+    onFailure: () => {},
+    segmentBytes: 8 * 1024,
+  });
+  expect(() => journal.durable(1)).toThrow(Broken);
+});
+
+test("a log that was closed at once starts again clean", async () => {
+  const disk = emptyDisk();
+  const first = await LogProcess.start({ disk });
+  expect(first.report).toMatchObject({ epoch: 0, cleanShutdown: true, segments: 0 });
+  await first.close();
+  const second = await LogProcess.start({ disk });
+  expect(second.report).toMatchObject({ epoch: 1, cleanShutdown: true, records: 0 });
+});
+
+test("a full segment is followed by the spare, and nothing is lost", async () => {
+  const disk = emptyDisk();
+  const segmentBytes = 16 * 1024;
+  const log = await LogProcess.start({ disk, segmentBytes });
+  for (let i = 0; i < 100; i++) await log.commit(1 + (i % 20));
+  expect(segmentPaths(disk).length).toBeGreaterThan(10);
+  await log.close();
+  const next = await LogProcess.start({ disk, segmentBytes });
+  expect(next.report).toMatchObject({ records: log.acknowledged, cleanShutdown: true });
+  expect(next.replayed).toHaveLength(log.acknowledged);
+});
+
+test("a record longer than a segment is refused until there is a segment for it", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  await log.commit(1);
+  expect(await log.commit(1, 300_000)).toBe(Admission.OVERLOADED);
+  expect(log.durable).toEqual([1]);
+  expect(await log.commit(1, 300_000)).toBe(Admission.OPEN);
+  await log.commit(1);
+  expect(log.durable).toEqual([1, 2, 3]);
+  expect(segmentPaths(disk)).toHaveLength(2);
+  await log.close();
+  const next = await LogProcess.start({ disk });
+  expect(next.report.records).toBe(3);
+});
+
+test("without space for a spare mutations are refused before, and then resume", async () => {
+  const disk = emptyDisk();
+  let full = false;
+  disk.decide = ({ path, operation }) =>
+    full && path.includes("spare") && operation === "create" ? { code: "ENOSPC" } : null;
+  const log = await LogProcess.start({ disk });
+  await settle();
+  full = true;
+  let admitted = 0;
+  while (log.journal.admission() === Admission.OPEN && admitted < 1_000) {
+    admitted += 1;
+    await log.commit(1);
+  }
+  expect(log.journal.admission()).toBe(Admission.UNAVAILABLE);
+  expect(log.acknowledged).toBe(admitted);
+  // The segment at hand, and the spare that was ready, are used before anything is refused.
+  expect(segmentPaths(disk)).toHaveLength(2);
+  expect(log.failures).toEqual([]);
+  expect([...disk.files().keys()]).toEqual(segmentPaths(disk));
+  await log.time.pass(1_000);
+  expect(log.journal.admission()).toBe(Admission.UNAVAILABLE);
+  full = false;
+  await log.time.pass(1_000);
+  expect(log.journal.admission()).toBe(Admission.OPEN);
+  await log.commit(1);
+  await log.close();
+  const next = await LogProcess.start({ disk });
+  expect(next.report.records).toBe(admitted + 1);
+});
+
+/** A spare is filled in steps of so many bytes. */
+const MEBIBYTE = 1024 * 1024;
+
+/** Lets no spare be made that is longer than a step. */
+function limitSpares(disk: MemoryDisk): void {
+  let writes = 0;
+  disk.decide = ({ path, operation }) => {
+    if (!path.includes("spare")) return null;
+    if (operation !== "write") writes = 0;
+    else writes += 1;
+    return writes > 1 ? { code: "ENOSPC" } : null;
+  };
+}
+
+test("a record that finds no room leaves nothing behind, and others go on", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk, segmentBytes: MEBIBYTE });
+  await settle();
+  limitSpares(disk);
+  const first = log.append(2);
+  expect(log.append(1, 2 * MEBIBYTE)).toBe(Admission.OVERLOADED);
+  expect([first, log.append(1)]).toEqual([Admission.OPEN, Admission.OPEN]);
+  await settle();
+  expect(log.durable).toEqual([3]);
+  // More than the segment and the spare that was ready: usual spares are made as before.
+  for (let i = 0; i < 40; i++) {
+    expect(await log.commit(1, 2 * MEBIBYTE), `at ${i}`).toBe(Admission.UNAVAILABLE);
+    await log.time.pass(1_000);
+    expect(await log.commit(1, MEBIBYTE / 8), `at ${i}`).toBe(Admission.OPEN);
+  }
+  expect(segmentPaths(disk).length).toBeGreaterThan(2);
+  disk.decide = () => null;
+  await log.commit(1, 2 * MEBIBYTE);
+  await log.time.pass(1_000);
+  expect(await log.commit(1, 2 * MEBIBYTE)).toBe(Admission.OPEN);
+  await log.close();
+  const next = await LogProcess.start({ disk, segmentBytes: MEBIBYTE });
+  expect(next.report).toMatchObject({ records: log.acknowledged, cleanShutdown: true });
+});
+
+test("a spare that was too long for the disk is tried anew once it is asked for anew", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk, segmentBytes: MEBIBYTE });
+  await settle();
+  limitSpares(disk);
+  await log.commit(1, 2 * MEBIBYTE);
+  expect(await log.commit(1, 2 * MEBIBYTE)).toBe(Admission.UNAVAILABLE);
+  // Tried once more, since it was asked for once more.
+  await log.time.pass(1_000);
+  expect(await log.commit(1, MEBIBYTE / 8)).toBe(Admission.OPEN);
+  await log.time.pass(1_000);
+  expect(await log.commit(1, 2 * MEBIBYTE)).toBe(Admission.OVERLOADED);
+});
+
+test("some room is left for what comes along, and for nothing else", async () => {
+  const disk = emptyDisk();
+  disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
+  const log = await LogProcess.start({ disk, segmentBytes: 64 * 1024 });
+  await settle();
+  expect(log.append(1, 44 * 1024)).toBe(Admission.UNAVAILABLE);
+  expect(log.append(1, 42 * 1024)).toBe(Admission.OPEN);
+  expect(log.append(1, 2 * 1024)).toBe(Admission.UNAVAILABLE);
+  expect(log.append(1, 15 * 1024, true)).toBe(Admission.OPEN);
+  expect(log.append(1, 15 * 1024, true)).toBe(Admission.UNAVAILABLE);
+  expect(log.journal.admission()).toBe(Admission.UNAVAILABLE);
+  await settle();
+  expect(log.durable).toEqual([2]);
+});
+
+test("what is in flight takes its room from what comes next", async () => {
+  const disk = emptyDisk();
+  disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
+  const log = await LogProcess.start({ disk, segmentBytes: 64 * 1024 });
+  await settle();
+  const inFlight: Admission[] = [];
+  disk.decide = ({ path, operation }) => {
+    if (operation === "sync" && path.endsWith(".log") && inFlight.length === 0) {
+      inFlight.push(log.journal.admission(), log.append(1, 30 * 1024));
+    }
+    return path.includes("spare") ? { code: "ENOSPC" } : null;
+  };
+  await log.commit(1, 30 * 1024);
+  expect(inFlight).toEqual([Admission.OPEN, Admission.UNAVAILABLE]);
+  expect(log.durable).toEqual([1]);
+});
+
+test("while a spare becomes a segment the log takes what fits into it", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk, segmentBytes: 64 * 1024 });
+  await settle();
+  const during: Admission[] = [];
+  disk.decide = ({ path, operation }) => {
+    if (operation === "rename" && path.includes("spare")) during.push(log.append(1, 20 * 1024));
+    return null;
+  };
+  await log.commit(1, 40 * 1024);
+  await log.commit(1, 20 * 1024);
+  expect(during).toEqual([Admission.OPEN]);
+  expect(log.durable).toEqual([1, 3]);
+  expect(segmentPaths(disk)).toHaveLength(2);
+});
+
+test("too many waiting records are refused until the disk has taken them", async () => {
+  const log = await LogProcess.start({ disk: emptyDisk(), segmentBytes: 16 * 1024 * 1024 });
+  await settle();
+  log.append(PENDING_RECORDS_MAX - 1);
+  expect(log.journal.admission()).toBe(Admission.OPEN);
+  log.append(1);
+  expect(log.journal.admission()).toBe(Admission.OVERLOADED);
+  await settle();
+  expect(log.durable).toEqual([PENDING_RECORDS_MAX]);
+  expect(log.journal.admission()).toBe(Admission.OPEN);
+});

@@ -1,0 +1,161 @@
+/** A process that dies at any step of the disk loses nothing acknowledged, nothing by half. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Admission } from "../../../engine/ports.ts";
+import { realDisk } from "../../../persistence/disk/disk.ts";
+import { realScheduler } from "../../../persistence/disk/scheduler.ts";
+import { type MemoryDisk, ProcessDied } from "../../support/memory-disk.ts";
+import { LogProcess, emptyDisk, settle } from "./log-fixture.ts";
+
+const SEGMENT_BYTES = 8 * 1024;
+
+type Ending = "kill" | "power cut";
+const ENDINGS: readonly Ending[] = ["kill", "power cut"];
+
+/** What was promised to callers, whichever process it was. */
+interface Ledger {
+  acknowledged: number;
+  appended: number;
+}
+
+/** Two processes: batches, marks, segments that fill, an end in order, and a start on it. */
+async function workload(disk: MemoryDisk, ledger: Ledger): Promise<void> {
+  for (const rounds of [14, 9]) {
+    const log = await started(disk, ledger);
+    for (let i = 0; i < rounds; i++) {
+      ledger.appended = log.report.sequence + countAfter(i + 1);
+      const admission = await log.commit(countAfter(i + 1) - countAfter(i));
+      if (disk.isDead) throw new ProcessDied();
+      if (admission !== Admission.OPEN) throw new Error("there is room for all");
+      if (i % 2 === 1) await log.time.pass(10);
+      if (disk.isDead) throw new ProcessDied();
+    }
+    await log.close();
+  }
+}
+
+/** Records appended in the first rounds: batches of one to several sectors. */
+function countAfter(rounds: number): number {
+  let count = 0;
+  for (let i = 0; i < rounds; i++) count += 1 + ((5 * i) % 9);
+  return count;
+}
+
+async function started(disk: MemoryDisk, ledger: Ledger): Promise<LogProcess> {
+  const log = await LogProcess.start({ disk, segmentBytes: SEGMENT_BYTES });
+  log.expectWhole();
+  expect(log.report.records).toBeGreaterThanOrEqual(ledger.acknowledged);
+  expect(log.report.records).toBeLessThanOrEqual(ledger.appended);
+  // What a start has shown may have been observed.
+  ledger.acknowledged = log.report.records;
+  ledger.appended = log.report.records;
+  log.journal.durable = (sequence) => {
+    ledger.acknowledged = sequence;
+  };
+  return log;
+}
+
+/** Runs until the process ends by itself or at step `lastStep` of the disk, counted from now. */
+async function run(disk: MemoryDisk, lastStep: number, act: () => Promise<unknown>) {
+  const end = disk.stepCount + lastStep;
+  disk.decide = (step) => (step.index === end ? { dies: true } : null);
+  const death = disk.death().then(() => "died");
+  const finished = act().then(
+    () => "finished",
+    (error: unknown) => {
+      if (error instanceof ProcessDied) return "died";
+      throw error;
+    },
+  );
+  const how = await Promise.race([finished, death]);
+  // What the process was about to do must not reach the disk of the next one.
+  await settle();
+  disk.decide = () => null;
+  return how;
+}
+
+function endProcess(disk: MemoryDisk, ending: Ending): void {
+  if (ending === "kill") disk.kill();
+  else disk.losePower();
+}
+
+async function stepsOf(act: (disk: MemoryDisk) => Promise<unknown>): Promise<number> {
+  const disk = emptyDisk();
+  await act(disk);
+  return disk.stepCount;
+}
+
+for (const ending of ENDINGS) {
+  test(`a ${ending} at any step of the disk keeps all that was acknowledged`, async () => {
+    const total = await stepsOf((disk) => workload(disk, { acknowledged: 0, appended: 0 }));
+    expect(total).toBeGreaterThan(150);
+    for (let step = 1; step <= total; step++) {
+      const disk = emptyDisk();
+      const ledger: Ledger = { acknowledged: 0, appended: 0 };
+      expect(await run(disk, step, () => workload(disk, ledger))).toBe("died");
+      endProcess(disk, ending);
+      const next = await started(disk, ledger);
+      ledger.appended += 2;
+      await next.commit(2);
+      expect(ledger.acknowledged).toBe(ledger.appended);
+      endProcess(disk, ending);
+      await started(disk, ledger);
+    }
+  });
+
+  test(`a ${ending} at any step of the start after one can be repeated`, async () => {
+    const total = await stepsOf((disk) => workload(disk, { acknowledged: 0, appended: 0 }));
+    for (let step = 1; step <= total; step += 7) {
+      for (let again = 1; ; again++) {
+        const disk = emptyDisk();
+        const ledger: Ledger = { acknowledged: 0, appended: 0 };
+        await run(disk, step, () => workload(disk, ledger));
+        endProcess(disk, ending);
+        const how = await run(disk, again, () => started(disk, ledger));
+        endProcess(disk, ending);
+        await started(disk, ledger);
+        if (how === "died") continue;
+        expect(again).toBeGreaterThan(10);
+        break;
+      }
+    }
+  });
+}
+
+test("on the real disk a log is written, closed and read again", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "frontrow-log-"));
+  const options = { disk: realDisk, folder, scheduler: realScheduler, segmentBytes: 64 * 1024 };
+  try {
+    const log = await LogProcess.start(options);
+    for (let i = 0; i < 1_000; i++) {
+      while (log.append(1) !== Admission.OPEN) await settle();
+      if (i % 20 === 0) await settle();
+    }
+    await log.close();
+    expect(log.acknowledged).toBe(1_000);
+    expect(log.failures).toEqual([]);
+    const next = await LogProcess.start(options);
+    expect(next.report).toMatchObject({ records: 1_000, cleanShutdown: true, tornBytes: 0 });
+    next.expectWhole();
+    await next.close();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a start without space for a segment fails with its cause", async () => {
+  const disk = emptyDisk();
+  disk.decide = ({ operation }) => (operation === "write" ? { code: "ENOSPC" } : null);
+  const start = LogProcess.start({ disk, segmentBytes: SEGMENT_BYTES });
+  await expect(start).rejects.toMatchObject({ code: "ENOSPC", exitCode: 74 });
+  expect([...disk.files().keys()]).toEqual([]);
+});
+
+test("a start whose segment cannot be made to last fails with its cause", async () => {
+  const disk = emptyDisk();
+  disk.decide = ({ operation }) => (operation === "rename" ? { code: "EIO" } : null);
+  const start = LogProcess.start({ disk, segmentBytes: SEGMENT_BYTES });
+  await expect(start).rejects.toMatchObject({ code: "EIO", operation: "rename" });
+});

@@ -1,0 +1,324 @@
+/** Recovery: what was acknowledged is there, nothing is there by half, and damage halts. */
+import { expect, test } from "vitest";
+import { LogCorrupt } from "../../../persistence/disk/faults.ts";
+import { SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
+import type { MemoryDisk } from "../../support/memory-disk.ts";
+import {
+  type Files,
+  LogProcess,
+  STORE_ID,
+  copyDisk,
+  emptyDisk,
+  sameFiles,
+  segmentPaths,
+  settle,
+  timeOf,
+} from "./log-fixture.ts";
+
+const SECTOR_BYTES = 512;
+const SEGMENT_BYTES = 16 * 1024;
+
+async function startedOn(disk: MemoryDisk): Promise<LogProcess> {
+  const log = await LogProcess.start({ disk, segmentBytes: SEGMENT_BYTES });
+  log.expectWhole();
+  return log;
+}
+
+/** A log of several segments and two epochs, as a kill leaves it; its last batch is not covered. */
+async function killedLog(): Promise<{ files: Files; records: number }> {
+  const disk = emptyDisk();
+  const first = await startedOn(disk);
+  for (let i = 0; i < 30; i++) await first.commit(1 + (i % 5));
+  await first.close();
+  const second = await startedOn(disk);
+  for (let i = 0; i < 30; i++) await second.commit(1 + (i % 7));
+  return { files: disk.files(), records: second.acknowledged };
+}
+
+async function corruptionIn(disk: MemoryDisk): Promise<LogCorrupt> {
+  const before = disk.files();
+  const fault = await startedOn(disk).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  expect(fault).toBeInstanceOf(LogCorrupt);
+  expect(sameFiles(disk.files(), before)).toBe(true);
+  return fault as LogCorrupt;
+}
+
+function newestOf(files: Files): { path: string; bytes: Buffer } {
+  const path = [...files.keys()].findLast((name) => name.endsWith(".log"))!;
+  return { path, bytes: Buffer.from(files.get(path)!) };
+}
+
+/** Where the last byte that is not zero ends, up to a whole sector. */
+function usedBytes(bytes: Buffer): number {
+  const last = bytes.findLastIndex((byte) => byte !== 0);
+  return Math.ceil((last + 1) / SECTOR_BYTES) * SECTOR_BYTES;
+}
+
+test("an empty folder is an empty log", async () => {
+  const log = await startedOn(emptyDisk());
+  expect(log.report).toEqual({
+    records: 0,
+    segments: 0,
+    bytes: 0,
+    seconds: 0,
+    tornBytes: 0,
+    tornSegment: null,
+    cleanShutdown: true,
+    epoch: 0,
+    sequence: 0,
+    timeMs: 0,
+  });
+});
+
+test("the report says what was found", async () => {
+  const { files, records } = await killedLog();
+  const log = await startedOn(copyDisk(files));
+  expect(log.report).toMatchObject({
+    records,
+    sequence: records,
+    timeMs: timeOf(records),
+    epoch: 2,
+    cleanShutdown: false,
+    tornBytes: 0,
+    segments: [...files.keys()].filter((path) => path.endsWith(".log")).length,
+  });
+});
+
+test("a log that goes on after many restarts has every record", async () => {
+  const disk = emptyDisk();
+  for (let round = 1; round <= 40; round++) {
+    const log = await startedOn(disk);
+    expect(log.report.records).toBe(3 * (round - 1));
+    expect(log.report.epoch).toBe(round - 1);
+    await log.commit(1);
+    await log.commit(2);
+    if (round % 3 === 0) await log.close();
+    else if (round % 3 === 1) disk.kill();
+    else disk.losePower();
+  }
+});
+
+test("a cut at any byte of the last three batches drops whole batches only", async () => {
+  const disk = emptyDisk();
+  const log = await startedOn(disk);
+  await log.commit(2);
+  const ends: { bytes: number; records: number }[] = [];
+  for (const count of [8, 1, 12]) {
+    ends.push({ bytes: usedBytes(newestOf(disk.files()).bytes), records: log.acknowledged });
+    await log.commit(count);
+  }
+  const files = disk.files();
+  const { path, bytes } = newestOf(files);
+  const end = usedBytes(bytes);
+  ends.push({ bytes: end, records: log.acknowledged });
+  for (let cut = ends[0]!.bytes; cut <= end; cut++) {
+    const cutDisk = copyDisk(new Map(files).set(path, bytes.subarray(0, cut)));
+    const next = await startedOn(cutDisk);
+    const kept = ends.findLast((batch) => batch.bytes <= cut)!;
+    expect(next.report.records).toBe(kept.records);
+    expect(next.report.tornBytes > 0).toBe(next.report.tornSegment !== null);
+    expect(cutDisk.files().has(`${path}.broken`)).toBe(next.report.tornBytes > 0);
+  }
+});
+
+test("any sectors of the batch that was not synced may be lost or garbled", async () => {
+  const disk = emptyDisk();
+  const log = await startedOn(disk);
+  await log.commit(2);
+  const start = usedBytes(newestOf(disk.files()).bytes);
+  log.append(28);
+  disk.decide = ({ operation, path }) =>
+    operation === "sync" && path.endsWith(".log") ? { dies: true } : null;
+  await settle();
+  disk.kill();
+  const files = disk.files();
+  const { path, bytes } = newestOf(files);
+  const sectors = (usedBytes(bytes) - start) / SECTOR_BYTES;
+  expect(sectors).toBe(5);
+  for (const fill of [0, 0xa5]) {
+    for (let subset = 0; subset < 2 ** sectors; subset++) {
+      const damaged = Buffer.from(bytes);
+      for (let i = 0; i < sectors; i++) {
+        const at = start + i * SECTOR_BYTES;
+        if ((subset & (1 << i)) !== 0) damaged.fill(fill, at, at + SECTOR_BYTES);
+      }
+      const next = await startedOn(copyDisk(new Map(files).set(path, damaged)));
+      expect(next.report.records).toBe(subset === 0 ? 30 : 2);
+    }
+  }
+});
+
+test("a changed bit in covered data halts with its place, and nothing is changed", async () => {
+  const { files } = await killedLog();
+  const newest = newestOf(files);
+  let trials = 0;
+  for (const [path, bytes] of files) {
+    const used = usedBytes(bytes);
+    const coveredBytes = path === newest.path ? SEGMENT_HEADER_BYTES + SECTOR_BYTES : used;
+    for (let at = 0; at < coveredBytes; at += 1 + (at % 13)) {
+      const damaged = Buffer.from(bytes);
+      damaged[at]! ^= 1 << (at % 8);
+      const fault = await corruptionIn(copyDisk(new Map(files).set(path, damaged)));
+      expect(fault.exitCode).toBe(78);
+      expect(fault.message).toContain(fault.segment);
+      trials += 1;
+    }
+  }
+  expect(trials).toBeGreaterThan(1_000);
+});
+
+test("a changed bit behind a marker, or in the zeros of a full segment, halts", async () => {
+  for (const finish of ["marker", "close"] as const) {
+    const disk = emptyDisk();
+    const log = await startedOn(disk);
+    await log.commit(9);
+    if (finish === "close") await log.close();
+    else await log.time.pass(10);
+    const files = disk.files();
+    const { path, bytes } = newestOf(files);
+    const start = SEGMENT_HEADER_BYTES + SECTOR_BYTES;
+    for (let at = start; at < usedBytes(bytes) - SECTOR_BYTES; at++) {
+      const damaged = Buffer.from(bytes);
+      damaged[at]! ^= 1 << (at % 8);
+      await corruptionIn(copyDisk(new Map(files).set(path, damaged)));
+    }
+  }
+  const { files } = await killedLog();
+  const path = [...files.keys()].find((name) => name.endsWith(".log"))!;
+  const damaged = Buffer.from(files.get(path)!);
+  damaged[damaged.length - 1] = 1;
+  expect((await corruptionIn(copyDisk(new Map(files).set(path, damaged)))).segment).toBe(path);
+});
+
+test("anything behind a clean end halts", async () => {
+  const disk = emptyDisk();
+  const log = await startedOn(disk);
+  await log.commit(1);
+  await log.close();
+  const files = disk.files();
+  const { path, bytes } = newestOf(files);
+  bytes[usedBytes(bytes) + 700] = 1;
+  const fault = await corruptionIn(copyDisk(new Map(files).set(path, bytes)));
+  expect(fault.expected).toBe("zeros after a clean end");
+});
+
+test("a changed bit in the newest batch, with nothing behind it, is a torn end", async () => {
+  const disk = emptyDisk();
+  const log = await startedOn(disk);
+  await log.commit(4);
+  await log.commit(3);
+  const files = disk.files();
+  const { path, bytes } = newestOf(files);
+  bytes[usedBytes(bytes) - SECTOR_BYTES + 70]! ^= 1;
+  const next = await startedOn(copyDisk(new Map(files).set(path, bytes)));
+  expect(next.report).toMatchObject({ records: 4, tornSegment: path.split("/").at(-1) });
+});
+
+test("the torn original is kept beside the copy", async () => {
+  const { files } = await killedLog();
+  const { path, bytes } = newestOf(files);
+  bytes.write("torn", usedBytes(bytes) + 100);
+  const disk = copyDisk(new Map(files).set(path, bytes));
+  const log = await startedOn(disk);
+  expect(log.report.tornBytes).toBe(104);
+  const kept = disk.files().get(`${path}.broken`)!;
+  expect(kept).toEqual(bytes.subarray(0, kept.length));
+  expect(kept.subarray(-4).toString()).toBe("torn");
+  expect(disk.files().get(path)!).toEqual(bytes.subarray(0, kept.length - 104));
+});
+
+test("a torn byte far behind, in a segment of usual length, is found", async () => {
+  const disk = emptyDisk();
+  const segmentBytes = 64 * 1024 * 1024;
+  const log = await LogProcess.start({ disk, segmentBytes });
+  await log.commit(1);
+  await settle();
+  disk.kill();
+  const { path, bytes } = newestOf(disk.files());
+  const start = usedBytes(bytes);
+  for (const at of [start, start + 70_000, segmentBytes - 200_000, segmentBytes - 1]) {
+    const damaged = Buffer.from(bytes);
+    damaged[at] = 1;
+    const next = await startedOn(copyDisk(new Map([[path, damaged]])));
+    expect(next.report).toMatchObject({ records: 1, tornBytes: at + 1 - start });
+  }
+});
+
+test("a missing, swapped, doubled, foreign or unknown segment halts", async () => {
+  const { files } = await killedLog();
+  const paths = [...files.keys()].filter((name) => name.endsWith(".log"));
+  const [first, second, third] = paths as [string, string, string];
+  const foreignDisk = emptyDisk();
+  const storeId = "11111111-2222-3333-4444-555555555555";
+  const foreign = await LogProcess.start({ disk: foreignDisk, storeId });
+  await foreign.close();
+  const secondBytes = files.get(second)!;
+  const thirdBytes = files.get(third)!;
+  const foreignFirst = foreignDisk.files().get(segmentPaths(foreignDisk)[0]!)!;
+  const cases: [string, (disk: MemoryDisk) => void][] = [
+    ["segment 1", (disk) => disk.uproot(first)],
+    ["segment 2", (disk) => disk.uproot(second)],
+    ["segment 3", (disk) => disk.plant(second.replace(/.{8}.log$/, "0000ffff.log"), secondBytes)],
+    ["segment 2", (disk) => disk.plant(second, thirdBytes).plant(third, secondBytes)],
+    [`store ${STORE_ID}`, (disk) => disk.plant(first, foreignFirst)],
+    ["the name of a segment", (disk) => disk.plant("/data/wal/copy.log", secondBytes)],
+  ];
+  for (const [expected, damage] of cases) {
+    const disk = copyDisk(files);
+    damage(disk);
+    expect((await corruptionIn(disk)).expected).toBe(expected);
+  }
+});
+
+test("an older state of a segment in the middle halts", async () => {
+  const { files } = await killedLog();
+  const path = segmentPaths(copyDisk(files))[1]!;
+  const older = Buffer.from(files.get(path)!);
+  older.fill(0, usedBytes(older) - 2 * SECTOR_BYTES);
+  const fault = await corruptionIn(copyDisk(new Map(files).set(path, older)));
+  expect(fault.expected).toMatch(/^sequence|^chain/);
+});
+
+test("a read that fails halts, and is no end of the log", async () => {
+  const { files } = await killedLog();
+  const disk = copyDisk(files);
+  const { path } = newestOf(files);
+  disk.decide = (step) =>
+    step.operation === "read" && step.path === path ? { code: "EIO" } : null;
+  await expect(startedOn(disk)).rejects.toMatchObject({ code: "EIO", exitCode: 74 });
+  expect(sameFiles(disk.files(), files)).toBe(true);
+});
+
+test("what a failed sync left in memory only is on disk after the next start", async () => {
+  const disk = emptyDisk();
+  const log = await startedOn(disk);
+  await log.commit(3);
+  disk.decide = ({ operation, path }) =>
+    operation === "sync" && path.endsWith(".log") ? { code: "EIO" } : null;
+  await log.commit(2);
+  expect(log.durable).toEqual([3]);
+  expect(log.failures).toHaveLength(1);
+  disk.kill();
+  disk.decide = () => null;
+  const second = await startedOn(disk);
+  // Read back from the cache, so it may be observed from now on.
+  expect(second.report.records).toBe(5);
+  await second.commit(1);
+  disk.losePower();
+  const third = await startedOn(disk);
+  expect(third.report.records).toBe(6);
+});
+
+test("files that a start left half made are removed", async () => {
+  const { files, records } = await killedLog();
+  const disk = copyDisk(files);
+  disk.plant("/data/wal/spare-9.tmp", Buffer.alloc(100));
+  disk.plant(`${newestOf(files).path}.tmp`, Buffer.alloc(100));
+  const log = await startedOn(disk);
+  expect(log.report.records).toBe(records);
+  await log.close();
+  expect([...disk.files().keys()].filter((path) => path.endsWith(".tmp"))).toEqual([]);
+});

@@ -1,0 +1,124 @@
+/** What comes in the way of a copy, and of reading a folder in use: each is told by name. */
+import fs from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { type CopyDisk, realDisk } from "../../../persistence/disk/disk.ts";
+import { DiskFault, FolderRefused } from "../../../persistence/disk/faults.ts";
+import {
+  backupFolder,
+  PARTIAL_SUFFIX,
+  restoreFolder,
+} from "../../../persistence/rescue/copy-store.ts";
+import { HeldFolder } from "../../../persistence/rescue/held-folder.ts";
+import { verifyFolder } from "../../../persistence/rescue/verify.ts";
+import { STORE_ID } from "../log/log-fixture.ts";
+import { flip, folderOf, segmentsIn, snapshotsIn, storeOf } from "./folder-fixture.ts";
+
+const placeOf = () => path.join(folderOf(), "copy");
+
+test("what else is in an unfinished copy stays, and the copy is refused", async () => {
+  const from = await storeOf({ snapshots: 1, batches: 1 });
+  const to = placeOf();
+  const partial = `${to}${PARTIAL_SUFFIX}`;
+  fs.mkdirSync(partial);
+  fs.writeFileSync(path.join(partial, "thesis.txt"), "years of work");
+  const act = () => backupFolder({ disk: realDisk, from, to });
+  expect(act).toThrow("it has other files: thesis.txt");
+  expect(fs.readdirSync(partial)).toEqual(["thesis.txt"]);
+});
+
+test("what a copy that was cut short has left is begun anew, whatever it is", async () => {
+  const from = await storeOf({ snapshots: 1, batches: 1 });
+  const to = placeOf();
+  const partial = `${to}${PARTIAL_SUFFIX}`;
+  fs.mkdirSync(path.join(partial, "snapshots"), { recursive: true });
+  fs.writeFileSync(path.join(partial, "store.json"), "{}");
+  fs.writeFileSync(path.join(partial, "snapshots", "0000000000000001.sqlite"), "half");
+  expect(backupFolder({ disk: realDisk, from, to })).toMatchObject({ findings: [], snapshots: 1 });
+  expect(fs.existsSync(partial)).toBe(false);
+});
+
+test("a file that becomes shorter while it is copied gives no copy", async () => {
+  const from = await storeOf({ snapshots: 1, batches: 1 });
+  const [snapshot] = snapshotsIn(from);
+  const disk: CopyDisk = {
+    ...realDisk,
+    openNow(name) {
+      const file = realDisk.openNow(name);
+      if (name === snapshot) file.readNow = () => 0;
+      return file;
+    },
+  };
+  const to = placeOf();
+  const fault = new DiskFault("read all of", snapshot!, "TRUNCATED");
+  expect(() => backupFolder({ disk, from, to })).toThrow(fault.message);
+  expect(fs.existsSync(to)).toBe(false);
+});
+
+test("the refusal of a damaged backup names the first fault, and how many more", async () => {
+  const from = placeOf();
+  backupFolder({ disk: realDisk, from: await storeOf({ snapshots: 0, batches: 60 }), to: from });
+  const restore = () => restoreFolder({ disk: realDisk, from, to: placeOf() });
+  const segments = segmentsIn(from);
+  flip(segments[2]!, 5_000);
+  expect(restore).toThrow(new RegExp(`${path.basename(segments[2]!)} at byte .*later segments; `));
+  flip(segments[1]!, 5_000);
+  expect(restore).toThrow(new RegExp(`${path.basename(segments[1]!)} at byte .*, and 1 more; `));
+});
+
+test("a store that never had a log is copied as such", () => {
+  const from = folderOf();
+  const identity = { format: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: false };
+  fs.writeFileSync(path.join(from, "store.json"), JSON.stringify(identity));
+  const to = placeOf();
+  const copied = backupFolder({ disk: realDisk, from, to });
+  expect(copied).toMatchObject({ findings: [], segments: 0, snapshots: 0, sequence: 0 });
+  expect(verifyFolder({ disk: realDisk, folder: to })).toMatchObject({
+    findings: [],
+    digest: null,
+  });
+});
+
+test("from a folder whose lock is no lock nobody restores", () => {
+  const folder = folderOf();
+  fs.writeFileSync(path.join(folder, "lock.sqlite"), "not a database, but long enough to look");
+  const identity = { format: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: false };
+  fs.writeFileSync(path.join(folder, "store.json"), JSON.stringify(identity));
+  const act = () => restoreFolder({ disk: realDisk, from: folder, to: placeOf() });
+  expect(act).toThrow(FolderRefused);
+  expect(act).toThrow(/lock\.sqlite cannot be locked \(file is not a database\)/);
+});
+
+test("a file that is never there when it is opened is told, not tried for ever", async () => {
+  const folder = await storeOf({ snapshots: 0, batches: 1 });
+  const [segment] = segmentsIn(folder);
+  for (const [code, tries] of [
+    ["ENOENT", 20],
+    ["EIO", 1],
+  ] as const) {
+    let opened = 0;
+    const disk: CopyDisk = {
+      ...realDisk,
+      openNow(name) {
+        if (name !== segment) return realDisk.openNow(name);
+        opened += 1;
+        throw new DiskFault("open", name, code);
+      },
+    };
+    expect(() => HeldFolder.hold(disk, folder)).toThrow(`cannot open ${segment}: ${code}`);
+    expect(opened).toBe(tries);
+  }
+});
+
+test("what was not there when a folder was opened is not there for its readers", async () => {
+  const folder = await storeOf({ snapshots: 0, batches: 1 });
+  const held = HeldFolder.hold(realDisk, folder);
+  fs.writeFileSync(path.join(folder, "late.txt"), "late");
+  expect(held.listNow(folder)?.toSorted()).toEqual(["secret", "store.json"]);
+  expect(held.listNow(`${folder}/none`)).toBeNull();
+  expect(() => held.openNow(`${folder}/late.txt`)).toThrow("ENOENT");
+  held.release();
+  const nothing = HeldFolder.hold(realDisk, `${folder}/none`);
+  expect(nothing.listNow(`${folder}/none`)).toEqual([]);
+  nothing.release();
+});

@@ -1,0 +1,258 @@
+/** Backup and restore: whole copies, also of a store that goes on meanwhile. */
+import Database from "better-sqlite3";
+import fs from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { digest } from "../../../engine/verify/digest.ts";
+import { type CopyDisk, realDisk } from "../../../persistence/disk/disk.ts";
+import { DiskFault } from "../../../persistence/disk/faults.ts";
+import { backupFolder, restoreFolder } from "../../../persistence/rescue/copy-store.ts";
+import { verifyFolder } from "../../../persistence/rescue/verify.ts";
+import { sameFiles } from "../log/log-fixture.ts";
+import { contentOf } from "../store/store-fixture.ts";
+import {
+  flip,
+  folderOf,
+  history,
+  segmentsIn,
+  snapshotsIn,
+  start,
+  storeOf,
+  usedBytes,
+} from "./folder-fixture.ts";
+
+/** A place for a copy that is not there yet. */
+const placeOf = () => path.join(folderOf(), "copy");
+
+function backup(from: string, to: string, disk: CopyDisk = realDisk) {
+  return backupFolder({ disk, from, to });
+}
+
+test("a backup has all, is private, and starts; a restored one goes on where it ends", async () => {
+  const folder = await storeOf({ snapshots: 3, batches: 10 });
+  const before = contentOf(folder);
+  const to = placeOf();
+  const copied = backup(folder, to);
+  expect(copied).toMatchObject({ findings: [], leftOut: [], sequence: 500, snapshots: 2 });
+  expect(copied.digest).toBe(history.digestAt(500));
+  expect(sameFiles(contentOf(folder), before)).toBe(true);
+  for (const name of ["", "wal", "snapshots"]) {
+    expect(fs.statSync(path.join(to, name)).mode & 0o777, name).toBe(0o700);
+  }
+  for (const file of contentOf(to).keys()) expect(fs.statSync(file).mode & 0o777).toBe(0o600);
+  expect(fs.readFileSync(path.join(to, "secret"), "utf8")).toBe(`${"5e".repeat(32)}\n`);
+  expect(fs.readdirSync(path.dirname(to))).toEqual(["copy"]);
+
+  const restored = placeOf();
+  restoreFolder({ disk: realDisk, from: to, to: restored });
+  for (let round = 0; round < 2; round++) {
+    const process = await start(restored);
+    expect(digest(process.state)).toBe(history.digestAt(process.report.sequence));
+    expect(process.report).toMatchObject({ sequence: 500 + 15 * round, tornBytes: 0 });
+    await process.commit(3);
+    await process.close();
+  }
+  expect(verifyFolder({ disk: realDisk, folder: restored }).findings).toEqual([]);
+  // The backup itself is as it was.
+  expect(backup(to, placeOf()).digest).toBe(copied.digest);
+});
+
+/** A disk on which the store goes on before each step of the copy. */
+function goingOn(steps: () => void): CopyDisk {
+  return {
+    ...realDisk,
+    openNow: (name) => {
+      steps();
+      const file = realDisk.openNow(name);
+      return Object.assign(Object.create(file) as typeof file, {
+        sizeNow: () => file.sizeNow(),
+        closeNow: () => file.closeNow(),
+        readNow: (target: Uint8Array, position: number) => {
+          steps();
+          return file.readNow(target, position);
+        },
+      });
+    },
+  };
+}
+
+test("files that go while they are opened make it begin again", async () => {
+  const folder = await storeOf({ snapshots: 3, batches: 2 });
+  const [oldest] = segmentsIn(folder);
+  const aside = path.join(folderOf(), "aside");
+  let opened = 0;
+  const disk: CopyDisk = {
+    ...realDisk,
+    openNow(name) {
+      opened += name === oldest ? 1 : 0;
+      // As if a snapshot came between listing and opening, twice.
+      if (name === oldest && opened <= 2) throw new DiskFault("open", name, "ENOENT");
+      return realDisk.openNow(name);
+    },
+  };
+  expect(backup(folder, aside, disk)).toMatchObject({ findings: [], sequence: 460 });
+  expect(opened).toBeGreaterThan(2);
+});
+
+test(
+  "a store that writes between any two reads is copied up to some batch",
+  { timeout: 60_000 },
+  async () => {
+    const folder = await storeOf({ snapshots: 2, batches: 4 });
+    const [segment] = segmentsIn(folder).slice(-1);
+    const whole = fs.readFileSync(segment!);
+    const used = usedBytes(segment!);
+    const end = used + (512 - (used % 512));
+    // Frames appear one sector after the other, as somebody writes them behind the reader.
+    let shown = 8 * 512;
+    const grow = () => {
+      shown = Math.min(end, shown + 512);
+      fs.writeFileSync(
+        segment!,
+        Buffer.concat([whole.subarray(0, shown), Buffer.alloc(whole.length - shown)]),
+      );
+    };
+    for (let from = 8; from * 512 < end; from++) {
+      shown = from * 512;
+      grow();
+      const to = placeOf();
+      let steps = 0;
+      const copied = backup(
+        folder,
+        to,
+        goingOn(() => (++steps % 7 === 0 ? grow() : undefined)),
+      );
+      expect(copied.findings).toEqual([]);
+      expect(copied.digest).toBe(history.digestAt(copied.sequence));
+      expect(copied.notes).toEqual([]);
+    }
+  },
+);
+
+test("a target that is not empty, or lies inside, is refused and stays as it is", async () => {
+  const folder = await storeOf({ snapshots: 1, batches: 2 });
+  const taken = folderOf();
+  fs.writeFileSync(path.join(taken, "thesis.txt"), "years of work");
+  for (const act of [backupFolder, restoreFolder]) {
+    expect(() => act({ disk: realDisk, from: folder, to: taken })).toThrow(/it is not empty/);
+    const inside = path.join(folder, "backup");
+    expect(() => act({ disk: realDisk, from: folder, to: inside })).toThrow(/beside/);
+    expect(() => act({ disk: realDisk, from: folder, to: folder })).toThrow(/beside/);
+    expect(() => act({ disk: realDisk, from: taken, to: placeOf() })).toThrow(/store\.json/);
+    const nowhere = path.join(taken, "nowhere");
+    expect(() => act({ disk: realDisk, from: nowhere, to: placeOf() })).toThrow(/no such folder/);
+  }
+  expect(fs.readdirSync(taken)).toEqual(["thesis.txt"]);
+  const empty = folderOf();
+  backup(folder, empty);
+  expect(verifyFolder({ disk: realDisk, folder: empty })).toMatchObject({ findings: [] });
+});
+
+test("a damaged log is not backed up, and no copy has the name", async () => {
+  const folder = await storeOf({ snapshots: 0, batches: 40 });
+  flip(segmentsIn(folder)[1]!, 5_000);
+  const to = placeOf();
+  expect(() => backup(folder, to)).toThrow(/the log is damaged/);
+  // Nor anything of what was copied, such as the secret.
+  expect(fs.readdirSync(path.dirname(to))).toEqual([]);
+});
+
+test("a damaged snapshot is left out and named, when the rest is whole without it", async () => {
+  const folder = await storeOf({ snapshots: 3, batches: 2 });
+  const [, newest] = snapshotsIn(folder);
+  fs.truncateSync(newest!, 9_000);
+  const to = placeOf();
+  const copied = backup(folder, to);
+  expect(copied).toMatchObject({ findings: [], snapshots: 1, sequence: 460 });
+  expect(copied.leftOut.map((one) => path.basename(one.path))).toEqual([path.basename(newest!)]);
+});
+
+test("a damaged backup is not restored", async () => {
+  const from = placeOf();
+  backup(await storeOf({ snapshots: 3, batches: 2 }), from);
+  for (const name of snapshotsIn(from)) fs.truncateSync(name, 9_000);
+  const [segment] = fs.readdirSync(path.join(from, "wal")).toSorted();
+  fs.truncateSync(path.join(from, "wal", segment!), 5_000);
+  const to = placeOf();
+  expect(() => restoreFolder({ disk: realDisk, from, to })).toThrow(/it is damaged: .*verify/);
+  expect(fs.existsSync(to)).toBe(false);
+});
+
+test("a damaged snapshot or trail of a backup is left out of what is restored", async () => {
+  const from = placeOf();
+  backup(await storeOf({ snapshots: 3, batches: 2 }), from);
+  const [damaged] = snapshotsIn(from);
+  fs.truncateSync(damaged!, 9_000);
+  fs.writeFileSync(path.join(from, "audit.sqlite"), "no trail");
+  const to = placeOf();
+  const { leftOut } = restoreFolder({ disk: realDisk, from, to });
+  expect(leftOut.map((one) => path.basename(one.path))).toEqual([
+    path.basename(damaged!),
+    "audit.sqlite",
+  ]);
+  expect(verifyFolder({ disk: realDisk, folder: to }).findings).toEqual([]);
+});
+
+test(
+  "a copy cut short at any step leaves no name, and is made the next time",
+  { timeout: 60_000 },
+  async () => {
+    const folder = await storeOf({ snapshots: 3, batches: 2 });
+    for (let last = 1; ; last++) {
+      const to = placeOf();
+      let steps = 0;
+      const step =
+        <A extends unknown[], R>(act: (...given: A) => R) =>
+        (...given: A): R => {
+          steps += 1;
+          if (steps === last) throw new DiskFault("write", String(given[0]), "ENOSPC");
+          return act(...given);
+        };
+      const disk: CopyDisk = {
+        ...realDisk,
+        makeFolderNow: step((name: string) => realDisk.makeFolderNow(name)),
+        createNow: step((name: string) => realDisk.createNow(name)),
+        renameNow: step((from: string, name: string) => realDisk.renameNow(from, name)),
+        syncFolderNow: step((name: string) => realDisk.syncFolderNow(name)),
+      };
+      let failed: unknown = null;
+      try {
+        backup(folder, to, disk);
+      } catch (error) {
+        failed = error;
+      }
+      if (failed === null) {
+        expect(last).toBeGreaterThan(12);
+        return;
+      }
+      expect(failed).toMatchObject({ code: "ENOSPC" });
+      expect(fs.existsSync(`${to}.partial`)).toBe(false);
+      // The last step syncs the folder above: the copy is whole by then.
+      if (fs.existsSync(to)) continue;
+      expect(backup(folder, to)).toMatchObject({ findings: [], sequence: 460 });
+      expect(fs.readdirSync(path.dirname(to))).toEqual(["copy"]);
+    }
+  },
+);
+
+test("the audit trail goes with the copy, and is checked", async () => {
+  const folder = await storeOf({ snapshots: 1, batches: 2 });
+  const name = path.join(folder, "audit.sqlite");
+  const trail = new Database(name);
+  trail.pragma("journal_mode = WAL");
+  trail.exec("CREATE TABLE trail (sequence); INSERT INTO trail VALUES (160)");
+  const to = placeOf();
+  expect(backup(folder, to)).toMatchObject({ findings: [] });
+  trail.close();
+  const copy = path.join(to, "audit.sqlite");
+  expect(fs.statSync(copy).mode & 0o777).toBe(0o600);
+  const copied = new Database(copy, { readonly: true });
+  expect(copied.prepare("SELECT * FROM trail").all()).toEqual([{ sequence: 160 }]);
+  copied.close();
+  fs.writeFileSync(copy, "no database");
+  const { findings } = verifyFolder({ disk: realDisk, folder: to });
+  expect(findings.map((one) => one.path)).toEqual([copy]);
+  fs.writeFileSync(name, "no database");
+  const without = backup(folder, placeOf());
+  expect(without.leftOut.map((one) => path.basename(one.path))).toEqual(["audit.sqlite"]);
+});

@@ -1,0 +1,89 @@
+/** A whole data folder under test: two snapshots, a log behind each, and ways to damage it. */
+import fs from "node:fs";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import { makeAuditFile } from "../../../persistence/audit/keeper.ts";
+import { realDisk } from "../../../persistence/disk/disk.ts";
+import { STORE_ID } from "../log/log-fixture.ts";
+import {
+  History,
+  newFolder,
+  removeFolder,
+  snapshotPaths,
+  StoreProcess,
+} from "../store/store-fixture.ts";
+
+export const history = new History(7, 6_000);
+
+/** A folder that goes when the test ends. */
+export function folderOf(): string {
+  const folder = newFolder();
+  onTestFinished(() => removeFolder(folder));
+  return folder;
+}
+
+/** Everything in the folder, in a folder of its own. */
+export function twinOf(folder: string): string {
+  const twin = folderOf();
+  fs.cpSync(folder, twin, { recursive: true });
+  return twin;
+}
+
+export function start(folder: string): Promise<StoreProcess> {
+  return StoreProcess.start({ folder, history });
+}
+
+/** A store after so many batches of ten records, with a trail that has none of them yet. */
+export async function storeWithTrail(batches: number) {
+  const folder = folderOf();
+  makeAuditFile(realDisk, folder);
+  const process = await start(folder);
+  await process.commit(batches, 10);
+  return { folder, process };
+}
+
+export interface Shape {
+  /** Snapshots made, each behind thirty batches. */
+  readonly snapshots: number;
+  /** Batches behind the last one. */
+  readonly batches: number;
+}
+
+/** A store whose process ended in order, or was killed behind its last batch. */
+export async function storeOf({ snapshots, batches }: Shape): Promise<string> {
+  const folder = folderOf();
+  const identity = { format: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: true };
+  fs.writeFileSync(path.join(folder, "store.json"), `${JSON.stringify(identity)}\n`);
+  fs.writeFileSync(path.join(folder, "secret"), `${"5e".repeat(32)}\n`);
+  const process = await start(folder);
+  for (let i = 0; i < snapshots; i++) {
+    await process.commit(30);
+    await process.snapshot();
+  }
+  await process.commit(batches);
+  // The durable mark of the last batch.
+  await process.time.pass(20);
+  return folder;
+}
+
+export function segmentsIn(folder: string): string[] {
+  const wal = path.join(folder, "wal");
+  const names = fs.readdirSync(wal).filter((name) => name.endsWith(".log"));
+  return names.toSorted().map((name) => path.join(wal, name));
+}
+
+/** The oldest first. */
+export function snapshotsIn(folder: string): string[] {
+  return fs.existsSync(path.join(folder, "snapshots")) ? snapshotPaths(folder).toReversed() : [];
+}
+
+/** Where the content of a file ends that was filled with zeros. */
+export function usedBytes(file: string): number {
+  return fs.readFileSync(file).findLastIndex((byte) => byte !== 0) + 1;
+}
+
+export function flip(file: string, offset: number, bit = 0): void {
+  const bytes = fs.readFileSync(file);
+  bytes[offset]! ^= 1 << bit;
+  fs.writeFileSync(file, bytes);
+}

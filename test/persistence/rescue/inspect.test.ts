@@ -1,0 +1,220 @@
+/** `inspectFolder` shows what the log says, in the words of the interface, and no secret. */
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { Caller } from "../../../engine/commands.ts";
+import { realDisk } from "../../../persistence/disk/disk.ts";
+import { LogCorrupt, SnapshotsDamaged } from "../../../persistence/disk/faults.ts";
+import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
+import type { RecordView, Wanted } from "../../../persistence/rescue/record-view.ts";
+import { openEngine, type Store, valueOf } from "../../../persistence/store/open-engine.ts";
+import { area, labelsOf, layoutOf, section } from "../../support/layout.ts";
+import {
+  flip,
+  folderOf,
+  history,
+  segmentsIn,
+  snapshotsIn,
+  storeOf,
+  usedBytes,
+} from "./folder-fixture.ts";
+
+interface Range extends Wanted {
+  readonly from?: number;
+  readonly to?: number;
+}
+
+function recordsOf(folder: string, { from = 1, to = Infinity, ...wanted }: Range = {}) {
+  const records: RecordView[] = [];
+  const emit = (record: RecordView) => records.push(record) > 0;
+  const inspected = inspectFolder({ disk: realDisk, folder, from, to, ...wanted, emit });
+  return { ...inspected, records };
+}
+
+const numbersOf = (records: readonly RecordView[]) => records.map(({ sequence }) => sequence);
+
+/** A hall of three seats and a pit, on sale. */
+class BoxOffice {
+  readonly folder = folderOf();
+  store!: Store;
+  caller!: Caller;
+  eventId = "";
+  labels!: ReturnType<typeof labelsOf>;
+
+  async open(): Promise<this> {
+    this.store = await openEngine({ folder: this.folder });
+    onTestFinished(() => this.store.close());
+    this.caller = await this.store.callerFor("Odeon");
+    const { store, caller } = this;
+    const venue = valueOf(
+      await store.execute({ kind: "createVenue", caller, body: { name: "Odeon" } }),
+    );
+    const schema = valueOf(
+      await store.execute({
+        kind: "createSchema",
+        caller,
+        body: { name: "Stalls", venueId: venue.id },
+      }),
+    );
+    const body = layoutOf(section("Stalls", { A: "1 2 3" }), area("Pit", 10));
+    const put = { kind: "putLayout", caller, schemaId: schema.id, forceDelete: false } as const;
+    this.labels = labelsOf(valueOf(await store.execute({ ...put, body })));
+    this.eventId = await this.newEvent(schema.id);
+    return this;
+  }
+
+  async newEvent(schemaId: number): Promise<string> {
+    const { store, caller } = this;
+    const eventId = crypto.randomUUID();
+    const times = { start: "2030-05-01T20:00:00", endDate: "2030-05-01T23:00:00" };
+    const body = { name: "Opening", schemaId, ...times };
+    valueOf(await store.execute({ kind: "createEvent", caller, eventId, body }));
+    const [price] = valueOf(
+      await store.execute({
+        kind: "createPrices",
+        caller,
+        eventId,
+        body: [{ name: "Full", eventId }],
+      }),
+    );
+    const ids = ["Stalls", "Pit"].map((label) => this.labels.idOf(label));
+    const groupOfSeats = ids.map((objectId) => ({ objectId, assignmentId: price!.id }));
+    const assign = { kind: "assignPrices", caller, eventId, body: { groupOfSeats } } as const;
+    valueOf(await store.execute(assign));
+    return eventId;
+  }
+
+  async book(kind: "lock" | "sale" | "unlock", sessionId: string, ...labels: string[]) {
+    const { store, caller, eventId } = this;
+    const seats = labels.map((label) => ({ id: this.labels.idOf(label) }));
+    const pit = { id: this.labels.idOf("Pit"), capacity: 2 };
+    const body = { sessionId, seats, groupOfSeats: kind === "unlock" ? [] : [pit] };
+    valueOf(await store.execute({ kind, caller, eventId, body }));
+  }
+}
+
+test("what happened with one seat: ids, names, states, sessions, of a store in use", async () => {
+  const office = await new BoxOffice().open();
+  const { folder, eventId, labels, caller } = office;
+  await office.book("lock", "ann", "A1", "A2");
+  await office.book("unlock", "ann", "A2");
+  await office.book("lock", "ben", "A3");
+  await office.book("sale", "ann", "A1");
+  const seatId = labels.idOf("A1");
+  const { records } = recordsOf(folder, { seatId, eventId });
+  expect(records.map(({ type, move }) => move ?? type)).toEqual(["price", "lock", "sale"]);
+  const [priced, locked, sold] = records;
+  const actor = { kind: "organization", id: caller.organizationId };
+  const seat = { id: seatId, section: "Stalls", row: "A", seat: "1" };
+  const pit = { id: labels.idOf("Pit"), name: "Pit", places: 2 };
+  expect(priced).toMatchObject({
+    eventId,
+    runs: [{ priceId: expect.any(Number), firstSeat: seat, seats: 3 }],
+    areas: [{ id: pit.id, name: "Pit", capacity: 10 }],
+  });
+  expect(locked).toMatchObject({ actor, eventId, from: "ACTIVE", to: "LOCKED", session: "ann" });
+  expect(locked).toMatchObject({ holdType: "CART", seats: [seat, {}], areas: [pit] });
+  const heldMs = Date.parse(String(locked!["expiresAt"])) - Date.parse(String(locked!["time"]));
+  expect(heldMs).toBe(15 * 60_000);
+  expect(sold).toMatchObject({ from: "LOCKED", to: "SOLD", heldBy: ["ann"], seats: [seat] });
+});
+
+test("of one event: its rows, its prices, and what was booked", async () => {
+  const office = await new BoxOffice().open();
+  const [schema] = office.store.engine.state.catalog.schemas.values();
+  const other = await office.newEvent(schema!.id);
+  await office.book("lock", "ann", "A1");
+  const { records } = recordsOf(office.folder, { eventId: office.eventId });
+  expect(records.map(({ type }) => type)).toEqual(["catalog", "catalog", "price", "move"]);
+  expect(JSON.stringify(records)).not.toContain(other);
+  expect(recordsOf(office.folder, { eventId: crypto.randomUUID() }).records).toEqual([]);
+});
+
+test("no hash of a password or token, no private key and no stored answer is shown", async () => {
+  const folder = path.join(folderOf(), "data");
+  const store = await openEngine({ folder });
+  const caller = { actor: { kind: 0, id: 0 }, tenantId: 0, organizationId: 0 } as const;
+  const administrator = {
+    email: "ann@odeon.example",
+    firstName: "Ann",
+    lastName: "Lee",
+    passwordHash: "$argon2id$secret",
+  };
+  const tokenSha256 = "ab".repeat(32);
+  const name = "Odeon";
+  valueOf(await store.execute({ kind: "createTenant", caller, name, tokenSha256, administrator }));
+  const { privateKey } = [
+    ...(await store.callerFor("Box office").then(() => store.engine.state.catalog.organizations)),
+  ][0]![1];
+  const text = JSON.stringify(recordsOf(folder).records);
+  expect(text).toContain("ann@odeon.example");
+  for (const secret of ["$argon2id$secret", tokenSha256, privateKey]) {
+    expect(text).not.toContain(secret);
+  }
+  await store.close();
+});
+
+test("from and to are sequence numbers, both included", async () => {
+  const folder = await storeOf({ snapshots: 0, batches: 20 });
+  expect(numbersOf(recordsOf(folder).records)).toEqual(
+    Array.from({ length: 100 }, (_, i) => i + 1),
+  );
+  expect(numbersOf(recordsOf(folder, { from: 7, to: 9 }).records)).toEqual([7, 8, 9]);
+  expect(recordsOf(folder, { from: 101 })).toEqual({
+    firstSequence: 1,
+    sequence: 100,
+    records: [],
+  });
+});
+
+test("whoever has enough is given no more", async () => {
+  const folder = await storeOf({ snapshots: 0, batches: 20 });
+  let given = 0;
+  inspectFolder({ disk: realDisk, folder, from: 1, to: Infinity, emit: () => ++given < 5 });
+  expect(given).toBe(5);
+});
+
+test("behind a snapshot it begins with the record that the snapshot does not hold", async () => {
+  const folder = await storeOf({ snapshots: 3, batches: 4 });
+  const { firstSequence, sequence, records } = recordsOf(folder);
+  expect([firstSequence, sequence]).toEqual([301, 470]);
+  expect(numbersOf(records)).toEqual(Array.from({ length: 170 }, (_, i) => i + 301));
+  const moves = records.filter(({ type }) => type === "move");
+  expect(moves.length).toBeGreaterThan(10);
+  for (const { eventId, seats } of moves) {
+    expect(eventId).toMatch(/^[0-9a-f-]{36}$/);
+    for (const seat of seats as RecordView[]) expect(seat).toHaveProperty("id");
+  }
+  const kept = history.records[(moves[0]!["sequence"] as number) - 1]!;
+  expect(moves[0]!["time"]).toBe(new Date(kept.timeMs).toISOString());
+});
+
+test("what lies before damage is shown, and then the damage is named", async () => {
+  const folder = await storeOf({ snapshots: 0, batches: 60 });
+  const damaged = segmentsIn(folder)[1]!;
+  flip(damaged, usedBytes(damaged) - 700);
+  const shown: number[] = [];
+  const emit = ({ sequence }: RecordView) => shown.push(Number(sequence)) > 0;
+  const act = () => inspectFolder({ disk: realDisk, folder, from: 1, to: Infinity, emit });
+  expect(act).toThrow(LogCorrupt);
+  expect(shown.length).toBeGreaterThan(20);
+});
+
+test("without a good snapshot, a log without its beginning says why it is silent", async () => {
+  const folder = await storeOf({ snapshots: 3, batches: 4 });
+  const [older, newest] = snapshotsIn(folder);
+  flip(newest!, 100);
+  expect(recordsOf(folder).records.length).toBeGreaterThan(100);
+  flip(older!, 100);
+  expect(() => recordsOf(folder)).toThrow(SnapshotsDamaged);
+  expect(() => recordsOf(folder)).toThrow(path.basename(older!));
+});
+
+test("an error of whoever is given the records is theirs", async () => {
+  const folder = await storeOf({ snapshots: 0, batches: 2 });
+  const mistake = new TypeError("a pipe that is closed");
+  const emit = () => {
+    throw mistake;
+  };
+  const act = () => inspectFolder({ disk: realDisk, folder, from: 1, to: 9, emit });
+  expect(act).toThrow(mistake);
+});

@@ -1,0 +1,315 @@
+/** A repair where a good snapshot holds more than the log can be joined to: the log begins anew. */
+import fs from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { digest } from "../../../engine/verify/digest.ts";
+import { realDisk } from "../../../persistence/disk/disk.ts";
+import { restoreFolder, backupFolder } from "../../../persistence/rescue/copy-store.ts";
+import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
+import { repairFolder } from "../../../persistence/rescue/repair.ts";
+import { verifyFolder } from "../../../persistence/rescue/verify.ts";
+import { CrashingDisk } from "../../support/crashing-disk.ts";
+import { ProcessDied } from "../../support/memory-disk.ts";
+import { StoreProcess } from "../store/store-fixture.ts";
+import {
+  flip,
+  folderOf,
+  history,
+  segmentsIn,
+  snapshotsIn,
+  start,
+  storeOf,
+  twinOf,
+} from "./folder-fixture.ts";
+import { preview, repaired } from "./repair-fixture.ts";
+
+/** Every segment but the newest ones has a bit of its header turned. */
+function rotHeads(folder: string, butNewest = 0): void {
+  const segments = segmentsIn(folder);
+  for (const segment of segments.slice(0, segments.length - butNewest)) flip(segment, 40);
+}
+
+/** Two good snapshots at 150 and 300, records up to 325. */
+const twoSnapshots = () => storeOf({ snapshots: 2, batches: 5 });
+
+test("a rotten log, two good snapshots: the newest stays, and what it lacks is told", async () => {
+  const folder = await twoSnapshots();
+  const [older, newest] = snapshotsIn(folder);
+  rotHeads(folder);
+  const before = segmentsIn(folder);
+  const { plan, aside } = await repaired(folder);
+  expect(plan).toMatchObject({ sequence: 300, cut: null, snapshots: [path.basename(older!)] });
+  expect(plan.anew).toMatchObject({ base: path.basename(newest!), isRewritten: false });
+  expect(plan.lost.range).toEqual({ from: 301, to: 325 });
+  expect(plan.lost).toMatchObject({ total: 25, unreadable: 0 });
+  expect(aside).toEqual([older!, ...before.toReversed()].map((name) => `${name}.broken`));
+});
+
+test("no segment is left at all", async () => {
+  const folder = await twoSnapshots();
+  for (const segment of segmentsIn(folder)) fs.rmSync(segment);
+  const { plan } = await repaired(folder);
+  expect(plan).toMatchObject({ sequence: 300, segments: [] });
+  // Nobody knows any more that there were others.
+  expect(plan.lost.range).toBeNull();
+});
+
+test("the newest snapshot is rotten too: the older one stays", async () => {
+  const folder = await twoSnapshots();
+  rotHeads(folder);
+  fs.truncateSync(snapshotsIn(folder)[1]!, 9_000);
+  const { plan } = await repaired(folder);
+  expect(plan.sequence).toBe(150);
+  expect(plan.lost.range).toEqual({ from: 151, to: 325 });
+  expect(plan.lost.unreadable).toBe(0);
+});
+
+test("the older snapshot is rotten too", async () => {
+  const folder = await twoSnapshots();
+  rotHeads(folder);
+  fs.truncateSync(snapshotsIn(folder)[0]!, 9_000);
+  const { plan } = await repaired(folder);
+  expect(plan.sequence).toBe(300);
+});
+
+test("both snapshots are rotten too: refused", async () => {
+  const folder = await twoSnapshots();
+  rotHeads(folder);
+  for (const name of snapshotsIn(folder)) fs.truncateSync(name, 9_000);
+  expect(() => preview(folder)).toThrow(/nothing can be saved of it: restore a backup/);
+});
+
+test("told where to cut, it does not begin anew", async () => {
+  const folder = await twoSnapshots();
+  rotHeads(folder);
+  expect(() => preview(folder, 300)).toThrow(/nothing that ends with record 300 can be saved/);
+});
+
+test("segments of a later process that join the snapshot by the chain stay", async () => {
+  const folder = await storeOf({ snapshots: 1, batches: 5 });
+  // An end in order: a snapshot of the last record, and a mark behind it in the log.
+  const first = await start(folder);
+  await first.commit(3);
+  await first.close();
+  const count = segmentsIn(folder).length;
+  const second = await start(folder);
+  await second.commit(40);
+  await second.time.pass(20);
+  rotHeads(folder, segmentsIn(folder).length - count);
+  const { plan } = await repaired(folder);
+  expect(plan.sequence).toBe(390);
+  expect(plan.anew).toMatchObject({ segment: null, isRewritten: true, mark: { sequence: 190 } });
+  expect([plan.lost.total, plan.lost.range]).toEqual([0, null]);
+  expect(plan.segments).toHaveLength(count);
+});
+
+test("they stay too where the damage lies behind what the snapshot holds", async () => {
+  const folder = await storeOf({ snapshots: 1, batches: 5 });
+  const first = await start(folder);
+  await first.commit(3);
+  await first.close();
+  const last = segmentsIn(folder).at(-1)!;
+  const second = await start(folder);
+  await second.commit(40);
+  await second.time.pass(20);
+  // In the zeros that no frame reaches.
+  flip(last, fs.statSync(last).size - 1);
+  const { plan } = await repaired(folder);
+  expect(plan.sequence).toBe(390);
+  expect([plan.lost.total, plan.lost.range]).toEqual([0, null]);
+});
+
+test("segments behind the snapshot that the chain does not bind to it go", async () => {
+  const folder = await storeOf({ snapshots: 1, batches: 0 });
+  await (await start(folder)).close();
+  const count = segmentsIn(folder).length;
+  const second = await start(folder);
+  await second.commit(3);
+  await second.time.pass(20);
+  for (const segment of segmentsIn(folder).slice(0, count)) fs.rmSync(segment);
+  const { plan } = await repaired(folder);
+  expect(plan).toMatchObject({ sequence: 150, segments: [expect.any(String)] });
+  expect(plan.lost).toMatchObject({ total: 15, range: { from: 151, to: 165 } });
+});
+
+/** A snapshot with records between its catalog and its last partition; the log behind is rotten. */
+async function fuzzyStore(): Promise<{ folder: string; from: number; to: number }> {
+  const folder = await storeOf({ snapshots: 1, batches: 2 });
+  const process = await start(folder);
+  await process.commit(20);
+  const from = process.sequence;
+  const before = process.reports.length;
+  process.snapshots.request();
+  while (process.reports.length === before) await process.commit(1);
+  await process.time.pass(20);
+  expect(process.reports.at(-1)!.failure).toBeNull();
+  return { folder, from, to: process.sequence };
+}
+
+test("a snapshot that was made while records came is written anew, as a sound state", async () => {
+  const { folder, from, to } = await fuzzyStore();
+  rotHeads(folder);
+  const said = preview(folder);
+  const { anew, lost, sequence } = said;
+  expect(anew?.isRewritten).toBe(true);
+  expect(sequence).toBeGreaterThan(from);
+  expect(lost.range?.from).toBeGreaterThan(from);
+  expect(lost.range?.from).toBeLessThanOrEqual(sequence);
+  expect(lost.range?.to).toBe(to);
+  // Some of them lie in the partitions that were copied last.
+  expect(lost.total).toBeLessThanOrEqual(to - from);
+  const original = fs.readFileSync(snapshotsIn(folder).at(-1)!);
+  const { verified, aside } = repairFolder({ disk: realDisk, folder });
+  expect(verified.findings).toEqual([]);
+  expect(verified.sequence).toBe(sequence);
+  expect(aside.some((name) => fs.readFileSync(name).equals(original))).toBe(true);
+  const process = await start(folder);
+  expect(process.report.sequence).toBe(sequence);
+  expect(digest(process.state)).toBe(verified.digest);
+  await process.close();
+});
+
+test("every tool takes a log that begins behind a snapshot", async () => {
+  const folder = await twoSnapshots();
+  rotHeads(folder);
+  repairFolder({ disk: realDisk, folder });
+  const shown: unknown[] = [];
+  const inspect = () =>
+    inspectFolder({
+      disk: realDisk,
+      folder,
+      from: 1,
+      to: Infinity,
+      emit: ({ sequence }) => shown.push(sequence) > 0,
+    });
+  expect(inspect().sequence).toBe(300);
+  const copies = [path.join(folderOf(), "copy"), path.join(folderOf(), "copy")];
+  const sound = { sequence: 300, digest: history.digestAt(300), findings: [] };
+  expect(backupFolder({ disk: realDisk, from: folder, to: copies[0]! })).toMatchObject(sound);
+  const [from, to] = copies as [string, string];
+  expect(restoreFolder({ disk: realDisk, from, to })).toMatchObject(sound);
+  const process = await start(to);
+  await process.commit(2);
+  await process.snapshot();
+  await process.commit(2);
+  await process.snapshot();
+  await process.close();
+  expect(verifyFolder({ disk: realDisk, folder: to })).toMatchObject({
+    findings: [],
+    sequence: 320,
+    digest: history.digestAt(320),
+  });
+});
+
+test("it can be copied and read also when a start behind the repair wrote nothing", async () => {
+  const folder = await twoSnapshots();
+  for (const segment of segmentsIn(folder)) fs.rmSync(segment);
+  repairFolder({ disk: realDisk, folder });
+  const idle = await start(folder);
+  await idle.close();
+  const busy = await start(folder);
+  await busy.commit(3);
+  await busy.close();
+  // The first two begin with the same record, for the first of them has none.
+  expect(segmentsIn(folder).length).toBeGreaterThan(2);
+  const to = path.join(folderOf(), "copy");
+  expect(backupFolder({ disk: realDisk, from: folder, to })).toMatchObject({ findings: [] });
+  expect(verifyFolder({ disk: realDisk, folder: to }).findings).toEqual([]);
+  const next = await start(to);
+  expect(next.sequence).toBe(315);
+});
+
+test("time does not step back behind a log that begins anew", async () => {
+  const folder = await twoSnapshots();
+  rotHeads(folder);
+  repairFolder({ disk: realDisk, folder });
+  const { report, state } = await start(folder);
+  const changes = [...state.partitions.values()].map((one) => Math.max(0, ...one.changedAtMs));
+  expect(report.timeMs).toBeGreaterThan(0);
+  expect(report.timeMs).toBeGreaterThanOrEqual(Math.max(...changes));
+});
+
+test("a snapshot whose file was copied beside another log is not joined to it", async () => {
+  const folder = await twoSnapshots();
+  rotHeads(folder);
+  repairFolder({ disk: realDisk, folder });
+  const [segment] = segmentsIn(folder);
+  const twin = twinOf(folder);
+  const bytes = fs.readFileSync(segment!);
+  expect(bytes.length).toBeLessThan(10_000);
+  fs.renameSync(
+    path.join(twin, "wal", path.basename(segment!)),
+    path.join(twin, "wal", path.basename(segment!).replace(/.\.log$/, "e.log")),
+  );
+  const { findings } = verifyFolder({ disk: realDisk, folder: twin });
+  expect(findings.length).toBeGreaterThan(0);
+});
+
+interface Crash {
+  readonly what: string;
+  readonly make: () => Promise<string>;
+}
+const CRASHES: readonly Crash[] = [
+  {
+    what: "a new segment",
+    make: async () => {
+      const folder = await twoSnapshots();
+      rotHeads(folder);
+      return folder;
+    },
+  },
+  {
+    what: "a snapshot written anew",
+    make: async () => {
+      const { folder } = await fuzzyStore();
+      rotHeads(folder);
+      return folder;
+    },
+  },
+  {
+    what: "a tail that stays",
+    make: async () => {
+      const folder = await storeOf({ snapshots: 2, batches: 1 });
+      await (await start(folder)).close();
+      const count = segmentsIn(folder).length;
+      const process = await start(folder);
+      await process.commit(6);
+      await process.time.pass(20);
+      rotHeads(folder, segmentsIn(folder).length - count);
+      return folder;
+    },
+  },
+];
+
+test.each(CRASHES)("interrupted at any step, it can be repeated: $what", async ({ make }) => {
+  const folder = await make();
+  const whole = twinOf(folder);
+  const { verified } = repairFolder({ disk: realDisk, folder: whole });
+  let step = 1;
+  for (; ; step++) {
+    const twin = twinOf(folder);
+    const disk = new CrashingDisk();
+    disk.decide = ({ index }) => (index === step ? { dies: true } : null);
+    const isDone = !died(() => repairFolder({ disk: disk.begin(), folder: twin }));
+    if (isDone) break;
+    // It says again what it does, and does it.
+    expect(preview(twin).sequence).toBe(verified.sequence);
+    const again = repairFolder({ disk: realDisk, folder: twin });
+    expect(again.verified.findings).toEqual([]);
+    expect(again.verified.sequence).toBe(verified.sequence);
+    expect(again.verified.digest).toBe(verified.digest);
+    const process = await StoreProcess.start({ folder: twin, history });
+    expect(digest(process.state)).toBe(verified.digest);
+  }
+  expect(step).toBeGreaterThan(5);
+});
+
+function died(act: () => void): boolean {
+  try {
+    act();
+    return false;
+  } catch (error) {
+    if (error instanceof ProcessDied) return true;
+    throw error;
+  }
+}

@@ -1,0 +1,152 @@
+/** A snapshot is believed only when every part of it is what a snapshot has. */
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { realDisk } from "../../../persistence/disk/disk.ts";
+import { Malformed } from "../../../persistence/disk/faults.ts";
+import { readSqlFile, type SqlFile, SqlFault } from "../../../persistence/disk/sqlite.ts";
+import { buildSnapshot } from "../../../persistence/snapshot/build.ts";
+import { checkSnapshot, digestOfSnapshot } from "../../../persistence/snapshot/file.ts";
+import { loadNewest, loadSnapshot, tryLoad } from "../../../persistence/snapshot/load.ts";
+import { STORE_ID } from "../log/log-fixture.ts";
+import { folderOf, snapshotsIn, start, storeOf } from "../rescue/folder-fixture.ts";
+
+function change(file: string, sql: string): void {
+  const database = new Database(file);
+  database.exec(sql);
+  database.close();
+}
+
+function reading<T>(file: string, read: (sql: SqlFile) => T): T {
+  const sql = readSqlFile(file);
+  try {
+    return read(sql);
+  } finally {
+    sql.close();
+  }
+}
+
+/** Gives the file the digest of what it has now, as whoever changed it on purpose would. */
+function seal(file: string): void {
+  const digest = reading(file, (sql) =>
+    digestOfSnapshot(sql, sql.row("SELECT * FROM snapshot") as never),
+  );
+  change(file, `UPDATE snapshot SET digest = '${digest}'`);
+}
+
+const NEW_PARTITION = "SELECT max(number) + 1, sequence, 0, 0, 0, 0, digest, image FROM partitions";
+
+/** What no digest tells: the file was written so. */
+const SEALED: readonly (readonly [string, string, string])[] = [
+  ["another format", "UPDATE snapshot SET format = 2", "expected snapshot format 1, found 2"],
+  [
+    "a partition newer than its mark",
+    "UPDATE partitions SET sequence = 900000",
+    "expected a durable partition, found a newer one",
+  ],
+  [
+    "a partition of no event",
+    `INSERT INTO partitions ${NEW_PARTITION} GROUP BY 2, 7 LIMIT 1`,
+    "expected a partition of an event, found",
+  ],
+  [
+    "an event without its partition",
+    "DELETE FROM partitions WHERE number = (SELECT min(number) FROM partitions)",
+    "expected 3 partitions, found 2",
+  ],
+  [
+    "an image of another partition",
+    `UPDATE partitions SET (digest, image) = (SELECT digest, image FROM partitions
+      ORDER BY length(image) DESC LIMIT 1)`,
+    "an image has the seats of its layout",
+  ],
+];
+
+test.each(SEALED)("%s is passed over", async (_, sql, message) => {
+  const folder = await storeOf({ snapshots: 2, batches: 1 });
+  const [older, newest] = snapshotsIn(folder);
+  change(newest!, sql);
+  seal(newest!);
+  expect(() => loadSnapshot(newest!, STORE_ID)).toThrow(message);
+  const { loaded, passedOver } = loadNewest({ disk: realDisk, folder, storeId: STORE_ID });
+  expect(passedOver.map(({ path }) => path)).toEqual([newest]);
+  expect(older).toContain(loaded!.name);
+});
+
+const UNSEALED: readonly (readonly [string, string, string])[] = [
+  ["no row of its own", "DELETE FROM snapshot", "expected the row of a snapshot, found none"],
+  ["half a sequence number", "UPDATE snapshot SET sequence = 0.5", "expected the row of a snap"],
+  ["a chain that is no text", "UPDATE snapshot SET markChain = x'00'", "expected the row of a"],
+  ["a row that is no text", "UPDATE venues SET row = x'00'", "expected a row of venues"],
+  ["an id that is no number", "UPDATE venues SET id = id + 0.5", "expected a row of venues"],
+  ["an id that is no text", "UPDATE events SET id = CAST(id AS BLOB)", "expected a row of events"],
+  ["a digest that is no text", "UPDATE partitions SET digest = x'00'", "the row of a partition"],
+  ["half a record", "UPDATE partitions SET sequence = 0.5", "the row of a partition"],
+  ["a partition below all", "UPDATE partitions SET number = -number", "the row of a partition"],
+  ["an image that is a text", "UPDATE partitions SET image = 'none'", "an image of partition"],
+  ["an image that was changed", "UPDATE partitions SET image = x'00'", "expected digest"],
+  ["a name that was changed", "UPDATE venues SET row = replace(row, 'a', 'b')", "expected digest"],
+];
+
+test.each(UNSEALED)("%s is no snapshot", async (_, sql, message) => {
+  const [file] = snapshotsIn(await storeOf({ snapshots: 1, batches: 1 }));
+  change(file!, sql);
+  expect(() => reading(file!, (open) => checkSnapshot(open, STORE_ID))).toThrow(message);
+});
+
+test("a row that SQLite itself would not take is no sound file", async () => {
+  const [file] = snapshotsIn(await storeOf({ snapshots: 1, batches: 1 }));
+  const demand = (from: string, to: string) => {
+    const database = new Database(file);
+    database.unsafeMode();
+    database.pragma("writable_schema = ON");
+    database.exec(`UPDATE sqlite_schema SET sql = replace(sql, '${from}', '${to}')`);
+    database.close();
+  };
+  demand("row TEXT NOT NULL", "row TEXT NULL");
+  change(file!, "UPDATE venues SET row = NULL");
+  demand("row TEXT NULL", "row TEXT NOT NULL");
+  const check = () => reading(file!, (open) => checkSnapshot(open, STORE_ID));
+  expect(check).toThrow("expected a sound SQLite file, found NULL value in venues.row");
+});
+
+test("an error of ours is no damage of a snapshot", () => {
+  const mistake = new TypeError("a mistake");
+  const load = () => {
+    throw mistake;
+  };
+  expect(() => tryLoad("a.sqlite", load)).toThrow(mistake);
+});
+
+test("a statement of ours that is wrong is no fault of the file", async () => {
+  const [file] = snapshotsIn(await storeOf({ snapshots: 1, batches: 1 }));
+  const wrong = () => reading(file!, (sql) => sql.row("SELECT ? FROM venues"));
+  expect(wrong).toThrow(RangeError);
+  expect(() => reading(file!, (sql) => sql.row("SELECT nothing"))).toThrow(SqlFault);
+});
+
+test("a partition newer than the mark is found without the log", async () => {
+  const [file] = snapshotsIn(await storeOf({ snapshots: 1, batches: 1 }));
+  change(file!, "UPDATE partitions SET sequence = 900000");
+  seal(file!);
+  const check = () => reading(file!, (open) => checkSnapshot(open, STORE_ID));
+  expect(check).toThrow(/expected partition \d+ up to 150, found 900000/);
+});
+
+test("no snapshot is made of less than there is", async () => {
+  const folder = folderOf();
+  const process = await start(folder);
+  await process.commit(20);
+  const mark = process.journal.mark!;
+  const place = { disk: realDisk, folder, storeId: STORE_ID };
+  const build = (sequence: number) => () =>
+    buildSnapshot(place, {
+      base: null,
+      catalog: null,
+      images: [],
+      end: { sequence, mark: { ...mark, sequence }, createdAtMs: 0 },
+    });
+  expect(build(101)).toThrow(new Malformed("the log up to record 101", "100"));
+  // Its events have partitions, and none was handed in.
+  expect(build(100)).toThrow(new Malformed("3 partitions", "0"));
+  expect(snapshotsIn(folder)).toEqual([]);
+});

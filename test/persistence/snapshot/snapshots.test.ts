@@ -1,0 +1,379 @@
+/** Snapshots: with the log behind them they are the whole log, whatever happens in between. */
+import fs from "node:fs";
+import { expect, test, vi } from "vitest";
+import { RecordType } from "../../../engine/records.ts";
+import { digest } from "../../../engine/verify/digest.ts";
+import { LogCorrupt, SnapshotsDamaged } from "../../../persistence/disk/faults.ts";
+import { fillSqlFile } from "../../../persistence/disk/sqlite.ts";
+import { segmentOf } from "../../../persistence/log/read-log.ts";
+import { parseSegmentName } from "../../../persistence/log/segment-header.ts";
+import { CrashingDisk } from "../../support/crashing-disk.ts";
+import { World } from "../../support/engine.ts";
+import { section } from "../../support/layout.ts";
+import { sameFiles, settle } from "../log/log-fixture.ts";
+import {
+  contentOf,
+  namesIn,
+  removeFolder,
+  snapshotPaths,
+  SEGMENT_BYTES,
+  StoreProcess,
+} from "../store/store-fixture.ts";
+import { folderOf, history, recovered } from "./snapshot-fixture.ts";
+
+/** A folder with two snapshots, a log behind each, and the log before the older one gone. */
+async function twoSnapshots(): Promise<{ folder: string; records: number }> {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  for (let i = 0; i < 3; i++) {
+    await process.commit(30);
+    await process.snapshot();
+  }
+  await process.commit(10);
+  return { folder, records: process.durable };
+}
+
+async function haltOf(folder: string): Promise<unknown> {
+  const before = contentOf(folder);
+  const fault = await StoreProcess.start({ folder, history }).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  expect(sameFiles(contentOf(folder), before)).toBe(true);
+  return fault;
+}
+
+test("a snapshot and the log behind it give the state of the whole log", async () => {
+  const { folder, records } = await twoSnapshots();
+  const process = await recovered(folder);
+  expect(process.report.sequence).toBe(records);
+  expect(process.report.snapshot).toBe(snapshotPaths(folder)[0]!.split("/").at(-1));
+  expect(process.report.records).toBeLessThan(100);
+  expect(process.report.passedOver).toEqual([]);
+});
+
+test("records of every kind may come while a snapshot is copied and written", async () => {
+  // Wherever it begins: some catalog records then change what is not copied yet.
+  let inBetween = 0;
+  for (let from = 40; from < 400; from += 7) {
+    const folder = folderOf();
+    const process = await StoreProcess.start({ folder, history });
+    await process.commit(1, from);
+    process.snapshots.request();
+    for (let i = 0; i < 6; i++) {
+      await process.commit(1, 4);
+    }
+    await process.settled(() => process.reports.length > 0);
+    const after = await recovered(folder);
+    expect(after.report.sequence).toBe(process.durable);
+    expect(process.reports[0]).toMatchObject({ failure: null });
+    const types = history.records.slice(from, from + 24).map(({ record }) => record.type);
+    if (types.includes(RecordType.CATALOG)) inBetween += 1;
+    removeFolder(folder);
+  }
+  expect(inBetween).toBeGreaterThan(10);
+});
+
+test("events that end while a snapshot is made are copied in their turn", async () => {
+  const world = new World([section("Stalls", { A: "1 2 3" })]);
+  for (let i = 0; i < 5; i++) world.createEvent();
+  world.book("block", world.selection(null, "A1"));
+  const before = world.journal.kept.length;
+  const other = world.createOrganization(world.tenant, "Other");
+  world.must("deleteOrganization", world.tenant, { ...world.caller });
+  for (let i = 0; i < 4; i++) world.must("createVenue", other, { body: { name: `V${i}` } });
+  const records = world.journal.kept;
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history: { records } });
+  await process.commit(before, 1);
+  const copies = [...process.state.partitions.values()].map(({ holds }) => vi.spyOn(holds, "copy"));
+  const copied = () => copies.filter((copy) => copy.mock.calls.length > 0).length;
+  process.snapshots.request();
+  await new Promise((resolve) => setImmediate(resolve));
+  const known = copied();
+  expect(known).toBeLessThan(copies.length - 2);
+  process.append(2);
+  expect(process.state.partitions.size).toBe(0);
+  expect(copied()).toBe(known);
+  process.append(records.length - process.sequence);
+  await process.settled(() => process.reports.length > 0);
+  expect(process.reports[0]).toMatchObject({ failure: null, copied: copies.length });
+  expect(copied()).toBe(copies.length);
+  const after = await StoreProcess.start({ folder, history: { records } });
+  expect(after.report).toMatchObject({ sequence: records.length, passedOver: [] });
+  expect(after.report.snapshot).not.toBeNull();
+  expect(digest(after.state)).toBe(digest(world.engine.state));
+});
+
+test("only changed partitions are copied; the others come from the one before", async () => {
+  const { folder } = await twoSnapshots();
+  const process = await recovered(folder);
+  const first = await process.snapshot();
+  expect(first).toMatchObject({ failure: null, partitions: 3 });
+  process.append(1);
+  await settle();
+  const second = await process.snapshot();
+  expect(second).toMatchObject({ failure: null, partitions: 3 });
+  expect("copied" in second && second.copied).toBeLessThan(2);
+  const again = await recovered(folder);
+  expect(again.report.records).toBe(0);
+});
+
+test("nothing new is no reason for a snapshot", async () => {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  await process.commit(3);
+  await process.snapshot();
+  process.snapshots.request();
+  await settle();
+  await process.close();
+  expect(process.reports).toHaveLength(1);
+  const next = await StoreProcess.start({ folder, history });
+  await next.close();
+  expect(next.reports).toEqual([]);
+});
+
+test("an end in order leaves a snapshot of all, so the next start reads no record", async () => {
+  const folder = folderOf();
+  for (let round = 1; round <= 6; round++) {
+    const process = await recovered(folder);
+    expect(process.report.records).toBe(0);
+    expect(process.report.sequence).toBe((round - 1) * 20);
+    await process.commit(4);
+    await process.close();
+    expect(process.reports).toHaveLength(1);
+  }
+  expect(snapshotPaths(folder)).toHaveLength(2);
+});
+
+test("a growing log makes snapshots by itself, and the folder stays small", async () => {
+  const folder = folderOf();
+  const everyBytes = 48 * 1024;
+  const process = await StoreProcess.start({ folder, history, everyBytes });
+  let most = 0;
+  for (let i = 0; i < 240; i++) {
+    await process.commit(1);
+    await settle();
+    most = Math.max(most, namesIn(folder, "wal").length);
+  }
+  expect(process.reports.length).toBeGreaterThan(2);
+  // Two rounds of the log, the round at hand, spares.
+  expect(most).toBeLessThan(3 * (everyBytes / SEGMENT_BYTES) + 4);
+  expect(snapshotPaths(folder)).toHaveLength(2);
+  await recovered(folder);
+});
+
+test("a damaged newest snapshot is passed over, and named", async () => {
+  const { folder, records } = await twoSnapshots();
+  const [newest] = snapshotPaths(folder);
+  const bytes = fs.readFileSync(newest!);
+  let passed = 0;
+  for (let at = 0; at < bytes.length; at += 997) {
+    const damaged = Buffer.from(bytes);
+    damaged[at]! ^= 1 << (at % 8);
+    fs.writeFileSync(newest!, damaged);
+    const twin = folderOf();
+    fs.cpSync(folder, twin, { recursive: true });
+    const process = await recovered(twin);
+    expect(process.report.sequence).toBe(records);
+    // A bit in a part of the file that nothing uses changes nothing.
+    if (process.report.passedOver.length === 0) continue;
+    expect(process.report.passedOver[0]).toContain(newest!.split("/").at(-1));
+    expect(process.report.snapshot).toBe(snapshotPaths(folder)[1]!.split("/").at(-1));
+    passed += 1;
+  }
+  expect(passed).toBeGreaterThan(10);
+});
+
+test("a cut newest snapshot is passed over, and the next one replaces it", async () => {
+  const { folder } = await twoSnapshots();
+  const [newest, older] = snapshotPaths(folder);
+  for (const bytes of [0, 1, 100, 4_096, 20_000]) {
+    const twin = folderOf();
+    fs.cpSync(folder, twin, { recursive: true });
+    const [cut] = snapshotPaths(twin);
+    fs.truncateSync(cut!, bytes);
+    const process = await recovered(twin);
+    expect(process.report.passedOver).toHaveLength(1);
+    expect(process.report.snapshot).toBe(older!.split("/").at(-1));
+    await process.commit(1);
+    await process.snapshot();
+    const names = snapshotPaths(twin).map((name) => name.split("/").at(-1));
+    expect(names).not.toContain(newest!.split("/").at(-1));
+    expect(names).toHaveLength(2);
+    expect((await recovered(twin)).report.passedOver).toEqual([]);
+  }
+});
+
+test("a snapshot of an impossible state is passed over, whatever its digests say", async () => {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  await process.commit(10);
+  await process.snapshot();
+  await process.commit(4);
+  for (const { hold } of process.state.partitions.values()) hold.fill(0);
+  await process.snapshot();
+  const [newest, older] = snapshotPaths(folder).map((name) => name.split("/").at(-1)!);
+  const again = await recovered(folder);
+  expect(again.report.snapshot).toBe(older);
+  expect(again.report.passedOver).toEqual([expect.stringContaining(newest!)]);
+  expect(digest(again.state)).toBe(history.digestAt(process.durable));
+});
+
+test("without a good snapshot the whole log is read, when it is all there", async () => {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  await process.commit(40);
+  await process.snapshot();
+  await process.commit(5);
+  fs.truncateSync(snapshotPaths(folder)[0]!, 5_000);
+  const next = await recovered(folder);
+  expect(next.report).toMatchObject({ sequence: 225, records: 225, snapshot: null });
+  expect(next.report.passedOver).toHaveLength(1);
+});
+
+test("with both snapshots bad and the beginning of the log gone, it halts", async () => {
+  const { folder } = await twoSnapshots();
+  const [newest, older] = snapshotPaths(folder);
+  fs.truncateSync(newest!, 9_000);
+  fs.truncateSync(older!, 9_000);
+  const fault = (await haltOf(folder)) as SnapshotsDamaged;
+  expect(fault).toBeInstanceOf(SnapshotsDamaged);
+  expect(fault.exitCode).toBe(78);
+  for (const name of [newest!, older!]) expect(fault.message).toContain(name);
+  for (const name of [newest!, older!]) fs.rmSync(name);
+  expect(((await haltOf(folder)) as Error).message).toContain("there is no snapshot");
+});
+
+test("a log that does not reach the snapshot, or is another one, halts", async () => {
+  const { folder } = await twoSnapshots();
+  const process = await recovered(folder);
+  await process.commit(2);
+  await process.close();
+  const wal = `${folder}/wal`;
+  const segments = namesIn(folder, "wal").filter((name) => name.endsWith(".log"));
+  const last = segments.at(-2)!;
+  const bytes = fs.readFileSync(`${wal}/${last}`);
+  fs.rmSync(`${wal}/${segments.at(-1)!}`);
+  const used = bytes.findLastIndex((byte) => byte !== 0) + 1;
+  fs.writeFileSync(`${wal}/${last}`, bytes.subarray(0, used - 600));
+  const fault = (await haltOf(folder)) as LogCorrupt;
+  expect(fault).toBeInstanceOf(LogCorrupt);
+  expect(fault.expected).toMatch(/^record \d+ of \d+$/);
+});
+
+test("a snapshot of another course of the same log halts", async () => {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  await process.commit(6);
+  const other = folderOf();
+  fs.cpSync(folder, other, { recursive: true });
+  // The same records in other batches: another chain.
+  const courses = [
+    { place: folder, batches: 4, batchRecords: 5 },
+    { place: other, batches: 2, batchRecords: 10 },
+  ];
+  for (const { place, batches, batchRecords } of courses) {
+    const half = await StoreProcess.start({ folder: place, history });
+    await half.commit(batches, batchRecords);
+    await half.snapshot();
+  }
+  fs.rmSync(`${folder}/snapshots`, { recursive: true });
+  fs.cpSync(`${other}/snapshots`, `${folder}/snapshots`, { recursive: true });
+  const fault = (await haltOf(folder)) as LogCorrupt;
+  expect(fault).toBeInstanceOf(LogCorrupt);
+  expect(fault.expected).toMatch(/^chain [0-9a-f]{32}$/);
+});
+
+test("a segment goes only when neither snapshot needs it", async () => {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  for (let round = 0; round < 6; round++) {
+    await process.commit(18);
+    const report = await process.snapshot();
+    const names = namesIn(folder, "wal").filter((name) => name.endsWith(".log"));
+    const places = names.map((name) => parseSegmentName(name)!);
+    if (round === 0) {
+      expect(report).toMatchObject({ removedSegments: 0 });
+      expect(places[0]!.number).toBe(1);
+      continue;
+    }
+    const older = parseInt(snapshotPaths(folder)[1]!.split("/").at(-1)!, 16);
+    // The first that is left is the one that the older snapshot begins with: none less, none more.
+    expect(segmentOf(places, older)).toEqual(places[0]);
+    for (const lost of snapshotPaths(folder)) {
+      const twin = folderOf();
+      fs.cpSync(folder, twin, { recursive: true });
+      fs.rmSync(lost.replace(folder, twin));
+      expect((await recovered(twin)).report.sequence).toBe(process.durable);
+    }
+  }
+});
+
+/** Starts, three snapshots with records between and during them, an end in order. */
+async function life(folder: string, disk: CrashingDisk, seen: { durable: number }): Promise<void> {
+  const process = await StoreProcess.start({ folder, history, disk, segmentBytes: 8 * 1024 });
+  for (let round = 0; round < 3; round++) {
+    for (let i = 0; i < 3; i++) {
+      await process.commit(1, 8);
+      seen.durable = process.durable;
+    }
+    process.snapshots.request();
+    await process.commit(1, 2);
+    await process.settled(() => process.reports.length > round);
+    seen.durable = process.durable;
+  }
+  await process.close();
+}
+
+/** Lives until it ends or dies. @returns What was acknowledged. */
+async function liveOn(folder: string, disk: CrashingDisk): Promise<number> {
+  const seen = { durable: 0 };
+  const over = { isTrue: false };
+  const ended = life(folder, disk, seen).catch((error: unknown) => {
+    if (!disk.isDead) throw error;
+  });
+  // The process has begun before its first wait.
+  const died = async () => {
+    while (!disk.isDead && !over.isTrue) await settle();
+  };
+  await Promise.race([ended, died()]);
+  over.isTrue = true;
+  return seen.durable;
+}
+
+test.each(["kill", "losePower"] as const)(
+  "%s at any step of the life of snapshots keeps what was acknowledged",
+  { timeout: 120_000 },
+  async (end) => {
+    let at = 0;
+    for (let isWhole = false; !isWhole; at++) {
+      const folder = folderOf();
+      const disk = new CrashingDisk();
+      disk.decide = ({ index }) => (index === at + 1 ? { dies: true } : null);
+      const durable = await liveOn(folder, disk);
+      isWhole = !disk.isDead;
+      disk[end]();
+      disk.decide = () => null;
+      const next = await recovered(folder, disk);
+      expect(next.report.sequence).toBeGreaterThanOrEqual(durable);
+      await next.commit(1);
+      expect(await next.snapshot()).toMatchObject({ failure: null });
+      disk[end]();
+      expect((await recovered(folder, disk)).report.sequence).toBe(next.durable);
+      removeFolder(folder);
+    }
+    expect(at).toBeGreaterThan(80);
+  },
+);
+
+test("a start removes what a kill left of a snapshot in the making", async () => {
+  const folder = folderOf();
+  const path = `${folder}/next.tmp`;
+  fs.writeFileSync(path, "");
+  const sql = fillSqlFile(path);
+  sql.execute("CREATE TABLE a (b); BEGIN; INSERT INTO a VALUES (1)");
+  sql.execute("COMMIT; BEGIN; UPDATE a SET b = 2");
+  expect(fs.readdirSync(folder)).toEqual(["next.tmp"]);
+  sql.close();
+});

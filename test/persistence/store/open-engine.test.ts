@@ -1,0 +1,139 @@
+/** The library: what it refuses loses nothing, and a store that was closed opens again. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { Broken } from "../../../engine/assert.ts";
+import type { Caller, CommandKind, CommandOf } from "../../../engine/commands.ts";
+import { AuditGap } from "../../../engine/queries/audit-trail.ts";
+import { Result } from "../../../engine/results.ts";
+import { digest } from "../../../engine/verify/digest.ts";
+import type { AuditReport } from "../../../persistence/audit/keeper.ts";
+import {
+  hasStore,
+  openEngine,
+  type Store,
+  valueOf,
+} from "../../../persistence/store/open-engine.ts";
+
+function newFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "frontrow-library-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** A command as a caller without types may give it. */
+const give = (store: Store, command: object) =>
+  store.execute(command as unknown as CommandOf<CommandKind>);
+
+const NOBODY: Caller = { actor: { kind: 1, id: 99 }, tenantId: 1, organizationId: 99 };
+
+const WRONG: readonly (readonly [string, (caller: Caller) => object, string])[] = [
+  ["no such command", (caller) => ({ kind: "toString", caller }), "kind"],
+  ["a command of the front", (caller) => ({ kind: "openLogin", caller, accountId: 5 }), "kind"],
+  ["no caller", () => ({ kind: "createVenue", body: { name: "V" } }), ""],
+  ["no body", (caller) => ({ kind: "createVenue", caller }), ""],
+  ["a body of another shape", (caller) => ({ kind: "createVenue", caller, body: {} }), "body"],
+  [
+    "an actor of no kind",
+    (caller) => ({
+      kind: "createVenue",
+      caller: { ...caller, actor: { kind: 77, id: 1 } },
+      body: {},
+    }),
+    "caller.actor.kind",
+  ],
+  [
+    "an event id that is none",
+    (caller) => ({ kind: "lock", caller, eventId: "x", body: { seats: [{ id: 1 }] } }),
+    "eventId",
+  ],
+  [
+    "places below one",
+    (caller) => ({
+      kind: "lock",
+      caller,
+      eventId: "00000000-0000-4000-8000-000000000000",
+      body: { groupOfSeats: [{ id: 1, capacity: -1 }] },
+    }),
+    "groupOfSeats[0].capacity",
+  ],
+];
+
+test.each(WRONG)("%s is refused at its field and changes nothing", async (_, command, field) => {
+  const store = await openEngine({ folder: newFolder() });
+  const caller = await store.callerFor("Box office");
+  const before = digest(store.engine.state);
+  const outcome = await give(store, command(caller));
+  expect(outcome).toMatchObject({ refused: Result.VALIDATION_FAILED, errors: [{ field }] });
+  expect(digest(store.engine.state)).toBe(before);
+  await store.close();
+});
+
+test("a caller of an organization that is not there is refused", async () => {
+  const store = await openEngine({ folder: newFolder() });
+  const body = { name: "V" };
+  const outcome = await store.execute({ kind: "createVenue", caller: NOBODY, body });
+  expect(outcome.refused).toBe(Result.ACCESS_DENIED);
+  await store.close();
+});
+
+test("what was answered is there when the store opens again; closing twice is one", async () => {
+  const folder = newFolder();
+  const store = await openEngine({ folder });
+  const caller = await store.callerFor("Box office");
+  await store.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
+  const before = digest(store.engine.state);
+  await Promise.all([store.close(), store.close()]);
+  const again = await openEngine({ folder });
+  expect(await again.read(digest)).toBe(before);
+  expect(again.report).toMatchObject({ cleanShutdown: true, sequence: 3 });
+  await again.close();
+});
+
+test("a record that cannot be kept halts the engine, and the folder is free again", async () => {
+  const folder = newFolder();
+  const store = await openEngine({ folder });
+  const caller = await store.callerFor("Box office");
+  const venue = await store.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
+  let thumbnail: unknown = "deep";
+  for (let depth = 0; depth < 20_000; depth++) thumbnail = [thumbnail];
+  const body = { name: "Plan", venueId: valueOf(venue).id, thumbnail };
+  await expect(store.execute({ kind: "createSchema", caller, body })).rejects.toThrow(Broken);
+  await store.close();
+  const again = await openEngine({ folder });
+  expect(again.report.sequence).toBe(3);
+  await again.close();
+});
+
+test("without its program the audit trail says so, and the store works without it", async () => {
+  const folder = newFolder();
+  const reports: AuditReport[] = [];
+  const audit = { days: null, onReport: (report: AuditReport) => void reports.push(report) };
+  const store = await openEngine({ folder, audit });
+  const caller = await store.callerFor("Box office");
+  const venue = await store.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
+  expect(venue).toMatchObject({ refused: Result.OK });
+  const question = { about: "owner", eventId: "none" } as const;
+  // The thread's program is compiled: there is none beside the source.
+  expect(await store.audit!.ask(question)).toMatchObject({ gap: AuditGap.UNAVAILABLE });
+  expect(reports).toMatchObject([
+    { kind: "failed", failure: expect.stringMatching(/Cannot find module/) },
+  ]);
+  await store.close();
+});
+
+test("a folder has a store once it was opened", async () => {
+  const folder = newFolder();
+  expect([hasStore(folder), hasStore(path.join(folder, "none"))]).toEqual([false, false]);
+  await (await openEngine({ folder })).close();
+  expect(hasStore(folder)).toBe(true);
+});
+
+test("the value of a refusal is asked for in vain: it says what was refused", async () => {
+  const store = await openEngine({ folder: newFolder() });
+  const caller = await store.callerFor("Box office");
+  const outcome = await give(store, { kind: "createVenue", caller, body: {} });
+  expect(() => valueOf(outcome)).toThrow(/; body REQUIRED: must have required property 'name'/);
+  await store.close();
+});

@@ -1,0 +1,135 @@
+/** Who is calling: every kind of credentials against every kind of access. */
+import { expect, test } from "vitest";
+import { ActorKind } from "../../../engine/records.ts";
+import { bearerOf, identify, isDenied } from "../../../server/auth/access.ts";
+import { Access } from "../../../server/routing/route.ts";
+import { ADDRESS, BAD_KEYS_MAX, TestServer, V2 } from "../../support/server.ts";
+import { expectProblem } from "../wire/wire.ts";
+
+const server = new TestServer();
+const { a, b, c, tenantToken, otherTenantToken } = server;
+const tenantId = a.caller.tenantId;
+
+interface Shown {
+  readonly key?: string;
+  readonly authorization?: string;
+  readonly organizationId?: string | number;
+  readonly orgId?: string | number;
+}
+
+/**
+ * `organization 7 of 1 for 7`: who acts, of which tenant, for which organization; or the refusal.
+ */
+function who(access: Access, { key = "", authorization = "", ...rest }: Shown): string {
+  const organizationId = String(rest.organizationId ?? "");
+  const orgId = rest.orgId === undefined ? null : String(rest.orgId);
+  const credentials = { apiKey: key, authorization, organizationId };
+  const found = identify(server.services, access, credentials, orgId);
+  if (isDenied(found)) return found.errors === undefined ? "denied" : "invalid";
+  const kind = Object.entries(ActorKind).find(([, code]) => code === found.actor.kind)![0];
+  return `${kind} ${found.actor.id} of ${found.tenantId} for ${found.organizationId}`;
+}
+
+const { PUBLIC, ORGANIZATION, EDITOR, TENANT, TENANT_ORGANIZATION } = Access;
+const GUARDED = [ORGANIZATION, EDITOR, TENANT, TENANT_ORGANIZATION];
+const OF_A = `ORGANIZATION ${a.id} of ${tenantId} for ${a.id}`;
+const FOR_A = `TENANT ${tenantId} of ${tenantId} for ${a.id}`;
+const ALONE = `TENANT ${tenantId} of ${tenantId} for 0`;
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+test("a public path asks nobody", () => {
+  for (const shown of [{}, { key: "x" }, { key: a.key }, { organizationId: "abc" }]) {
+    expect(who(PUBLIC, shown)).toBe("SYSTEM 0 of 0 for 0");
+  }
+});
+
+/** Credentials, and what they come to on the paths of each kind, in the order of `GUARDED`. */
+const MATRIX: readonly (readonly [string, Shown, readonly [string, string, string, string]])[] = [
+  ["nothing", {}, ["denied", "denied", "denied", "denied"]],
+  ["an unknown key", { key: "fro_1_x" }, ["denied", "denied", "denied", "denied"]],
+  ["key of A", { key: a.key }, [OF_A, OF_A, "denied", "denied"]],
+  ["key of A as bearer", bearer(a.key), [OF_A, OF_A, "denied", "denied"]],
+  ["key of A, naming A", { key: a.key, organizationId: a.id }, [OF_A, OF_A, "denied", "denied"]],
+  [
+    "key of A, naming B",
+    { key: a.key, organizationId: b.id },
+    ["denied", "denied", "denied", "denied"],
+  ],
+  ["key of A, orgId of B", { key: a.key, orgId: b.id }, [OF_A, "denied", "denied", "denied"]],
+  ["tenant token", { key: tenantToken }, ["denied", "denied", ALONE, "denied"]],
+  [
+    "tenant token, naming A",
+    { key: tenantToken, organizationId: a.id },
+    [FOR_A, FOR_A, FOR_A, FOR_A],
+  ],
+  [
+    "tenant token, orgId of A",
+    { key: tenantToken, orgId: a.id },
+    ["denied", FOR_A, ALONE, "denied"],
+  ],
+  [
+    "tenant token, naming A, orgId of C",
+    { key: tenantToken, organizationId: a.id, orgId: c.id },
+    [FOR_A, FOR_A, FOR_A, FOR_A],
+  ],
+  [
+    "tenant token, naming C",
+    { key: tenantToken, organizationId: c.id },
+    ["denied", "denied", "denied", "denied"],
+  ],
+  [
+    "other tenant's token, naming A",
+    { key: otherTenantToken, organizationId: a.id },
+    ["denied", "denied", "denied", "denied"],
+  ],
+  [
+    "a wrong key beside a right bearer",
+    { key: "wrong", ...bearer(a.key) },
+    ["denied", "denied", "denied", "denied"],
+  ],
+  [
+    "key of A, naming a word",
+    { key: a.key, organizationId: "A" },
+    ["invalid", "invalid", "invalid", "invalid"],
+  ],
+  [
+    "an unknown key, naming a word",
+    { key: "x", organizationId: "A" },
+    ["denied", "denied", "denied", "denied"],
+  ],
+];
+
+test.each(MATRIX)("%s", (_, shown, expected) => {
+  expect(GUARDED.map((access) => who(access, shown))).toEqual(expected);
+});
+
+test("a bearer is one word after the scheme, in any case", () => {
+  const cases: [string, string][] = [
+    ["Bearer abc", "abc"],
+    ["bearer   abc", "abc"],
+    ["BEARER a.b-c_d", "a.b-c_d"],
+    ["", ""],
+    ["Bearer", ""],
+    ["Bearer ", ""],
+    ["Bearer a b", ""],
+    ["Basic abc", ""],
+    ["abc", ""],
+    ["xBearer abc", ""],
+  ];
+  for (const [text, token] of cases) expect([text, bearerOf(text)]).toEqual([text, token]);
+});
+
+test("who tries many keys is slowed down for a minute; a good key from there is not", async () => {
+  const guarded = new TestServer();
+  const path = `${V2}/venues/`;
+  const guess = (i: number) => guarded.call("GET", path, { key: `fro_1_${i}` });
+  expect((await guess(1)).status).toBe(403);
+  const { badKeys, engine } = guarded.services;
+  for (let i = 2; i <= BAD_KEYS_MAX; i++) badKeys.failed(ADDRESS, engine.nowMs());
+  const limited = await guess(BAD_KEYS_MAX);
+  expectProblem(limited, { status: 429, errorCode: "RATE_LIMITED", path, errors: [] });
+  expect(limited.headers["Retry-After"]).toBe("60");
+  expect((await guarded.call("GET", path, { key: guarded.a.key })).status).toBe(200);
+  guarded.world.clock.timeMs += 60_000;
+  expect((await guess(0)).status).toBe(403);
+});

@@ -1,0 +1,40 @@
+/** Five failures within a minute, then a minute of refusals. */
+import { expect, test } from "vitest";
+import { Throttle } from "../../../server/auth/throttle.ts";
+
+const MINUTE = 60_000;
+
+test("the fifth failure within a minute closes the name for a minute", () => {
+  const throttle = new Throttle(5);
+  for (let i = 0; i < 5; i++) {
+    expect([i, throttle.admits("a", i)]).toEqual([i, true]);
+    throttle.failed("a", i);
+  }
+  expect(throttle.admits("a", 5)).toBe(false);
+  expect(throttle.admits("a", 4 + MINUTE - 1)).toBe(false);
+  expect(throttle.admits("a", 4 + MINUTE)).toBe(true);
+  expect(throttle.admits("b", 5)).toBe(true);
+});
+
+test("failures that are a minute apart do not add up", () => {
+  const throttle = new Throttle(5);
+  for (let i = 0; i < 20; i++) {
+    throttle.failed("a", i * (MINUTE / 4));
+    expect([i, throttle.admits("a", i * (MINUTE / 4))]).toEqual([i, true]);
+  }
+});
+
+test("one more failure after the minute is not yet five", () => {
+  const throttle = new Throttle(5);
+  for (let i = 0; i < 5; i++) throttle.failed("a", 0);
+  throttle.failed("a", MINUTE);
+  expect(throttle.admits("a", MINUTE)).toBe(true);
+});
+
+test("a flood of names does not grow without end, and forgets the oldest first", () => {
+  const throttle = new Throttle(5);
+  for (let i = 0; i < 5; i++) throttle.failed("first", 0);
+  for (let i = 0; i < 5; i++) throttle.failed("last", 1);
+  for (let i = 0; i < 99_999; i++) throttle.failed(`name ${i}`, 2);
+  expect([throttle.admits("first", 3), throttle.admits("last", 3)]).toEqual([true, false]);
+});

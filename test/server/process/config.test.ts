@@ -1,0 +1,127 @@
+/** The options of `frontrow serve`. */
+import { Command, CommanderError } from "commander";
+import { afterEach, expect, test, vi } from "vitest";
+import { checkVariables } from "../../../server/bootstrap.ts";
+import { bootstrapVariables, type ServeOptions } from "../../../server/config.ts";
+import { UsageError } from "../../../server/usage-error.ts";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+/** As a process would that starts with this environment. */
+async function parse(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServeOptions> {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  vi.resetModules();
+  const { addServeOptions } = await import("../../../server/config.ts");
+  const quiet = { writeErr: () => {}, writeOut: () => {} };
+  const command = addServeOptions(new Command("serve").exitOverride().configureOutput(quiet));
+  return command.parse(args, { from: "user" }).opts<ServeOptions>();
+}
+
+const DEFAULTS = {
+  host: "127.0.0.1",
+  port: 8080,
+  data: "./data",
+  demo: false,
+  badKeysPerMinute: 6_000,
+  snapshotEvery: 256,
+  auditDays: null,
+  logLevel: "info",
+};
+
+test("without anything, it listens on this machine alone", async () => {
+  expect(await parse([])).toEqual(DEFAULTS);
+});
+
+test("each option is a flag and a variable, and the flag wins", async () => {
+  const env = {
+    FRONTROW_HOST: "::1",
+    FRONTROW_PORT: "0",
+    FRONTROW_DATA: "/srv/a",
+    FRONTROW_DEMO: "true",
+    FRONTROW_LOG_LEVEL: "warn",
+    FRONTROW_METRICS_TOKEN: "scrape",
+    FRONTROW_BAD_KEYS_PER_MINUTE: "7",
+    FRONTROW_SNAPSHOT_EVERY: "0.5",
+    FRONTROW_AUDIT_DAYS: "30",
+  };
+  const added = { metricsToken: "scrape", badKeysPerMinute: 7, snapshotEvery: 0.5, auditDays: 30 };
+  const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
+  expect(await parse([], env)).toEqual({ ...fromEnv, ...added });
+  const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
+  const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
+  more.push("--audit-days", "9");
+  const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
+  const others = { metricsToken: "other", badKeysPerMinute: 8, snapshotEvery: 64, auditDays: 9 };
+  expect(await parse([...args, ...more, "--demo"], env)).toEqual({ ...fromFlags, ...others });
+});
+
+test("the demo is off in the environment unless its variable says on", async () => {
+  for (const text of ["", "0", "false", "No", "OFF"]) {
+    expect([text, (await parse([], { FRONTROW_DEMO: text })).demo]).toEqual([text, false]);
+  }
+  for (const text of ["1", "true", "YES", "on"]) {
+    expect([text, (await parse([], { FRONTROW_DEMO: text })).demo]).toEqual([text, true]);
+  }
+});
+
+const WRONG: readonly (readonly [readonly string[], Readonly<Record<string, string>>])[] = [
+  [["--port", "-1"], {}],
+  [["--port", "65536"], {}],
+  [["--port", "80.5"], {}],
+  [["--port", "0x50"], {}],
+  [["--port", ""], {}],
+  [["--port", "1e3"], {}],
+  [["--port"], {}],
+  [["--audit-days", "0"], {}],
+  [["--log-level", "INFO"], {}],
+  [["--bad-keys-per-minute", "0"], {}],
+  [["--nothing"], {}],
+  [["more"], {}],
+  [[], { FRONTROW_PORT: "eighty" }],
+  [[], { FRONTROW_LOG_LEVEL: "all" }],
+];
+
+test.each(WRONG)("%j with %j is refused", async (args, env) => {
+  await expect(parse(args, env)).rejects.toThrow(CommanderError);
+});
+
+const NONE = { tenantToken: undefined, adminEmail: undefined, adminPassword: undefined };
+
+test("the bootstrap variables are read by their names", () => {
+  expect(bootstrapVariables({})).toEqual(NONE);
+  const env = {
+    FRONTROW_TENANT_TOKEN: "t",
+    FRONTROW_ADMIN_EMAIL: "e",
+    FRONTROW_ADMIN_PASSWORD: "p",
+  };
+  expect(bootstrapVariables(env)).toEqual({
+    tenantToken: "t",
+    adminEmail: "e",
+    adminPassword: "p",
+  });
+});
+
+test("bootstrap variables that could not be used are refused by name", () => {
+  const wrong: [object, string][] = [
+    [{ tenantToken: "" }, "FRONTROW_TENANT_TOKEN"],
+    [{ tenantToken: "fifteen letters" }, "FRONTROW_TENANT_TOKEN"],
+    [{ tenantToken: "with a blank in it" }, "FRONTROW_TENANT_TOKEN"],
+    [{ tenantToken: "with-an-é-in-it-it-is" }, "FRONTROW_TENANT_TOKEN"],
+    [{ adminEmail: "" }, "FRONTROW_ADMIN_EMAIL"],
+    [{ adminEmail: "nobody" }, "FRONTROW_ADMIN_EMAIL"],
+    [{ adminPassword: "" }, "FRONTROW_ADMIN_PASSWORD"],
+    [{ adminPassword: "x".repeat(129) }, "FRONTROW_ADMIN_PASSWORD"],
+  ];
+  for (const [variables, name] of wrong) {
+    expect(() => checkVariables({ ...NONE, ...variables })).toThrow(new RegExp(name));
+    expect(() => checkVariables({ ...NONE, ...variables })).toThrow(UsageError);
+  }
+  checkVariables(NONE);
+  const adminPassword = "x".repeat(128);
+  checkVariables({ tenantToken: "x".repeat(16), adminEmail: "a@b", adminPassword });
+});

@@ -1,0 +1,101 @@
+/** What `--demo` creates and says. */
+import { expect, test } from "vitest";
+import { Keys } from "../../../server/auth/keys.ts";
+import { createDemo, describeDemo } from "../../../server/demo/demo.ts";
+import { demoLayout } from "../../../server/demo/layout.ts";
+import { Bench } from "../../support/engine.ts";
+import { TEST_SECRET } from "../../support/server.ts";
+
+const BASE = "http://127.0.0.1:8080";
+
+class Demo extends Bench {
+  readonly keys = new Keys(TEST_SECRET, this.engine.state.catalog);
+
+  constructor() {
+    super();
+    createDemo(this.engine, this.createTenant().tenantId);
+  }
+
+  describe(): string {
+    return describeDemo(this.engine, this.keys, BASE) ?? "";
+  }
+
+  /** The seats that the first line would lock. */
+  get seats(): readonly { readonly id: number }[] {
+    const body = / -d '([^']+)'/.exec(this.describe())?.[1];
+    return (JSON.parse(body ?? "{}") as { seats?: { id: number }[] }).seats ?? [];
+  }
+
+  get event() {
+    return [...this.engine.state.catalog.events.values()][0]!;
+  }
+}
+
+test("the theatre has stalls with an aisle, a balcony, tables and a standing pit", () => {
+  const { sectors, rows, seats } = demoLayout();
+  expect(sectors!.map(({ name }) => name)).toEqual([
+    "Stalls",
+    "Balcony",
+    "Table 1",
+    "Table 2",
+    "Pit",
+  ]);
+  expect([rows!.length, seats!.length]).toEqual([13, 8 * 16 + 3 * 20 + 2 * 4]);
+});
+
+test("its event is published, tomorrow, and every seat and place is on sale", () => {
+  const demo = new Demo();
+  expect(demo.event).toMatchObject({
+    status: "PUBLISHED",
+    start: "2026-03-20T10:00:00",
+    endDate: "2026-03-20T13:00:00",
+  });
+  const { state, areas } = demo.engine.state.partitionOf(demo.event);
+  expect(new Set(state)).toEqual(new Set([2]));
+  expect(areas.places(0, 2)).toBe(150);
+});
+
+test("it says where, with which key, which event, and three lines to paste", () => {
+  const demo = new Demo();
+  const text = demo.describe();
+  const [organization] = demo.engine.state.catalog.organizations.values();
+  const key = demo.keys.organizationKey(organization!);
+  for (const word of [BASE, key, demo.event.id, `${BASE}/docs`]) expect(text).toContain(word);
+  const lines = text.split("\n").filter((line) => line.startsWith("curl "));
+  expect(lines.map((line) => /booking\/(\w+)|\/seats\//.exec(line)?.[1])).toEqual([
+    "lock",
+    "sale",
+    undefined,
+  ]);
+  for (const line of lines) expect(line).toContain(`-H 'X-API-Key: ${key}'`);
+});
+
+test("the lines name two neighbours that are free, whatever was sold before", () => {
+  const demo = new Demo();
+  const caller = { ...demo.createTenant("Other"), organizationId: demo.event.organizationId };
+  const sold: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    const [first, second] = demo.seats;
+    expect(sold).not.toContain(first!.id);
+    expect(sold).not.toContain(second!.id);
+    demo.must("directsale", caller, { eventId: demo.event.id, body: { seats: [second!] } });
+    sold.push(second!.id);
+  }
+});
+
+test("a store without the demo has nothing to say", () => {
+  const bench = new Bench();
+  const keys = new Keys(TEST_SECRET, bench.engine.state.catalog);
+  expect(describeDemo(bench.engine, keys, BASE)).toBeNull();
+  bench.createOrganization(bench.createTenant(), "Frontrow demo");
+  expect(describeDemo(bench.engine, keys, BASE)).toBeNull();
+});
+
+test("a demo that is sold out gives no line that would be refused", () => {
+  const demo = new Demo();
+  const caller = { ...demo.createTenant("Other"), organizationId: demo.event.organizationId };
+  const { seatIds } = demo.engine.state.partitionOf(demo.event).layout;
+  const body = { seats: [...seatIds].map((id) => ({ id })) };
+  demo.must("directsale", caller, { eventId: demo.event.id, body });
+  expect(demo.describe()).not.toContain('"seats":[]');
+});

@@ -1,0 +1,43 @@
+/** A client generated from the OpenAPI document compiles, and plays the main flow. */
+import { execFile } from "node:child_process";
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { API_ROUTES } from "../../../server/routes/table.ts";
+import { openApiDocument } from "../../../server/routing/openapi.ts";
+import { startServer } from "../../support/process.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../../..");
+const SOURCES = path.join(ROOT, "test/clients/generated");
+/** Inside the project, so that the client finds its packages. */
+const FOLDER = path.join(ROOT, "node_modules/.cache/frontrow-generated-client");
+
+const node = (args: readonly string[], env: NodeJS.ProcessEnv = process.env) =>
+  promisify(execFile)(process.execPath, args, { cwd: FOLDER, env });
+
+test("a client generated from the document compiles and plays the main flow", async () => {
+  await rm(FOLDER, { recursive: true, force: true });
+  await mkdir(FOLDER, { recursive: true });
+  await cp(SOURCES, FOLDER, { recursive: true });
+  await writeFile(
+    path.join(FOLDER, "openapi.json"),
+    JSON.stringify(openApiDocument(API_ROUTES, "0.0.0-test")),
+  );
+  await writeFile(path.join(FOLDER, "package.json"), JSON.stringify({ type: "module" }));
+  await writeFile(
+    path.join(FOLDER, "tsconfig.json"),
+    JSON.stringify({
+      extends: path.join(ROOT, "tsconfig.json"),
+      compilerOptions: { noEmit: false, outDir: "out", rootDir: "." },
+      include: ["*.ts"],
+    }),
+  );
+  const hook = path.join(FOLDER, "compiler-hook.mjs");
+  await node(["--import", hook, "generate.mjs", "openapi.json", "api.d.ts"]);
+  await node([path.join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "."]);
+  const server = await startServer({ args: ["--demo"] });
+  const env = { ...process.env, BASE_URL: server.url, API_KEY: server.key };
+  const { stdout } = await node([path.join(FOLDER, "out/main-flow.js")], env);
+  expect(stdout).toBe("ok\n");
+}, 60_000);

@@ -1,0 +1,15 @@
+/** v1 as a client of the document meets it: over HTTP, against the program itself. */
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { startServer } from "../../support/process.ts";
+
+const CLIENT = path.resolve(import.meta.dirname, "../../clients/v1.mjs");
+
+test("a client written from the document alone walks an on-sale through v1", async () => {
+  const server = await startServer({ args: ["--demo"] });
+  const env = { ...process.env, BASE_URL: server.url, API_KEY: server.key };
+  const { stdout } = await promisify(execFile)(process.execPath, [CLIENT], { env });
+  expect(stdout).toMatch(/^sold 3 entries of event [0-9a-f-]{36}\n$/);
+});

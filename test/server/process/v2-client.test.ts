@@ -1,0 +1,22 @@
+/** v2 as an integrator of the documents meets it: over HTTP, against the program itself. */
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { startServer } from "../../support/process.ts";
+
+const CLIENT = path.resolve(import.meta.dirname, "../../clients/v2.mjs");
+const TENANT_TOKEN = "a-tenant-token-for-the-client";
+const PLATFORM_TOKEN = "a-platform-token-for-the-client";
+
+test("a client written from the documents alone finds the interface as they say", async () => {
+  const tokens = {
+    FRONTROW_TENANT_TOKEN: TENANT_TOKEN,
+    FRONTROW_ADMIN_PASSWORD: "admin-password",
+    FRONTROW_PLATFORM_TOKEN: PLATFORM_TOKEN,
+  };
+  const server = await startServer({ env: tokens });
+  const env = { ...process.env, BASE_URL: server.url, TENANT_TOKEN, PLATFORM_TOKEN };
+  const { stdout } = await promisify(execFile)(process.execPath, [CLIENT], { env });
+  expect(stdout.match(/^ok - /gm)?.length).toBeGreaterThan(140);
+}, 90_000);

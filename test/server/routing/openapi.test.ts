@@ -1,0 +1,170 @@
+/** The OpenAPI document: well formed, whole, and true to the route table. */
+import { expect, test } from "vitest";
+import { API_ROUTES } from "../../../server/routes/table.ts";
+import { Access } from "../../../server/routing/route.ts";
+import { REPLIES } from "../../../server/wire/replies.ts";
+import { TestServer } from "../../support/server.ts";
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly security: readonly object[];
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> };
+  readonly responses: Readonly<Record<string, { content?: object; description: string }>>;
+}
+
+interface Document {
+  readonly openapi: string;
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { enum?: string[] }>>;
+    readonly securitySchemes: Readonly<Record<string, unknown>>;
+  };
+}
+
+const server = new TestServer();
+const reply = await server.call<Document>("GET", "/openapi.json");
+const document = reply.body;
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+);
+
+/** Every value of the document, with where it is. */
+function* walk(value: unknown, place = "#"): Generator<readonly [string, unknown]> {
+  yield [place, value];
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, member] of Object.entries(value)) yield* walk(member, `${place}/${name}`);
+}
+
+test("the document says what it is", () => {
+  expect(reply.status).toBe(200);
+  expect(document.openapi).toMatch(/^3\.1\.\d$/);
+  expect(document.info).toMatchObject({ title: "Frontrow", version: "0.0.0-test" });
+});
+
+test("every route of the table is in it, and nothing that is not", () => {
+  const expected = API_ROUTES.map(({ method, path }) => `${method} ${path}`);
+  const found = operations.map(({ method, path }) => `${method} ${path}`);
+  expect(found.filter((name) => !expected.includes(name))).toEqual(["get /openapi.json"]);
+  expect(expected.filter((name) => !found.includes(name))).toEqual([]);
+});
+
+test("every reference leads somewhere", () => {
+  let count = 0;
+  for (const [place, value] of walk(document)) {
+    if (!place.endsWith("/$ref")) continue;
+    const parts = String(value).replace(/^#\//, "").split("/");
+    const target = parts.reduce<unknown>(
+      (at, part) => (at as Record<string, unknown> | undefined)?.[part],
+      document,
+    );
+    expect([place, target]).not.toEqual([place, undefined]);
+    count += 1;
+  }
+  expect(count).toBeGreaterThan(20);
+});
+
+test("every parameter of a path is declared, once, and no other", () => {
+  for (const { path, operation } of operations) {
+    const inTemplate = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    const declared = operation.parameters.filter((parameter) => parameter.in === "path");
+    expect([path, declared.map(({ name }) => name)]).toEqual([path, inTemplate]);
+    expect(declared.every(({ required }) => required)).toBe(true);
+    const names = operation.parameters.map((parameter) => `${parameter.in} ${parameter.name}`);
+    expect([path, new Set(names).size]).toEqual([path, names.length]);
+  }
+});
+
+test("no two paths are the same but for the names of their parameters", () => {
+  const templates = Object.keys(document.paths).map((path) => path.replace(/\{\w+\}/g, "{}"));
+  expect(new Set(templates).size).toBe(templates.length);
+});
+
+test("operations have names of their own, a summary, and a tag that is listed", () => {
+  const ids = operations.map(({ operation }) => operation.operationId);
+  expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
+  const tags = new Set(document.tags.map(({ name }) => name));
+  for (const { operation } of operations) {
+    expect(operation.operationId).toMatch(/^[a-z]\w*$/);
+    expect(operation.summary).toMatch(/\w/);
+    expect(operation.tags.every((tag) => tags.has(tag))).toBe(true);
+  }
+});
+
+test("every operation says who may call it, and each scheme that it names exists", () => {
+  for (const { path, method, operation } of operations) {
+    const route = API_ROUTES.find((known) => known.path === path && known.method === method);
+    const isPublic = (route?.access ?? Access.PUBLIC) === Access.PUBLIC;
+    expect([path, operation.security.length === 0]).toEqual([path, isPublic]);
+    for (const scheme of operation.security.flatMap((item) => Object.keys(item))) {
+      expect(document.components.securitySchemes).toHaveProperty(scheme);
+    }
+  }
+});
+
+test("every operation has a success and its problems, each with a description", () => {
+  for (const { path, method, operation } of operations) {
+    const statuses = Object.keys(operation.responses);
+    expect([path, statuses.some((status) => /^[23]/.test(status))]).toEqual([path, true]);
+    expect([path, statuses.includes("500")]).toEqual([path, true]);
+    const route = API_ROUTES.find((known) => known.path === path && known.method === method);
+    for (const status of route?.problems ?? []) expect(statuses).toContain(String(status));
+    for (const [status, response] of Object.entries(operation.responses)) {
+      expect([path, status, /\w/.test(response.description)]).toEqual([path, status, true]);
+      if (status === "204") expect(response.content).toBeUndefined();
+    }
+  }
+});
+
+test("every error code that there is, is in it", () => {
+  const known = Object.values(REPLIES).map(({ errorCode }) => errorCode);
+  expect(document.components.schemas["ErrorCode"]?.enum).toEqual([...new Set(known)].sort());
+});
+
+test("no format is in it that only this project knows", () => {
+  const known = new Set<unknown>(["uuid", "int64", "email", "date-time"]);
+  const found = new Set<unknown>();
+  for (const [place, value] of walk(document.paths)) {
+    if (place.endsWith("/format") && typeof value === "string") found.add(value);
+    if (place.endsWith("/pattern")) new RegExp(String(value)).test("");
+  }
+  expect([...found].filter((format) => !known.has(format))).toEqual([]);
+  expect(found.size).toBeGreaterThan(0);
+});
+
+test("types, enums and required members fit each other", () => {
+  for (const [place, value] of walk(document)) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
+    const { required, properties, type } = value as Readonly<Record<string, unknown>>;
+    if (!Array.isArray(required) || type !== "object") continue;
+    const members = Object.keys(properties ?? {});
+    const strangers = required.filter((name) => !members.includes(String(name)));
+    expect([place, strangers]).toEqual([place, []]);
+  }
+});
+
+test("the reference page and its files come from the server itself", async () => {
+  const page = await server.call<string>("GET", "/docs");
+  expect([page.status, page.type]).toEqual([200, "text/html; charset=utf-8"]);
+  const files = [...page.text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => path!);
+  expect(files.length).toBeGreaterThan(3);
+  for (const path of files) {
+    const file = await server.call<string>("GET", path);
+    expect([path, file.status, file.text.length > 100]).toEqual([path, 200, true]);
+    expect(file.type).toMatch(/^(text\/(css|javascript); charset=utf-8|image\/png)$/);
+  }
+  expect(page.text).not.toMatch(/https?:\/\//);
+  const home = await server.call<string>("GET", "/");
+  expect([home.status, home.headers["Location"]]).toEqual([302, "/docs"]);
+});

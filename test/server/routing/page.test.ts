@@ -1,0 +1,104 @@
+/** Paged lists: order, cut and wrapper. */
+import { expect, test } from "vitest";
+import { offsetOf, pageOfRows, parseSort } from "../../../server/routing/page.ts";
+import type { Answer } from "../../../server/wire/answers.ts";
+import { type PageBody, replyOf } from "../../support/server.ts";
+import { expectPage } from "../wire/wire.ts";
+
+interface Row {
+  readonly id: number;
+  readonly name: string;
+  readonly note: string | null;
+  readonly draft: boolean;
+}
+
+const ROWS: readonly Row[] = [
+  { id: 10, name: "b", note: null, draft: true },
+  { id: 9, name: "a", note: "x", draft: false },
+  { id: 2, name: "B", note: "y", draft: true },
+  { id: 1, name: "a", note: null, draft: false },
+];
+const PROPERTIES = ["id", "name", "note", "draft"] as const;
+
+function list(sort: readonly string[], page = 0, size = 20) {
+  const handled = pageOfRows(ROWS, { page, size, sort }, PROPERTIES);
+  return replyOf<PageBody<Row>>(handled as Answer);
+}
+
+const ORDERS: readonly (readonly [readonly string[], readonly number[]])[] = [
+  [[], [1, 2, 9, 10]],
+  [["id,desc"], [10, 9, 2, 1]],
+  [["name"], [2, 1, 9, 10]],
+  [["name,desc"], [10, 1, 9, 2]],
+  [
+    ["name", "id,desc"],
+    [2, 9, 1, 10],
+  ],
+  [["note"], [1, 10, 9, 2]],
+  [["note,desc"], [2, 9, 1, 10]],
+  [
+    ["draft", "note,desc"],
+    [9, 1, 2, 10],
+  ],
+  [
+    ["draft,ASC", "id,Desc"],
+    [9, 1, 10, 2],
+  ],
+];
+
+test.each(ORDERS)("sorted by %j, ties in order of id", (sort, ids) => {
+  expect(list(sort).body.content.map(({ id }) => id)).toEqual(ids);
+});
+
+test("the rows that were given stay in their order", () => {
+  list(["id"]);
+  expect(ROWS.map(({ id }) => id)).toEqual([10, 9, 2, 1]);
+});
+
+const CUTS: readonly (readonly [number, number, number])[] = [
+  [0, 1, 1],
+  [3, 1, 1],
+  [4, 1, 0],
+  [0, 3, 3],
+  [1, 3, 1],
+  [2, 3, 0],
+  [0, 4, 4],
+  [1, 4, 0],
+  [0, 100, 4],
+  [90_000_000_000_000, 100, 0],
+];
+
+test.each(CUTS)("page %d of size %d has %d rows", (number, size, count) => {
+  const expected = { number, size, total: ROWS.length, count };
+  expectPage(list([], number, size), expected);
+  expectPage(list(["name"], number, size), { ...expected, isSorted: true });
+});
+
+test("no rows are one empty page, first and last", () => {
+  const handled = pageOfRows([] as Row[], { page: 0, size: 20, sort: [] }, PROPERTIES);
+  const { body } = replyOf<PageBody<Row>>(handled as Answer);
+  expect(body).toMatchObject({ totalPages: 0, first: true, last: true, empty: true });
+});
+
+test("a criterion is a property of the list and at most a direction", () => {
+  expect(parseSort(["name,desc", "id"], PROPERTIES)).toEqual([
+    { property: "name", descending: true },
+    { property: "id", descending: false },
+  ]);
+  const wrong = ["", ",", "nam", "Name", "name,", "name,up", "name,asc,", "name asc", "__proto__"];
+  for (const text of wrong) {
+    expect([text, parseSort(["id", text], PROPERTIES)]).toEqual([
+      text,
+      {
+        field: "sort",
+        code: "UNKNOWN",
+        message: expect.stringContaining("id, name, note, draft") as string,
+        rejectedValue: text,
+      },
+    ]);
+  }
+});
+
+test("the offset is page times size", () => {
+  expect(offsetOf({ page: 7, size: 13 })).toBe(91);
+});

@@ -1,0 +1,174 @@
+/** Shapes made into checks: bodies, path and query parameters. */
+import { expect, test } from "vitest";
+import {
+  BODIES,
+  list,
+  LONG,
+  NAME,
+  object,
+  orNull,
+  type Shape,
+  UUID_SHAPE,
+} from "../../../engine/shapes.ts";
+import { API_ROUTES } from "../../../server/routes/table.ts";
+import { Access, type Route } from "../../../server/routing/route.ts";
+import { checksOf, type RouteChecks } from "../../../server/routing/validate.ts";
+import { NO_CONTENT } from "../../../server/wire/answers.ts";
+
+function checksFor(parts: Partial<Route>): RouteChecks {
+  return checksOf({
+    method: "post",
+    path: "/",
+    tag: "Test",
+    summary: "",
+    access: Access.PUBLIC,
+    answers: {},
+    problems: [],
+    durable: false,
+    handle: () => NO_CONTENT,
+    ...parts,
+  });
+}
+
+const ITEM = object({ id: LONG, tags: list(NAME), note: orNull(NAME) }, ["id"]);
+const BODY = object({ name: NAME, items: list(ITEM, { maxItems: 2 }), ref: UUID_SHAPE }, ["name"]);
+const { body } = checksFor({ body: BODY });
+
+const FAULTS: readonly (readonly [unknown, readonly string[]])[] = [
+  [{ name: "x" }, []],
+  [{ name: "x", items: [{ id: 1, tags: ["a"], note: null }] }, []],
+  [null, [" NOT_NULL"]],
+  [[], [" TYPE"]],
+  [{}, ["name NOT_NULL"]],
+  [{ name: null }, ["name NOT_NULL"]],
+  [{ name: "" }, ["name SIZE"]],
+  [{ name: "a\u0000b" }, ["name FORMAT"]],
+  [{ name: "x", items: {} }, ["items TYPE"]],
+  [{ name: "x", items: [{}] }, ["items[0].id NOT_NULL"]],
+  [{ name: "x", items: [{ id: 1 }, { id: 0 }] }, ["items[1].id RANGE"]],
+  [{ name: "x", items: [{ id: 1, tags: ["a", 7] }] }, ["items[0].tags[1] TYPE"]],
+  [{ name: "x", items: [{ id: 1 }, { id: 1 }, { id: 1 }] }, ["items SIZE"]],
+  [{ name: "x", ref: "no" }, ["ref FORMAT"]],
+  [{ name: 7, ref: 7 }, ["name TYPE", "ref TYPE"]],
+];
+
+test.each(FAULTS)("%j has the faults %j", (value, expected) => {
+  const found = body(value).map(({ field, code }) => `${field} ${code}`);
+  expect([...found].sort()).toEqual([...expected].sort());
+});
+
+test("what is wrong is said in words, and shown", () => {
+  const [fault] = body({ name: "x".repeat(256) });
+  expect(fault).toMatchObject({ message: expect.stringMatching(/255/) as string });
+  expect(fault?.rejectedValue).toBe("x".repeat(256));
+});
+
+test("a hostile body gives a bounded number of faults, in a bounded time", () => {
+  const { body: ofList } = checksFor({ body: list(ITEM) });
+  const items = Array.from({ length: 50_000 }, () => ({}));
+  const startMs = performance.now();
+  expect(ofList(items).length).toBe(100);
+  expect(performance.now() - startMs).toBeLessThan(2_000);
+});
+
+test("path parameters become what their shape says", () => {
+  const { params } = checksFor({ params: { id: LONG, event: UUID_SHAPE } });
+  const event = "00000000-0000-4000-8000-00000000000A";
+  expect(params({ id: "12", event })).toEqual({
+    values: { id: 12, event: event.toLowerCase() },
+    faults: [],
+  });
+  const texts: [string, string][] = [
+    ["", "TYPE"],
+    ["0", "RANGE"],
+    ["-0", "RANGE"],
+    ["-1", "RANGE"],
+    ["9007199254740992", "RANGE"],
+    ["9223372036854775807", "RANGE"],
+    ["99999999999999999999", "TYPE"],
+    ["0x10", "TYPE"],
+    ["1e3", "TYPE"],
+    ["12abc", "TYPE"],
+    [" 1", "TYPE"],
+    ["1.0", "TYPE"],
+    ["١", "TYPE"],
+    ["NaN", "TYPE"],
+  ];
+  for (const [text, code] of texts) {
+    const { faults } = params({ id: text, event });
+    expect([text, faults.map((fault) => `${fault.field} ${fault.code}`)]).toEqual([
+      text,
+      [`id ${code}`],
+    ]);
+  }
+});
+
+const FLAG: Shape = { type: "boolean" };
+const DESCRIBED = { description: "" };
+const QUERY = {
+  page: { ...DESCRIBED, shape: { type: "integer", minimum: 0 }, default: 7 },
+  flag: { ...DESCRIBED, shape: FLAG },
+  sort: { ...DESCRIBED, shape: list({ type: "string" }), default: [] },
+  need: { ...DESCRIBED, shape: LONG, required: true },
+};
+
+const QUERIES: readonly (readonly [string, object, readonly string[]])[] = [
+  ["need=1", { page: 7, flag: undefined, sort: [], need: 1 }, []],
+  ["need=1&page=0&flag=true&sort=a&sort=b", { page: 0, flag: true, sort: ["a", "b"], need: 1 }, []],
+  ["need=1&flag=false&other=x", { page: 7, flag: false, sort: [], need: 1 }, []],
+  ["need=1&sort=a,b", { page: 7, flag: undefined, sort: ["a,b"], need: 1 }, []],
+  ["", { page: 7, flag: undefined, sort: [], need: undefined }, ["need NOT_NULL"]],
+  ["need=", { page: 7, flag: undefined, sort: [], need: "" }, ["need TYPE"]],
+  ["need=1&flag=1", { page: 7, flag: "1", sort: [], need: 1 }, ["flag TYPE"]],
+  ["need=1&flag=TRUE", { page: 7, flag: "TRUE", sort: [], need: 1 }, ["flag TYPE"]],
+  ["need=1&page=+1", { page: " 1", flag: undefined, sort: [], need: 1 }, ["page TYPE"]],
+  ["need=1&page=-1", { page: -1, flag: undefined, sort: [], need: 1 }, ["page RANGE"]],
+  ["need=1&need=1", { page: 7, flag: undefined, sort: [], need: ["1", "1"] }, ["need TYPE"]],
+  ["need=%31", { page: 7, flag: undefined, sort: [], need: 1 }, []],
+];
+
+test.each(QUERIES)("the query %j", (text, values, expected) => {
+  const { query } = checksFor({ query: QUERY });
+  const checked = query(text);
+  expect(checked.values).toEqual(values);
+  expect(checked.faults.map(({ field, code }) => `${field} ${code}`)).toEqual(expected);
+});
+
+test("every shape of the table is one that the validator understands", () => {
+  for (const route of API_ROUTES) {
+    expect(() => checksOf(route)).not.toThrow();
+    for (const shape of Object.values(route.answers)) {
+      expect(() => checksOf({ ...route, body: shape ?? {} })).not.toThrow();
+    }
+  }
+});
+
+test("of a large body only the first fault is told, however many there are", () => {
+  const layout = checksFor({ body: BODIES.putLayout });
+  const sectors = Array.from({ length: 1_000 }, () => 0);
+  expect(layout.body({ sectors }, 1_000)).toHaveLength(100);
+  expect(layout.body({ sectors }, 1_000_000).map(({ field }) => field)).toEqual(["sectors[0]"]);
+});
+
+test("the queries of ten thousand events are remembered, and no more than twice as many", () => {
+  const { query } = checksFor({ query: { eventId: { shape: UUID_SHAPE, description: "" } } });
+  const ask = (i: number) =>
+    query(`eventId=00000000-0000-4000-8000-${String(i).padStart(12, "0")}`);
+  const [first, last] = [ask(0), ask(9_999)];
+  for (let i = 0; i < 10_000; i++) ask(i);
+  expect([ask(0) === first, ask(9_999) === last]).toEqual([true, true]);
+  for (let i = 10_000; i < 30_000; i++) {
+    ask(i);
+    if (i % 1_000 === 0) ask(0);
+  }
+  // What is asked for again and again stays.
+  expect([ask(0) === first, ask(9_999) === last]).toEqual([true, false]);
+  expect(ask(9_999)).toEqual(last);
+});
+
+test("the queries of a list are looked at each time", () => {
+  const shape = { shape: NAME, description: "" };
+  const { query } = checksFor({ query: { name: shape, other: shape } });
+  expect(query("name=a")).toEqual(query("name=a"));
+  expect(query("name=a")).not.toBe(query("name=a"));
+});

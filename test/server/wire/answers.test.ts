@@ -1,0 +1,112 @@
+/** Answers: problems with every documented member, and nothing in them that could do harm. */
+import { expect, test } from "vitest";
+import { Result } from "../../../engine/results.ts";
+import {
+  answer,
+  FALSE,
+  NO_CONTENT,
+  problemAnswer,
+  redirect,
+  TRUE,
+} from "../../../server/wire/answers.ts";
+import { type Refused, REPLIES } from "../../../server/wire/replies.ts";
+import { type ProblemBody, replyOf } from "../../support/server.ts";
+import { expectProblem } from "./wire.ts";
+
+const NOW = Date.parse("2026-03-19T10:00:00.123Z");
+
+/** The codes that the interface documents, each with its status. */
+const CODES: Readonly<Record<string, number>> = {
+  VALIDATION_FAILED: 400,
+  MALFORMED_REQUEST: 400,
+  INVENTORY_NOT_AVAILABLE: 400,
+  ORGANIZATION_DISABLED: 402,
+  ACCESS_DENIED: 403,
+  EVENT_ACCESS_DENIED: 403,
+  SALES_CONTROL_REQUIRED: 403,
+  ENTITY_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  DUPLICATE_NAME: 409,
+  ACCOUNT_EMAIL_IN_USE: 409,
+  EVENT_BOUND_TO_SERIES: 409,
+  INVALID_STATUS_TRANSITION: 409,
+  INVENTORY_IN_USE: 409,
+  ENTITY_IN_USE: 409,
+  IDEMPOTENCY_IN_PROGRESS: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  EVENT_NOT_PUBLISHED: 422,
+  ORPHAN_SEAT: 422,
+  IDEMPOTENCY_KEY_REUSED: 422,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+  OVERLOADED: 503,
+  LOG_UNAVAILABLE: 503,
+};
+
+const REFUSALS = Object.keys(REPLIES).map((code) => Number(code) as Refused);
+
+test.each(REFUSALS)("refusal %d is a problem with a documented code and status", (refused) => {
+  const reply = replyOf<ProblemBody>(problemAnswer({ refused, detail: "Because." }, "/path", NOW));
+  const { errorCode } = reply.body;
+  const status = CODES[errorCode]!;
+  expectProblem(reply, { status, errorCode, path: "/path" });
+  expect(reply.body).toMatchObject({ timestamp: "2026-03-19T10:00:00.123Z", detail: "Because." });
+  expect(reply.headers["Retry-After"]).toBe(status === 503 ? "1" : undefined);
+});
+
+test("every refusal of the engine has its answer", () => {
+  const codes = Object.values(Result).filter((code) => code !== Result.OK);
+  expect(codes.filter((code) => REPLIES[code] === undefined)).toEqual([]);
+});
+
+function shown(field: string, rejectedValue: unknown): unknown {
+  const errors = [{ field, code: "TYPE", message: "is wrong", rejectedValue }];
+  const problem = { refused: Result.VALIDATION_FAILED, detail: "Wrong.", errors };
+  return replyOf<ProblemBody>(problemAnswer(problem, "/", NOW)).body.errors[0]?.rejectedValue;
+}
+
+test("a rejected value is shown back as far as it does no harm", () => {
+  const long = "x".repeat(1_000);
+  const cases: [string, unknown, unknown][] = [
+    ["a", 7, 7],
+    ["a", "text", "text"],
+    ["a", true, true],
+    ["a", null, null],
+    ["a", undefined, null],
+    ["a", long, "x".repeat(256)],
+    ["a", [1], null],
+    ["a", { b: 1 }, null],
+    ["a", Number.POSITIVE_INFINITY, null],
+    ["password", "hunter2", null],
+    ["adminPassword", "hunter2", null],
+    ["refreshToken", "abc", null],
+    ["secretKey", "abc", null],
+  ];
+  for (const [field, value, expected] of cases) {
+    expect([field, value, shown(field, value)]).toEqual([field, value, expected]);
+  }
+});
+
+test("a path is shown as text, whatever is in it", () => {
+  const path = '/a"b\u2028<script>';
+  const reply = replyOf<ProblemBody>(
+    problemAnswer({ refused: Result.ENTITY_NOT_FOUND, detail: "" }, path, NOW),
+  );
+  expect(reply.body.path).toBe(path);
+  expect(reply.body.instance).toBe(path);
+});
+
+test("plain answers are what they say", () => {
+  expect([TRUE, FALSE].map(({ status, body }) => [status, body])).toEqual([
+    [200, "true"],
+    [200, "false"],
+  ]);
+  expect(answer(201, { a: "é" })).toMatchObject({
+    status: 201,
+    type: "application/json; charset=utf-8",
+    body: '{"a":"é"}',
+  });
+  expect(NO_CONTENT).toMatchObject({ status: 204, type: "", body: "" });
+  expect(redirect("/docs")).toMatchObject({ status: 302, headers: [["Location", "/docs"]] });
+});

@@ -1,0 +1,123 @@
+/** Request bodies: what is JSON for us and what is not. */
+import { expect, test } from "vitest";
+import { parseJson } from "../../../server/wire/json.ts";
+import { TestServer, V2 } from "../../support/server.ts";
+
+function reasonOf(text: string | Buffer): string {
+  const parsed = parseJson(Buffer.from(text as string));
+  return parsed.ok ? "" : parsed.reason;
+}
+
+function valueOf(text: string): unknown {
+  const parsed = parseJson(Buffer.from(text));
+  if (!parsed.ok) throw new Error(parsed.reason);
+  return parsed.value;
+}
+
+const NOT_JSON = "The body is not JSON.";
+const REFUSED: readonly (readonly [string, string | Buffer, RegExp | string])[] = [
+  ["nothing", "", NOT_JSON],
+  ["blanks", " \n ", NOT_JSON],
+  ["a word", "lock", NOT_JSON],
+  ["single quotes", "{'a':1}", NOT_JSON],
+  ["a trailing comma", "[1,]", NOT_JSON],
+  ["a comment", "{} // no", NOT_JSON],
+  ["two values", "1 2", NOT_JSON],
+  ["a value and a brace", "{}}", NOT_JSON],
+  ["a zero byte after the value", "{}\0", NOT_JSON],
+  ["a control character in a text", '"a\u0001b"', NOT_JSON],
+  ["NaN", "NaN", NOT_JSON],
+  ["Infinity", "-Infinity", NOT_JSON],
+  ["a number with a plus", "+1", NOT_JSON],
+  ["a number with a leading zero", "01", NOT_JSON],
+  ["a byte order mark", Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d]), NOT_JSON],
+  ["UTF-16", Buffer.from("\ufeff{}", "utf16le"), /UTF-8|JSON/],
+  ["a lone continuation byte", Buffer.from([0x22, 0x80, 0x22]), /UTF-8/],
+  ["a cut character", Buffer.from([0x22, 0xc3, 0x22]), /UTF-8/],
+  ["an overlong slash", Buffer.from([0x22, 0xc0, 0xaf, 0x22]), /UTF-8/],
+  ["a surrogate as bytes", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), /UTF-8/],
+  ["a code point past the last", Buffer.from([0x22, 0xf4, 0x90, 0x80, 0x80, 0x22]), /UTF-8/],
+  ["33 lists", "[".repeat(33) + "]".repeat(33), /32/],
+  ["33 objects", '{"a":'.repeat(33) + "1" + "}".repeat(33), /32/],
+  ["a million brackets", "[".repeat(1_000_000), /32/],
+  ["__proto__", '{"__proto__":{"admin":true}}', /__proto__/],
+  ["__proto__ with a code", '{"__pr\\u006fto__":1}', /__proto__/],
+  ["__proto__ deep down", '[[{"a":[{"__proto__":1}]}]]', /__proto__/],
+  ["constructor", '{"constructor":{"prototype":{}}}', /constructor/],
+  ["prototype with a code", '{"\\u0070rototype":1}', /prototype/],
+  ["the first half of a character", '"\\ud800"', /half/],
+  ["the second half alone", '"a\\udc00"', /half/],
+  ["halves in the wrong order", '"\\udc00\\ud800"', /half/],
+  ["half a character deep down", '{"a":[{"b":"\\uD83D"}]}', /half/],
+  ["half a character in a name", '{"\\uD83D":1}', /half/],
+];
+
+test.each(REFUSED)("%s is refused", (_, text, reason) => {
+  expect(reasonOf(text)).toMatch(reason);
+});
+
+const TAKEN: readonly (readonly [string, string, unknown])[] = [
+  ["32 lists", "[".repeat(32) + "]".repeat(32), expect.any(Array)],
+  ["brackets in a text", `"${"[".repeat(100)}"`, "[".repeat(100)],
+  ["brackets behind an escaped quote", '["\\"[[[[", "\\\\"]', ['"[[[[', "\\"]],
+  ["many lists side by side", `[${"[],".repeat(100)}[]]`, expect.any(Array)],
+  ["blanks around", " \r\n\t{}\n ", {}],
+  ["a whole character by its halves", '"\\ud83c\\udfad"', "🎭"],
+  ["a whole character", '"🎭"', "🎭"],
+  ["a forbidden name as a text", '{"a":"__proto__"}', { a: "__proto__" }],
+  ["a name that only begins so", '{"__proto__x":1}', { __proto__x: 1 }],
+  ["the last of two members of a name", '{"a":1,"a":2}', { a: 2 }],
+  ["a zero byte by its code", '"\\u0000"', "\0"],
+  ["a separator of lines", '"\u2028"', "\u2028"],
+];
+
+test.each(TAKEN)("%s is taken as it is", (_, text, value) => {
+  expect(valueOf(text)).toEqual(value);
+});
+
+test("a refusal quotes nothing of the body", () => {
+  for (const text of ['{"password":"hunter2"', "hunter2"]) {
+    expect(reasonOf(text)).not.toContain("hunter2");
+  }
+});
+
+test("no body changes what all objects have", () => {
+  reasonOf('{"__proto__":{"admin":true}}');
+  expect(({} as { admin?: boolean }).admin).toBeUndefined();
+});
+
+const NUMBERS: readonly (readonly [string, number])[] = [
+  ["9007199254740991", 404],
+  ["9007199254740992", 400],
+  ["9007199254740993", 400],
+  ["9223372036854775807", 400],
+  ["1e400", 400],
+  ["-1e400", 400],
+  ["-0", 400],
+  ["0.9999999999999999", 400],
+  ["1.5", 400],
+  ["1e2", 404],
+  ["100.0", 404],
+];
+
+test("a number that is no safe whole one is refused, never rounded to another's id", async () => {
+  const server = new TestServer();
+  const { key } = server.a;
+  for (const [id, status] of NUMBERS) {
+    const body = `{"id":${id},"name":"x"}`;
+    const reply = await server.call("PUT", `${V2}/venues/`, { key, body });
+    expect([id, reply.status]).toEqual([id, status]);
+  }
+});
+
+test("what was refused is shown back without harm", async () => {
+  const server = new TestServer();
+  const { key } = server.a;
+  const deep = `${"[".repeat(30)}${"]".repeat(30)}`;
+  for (const name of [deep, `"${"🎭".repeat(600)}"`, "{}", "1e400", "[1,2]"]) {
+    const body = `{"name":${name}}`;
+    const reply = await server.call("POST", `${V2}/venues/`, { key, body });
+    expect([name, reply.status]).toEqual([name, 400]);
+    expect(reply.text.length).toBeLessThan(2_000);
+  }
+});

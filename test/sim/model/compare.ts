@@ -1,0 +1,102 @@
+/** What the engine says and what the model says, held against each other. */
+import type { Partition } from "../../../engine/inventory/partition.ts";
+import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
+import { type Fault, Result } from "../../../engine/results.ts";
+import type { State } from "../../../engine/state.ts";
+import { type Answer, lockedPlaces, type Hold, type ModelArea, type ModelEvent } from "./model.ts";
+
+export interface EngineOutcome {
+  readonly refused: Result;
+  readonly value?: unknown;
+  readonly errors?: readonly Fault[];
+}
+
+const NAMES = new Map(Object.entries(Result).map(([name, code]) => [code as number, name]));
+
+/** @returns What differs; null when nothing does. */
+export function sameAnswer(outcome: EngineOutcome, expected: Answer): string | null {
+  const granted = outcome.value === false ? "false" : "true";
+  const answer = outcome.refused === Result.OK ? granted : NAMES.get(outcome.refused)!;
+  if (answer === expected.answer && expected.refused.length === 0 && !outcome.errors?.length) {
+    return null;
+  }
+  const faults = (outcome.errors ?? []).map((fault) => faultText(answer, fault));
+  const refused = expected.refused.map(({ field, code, value }) =>
+    answer === "VALIDATION_FAILED" ? field : `${field} ${code} ${String(value)}`,
+  );
+  if (answer !== "INVENTORY_NOT_AVAILABLE") {
+    faults.sort();
+    refused.sort();
+  }
+  const engine = [answer, ...faults].join("; ");
+  const model = [expected.answer, ...refused].join("; ");
+  return engine === model ? null : `engine: ${engine}\nmodel:  ${model}`;
+}
+
+function faultText(answer: string, { field, code, message, rejectedValue }: Fault): string {
+  if (answer === "VALIDATION_FAILED") return field;
+  const orphan = code === "ORPHAN_SEAT" ? ` ${/\d+/.exec(message)![0]}` : "";
+  return `${field} ${code}${orphan} ${String(rejectedValue)}`;
+}
+
+/** @returns What differs in the inventory of the event; empty when nothing does. */
+export function differences(state: State, eventId: string, event: ModelEvent): string[] {
+  const row = state.catalog.events.get(eventId)!;
+  const partition = state.partitionOf(row);
+  const prices = state.catalog.pricesOf(eventId);
+  const priceId = (slot: number) => prices.get(slot)?.id ?? 0;
+  const { layout, areas } = partition;
+  const found: string[] = [];
+  const tell = (what: string, id: number | string, engine: unknown, model: unknown) => {
+    if (engine === model) return;
+    found.push(`${what} ${id}: engine ${String(engine)}, model ${String(model)}`);
+  };
+  tell("status", eventId, row.status, event.status);
+  tell("seats", eventId, layout.seatCount, event.seats.size);
+  for (let index = 0; index < layout.seatCount; index++) {
+    const id = layout.seatIds[index]!;
+    const seat = event.seats.get(id);
+    tell("seat", id, seat === undefined, false);
+    if (seat === undefined) continue;
+    tell("state of", id, STATE_NAMES[partition.state[index] as SeatState], seat.state);
+    tell("price of", id, priceId(partition.price[index]!), seat.price);
+    tell("time of", id, partition.changedAtMs[index], seat.updatedMs);
+    if (partition.state[index] !== SeatState.LOCKED || seat.hold === null) continue;
+    tell("hold of", id, engineHold(partition, partition.hold[index]!), modelHold(seat.hold));
+  }
+  for (const [index, { id }] of layout.areas.entries()) {
+    const model = event.areas.get(id)!;
+    tell("price of area", id, priceId(areas.price[index]!), model.price);
+    tell("time of area", id, areas.changedAtMs[index], model.updatedMs);
+    tell("places of area", id, enginePlaces(partition, index), modelPlaces(model));
+  }
+  return found;
+}
+
+function engineHold(partition: Partition, slot: number): string {
+  const { session, expiresAtMs } = partition.holds.get(slot);
+  return `${session} ${expiresAtMs}`;
+}
+
+function modelHold({ session, untilMs }: Hold): string {
+  return `${session ?? ""} ${untilMs ?? 0}`;
+}
+
+/** The four counters, and whose the held places are, in the order in which they were locked. */
+function enginePlaces(partition: Partition, area: number): string {
+  const { areas } = partition;
+  const { ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
+  const held = [...areas.holdsIn(area)].map(
+    ([slot, places]) => `${places} ${engineHold(partition, slot)}`,
+  );
+  return [ACTIVE, LOCKED, SOLD, BLOCKED]
+    .map((state) => String(areas.places(area, state)))
+    .concat(held)
+    .join(", ");
+}
+
+function modelPlaces(area: ModelArea): string {
+  const counters = [area.active, lockedPlaces(area), area.sold, area.blocked];
+  const held = area.held.map(({ hold, places }) => `${places} ${modelHold(hold)}`);
+  return counters.map(String).concat(held).join(", ");
+}

@@ -1,0 +1,90 @@
+/** Every move looked at by itself, with a table of its own of what may follow what. */
+import { NONE } from "../../../engine/constants.ts";
+import { Move } from "../../../engine/inventory/states.ts";
+import type { MoveRecord } from "../../../engine/records.ts";
+import type { State } from "../../../engine/state.ts";
+import type { Tally } from "./invariants.ts";
+
+const [ACTIVE, LOCKED, SOLD, BLOCKED] = [2, 3, 4, 5];
+/** The state that each move leaves, in the words of the interface. */
+const LEAVES: Readonly<Record<Move, number | undefined>> = {
+  [Move.LOCK]: ACTIVE,
+  [Move.UNLOCK]: LOCKED,
+  [Move.SALE]: LOCKED,
+  [Move.REVERT_SALE]: SOLD,
+  [Move.DIRECT_SALE]: ACTIVE,
+  [Move.BLOCK]: ACTIVE,
+  [Move.UNBLOCK]: BLOCKED,
+  [Move.EXPIRE]: LOCKED,
+};
+const SELLS: ReadonlySet<Move> = new Set([Move.SALE, Move.DIRECT_SALE]);
+const PARTITION = 2 ** 26;
+
+export class MoveAudit {
+  readonly #tally: Tally;
+  /** Partition and seat id of what is sold. */
+  #sold = new Set<number>();
+  /** A layout may have changed: seats that went are sold no more. */
+  isStale = false;
+
+  constructor(tally: Tally) {
+    this.#tally = tally;
+  }
+
+  /** Goes on from a state that only records made. */
+  restart(state: State): void {
+    this.#sold = new Set();
+    this.isStale = false;
+    for (const [number, { layout, state: states }] of state.partitions) {
+      states.forEach((current, seat) => {
+        if (current === SOLD) this.#sold.add(number * PARTITION + layout.seatIds[seat]!);
+      });
+    }
+  }
+
+  /** @param state - Before the record is applied. */
+  move(state: State, record: MoveRecord, timeMs: number): void {
+    if (this.isStale) this.#forgetGone(state);
+    const tally = this.#tally;
+    const { move, partition: number } = record;
+    const partition = state.partitions.get(number)!;
+    for (const seat of record.seats) {
+      const id = partition.layout.seatIds[seat]!;
+      const key = number * PARTITION + id;
+      const current = partition.state[seat];
+      tally.holds("I9", current === LEAVES[move], () => `move ${move} of ${id} in ${current}`);
+      const isSold = this.#sold.has(key);
+      if (SELLS.has(move)) {
+        tally.holds("I1", !isSold, () => `seat ${id}`);
+        this.#sold.add(key);
+      } else if (move === Move.REVERT_SALE) {
+        tally.holds("I1", this.#sold.delete(key), () => `seat ${id} was not sold`);
+      } else tally.holds("I1", !isSold, () => `move ${move} of seat ${id}, which is sold`);
+      tally.holds("I10", partition.price[seat] !== 0, () => `seat ${id}`);
+      if (LEAVES[move] === LOCKED) this.#release(state, record, { seat, timeMs });
+    }
+  }
+
+  #release(state: State, record: MoveRecord, at: { seat: number; timeMs: number }): void {
+    const { holds, hold } = state.partitions.get(record.partition)!;
+    const slot = hold[at.seat]!;
+    this.#tally.holds("I11", slot !== NONE, () => "a LOCKED seat without a hold");
+    const { session, expiresAtMs } = holds.get(slot);
+    const isOver = expiresAtMs !== 0 && expiresAtMs <= at.timeMs;
+    if (record.move === Move.EXPIRE) {
+      this.#tally.holds("I11", isOver, () => `a hold ended before ${expiresAtMs}`);
+      return;
+    }
+    this.#tally.holds("I11", !isOver, () => `a hold was used after ${expiresAtMs}`);
+    const isOwn = record.session === "" || record.session === session;
+    this.#tally.holds("I11", isOwn, () => `"${record.session}" used the hold of "${session}"`);
+  }
+
+  #forgetGone({ partitions }: State): void {
+    this.isStale = false;
+    for (const key of this.#sold) {
+      const layout = partitions.get(Math.floor(key / PARTITION))?.layout;
+      if (layout?.seatIndexes.has(key % PARTITION) !== true) this.#sold.delete(key);
+    }
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * What must be true of a store, held against what its processes do: every record that they
+ * appended, a state that only records made, the model, and what clients were told. After a crash
+ * all of it is cut back to what was recovered, and must agree.
+ */
+import { apply } from "../../../engine/apply.ts";
+import { Move } from "../../../engine/inventory/states.ts";
+import { type LogRecord, RecordType } from "../../../engine/records.ts";
+import { State } from "../../../engine/state.ts";
+import type { StateReport } from "../../../persistence/store/open-state.ts";
+import type { Life, Witness } from "../life.ts";
+import { differences } from "./compare.ts";
+import type { InvariantName, Tally } from "./invariants.ts";
+import { Model } from "./model.ts";
+import { MoveAudit } from "./move-audit.ts";
+import { cloneState, stateDifference } from "./same-state.ts";
+
+interface Kept {
+  readonly timeMs: number;
+  readonly record: LogRecord;
+}
+
+interface Act {
+  /** The last record when it was done. */
+  readonly sequence: number;
+  readonly act: (model: Model) => void;
+}
+
+/** A reply that was kept with a key. */
+interface KeptReply {
+  /** Of the record that keeps it. */
+  readonly sequence: number;
+  readonly body: string;
+  readonly expiresAtMs: number;
+}
+
+export class Oracle implements Witness {
+  readonly tally: Tally;
+  /** Where the process at hand is. */
+  model = new Model();
+  life: Life | null = null;
+  /** The highest sequence number that an answer rested on. */
+  acknowledged = 0;
+  /** By key of the catalog, oldest first: a key may be used again after its day. */
+  readonly #replies = new Map<string, KeptReply[]>();
+  #told = 0;
+  #epoch = 0;
+  #base = 0;
+  /** At `#base`. */
+  readonly #state = new State();
+  #stable = new Model();
+  #records: Kept[] = [];
+  #turns: number[] = [];
+  #acts: Act[] = [];
+  /** By sequence number: states that only records made, while no further records come. */
+  readonly #expected = new Map<number, State>();
+  readonly #audit: MoveAudit;
+
+  constructor(tally: Tally) {
+    this.tally = tally;
+    this.#audit = new MoveAudit(tally);
+  }
+
+  /** The sequence number of the last record. */
+  get sequence(): number {
+    return this.#base + this.#records.length;
+  }
+
+  /** The time of the last record. */
+  get timeMs(): number {
+    return this.#records.at(-1)?.timeMs ?? this.#baseTimeMs;
+  }
+  #baseTimeMs = 0;
+
+  recordsSince(sequence: number): LogRecord[] {
+    return this.#records.slice(sequence - this.#base).map(({ record }) => record);
+  }
+
+  appended(sequence: number, timeMs: number, record: LogRecord): void {
+    const { tally } = this;
+    tally.holds("I7", sequence === this.sequence + 1, () => `${sequence} after ${this.sequence}`);
+    tally.holds("I12", timeMs >= this.timeMs, () => `record ${sequence}: ${timeMs}`);
+    if (record.type === RecordType.MOVE) {
+      this.#audit.move(this.life!.engine.state, record, timeMs);
+      if (record.move === Move.EXPIRE) tally.count("a hold ran out");
+    } else this.#audit.isStale = true;
+    this.#records.push({ timeMs, record });
+    this.#expected.clear();
+  }
+
+  durable(sequence: number): void {
+    const { tally } = this;
+    const isHealthy = this.life?.failure === null;
+    tally.holds("I15", isHealthy, () => `${sequence} became durable after the log failed`);
+    tally.holds("I15", sequence <= this.sequence && sequence > this.#told, () => `${sequence}`);
+    this.#told = sequence;
+    this.acknowledged = Math.max(this.acknowledged, sequence);
+  }
+
+  /** A client is answered; what it saw was the state at `sequence`. */
+  answered(sequence: number): void {
+    const { tally } = this;
+    tally.holds("I15", this.life?.failure === null, () => "an answer after the log failed");
+    tally.holds("I15", sequence <= this.#told, () => `${sequence} answered, ${this.#told} durable`);
+    this.acknowledged = Math.max(this.acknowledged, sequence);
+  }
+
+  /** What a client got, or would have got, for the first request with a key. */
+  replyTo(key: string): KeptReply | undefined {
+    return this.#replies.get(key)?.at(-1);
+  }
+
+  replied(key: string, reply: KeptReply): void {
+    const before = this.#replies.get(key) ?? [];
+    this.#replies.set(key, [...before, reply]);
+  }
+
+  /** All records of a request, or of a sweep, are appended. */
+  turnEnded(): void {
+    if (this.#turns.at(-1) !== this.sequence) this.#turns.push(this.sequence);
+  }
+
+  acted(act: (model: Model) => void): void {
+    this.#acts.push({ sequence: this.sequence, act });
+  }
+
+  /** The state of the process and the model, whole. */
+  compare(): void {
+    const { state } = this.life!.engine;
+    const { events } = state.catalog;
+    const [found, known] = [events.size, this.model.events.size];
+    this.tally.holds("I5", found === known, () => `${found} events, ${known} in the model`);
+    for (const [eventId, event] of this.model.events) {
+      const [difference] = differences(state, eventId, event);
+      this.tally.count("events compared with the model");
+      if (difference === undefined) continue;
+      this.tally.holds(invariantOf(difference), false, () => `event ${eventId}: ${difference}`);
+    }
+    for (const name of ["I2", "I9", "I10", "I11"] as const) this.tally.count(name);
+  }
+
+  /** A process has recovered: is everything there, and nothing by half? */
+  recovered(life: Life): void {
+    const { report, opened } = life;
+    this.life = life;
+    const { tally } = this;
+    this.#checkEnd(life);
+    tally.holds("I7", report.epoch >= this.#epoch, () => `epoch ${report.epoch}`);
+    this.#epoch = report.epoch + 1;
+    this.#cutTo(report.sequence);
+    this.#checkState(this.#state, opened.state);
+    tally.holds("I12", life.clock.nowMs() >= this.#baseTimeMs, () => "the clock is behind the log");
+    this.#audit.restart(this.#state);
+    this.compare();
+    this.#checkReplies(life);
+  }
+
+  /**
+   * As `recovered`, of a process whose start will be undone.
+   * @param before - Of the start before that recovered from the same; null for none.
+   */
+  tried(life: Life, before: StateReport | null): void {
+    const { sequence, epoch } = life.report;
+    this.#checkEnd(life);
+    if (before !== null) {
+      const { tally } = this;
+      const isSame = sequence === before.sequence;
+      tally.holds("I3", isSame, () => `${sequence} recovered, ${before.sequence} before`);
+      tally.holds("I7", epoch > before.epoch, () => `epoch ${epoch} after ${before.epoch}`);
+      tally.count("a recovery was followed by a second one");
+    }
+    this.#checkState(this.#expectedAt(sequence), life.opened.state);
+  }
+
+  #expectedAt(sequence: number): State {
+    let expected = this.#expected.get(sequence);
+    if (expected !== undefined) return expected;
+    expected = cloneState(this.#state);
+    const kept = this.#records.slice(0, sequence - this.#base);
+    for (const { timeMs, record } of kept) apply(expected, record, timeMs);
+    this.#expected.set(sequence, expected);
+    return expected;
+  }
+
+  #checkEnd({ report: { sequence } }: Life): void {
+    const { tally, acknowledged } = this;
+    tally.holds("I3", sequence >= acknowledged, () => `${sequence} of ${acknowledged} recovered`);
+    tally.holds("I4", sequence <= this.sequence, () => `${sequence}, there were ${this.sequence}`);
+    const isWhole = sequence === this.#base || this.#turns.includes(sequence);
+    tally.holds("I6", isWhole, () => `${sequence} is in the middle of a request`);
+  }
+
+  #checkState(expected: State, found: State): void {
+    const difference = stateDifference(expected, found);
+    this.tally.holds("I5", difference === null, () => difference!);
+  }
+
+  #cutTo(sequence: number): void {
+    const kept = this.#records.slice(0, sequence - this.#base);
+    for (const { timeMs, record } of kept) apply(this.#state, record, timeMs);
+    this.#baseTimeMs = kept.at(-1)?.timeMs ?? this.#baseTimeMs;
+    for (const act of this.#acts) if (act.sequence <= sequence) act.act(this.#stable);
+    if (kept.length < this.#records.length) this.tally.count("records that nobody saw were lost");
+    this.#expected.clear();
+    this.#base = sequence;
+    this.#told = sequence;
+    this.#records = [];
+    this.#turns = [];
+    this.#acts = [];
+    this.model = this.#stable.clone();
+    this.acknowledged = sequence;
+    for (const [key, replies] of this.#replies) {
+      const left = replies.filter((reply) => reply.sequence <= sequence);
+      if (left.length > 0) this.#replies.set(key, left);
+      else this.#replies.delete(key);
+    }
+  }
+
+  /** A reply is there with its effect, and gone with it. */
+  #checkReplies(life: Life): void {
+    const { replies } = life.opened.state.catalog;
+    for (const key of this.#replies.keys()) {
+      const row = replies.get(key);
+      const { body, expiresAtMs } = this.replyTo(key)!;
+      const isOver = row === undefined && expiresAtMs <= this.#baseTimeMs;
+      if (isOver) this.#replies.delete(key);
+      else this.tally.holds("I13", row?.body === body, () => `the reply to ${key}`);
+    }
+    for (const key of replies.keys()) {
+      const isKnown = this.#replies.has(key);
+      this.tally.holds("I6", isKnown, () => `a reply to ${key}, whose request is not there`);
+    }
+  }
+}
+
+/** What a difference to the model breaks. */
+function invariantOf(difference: string): InvariantName {
+  if (difference.startsWith("places of area")) return "I2";
+  if (difference.startsWith("hold of")) return "I11";
+  if (difference.startsWith("price of")) return "I10";
+  if (difference.startsWith("time of")) return "I12";
+  return "I9";
+}

@@ -1,0 +1,59 @@
+/**
+ * Whether two states are the same one: what the digest covers, and also the order of rows and of
+ * their members. Text is made only of rows that may differ.
+ */
+import { TABLES, type CatalogPut } from "../../../engine/catalog.ts";
+import { copyPartition, packImage, restorePartition } from "../../../engine/inventory/image.ts";
+import { State } from "../../../engine/state.ts";
+import { digestPartition } from "../../../engine/verify/digest.ts";
+
+/** @returns What differs; null when nothing does. */
+export function stateDifference(known: State, found: State): string | null {
+  const [a, b] = [known.catalog, found.catalog];
+  if (a.nextId !== b.nextId) return `next id ${b.nextId} in place of ${a.nextId}`;
+  for (const table of TABLES) {
+    const rows = [...a[table].values()];
+    const others = [...b[table].values()];
+    if (rows.length !== others.length) return `${others.length} ${table}, not ${rows.length}`;
+    for (const [i, row] of rows.entries()) {
+      if (isSame(row, others[i])) continue;
+      // A member that is undefined and one that is missing are the same.
+      const [expected, text] = [JSON.stringify(row), JSON.stringify(others[i])];
+      if (expected !== text) return `${table}: ${text} in place of ${expected}`;
+    }
+  }
+  if (known.partitions.size !== found.partitions.size) return "another number of partitions";
+  for (const [number, partition] of known.partitions) {
+    const other = found.partitions.get(number);
+    if (other === undefined) return `no partition ${number}`;
+    const [expected, digest] = [digestPartition(partition), digestPartition(other)];
+    if (expected !== digest) return `partition ${number}: ${digest} in place of ${expected}`;
+  }
+  return null;
+}
+
+/** The same state once more; rows and layouts, which never change, are shared. */
+export function cloneState(state: State): State {
+  const copy = new State();
+  for (const table of TABLES) {
+    for (const row of state.catalog[table].values()) {
+      copy.catalog.put({ table, row } as CatalogPut);
+    }
+  }
+  copy.catalog.nextId = state.catalog.nextId;
+  for (const [id, layout] of state.layouts) copy.layouts.set(id, layout);
+  for (const [number, partition] of state.partitions) {
+    const image = packImage(copyPartition(partition));
+    copy.partitions.set(number, restorePartition(image, partition.layout));
+  }
+  return copy;
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  const names = Object.keys(a);
+  const others = Object.keys(b);
+  if (Array.isArray(a) !== Array.isArray(b) || names.length !== others.length) return false;
+  return names.every((name, i) => name === others[i] && isSame(a[name as never], b[name as never]));
+}

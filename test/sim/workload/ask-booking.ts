@@ -1,0 +1,176 @@
+/** Random requests that book and price: mostly such as can be granted, now and then anything. */
+import type { Caller } from "../../../engine/commands.ts";
+import type { BookingRequest, Choice, ModelEvent, PriceItem, Word } from "../model/model.ts";
+import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene, type Twin } from "./ask.ts";
+import { UNKNOWN_ID } from "./houses.ts";
+
+const UNKNOWN_EVENT = "00000000-0000-4000-8000-00000000beef";
+const SESSIONS = [null, "A", "B", "C"] as const;
+const HOLD_TYPES = [null, null, "CART", "RESERVED", "SHORT", "LONG", "NIGHT"] as const;
+const WORDS: readonly Word[] = [
+  ...(["lock", "lock", "lock", "lock", "sale", "sale"] as const),
+  ...(["unlock", "revertsale", "directsale", "block", "unblock"] as const),
+];
+const FROM: Readonly<Record<Word, string>> = {
+  lock: "ACTIVE",
+  unlock: "LOCKED",
+  sale: "LOCKED",
+  revertsale: "SOLD",
+  directsale: "ACTIVE",
+  block: "ACTIVE",
+  unblock: "BLOCKED",
+};
+
+/** @returns null when there is no event to ask about. */
+export function askBooking(scene: Scene, house: House): Ask | null {
+  const { random, model } = scene;
+  const eventId = anyOf(random, eventsOf(model, house.caller.organizationId));
+  if (eventId === undefined) return null;
+  const event = model.events.get(eventId)!;
+  const { caller, isForeign } = callerFor(scene, house, 40);
+  const asked = random.once(100) ? UNKNOWN_EVENT : eventId;
+  const word = random.pick(WORDS);
+  const seats = chooseSeats(scene, event, word);
+  const areas = random.once(3) || seats.length === 0 ? chooseAreas(scene, event) : [];
+  const held = event.seats.get(seats[0]?.id ?? 0)?.hold ?? null;
+  const sessionId = held !== null && !random.once(3) ? held.session : random.pick(SESSIONS);
+  const holdType = random.pick(HOLD_TYPES);
+  const { organizationId: organization } = caller;
+  const of = { word, organization, event: asked };
+  const request: BookingRequest = { ...of, sessionId, holdType, seats, areas };
+  const body = { sessionId, holdType, seats, groupOfSeats: areas };
+  return {
+    command: commandOf(word, caller, { eventId: asked, body }),
+    isForeign: isForeign || asked === UNKNOWN_EVENT,
+    twin: (): Twin => ({ expect: (twin, nowMs) => twin.book(request, nowMs) }),
+  };
+}
+
+/** The house's own caller, or once in so many times another's. */
+export function callerFor(
+  { random, houses }: Scene,
+  house: House,
+  once: number,
+): { caller: Caller; isForeign: boolean } {
+  const { caller } = random.once(once) ? random.pick(houses) : house;
+  return { caller, isForeign: caller !== house.caller };
+}
+
+/** Mostly seats that the command can take, side by side. */
+function chooseSeats({ random }: Scene, event: ModelEvent, word: Word): Choice[] {
+  const all = [...event.seats.values()];
+  if (all.length === 0) return [];
+  const fitting = all.filter(({ state }) => state === FROM[word]);
+  const from = fitting.length === 0 || random.once(6) ? all : fitting;
+  const start = random.below(from.length);
+  const chosen: Choice[] = from.slice(start, start + random.below(4)).map(({ id }) => ({ id }));
+  if (random.once(8)) chosen.push({ id: random.pick(all).id });
+  if (random.once(80)) chosen.push({ id: UNKNOWN_ID });
+  if (random.once(150)) chosen.push({ id: random.pick(from).id, capacity: 1 });
+  if (random.once(10)) chosen.reverse();
+  return chosen;
+}
+
+function chooseAreas({ random }: Scene, event: ModelEvent): Choice[] {
+  const ids = [...event.areas.keys()];
+  if (ids.length === 0) return [];
+  const count = random.once(60) ? 0 : random.once(3) ? 2 : 1;
+  return Array.from({ length: count }, (_, i) => {
+    const id = random.once(80) ? UNKNOWN_ID : ids[(i + random.below(30)) % ids.length]!;
+    const odd = random.pick([0, -1, 1.5, null, 100]);
+    return { id, capacity: random.once(50) ? odd : 1 + random.below(3) };
+  });
+}
+
+export function askPrices(scene: Scene, house: House): Ask | null {
+  const { random, model } = scene;
+  const eventId = anyOf(random, eventsOf(model, house.caller.organizationId));
+  if (eventId === undefined) return null;
+  const choice = random.below(10);
+  if (choice < 6) return askAssign(scene, house, eventId);
+  if (choice < 7) return askClear(scene, house, eventId);
+  if (choice < 8) return askDelete(scene, house, eventId);
+  return askCreate(scene, house, eventId);
+}
+
+/** Prices all that is there, so that there is something to sell. */
+export function askPriceAll(scene: Scene, house: House, eventId: string): Ask {
+  const event = scene.model.events.get(eventId)!;
+  const [price] = event.prices;
+  const item = (id: number): PriceItem => ({ id, price: price!, activeCount: null });
+  const seats = [...event.seats.keys()].map(item);
+  const groups = [...event.areas.keys()].map(item);
+  return assignment(house.caller, eventId, { seats, groups });
+}
+
+function askAssign(scene: Scene, house: House, eventId: string): Ask | null {
+  const { random, model } = scene;
+  const event = model.events.get(eventId)!;
+  if (event.prices.size === 0 || event.seats.size === 0) return null;
+  if (random.once(3)) return askPriceAll(scene, house, eventId);
+  const { caller, isForeign } = callerFor(scene, house, 20);
+  const anothers = [...model.events.values()].flatMap(({ prices }) => [...prices]);
+  const item = (id: number): PriceItem => ({
+    id: random.once(40) ? UNKNOWN_ID : id,
+    price: random.once(40) ? random.pick(anothers) : random.pick([...event.prices]),
+    activeCount: random.once(4) ? null : random.below(10),
+  });
+  const list = [...event.seats.values()];
+  const seats = Array.from({ length: random.below(4) }, () => item(random.pick(list).id));
+  const groupIds = [...event.areas.keys(), ...list.flatMap(({ row, section }) => [row, section])];
+  const groups = Array.from({ length: random.below(3) }, () => item(random.pick(groupIds)));
+  return { ...assignment(caller, eventId, { seats, groups }), isForeign };
+}
+
+function assignment(
+  caller: Caller,
+  eventId: string,
+  { seats, groups }: { readonly seats: PriceItem[]; readonly groups: PriceItem[] },
+): Ask {
+  const wire = ({ id, price, activeCount }: PriceItem) => ({
+    objectId: id,
+    assignmentId: price,
+    activeCount,
+  });
+  const body = { seats: seats.map(wire), groupOfSeats: groups.map(wire) };
+  const request = { organization: caller.organizationId, event: eventId, seats, groups };
+  return {
+    command: commandOf("assignPrices", caller, { eventId, body }),
+    twin: () => ({ expect: (model, nowMs) => model.assign(request, nowMs) }),
+  };
+}
+
+function askClear(scene: Scene, house: House, eventId: string): Ask {
+  const { caller, isForeign } = callerFor(scene, house, 8);
+  return {
+    command: commandOf("clearPrices", caller, { eventId }),
+    isForeign,
+    twin: () => ({
+      expect: (model, nowMs) => model.clearPrices(caller.organizationId, eventId, nowMs),
+    }),
+  };
+}
+
+function askDelete({ random, model }: Scene, { caller }: House, eventId: string): Ask | null {
+  const priceId = anyOf(random, model.events.get(eventId)!.prices);
+  if (priceId === undefined) return null;
+  return {
+    command: commandOf("deletePrice", caller, { eventId, priceId }),
+    twin: () => ({ expect: (twin, nowMs) => twin.deletePrice(eventId, priceId, nowMs) }),
+  };
+}
+
+function askCreate({ model }: Scene, { caller }: House, eventId: string): Ask | null {
+  if (model.events.get(eventId)!.prices.size >= 4) return null;
+  return {
+    command: commandOf("createPrices", caller, { eventId, body: [{ name: "New", eventId }] }),
+    twin: () => ({ effect: priced(eventId) }),
+  };
+}
+
+/** The event has the prices that were created. */
+export function priced(eventId: string): NonNullable<Twin["effect"]> {
+  return (model, rows: readonly { readonly id: number }[]) => {
+    for (const { id } of rows) model.events.get(eventId)!.prices.add(id);
+  };
+}

@@ -1,0 +1,82 @@
+/** The structure of the project: every folder, and the folders that its files may import. */
+
+const ENGINE = ["engine", "engine/layout", "engine/inventory", "engine/queries"];
+const DECIDE = [...ENGINE, "engine/decide"];
+const LOG = [...ENGINE, "persistence/disk", "persistence/log"];
+const SNAPSHOT = [...LOG, "engine/verify", "persistence/snapshot"];
+const AUDIT = [...SNAPSHOT, "persistence/audit"];
+const ROUTING = [...ENGINE, "server/wire", "server/auth", "server/observe", "server/routing"];
+const ROUTES = [...ROUTING, "server/routes"];
+const PLAYER = ["server/onsale", "server/onsale/http"];
+const DECISIONS = ["engine/decide/booking", "engine/decide/pricing", "engine/decide/schema"];
+
+/**
+ * Which folders the files of a folder may import, beside their own. A name stands for the files
+ * directly in that folder; with `/*` also for those of the folders inside it.
+ */
+export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  engine: [...DECIDE, ...DECISIONS],
+  "engine/layout": ["engine"],
+  "engine/inventory": ["engine", "engine/layout"],
+  "engine/queries": ENGINE,
+  "engine/verify": ENGINE,
+  "engine/decide": ENGINE,
+  "engine/decide/booking": DECIDE,
+  "engine/decide/pricing": DECIDE,
+  "engine/decide/schema": DECIDE,
+  "persistence/disk": ["engine"],
+  "persistence/log": LOG,
+  "persistence/snapshot": SNAPSHOT,
+  "persistence/audit": AUDIT,
+  "persistence/rescue": AUDIT,
+  "persistence/store": AUDIT,
+  "server/wire": ENGINE,
+  "server/routing": ROUTING,
+  "server/auth": ROUTING,
+  "server/observe": ROUTING,
+  "server/routes": [...ROUTES, "server/routes/v1", "server/routes/management"],
+  "server/routes/v1": ROUTES,
+  "server/routes/management": ROUTES,
+  "server/demo": [...ENGINE, "server/auth", "server/wire"],
+  "server/tools": ["server", "server/observe", "persistence/*", "engine"],
+  "server/onsale": [...PLAYER, "server/onsale/books", "server/onsale/crowd"],
+  "server/onsale/http": PLAYER,
+  "server/onsale/books": PLAYER,
+  "server/onsale/crowd": [...PLAYER, "server/onsale/books"],
+  server: [...ROUTES, "server/routes/v1", "server/demo", "server/tools", "server/onsale"],
+  "bench/*": ["bench/*", "server/*", "persistence/*", "engine/*"],
+  "test/*": ["test/*", "bench/*", "server/*", "persistence/*", "engine/*"],
+};
+
+/** Single files that join what their folder keeps apart. */
+export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  "server/main.ts": ["persistence/store"],
+  "persistence/snapshot/prune.ts": ["persistence/audit"],
+};
+
+/** @returns Whether the file may import the file at `target`; both are paths from the root. */
+export function mayImport(file: string, target: string): boolean {
+  const folder = folderOf(file);
+  const targetFolder = folderOf(target);
+  if (folder === targetFolder) return true;
+  const allowed = [...entryOf(folder), ...(FILES_MAY_IMPORT[file] ?? [])];
+  return allowed.some((pattern) => covers(pattern, targetFolder));
+}
+
+/** @returns Whether the table has the folder. */
+export function isKnownFolder(folder: string): boolean {
+  return Object.keys(MAY_IMPORT).some((pattern) => covers(pattern, folder));
+}
+
+function entryOf(folder: string): readonly string[] {
+  return Object.entries(MAY_IMPORT).find(([pattern]) => covers(pattern, folder))?.[1] ?? [];
+}
+
+function covers(pattern: string, folder: string): boolean {
+  if (!pattern.endsWith("/*")) return pattern === folder;
+  return `${folder}/`.startsWith(pattern.slice(0, -1));
+}
+
+export function folderOf(file: string): string {
+  return file.slice(0, Math.max(0, file.lastIndexOf("/")));
+}

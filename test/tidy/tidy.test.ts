@@ -1,0 +1,298 @@
+/**
+ * The style as a test: who may import whom, words that the engine may not know, sizes, openings.
+ * Each rule is also run on a bad sample, for a rule that cannot fail proves nothing.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { expect, test } from "vitest";
+import { findCircles } from "./circles.ts";
+import { FILES_MAY_IMPORT, folderOf, isKnownFolder, MAY_IMPORT, mayImport } from "./folders.ts";
+
+/** A module, and the only files outside bench and test that may import it. */
+const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
+  "better-sqlite3": ["persistence/disk/sqlite.ts"],
+  "uWebSockets.js": ["server/wire/http.ts"],
+  "node:fs": [
+    "persistence/disk/disk.ts",
+    // Files that ship with the package: the script and style of the reference page.
+    "server/routing/docs.ts",
+    // The on-sale player reads a layout file and writes its ledger; it is a client, not the server.
+    "server/onsale/setup.ts",
+    "server/onsale/books/ledger.ts",
+  ],
+};
+const BANNED_IN_ENGINE = new RegExp(
+  [
+    String.raw`\b(?:Date|performance|console|process|crypto|globalThis|fetch|require|Intl)\b`,
+    String.raw`\b(?:setTimeout|setInterval|setImmediate|queueMicrotask|Promise|async|await)\b`,
+    String.raw`\b(?:localeCompare|toLocale\w+|structuredClone)\b|\bMath\.random\b|import\.meta`,
+  ].join("|"),
+  "g",
+);
+const SOURCE_LINES_MAX = 400;
+const TEST_LINES_MAX = 500;
+const COLUMNS_MAX = 100;
+const README_LINES_MAX = 80;
+const FILES_PER_FOLDER_MAX = 16;
+/** Engine files that a test of another name covers; null for those that hold only types or data. */
+const TWINS: Readonly<Record<string, string | null>> = {
+  "engine/commands.ts": null,
+  "engine/constants.ts": null,
+  "engine/decide.ts": "results",
+  "engine/decide/booking/booking-inventory.ts": "decide/booking/booking",
+  "engine/decide/booking/bookings.ts": "decide/booking/booking",
+  "engine/decide/booking/expiry.ts": "inventory/expiry",
+  "engine/decide/catalog-record.ts": "apply",
+  "engine/decide/inventory-in-use.ts": "decide/pricing/price-changes",
+  "engine/decide/pricing/zone-assignments.ts": "decide/pricing/zones",
+  "engine/decide/removals.ts": "decide/organization-changes",
+  "engine/decide/schema/check-document.ts": "decide/schema/merge-layout",
+  "engine/decide/schema/clone-schema.ts": "decide/schema/schemas",
+  "engine/inventory/states.ts": "assert",
+  "engine/layout/layout-document.ts": null,
+  "engine/ports.ts": null,
+  "engine/queries/access.ts": "catalog",
+  "engine/queries/audit-trail.ts": null,
+  "engine/queries/lookups.ts": "decide/accounts",
+  "engine/queries/place-facts.ts": "queries/seat-listing",
+  "engine/records.ts": null,
+  "engine/state.ts": "apply",
+};
+
+interface SourceFile {
+  /** From the root, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+interface Rule {
+  readonly name: string;
+  /** A file that breaks the rule. */
+  readonly bad: SourceFile;
+  /** @returns What is wrong with the file; empty when nothing is. */
+  readonly faultsOf: (file: SourceFile) => readonly string[];
+}
+
+const FOLDERS = ["engine", "persistence", "server", "bench", "test"];
+const topFolderOf = (path: string) => path.split("/")[0]!;
+const bad = (path: string, text: string): SourceFile => ({ path, text: `/** Bad. */\n${text}` });
+
+/** Every module that the file names: import, export from, import(). */
+function importsOf({ text }: SourceFile): string[] {
+  const statements = /^(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"/gm;
+  const calls = /\bimport\(\s*"([^"]+)"\s*\)/g;
+  return [...text.matchAll(statements), ...text.matchAll(calls)].map(([, a, b]) => a ?? b ?? "");
+}
+
+/** The files of this project that the file imports, as paths from the root. */
+function targetsOf(file: SourceFile): string[] {
+  return importsOf(file)
+    .filter((module) => module.startsWith("."))
+    .map((module) => normalize(join(dirname(file.path), module)));
+}
+
+/** Configuration in the root, as `vitest.config.ts`. */
+const isRoot = (path: string) => !path.includes("/");
+
+/** The text without comments and without the content of strings. */
+function codeOf(text: string): string {
+  const dead =
+    /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
+  return text.replaceAll(dead, (match) => (match.startsWith("/") ? "" : '""'));
+}
+
+const RULES: readonly Rule[] = [
+  {
+    name: "a file imports only from the folders that its folder may import",
+    bad: bad("engine/a.ts", 'import type { X } from "../server/x.ts";'),
+    faultsOf: (file) =>
+      targetsOf(file).filter((target) => !isRoot(file.path) && !mayImport(file.path, target)),
+  },
+  {
+    name: "every folder is in the table of folders",
+    bad: bad("engine/misc/a.ts", ""),
+    faultsOf: ({ path }) =>
+      isRoot(path) || isKnownFolder(folderOf(path)) ? [] : ["unknown folder"],
+  },
+  {
+    name: "the engine has no dependencies, node: included",
+    bad: bad("engine/a.ts", 'export { readFileSync } from "node:fs";'),
+    faultsOf: (file) =>
+      topFolderOf(file.path) === "engine"
+        ? importsOf(file).filter((module) => !module.startsWith("."))
+        : [],
+  },
+  {
+    name: "some modules are known to few files only",
+    bad: bad("server/routes/a.ts", 'const fs = await import("node:fs/promises");'),
+    faultsOf: (file) =>
+      ["bench", "test"].includes(topFolderOf(file.path))
+        ? []
+        : importsOf(file).filter((module) => {
+            const files = ONLY_IN[module.replace(/\/promises$/, "")];
+            return files !== undefined && !files.includes(file.path);
+          }),
+  },
+  {
+    name: "relative imports name the file, with its ending",
+    bad: bad("server/a.ts", 'import { x } from "./b.js";'),
+    faultsOf: (file) =>
+      importsOf(file).filter((module) => module.startsWith(".") && !/\.(ts|json)$/.test(module)),
+  },
+  {
+    name: "the engine knows no clock, dice, timer, promise, locale or environment",
+    bad: bad("engine/a.ts", "export const now = () => Date.now();"),
+    faultsOf: ({ path, text }) =>
+      topFolderOf(path) === "engine" ? (codeOf(text).match(BANNED_IN_ENGINE) ?? []) : [],
+  },
+  {
+    name: "a file has at most so many lines",
+    bad: bad("server/a.ts", "\n".repeat(SOURCE_LINES_MAX)),
+    faultsOf: ({ path, text }) => {
+      const max = topFolderOf(path) === "test" ? TEST_LINES_MAX : SOURCE_LINES_MAX;
+      const lines = text.split("\n").length - 1;
+      return lines > max ? [`${lines} lines`] : [];
+    },
+  },
+  {
+    name: "a line has at most so many columns",
+    bad: bad("server/a.ts", `const a = "${"x".repeat(COLUMNS_MAX)}";`),
+    faultsOf: ({ text }) =>
+      text.split("\n").flatMap((line, i) => (line.length > COLUMNS_MAX ? [`line ${i + 1}`] : [])),
+  },
+  {
+    name: "a file opens by saying what it is for",
+    bad: { path: "server/a.ts", text: "export const a = 1;\n" },
+    faultsOf: ({ text }) =>
+      /^(#![^\n]*\n)?\/(\*\*|\/) ?\S?/.test(text) ? [] : ["no comment at the top"],
+  },
+  {
+    name: "nothing is exported by default",
+    bad: bad("server/a.ts", "export default 1;"),
+    faultsOf: ({ text }) => codeOf(text).match(/^export default\b/gm) ?? [],
+  },
+  {
+    name: "no file only passes on what others hold",
+    bad: bad("server/a.ts", 'export { a } from "./b.ts";\nexport type { C } from "./d.ts";'),
+    faultsOf: ({ text }) => {
+      const stars = text.match(/^export (?:type )?\* /gm) ?? [];
+      const passes = /^export (?:type )?\{[^}]*\} from /m.test(text);
+      const own =
+        /^export (?:declare |abstract |async )*(?:const|let|function|class|interface|type \w)/m;
+      return passes && !own.test(text) ? [...stars, "a barrel"] : stars;
+    },
+  },
+  {
+    name: "a file of the engine has a twin among the tests",
+    bad: bad("engine/decide/unknown.ts", "export const a = 1;"),
+    faultsOf: ({ path }) => {
+      if (topFolderOf(path) !== "engine") return [];
+      const twin = path in TWINS ? TWINS[path] : path.slice("engine/".length, -".ts".length);
+      if (twin === null) return [];
+      return existsSync(`test/engine/${twin}.test.ts`) ? [] : [`no test/engine/${twin}.test.ts`];
+    },
+  },
+];
+
+const ALL_PATHS: readonly string[] = FOLDERS.flatMap((folder) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name)),
+);
+const FILES: readonly SourceFile[] = ALL_PATHS.filter((path) => path.endsWith(".ts")).map(
+  (path) => ({ path, text: readFileSync(path, "utf8") }),
+);
+
+test.each(RULES)("$name", ({ faultsOf }) => {
+  const faults = FILES.flatMap((file) => faultsOf(file).map((fault) => `${file.path}: ${fault}`));
+  expect(faults).toEqual([]);
+});
+
+test.each(RULES)("the rule is seen to fail: $name", (rule) => {
+  expect(rule.faultsOf(rule.bad).length).toBeGreaterThan(0);
+});
+
+test("each rule is broken by its own sample only, so none hides behind another", () => {
+  const plain = bad("server/a.ts", 'import { x } from "../engine/x.ts";\nexport const y = x;');
+  for (const { name, faultsOf } of RULES) expect(faultsOf(plain), name).toEqual([]);
+});
+
+test.each([
+  ["persistence/log/a.ts", "../../engine/x.ts", 0],
+  ["engine/decide/a.ts", "../queries/x.ts", 0],
+  ["server/main.ts", "../persistence/store/x.ts", 0],
+  ["server/tools/a.ts", "../../persistence/rescue/x.ts", 0],
+  ["test/engine/a.ts", "../../bench/load/x.ts", 0],
+  ["engine/decide/a.ts", "../../persistence/log/x.ts", 1],
+  ["engine/inventory/a.ts", "../decide/x.ts", 1],
+  ["engine/a.ts", "../test/x.ts", 1],
+  ["persistence/log/a.ts", "../snapshot/x.ts", 1],
+  ["persistence/audit/a.ts", "../../server/x.ts", 1],
+  ["server/a.ts", "../persistence/store/x.ts", 1],
+  ["server/routes/a.ts", "../../engine/decide/x.ts", 1],
+  ["server/onsale/main.ts", "../../persistence/store/x.ts", 1],
+  ["server/main.ts", "../bench/x.ts", 1],
+  ["bench/a.ts", "../test/x.ts", 1],
+])("%s imports %s: %i faults", (path, module, count) => {
+  const [directions] = RULES;
+  expect(directions!.faultsOf(bad(path, `import "${module}";`))).toHaveLength(count);
+});
+
+test("no files import each other in a circle", () => {
+  const program = FILES.filter(({ path }) => topFolderOf(path) !== "test");
+  const imports = new Map(program.map((file) => [file.path, targetsOf(file)]));
+  expect(findCircles(imports)).toEqual([]);
+});
+
+test("a circle of imports is found, direct or through other files", () => {
+  const imports = { a: ["b", "d"], b: ["c"], c: ["a"], d: ["e"], e: [], f: ["f"] };
+  const circles = findCircles(new Map(Object.entries(imports)));
+  expect(circles).toHaveLength(2);
+  expect(circles).toEqual(expect.arrayContaining([["f"], ["a", "b", "c"]]));
+});
+
+test("a folder has at most sixteen files", () => {
+  const counts = new Map<string, number>();
+  for (const path of ALL_PATHS) counts.set(folderOf(path), (counts.get(folderOf(path)) ?? 0) + 1);
+  expect([...counts].filter(([, count]) => count > FILES_PER_FOLDER_MAX)).toEqual([]);
+});
+
+test("imports are found in all their forms, and words in comments and strings are not code", () => {
+  const text = [
+    'import a from "a";',
+    'import type { b } from "b";',
+    'import {\n  c,\n} from "c";',
+    'import "d";',
+    'export { e } from "e";',
+    'const f = import("f");',
+  ].join("\n");
+  expect(importsOf({ path: "x", text })).toEqual(["a", "b", "c", "d", "e", "f"]);
+  expect(codeOf('/* Date */ a("Date"); // Date\n`Date` b').trim()).toBe('a(""); \n"" b');
+});
+
+test("a plausible number of files was looked at", () => {
+  const count = (folder: string) => FILES.filter(({ path }) => topFolderOf(path) === folder).length;
+  expect(count("engine")).toBeGreaterThan(40);
+  expect(count("persistence")).toBeGreaterThan(10);
+  expect(count("server")).toBeGreaterThan(20);
+  expect(count("bench")).toBeGreaterThan(2);
+  expect(count("test")).toBeGreaterThan(30);
+});
+
+test("every exception is still needed", () => {
+  const known = new Set(FILES.map(({ path }) => path));
+  const named = [TWINS, FILES_MAY_IMPORT].flatMap(Object.keys);
+  const missing = [...named, ...Object.values(ONLY_IN).flat()].filter((path) => !known.has(path));
+  expect(missing).toEqual([]);
+  const folders = new Set(FILES.map(({ path }) => folderOf(path)));
+  const entries = Object.keys(MAY_IMPORT).filter((pattern) => !pattern.endsWith("/*"));
+  expect(entries.filter((folder) => !folders.has(folder))).toEqual([]);
+});
+
+test.each(FOLDERS)("%s opens with a README of at most a page", (folder) => {
+  const path = `${folder}/README.md`;
+  expect(existsSync(path), path).toBe(true);
+  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+  expect(lines.length).toBeLessThanOrEqual(README_LINES_MAX);
+  expect(lines[0]).toMatch(/^# \S/);
+});
