@@ -10,7 +10,7 @@ import type { State } from "./state.ts";
  * @returns Partition numbers, perhaps one twice, perhaps one that is not there yet.
  * Cost: constant for bookings and prices; O(rows of the record + events) for a change of a layout.
  */
-export function touchedBy(state: State, record: LogRecord): readonly number[] {
+export function affectedPartitions(state: State, record: LogRecord): readonly number[] {
   return record.type === RecordType.CATALOG ? touchedByCatalog(state, record) : [record.partition];
 }
 
@@ -42,7 +42,10 @@ function touchedByCatalog(state: State, { puts, removes }: CatalogRecord): numbe
  * Partitions that end with the record and are not changed by it before: they stay for ever as they
  * are. To be asked before the record is applied. Cost: O(rows of the record).
  */
-export function removedBy({ catalog }: State, { removes }: CatalogRecord): readonly number[] {
+export function removedPartitions(
+  { catalog }: State,
+  { removes }: CatalogRecord,
+): readonly number[] {
   const removed = new Set<number>();
   const partitionOf = (eventId: string | undefined) =>
     eventId === undefined ? undefined : catalog.events.get(eventId)?.partition;

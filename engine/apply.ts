@@ -4,7 +4,7 @@
  */
 import { assert, unreachable } from "./assert.ts";
 import type { EventRow, CatalogPut } from "./catalog.ts";
-import { relay } from "./inventory/migrate-layout.ts";
+import { migrateToLayout } from "./inventory/migrate-layout.ts";
 import { Partition } from "./inventory/partition.ts";
 import { buildLayout } from "./layout/layout.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
@@ -72,7 +72,9 @@ function layPartition(state: State, event: EventRow, timeMs: number): void {
   const existing = state.partitions.get(event.partition);
   if (existing?.layout === layout) return;
   const laid =
-    existing === undefined ? new Partition(layout, timeMs) : relay(existing, layout, timeMs);
+    existing === undefined
+      ? new Partition(layout, timeMs)
+      : migrateToLayout(existing, layout, timeMs);
   state.partitions.set(event.partition, laid);
 }
 

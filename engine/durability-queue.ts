@@ -4,7 +4,7 @@ import { assert } from "./assert.ts";
 /** Space that was given back is reused once this many entries have gone. */
 const COMPACT_ENTRIES = 1_024;
 
-export class Waiting {
+export class DurabilityQueue {
   #durable: number;
   /** Two columns of a queue; those before `#head` have been called. */
   readonly #sequences: number[] = [];

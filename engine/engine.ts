@@ -14,7 +14,7 @@ import type { CommandKind, CommandOf } from "./commands.ts";
 import { NONE } from "./constants.ts";
 import { type AnswerOf, decide } from "./decide.ts";
 import { expireHold } from "./decide/booking/expiry.ts";
-import { Waiting } from "./durability-queue.ts";
+import { DurabilityQueue } from "./durability-queue.ts";
 import { Admission, type Clock, type Journal } from "./ports.ts";
 import type { LogRecord } from "./records.ts";
 import { type Refusal, refuse, Result } from "./results.ts";
@@ -54,7 +54,7 @@ export class Engine {
   readonly state: State;
   readonly #clock: Clock;
   readonly #journal: Journal;
-  readonly #waiting: Waiting;
+  readonly #waiting: DurabilityQueue;
   #sequence: number;
   #timeMs: number;
   #isHalted = false;
@@ -66,7 +66,7 @@ export class Engine {
     this.#journal = ports.journal;
     this.#sequence = position.sequence;
     this.#timeMs = position.timeMs;
-    this.#waiting = new Waiting(position.sequence);
+    this.#waiting = new DurabilityQueue(position.sequence);
     this.#journal.durable = (sequence) => this.#waiting.durable(sequence);
   }
 
@@ -103,18 +103,18 @@ export class Engine {
    * As `submit`, for what belongs to a command that was granted in the same turn: the journal left
    * room for it. Refused only when it is longer than that, and finds no other.
    */
-  submitAlong<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
+  submitFollowUp<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
     return this.#submit(command, true);
   }
 
-  #submit<K extends CommandKind>(command: CommandOf<K>, isAlong: boolean): Outcome<AnswerOf<K>> {
+  #submit<K extends CommandKind>(command: CommandOf<K>, isFollowUp: boolean): Outcome<AnswerOf<K>> {
     assert(!this.#isHalted, "the engine goes on only while memory and log agree");
     const timeMs = this.nowMs();
-    const ended = this.#expireFor(command, timeMs, isAlong);
+    const ended = this.#expireFor(command, timeMs, isFollowUp);
     if (ended !== Admission.OPEN) return refusalOf(ended);
     const decision = decide(this.state, command, timeMs);
     if (decision.refused === Result.OK && decision.record !== null) {
-      const written = this.#write(decision.record, timeMs, isAlong);
+      const written = this.#write(decision.record, timeMs, isFollowUp);
       if (written !== Admission.OPEN) return refusalOf(written);
     }
     return decision;
@@ -152,25 +152,25 @@ export class Engine {
   }
 
   /** Ends what has run out in the events that the command looks at, one hold after the other. */
-  #expireFor(command: object, timeMs: number, isAlong: boolean): Admission {
+  #expireFor(command: object, timeMs: number, isFollowUp: boolean): Admission {
     const { eventId, schemaId, organizationId } = command as Partial<Scope>;
     const { events } = this.state.catalog;
     const own = eventId === undefined ? undefined : events.get(eventId);
     if (own !== undefined) {
-      const ended = this.#expirePartition(own.partition, timeMs, isAlong);
+      const ended = this.#expirePartition(own.partition, timeMs, isFollowUp);
       if (ended !== Admission.OPEN) return ended;
     }
     if (schemaId === undefined && organizationId === undefined) return Admission.OPEN;
     for (const event of events.values()) {
       const isMeant = event.schemaId === schemaId || event.organizationId === organizationId;
       if (!isMeant) continue;
-      const ended = this.#expirePartition(event.partition, timeMs, isAlong);
+      const ended = this.#expirePartition(event.partition, timeMs, isFollowUp);
       if (ended !== Admission.OPEN) return ended;
     }
     return Admission.OPEN;
   }
 
-  #expirePartition(number: number, timeMs: number, isAlong: boolean): Admission {
+  #expirePartition(number: number, timeMs: number, isFollowUp: boolean): Admission {
     const partition = this.state.partitions.get(number);
     assert(partition !== undefined, "every event has its partition");
     for (
@@ -178,7 +178,7 @@ export class Engine {
       slot !== NONE;
       slot = partition.holds.due(timeMs)
     ) {
-      const written = this.#write(expireHold(number, partition, slot), timeMs, isAlong);
+      const written = this.#write(expireHold(number, partition, slot), timeMs, isFollowUp);
       if (written !== Admission.OPEN) return written;
     }
     return Admission.OPEN;
@@ -189,9 +189,9 @@ export class Engine {
    * memory and log apart: nothing is decided or changed any more after it. What was appended before
    * is safe.
    */
-  #write(record: LogRecord, timeMs: number, isAlong: boolean): Admission {
+  #write(record: LogRecord, timeMs: number, isFollowUp: boolean): Admission {
     try {
-      const admission = this.#journal.append(this.#sequence + 1, timeMs, record, isAlong);
+      const admission = this.#journal.append(this.#sequence + 1, timeMs, record, isFollowUp);
       if (admission !== Admission.OPEN) return admission;
       this.#sequence += 1;
       apply(this.state, record, timeMs);

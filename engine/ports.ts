@@ -38,10 +38,10 @@ export interface Journal {
    * no room is not taken, and nothing of it is kept; room for it is then sought.
    *
    * Some room is left for what comes along in the same turn: the reply that is kept of a request.
-   * @param isAlong - It is what that room was left for.
+   * @param isFollowUp - It is what that room was left for.
    * @returns OPEN when it was taken. Cost: O(bytes of the record), usually under 200.
    */
-  append(sequence: number, timeMs: number, record: LogRecord, isAlong: boolean): Admission;
+  append(sequence: number, timeMs: number, record: LogRecord, isFollowUp: boolean): Admission;
   /** Set once by the engine, before the first `append`. */
   durable: (sequence: number) => void;
 }

@@ -28,7 +28,7 @@ export const Result = {
 export type Result = (typeof Result)[keyof typeof Result];
 
 /** One thing that is wrong with a request, and where. */
-export interface Fault {
+export interface FieldError {
   /** Path into the request body, as `seats[1].id`. */
   readonly field: string;
   /** Machine-readable, as NOT_NULL, SIZE, LOCKED. */
@@ -42,7 +42,7 @@ export interface Refusal {
   /** One sentence for a person. */
   readonly detail: string;
   /** Every refused object, in the order of the request. */
-  readonly errors: readonly Fault[];
+  readonly errors: readonly FieldError[];
 }
 
 /** What a granted command writes (null when nothing changes) and answers. */
@@ -54,17 +54,17 @@ export interface Grant<Value> {
 
 export type Decision<Value> = Refusal | Grant<Value>;
 
-const NO_FAULTS: readonly Fault[] = [];
+const NO_FAULTS: readonly FieldError[] = [];
 
 export function refuse(
   refused: Refusal["refused"],
   detail: string,
-  errors: readonly Fault[] = NO_FAULTS,
+  errors: readonly FieldError[] = NO_FAULTS,
 ): Refusal {
   return { refused, detail, errors };
 }
 
-export function refuseInvalid(errors: readonly Fault[]): Refusal {
+export function refuseInvalid(errors: readonly FieldError[]): Refusal {
   const fields = errors.length === 1 ? "1 field is" : `${errors.length} fields are`;
   return refuse(Result.VALIDATION_FAILED, `${fields} not valid.`, errors);
 }
@@ -73,7 +73,7 @@ export function grant<Value>(record: LogRecord | null, value: Value): Grant<Valu
   return { refused: Result.OK, record, value };
 }
 
-export function notFound(field: string, id: unknown, what: string): Fault {
+export function notFound(field: string, id: unknown, what: string): FieldError {
   return {
     field,
     code: "NOT_FOUND",
@@ -82,12 +82,12 @@ export function notFound(field: string, id: unknown, what: string): Fault {
   };
 }
 
-export function missing(field: string): Fault {
+export function missing(field: string): FieldError {
   return { field, code: "NOT_NULL", message: "must be given, and not null", rejectedValue: null };
 }
 
 /** For an array of items with ids: each item whose id an earlier one has. */
-export function repeatedIds(items: readonly { readonly id: number }[]): Fault[] {
+export function repeatedIds(items: readonly { readonly id: number }[]): FieldError[] {
   const seen = new Set<number>();
   return items.flatMap(({ id }, i) => {
     if (seen.has(id)) return [duplicate(`[${i}].id`, id, "is there twice")];
@@ -97,11 +97,11 @@ export function repeatedIds(items: readonly { readonly id: number }[]): Fault[] 
 }
 
 /** For a member that repeats what the path says. */
-export function mismatch(field: string, value: unknown, what: string): Fault {
+export function mismatch(field: string, value: unknown, what: string): FieldError {
   const message = `must be the ${what} of the path`;
   return { field, code: "MISMATCH", message, rejectedValue: value };
 }
 
-export function duplicate(field: string, value: unknown, message: string): Fault {
+export function duplicate(field: string, value: unknown, message: string): FieldError {
   return { field, code: "DUPLICATE", message, rejectedValue: value };
 }

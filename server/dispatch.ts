@@ -6,7 +6,7 @@
 import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
 import type { Caller } from "../engine/commands.ts";
-import { type Fault, refuseInvalid, Result } from "../engine/results.ts";
+import { type FieldError, refuseInvalid, Result } from "../engine/results.ts";
 import { identify, isDenied } from "./auth/access.ts";
 import { type FirstOfKey, Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
@@ -23,7 +23,7 @@ import { FrontResult, REPLIES } from "./wire/replies.ts";
 const BODY_BYTES_MAX = 1_024 * 1_024;
 /** Runs that are kept for later requests; more at once are made afresh. */
 const IDLE_MAX = 10_000;
-const NO_FAULTS: readonly Fault[] = [];
+const NO_FAULTS: readonly FieldError[] = [];
 const AUTH_PREFIX = "/api/auth/";
 
 /** One request on its way. Made once and used again, so that waiting costs no closure. */

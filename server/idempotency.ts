@@ -93,7 +93,7 @@ export class Idempotency {
     if (text.length > REPLY_LENGTH_MAX) return;
     const body = isConfidential ? this.#services.keys.seal(text) : text;
     const reply = { id, fingerprint, status, body };
-    this.#services.engine.submitAlong({ kind: "rememberReply", caller, reply });
+    this.#services.engine.submitFollowUp({ kind: "rememberReply", caller, reply });
   }
 
   /** To be called when the answer has left, or its request has failed. */

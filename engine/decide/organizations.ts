@@ -8,7 +8,7 @@ import { callersOrganization, isRefusal, tenantsOrganization } from "../queries/
 import { accountsByEmail } from "../queries/lookups.ts";
 import {
   type Decision,
-  type Fault,
+  type FieldError,
   grant,
   refuse,
   type Refusal,
@@ -128,7 +128,7 @@ export function replaceHoldTypes(
   state: State,
   { caller, body }: CommandOf<"replaceHoldTypes">,
 ): Decision<readonly HoldTypeRow[]> {
-  const faults: Fault[] = [];
+  const faults: FieldError[] = [];
   const names = new Set<string>();
   for (const [i, { name }] of body.entries()) {
     if (names.has(name)) faults.push(duplicate(`[${i}].name`, name, "is there twice"));

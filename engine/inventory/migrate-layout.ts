@@ -8,7 +8,7 @@ import { Partition } from "./partition.ts";
 import { SeatState } from "./states.ts";
 
 /** Cost: O(seats). Does not change `source`. */
-export function relay(source: Partition, layout: Layout, timeMs: number): Partition {
+export function migrateToLayout(source: Partition, layout: Layout, timeMs: number): Partition {
   const target = new Partition(layout, timeMs);
   carrySeats(source, target);
   carryAreas(source, target);

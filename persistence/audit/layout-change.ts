@@ -1,6 +1,6 @@
 /**
  * An event laid on another layout, as the audit trail sees it: seats and areas that come and go,
- * and holds that get other slots, as `relay` gives them.
+ * and holds that get other slots, as `migrateToLayout` assigns them.
  */
 import { SeatState } from "../../engine/inventory/states.ts";
 import type { AreaHold, AuditAreas } from "./areas.ts";

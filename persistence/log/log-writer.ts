@@ -165,13 +165,13 @@ export class LogWriter implements Journal {
     return bytes + this.#reserveBytes <= this.#batchBytesMax() ? Admission.OPEN : this.#noRoom();
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord, isAlong: boolean): Admission {
+  append(sequence: number, timeMs: number, record: LogRecord, isFollowUp: boolean): Admission {
     assert(sequence === this.#appendedSequence + 1, "sequence numbers rise by one");
-    const admission = isAlong ? Admission.OPEN : this.admission();
+    const admission = isFollowUp ? Admission.OPEN : this.admission();
     if (admission !== Admission.OPEN) return admission;
     assert(this.#closing === null, "nothing is appended after close");
     this.#open.add(timeMs, record);
-    const neededBytes = this.#open.bytes + (isAlong ? 0 : this.#reserveBytes);
+    const neededBytes = this.#open.bytes + (isFollowUp ? 0 : this.#reserveBytes);
     if (neededBytes > this.#batchBytesMax()) {
       this.#open.takeBack();
       this.#spares.request(padToSector(neededBytes));

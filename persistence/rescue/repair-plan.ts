@@ -68,7 +68,7 @@ type Segments = readonly SegmentFacts[];
  * @throws FolderRefused when nothing can be saved, or nothing that ends where `cutAfter` says.
  */
 export function planRepair(given: PlanOptions): RepairPlan {
-  const strangers = strangersIn(given);
+  const strangers = misnamedSegments(given);
   const options = { ...given, disk: without(given.disk, strangers) };
   const { segments, findings } = surveyLog(given);
   const survey = surveySnapshots(options);
@@ -147,7 +147,7 @@ function demandNoRicher({ folder, cutAfter }: PlanOptions, way: Way, good: reado
 }
 
 /** Files in the log's folder that have the name of a segment nearly. */
-function strangersIn({ disk, folder }: PlanOptions): string[] {
+function misnamedSegments({ disk, folder }: PlanOptions): string[] {
   const names = namesIn(disk, `${folder}/${LOG_FOLDER}`);
   return names.filter((name) => name.endsWith(SEGMENT_SUFFIX) && parseSegmentName(name) === null);
 }

@@ -8,7 +8,7 @@
  * on, catalog records always. That is one state, because no catalog record that touches a partition
  * lies between C and its P: such a record first has the partition copied.
  */
-import { removedBy, touchedBy } from "../../engine/affected-partitions.ts";
+import { removedPartitions, affectedPartitions } from "../../engine/affected-partitions.ts";
 import { assert, Broken } from "../../engine/assert.ts";
 import { copyPartition, ImagePacker } from "../../engine/inventory/image.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
@@ -105,8 +105,8 @@ export class Snapshots implements Journal {
     return this.#options.log.admission();
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord, isAlong: boolean): Admission {
-    const admission = this.#options.log.append(sequence, timeMs, record, isAlong);
+  append(sequence: number, timeMs: number, record: LogRecord, isFollowUp: boolean): Admission {
+    const admission = this.#options.log.append(sequence, timeMs, record, isFollowUp);
     if (admission !== Admission.OPEN) return admission;
     if (record.type === RecordType.CATALOG) this.#beforeCatalog(record);
     else this.#changed.add(record.partition);
@@ -320,9 +320,10 @@ export class Snapshots implements Journal {
   #beforeCatalog(record: CatalogRecord): void {
     const making = this.#making;
     const startMs = performance.now();
-    const touched = touchedBy(this.#options.state, record);
+    const touched = affectedPartitions(this.#options.state, record);
     this.#guard(() => {
-      for (const number of removedBy(this.#options.state, record)) this.#keep(making, number);
+      for (const number of removedPartitions(this.#options.state, record))
+        this.#keep(making, number);
       for (const number of touched) {
         if (making?.pending.has(number) !== true || making.gone.has(number)) continue;
         this.#copy(making, number);

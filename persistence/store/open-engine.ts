@@ -8,7 +8,13 @@ import type { Caller, CommandKind, CommandOf } from "../../engine/commands.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine, type Outcome } from "../../engine/engine.ts";
 import { ActorKind } from "../../engine/records.ts";
-import { type Fault, refuse, type Refusal, refuseInvalid, Result } from "../../engine/results.ts";
+import {
+  type FieldError,
+  refuse,
+  type Refusal,
+  refuseInvalid,
+  Result,
+} from "../../engine/results.ts";
 import type { State } from "../../engine/state.ts";
 import { auditedSequence } from "../audit/file.ts";
 import { type AuditReport, makeAuditFile } from "../audit/keeper.ts";
@@ -283,9 +289,9 @@ export function valueOf<Value>(outcome: Outcome<Value>): Value {
 /** A refusal where none was expected. */
 export class Refused extends Error {
   override readonly name = "Refused";
-  readonly errors: readonly Fault[];
+  readonly errors: readonly FieldError[];
 
-  constructor(detail: string, errors: readonly Fault[]) {
+  constructor(detail: string, errors: readonly FieldError[]) {
     const fields = errors.map(({ field, code, message }) => `${field} ${code}: ${message}`);
     super([detail, ...fields].join("; "));
     this.errors = errors;

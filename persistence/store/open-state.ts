@@ -2,7 +2,7 @@
  * A state from disk: the newest good snapshot, and the log behind it. Falls back to an older
  * snapshot, then to the whole log, as far as files are there; halts otherwise.
  */
-import { touchedBy } from "../../engine/affected-partitions.ts";
+import { affectedPartitions } from "../../engine/affected-partitions.ts";
 import { State } from "../../engine/state.ts";
 import { checkState } from "../../engine/verify/check.ts";
 import { type Disk, namesIn } from "../disk/disk.ts";
@@ -64,7 +64,7 @@ export async function openState(options: StateOptions): Promise<OpenState> {
     ...options,
     start: loaded === null ? null : startOf(loaded.meta),
     replay: replayAfter(loaded, state, (record) => {
-      for (const number of touchedBy(state, record)) changed.add(number);
+      for (const number of affectedPartitions(state, record)) changed.add(number);
     }),
     onProgress: tell("log"),
     check: () => checkState(state),

@@ -6,7 +6,7 @@ import { Ajv, type ValidateFunction } from "ajv";
 import type { CommandKind } from "../../engine/commands.ts";
 import { isCommandKind } from "../../engine/decide.ts";
 import { ActorKind } from "../../engine/records.ts";
-import type { Fault } from "../../engine/results.ts";
+import type { FieldError } from "../../engine/results.ts";
 import { BODIES, FORMATS, LONG, object, type Shape, UUID_SHAPE } from "../../engine/shapes.ts";
 
 /** Commands that only the front gives: they carry what it has made of a request. */
@@ -50,7 +50,7 @@ ajv.addFormat("int64", true);
 const checks = new Map<CommandKind, ValidateFunction>();
 
 /** @returns The first thing that is wrong with the command; empty when nothing is. */
-export function commandFaults(command: { readonly kind: string }): Fault[] {
+export function commandFaults(command: { readonly kind: string }): FieldError[] {
   const { kind } = command;
   if (!isCommandKind(kind) || INTERNAL.has(kind)) {
     const message = "there is no such command";

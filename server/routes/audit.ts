@@ -13,7 +13,7 @@ import {
   type TransitionQuery,
 } from "../../engine/queries/audit-trail.ts";
 import type { SeatQuery } from "../../engine/queries/seat-listing.ts";
-import { type Fault, refuseInvalid, Result } from "../../engine/results.ts";
+import { type FieldError, refuseInvalid, Result } from "../../engine/results.ts";
 import { LOCAL_DATE, LONG } from "../../engine/shapes.ts";
 import {
   offsetOf,
@@ -70,7 +70,7 @@ async function listTransitions(context: Context): Promise<Handled> {
   const eventId = await ownedEvent(context);
   if (typeof eventId !== "string") return eventId;
   const sorts = parseSort(query["sort"], ["sequence"]);
-  if (!Array.isArray(sorts)) return refuseSort(sorts as Fault);
+  if (!Array.isArray(sorts)) return refuseSort(sorts as FieldError);
   const newestFirst = sorts[0]?.descending === true;
   const asked = {
     about: "transitions",

@@ -5,7 +5,7 @@ import type { CommandOf, EventBody } from "../../engine/commands.ts";
 import { isRefusal } from "../../engine/queries/access.ts";
 import { areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
 import { listSeats, SEAT_SORTS, type SeatQuery } from "../../engine/queries/seat-listing.ts";
-import { type Fault } from "../../engine/results.ts";
+import { type FieldError } from "../../engine/results.ts";
 import {
   BODIES,
   EVENT_STATUS,
@@ -230,9 +230,9 @@ function listEventSeats(context: Context): Handled | Promise<Handled> {
   return pageAnswer(content, total, query);
 }
 
-function seatQueryOf(query: Context["query"]): SeatQuery | Fault {
+function seatQueryOf(query: Context["query"]): SeatQuery | FieldError {
   const sort = parseSort(query["sort"], SEAT_SORTS);
-  if (!Array.isArray(sort)) return sort as Fault;
+  if (!Array.isArray(sort)) return sort as FieldError;
   const { sectionId, rowId, lastUpdated } = query;
   return {
     ...({ sectionId, rowId } as Partial<SeatQuery>),
@@ -243,7 +243,7 @@ function seatQueryOf(query: Context["query"]): SeatQuery | Fault {
   };
 }
 
-function isFault(value: SeatQuery | Fault): value is Fault {
+function isFault(value: SeatQuery | FieldError): value is FieldError {
   return "code" in value;
 }
 

@@ -1,6 +1,6 @@
 /** Paged lists: the query parameters, the order, and the documented wrapper. */
 import { compareText } from "../../engine/layout/natural-order.ts";
-import { type Fault, Result } from "../../engine/results.ts";
+import { type FieldError, Result } from "../../engine/results.ts";
 import { list, object, type Shape } from "../../engine/shapes.ts";
 import { answer } from "../wire/answers.ts";
 import type { Handled, QueryParameter } from "./route.ts";
@@ -35,7 +35,7 @@ export interface Sort<Property extends string> {
 export function parseSort<Property extends string>(
   texts: unknown,
   properties: readonly Property[],
-): readonly Sort<Property>[] | Fault {
+): readonly Sort<Property>[] | FieldError {
   const sorts: Sort<Property>[] = [];
   for (const text of texts as readonly string[]) {
     const [name, direction = "asc", ...rest] = text.split(",");
@@ -50,7 +50,7 @@ export function parseSort<Property extends string>(
   return sorts;
 }
 
-export function refuseSort(fault: Fault): Handled {
+export function refuseSort(fault: FieldError): Handled {
   return { refused: Result.VALIDATION_FAILED, detail: "The sort is not valid.", errors: [fault] };
 }
 
@@ -67,7 +67,7 @@ export function pageOfRows<Row extends { readonly id: number | string }>(
   properties: readonly (keyof Row & string)[],
 ): Handled {
   const sorts = parseSort(query["sort"], properties);
-  if (!Array.isArray(sorts)) return refuseSort(sorts as Fault);
+  if (!Array.isArray(sorts)) return refuseSort(sorts as FieldError);
   const sorted = [...rows].sort((a, b) => {
     for (const { property, descending } of sorts as readonly Sort<keyof Row & string>[]) {
       const order = compareValues(a[property], b[property]);

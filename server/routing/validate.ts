@@ -3,7 +3,7 @@
  * text was converted. Faults carry the field in the interface's notation and its constraint codes.
  */
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
-import { type Fault, missing } from "../../engine/results.ts";
+import { type FieldError, missing } from "../../engine/results.ts";
 import { FORMATS, type Shape } from "../../engine/shapes.ts";
 import type { QueryParameter, Route } from "./route.ts";
 
@@ -21,7 +21,7 @@ const QUERY_LENGTH_MAX = 200;
 
 export interface RouteChecks {
   /** @returns Faults of the body; empty when it has its shape. */
-  readonly body: (value: unknown, bodyBytes?: number) => readonly Fault[];
+  readonly body: (value: unknown, bodyBytes?: number) => readonly FieldError[];
   readonly params: (raw: Readonly<Record<string, string>>) => Checked;
   /** @param raw - Without its question mark. */
   readonly query: (raw: string) => Checked;
@@ -29,10 +29,10 @@ export interface RouteChecks {
 
 export interface Checked {
   readonly values: Readonly<Record<string, unknown>>;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly FieldError[];
 }
 
-const NO_FAULTS: readonly Fault[] = [];
+const NO_FAULTS: readonly FieldError[] = [];
 const NOTHING: Checked = { values: {}, faults: NO_FAULTS };
 
 const quick = newAjv(false);
@@ -46,7 +46,7 @@ function newAjv(allErrors: boolean): Ajv {
 }
 
 /** The library compiles a shape once, however many routes have it. */
-function checkOf(shape: Shape): (value: unknown, bodyBytes?: number) => readonly Fault[] {
+function checkOf(shape: Shape): (value: unknown, bodyBytes?: number) => readonly FieldError[] {
   const check: ValidateFunction = quick.compile(shape);
   return (value, bodyBytes = 0) => {
     if (check(value)) return NO_FAULTS;
@@ -71,7 +71,7 @@ function paramsCheck(shapes: Readonly<Record<string, Shape>>): RouteChecks["para
   );
   return (raw) => {
     const values: Record<string, unknown> = {};
-    const faults: Fault[] = [];
+    const faults: FieldError[] = [];
     for (const { name, shape, check } of checks) {
       const value = convert(raw[name] ?? "", shape);
       values[name] = value;
@@ -87,7 +87,7 @@ function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): Route
   );
   const checkAfresh = (raw: string): Checked => {
     const values: Record<string, unknown> = {};
-    const faults: Fault[] = [];
+    const faults: FieldError[] = [];
     const given = new URLSearchParams(raw);
     for (const { name, parameter, check } of checks) {
       const texts = given.getAll(name);
@@ -132,8 +132,8 @@ function remembering(check: RouteChecks["query"]): RouteChecks["query"] {
 }
 
 /** What has the wrong type is out of range as well; once is enough. */
-function firstByField(faults: readonly Fault[]): Fault[] {
-  const byField = new Map<string, Fault>();
+function firstByField(faults: readonly FieldError[]): FieldError[] {
+  const byField = new Map<string, FieldError>();
   for (const fault of faults) {
     if (!byField.has(fault.field)) byField.set(fault.field, fault);
   }
@@ -177,7 +177,14 @@ const FORMAT_WORDS: Readonly<Record<string, string>> = {
   "local-date": "must be a date or a local date-time, such as 2026-03-19T10:00:00",
 };
 
-function faultOf({ keyword, instancePath, params, schema, data, message }: ErrorObject): Fault {
+function faultOf({
+  keyword,
+  instancePath,
+  params,
+  schema,
+  data,
+  message,
+}: ErrorObject): FieldError {
   const path = fieldOf(instancePath);
   if (keyword === "required") {
     const { missingProperty } = params as { missingProperty: string };

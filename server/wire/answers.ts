@@ -1,5 +1,5 @@
 /** Answers: what a handler gives and the socket sends. Values only. */
-import type { Fault } from "../../engine/results.ts";
+import type { FieldError } from "../../engine/results.ts";
 import { localDateTime } from "./moments.ts";
 import { FrontResult, type Refused, REPLIES, RETRY_AFTER_SECONDS } from "./replies.ts";
 
@@ -49,7 +49,7 @@ export const HEALTHY = answer(200, { status: "ok" });
 export interface Problem {
   readonly refused: Refused;
   readonly detail: string;
-  readonly errors?: readonly Fault[];
+  readonly errors?: readonly FieldError[];
   readonly headers?: Answer["headers"];
   /** Where it is another than the refusal's own. */
   readonly status?: number;

@@ -1,6 +1,6 @@
 /** What a record does not name as touched stays as it was. */
 import { expect, test } from "vitest";
-import { removedBy, touchedBy } from "../../engine/affected-partitions.ts";
+import { removedPartitions, affectedPartitions } from "../../engine/affected-partitions.ts";
 import { apply } from "../../engine/apply.ts";
 import { RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
@@ -15,7 +15,7 @@ test("only what is touched changes, whatever the record", () => {
   const state = new State();
   let catalogRecords = 0;
   for (const { record, timeMs } of workload.bench.journal.kept) {
-    const touched = new Set(touchedBy(state, record));
+    const touched = new Set(affectedPartitions(state, record));
     const others = [...state.partitions].filter(([number]) => !touched.has(number));
     const before = others.map(([, partition]) => digestPartition(partition));
     apply(state, record, timeMs);
@@ -42,7 +42,7 @@ test("what ends with a record stays as it was, whatever else the record does", (
   const ending = [...state.partitions];
   const before = ending.map(([, partition]) => digestPartition(partition));
   expect(record.type).toBe(RecordType.CATALOG);
-  const numbers = record.type === RecordType.CATALOG ? removedBy(state, record) : [];
+  const numbers = record.type === RecordType.CATALOG ? removedPartitions(state, record) : [];
   expect(numbers).toEqual(ending.map(([number]) => number));
   apply(state, record, timeMs);
   expect(state.partitions.size).toBe(0);
@@ -59,9 +59,9 @@ test("what a record changes before it ends is not named as ending untouched", ()
   const event = { table: "events", key: id } as const;
   const gone = { table: "prices", key: price.id } as const;
   const layout = { table: "layouts", key: schemaId } as const;
-  expect(removedBy(state, { ...record, removes: [event, gone, layout] })).toEqual([number]);
-  expect(removedBy(state, { ...record, removes: [gone, event] })).toEqual([]);
-  expect(removedBy(state, { ...record, removes: [layout, event] })).toEqual([]);
+  expect(removedPartitions(state, { ...record, removes: [event, gone, layout] })).toEqual([number]);
+  expect(removedPartitions(state, { ...record, removes: [gone, event] })).toEqual([]);
+  expect(removedPartitions(state, { ...record, removes: [layout, event] })).toEqual([]);
 });
 
 test("an event that comes, loses a price, is laid anew or goes is touched", () => {
@@ -72,7 +72,7 @@ test("an event that comes, loses a price, is laid anew or goes is touched", () =
   const actor = { kind: 0, id: 0 } as const;
   const record = { type: RecordType.CATALOG, actor, nextId: 9_999, puts: [], removes: [] };
   const remove = (table: "events" | "prices" | "layouts" | "zones", key: number | string) =>
-    touchedBy(state, { ...record, removes: [{ table, key }] });
+    affectedPartitions(state, { ...record, removes: [{ table, key }] });
   expect(remove("events", world.event.id)).toEqual([number]);
   expect(remove("prices", price.id)).toEqual([number]);
   expect(remove("layouts", world.event.schemaId)).toEqual([number]);
@@ -81,8 +81,8 @@ test("an event that comes, loses a price, is laid anew or goes is touched", () =
   expect(remove("prices", 424_242)).toEqual([]);
   const layout = state.catalog.layouts.get(world.event.schemaId)!;
   const put = { ...record, puts: [{ table: "layouts" as const, row: layout }] };
-  expect(touchedBy(state, put)).toEqual([number]);
+  expect(affectedPartitions(state, put)).toEqual([number]);
   const event = { ...world.event, partition: 77 };
   const created = { ...record, puts: [{ table: "events" as const, row: event }] };
-  expect(touchedBy(state, created)).toEqual([77]);
+  expect(affectedPartitions(state, created)).toEqual([77]);
 });

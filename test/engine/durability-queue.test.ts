@@ -1,9 +1,9 @@
 /** Those who wait for the disk are called in order, once, and never too early. */
 import { expect, test } from "vitest";
-import { Waiting } from "../../engine/durability-queue.ts";
+import { DurabilityQueue } from "../../engine/durability-queue.ts";
 
 test("what is on disk already is called back at once", () => {
-  const waiting = new Waiting(5);
+  const waiting = new DurabilityQueue(5);
   const called: number[] = [];
   waiting.add(5, () => called.push(5));
   waiting.add(6, () => called.push(6));
@@ -15,7 +15,7 @@ test("what is on disk already is called back at once", () => {
 });
 
 test("callbacks run in the order in which they were given, up to the durable mark", () => {
-  const waiting = new Waiting(0);
+  const waiting = new DurabilityQueue(0);
   const called: string[] = [];
   for (const [sequence, name] of [
     [1, "a"],
@@ -36,7 +36,7 @@ test("callbacks run in the order in which they were given, up to the durable mar
 });
 
 test("a callback given while others are being called runs after those given before it", () => {
-  const waiting = new Waiting(0);
+  const waiting = new DurabilityQueue(0);
   const called: string[] = [];
   waiting.add(1, () => {
     called.push("a");
@@ -51,7 +51,7 @@ test("a callback given while others are being called runs after those given befo
 });
 
 test("a long queue gives its space back and loses nobody", () => {
-  const waiting = new Waiting(0);
+  const waiting = new DurabilityQueue(0);
   const called: number[] = [];
   for (let sequence = 1; sequence <= 5_000; sequence++) {
     waiting.add(sequence, () => called.push(sequence));
@@ -62,7 +62,7 @@ test("a long queue gives its space back and loses nobody", () => {
 });
 
 test("neither the durable mark nor those who come may go back", () => {
-  const waiting = new Waiting(4);
+  const waiting = new DurabilityQueue(4);
   waiting.add(6, () => {});
   expect(() => waiting.add(5, () => {})).toThrow("those who come later wait for later");
   expect(() => waiting.durable(3)).toThrow("the durable mark never goes back");

@@ -92,11 +92,11 @@ test("a record for which the journal has no room changes nothing, and may come a
 test("what comes along is refused by itself when it finds no room", () => {
   const world = new World(HALL);
   const { engine, journal, caller } = world;
-  journal.takes = (_, isAlong) => (isAlong ? Admission.OVERLOADED : Admission.OPEN);
+  journal.takes = (_, isFollowUp) => (isFollowUp ? Admission.OVERLOADED : Admission.OPEN);
   world.must("createVenue", caller, { body: { name: "First" } });
   const before = digest(engine.state);
   const reply = { id: "1:k", fingerprint: "f", status: 200, body: "true" };
-  const outcome = engine.submitAlong({ kind: "rememberReply", caller, reply });
+  const outcome = engine.submitFollowUp({ kind: "rememberReply", caller, reply });
   expect(outcome.refused).toBe(Result.OVERLOADED);
   expect(digest(engine.state)).toBe(before);
 });

@@ -98,7 +98,7 @@ test("a conflict is not stored: the same key may be tried again", async () => {
 test("a reply for which the log has no room is not kept, and its answer leaves", async () => {
   const server = new TestServer();
   const { journal, a } = server;
-  journal.takes = (_, isAlong) => (isAlong ? Admission.OVERLOADED : Admission.OPEN);
+  journal.takes = (_, isFollowUp) => (isFollowUp ? Admission.OVERLOADED : Admission.OPEN);
   const first = await server.call("POST", `${V2}/venues/`, keyed(a, "v", { name: "Odeon" }));
   expect(first.status).toBe(201);
   journal.takes = () => Admission.OPEN;

@@ -220,8 +220,8 @@ class Witnessed implements Journal {
     return this.#journal.admission();
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord, isAlong: boolean): Admission {
-    const admission = this.#journal.append(sequence, timeMs, record, isAlong);
+  append(sequence: number, timeMs: number, record: LogRecord, isFollowUp: boolean): Admission {
+    const admission = this.#journal.append(sequence, timeMs, record, isFollowUp);
     if (admission === Admission.OPEN) this.#witness.appended(sequence, timeMs, record);
     return admission;
   }

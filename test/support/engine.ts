@@ -45,16 +45,16 @@ export interface KeptRecord {
 export class MemoryJournal implements Journal {
   readonly kept: KeptRecord[] = [];
   admits: Admission = Admission.OPEN;
-  takes: (record: LogRecord, isAlong: boolean) => Admission = (_, isAlong) =>
-    isAlong ? Admission.OPEN : this.admits;
+  takes: (record: LogRecord, isFollowUp: boolean) => Admission = (_, isFollowUp) =>
+    isFollowUp ? Admission.OPEN : this.admits;
   durable: (sequence: number) => void = () => {};
 
   admission(): Admission {
     return this.admits;
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord, isAlong: boolean): Admission {
-    const admission = this.takes(record, isAlong);
+  append(sequence: number, timeMs: number, record: LogRecord, isFollowUp: boolean): Admission {
+    const admission = this.takes(record, isFollowUp);
     if (admission === Admission.OPEN) this.keep(sequence, timeMs, record);
     return admission;
   }

@@ -17,7 +17,7 @@ import type { BookingKind } from "../../engine/commands.ts";
 import type { Outcome } from "../../engine/engine.ts";
 import { Move, SeatState } from "../../engine/inventory/states.ts";
 import { RecordType } from "../../engine/records.ts";
-import { type Fault, Result } from "../../engine/results.ts";
+import { type FieldError, Result } from "../../engine/results.ts";
 import { checkState } from "../../engine/verify/check.ts";
 import { digest } from "../../engine/verify/digest.ts";
 import { replayed, World, type WorldOptions } from "./engine.ts";
@@ -163,7 +163,7 @@ function answerText(world: World, outcome: Outcome<boolean>, areas: readonly str
  * `A1 LOCKED` for inventory, `Pit:9 INSUFFICIENT_CAPACITY` for places, `A1 leaves A2` for an
  * orphan, `field CODE` for a bad request.
  */
-function faultText(world: World, fault: Fault, areas: readonly string[]): string {
+function faultText(world: World, fault: FieldError, areas: readonly string[]): string {
   const { code, field, message, rejectedValue } = fault;
   const nameOf = (id: unknown) => world.labels.labelOf(Number(id));
   if (code === "ORPHAN_SEAT") {

@@ -6,7 +6,7 @@ import type { SeatChoice, StateSelection } from "../../commands.ts";
 import { NONE } from "../../constants.ts";
 import type { Partition } from "../../inventory/partition.ts";
 import { Move, MOVES, SeatState, STATE_NAMES } from "../../inventory/states.ts";
-import type { Fault } from "../../results.ts";
+import type { FieldError } from "../../results.ts";
 import type { Booking } from "./bookings.ts";
 import { choicesOf, seatIndexes } from "./selection.ts";
 
@@ -19,7 +19,7 @@ export interface Inventory {
   readonly seats: Uint32Array;
   /** Triples of a `MoveRecord`: area index, hold slot, places. */
   readonly areas: Uint32Array;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly FieldError[];
 }
 
 /** Where a request looks, and how. */
@@ -41,7 +41,7 @@ export function findInventory(
   const choices = choicesOf(selection);
   const session = booking.session ? (selection.sessionId ?? null) : null;
   const search = { partition, booking, session };
-  const faults: Fault[] = [];
+  const faults: FieldError[] = [];
   const requested = seatIndexes(partition.layout, choices.seats);
   for (let i = 0; i < requested.length; i++) {
     const code = seatFault(search, requested[i]!);
@@ -63,7 +63,11 @@ function withoutIdle({ state }: Partition, seats: Uint32Array): Uint32Array {
 }
 
 /** @returns Triples of a `MoveRecord`. */
-function findPlaces(search: Search, areas: readonly SeatChoice[], faults: Fault[]): Uint32Array {
+function findPlaces(
+  search: Search,
+  areas: readonly SeatChoice[],
+  faults: FieldError[],
+): Uint32Array {
   const triples: number[] = [];
   for (let i = 0; i < areas.length; i++) {
     const { id, capacity } = areas[i]!;
@@ -144,11 +148,11 @@ const SEAT_MESSAGES: Readonly<Record<string, string>> = {
   INSUFFICIENT_CAPACITY: "has fewer places than requested",
 };
 
-function seatFaultAt(position: number, { id }: SeatChoice, code: string): Fault {
+function seatFaultAt(position: number, { id }: SeatChoice, code: string): FieldError {
   return { field: `seats[${position}].id`, code, message: SEAT_MESSAGES[code]!, rejectedValue: id };
 }
 
-function areaFaultAt(position: number, choice: SeatChoice, code: string): Fault {
+function areaFaultAt(position: number, choice: SeatChoice, code: string): FieldError {
   const member = code === "INSUFFICIENT_CAPACITY" ? "capacity" : "id";
   const field = `groupOfSeats[${position}].${member}`;
   return { field, code, message: SEAT_MESSAGES[code]!, rejectedValue: choice[member] };

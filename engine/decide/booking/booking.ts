@@ -11,7 +11,7 @@ import { callersOrganization, ownEvent, refuseEvent } from "../../queries/access
 import { type MoveRecord, RecordType } from "../../records.ts";
 import {
   type Decision,
-  type Fault,
+  type FieldError,
   grant,
   refuse,
   type Refusal,
@@ -63,7 +63,7 @@ export function decideBooking(
   return grant(moveRecord(command, event, inventory, hold), true);
 }
 
-function unknownHoldType({ body }: BookingCommand): Fault {
+function unknownHoldType({ body }: BookingCommand): FieldError {
   const message = "is no hold type of the organization";
   return { field: "holdType", code: "UNKNOWN", message, rejectedValue: body.holdType };
 }
@@ -86,7 +86,7 @@ function checkOpen(
   return null;
 }
 
-function refuseInventory(booking: Booking, faults: readonly Fault[]): Decision<boolean> {
+function refuseInventory(booking: Booking, faults: readonly FieldError[]): Decision<boolean> {
   const unknown = faults.some((fault) => fault.code === "NOT_FOUND");
   if (booking.move === Move.DIRECT_SALE && !unknown) return grant(null, false);
   return refuse(
@@ -96,7 +96,7 @@ function refuseInventory(booking: Booking, faults: readonly Fault[]): Decision<b
   );
 }
 
-function refuseOrphans(faults: readonly Fault[]): Refusal {
+function refuseOrphans(faults: readonly FieldError[]): Refusal {
   return refuse(Result.ORPHAN_SEAT, "The request would leave a single seat alone.", faults);
 }
 

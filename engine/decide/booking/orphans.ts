@@ -5,7 +5,7 @@
 import { NONE } from "../../constants.ts";
 import type { Partition } from "../../inventory/partition.ts";
 import { SeatState } from "../../inventory/states.ts";
-import type { Fault } from "../../results.ts";
+import type { FieldError } from "../../results.ts";
 
 /**
  * Every ACTIVE seat beside a requested one that would be left alone. It was no orphan before, since
@@ -15,9 +15,9 @@ import type { Fault } from "../../results.ts";
  * @returns One fault for each requested seat beside each would-be orphan.
  * Cost: O(seats²) in the request, usually 2.
  */
-export function findOrphans(partition: Partition, seats: Uint32Array): Fault[] {
+export function findOrphans(partition: Partition, seats: Uint32Array): FieldError[] {
   const { previousSeat, nextSeat, seatIds } = partition.layout;
-  const faults: Fault[] = [];
+  const faults: FieldError[] = [];
   for (let i = 0; i < seats.length; i++) {
     const seat = seats[i]!;
     for (const neighbour of [previousSeat[seat]!, nextSeat[seat]!]) {

@@ -10,7 +10,7 @@ import {
   SESSION_LENGTH_MAX,
 } from "../../constants.ts";
 import { type Layout, seatIndexOf } from "../../layout/layout.ts";
-import { type Fault, duplicate, missing } from "../../results.ts";
+import { type FieldError, duplicate, missing } from "../../results.ts";
 
 const NO_CHOICES: readonly SeatChoice[] = [];
 
@@ -27,8 +27,8 @@ export function choicesOf(selection: StateSelection): Choices {
 }
 
 /** @returns What is wrong with the request, in its own order; empty when nothing is. */
-export function checkSelection(selection: StateSelection): Fault[] {
-  const faults: Fault[] = [];
+export function checkSelection(selection: StateSelection): FieldError[] {
+  const faults: FieldError[] = [];
   const { seats, areas } = choicesOf(selection);
   const count = seats.length + areas.length;
   if (count === 0) faults.push(missing("seats"));
@@ -57,7 +57,7 @@ function checkLength(
   text: string | null | undefined,
   lengthMax: number,
   field: string,
-  faults: Fault[],
+  faults: FieldError[],
 ): void {
   if (text === null || text === undefined || text.length <= lengthMax) return;
   const message = `must have at most ${lengthMax} characters`;
@@ -69,13 +69,17 @@ function isCapacity(capacity: number | null | undefined): boolean {
   return Number.isSafeInteger(capacity) && capacity >= 1 && capacity <= AREA_CAPACITY_MAX;
 }
 
-function capacityFault(capacity: number | null | undefined, field: string): Fault {
+function capacityFault(capacity: number | null | undefined, field: string): FieldError {
   if (capacity === null || capacity === undefined) return missing(field);
   const message = `must be a whole number from 1 to ${AREA_CAPACITY_MAX}`;
   return { field, code: "RANGE", message, rejectedValue: capacity };
 }
 
-function checkDuplicates(choices: readonly SeatChoice[], field: string, faults: Fault[]): void {
+function checkDuplicates(
+  choices: readonly SeatChoice[],
+  field: string,
+  faults: FieldError[],
+): void {
   if (areRising(choices)) return;
   const seen = new Set<number>();
   for (const [i, { id }] of choices.entries()) {

@@ -7,7 +7,7 @@ import { ownEvent, refuseEvent } from "../../queries/access.ts";
 import { type PriceRecord, RecordType } from "../../records.ts";
 import {
   type Decision,
-  type Fault,
+  type FieldError,
   grant,
   refuse,
   refuseInvalid,
@@ -47,8 +47,8 @@ export function unassignPrices(
   if (event === null) return refuseEvent();
   const partition = state.partitionOf(event);
   const { layout } = partition;
-  const unknown: Fault[] = [];
-  const inUse: Fault[] = [];
+  const unknown: FieldError[] = [];
+  const inUse: FieldError[] = [];
   const seats = new Set<number>();
   for (const [i, { objectId }] of (command.body.seats ?? []).entries()) {
     const field = `seats[${i}].objectId`;
@@ -80,7 +80,7 @@ function hasTickets({ areas }: Partition, area: number): boolean {
   return areas.places(area, SeatState.LOCKED) + areas.places(area, SeatState.SOLD) > 0;
 }
 
-function inUseFault(field: string, id: number): Fault {
+function inUseFault(field: string, id: number): FieldError {
   const message = "is held, sold or blocked";
   return { field, code: "INVENTORY_IN_USE", message, rejectedValue: id };
 }

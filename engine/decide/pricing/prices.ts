@@ -9,7 +9,7 @@ import { ownEvent, refuseEvent } from "../../queries/access.ts";
 import { RecordType } from "../../records.ts";
 import {
   type Decision,
-  type Fault,
+  type FieldError,
   grant,
   refuse,
   refuseInvalid,
@@ -51,7 +51,7 @@ export function createPrices(
 }
 
 /** A fault for each price of another event than the path's. */
-export function otherEvents(prices: readonly PriceBody[], eventId: string): Fault[] {
+export function otherEvents(prices: readonly PriceBody[], eventId: string): FieldError[] {
   return prices.flatMap((price, i) =>
     price.eventId.toLowerCase() === eventId
       ? []
@@ -91,7 +91,7 @@ export function assignPrices(state: State, command: CommandOf<"assignPrices">): 
   const event = ownEvent(state, command.caller, command.eventId);
   if (event === null) return refuseEvent();
   const partition = state.partitionOf(event);
-  const faults: Fault[] = [];
+  const faults: FieldError[] = [];
   const priceOf = (id: number) => {
     const price = state.catalog.prices.get(id);
     return price?.eventId === event.id ? price : undefined;
@@ -128,8 +128,8 @@ export function assignPrices(state: State, command: CommandOf<"assignPrices">): 
 type Member = "seats" | "groupOfSeats";
 
 /** The interface reports a missing objectId of a seat under its older name. */
-export function findMissing(items: readonly AssignmentItem[], member: Member): Fault[] {
-  const faults: Fault[] = [];
+export function findMissing(items: readonly AssignmentItem[], member: Member): FieldError[] {
+  const faults: FieldError[] = [];
   const idField = member === "seats" ? "seatId" : "objectId";
   for (const [i, { objectId, seatId, assignmentId }] of items.entries()) {
     if ((objectId ?? seatId ?? null) === null) faults.push(missing(`${member}[${i}].${idField}`));
@@ -143,7 +143,7 @@ function findAssignments(
   priceOf: (id: number) => PriceRow | undefined,
   items: readonly AssignmentItem[],
   member: Member,
-  faults: Fault[],
+  faults: FieldError[],
 ): Assignment[] {
   const found: Assignment[] = [];
   for (const [i, item] of items.entries()) {
@@ -167,7 +167,7 @@ function spreadGroups(
   layout: Layout,
   groups: readonly Assignment[],
   slotOfSeat: Uint16Array,
-  faults: Fault[],
+  faults: FieldError[],
 ): AreaAssignment[] {
   const areas: AreaAssignment[] = [];
   for (const assignment of groups) {
@@ -188,7 +188,7 @@ function areaTriple(
   { layout }: Partition,
   { area, slot, item, field }: AreaAssignment,
   defaultCapacity: number | null,
-  faults: Fault[],
+  faults: FieldError[],
 ): [number, number, number] {
   const capacity = item.activeCount ?? layout.areas[area]!.capacity ?? defaultCapacity;
   if (capacity === null) faults.push(missing(`${field}.activeCount`));

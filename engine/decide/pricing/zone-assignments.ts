@@ -4,7 +4,7 @@ import type { AssignmentItem, CommandOf } from "../../commands.ts";
 import { collectSeats, GroupType, type Layout } from "../../layout/layout.ts";
 import { isRefusal } from "../../queries/access.ts";
 import { zonedSchema } from "../../queries/lookups.ts";
-import { type Decision, type Fault, grant, refuseInvalid, notFound } from "../../results.ts";
+import { type Decision, type FieldError, grant, refuseInvalid, notFound } from "../../results.ts";
 import type { State } from "../../state.ts";
 import { catalogRecord } from "../catalog-record.ts";
 import { removesOfAssignments } from "../removals.ts";
@@ -31,7 +31,7 @@ export function assignZones(
 
   const layout = state.layoutOf(schemaId);
   const wanted: Zones = new Map();
-  const faults: Fault[] = [];
+  const faults: FieldError[] = [];
   for (const [i, item] of groups.entries()) {
     const { objectId, zoneId } = namesOf(item);
     checkZone(state, { schemaId, zoneId, field: `groupOfSeats[${i}]` }, faults);
@@ -62,7 +62,7 @@ function namesOf({ objectId, seatId, assignmentId }: AssignmentItem) {
 function checkZone(
   { catalog }: State,
   { schemaId, zoneId, field }: { schemaId: number; zoneId: number; field: string },
-  faults: Fault[],
+  faults: FieldError[],
 ): void {
   if (catalog.zones.get(zoneId)?.schemaId === schemaId) return;
   faults.push(notFound(`${field}.assignmentId`, zoneId, "zone on the schema"));

@@ -6,13 +6,13 @@ import type { LayoutBody } from "../../commands.ts";
 import { LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../../constants.ts";
 import { KEY_SEPARATOR } from "../../layout/composite-keys.ts";
 import type { LayoutDocument } from "../../layout/layout-document.ts";
-import { type Fault, duplicate } from "../../results.ts";
+import { type FieldError, duplicate } from "../../results.ts";
 
 /** Enough to see what is wrong; a layout has a hundred thousand objects. */
 const FAULTS_MAX = 100;
 
 /** Cost: O(objects of the document). */
-export function checkDocument(document: LayoutDocument, body: LayoutBody): Fault[] {
+export function checkDocument(document: LayoutDocument, body: LayoutBody): FieldError[] {
   const report = new Report(body);
   if (document.seats.length > SEATS_PER_LAYOUT_MAX) {
     const message = `a layout has at most ${SEATS_PER_LAYOUT_MAX} seats`;
@@ -34,7 +34,7 @@ type Member = "sectors" | "rows" | "seats";
 
 /** Collects faults, each at the place of its object in what was sent. */
 class Report {
-  readonly faults: Fault[] = [];
+  readonly faults: FieldError[] = [];
   readonly #places: Readonly<Record<Member, Map<string, number>>>;
 
   constructor(body: LayoutBody) {
@@ -51,7 +51,7 @@ class Report {
     return this.#places[member].has(guid);
   }
 
-  add(member: Member, guid: string, fault: Fault): void {
+  add(member: Member, guid: string, fault: FieldError): void {
     if (this.faults.length >= FAULTS_MAX) return;
     const place = this.#places[member].get(guid);
     const object = place === undefined ? member : `${member}[${place}]`;

@@ -4,7 +4,14 @@ import { SeatState } from "../../inventory/states.ts";
 import type { LayoutDocument } from "../../layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../layout/layout.ts";
 import { isRefusal, ownRow } from "../../queries/access.ts";
-import { type Decision, type Fault, grant, refuse, refuseInvalid, Result } from "../../results.ts";
+import {
+  type Decision,
+  type FieldError,
+  grant,
+  refuse,
+  refuseInvalid,
+  Result,
+} from "../../results.ts";
 import type { State } from "../../state.ts";
 import { catalogRecord } from "../catalog-record.ts";
 import { assignmentsOf, objectIds, removesOfAssignments } from "../removals.ts";
@@ -44,11 +51,11 @@ export function putLayout(
 }
 
 /** What the new document lacks and an event cannot do without. */
-function removedInUse(state: State, schemaId: number, document: LayoutDocument): Fault[] {
+function removedInUse(state: State, schemaId: number, document: LayoutDocument): FieldError[] {
   const kept = new Set<number>();
   for (const { id } of document.seats) kept.add(id);
   for (const { id, ga } of document.sectors) if (ga) kept.add(id);
-  const faults: Fault[] = [];
+  const faults: FieldError[] = [];
   for (const event of state.catalog.events.values()) {
     if (event.schemaId !== schemaId) continue;
     const { layout, state: states, areas } = state.partitionOf(event);
@@ -64,7 +71,7 @@ function removedInUse(state: State, schemaId: number, document: LayoutDocument):
   return faults;
 }
 
-function inUse(field: string, id: number, eventId: string): Fault {
+function inUse(field: string, id: number, eventId: string): FieldError {
   const message = `is held, sold or blocked in event ${eventId}`;
   return { field, code: "INVENTORY_IN_USE", message, rejectedValue: id };
 }

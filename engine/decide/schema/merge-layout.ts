@@ -5,12 +5,12 @@
  */
 import type { LayoutBody, SentObject } from "../../commands.ts";
 import type { LayoutDocument, Row, Seat, Sector } from "../../layout/layout-document.ts";
-import { type Fault, duplicate, notFound } from "../../results.ts";
+import { type FieldError, duplicate, notFound } from "../../results.ts";
 
 export interface MergedLayout {
   readonly document: LayoutDocument;
   readonly nextId: number;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly FieldError[];
 }
 
 interface StoredObject {
@@ -56,7 +56,7 @@ interface Merged<T> {
 /** What the merging of the three lists of a layout shares. */
 interface Merging {
   nextId: number;
-  readonly faults: Fault[];
+  readonly faults: FieldError[];
 }
 
 function mergeObjects<T extends StoredObject>(

@@ -119,7 +119,7 @@ export class Turn {
 
   submit<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
     const outcome = this.isGranted
-      ? this.#engine.submitAlong(command)
+      ? this.#engine.submitFollowUp(command)
       : this.#engine.submit(command);
     if (outcome.refused === Result.OK) this.isGranted = true;
     return outcome;

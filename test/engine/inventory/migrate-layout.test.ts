@@ -1,7 +1,7 @@
 /** Inventory laid anew on another version of its layout. */
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
-import { relay } from "../../../engine/inventory/migrate-layout.ts";
+import { migrateToLayout } from "../../../engine/inventory/migrate-layout.ts";
 import { checkPartition } from "../../../engine/verify/check.ts";
 import { digest } from "../../../engine/verify/digest.ts";
 import { replayed, World } from "../../support/engine.ts";
@@ -29,7 +29,7 @@ test("laid on the same layout nothing is lost and the source is as it was", () =
   );
   const { partition } = world;
   const before = [...partition.changes.oldestFirst()];
-  const copy = relay(partition, partition.layout, 99);
+  const copy = migrateToLayout(partition, partition.layout, 99);
   checkPartition(copy);
   checkPartition(partition);
   expect([...copy.state]).toEqual([...partition.state]);

@@ -1,6 +1,6 @@
 /** The seats of an event as a list: filtered, sorted, paged, polled for changes. */
 import { expect, test } from "vitest";
-import { relay } from "../../../engine/inventory/migrate-layout.ts";
+import { migrateToLayout } from "../../../engine/inventory/migrate-layout.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import {
   listSeats,
@@ -157,7 +157,7 @@ test("listings of a large event are right after every change, however they are a
     const text = JSON.stringify(query);
     const { seats, total } = listSeats(partition, prices, query);
     // A copy of the inventory has kept no listings.
-    const copy = relay(partition, partition.layout, 0);
+    const copy = migrateToLayout(partition, partition.layout, 0);
     expect(seats, text).toEqual(listSeats(copy, prices, query).seats);
     const listed = [...partition.state.keys()].filter((seat) => {
       const row = partition.layout.rows[partition.layout.rowOfSeat[seat]!]!;

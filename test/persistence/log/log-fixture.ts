@@ -119,11 +119,11 @@ export class LogProcess {
   }
 
   /** Appends the next records, all in this turn, up to the first that is refused. */
-  append(count: number, extraBytes = 0, isAlong = false): Admission {
+  append(count: number, extraBytes = 0, isFollowUp = false): Admission {
     for (let i = 0; i < count; i++) {
       const next = this.#sequence + 1;
       const record = recordOf(next, extraBytes);
-      const admission = this.journal.append(next, timeOf(next), record, isAlong);
+      const admission = this.journal.append(next, timeOf(next), record, isFollowUp);
       if (admission !== Admission.OPEN) return admission;
       this.#sequence = next;
     }
@@ -131,8 +131,8 @@ export class LogProcess {
   }
 
   /** Appends records as one batch and waits for the disk. */
-  async commit(count: number, extraBytes = 0, isAlong = false): Promise<Admission> {
-    const admission = this.append(count, extraBytes, isAlong);
+  async commit(count: number, extraBytes = 0, isFollowUp = false): Promise<Admission> {
+    const admission = this.append(count, extraBytes, isFollowUp);
     await settle();
     return admission;
   }

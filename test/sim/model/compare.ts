@@ -1,14 +1,14 @@
 /** What the engine says and what the model says, held against each other. */
 import type { Partition } from "../../../engine/inventory/partition.ts";
 import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
-import { type Fault, Result } from "../../../engine/results.ts";
+import { type FieldError, Result } from "../../../engine/results.ts";
 import type { State } from "../../../engine/state.ts";
 import { type Answer, lockedPlaces, type Hold, type ModelArea, type ModelEvent } from "./model.ts";
 
 export interface EngineOutcome {
   readonly refused: Result;
   readonly value?: unknown;
-  readonly errors?: readonly Fault[];
+  readonly errors?: readonly FieldError[];
 }
 
 const NAMES = new Map(Object.entries(Result).map(([name, code]) => [code as number, name]));
@@ -33,7 +33,7 @@ export function sameAnswer(outcome: EngineOutcome, expected: Answer): string | n
   return engine === model ? null : `engine: ${engine}\nmodel:  ${model}`;
 }
 
-function faultText(answer: string, { field, code, message, rejectedValue }: Fault): string {
+function faultText(answer: string, { field, code, message, rejectedValue }: FieldError): string {
   if (answer === "VALIDATION_FAILED") return field;
   const orphan = code === "ORPHAN_SEAT" ? ` ${/\d+/.exec(message)![0]}` : "";
   return `${field} ${code}${orphan} ${String(rejectedValue)}`;

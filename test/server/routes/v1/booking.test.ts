@@ -61,7 +61,7 @@ test("POST /api/private/v1.0/booking/lock tries what is named twice twice", asyn
 test("POST /api/private/v1.0/booking/lock gives back what the log has no room for", async () => {
   const desk = new Desk();
   const { journal } = desk.server;
-  journal.takes = (_, isAlong) => (isAlong ? Admission.OVERLOADED : Admission.OPEN);
+  journal.takes = (_, isFollowUp) => (isFollowUp ? Admission.OVERLOADED : Admission.OPEN);
   await desk.books("lock", ["Pit:60", "A1", "Pit:40"], ["Pit:40"]);
   expect(await desk.pit()).toEqual([40, 60, 0, 0]);
 });

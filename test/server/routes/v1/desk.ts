@@ -1,6 +1,6 @@
 /** One server, the event of organization A, and calls of v1 in a few words. */
 import { expect } from "vitest";
-import type { Fault } from "../../../../engine/results.ts";
+import type { FieldError } from "../../../../engine/results.ts";
 import { checkState } from "../../../../engine/verify/check.ts";
 import { digest } from "../../../../engine/verify/digest.ts";
 import { LEGACY_ROUTES } from "../../../../server/routes/v1/table.ts";
@@ -22,7 +22,7 @@ export interface Entry {
 
 const router = new Router(LEGACY_ROUTES);
 
-function faultsOf(route: Route, answer: unknown): readonly Fault[] {
+function faultsOf(route: Route, answer: unknown): readonly FieldError[] {
   return checksOf({ ...route, body: route.answers[200]! }).body(answer);
 }
 
