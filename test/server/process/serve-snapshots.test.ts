@@ -97,7 +97,7 @@ test("when no snapshot can be made it says why, and goes on booking", SLOW, asyn
   const server = await startServer({ args: OFTEN });
   const seat = freeOf(await seatsOf(server));
   fs.writeFileSync(path.join(server.folder, "snapshots"), "in the way");
-  const failed = "no snapshot could be made; the log keeps everything";
+  const failed = "snapshot failed; the log keeps everything";
   while (saidOf(server, failed).length === 0) await book(server, seat, 10);
   expect(saidOf(server, failed)[0]).toMatchObject({
     level: 50,
