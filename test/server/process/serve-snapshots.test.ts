@@ -86,7 +86,7 @@ test("a damaged snapshot is passed over with a warning that says why", SLOW, asy
   fs.truncateSync(path.join(folder, name!), 5_000);
   const next = await startServer({ folder: server.folder, args: ["--demo"] });
   expect(next.logLines.find(({ level }) => level === 40)).toMatchObject({
-    msg: expect.stringContaining("passed over"),
+    msg: expect.stringContaining("skipped a damaged snapshot"),
     reason: expect.stringContaining(name!),
   });
   expect(saidOf(next, "recovered")).toMatchObject([{ snapshot: null }]);
