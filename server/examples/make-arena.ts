@@ -37,12 +37,15 @@ const shapes: object[] = [];
 
 /** A UUID (version 8, RFC 9562) that depends on the path alone, so that the file never changes. */
 function guidOf(...path: readonly (string | number)[]): string {
-  const digits = [...createHash("sha256").update(path.join("/")).digest("hex").slice(0, 32)];
-  digits[12] = "8";
-  digits[16] = "a";
-  return [0, 8, 12, 16, 20]
-    .map((start, i, starts) => digits.slice(start, starts[i + 1] ?? 32).join(""))
-    .join("-");
+  const hex = createHash("sha256").update(path.join("/")).digest("hex");
+  const [a, b, c, d, e] = [
+    [0, 8],
+    [8, 12],
+    [13, 16],
+    [17, 20],
+    [20, 32],
+  ].map((ends) => hex.slice(...ends));
+  return `${a}-${b}-8${c}-a${d}-${e}`;
 }
 
 /** @param placeOf - Position of a seat, relative to the section. */

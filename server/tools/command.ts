@@ -1,6 +1,6 @@
 /**
- * The operator's commands verify, inspect, backup, restore and repair: flags and help. The code that
- * does the work, with its native modules, is loaded on demand.
+ * The operator's commands verify, inspect, backup, restore and repair: flags and help. The code
+ * that does the work, with its native modules, is loaded on demand.
  */
 import { type Command, InvalidArgumentError } from "commander";
 import type { InspectFlags } from "./inspect.ts";
