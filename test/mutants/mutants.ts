@@ -15,6 +15,8 @@ export const PATCH_FOLDER = "test/mutants";
 const SUFFIX = ".patch";
 
 const FOUND_BY_TESTS: Readonly<Record<string, string>> = {
+  "lost-hold-is-not-counted": "test/server/onsale.test.ts",
+  "orphan-livelock": "test/server/onsale.test.ts",
   "read-does-not-wait": "test/server/routes.test.ts",
 };
 
