@@ -15,9 +15,11 @@ export const PATCH_FOLDER = "test/mutants";
 const SUFFIX = ".patch";
 
 const FOUND_BY_TESTS: Readonly<Record<string, string>> = {
+  "idempotency-key-without-query": "test/server/idempotency.test.ts",
   "lost-hold-is-not-counted": "test/server/onsale.test.ts",
   "orphan-livelock": "test/server/onsale.test.ts",
   "read-does-not-wait": "test/server/routes.test.ts",
+  "tenants-share-idempotency-keys": "test/server/idempotency.test.ts",
 };
 
 /** In the order of their names. */
