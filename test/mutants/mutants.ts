@@ -17,8 +17,11 @@ const SUFFIX = ".patch";
 const FOUND_BY_TESTS: Readonly<Record<string, string>> = {
   "idempotency-key-without-query": "test/server/idempotency.test.ts",
   "lost-hold-is-not-counted": "test/server/onsale.test.ts",
+  "one-wrong-password-too-many": "test/server/auth-http.test.ts",
   "orphan-livelock": "test/server/onsale.test.ts",
   "read-does-not-wait": "test/server/routes.test.ts",
+  "refused-guesses-prolong-the-wait": "test/server/access.test.ts",
+  "refused-logins-prolong-the-wait": "test/server/auth-http.test.ts",
   "tenants-share-idempotency-keys": "test/server/idempotency.test.ts",
 };
 
