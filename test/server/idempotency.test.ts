@@ -14,6 +14,13 @@ import {
 import { expectProblem } from "./wire/wire.ts";
 
 const DAY_MS = 86_400_000;
+const ORGANIZATION = {
+  name: "Nova",
+  email: "nova@example.org",
+  firstName: "N",
+  lastName: "O",
+  password: "a long password",
+};
 
 function keyed(house: House, idempotencyKey: string, body: unknown): CallOptions {
   return { key: house.key, body, headers: { "idempotency-key": idempotencyKey } };
@@ -56,14 +63,24 @@ test("the reply is in the log with its effect, so a restart gives it again", asy
   expect(catalog.replies.get(`${server.a.id}:k`)).toMatchObject({ status: 200, body: "true" });
 });
 
-test("a key that comes with another body or path is refused", async () => {
+test("a key that comes with another method, path, query or body is refused", async () => {
   const server = new TestServer();
-  await lock(server, "k", "A1");
-  const otherBody = await lock(server, "k", "A2");
-  const path = lockPath(server.a).split("?", 1)[0]!;
-  expectProblem(otherBody, { status: 422, errorCode: "IDEMPOTENCY_KEY_REUSED", path, errors: [] });
-  const otherPath = await server.call("POST", `${V2}/venues/`, keyed(server.a, "k", { name: "V" }));
-  expect(otherPath.body.errorCode).toBe("IDEMPOTENCY_KEY_REUSED");
+  const { world, a } = server;
+  const [venues, series] = [`${V2}/venues/`, `${V2}/series/`];
+  const body = { id: a.venueId, name: "Odeon" };
+  const send = (method: string, path: string, sent: unknown = body) =>
+    server.call(method, path, keyed(a, "v", sent));
+  expect((await send("POST", venues)).status).toBe(201);
+  const expected = { status: 422, errorCode: "IDEMPOTENCY_KEY_REUSED", errors: [] };
+  expectProblem(await send("PUT", venues), { ...expected, path: venues });
+  expectProblem(await send("POST", series), { ...expected, path: series });
+  const otherBody = { ...body, name: "Other" };
+  expectProblem(await send("POST", venues, otherBody), { ...expected, path: venues });
+
+  expect((await lock(server, "k", "A1")).text).toBe("true");
+  const eventId = world.createEvent(a.caller, a.schemaId);
+  const sameSeat = await lock(server, "k", "A1", { ...a, eventId });
+  expectProblem(sameSeat, { ...expected, path: `${V2}/booking/lock` });
 });
 
 test("a key is known within its organization only, and for a day", async () => {
@@ -72,6 +89,20 @@ test("a key is known within its organization only, and for a day", async () => {
   expect((await lock(server, "k", "A2", server.b)).text).toBe("true");
   server.world.clock.timeMs += DAY_MS;
   expect((await lock(server, "k", "A3")).text).toBe("true");
+});
+
+test("tenants that act for no organization do not share their keys", async () => {
+  const server = new TestServer();
+  const create = (key: string, email: string) =>
+    server.call("POST", `${MANAGEMENT}/organizations/`, {
+      key,
+      body: { ...ORGANIZATION, email },
+      headers: { "idempotency-key": "k" },
+    });
+  const first = await create(server.tenantToken, "a@example.org");
+  const other = await create(server.otherTenantToken, "b@example.org");
+  expect([first.status, other.status]).toEqual([201, 201]);
+  expect((await create(server.tenantToken, "a@example.org")).text).toBe(first.text);
 });
 
 test("a request that is not valid does not use up its key", async () => {
@@ -123,19 +154,12 @@ test.each(BAD_KEYS)(
 
 test("a secret that was answered is not stored in clear, yet given again", async () => {
   const server = new TestServer();
-  const body = {
-    name: "Nova",
-    email: "nova@example.org",
-    firstName: "N",
-    lastName: "O",
-    password: "a long password",
-  };
   const create = () => {
     const { key, headers } = actingFor(server.tenantToken, server.a);
     const withKey = { ...headers, "idempotency-key": "org" };
     return server.call<{ secretKey: string }>("POST", `${MANAGEMENT}/organizations/`, {
       key: key!,
-      body,
+      body: ORGANIZATION,
       headers: withKey,
     });
   };
@@ -143,7 +167,7 @@ test("a secret that was answered is not stored in clear, yet given again", async
   expect((await create()).text).toBe(first.text);
   const kept = JSON.stringify(server.journal.kept.map(({ record }) => record));
   expect(kept).not.toContain(first.body.secretKey);
-  expect(kept).not.toContain(body.password);
+  expect(kept).not.toContain(ORGANIZATION.password);
 });
 
 test("a read and a login take no notice of the key", async () => {

@@ -33,6 +33,7 @@ test("one more failure after the minute is not yet five", () => {
 
 test("a flood of names does not grow without end, and forgets the oldest first", () => {
   const throttle = new Throttle(5);
+  throttle.failed("last", 0);
   for (let i = 0; i < 5; i++) throttle.failed("first", 0);
   for (let i = 0; i < 5; i++) throttle.failed("last", 1);
   for (let i = 0; i < 99_999; i++) throttle.failed(`name ${i}`, 2);

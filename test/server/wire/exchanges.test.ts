@@ -15,11 +15,17 @@ interface Open {
   readonly broken: unknown[];
 }
 
+/** The largest body that the route takes. */
+const LARGE_BYTES = 1_024 * 1_024;
+/** Room for one unfinished body of the largest size, not for two. */
+const KEPT_BYTES_MAX = 1.5 * LARGE_BYTES;
+
 async function open(): Promise<Open> {
   const server = new TestServer();
   const broken: unknown[] = [];
   const onBroken = (error: unknown) => void broken.push(error);
-  const http = await listen(server.dispatch, { host: "127.0.0.1", port: 0, onBroken });
+  const options = { host: "127.0.0.1", port: 0, onBroken, keptBytesMax: KEPT_BYTES_MAX };
+  const http = await listen(server.dispatch, options);
   onTestFinished(() => http.close());
   return { http, server, broken };
 }
@@ -36,8 +42,12 @@ function get(path: string, ...headers: string[]): string {
   return [`GET ${path} HTTP/1.1`, "Host: x", ...headers, "", ""].join("\r\n");
 }
 
-function lock({ server: { a } }: Open, label: string, ...headers: string[]): string {
-  const body = JSON.stringify({ seats: [{ id: a.labels.idOf(label) }] });
+function lock(opened: Open, label: string, ...headers: string[]): string {
+  const { a } = opened.server;
+  return post(opened, JSON.stringify({ seats: [{ id: a.labels.idOf(label) }] }), ...headers);
+}
+
+function post({ server: { a } }: Open, body: string, ...headers: string[]): string {
   const head = [`Content-Length: ${body.length}`, `X-API-Key: ${a.key}`, ...headers];
   const path = `${V2}/booking/lock?eventId=${a.eventId}`;
   return [`POST ${path} HTTP/1.1`, "Host: x", ...head, "", body].join("\r\n");
@@ -149,6 +159,59 @@ test("a body that is cut off leaves nothing to the next one", async () => {
   }
   expect(await answer(socket)).toMatch(/^HTTP\/1\.1 200 .*true$/s);
 });
+
+test("large bodies on one connection are each whole", async () => {
+  const opened = await open();
+  const socket = await wire(opened);
+  for (const label of ["A1", "A2", "A3"]) {
+    const body = JSON.stringify({ seats: [{ id: opened.server.a.labels.idOf(label) }] });
+    expect(await statusOf(socket, post(opened, body.padEnd(LARGE_BYTES)))).toBe("200");
+  }
+});
+
+const ENDS_OF_A_BODY: readonly (readonly [string, (opened: Open) => Promise<void>])[] = [
+  ["is answered", (opened) => sendUntil("400", opened)],
+  ["is too large", (opened) => sendUntil("413", opened, blank(opened, LARGE_BYTES + 1))],
+  [
+    "is cut off",
+    async (opened) => {
+      const cut = await wire(opened);
+      cut.write(blank(opened).slice(0, -1));
+      await sendUntil("503", opened);
+      cut.destroy();
+    },
+  ],
+];
+
+test.each(ENDS_OF_A_BODY)("when a body %s, its bytes make room for another", async (_, end) => {
+  const opened = await open();
+  await end(opened);
+  await sendUntil("400", opened);
+  const unfinished = await wire(opened);
+  unfinished.write(blank(opened).slice(0, -1));
+  await sendUntil("503", opened);
+  // What was refused takes no room either.
+  await sendUntil("503", opened);
+  expect(await statusOf(unfinished, " ")).toBe("400");
+});
+
+/** A body of spaces, which is read to its end and is no JSON. */
+function blank(opened: Open, bytes = LARGE_BYTES): string {
+  return post(opened, " ".repeat(bytes));
+}
+
+/** A connection that is closed while it sends may lose its answer; then another one tries. */
+async function sendUntil(status: string, opened: Open, request = blank(opened)): Promise<void> {
+  const endMs = Date.now() + 10_000;
+  for (let found = ""; found !== status;) {
+    if (Date.now() > endMs) throw new Error(`never answered with ${status}, but ${found}`);
+    const socket = await wire(opened);
+    found = await Promise.race([
+      statusOf(socket, request),
+      once(socket, "close").then(() => ""),
+    ]).catch(() => "");
+  }
+}
 
 test("a body that comes when the front is ready belongs to the front of its head", async () => {
   const opened = await open();
