@@ -1,6 +1,6 @@
 /**
- * The engine: decides commands, appends their records to the journal, applies them, and reports when
- * they are on disk. Single-threaded and synchronous; nothing here waits.
+ * The engine: decides commands, appends their records to the journal, applies them, and reports
+ * when they are on disk. Single-threaded and synchronous; nothing here waits.
  *
  * Ordering: a command's record is appended and applied before the next command is decided, so the
  * log has the order of the decisions. Whoever sends an outcome must first wait with `afterDurable`,
