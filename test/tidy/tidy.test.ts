@@ -32,7 +32,6 @@ const BANNED_IN_ENGINE = new RegExp(
 const SOURCE_LINES_MAX = 400;
 const TEST_LINES_MAX = 500;
 const COLUMNS_MAX = 100;
-const README_LINES_MAX = 80;
 const FILES_PER_FOLDER_MAX = 16;
 /** Engine files that a test of another name covers; null for those that hold only types or data. */
 const TWINS: Readonly<Record<string, string | null>> = {
@@ -289,10 +288,21 @@ test("every exception is still needed", () => {
   expect(entries.filter((folder) => !folders.has(folder))).toEqual([]);
 });
 
-test.each(FOLDERS)("%s opens with a README of at most a page", (folder) => {
-  const path = `${folder}/README.md`;
-  expect(existsSync(path), path).toBe(true);
-  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
-  expect(lines.length).toBeLessThanOrEqual(README_LINES_MAX);
-  expect(lines[0]).toMatch(/^# \S/);
+test("the engine has at least 20 assertions per 1,000 lines", () => {
+  const engine = FILES.filter(({ path }) => topFolderOf(path) === "engine");
+  const assertions = engine.flatMap(({ text }) => codeOf(text).match(/\bassert\(/g) ?? []).length;
+  const lines = engine.reduce((sum, { text }) => sum + text.split("\n").length - 1, 0);
+  expect((assertions / lines) * 1_000).toBeGreaterThanOrEqual(20);
+});
+
+test("route handlers contain at most five type assertions", () => {
+  const routes = FILES.filter(({ path }) => path.startsWith("server/routes/"));
+  const casts = routes.flatMap(({ path, text }) =>
+    (
+      codeOf(text)
+        .replaceAll(/^import[^;]*;/gm, "")
+        .match(/\bas (?:[A-Za-z{(["]|const\b)/g) ?? []
+    ).map(() => path),
+  );
+  expect(casts.length, casts.join(" ")).toBeLessThanOrEqual(5);
 });
