@@ -1,61 +1,59 @@
 /**
- * Which partitions a record changes: what `apply` will touch, told before it does. A snapshot
- * copies a partition anew only when something touched it.
+ * Which partitions a record is going to change: asked before it is applied. A snapshot copies a
+ * partition again only after a record has affected it.
  */
 import { type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
 import type { State } from "./state.ts";
 
 /**
- * To be asked before the record is applied.
- * @returns Partition numbers, perhaps one twice, perhaps one that is not there yet.
+ * @returns Partition numbers; one may occur twice, or belong to a partition yet to be created.
  * Cost: constant for bookings and prices; O(rows of the record + events) for a change of a layout.
  */
 export function affectedPartitions(state: State, record: LogRecord): readonly number[] {
-  return record.type === RecordType.CATALOG ? touchedByCatalog(state, record) : [record.partition];
+  return record.type === RecordType.CATALOG ? affectedByCatalog(state, record) : [record.partition];
 }
 
-function touchedByCatalog(state: State, { puts, removes }: CatalogRecord): number[] {
-  const { events, prices } = state.catalog;
-  const touched: number[] = [];
-  const touchEvent = (eventId: string | undefined) => {
-    const event = eventId === undefined ? undefined : events.get(eventId);
-    if (event !== undefined) touched.push(event.partition);
+function affectedByCatalog({ catalog }: State, { puts, removes }: CatalogRecord): number[] {
+  const { events, prices } = catalog;
+  const affected: number[] = [];
+  const addEvent = (eventId: string | undefined) => {
+    const event = events.get(eventId ?? "");
+    if (event !== undefined) affected.push(event.partition);
   };
-  const touchSchema = (schemaId: number) => {
+  const addEventsOf = (schemaId: number) => {
     for (const event of events.values()) {
-      if (event.schemaId === schemaId) touched.push(event.partition);
+      if (event.schemaId === schemaId) affected.push(event.partition);
     }
   };
   for (const { table, key } of removes) {
-    if (table === "events") touchEvent(String(key));
-    if (table === "prices") touchEvent(prices.get(Number(key))?.eventId);
-    if (table === "layouts") touchSchema(Number(key));
+    if (table === "events") addEvent(String(key));
+    if (table === "prices") addEvent(prices.get(Number(key))?.eventId);
+    if (table === "layouts") addEventsOf(Number(key));
   }
   for (const { table, row } of puts) {
-    if (table === "events") touched.push(row.partition);
-    if (table === "layouts") touchSchema(row.id);
+    if (table === "events") affected.push(row.partition);
+    if (table === "layouts") addEventsOf(row.id);
   }
-  return touched;
+  return affected;
 }
 
 /**
- * Partitions that end with the record and are not changed by it before: they stay for ever as they
- * are. To be asked before the record is applied. Cost: O(rows of the record).
+ * The partitions that the record removes without changing them first. Asked before the record is
+ * applied; their contents then stay as they are. Cost: O(rows of the record).
  */
 export function removedPartitions(
   { catalog }: State,
   { removes }: CatalogRecord,
 ): readonly number[] {
+  const { events, prices } = catalog;
   const removed = new Set<number>();
-  const partitionOf = (eventId: string | undefined) =>
-    eventId === undefined ? undefined : catalog.events.get(eventId)?.partition;
   for (const { table, key } of removes) {
-    if (table === "events") removed.add(partitionOf(String(key))!);
-    // What goes on in the others is seen before they end.
+    if (table === "events") removed.add(events.get(String(key))!.partition);
+    // From here on the record changes partitions, possibly some that it removes later.
     if (table === "layouts") break;
     if (table !== "prices") continue;
-    const partition = partitionOf(catalog.prices.get(Number(key))?.eventId);
-    if (partition !== undefined && !removed.has(partition)) break;
+    const event = events.get(prices.get(Number(key))?.eventId ?? "");
+    if (event !== undefined && !removed.has(event.partition)) break;
   }
   return [...removed];
 }

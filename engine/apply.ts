@@ -1,21 +1,22 @@
 /**
- * The one place that changes state. Unconditional and total: what a record says has happened. The
- * same function serves a live command and replay.
+ * The one place that changes state. It cannot refuse: what a record says has happened. Live
+ * commands and replay both use it.
  */
 import { assert, unreachable } from "./assert.ts";
-import type { EventRow, CatalogPut } from "./catalog.ts";
+import type { CatalogPut, EventRow } from "./catalog.ts";
 import { migrateToLayout } from "./inventory/migrate-layout.ts";
 import { Partition } from "./inventory/partition.ts";
 import { buildLayout } from "./layout/layout.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
 import type { State } from "./state.ts";
 
+/** @param timeMs - Milliseconds since 1970: the time of the record. */
 export function apply(state: State, record: LogRecord, timeMs: number): void {
   switch (record.type) {
     case RecordType.MOVE:
-      return partition(state, record.partition).move(record, timeMs);
+      return state.partitionAt(record.partition).move(record, timeMs);
     case RecordType.PRICE:
-      return partition(state, record.partition).assignPrices(record, timeMs);
+      return state.partitionAt(record.partition).assignPrices(record, timeMs);
     case RecordType.CATALOG:
       return applyCatalog(state, record, timeMs);
     default:
@@ -23,71 +24,69 @@ export function apply(state: State, record: LogRecord, timeMs: number): void {
   }
 }
 
-function partition(state: State, number: number): Partition {
-  const found = state.partitions.get(number);
-  assert(found !== undefined, "a record names a living partition");
-  return found;
-}
-
 function applyCatalog(state: State, record: CatalogRecord, timeMs: number): void {
-  assert(record.nextId >= state.catalog.nextId, "ids are never given out again");
-  state.catalog.nextId = record.nextId;
+  const { catalog, partitions, layouts } = state;
+  assert(record.nextId >= catalog.nextId, "ids are never reused");
+  catalog.nextId = record.nextId;
   for (const { table, key } of record.removes) {
     if (table === "events") removePartition(state, String(key));
     if (table === "layouts") removeLayout(state, Number(key), timeMs);
     if (table === "prices") removePrice(state, Number(key), timeMs);
-    state.catalog.remove({ table, key });
+    catalog.remove({ table, key });
   }
   for (const put of record.puts) applyPut(state, put, timeMs);
+  assert(partitions.size === catalog.events.size, "every event has one partition");
+  assert(layouts.size === catalog.layouts.size, "every stored layout has one seat index");
 }
 
 function applyPut(state: State, put: CatalogPut, timeMs: number): void {
-  if (put.table === "events") {
-    layPartition(state, put.row, timeMs);
-    state.catalog.put(put);
-    return;
-  }
+  if (put.table === "events") putPartition(state, put.row, timeMs);
   state.catalog.put(put);
   if (put.table !== "layouts") return;
   state.layouts.set(put.row.id, buildLayout(put.row.document));
-  layEvents(state, put.row.id, timeMs);
+  migrateEvents(state, put.row.id, timeMs);
 }
 
-/** The events of the schema stay, without a seat. */
+/** The events of the schema remain, without seats. */
 function removeLayout(state: State, schemaId: number, timeMs: number): void {
   state.layouts.delete(schemaId);
-  layEvents(state, schemaId, timeMs);
+  migrateEvents(state, schemaId, timeMs);
 }
 
-/** Lays every event of the schema on the layout that it has now. */
-function layEvents(state: State, schemaId: number, timeMs: number): void {
+/** Migrates every event of the schema to the schema's present layout. */
+function migrateEvents(state: State, schemaId: number, timeMs: number): void {
   for (const event of state.catalog.events.values()) {
-    if (event.schemaId === schemaId) layPartition(state, event, timeMs);
+    if (event.schemaId === schemaId) putPartition(state, event, timeMs);
   }
 }
 
-/** Creates the event's partition, or lays it anew when the layout is another than before. */
-function layPartition(state: State, event: EventRow, timeMs: number): void {
-  const layout = state.layoutOf(event.schemaId);
-  const existing = state.partitions.get(event.partition);
+/** Creates the event's partition, or migrates it when its layout is not the present one. */
+function putPartition(state: State, event: EventRow, timeMs: number): void {
+  const { partition: number, schemaId } = event;
+  const layout = state.layoutOf(schemaId);
+  const existing = state.partitions.get(number);
+  const stored = state.catalog.events.get(event.id);
+  assert((stored === undefined) === (existing === undefined), "an event brings its partition");
+  assert(stored === undefined || stored.partition === number, "an event keeps its partition");
   if (existing?.layout === layout) return;
-  const laid =
+  const partition =
     existing === undefined
       ? new Partition(layout, timeMs)
       : migrateToLayout(existing, layout, timeMs);
-  state.partitions.set(event.partition, laid);
+  state.partitions.set(number, partition);
 }
 
-function removePartition(state: State, eventId: string): void {
-  const event = state.catalog.events.get(eventId);
-  assert(event !== undefined, "a removed event was there");
-  state.partitions.delete(event.partition);
+function removePartition({ catalog, partitions }: State, eventId: string): void {
+  const event = catalog.events.get(eventId);
+  assert(event !== undefined, "only an existing event is removed");
+  const isRemoved = partitions.delete(event.partition);
+  assert(isRemoved, "a removed event has a partition");
 }
 
-/** A price that goes leaves nothing assigned to it. Its event may have gone just before. */
+/** Nothing remains assigned to a removed price. Its event may have been removed just before. */
 function removePrice(state: State, priceId: number, timeMs: number): void {
   const price = state.catalog.prices.get(priceId);
-  assert(price !== undefined, "a removed price was there");
+  assert(price !== undefined, "only an existing price is removed");
   const event = state.catalog.events.get(price.eventId);
   if (event !== undefined) state.partitionOf(event).removePrice(price.slot, timeMs);
 }

@@ -1,23 +1,24 @@
 /**
  * The catalog: everything that is not inventory. Plain tables of immutable rows by key, changed
- * only by the puts and removes of a catalog record, plus the few indexes that the rules need.
+ * only by the puts and removes of a catalog record, and the few indexes that the rules need.
  */
 import { assert } from "./assert.ts";
+import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/layout-document.ts";
 
-/** A key that was rotated away and works for a while yet. */
+/** A rotated key that remains valid for a while. */
 export interface RetiredKey {
   readonly keyVersion: number;
   /** As in `TenantRow`; null for an organization's key, which is always derived. */
   readonly tokenSha256: string | null;
-  /** Milliseconds since 1970; from then on the key is nobody's. */
+  /** Milliseconds since 1970; from then on the key is invalid. */
   readonly validUntilMs: number;
 }
 
 export interface TenantRow {
   readonly id: number;
   readonly name: string;
-  /** SHA-256 (hex) of a token that was given from outside; null when the token is derived. */
+  /** SHA-256 (hex) of a token that was supplied; null when the token is derived. */
   readonly tokenSha256: string | null;
   /** Rises with each rotation. */
   readonly keyVersion: number;
@@ -26,7 +27,7 @@ export interface TenantRow {
 
 export interface HoldTypeRow {
   readonly name: string;
-  /** Seconds until the hold ends; null for never. */
+  /** Lifetime of a hold in seconds; null when it never ends. */
   readonly ttlSeconds: number | null;
 }
 
@@ -46,24 +47,24 @@ export interface OrganizationRow {
   readonly salesControl: boolean;
   readonly bookingEnabled: boolean;
   readonly orphanPrevention: boolean;
-  /** The organization's own, beside the built-in CART and RESERVED. */
+  /** The organization's own, in addition to the built-in CART and RESERVED. */
   readonly holdTypes: readonly HoldTypeRow[];
 }
 
 export interface AccountRow {
   readonly id: number;
-  /** As given; compared through `emailKey`. */
+  /** As entered; compared by `emailKey`. */
   readonly email: string;
   readonly firstName: string;
   readonly lastName: string;
-  /** A password hash in its own self-describing text form; never the password. */
+  /** In a self-describing text form, which names the algorithm and its parameters. */
   readonly passwordHash: string;
-  /** The tenant whose super admin this account is; null for others. */
+  /** The tenant whose super admin this account is; null for any other account. */
   readonly superAdminOf: number | null;
   readonly organizationIds: readonly number[];
 }
 
-/** A login of an account, alive until it is closed or runs out. */
+/** A login of an account. It lasts until it is closed or expires. */
 export interface LoginRow {
   readonly id: number;
   readonly accountId: number;
@@ -100,40 +101,40 @@ export interface SchemaRow {
   readonly seatsCapacity: number | null;
   readonly preview: string | null;
   readonly thumbnail: unknown;
-  /** Milliseconds since 1970 of the last change of the schema or its layout. */
+  /** Milliseconds since 1970: the last change of the schema or its layout. */
   readonly updatedAtMs: number;
 }
 
-/** The layout of a schema, as stored. Its key is the schema's id. */
+/** The stored layout of a schema. Its key is the schema's id. */
 export interface LayoutRow {
   readonly id: number;
   readonly document: LayoutDocument;
 }
 
-/** A pricing zone: of a schema, shared by all its events. */
+/** A pricing zone of a schema, shared by all its events. */
 export interface ZoneRow {
   readonly id: number;
   readonly schemaId: number;
   readonly name: string;
 }
 
-/** The zone of one object of a layout. Its key is the object's id: section, row, area or seat. */
+/** The zone of a section, row, area or seat. Its key is the id of that object. */
 export interface ZoneAssignmentRow {
   readonly id: number;
   readonly schemaId: number;
   readonly zoneId: number;
 }
 
-/** A clone operation that has been carried out. Goes with the schema that it made. */
+/** A clone operation that was carried out. Removed together with the schema that it created. */
 export interface CloneRow {
   /** UUID, lower case. */
   readonly id: string;
   readonly organizationId: number;
-  /** The schema that it made. */
+  /** The schema that it created. */
   readonly schemaId: number;
 }
 
-/** Events that belong together; while an event is in a series its start does not move. */
+/** Events that belong together. The start of an event in a series cannot change. */
 export interface SeriesRow {
   readonly id: number;
   readonly organizationId: number;
@@ -147,13 +148,13 @@ export interface EventRow {
   readonly id: string;
   readonly organizationId: number;
   readonly schemaId: number;
-  /** Number of the partition that keeps the event's inventory; never reused. */
+  /** Number of the partition that holds the event's inventory; never reused. */
   readonly partition: number;
   readonly name: string;
-  /** Local date-times as given, without offset. */
+  /** Start and end are local date-times, without an offset. */
   readonly start: string;
   readonly endDate: string;
-  /** A moment that v1 clients keep with an event; it has no effect. */
+  /** A local date-time that v1 clients store with an event; it has no effect. */
   readonly killAfter: string | null;
   /** Milliseconds since 1970 on the service clock. */
   readonly createdAtMs: number;
@@ -171,7 +172,7 @@ export interface PriceRow {
   readonly externalId: string | null;
 }
 
-/** The first answer to a request that carried an `Idempotency-Key`, to be given again. */
+/** The first reply to a request with an `Idempotency-Key`, which is repeated for later ones. */
 export interface ReplyRow {
   /** `<organization id>:<key>`. */
   readonly id: string;
@@ -183,50 +184,8 @@ export interface ReplyRow {
   readonly expiresAtMs: number;
 }
 
-/** Every table and its row. The names are in the log: never renamed. */
-export interface Rows {
-  tenants: TenantRow;
-  organizations: OrganizationRow;
-  accounts: AccountRow;
-  logins: LoginRow;
-  venues: VenueRow;
-  schemas: SchemaRow;
-  layouts: LayoutRow;
-  zones: ZoneRow;
-  zoneAssignments: ZoneAssignmentRow;
-  clones: CloneRow;
-  series: SeriesRow;
-  events: EventRow;
-  prices: PriceRow;
-  replies: ReplyRow;
-}
-export type TableName = keyof Rows;
-
-const EVERY_TABLE: Readonly<Record<TableName, true>> = {
-  tenants: true,
-  organizations: true,
-  accounts: true,
-  logins: true,
-  venues: true,
-  schemas: true,
-  layouts: true,
-  zones: true,
-  zoneAssignments: true,
-  clones: true,
-  series: true,
-  events: true,
-  prices: true,
-  replies: true,
-};
-
-/** The names of all tables. */
-export const TABLES = Object.keys(EVERY_TABLE) as readonly TableName[];
-
-const NO_PRICES: ReadonlyMap<number, PriceRow> = new Map();
-
-type Tables = { readonly [T in TableName]: ReadonlyMap<Rows[T]["id"], Rows[T]> };
-
-export class Catalog implements Tables {
+/** Every table: rows by key. The names of the tables are in the log and are never changed. */
+class Tables {
   readonly tenants = new Map<number, TenantRow>();
   readonly organizations = new Map<number, OrganizationRow>();
   readonly accounts = new Map<number, AccountRow>();
@@ -240,13 +199,32 @@ export class Catalog implements Tables {
   readonly series = new Map<number, SeriesRow>();
   readonly events = new Map<string, EventRow>();
   readonly prices = new Map<number, PriceRow>();
-  /** In the order in which they were given, so the first is the first to run out. */
+  /** In the order in which they were stored, so the first is the first to expire. */
   readonly replies = new Map<string, ReplyRow>();
+}
+
+export type TableName = keyof Tables;
+type RowOf<T extends TableName> = Tables[T] extends ReadonlyMap<unknown, infer Row> ? Row : never;
+
+export const TABLES = Object.keys(new Tables()) as readonly TableName[];
+
+export type CatalogPut = {
+  [T in TableName]: { readonly table: T; readonly row: RowOf<T> };
+}[TableName];
+
+export interface CatalogRemove {
+  readonly table: TableName;
+  readonly key: number | string;
+}
+
+const NO_PRICES: ReadonlyMap<number, PriceRow> = new Map();
+
+export class Catalog extends Tables {
   /** The next Long id: one counter for all tables, seats and groups, so no id is ever reused. */
   nextId = 1;
-
+  /** By event id: the prices of the event by slot. */
   readonly #pricesOfEvent = new Map<string, Map<number, PriceRow>>();
-  /** By the hash of either token. */
+  /** By the hash of the access token and by the hash of the refresh token. */
   readonly #loginOfHash = new Map<string, LoginRow>();
 
   /** Prices of the event by slot. */
@@ -259,18 +237,19 @@ export class Catalog implements Tables {
     return this.#loginOfHash.get(sha256);
   }
 
-  /** Cost: constant. */
-  put(put: CatalogPut): void {
-    if (put.table === "prices") this.#indexPrice(put.row);
-    if (put.table === "logins") this.#indexLogin(put.row);
-    const table: Map<number | string, unknown> = this[put.table];
-    table.set(put.row.id, put.row);
+  /** Adds the row, or replaces the row with the same key. Cost: constant. */
+  put({ table, row }: CatalogPut): void {
+    if (table === "prices") this.#indexPrice(row);
+    if (table === "logins") this.#indexLogin(row);
+    const rows: Map<number | string, unknown> = this[table];
+    rows.set(row.id, row);
   }
 
+  /** Cost: constant. */
   remove({ table, key }: CatalogRemove): void {
     const rows: Map<number | string, unknown> = this[table];
     const row = rows.get(key);
-    assert(row !== undefined, "a removed row was there");
+    assert(row !== undefined, "only an existing row is removed");
     rows.delete(key);
     if (table === "prices") this.#unindexPrice(row as PriceRow);
     if (table === "logins") this.#unindexLogin(row as LoginRow);
@@ -283,30 +262,25 @@ export class Catalog implements Tables {
     this.#loginOfHash.set(login.refreshSha256, login);
   }
 
-  #unindexLogin({ tokenSha256, refreshSha256 }: LoginRow): void {
+  #unindexLogin({ id, tokenSha256, refreshSha256 }: LoginRow): void {
+    assert(this.#loginOfHash.get(tokenSha256)?.id === id, "a login is found by its access token");
     this.#loginOfHash.delete(tokenSha256);
     this.#loginOfHash.delete(refreshSha256);
   }
 
   #indexPrice(price: PriceRow): void {
-    const slots = this.#pricesOfEvent.get(price.eventId);
-    if (slots === undefined) this.#pricesOfEvent.set(price.eventId, new Map([[price.slot, price]]));
-    else slots.set(price.slot, price);
+    const { id, eventId, slot } = price;
+    assert(slot > 0 && slot <= PRICES_PER_EVENT_MAX, "a price slot is in its range");
+    assert((this.pricesOf(eventId).get(slot)?.id ?? id) === id, "a slot has one price");
+    const slots = this.#pricesOfEvent.get(eventId);
+    if (slots === undefined) this.#pricesOfEvent.set(eventId, new Map([[slot, price]]));
+    else slots.set(slot, price);
   }
 
-  #unindexPrice({ eventId, slot }: PriceRow): void {
+  #unindexPrice({ id, eventId, slot }: PriceRow): void {
     const slots = this.#pricesOfEvent.get(eventId);
-    assert(slots !== undefined, "the prices of an event are indexed");
+    assert(slots?.get(slot)?.id === id, "a price is found by its event and slot");
     slots.delete(slot);
     if (slots.size === 0) this.#pricesOfEvent.delete(eventId);
   }
-}
-
-export type CatalogPut = {
-  [T in TableName]: { readonly table: T; readonly row: Rows[T] };
-}[TableName];
-
-export interface CatalogRemove {
-  readonly table: TableName;
-  readonly key: number | string;
 }

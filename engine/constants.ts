@@ -1,6 +1,6 @@
 /**
- * Every limit of the engine, with its unit in the name. Limits that lean on each other are
- * asserted below, so that changing one without the other stops the start.
+ * Every limit of the engine, with its unit in the name. Relations between limits are asserted
+ * below, so a change that breaks one stops the program when it starts.
  */
 import { assert } from "./assert.ts";
 
@@ -10,29 +10,32 @@ export const OBJECTS_PER_REQUEST_MAX = 1_000;
 export const SEATS_PER_LAYOUT_MAX = 200_000;
 /**
  * Bytes of a stored layout, written as JSON. In the log it can take two and a quarter times as much
- * (a short fraction becomes eight bytes), and must still fit a record.
+ * (a short fraction becomes eight bytes), and must still fit into one record.
  */
 export const LAYOUT_BYTES_MAX = 56 * 1_024 * 1_024;
-/** Prices of one event that can exist at one time; slot 0 means "no price". */
+/** Prices that one event can have at a time. Slot 0 means "no price". */
 export const PRICES_PER_EVENT_MAX = 65_535;
-/** Places of one general-admission area: counters are signed 32-bit integers. */
+/** Places of one general-admission area. */
 export const AREA_CAPACITY_MAX = 2_147_483_647;
 /** Characters (code points) of a name. */
 export const NAME_LENGTH_MAX = 255;
-/** Characters of a session identifier, an external identifier, a hold type. */
+/** Characters of a session id and of an external id. */
 export const SESSION_LENGTH_MAX = 255;
+/** Characters of the name of a hold type. */
 export const HOLD_TYPE_LENGTH_MAX = 64;
 /** Hold types that an organization may define. */
 export const HOLD_TYPES_MAX = 100;
 /** A cart is held for fifteen minutes unless its hold type says otherwise. */
 export const CART_TTL_SECONDS = 900;
-/** The longest time a hold type may give: ten years. */
+/** The longest lifetime of a hold that ends: ten years. */
 export const HOLD_TTL_SECONDS_MAX = 315_360_000;
-/** The longest time that a rotated key may go on working: thirty days. */
+/** The longest time for which a rotated key may remain valid: thirty days. */
 export const KEY_GRACE_SECONDS_MAX = 2_592_000;
 
 /** "No such index": the largest unsigned 32-bit integer. */
 export const NONE = 0xffff_ffff;
 
 assert(SEATS_PER_LAYOUT_MAX < NONE, "a seat index is never NONE");
-assert(PRICES_PER_EVENT_MAX <= 0xffff, "a price slot fits sixteen bits");
+assert(PRICES_PER_EVENT_MAX <= 0xffff, "a price slot fits into sixteen bits");
+assert(AREA_CAPACITY_MAX <= 0x7fff_ffff, "the counters of an area are signed 32-bit integers");
+assert(CART_TTL_SECONDS <= HOLD_TTL_SECONDS_MAX, "the lifetime of a cart is allowed");

@@ -1,12 +1,13 @@
-/** Those who wait for a sequence number to be on disk, in order. */
+/** Callbacks that wait until a sequence number is on disk, in order. */
 import { assert } from "./assert.ts";
 
-/** Space that was given back is reused once this many entries have gone. */
+/** Called entries stay in the arrays until there are this many of them. */
 const COMPACT_ENTRIES = 1_024;
 
 export class DurabilityQueue {
+  /** The highest sequence number on disk. */
   #durable: number;
-  /** Two columns of a queue; those before `#head` have been called. */
+  /** Two columns of one queue. Entries before `#head` have been called. */
   readonly #sequences: number[] = [];
   readonly #callbacks: (() => void)[] = [];
   #head = 0;
@@ -16,19 +17,20 @@ export class DurabilityQueue {
     this.#durable = durable;
   }
 
-  /** Calls back at once when `sequence` is on disk. */
+  /** Calls back once `sequence` is on disk: immediately if it already is. */
   add(sequence: number, callback: () => void): void {
-    // Whoever waits already goes first, also while `durable` is calling them.
+    // An entry that is still waiting goes first, also while `durable` is calling its predecessors.
     if (sequence <= this.#durable && this.#head === this.#sequences.length) {
       callback();
       return;
     }
-    assert(sequence >= (this.#sequences.at(-1) ?? 0), "those who come later wait for later");
+    const latest = this.#sequences.at(-1) ?? 0;
+    assert(sequence >= latest, "entries are added in order of sequence number");
     this.#sequences.push(sequence);
     this.#callbacks.push(callback);
   }
 
-  /** Everything up to `sequence` is on disk. */
+  /** Every record up to `sequence` is on disk. */
   durable(sequence: number): void {
     assert(sequence >= this.#durable, "the durable mark never goes back");
     this.#durable = sequence;
@@ -37,6 +39,7 @@ export class DurabilityQueue {
       this.#head += 1;
       callback();
     }
+    assert(this.#callbacks.length === this.#sequences.length, "every entry has its callback");
     if (this.#head < COMPACT_ENTRIES && this.#head < this.#sequences.length) return;
     this.#sequences.splice(0, this.#head);
     this.#callbacks.splice(0, this.#head);

@@ -176,8 +176,7 @@ export class Engine {
 
   /** @param number - Of the partition. @returns Why a hold could not be ended; else null. */
   #expireHolds(number: number, space: LogSpace): Refusal | null {
-    const partition = this.state.partitions.get(number);
-    assert(partition !== undefined, "every event has its partition");
+    const partition = this.state.partitionAt(number);
     const { holds } = partition;
     let slot = holds.due(this.#timeMs);
     while (slot !== NONE) {

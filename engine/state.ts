@@ -8,17 +8,23 @@ const EMPTY_LAYOUT = buildLayout(EMPTY_DOCUMENT);
 
 export class State {
   readonly catalog = new Catalog();
-  /** By partition number. */
+  /** By partition number: `EventRow.partition`. */
   readonly partitions = new Map<number, Partition>();
-  /** By schema id; a schema without a stored layout has none. */
+  /** By schema id: the seat index of each stored layout. */
   readonly layouts = new Map<number, Layout>();
 
+  /** @returns A layout without seats for a schema that has no stored layout. */
   layoutOf(schemaId: number): Layout {
     return this.layouts.get(schemaId) ?? EMPTY_LAYOUT;
   }
 
   partitionOf(event: EventRow): Partition {
-    const partition = this.partitions.get(event.partition);
+    return this.partitionAt(event.partition);
+  }
+
+  /** @param number - `EventRow.partition` of an existing event. */
+  partitionAt(number: number): Partition {
+    const partition = this.partitions.get(number);
     assert(partition !== undefined, "every event has its partition");
     return partition;
   }

@@ -1,35 +1,36 @@
 /**
- * General-admission areas of one partition: four counters an area, and whose held places are whose.
- * Capacity is the sum of the counters.
+ * The general-admission areas of one partition: four counters per area, and the places that each
+ * hold has in it. The capacity of an area is the sum of its counters.
  */
 import { assert } from "../assert.ts";
+import { AREA_CAPACITY_MAX } from "../constants.ts";
 import type { Holds } from "./holds.ts";
-import { SeatState } from "./states.ts";
+import { BOOKING_STATES, type BookingState, SeatState } from "./states.ts";
 
-type Counted = Exclude<SeatState, typeof SeatState.UNPRICED | typeof SeatState.WITHDRAWN>;
+const STATES = BOOKING_STATES.length;
+/** Entries per hold and area in `AreaCounters.held`. */
+const HELD_ENTRIES = 3;
 
-const STATES = 4;
-
-/** A copy of the counters and of whose places are whose. */
+/** A copy of the counters and of the held places. */
 export interface AreaCounters {
-  /** Four counters an area: ACTIVE, LOCKED, SOLD, BLOCKED. */
+  /** Places: four counters per area, ACTIVE, LOCKED, SOLD, BLOCKED. */
   readonly counts: Int32Array;
   readonly price: Uint16Array;
   readonly changedAtMs: Float64Array;
-  /** Triples: area index, hold slot, places; by area, the oldest hold first. */
+  /** Triples: area index, hold slot, places. In order of area, then from the oldest hold on. */
   readonly held: Uint32Array;
 }
 
 export class Areas {
-  /** Places: four counters an area, ACTIVE, LOCKED, SOLD, BLOCKED. */
+  /** As in `AreaCounters`. */
   readonly #counts: Int32Array;
-  /** Price slot by area; 0 for none. */
+  /** Index: area. Value: the price slot; 0 for none. */
   readonly price: Uint16Array;
-  /** Milliseconds since 1970 of the last change, by area. */
+  /** Index: area. Value: milliseconds since 1970 of the last change. */
   readonly changedAtMs: Float64Array;
-  /** By area: places by hold slot, the oldest hold first. */
+  /** Index: area. Value: places by hold slot, from the oldest hold on. */
   readonly #held: readonly Map<number, number>[];
-  /** By session: the slots of its holds that have places in an area. */
+  /** By session: the slots of its holds that have had places in an area. */
   readonly #slotsOfSession = new Map<string, Set<number>>();
 
   constructor(areaCount: number, createdAtMs: number) {
@@ -43,20 +44,30 @@ export class Areas {
     return this.#held.length;
   }
 
-  places(area: number, state: Counted): number {
+  places(area: number, state: BookingState): number {
     return this.#counts[area * STATES + state - SeatState.ACTIVE]!;
   }
 
   capacity(area: number): number {
-    const { ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
-    return [ACTIVE, LOCKED, SOLD, BLOCKED].reduce((sum, s) => sum + this.places(area, s), 0);
+    const counts = this.#counts;
+    const first = area * STATES;
+    return counts[first]! + counts[first + 1]! + counts[first + 2]! + counts[first + 3]!;
   }
 
-  add(area: number, state: Counted, places: number): void {
-    const index = area * STATES + state - SeatState.ACTIVE;
-    const after = this.#counts[index]! + places;
+  /** @param places - Negative to remove places. */
+  add(area: number, state: BookingState, places: number): void {
+    assert(area < this.count, "an area is in the layout");
+    const after = this.places(area, state) + places;
     assert(after >= 0, "a counter is never negative");
-    this.#counts[index] = after;
+    assert(after <= AREA_CAPACITY_MAX, "a counter never overflows");
+    this.#counts[area * STATES + state - SeatState.ACTIVE] = after;
+  }
+
+  move(area: number, from: BookingState, to: BookingState, places: number): void {
+    const capacity = this.capacity(area);
+    this.add(area, from, -places);
+    this.add(area, to, places);
+    assert(this.capacity(area) === capacity, "a move keeps the capacity of an area");
   }
 
   /** Places that the hold has in the area. */
@@ -64,31 +75,34 @@ export class Areas {
     return this.#held[area]!.get(slot) ?? 0;
   }
 
-  /** Hold slots with places in the area, the oldest first, and how many. */
+  /** Places in the area by hold slot, from the oldest hold on. */
   holdsIn(area: number): ReadonlyMap<number, number> {
     return this.#held[area]!;
   }
 
-  /** Slots of the session's holds that have places in any area, the oldest first. */
+  /** Slots of the session's holds that have had places in an area, from the oldest hold on. */
   slotsOf(session: string): Iterable<number> {
     return this.#slotsOfSession.get(session) ?? [];
   }
 
-  hold(area: number, slot: number, session: string, places: number): void {
+  /** Gives LOCKED places to a hold. */
+  addHeld(area: number, slot: number, session: string, places: number): void {
+    assert(places > 0, "a hold takes at least one place");
+    assert(places <= this.places(area, SeatState.LOCKED), "held places are LOCKED");
     assert(!this.#held[area]!.has(slot), "a hold takes its places in an area once");
     this.#held[area]!.set(slot, places);
-    this.#find(slot, session);
+    this.#indexSession(slot, session);
   }
 
-  unhold(area: number, slot: number, places: number): void {
+  removeHeld(area: number, slot: number, places: number): void {
     const left = this.held(area, slot) - places;
-    assert(left >= 0, "a hold gives no more places than it has");
+    assert(left >= 0, "a hold gives up no more places than it has");
     if (left === 0) this.#held[area]!.delete(slot);
     else this.#held[area]!.set(slot, left);
   }
 
   /** To be called when a hold has ended. */
-  forget(slot: number, session: string): void {
+  forgetHold(slot: number, session: string): void {
     const slots = this.#slotsOfSession.get(session);
     if (slots === undefined || !slots.delete(slot)) return;
     if (slots.size === 0) this.#slotsOfSession.delete(session);
@@ -96,15 +110,14 @@ export class Areas {
 
   /** Cost: O(areas + holds with places in them). */
   copy(): AreaCounters {
-    const holdCount = this.#held.reduce((sum, places) => sum + places.size, 0);
-    const held = new Uint32Array(3 * holdCount);
+    const heldCount = this.#held.reduce((sum, places) => sum + places.size, 0);
+    const held = new Uint32Array(HELD_ENTRIES * heldCount);
     let at = 0;
-    for (let area = 0; area < this.count; area++) {
-      for (const [slot, places] of this.#held[area]!) {
-        held[at] = area;
-        held[at + 1] = slot;
-        held[at + 2] = places;
-        at += 3;
+    for (const [area, places] of this.#held.entries()) {
+      for (const [slot, count] of places) {
+        held[at++] = area;
+        held[at++] = slot;
+        held[at++] = count;
       }
     }
     return {
@@ -116,27 +129,31 @@ export class Areas {
   }
 
   /**
-   * Takes on copied counters; to be called on areas that nothing was done to.
-   * @param holds - Those of the partition, restored before.
+   * Restores copied counters into areas that are still empty.
+   * @param holds - Those of the partition, already restored.
    */
-  restore(counters: AreaCounters, holds: Holds): void {
-    const { counts, price, changedAtMs, held } = counters;
-    assert(counts.length === this.#counts.length, "the counters are those of the same areas");
+  restore({ counts, price, changedAtMs, held }: AreaCounters, holds: Holds): void {
+    assert(counts.length === this.#counts.length, "every area has its counters");
+    assert(price.length === this.count, "every area has its price");
+    assert(changedAtMs.length === this.count, "every area has its time of change");
+    assert(held.length % HELD_ENTRIES === 0, "held places are triples");
     this.#counts.set(counts);
     this.price.set(price);
     this.changedAtMs.set(changedAtMs);
     const holders = new Set<number>();
-    for (let i = 0; i < held.length; i += 3) {
-      assert(held[i]! < this.count && held[i + 2]! > 0, "a hold has places in an area");
+    for (let i = 0; i < held.length; i += HELD_ENTRIES) {
+      assert(held[i]! < this.count, "held places are in an area");
+      assert(held[i + 2]! > 0, "a hold has at least one place where it is listed");
       this.#held[held[i]!]!.set(held[i + 1]!, held[i + 2]!);
       holders.add(held[i + 1]!);
     }
     for (const slot of holds.slots()) {
-      if (holders.has(slot)) this.#find(slot, holds.get(slot).session);
+      if (holders.delete(slot)) this.#indexSession(slot, holds.get(slot).session);
     }
+    assert(holders.size === 0, "held places belong to existing holds");
   }
 
-  #find(slot: number, session: string): void {
+  #indexSession(slot: number, session: string): void {
     const slots = this.#slotsOfSession.get(session);
     if (slots === undefined) this.#slotsOfSession.set(session, new Set([slot]));
     else slots.add(slot);

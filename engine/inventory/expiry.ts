@@ -1,33 +1,34 @@
 /**
- * Which hold ends when. Holds of one lifetime end in the order in which they began, because time
- * never steps back; so each lifetime has a queue that is sorted by itself. There are as many queues
- * as there ever were lifetimes in use at once: a handful. Removal from the middle is constant.
+ * When holds end. Holds of one lifetime end in the order in which they began, because time never
+ * steps back, so each lifetime has a queue that is always sorted. There are only as many queues as
+ * lifetimes were ever in use at once: a handful. Removing a hold is constant, wherever it stands.
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
 
 interface Queue {
   readonly lifetimeMs: number;
+  /** The hold slots at both ends; NONE when the queue is empty. */
   first: number;
   last: number;
 }
 
-/** What `#links` has of a slot: the number of its queue, and its neighbours there. */
+/** The links of a slot in `#links`: the number of its queue and its neighbours there. */
 const [QUEUE, BEFORE, AFTER, LINKS] = [0, 1, 2, 3];
 
 export class ExpiryQueues {
-  /** An empty one is used again, for another lifetime too. */
+  /** An empty queue is reused, also for another lifetime. */
   readonly #queues: Queue[] = [];
-  /** Three links a hold slot, side by side: far apart they would be as many cache misses. */
+  /** Three links per hold slot, side by side: apart they would cost as many cache misses. */
   readonly #links: number[] = [];
-  /** By hold slot. */
+  /** Index: hold slot. Value: milliseconds since 1970. */
   readonly #expiresAtMs: number[] = [];
-  /** No hold ends before it. */
+  /** A lower bound: no hold ends before it. */
   #earliestMs = Infinity;
 
   /** Cost: O(queues), usually 1. */
   add(slot: number, startedAtMs: number, expiresAtMs: number): void {
-    assert(!this.#isQueued(slot), "a hold ends once");
+    assert(!this.#isQueued(slot), "a hold is queued once");
     assert(expiresAtMs > startedAtMs, "a hold ends after it began");
     const number = this.#queueFor(expiresAtMs - startedAtMs);
     const queue = this.#queues[number]!;
@@ -41,7 +42,7 @@ export class ExpiryQueues {
     this.#expiresAtMs[slot] = expiresAtMs;
     if (queue.last === NONE) queue.first = slot;
     else {
-      assert(this.#expiresAtMs[queue.last]! <= expiresAtMs, "a queue is sorted by its end");
+      assert(this.#expiresAtMs[queue.last]! <= expiresAtMs, "a queue is sorted by expiry");
       this.#links[queue.last * LINKS + AFTER] = slot;
     }
     queue.last = slot;
@@ -55,6 +56,8 @@ export class ExpiryQueues {
     const queue = this.#queues[links[slot * LINKS + QUEUE]!]!;
     const before = links[slot * LINKS + BEFORE]!;
     const after = links[slot * LINKS + AFTER]!;
+    assert((before === NONE) === (queue.first === slot), "only the first hold has none before it");
+    assert((after === NONE) === (queue.last === slot), "only the last hold has none after it");
     if (before === NONE) queue.first = after;
     else links[before * LINKS + AFTER] = after;
     if (after === NONE) queue.last = before;
@@ -79,8 +82,8 @@ export class ExpiryQueues {
   }
 
   /**
-   * The hold that ended first among those that ended at or before `timeMs`; NONE when none did.
-   * Cost: O(queues), usually 1; constant while none can have ended.
+   * The slot of the hold that expired first, at or before `timeMs`; NONE when none has expired.
+   * Cost: O(queues), usually 1; constant before the earliest expiry.
    */
   due(timeMs: number): number {
     if (timeMs < this.#earliestMs) return NONE;
@@ -90,12 +93,13 @@ export class ExpiryQueues {
       const { first } = this.#queues[i]!;
       if (first === NONE) continue;
       const endMs = this.#expiresAtMs[first]!;
-      // Ties of queues go to the lower slot, so that the order does not lean on theirs.
+      // A tie between queues goes to the lower slot, so that the result does not depend on theirs.
       if (endMs < earliestMs || (endMs === earliestMs && first < slot)) {
         slot = first;
         earliestMs = endMs;
       }
     }
+    assert(earliestMs >= this.#earliestMs, "no hold ends before the lower bound");
     this.#earliestMs = earliestMs;
     return earliestMs <= timeMs ? slot : NONE;
   }

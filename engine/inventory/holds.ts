@@ -1,6 +1,6 @@
 /**
- * Holds of one partition: who has which seats and places until when. A hold lives in a slot; slots
- * are reused, last freed first. A hold ends when its last seat and place has left it.
+ * The holds of one partition: who has which seats and places until when. A hold lives in a slot;
+ * the slot that was freed last is reused first. A hold ends when it has no seat and no place left.
  */
 import { assert } from "../assert.ts";
 import { ExpiryQueues } from "./expiry.ts";
@@ -9,30 +9,33 @@ export interface Hold {
   /** Empty when the lock named no session. */
   readonly session: string;
   readonly holdType: string;
+  /** Milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** 0 for never. */
+  /** Milliseconds since 1970; 0 for never. */
   readonly expiresAtMs: number;
-  /** The seat indexes that it began with; those that left have another hold in `Partition.hold`. */
+  /** Indexes of the seats that it began with. `Partition.hold` says which it still has. */
   readonly seats: Uint32Array;
 }
 
-/** A copy of the slots. A `Hold` never changes, so those are shared. */
+/** A copy of the slots. The holds are shared with the original, since a `Hold` never changes. */
 export interface HoldSlots {
-  /** By slot; undefined where it is free. */
+  /** Index: slot; undefined where it is free. */
   readonly holds: readonly (Hold | undefined)[];
   readonly sizes: readonly number[];
   readonly ordinals: readonly number[];
   readonly opened: number;
-  /** The slots to be used again, the next one last. */
+  /** The free slots; the last one is used next. */
   readonly free: readonly number[];
 }
 
 export class Holds {
+  /** Index: slot; undefined where it is free. */
   readonly #holds: (Hold | undefined)[] = [];
-  /** Seats and places still held, by slot. */
+  /** Index: slot. Value: seats and places still held. */
   readonly #sizes: number[] = [];
-  /** Rises with each hold, by slot: tells which of two holds of one millisecond began first. */
+  /** Index: slot. Value: how many holds were opened before; orders holds of one millisecond. */
   readonly #ordinals: number[] = [];
+  /** How many holds were ever opened. */
   #opened = 0;
   readonly #free: number[] = [];
   readonly #expiry = new ExpiryQueues();
@@ -53,14 +56,15 @@ export class Holds {
 
   get(slot: number): Hold {
     const hold = this.#holds[slot];
-    assert(hold !== undefined, "a named hold is alive");
+    assert(hold !== undefined, "a named hold exists");
     return hold;
   }
 
   /** @param size - Seats and places together. */
   open(slot: number, hold: Hold, size: number): void {
     assert(slot === this.nextSlot, "a new hold takes the next slot");
-    assert(size > 0, "a hold has something");
+    assert(this.#holds[slot] === undefined, "a new hold takes a free slot");
+    assert(size > 0, "a new hold has a seat or a place");
     if (this.#free.length > 0) this.#free.pop();
     this.#holds[slot] = hold;
     this.#sizes[slot] = size;
@@ -71,7 +75,9 @@ export class Holds {
   /** Takes seats or places out of the hold. @returns Whether that ended it. */
   release(slot: number, size: number): boolean {
     const left = this.#sizes[slot]! - size;
-    assert(this.#holds[slot] !== undefined && left >= 0, "a hold gives what it has");
+    assert(this.#holds[slot] !== undefined, "only an existing hold is released");
+    assert(size > 0, "a release takes a seat or a place");
+    assert(left >= 0, "a hold gives up no more than it has");
     this.#sizes[slot] = left;
     if (left > 0) return false;
     this.#expiry.remove(slot);
@@ -80,15 +86,15 @@ export class Holds {
     return true;
   }
 
-  /** The slot of the hold that ran out first by `timeMs`; NONE when none did. */
+  /** The slot of the hold that expired first, at or before `timeMs`; NONE when none has. */
   due(timeMs: number): number {
     return this.#expiry.due(timeMs);
   }
 
-  /** Slots of the living holds, in the order in which they began. Cost: O(n log n) in the slots. */
+  /** Slots of the holds, in the order in which these began. Cost: O(n log n) in the slots. */
   slots(): number[] {
-    const living = [...this.#holds.keys()].filter((slot) => this.#holds[slot] !== undefined);
-    return living.sort((a, b) => this.#ordinals[a]! - this.#ordinals[b]!);
+    const taken = [...this.#holds.keys()].filter((slot) => this.#holds[slot] !== undefined);
+    return taken.sort((a, b) => this.#ordinals[a]! - this.#ordinals[b]!);
   }
 
   /** Cost: O(slots), pointers only. */
@@ -102,28 +108,29 @@ export class Holds {
     };
   }
 
-  /** Takes on copied slots; to be called on holds that nothing was done to. */
+  /** Restores copied slots into a table that is still empty. */
   restore({ holds, sizes, ordinals, opened, free }: HoldSlots): void {
     assert(this.#holds.length === 0, "slots are restored into an empty table");
     assert(holds.length === sizes.length, "every slot has its size");
+    assert(holds.length === ordinals.length, "every slot has its ordinal");
     for (const [slot, hold] of holds.entries()) {
       this.#holds.push(hold);
       this.#sizes.push(sizes[slot]!);
       this.#ordinals.push(ordinals[slot]!);
     }
-    for (const slot of free) this.#free.push(slot);
+    for (const slot of free) {
+      assert(holds[slot] === undefined, "a free slot has no hold");
+      this.#free.push(slot);
+    }
     this.#opened = opened;
-    // In the order in which they began, so that the queues of their ends are sorted.
-    const living = this.slots();
-    for (const slot of living) {
+    const slots = this.slots();
+    assert(slots.length === this.count, "a slot is free or has a hold");
+    // In the order in which they began, so that the expiry queues are sorted.
+    for (const slot of slots) {
       const { startedAtMs, expiresAtMs } = this.get(slot);
-      assert(this.#sizes[slot]! > 0, "a living hold has something");
+      assert(this.#sizes[slot]! > 0, "a hold has a seat or a place");
+      assert(this.#ordinals[slot]! < opened, "a hold was opened before the copy");
       if (expiresAtMs !== 0) this.#expiry.add(slot, startedAtMs, expiresAtMs);
     }
-    assert(
-      free.every((slot) => holds[slot] === undefined),
-      "a free slot has no hold",
-    );
-    assert(living.length === this.count, "a slot is free or has a hold");
   }
 }

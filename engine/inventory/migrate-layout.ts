@@ -1,81 +1,91 @@
 /**
- * An event's inventory laid anew on another version of its layout: seats and areas are matched by
- * id; what is new has no price yet, what is gone leaves its hold.
+ * Migrates an event's inventory to another version of its layout. Seats and areas are matched by
+ * id: a new one has no price yet, and one that no longer exists leaves its hold.
  */
+import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
 import type { Layout } from "../layout/layout.ts";
 import { Partition } from "./partition.ts";
-import { SeatState } from "./states.ts";
+import { BOOKING_STATES, SeatState } from "./states.ts";
 
-/** Cost: O(seats). Does not change `source`. */
+/**
+ * @param timeMs - Milliseconds since 1970: the time of change of the new seats and areas.
+ * @returns The migrated partition; `source` is not changed. Cost: O(seats).
+ */
 export function migrateToLayout(source: Partition, layout: Layout, timeMs: number): Partition {
   const target = new Partition(layout, timeMs);
-  carrySeats(source, target);
-  carryAreas(source, target);
-  carryHolds(source, target);
+  copySeats(source, target);
+  copyAreas(source, target);
+  copyHolds(source, target);
   return target;
 }
 
-/** Survivors keep their order of change; new seats come last, as the latest change. */
-function carrySeats(source: Partition, target: Partition): void {
+/** Matched seats keep their order of change; new seats come after them, as the latest change. */
+function copySeats(source: Partition, target: Partition): void {
   for (const seat of source.changes.oldestFirst()) {
-    const copy = targetSeat(source, target, seat);
-    if (copy === NONE) continue;
-    target.state[copy] = source.state[seat]!;
-    target.price[copy] = source.price[seat]!;
-    target.changedAtMs[copy] = source.changedAtMs[seat]!;
-    target.changes.touch(copy);
+    const match = matchSeat(source, target, seat);
+    if (match === NONE) continue;
+    assert(target.state[match] === SeatState.UNPRICED, "a seat is copied once");
+    target.state[match] = source.state[seat]!;
+    target.price[match] = source.price[seat]!;
+    target.changedAtMs[match] = source.changedAtMs[seat]!;
+    target.changes.touch(match);
   }
   for (const [seat, id] of target.layout.seatIds.entries()) {
     if (!source.layout.seatIndexes.has(id)) target.changes.touch(seat);
   }
 }
 
-function carryAreas(source: Partition, target: Partition): void {
+function copyAreas(source: Partition, target: Partition): void {
   for (let area = 0; area < source.areas.count; area++) {
-    const copy = targetArea(source, target, area);
-    if (copy === NONE) continue;
-    target.areas.price[copy] = source.areas.price[area]!;
-    target.areas.changedAtMs[copy] = source.areas.changedAtMs[area]!;
-    for (const state of [SeatState.ACTIVE, SeatState.LOCKED, SeatState.SOLD, SeatState.BLOCKED]) {
-      target.areas.add(copy, state, source.areas.places(area, state));
+    const match = matchArea(source, target, area);
+    if (match === NONE) continue;
+    target.areas.price[match] = source.areas.price[area]!;
+    target.areas.changedAtMs[match] = source.areas.changedAtMs[area]!;
+    for (const state of BOOKING_STATES) {
+      target.areas.add(match, state, source.areas.places(area, state));
     }
+    const capacity = source.areas.capacity(area);
+    assert(target.areas.capacity(match) === capacity, "an area keeps its capacity");
   }
 }
 
-/** In the order in which the holds began, so that the queues of their ends stay sorted. */
-function carryHolds(source: Partition, target: Partition): void {
+/** In the order in which the holds began, so that the expiry queues stay sorted. */
+function copyHolds(source: Partition, target: Partition): void {
   for (const slot of source.holds.slots()) {
     const hold = source.holds.get(slot);
     const seats = source
       .seatsOf(slot)
-      .map((seat) => targetSeat(source, target, seat))
+      .map((seat) => matchSeat(source, target, seat))
       .filter((seat) => seat !== NONE);
-    const places = placesOf(source, target, slot);
+    const places = matchPlaces(source, target, slot);
     const size = places.reduce((sum, [, count]) => sum + count, seats.length);
+    assert(size <= source.holds.size(slot), "a hold gains nothing from another layout");
     if (size === 0) continue;
-    const copy = target.holds.nextSlot;
-    target.holds.open(copy, { ...hold, seats }, size);
-    for (const seat of seats) target.hold[seat] = copy;
-    for (const [area, count] of places) target.areas.hold(area, copy, hold.session, count);
+    const newSlot = target.holds.nextSlot;
+    target.holds.open(newSlot, { ...hold, seats }, size);
+    for (const seat of seats) target.hold[seat] = newSlot;
+    for (const [area, count] of places) target.areas.addHeld(area, newSlot, hold.session, count);
   }
 }
 
-/** Pairs of area index (of the target) and places that the hold has there. */
-function placesOf(source: Partition, target: Partition, slot: number): [number, number][] {
+/** @returns Pairs: area index of the target, places that the hold has there. */
+function matchPlaces(source: Partition, target: Partition, slot: number): [number, number][] {
   const places: [number, number][] = [];
   for (let area = 0; area < source.areas.count; area++) {
     const held = source.areas.held(area, slot);
-    const copy = targetArea(source, target, area);
-    if (held > 0 && copy !== NONE) places.push([copy, held]);
+    const match = matchArea(source, target, area);
+    if (held > 0 && match !== NONE) places.push([match, held]);
   }
   return places;
 }
 
-function targetSeat(source: Partition, target: Partition, seat: number): number {
+/** @returns The index of the same seat in the target; NONE when it has none. */
+function matchSeat(source: Partition, target: Partition, seat: number): number {
   return target.layout.seatIndexes.get(source.layout.seatIds[seat]!) ?? NONE;
 }
 
-function targetArea(source: Partition, target: Partition, area: number): number {
+/** @returns The index of the same area in the target; NONE when it has none. */
+function matchArea(source: Partition, target: Partition, area: number): number {
   return target.layout.areaIndexes.get(source.layout.areas[area]!.id) ?? NONE;
 }

@@ -1,20 +1,20 @@
 /**
- * The inventory of one event: seat state as a structure of arrays over the seats of its layout, and
- * the counters of its areas. No rules here: `decide` asks, `apply` calls the few changes below, and
- * each asserts what it relies on before it writes. Memory: 23 bytes a seat beside the layout.
+ * The inventory of one event: the state of its seats as a structure of arrays, and the counters of
+ * its areas. There are no rules here: `decide` reads it, `apply` calls the few changes below, and
+ * each asserts what it relies on before it writes. Memory: 23 bytes per seat, without the layout.
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
 import type { Layout } from "../layout/layout.ts";
 import type { MoveRecord, PriceRecord } from "../records.ts";
 import { Areas } from "./areas.ts";
-import { ChangeList, untouched } from "./changes.ts";
+import { ChangeList, initialLinks } from "./changes.ts";
 import { Holds } from "./holds.ts";
 import { MOVES, SeatState } from "./states.ts";
 
 const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
 
-/** The seats as arrays by seat index. */
+/** The seats as arrays. Index: the seat index of the layout. */
 export interface SeatColumns {
   /** A `SeatState` each. */
   readonly state: Uint8Array;
@@ -36,27 +36,31 @@ export class Partition implements SeatColumns {
   readonly areas: Areas;
   readonly holds = new Holds();
 
-  /** @param seats - Those that it goes on from, whose arrays it keeps; without any it is new. */
+  /**
+   * @param createdAtMs - Milliseconds since 1970: the first time of change of seats and areas.
+   * @param seats - The columns to continue from, whose arrays are kept; by default all unpriced.
+   */
   constructor(
     layout: Layout,
     createdAtMs: number,
-    seats = unpriced(layout.seatCount, createdAtMs),
-    order = untouched(layout.seatCount),
+    seats = unpricedSeats(layout.seatCount, createdAtMs),
+    links = initialLinks(layout.seatCount),
   ) {
     this.layout = layout;
     this.state = seats.state;
     this.price = seats.price;
     this.hold = seats.hold;
     this.changedAtMs = seats.changedAtMs;
-    this.changes = new ChangeList(order);
+    this.changes = new ChangeList(links);
     this.areas = new Areas(layout.areas.length, createdAtMs);
   }
 
   /** Cost: O(seats and areas of the record), usually 2. */
   move(record: MoveRecord, timeMs: number): void {
     const { from, to } = MOVES[record.move];
+    assert((to === LOCKED) === (record.hold !== NONE), "a lock, and nothing else, opens a hold");
     for (const seat of record.seats) {
-      assert(this.state[seat] === from, "a seat leaves the state that it is in");
+      assert(this.state[seat] === from, "a seat is in the state that the move leaves");
     }
     if (to === LOCKED) this.#openHold(record, timeMs);
     for (const seat of record.seats) {
@@ -71,19 +75,17 @@ export class Partition implements SeatColumns {
   #movePlaces(record: MoveRecord, timeMs: number): void {
     const { from, to } = MOVES[record.move];
     const { areas } = record;
-    assert(from >= ACTIVE && to >= ACTIVE, "places move between the counted states");
     for (let i = 0; i < areas.length; i += 3) {
       const area = areas[i]!;
       const slot = areas[i + 1]!;
       const places = areas[i + 2]!;
-      this.areas.add(area, from as typeof ACTIVE, -places);
-      this.areas.add(area, to as typeof ACTIVE, places);
-      this.areas.changedAtMs[area] = timeMs;
+      this.areas.move(area, from, to, places);
       if (from === LOCKED) {
-        this.areas.unhold(area, slot, places);
+        this.areas.removeHeld(area, slot, places);
         this.#releaseHold(slot, places);
       }
-      if (to === LOCKED) this.areas.hold(area, slot, record.session, places);
+      if (to === LOCKED) this.areas.addHeld(area, slot, record.session, places);
+      this.#touchArea(area, timeMs);
     }
   }
 
@@ -92,7 +94,7 @@ export class Partition implements SeatColumns {
     const { runs, areas } = record;
     for (let i = 0; i < runs.length; i += 3) {
       const end = runs[i + 1]! + runs[i + 2]!;
-      assert(end <= this.layout.seatCount, "a run of prices lies in the layout");
+      assert(end <= this.layout.seatCount, "a run of prices is within the layout");
       for (let seat = runs[i + 1]!; seat < end; seat++) this.#priceSeat(seat, runs[i]!, timeMs);
     }
     for (let i = 0; i < areas.length; i += 3) {
@@ -100,8 +102,9 @@ export class Partition implements SeatColumns {
     }
   }
 
-  /** Takes a price away wherever it is assigned. Cost: O(seats). */
+  /** Removes a price wherever it is assigned. Cost: O(seats). */
   removePrice(slot: number, timeMs: number): void {
+    assert(slot !== 0, "slot 0 is no price");
     for (let seat = 0; seat < this.layout.seatCount; seat++) {
       if (this.price[seat] === slot) this.#priceSeat(seat, 0, timeMs);
     }
@@ -111,7 +114,7 @@ export class Partition implements SeatColumns {
     }
   }
 
-  /** Without a price a seat has no state, and its hold ends; only what is SOLD stays SOLD. */
+  /** A seat that loses its price leaves its hold and is withdrawn, unless it is SOLD. */
   #priceSeat(seat: number, slot: number, timeMs: number): void {
     const state = this.state[seat]!;
     if (slot === 0) {
@@ -129,7 +132,7 @@ export class Partition implements SeatColumns {
     const { areas } = this;
     if (slot === 0) {
       for (const [hold, places] of Array.from(areas.holdsIn(area))) {
-        areas.unhold(area, hold, places);
+        areas.removeHeld(area, hold, places);
         this.#releaseHold(hold, places);
       }
       areas.add(area, LOCKED, -areas.places(area, LOCKED));
@@ -141,12 +144,20 @@ export class Partition implements SeatColumns {
     assert(slot !== 0 || capacity === taken, "an area without a price has nothing on sale");
     areas.price[area] = slot;
     areas.add(area, ACTIVE, capacity - taken - active);
-    areas.changedAtMs[area] = timeMs;
+    assert(areas.capacity(area) === capacity, "a priced area has the capacity of the record");
+    this.#touchArea(area, timeMs);
   }
 
   #touch(seat: number, timeMs: number): void {
+    const latestMs = this.changedAtMs[this.changes.newest]!;
+    assert(timeMs >= latestMs, "the time of changes never steps back");
     this.changedAtMs[seat] = timeMs;
     this.changes.touch(seat);
+  }
+
+  #touchArea(area: number, timeMs: number): void {
+    assert(timeMs >= this.areas.changedAtMs[area]!, "the time of changes never steps back");
+    this.areas.changedAtMs[area] = timeMs;
   }
 
   #openHold(record: MoveRecord, timeMs: number): void {
@@ -162,16 +173,18 @@ export class Partition implements SeatColumns {
 
   #releaseHold(slot: number, size: number): void {
     const { session } = this.holds.get(slot);
-    if (this.holds.release(slot, size)) this.areas.forget(slot, session);
+    if (this.holds.release(slot, size)) this.areas.forgetHold(slot, session);
   }
 
-  /** The seats that the hold still has. Cost: O(seats that it began with). */
+  /** Indexes of the seats that the hold still has. Cost: O(seats that it began with). */
   seatsOf(slot: number): Uint32Array {
-    return this.holds.get(slot).seats.filter((seat) => this.hold[seat] === slot);
+    const seats = this.holds.get(slot).seats.filter((seat) => this.hold[seat] === slot);
+    assert(seats.length <= this.holds.size(slot), "the size of a hold counts its seats");
+    return seats;
   }
 }
 
-function unpriced(seatCount: number, createdAtMs: number): SeatColumns {
+function unpricedSeats(seatCount: number, createdAtMs: number): SeatColumns {
   return {
     state: new Uint8Array(seatCount),
     price: new Uint16Array(seatCount),

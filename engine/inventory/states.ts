@@ -1,13 +1,13 @@
 /**
- * The states of a seat, and the moves between them. One table: which state a move leaves, which it
- * reaches, and whether it counts as held capacity on the way. The log names a move by its code, so
- * codes are never renumbered.
+ * The states of a seat, and the moves between them in one table: the state that a move leaves and
+ * the state that it reaches. The log stores these codes, so they are never renumbered.
  */
+import { assert } from "../assert.ts";
 
 export const SeatState = {
-  /** Never had a price in this event: listed, with state null; cannot be booked. */
+  /** Never had a price in this event: listed with state null; cannot be booked. */
   UNPRICED: 0,
-  /** Its price was taken away: not listed until it is priced again; cannot be booked. */
+  /** Its price was removed: not listed until it is priced again; cannot be booked. */
   WITHDRAWN: 1,
   ACTIVE: 2,
   LOCKED: 3,
@@ -15,6 +15,16 @@ export const SeatState = {
   BLOCKED: 5,
 } as const;
 export type SeatState = (typeof SeatState)[keyof typeof SeatState];
+
+/** The states that a booking moves seats between, and that an area counts its places in. */
+export type BookingState = Exclude<
+  SeatState,
+  typeof SeatState.UNPRICED | typeof SeatState.WITHDRAWN
+>;
+
+const { ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
+
+export const BOOKING_STATES: readonly BookingState[] = [ACTIVE, LOCKED, SOLD, BLOCKED];
 
 /** The public name of each state. Index: a `SeatState`; null where the interface has no name. */
 export const STATE_NAMES = [null, null, "ACTIVE", "LOCKED", "SOLD", "BLOCKED"] as const;
@@ -33,11 +43,9 @@ export type Move = (typeof Move)[keyof typeof Move];
 
 interface MoveRule {
   readonly name: string;
-  readonly from: SeatState;
-  readonly to: SeatState;
+  readonly from: BookingState;
+  readonly to: BookingState;
 }
-
-const { ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
 
 export const MOVES: Readonly<Record<Move, MoveRule>> = {
   [Move.LOCK]: { name: "lock", from: ACTIVE, to: LOCKED },
@@ -49,3 +57,11 @@ export const MOVES: Readonly<Record<Move, MoveRule>> = {
   [Move.UNBLOCK]: { name: "unblock", from: BLOCKED, to: ACTIVE },
   [Move.EXPIRE]: { name: "expire", from: LOCKED, to: ACTIVE },
 };
+
+for (const [i, state] of BOOKING_STATES.entries()) {
+  assert(state === ACTIVE + i, "the booking states are consecutive codes, from ACTIVE on");
+  assert(STATE_NAMES[state] !== null, "every booking state has a public name");
+}
+for (const { from, to } of Object.values(MOVES)) {
+  assert(from !== to, "a move changes the state");
+}

@@ -1,14 +1,15 @@
 /**
- * Composite keys, by which v1 names what is in a layout: `<section>;;<row>;;<seat>` by their
- * labels, a general-admission area by its name alone.
+ * Composite keys: how v1 names the objects of a layout. The key of a seat is made of labels,
+ * `<section>;;<row>;;<seat>`; the key of a general-admission area is its name.
  */
 import type { Layout } from "./layout.ts";
 
 /** No label contains it. */
 export const KEY_SEPARATOR = ";;";
 
-/** What a key names, as a member of the v2 bodies and its id. */
+/** The object that a key names. */
 export interface KeyedPlace {
+  /** The member of a v2 body that lists such objects. */
   readonly member: "seats" | "groupOfSeats";
   readonly id: number;
 }
@@ -18,16 +19,16 @@ interface KeyIndex {
   readonly sections: ReadonlyMap<string, number>;
   /** Area id by name. */
   readonly areas: ReadonlyMap<string, number>;
-  /** Seat id by key, by section index: of the sections that were asked for. */
+  /** By section index: seat id by key. Filled when the section is first looked up. */
   readonly seatsOf: Map<number, ReadonlyMap<string, number>>;
 }
 
-/** Made when the first key of a layout is looked for; goes with the layout. */
+/** Filled when a key of the layout is first looked up; released with the layout. */
 const indexes = new WeakMap<Layout, KeyIndex>();
 
 /**
  * @returns Undefined for a key that names nothing.
- * Cost: O(seats of the section) once for each section, then constant.
+ * Cost: O(seats of the section) once per section, then constant.
  */
 export function findKey(layout: Layout, key: string): KeyedPlace | undefined {
   let index = indexes.get(layout);

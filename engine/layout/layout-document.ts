@@ -1,6 +1,7 @@
 /**
- * The layout of a schema in its wire form: what a layout tool sends and gets back. Known members
- * are typed; drawing members that the engine does not know are kept and given back as they came.
+ * The layout of a schema in its wire form, as a layout tool sends and receives it. Known members
+ * are typed. Drawing members, which the engine does not interpret, are stored and returned
+ * unchanged.
  */
 
 export interface Sector {
@@ -17,7 +18,7 @@ export interface Row {
   readonly id: number;
   readonly guid: string;
   readonly sectorGuid: string;
-  /** The label, "A"; `name` is the noun, "Row". */
+  /** The label, such as "A". `name` is the noun, such as "Row". */
   readonly rowNumber: string;
   readonly name?: string | undefined;
   readonly seatName?: string | undefined;
@@ -28,9 +29,9 @@ export interface Seat {
   readonly id: number;
   readonly guid: string;
   readonly rowGuid: string;
-  /** The label, "12". */
+  /** The label, such as "12". */
   readonly name: string;
-  /** Position relative to the sector. */
+  /** Coordinates relative to the sector. */
   readonly x?: number | null | undefined;
   readonly y?: number | null | undefined;
   readonly [drawing: string]: unknown;

@@ -1,6 +1,7 @@
 /**
- * The immutable seat index of one version of a schema's layout, shared by all its events. A seat
- * index is the position of the seat in ascending order of id; partitions use nothing else.
+ * The immutable seat index of one version of a schema's layout, shared by all events of the schema.
+ * A seat index is the position of the seat in ascending order of id. Partitions know seats only by
+ * their index.
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
@@ -23,32 +24,33 @@ export interface LayoutRow {
   readonly name: string;
   /** Section index. */
   readonly section: number;
-  /** Seat indexes, ordered along the row. */
+  /** Seat indexes, in order along the row. */
   readonly seats: Uint32Array;
 }
 
 export interface LayoutArea {
   readonly id: number;
   readonly name: string;
-  /** Places when a price is assigned without a count; null to take the schema's. */
+  /** Places when a price is assigned without a count; null for the schema's default. */
   readonly capacity: number | null;
 }
 
-/** Where a group id leads: an index into sections, rows or areas. */
+/** What the id of a section, table, row or area stands for. */
 export interface GroupPlace {
   readonly type: GroupType;
+  /** Into `sections` (SECTION and TABLE), `rows` or `areas`. */
   readonly index: number;
 }
 
 export interface Layout {
   readonly seatCount: number;
-  /** Seat id by seat index, ascending. */
+  /** Index: seat. Value: its id. In ascending order. */
   readonly seatIds: Float64Array;
-  /** Seat label by seat index. */
+  /** Index: seat. Value: its label. */
   readonly seatNames: readonly string[];
-  /** Row index by seat index. */
+  /** Index: seat. Value: its row index. */
   readonly rowOfSeat: Uint32Array;
-  /** The seat index on either side, by seat index; NONE at a row end, an aisle or a table. */
+  /** Index: seat. Value: the seat on that side; NONE at a row end, an aisle or a table. */
   readonly previousSeat: Uint32Array;
   readonly nextSeat: Uint32Array;
   readonly sections: readonly LayoutSection[];
@@ -58,7 +60,7 @@ export interface Layout {
   readonly seatIndexes: ReadonlyMap<number, number>;
   /** Area index by area id. */
   readonly areaIndexes: ReadonlyMap<number, number>;
-  /** Sections, tables, rows and areas by their id. */
+  /** Sections, tables, rows and areas by id. */
   readonly groups: ReadonlyMap<number, GroupPlace>;
 }
 
@@ -76,10 +78,10 @@ export function buildLayout(document: LayoutDocument): Layout {
   const areas = indexAreas(document, groups);
   const sections = document.sectors.filter((sector) => !sector.ga);
   const seats = [...document.seats].sort((a, b) => a.id - b.id);
-  const rowOfSeat = new Uint32Array(seats.length);
+  const rowOfSeat = new Uint32Array(seats.length).fill(NONE);
   const previousSeat = new Uint32Array(seats.length).fill(NONE);
   const nextSeat = new Uint32Array(seats.length).fill(NONE);
-  const seatsOfRow = groupSeats(seats);
+  const seatsOfRow = groupByRow(seats);
   const sectionIndexes = new Map(sections.map((sector, i) => [sector.guid, i]));
   const rowsOfSection: number[][] = sections.map(() => []);
   const rows = document.rows.map((row, index): LayoutRow => {
@@ -89,18 +91,20 @@ export function buildLayout(document: LayoutDocument): Layout {
     groups.set(row.id, { type: GroupType.ROW, index });
     const members = seatsOfRow.get(row.guid) ?? [];
     const { order, aisleAfter } = orderRow(members.map((seat) => seats[seat]!));
+    assert(order.length === members.length, "a row keeps its seats");
     const ordered = Uint32Array.from(order, (position) => members[position]!);
-    const apart = sections[section]!.type === "TABLE";
-    for (const [place, seat] of ordered.entries()) {
+    const isTable = sections[section]!.type === "TABLE";
+    for (const [position, seat] of ordered.entries()) {
       rowOfSeat[seat] = index;
-      const next = ordered[place + 1];
-      if (next === undefined || apart || aisleAfter[place] === true) continue;
+      const next = ordered[position + 1];
+      if (next === undefined || isTable || aisleAfter[position] === true) continue;
       nextSeat[seat] = next;
       previousSeat[next] = seat;
     }
     return { id: row.id, name: row.rowNumber, section, seats: ordered };
   });
-  return {
+  assert(!rowOfSeat.includes(NONE), "every seat of a stored layout has its row");
+  const layout = {
     seatCount: seats.length,
     seatIds: Float64Array.from(seats, (seat) => seat.id),
     seatNames: seats.map((seat) => seat.name),
@@ -114,6 +118,10 @@ export function buildLayout(document: LayoutDocument): Layout {
     areaIndexes: new Map(areas.map((area, i) => [area.id, i])),
     groups,
   };
+  assert(layout.seatIndexes.size === seats.length, "every seat of a layout has its own id");
+  const groupCount = document.sectors.length + rows.length;
+  assert(groups.size === groupCount, "every sector and row of a layout has its own id");
+  return layout;
 }
 
 function indexAreas(document: LayoutDocument, groups: Map<number, GroupPlace>): LayoutArea[] {
@@ -136,8 +144,8 @@ function indexSection(
   return { id: sector.id, name: sector.name, type, rows };
 }
 
-/** Seat indexes by the guid of their row. */
-function groupSeats(seats: readonly Seat[]): Map<string, number[]> {
+/** @returns Seat indexes by the guid of their row. */
+function groupByRow(seats: readonly Seat[]): Map<string, number[]> {
   const seatsOfRow = new Map<string, number[]>();
   for (const [index, seat] of seats.entries()) {
     const members = seatsOfRow.get(seat.rowGuid);
@@ -149,8 +157,7 @@ function groupSeats(seats: readonly Seat[]): Map<string, number[]> {
 
 /**
  * Seat index by seat id; NONE for an id that the layout does not have. The seats of a layout mostly
- * got their ids in one go, so that the distance to the first one is the index: looked at first, it
- * saves the look-up in a map.
+ * got consecutive ids. Then the distance to the first id is the index, which saves a map look-up.
  */
 export function seatIndexOf({ seatIds, seatIndexes }: Layout, id: number): number {
   const distance = id - seatIds[0]!;

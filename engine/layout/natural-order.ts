@@ -1,6 +1,6 @@
 /**
  * Natural order of labels: runs of digits compare as numbers ("2" before "10"), everything else by
- * code unit. No locale, so that the order is the same on every machine.
+ * code unit. It uses no locale, so the order is the same on every machine.
  */
 
 const PARTS = /\d+|\D+/g;
@@ -18,7 +18,7 @@ export function compareNatural(a: string, b: string): number {
   return partsOfA.length - partsOfB.length || compareText(a, b);
 }
 
-/** Plain order by code unit, as a database without a locale sorts. */
+/** Order by code unit, as in a database without a locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

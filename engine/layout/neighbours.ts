@@ -1,19 +1,20 @@
 /**
- * Which seats of a row sit beside each other. Seats are ordered along the row's direction of
- * largest spread, so curved and upright rows work too; by natural label order where there are no
- * coordinates. A gap wider than one and a half times the row's median spacing is an aisle. Only
- * `sqrt` and the four operations are used: they are exact on every machine, so replay builds the
- * same neighbours.
+ * Which seats of a row are next to each other. Seats are ordered along the direction in which the
+ * row spreads most, so curved and vertical rows work too; without coordinates, by natural order of
+ * their labels. A gap wider than one and a half times the row's median spacing is an aisle. Only
+ * `sqrt` and basic arithmetic are used: their results are the same on every machine, so replay
+ * builds the same neighbours.
  */
+import { assert } from "../assert.ts";
 import type { Seat } from "./layout-document.ts";
 import { compareNatural } from "./natural-order.ts";
 
 const AISLE_SPACINGS = 1.5;
 
 export interface RowOrder {
-  /** Positions in the given array, ordered along the row. */
+  /** Indexes into the given array, ordered along the row. */
   readonly order: readonly number[];
-  /** Index: a position in `order`. True when an aisle lies between it and the next one. */
+  /** Index: position in `order`. True when an aisle lies between that seat and the next. */
   readonly aisleAfter: readonly boolean[];
 }
 
@@ -37,7 +38,7 @@ export function orderRow(seats: readonly Seat[]): RowOrder {
   return { order, aisleAfter: findAisles(order.map((position) => points[position]!)) };
 }
 
-/** @returns Null when a seat has no coordinates. */
+/** @returns Null when any seat has no coordinates. */
 function pointsOf(seats: readonly Seat[]): Point[] | null {
   const points: Point[] = [];
   for (const { x, y } of seats) {
@@ -47,7 +48,7 @@ function pointsOf(seats: readonly Seat[]): Point[] | null {
   return points;
 }
 
-/** The eigenvector of the larger eigenvalue of the covariance; null when all points are one. */
+/** The eigenvector of the larger eigenvalue of the covariance; null when all points are equal. */
 function principalAxis(points: readonly Point[]): Point | null {
   const meanX = points.reduce((sum, point) => sum + point.x, 0) / points.length;
   const meanY = points.reduce((sum, point) => sum + point.y, 0) / points.length;
@@ -61,10 +62,11 @@ function principalAxis(points: readonly Point[]): Point | null {
   }
   if (xx + yy === 0) return null;
   const spread = Math.sqrt((xx - yy) * (xx - yy) + 4 * xy * xy);
-  // Of the two forms of the same vector, the one that does not cancel to zero.
+  // The same vector has two forms; this is the one in which no subtraction cancels to zero.
   return xx >= yy ? { x: xx - yy + spread, y: 2 * xy } : { x: 2 * xy, y: yy - xx + spread };
 }
 
+/** @param points - In order along the row. @returns As `RowOrder.aisleAfter`. */
 function findAisles(points: readonly Point[]): boolean[] {
   const gaps: number[] = [];
   for (let i = 0; i + 1 < points.length; i++) {
@@ -76,8 +78,8 @@ function findAisles(points: readonly Point[]): boolean[] {
   return points.map((_, i) => i < gaps.length && gaps[i]! > widest);
 }
 
-/** @param values - At least one. */
 function median(values: readonly number[]): number {
+  assert(values.length > 0, "a median is of at least one value");
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;

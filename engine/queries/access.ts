@@ -1,4 +1,4 @@
-/** Whether the caller may touch an event at all. */
+/** Which rows a caller may access: those of its organization, or of its tenant. */
 import { assert } from "../assert.ts";
 import type { EventRow, OrganizationRow } from "../catalog.ts";
 import type { Caller } from "../commands.ts";
@@ -10,21 +10,23 @@ const NO_ACCESS = refuse(
   "There is no such event, or it belongs to another organization.",
 );
 
-/** The event when it is the caller's; null when it is another's, or nobody's. */
+/** @returns The event; null when it does not exist or belongs to another organization. */
 export function ownEvent(state: State, caller: Caller, eventId: string): EventRow | null {
   const event = state.catalog.events.get(eventId);
   return event !== undefined && event.organizationId === caller.organizationId ? event : null;
 }
 
-/** One answer for what exists nowhere and for what is another organization's. */
+/** The same answer, whether the event does not exist or belongs to another organization. */
 export function refuseEvent(): Refusal {
   return NO_ACCESS;
 }
 
 /**
- * A row that belongs to an organization, for a read, update or deletion by id.
+ * Checks a row that was looked up by its id.
  *
- * @returns The row, or ENTITY_NOT_FOUND, or ACCESS_DENIED when it is another organization's.
+ * @param row - Undefined when there is none.
+ * @param what - The noun for such a row, for the detail of a refusal.
+ * @returns The row, ENTITY_NOT_FOUND, or ACCESS_DENIED when it belongs to another organization.
  */
 export function ownRow<Row extends { readonly organizationId: number }>(
   row: Row | undefined,
@@ -36,7 +38,7 @@ export function ownRow<Row extends { readonly organizationId: number }>(
   return refuse(Result.ACCESS_DENIED, `This ${what} belongs to another organization.`);
 }
 
-/** An organization of the caller's tenant. @returns Or ENTITY_NOT_FOUND, or ACCESS_DENIED. */
+/** @returns The organization, ENTITY_NOT_FOUND, or ACCESS_DENIED when it is another tenant's. */
 export function tenantsOrganization(
   { catalog }: State,
   { tenantId }: Caller,
@@ -54,6 +56,7 @@ export function isRefusal(value: object): value is Refusal {
   return "refused" in value;
 }
 
+/** The organization that the caller acts for. */
 export function callersOrganization(state: State, caller: Caller): OrganizationRow {
   const organization = state.catalog.organizations.get(caller.organizationId);
   assert(organization !== undefined, "a caller acts for an organization that exists");

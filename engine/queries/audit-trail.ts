@@ -1,37 +1,38 @@
 /**
- * The audit trail as those who read it see it: which transitions a seat or an area went through,
- * and the map of an event as it was. Types only: the trail is kept outside the engine.
+ * The audit trail as its readers see it: the transitions of seats and areas, and the seat map of an
+ * event at an earlier moment. Types only: the trail is kept outside the engine.
  */
 import type { SeatState } from "../inventory/states.ts";
 import type { Actor } from "../records.ts";
 import type { AreaFacts, SeatFacts } from "./place-facts.ts";
 import type { SeatQuery } from "./seat-listing.ts";
 
-/** One seat, or some places of an area, that went from a state to a state. */
+/** One seat, or some places of an area, that went from one state to another. */
 export interface Transition {
-  /** Of the record in the log. */
+  /** The sequence number of the record. */
   readonly sequence: number;
-  /** Position among the transitions of the event in that record, from 0. */
+  /** Position among the event's transitions in that record, from 0. */
   readonly ordinal: number;
   /** Milliseconds since 1970. */
   readonly timeMs: number;
-  /** The name of the move, or what else brought the transition about. */
+  /** The name of the move, or of the other cause. */
   readonly call: string;
   readonly actor: Actor;
-  /** Of the hold, else as the call gave it; empty for none. */
+  /** That of the hold, else as in the request; empty for none. */
   readonly session: string;
-  /** Of the hold; for a direct sale as the call gave it; empty for none. */
+  /** That of the hold; for a direct sale as in the request; empty for none. */
   readonly holdType: string;
   readonly placeId: number;
   readonly isArea: boolean;
-  /** Null where there was no such place, or is none any more. */
+  /** Null when the place did not exist before. */
   readonly from: SeatState | null;
+  /** Null when the place no longer exists. */
   readonly to: SeatState | null;
-  /** How many places of an area went; null for a seat. */
+  /** The number of places of an area; null for a seat. */
   readonly places: number | null;
-  /** The price afterwards; 0 for none. */
+  /** The price after the transition; 0 for none. */
   readonly priceId: number;
-  /** Sequence number of the lock that began the hold which it enters, has or leaves; 0 for none. */
+  /** The sequence number of the lock of the hold that it enters, keeps or leaves; 0 for none. */
   readonly hold: number;
 }
 
@@ -39,10 +40,10 @@ export interface TransitionQuery {
   readonly seatId?: number | undefined;
   readonly areaId?: number | undefined;
   readonly session?: string | undefined;
-  /** Milliseconds since 1970; both ends belong to the range. */
+  /** Milliseconds since 1970, inclusive. */
   readonly fromMs?: number | undefined;
   readonly toMs?: number | undefined;
-  /** Both ends belong to the range. */
+  /** Inclusive, as `toSequence` is. */
   readonly fromSequence?: number | undefined;
   readonly toSequence?: number | undefined;
   readonly newestFirst: boolean;
@@ -55,38 +56,38 @@ export interface TransitionPage {
   readonly total: number;
 }
 
-/** From which record to which the trail is kept. */
+/** The range of records that the trail covers. */
 export interface TrailExtent {
-  /** 1 when it is kept from the beginning. */
+  /** 1 when the trail covers the log from its beginning. */
   readonly firstSequence: number;
-  /** Milliseconds since 1970; 0 when it is kept from the beginning. */
+  /** Milliseconds since 1970; 0 when the trail covers the log from its beginning. */
   readonly firstTimeMs: number;
   readonly lastSequence: number;
 }
 
-/** The end of a record, or of everything up to a time (milliseconds since 1970). */
+/** After the record with this sequence number, or after all records up to this time. */
 export type Moment = { readonly sequence: number } | { readonly timeMs: number };
 
 export interface PastSeats {
   readonly seats: readonly SeatFacts[];
   readonly total: number;
-  /** Whether the event was published. */
+  /** At that moment. */
   readonly isPublished: boolean;
 }
 
-/** What can be asked, and what is answered. Everything but `owner` is of one event by its id. */
+interface OfEvent {
+  readonly eventId: string;
+}
+
+/** Every question that the trail answers. */
 export interface AuditQuestions {
-  /** The organization whose event it is or was. */
-  readonly owner: { readonly eventId: string };
-  readonly transitions: { readonly eventId: string; readonly query: TransitionQuery };
-  readonly seats: {
-    readonly eventId: string;
-    readonly moment: Moment;
-    readonly query: SeatQuery;
-  };
-  readonly areas: { readonly eventId: string; readonly moment: Moment };
+  readonly owner: OfEvent;
+  readonly transitions: OfEvent & { readonly query: TransitionQuery };
+  readonly seats: OfEvent & { readonly moment: Moment; readonly query: SeatQuery };
+  readonly areas: OfEvent & { readonly moment: Moment };
 }
 export interface AuditAnswers {
+  /** The id of the organization that has or had the event. */
   readonly owner: number;
   readonly transitions: TransitionPage;
   readonly seats: PastSeats;
@@ -97,17 +98,17 @@ export type AuditQuestion<K extends AuditTopic = AuditTopic> = {
   [T in K]: { readonly about: T } & AuditQuestions[T];
 }[K];
 
-/** Why there is no answer. */
+/** Why a question has no answer. */
 export const AuditGap = {
-  /** The trail knows no such event, or there was none at that moment. */
+  /** The event is not in the trail, or did not exist at that moment. */
   NO_EVENT: "no event",
-  /** It is asked for what was before the beginning of the trail. */
+  /** The moment is before the beginning of the trail. */
   TOO_EARLY: "too early",
-  /** It is asked for a record that is not there yet. */
+  /** The record does not exist yet. */
   TOO_LATE: "too late",
-  /** Too many questions wait already. */
+  /** Too many questions are waiting. */
   BUSY: "busy",
-  /** The trail cannot be read or brought up to date just now. */
+  /** The trail cannot be read or updated at present. */
   UNAVAILABLE: "unavailable",
 } as const;
 export type AuditGap = (typeof AuditGap)[keyof typeof AuditGap];

@@ -1,4 +1,4 @@
-/** Rows found by what the interface names them by, where the caller may see them. */
+/** Looks up rows for a caller by the ids, or the email address, that a request names. */
 import type { AccountRow, PriceRow, ReplyRow, SchemaRow, ZoneRow } from "../catalog.ts";
 import type { Caller, CommandOf } from "../commands.ts";
 import { refuse, type Refusal, Result } from "../results.ts";
@@ -10,14 +10,15 @@ interface OnSchema {
   readonly schemaId: number;
 }
 
-/** The reply of that id, while it is to be given again. */
+/** @returns The remembered reply; null when there is none or it has expired. */
 export function findReply({ catalog }: State, id: string, timeMs: number): ReplyRow | null {
   const reply = catalog.replies.get(id);
   return reply === undefined || reply.expiresAtMs <= timeMs ? null : reply;
 }
 
 /**
- * @returns ENTITY_NOT_FOUND or ACCESS_DENIED for the event, ENTITY_NOT_FOUND for a price not on it.
+ * @returns The price; ENTITY_NOT_FOUND or ACCESS_DENIED for the event; ENTITY_NOT_FOUND for the
+ * price.
  */
 export function findPrice(
   { catalog }: State,
@@ -31,8 +32,10 @@ export function findPrice(
 }
 
 /**
- * The schema to create or list zones on. Those rows of the interface know no 404, so what exists
- * nowhere is denied like what is another organization's.
+ * The schema on which to create or list zones. Those routes have no 404, so a schema that does not
+ * exist is refused like one of another organization.
+ *
+ * @returns The schema, or ACCESS_DENIED.
  */
 export function zonedSchema(
   { catalog }: State,
@@ -44,7 +47,10 @@ export function zonedSchema(
   return refuse(Result.ACCESS_DENIED, detail);
 }
 
-/** @returns ENTITY_NOT_FOUND or ACCESS_DENIED for the schema, ENTITY_NOT_FOUND for the zone. */
+/**
+ * @returns The zone; ENTITY_NOT_FOUND or ACCESS_DENIED for the schema; ENTITY_NOT_FOUND for the
+ * zone.
+ */
 export function findZone(
   { catalog }: State,
   { caller, schemaId, zoneId }: OnSchema & { readonly zoneId: number },
@@ -57,8 +63,8 @@ export function findZone(
 }
 
 /**
- * What makes two addresses one: composed form, ASCII letters folded. Never the full Unicode
- * folding, which would let a look-alike letter take over an account.
+ * Addresses with the same key are the same address: the composed form with ASCII letters in lower
+ * case. Full Unicode folding would let a look-alike letter take over an account.
  */
 export function emailKey(email: string): string {
   return email.normalize("NFC").replace(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -1,9 +1,9 @@
-/** A seat and an area of a partition, told with the ids and labels of the layout and the price. */
+/** Seats and areas with the ids, labels and prices that the interface shows for them. */
 import type { PriceRow } from "../catalog.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
 
-/** Prices of the event by slot. */
+/** The prices of the event by slot. */
 type Prices = ReadonlyMap<number, Pick<PriceRow, "id" | "name">>;
 
 export interface SeatFacts {
@@ -20,12 +20,12 @@ export interface SeatFacts {
   readonly changedAtMs: number;
 }
 
-/** Places by state. */
 export interface AreaFacts {
   readonly areaId: number;
   readonly name: string;
   readonly priceId: number | null;
   readonly priceName: string | null;
+  /** All places, and below the places by state. */
   readonly capacity: number;
   readonly active: number;
   readonly locked: number;

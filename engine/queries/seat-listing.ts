@@ -1,30 +1,38 @@
-/** The seats of an event as a list: filtered, sorted, one page of it. Reads only. */
+/** One page of an event's seats, filtered and sorted. */
+import { assert } from "../assert.ts";
 import type { PriceRow } from "../catalog.ts";
 import { NONE } from "../constants.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState, STATE_NAMES } from "../inventory/states.ts";
-import { collectSeats, GroupType } from "../layout/layout.ts";
-import { compareText } from "../layout/natural-order.ts";
+import { collectSeats, GroupType, type Layout } from "../layout/layout.ts";
 import { type Compare, SortedSeats } from "./sorted-seats.ts";
 
-export const SEAT_SORTS = [
-  "seatId",
-  "seatName",
-  "rowId",
-  "rowName",
-  "sectionId",
-  "sectionName",
-  "state",
-  "priceId",
-  "priceName",
-  "updatedAt",
-] as const;
-export type SeatSort = (typeof SEAT_SORTS)[number];
+/** The prices of the event by slot. */
+type Prices = ReadonlyMap<number, PriceRow>;
+type SortKey = (seat: number, partition: Partition, prices: Prices) => number | string;
+
+/** What each sort property compares. */
+const SORT_KEYS = {
+  seatId: (seat) => seat,
+  seatName: (seat, { layout }) => layout.seatNames[seat]!,
+  rowId: (seat, { layout }) => rowOf(layout, seat).id,
+  rowName: (seat, { layout }) => rowOf(layout, seat).name,
+  sectionId: (seat, { layout }) => sectionOf(layout, seat).id,
+  sectionName: (seat, { layout }) => sectionOf(layout, seat).name,
+  state: (seat, { state }) => STATE_NAMES[state[seat] as SeatState] ?? "",
+  priceId: (seat, { price }, prices) => prices.get(price[seat]!)?.id ?? 0,
+  priceName: (seat, { price }, prices) => prices.get(price[seat]!)?.name ?? "",
+  updatedAt: (seat, { changedAtMs }) => changedAtMs[seat]!,
+} satisfies Record<string, SortKey>;
+export type SeatSort = keyof typeof SORT_KEYS;
+export const SEAT_SORTS = Object.keys(SORT_KEYS) as readonly SeatSort[];
+/** All other properties are fixed by the layout. */
+const CHANGING_SORTS = new Set<SeatSort>(["state", "priceId", "priceName", "updatedAt"]);
 
 export interface SeatQuery {
   readonly sectionId?: number | undefined;
   readonly rowId?: number | undefined;
-  /** Milliseconds since 1970: only seats that changed at or after it. */
+  /** Milliseconds since 1970: only seats that changed then or later. */
   readonly changedSinceMs?: number | undefined;
   readonly sort: readonly { readonly property: SeatSort; readonly descending: boolean }[];
   readonly offset: number;
@@ -34,72 +42,64 @@ export interface SeatQuery {
 export interface SeatPage {
   /** Seat indexes. */
   readonly seats: readonly number[];
+  /** The number of seats on all pages. */
   readonly total: number;
 }
 
-/** Prices of the event by slot. */
-type Prices = ReadonlyMap<number, PriceRow>;
+/** A listing of at least this many seats is cached and repaired; a shorter one is sorted anew. */
+const CACHED_SEATS_MIN = 1_000;
+/** Cached listings of one event. The least recently used one is dropped first. */
+const CACHED_LISTINGS_MAX = 16;
 
-/** Listings of up to this many seats are made afresh; longer ones are kept and repaired. */
-const KEPT_SEATS_MIN = 1_000;
-/** Kept listings of one event; the one that was not asked for longest goes first. */
-const KEPT_MAX = 16;
-
-/** What the layout fixes: a seat never moves within a listing sorted by these alone. */
-const FIXED_SORTS: ReadonlySet<SeatSort> = new Set([
-  "seatId",
-  "seatName",
-  "rowId",
-  "rowName",
-  "sectionId",
-  "sectionName",
-]);
-
-interface Kept {
+interface CachedListing {
   readonly seats: SortedSeats;
-  /** `ChangeList.touches` up to which the listing is right. */
+  /** The value of `ChangeList.touches` up to which the listing is current. */
   touches: number;
-  /** Names of the prices that it was sorted by. */
+  /** Ids and names of the prices when it was sorted. */
   readonly priceNames: string;
 }
 
-const keptListings = new WeakMap<Partition, Map<string, Kept>>();
+/** By partition, then by filters and sort order. */
+const cachedListings = new WeakMap<Partition, Map<string, CachedListing>>();
 
 /**
- * Seats whose price was taken away are not listed.
+ * Withdrawn seats are not listed.
  *
- * Cost: that of a page and of what changed since the same listing was last asked for, whatever the
- * size of the event; the first time, and after a change of much of it, O(n log n) in what matches.
+ * Cost: O(the page + the seats that changed since the same listing was last read), whatever the
+ * size of the event; the first time, or after many changes, O(n log n) in the seats that match.
  */
 export function listSeats(partition: Partition, prices: Prices, query: SeatQuery): SeatPage {
   const { offset, limit } = query;
-  const matches = candidates(partition, query);
+  const candidates = fewCandidates(partition, query);
   const compare = totalOrder(partition, prices, query);
-  if (matches !== null && matches.length < KEPT_SEATS_MIN) {
-    const seats = matches.filter((seat) => isListed(partition, seat, query)).sort(compare);
+  if (candidates !== null) {
+    const seats = candidates.filter((seat) => isListed(partition, seat, query)).sort(compare);
     return { seats: seats.slice(offset, offset + limit), total: seats.length };
   }
-  const { seats } = keptListing(partition, prices, query, compare);
+  const { seats } = currentListing(partition, prices, query, compare);
   return { seats: seats.slice(offset, limit), total: seats.count };
 }
 
-/** Seats that may match, when a few can be named without looking at all; else null. */
-function candidates({ layout, changes, changedAtMs }: Partition, query: SeatQuery) {
-  if (query.rowId !== undefined) {
-    const row = layout.groups.get(query.rowId);
-    return row?.type === GroupType.ROW ? [...collectSeats(layout, row)] : [];
-  }
-  if (query.changedSinceMs !== undefined) {
-    const seats: number[] = [];
+/** @returns Every seat that may match; null when these are too many to sort for each request. */
+function fewCandidates(partition: Partition, query: SeatQuery): number[] | null {
+  const { layout, changes, changedAtMs } = partition;
+  const { rowId, changedSinceMs } = query;
+  let seats: number[] = [];
+  if (rowId !== undefined) {
+    const row = layout.groups.get(rowId);
+    if (row?.type === GroupType.ROW) seats = [...collectSeats(layout, row)];
+  } else if (changedSinceMs !== undefined) {
     let seat = changes.newest;
-    while (seat !== NONE && changedAtMs[seat]! >= query.changedSinceMs) {
+    while (seat !== NONE && changedAtMs[seat]! >= changedSinceMs) {
       seats.push(seat);
-      if (seats.length === KEPT_SEATS_MIN) return null;
+      if (seats.length === CACHED_SEATS_MIN) return null;
       seat = changes.earlierThan(seat);
     }
-    return seats;
+  } else {
+    if (layout.seatCount >= CACHED_SEATS_MIN) return null;
+    seats = allSeats(layout.seatCount);
   }
-  return layout.seatCount < KEPT_SEATS_MIN ? allSeats(layout.seatCount) : null;
+  return seats.length < CACHED_SEATS_MIN ? seats : null;
 }
 
 function allSeats(seatCount: number): number[] {
@@ -110,62 +110,75 @@ function isListed(partition: Partition, seat: number, query: SeatQuery): boolean
   const { layout, state, changedAtMs } = partition;
   if (state[seat] === SeatState.WITHDRAWN) return false;
   if (query.changedSinceMs !== undefined && changedAtMs[seat]! < query.changedSinceMs) return false;
-  const row = layout.rows[layout.rowOfSeat[seat]!]!;
-  if (query.rowId !== undefined && row.id !== query.rowId) return false;
-  return query.sectionId === undefined || layout.sections[row.section]!.id === query.sectionId;
+  const { rowId, sectionId } = query;
+  if (rowId !== undefined && rowOf(layout, seat).id !== rowId) return false;
+  return sectionId === undefined || sectionOf(layout, seat).id === sectionId;
 }
 
-function keptListing(
+/** The cached listing, repaired; or a new one where there is none that is worth repairing. */
+function currentListing(
   partition: Partition,
   prices: Prices,
   query: SeatQuery,
   compare: Compare,
-): Kept {
-  let listings = keptListings.get(partition);
-  if (listings === undefined) keptListings.set(partition, (listings = new Map()));
+): CachedListing {
+  let listings = cachedListings.get(partition);
+  if (listings === undefined) cachedListings.set(partition, (listings = new Map()));
   const { sectionId, rowId, changedSinceMs, sort } = query;
   const key = JSON.stringify([sectionId, rowId, changedSinceMs, sort]);
   const priceNames = JSON.stringify([...prices.values()].map(({ id, name }) => [id, name]));
   const { touches } = partition.changes;
   const { seatCount } = partition.layout;
-  const isFixed = sort.every(({ property }) => FIXED_SORTS.has(property));
-  let kept = listings.get(key);
-  const isFar = kept !== undefined && !isFixed && touches - kept.touches > seatCount / 4;
-  if (kept === undefined || isFar || kept.priceNames !== priceNames) {
+  const isFixed = !sort.some(({ property }) => CHANGING_SORTS.has(property));
+  let listing = listings.get(key);
+  const touchCount = touches - (listing?.touches ?? touches);
+  assert(touchCount >= 0, "the touches of a partition only rise");
+  const isOutdated = !isFixed && touchCount > seatCount / 4;
+  if (listing === undefined || isOutdated || listing.priceNames !== priceNames) {
     const listed = allSeats(seatCount).filter((seat) => isListed(partition, seat, query));
-    kept = { seats: new SortedSeats(listed, seatCount, compare), touches, priceNames };
+    listing = { seats: new SortedSeats(listed, seatCount, compare), touches, priceNames };
   } else {
-    repair(kept, partition, query, isFixed);
+    repair(listing, partition, query, isFixed);
   }
   listings.delete(key);
-  listings.set(key, kept);
+  listings.set(key, listing);
   const oldest = listings.keys().next().value;
-  if (listings.size > KEPT_MAX && oldest !== undefined) listings.delete(oldest);
-  return kept;
+  if (listings.size > CACHED_LISTINGS_MAX && oldest !== undefined) listings.delete(oldest);
+  return listing;
 }
 
-/**
- * Moves the seats that were touched since: they are among as many at the end of the change list.
- */
-function repair(kept: Kept, partition: Partition, query: SeatQuery, isFixed: boolean): void {
+/** Moves the seats touched since: n touches are of seats among the newest n of the change list. */
+function repair(
+  listing: CachedListing,
+  partition: Partition,
+  query: SeatQuery,
+  isFixed: boolean,
+): void {
   const { changes } = partition;
+  const { seats } = listing;
   const moved: number[] = [];
   let seat = changes.newest;
-  for (let left = changes.touches - kept.touches; left > 0 && seat !== NONE; left--) {
-    const stays = isFixed && kept.seats.has(seat) === isListed(partition, seat, query);
+  for (let left = changes.touches - listing.touches; left > 0 && seat !== NONE; left--) {
+    const stays = isFixed && seats.has(seat) === isListed(partition, seat, query);
     if (!stays) moved.push(seat);
     seat = changes.earlierThan(seat);
   }
-  for (const each of moved) kept.seats.remove(each);
-  for (const each of moved) if (isListed(partition, each, query)) kept.seats.add(each);
-  kept.touches = changes.touches;
+  for (const each of moved) seats.remove(each);
+  for (const each of moved) if (isListed(partition, each, query)) seats.add(each);
+  assert(seats.count <= partition.layout.seatCount, "a listing has every seat at most once");
+  listing.touches = changes.touches;
 }
 
-/** The criteria in turn; seat indexes rise with seat ids, so the index breaks ties. */
+/** One criterion after the other. Ties are broken by seat index, which rises with the seat id. */
 function totalOrder(partition: Partition, prices: Prices, { sort }: SeatQuery): Compare {
   const compares = sort.map(({ property, descending }): Compare => {
-    const compare = comparison(partition, prices, property);
-    return descending ? (a, b) => compare(b, a) : compare;
+    const keyOf: SortKey = SORT_KEYS[property];
+    const sign = descending ? -1 : 1;
+    return (a, b) => {
+      const keyA = keyOf(a, partition, prices);
+      const keyB = keyOf(b, partition, prices);
+      return keyA < keyB ? -sign : keyA > keyB ? sign : 0;
+    };
   });
   return (a, b) => {
     for (const compare of compares) {
@@ -176,40 +189,10 @@ function totalOrder(partition: Partition, prices: Prices, { sort }: SeatQuery): 
   };
 }
 
-function comparison(partition: Partition, prices: Prices, property: SeatSort): Compare {
-  const { layout, state, price, changedAtMs } = partition;
-  const row = (seat: number) => layout.rows[layout.rowOfSeat[seat]!]!;
-  const section = (seat: number) => layout.sections[row(seat).section]!;
-  const priceOf = (seat: number) => prices.get(price[seat]!);
-  const text =
-    (of: (seat: number) => string): Compare =>
-    (a, b) =>
-      compareText(of(a), of(b));
-  const number =
-    (of: (seat: number) => number): Compare =>
-    (a, b) =>
-      of(a) - of(b);
-  switch (property) {
-    case "seatId":
-      return number((seat) => seat);
-    case "seatName":
-      return text((seat) => layout.seatNames[seat]!);
-    case "rowId":
-      return number((seat) => row(seat).id);
-    case "rowName":
-      return text((seat) => row(seat).name);
-    case "sectionId":
-      return number((seat) => section(seat).id);
-    case "sectionName":
-      return text((seat) => section(seat).name);
-    case "state":
-      return text((seat) => STATE_NAMES[state[seat] as SeatState] ?? "");
-    case "priceId":
-      return number((seat) => priceOf(seat)?.id ?? 0);
-    case "priceName":
-      return text((seat) => priceOf(seat)?.name ?? "");
-    case "updatedAt":
-      return number((seat) => changedAtMs[seat]!);
-  }
-  return property satisfies never;
+function rowOf({ rows, rowOfSeat }: Layout, seat: number) {
+  return rows[rowOfSeat[seat]!]!;
+}
+
+function sectionOf(layout: Layout, seat: number) {
+  return layout.sections[rowOf(layout, seat).section]!;
 }

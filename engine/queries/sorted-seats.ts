@@ -1,7 +1,7 @@
 /**
- * Seats kept in an order that depends on their state, repaired as they change: blocks of a few
- * hundred seats, as in a B+ tree of two levels. Finding a page costs one step per block, moving a
- * seat one shift within a block; nothing costs as much as the event is large.
+ * Seats in an order that depends on their state, repaired as they change: blocks of a few hundred
+ * seats, like a B+ tree of two levels. Finding a page costs one step per block, and moving a seat
+ * one shift within a block; no operation but the first sort visits every seat.
  */
 import { assert } from "../assert.ts";
 
@@ -11,14 +11,15 @@ export type Compare = (a: number, b: number) => number;
 
 export class SortedSeats {
   readonly #compare: Compare;
-  /** Seat indexes, in order within and across the blocks; none is empty but the first. */
+  /** Seat indexes, in order within and across the blocks. A block is empty only if it is alone. */
   #blocks: number[][] = [[]];
-  /** The block that has the seat, by seat index; a seat that is not here has none. */
+  /** Index: seat. Value: the block that has it; undefined for a seat that is not in the listing. */
   readonly #blockOf: (number[] | undefined)[];
   #count = 0;
 
   /**
-   * @param compare - A total order: never zero for two seats.
+   * @param seats - The seats to list, of `seatCount` seats in all.
+   * @param compare - A total order: never zero for two different seats.
    * Cost: O(n log n).
    */
   constructor(seats: readonly number[], seatCount: number, compare: Compare) {
@@ -50,31 +51,36 @@ export class SortedSeats {
     for (const seat of block) this.#blockOf[seat] = block;
   }
 
-  /** Takes the seat out, wherever it is; to be done before its keys are compared again. */
+  /** Removes the seat, if it is listed. To be called before any seat with changed keys is added. */
   remove(seat: number): void {
     const block = this.#blockOf[seat];
     if (block === undefined) return;
     this.#blockOf[seat] = undefined;
-    block.splice(block.indexOf(seat), 1);
+    const place = block.indexOf(seat);
+    assert(place !== -1, "a listed seat is in its block");
+    block.splice(place, 1);
     this.#count -= 1;
     if (block.length === 0 && this.#blocks.length > 1) {
       this.#blocks.splice(this.#blocks.indexOf(block), 1);
     }
   }
 
-  /** Puts the seat in at its place. */
+  /** Inserts the seat at its place. */
   add(seat: number): void {
-    assert(this.#blockOf[seat] === undefined, "a seat is in a listing once");
+    assert(this.#blockOf[seat] === undefined, "a seat is listed once");
     const position = this.#blockFor(seat);
     const block = this.#blocks[position]!;
-    block.splice(firstAfter(block, seat, this.#compare), 0, seat);
+    const place = firstAfter(block, seat, this.#compare);
+    const next = block[place];
+    assert(next === undefined || this.#compare(seat, next) < 0, "a listing stays in order");
+    block.splice(place, 0, seat);
     this.#blockOf[seat] = block;
     this.#count += 1;
     if (block.length <= BLOCK_SEATS_MAX) return;
     this.#addBlock(position + 1, block.splice(BLOCK_SEATS_MAX / 2));
   }
 
-  /** The last block that begins at or before the seat. */
+  /** @returns The position of the last block that begins at or before the seat; else 0. */
   #blockFor(seat: number): number {
     let [low, high] = [0, this.#blocks.length - 1];
     while (low < high) {
@@ -102,6 +108,7 @@ export class SortedSeats {
   }
 }
 
+/** @returns The position of the first seat that comes after `seat`. */
 function firstAfter(block: readonly number[], seat: number, compare: Compare): number {
   let [low, high] = [0, block.length];
   while (low < high) {

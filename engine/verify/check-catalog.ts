@@ -1,12 +1,15 @@
-/** The invariants of the catalog: what a row names is there, and is of the same owner. */
+/** The invariants of the catalog: what a row refers to exists and has the same owner. */
 import { assert } from "../assert.ts";
+import { TABLES } from "../catalog.ts";
 import type { State } from "../state.ts";
 
 /** Cost: O(rows). @throws Broken naming the first invariant that does not hold. */
 export function checkCatalog(state: State): void {
   checkOwners(state);
+  checkLogins(state);
   checkPrices(state);
   checkZones(state);
+  checkIds(state);
 }
 
 function checkOwners({ catalog }: State): void {
@@ -19,21 +22,27 @@ function checkOwners({ catalog }: State): void {
       assert(organizations.has(organizationId), "what is owned has an owner");
     }
   }
-  for (const { organizationIds } of catalog.accounts.values()) {
-    for (const id of organizationIds) {
-      assert(organizations.has(id), "an account belongs to organizations that exist");
-    }
-  }
-  for (const { accountId } of catalog.logins.values()) {
-    assert(catalog.accounts.has(accountId), "a login belongs to an account");
-  }
   for (const { venueId, organizationId } of schemas.values()) {
     const owner = venues.get(venueId)?.organizationId;
     assert(owner === organizationId, "a schema has a venue of its owner");
   }
   for (const { seriesId, organizationId } of catalog.events.values()) {
-    const owner = series.get(seriesId ?? 0)?.organizationId;
-    if (seriesId !== null) assert(owner === organizationId, "an event is in a series of its owner");
+    const owner = seriesId === null ? organizationId : series.get(seriesId)?.organizationId;
+    assert(owner === organizationId, "an event is in a series of its owner");
+  }
+}
+
+function checkLogins({ catalog }: State): void {
+  const { accounts, organizations, logins } = catalog;
+  for (const { organizationIds } of accounts.values()) {
+    const areThere = organizationIds.every((id) => organizations.has(id));
+    assert(areThere, "an account belongs to organizations that exist");
+  }
+  for (const login of logins.values()) {
+    assert(accounts.has(login.accountId), "a login belongs to an account");
+    assert(catalog.loginOf(login.tokenSha256) === login, "a login is found by its access token");
+    const isFound = catalog.loginOf(login.refreshSha256) === login;
+    assert(isFound, "a login is found by its refresh token");
   }
 }
 
@@ -53,12 +62,22 @@ function checkZones(state: State): void {
     assert(schemas.has(zone.schemaId), "a pricing zone belongs to a schema");
   }
   for (const { id, schemaId, zoneId } of zoneAssignments.values()) {
-    assert(zones.get(zoneId)?.schemaId === schemaId, "what is assigned is a zone of the schema");
+    assert(zones.get(zoneId)?.schemaId === schemaId, "an assigned zone is one of the schema");
     const { groups, seatIndexes } = state.layoutOf(schemaId);
-    assert(groups.has(id) || seatIndexes.has(id), "what has a zone is in the layout");
+    assert(groups.has(id) || seatIndexes.has(id), "an object with a zone is in the layout");
   }
   for (const { schemaId, organizationId } of clones.values()) {
     const owner = schemas.get(schemaId)?.organizationId;
-    assert(owner === organizationId, "a clone operation names the schema that it made");
+    assert(owner === organizationId, "a clone operation names the schema that it created");
+  }
+}
+
+function checkIds({ catalog }: State): void {
+  for (const name of TABLES) {
+    const table: ReadonlyMap<unknown, { readonly id: number | string }> = catalog[name];
+    for (const [key, { id }] of table) {
+      assert(key === id, "the key of a row is its id");
+      assert(typeof id === "string" || id < catalog.nextId, "an id was given out");
+    }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The full list of invariants, each O(everything): called after recovery, before a snapshot, and by
- * the tests after every step. What is O(1) is asserted where the change is made.
+ * Every invariant of the state, at a cost of O(everything): checked after recovery, before a
+ * snapshot, and by the tests after every step. What is O(1) is asserted where the change is made.
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
@@ -11,64 +11,67 @@ import { checkCatalog } from "./check-catalog.ts";
 
 /** @throws Broken naming the first invariant that does not hold. */
 export function checkState(state: State): void {
-  const { catalog } = state;
-  assert(state.partitions.size === catalog.events.size, "there is one partition an event");
+  const { catalog, partitions, layouts } = state;
+  assert(partitions.size === catalog.events.size, "there is one partition per event");
+  assert(layouts.size === catalog.layouts.size, "there is one seat index per stored layout");
   for (const event of catalog.events.values()) {
     const partition = state.partitionOf(event);
-    assert(
-      partition.layout === state.layoutOf(event.schemaId),
-      "a partition has its schema's layout",
-    );
+    const layout = state.layoutOf(event.schemaId);
+    assert(partition.layout === layout, "a partition has its schema's layout");
     checkPartition(partition);
-    const slots = catalog.pricesOf(event.id);
-    for (const slot of partition.price) assert(slot === 0 || slots.has(slot), "a price exists");
-    for (const slot of partition.areas.price)
-      assert(slot === 0 || slots.has(slot), "a price exists");
+    const prices = catalog.pricesOf(event.id);
+    for (const slots of [partition.price, partition.areas.price]) {
+      for (const slot of slots) assert(slot === 0 || prices.has(slot), "an assigned price exists");
+    }
   }
   checkCatalog(state);
 }
 
+/** @throws Broken naming the first invariant that does not hold. */
 export function checkPartition(partition: Partition): void {
+  const { holds, layout } = partition;
   const held = checkSeats(partition);
   checkAreas(partition, held);
-  for (const slot of partition.holds.slots()) {
-    assert(held.get(slot) === partition.holds.size(slot), "a hold has as much as it says");
-    assert(partition.holds.get(slot).seats.length <= partition.layout.seatCount, "seats of a hold");
+  for (const slot of holds.slots()) {
+    assert(held.get(slot) === holds.size(slot), "a hold has as much as it says");
+    const { seats, startedAtMs, expiresAtMs } = holds.get(slot);
+    assert(seats.length <= layout.seatCount, "a hold began with seats of the layout");
+    assert(expiresAtMs === 0 || expiresAtMs > startedAtMs, "a hold ends after it began");
   }
-  assert(held.size === partition.holds.count, "nothing is held by a hold that ended");
+  assert(held.size === holds.count, "a hold that ended has nothing");
   checkChanges(partition);
 }
 
-/** @returns Seats held, by hold slot. */
+/** @returns By hold slot: seats held. */
 function checkSeats({ layout, state, price, hold }: Partition): Map<number, number> {
   const held = new Map<number, number>();
-  assert(state.length === layout.seatCount, "there is one state a seat");
+  assert(state.length === layout.seatCount, "every seat has one state");
   for (let seat = 0; seat < layout.seatCount; seat++) {
     const current = state[seat]!;
+    const slot = hold[seat]!;
     assert(current <= SeatState.BLOCKED, "a state is one of six");
-    assert((current === SeatState.LOCKED) === (hold[seat] !== NONE), "LOCKED is held by a hold");
-    if (current === SeatState.ACTIVE) assert(price[seat] !== 0, "what can be booked has a price");
-    if (current < SeatState.ACTIVE) assert(price[seat] === 0, "what has no state has no price");
-    if (hold[seat] !== NONE) held.set(hold[seat]!, (held.get(hold[seat]!) ?? 0) + 1);
+    assert((current === SeatState.LOCKED) === (slot !== NONE), "LOCKED means held");
+    assert(current !== SeatState.ACTIVE || price[seat] !== 0, "an ACTIVE seat has a price");
+    assert(current >= SeatState.ACTIVE || price[seat] === 0, "a seat off sale has no price");
+    if (slot !== NONE) held.set(slot, (held.get(slot) ?? 0) + 1);
   }
   return held;
 }
 
-/** Adds held places to `held`. */
+/** @param held - By hold slot; the held places are added to it. */
 function checkAreas({ areas, holds }: Partition, held: Map<number, number>): void {
   for (let area = 0; area < areas.count; area++) {
     let locked = 0;
     for (const [slot, places] of areas.holdsIn(area)) {
-      assert(places > 0, "a hold has places where it says so");
-      assert(
-        [...areas.slotsOf(holds.get(slot).session)].includes(slot),
-        "a session finds its holds",
-      );
+      assert(places > 0, "a hold has places where it is listed");
+      const slots = [...areas.slotsOf(holds.get(slot).session)];
+      assert(slots.includes(slot), "a session's holds are found");
       held.set(slot, (held.get(slot) ?? 0) + places);
       locked += places;
     }
-    assert(locked === areas.places(area, SeatState.LOCKED), "LOCKED places are held by holds");
-    if (areas.price[area] === 0) assert(areas.places(area, SeatState.ACTIVE) === 0, "priced");
+    assert(locked === areas.places(area, SeatState.LOCKED), "LOCKED places are held");
+    const active = areas.places(area, SeatState.ACTIVE);
+    assert(active === 0 || areas.price[area] !== 0, "an area on sale has a price");
   }
 }
 
@@ -77,9 +80,9 @@ function checkChanges({ changes, changedAtMs, layout }: Partition): void {
   let nextMs = Infinity;
   for (let seat = changes.newest; seat !== NONE; seat = changes.earlierThan(seat)) {
     assert(changedAtMs[seat]! <= nextMs, "the change list is in order of time");
-    assert(count < layout.seatCount, "the change list has every seat once");
+    assert(count < layout.seatCount, "the change list has a seat once");
     nextMs = changedAtMs[seat]!;
     count++;
   }
-  assert(count === layout.seatCount, "the change list has every seat once");
+  assert(count === layout.seatCount, "the change list has every seat");
 }

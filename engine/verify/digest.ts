@@ -1,20 +1,20 @@
 /**
- * A hash of what the state means, not of how it lies in memory: two engines that went through the
- * same log have the same digest. Two 32-bit lanes; it tells differences, it is no protection
- * against a forger.
+ * A hash of what the state means, not of its form in memory: two engines that applied the same log
+ * have the same digest. It consists of two 32-bit lanes. It detects differences, not forgeries.
  */
+import { assert } from "../assert.ts";
 import { TABLES } from "../catalog.ts";
 import { NONE } from "../constants.ts";
 import type { Partition } from "../inventory/partition.ts";
-import { SeatState } from "../inventory/states.ts";
+import { BOOKING_STATES } from "../inventory/states.ts";
 import type { State } from "../state.ts";
 
 class Hash {
   #a = 0x811c9dc5 | 0;
   #b = 0x9e3779b9 | 0;
 
-  /** A whole number, to 53 bits. */
   number(value: number): void {
+    assert(Number.isSafeInteger(value), "the state consists of whole numbers");
     this.#mix(value | 0);
     this.#mix(Math.floor(value / 0x1_0000_0000) | 0);
   }
@@ -31,7 +31,7 @@ class Hash {
     this.#b ^= this.#b >>> 13;
   }
 
-  /** Sixteen hexadecimal digits. */
+  /** @returns Sixteen hexadecimal digits. */
   end(): string {
     const hex = (lane: number) => (lane >>> 0).toString(16).padStart(8, "0");
     return hex(this.#a) + hex(this.#b);
@@ -69,9 +69,7 @@ export function digestPartition(partition: Partition): string {
     hash.number(layout.areas[area]!.id);
     hash.number(areas.price[area]!);
     hash.number(areas.changedAtMs[area]!);
-    for (const counted of [SeatState.ACTIVE, SeatState.LOCKED, SeatState.SOLD, SeatState.BLOCKED]) {
-      hash.number(areas.places(area, counted));
-    }
+    for (const counted of BOOKING_STATES) hash.number(areas.places(area, counted));
     for (const [slot, places] of areas.holdsIn(area)) {
       hash.number(places);
       digestHold(hash, partition, slot);
@@ -88,7 +86,7 @@ function digestHold(hash: Hash, partition: Partition, slot: number): void {
   hash.number(expiresAtMs);
 }
 
-/** JSON with the members of every object in order of name. */
+/** JSON with the members of every object in order of their names. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) => {
     if (member === null || typeof member !== "object" || Array.isArray(member)) return member;

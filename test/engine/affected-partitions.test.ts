@@ -1,4 +1,4 @@
-/** What a record does not name as touched stays as it was. */
+/** A record changes no partition but those that it is said to affect. */
 import { expect, test } from "vitest";
 import { removedPartitions, affectedPartitions } from "../../engine/affected-partitions.ts";
 import { apply } from "../../engine/apply.ts";
@@ -9,20 +9,20 @@ import { Workload } from "../sim/workload/workload.ts";
 import { World } from "../support/engine.ts";
 import { section } from "../support/layout.ts";
 
-test("only what is touched changes, whatever the record", () => {
+test("no record of a random history changes a partition that it does not affect", () => {
   const workload = new Workload(11);
   for (let step = 0; step < 4_000; step++) workload.step();
   const state = new State();
   let catalogRecords = 0;
   for (const { record, timeMs } of workload.bench.journal.kept) {
-    const touched = new Set(affectedPartitions(state, record));
-    const others = [...state.partitions].filter(([number]) => !touched.has(number));
+    const affected = new Set(affectedPartitions(state, record));
+    const others = [...state.partitions].filter(([number]) => !affected.has(number));
     const before = others.map(([, partition]) => digestPartition(partition));
     apply(state, record, timeMs);
     const after = others.map(([number]) => digestPartition(state.partitions.get(number)!));
     expect(after).toEqual(before);
     for (const number of state.partitions.keys()) {
-      const known = touched.has(number) || others.some(([other]) => other === number);
+      const known = affected.has(number) || others.some(([other]) => other === number);
       expect(known).toBe(true);
     }
     if (record.type === RecordType.CATALOG) catalogRecords += 1;
@@ -30,7 +30,7 @@ test("only what is touched changes, whatever the record", () => {
   expect(catalogRecords).toBeGreaterThan(20);
 });
 
-test("what ends with a record stays as it was, whatever else the record does", () => {
+test("the partitions of a deleted organization stay as they were when they are removed", () => {
   const world = new World([section("Stalls", { A: "1 2" })]);
   for (let i = 0; i < 3; i++) world.createEvent();
   world.book("block", world.selection(null, "A1"));
@@ -39,17 +39,17 @@ test("what ends with a record stays as it was, whatever else the record does", (
   const state = new State();
   for (const { record, timeMs } of kept.slice(0, -1)) apply(state, record, timeMs);
   const { record, timeMs } = kept.at(-1)!;
-  const ending = [...state.partitions];
-  const before = ending.map(([, partition]) => digestPartition(partition));
+  const removed = [...state.partitions];
+  const before = removed.map(([, partition]) => digestPartition(partition));
   expect(record.type).toBe(RecordType.CATALOG);
   const numbers = record.type === RecordType.CATALOG ? removedPartitions(state, record) : [];
-  expect(numbers).toEqual(ending.map(([number]) => number));
+  expect(numbers).toEqual(removed.map(([number]) => number));
   apply(state, record, timeMs);
   expect(state.partitions.size).toBe(0);
-  expect(ending.map(([, partition]) => digestPartition(partition))).toEqual(before);
+  expect(removed.map(([, partition]) => digestPartition(partition))).toEqual(before);
 });
 
-test("what a record changes before it ends is not named as ending untouched", () => {
+test("a partition that is changed and then removed does not count as removed unchanged", () => {
   const world = new World([section("Stalls", { A: "1 2" })]);
   const { partition: number, id, schemaId } = world.event;
   const { state } = world.engine;
@@ -64,7 +64,7 @@ test("what a record changes before it ends is not named as ending untouched", ()
   expect(removedPartitions(state, { ...record, removes: [layout, event] })).toEqual([]);
 });
 
-test("an event that comes, loses a price, is laid anew or goes is touched", () => {
+test("creating, removing, migrating or unpricing an event affects its partition", () => {
   const world = new World([section("Stalls", { A: "1 2" })]);
   const { partition: number } = world.event;
   const { state } = world.engine;

@@ -1,4 +1,4 @@
-/** Records applied: the same function serves a live command and replay. */
+/** Records applied to a state, live and in replay. */
 import { expect, test } from "vitest";
 import { apply } from "../../engine/apply.ts";
 import { ActorKind, type CatalogRecord, RecordType } from "../../engine/records.ts";
@@ -22,7 +22,7 @@ const record = (more: Partial<CatalogRecord>): CatalogRecord => ({
   ...more,
 });
 
-test("a log replayed to any point gives a whole state, and at its end the live one", () => {
+test("a state replayed to any record is valid, and after the last one it is the live state", () => {
   const world = new World(HALL);
   checkMore(
     world,
@@ -41,7 +41,7 @@ test("a log replayed to any point gives a whole state, and at its end the live o
   expect(digest(state)).toBe(digest(world.engine.state));
 });
 
-test("an event that is removed takes its partition along", () => {
+test("removing an event removes its partition", () => {
   const world = new World(HALL);
   const state = replayed(world.journal);
   const removes = [
@@ -51,11 +51,11 @@ test("an event that is removed takes its partition along", () => {
   apply(state, record({ removes }), 1);
   checkState(state);
   expect(state.partitions.size).toBe(0);
-  expect(() => apply(state, world.lastRecord!, 1)).toThrow("a record names a living partition");
-  expect(() => apply(state, record({ removes }), 1)).toThrow("a removed event was there");
+  expect(() => apply(state, world.lastRecord!, 1)).toThrow("every event has its partition");
+  expect(() => apply(state, record({ removes }), 1)).toThrow("only an existing event is removed");
 });
 
-test("a layout that is removed is no longer the schema's", () => {
+test("a schema whose layout is removed has no seats", () => {
   const world = new World(HALL);
   const state = replayed(world.journal);
   expect(state.layoutOf(world.schemaId).seatCount).toBe(3);
@@ -69,21 +69,21 @@ test("a layout that is removed is no longer the schema's", () => {
   checkState(state);
 });
 
-test("an event moved to another schema is laid on that one's layout", () => {
+test("an event that moves to another schema migrates to the layout of that schema", () => {
   const world = new World(HALL);
   const state = replayed(world.journal);
   apply(state, record({ puts: [{ table: "events", row: { ...world.event, schemaId: 777 } }] }), 1);
   expect(state.partitionOf(state.catalog.events.get(world.eventId)!).layout.seatCount).toBe(0);
 });
 
-test("ids are never given out again, and only what is there is removed", () => {
+test("a record that reuses ids or removes an unknown row breaks a promise", () => {
   const state = new State();
   apply(state, record({ nextId: 5 }), 1);
-  expect(() => apply(state, record({ nextId: 4 }), 1)).toThrow("ids are never given out again");
+  expect(() => apply(state, record({ nextId: 4 }), 1)).toThrow("ids are never reused");
   const removes = [{ table: "venues", key: 3 }] as const;
-  expect(() => apply(state, record({ removes }), 1)).toThrow("a removed row was there");
+  expect(() => apply(state, record({ removes }), 1)).toThrow("only an existing row is removed");
 });
 
-test("a record of no known type is a broken promise", () => {
+test("a record of an unknown type breaks a promise", () => {
   expect(() => apply(new State(), { type: 9 } as never, 1)).toThrow("no case for");
 });

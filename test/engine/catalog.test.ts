@@ -14,7 +14,7 @@ const price = (id: number, slot: number, eventId = "e"): PriceRow => ({
   externalId: null,
 });
 
-test("prices are found by event and slot, and forgotten when they go", () => {
+test("a price is found by its event and slot until it is removed", () => {
   const catalog = new Catalog();
   for (const row of [price(1, 1), price(2, 2), price(3, 1, "f")]) {
     catalog.put({ table: "prices", row });
@@ -30,7 +30,7 @@ test("prices are found by event and slot, and forgotten when they go", () => {
   expect(catalog.pricesOf("nowhere").size).toBe(0);
 });
 
-test("a slot that a price left is given to the next price", () => {
+test("a new price takes the lowest slot that is free", () => {
   const world = new World([section("Stalls", { A: "1" })], { unpriced: true });
   const { catalog } = world.engine.state;
   const half = world.createPrice("Half");
@@ -40,7 +40,7 @@ test("a slot that a price left is given to the next price", () => {
   expect(catalog.prices.get(world.createPrice("Newer"))!.slot).toBe(3);
 });
 
-test("a row is its organization's own, another's, or nobody's", () => {
+test("a row of another organization is denied, and an unknown row is not found", () => {
   const world = new World([section("Stalls", { A: "1" })]);
   const { caller, event, eventId } = world;
   const other = world.createOrganization(world.tenant, "Other");

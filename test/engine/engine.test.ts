@@ -1,4 +1,4 @@
-/** The engine itself: order, time, the journal's admission, and when an outcome may be told. */
+/** The engine: order, time, admission and space in the log, and when an outcome is durable. */
 import { expect, test } from "vitest";
 import { Broken } from "../../engine/assert.ts";
 import { Engine } from "../../engine/engine.ts";
@@ -13,7 +13,7 @@ import { checkMore } from "../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10)];
 
-test("records are numbered one by one, and their time never steps back", () => {
+test("sequence numbers rise by one and times never fall, though the clock steps back", () => {
   const world = new World(HALL);
   world.clock.timeMs += 100;
   world.book("lock", world.selection("A", "A1"));
@@ -29,7 +29,7 @@ test("records are numbered one by one, and their time never steps back", () => {
   expect(world.engine.sequence).toBe(kept.length);
 });
 
-test("a refusal and a command that changes nothing write nothing", () => {
+test("a refused command and one that changes nothing write no record", () => {
   const world = new World(HALL);
   world.book("directsale", world.selection(null, "A1"));
   const { sequence } = world.engine;
@@ -39,7 +39,7 @@ test("a refusal and a command that changes nothing write nothing", () => {
   expect(world.engine.sequence).toBe(sequence);
 });
 
-test("while the journal takes nothing, every command is refused and nothing happens", () => {
+test("while the journal admits nothing, every command is refused and no hold expires", () => {
   const world = new World(HALL);
   checkMore(world, `lock  A  A1  ok`);
   world.clock.timeMs += 900_000;
@@ -66,7 +66,7 @@ test("while the journal takes nothing, every command is refused and nothing happ
   checkMore(world, `lock  B  A1  ok`);
 });
 
-test("a record for which the journal has no room changes nothing, and may come again", () => {
+test("a record without space in the log changes nothing, and is accepted later", () => {
   const world = new World(HALL);
   const { engine, journal, caller, schemaId } = world;
   const before = { digest: digest(engine.state), sequence: engine.sequence };
@@ -89,7 +89,7 @@ test("a record for which the journal has no room changes nothing, and may come a
   expect(digest(replayed(journal))).toBe(digest(engine.state));
 });
 
-test("what comes along is refused by itself when it finds no room", () => {
+test("a follow-up without space in the log is refused, and its command stays granted", () => {
   const world = new World(HALL);
   const { engine, journal, caller } = world;
   journal.takes = (_, isFollowUp) => (isFollowUp ? Admission.OVERLOADED : Admission.OPEN);
@@ -101,16 +101,16 @@ test("what comes along is refused by itself when it finds no room", () => {
   expect(digest(engine.state)).toBe(before);
 });
 
-test("a command whose holds cannot end for want of room is refused, each hold being whole", () => {
+test("a command is refused when the log has no space to expire holds, each as a whole", () => {
   const world = new World(HALL);
   const { engine, journal } = world;
   checkMore(world, `lock  A  A1 A2 Pit:2  ok\nlock  B  A3 Pit:3  ok`);
   world.clock.timeMs += 900_000;
   const { sequence } = engine;
   let room = 1;
-  let asked = 0;
+  let appends = 0;
   journal.takes = () => {
-    asked += 1;
+    appends += 1;
     return room-- > 0 ? Admission.OPEN : Admission.UNAVAILABLE;
   };
   const lock = () => world.book("lock", world.selection("C", "A4"));
@@ -119,10 +119,10 @@ test("a command whose holds cannot end for want of room is refused, each hold be
   const states = () =>
     ["A1", "A2", "A3", "A4"].map((seat) => world.partition.state[world.seat(seat)]);
   expect(states()).toEqual([2, 2, 3, 2]);
-  asked = 0;
+  appends = 0;
   engine.expireAll();
   engine.expire(world.event);
-  expect(asked).toBe(2);
+  expect(appends).toBe(2);
   expect(states()).toEqual([2, 2, 3, 2]);
   checkState(engine.state);
   journal.takes = () => Admission.OPEN;
@@ -131,29 +131,29 @@ test("a command whose holds cannot end for want of room is refused, each hold be
   expect(digest(replayed(journal))).toBe(digest(engine.state));
 });
 
-test("an outcome may be told once everything before it is on disk", () => {
+test("an outcome is durable once every record before it is on disk", () => {
   const world = new World(HALL);
   world.journal.sync();
-  const told: string[] = [];
+  const reported: string[] = [];
   const submit = (name: string, session: string, seat: string) => {
     world.book("lock", world.selection(session, seat));
-    world.engine.afterDurable(() => told.push(name));
+    world.engine.afterDurable(() => reported.push(name));
   };
-  world.engine.afterDurable(() => told.push("at once"));
-  expect(told).toEqual(["at once"]);
+  world.engine.afterDurable(() => reported.push("at once"));
+  expect(reported).toEqual(["at once"]);
   submit("granted", "A", "A1");
   submit("refused", "B", "A1");
-  world.engine.afterDurable(() => told.push("read"));
+  world.engine.afterDurable(() => reported.push("read"));
   const mark = world.engine.sequence;
   submit("later", "B", "A2");
-  expect(told).toEqual(["at once"]);
+  expect(reported).toEqual(["at once"]);
   world.journal.sync(mark);
-  expect(told).toEqual(["at once", "granted", "refused", "read"]);
+  expect(reported).toEqual(["at once", "granted", "refused", "read"]);
   world.journal.sync();
-  expect(told.at(-1)).toBe("later");
+  expect(reported.at(-1)).toBe("later");
 });
 
-test("an engine goes on where a log ended, its clock too", () => {
+test("an engine continues from the sequence number and the time of a recovered log", () => {
   const world = new World(HALL);
   checkMore(world, `lock  A  A1 Pit:3  ok`);
   const last = world.journal.kept.at(-1)!;
@@ -162,9 +162,9 @@ test("an engine goes on where a log ended, its clock too", () => {
   clock.timeMs = START_MS - 60_000;
   const position = { sequence: last.sequence, timeMs: last.timeMs };
   const engine = new Engine(replayed(world.journal), position, { clock, journal });
-  let told = false;
-  engine.afterDurable(() => (told = true));
-  expect(told).toBe(true);
+  let reported = false;
+  engine.afterDurable(() => (reported = true));
+  expect(reported).toBe(true);
   expect(engine.nowMs()).toBe(last.timeMs);
   const body = world.selection("A", "A1", "Pit:3");
   const { caller, eventId } = world;
@@ -173,7 +173,7 @@ test("an engine goes on where a log ended, its clock too", () => {
   checkState(engine.state);
 });
 
-test("holds of an event end before a command to it, whoever sends it, and before a read", () => {
+test("expired holds of an event end before a read of it, not with a command elsewhere", () => {
   const world = new World(HALL);
   checkMore(world, `lock  A  A1  ok`);
   world.clock.timeMs += 900_000;
@@ -184,29 +184,43 @@ test("holds of an event end before a command to it, whoever sends it, and before
   expect(state()).toBe(2);
 });
 
-test("an engine whose journal could not take a record decides nothing any more", () => {
+test.each([new RangeError("out of memory"), new Broken("a record fits a frame")])(
+  "an engine is halted for good by an error in its journal: $message",
+  (error) => {
+    const world = new World(HALL);
+    const { journal, engine, caller } = world;
+    const { sequence } = engine;
+    journal.append = () => {
+      throw error;
+    };
+    const submit = () => engine.submit({ kind: "createVenue", caller, body: { name: "V" } });
+    expect(submit).toThrow(error instanceof Broken ? error : Broken);
+    expect([engine.sequence, engine.isHalted]).toEqual([sequence, true]);
+    journal.append = () => Admission.OPEN;
+    expect(submit).toThrow("a halted engine takes no commands");
+    expect(() => engine.expireAll()).toThrow("a halted engine takes no commands");
+  },
+);
+
+test("admission is asked once for a command, and not for a follow-up", () => {
   const world = new World(HALL);
-  checkMore(world, `lock  A  A1  ok`);
   const { journal, engine, caller } = world;
-  const { sequence } = engine;
-  journal.append = () => {
-    throw new RangeError("out of memory");
+  checkMore(world, `lock  A  A1  ok\nlock  B  A2  ok`);
+  world.clock.timeMs += 900_000;
+  let asked = 0;
+  journal.admission = () => {
+    asked += 1;
+    return Admission.OPEN;
   };
-  const submit = () => engine.submit({ kind: "createVenue", caller, body: { name: "V" } });
-  expect(submit).toThrow(Broken);
-  expect(engine.sequence).toBe(sequence);
-  journal.append = () => Admission.OPEN;
-  expect(submit).toThrow(Broken);
-  expect(() => engine.expireAll()).toThrow(Broken);
+  const { sequence } = engine;
+  world.book("lock", world.selection("C", "A1"));
+  expect([asked, engine.sequence]).toEqual([1, sequence + 3]);
+  const reply = { id: "1:k", fingerprint: "f", status: 200, body: "true" };
+  engine.submitFollowUp({ kind: "rememberReply", caller, reply });
+  expect([asked, engine.sequence]).toEqual([1, sequence + 4]);
 });
 
-test("a broken promise of the journal comes out as it is", () => {
-  const { journal, engine, caller } = new World(HALL);
-  const promise = new Broken("a record fits a frame");
-  journal.append = () => {
-    throw promise;
-  };
-  const submit = () => engine.submit({ kind: "createVenue", caller, body: { name: "V" } });
-  expect(submit).toThrow(promise);
-  expect(engine.isHalted).toBe(true);
+test("a journal that calls a record durable before it was appended breaks a promise", () => {
+  const { journal, engine } = new World(HALL);
+  expect(() => journal.sync(engine.sequence + 1)).toThrow("only appended records become durable");
 });

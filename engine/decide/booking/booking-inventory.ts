@@ -107,7 +107,7 @@ function areaFault(
   const { areas } = partition;
   if (areas.price[area] === 0) return "NO_PRICE";
   const { from } = MOVES[booking.move];
-  if (areas.places(area, from as typeof SeatState.ACTIVE) < places) return "INSUFFICIENT_CAPACITY";
+  if (areas.places(area, from) < places) return "INSUFFICIENT_CAPACITY";
   if (from !== SeatState.LOCKED || session === null) return null;
   let held = 0;
   for (const slot of areas.slotsOf(session)) held += areas.held(area, slot);

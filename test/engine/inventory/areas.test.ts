@@ -1,4 +1,4 @@
-/** General-admission areas: four counters, and whose held places are whose. */
+/** General-admission areas: their counters, and the places that each hold has. */
 import { expect, test } from "vitest";
 import { Areas } from "../../../engine/inventory/areas.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
@@ -26,7 +26,7 @@ test("places move between four counters whose sum is the capacity", () => {
   );
 });
 
-test("no command takes more places than the counter that it leaves has", () => {
+test("a command for more places than there are in the state that it leaves is refused", () => {
   check(
     PIT,
     `
@@ -46,7 +46,7 @@ test("no command takes more places than the counter that it leaves has", () => {
   );
 });
 
-test("unlocking places of which none is held is refused, unlike seats", () => {
+test("unlocking or unblocking free places is refused, but unlocking a free seat is not", () => {
   check(
     PIT,
     `
@@ -58,7 +58,7 @@ test("unlocking places of which none is held is refused, unlike seats", () => {
   );
 });
 
-test("a session acts only on its own places, over all its holds", () => {
+test("a session can sell and unlock the places of all its holds, but of no other's", () => {
   check(
     PIT,
     `
@@ -78,7 +78,7 @@ test("a session acts only on its own places, over all its holds", () => {
   );
 });
 
-test("without a session the places come from the oldest hold first", () => {
+test("an unlock without a session takes places from the oldest hold first", () => {
   check(
     PIT,
     `
@@ -95,7 +95,7 @@ test("without a session the places come from the oldest hold first", () => {
   );
 });
 
-test("a session's places come from its oldest hold first, so what stays lasts longest", () => {
+test("a sale takes places from the session's oldest hold first", () => {
   check(
     PIT,
     `
@@ -112,7 +112,7 @@ test("a session's places come from its oldest hold first, so what stays lasts lo
   );
 });
 
-test("areas of one request are counted apart, and each refusal names its own", () => {
+test("each area of a request has its own counters and its own refusal", () => {
   check(
     PIT,
     `
@@ -126,7 +126,7 @@ test("areas of one request are counted apart, and each refusal names its own", (
   );
 });
 
-test("an area knows when its places moved last", () => {
+test("an area has the time of its last move or expiry", () => {
   const world = check(PIT, `lock  A  Pit:2  ok`);
   const changedAt = () => [...world.partition.areas.changedAtMs];
   const [pit, lawn] = changedAt();
@@ -138,26 +138,30 @@ test("an area knows when its places moved last", () => {
   expect(changedAt()).toEqual([pit! + 900_010, lawn]);
 });
 
-test("a counter below zero is a broken promise", () => {
+test("a counter below zero, an overflow or an unknown area breaks a promise", () => {
   const areas = new Areas(2, 5);
   areas.add(1, SeatState.ACTIVE, 4);
   expect(areas.capacity(1)).toBe(4);
   expect(areas.capacity(0)).toBe(0);
   expect(() => areas.add(1, SeatState.ACTIVE, -5)).toThrow("a counter is never negative");
-  expect(() => areas.add(0, SeatState.ACTIVE, -1)).toThrow("a counter is never negative");
+  expect(() => areas.add(0, SeatState.ACTIVE, 2 ** 31)).toThrow("a counter never overflows");
+  expect(() => areas.add(2, SeatState.ACTIVE, 1)).toThrow("an area is in the layout");
 });
 
-test("a hold gives no more places than it has, and is forgotten when it ended", () => {
+test("a hold takes LOCKED places once, gives up no more than those, and is then forgotten", () => {
   const areas = new Areas(1, 0);
-  areas.hold(0, 3, "A", 2);
-  expect(() => areas.hold(0, 3, "A", 2)).toThrow("takes its places in an area once");
-  expect(() => areas.unhold(0, 3, 3)).toThrow("no more places than it has");
-  areas.unhold(0, 3, 1);
+  expect(() => areas.addHeld(0, 3, "A", 0)).toThrow("a hold takes at least one place");
+  expect(() => areas.addHeld(0, 3, "A", 2)).toThrow("held places are LOCKED");
+  areas.add(0, SeatState.LOCKED, 2);
+  areas.addHeld(0, 3, "A", 2);
+  expect(() => areas.addHeld(0, 3, "A", 2)).toThrow("takes its places in an area once");
+  expect(() => areas.removeHeld(0, 3, 3)).toThrow("no more places than it has");
+  areas.removeHeld(0, 3, 1);
   expect(areas.held(0, 3)).toBe(1);
-  areas.unhold(0, 3, 1);
+  areas.removeHeld(0, 3, 1);
   expect([...areas.holdsIn(0)]).toEqual([]);
   expect([...areas.slotsOf("A")]).toEqual([3]);
-  areas.forget(3, "A");
-  areas.forget(3, "A");
+  areas.forgetHold(3, "A");
+  areas.forgetHold(3, "A");
   expect([...areas.slotsOf("A")]).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Holds that run out: decided when a command arrives, never by whether a sweep has run. */
+/** Holds that expire: with the next command at the latest, whether or not a sweep has run. */
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
 import { ExpiryQueues } from "../../../engine/inventory/expiry.ts";
@@ -10,7 +10,7 @@ import { check, checkMore } from "../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10)];
 
-test("a hold that ran out can be locked by others at once, and its sale is refused", () => {
+test("the seats of an expired hold can be locked by others, not sold by its session", () => {
   check(
     HALL,
     `
@@ -25,7 +25,7 @@ test("a hold that ran out can be locked by others at once, and its sale is refus
   );
 });
 
-test("every booking command sees a hold that ran out as ended", () => {
+test("every booking command finds the seats of an expired hold free", () => {
   check(
     HALL,
     `
@@ -46,7 +46,7 @@ test("every booking command sees a hold that ran out as ended", () => {
   );
 });
 
-test("a sale in time keeps its seats whatever happens to the rest of the hold", () => {
+test("seats sold in time stay sold when the rest of their hold expires", () => {
   check(
     HALL,
     `
@@ -62,7 +62,7 @@ test("a sale in time keeps its seats whatever happens to the rest of the hold", 
   );
 });
 
-test("a seat locked again after an unlock has the new hold's end", () => {
+test("a seat that is unlocked and locked again expires with its new hold", () => {
   check(
     HALL,
     `
@@ -78,7 +78,7 @@ test("a seat locked again after an unlock has the new hold's end", () => {
   );
 });
 
-test("the clock of the machine may step back; holds do not live longer or shorter for it", () => {
+test("a clock that steps back neither prolongs nor shortens a hold", () => {
   check(
     HALL,
     `
@@ -96,7 +96,7 @@ test("the clock of the machine may step back; holds do not live longer or shorte
   );
 });
 
-test("a price cannot be cut below places whose hold ran out, once they count as free", () => {
+test("an area can shrink by the places of an expired hold", () => {
   check(
     HALL,
     `
@@ -109,7 +109,7 @@ test("a price cannot be cut below places whose hold ran out, once they count as 
   );
 });
 
-test("a sweep ends holds of every event, and each by a record of its own", () => {
+test("a sweep ends the expired holds of every event, each by a record of its own", () => {
   const world = new World(HALL);
   const first = world.book("lock", world.selection("A", "A1", "Pit:2"));
   expect(first).toMatchObject({ value: true });
@@ -134,7 +134,7 @@ test("a sweep ends holds of every event, and each by a record of its own", () =>
   expect(digest(replayed(world.journal))).toBe(digest(world.engine.state));
 });
 
-test("a seat whose hold ran out may be removed from the layout, swept or not", () => {
+test("a seat whose hold has expired may be removed from the layout before any sweep", () => {
   const world = new World(HALL);
   checkMore(
     world,
@@ -151,7 +151,7 @@ test("a seat whose hold ran out may be removed from the layout, swept or not", (
   });
 });
 
-test("queues give the hold that ends first, ties to the lower slot", () => {
+test("the hold that expires first is due first, in a tie the lower slot", () => {
   const queues = new ExpiryQueues();
   queues.add(5, 0, 100);
   queues.add(2, 0, 50);
@@ -166,7 +166,7 @@ test("queues give the hold that ends first, ties to the lower slot", () => {
   expect(ended).toEqual([2, 5, 7, 1]);
 });
 
-test("a hold is taken out of its queue wherever it stands", () => {
+test("removing a hold from any place of its queue leaves the others in order", () => {
   for (const [gone, left] of [
     [0, [1, 2]],
     [1, [0, 2]],
@@ -185,7 +185,7 @@ test("a hold is taken out of its queue wherever it stands", () => {
   }
 });
 
-test("an empty queue serves another lifetime, and the next end is seen when one has gone", () => {
+test("an empty queue is reused for another lifetime, and every hold is due in time", () => {
   const queues = new ExpiryQueues();
   const steps: readonly (readonly [slot: number, startedAtMs: number, expiresAtMs: number])[] = [
     [3, 0, 10],
@@ -210,10 +210,10 @@ test("an empty queue serves another lifetime, and the next end is seen when one 
   expect(queues.due(1_000)).toBe(NONE);
 });
 
-test("a hold that ends before it began, or twice, is a broken promise", () => {
+test("a hold that is queued twice, out of order or without a lifetime breaks a promise", () => {
   const queues = new ExpiryQueues();
   expect(() => queues.add(0, 10, 10)).toThrow("a hold ends after it began");
   queues.add(0, 10, 20);
-  expect(() => queues.add(0, 10, 20)).toThrow("a hold ends once");
-  expect(() => queues.add(1, 5, 15)).toThrow("a queue is sorted by its end");
+  expect(() => queues.add(0, 10, 20)).toThrow("a hold is queued once");
+  expect(() => queues.add(1, 5, 15)).toThrow("a queue is sorted by expiry");
 });

@@ -1,4 +1,4 @@
-/** Holds of a partition: slots, sizes, and their end. */
+/** The holds of a partition: their slots, their sizes and how they end. */
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
 import { type Hold, Holds } from "../../../engine/inventory/holds.ts";
@@ -14,7 +14,7 @@ const holdFrom = (startedAtMs: number, expiresAtMs: number): Hold => ({
   seats: new Uint32Array(),
 });
 
-test("a hold ends when its last seat or place has left it, and its slot is used again", () => {
+test("a hold ends when it has nothing left, and its slot is reused", () => {
   const holds = new Holds();
   holds.open(0, holdFrom(1, 10), 2);
   holds.open(1, holdFrom(2, 11), 1);
@@ -29,7 +29,7 @@ test("a hold ends when its last seat or place has left it, and its slot is used 
   expect(holds.nextSlot).toBe(2);
 });
 
-test("the slot that was freed last is used first", () => {
+test("the slot that was freed last is reused first", () => {
   const holds = new Holds();
   for (const slot of [0, 1, 2]) holds.open(slot, holdFrom(slot, 0), 1);
   for (const slot of [1, 2, 0]) holds.release(slot, 1);
@@ -41,7 +41,7 @@ test("the slot that was freed last is used first", () => {
   expect(taken).toEqual([0, 2, 1]);
 });
 
-test("a hold that ended is no longer due, a hold without an end never is", () => {
+test("a hold is due at its expiry until it is released, and one without an expiry never is", () => {
   const holds = new Holds();
   holds.open(0, holdFrom(1, 10), 1);
   holds.open(1, holdFrom(1, 0), 1);
@@ -55,17 +55,17 @@ test("a hold that ended is no longer due, a hold without an end never is", () =>
   expect(holds.due(Number.MAX_SAFE_INTEGER)).toBe(NONE);
 });
 
-test("what the rules never do is a broken promise", () => {
+test("a wrong slot, an empty hold or too large a release breaks a promise", () => {
   const holds = new Holds();
   expect(() => holds.open(1, holdFrom(1, 10), 1)).toThrow("a new hold takes the next slot");
-  expect(() => holds.open(0, holdFrom(1, 10), 0)).toThrow("a hold has something");
+  expect(() => holds.open(0, holdFrom(1, 10), 0)).toThrow("a new hold has a seat or a place");
   holds.open(0, holdFrom(1, 10), 1);
-  expect(() => holds.release(0, 2)).toThrow("a hold gives what it has");
+  expect(() => holds.release(0, 2)).toThrow("a hold gives up no more than it has");
   holds.release(0, 1);
-  expect(() => holds.get(0)).toThrow("a named hold is alive");
+  expect(() => holds.get(0)).toThrow("a named hold exists");
 });
 
-test("seats that left a hold are not given back by its end", () => {
+test("seats that have left a hold are not freed by its expiry", () => {
   const world = new World([section("Stalls", { A: "1 2 3" }), area("Pit", 5)]);
   checkMore(
     world,

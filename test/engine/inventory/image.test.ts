@@ -1,4 +1,4 @@
-/** An image brings back a partition in which nothing that follows goes another way. */
+/** Images: the restored partition equals the original and behaves like it from then on. */
 import { expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import {
@@ -22,7 +22,7 @@ function imaged(partition: Partition): Partition {
   return restorePartition(packImage(copyPartition(partition)), partition.layout);
 }
 
-/** What the digest does not show. */
+/** What the digest leaves out. */
 function insides({ changes, holds, areas }: Partition): unknown {
   return {
     order: [...changes.oldestFirst()],
@@ -36,25 +36,28 @@ function insides({ changes, holds, areas }: Partition): unknown {
   };
 }
 
-test.each([1, 2, 3])("seed %i: an image gives back the partition, the unseen included", (seed) => {
-  const workload = new Workload(seed);
-  const { state } = workload.bench.engine;
-  let holds = 0;
-  for (let step = 1; step <= STEPS; step++) {
-    workload.step();
-    if (step % IMAGE_STEPS !== 0) continue;
-    for (const partition of state.partitions.values()) {
-      const copy = imaged(partition);
-      checkPartition(copy);
-      expect(digestPartition(copy)).toBe(digestPartition(partition));
-      expect(insides(copy)).toEqual(insides(partition));
-      holds += copy.holds.count;
+test.each([1, 2, 3])(
+  "seed %i: an image restores the whole partition, hidden parts included",
+  (seed) => {
+    const workload = new Workload(seed);
+    const { state } = workload.bench.engine;
+    let holds = 0;
+    for (let step = 1; step <= STEPS; step++) {
+      workload.step();
+      if (step % IMAGE_STEPS !== 0) continue;
+      for (const partition of state.partitions.values()) {
+        const copy = imaged(partition);
+        checkPartition(copy);
+        expect(digestPartition(copy)).toBe(digestPartition(partition));
+        expect(insides(copy)).toEqual(insides(partition));
+        holds += copy.holds.count;
+      }
     }
-  }
-  expect(holds).toBeGreaterThan(20);
-});
+    expect(holds).toBeGreaterThan(20);
+  },
+);
 
-test("what follows does the same to the images as to the originals", () => {
+test("later records have the same effect on restored partitions as on the originals", () => {
   const workload = new Workload(4);
   const { journal, engine } = workload.bench;
   for (let step = 0; step < STEPS; step++) workload.step();
@@ -76,7 +79,7 @@ test("what follows does the same to the images as to the originals", () => {
   }
 });
 
-test("a copy stands still while the partition goes on, also when it is packed later", () => {
+test("a copy keeps its moment while the partition changes, also when it is packed later", () => {
   const world = new World([section("Stalls", { A: "1 2 3 4" }), area("Pit", 5)]);
   world.book("lock", world.selection("A", "A1", "A2", "Pit:2"));
   const before = digestPartition(world.partition);
@@ -88,7 +91,7 @@ test("a copy stands still while the partition goes on, also when it is packed la
   expect(digestPartition(restorePartition(image, world.partition.layout))).toBe(before);
 });
 
-test("an image of other seats or areas is refused", () => {
+test("an image with other seats or areas than the layout is rejected", () => {
   const one = new World([section("Stalls", { A: "1 2 3" }), area("Pit", 5)]);
   const fewer = new World([section("Stalls", { A: "1 2" }), area("Pit", 5)]);
   const noArea = new World([section("Stalls", { A: "1 2 3" })]);
@@ -98,17 +101,19 @@ test("an image of other seats or areas is refused", () => {
   }
 });
 
-test("an order of changes that is not one is refused", () => {
+test("an image whose change list skips or repeats seats is rejected", () => {
   const { partition } = new World([section("Stalls", { A: "1 2 3" })]);
   const image = packImage(copyPartition(partition));
   const { later, oldest } = image.changes;
   for (const broken of [later.map(() => oldest), later.map(() => later[later.length - 1]!)]) {
     const changes = { ...image.changes, later: broken };
-    expect(() => restorePartition({ ...image, changes }, partition.layout)).toThrow(/an order/);
+    expect(() => restorePartition({ ...image, changes }, partition.layout)).toThrow(
+      /a change list/,
+    );
   }
 });
 
-test("an image that is packed step by step is the one that is packed at once", () => {
+test("an image that is packed in steps equals the one that is packed at once", () => {
   const seats = Array.from({ length: 12 }, (_, i) => i + 1);
   const world = new World([section("Stalls", { A: seats.join(" ") })]);
   for (const seat of seats) world.book("lock", world.selection(`S${seat}`, `A${seat}`));

@@ -1,4 +1,4 @@
-/** Inventory laid anew on another version of its layout. */
+/** Inventory that migrates to another version of its layout. */
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
 import { migrateToLayout } from "../../../engine/inventory/migrate-layout.ts";
@@ -16,7 +16,7 @@ const gone = (label: string) => ({
   toRemove: true,
 });
 
-test("laid on the same layout nothing is lost and the source is as it was", () => {
+test("migrating to the same layout changes neither the inventory nor its source", () => {
   const world = new World(HALL);
   checkMore(
     world,
@@ -41,7 +41,7 @@ test("laid on the same layout nothing is lost and the source is as it was", () =
   expect([...copy.areas.changedAtMs]).toEqual([...partition.areas.changedAtMs]);
 });
 
-test("a hold keeps what is left of it, and one that lost everything ends", () => {
+test("a hold keeps the seats that remain, and ends when none does", () => {
   const world = new World(HALL);
   checkMore(
     world,
@@ -63,7 +63,7 @@ test("a hold keeps what is left of it, and one that lost everything ends", () =>
   expect(world.partition.holds.count).toBe(1);
 });
 
-test("an area that goes takes its held places along", () => {
+test("a removed area takes its held places out of their holds", () => {
   const world = new World(HALL);
   checkMore(
     world,
@@ -83,7 +83,7 @@ test("an area that goes takes its held places along", () => {
   expect(world.partition.holds.count).toBe(0);
 });
 
-test("holds end when they would have ended, in any order of their slots", () => {
+test("holds keep their expiry, whatever the order of their slots", () => {
   const world = new World(HALL);
   checkMore(
     world,
@@ -108,7 +108,7 @@ test("holds end when they would have ended, in any order of their slots", () => 
   );
 });
 
-test("places held longest still go first, also of holds that began in one millisecond", () => {
+test("holds keep their order of age, also those that began in the same millisecond", () => {
   const world = new World(HALL);
   // The first hold frees slot 0; the second keeps slot 1; the third takes slot 0 again.
   checkMore(
@@ -131,7 +131,7 @@ test("places held longest still go first, also of holds that began in one millis
   );
 });
 
-test("new seats are the latest change, at the time of the new layout", () => {
+test("new seats are the latest change, at the time of the migration", () => {
   const world = new World(HALL);
   world.clock.timeMs += 1_000;
   checkMore(world, `lock  A  A1  ok`);

@@ -1,6 +1,4 @@
-/**
- * The inventory of one event: a record that does not fit it is a broken promise, before any change.
- */
+/** The inventory of one event: what its changes do, and that a record that does not fit fails. */
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
 import { NONE } from "../../../engine/constants.ts";
@@ -13,11 +11,12 @@ import {
 } from "../../../engine/records.ts";
 import { checkPartition } from "../../../engine/verify/check.ts";
 import { digestPartition } from "../../../engine/verify/digest.ts";
-import { World } from "../../support/engine.ts";
+import { START_MS, World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
 import { checkMore } from "../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 5)];
+const LATER_MS = START_MS + 9;
 const SYSTEM = { kind: ActorKind.SYSTEM, id: 0 } as const;
 
 const moveOf = (more: Partial<MoveRecord>): MoveRecord => ({
@@ -42,7 +41,7 @@ const pricesOf = (more: Partial<PriceRecord>): PriceRecord => ({
   ...more,
 });
 
-test("every move leaves its state and reaches the next, and only from there", () => {
+test("a move takes a seat from its first state to its second, and fails from any other", () => {
   for (const move of Object.values(Move)) {
     const { from, to } = MOVES[move];
     for (const state of Object.values(SeatState)) {
@@ -56,21 +55,23 @@ test("every move leaves its state and reaches the next, and only from there", ()
       const hold = to === SeatState.LOCKED ? partition.holds.nextSlot : NONE;
       const record = moveOf({ move, hold, seats: Uint32Array.of(0) });
       if (state !== from) {
-        expect(() => partition.move(record, 9)).toThrow("a seat leaves the state that it is in");
+        expect(() => partition.move(record, LATER_MS)).toThrow(
+          "a seat is in the state that the move leaves",
+        );
         continue;
       }
-      partition.move(record, 9);
+      partition.move(record, LATER_MS);
       expect([partition.state[0], partition.hold[0], partition.changedAtMs[0]]).toEqual([
         to,
         hold,
-        9,
+        LATER_MS,
       ]);
       expect(partition.holds.count).toBe(to === SeatState.LOCKED ? 1 : 0);
     }
   }
 });
 
-test("a record that does not fit is refused before anything has changed", () => {
+test("a record that does not fit fails before anything has changed", () => {
   const { partition } = new World(HALL);
   const before = digestPartition(partition);
   const wrong = [
@@ -81,28 +82,30 @@ test("a record that does not fit is refused before anything has changed", () => 
     moveOf({ move: Move.LOCK, hold: 0, areas: Uint32Array.of(0, 1, 2) }),
     moveOf({ move: Move.BLOCK, areas: Uint32Array.of(0, NONE, 6) }),
   ];
-  for (const record of wrong) expect(() => partition.move(record, 9)).toThrow(Broken);
+  for (const record of wrong) expect(() => partition.move(record, LATER_MS)).toThrow(Broken);
   const long = pricesOf({ runs: Uint32Array.of(1, 2, 2) });
-  expect(() => partition.assignPrices(long, 9)).toThrow("a run of prices lies in the layout");
+  expect(() => partition.assignPrices(long, LATER_MS)).toThrow(
+    "a run of prices is within the layout",
+  );
   expect(digestPartition(partition)).toBe(before);
 });
 
-test("an area is never priced below what is taken of it", () => {
+test("a capacity below what is taken of an area breaks a promise", () => {
   const world = new World(HALL);
   world.book("block", world.selection(null, "Pit:3"));
   const small = pricesOf({ areas: Uint32Array.of(0, 1, 2) });
-  expect(() => world.partition.assignPrices(small, 9)).toThrow("an area keeps room");
+  expect(() => world.partition.assignPrices(small, LATER_MS)).toThrow("an area keeps room");
 });
 
 test("a price brings a withdrawn seat back on sale", () => {
   const { partition } = new World(HALL, { unpriced: true });
   partition.state[1] = SeatState.WITHDRAWN;
-  partition.assignPrices(pricesOf({ runs: Uint32Array.of(2, 0, 2) }), 9);
+  partition.assignPrices(pricesOf({ runs: Uint32Array.of(2, 0, 2) }), LATER_MS);
   expect([...partition.state]).toEqual([2, 2, 0]);
   expect([...partition.price]).toEqual([2, 2, 0]);
 });
 
-test("a price taken away ends holds; only what is SOLD stays, and nothing else is on sale", () => {
+test("removing a price ends holds and withdraws every seat that is not SOLD", () => {
   const world = new World([section("Stalls", { A: "1 2 3 4 5" }), area("Pit", 9)]);
   const half = world.createPrice("Half");
   const seats = [{ objectId: world.labels.idOf("A5"), assignmentId: half }];
@@ -126,11 +129,13 @@ test("a price taken away ends holds; only what is SOLD stays, and nothing else i
   expect(partition.holds.count).toBe(1);
   const before = digestPartition(partition);
   const nothing = pricesOf({ areas: Uint32Array.of(0, 0, 4) });
-  expect(() => partition.assignPrices(nothing, 9)).toThrow("an area without a price has nothing");
+  expect(() => partition.assignPrices(nothing, LATER_MS)).toThrow(
+    "an area without a price has nothing",
+  );
   expect(digestPartition(partition)).toBe(before);
 });
 
-test("what is SOLD without a price cannot go back on sale", () => {
+test("a SOLD seat or place without a price cannot be reverted", () => {
   const world = new World(HALL);
   checkMore(world, `directsale  -  A1 Pit:2  ok`);
   world.partition.removePrice(1, world.clock.timeMs);

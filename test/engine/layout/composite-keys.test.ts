@@ -1,10 +1,10 @@
-/** Composite keys, by which v1 names what is in a layout. */
+/** Composite keys, by which v1 names the objects of a layout. */
 import { expect, test } from "vitest";
 import { findKey, joinKey } from "../../../engine/layout/composite-keys.ts";
 import { World } from "../../support/engine.ts";
 import { area, section, table } from "../../support/layout.ts";
 
-test("a seat is named by its section, row and own label, an area by its name", () => {
+test("three labels find a seat, a name finds an area, any other key finds nothing", () => {
   const world = new World([section("Stalls", { A: "1 2" }), table("T", "1"), area("Pit", 5)]);
   const { layout } = world.partition;
   const idOf = (label: string) => world.labels.idOf(label);
@@ -22,7 +22,7 @@ test("a seat is named by its section, row and own label, an area by its name", (
   expect(joinKey("Stalls", "A", "2")).toBe("Stalls;;A;;2");
 });
 
-test("keys follow the layout: a new version knows new seats and no longer the old", () => {
+test("after a change of the layout, keys find its new seats and no removed ones", () => {
   const world = new World([section("Stalls", { A: "1 2" })]);
   expect(findKey(world.partition.layout, "Stalls;;A;;2")).toBeDefined();
   world.putLayout({

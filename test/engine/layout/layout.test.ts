@@ -22,7 +22,7 @@ const DOCUMENT = mergeLayout(
   100,
 ).document;
 
-/** Neighbours of each seat by guid: before and after it. */
+/** By guid of a seat: the neighbours before and after it. */
 function besides(layout: Layout): Record<string, (string | null)[]> {
   const guidOf = (seat: number) => {
     const id = layout.seatIds[seat];
@@ -39,7 +39,7 @@ function besides(layout: Layout): Record<string, (string | null)[]> {
   );
 }
 
-test("seat indexes rise with ids, whatever the order of the document", () => {
+test("seat indexes rise with seat ids, whatever the order of the document", () => {
   const layout = buildLayout({ ...DOCUMENT, seats: DOCUMENT.seats.toReversed() });
   const ids = [...layout.seatIds];
   expect(ids).toEqual(ids.toSorted((a, b) => a - b));
@@ -47,7 +47,7 @@ test("seat indexes rise with ids, whatever the order of the document", () => {
   expect(besides(layout)).toEqual(besides(buildLayout(DOCUMENT)));
 });
 
-test("neighbours follow the row; an aisle, a row end and a table part them", () => {
+test("neighbours follow the row; an aisle, a row end and a table separate them", () => {
   expect(besides(buildLayout(DOCUMENT))).toEqual({
     A3: [null, "A2"],
     A2: ["A3", "A1"],
@@ -59,7 +59,7 @@ test("neighbours follow the row; an aisle, a row end and a table part them", () 
   });
 });
 
-test("sections, tables, rows and areas are found by their id", () => {
+test("sections, tables, rows and areas are found by id", () => {
   const layout = buildLayout(DOCUMENT);
   const typeOf = (guid: string) => {
     const { id } = [...DOCUMENT.sectors, ...DOCUMENT.rows].find((group) => group.guid === guid)!;
@@ -79,7 +79,7 @@ test("sections, tables, rows and areas are found by their id", () => {
   expect(layout.groups.size).toBe(7);
 });
 
-test("the seats of a group are those of all its rows", () => {
+test("a section or table has the seats of all its rows, and an area has none", () => {
   const layout = buildLayout(DOCUMENT);
   const groupOf = (guid: string) => {
     const { id } = [...DOCUMENT.sectors, ...DOCUMENT.rows].find((group) => group.guid === guid)!;
@@ -97,11 +97,11 @@ test("the seats of a group are those of all its rows", () => {
   expect(namesOf("Pit")).toEqual([]);
 });
 
-test("an empty document is a layout of nothing", () => {
+test("an empty document gives a layout without seats, rows or areas", () => {
   expect(buildLayout(EMPTY_DOCUMENT)).toMatchObject({ seatCount: 0, rows: [], areas: [] });
 });
 
-test("a seat's index is found by its id, given out in one go or with gaps", () => {
+test("a seat index is found by seat id, whether ids are consecutive or have gaps", () => {
   for (const ids of [
     [5, 6, 7, 8],
     [5, 6, 9, 1_000_000_000_000],
@@ -117,7 +117,7 @@ test("a seat's index is found by its id, given out in one go or with gaps", () =
   expect(seatIndexOf(buildLayout(EMPTY_DOCUMENT), 1)).toBe(NONE);
 });
 
-test("a row without seats is there, and has no seats", () => {
+test("a row without seats is part of the layout", () => {
   const [row] = DOCUMENT.rows;
   const seats = DOCUMENT.seats.filter(({ rowGuid }) => rowGuid !== row!.guid);
   const layout = buildLayout({ ...DOCUMENT, seats });

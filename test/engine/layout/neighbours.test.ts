@@ -1,4 +1,4 @@
-/** Which seats of a row sit beside each other. */
+/** Which seats of a row are next to each other. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Seat } from "../../../engine/layout/layout-document.ts";
@@ -14,7 +14,7 @@ function seatsAt(positions: readonly (Position | null)[]): Seat[] {
   });
 }
 
-/** Pairs of labels that sit beside each other, whichever end of the row comes first. */
+/** Pairs of labels next to each other, whichever end of the row comes first. */
 function pairs(seats: readonly Seat[]): string[] {
   const { order, aisleAfter } = orderRow(seats);
   const found: string[] = [];
@@ -26,7 +26,7 @@ function pairs(seats: readonly Seat[]): string[] {
   return found.sort();
 }
 
-test("seats are neighbours along the row, in whatever order they come", () => {
+test("neighbours follow from the coordinates, whatever the order of the seats", () => {
   const row = seatsAt([
     [3, 0],
     [1, 0],
@@ -36,13 +36,13 @@ test("seats are neighbours along the row, in whatever order they come", () => {
   expect(pairs(row)).toEqual(["1-3", "2-3", "2-4"]);
 });
 
-test("an upright row and a slanted row work like a level one", () => {
+test("vertical and diagonal rows work like horizontal ones", () => {
   const upright = seatsAt([0, 1, 2, 3].map((i) => [5, i] as const));
   const slanted = seatsAt([0, 1, 2, 3].map((i) => [i, -i] as const));
   for (const row of [upright, slanted]) expect(pairs(row)).toEqual(["1-2", "2-3", "3-4"]);
 });
 
-test("a curved row is followed along its largest spread", () => {
+test("a curved row is ordered along its curve", () => {
   const curved = seatsAt(
     Array.from({ length: 9 }, (_, i): Position => {
       const angle = (i - 4) / 8;
@@ -58,14 +58,14 @@ test("a gap wider than one and a half times the median spacing is an aisle", () 
   expect(pairs(seatsAt(gapOf(1.501)))).toEqual(["1-2", "2-3", "4-5"]);
 });
 
-test("with an even number of gaps the median lies between the two in the middle", () => {
+test("the median of an even number of gaps is the mean of the two in the middle", () => {
   // Gaps 1, 1, 2, 2: the median is 1.5, an aisle is wider than 2.25.
   expect(pairs(seatsAt([0, 1, 2, 4, 6].map((x) => [x, 0] as const)))).toHaveLength(4);
   // Gaps 1, 1, 1.2, 2: the median is 1.1, an aisle is wider than 1.65.
   expect(pairs(seatsAt([0, 1, 2, 3.2, 5.2].map((x) => [x, 0] as const)))).toHaveLength(3);
 });
 
-test("without coordinates the labels give the order, and there are no aisles", () => {
+test("without coordinates, labels give the order and there are no aisles", () => {
   const labels = ["10", "9", "A2", "1", "A10"];
   const row = seatsAt(labels.map(() => null)).map((seat, i) => ({ ...seat, name: labels[i]! }));
   const { order, aisleAfter } = orderRow(row);
@@ -73,14 +73,14 @@ test("without coordinates the labels give the order, and there are no aisles", (
   expect(aisleAfter).not.toContain(true);
 });
 
-test("one seat without coordinates sends the whole row to the order of labels", () => {
+test("one seat without coordinates makes the whole row follow its labels", () => {
   const row = seatsAt([[9, 0], null, [0, 0]]);
   expect(pairs(row)).toEqual(["1-2", "2-3"]);
   const nulls = row.map((seat) => ({ ...seat, x: seat.x ?? null, y: seat.y ?? null }));
   expect(pairs(nulls)).toEqual(["1-2", "2-3"]);
 });
 
-test("seats that stand in one point are ordered by label", () => {
+test("seats at one point are ordered by label", () => {
   const row = seatsAt([
     [1, 1],
     [1, 1],
@@ -89,7 +89,7 @@ test("seats that stand in one point are ordered by label", () => {
   expect(orderRow(row).order).toEqual([0, 1, 2]);
 });
 
-test("rows of no seat, of one and of two", () => {
+test("rows of no, one and two seats have no, no and one pair of neighbours", () => {
   expect(orderRow([])).toEqual({ order: [], aisleAfter: [] });
   expect(pairs(seatsAt([[0, 0]]))).toEqual([]);
   expect(
@@ -102,7 +102,7 @@ test("rows of no seat, of one and of two", () => {
   ).toEqual(["1-2"]);
 });
 
-test("turning, moving and enlarging a row keeps its neighbours", () => {
+test("rotating, moving and scaling a row keeps its neighbours", () => {
   const gap = fc.constantFrom(1, 1, 1, 1.2, 3.7);
   const angle = fc.double({ min: 0, max: 7, noNaN: true });
   fc.assert(
@@ -125,7 +125,7 @@ test("turning, moving and enlarging a row keeps its neighbours", () => {
   );
 });
 
-test("of seats in one spot of a row the label decides, and of one label the id", () => {
+test("seats at the same point are ordered by label, and those with one label by id", () => {
   const row = seatsAt([
     [5, 0],
     [0, 0],

@@ -1,4 +1,4 @@
-/** The seats of an event as a list: filtered, sorted, paged, polled for changes. */
+/** The seats of an event, filtered, sorted, in pages, and polled for changes. */
 import { expect, test } from "vitest";
 import { migrateToLayout } from "../../../engine/inventory/migrate-layout.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
@@ -25,12 +25,12 @@ function list(world: World, query: Partial<SeatQuery> = {}): { labels: string[];
 const sorted = (world: World, property: SeatSort, descending = false) =>
   list(world, { sort: [{ property, descending }] }).labels.join(" ");
 
-test("without a sort the seats come in order of their id, areas not at all", () => {
+test("without a sort the seats are in order of id, and areas are left out", () => {
   const world = new World(HALL);
   expect(list(world)).toEqual({ labels: ["B1", "B2", "A1", "A10", "A2", "T1"], total: 6 });
 });
 
-test("a section or a row restricts the list, and both together", () => {
+test("a list can be limited to a section, to a row, or to both", () => {
   const world = new World(HALL);
   const idOf = (label: string) => world.labels.idOf(label);
   expect(list(world, { sectionId: idOf("T") }).labels).toEqual(["T1"]);
@@ -40,13 +40,13 @@ test("a section or a row restricts the list, and both together", () => {
   expect(list(world, { sectionId: idOf("Pit") }).total).toBe(0);
 });
 
-test("a seat that never had a price is listed, one whose price was taken away is not", () => {
+test("a seat that never had a price is listed, one whose price was removed is not", () => {
   const world = new World(HALL, { unpriced: ["B1"] });
   world.partition.state[world.seat("B2")] = SeatState.WITHDRAWN;
   expect(list(world).labels).toEqual(["B1", "A1", "A10", "A2", "T1"]);
 });
 
-test("every sortable property sorts both ways, ties by id", () => {
+test("every sort property sorts both ways, ties by id", () => {
   const world = new World(HALL, { unpriced: ["A1"] });
   const half = world.createPrice("Balcony");
   const seats = [{ objectId: world.labels.idOf("B2"), assignmentId: half }];
@@ -82,14 +82,14 @@ test("several sorts apply one after the other", () => {
   expect(list(world, { sort }).labels.join(" ")).toBe("T1 B2 B1 A2 A10 A1");
 });
 
-test("pages cut the list and keep its total; one past the end is empty", () => {
+test("a page has the total of all pages, and one past the end is empty", () => {
   const world = new World(HALL);
   expect(list(world, { offset: 1, limit: 2 })).toEqual({ labels: ["B2", "A1"], total: 6 });
   expect(list(world, { offset: 4, limit: 3 })).toEqual({ labels: ["A2", "T1"], total: 6 });
   expect(list(world, { offset: 6, limit: 3 })).toEqual({ labels: [], total: 6 });
 });
 
-test("what changed at or after a moment is listed in order of id, once however often", () => {
+test("seats that changed since a moment are listed once each, in order of id", () => {
   const world = new World(HALL);
   const since = (changedSinceMs: number) => list(world, { changedSinceMs }).labels;
   const start = world.clock.timeMs;
@@ -105,7 +105,7 @@ test("what changed at or after a moment is listed in order of id, once however o
   expect(since(start + 21)).toEqual([]);
 });
 
-test("changes can be filtered and sorted like everything else", () => {
+test("a poll for changes can be filtered and sorted", () => {
   const world = new World(HALL);
   world.clock.timeMs += 10;
   world.book("lock", world.selection("A", "A1", "A2", "B2"));
@@ -115,7 +115,7 @@ test("changes can be filtered and sorted like everything else", () => {
   expect(list(world, { ...query, sort }).labels).toEqual(["A2", "A1"]);
 });
 
-/** An event of 2,400 seats: two long rows and many short ones, so that listings are kept. */
+/** An event of 2,400 seats: two long rows and many short ones, so that listings are cached. */
 function arena(): World {
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1).join(" ");
   const rows = Object.fromEntries(
@@ -124,7 +124,7 @@ function arena(): World {
   return new World([section("Stalls", { L: numbers(1_100), M: numbers(1_100), ...rows })]);
 }
 
-test("listings of a large event are right after every change, however they are asked for", () => {
+test("a cached listing of a large event equals a new one after every change", () => {
   const world = arena();
   const random = new Random(11);
   const { partition, labels } = world;
@@ -134,7 +134,7 @@ test("listings of a large event are right after every change, however they are a
   const rowIds = [0, 0, labels.idOf("row L"), labels.idOf("row R3x")];
   const sectionIds = [0, labels.idOf("Stalls")];
   const sinces = [0, 0, start];
-  // Few listings, so that each is asked for again and must have been repaired.
+  // Few listings, so that each is read again and must have been repaired.
   const sorts = (["seatName", "state", "updatedAt", "priceName"] as const).map((property) => [
     { property, descending: property === "state" },
   ]);
@@ -156,7 +156,7 @@ test("listings of a large event are right after every change, however they are a
     };
     const text = JSON.stringify(query);
     const { seats, total } = listSeats(partition, prices, query);
-    // A copy of the inventory has kept no listings.
+    // A copy of the partition has no cached listings.
     const copy = migrateToLayout(partition, partition.layout, 0);
     expect(seats, text).toEqual(listSeats(copy, prices, query).seats);
     const listed = [...partition.state.keys()].filter((seat) => {
@@ -173,7 +173,7 @@ test("listings of a large event are right after every change, however they are a
   }
 });
 
-test("a long row and the whole event are two listings", () => {
+test("long rows and the whole event have separate cached listings", () => {
   const world = arena();
   const rowId = world.labels.idOf("row L");
   expect(list(world, { rowId, limit: 5_000 }).total).toBe(1_100);

@@ -1,9 +1,9 @@
-/** Seats kept in an order that is repaired as they change. */
+/** Sorted seats that are repaired as they change. */
 import { expect, test } from "vitest";
 import { SortedSeats } from "../../../engine/queries/sorted-seats.ts";
 import { Random } from "../../sim/workload/random.ts";
 
-test("after any changes it is the list that sorting everything gives", () => {
+test("after any changes the list equals one that is sorted from scratch", () => {
   const random = new Random(3);
   const seatCount = 3_000;
   const keys = Array.from({ length: seatCount }, () => random.below(50));
@@ -30,7 +30,7 @@ test("after any changes it is the list that sorting everything gives", () => {
   }
 });
 
-test("it may lose its last seat and be filled again, past the size of a block", () => {
+test("a list that lost its last seat can be filled again, past the size of a block", () => {
   const kept = new SortedSeats([5], 2_000, (a, b) => a - b);
   expect(kept.has(5)).toBe(true);
   kept.remove(5);
@@ -43,12 +43,12 @@ test("it may lose its last seat and be filled again, past the size of a block", 
   expect(kept.slice(1_000, 9)).toEqual([]);
 });
 
-test("a seat is in it once", () => {
+test("adding a listed seat breaks a promise", () => {
   const kept = new SortedSeats([1], 3, (a, b) => a - b);
-  expect(() => kept.add(1)).toThrow("a seat is in a listing once");
+  expect(() => kept.add(1)).toThrow("a seat is listed once");
 });
 
-test("without a seat it is empty, and a block that loses all of its seats is gone", () => {
+test("a list of no seats is empty, and a block that loses all its seats is dropped", () => {
   const none = new SortedSeats([], 9, (a, b) => a - b);
   expect(none.slice(0, 9)).toEqual([]);
   none.add(4);

@@ -6,82 +6,81 @@ import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 
 const CLONE = "00000000-0000-4000-8000-0000000000c1";
+const TOKENS = {
+  tokenSha256: "a",
+  tokenExpiresAtMs: 9e15,
+  refreshSha256: "b",
+  refreshExpiresAtMs: 9e15,
+};
 
-/** One row in each table. */
-function world(): World {
-  const made = new World([section("Stalls", { A: "1 2" })]);
-  const { caller, schemaId, eventId, labels } = made;
-  const { id: seriesId } = made.must("createSeries", caller, { body: { name: "Ring" } });
-  made.must("bindEvent", caller, { eventId, body: { seriesId } });
+/** A row in nearly every table. */
+function catalogState() {
+  const world = new World([section("Stalls", { A: "1 2" })]);
+  const { caller, schemaId, eventId, labels, engine } = world;
+  const { id: seriesId } = world.must("createSeries", caller, { body: { name: "Ring" } });
+  world.must("bindEvent", caller, { eventId, body: { seriesId } });
   const body = [{ name: "Gold", schemaId }];
-  const [gold] = made.must("createZones", caller, { schemaId, body });
+  const [gold] = world.must("createZones", caller, { schemaId, body });
   const seats = [{ objectId: labels.idOf("A1"), assignmentId: gold!.id }];
-  made.must("assignZones", caller, { schemaId, body: { seats } });
-  made.must("cloneSchema", caller, { schemaId, cloneId: CLONE });
-  return made;
+  world.must("assignZones", caller, { schemaId, body: { seats } });
+  world.must("cloneSchema", caller, { schemaId, cloneId: CLONE });
+  const [accountId] = engine.state.catalog.accounts.keys();
+  world.must("openLogin", caller, { accountId: accountId!, tokens: TOKENS });
+  return engine.state;
 }
 
-test("the catalog that the corruptions start from is whole", () => {
-  expect(() => checkCatalog(world().engine.state)).not.toThrow();
-});
-
-/** Takes the first row of a table away without its index. */
-function loseFirst(rows: Map<number | string, unknown>): void {
+/** Removes the first row of a table, but not from the indexes. */
+function loseFirst<Key>(rows: Map<Key, unknown>): void {
   rows.delete([...rows.keys()][0]!);
 }
 
-test.each<[broken: string, corrupt: (catalog: Catalog, made: World) => unknown]>([
+/** Replaces members of the first row of a table, but not in the indexes. */
+function changeFirst<Key, Row>(rows: Map<Key, Row>, members: Partial<Row>): void {
+  const [key, row] = [...rows][0]!;
+  rows.set(key, { ...row, ...members });
+}
+
+test.each<[invariant: string, corrupt: (catalog: Catalog) => unknown]>([
   ["an organization belongs to a tenant", ({ tenants }) => loseFirst(tenants)],
   ["what is owned has an owner", ({ organizations }) => loseFirst(organizations)],
   [
     "an account belongs to organizations that exist",
-    ({ accounts }) => {
-      const account = [...accounts.values()][0]!;
-      accounts.set(account.id, { ...account, organizationIds: [999] });
-    },
+    ({ accounts }) => changeFirst(accounts, { organizationIds: [999] }),
   ],
+  ["a login belongs to an account", ({ logins }) => changeFirst(logins, { accountId: 999 })],
+  ["a login is found by its access token", ({ logins }) => changeFirst(logins, TOKENS)],
   [
-    "a login belongs to an account",
-    ({ accounts }, made) => {
-      const [accountId] = accounts.keys();
-      const end = { tokenExpiresAtMs: 9e15, refreshExpiresAtMs: 9e15 };
-      const tokens = { tokenSha256: "a", refreshSha256: "b", ...end };
-      made.must("openLogin", made.caller, { accountId: accountId!, tokens });
-      accounts.delete(accountId!);
+    "a login is found by its refresh token",
+    (catalog) => {
+      const row = { ...[...catalog.logins.values()][0]!, id: 999, tokenSha256: "c" };
+      catalog.put({ table: "logins", row });
+      catalog.logins.delete(999);
     },
   ],
   ["a schema has a venue of its owner", ({ venues }) => loseFirst(venues)],
   ["an event is in a series of its owner", ({ series }) => loseFirst(series)],
   ["a price belongs to an event", ({ events }) => loseFirst(events)],
-  [
-    "a price has its own slot",
-    ({ prices }) => {
-      const price = [...prices.values()][0]!;
-      prices.set(price.id, { ...price, slot: 2 });
-    },
-  ],
+  ["a price has its own slot", ({ prices }) => changeFirst(prices, { slot: 2 })],
   [
     "a layout belongs to a schema",
-    ({ layouts }) => layouts.set(999, { id: 999, document: [...layouts.values()][0]!.document }),
+    ({ layouts }) => layouts.set(999, { ...[...layouts.values()][0]!, id: 999 }),
+  ],
+  ["a pricing zone belongs to a schema", ({ zones }) => changeFirst(zones, { schemaId: 999 })],
+  ["an assigned zone is one of the schema", ({ zones }) => loseFirst(zones)],
+  [
+    "an object with a zone is in the layout",
+    ({ zoneAssignments }) =>
+      zoneAssignments.set(999, { ...[...zoneAssignments.values()][0]!, id: 999 }),
   ],
   [
-    "a pricing zone belongs to a schema",
-    ({ zones }) => zones.set(999, { id: 999, schemaId: 998, name: "Lost" }),
+    "a clone operation names the schema that it created",
+    ({ clones }) => changeFirst(clones, { schemaId: 999 }),
   ],
-  ["what is assigned is a zone of the schema", ({ zones }) => loseFirst(zones)],
-  [
-    "what has a zone is in the layout",
-    ({ zoneAssignments }) => {
-      const assignment = [...zoneAssignments.values()][0]!;
-      zoneAssignments.set(999, { ...assignment, id: 999 });
-    },
-  ],
-  [
-    "a clone operation names the schema that it made",
-    ({ clones }) => clones.set(CLONE, { ...clones.get(CLONE)!, schemaId: 999 }),
-  ],
-])("%s", (broken, corrupt) => {
-  const made = world();
-  corrupt(made.engine.state.catalog, made);
-  expect(() => checkCatalog(made.engine.state)).toThrow(broken);
+  ["the key of a row is its id", ({ replies }) => replies.set("key", { id: "other" } as never)],
+  ["an id was given out", (catalog) => (catalog.nextId = 1)],
+])("a catalog that breaks it is found: %s", (invariant, corrupt) => {
+  const state = catalogState();
+  expect(() => checkCatalog(state)).not.toThrow();
+  corrupt(state.catalog);
+  expect(() => checkCatalog(state)).toThrow(invariant);
 });

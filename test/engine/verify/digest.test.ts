@@ -1,4 +1,4 @@
-/** The digest tells states apart by what they mean. */
+/** Digests: equal for states that mean the same, different for others. */
 import { expect, test } from "vitest";
 import type { Partition } from "../../../engine/inventory/partition.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
@@ -14,14 +14,14 @@ function heldWorld(): World {
   return world;
 }
 
-test("worlds that went through the same have the same digest, replayed or live", () => {
+test("states with the same history have the same digest, live or replayed", () => {
   const [one, two] = [heldWorld(), heldWorld()];
   expect(digest(one.engine.state)).toBe(digest(two.engine.state));
   expect(digest(replayed(one.journal))).toBe(digest(one.engine.state));
   expect(digest(one.engine.state)).toMatch(/^[0-9a-f]{16}$/);
 });
 
-test("every part of the inventory counts", () => {
+test("a change of any part of the inventory changes the digest", () => {
   const changes: Record<string, (partition: Partition) => void> = {
     "a state": ({ state }) => (state[1] = SeatState.SOLD),
     "a price": ({ price }) => (price[1] = 7),
@@ -30,7 +30,7 @@ test("every part of the inventory counts", () => {
     "an area's price": ({ areas }) => (areas.price[0] = 7),
     "an area's time": ({ areas }) => (areas.changedAtMs[0]! += 1),
     "a counter": ({ areas }) => areas.add(0, SeatState.BLOCKED, 1),
-    "whose places": ({ areas }) => areas.unhold(0, 0, 1),
+    "the places of a hold": ({ areas }) => areas.removeHeld(0, 0, 1),
   };
   const original = digestPartition(heldWorld().partition);
   const seen = new Set([original]);
@@ -43,7 +43,7 @@ test("every part of the inventory counts", () => {
   }
 });
 
-test("whose hold it is, of which type and until when, counts", () => {
+test("the session, the type and the expiry of a hold change the digest", () => {
   const digests = ["A", "B"].flatMap((session) =>
     ["CART", "RESERVED"].flatMap((holdType) =>
       [0, 1].map((delayMs) => {
@@ -59,7 +59,7 @@ test("whose hold it is, of which type and until when, counts", () => {
   expect(new Set(digests).size).toBe(8);
 });
 
-test("the slot of a hold is memory, not meaning", () => {
+test("the slot of a hold does not change the digest", () => {
   const plain = new World(HALL);
   plain.book("lock", plain.selection("A", "A1"));
   const reused = new World(HALL);
@@ -70,7 +70,7 @@ test("the slot of a hold is memory, not meaning", () => {
   expect(digestPartition(reused.partition)).toBe(digestPartition(plain.partition));
 });
 
-test("every table of the catalog counts, the order of its rows and members does not", () => {
+test("a changed row changes the digest, another order of rows or members does not", () => {
   const world = new World(HALL);
   const { state } = world.engine;
   const before = digest(state);
