@@ -15,10 +15,12 @@ export const PATCH_FOLDER = "test/mutants";
 const SUFFIX = ".patch";
 
 const FOUND_BY_TESTS: Readonly<Record<string, string>> = {
+  "backup-trail-ahead-of-log": "test/persistence/copy-store.test.ts",
   "idempotency-key-without-query": "test/server/idempotency.test.ts",
   "kept-bytes-are-never-given-back": "test/server/exchanges.test.ts",
   "length-of-head-in-characters": "test/server/http.test.ts",
   "lost-hold-is-not-counted": "test/server/onsale.test.ts",
+  "name-of-a-backup-is-not-synced": "test/persistence/copy-store.test.ts",
   "one-wrong-password-too-many": "test/server/auth-http.test.ts",
   "orphan-livelock": "test/server/onsale.test.ts",
   "read-does-not-wait": "test/server/routes.test.ts",
