@@ -26,6 +26,7 @@ const FOUND_BY_TESTS: Readonly<Record<string, string>> = {
   "read-does-not-wait": "test/server/routes.test.ts",
   "refused-guesses-prolong-the-wait": "test/server/access.test.ts",
   "refused-logins-prolong-the-wait": "test/server/auth-http.test.ts",
+  "repair-between-sequence-and-mark": "test/persistence/repair-anew.test.ts",
   "tenants-share-idempotency-keys": "test/server/idempotency.test.ts",
 };
 
