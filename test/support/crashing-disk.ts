@@ -24,6 +24,18 @@ export class CrashingDisk {
   /** The process that lives; null when it died. */
   process: ProcessDisk | null = null;
 
+  /** Takes in the files of a folder, as files that were there before and are on disk. */
+  adopt(folder: string): this {
+    for (const name of fs.readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+      const file = path.join(folder, name);
+      if (fs.statSync(file).isDirectory()) continue;
+      const inode = { kept: fs.readFileSync(file) };
+      this.inodes.set(file, inode);
+      this.keptNames.set(file, inode);
+    }
+    return this;
+  }
+
   /** A process begins; the one before, if it still thinks that it lives, gets nothing done. */
   begin(): Disk {
     this.process = new ProcessDisk(this);

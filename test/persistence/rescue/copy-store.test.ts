@@ -2,14 +2,14 @@
 import Database from "better-sqlite3";
 import fs from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { digest } from "../../../engine/verify/digest.ts";
-import { type CopyDisk, realDisk } from "../../../persistence/disk/disk.ts";
+import { type CopyDisk, type DiskFile, realDisk } from "../../../persistence/disk/disk.ts";
 import { DiskFault } from "../../../persistence/disk/faults.ts";
 import { backupFolder, restoreFolder } from "../../../persistence/rescue/copy-store.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { sameFiles } from "../log/log-fixture.ts";
-import { contentOf } from "../store/store-fixture.ts";
+import { contentOf, removeFolder } from "../store/store-fixture.ts";
 import {
   flip,
   folderOf,
@@ -18,6 +18,7 @@ import {
   snapshotsIn,
   start,
   storeOf,
+  twinOf,
   usedBytes,
 } from "./folder-fixture.ts";
 
@@ -64,14 +65,12 @@ function goingOn(steps: () => void): CopyDisk {
     openNow: (name) => {
       steps();
       const file = realDisk.openNow(name);
-      return Object.assign(Object.create(file) as typeof file, {
-        sizeNow: () => file.sizeNow(),
-        closeNow: () => file.closeNow(),
-        readNow: (target: Uint8Array, position: number) => {
-          steps();
-          return file.readNow(target, position);
-        },
-      });
+      const readNow = file.readNow.bind(file);
+      file.readNow = (target, position) => {
+        steps();
+        return readNow(target, position);
+      };
+      return file;
     },
   };
 }
@@ -138,6 +137,8 @@ test("a target that is not empty, or lies inside, is refused and stays as it is"
     const inside = path.join(folder, "backup");
     expect(() => act({ disk: realDisk, from: folder, to: inside })).toThrow(/beside/);
     expect(() => act({ disk: realDisk, from: folder, to: folder })).toThrow(/beside/);
+    const above = path.dirname(folder);
+    expect(() => act({ disk: realDisk, from: folder, to: above })).toThrow(/beside/);
     expect(() => act({ disk: realDisk, from: taken, to: placeOf() })).toThrow(/store\.json/);
     const nowhere = path.join(taken, "nowhere");
     expect(() => act({ disk: realDisk, from: nowhere, to: placeOf() })).toThrow(/no such folder/);
@@ -146,6 +147,31 @@ test("a target that is not empty, or lies inside, is refused and stays as it is"
   const empty = folderOf();
   backup(folder, empty);
   expect(verifyFolder({ disk: realDisk, folder: empty })).toMatchObject({ findings: [] });
+});
+
+test("a copy may lie beside its store under a name that begins with the store's", async () => {
+  const folder = await storeOf({ snapshots: 1, batches: 2 });
+  const to = `${folder}-backup`;
+  onTestFinished(() => removeFolder(to));
+  expect(backup(folder, to)).toMatchObject({ findings: [], sequence: 160 });
+});
+
+test("a copy that the disk has changed does not get the name", async () => {
+  const folder = await storeOf({ snapshots: 0, batches: 40 });
+  const disk: CopyDisk = {
+    ...realDisk,
+    createNow(name) {
+      const file = realDisk.createNow(name);
+      const writeNow = file.writeNow.bind(file);
+      const isLog = name.endsWith(".log");
+      file.writeNow = (bytes, position) =>
+        writeNow(isLog ? bytes.map((byte) => byte ^ 1) : bytes, position);
+      return file;
+    },
+  };
+  const to = placeOf();
+  expect(() => backup(folder, to, disk)).toThrow(/it is damaged/);
+  expect(fs.readdirSync(path.dirname(to))).toEqual([]);
 });
 
 test("a damaged log is not backed up, and no copy has the name", async () => {
@@ -253,6 +279,83 @@ test("the audit trail goes with the copy, and is checked", async () => {
   const { findings } = verifyFolder({ disk: realDisk, folder: to });
   expect(findings.map((one) => one.path)).toEqual([copy]);
   fs.writeFileSync(name, "no database");
-  const without = backup(folder, placeOf());
+  const place = placeOf();
+  const without = backup(folder, place);
+  expect(fs.existsSync(path.join(place, "audit.sqlite"))).toBe(false);
   expect(without.leftOut.map((one) => path.basename(one.path))).toEqual(["audit.sqlite"]);
+});
+
+test("the log of a copy reaches as far as its trail, while both grow", async () => {
+  const folder = await storeOf({ snapshots: 1, batches: 2 });
+  const early = twinOf(folder);
+  const process = await start(folder);
+  await process.commit(30);
+  const trail = new Database(path.join(early, "audit.sqlite"));
+  onTestFinished(() => void trail.close());
+  trail.exec("CREATE TABLE trail (sequence); INSERT INTO trail VALUES (160)");
+  const disk: CopyDisk = {
+    ...realDisk,
+    createNow(name) {
+      if (name.endsWith("audit.sqlite")) {
+        // The newest segment grows, and others come.
+        fs.cpSync(path.join(folder, "wal"), path.join(early, "wal"), { recursive: true });
+        trail.exec(`UPDATE trail SET sequence = ${process.sequence}`);
+      }
+      return realDisk.createNow(name);
+    },
+  };
+  expect(backup(early, placeOf(), disk)).toMatchObject({
+    findings: [],
+    leftOut: [],
+    sequence: process.sequence,
+  });
+});
+
+test("a copy is on disk before it has its name, and leaves no file open", async () => {
+  const folder = await storeOf({ snapshots: 3, batches: 2 });
+  new Database(path.join(folder, "audit.sqlite")).exec("CREATE TABLE trail (sequence)").close();
+  const to = placeOf();
+  /** Files and folders with changes that a power cut would undo. */
+  const unsynced = new Set<string>();
+  const open = new Set<DiskFile>();
+  let renamed = 0;
+  const watched = (file: DiskFile) => {
+    open.add(file);
+    const closeNow = file.closeNow.bind(file);
+    file.closeNow = () => {
+      closeNow();
+      open.delete(file);
+    };
+    const syncNow = file.syncNow.bind(file);
+    file.syncNow = () => {
+      syncNow();
+      unsynced.delete(file.path);
+    };
+    return file;
+  };
+  const disk: CopyDisk = {
+    ...realDisk,
+    openNow: (name) => watched(realDisk.openNow(name)),
+    createNow(name) {
+      unsynced.add(name).add(path.dirname(name));
+      return watched(realDisk.createNow(name));
+    },
+    makeFolderNow(name) {
+      realDisk.makeFolderNow(name);
+      unsynced.add(path.dirname(name));
+    },
+    syncFolderNow(name) {
+      realDisk.syncFolderNow(name);
+      unsynced.delete(name);
+    },
+    renameNow(from, name) {
+      expect([...unsynced]).toEqual([]);
+      realDisk.renameNow(from, name);
+      unsynced.add(path.dirname(name));
+      renamed += 1;
+    },
+  };
+  backup(folder, to, disk);
+  expect([renamed, ...unsynced]).toEqual([1]);
+  expect([...open].map((file) => file.path)).toEqual([]);
 });
