@@ -1,125 +1,109 @@
 /**
- * `npm run bench`: the durable two-seat lock over HTTP beside empty handlers and beside what else
- * one would build it on, in interleaved rounds on one machine. Prints medians, spreads and ratios,
- * and writes them with their conditions to `bench/results/`.
+ * `npm run bench`: the durable two-seat lock over HTTP compared with empty handlers and with the
+ * alternatives, in interleaved rounds on one machine. Prints medians, ranges and ratios, and writes
+ * them with their conditions to `bench/results/`.
  */
-import { Command, Option } from "commander";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import os from "node:os";
+import { InvalidArgumentError } from "commander";
+import { chmod, mkdir } from "node:fs/promises";
 import path from "node:path";
 import { contenders } from "./contenders/all.ts";
+import { conditionsNow } from "./harness/conditions.ts";
+import { folder, number, numbers, parseOptions, wordsOf } from "./harness/options.ts";
+import { readResult, verdict, type Verdict, verdictTable, writeResult } from "./harness/results.ts";
+import { print } from "./harness/table.ts";
+import { inTemporaryFolder } from "./harness/temporary-folder.ts";
 import { Generator } from "./load/generator-process.ts";
 import { type Mix, MIXES } from "./load/plan.ts";
-import { conditionsNow } from "./rounds/conditions.ts";
 import { verdictsOf } from "./rounds/goals.ts";
-import {
-  keepResult,
-  keptResult,
-  print,
-  verdict,
-  type Verdict,
-  verdictTable,
-} from "./rounds/results.ts";
-import { type Playing, Rounds, type Row } from "./rounds/rounds.ts";
-import { disturbance, markdownLine, settingTable } from "./rounds/tables.ts";
+import { compare, type Comparison, type Participant, type Row } from "./rounds/rounds.ts";
+import { disturbanceWarning, markdownLine, settingTable } from "./rounds/tables.ts";
 
-interface Options {
-  readonly connections: readonly number[];
-  readonly mixes: readonly Mix[];
-  readonly seconds: number;
-  readonly rounds: number;
-  readonly only?: RegExp;
-  readonly serve: readonly string[];
-  readonly folder: string;
-}
+const options = parseOptions(
+  "bench",
+  "Measures the durable two-seat lock over HTTP and compares it with the alternatives.",
+  {
+    connections: numbers([64, 256], "HTTP connections"),
+    mixes: {
+      placeholder: "names",
+      initial: MIXES,
+      help: `some of ${MIXES.join(",")}`,
+      parse: (text) => wordsOf(text, ",").map(mixNamed),
+    },
+    seconds: number(2, "length of a round"),
+    rounds: number(5, "rounds of each contender, interleaved"),
+    only: {
+      placeholder: "pattern",
+      initial: /./,
+      help: "contenders whose name matches",
+      parse: (text) => new RegExp(text, "i"),
+    },
+    serve: {
+      placeholder: "arguments",
+      initial: [] as readonly string[],
+      help: "further arguments of frontrow serve, separated by spaces",
+      parse: (text) => wordsOf(text, " "),
+    },
+    folder,
+  },
+);
 
-const options = new Command("bench")
-  .description("Measures the durable two-seat lock over HTTP beside every alternative.")
-  .option("--connections <numbers>", "HTTP connections, with commas", numbers, [64, 256])
-  .addOption(
-    new Option("--mixes <names>", `with commas, of: ${MIXES.join(", ")}`)
-      .argParser((text) => text.split(",").map(mixNamed))
-      .default([...MIXES]),
-  )
-  .option("--seconds <number>", "length of a round", Number, 2)
-  .option("--rounds <number>", "rounds of each, interleaved", Number, 5)
-  .option("--only <pattern>", "contenders whose name matches", (text) => new RegExp(text, "i"))
-  .option("--serve <arguments>", "for frontrow serve, with blanks", words, [])
-  .option("--folder <path>", "where the servers keep their data", os.tmpdir())
-  .parse()
-  .opts<Options>();
+/** Benchmarks whose last results are shown as well. */
+const OTHERS = ["micro", "growth", "memory"];
 
-/** Commands whose results are shown beside, as long as they are there. */
-const OTHERS = [
-  { name: "micro", command: "bench:micro" },
-  { name: "growth", command: "bench:growth" },
-  { name: "memory", command: "bench:memory" },
-];
+await inTemporaryFolder(options.folder, async (data) => {
+  // PostgreSQL runs as a user of its own and needs access to its folder.
+  await chmod(data, 0o755);
+  const conditions = await conditionsNow(data);
+  const generator = new Generator();
+  const participants: Participant[] = [];
+  try {
+    await startAll(data, participants);
+    const rows = await compareAll({ generator, participants, ...options });
+    const result = { conditions, verdicts: verdictsOf(rows) };
+    print(`\n${verdictTable([...result.verdicts, ...OTHERS.flatMap(lastVerdicts)])}`);
+    print(`\n${disturbanceWarning(rows)}${markdownLine(rows, result)}`);
+    const { seconds, rounds } = options;
+    await writeResult("load", { ...result, seconds, rounds, rows });
+  } finally {
+    await Promise.all([generator.stop(), ...participants.map((one) => one.stop())]);
+  }
+});
 
-const folder = await mkdtemp(path.join(options.folder, "frontrow-bench-"));
-// PostgreSQL runs as a user of its own and must come through to its folder.
-await chmod(folder, 0o755);
-const conditions = conditionsNow(folder);
-const generator = new Generator();
-const playing: Playing[] = [];
-try {
-  await startAll();
-  const rows = await playAll();
-  const result = { conditions, verdicts: verdictsOf(rows) };
-  print(`\n${verdictTable([...result.verdicts, ...otherVerdicts()])}`);
-  print(`\n${disturbance(rows)}${markdownLine(rows, result)}`);
-  const { seconds, rounds } = options;
-  await keepResult("load", { ...result, seconds, rounds, rows });
-} finally {
-  await Promise.all([generator.stop(), ...playing.map(({ running }) => running.stop())]);
-  await rm(folder, { recursive: true });
-}
-
-async function startAll(): Promise<void> {
-  for (const contender of contenders(options.serve)) {
-    if (options.only?.test(contender.name) === false) continue;
-    const missing = contender.missing();
-    if (missing !== null) {
-      print(`left out: ${contender.name}: ${missing}\n`);
-      continue;
+async function startAll(data: string, participants: Participant[]): Promise<void> {
+  const chosen = contenders(options.serve).filter(({ name }) => options.only.test(name));
+  for (const [i, { name, mixes, missing, start }] of chosen.entries()) {
+    const command = missing();
+    if (command === null) {
+      const own = path.join(data, String(i));
+      await mkdir(own);
+      participants.push({ name, mixes, ...(await start(own)) });
+    } else {
+      print(`left out: ${name}: ${command}\n`);
     }
-    const own = await mkdtemp(path.join(folder, "contender-"));
-    playing.push({ contender, running: await contender.start(own) });
   }
 }
 
-async function playAll(): Promise<Row[]> {
-  const rounds = new Rounds(generator, options, (text) => process.stderr.write(`${text}\n`));
+async function compareAll(comparison: Comparison): Promise<Row[]> {
   const rows: Row[] = [];
   for (const mix of options.mixes) {
     for (const connections of options.connections) {
       const setting = { mix, connections };
-      rows.push(...(await rounds.play(playing, setting)));
+      rows.push(...(await compare(comparison, setting)));
       print(`\n${settingTable(setting, rows)}`);
     }
   }
   return rows;
 }
 
-function otherVerdicts(): Verdict[] {
-  return OTHERS.flatMap(({ name, command }) => {
-    const result = keptResult(name);
-    if (result === null) return [verdict(`npm run ${command}`, { atLeast: 1 }, null)];
-    const { commit, date } = result.conditions;
-    return result.verdicts.map((one) => ({ ...one, figure: `${one.figure} (${commit}, ${date})` }));
-  });
-}
-
-function numbers(text: string): number[] {
-  return text.split(",").map(Number);
-}
-
-function words(text: string): string[] {
-  return text.split(" ").filter((word) => word !== "");
+function lastVerdicts(name: string): Verdict[] {
+  const result = readResult(name);
+  if (result === null) return [verdict(`npm run bench:${name}`, { atLeast: 1 }, null)];
+  const { commit, date } = result.conditions;
+  return result.verdicts.map((one) => ({ ...one, figure: `${one.figure} (${commit}, ${date})` }));
 }
 
 function mixNamed(name: string): Mix {
   const mix = MIXES.find((known) => known === name);
-  if (mix === undefined) throw new Error(`there is no mix ${name}`);
+  if (mix === undefined) throw new InvalidArgumentError(`There is no mix ${name}.`);
   return mix;
 }

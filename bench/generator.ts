@@ -1,80 +1,70 @@
 /**
- * `npm run bench:generator`: shows that the load generator is not what is measured. It and `wrk`, a
- * generator in C, drive the emptiest handlers in interleaved rounds: where both come to the same
- * rate, it is the handler's.
+ * `npm run bench:generator`: shows that the load generator does not limit the measurements. It and
+ * `wrk`, a generator in C, drive the empty handlers in interleaved rounds. Where both reach the
+ * same rate, the handler sets it.
  */
-import { Command } from "commander";
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import os from "node:os";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
-import { GET_CONSTANT, POST_NOT_PARSED } from "./contenders/empties.ts";
-import { programInPath } from "./contenders/programs.ts";
+import { GET_CONSTANT, POST_NOT_PARSED } from "./contenders/empty-handlers.ts";
+import { folder, number, parseOptions } from "./harness/options.ts";
+import { programInPath, run } from "./harness/processes.ts";
+import { interleave, spreadOf } from "./harness/measure.ts";
+import { print, table } from "./harness/table.ts";
+import { inTemporaryFolder } from "./harness/temporary-folder.ts";
 import { Generator } from "./load/generator-process.ts";
 import { HttpWire } from "./load/http-wire.ts";
-import type { Hall, Target } from "./load/plan.ts";
-import { print } from "./rounds/results.ts";
-import { spreadOf } from "./rounds/statistics.ts";
-import { table } from "./rounds/table.ts";
+import type { EventOnSale, Target } from "./load/plan.ts";
 
-interface Options {
-  readonly connections: number;
-  readonly seconds: number;
-  readonly rounds: number;
-}
-
-const options = new Command("bench:generator")
-  .description("The load generator of these benchmarks beside wrk, from Debian's package.")
-  .option("--connections <number>", "HTTP connections", Number, 256)
-  .option("--seconds <number>", "length of a round, in whole seconds", Number, 2)
-  .option("--rounds <number>", "rounds of each, interleaved", Number, 5)
-  .parse()
-  .opts<Options>();
+const options = parseOptions(
+  "bench:generator",
+  "Compares the load generator of these benchmarks with wrk.",
+  {
+    connections: number(256, "HTTP connections"),
+    seconds: number(2, "length of a round, in whole seconds"),
+    rounds: number(5, "rounds of each generator, interleaved"),
+    folder,
+  },
+);
+const { connections, seconds, rounds } = options;
 
 if (programInPath("wrk") === null) {
-  print("there is no wrk to compare with: apt-get install wrk\n");
+  print("wrk is not installed: apt-get install wrk\n");
   process.exit(1);
 }
-const folder = await mkdtemp(path.join(os.tmpdir(), "frontrow-generator-"));
 const generator = new Generator();
-try {
+const head = [`${connections} connections`, "own, per second", "range", "wrk", "range"];
+print(table(head, await inTemporaryFolder(options.folder, compareAll)));
+await generator.stop();
+
+async function compareAll(data: string): Promise<string[][]> {
   const rows: string[][] = [];
   for (const contender of [GET_CONSTANT, POST_NOT_PARSED]) {
-    const running = await contender.start(folder);
-    const { target } = running;
-    const hall = await running.openHall(options.connections * 2);
-    const own: number[] = [];
-    const wrk: number[] = [];
-    for (let round = 0; round < options.rounds; round++) {
-      own.push(await ownRate(target, hall));
-      wrk.push(await wrkRate(target, hall));
-    }
-    await running.stop();
-    rows.push([contender.name, ...cellsOf(own), ...cellsOf(wrk)]);
+    const { target, openEvent, stop } = await contender.start(data);
+    const event = await openEvent(connections * 2);
+    const rates = await interleave(
+      [() => ownRate(target, event), () => wrkRate(data, target, event)],
+      rounds,
+    );
+    await stop();
+    rows.push([contender.name, ...rates.flatMap(cellsOf)]);
   }
-  const head = [`${options.connections} connections`, "own, a second", "rounds", "wrk", "rounds"];
-  print(table(head, rows));
-} finally {
-  await generator.stop();
-  await rm(folder, { recursive: true });
+  return rows;
 }
 
-async function ownRate(target: Target, hall: Hall): Promise<number> {
-  const { connections, seconds } = options;
-  const plan = { target, halls: [hall], mix: "lock", connections, seed: 1 } as const;
+async function ownRate(target: Target, event: EventOnSale): Promise<number> {
+  const plan = { target, events: [event], mix: "lock", connections, seed: 1 } as const;
   return (await generator.drive({ ...plan, durationMs: seconds * 1_000 })).requestsPerSecond;
 }
 
-/** Sends the bytes of our own first request again and again. */
-async function wrkRate({ host, port, protocol }: Target, hall: Hall): Promise<number> {
-  const { connections, seconds } = options;
-  const bytes = new HttpWire(hall, protocol === "http-get").request("lock", 0, "bench-0");
-  const script = path.join(folder, "request.lua");
-  await writeFile(script, `function request() return ${JSON.stringify(bytes.toString())} end\n`);
+/** Repeats the bytes of our own first request. */
+async function wrkRate(data: string, target: Target, event: EventOnSale): Promise<number> {
+  const { host, port, protocol } = target;
+  const request = new HttpWire(event, protocol === "http-get").booking("lock", 0, "bench-0");
+  const script = path.join(data, "request.lua");
+  await writeFile(script, `function request() return ${JSON.stringify(request.toString())} end\n`);
   const size = ["-t1", `-c${connections}`, `-d${seconds}s`];
-  const run = promisify(execFile)("wrk", [...size, "-s", script, `http://${host}:${port}/`]);
-  return Number(/Requests\/sec: +([\d.]+)/.exec((await run).stdout)![1]);
+  const output = await run("wrk", [...size, "-s", script, `http://${host}:${port}/`]);
+  return Number(/Requests\/sec: +([\d.]+)/.exec(output)![1]);
 }
 
 function cellsOf(rates: readonly number[]): string[] {

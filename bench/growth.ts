@@ -1,170 +1,118 @@
 /**
- * `npm run bench:growth`: how the cost grows with seats, events, seats of a request, holds alive
- * and the length of the log. Writes a chart of each to the results; `bench/README.md` explains
- * them.
+ * `npm run bench:growth`: how the cost grows with seats, events, seats per request, active holds and
+ * the length of the log. Writes a chart of each to the results; `README.md` explains them.
  */
-import { Command } from "commander";
-import { mkdtemp, rm } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
-import { chartSvg } from "./growth/chart.ts";
-import { byEvents, byHolds, byRequest, bySeats } from "./growth/in-process.ts";
-import { type Served, serveEvents } from "./growth/over-http.ts";
-import { measureSizes, type Point, type Size } from "./growth/series.ts";
-import { live } from "./in-process/live.ts";
+import { SEATS_PER_LAYOUT_MAX } from "../engine/constants.ts";
+import { chartSvg, type Point } from "./growth/chart.ts";
+import { byEvents, byHolds, byRequest, bySeats, type Size } from "./growth/command-cost.ts";
+import { type ServedEvents, serveEvents } from "./growth/http-throughput.ts";
+import { folder, isTrial, number, numbers, parseOptions } from "./harness/options.ts";
+import { report, verdict, type Verdict, writeResultFile } from "./harness/results.ts";
+import { interleave, spreadOf } from "./harness/measure.ts";
+import { print, table, withCommas } from "./harness/table.ts";
+import { inTemporaryFolder } from "./harness/temporary-folder.ts";
+import { measureRecoveries } from "./in-process/store-process.ts";
 import { Generator } from "./load/generator-process.ts";
-import { conditionsNow } from "./rounds/conditions.ts";
-import {
-  keepFile,
-  keepResult,
-  print,
-  verdict,
-  type Verdict,
-  verdictTable,
-} from "./rounds/results.ts";
-import { type Spread, spreadOf } from "./rounds/statistics.ts";
-import { isTrial } from "./rounds/trial.ts";
 
-interface Options {
-  readonly seats: readonly number[];
-  readonly events: readonly number[];
-  readonly request: readonly number[];
-  readonly holds: readonly number[];
-  readonly records: readonly number[];
-  readonly rounds: number;
-  readonly folder: string;
-}
+const options = parseOptions(
+  "bench:growth",
+  "Measures cost against size, and draws a chart for each kind of size.",
+  {
+    seats: numbers([1e3, 1e4, 5e4, 2e5, 1e6], "seats on sale"),
+    events: numbers([1, 10, 100, 1_000, 10_000], "events of 1,000 seats"),
+    request: numbers([1, 2, 10, 50, 100, 250, 500], "seats per request"),
+    holds: numbers([0, 1e3, 1e4, 1e5, 1e6], "active holds"),
+    records: numbers([1e5, 5e5, 1e6, 2e6], "records of the log"),
+    rounds: number(9, "rounds of each size, interleaved"),
+    folder,
+  },
+);
 
-const numbers = (text: string) => text.split(",").map(Number);
-const options = new Command("bench:growth")
-  .description("Cost against size, with a chart for each kind of size.")
-  .option("--seats <list>", "seats on sale", numbers, [1e3, 1e4, 5e4, 2e5, 1e6])
-  .option("--events <list>", "events of 1,000 seats", numbers, [1, 10, 100, 1_000, 10_000])
-  .option("--request <list>", "seats of a request", numbers, [1, 2, 10, 50, 100, 250, 500])
-  .option("--holds <list>", "holds alive", numbers, [0, 1e3, 1e4, 1e5, 1e6])
-  .option("--records <list>", "records of the log", numbers, [1e5, 5e5, 1e6, 2e6])
-  .option("--rounds <number>", "rounds of each size, interleaved", Number, 9)
-  .option("--folder <path>", "where the stores are made, and removed again", os.tmpdir())
-  .parse()
-  .opts<Options>();
-
-const COMMAND_NS = "ns a command";
-const HALL_SEATS = 1_000;
-/** Seats of the event whose bookings make up the logs. */
-const LOG_SEATS = isTrial ? 200 : 23_200;
-const SEATS_PER_EVENT_MAX = 200_000;
-const THROUGHPUT_KEPT_MIN = 0.8;
-/** Recoveries of a log are long and even. */
+/** Seats of each event over HTTP where the number of events is varied. */
+const SEATS = 1_000;
+/** Seats of the event whose bookings fill the logs. */
+const LOG_EVENT_SEATS = isTrial ? 200 : 23_200;
 const RECOVERIES = isTrial ? 1 : 3;
+const THROUGHPUT_RATIO_MIN = 0.8;
 
-const folder = await mkdtemp(path.join(options.folder, "frontrow-growth-"));
-const generator = new Generator();
 const series: Record<string, readonly Point[]> = {};
-try {
-  await inProcess("seats", "Seats on sale", options.seats.map(bySeats));
-  await inProcess(
-    "events",
-    "Events of 1,000 seats",
-    options.events.map((count) => byEvents(count)),
-  );
-  await inProcess("request", "Seats of a request", options.request.map(byRequest));
-  await inProcess("holds", "Holds alive", options.holds.map(byHolds));
-  await logLength();
-  const verdicts = await throughputKept();
-  print(`\n${verdictTable(verdicts)}`);
-  await keepResult("growth", { conditions: conditionsNow(folder), verdicts, series });
-} finally {
-  await generator.stop();
-  await rm(folder, { recursive: true });
+await commandChart("seats", "Seats on sale", options.seats.map(bySeats));
+await commandChart(
+  "events",
+  "Events of 1,000 seats",
+  options.events.map((count) => byEvents(count)),
+);
+await commandChart("request", "Seats per request", options.request.map(byRequest));
+await commandChart("holds", "Active holds", options.holds.map(byHolds));
+await logCharts();
+const verdicts = await throughputVerdicts();
+await report("growth", options.folder, { verdicts, series });
+
+async function commandChart(name: string, xName: string, sizes: readonly Size[]): Promise<void> {
+  const subjects = sizes.map(({ measure }) => measure);
+  const values = await interleave(subjects, options.rounds);
+  const points = sizes.map(({ x }, i) => ({ x, ...spreadOf(values[i]!) }));
+  const title = `${xName}: cost of a lock or unlock`;
+  await writeChart(name, { title, xName, yName: "ns per command", points });
 }
 
-async function inProcess(name: string, title: string, sizes: readonly Size[]): Promise<void> {
-  const points = await measureSizes(sizes, options.rounds);
-  await keep(name, { title: `${title}: cost of a lock or unlock`, xName: title, points });
-}
-
-interface Kept {
+interface Chart {
   readonly title: string;
   readonly xName: string;
-  readonly yName?: string;
+  readonly yName: string;
   readonly points: readonly Point[];
 }
 
-async function keep(name: string, { yName = COMMAND_NS, ...chart }: Kept): Promise<void> {
+async function writeChart(name: string, chart: Chart): Promise<void> {
   series[name] = chart.points;
-  for (const { x, median } of chart.points) {
-    print(`${chart.xName}, ${x.toLocaleString("en")}: ${median.toFixed(2)} ${yName}\n`);
-  }
-  // What grows with the size must be seen as a straight line, so its axis is straight as well.
+  const rows = chart.points.map(({ x, median }) => [withCommas(x), median.toFixed(2)]);
+  print(`\n${table([chart.xName, chart.yName], rows)}`);
+  // Where the cost grows with the size, a linear axis shows the straight line.
   const isLogX = name !== "request" && name !== "recovery";
-  await keepFile(`growth-${name}.svg`, chartSvg({ ...chart, yName, isLogX }));
+  await writeResultFile(`growth-${name}.svg`, chartSvg({ ...chart, isLogX }));
 }
 
-/** What a long log costs: the bookings that make it, and the start that reads it. */
-async function logLength(): Promise<void> {
+/** What a long log costs: the bookings that fill it, and the recovery that reads it. */
+async function logCharts(): Promise<void> {
   const bookings: Point[] = [];
   const recoveries: Point[] = [];
   for (const records of options.records) {
-    const own = await mkdtemp(path.join(folder, "log-"));
-    const fill = { events: 1, seats: LOG_SEATS, records };
-    const filled = await live({ folder: own, fill, closes: false });
-    bookings.push({ x: records, ...spreadOf([(filled.bookingSeconds * 1e9) / records]) });
-    const seconds: number[] = [];
-    for (let round = 0; round < RECOVERIES; round++) {
-      const opened = await live({ folder: own, closes: false });
-      if (opened.digest !== filled.digest) throw new Error("no result: another state came back");
-      seconds.push(opened.seconds);
-    }
-    recoveries.push({ x: records, ...spreadOf(seconds) });
-    await rm(own, { recursive: true });
+    const fill = { events: 1, seats: LOG_EVENT_SEATS, records };
+    const run = { fill, closes: false, rounds: RECOVERIES };
+    const { bookingSeconds, recoverySeconds } = await measureRecoveries(options.folder, run);
+    bookings.push({ x: records, ...spreadOf([(bookingSeconds * 1e9) / records]) });
+    recoveries.push({ x: records, ...spreadOf(recoverySeconds) });
   }
   const xName = "Records of the log";
   const durable = "Log length: cost of a durable lock or unlock";
-  await keep("log", { title: durable, xName, points: bookings });
-  const recovery = { title: "Log length: recovery without a snapshot", xName, yName: "seconds" };
-  await keep("recovery", { ...recovery, points: recoveries });
+  await writeChart("log", { title: durable, xName, yName: "ns per command", points: bookings });
+  const recovery = "Log length: recovery without a snapshot";
+  await writeChart("recovery", { title: recovery, xName, yName: "seconds", points: recoveries });
 }
 
-/** Over HTTP, beside a server with one small event. */
-async function throughputKept(): Promise<Verdict[]> {
+/** Over HTTP, compared with a server that has one small event. */
+async function throughputVerdicts(): Promise<Verdict[]> {
   const events = Math.max(...options.events);
   const seats = Math.max(...options.seats);
-  const large = Math.ceil(seats / SEATS_PER_EVENT_MAX);
+  const large = Math.ceil(seats / SEATS_PER_LAYOUT_MAX);
   const loads = [
-    { events: 1, seats: HALL_SEATS },
-    { events, seats: HALL_SEATS },
+    { events: 1, seats: SEATS },
+    { events, seats: SEATS },
     { events: large, seats: Math.ceil(seats / large) },
   ];
-  const served: Served[] = [];
-  try {
-    for (const load of loads) {
-      const own = await mkdtemp(path.join(folder, "served-"));
-      served.push(await serveEvents(generator, own, load));
+  return inTemporaryFolder(options.folder, async (parent) => {
+    const generator = new Generator();
+    const served: ServedEvents[] = [];
+    for (const [i, load] of loads.entries()) {
+      served.push(await serveEvents(generator, `${parent}/${i}`, load));
     }
-    const ratios: [number[], number[]] = [[], []];
-    for (let round = 0; round <= options.rounds; round++) {
-      const [alone = 0, many = 0, wide = 0] = await inTurn(served);
-      if (round === 0) continue;
-      ratios[0].push(many / alone);
-      ratios[1].push(wide / alone);
-    }
-    const kept = (what: string, ratio: Spread) =>
-      verdict(
-        `throughput at ${what} ÷ at 1 event of 1,000`,
-        { atLeast: THROUGHPUT_KEPT_MIN },
-        ratio,
-      );
-    return [
-      kept(`${events.toLocaleString("en")} events`, spreadOf(ratios[0])),
-      kept(`${seats.toLocaleString("en")} seats`, spreadOf(ratios[1])),
-    ];
-  } finally {
-    await Promise.all(served.map((one) => one.stop()));
-  }
-}
-
-async function inTurn(served: readonly Served[]): Promise<number[]> {
-  const rates: number[] = [];
-  for (const { play } of served) rates.push(await play());
-  return rates;
+    const subjects = served.map(({ measure }) => measure);
+    const [alone, ...others] = await interleave(subjects, options.rounds);
+    await Promise.all([generator, ...served].map((one) => one.stop()));
+    return [`${withCommas(events)} events`, `${withCommas(seats)} seats`].map((name, i) => {
+      const ratios = others[i]!.map((rate, round) => rate / alone![round]!);
+      const figure = `throughput at ${name} ÷ at 1 event of 1,000`;
+      return verdict(figure, { atLeast: THROUGHPUT_RATIO_MIN }, spreadOf(ratios));
+    });
+  });
 }

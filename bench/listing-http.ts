@@ -1,49 +1,56 @@
 /**
- * `npm run bench:listing`: a page of the seats listing over HTTP, a seat changed before each, for
- * events of several sizes. The time must depend on the page, not on the size of the event.
+ * `npm run bench:listing`: how long a page of the seats listing takes over HTTP after a seat has
+ * changed. The time must depend on the page, not on the number of seats of the event.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
 import { startServer, TENANT_TOKEN } from "./contenders/frontrow.ts";
-import { buildHouse, call, openShow } from "./contenders/house.ts";
-import type { Hall } from "./load/plan.ts";
+import { call, createVenue, openEvent } from "./contenders/venue.ts";
+import { folder, isTrial, numbers, parseOptions } from "./harness/options.ts";
+import { medianOf } from "./harness/measure.ts";
+import { print, table } from "./harness/table.ts";
+import { inTemporaryFolder } from "./harness/temporary-folder.ts";
+import type { EventOnSale } from "./load/plan.ts";
 
-const SIZES = process.argv.slice(2).map(Number);
-const ROUNDS = process.env["BENCH_TRIAL"] === "1" ? 1 : 60;
-const PAGE = 100;
+const ROUNDS = isTrial ? 1 : 60;
+const PAGE_SIZE = 100;
 const SORTS = ["", "&sort=seatName,desc", "&sort=state,desc&sort=rowName", "&sort=updatedAt,desc"];
 
-const folder = await mkdtemp(path.join(os.tmpdir(), "frontrow-bench-"));
-const server = await startServer(folder);
-try {
-  for (const size of SIZES.length > 0 ? SIZES : [1_000, 10_000, 80_000]) {
-    const hall = await openShow(await buildHouse(server.url, TENANT_TOKEN, size));
+const options = parseOptions(
+  "bench:listing",
+  "Measures pages of the seats listing over HTTP, each after a change of one seat.",
+  { seats: numbers([1_000, 10_000, 80_000], "seats of the events"), folder },
+);
+
+await inTemporaryFolder(options.folder, async (data) => {
+  const server = await startServer(data);
+  const rows: string[][] = [];
+  for (const seats of options.seats) {
+    const event = await openEvent(await createVenue(server.url, TENANT_TOKEN, seats));
     for (const sort of SORTS) {
-      const first = await medianMs(hall, `page=0${sort}`);
-      const last = await medianMs(hall, `page=${Math.ceil(size / PAGE) - 1}${sort}`);
-      const name = sort === "" ? "by id" : sort.slice(1);
-      const times = `first page ${first.toFixed(2)} ms, last page ${last.toFixed(2)} ms`;
-      process.stdout.write(`${size} seats, ${name}: ${times}\n`);
+      const first = await medianMs(server.url, event, `page=0${sort}`);
+      const last = await medianMs(
+        server.url,
+        event,
+        `page=${Math.ceil(seats / PAGE_SIZE) - 1}${sort}`,
+      );
+      const order = sort === "" ? "by id" : sort.slice(1);
+      rows.push([`${seats} seats, ${order}`, first.toFixed(2), last.toFixed(2)]);
     }
   }
-} finally {
   await server.stop();
-  await rm(folder, { recursive: true });
-}
+  print(table(["median ms", "first page", "last page"], rows));
+});
 
-/** Median of a page's time, each time after a seat was locked or unlocked. */
-async function medianMs(hall: Hall, query: string): Promise<number> {
-  const { eventId, key, seatIds } = hall;
-  const to = { url: server.url, key };
+async function medianMs(url: URL, event: EventOnSale, query: string): Promise<number> {
+  const { eventId, key, seatIds } = event;
+  const to = { url, key };
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const seats = [{ id: seatIds[(round * 37) % seatIds.length] }];
     await call(to, `POST v2.0/booking/lock?eventId=${eventId}`, { seats });
     const startedMs = performance.now();
-    await call(to, `GET v2.0/events/${eventId}/seats/?size=${PAGE}&${query}`);
+    await call(to, `GET v2.0/events/${eventId}/seats/?size=${PAGE_SIZE}&${query}`);
     times.push(performance.now() - startedMs);
     await call(to, `POST v2.0/booking/unlock?eventId=${eventId}`, { seats });
   }
-  return times.sort((a, b) => a - b)[times.length >> 1]!;
+  return medianOf(times);
 }

@@ -1,88 +1,72 @@
 /**
- * `npm run bench:snapshots`: what a snapshot costs the engine while it works: the longest pause of
- * its thread, and bookings a second during snapshots against those without, in turns.
+ * `npm run bench:snapshots`: how much a snapshot slows the engine: the longest pause of its thread,
+ * and the rate of bookings during a snapshot compared with the rate without one, in turns.
  */
-import { Command } from "commander";
-import fs from "node:fs";
-import os from "node:os";
-import path from "node:path";
 import { checkState } from "../engine/verify/check.ts";
 import type { SnapshotReport } from "../persistence/snapshot/options.ts";
 import { openEngine } from "../persistence/store/open-engine.ts";
-import { book, type OnSale, putOnSale } from "./full-store.ts";
+import { folder, number, parseOptions } from "./harness/options.ts";
+import { medianOf } from "./harness/measure.ts";
+import { print, table } from "./harness/table.ts";
+import { inTemporaryFolder } from "./harness/temporary-folder.ts";
+import { book, putOnSale } from "./in-process/bookings.ts";
 
-interface Options {
-  readonly events: number;
-  readonly seats: number;
-  readonly rounds: number;
-  readonly records: number;
-  readonly folder: string;
-}
+type CompletedSnapshot = Extract<SnapshotReport, { failure: null }>;
 
-type Made = Extract<SnapshotReport, { failure: null }>;
-
-const options = new Command("bench:snapshots")
-  .description("Pauses and throughput of an engine that books while it makes snapshots.")
-  .option("--events <number>", "events, all of which change between snapshots", Number, 1)
-  .option("--seats <number>", "seats of each", Number, 50_000)
-  .option("--rounds <number>", "rounds, each with a snapshot and without", Number, 7)
-  .option("--records <number>", "records of a round", Number, 400_000)
-  .option("--folder <path>", "where the store is made, and removed again", os.tmpdir())
-  .parse()
-  .opts<Options>();
-
-const folder = fs.mkdtempSync(path.join(options.folder, "frontrow-snapshots-"));
-const made: Made[] = [];
-let onReport: () => void = () => undefined;
-const store = await openEngine({
-  folder,
-  snapshotBytes: Infinity,
-  onSnapshot: (report) => {
-    if (report.failure !== null) throw report.failure;
-    made.push(report);
-    onReport();
+const options = parseOptions(
+  "bench:snapshots",
+  "Measures pauses and throughput of an engine that books while it makes snapshots.",
+  {
+    events: number(1, "events; all of them change between snapshots"),
+    seats: number(50_000, "seats of each event"),
+    rounds: number(7, "rounds, each with a snapshot and without one"),
+    records: number(400_000, "records of each half of a round"),
+    folder,
   },
-});
-try {
-  const onSale = await putOnSale(store, options.events, options.seats);
-  await book(store, onSale, options.records);
-  const ratios: number[] = [];
-  for (let round = 0; round < options.rounds; round++) {
-    const without = await rate(onSale);
+);
+
+const { events, seats, rounds, records } = options;
+const { ratios, snapshots } = await inTemporaryFolder(options.folder, measure);
+const [first = 0, ...later] = snapshots.map(({ pauseMsMax }) => pauseMsMax);
+const rows = [
+  ["seconds of a snapshot, median", medianOf(snapshots.map(({ seconds }) => seconds)).toFixed(2)],
+  ["longest pause in the first snapshot, ms", first.toFixed(2)],
+  ["longest pause in later snapshots, ms", Math.max(0, ...later).toFixed(2)],
+  ["throughput during a snapshot ÷ without", medianOf(ratios).toFixed(2)],
+];
+print(table([`${events} x ${seats} seats, ${rounds} snapshots`, ""], rows));
+
+async function measure(data: string) {
+  const completed: CompletedSnapshot[] = [];
+  let onCompleted: () => void = () => undefined;
+  const store = await openEngine({
+    folder: data,
+    snapshotBytes: Infinity,
+    onSnapshot: (report) => {
+      if (report.failure !== null) throw report.failure;
+      completed.push(report);
+      onCompleted();
+    },
+  });
+  const onSale = await putOnSale(store, events, seats);
+  const seconds = async () => {
+    const startedMs = performance.now();
+    await book(onSale, records);
+    return (performance.now() - startedMs) / 1_000;
+  };
+  await seconds();
+  const slowdowns: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const without = await seconds();
     const end = new Promise<void>((resolve) => {
-      onReport = resolve;
+      onCompleted = resolve;
     });
     store.requestSnapshot();
-    ratios.push((await rate(onSale)) / without);
+    slowdowns.push(without / (await seconds()));
     await end;
   }
   checkState(store.engine.state);
-  print(ratios);
-} finally {
+  const result = { ratios: slowdowns, snapshots: completed.slice(0, rounds) };
   await store.close();
-  fs.rmSync(folder, { recursive: true });
-}
-
-/** @returns Records a second. */
-async function rate(onSale: OnSale): Promise<number> {
-  const startMs = performance.now();
-  await book(store, onSale, options.records);
-  return (options.records * 1_000) / (performance.now() - startMs);
-}
-
-function print(ratios: readonly number[]): void {
-  const { events, seats, rounds } = options;
-  const [first, ...later] = made.slice(0, rounds).map(({ pauseMsMax }) => pauseMsMax);
-  const seconds = median(made.slice(0, rounds).map((report) => report.seconds));
-  const ratio = median(ratios).toFixed(2);
-  process.stdout.write(
-    `${events} x ${seats} seats, ${rounds} snapshots of ${seconds.toFixed(2)} s\n` +
-      `longest pause: ${first?.toFixed(2)} ms in the first snapshot, ` +
-      `${Math.max(...later).toFixed(2)} ms in later ones\n` +
-      `throughput during a snapshot / without: ${ratio}\n`,
-  );
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+  return result;
 }

@@ -1,17 +1,8 @@
-/** Everything that is measured side by side. */
-import {
-  FRONTROW,
-  FRONTROW_SNAPSHOTTING,
-  IOREDIS_ALWAYS,
-  POSTGRES_FUNCTION,
-  POSTGRES_TRANSACTION,
-  REDIS_ALWAYS,
-  REDIS_EVERYSEC,
-  SQLITE_FULL,
-} from "../rounds/goals.ts";
+/** The list of all contenders. */
 import type { Contender } from "./contender.ts";
-import { FASTIFY_EMPTY, GET_CONSTANT, POST_NOT_PARSED, POST_PARSED } from "./empties.ts";
+import { FASTIFY_EMPTY, GET_CONSTANT, POST_NOT_PARSED, POST_PARSED } from "./empty-handlers.ts";
 import { frontrow, frontrowSnapshotting } from "./frontrow.ts";
+import * as names from "./names.ts";
 import { fastifyPostgres } from "./postgres.ts";
 import { fastifyRedis, redis } from "./redis.ts";
 import { fastifySqlite } from "./sqlite.ts";
@@ -22,14 +13,14 @@ export function contenders(serve: readonly string[]): Contender[] {
     GET_CONSTANT,
     POST_NOT_PARSED,
     POST_PARSED,
-    frontrow(FRONTROW, serve),
-    frontrowSnapshotting(FRONTROW_SNAPSHOTTING, serve),
-    redis(REDIS_ALWAYS, "always"),
-    redis(REDIS_EVERYSEC, "everysec"),
+    frontrow(names.FRONTROW, serve),
+    frontrowSnapshotting(names.FRONTROW_SNAPSHOTTING, serve),
+    redis(names.REDIS_ALWAYS, "always"),
+    redis("Redis Lua over RESP, appendfsync everysec", "everysec"),
     FASTIFY_EMPTY,
-    fastifyRedis(IOREDIS_ALWAYS, "always"),
-    fastifyPostgres(POSTGRES_TRANSACTION, "transaction"),
-    fastifyPostgres(POSTGRES_FUNCTION, "function"),
-    fastifySqlite(SQLITE_FULL),
+    fastifyRedis(names.IOREDIS_ALWAYS),
+    fastifyPostgres(names.POSTGRES_TRANSACTION, "transaction"),
+    fastifyPostgres(names.POSTGRES_FUNCTION, "function"),
+    fastifySqlite(names.SQLITE_FULL),
   ];
 }

@@ -1,34 +1,27 @@
-/** What is measured side by side: each is started by the suite, on a port and folder of its own. */
-import type { Hall, Mix, Target } from "../load/plan.ts";
+/** What the benchmark needs from each server that it compares. */
+import type { EventOnSale, Mix, Target } from "../load/plan.ts";
 
 export interface Contender {
   readonly name: string;
   readonly mixes: readonly Mix[];
-  /** @returns What is missing on this machine and how to get it; null when it can start. */
-  missing(): string | null;
-  /** @param folder - Empty, and the contender's own. */
-  start(folder: string): Promise<Running>;
+  /** @returns The command that installs what is missing on this machine; null when nothing is. */
+  readonly missing: () => string | null;
+  /** @param folder - Empty, for this contender only. */
+  readonly start: (folder: string) => Promise<RunningContender>;
 }
 
-export interface Running {
+export interface RunningContender {
   readonly target: Target;
-  /** Of the processes that were started; their children count with them. */
+  /** The processes that were started; their children are added. */
   readonly pids: readonly number[];
   /** A new event with every seat free. @param seatCount - A multiple of 100. */
-  openHall(seatCount: number): Promise<Hall>;
-  /** Looks at every seat. @returns What does not match; null when the outcome is right. */
-  findFault(hall: Hall, expected: "free" | "sold"): Promise<string | null>;
-  /** Settles when what it puts off until it is left alone is done. */
-  readonly rest?: () => Promise<void>;
+  readonly openEvent: (seatCount: number) => Promise<EventOnSale>;
+  /** Checks every seat. Absent for handlers that keep no state. */
+  readonly countSeats?: (event: EventOnSale) => Promise<SeatCounts>;
+  /** Waits for the work that the server does only when it is idle. */
+  readonly settle?: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/** @param counts - Seats by state. @returns What does not match; null when all are as expected. */
-export function countsFault(
-  { seatIds }: Hall,
-  expected: string,
-  counts: ReadonlyMap<string, number>,
-): string | null {
-  if (counts.size === 1 && counts.get(expected) === seatIds.length) return null;
-  return `not all ${seatIds.length} seats are ${expected}: ${JSON.stringify([...counts])}`;
-}
+/** Number of seats by state: `free`, `locked` or `sold`. States without seats are absent. */
+export type SeatCounts = ReadonlyMap<string, number>;

@@ -1,6 +1,6 @@
 /**
- * What a lock is measured against: uWebSockets.js with nothing behind it. The argument says how
- * much it does with a request: `constant` answers, `body` reads the body, `parse` parses it too.
+ * The program of the empty uWebSockets.js handlers. The argument says how much a handler does with
+ * a request: `constant` only answers, `body` reads the body, `parse` parses it as well.
  */
 import uws, { type HttpResponse } from "uWebSockets.js";
 
@@ -12,7 +12,7 @@ if (work === "constant") {
 } else {
   app.post("/*", (res) => {
     res.onAborted(() => {
-      // Nothing is kept of a request.
+      // uWebSockets.js requires the callback; there is nothing to clean up.
     });
     res.onData((chunk, isLast) => {
       if (!isLast) return;

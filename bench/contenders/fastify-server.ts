@@ -1,17 +1,29 @@
 /**
- * The booking calls as an ordinary fastify service has them: a schema for the body, a key that is
- * looked up, and a store behind. The argument names the store; without one, every answer is true.
+ * The program of the fastify service: the booking calls as an ordinary service implements them,
+ * with a schema for the body, a key that is looked up, and a store. The arguments are the name of
+ * the store and the address of its database. With `none` every answer is `true`.
  */
 import Fastify from "fastify";
-import type { RequestKind } from "../load/wire.ts";
-import { STORES, type Storing } from "./stores/all.ts";
+import type { BookingKind } from "../load/wire.ts";
+import { openPostgres } from "./postgres.ts";
+import { openRedis } from "./redis.ts";
+import { openSqlite } from "./sqlite.ts";
+import type { Store, StoreName } from "./store.ts";
+
+const STORES: Readonly<Record<StoreName, (address: string) => Store>> = {
+  redis: openRedis,
+  "postgres-transaction": (port) => openPostgres(port, "transaction"),
+  "postgres-function": (port) => openPostgres(port, "function"),
+  sqlite: openSqlite,
+};
 
 interface Booking {
-  Params: { kind: RequestKind };
+  Params: { kind: BookingKind };
   Querystring: { eventId: string };
   Body: { sessionId: string; seats: { id: number }[] };
 }
 
+const SEAT = { type: "object", required: ["id"], properties: { id: { type: "integer" } } };
 const SCHEMA = {
   querystring: {
     type: "object",
@@ -23,19 +35,14 @@ const SCHEMA = {
     required: ["sessionId", "seats"],
     properties: {
       sessionId: { type: "string" },
-      seats: {
-        type: "array",
-        minItems: 1,
-        maxItems: 500,
-        items: { type: "object", required: ["id"], properties: { id: { type: "integer" } } },
-      },
+      seats: { type: "array", minItems: 1, maxItems: 500, items: SEAT },
     },
   },
 };
 
-const [storing = "none", where = ""] = process.argv.slice(2);
+const [name, address = ""] = process.argv.slice(2);
 const keys = new Set([process.env["BENCH_KEY"]]);
-const store = STORES[storing as Storing](where);
+const store = name === "none" ? null : STORES[name as StoreName](address);
 const app = Fastify();
 if (store === null) {
   app.post("/api/private/v2.0/booking/:kind", (_request, reply) => reply.send(true));

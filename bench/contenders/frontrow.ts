@@ -1,23 +1,23 @@
 /** Frontrow itself: `frontrow serve` on an empty data folder. */
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { MIXES } from "../load/plan.ts";
-import { type Child, startNode } from "./child.ts";
-import { type Contender, countsFault, type Running } from "./contender.ts";
-import { buildHouse, countStates, type House, openShow } from "./house.ts";
+import { type Server, startModule } from "../harness/processes.ts";
+import { MIXES, targetAt } from "../load/plan.ts";
+import type { Contender, RunningContender } from "./contender.ts";
+import { countStates, createVenue, openEvent, type Venue } from "./venue.ts";
 
-const SERVER = fileURLToPath(new URL("../../server/cli.js", import.meta.url));
 const SNAPSHOT_MS_MAX = 10_000;
 const TRAIL_MS_MAX = 60_000;
 const POLL_MS = 50;
 export const TENANT_TOKEN = "bench-tenant-token";
+/** States of the interface by the names that every contender uses. */
+const STATES: Readonly<Record<string, string>> = { ACTIVE: "free", SOLD: "sold" };
 
 /** @param args - Further arguments of `frontrow serve`. */
-export function startServer(folder: string, args: readonly string[] = []): Promise<Child> {
+export function startServer(folder: string, args: readonly string[] = []): Promise<Server> {
+  const program = new URL("../../server/cli.js", import.meta.url);
   const data = path.join(folder, "data");
-  return startNode([SERVER, "serve", "--port", "0", "--data", data, ...args], {
-    ...process.env,
+  return startModule(program, ["serve", "--port", "0", "--data", data, ...args], {
     FRONTROW_TENANT_TOKEN: TENANT_TOKEN,
     FRONTROW_ADMIN_EMAIL: "admin@example.org",
     FRONTROW_ADMIN_PASSWORD: "bench-password",
@@ -30,82 +30,74 @@ export function frontrow(name: string, args: readonly string[]): Contender {
     name,
     mixes: MIXES,
     missing: () => null,
-    start: async (folder) => running(await startServer(folder, args)),
+    start: async (folder) => runningAt(await startServer(folder, args)),
   };
 }
 
-/** The same, with the next snapshot begun as soon as the last is made. */
+/** The same server, which starts the next snapshot as soon as the last one is complete. */
 export function frontrowSnapshotting(name: string, args: readonly string[]): Contender {
-  const often = [...args, "--snapshot-every", "0.001"];
   return {
     name,
     mixes: ["wide"],
     missing: () => null,
     start: async (folder) => {
-      const child = await startServer(folder, often);
-      const plain = running(child);
-      let madeBefore = await snapshotsMade(child.url);
+      const server = await startServer(folder, [...args, "--snapshot-every", "0.001"]);
+      const running = runningAt(server);
+      const snapshots = async () =>
+        (await metricOf(server.url, 'frontrow_snapshots_total{result="made"}')) ?? 0;
+      let before = await snapshots();
       return {
-        ...plain,
-        findFault: async (hall, expected) => {
-          const made = await snapshotAfter(child.url, madeBefore);
-          if (made === null) return "no snapshot was made";
-          madeBefore = made;
-          return plain.findFault(hall, expected);
+        ...running,
+        countSeats: async (event) => {
+          const isMade = async () => (await snapshots()) > before;
+          await waitUntil("the server has made a snapshot", isMade, SNAPSHOT_MS_MAX);
+          before = await snapshots();
+          return running.countSeats!(event);
         },
       };
     },
   };
 }
 
-/** Waits for the one that is under way. @returns How many there are; null when none came. */
-async function snapshotAfter(url: URL, before: number): Promise<number | null> {
-  for (let waitedMs = 0; waitedMs < SNAPSHOT_MS_MAX; waitedMs += POLL_MS) {
-    const made = await snapshotsMade(url);
-    if (made > before) return made;
-    await setTimeout(POLL_MS);
-  }
-  return null;
-}
-
-async function snapshotsMade(url: URL): Promise<number> {
-  return (await metricOf(url, 'frontrow_snapshots_total{result="made"}')) ?? 0;
-}
-
-/**
- * Waits until the audit trail has every record: it follows once the log has rested for a second,
- * and would burden whoever plays then.
- */
+/** Waits until the audit trail has every record: catching up costs processor time later. */
 export async function trailCaughtUp(url: URL): Promise<void> {
-  for (let waitedMs = 0; waitedMs < TRAIL_MS_MAX; waitedMs += POLL_MS) {
-    if ((await metricOf(url, "frontrow_audit_lag_records")) === 0) return;
-    await setTimeout(POLL_MS);
-  }
-  throw new Error(`the audit trail did not catch up in ${TRAIL_MS_MAX} ms`);
+  const isCaughtUp = async () => (await metricOf(url, "frontrow_audit_lag_records")) === 0;
+  await waitUntil("the audit trail has caught up", isCaughtUp, TRAIL_MS_MAX);
 }
 
-/** @param series - With its labels. @returns Null when there is no such series. */
+async function waitUntil(
+  what: string,
+  isTrue: () => Promise<boolean>,
+  waitMsMax: number,
+): Promise<void> {
+  for (let waitedMs = 0; !(await isTrue()); waitedMs += POLL_MS) {
+    if (waitedMs >= waitMsMax) throw new Error(`waited ${waitMsMax} ms until ${what}`);
+    await setTimeout(POLL_MS);
+  }
+}
+
+/** @param series - With its labels. @returns null when there is no such series. */
 export async function metricOf(url: URL, series: string): Promise<number | null> {
   const metrics = await (await fetch(new URL("/metrics", url))).text();
   const line = metrics.split("\n").find((one) => one.startsWith(`${series} `));
   return line === undefined ? null : Number(line.slice(series.length));
 }
 
-function running({ url, pid, stop }: Child): Running {
-  const houses = new Map<number, House>();
+function runningAt({ url, pid, stop }: Server): RunningContender {
+  const venues = new Map<number, Venue>();
   return {
-    target: { protocol: "http", host: url.hostname, port: Number(url.port) },
+    target: targetAt(url),
     pids: [pid],
-    openHall: async (seatCount) => {
-      const house = houses.get(seatCount) ?? (await buildHouse(url, TENANT_TOKEN, seatCount));
-      houses.set(seatCount, house);
-      return openShow(house);
+    openEvent: async (seatCount) => {
+      const venue = venues.get(seatCount) ?? (await createVenue(url, TENANT_TOKEN, seatCount));
+      venues.set(seatCount, venue);
+      return openEvent(venue);
     },
-    findFault: async (hall, expected) => {
-      const state = expected === "free" ? "ACTIVE" : "SOLD";
-      return countsFault(hall, state, await countStates(url, hall));
+    countSeats: async (event) => {
+      const counts = await countStates(url, event);
+      return new Map([...counts].map(([state, count]) => [STATES[state] ?? state, count]));
     },
-    rest: () => trailCaughtUp(url),
+    settle: () => trailCaughtUp(url),
     stop,
   };
 }

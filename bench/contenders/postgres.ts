@@ -1,60 +1,105 @@
-/** PostgreSQL from Debian's package behind fastify, as its settings are out of the box. */
-import { execFileSync } from "node:child_process";
+/** PostgreSQL from Debian's package behind fastify, with the settings of the package. */
+import { existsSync, readdirSync } from "node:fs";
 import { chown } from "node:fs/promises";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import pg from "pg";
-import type { Mix } from "../load/plan.ts";
-import { freePort, startNode, startProgram } from "./child.ts";
-import { type Contender, countsFault, type Running } from "./contender.ts";
-import { KEY, madeUpHall } from "./made-up-hall.ts";
-import { postgresPrograms, postgresUser } from "./programs.ts";
-import { stateName } from "./stores/moves.ts";
-import { DATABASE, SCHEMA, USER } from "./stores/postgres-store.ts";
+import { freePort, run, startProgram } from "../harness/processes.ts";
+import type { BookingKind } from "../load/wire.ts";
+import type { Contender } from "./contender.ts";
+import { type Database, fastify } from "./fastify.ts";
+import { type Booking, FREE, MOVES, STATES, type Store } from "./store.ts";
 
-const FASTIFY = fileURLToPath(new URL("./fastify-server.js", import.meta.url));
-const MIXES: readonly Mix[] = ["lock", "hot"];
+const SCHEMA = `
+create table seats (
+  event_id uuid not null,
+  seat_id bigint not null,
+  state smallint not null default 0,
+  session text,
+  primary key (event_id, seat_id)
+);
+create function book(event uuid, ids bigint[], old smallint, new smallint, buyer text)
+returns boolean language plpgsql as $$
+begin
+  with ready as (
+    select 1 from seats
+    where event_id = event and seat_id = any(ids) and state = old
+      and (old = ${FREE} or session = buyer)
+    order by seat_id for update
+  )
+  update seats set state = new, session = case when new = ${FREE} then null else buyer end
+  where event_id = event and seat_id = any(ids)
+    and (select count(*) from ready) = cardinality(ids);
+  return found;
+end $$;
+`;
 
-export function fastifyPostgres(name: string, form: "transaction" | "function"): Contender {
+const UPDATE = `
+update seats
+set state = $4::smallint, session = case when $4::smallint = ${FREE} then null else $5 end
+where event_id = $1 and seat_id = any($2) and state = $3::smallint
+  and ($3::smallint = ${FREE} or session = $5)`;
+const CALL = "select book($1, $2, $3, $4, $5) as done";
+const CONNECTIONS = 16;
+
+const USER = "bench";
+const addressAt = (port: number) => ({ host: "127.0.0.1", port, user: USER, database: "postgres" });
+
+type Form = "transaction" | "function";
+
+export function openPostgres(port: string, form: Form): Store {
+  const pool = new pg.Pool({ ...addressAt(Number(port)), max: CONNECTIONS });
   return {
-    name,
-    mixes: MIXES,
-    missing: () => (postgresPrograms() === null ? "apt-get install postgresql" : null),
-    start: async (folder) => {
-      const database = await startPostgres(folder);
-      const env = { ...process.env, BENCH_KEY: KEY };
-      const args = [FASTIFY, `postgres-${form}`, String(database.port)];
-      const service = await startNode(args, env);
-      const { client } = database;
-      return {
-        target: { protocol: "http", host: "127.0.0.1", port: Number(service.url.port) },
-        pids: [database.pid, service.pid],
-        ...hallsIn(client),
-        stop: async () => {
-          await service.stop();
-          await client.end();
-          await database.stop();
-        },
-      };
-    },
+    book: form === "function" ? (kind, booking) => call(pool, kind, booking) : transact,
   };
+
+  async function transact(kind: BookingKind, booking: Booking): Promise<boolean> {
+    const client = await pool.connect();
+    try {
+      await client.query("begin");
+      const values = valuesOf(kind, booking);
+      const { rowCount } = await client.query({ name: "update", text: UPDATE, values });
+      const isDone = rowCount === booking.seatIds.length;
+      await client.query(isDone ? "commit" : "rollback");
+      client.release();
+      return isDone;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
 }
 
-async function startPostgres(folder: string) {
-  const bin = postgresPrograms()!;
-  const user = postgresUser();
+async function call(pool: pg.Pool, kind: BookingKind, booking: Booking): Promise<boolean> {
+  const query = { name: "book", text: CALL, values: valuesOf(kind, booking) };
+  const { rows } = await pool.query<{ done: boolean }>(query);
+  return rows[0]!.done;
+}
+
+function valuesOf(kind: BookingKind, { eventId, sessionId, seatIds }: Booking): unknown[] {
+  const { from, to } = MOVES[kind];
+  return [eventId, seatIds, from, to, sessionId];
+}
+
+export function fastifyPostgres(name: string, form: Form): Contender {
+  const missing = () => (programFolder() === null ? "apt-get install postgresql" : null);
+  return fastify({ name, store: `postgres-${form}`, missing, startDatabase: startPostgres });
+}
+
+async function startPostgres(folder: string): Promise<Database> {
+  const bin = programFolder()!;
+  const user = await packageUser();
   if (user !== null) await chown(folder, user.uid, user.gid);
   const data = path.join(folder, "postgres");
-  const as = user ?? {};
+  const options = { ...user, cwd: folder };
   const init = ["-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale", "C"];
-  execFileSync(path.join(bin, "initdb"), init, { ...as, cwd: folder, stdio: "pipe" });
+  await run(path.join(bin, "initdb"), init, options);
   const port = await freePort();
-  const address = { host: "127.0.0.1", port, user: USER, database: DATABASE };
+  const address = addressAt(port);
   const program = await startProgram({
     path: path.join(bin, "postgres"),
     args: ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", folder],
-    options: { ...as, cwd: folder },
-    // A fast shutdown: it does not wait for connections to leave.
+    options,
+    // A fast shutdown: it does not wait for clients to disconnect.
     stopSignal: "SIGINT",
     probe: async () => {
       const probe = new pg.Client(address);
@@ -65,27 +110,42 @@ async function startPostgres(folder: string) {
   const client = new pg.Client(address);
   await client.connect();
   await client.query(SCHEMA);
-  return { ...program, port, client };
-}
-
-function hallsIn(client: pg.Client): Pick<Running, "openHall" | "findFault"> {
   return {
-    openHall: async (seatCount) => {
-      const hall = madeUpHall(seatCount);
-      await client.query("insert into seats (event_id, seat_id) select $1, unnest($2::bigint[])", [
-        hall.eventId,
-        hall.seatIds,
-      ]);
+    address: String(port),
+    pids: [program.pid],
+    addSeats: async ({ eventId, seatIds }) => {
+      const insert = "insert into seats (event_id, seat_id) select $1, unnest($2::bigint[])";
+      await client.query(insert, [eventId, seatIds]);
       await client.query("analyze seats");
-      return hall;
     },
-    findFault: async (hall, expected) => {
+    countSeats: async ({ eventId }) => {
       const { rows } = await client.query<{ state: number; seats: string }>(
         "select state, count(*) as seats from seats where event_id = $1 group by state",
-        [hall.eventId],
+        [eventId],
       );
-      const counts = rows.map(({ state, seats }) => [stateName(state), Number(seats)] as const);
-      return countsFault(hall, expected, new Map(counts));
+      return new Map(rows.map(({ state, seats }) => [STATES[state]!, Number(seats)]));
+    },
+    stop: async () => {
+      await client.end();
+      await program.stop();
     },
   };
+}
+
+const VERSIONS = "/usr/lib/postgresql";
+
+/** @returns The folder with the programs of the newest version; null when there is none. */
+function programFolder(): string | null {
+  const versions = existsSync(VERSIONS) ? readdirSync(VERSIONS).map(Number) : [];
+  const folders = versions
+    .sort((a, b) => b - a)
+    .map((version) => path.join(VERSIONS, String(version), "bin"));
+  return folders.find((folder) => existsSync(path.join(folder, "initdb"))) ?? null;
+}
+
+/** PostgreSQL refuses to run as root. @returns The user of its package; null to run as ourselves. */
+async function packageUser(): Promise<{ uid: number; gid: number } | null> {
+  if (process.getuid?.() !== 0) return null;
+  const idOf = async (flag: string) => Number(await run("id", [flag, "postgres"]));
+  return { uid: await idOf("-u"), gid: await idOf("-g") };
 }

@@ -1,55 +1,55 @@
-/** Redis from Debian's package: by its own protocol, and behind fastify. */
+/** Redis from Debian's package: over its own protocol, and behind fastify. */
 import { Redis } from "ioredis";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import type { Hall, Mix } from "../load/plan.ts";
-import { freePort, startNode, startProgram } from "./child.ts";
-import { type Contender, countsFault, type Running } from "./contender.ts";
-import { KEY, madeUpHall } from "./made-up-hall.ts";
-import { programInPath } from "./programs.ts";
-import { SCRIPTS } from "./stores/redis-scripts.ts";
+import { freePort, programInPath, startProgram } from "../harness/processes.ts";
+import type { EventOnSale } from "../load/plan.ts";
+import { SCRIPTS } from "../load/redis-scripts.ts";
+import type { Contender, SeatCounts } from "./contender.ts";
+import { type Database, fastify } from "./fastify.ts";
+import type { Store } from "./store.ts";
+import { syntheticEvent } from "./synthetic-event.ts";
 
-const FASTIFY = fileURLToPath(new URL("./fastify-server.js", import.meta.url));
-const MIXES: readonly Mix[] = ["lock", "hot"];
+/** One script per request. The commands of the same turn are sent together. */
+export function openRedis(port: string): Store {
+  const options = { host: "127.0.0.1", port: Number(port), enableAutoPipelining: true };
+  const client = new Redis(options);
+  return {
+    book: async (kind, { eventId, sessionId, seatIds }) => {
+      const { sha } = SCRIPTS[kind];
+      return (await client.evalsha(sha, 1, `seats:${eventId}`, sessionId, ...seatIds)) === 1;
+    },
+  };
+}
+
 /** The values of `appendfsync`. */
 type Sync = "always" | "everysec";
 
 export function redis(name: string, sync: Sync): Contender {
   return {
     name,
-    mixes: MIXES,
-    missing,
-    start: async (folder) => (await startRedis(folder, sync)).running,
-  };
-}
-
-export function fastifyRedis(name: string, sync: Sync): Contender {
-  return {
-    name,
-    mixes: MIXES,
+    mixes: ["lock", "hot"],
     missing,
     start: async (folder) => {
-      const { port, running } = await startRedis(folder, sync);
-      const env = { ...process.env, BENCH_KEY: KEY };
-      const service = await startNode([FASTIFY, "redis", String(port)], env);
+      const { address, ...running } = await startRedis(folder, sync);
       return {
         ...running,
-        target: { protocol: "http", host: "127.0.0.1", port: Number(service.url.port) },
-        pids: [...running.pids, service.pid],
-        stop: async () => {
-          await service.stop();
-          await running.stop();
-        },
+        target: { protocol: "resp", host: "127.0.0.1", port: Number(address) },
+        openEvent: async (seatCount) => syntheticEvent(seatCount),
       };
     },
   };
+}
+
+export function fastifyRedis(name: string): Contender {
+  const startDatabase = (folder: string) => startRedis(folder, "always");
+  return fastify({ name, store: "redis", missing, startDatabase });
 }
 
 function missing(): string | null {
   return programInPath("redis-server") === null ? "apt-get install redis-server" : null;
 }
 
-async function startRedis(folder: string, sync: Sync): Promise<{ port: number; running: Running }> {
+async function startRedis(folder: string, sync: Sync): Promise<Database> {
   const port = await freePort();
   const files = ["--dir", path.resolve(folder), "--save", ""];
   const log = ["--appendonly", "yes", "--appendfsync", sync];
@@ -58,33 +58,26 @@ async function startRedis(folder: string, sync: Sync): Promise<{ port: number; r
   const program = await startProgram({
     path: "redis-server",
     args: ["--port", String(port), "--bind", "127.0.0.1", ...files, ...log],
-    options: {},
     stopSignal: "SIGTERM",
-    probe: async () => {
-      await client.ping();
-    },
+    probe: async () => void (await client.ping()),
   });
   for (const { lua } of Object.values(SCRIPTS)) await client.script("LOAD", lua);
-  const running: Running = {
-    target: { protocol: "resp", host: "127.0.0.1", port },
+  return {
+    address: String(port),
     pids: [program.pid],
-    openHall: async (seatCount) => madeUpHall(seatCount),
-    findFault: async (hall, expected) => countsFault(hall, expected, await count(client, hall)),
+    // A seat without a field is free.
+    addSeats: async () => undefined,
+    countSeats: (event) => countSeats(client, event),
     stop: async () => {
       client.disconnect();
       await program.stop();
     },
   };
-  return { port, running };
 }
 
-async function count(client: Redis, { eventId, seatIds }: Hall): Promise<Map<string, number>> {
+async function countSeats(client: Redis, { eventId, seatIds }: EventOnSale): Promise<SeatCounts> {
   const values = await client.hvals(`seats:${eventId}`);
-  const counts = new Map<string, number>();
-  const add = (state: string, seats: number) => {
-    if (seats > 0) counts.set(state, (counts.get(state) ?? 0) + seats);
-  };
-  add("free", seatIds.length - values.length);
-  for (const value of values) add(value.startsWith("S:") ? "sold" : "locked", 1);
-  return counts;
+  const sold = values.filter((value) => value.startsWith("S:")).length;
+  const counts = { free: seatIds.length - values.length, locked: values.length - sold, sold };
+  return new Map(Object.entries(counts).filter(([, count]) => count > 0));
 }

@@ -1,52 +1,77 @@
-/** SQLite behind fastify, in the service's own process. */
+/** SQLite behind fastify, inside the service's process: one synced transaction per request. */
 import Database from "better-sqlite3";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { startNode } from "./child.ts";
-import { type Contender, countsFault } from "./contender.ts";
-import { KEY, madeUpHall } from "./made-up-hall.ts";
-import { stateName } from "./stores/moves.ts";
-import { SCHEMA } from "./stores/sqlite-store.ts";
+import type { BookingKind } from "../load/wire.ts";
+import type { Contender } from "./contender.ts";
+import { fastify } from "./fastify.ts";
+import { type Booking, FREE, MOVES, STATES, type Store } from "./store.ts";
 
-const FASTIFY = fileURLToPath(new URL("./fastify-server.js", import.meta.url));
+const SCHEMA = `
+create table seats (
+  event_id text not null,
+  seat_id integer not null,
+  state integer not null default 0,
+  session text,
+  primary key (event_id, seat_id)
+) without rowid`;
+
+export function openSqlite(file: string): Store {
+  const database = new Database(file);
+  database.pragma("journal_mode = WAL");
+  database.pragma("synchronous = FULL");
+  const update = database.prepare<[number, string | null, string, number, number, number, string]>(`
+    update seats set state = ?, session = ?
+    where event_id = ? and seat_id = ? and state = ? and (? = ${FREE} or session = ?)`);
+  const move = database.transaction((kind: BookingKind, booking: Booking) => {
+    const { from, to } = MOVES[kind];
+    const { eventId, sessionId, seatIds } = booking;
+    const owner = to === FREE ? null : sessionId;
+    for (const id of seatIds) {
+      const { changes } = update.run(to, owner, eventId, id, from, from, sessionId);
+      if (changes === 0) throw REFUSED;
+    }
+  });
+  return {
+    book: (kind, booking) => {
+      try {
+        move.immediate(kind, booking);
+        return true;
+      } catch (error) {
+        if (error === REFUSED) return false;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Thrown to roll the transaction back. */
+const REFUSED = new Error("a seat is not in the state it has to be in");
 
 export function fastifySqlite(name: string): Contender {
-  return {
+  return fastify({
     name,
-    mixes: ["lock", "hot"],
+    store: "sqlite",
     missing: () => null,
-    start: async (folder) => {
-      const file = path.join(folder, "seats.sqlite");
-      const database = new Database(file);
+    startDatabase: async (folder) => {
+      const address = path.join(folder, "seats.sqlite");
+      const database = new Database(address);
       database.exec(SCHEMA);
-      const service = await startNode([FASTIFY, "sqlite", file], {
-        ...process.env,
-        BENCH_KEY: KEY,
-      });
       const insert = database.prepare("insert into seats (event_id, seat_id) values (?, ?)");
-      const select = database.prepare<[string], { state: number; seats: number }>(
+      const count = database.prepare<[string], { state: number; seats: number }>(
         "select state, count(*) as seats from seats where event_id = ? group by state",
       );
       return {
-        target: { protocol: "http", host: "127.0.0.1", port: Number(service.url.port) },
-        pids: [service.pid],
-        openHall: async (seatCount) => {
-          const hall = madeUpHall(seatCount);
+        address,
+        pids: [],
+        addSeats: async ({ eventId, seatIds }) => {
           database.transaction(() => {
-            for (const id of hall.seatIds) insert.run(hall.eventId, id);
+            for (const id of seatIds) insert.run(eventId, id);
           })();
-          return hall;
         },
-        findFault: async (hall, expected) => {
-          const rows = select.all(hall.eventId);
-          const counts = rows.map(({ state, seats }) => [stateName(state), seats] as const);
-          return countsFault(hall, expected, new Map(counts));
-        },
-        stop: async () => {
-          await service.stop();
-          database.close();
-        },
+        countSeats: async ({ eventId }) =>
+          new Map(count.all(eventId).map(({ state, seats }) => [STATES[state]!, seats])),
+        stop: async () => void database.close(),
       };
     },
-  };
+  });
 }

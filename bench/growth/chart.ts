@@ -1,21 +1,25 @@
-/** A series as an SVG, drawn by Apache ECharts without a browser. */
+/** Draws a series as an SVG with Apache ECharts, without a browser. */
 import * as echarts from "echarts";
-import type { Point } from "./series.ts";
+import type { Spread } from "../harness/measure.ts";
+
+export interface Point extends Spread {
+  readonly x: number;
+}
 
 export interface Chart {
   readonly title: string;
   readonly xName: string;
   readonly yName: string;
-  /** Sizes that are ten times as large are one step to the right. */
+  /** Whether the x axis is logarithmic. */
   readonly isLogX: boolean;
   readonly points: readonly Point[];
 }
 
 const SIZE = { width: 720, height: 360 };
 
-/** The line is the median, the band from the lowest to the highest round. */
+/** The line is the median; the band reaches from the lowest to the highest round. */
 export function chartSvg({ title, xName, yName, isLogX, points }: Chart): string {
-  // A logarithm has no zero; one is as good for "none".
+  // Zero has no logarithm, so it is drawn at one.
   const at = ({ x }: Point) => (isLogX ? Math.max(1, x) : x);
   const band = { type: "line", stack: "band", symbol: "none", lineStyle: { opacity: 0 } } as const;
   const chart = echarts.init(null, null, { renderer: "svg", ssr: true, ...SIZE });

@@ -1,181 +1,148 @@
-/** The people of each mix: what a connection asks next, given the answer before. */
+/** The buyers of each mix: what a connection requests next, given the outcome of its last request. */
 import { Random } from "../../server/onsale/random.ts";
 import type { Mix, Plan } from "./plan.ts";
-import { Outcome, type RequestKind, type Wire } from "./wire.ts";
+import { type BookingKind, Outcome, type Wire } from "./wire.ts";
 
 export interface Buyer {
-  /** The next request; null when there is nothing more to ask. */
+  /** The next request; null when the buyer is finished. */
   next(last: Outcome): Buffer | null;
-  /** True when the buyer may be sent home at the end of the time, holding nothing. */
+  /** Whether the buyer holds nothing, so that it may stop when the time is over. */
   readonly isIdle: boolean;
-  /** Milliseconds to wait before the request that `next` gave. */
+  /** Milliseconds to wait before the request that `next` returned. */
   readonly pauseMs: number;
 }
 
-/** What the buyers of one plan share. */
+type Step = BookingKind | "page";
+
+/** One request in ten is a change. */
+const PAGES: readonly Step[] = Array.from({ length: 9 }, () => "page");
+/** What a buyer repeats in the mixes that leave every seat as it was. */
+const TURNS: Readonly<Record<Mix, readonly Step[] | null>> = {
+  lock: ["lock", "unlock"],
+  direct: ["directsale", "revertsale"],
+  wide: ["lock", "unlock"],
+  read: [...PAGES, "lock", ...PAGES, "unlock"],
+  "on-sale": null,
+  hot: null,
+};
+/** How many pairs a connection uses in turn, if the events have so many. */
+const PAIRS_MAX = 64;
+const HESITATION_MS_MAX = 4;
+const GIVE_UP_SHARE = 0.3;
+
+/** All buyers of one plan, and what they share. */
 export class Crowd {
   readonly soldPairs: number[] = [];
-  readonly #plan: Plan;
-  readonly #wires: readonly Wire[];
-  readonly #random: Random;
-  /** Pairs that the seat map shows as not sold. */
+  readonly random: Random;
+  readonly wires: readonly Wire[];
+  readonly pairCount: number;
+  /** Pairs that the seat map shows as free or locked. */
   readonly #unsold: number[];
+  readonly #plan: Plan;
 
-  /** @param wires - One for each hall. */
+  /** @param wires - One for each event. */
   constructor(plan: Plan, wires: readonly Wire[]) {
     this.#plan = plan;
-    this.#wires = wires;
-    this.#random = new Random(plan.seed);
-    this.#unsold = Array.from({ length: this.#pairCount }, (_, pair) => pair);
-  }
-
-  get #pairCount(): number {
-    return this.#plan.halls[0]!.seatIds.length >> 1;
+    this.wires = wires;
+    this.random = new Random(plan.seed);
+    this.pairCount = plan.events[0]!.seatIds.length >> 1;
+    this.#unsold = Array.from({ length: this.pairCount }, (_, pair) => pair);
   }
 
   buyer(connection: number): Buyer {
     const { mix } = this.#plan;
-    const kinds = TURNS[mix];
-    if (kinds !== null) return new Repeater(this.#turns(kinds, connection));
-    const isHot = mix === "hot";
-    const pairs = isHot ? [...this.#unsold] : this.#unsold;
-    return new Shopper({
-      session: `bench-${connection}`,
-      wire: this.#wires[0]!,
-      pairs,
-      isBlind: isHot,
-      hesitationMsMax: isHot ? 0 : HESITATION_MS_MAX,
-      givesUp: isHot ? 0 : GIVES_UP,
-      random: this.#random,
-      soldPairs: this.soldPairs,
-      isSoldOut: () => this.soldPairs.length >= this.#pairCount,
-    });
+    const turn = TURNS[mix];
+    if (turn !== null) return new Repeater(this.#turns(turn, connection), turn.length);
+    const isBlind = mix === "hot";
+    const pairs = isBlind ? [...this.#unsold] : this.#unsold;
+    return new Shopper(this, { session: `bench-${connection}`, pairs, isBlind });
   }
 
-  /** The connection's own pairs, as many as there are but not too many, from all over the halls. */
-  #turns(kinds: readonly (RequestKind | "page")[], connection: number): Turns {
+  /** Requests for pairs that no other connection uses, from all over the events. */
+  #turns(turn: readonly Step[], connection: number): Buffer[] {
     const { connections } = this.#plan;
-    const wires = this.#wires;
-    const pairs = this.#pairCount * wires.length;
+    const pairs = this.pairCount * this.wires.length;
     const count = Math.max(1, Math.min(PAIRS_MAX, Math.floor(pairs / connections)));
     const stride = Math.floor(pairs / (connections * count));
-    const turns = Array.from({ length: count }, (_, turn) => {
-      const pair = (turn * connections + connection) * stride;
-      const wire = wires[pair % wires.length]!;
-      return turnOf(kinds, wire, { pair: Math.floor(pair / wires.length), connection });
-    });
-    return { requests: turns.flat(), length: kinds.length };
+    return Array.from({ length: count }, (_, i) => {
+      const place = (i * connections + connection) * stride;
+      const wire = this.wires[place % this.wires.length]!;
+      const pair = Math.floor(place / this.wires.length);
+      const session = `bench-${connection}`;
+      return turn.map((step, at) =>
+        step === "page" ? wire.page(pair + at) : wire.booking(step, pair, session),
+      );
+    }).flat();
   }
 }
 
-/** One request in ten is a change. */
-const PAGES_BEFORE_CHANGE = 9;
-const HESITATION_MS_MAX = 4;
-const GIVES_UP = 0.3;
-/** Pairs that a connection goes through, where there are so many. */
-const PAIRS_MAX = 64;
-
-/** What is asked again and again in the mixes that leave all as it was. */
-const TURNS: Readonly<Record<Mix, readonly (RequestKind | "page")[] | null>> = {
-  lock: ["lock", "unlock"],
-  direct: ["directsale", "revertsale"],
-  wide: ["lock", "unlock"],
-  read: [...pages(), "lock", ...pages(), "unlock"],
-  "on-sale": null,
-  hot: null,
-};
-
-function pages(): "page"[] {
-  return Array.from({ length: PAGES_BEFORE_CHANGE }, () => "page");
-}
-
-function turnOf(
-  kinds: readonly (RequestKind | "page")[],
-  wire: Wire,
-  { pair, connection }: { readonly pair: number; readonly connection: number },
-) {
-  return kinds.map((kind, turn) =>
-    kind === "page" ? wire.page(pair + turn) : wire.request(kind, pair, `bench-${connection}`),
-  );
-}
-
-interface Turns {
-  readonly requests: readonly Buffer[];
-  /** Requests of one turn; after each, all is as it was. */
-  readonly length: number;
-}
-
-/** Sends the same requests in turn; at the end of a turn it has given back what it took. */
+/** Sends the same requests over and over; at the end of a turn it has returned what it took. */
 class Repeater implements Buyer {
   readonly pauseMs = 0;
   readonly #requests: readonly Buffer[];
-  readonly #length: number;
-  #turn = -1;
+  readonly #turnLength: number;
+  #at = -1;
 
-  constructor({ requests, length }: Turns) {
+  constructor(requests: readonly Buffer[], turnLength: number) {
     this.#requests = requests;
-    this.#length = length;
+    this.#turnLength = turnLength;
   }
 
   get isIdle(): boolean {
-    return (this.#turn + 1) % this.#length === 0;
+    return (this.#at + 1) % this.#turnLength === 0;
   }
 
   next(): Buffer {
-    this.#turn = this.#turn + 1 === this.#requests.length ? 0 : this.#turn + 1;
-    return this.#requests[this.#turn]!;
+    this.#at = this.#at + 1 === this.#requests.length ? 0 : this.#at + 1;
+    return this.#requests[this.#at]!;
   }
 }
 
 interface Shopping {
   readonly session: string;
-  readonly wire: Wire;
-  /** Where the buyer looks; what it knows to be gone is taken out. */
+  /** Where the buyer looks; pairs that it knows to be gone are removed. */
   readonly pairs: number[];
-  /** Learns of a sale only by being refused, and has a list of its own. */
+  /** Learns of a sale only from a refusal, and neither hesitates nor gives up. */
   readonly isBlind: boolean;
-  readonly hesitationMsMax: number;
-  readonly givesUp: number;
-  readonly random: Random;
-  /** Told of each confirmed sale. */
-  readonly soldPairs: number[];
-  readonly isSoldOut: () => boolean;
 }
 
-/** Locks a pair, hesitates, then buys it or gives it up; goes on until nothing is left. */
+/** Locks a pair, hesitates, then buys it or gives it up; continues until nothing is left. */
 class Shopper implements Buyer {
+  readonly #crowd: Crowd;
   readonly #shopping: Shopping;
-  #asked: RequestKind | null = null;
+  #asked: BookingKind | null = null;
   #pair = -1;
   pauseMs = 0;
-  /** It leaves by itself, when all is sold. */
+  /** It stops by itself, when every seat is sold. */
   readonly isIdle = false;
 
-  constructor(shopping: Shopping) {
+  constructor(crowd: Crowd, shopping: Shopping) {
+    this.#crowd = crowd;
     this.#shopping = shopping;
   }
 
   next(last: Outcome): Buffer | null {
-    const { random, pairs, isBlind, soldPairs, isSoldOut } = this.#shopping;
+    const { random, soldPairs, pairCount } = this.#crowd;
+    const { pairs, isBlind } = this.#shopping;
     this.pauseMs = 0;
     const isDone = last === Outcome.DONE;
     if (this.#asked === "lock" && isDone) {
-      this.pauseMs = random.between(0, this.#shopping.hesitationMsMax);
-      return this.#ask(random.chance(this.#shopping.givesUp) ? "unlock" : "sale");
+      this.pauseMs = random.between(0, isBlind ? 0 : HESITATION_MS_MAX);
+      return this.#ask(random.chance(isBlind ? 0 : GIVE_UP_SHARE) ? "unlock" : "sale");
     }
     if (this.#asked !== null && this.#asked !== "lock" && !isDone) {
-      throw new Error(`${this.#asked} of a pair that was locked by this buyer was refused`);
+      throw new Error(`the ${this.#asked} of a pair that this buyer had locked was refused`);
     }
     if (this.#asked === "sale") soldPairs.push(this.#pair);
     if (this.#asked === "sale" || (isBlind && this.#asked === "lock")) remove(pairs, this.#pair);
-    if (pairs.length === 0 || isSoldOut()) return null;
+    if (pairs.length === 0 || soldPairs.length >= pairCount) return null;
     this.#pair = pairs[random.below(pairs.length)]!;
     return this.#ask("lock");
   }
 
-  #ask(kind: RequestKind): Buffer {
+  #ask(kind: BookingKind): Buffer {
     this.#asked = kind;
-    return this.#shopping.wire.request(kind, this.#pair, this.#shopping.session);
+    return this.#crowd.wires[0]!.booking(kind, this.#pair, this.#shopping.session);
   }
 }
 

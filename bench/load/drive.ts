@@ -1,43 +1,43 @@
 /**
- * Drives a plan from plain sockets: each connection has one request under way, the next goes out
- * when the answer is in. No HTTP library, no stream, a buffer for each connection, so that it costs
- * less than what it measures.
+ * Drives a plan over plain sockets. Each connection has one request in flight and sends the next
+ * one when the answer has arrived. There is no HTTP library and no stream, and each connection has
+ * one buffer, so the generator costs less than the servers it measures.
  */
 import { build, type Histogram } from "hdr-histogram-js";
 import { once } from "node:events";
 import net from "node:net";
 import { type Buyer, Crowd } from "./buyers.ts";
 import { HttpWire } from "./http-wire.ts";
-import { type Hall, isSoldOut, type Measured, type Plan } from "./plan.ts";
+import { type EventOnSale, type Measurement, type Plan, sellsOut } from "./plan.ts";
 import { RespWire } from "./resp-wire.ts";
 import { type AnswerReader, Outcome, type Wire } from "./wire.ts";
 
 const READ_BYTES = 16 * 1_024;
 const LATENCY_US_MAX = 60_000_000;
 
-/** @throws Error when an answer is neither yes nor no, or a connection is lost. */
-export async function drive(plan: Plan): Promise<Measured> {
-  const wires = plan.halls.map((hall) => wireOf(plan, hall));
+/** @throws Error when an answer is neither a success nor a refusal, or a connection is lost. */
+export async function drive(plan: Plan): Promise<Measurement> {
+  const wires = plan.events.map((event) => wireOf(plan, event));
   const crowd = new Crowd(plan, wires);
   const run = new Run(plan, crowd);
-  const lines = Array.from(
+  const connections = Array.from(
     { length: plan.connections },
-    (_, connection) => new Line(run, crowd.buyer(connection), wires[0]!.reader()),
+    (_, i) => new Connection(run, crowd.buyer(i), wires[0]!.reader()),
   );
-  await Promise.all(lines.map((line) => line.connect(plan)));
+  await Promise.all(connections.map((connection) => connection.connect(plan)));
   const cpuBefore = process.cpuUsage();
   run.start();
-  await Promise.all(lines.map((line) => line.run()));
+  await Promise.all(connections.map((connection) => connection.run()));
   const cpu = process.cpuUsage(cpuBefore);
   return { ...run.measured(), cpuSeconds: (cpu.user + cpu.system) / 1e6 };
 }
 
-function wireOf({ target }: Plan, hall: Hall): Wire {
-  if (target.protocol === "resp") return new RespWire(hall);
-  return new HttpWire(hall, target.protocol === "http-get");
+function wireOf({ target }: Plan, event: EventOnSale): Wire {
+  if (target.protocol === "resp") return new RespWire(event);
+  return new HttpWire(event, target.protocol === "http-get");
 }
 
-/** What the lines of a plan have in common. */
+/** The clock and the counters of all connections. */
 class Run {
   readonly #crowd: Crowd;
   readonly #durationMs: number;
@@ -50,7 +50,7 @@ class Run {
 
   constructor(plan: Plan, crowd: Crowd) {
     this.#crowd = crowd;
-    this.#durationMs = isSoldOut(plan.mix) ? Infinity : plan.durationMs;
+    this.#durationMs = sellsOut(plan.mix) ? Infinity : plan.durationMs;
   }
 
   start(): void {
@@ -58,7 +58,7 @@ class Run {
     this.#endMs = this.#startedMs + this.#durationMs;
   }
 
-  /** What comes after the end is not counted: the connections leave one after the other. */
+  /** Answers after the end do not count, because the connections stop one after the other. */
   count(outcome: Outcome, sentMs: number, nowMs: number): void {
     if (nowMs >= this.#endMs) return;
     this.#lastMs = nowMs;
@@ -71,7 +71,7 @@ class Run {
     return nowMs >= this.#endMs;
   }
 
-  measured(): Omit<Measured, "cpuSeconds"> {
+  measured(): Omit<Measurement, "cpuSeconds"> {
     const seconds = (this.#lastMs - this.#startedMs) / 1_000;
     const atMs = (percentile: number) => this.#latency.getValueAtPercentile(percentile) / 1_000;
     return {
@@ -85,8 +85,8 @@ class Run {
   }
 }
 
-/** A connection and who uses it. */
-class Line {
+/** A connection and its buyer. */
+class Connection {
   readonly #run: Run;
   readonly #buyer: Buyer;
   readonly #reader: AnswerReader;
@@ -104,14 +104,14 @@ class Line {
   async connect({ target: { host, port } }: Plan): Promise<void> {
     const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
     const callback = (length: number): boolean => {
-      this.#arrived(buffer, length);
+      this.#receive(buffer, length);
       return true;
     };
     this.#socket = net.connect({ host, port, noDelay: true, onread: { buffer, callback } });
     await once(this.#socket, "connect");
   }
 
-  /** Settles when the buyer has gone home, holding nothing. */
+  /** Settles when the buyer has stopped and holds nothing. */
   run(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -125,7 +125,7 @@ class Line {
   #ask(last: Outcome): void {
     const request = this.#buyer.next(last);
     if (request === null) {
-      this.#leave();
+      this.#end();
     } else if (this.#buyer.pauseMs > 0) {
       setTimeout(() => this.#send(request), this.#buyer.pauseMs);
     } else {
@@ -138,14 +138,14 @@ class Line {
     this.#socket!.write(request);
   }
 
-  #arrived(buffer: Buffer, length: number): void {
+  #receive(buffer: Buffer, length: number): void {
     try {
       const outcome = this.#reader.read(buffer, length);
       if (outcome === Outcome.PENDING) return;
       if (outcome === Outcome.FAILED) throw new Error(buffer.toString("latin1", 0, length));
       const nowMs = performance.now();
       this.#run.count(outcome, this.#sentMs, nowMs);
-      if (this.#buyer.isIdle && this.#run.isOver(nowMs)) this.#leave();
+      if (this.#buyer.isIdle && this.#run.isOver(nowMs)) this.#end();
       else this.#ask(outcome);
     } catch (error) {
       this.#socket!.destroy();
@@ -153,7 +153,7 @@ class Line {
     }
   }
 
-  #leave(): void {
+  #end(): void {
     this.#resolve();
     this.#socket!.destroy();
   }

@@ -1,22 +1,15 @@
-/** Starts the load generator and talks to it. */
-import { type ChildProcess, fork } from "node:child_process";
+/** Starts the load generator in its own process, and sends it plans. */
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-import type { Measured, Plan } from "./plan.ts";
+import { forkModule } from "../harness/processes.ts";
+import type { Measurement, Plan } from "./plan.ts";
 
-const GENERATOR = fileURLToPath(new URL("./generator.js", import.meta.url));
-
-type Report = { readonly measured: Measured } | { readonly error: string };
+type Report = { readonly measured: Measurement } | { readonly error: string };
 
 export class Generator {
-  readonly #child: ChildProcess = fork(GENERATOR, { serialization: "advanced" });
+  readonly #child = forkModule(new URL("./generator.js", import.meta.url));
 
-  get pid(): number {
-    return this.#child.pid!;
-  }
-
-  /** One plan at a time. @throws Error when a connection is lost or an answer makes no sense. */
-  async drive(plan: Plan): Promise<Measured> {
+  /** One plan at a time. @throws Error when a connection is lost or an answer is wrong. */
+  async drive(plan: Plan): Promise<Measurement> {
     const reported = once(this.#child, "message");
     this.#child.send(plan);
     const [report] = (await reported) as [Report];

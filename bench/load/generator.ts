@@ -1,4 +1,4 @@
-/** The load generator as a process of its own, so that it takes nothing from what it measures. */
+/** The program of the load generator: a process of its own, so that it does not slow the server. */
 import { drive } from "./drive.ts";
 import type { Plan } from "./plan.ts";
 

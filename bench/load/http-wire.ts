@@ -1,29 +1,29 @@
-/** HTTP/1.1 as far as a load generator needs it: prebuilt requests, answers recognized by bytes. */
-import type { Hall } from "./plan.ts";
-import { type AnswerReader, Outcome, type RequestKind, type Wire } from "./wire.ts";
+/** The part of HTTP/1.1 that the load generator needs: prebuilt requests, and a reader of answers. */
+import type { EventOnSale } from "./plan.ts";
+import { type AnswerReader, type BookingKind, Outcome, type Wire } from "./wire.ts";
 
 const STATUS_AT = "HTTP/1.1 ".length;
 const LINE_END = 13;
 const LENGTH_NAME = "content-length: ";
 const NAME_LETTERS = Buffer.from(LENGTH_NAME);
-/** Turns an upper-case letter to lower case, and leaves a hyphen, colon, blank and digit. */
-const LOWER = 0x20;
+/** Setting this bit makes a letter lower case; hyphen, colon, space and digits have it already. */
+const LOWER_CASE_BIT = 0x20;
 const DIGIT_0 = 48;
 const LETTER_F = 102;
-const PAGE = 100;
+const PAGE_SIZE = 100;
 
 export class HttpWire implements Wire {
-  readonly #hall: Hall;
+  readonly #event: EventOnSale;
   readonly #isGet: boolean;
 
-  /** @param isGet - Sends no body, for what answers without reading one. */
-  constructor(hall: Hall, isGet: boolean) {
-    this.#hall = hall;
+  /** @param isGet - Sends GET without a body, for handlers that do not read one. */
+  constructor(event: EventOnSale, isGet: boolean) {
+    this.#event = event;
     this.#isGet = isGet;
   }
 
-  request(kind: RequestKind, pair: number, session: string): Buffer {
-    const { key, eventId, seatIds } = this.#hall;
+  booking(kind: BookingKind, pair: number, session: string): Buffer {
+    const { key, eventId, seatIds } = this.#event;
     const path = `/api/private/v2.0/booking/${kind}?eventId=${eventId}`;
     const head = `Host: bench\r\nX-API-Key: ${key}\r\n`;
     if (this.#isGet) return Buffer.from(`GET ${path} HTTP/1.1\r\n${head}\r\n`);
@@ -36,9 +36,9 @@ export class HttpWire implements Wire {
   }
 
   page(turn: number): Buffer {
-    const { key, eventId, seatIds } = this.#hall;
-    const number = turn % Math.ceil(seatIds.length / PAGE);
-    const path = `/api/private/v2.0/events/${eventId}/seats/?size=${PAGE}&page=${number}`;
+    const { key, eventId, seatIds } = this.#event;
+    const number = turn % Math.ceil(seatIds.length / PAGE_SIZE);
+    const path = `/api/private/v2.0/events/${eventId}/seats/?size=${PAGE_SIZE}&page=${number}`;
     return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: bench\r\nX-API-Key: ${key}\r\n\r\n`);
   }
 
@@ -47,8 +47,9 @@ export class HttpWire implements Wire {
   }
 }
 
-/** One answer after the other; a request goes out only when the answer before is in. */
+/** Reads one answer at a time: the next request is sent only after the whole answer. */
 class HttpReader implements AnswerReader {
+  /** The first part of a head that did not arrive whole. */
   #early: Buffer | null = null;
   #outcome: Outcome = Outcome.PENDING;
   #bodyMissing = 0;
@@ -65,7 +66,7 @@ class HttpReader implements AnswerReader {
       length = bytes.length;
       this.#early = null;
     }
-    const bodyAt = bodyOf(bytes, length);
+    const bodyAt = bodyStartOf(bytes, length);
     if (bodyAt < 0) {
       this.#early = Buffer.from(bytes.subarray(0, length));
       return Outcome.PENDING;
@@ -77,7 +78,7 @@ class HttpReader implements AnswerReader {
 
   #readBody(length: number): Outcome {
     this.#bodyMissing -= length;
-    if (this.#bodyMissing < 0) throw new Error("more bytes than the answer has");
+    if (this.#bodyMissing < 0) throw new Error("more bytes than Content-Length says");
     if (this.#bodyMissing > 0) return Outcome.PENDING;
     const outcome = this.#outcome;
     this.#outcome = Outcome.PENDING;
@@ -85,15 +86,15 @@ class HttpReader implements AnswerReader {
   }
 }
 
-/** @returns Where the body begins; -1 while the head is not whole. */
-function bodyOf(bytes: Buffer, length: number): number {
+/** @returns Where the body begins; -1 while the head is incomplete. */
+function bodyStartOf(bytes: Buffer, length: number): number {
   for (let at = STATUS_AT; at + 3 < length; at++) {
     if (bytes[at] === LINE_END && bytes[at + 2] === LINE_END) return at + 4;
   }
   return -1;
 }
 
-/** `false` begins with f; when the body has not begun, it is a large one and no boolean. */
+/** A body that begins with f is `false`. A body that has not arrived is a page, not a boolean. */
 function outcomeOf(bytes: Buffer, bodyAt: number, length: number): Outcome {
   const hundreds = bytes[STATUS_AT]! - DIGIT_0;
   if (hundreds === 4) return Outcome.REFUSED;
@@ -110,12 +111,12 @@ function lengthOf(bytes: Buffer, bodyAt: number): number {
     }
     return value;
   }
-  throw new Error(`an answer without Content-Length: ${bytes.toString("latin1", 0, bodyAt)}`);
+  throw new Error(`the answer has no Content-Length: ${bytes.toString("latin1", 0, bodyAt)}`);
 }
 
 function isLengthLine(bytes: Buffer, at: number): boolean {
   for (let i = 0; i < NAME_LETTERS.length; i++) {
-    if ((bytes[at + i]! | LOWER) !== NAME_LETTERS[i]) return false;
+    if ((bytes[at + i]! | LOWER_CASE_BIT) !== NAME_LETTERS[i]) return false;
   }
   return true;
 }

@@ -1,20 +1,22 @@
-/** What the load generator is told, and what it tells; plain values that cross a process border. */
+/** What the load generator gets and gives back: plain values that cross a process boundary. */
 
-/** How requests are written and answers read. */
+/** How requests are written and answers are read. */
 export type Protocol = "http" | "http-get" | "resp";
 
 export const MIXES = ["lock", "direct", "read", "wide", "on-sale", "hot"] as const;
 /**
- * `lock`: each connection locks two seats of its own and unlocks them. `direct`: it buys them
- * directly and gives them back. `read`: as `lock`, with nine pages of the listing before each
- * change. `wide`: as `lock`, each time another pair, all over a hall of 50,000 seats. `on-sale`:
- * buyers lock a pair that looks free, hesitate, then buy or give up, until all is sold. `hot`: as
- * `on-sale` with 500 seats, without hesitation and without a look first.
+ * - `lock`: each connection locks two seats of its own and unlocks them.
+ * - `direct`: each connection sells two seats directly and reverts the sale.
+ * - `read`: as `lock`, with nine pages of the seats listing before each change.
+ * - `wide`: as `lock`, each time with another pair, across all 50,000 seats of an event.
+ * - `on-sale`: buyers lock a pair that looks free, hesitate, then buy it or give it up, until every
+ *   seat is sold.
+ * - `hot`: as `on-sale` with 500 seats, no hesitation, and no look at the map first.
  */
 export type Mix = (typeof MIXES)[number];
 
-/** Whether the mix is played until all is sold; the others leave all as it was. */
-export function isSoldOut(mix: Mix): boolean {
+/** Whether the mix ends when every seat is sold; the other mixes leave every seat free. */
+export function sellsOut(mix: Mix): boolean {
   return mix === "on-sale" || mix === "hot";
 }
 
@@ -24,18 +26,22 @@ export interface Target {
   readonly port: number;
 }
 
-/** An event on sale. */
-export interface Hall {
+export function targetAt({ hostname, port }: URL, protocol: Protocol = "http"): Target {
+  return { protocol, host: hostname, port: Number(port) };
+}
+
+export interface EventOnSale {
+  /** The API key. */
   readonly key: string;
   readonly eventId: string;
-  /** Ascending; neighbours beside each other; an even number. */
+  /** Ascending, in the order of the seats; an even number. */
   readonly seatIds: readonly number[];
 }
 
 export interface Plan {
   readonly target: Target;
-  /** Equally large. The mixes that end by themselves are played in the first. */
-  readonly halls: readonly Hall[];
+  /** All of the same size. The mixes that sell out use the first only. */
+  readonly events: readonly EventOnSale[];
   readonly mix: Mix;
   readonly connections: number;
   /** For the mixes that do not end by themselves. */
@@ -43,16 +49,16 @@ export interface Plan {
   readonly seed: number;
 }
 
-export interface Measured {
+export interface Measurement {
   readonly requestsPerSecond: number;
   /** From the first request to the last answer that counts. */
   readonly seconds: number;
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly p999: number };
   readonly done: number;
-  /** Answers that say no: somebody else has the seats. */
+  /** Requests that were refused because somebody else has the seats. */
   readonly refused: number;
-  /** Pairs of seats whose sale was confirmed; one that is here twice was sold twice. */
+  /** Pairs of seats whose sale was confirmed; a pair that occurs twice was sold twice. */
   readonly soldPairs: readonly number[];
-  /** Processor seconds of the generator. */
+  /** Processor time of the generator. */
   readonly cpuSeconds: number;
 }

@@ -1,21 +1,21 @@
-/** Redis's own protocol: `EVALSHA` of the scripts in `redis-scripts.ts`, integers back. */
-import { SCRIPTS } from "../contenders/stores/redis-scripts.ts";
-import type { Hall } from "./plan.ts";
-import { type AnswerReader, Outcome, type RequestKind, type Wire } from "./wire.ts";
+/** RESP, the protocol of Redis: `EVALSHA` of the scripts in `redis-scripts.ts`, answered by 1 or 0. */
+import type { EventOnSale } from "./plan.ts";
+import { SCRIPTS } from "./redis-scripts.ts";
+import { type AnswerReader, type BookingKind, Outcome, type Wire } from "./wire.ts";
 
 const COLON = 58;
 const DIGIT_1 = 49;
 const LINE_FEED = 10;
 
 export class RespWire implements Wire {
-  readonly #hall: Hall;
+  readonly #event: EventOnSale;
 
-  constructor(hall: Hall) {
-    this.#hall = hall;
+  constructor(event: EventOnSale) {
+    this.#event = event;
   }
 
-  request(kind: RequestKind, pair: number, session: string): Buffer {
-    const { eventId, seatIds } = this.#hall;
+  booking(kind: BookingKind, pair: number, session: string): Buffer {
+    const { eventId, seatIds } = this.#event;
     const script = SCRIPTS[kind];
     const seats = [seatIds[pair * 2]!, seatIds[pair * 2 + 1]!].map(String);
     const words = ["EVALSHA", script.sha, "1", `seats:${eventId}`, session, ...seats];
@@ -24,7 +24,7 @@ export class RespWire implements Wire {
   }
 
   page(): Buffer {
-    throw new Error("there is no listing over RESP");
+    throw new Error("RESP has no seats listing");
   }
 
   reader(): AnswerReader {

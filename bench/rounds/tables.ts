@@ -1,69 +1,59 @@
-/** Tables for a terminal and a line of Markdown. */
-import { isSoldOut } from "../load/plan.ts";
-import { FRONTROW } from "./goals.ts";
-import type { Result } from "./results.ts";
+/** The figures of the rounds, as tables for a terminal and as a line of Markdown. */
+import { FRONTROW } from "../contenders/names.ts";
+import type { Result } from "../harness/results.ts";
+import { medianOf, spreadOf } from "../harness/measure.ts";
+import { table, withCommas } from "../harness/table.ts";
+import { sellsOut } from "../load/plan.ts";
 import type { Round, Row, Setting } from "./rounds.ts";
-import { spreadOf } from "./statistics.ts";
-import { table } from "./table.ts";
 
-const HEAD = [
-  "requests a second",
-  "spread",
-  "p50 ms",
-  "p99 ms",
-  "p99.9 ms",
-  "server",
-  "its busiest thread",
-  "generator",
-  "strangers",
+type Column = readonly [name: string, cellOf: (row: Row) => string];
+
+const rateOf = ({ requestsPerSecond }: Round) => requestsPerSecond;
+const median = (of: (round: Round) => number) => (row: Row) =>
+  medianOf(row.rounds.map(of)).toFixed(2);
+const share = (of: (cpu: NonNullable<Round["cpu"]>) => number) => (row: Row) =>
+  row.rounds.every(({ cpu }) => cpu !== null) ? median(({ cpu }) => of(cpu!))(row) : "?";
+
+const COLUMNS: readonly Column[] = [
+  ["requests/s", ({ rounds }) => withCommas(medianOf(rounds.map(rateOf)))],
+  ["spread", ({ rounds }) => halfRange(rounds.map(rateOf))],
+  ["p50 ms", median(({ latencyMs }) => latencyMs.p50)],
+  ["p99 ms", median(({ latencyMs }) => latencyMs.p99)],
+  ["p99.9 ms", median(({ latencyMs }) => latencyMs.p999)],
+  ["server CPU", share(({ server }) => server)],
+  ["busiest thread", share(({ busiestThread }) => busiestThread)],
+  ["generator CPU", share(({ generator }) => generator)],
+  ["other CPU", share(({ others }) => others)],
 ];
+const SELL_OUT_COLUMNS: readonly Column[] = [
+  ...COLUMNS,
+  ["seconds to sell out", median(({ seconds }) => seconds)],
+];
+
+function halfRange(rates: readonly number[]): string {
+  const { median: middle, low, high } = spreadOf(rates);
+  return `±${Math.round(((high - low) / 2 / middle) * 100)} %`;
+}
 
 /** The rows of one setting. */
 export function settingTable({ mix, connections }: Setting, rows: readonly Row[]): string {
-  const isPlayedOut = isSoldOut(mix);
-  const head = [
-    `${mix}, ${connections} connections`,
-    ...HEAD,
-    ...(isPlayedOut ? ["sold out s"] : []),
-  ];
+  const columns = sellsOut(mix) ? SELL_OUT_COLUMNS : COLUMNS;
+  const head = [`${mix}, ${connections} connections`, ...columns.map(([name]) => name)];
   const lines = rows
     .filter((row) => row.mix === mix && row.connections === connections)
-    .map((row) => [row.name, ...cellsOf(row), ...(isPlayedOut ? [secondsOf(row)] : [])]);
+    .map((row) => [row.name, ...columns.map(([, cellOf]) => cellOf(row))]);
   return table(head, lines);
 }
 
-function cellsOf({ rounds }: Row): string[] {
-  const median = (of: (round: Round) => number) => spreadOf(rounds.map(of)).median;
-  const { median: rate, low, high } = spreadOf(rounds.map((round) => round.requestsPerSecond));
-  const share = (of: (cpu: NonNullable<Round["cpu"]>) => number) =>
-    rounds.every(({ cpu }) => cpu !== null) ? median(({ cpu }) => of(cpu!)).toFixed(2) : "?";
-  return [
-    Math.round(rate).toLocaleString("en"),
-    `±${Math.round(((high - low) / 2 / rate) * 100)} %`,
-    median(({ latencyMs }) => latencyMs.p50).toFixed(2),
-    median(({ latencyMs }) => latencyMs.p99).toFixed(2),
-    median(({ latencyMs }) => latencyMs.p999).toFixed(2),
-    share(({ server }) => server),
-    share(({ busiestThread }) => busiestThread),
-    share(({ generator }) => generator),
-    share(({ strangers }) => strangers),
-  ];
-}
-
-function secondsOf({ rounds }: Row): string {
-  return spreadOf(rounds.map(({ seconds }) => seconds)).median.toFixed(2);
-}
-
-/** For the README: what the lock does, beside what, and where that was. */
+/** Frontrow's figures and ratios with their conditions, to be pasted into a document. */
 export function markdownLine(rows: readonly Row[], { conditions, verdicts }: Result): string {
   const { date, commit, cpu, cores, kernel, node, disk } = conditions;
   const locks = rows
     .filter(({ name, mix }) => name === FRONTROW && mix === "lock")
     .map(({ connections, rounds }) => {
-      const rate = spreadOf(rounds.map(({ requestsPerSecond }) => requestsPerSecond)).median;
-      const p99 = spreadOf(rounds.map(({ latencyMs }) => latencyMs.p99)).median;
-      const figures = `${Math.round(rate).toLocaleString("en")}/s, p99 ${p99.toFixed(1)} ms`;
-      return `${figures} at ${connections} connections`;
+      const rate = withCommas(medianOf(rounds.map(rateOf)));
+      const p99 = medianOf(rounds.map(({ latencyMs }) => latencyMs.p99)).toFixed(1);
+      return `${rate}/s, p99 ${p99} ms at ${connections} connections`;
     });
   const ratios = verdicts.flatMap(({ figure, value }) =>
     value === null ? [] : [`${figure}: **${value.toFixed(2)}**`],
@@ -72,13 +62,13 @@ export function markdownLine(rows: readonly Row[], { conditions, verdicts }: Res
   return `Durable two-seat locks: ${locks.join("; ")}. ${ratios.join("; ")}. (${where})\n`;
 }
 
-const STRANGERS_MAX = 0.1;
+const OTHERS_MAX = 0.1;
 
-/** @returns A warning when others worked on the machine meanwhile; empty when it was quiet. */
-export function disturbance(rows: readonly Row[]): string {
+/** @returns A warning if other processes used the machine; empty if it was idle otherwise. */
+export function disturbanceWarning(rows: readonly Row[]): string {
   const rounds = rows.flatMap((row) => row.rounds);
-  const disturbed = rounds.filter(({ cpu }) => cpu !== null && cpu.strangers > STRANGERS_MAX);
+  const disturbed = rounds.filter(({ cpu }) => cpu !== null && cpu.others > OTHERS_MAX);
   if (disturbed.length === 0) return "";
-  const share = `${disturbed.length} of ${rounds.length} rounds`;
-  return `In ${share} other processes took more than ${STRANGERS_MAX} of a processor.\n`;
+  const count = `${disturbed.length} of ${rounds.length} rounds`;
+  return `Other processes used more than ${OTHERS_MAX} of a processor in ${count}.\n`;
 }

@@ -1,18 +1,18 @@
 /**
- * The two-seat lock as Redis users write it: a Lua script, atomic because Redis runs one at a time.
- * A hash per event; no field: free, `L:<session>`: locked, `S:<session>`: sold. Holds do not run
- * out here, which is less work than the engine does.
+ * The booking calls as Lua scripts, which Redis runs one at a time and so atomically. Each event is
+ * a hash. A seat without a field is free, `L:<session>` is locked, `S:<session>` is sold. Holds do
+ * not expire here, so Redis has less work than Frontrow.
  */
 import { createHash } from "node:crypto";
-import type { RequestKind } from "../../load/wire.ts";
+import type { BookingKind } from "./wire.ts";
 
 export interface Script {
-  /** `KEYS[1]`: the event's hash; `ARGV`: the session, then seat ids. Gives 1 or 0. */
+  /** `KEYS[1]` is the event's hash, `ARGV` the session and the seat ids. Returns 1 or 0. */
   readonly lua: string;
   readonly sha: string;
 }
 
-/** @param from, to - Lua expressions: what each seat must be, and what it becomes. */
+/** @param from, to - Lua expressions: the value that each seat must have, and its new value. */
 function script(from: string, to: string): Script {
   const field = "KEYS[1], ARGV[i]";
   const change = to === "nil" ? `'HDEL', ${field}` : `'HSET', ${field}, ${to}`;
@@ -33,7 +33,7 @@ const FREE = "false";
 const LOCKED = "'L:' .. session";
 const SOLD = "'S:' .. session";
 
-export const SCRIPTS: Readonly<Record<RequestKind, Script>> = {
+export const SCRIPTS: Readonly<Record<BookingKind, Script>> = {
   lock: script(FREE, LOCKED),
   unlock: script(LOCKED, "nil"),
   sale: script(LOCKED, SOLD),

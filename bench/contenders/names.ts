@@ -1,0 +1,10 @@
+/** The names of the contenders that the goals refer to. */
+
+export const POST_NOT_PARSED = "uWebSockets.js POST, body read, not parsed";
+export const FRONTROW = "Frontrow, durable";
+export const FRONTROW_SNAPSHOTTING = "Frontrow, always in a snapshot";
+export const REDIS_ALWAYS = "Redis Lua over RESP, appendfsync always";
+export const IOREDIS_ALWAYS = "fastify + ioredis (Lua), appendfsync always";
+export const POSTGRES_TRANSACTION = "fastify + PostgreSQL, one transaction";
+export const POSTGRES_FUNCTION = "fastify + PostgreSQL, one function";
+export const SQLITE_FULL = "fastify + better-sqlite3, synchronous FULL";

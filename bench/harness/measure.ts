@@ -1,0 +1,42 @@
+/** Measures in interleaved rounds; median and range of the values. */
+
+export interface Spread {
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** @param values - At least one. */
+export function spreadOf(values: readonly number[]): Spread {
+  if (values.length === 0) throw new Error("there are no values");
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle]!;
+  const median = sorted.length % 2 === 1 ? upper : (sorted[middle - 1]! + upper) / 2;
+  return { median, low: sorted[0]!, high: sorted.at(-1)! };
+}
+
+export function medianOf(values: readonly number[]): number {
+  return spreadOf(values).median;
+}
+
+/**
+ * Measures each subject once per round, so that a change on the machine affects all of them. The
+ * order alternates, so that nobody always follows the same neighbour.
+ * @param subjects - Each measures once. Round 0 is the warm-up, whose values are dropped.
+ * @returns The values of each subject.
+ */
+export async function interleave<Value>(
+  subjects: readonly ((round: number) => Value | Promise<Value>)[],
+  rounds: number,
+): Promise<Value[][]> {
+  const values = subjects.map((): Value[] => []);
+  const order = [...subjects.keys()];
+  for (let round = 0; round <= rounds; round++) {
+    for (const i of round % 2 === 0 ? order : order.toReversed()) {
+      const value = await subjects[i]!(round);
+      if (round > 0) values[i]!.push(value);
+    }
+  }
+  return values;
+}

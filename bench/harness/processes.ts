@@ -1,0 +1,134 @@
+/** Starts every process of the benchmarks, and leaves none running when the benchmark ends. */
+import {
+  type ChildProcess,
+  execFile,
+  type ExecFileOptions,
+  fork,
+  spawn,
+  type SpawnOptions,
+} from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import path from "node:path";
+import readline from "node:readline";
+import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const READY = /listening on (http:\/\/\S+)/;
+const POLL_MS = 50;
+const START_MS_MAX = 20_000;
+const EXIT_INTERRUPTED = 130;
+
+const running = new Set<ChildProcess>();
+process.once("SIGINT", () => process.exit(EXIT_INTERRUPTED));
+process.once("SIGTERM", () => process.exit(EXIT_INTERRUPTED));
+process.on("exit", () => {
+  for (const child of running) child.kill();
+});
+
+function track(child: ChildProcess): ChildProcess {
+  running.add(child);
+  return child.once("exit", () => running.delete(child));
+}
+
+/** Runs a program to its end. @returns What it wrote to standard output. */
+export async function run(
+  program: string,
+  args: readonly string[],
+  options: ExecFileOptions = {},
+): Promise<string> {
+  const { stdout } = await promisify(execFile)(program, args, { ...options, encoding: "utf8" });
+  return stdout.trim();
+}
+
+/** Runs a compiled module to its end. @returns What it wrote to standard output. */
+export function runModule(module: URL, args: readonly string[]): Promise<string> {
+  return run(process.execPath, [fileURLToPath(module), ...args]);
+}
+
+/** Starts a compiled module that exchanges messages with this process. */
+export function forkModule(module: URL): ChildProcess {
+  return track(fork(module, { serialization: "advanced" }));
+}
+
+export interface RunningProgram {
+  readonly pid: number;
+  readonly stop: () => Promise<void>;
+}
+
+export interface Server extends RunningProgram {
+  readonly url: URL;
+}
+
+/** Starts a compiled module that prints its address. @throws Error when it ends before that. */
+export async function startModule(
+  module: URL,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Server> {
+  const child = spawn(process.execPath, [fileURLToPath(module), ...args], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  track(child);
+  for await (const line of readline.createInterface({ input: child.stdout })) {
+    const match = READY.exec(line);
+    if (match !== null) return { ...programOf(child, "SIGTERM"), url: new URL(match[1]!) };
+  }
+  throw new Error(`the server ended with ${child.exitCode ?? child.signalCode}`);
+}
+
+export interface Program {
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly options?: SpawnOptions;
+  readonly stopSignal: NodeJS.Signals;
+  /** Throws until the program accepts connections. */
+  readonly probe: () => Promise<void>;
+}
+
+/** Starts an installed program. @throws Error with its output when it is not ready in time. */
+export async function startProgram(program: Program): Promise<RunningProgram> {
+  const options: SpawnOptions = { ...program.options, stdio: ["ignore", "pipe", "pipe"] };
+  const child = track(spawn(program.path, program.args, options));
+  let output = "";
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.on("data", (text: Buffer) => (output = (output + text.toString()).slice(-2_000)));
+  }
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    try {
+      await program.probe();
+      return programOf(child, program.stopSignal);
+    } catch (error) {
+      if (waitedMs < START_MS_MAX && child.exitCode === null) await setTimeout(POLL_MS);
+      else throw new Error(`${program.path} did not start: ${output}`, { cause: error });
+    }
+  }
+}
+
+function programOf(child: ChildProcess, stopSignal: NodeJS.Signals): RunningProgram {
+  const stop = async () => {
+    if (!running.has(child)) return;
+    const ended = once(child, "exit");
+    child.kill(stopSignal);
+    await ended;
+  };
+  return { pid: child.pid!, stop };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** @returns The path; null when the program is not installed. */
+export function programInPath(name: string): string | null {
+  const folders = (process.env["PATH"] ?? "").split(path.delimiter);
+  return folders.map((folder) => path.join(folder, name)).find((file) => existsSync(file)) ?? null;
+}

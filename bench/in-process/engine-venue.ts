@@ -1,0 +1,135 @@
+/** An engine with one venue: puts events on sale in it, and books their seats, without HTTP. */
+import { randomUUID } from "node:crypto";
+import type { BookingKind, Caller, CommandKind, CommandOf } from "../../engine/commands.ts";
+import type { AnswerOf } from "../../engine/decide.ts";
+import { Engine } from "../../engine/engine.ts";
+import type { Partition } from "../../engine/inventory/partition.ts";
+import { Admission, type Journal } from "../../engine/ports.ts";
+import { ActorKind, type LogRecord } from "../../engine/records.ts";
+import { State } from "../../engine/state.ts";
+import { Batch } from "../../persistence/log/batch.ts";
+import { valueOf } from "../../persistence/store/open-engine.ts";
+import { Random } from "../../server/onsale/random.ts";
+import { EVENT_TIMES, layoutOf } from "../harness/event-data.ts";
+
+const BATCH_BYTES_MAX = 1024 * 1024;
+
+type TakeRecord = (timeMs: number, record: LogRecord) => void;
+
+/** Passes each record on, and writes nothing. */
+class MemoryJournal implements Journal {
+  readonly #take: TakeRecord;
+  durable: (sequence: number) => void = () => undefined;
+
+  constructor(take: TakeRecord) {
+    this.#take = take;
+  }
+
+  admission(): Admission {
+    return Admission.OPEN;
+  }
+
+  append(_sequence: number, timeMs: number, record: LogRecord): Admission {
+    this.#take(timeMs, record);
+    return Admission.OPEN;
+  }
+}
+
+/** Encodes each record as the log does. */
+function encodeOnly(): TakeRecord {
+  const batch = new Batch();
+  return (timeMs, record) => {
+    batch.add(timeMs, record);
+    if (batch.bytes > BATCH_BYTES_MAX) batch.clear();
+  };
+}
+
+/** A booking command that is ready to be submitted. */
+export type Booking = CommandOf<BookingKind>;
+
+export class EngineVenue {
+  readonly engine: Engine;
+  readonly seatIds: readonly number[];
+  readonly #caller: Caller;
+  readonly #schemaId: number;
+  readonly #sectorId: number;
+
+  constructor(engine: Engine, caller: Caller, seatCount: number) {
+    this.engine = engine;
+    this.#caller = caller;
+    const venue = this.#submit({ kind: "createVenue", caller, body: { name: "Venue" } });
+    const plan = { name: "Plan", venueId: venue.id };
+    this.#schemaId = this.#submit({ kind: "createSchema", caller, body: plan }).id;
+    const layout = { schemaId: this.#schemaId, body: layoutOf(seatCount), forceDelete: false };
+    const { sectors, seats } = this.#submit({ kind: "putLayout", caller, ...layout });
+    this.#sectorId = sectors[0]!.id;
+    this.seatIds = seats.map((seat) => seat.id);
+  }
+
+  /** @param take - Gets every record. Without it records are encoded, then dropped. */
+  static inMemory(seatCount: number, take: TakeRecord = encodeOnly()): EngineVenue {
+    const ports = { clock: { nowMs: () => Date.now() }, journal: new MemoryJournal(take) };
+    const engine = new Engine(new State(), { sequence: 0, timeMs: 0 }, ports);
+    const actor = { kind: ActorKind.SYSTEM, id: 0 };
+    const system = { actor, tenantId: 1, organizationId: 0 };
+    const { id } = valueOf(
+      engine.submit({
+        kind: "createOrganization",
+        caller: system,
+        body: { name: "Bench" },
+        administrator: null,
+        publicKey: "",
+        privateKey: "",
+      }),
+    );
+    return new EngineVenue(engine, { ...system, organizationId: id }, seatCount);
+  }
+
+  /** Puts another event on sale, with every seat free. @returns Its id. */
+  openEvent(): string {
+    const caller = this.#caller;
+    const eventId = randomUUID();
+    const body = { name: "Show", schemaId: this.#schemaId, ...EVENT_TIMES };
+    this.#submit({ kind: "createEvent", caller, eventId, body });
+    const names = [{ name: "Seat", eventId }];
+    const [price] = this.#submit({ kind: "createPrices", caller, eventId, body: names });
+    const groupOfSeats = [{ objectId: this.#sectorId, assignmentId: price!.id }];
+    this.#submit({ kind: "assignPrices", caller, eventId, body: { groupOfSeats } });
+    return eventId;
+  }
+
+  partitionOf(eventId: string): Partition {
+    const { state } = this.engine;
+    return state.partitionOf(state.catalog.events.get(eventId)!);
+  }
+
+  holdCount(eventIds: readonly string[]): number {
+    return eventIds.reduce((sum, eventId) => sum + this.partitionOf(eventId).holds.count, 0);
+  }
+
+  /** @param first - Index of the first of `count` neighbours; it also names the session. */
+  booking(kind: BookingKind, eventId: string, first: number, count = 2): Booking {
+    const seats = this.seatIds.slice(first, first + count).map((id) => ({ id }));
+    return { kind, caller: this.#caller, eventId, body: { sessionId: `bench-${first}`, seats } };
+  }
+
+  /** @throws Refused. */
+  submit(booking: Booking): void {
+    this.#submit(booking);
+  }
+
+  #submit<K extends CommandKind>(command: CommandOf<K>): AnswerOf<K> {
+    return valueOf(this.engine.submit(command));
+  }
+}
+
+/** @returns The numbers below `count` in random order, the same order each time. */
+export function shuffled(count: number): number[] {
+  const random = new Random(1);
+  const order = Array.from({ length: count }, (_, i) => i);
+  for (let i = count - 1; i > 0; i--) {
+    const other = random.below(i + 1);
+    [order[i], order[other]] = [order[other]!, order[i]!];
+  }
+  return order;
+}
