@@ -1,11 +1,11 @@
 /**
- * Every row of the documented interface, and the statuses for which the documents give a condition.
- * Written from the documents, not from the route table: the suite must produce each of them at
- * least once, and what the suite is answered must fit the OpenAPI document.
+ * Every row of the documented interface, with the statuses that the documents give a condition for.
+ * It is written from the documents, not from the route table. The tests must produce each status at
+ * least once, and every answer that they get must match the OpenAPI document.
  */
 
 export interface ContractRow {
-  /** Method and path, as the route table has them. */
+  /** Method and path, as in the route table. */
   readonly row: string;
   readonly statuses: readonly number[];
 }
@@ -18,7 +18,7 @@ const LIST = "200 400 403";
 const READ = "200 400 403 404";
 const CHANGE = "200 400 403 404";
 
-/** One row a line: method, path, statuses. */
+/** One row per line: method, path, statuses. */
 const TABLE = `
 POST ${V2}/booking/lock 200 400 402 403 422
 POST ${V2}/booking/unlock 200 400 402 403

@@ -2,9 +2,8 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { built, startServer, temporaryFolder } from "./support/process.ts";
-import { CLI } from "./support/server-process.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { CLI, startServer, temporaryFolder } from "./support/server-process.ts";
 
 const PAGE = fs.readFileSync("server/OPERATING.md", "utf8");
 const README = fs.readFileSync("README.md", "utf8");
@@ -20,10 +19,6 @@ const BLOCKS = [...PAGE.matchAll(BLOCK)].map(([, scene, code, commands], i) => (
 
 /** A store that was sold from, and a backup of it. */
 const model = { folder: "", backup: "" };
-
-beforeAll(async () => {
-  await built();
-});
 
 /** Made by the first test that needs it; goes with the last one. */
 async function modelStore(): Promise<typeof model> {

@@ -13,7 +13,7 @@ import { randomInt } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { built, temporaryFolder } from "../support/process.ts";
+import { temporaryFolder } from "../support/server-process.ts";
 import {
   type Checked,
   type Kill,
@@ -46,7 +46,6 @@ test.runIf(givenLayout === undefined)(
   async () => {
     const layout = path.join(temporaryFolder(), "theatre.json");
     writeFileSync(layout, JSON.stringify(theatre()));
-    await built();
     expectKept(
       await playWithKills({
         layout,
@@ -75,7 +74,6 @@ test.runIf(givenLayout !== undefined)(
       seconds: Number(seconds),
     };
     process.stdout.write(`${JSON.stringify({ ...plan, layout: path.basename(plan.layout) })}\n`);
-    await built();
     const outcome = await playWithKills(plan);
     process.stdout.write(`${figuresOf(outcome)}\n`);
     expectKept(outcome);

@@ -1,7 +1,6 @@
 /** The short form of campaigns as tests: skipped, with the reason, where something is missing. */
 import { randomInt } from "node:crypto";
 import { expect, test } from "vitest";
-import { built } from "../support/process.ts";
 import type { Campaign } from "./campaign.ts";
 import { scoped } from "./support/scope.ts";
 
@@ -18,7 +17,6 @@ export function testShortForms(campaigns: readonly Campaign[]): void {
     test.skipIf(reason !== null)(
       `${campaign.name}, seed ${seed}: ${campaign.shows}${why}`,
       async () => {
-        await built();
         const plan = { isLong: false, seed, tell: () => {} };
         const { violations } = await scoped((scope) => campaign.run({ ...plan, scope }));
         expect(violations).toEqual([]);

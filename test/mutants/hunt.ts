@@ -43,7 +43,7 @@ export class Tree {
 
   /** Builds the tree as it is and runs seeds until one fails. */
   simulate(seeds: number): Hunted {
-    this.#must(process.execPath, `${PACKAGES}/typescript/bin/tsc`, "-p", "tsconfig.build.json");
+    this.#build();
     const sim = ["dist/test/sim/command.js", "--quiet", "--seeds", String(seeds)];
     const { status, stdout, stderr } = this.#run(process.execPath, ...sim);
     const found = /VIOLATION of (seed \d+: [^\n]{0,100})/.exec(stdout);
@@ -53,12 +53,17 @@ export class Tree {
   }
 
   #test(file: string): Hunted {
+    this.#build();
     const vitest = [`${PACKAGES}/vitest/vitest.mjs`, "run", file];
     const { status, stdout } = this.#run(process.execPath, ...vitest);
     if (status === 0) return { by: null };
     const found = /^ +× ([^\n]{0,100})/m.exec(stdout);
     if (found === null) throw new Error(`the tests ended with ${status}:\n${stdout}`);
     return { by: `${file}: ${found[1]!}` };
+  }
+
+  #build(): void {
+    this.#must(process.execPath, `${PACKAGES}/typescript/bin/tsc`, "-p", "tsconfig.build.json");
   }
 
   #must(program: string, ...args: readonly string[]): void {

@@ -1,4 +1,4 @@
-/** An audit trail in this thread, of what an engine's journal keeps in memory. */
+/** An audit trail that runs in this thread and reads the records of a journal in memory. */
 import type {
   AuditAnswers,
   AuditOutcome,
@@ -20,7 +20,6 @@ export class JournalTrail implements AuditTrail {
     this.#journal = journal;
   }
 
-  /** The trail that the questions are answered from. */
   get book(): AuditBook {
     return (this.#book ??= new AuditBook(":memory:", STORE));
   }

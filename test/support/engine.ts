@@ -1,6 +1,6 @@
 /**
- * The one test-side constructor of the engine: a manual clock, a journal that keeps its records in
- * memory, and a world (tenant, organization, venue, schema, layout, event, prices) in one call.
+ * The engine under test: with a manual clock and a journal that keeps its records in memory; and a
+ * world with a tenant, an organization, a venue, a schema, a layout, an event and a price.
  */
 import { apply } from "../../engine/apply.ts";
 import type { EventRow } from "../../engine/catalog.ts";
@@ -26,6 +26,18 @@ import { labelsOf, type LayoutPart, layoutOf, type Labels } from "./layout.ts";
 
 /** 2026-03-19T10:00:00 UTC. */
 export const START_MS = 1_773_914_400_000;
+/** An event id that no test gives out. */
+export const NO_EVENT = "00000000-0000-4000-8000-00000000beef";
+
+export const BOOKING_KINDS: readonly BookingKind[] = [
+  "lock",
+  "unlock",
+  "sale",
+  "revertsale",
+  "directsale",
+  "block",
+  "unblock",
+];
 
 export class ManualClock implements Clock {
   timeMs = START_MS;
@@ -41,7 +53,7 @@ export interface KeptRecord {
   readonly record: LogRecord;
 }
 
-/** Keeps a copy of every record; they become durable when the test says so. */
+/** Keeps a copy of every record. Records become durable when the test calls `sync`. */
 export class MemoryJournal implements Journal {
   readonly kept: KeptRecord[] = [];
   admits: Admission = Admission.OPEN;
@@ -60,33 +72,31 @@ export class MemoryJournal implements Journal {
   }
 
   protected keep(sequence: number, timeMs: number, record: LogRecord): void {
-    // A copy: a record that the engine changes later must show up as a difference on replay.
+    // A copy, so that a record which the engine changes later makes the replay differ.
     this.kept.push({ sequence, timeMs, record: structuredClone(record) });
   }
 
-  /** Everything up to `sequence` reaches the disk; by default everything. */
+  /** Makes every record up to `sequence` durable; by default all of them. */
   sync(sequence = this.kept.at(-1)?.sequence ?? 0): void {
     this.durable(sequence);
   }
 }
 
-/**
- * Keeps the records themselves: for long runs, where a copy of each would take most of the time.
- */
+/** Keeps the records themselves: in long runs, copying would take most of the time. */
 export class SharingJournal extends MemoryJournal {
   protected override keep(sequence: number, timeMs: number, record: LogRecord): void {
     this.kept.push({ sequence, timeMs, record });
   }
 }
 
-/** A fresh state that went through the kept records. */
+/** Applies the kept records to an empty state. */
 export function replayed(journal: MemoryJournal): State {
   const state = new State();
   for (const { record, timeMs } of journal.kept) apply(state, structuredClone(record), timeMs);
   return state;
 }
 
-/** An engine that nothing was done to. */
+/** An empty engine. */
 export class Bench {
   readonly clock = new ManualClock();
   readonly journal: MemoryJournal;
@@ -94,25 +104,22 @@ export class Bench {
 
   constructor(journal = new MemoryJournal()) {
     this.journal = journal;
-    this.engine = new Engine(
-      new State(),
-      { sequence: 0, timeMs: 0 },
-      { clock: this.clock, journal: this.journal },
-    );
+    const ports = { clock: this.clock, journal: this.journal };
+    this.engine = new Engine(new State(), { sequence: 0, timeMs: 0 }, ports);
   }
 
   submit<K extends CommandKind>(kind: K, caller: Caller, rest: Commands[K]): Outcome<AnswerOf<K>> {
     return this.engine.submit({ kind, caller, ...rest } as unknown as CommandOf<K>);
   }
 
-  /** Submits a command that must be granted. */
+  /** Submits a command. @throws Error when it is refused. */
   must<K extends CommandKind>(kind: K, caller: Caller, rest: Commands[K]): AnswerOf<K> {
     const outcome = this.submit(kind, caller, rest);
     if (outcome.refused === Result.OK) return outcome.value;
     throw new Error(`${kind} was refused: ${JSON.stringify(outcome)}`);
   }
 
-  /** The next log record: the one that the last command wrote. */
+  /** The record that the last command wrote. */
   get lastRecord(): LogRecord | undefined {
     return this.journal.kept.at(-1)?.record;
   }
@@ -139,7 +146,7 @@ export function administratorOf(email: string): Administrator {
   return { email, firstName: "Ada", lastName: "Byron", passwordHash: "hash" };
 }
 
-/** What `createOrganization` takes, with an administrator of its own. */
+/** A `createOrganization` command with a new administrator. */
 export function organizationOf(
   name: string,
   email = `${name.toLowerCase()}@house.example`,
@@ -153,15 +160,15 @@ export function organizationOf(
 }
 
 export interface WorldOptions {
-  /** Labels of seats and areas that get no price; `true` for all. */
+  /** Labels of the seats and areas that get no price; `true` for all of them. */
   readonly unpriced?: readonly string[] | true;
-  /** Of the schema; seven when not given. */
+  /** Of the schema; 7 by default. */
   readonly gaCapacity?: number | null;
   readonly settings?: SettingsBody;
   readonly journal?: MemoryJournal;
 }
 
-/** One organization with one schema, one layout, one published event and one price, "Full". */
+/** An organization with a schema, a layout, a published event, and the price "Full". */
 export class World extends Bench {
   readonly tenant: Caller;
   readonly caller: Caller;
@@ -228,7 +235,7 @@ export class World extends Bench {
     return this.must("createPrices", caller, { eventId, body: [{ name, eventId }] })[0]!.id;
   }
 
-  /** Prices everything but the given labels with the world's price. */
+  /** Assigns the price of the world to everything except these labels. */
   priceAll(except: readonly string[] = []): void {
     const { eventId, labels, priceId: assignmentId } = this;
     const wanted = (label: string) => !except.includes(label);
@@ -238,6 +245,7 @@ export class World extends Bench {
     this.must("assignPrices", this.caller, { eventId, body });
   }
 
+  /** Changes settings of the organization. */
   change(body: SettingsBody): void {
     const { organizationId } = this.caller;
     this.must("changeSettings", this.tenant, { organizationId, body });
@@ -247,7 +255,7 @@ export class World extends Bench {
     return this.submit(kind, this.caller, { eventId: this.eventId, body });
   }
 
-  /** The body of a booking: labels of seats, areas as `Pit:3`. */
+  /** The body of a booking: seats by label, places of an area as `Pit:3`. */
   selection(sessionId: string | null, ...objects: readonly string[]): StateSelection {
     const areas = objects.filter((object) => object.includes(":"));
     return {

@@ -1,21 +1,21 @@
 /**
- * Layouts for tests in a few words: `section("Stalls", { A: "1 2 3 _ 4 5" })`. A seat is known by
- * its row and its own label together (A1), an area, section or table by its name.
+ * Layouts in short notation: `section("Stalls", { A: "1 2 3 _ 4 5" })`. Tests name a seat by its
+ * row and seat label together (A1), and an area, section or table by its name.
  */
 import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/commands.ts";
 import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 
-/** A part of a layout; guids are the labels themselves, so that tests can name them. */
+/** A part of a layout. The guids are the labels, so that tests can use them. */
 export interface LayoutPart {
   readonly sector: SentSector;
   readonly rows: readonly SentRow[];
   readonly seats: readonly SentSeat[];
 }
 
-/** An underscore in a row leaves a gap of one seat: an aisle. */
+/** Leaves a gap as wide as a seat: an aisle. */
 const GAP = "_";
 
-/** Seats of a row stand one apart, rows one behind the other. */
+/** Seats are one unit apart within a row, and so are the rows. */
 export function section(name: string, rows: Readonly<Record<string, string>>): LayoutPart {
   return part({ guid: name, name, ga: false }, rows);
 }
@@ -41,7 +41,7 @@ function part(sector: SentSector, rowsByLabel: Readonly<Record<string, string>>)
   return { sector, rows, seats };
 }
 
-/** The parts as one body of `putLayout`. */
+/** Joins the parts into the body of a `putLayout` command. */
 export function layoutOf(...parts: readonly LayoutPart[]): LayoutBody {
   return {
     sectors: parts.map(({ sector }) => sector),
@@ -50,7 +50,7 @@ export function layoutOf(...parts: readonly LayoutPart[]): LayoutBody {
   };
 }
 
-/** From the labels of a stored layout to its ids and back. */
+/** Translates between the labels and the ids of a stored layout. */
 export interface Labels {
   readonly seats: readonly string[];
   readonly areas: readonly string[];
@@ -62,7 +62,7 @@ export function labelsOf({ sectors, rows, seats }: LayoutDocument): Labels {
   const labelOfRow = new Map(rows.map(({ guid, rowNumber }) => [guid, rowNumber]));
   const ids = new Map<string, number>();
   const add = (label: string, id: number) => {
-    if (ids.has(label)) throw new Error(`two objects of the test are called ${label}`);
+    if (ids.has(label)) throw new Error(`two objects of the layout are called ${label}`);
     ids.set(label, id);
     return label;
   };
@@ -77,7 +77,7 @@ export function labelsOf({ sectors, rows, seats }: LayoutDocument): Labels {
     areas: sectors.filter(({ ga }) => ga).map(({ name }) => name),
     idOf: (label) => {
       const id = ids.get(label);
-      if (id === undefined) throw new Error(`the test's layout has no ${label}`);
+      if (id === undefined) throw new Error(`the layout has no ${label}`);
       return id;
     },
     labelOf: (id) => labels.get(id) ?? `#${id}`,

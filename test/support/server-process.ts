@@ -1,15 +1,19 @@
 /**
- * The real program in a process of its own: `frontrow serve` or another command, as compiled. Knows
- * nothing of who runs it: whoever starts a process here ends it.
+ * The compiled program in a process of its own: `frontrow serve` or another command. `npm run
+ * build` compiles it. What a test starts with `startServer` and `temporaryFolder` is removed when
+ * the test ends; the campaigns of faults spawn processes themselves, and end them.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
+import { onTestFinished } from "vitest";
 
 export const ROOT = rootAbove(import.meta.dirname);
 export const CLI = path.join(ROOT, "dist/server/cli.js");
-/** A limit, not what is expected: the machine may be busy. */
+/** Generous limits, because the machine may be busy. */
 const START_MS_MAX = 60_000;
+const RUN_MS_MAX = 60_000;
 const READY = /^frontrow listening on (http:\/\/\S+)\n/;
 
 /** How a process ended. */
@@ -18,13 +22,55 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
+/** A process that has ended. */
+export interface Finished extends Exit {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 export interface RunOptions {
   readonly args?: readonly string[];
-  /** Added to an environment that has no variable of ours. */
+  /** Added to an environment without variables of Frontrow, Node and Vitest. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** A command that the program's own command line is given to. */
+  /** A command that runs the command line which follows it. */
   readonly wrapper?: readonly string[] | undefined;
+}
+
+export interface StartOptions extends RunOptions {
+  /** A new one by default. */
+  readonly folder?: string;
+}
+
+/** Creates a folder that is removed when the test ends. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "frontrow-test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Starts `frontrow serve` on a free port and waits until it is ready. @throws Error if it ends. */
+export async function startServer({
+  folder = path.join(temporaryFolder(), "data"),
+  args = [],
+  ...options
+}: StartOptions = {}): Promise<ServerProcess> {
+  const places = ["--port", "0", "--data", folder];
+  const child = spawnNode(CLI, { ...options, args: ["serve", ...places, ...args] });
+  const server = new ServerProcess(child, folder);
+  onTestFinished(async () => void (await server.kill("SIGKILL")));
+  await server.ready(args.includes("--demo") || options.env?.["FRONTROW_DEMO"] !== undefined);
+  return server;
+}
+
+/** Runs the command line until it ends. */
+export async function runCli(options: RunOptions = {}): Promise<Finished> {
+  const child = spawnNode(CLI, options);
+  const output = collect(child);
+  const timer = setTimeout(() => child.kill("SIGKILL"), RUN_MS_MAX);
+  const exit = await exitOf(child);
+  clearTimeout(timer);
+  return { ...exit, ...output };
 }
 
 export class ServerProcess {
@@ -52,12 +98,12 @@ export class ServerProcess {
     return this.#output.stderr;
   }
 
-  /** From the ready line. */
+  /** The address in the ready line. */
   get url(): string {
     return READY.exec(this.stdout)?.[1] ?? "";
   }
 
-  /** The demo organization's key; empty without `--demo`. */
+  /** The key of the demo's organization; empty without `--demo`. */
   get key(): string {
     return /API key\s+(\S+)/.exec(this.stdout)?.[1] ?? "";
   }
@@ -67,18 +113,18 @@ export class ServerProcess {
     return /event id\s+(\S+)/.exec(this.stdout)?.[1] ?? "";
   }
 
-  /** What a first start generated and said once: `tenant token`, `admin password`. */
+  /** A secret that the first start generated and printed: `tenant token`, `admin password`. */
   generated(name: string): string {
     return new RegExp(`^${name}: (\\S+)$`, "m").exec(this.stderr)?.[1] ?? "";
   }
 
-  /** The messages of the log, one object a line. */
+  /** The messages of the log. */
   get logLines(): readonly Readonly<Record<string, unknown>>[] {
     const lines = this.stderr.split("\n").filter((line) => line.startsWith("{"));
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
-  /** @param isDemo - Whether what the demo says is to be waited for as well. */
+  /** Waits for the ready line. @param isDemo - Waits for the text of the demo, too. */
   async ready(isDemo: boolean, startMsMax = START_MS_MAX): Promise<void> {
     const endMs = Date.now() + startMsMax;
     const isReady = () => this.url !== "" && (!isDemo || /^curl .*\n\n$/m.test(this.stdout));
@@ -91,13 +137,13 @@ export class ServerProcess {
     }
   }
 
-  /** @returns How it ended, by this signal or before. */
+  /** @returns How the process ended: by this signal, or earlier. */
   kill(signal: NodeJS.Signals): Promise<Exit> {
     this.#child.kill(signal);
     return this.exited;
   }
 
-  /** @param access - The key, or all headers that say who asks. */
+  /** @param access - An API key, or the headers that identify the caller. */
   async request(
     method: string,
     target: string,
@@ -124,7 +170,7 @@ export function exitOf(child: ChildProcess): Promise<Exit> {
   });
 }
 
-/** Starts a compiled program of ours. */
+/** Starts a compiled program of this project. */
 export function spawnNode(program: string, options: RunOptions): ChildProcess {
   const { args = [], env = {}, cwd = ROOT, wrapper = [] } = options;
   const inherited = Object.entries(process.env).filter(
@@ -138,7 +184,7 @@ export function spawnNode(program: string, options: RunOptions): ChildProcess {
   });
 }
 
-/** The folder of `package.json`, from the sources and from what is compiled alike. */
+/** The folder of `package.json`, seen from the source or from the compiled file. */
 function rootAbove(folder: string): string {
   return existsSync(path.join(folder, "package.json")) ? folder : rootAbove(path.dirname(folder));
 }

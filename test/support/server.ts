@@ -1,10 +1,11 @@
 /**
- * The one test-side constructor of the front: a dispatch over real services on an engine whose
- * journal is in memory, without a socket. Two tenants; the first has organizations A and B, the
- * second has C. Each has a priced event, with names that say whose it is.
+ * The server under test, without a socket: a dispatch with real services and an engine whose
+ * journal is in memory. There are two tenants. The first owns organizations A and B, the second
+ * owns C. Each organization has a venue, a schema, and an event with a price.
  */
 import { type Logger, pino } from "pino";
-import type { Caller } from "../../engine/commands.ts";
+import type { EventStatus } from "../../engine/catalog.ts";
+import type { BookingKind, Caller, StateSelection } from "../../engine/commands.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import { digest } from "../../engine/verify/digest.ts";
@@ -17,7 +18,7 @@ import { Metrics } from "../../server/observe/metrics.ts";
 import { StoreReports } from "../../server/observe/store-reports.ts";
 import { routeTable } from "../../server/routes/table.ts";
 import type { Route } from "../../server/routing/route.ts";
-import type { Services } from "../../server/routing/services.ts";
+import type { AuditTrail, Services } from "../../server/routing/services.ts";
 import type { Answer } from "../../server/wire/answers.ts";
 import type { Request } from "../../server/wire/front.ts";
 import { JournalTrail } from "./audit.ts";
@@ -25,21 +26,18 @@ import { MemoryJournal, World } from "./engine.ts";
 import { area, type Labels, labelsOf, layoutOf, section, table } from "./layout.ts";
 import { witness } from "./witness.ts";
 
-/** Where the requests of the tests come from. */
+/** The client address of every request. */
 export const ADDRESS = "192.0.2.1";
-/** Requests with a bad key that a test may make. */
+/** Requests with a bad key that are allowed per minute. */
 export const BAD_KEYS_MAX = 6_000;
-/** A master secret that everybody may know. */
+/** A master secret that is not secret. */
 export const TEST_SECRET = "5e".repeat(32);
 export const ROUTES: readonly Route[] = routeTable("0.0.0-test");
 export const V2 = "/api/private/v2.0";
 export const MANAGEMENT = "/api/private/management/v2.0";
 
-/** What the plan of every organization holds: two rows, a table, a standing area. */
-export const PIT_PLACES = 100;
-
-/** Durable in the next microtask, unless it is told to withhold. */
-export class PromptJournal extends MemoryJournal {
+/** Records become durable in the next microtask, unless `withholds` is set. */
+class PromptJournal extends MemoryJournal {
   withholds = false;
 
   protected override keep(sequence: number, timeMs: number, record: LogRecord): void {
@@ -50,7 +48,7 @@ export class PromptJournal extends MemoryJournal {
   }
 }
 
-/** An organization of the tests and what it owns. */
+/** An organization and what it owns. */
 export interface House {
   readonly caller: Caller;
   readonly id: number;
@@ -65,17 +63,19 @@ export interface House {
 
 export interface CallOptions {
   readonly key?: string;
-  /** A value becomes JSON; a text or bytes are sent as they are. */
+  /** A value is sent as JSON, a string or bytes as they are. */
   readonly body?: unknown;
-  /** Names in lower case. */
+  /** By name in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Reply<Body = ProblemBody> {
   readonly status: number;
   readonly type: string;
+  /** The path of the request, without its query. */
+  readonly path: string;
   readonly text: string;
-  /** The text as JSON where it is JSON, else the text. */
+  /** The parsed JSON; the text when it is not JSON. */
   readonly body: Body;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -87,7 +87,7 @@ export interface ProblemError {
   readonly code: string;
 }
 
-/** What a refusal looks like. */
+/** The body of a refusal. */
 export interface ProblemBody {
   readonly type: string;
   readonly title: string;
@@ -100,7 +100,7 @@ export interface ProblemBody {
   readonly errors: readonly ProblemError[];
 }
 
-/** A page of whatever. */
+/** A page of a list. */
 export interface PageBody<Item> {
   readonly content: readonly Item[];
   readonly totalElements: number;
@@ -125,10 +125,11 @@ export interface SeatBody {
   readonly updatedAt: string;
 }
 
+/** The plan of every organization. */
 const PARTS = [
   section("Stalls", { A: "1 2 3 4 5 6", B: "1 2 3 4" }),
   table("Round", "1 2"),
-  area("Pit", PIT_PLACES),
+  area("Pit", 100),
 ];
 
 const NO_STORE = {
@@ -142,43 +143,61 @@ const SILENT_METRICS = {
   answered: () => {},
 } as unknown as Metrics;
 
+export interface ServerOptions {
+  /** Turns on the rows that create and list tenants. */
+  readonly platformToken?: string;
+  /** Real metrics. They watch the process, so they are off unless a test needs them. */
+  readonly hasMetrics?: boolean;
+  readonly audit?: AuditTrail;
+}
+
 export class TestServer {
   readonly journal = new PromptJournal();
   readonly trail = new JournalTrail(this.journal);
   readonly world: World;
   readonly services: Services;
   readonly dispatch: Dispatch;
-  /** Same tenant. */
+  /** A and B belong to the same tenant. */
   readonly a: House;
   readonly b: House;
-  /** Another tenant. */
+  /** C belongs to another tenant. */
   readonly c: House;
-  /** Tokens of the tenants of A and B, and of C. */
+  /** The token of the tenant that owns A and B. */
   readonly tenantToken: string;
+  /** The token of the tenant that owns C. */
   readonly otherTenantToken: string;
-  /** Lines of the front's log. */
+  /** The lines of the server's log. */
   readonly logged: string[] = [];
   isReady = true;
 
-  /** @param withMetrics - They watch the process: better not hundreds of times in one. */
-  constructor(routes: readonly Route[] = ROUTES, withMetrics = false) {
+  constructor({ platformToken, hasMetrics = false, audit }: ServerOptions = {}) {
     this.world = new World(PARTS, { journal: this.journal });
     const { engine, tenant } = this.world;
-    const keys = new Keys(TEST_SECRET, engine.state.catalog);
+    const { catalog } = engine.state;
+    const keys = new Keys(TEST_SECRET, catalog, platformToken);
     const passwords = new Passwords();
     const logins = new Logins(engine, passwords);
-    const metrics = withMetrics ? new Metrics({ engine, ...NO_STORE }) : SILENT_METRICS;
+    const metrics = hasMetrics ? new Metrics({ engine, ...NO_STORE }) : SILENT_METRICS;
     const badKeys = new Throttle(BAD_KEYS_MAX);
-    const audit = this.trail;
-    const parts = { engine, audit, keys, passwords, logins, metrics, metricsToken: null, badKeys };
-    this.services = { ...parts, isReady: () => this.isReady };
+    this.services = {
+      engine,
+      audit: audit ?? this.trail,
+      keys,
+      passwords,
+      logins,
+      metrics,
+      metricsToken: null,
+      badKeys,
+      isReady: () => this.isReady,
+    };
+    const routes = platformToken === undefined ? ROUTES : routeTable("0.0.0-test", true);
     this.dispatch = new Dispatch(this.services, routes, logTo(this.logged));
     const other = this.world.createTenant("Other");
     this.tenantToken = this.#tokenOf(tenant);
     this.otherTenantToken = this.#tokenOf(other);
     const { caller, venueId, schemaId, eventId, priceId, labels } = this.world;
     const own = { caller, venueId, schemaId, eventId, priceId, labels };
-    const organization = engine.state.catalog.organizations.get(caller.organizationId)!;
+    const organization = catalog.organizations.get(caller.organizationId)!;
     this.a = {
       ...own,
       id: organization.id,
@@ -193,12 +212,12 @@ export class TestServer {
     return this.services.engine;
   }
 
-  /** What the state means, to tell whether anything changed. */
+  /** A digest of the whole state; it shows whether a request changed anything. */
   get digest(): string {
     return digest(this.engine.state);
   }
 
-  /** An organization with a venue, a plan, an event and a price, all named after it. */
+  /** Creates an organization with a venue, a plan, an event and a price, all named after it. */
   createHouse(tenant: Caller, name: string): House {
     const { world } = this;
     const caller = world.createOrganization(tenant, name);
@@ -222,17 +241,34 @@ export class TestServer {
     return keys.tenantToken(engine.state.catalog.tenants.get(tenantId)!)!;
   }
 
-  /** @param target - Path and query. */
+  /** Sends a request. @param target - Path and query. */
   async call<Body = ProblemBody>(
     method: string,
     target: string,
     options: CallOptions = {},
   ): Promise<Reply<Body>> {
-    const answer = await this.send(requestOf(method, target, options));
-    return replyOf<Body>(answer);
+    const request = requestOf(method, target, options);
+    return replyOf<Body>(await this.send(request), request.path);
   }
 
-  /** Hands a request to the dispatch; settles with its answer. */
+  /** Sends a request with the key of organization A, or as another caller. */
+  get<Body = ProblemBody>(target: string, by: CallOptions = this.a): Promise<Reply<Body>> {
+    return this.call<Body>("GET", target, by);
+  }
+
+  post<Body = ProblemBody>(target: string, body?: unknown, by: CallOptions = this.a) {
+    return this.call<Body>("POST", target, { ...by, body });
+  }
+
+  put<Body = ProblemBody>(target: string, body?: unknown, by: CallOptions = this.a) {
+    return this.call<Body>("PUT", target, { ...by, body });
+  }
+
+  delete<Body = ProblemBody>(target: string, by: CallOptions = this.a): Promise<Reply<Body>> {
+    return this.call<Body>("DELETE", target, by);
+  }
+
+  /** Passes a request to the dispatch, and checks the answer against the OpenAPI document. */
   send(request: Request): Promise<Answer> {
     const found = this.dispatch.find(request);
     return new Promise((resolve) => {
@@ -243,20 +279,56 @@ export class TestServer {
     });
   }
 
-  /** Every seat of the event, as its owner's list shows it. */
-  async seats({ eventId, key }: House = this.a, query = ""): Promise<readonly SeatBody[]> {
-    const path = `${V2}/events/${eventId}/seats/?size=100${query}`;
-    const { body } = await this.call<PageBody<SeatBody>>("GET", path, { key });
-    return body.content;
+  bookingPath(kind: BookingKind, eventId: string = this.a.eventId): string {
+    return `${V2}/booking/${kind}?eventId=${eventId}`;
+  }
+
+  /** The body of a booking on the event of A: seats by label, places as `Pit:3`. */
+  selection(session: string | null, ...objects: readonly string[]): StateSelection {
+    return this.world.selection(session, ...objects);
+  }
+
+  /** Books on the event of A, which is the event of the test's world. */
+  book(kind: BookingKind, session: string | null, ...objects: readonly string[]): Promise<Reply> {
+    return this.post(this.bookingPath(kind), this.selection(session, ...objects));
+  }
+
+  /** Every seat of the event, as its owner sees it. */
+  async seats(house: House = this.a, query = ""): Promise<readonly SeatBody[]> {
+    const path = `${V2}/events/${house.eventId}/seats/?size=100${query}`;
+    return (await this.get<PageBody<SeatBody>>(path, house)).body.content;
+  }
+
+  /** The states of seats of A. */
+  async states(...labels: readonly string[]): Promise<(string | null)[]> {
+    const seats = await this.seats();
+    const idOf = (label: string) => this.a.labels.idOf(label);
+    return labels.map((label) => seats.find(({ seatId }) => seatId === idOf(label))!.state);
+  }
+
+  /** The places of A's standing area: active, locked, sold, blocked. */
+  async pit(): Promise<readonly number[]> {
+    const path = `${V2}/events/${this.a.eventId}/areas/`;
+    const { body } = await this.get<Record<string, number>[]>(path);
+    const { active, locked, sold, blocked } = body[0]!;
+    return [active!, locked!, sold!, blocked!];
+  }
+
+  /** Moves the event of A through these statuses. */
+  setStatus(...statuses: readonly EventStatus[]): void {
+    const { world, a } = this;
+    for (const status of statuses) {
+      world.must("changeEventStatus", a.caller, { eventId: a.eventId, body: { status } });
+    }
   }
 }
 
-/** A tenant token and the organization that it acts for. */
+/** The options of a call with a tenant token that names an organization. */
 export function actingFor(token: string, { id }: { readonly id: number }): CallOptions {
   return { key: token, headers: { "x-organization-id": String(id) } };
 }
 
-export function requestOf(
+function requestOf(
   method: string,
   target: string,
   { key = "", body, headers = {} }: CallOptions,
@@ -282,12 +354,14 @@ function bytesOf(body: unknown): Buffer {
   return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-export function replyOf<Body>({ status, type, body, headers }: Answer): Reply<Body> {
+export function replyOf<Body>(answer: Answer, path = ""): Reply<Body> {
+  const { status, type, body, headers } = answer;
   const text = typeof body === "string" ? body : Buffer.from(body).toString("latin1");
   const isJson = type.includes("json") && text !== "";
   return {
     status,
     type,
+    path,
     text,
     body: (isJson ? JSON.parse(text) : text) as Body,
     headers: Object.fromEntries(headers),

@@ -1,8 +1,7 @@
 /**
- * Tests as tables in the words of the domain: one line is one command and its expected answer,
- * cells are set apart by two spaces or more. After each line the invariants are checked, and the
- * state must be the one that a replay of the kept records gives; a refused line must have changed
- * nothing.
+ * Tests as tables in the words of the domain: each line is a command and its expected answer, in
+ * cells that are two or more spaces apart. After each line the invariants are checked, and a replay
+ * of the kept records must lead to the same state. A refused command must not change anything.
  *
  * ```
  * lock    A  A1 A2          ok
@@ -20,10 +19,10 @@ import { RecordType } from "../../engine/records.ts";
 import { type FieldError, Result } from "../../engine/results.ts";
 import { checkState } from "../../engine/verify/check.ts";
 import { digest } from "../../engine/verify/digest.ts";
-import { replayed, World, type WorldOptions } from "./engine.ts";
+import { type Bench, BOOKING_KINDS, replayed, World, type WorldOptions } from "./engine.ts";
 import type { LayoutPart } from "./layout.ts";
 
-/** The words of the answers. */
+/** The word that a table uses for each refusal. */
 const ANSWERS = new Map<number, string>([
   [Result.VALIDATION_FAILED, "invalid"],
   [Result.EVENT_ACCESS_DENIED, "no_access"],
@@ -37,41 +36,36 @@ const ANSWERS = new Map<number, string>([
 
 const STATE_WORDS = ["NULL", "WITHDRAWN", "ACTIVE", "LOCKED", "SOLD", "BLOCKED"];
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-/** Codes of faults in the request itself. */
+/** Error codes that are about the request, whatever the state. */
 const REQUEST_CODES = new Set(["NOT_NULL", "NULL", "RANGE", "SIZE", "DUPLICATE"]);
-const BOOKINGS = new Set([
-  "lock",
-  "unlock",
-  "sale",
-  "revertsale",
-  "directsale",
-  "block",
-  "unblock",
-]);
 
-/** Runs the table in a fresh world. @returns The world, for what a table cannot say. */
+/** Runs the table in a new world. @returns The world, for further checks. */
 export function check(parts: readonly LayoutPart[], text: string, options?: WorldOptions): World {
   const world = new World(parts, options);
   checkMore(world, text);
   return world;
 }
 
-/** Runs the table in a world that is there already. */
+/** Runs the table in an existing world. */
 export function checkMore(world: World, text: string): void {
   const lines = text.split("\n").map((line) => line.trim());
   for (const line of lines.filter((content) => content !== "" && !content.startsWith("//"))) {
     const [verb, ...cells] = line.split(/\s{2,}/);
     runLine(world, line, verb!, cells);
-    const { state } = world.engine;
-    checkState(state);
-    expect(digest(replayed(world.journal)), `replay after "${line}"`).toBe(digest(state));
+    expectConsistent(world, `replay after "${line}"`);
   }
 }
 
+/** Expects that all invariants hold, and that a replay of the kept records gives the same state. */
+export function expectConsistent({ engine, journal }: Bench, message = "replay"): void {
+  checkState(engine.state);
+  expect(digest(replayed(journal)), message).toBe(digest(engine.state));
+}
+
 function runLine(world: World, line: string, verb: string, cells: readonly string[]): void {
-  if (BOOKINGS.has(verb)) {
+  const kind = verb as BookingKind;
+  if (BOOKING_KINDS.includes(kind)) {
     const [session, objects, ...expected] = cells;
-    const kind = verb as BookingKind;
     const [names, holdType] = objects!.split(" as ");
     const labels = names!.split(" ");
     const body = world.selection(session === "-" ? null : session!, ...labels);
@@ -101,7 +95,7 @@ function runLine(world: World, line: string, verb: string, cells: readonly strin
     case "places":
       return expectPlaces(world, line, cells);
     default:
-      throw new Error(`no such word in a table: ${verb}`);
+      throw new Error(`a table cannot begin a line with ${verb}`);
   }
 }
 
@@ -110,7 +104,7 @@ function duration(text: string): number {
   return Number(count) * UNITS_MS[unit!]!;
 }
 
-/** Gives the world's price: to seats, to groups, to areas with a count (`Pit:20`). */
+/** Assigns the price of the world to seats, groups, or areas with a count (`Pit:20`). */
 function assign(world: World, objects: readonly string[]): Outcome<boolean> {
   const items = objects.map((text) => {
     const [label, count] = text.split(":");
@@ -132,11 +126,11 @@ interface Line {
   readonly world: World;
   readonly line: string;
   readonly expected: readonly string[];
-  /** The objects that the line names. */
+  /** The objects in the line. */
   readonly labels: readonly string[];
 }
 
-/** Runs a command and holds its answer against the expected cells. */
+/** Runs a command and compares its answer with the expected cells. */
 function answer({ world, line, expected, labels }: Line, run: () => Outcome<boolean>): void {
   const { kept } = world.journal;
   const recordsBefore = kept.length;
@@ -148,7 +142,7 @@ function answer({ world, line, expected, labels }: Line, run: () => Outcome<bool
   const own = written.filter(
     (record) => record.type !== RecordType.MOVE || record.move !== Move.EXPIRE,
   );
-  expect(own.length, `${line}: records of its own`).toBeLessThanOrEqual(1);
+  expect(own.length, `${line}: records`).toBeLessThanOrEqual(1);
   if (outcome.refused !== Result.OK || !outcome.value) expect(own, line).toEqual([]);
   if (written.length === 0) expect(digest(world.engine.state), line).toBe(digestBefore);
 }
@@ -156,15 +150,15 @@ function answer({ world, line, expected, labels }: Line, run: () => Outcome<bool
 function answerText(world: World, outcome: Outcome<boolean>, areas: readonly string[]): string {
   if (outcome.refused === Result.OK) return outcome.value ? "ok" : "false";
   const word = ANSWERS.get(outcome.refused) ?? `result ${outcome.refused}`;
-  return [word, ...outcome.errors.map((fault) => faultText(world, fault, areas))].join("  ");
+  return [word, ...outcome.errors.map((error) => errorText(world, error, areas))].join("  ");
 }
 
 /**
- * `A1 LOCKED` for inventory, `Pit:9 INSUFFICIENT_CAPACITY` for places, `A1 leaves A2` for an
- * orphan, `field CODE` for a bad request.
+ * `A1 LOCKED` for a seat, `Pit:9 INSUFFICIENT_CAPACITY` for places, `A1 leaves A2` for an orphan,
+ * `field CODE` for an invalid request.
  */
-function faultText(world: World, fault: FieldError, areas: readonly string[]): string {
-  const { code, field, message, rejectedValue } = fault;
+function errorText(world: World, error: FieldError, areas: readonly string[]): string {
+  const { code, field, message, rejectedValue } = error;
   const nameOf = (id: unknown) => world.labels.labelOf(Number(id));
   if (code === "ORPHAN_SEAT") {
     return `${nameOf(rejectedValue)} leaves ${nameOf(/\d+/.exec(message)![0])}`;

@@ -1,6 +1,6 @@
 /**
- * Where test workers note the answers that they saw, a file each, for the table of the contract.
- * Each run has a folder of its own, named to its workers through the environment.
+ * The folder in which each test worker records the answers that it saw, for the contract table.
+ * Each run has its own folder, and passes it to its workers in the environment.
  */
 import { mkdtempSync } from "node:fs";
 import os from "node:os";
@@ -8,20 +8,21 @@ import path from "node:path";
 
 const VARIABLE = "FRONTROW_WITNESS";
 
-/** To be called before the workers start. */
+/** Must be called before the workers start. */
 export function makeWitnessFolder(): string {
   const folder = mkdtempSync(path.join(os.tmpdir(), "frontrow-witness-"));
   process.env[VARIABLE] = folder;
   return folder;
 }
 
-/** Null when nobody asked for notes. */
+/** Null when no answers are to be recorded. */
 export function witnessFolder(): string | null {
   return process.env[VARIABLE] ?? null;
 }
 
-/** One answer: `POST /path/{id}`, its status, the test that got it. */
+/** An answer that a test got. */
 export interface Witnessed {
+  /** `POST /path/{id}`. */
   readonly row: string;
   readonly status: number;
   readonly test: string;

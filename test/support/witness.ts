@@ -1,6 +1,6 @@
 /**
- * Watches every answer that a test gets: it must be one that the OpenAPI document describes, and it
- * is noted for the table of the contract, with the name of the test.
+ * Checks every answer that a test gets against the OpenAPI document, and records it with the name
+ * of the test for the contract table.
  */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { appendFileSync } from "node:fs";
@@ -33,19 +33,19 @@ ajv.addFormat("int64", true);
 ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 ajv.addSchema({ $id: "frontrow", components: document.components });
 const checks = new Map<string, ValidateFunction>();
-const noted = new Set<string>();
+const recorded = new Set<string>();
 
-/** Fails the test that got an answer which the document does not describe. */
+/** Fails the test when the document does not describe the answer. */
 export function witness(route: Route | undefined, request: Request, answer: Answer): void {
   if (route === undefined) return;
   const row = `${route.method.toUpperCase()} ${route.path}`;
   if (described.has(route)) checkAnswer(route, row, answer);
-  note({ row, status: answer.status, test: expect.getState().currentTestName ?? request.path });
+  record({ row, status: answer.status, test: expect.getState().currentTestName ?? request.path });
 }
 
 function checkAnswer(route: Route, row: string, { status, type, body }: Answer): void {
   const response = document.paths[route.path]?.[route.method]?.responses[status];
-  expect(response, `${row} answers ${status}, which the document does not say`).toBeDefined();
+  expect(response, `${row} answers ${status}, which is not documented`).toBeDefined();
   const media = type.split(";", 1)[0]!;
   if (response?.content === undefined) {
     expect(body, `${row} ${status} has no body`).toBe("");
@@ -58,18 +58,20 @@ function checkAnswer(route: Route, row: string, { status, type, body }: Answer):
   let check = checks.get(key);
   if (check === undefined) checks.set(key, (check = ajv.compile(withRefs(schema!))));
   check(JSON.parse(String(body)));
-  expect(check.errors ?? [], `${key} fits its schema: ${String(body).slice(0, 300)}`).toEqual([]);
+  expect(check.errors ?? [], `${key} matches its schema: ${String(body).slice(0, 300)}`).toEqual(
+    [],
+  );
 }
 
-/** References of the document point at its components. */
+/** Makes references point to the components of the document. */
 function withRefs(schema: object): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"frontrow#/')) as object;
 }
 
-function note(seen: Witnessed): void {
+function record(seen: Witnessed): void {
   const folder = witnessFolder();
   const key = `${seen.row} ${seen.status} ${seen.test}`;
-  if (folder === null || noted.has(key)) return;
-  noted.add(key);
+  if (folder === null || recorded.has(key)) return;
+  recorded.add(key);
   appendFileSync(path.join(folder, `${process.pid}.jsonl`), `${JSON.stringify(seen)}\n`);
 }

@@ -11,13 +11,13 @@ const tokens = (name: string, endsMs: number) => ({
   refreshExpiresAtMs: endsMs,
 });
 
-test("two addresses are one when they differ only in ASCII letter case or in composition", () => {
+test("emails that differ only in ASCII letter case or Unicode composition are equal", () => {
   expect(emailKey("Ada@House.Example")).toBe(emailKey("ada@house.example"));
   expect(emailKey("ame\u0301lie@x.example")).toBe(emailKey("am\u00E9lie@x.example"));
   expect(emailKey("\u00C9@x.example")).not.toBe(emailKey("\u00E9@x.example"));
 });
 
-test("an account is found by its address", () => {
+test("an account is found by its email", () => {
   const bench = new Bench();
   bench.createTenant("One");
   bench.createTenant("Two");
@@ -26,7 +26,7 @@ test("an account is found by its address", () => {
   expect(accountsByEmail(bench.engine.state, "nobody@two.example")).toEqual([]);
 });
 
-test("a login is opened, renewed in place, and closed once", () => {
+test("a login is opened, renewed in place, and closed only once", () => {
   const bench = new Bench();
   const tenant = bench.createTenant();
   const { logins } = bench.engine.state.catalog;
@@ -51,7 +51,7 @@ test("a login is opened, renewed in place, and closed once", () => {
   }
 });
 
-test("opening a login drops those of the same account that ran out, and no others", () => {
+test("opening a login removes the expired logins of the same account, and no others", () => {
   const bench = new Bench();
   const tenant = bench.createTenant();
   bench.createTenant("Other");

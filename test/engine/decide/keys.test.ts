@@ -1,12 +1,12 @@
-/** Rotation of keys: versions rise, the last key is kept in mind for as long as it works. */
+/** Key rotation: the version increases, and the previous key stays valid for its grace period. */
 import { expect, test } from "vitest";
 import { START_MS, World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
-import { expectWhole } from "../../support/whole.ts";
+import { expectConsistent } from "../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1" })];
 
-test("a rotation raises the version; only the last key is retired, for the time asked for", () => {
+test("a rotation increases the version and retires the previous key for its grace period", () => {
   const world = new World(HALL);
   const rotate = (graceSeconds?: number) =>
     world.must("rotateOrganizationKey", world.caller, { body: { graceSeconds } });
@@ -16,10 +16,10 @@ test("a rotation raises the version; only the last key is retired, for the time 
     retiredKey: { keyVersion: 2, tokenSha256: null, validUntilMs: START_MS + 60_000 },
   });
   expect(rotate(0)).toMatchObject({ keyVersion: 4, retiredKey: null });
-  expectWhole(world);
+  expectConsistent(world);
 });
 
-test("a token that was given is derived from now on, and its hash retired", () => {
+test("rotating a token that was given at first retires its hash; the new token is derived", () => {
   const world = new World(HALL);
   const { actor } = world.tenant;
   const nobody = { actor, tenantId: 0, organizationId: 0 };
@@ -38,5 +38,5 @@ test("a token that was given is derived from now on, and its hash retired", () =
   expect(world.must("rotateTenantToken", caller, { body })).toMatchObject({
     retiredKey: { keyVersion: 2, tokenSha256: null },
   });
-  expectWhole(world);
+  expectConsistent(world);
 });

@@ -1,173 +1,142 @@
-/** Organizations: the five creation rules, settings. */
+/** Organizations: who may become their administrator, and their settings. */
 import { expect, test } from "vitest";
 import type { AccountRow } from "../../../engine/catalog.ts";
-import type { Caller, Commands } from "../../../engine/commands.ts";
 import { Result } from "../../../engine/results.ts";
 import { administratorOf, Bench, organizationOf, World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 
-const accountsOf = (bench: Bench): AccountRow[] => [
-  ...bench.engine.state.catalog.accounts.values(),
-];
+const { ACCOUNT_EMAIL_IN_USE, DUPLICATE_NAME, OK } = Result;
 
-const create = (bench: Bench, tenant: Caller, command: Commands["createOrganization"]) =>
-  bench.submit("createOrganization", tenant, command);
+/** A platform with the tenants One and Two. */
+class Tenants extends Bench {
+  readonly one = this.createTenant("One");
+  readonly two = this.createTenant("Two");
 
-test("rule 2: an email that nobody uses makes a new account, the administrator", () => {
-  const bench = new Bench();
-  const tenant = bench.createTenant();
-  const outcome = create(bench, tenant, organizationOf("House", "New@House.example"));
-  expect(outcome).toMatchObject({ value: { name: "House", tenantId: tenant.tenantId } });
-  const id = "value" in outcome ? outcome.value.id : 0;
-  expect(accountsOf(bench).at(-1)).toMatchObject({
+  create(name: string, email: string, tenant = this.one) {
+    return this.submit("createOrganization", tenant, organizationOf(name, email));
+  }
+
+  get accounts(): AccountRow[] {
+    return [...this.engine.state.catalog.accounts.values()];
+  }
+}
+
+test("an organization with an unknown email gets a new account", () => {
+  const bench = new Tenants();
+  const outcome = bench.create("House", "New@House.example");
+  expect(outcome).toMatchObject({ value: { name: "House", tenantId: bench.one.tenantId } });
+  const id = outcome.refused === OK ? outcome.value.id : 0;
+  expect(bench.accounts.at(-1)).toMatchObject({
     email: "New@House.example",
     superAdminOf: null,
     organizationIds: [id],
   });
 });
 
-test("rules 1 and 3: the one account of that email is reused whatever the letter case", () => {
-  const bench = new Bench();
-  const tenant = bench.createTenant();
-  create(bench, tenant, organizationOf("First", "ada@house.example"));
-  const before = accountsOf(bench).length;
+test("the account with that email in the tenant is reused, whatever the letter case", () => {
+  const bench = new Tenants();
+  bench.create("First", "ada@house.example");
+  const before = bench.accounts.length;
   const second = organizationOf("Second", "ADA@House.EXAMPLE");
-  const changed = { ...second.administrator!, passwordHash: "other", firstName: "Eve" };
-  expect(create(bench, tenant, { ...second, administrator: changed }).refused).toBe(Result.OK);
-  expect(accountsOf(bench)).toHaveLength(before);
-  const account = accountsOf(bench).at(-1)!;
+  const administrator = { ...second.administrator!, passwordHash: "other", firstName: "Eve" };
+  bench.must("createOrganization", bench.one, { ...second, administrator });
+  expect(bench.accounts).toHaveLength(before);
+  const account = bench.accounts.at(-1)!;
   expect(account).toMatchObject({ passwordHash: "hash", firstName: "Ada" });
   expect(account.organizationIds).toHaveLength(2);
 });
 
-test("rule 4: an account of another tenant is not reused, and nothing is created", () => {
-  const bench = new Bench();
-  const [first, second] = [bench.createTenant("One"), bench.createTenant("Two")];
-  create(bench, first, organizationOf("House", "ada@house.example"));
-  expect(create(bench, second, organizationOf("Hall", "Ada@house.example"))).toMatchObject({
-    refused: Result.ACCOUNT_EMAIL_IN_USE,
+test("an account of another tenant is not reused, and nothing is created", () => {
+  const bench = new Tenants();
+  bench.create("House", "ada@house.example");
+  expect(bench.create("Hall", "Ada@house.example", bench.two)).toMatchObject({
+    refused: ACCOUNT_EMAIL_IN_USE,
     errors: [{ field: "email", rejectedValue: "Ada@house.example" }],
   });
   expect(bench.engine.state.catalog.organizations.size).toBe(1);
 });
 
-test("rule 4: a super admin's account is not reused, its own tenant's neither", () => {
-  const bench = new Bench();
-  const tenant = bench.createTenant("One");
-  const refusal = create(bench, tenant, organizationOf("Hall", "admin@one.example"));
-  expect(refusal.refused).toBe(Result.ACCOUNT_EMAIL_IN_USE);
+test("the account of a super admin is not reused, not even in its own tenant", () => {
+  const bench = new Tenants();
+  expect(bench.create("Hall", "admin@one.example").refused).toBe(ACCOUNT_EMAIL_IN_USE);
 });
 
-test("rule 4: an account of no organization, or one of two of that email, is not reused", () => {
-  const bench = new Bench();
-  const tenant = bench.createTenant();
-  create(bench, tenant, organizationOf("House", "ada@house.example"));
+test("an account that is not certain to belong to the tenant is not reused", () => {
+  const bench = new Tenants();
+  const email = "ada@house.example";
+  bench.create("House", email);
   const { catalog } = bench.engine.state;
-  const account = accountsOf(bench).at(-1)!;
+  const account = bench.accounts.at(-1)!;
+  const { organizationId: foreign } = bench.createOrganization(bench.two, "Foreign");
+  const refused = () => expect(bench.create("Hall", email).refused).toBe(ACCOUNT_EMAIL_IN_USE);
   catalog.put({ table: "accounts", row: { ...account, organizationIds: [] } });
-  const hall = organizationOf("Hall", "ada@house.example");
-  expect(create(bench, tenant, hall).refused).toBe(Result.ACCOUNT_EMAIL_IN_USE);
-
+  refused();
+  const organizationIds = [...account.organizationIds, foreign];
+  catalog.put({ table: "accounts", row: { ...account, organizationIds } });
+  refused();
   catalog.put({ table: "accounts", row: account });
   catalog.put({ table: "accounts", row: { ...account, id: 9_999, email: "ADA@house.example" } });
-  expect(create(bench, tenant, hall).refused).toBe(Result.ACCOUNT_EMAIL_IN_USE);
+  refused();
 });
 
-test("an account with a foot in another tenant is not reused", () => {
-  const bench = new Bench();
-  const [first, second] = [bench.createTenant("One"), bench.createTenant("Two")];
-  create(bench, first, organizationOf("House", "ada@house.example"));
-  const outcome = create(bench, second, organizationOf("Hall", "bob@hall.example"));
-  const foreign = "value" in outcome ? outcome.value.id : 0;
-  const account = accountsOf(bench).find(({ email }) => email === "ada@house.example")!;
-  const organizationIds = [...account.organizationIds, foreign];
-  bench.engine.state.catalog.put({ table: "accounts", row: { ...account, organizationIds } });
-  const third = create(bench, first, organizationOf("Third", "ada@house.example"));
-  expect(third.refused).toBe(Result.ACCOUNT_EMAIL_IN_USE);
-});
-
-test("a look-alike letter outside ASCII is another address", () => {
-  const bench = new Bench();
-  const tenant = bench.createTenant();
-  create(bench, tenant, organizationOf("House", "kai@house.example"));
-  // The Kelvin sign folds to k in Unicode; it must not take the account over.
-  const outcome = create(bench, tenant, organizationOf("Hall", "\u212Aai@house.example"));
-  expect(outcome.refused).toBe(Result.OK);
-  const emails = accountsOf(bench).map(({ email }) => email.normalize("NFC"));
+test("an email with a look-alike letter outside ASCII belongs to another account", () => {
+  const bench = new Tenants();
+  bench.create("House", "kai@house.example");
+  // The Kelvin sign folds to k in Unicode.
+  expect(bench.create("Hall", "\u212Aai@house.example").refused).toBe(OK);
+  const emails = bench.accounts.map(({ email }) => email.normalize("NFC"));
   expect(new Set(emails).size).toBe(emails.length);
 });
 
-test("an organization may be created without an administrator", () => {
-  const bench = new Bench();
-  const tenant = bench.createTenant();
-  const before = accountsOf(bench).length;
+test("an organization can be created without an administrator", () => {
+  const bench = new Tenants();
+  const before = bench.accounts.length;
   const command = { ...organizationOf("House"), administrator: null };
-  expect(create(bench, tenant, command).refused).toBe(Result.OK);
-  expect(accountsOf(bench)).toHaveLength(before);
+  bench.must("createOrganization", bench.one, command);
+  expect(bench.accounts).toHaveLength(before);
 });
 
-test("a name is taken within the tenant only, and comes before the email", () => {
-  const bench = new Bench();
-  const [first, second] = [bench.createTenant("One"), bench.createTenant("Two")];
-  create(bench, first, organizationOf("House", "ada@house.example"));
-  expect(create(bench, first, organizationOf("House", "admin@one.example"))).toMatchObject({
-    refused: Result.DUPLICATE_NAME,
+test("a name that is in use in the tenant is refused before the email is checked", () => {
+  const bench = new Tenants();
+  bench.create("House", "ada@house.example");
+  expect(bench.create("House", "admin@one.example")).toMatchObject({
+    refused: DUPLICATE_NAME,
     errors: [{ field: "name", code: "DUPLICATE", rejectedValue: "House" }],
   });
-  expect(create(bench, second, organizationOf("House", "bob@house.example")).refused).toBe(
-    Result.OK,
-  );
+  expect(bench.create("House", "bob@house.example", bench.two).refused).toBe(OK);
 });
 
-test("ids of an organization and its new administrator are never given out again", () => {
-  const bench = new Bench();
-  const tenant = bench.createTenant();
-  const ids = ["A", "B", "C"].map((name) => bench.createOrganization(tenant, name).organizationId);
-  const all = [...ids, ...accountsOf(bench).map(({ id }) => id), tenant.tenantId];
+test("organizations and new accounts never share an id", () => {
+  const bench = new Tenants();
+  const ids = ["A", "B", "C"].map(
+    (name) => bench.createOrganization(bench.one, name).organizationId,
+  );
+  const accountIds = bench.accounts.map(({ id }) => id);
+  const all = [...ids, ...accountIds, bench.one.tenantId, bench.two.tenantId];
   expect(new Set(all).size).toBe(all.length);
   expect(bench.engine.state.catalog.nextId).toBeGreaterThan(Math.max(...all));
 });
 
-test("settings change one by one and keep the rest", () => {
+test("a change of settings keeps the settings that are not sent", () => {
   const world = new World([section("Stalls", { A: "1" })]);
-  const organization = () =>
-    world.engine.state.catalog.organizations.get(world.caller.organizationId)!;
+  const { organizations } = world.engine.state.catalog;
+  const expectSettings = (settings: object) =>
+    expect(organizations.get(world.caller.organizationId)).toMatchObject(settings);
   const settings = { salesControl: true, bookingEnabled: true, orphanPrevention: false };
-  expect(organization()).toMatchObject(settings);
+  expectSettings(settings);
   world.change({ orphanPrevention: true });
-  expect(organization()).toMatchObject({ ...settings, orphanPrevention: true });
+  expectSettings({ ...settings, orphanPrevention: true });
   world.change({ salesControl: false });
-  expect(organization()).toMatchObject({
-    salesControl: false,
-    bookingEnabled: true,
-    orphanPrevention: true,
-  });
+  expectSettings({ salesControl: false, bookingEnabled: true, orphanPrevention: true });
   world.change({});
-  expect(organization()).toMatchObject({ salesControl: false, orphanPrevention: true });
+  expectSettings({ salesControl: false, bookingEnabled: true, orphanPrevention: true });
 });
 
-test("settings of nobody's organization are not found, of another tenant's denied", () => {
-  const bench = new Bench();
-  const [first, second] = [bench.createTenant("One"), bench.createTenant("Two")];
-  const { organizationId } = bench.createOrganization(first);
-  const body = { bookingEnabled: false };
-  expect(bench.submit("changeSettings", second, { organizationId, body }).refused).toBe(
-    Result.ACCESS_DENIED,
-  );
-  expect(bench.submit("changeSettings", second, { organizationId: 999, body }).refused).toBe(
-    Result.ENTITY_NOT_FOUND,
-  );
-});
-
-test("a second tenant cannot have the super admin of the first", () => {
-  const bench = new Bench();
-  const tenant = bench.createTenant("One");
-  const again = {
-    name: "Two",
-    tokenSha256: "ab",
-    administrator: administratorOf("ADMIN@one.example"),
-  };
-  expect(bench.submit("createTenant", tenant, again).refused).toBe(Result.ACCOUNT_EMAIL_IN_USE);
-  const alone = bench.must("createTenant", tenant, { ...again, administrator: null });
-  expect(alone).toMatchObject({ name: "Two", tokenSha256: "ab", keyVersion: 1 });
+test("a tenant cannot be created with the super admin of another tenant", () => {
+  const bench = new Tenants();
+  const administrator = administratorOf("ADMIN@one.example");
+  const tenant = { name: "Three", tokenSha256: "ab", administrator };
+  expect(bench.submit("createTenant", bench.one, tenant).refused).toBe(ACCOUNT_EMAIL_IN_USE);
+  const alone = bench.must("createTenant", bench.one, { ...tenant, administrator: null });
+  expect(alone).toMatchObject({ name: "Three", tokenSha256: "ab", keyVersion: 1 });
 });

@@ -1,4 +1,4 @@
-/** Remembered replies: the first answer under an idempotency key, for a day. */
+/** Stored replies: the first answer to an idempotency key is kept for a day. */
 import { expect, test } from "vitest";
 import type { Caller } from "../../../engine/commands.ts";
 import { findReply } from "../../../engine/queries/lookups.ts";
@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const remember = (bench: Bench, caller: Caller, id: string, body = "true") =>
   bench.must("rememberReply", caller, { reply: { id, fingerprint: "f", status: 200, body } });
 
-test("a reply is given again for a day, to the millisecond", () => {
+test("a reply is found for exactly a day", () => {
   const bench = new Bench();
   const tenant = bench.createTenant();
   expect(remember(bench, tenant, "7:key")).toMatchObject({ expiresAtMs: START_MS + DAY_MS });
@@ -19,7 +19,7 @@ test("a reply is given again for a day, to the millisecond", () => {
   expect(findReply(state, "8:key", START_MS)).toBeNull();
 });
 
-test("replies that ran out go as new ones come, more than one each", () => {
+test("each new reply removes several expired ones", () => {
   const bench = new Bench();
   const tenant = bench.createTenant();
   for (let i = 0; i < 6; i++) remember(bench, tenant, `7:${i}`);
@@ -33,7 +33,7 @@ test("replies that ran out go as new ones come, more than one each", () => {
   expect([...replies.keys()]).toEqual(["7:alive", "7:new", "7:newer"]);
 });
 
-test("a key used again after its day is the newest, so those behind it still go", () => {
+test("a key that is used again after its day counts as new", () => {
   const bench = new Bench();
   const tenant = bench.createTenant();
   for (let i = 0; i < 9; i++) remember(bench, tenant, `7:${i}`);

@@ -12,8 +12,13 @@ import { Random } from "../../../server/onsale/random.ts";
 import type { Report } from "../../../server/onsale/report.ts";
 import { readLayoutFile } from "../../../server/onsale/setup.ts";
 import { isCertain, ledgerDeviations, type LedgerFold } from "../../support/ledger-check.ts";
-import { startServer, temporaryFolder } from "../../support/process.ts";
-import { type Exit, type ServerProcess, sleep } from "../../support/server-process.ts";
+import {
+  type Exit,
+  type ServerProcess,
+  sleep,
+  startServer,
+  temporaryFolder,
+} from "../../support/server-process.ts";
 import { LedgerReader } from "../support/ledger-reader.ts";
 import { Player } from "../support/player.ts";
 

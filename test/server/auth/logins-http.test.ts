@@ -57,12 +57,12 @@ class Office extends TestServer {
     return keys.tenantToken(engine.state.catalog.tenants.get(this.#tenantId)!)!;
   }
 
-  post<Body = Failure>(call: string, body: unknown): Promise<Reply<Body>> {
+  auth<Body = Failure>(call: string, body: unknown): Promise<Reply<Body>> {
     return this.call<Body>("POST", `/api/auth/${call}`, { body });
   }
 
   async logIn(username: string, password = PASSWORD): Promise<Login> {
-    const reply = await this.post<Login>("login", { username, password });
+    const reply = await this.auth<Login>("login", { username, password });
     expect(reply.status).toBe(200);
     return reply.body;
   }
@@ -125,13 +125,13 @@ test("the case of letters does not matter in the address, but in the password", 
   const office = new Office();
   expect((await office.logIn("CLERK@House.Example")).user.email).toBe(CLERK);
   const wrong = { username: CLERK, password: PASSWORD.toUpperCase() };
-  expectFailure(await office.post("login", wrong), 401);
+  expectFailure(await office.auth("login", wrong), 401);
 });
 
 test("a wrong password and an unknown account answer in the same words", async () => {
   const office = new Office();
-  const wrong = await office.post("login", { username: CLERK, password: "wrong" });
-  const unknown = await office.post("login", { username: "x@y.example", password: PASSWORD });
+  const wrong = await office.auth("login", { username: CLERK, password: "wrong" });
+  const unknown = await office.auth("login", { username: "x@y.example", password: PASSWORD });
   expectFailure(wrong, 401);
   expectFailure(unknown, 401);
   expect(unknown.text).toBe(wrong.text);
@@ -140,7 +140,7 @@ test("a wrong password and an unknown account answer in the same words", async (
 test("no token or password is in the log or in the records", async () => {
   const office = new Office();
   const { token, refreshToken } = await office.logIn(CLERK);
-  await office.post("refresh", { refreshToken });
+  await office.auth("refresh", { refreshToken });
   const everything = JSON.stringify(office.journal.kept) + office.logged.join("");
   for (const secret of [token, refreshToken, PASSWORD, office.token, office.house.key]) {
     expect(everything).not.toContain(secret);
@@ -162,32 +162,32 @@ test("a refresh token lives for thirty days", async () => {
   const first = await early.logIn(CLERK);
   early.world.clock.timeMs += 30 * DAY_MS - 1;
   const { refreshToken } = first;
-  expect((await early.post("refresh", { refreshToken })).status).toBe(200);
+  expect((await early.auth("refresh", { refreshToken })).status).toBe(200);
   const late = new Office();
   const second = await late.logIn(CLERK);
   late.world.clock.timeMs += 30 * DAY_MS;
-  expectFailure(await late.post("refresh", { refreshToken: second.refreshToken }), 401);
+  expectFailure(await late.auth("refresh", { refreshToken: second.refreshToken }), 401);
 });
 
 test("a refresh gives a login of the same shape and ends both old tokens", async () => {
   const office = new Office();
   const old = await office.logIn(ADMIN);
-  const reply = await office.post<Login>("refresh", { refreshToken: old.refreshToken });
+  const reply = await office.auth<Login>("refresh", { refreshToken: old.refreshToken });
   expect(reply.status).toBe(200);
   expect(Object.keys(reply.body)).toEqual(Object.keys(old));
   const { token, refreshToken, ...rest } = reply.body;
   expect(old).toMatchObject(rest);
   expect((await office.user(token)).status).toBe(200);
   expectFailure(await office.user(old.token), 401);
-  expectFailure(await office.post("refresh", { refreshToken: old.refreshToken }), 401);
-  expect((await office.post("refresh", { refreshToken })).status).toBe(200);
+  expectFailure(await office.auth("refresh", { refreshToken: old.refreshToken }), 401);
+  expect((await office.auth("refresh", { refreshToken })).status).toBe(200);
 });
 
 test("an access token refreshes nothing, and a refresh token opens nothing", async () => {
   const office = new Office();
   const { token, refreshToken } = await office.logIn(CLERK);
-  expectFailure(await office.post("refresh", { refreshToken: token }), 401);
-  expectFailure(await office.post("logout", { refreshToken: token }), 401);
+  expectFailure(await office.auth("refresh", { refreshToken: token }), 401);
+  expectFailure(await office.auth("logout", { refreshToken: token }), 401);
   expectFailure(await office.user(refreshToken), 401);
 });
 
@@ -195,11 +195,11 @@ test("a logout ends both tokens of this login and of no other", async () => {
   const office = new Office();
   const first = await office.logIn(CLERK);
   const second = await office.logIn(CLERK);
-  const reply = await office.post<string>("logout", { refreshToken: first.refreshToken });
+  const reply = await office.auth<string>("logout", { refreshToken: first.refreshToken });
   expect([reply.status, reply.text]).toEqual([204, ""]);
   expectFailure(await office.user(first.token), 401);
-  expectFailure(await office.post("refresh", { refreshToken: first.refreshToken }), 401);
-  expectFailure(await office.post("logout", { refreshToken: first.refreshToken }), 401);
+  expectFailure(await office.auth("refresh", { refreshToken: first.refreshToken }), 401);
+  expectFailure(await office.auth("logout", { refreshToken: first.refreshToken }), 401);
   expect((await office.user(second.token)).status).toBe(200);
 });
 
@@ -217,7 +217,7 @@ test("the user is read with a bearer token only", async () => {
 test("after five wrong passwords within a minute, the account waits for a minute", async () => {
   const office = new Office();
   const attempt = (password: string, username = CLERK) =>
-    office.post("login", { username, password });
+    office.auth("login", { username, password });
   for (let i = 0; i < 5; i++) expectFailure(await attempt("wrong"), 401);
   expectFailure(await attempt("wrong"), 429);
   expectFailure(await attempt(PASSWORD), 429);
@@ -232,7 +232,7 @@ test("after five wrong passwords within a minute, the account waits for a minute
 test("wrong passwords at the same time count like those in a row", async () => {
   const office = new Office();
   const attempts = Array.from({ length: 12 }, () =>
-    office.post("login", { username: CLERK, password: "wrong" }),
+    office.auth("login", { username: CLERK, password: "wrong" }),
   );
   const statuses = (await Promise.all(attempts)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 401).length).toBe(5);
@@ -260,7 +260,7 @@ test("errors under /api/auth have their own shape, whatever is wrong", async () 
   const office = new Office();
   const before = office.digest;
   for (const [call, body, status] of BAD_BODIES) {
-    const reply = await office.post(call, body);
+    const reply = await office.auth(call, body);
     expect([call, body, reply.status]).toEqual([call, body, status]);
     expectFailure(reply, status);
     expect(reply.text).not.toContain(PASSWORD);
@@ -292,6 +292,6 @@ test("a layout tool works with its login's token, for the organization that it n
 test("a login is refused with 503 while the log takes no changes", async () => {
   const office = new Office();
   office.journal.admits = 2;
-  const reply = await office.post("login", { username: CLERK, password: PASSWORD });
+  const reply = await office.auth("login", { username: CLERK, password: PASSWORD });
   expectFailure(reply, 503);
 });

@@ -35,7 +35,7 @@ test("durations are counted in buckets that each hold all that took no longer", 
 });
 
 test("every line is one of the format, each metric described before its values", async () => {
-  const server = new TestServer(ROUTES, true);
+  const server = new TestServer({ hasMetrics: true });
   await server.call("GET", "/healthz");
   await server.call("GET", "/nowhere");
   const { text } = await server.call("GET", "/metrics");

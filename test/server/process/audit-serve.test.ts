@@ -4,8 +4,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { readSqlFile } from "../../../persistence/disk/sqlite.ts";
 import { openEngine } from "../../../persistence/store/open-engine.ts";
-import { startServer, temporaryFolder } from "../../support/process.ts";
-import type { ServerProcess } from "../../support/server-process.ts";
+import { type ServerProcess, startServer, temporaryFolder } from "../../support/server-process.ts";
 import { type PageBody, V2 } from "../../support/server.ts";
 
 interface Demo {

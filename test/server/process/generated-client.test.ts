@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { API_ROUTES } from "../../../server/routes/table.ts";
 import { openApiDocument } from "../../../server/routing/openapi.ts";
-import { startServer } from "../../support/process.ts";
+import { startServer } from "../../support/server-process.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const SOURCES = path.join(ROOT, "test/clients/generated");

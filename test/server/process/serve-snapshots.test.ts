@@ -2,8 +2,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { startServer } from "../../support/process.ts";
-import type { ServerProcess } from "../../support/server-process.ts";
+import { type ServerProcess, startServer } from "../../support/server-process.ts";
 
 /** Every one of these starts processes; a busy machine takes its time. */
 const SLOW = { timeout: 120_000 };

@@ -15,8 +15,13 @@ import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openEngine } from "../../../persistence/store/open-engine.ts";
-import { type Finished, runCli, startServer, temporaryFolder } from "../../support/process.ts";
-import type { ServerProcess } from "../../support/server-process.ts";
+import {
+  type Finished,
+  runCli,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from "../../support/server-process.ts";
 
 const V2 = "/api/private/v2.0";
 const SECRET = "0123456789abcdef".repeat(4);

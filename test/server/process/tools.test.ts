@@ -3,8 +3,14 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { type Finished, runCli, startServer, temporaryFolder } from "../../support/process.ts";
-import { CLI, type ServerProcess } from "../../support/server-process.ts";
+import {
+  CLI,
+  type Finished,
+  runCli,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from "../../support/server-process.ts";
 
 /** Every one of these starts processes; a busy machine takes its time. */
 const SLOW = { timeout: 120_000 };

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { startServer } from "../../support/process.ts";
+import { startServer } from "../../support/server-process.ts";
 
 const CLIENT = path.resolve(import.meta.dirname, "../../clients/v2.mjs");
 const TENANT_TOKEN = "a-tenant-token-for-the-client";

@@ -1,21 +1,8 @@
 /** The audit trail and past maps over the front: who did what, when, and how it looked then. */
-import { pino } from "pino";
 import { expect, test } from "vitest";
 import { AuditGap } from "../../../engine/queries/audit-trail.ts";
-import { Dispatch } from "../../../server/dispatch.ts";
-import type { Answer } from "../../../server/wire/answers.ts";
 import { START_MS } from "../../support/engine.ts";
-import {
-  actingFor,
-  type House,
-  type PageBody,
-  type ProblemBody,
-  replyOf,
-  requestOf,
-  ROUTES,
-  TestServer,
-  V2,
-} from "../../support/server.ts";
+import { actingFor, type House, type PageBody, TestServer, V2 } from "../../support/server.ts";
 
 interface EntryBody {
   readonly sequence: number;
@@ -313,22 +300,14 @@ const NO_ANSWERS = [
 ] as const;
 
 test.each(NO_ANSWERS)("a trail that is %s is 503, and the rest goes on", async (gap, code) => {
-  const { a, services } = new TestServer();
-  const silent = { ask: () => Promise.resolve({ gap, extent: null }) };
-  const dispatch = new Dispatch({ ...services, audit: silent }, ROUTES, pino({ level: "silent" }));
-  const asked = (target: string) => {
-    const request = requestOf("GET", target, { key: a.key });
-    return new Promise<Answer>((resolve) => {
-      dispatch.handle(dispatch.find(request), request, resolve);
-    });
-  };
-  const event = `${V2}/events/${a.eventId}`;
+  const server = new TestServer({ audit: { ask: () => Promise.resolve({ gap, extent: null }) } });
+  const event = `${V2}/events/${server.a.eventId}`;
   const nobodys = `${V2}/events/00000000-0000-4000-8000-00000000beef`;
   for (const target of [`${event}/audit/`, `${event}/seats/?asOf=9`, `${nobodys}/audit/`]) {
-    const { status, body, headers } = replyOf<ProblemBody>(await asked(target));
+    const { status, body, headers } = await server.get(target);
     expect([status, body.errorCode, headers["Retry-After"]]).toEqual([503, code, "1"]);
   }
-  expect((await asked(`${event}/seats/`)).status).toBe(200);
+  expect((await server.get(`${event}/seats/`)).status).toBe(200);
 });
 
 test("what was before the trail is 400 and says where it begins", async () => {

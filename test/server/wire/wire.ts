@@ -1,28 +1,37 @@
-/**
- * What every answer of the interface has: the members of a problem and of a page, checked in one
- * place.
- */
+/** Checks that every answer has exactly the documented members: problems and pages. */
 import { expect } from "vitest";
 import type { PageBody, Reply } from "../../support/server.ts";
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 export const LOCAL_DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}$/;
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Ids that no test gives out. */
 export const NOWHERE = "00000000-0000-4000-8000-ffffffffffff";
+export const NO_ID = 999_999_999;
 
 export interface ExpectedProblem {
   readonly status: number;
   readonly errorCode: string;
-  /** Without the query. */
-  readonly path: string;
-  /** `field CODE`, in order; none when it is not given. */
+  /** Without the query; by default the path of the request. */
+  readonly path?: string;
+  /** `field CODE`, in order; by default there are none. */
   readonly errors?: readonly string[];
 }
 
-/** A problem with exactly the documented members. */
-export function expectProblem(reply: Reply, expected: ExpectedProblem): void {
-  const { status, errorCode, path, errors = [] } = expected;
-  const { body } = reply;
+export const DENIED: ExpectedProblem = { status: 403, errorCode: "ACCESS_DENIED" };
+export const EVENT_DENIED: ExpectedProblem = { status: 403, errorCode: "EVENT_ACCESS_DENIED" };
+export const NOT_FOUND: ExpectedProblem = { status: 404, errorCode: "ENTITY_NOT_FOUND" };
+export const IN_USE: ExpectedProblem = { status: 409, errorCode: "INVENTORY_IN_USE" };
+
+/** A request that fails validation. @param errors - `field CODE`, in order. */
+export function invalid(...errors: readonly string[]): ExpectedProblem {
+  return { status: 400, errorCode: "VALIDATION_FAILED", errors };
+}
+
+/** Expects a problem with exactly the documented members. */
+export function expectProblem(reply: Reply<unknown>, expected: ExpectedProblem): void {
+  const { status, errorCode, path = reply.path, errors = [] } = expected;
+  const { body } = reply as Reply;
   expect([reply.status, body.errorCode, path]).toEqual([status, errorCode, path]);
   expect(reply.type).toBe("application/problem+json; charset=utf-8");
   expect(body).toEqual({
@@ -51,7 +60,7 @@ export interface ExpectedPage {
   readonly isSorted?: boolean;
 }
 
-/** A page with exactly the documented members. */
+/** Expects a page with exactly the documented members. */
 export function expectPage<Item>(reply: Reply<PageBody<Item>>, expected: ExpectedPage): void {
   const { number = 0, size = 20, total, count, isSorted = false } = expected;
   const sort = { empty: !isSorted, sorted: isSorted, unsorted: !isSorted };

@@ -1,4 +1,4 @@
-/** Hold types: how long a lock lasts, and the organization's own set. */
+/** Hold types: how long a lock lasts, and the hold types of an organization. */
 import { expect, test } from "vitest";
 import {
   findHoldType,
@@ -12,7 +12,7 @@ import { check, checkMore } from "../../../support/table.ts";
 
 const ROW = [section("Stalls", { A: "1 2 3 4" })];
 
-test("a cart is held for fifteen minutes to the millisecond, a reservation for ever", () => {
+test("a cart is held for exactly fifteen minutes, a reservation forever", () => {
   check(
     ROW,
     `
@@ -30,7 +30,7 @@ test("a cart is held for fifteen minutes to the millisecond, a reservation for e
   );
 });
 
-test("a lock with an unknown hold type is refused; other commands do not look at it", () => {
+test("a lock with an unknown hold type is refused; other commands ignore the hold type", () => {
   check(
     ROW,
     `
@@ -47,7 +47,7 @@ test("a lock with an unknown hold type is refused; other commands do not look at
   );
 });
 
-test("an organization's set is replaced whole, and holds that are there keep their end", () => {
+test("replacing the hold types replaces all of them, and does not change existing holds", () => {
   const world = new World(ROW);
   const replace = (...body: { name: string; ttlSeconds: number | null }[]) =>
     world.must("replaceHoldTypes", world.caller, { body });
@@ -74,7 +74,7 @@ test("an organization's set is replaced whole, and holds that are there keep the
   );
 });
 
-test("an own hold type may take the place of a built-in one", () => {
+test("a hold type with the name of a built-in one replaces it", () => {
   const world = new World(ROW);
   world.must("replaceHoldTypes", world.caller, { body: [{ name: "CART", ttlSeconds: 5 }] });
   checkMore(
@@ -92,7 +92,7 @@ test("an own hold type may take the place of a built-in one", () => {
   ]);
 });
 
-test("a set that names a hold type twice is refused, and the one before stays", () => {
+test("hold types with the same name twice are refused, and the previous ones stay", () => {
   const world = new World(ROW);
   world.must("replaceHoldTypes", world.caller, { body: [{ name: "SHORT", ttlSeconds: 60 }] });
   const twice = [
@@ -106,9 +106,9 @@ test("a set that names a hold type twice is refused, and the one before stays", 
   checkMore(world, `lock  A  A1 as SHORT  ok`);
 });
 
-test("a hold type without a time never ends", () => {
+test("a hold of a type without a time limit never ends", () => {
   const world = new World(ROW);
-  // As a caller may send it, before the shape fills in nothing: the member left out.
+  // A caller may leave the member out.
   const body = [{ name: "OPEN" } as unknown as { name: string; ttlSeconds: null }];
   expect(world.must("replaceHoldTypes", world.caller, { body })).toEqual([
     { name: "OPEN", ttlSeconds: null },
@@ -118,7 +118,7 @@ test("a hold type without a time never ends", () => {
   expect(holdEndMs(findHoldType(organization, null)!, START_MS)).toBe(START_MS + 900_000);
 });
 
-test("a direct sale records its hold type as given, known or not", () => {
+test("a direct sale records the hold type that it is given, even an unknown one", () => {
   const world = new World(ROW);
   world.must("directsale", world.caller, {
     eventId: world.eventId,

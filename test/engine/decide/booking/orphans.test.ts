@@ -1,4 +1,4 @@
-/** Orphan seat prevention: no single ACTIVE seat may be left without an ACTIVE neighbour. */
+/** Orphan prevention: no request may leave a single ACTIVE seat without an ACTIVE neighbour. */
 import { expect, test } from "vitest";
 import { Result } from "../../../../engine/results.ts";
 import { World } from "../../../support/engine.ts";
@@ -8,7 +8,7 @@ import { check } from "../../../support/table.ts";
 const ON = { settings: { orphanPrevention: true } };
 const ROW = [section("Stalls", { A: "1 2 3 4 5 6" })];
 
-test("a lock may not leave one seat alone at the end of a row", () => {
+test("a lock that leaves one seat alone at the end of a row is refused", () => {
   check(
     ROW,
     `
@@ -22,7 +22,7 @@ test("a lock may not leave one seat alone at the end of a row", () => {
   );
 });
 
-test("the request is judged as a whole: seats of it are not left alone", () => {
+test("a request is judged as a whole: its own seats are never left alone", () => {
   check(
     ROW,
     `
@@ -35,7 +35,7 @@ test("the request is judged as a whole: seats of it are not left alone", () => {
   );
 });
 
-test("one seat that would leave two alone is named for each", () => {
+test("a seat that leaves two seats alone is named once for each", () => {
   check(
     [section("Stalls", { A: "1 2 3" })],
     `
@@ -47,7 +47,7 @@ test("one seat that would leave two alone is named for each", () => {
   );
 });
 
-test("a single seat that was alone before may always be taken, and blames nobody", () => {
+test("a seat that is already alone may be taken", () => {
   check(
     ROW,
     `
@@ -63,14 +63,14 @@ test("a single seat that was alone before may always be taken, and blames nobody
   );
 });
 
-test("taking a seat beside an orphan that was there already is no offence", () => {
+test("a seat next to the neighbour of an existing orphan may be taken", () => {
   check(
     [section("Stalls", { A: "1 2 3 4 5 6 7" })],
     `
     set     orphanPrevention off
     block   -  A2 A4          ok
     set     orphanPrevention on
-    // A3 is alone already; A5 stands beside A4, not beside A3.
+    // A3 is already alone; A5 is next to A4, not next to A3.
     lock    A  A5             ok
     lock    B  A3             ok
     `,
@@ -78,7 +78,7 @@ test("taking a seat beside an orphan that was there already is no offence", () =
   );
 });
 
-test("an aisle counts as a row end", () => {
+test("an aisle counts as the end of a row", () => {
   check(
     [section("Stalls", { A: "1 2 3 _ 4 5 6" })],
     `
@@ -92,7 +92,7 @@ test("an aisle counts as a row end", () => {
   );
 });
 
-test("LOCKED, SOLD, BLOCKED and unpriced neighbours are all not available", () => {
+test("a seat whose only neighbour is LOCKED, SOLD, BLOCKED or unpriced counts as alone", () => {
   check(
     [section("Stalls", { A: "1 2 3", B: "1 2 3", C: "1 2 3", D: "1 2 3" })],
     `
@@ -108,7 +108,7 @@ test("LOCKED, SOLD, BLOCKED and unpriced neighbours are all not available", () =
   );
 });
 
-test("rows do not touch each other, and seats of a table are never orphans", () => {
+test("seats of different rows are no neighbours, and seats of a table are never orphans", () => {
   check(
     [section("Stalls", { A: "1 2", B: "1 2" }), table("T", "1 2 3 4")],
     `
@@ -139,7 +139,7 @@ test("a sale is judged as if its seats were still ACTIVE", () => {
   );
 });
 
-test("lock and sale alone are judged", () => {
+test("commands other than lock and sale may leave a seat alone", () => {
   check(
     ROW,
     `
@@ -156,7 +156,7 @@ test("lock and sale alone are judged", () => {
   );
 });
 
-test("what is not available is refused before orphans are looked for", () => {
+test("seats that are not available are reported before orphans", () => {
   check(
     ROW,
     `
@@ -168,7 +168,7 @@ test("what is not available is refused before orphans are looked for", () => {
   );
 });
 
-test("the refusal names the seat of the request and tells which seat would be alone", () => {
+test("the refusal names the requested seat, and the seat that it would leave alone", () => {
   const world = new World(ROW, ON);
   const id = world.labels.idOf("A2");
   expect(world.book("lock", { seats: [{ id }] })).toMatchObject({

@@ -1,4 +1,4 @@
-/** What is wrong with a booking request itself, whatever the inventory says. */
+/** Booking requests that are refused whatever the state of the inventory. */
 import { expect, test } from "vitest";
 import type { StateSelection } from "../../../../engine/commands.ts";
 import { NONE } from "../../../../engine/constants.ts";
@@ -14,10 +14,10 @@ import { check } from "../../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 10)];
 
-const faultsOf = (selection: StateSelection) =>
+const errorsOf = (selection: StateSelection) =>
   checkSelection(selection).map(({ field, code }) => `${field} ${code}`);
 
-test("each fault of a request is told with its field", () => {
+test("every error of a request is reported with its field", () => {
   const seat = (id: number, capacity?: number) => ({ id, capacity });
   const cases: [StateSelection, string[]][] = [
     [{}, ["seats NOT_NULL"]],
@@ -44,21 +44,21 @@ test("each fault of a request is told with its field", () => {
       ["seats[1].id DUPLICATE", "seats[0].capacity NULL", "groupOfSeats[0].capacity RANGE"],
     ],
   ];
-  for (const [selection, faults] of cases) {
-    expect(faultsOf(selection), JSON.stringify(selection)).toEqual(faults);
+  for (const [selection, errors] of cases) {
+    expect(errorsOf(selection), JSON.stringify(selection)).toEqual(errors);
   }
 });
 
-test("a request names at most a thousand objects, seats and areas together", () => {
+test("a request with more than a thousand seats and areas is refused", () => {
   const choices = (count: number) => Array.from({ length: count }, (_, i) => ({ id: i + 1 }));
   const areas = choices(500).map(({ id }) => ({ id, capacity: 1 }));
-  expect(faultsOf({ seats: choices(1_000) })).toEqual([]);
-  expect(faultsOf({ seats: choices(1_001) })).toEqual(["seats SIZE"]);
-  expect(faultsOf({ seats: choices(500), groupOfSeats: areas })).toEqual([]);
-  expect(faultsOf({ seats: choices(501), groupOfSeats: areas })).toEqual(["seats SIZE"]);
+  expect(errorsOf({ seats: choices(1_000) })).toEqual([]);
+  expect(errorsOf({ seats: choices(1_001) })).toEqual(["seats SIZE"]);
+  expect(errorsOf({ seats: choices(500), groupOfSeats: areas })).toEqual([]);
+  expect(errorsOf({ seats: choices(501), groupOfSeats: areas })).toEqual(["seats SIZE"]);
 });
 
-test("every booking command refuses a malformed request and changes nothing", () => {
+test("every booking command refuses an invalid request and changes nothing", () => {
   check(
     HALL,
     `
@@ -74,7 +74,7 @@ test("every booking command refuses a malformed request and changes nothing", ()
   );
 });
 
-test("an unknown hold type is told beside the other faults of a lock", () => {
+test("an unknown hold type is reported together with the other errors of a lock", () => {
   const world = new World(HALL);
   expect(world.book("lock", { seats: [], holdType: "NIGHT" })).toMatchObject({
     refused: Result.VALIDATION_FAILED,
@@ -82,7 +82,7 @@ test("an unknown hold type is told beside the other faults of a lock", () => {
   });
 });
 
-test("ids become indexes of the layout in the order of the request", () => {
+test("ids are translated to indexes of the layout, in the order of the request", () => {
   const world = new World(HALL);
   const { layout } = world.partition;
   const seats = [{ id: world.labels.idOf("A3") }, { id: 987_654 }, { id: world.labels.idOf("A1") }];

@@ -1,4 +1,4 @@
-/** Putting a layout: atomic, and refused while inventory would be lost. */
+/** Putting a layout: it is atomic, and refused when it would remove inventory that is in use. */
 import { expect, test } from "vitest";
 import type { LayoutBody, SentSeat } from "../../../../engine/commands.ts";
 import { Result } from "../../../../engine/results.ts";
@@ -8,7 +8,7 @@ import { area, layoutOf, section } from "../../../support/layout.ts";
 import { checkMore } from "../../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 5)];
-const gone = (name: string): SentSeat => ({
+const removed = (name: string): SentSeat => ({
   guid: `A${name}`,
   rowGuid: "row A",
   name,
@@ -18,7 +18,7 @@ const gone = (name: string): SentSeat => ({
 const put = (world: World, body: LayoutBody, forceDelete = false) =>
   world.submit("putLayout", world.caller, { schemaId: world.schemaId, body, forceDelete });
 
-test("a seat that is held, sold or blocked in any event stays, all of them are named", () => {
+test("seats that are held, sold or blocked in an event are removed only by force", () => {
   const world = new World(HALL);
   checkMore(
     world,
@@ -29,7 +29,7 @@ test("a seat that is held, sold or blocked in any event stays, all of them are n
     `,
   );
   const before = digest(world.engine.state);
-  const body = { seats: ["1", "2", "3"].map(gone) };
+  const body = { seats: ["1", "2", "3"].map(removed) };
   const outcome = put(world, body);
   expect(outcome).toMatchObject({ refused: Result.INVENTORY_IN_USE });
   const errors = "errors" in outcome ? outcome.errors : [];
@@ -42,18 +42,18 @@ test("a seat that is held, sold or blocked in any event stays, all of them are n
   expect(world.partition.layout.seatCount).toBe(0);
 });
 
-test("seats on sale and seats without a price may go, and the whole put is atomic", () => {
+test("seats on sale or without a price can be removed, but not together with a held one", () => {
   const world = new World(HALL, { unpriced: ["A2"] });
   checkMore(world, `lock  A  A3  ok`);
-  expect(put(world, { seats: [gone("1"), gone("2"), gone("3")] }).refused).toBe(
+  expect(put(world, { seats: [removed("1"), removed("2"), removed("3")] }).refused).toBe(
     Result.INVENTORY_IN_USE,
   );
   expect(world.partition.layout.seatCount).toBe(3);
-  expect(put(world, { seats: [gone("1"), gone("2")] }).refused).toBe(Result.OK);
+  expect(put(world, { seats: [removed("1"), removed("2")] }).refused).toBe(Result.OK);
   expect(world.partition.layout.seatCount).toBe(1);
 });
 
-test("an area with places taken stays, one with none may go", () => {
+test("an area cannot be removed while places in it are taken", () => {
   const world = new World(HALL);
   const body = { sectors: [{ ...area("Pit", 5).sector, toRemove: true }] };
   checkMore(world, `block  -  Pit:1  ok`);
@@ -66,7 +66,7 @@ test("an area with places taken stays, one with none may go", () => {
   expect(world.partition.areas.count).toBe(0);
 });
 
-test("an area that becomes a section gives up its places", () => {
+test("an area cannot become a section while places in it are taken", () => {
   const world = new World(HALL);
   const section2 = { guid: "Pit", name: "Pit", ga: false };
   checkMore(world, `lock  A  Pit:1  ok`);
@@ -75,7 +75,7 @@ test("an area that becomes a section gives up its places", () => {
   expect(put(world, { sectors: [section2] }).refused).toBe(Result.OK);
 });
 
-test("removing a section takes its rows and seats, unless one of them is in use", () => {
+test("removing a section removes its rows and seats, unless a seat is in use", () => {
   const world = new World(HALL);
   const body = { sectors: [{ guid: "Stalls", name: "Stalls", ga: false, toRemove: true }] };
   checkMore(world, `directsale  -  A2  ok`);
@@ -85,20 +85,7 @@ test("removing a section takes its rows and seats, unless one of them is in use"
   expect(outcome).toMatchObject({ value: { rows: [], seats: [] } });
 });
 
-test("a layout of nobody's schema is not found, of another organization denied", () => {
-  const world = new World(HALL);
-  const other = world.createOrganization(world.tenant, "Other");
-  const body = layoutOf();
-  const { schemaId } = world;
-  expect(world.submit("putLayout", other, { schemaId, body, forceDelete: false }).refused).toBe(
-    Result.ACCESS_DENIED,
-  );
-  expect(
-    world.submit("putLayout", other, { schemaId: 999, body, forceDelete: false }).refused,
-  ).toBe(Result.ENTITY_NOT_FOUND);
-});
-
-test("new seats come to every event without a price, and those there keep theirs", () => {
+test("new seats have no price in existing events, whose other seats do not change", () => {
   const world = new World(HALL);
   checkMore(world, `lock  A  A1 Pit:2  ok`);
   world.putLayout({ seats: [{ guid: "A4", rowGuid: "row A", name: "4", x: 3, y: 0 }] });
@@ -116,19 +103,19 @@ test("new seats come to every event without a price, and those there keep theirs
   );
 });
 
-test("only events of the schema are laid anew", () => {
+test("a new layout changes only the events of its schema", () => {
   const world = new World(HALL);
   const { caller, venueId } = world;
   const other = world.must("createSchema", caller, { body: { name: "Other", venueId } }).id;
   const elsewhere = world.createEvent(caller, other);
   const event = world.engine.state.catalog.events.get(elsewhere)!;
   const before = world.engine.state.partitionOf(event);
-  world.putLayout({ seats: [gone("3")] });
+  world.putLayout({ seats: [removed("3")] });
   expect(world.engine.state.partitionOf(event)).toBe(before);
   expect(before.layout.seatCount).toBe(0);
 });
 
-test("what cannot be merged is refused as a whole", () => {
+test("a layout with one unknown seat is refused as a whole", () => {
   const world = new World(HALL);
   const before = digest(world.engine.state);
   const unknown = { guid: "B9", rowGuid: "row B", name: "9", id: 424_242 };

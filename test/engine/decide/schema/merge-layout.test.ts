@@ -1,4 +1,4 @@
-/** A sent layout laid over the stored one, and what must hold in the whole. */
+/** How a sent layout is merged into the stored one, and which results are refused. */
 import { expect, test } from "vitest";
 import type { LayoutBody } from "../../../../engine/commands.ts";
 import { LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../../../../engine/constants.ts";
@@ -17,14 +17,14 @@ const guidsOf = ({ sectors, rows, seats }: LayoutDocument) => ({
   seats: seats.map(({ guid }) => guid),
 });
 
-/** Faults of a body over the stored layout, as `field CODE`. */
+/** What is wrong with the stored layout after the body is merged into it, as `field CODE`. */
 function faultsOf(body: LayoutBody, over = stored()): string[] {
   const merged = mergeLayout(over, body, 200);
   const faults = merged.faults.length > 0 ? merged.faults : checkDocument(merged.document, body);
   return faults.map(({ field, code }) => `${field} ${code}`);
 }
 
-test("new objects get ids in order, and everything sent is kept", () => {
+test("new objects get ids in the order in which they are sent, and all members are kept", () => {
   const { document, nextId, faults } = mergeLayout(
     EMPTY_DOCUMENT,
     { ...HALL, shapes: [{ id: "x", fill: "red" }], clientViewBox: { w: 3 } },
@@ -38,7 +38,7 @@ test("new objects get ids in order, and everything sent is kept", () => {
   expect(document.clientViewBox).toEqual({ w: 3 });
 });
 
-test("what is sent again by guid or by id is replaced, what is not sent stays", () => {
+test("an object that is sent again, by guid or id, is replaced; the others are kept", () => {
   const before = stored();
   const [one, two] = before.seats;
   const { document, nextId } = mergeLayout(
@@ -68,15 +68,15 @@ test("putting the same layout again changes nothing", () => {
   expect(mergeLayout(before, answered, 200).document).toEqual(before);
 });
 
-test("a removed seat goes, and so does its row when that was the last one", () => {
-  const gone = (guid: string, rowGuid: string) => ({ guid, rowGuid, name: "1", toRemove: true });
-  const one = mergeLayout(stored(), { seats: [gone("A1", "row A")] }, 200).document;
+test("a row is removed together with its last seat", () => {
+  const removed = (guid: string, rowGuid: string) => ({ guid, rowGuid, name: "1", toRemove: true });
+  const one = mergeLayout(stored(), { seats: [removed("A1", "row A")] }, 200).document;
   expect(guidsOf(one)).toMatchObject({ rows: ["row A", "row B"], seats: ["A2", "B1"] });
-  const last = mergeLayout(stored(), { seats: [gone("B1", "row B")] }, 200).document;
+  const last = mergeLayout(stored(), { seats: [removed("B1", "row B")] }, 200).document;
   expect(guidsOf(last)).toMatchObject({ rows: ["row A"], seats: ["A1", "A2"] });
 });
 
-test("a row that gets a new seat as it loses its last one stays", () => {
+test("a row stays when its last seat is removed and a new one is added in one request", () => {
   const body = {
     seats: [
       { guid: "B1", rowGuid: "row B", name: "1", toRemove: true },
@@ -90,7 +90,7 @@ test("a row that gets a new seat as it loses its last one stays", () => {
   });
 });
 
-test("a row whose last seat moved to another row goes as well", () => {
+test("a row is removed when its last seat moves to another row", () => {
   const { document } = mergeLayout(
     stored(),
     { seats: [{ guid: "B1", rowGuid: "row A", name: "3" }] },
@@ -99,7 +99,7 @@ test("a row whose last seat moved to another row goes as well", () => {
   expect(guidsOf(document)).toMatchObject({ rows: ["row A"], seats: ["A1", "A2", "B1"] });
 });
 
-test("a removed row takes its seats, a removed section its rows and theirs", () => {
+test("removing a row removes its seats, removing a section its rows and their seats", () => {
   const row = { guid: "row A", sectorGuid: "Stalls", rowNumber: "A", toRemove: true };
   expect(guidsOf(mergeLayout(stored(), { rows: [row] }, 200).document)).toMatchObject({
     rows: ["row B"],
@@ -113,13 +113,13 @@ test("a removed row takes its seats, a removed section its rows and theirs", () 
   });
 });
 
-test("removing what is not there is no fault when it has no id", () => {
+test("removing an unknown object without an id changes nothing", () => {
   const body = { seats: [{ guid: "Z9", rowGuid: "row A", name: "9", toRemove: true }] };
   expect(faultsOf(body)).toEqual([]);
   expect(mergeLayout(stored(), body, 200).document).toEqual(stored());
 });
 
-test("an id that the layout does not have is refused, and so is an object sent twice", () => {
+test("an unknown id is refused, and so is an object that is sent twice", () => {
   const seat = { rowGuid: "row A", name: "9" };
   expect(faultsOf({ seats: [{ ...seat, guid: "x", id: 9_999 }] })).toEqual([
     "seats[0].id NOT_FOUND",
@@ -132,7 +132,7 @@ test("an id that the layout does not have is refused, and so is an object sent t
   expect(faultsOf({ seats: twice })).toEqual(["seats[1].guid DUPLICATE"]);
 });
 
-test("guids are unique over sectors, rows and seats together", () => {
+test("a guid that another sector, row or seat has is refused", () => {
   const rowGuid = "row A";
   expect(
     faultsOf({
@@ -150,7 +150,7 @@ test("guids are unique over sectors, rows and seats together", () => {
   ]);
 });
 
-test("a row or seat that points at nothing is refused, and so are rows in an area", () => {
+test("a seat without its row, a row without its section, and a row in an area are refused", () => {
   expect(faultsOf({ seats: [{ guid: "n", rowGuid: "row Z", name: "9" }] })).toEqual([
     "seats[0].rowGuid NOT_FOUND",
   ]);
@@ -173,7 +173,7 @@ test("a row or seat that points at nothing is refused, and so are rows in an are
   ]);
 });
 
-test("labels are unique where a composite key needs them to be", () => {
+test("two seats of a row, rows of a section, or sectors with one label are refused", () => {
   expect(faultsOf({ seats: [{ guid: "n", rowGuid: "row A", name: "2" }] })).toEqual([
     "seats[0].name DUPLICATE",
   ]);
@@ -186,7 +186,7 @@ test("labels are unique where a composite key needs them to be", () => {
   ]);
 });
 
-test("a label may not contain the separator of composite keys", () => {
+test("a label that contains the separator of composite keys is refused", () => {
   const body = {
     sectors: [{ guid: "s", name: "Up;;per", ga: false }],
     rows: [{ guid: "r", sectorGuid: "s", rowNumber: ";;" }],
@@ -202,7 +202,7 @@ test("a label may not contain the separator of composite keys", () => {
   ]);
 });
 
-test("a layout has at most so many seats, and tells at most a hundred faults", () => {
+test("a layout with too many seats is refused; at most a hundred errors are reported", () => {
   const many = (count: number, name: (i: number) => string): LayoutDocument => ({
     ...stored(),
     seats: Array.from({ length: count }, (_, i) => ({
@@ -216,22 +216,18 @@ test("a layout has at most so many seats, and tells at most a hundred faults", (
     { field: "seats", code: "SIZE", rejectedValue: SEATS_PER_LAYOUT_MAX + 1 },
   ]);
   expect(checkDocument(many(SEATS_PER_LAYOUT_MAX, String), {})).toEqual([]);
-  expect(
-    checkDocument(
-      many(300, () => "same"),
-      {},
-    ),
-  ).toHaveLength(100);
+  const repeated = many(300, () => "same");
+  expect(checkDocument(repeated, {})).toHaveLength(100);
 });
 
-const TOO_WIDE = [
-  ["plain", "x".repeat(LAYOUT_BYTES_MAX)],
-  ["of two bytes a character", "é".repeat(LAYOUT_BYTES_MAX / 2)],
-  ["of three bytes a character", "€".repeat(LAYOUT_BYTES_MAX / 3)],
-  ["of four bytes a character", "🎭".repeat(LAYOUT_BYTES_MAX / 4)],
+const TOO_LONG = [
+  ["one byte per character", "x".repeat(LAYOUT_BYTES_MAX)],
+  ["two bytes per character", "é".repeat(LAYOUT_BYTES_MAX / 2)],
+  ["three bytes per character", "€".repeat(LAYOUT_BYTES_MAX / 3)],
+  ["four bytes per character", "🎭".repeat(LAYOUT_BYTES_MAX / 4)],
 ] as const;
 
-test.each(TOO_WIDE)("a layout has at most so many bytes, drawings included: %s", (_, text) => {
+test.each(TOO_LONG)("a layout whose drawings are too long in bytes is refused: %s", (_, text) => {
   const document = { ...EMPTY_DOCUMENT, shapes: [{ text }] };
   expect(checkDocument(document, {}).map(({ code }) => code)).toEqual(["SIZE"]);
   const half = { ...EMPTY_DOCUMENT, shapes: [{ text: text.slice(text.length / 2) }] };

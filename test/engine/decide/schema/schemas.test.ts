@@ -1,31 +1,85 @@
-/** Schemas updated, deleted with what hangs on them, and cloned. */
+/** Schemas: updated, deleted with everything in them, and cloned. */
 import { expect, test } from "vitest";
+import { buildLayout } from "../../../../engine/layout/layout.ts";
 import { Result } from "../../../../engine/results.ts";
-import { checkState } from "../../../../engine/verify/check.ts";
-import { digest } from "../../../../engine/verify/digest.ts";
-import { replayed, World } from "../../../support/engine.ts";
-import { area, section, table } from "../../../support/layout.ts";
-import { checkMore } from "../../../support/table.ts";
+import { World } from "../../../support/engine.ts";
+import { area, labelsOf, layoutOf, section, table } from "../../../support/layout.ts";
+import { checkMore, expectConsistent } from "../../../support/table.ts";
 
-const HALL = [section("Stalls", { A: "1 2 3" }), table("T", "1"), area("Pit", 5)];
-const CLONE = "22222222-2222-4222-8222-222222222222";
+const HALL = [section("Stalls", { A: "1 2" }), table("T", "1 2"), area("Pit", 5)];
+const CLONE = "00000000-0000-4000-8000-0000000000c1";
+
+/** A world with the zones Gold, on the section and seat A2, and Blue, on the area. */
+class Zoned extends World {
+  constructor() {
+    super(HALL);
+    const { caller, schemaId, labels } = this;
+    const zones = ["Gold", "Blue"].map((name) => ({ name, schemaId }));
+    const [gold, blue] = this.must("createZones", caller, { schemaId, body: zones });
+    const item = (label: string, { id }: { id: number }) => ({
+      objectId: labels.idOf(label),
+      assignmentId: id,
+    });
+    const groupOfSeats = [item("Stalls", gold!), item("Pit", blue!)];
+    const body = { groupOfSeats, seats: [item("A2", gold!)] };
+    this.must("assignZones", caller, { schemaId, body });
+  }
+}
+
+/** @returns The id of the copy. */
+function clone(world: World, schemaId = world.schemaId): number {
+  return world.must("cloneSchema", world.caller, { schemaId, cloneId: CLONE }).schemaId;
+}
+
+test("a schema needs a venue of its own organization", () => {
+  const world = new World(HALL);
+  const other = world.createOrganization(world.tenant, "Other");
+  for (const [caller, venueId] of [
+    [world.caller, 999],
+    [other, world.venueId],
+  ] as const) {
+    const body = { name: "Plan", venueId };
+    const refused = {
+      refused: Result.VALIDATION_FAILED,
+      errors: [{ field: "venueId", code: "NOT_FOUND", rejectedValue: venueId }],
+    };
+    expect(world.submit("createSchema", caller, { body })).toMatchObject(refused);
+    const update = { body: { ...body, id: world.schemaId } };
+    expect(world.submit("updateSchema", caller, update)).toMatchObject(refused);
+  }
+  const body = { name: "Plan", venueId: world.venueId, gaCapacity: 7, template: true };
+  expect(world.must("createSchema", world.caller, { body })).toMatchObject({
+    draft: false,
+    template: true,
+    archived: false,
+    gaCapacity: 7,
+    seatsCapacity: null,
+    organizationId: world.caller.organizationId,
+  });
+});
 
 test("an update replaces the schema and keeps its layout and its events", () => {
   const world = new World(HALL);
   checkMore(world, `lock  A  A1  ok`);
-  const { caller, schemaId: id, venueId, partition } = world;
+  const { caller, venueId, schemaId, partition } = world;
   world.clock.timeMs += 5;
-  const row = world.must("updateSchema", caller, { body: { id, name: "New", venueId } });
-  expect(row).toMatchObject({ name: "New", gaCapacity: null, updatedAtMs: world.clock.timeMs });
+  const body = { id: schemaId, name: "New", venueId, archived: true, thumbnail: { a: 1 } };
+  expect(world.must("updateSchema", caller, { body })).toMatchObject({
+    id: schemaId,
+    name: "New",
+    archived: true,
+    draft: false,
+    gaCapacity: null,
+    thumbnail: { a: 1 },
+    updatedAtMs: world.clock.timeMs,
+  });
   expect(world.partition).toBe(partition);
-  for (const [body, field] of [
-    [{ name: "New", venueId }, "id"],
-    [{ id: null, name: "New", venueId }, "id"],
-    [{ id, name: "New", venueId: 999 }, "venueId"],
-  ] as const) {
-    expect(world.submit("updateSchema", caller, { body })).toMatchObject({
+  expectConsistent(world);
+  for (const id of [undefined, null]) {
+    const unnamed = { ...body, id } as { name: string; venueId: number };
+    expect(world.submit("updateSchema", caller, { body: unnamed })).toMatchObject({
       refused: Result.VALIDATION_FAILED,
-      errors: [{ field }],
+      errors: [{ field: "id" }],
     });
   }
 });
@@ -38,103 +92,120 @@ test("a new layout counts as an update of its schema", () => {
   expect(schema.updatedAtMs).toBe(world.clock.timeMs);
 });
 
-test("a schema whose events hold something stays; blocked and priced seats do not keep it", () => {
-  const world = new World(HALL);
-  const { caller, schemaId, eventId } = world;
-  const remove = () => world.submit("deleteSchema", caller, { schemaId }).refused;
-  checkMore(world, `lock  A  Pit:1  ok`);
-  expect(remove()).toBe(Result.INVENTORY_IN_USE);
-  checkMore(
-    world,
-    `
-    unlock      A  Pit:1      ok
-    directsale  -  A1         ok
-    `,
-  );
-  expect(remove()).toBe(Result.INVENTORY_IN_USE);
-  checkMore(
-    world,
-    `
-    revertsale  -  A1         ok
-    block       -  A2         ok
-    lock        A  A1         ok
-    wait        15m
-    `,
-  );
-  expect(remove()).toBe(Result.OK);
-  const { state } = world.engine;
-  checkState(state);
-  expect(state.catalog.events.has(eventId)).toBe(true);
-  expect(world.partition.layout.seatCount).toBe(0);
-  expect([state.catalog.schemas.size, state.catalog.layouts.size]).toEqual([0, 0]);
-  expect(digest(replayed(world.journal))).toBe(digest(state));
-  expect(remove()).toBe(Result.ENTITY_NOT_FOUND);
+test("a deleted schema takes its layout and zones with it; its events stay without seats", () => {
+  const world = new Zoned();
+  const { caller, schemaId, eventId, priceId } = world;
+  const copy = clone(world);
+  world.book("block", world.selection(null, "A1", "Pit:1"));
+  world.must("deleteSchema", caller, { schemaId });
+  const { catalog, layouts } = world.engine.state;
+  const { zones, zoneAssignments, clones } = catalog;
+  const left = () => [zones.size, zoneAssignments.size, clones.size];
+  expect([catalog.schemas.size, catalog.layouts.size, layouts.size]).toEqual([1, 1, 1]);
+  expect(left()).toEqual([2, 3, 1]);
+  expect(world.partition.layout.seatCount + world.partition.areas.count).toBe(0);
+  expect(world.event).toMatchObject({ id: eventId, schemaId });
+  expect(catalog.prices.has(priceId)).toBe(true);
+  expectConsistent(world);
+
+  // The event can be renamed, and moved to another schema.
+  const times = { start: "2026-05-01T20:00", endDate: "2026-05-01T23:00" };
+  const body = { name: "Renamed", schemaId, ...times };
+  world.must("updateEvent", caller, { eventId, body, force: false });
+  const moved = { ...body, schemaId: copy };
+  world.must("updateEvent", caller, { eventId, body: moved, force: false });
+  expect(world.partition.layout.seatCount).toBe(4);
+  world.must("deleteEvent", caller, { eventId });
+  world.must("deleteSchema", caller, { schemaId: copy });
+  expect(left()).toEqual([0, 0, 0]);
+  expectConsistent(world);
 });
 
-test("a clone has everything under new ids: layout, zones and what is in them", () => {
-  const world = new World(HALL);
-  const { caller, schemaId } = world;
+test.each(["A1", "Pit:1"])("a schema stays while %s is held or sold in an event", (object) => {
+  for (const [kind, afterwards] of [
+    ["lock", Result.OK],
+    ["directsale", Result.INVENTORY_IN_USE],
+  ] as const) {
+    const world = new World(HALL);
+    const { caller, schemaId } = world;
+    const remove = () => world.submit("deleteSchema", caller, { schemaId }).refused;
+    world.book(kind, world.selection("A", object));
+    expect(remove()).toBe(Result.INVENTORY_IN_USE);
+    // A hold expires, a sale does not.
+    world.clock.timeMs += 900_000;
+    expect(remove()).toBe(afterwards);
+    expectConsistent(world);
+  }
+});
+
+test("a clone has all fields, the same layout under new ids, and its own zones", () => {
+  const world = new Zoned();
+  const { caller, schemaId, venueId } = world;
+  const more = { description: "D", template: true, externalId: "x", gaCapacity: 9 };
+  world.must("updateSchema", caller, { body: { id: schemaId, name: "Plan", venueId, ...more } });
+  world.clock.timeMs += 5;
   const { catalog } = world.engine.state;
-  const [zone] = world.must("createZones", caller, {
-    schemaId,
-    body: [{ name: "Gold", schemaId }],
+  const copyId = clone(world);
+  const { organizationId } = caller;
+  expect(catalog.clones.get(CLONE)).toEqual({ id: CLONE, organizationId, schemaId: copyId });
+  expect(catalog.schemas.get(copyId)).toEqual({
+    ...catalog.schemas.get(schemaId),
+    id: copyId,
+    name: "Plan (copy)",
+    updatedAtMs: world.clock.timeMs,
   });
-  const assigned = { objectId: world.labels.idOf("A2"), assignmentId: zone!.id };
-  world.must("assignZones", caller, { schemaId, body: { seats: [assigned] } });
-  const clone = world.must("cloneSchema", caller, { schemaId, cloneId: CLONE });
-  expect(catalog.clones.get(CLONE)).toEqual(clone);
-  expect(catalog.schemas.get(clone.schemaId)).toMatchObject({ name: "Plan (copy)", gaCapacity: 7 });
-  const [source, copy] = [schemaId, clone.schemaId].map((id) => catalog.layouts.get(id)!.document);
-  const without = ({ sectors, rows, seats }: typeof copy & object) =>
-    [...sectors, ...rows, ...seats].map((object) => ({ ...object, id: 0 }));
-  expect(without(copy!)).toEqual(without(source!));
-  const ids = [source!, copy!].flatMap(({ sectors, rows, seats }) =>
-    [...sectors, ...rows, ...seats].map(({ id }) => id),
-  );
+
+  const [source, copy] = [schemaId, copyId].map((id) => catalog.layouts.get(id)!.document);
+  const objects = ({ sectors, rows, seats }: NonNullable<typeof copy>) => [
+    ...sectors,
+    ...rows,
+    ...seats,
+  ];
+  const withoutId = (object: object) => ({ ...object, id: 0 });
+  expect(objects(copy!).map(withoutId)).toEqual(objects(source!).map(withoutId));
+  const ids = [source!, copy!].flatMap(objects).map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
-  const zones = [...catalog.zones.values()];
-  expect(zones.map(({ name }) => name)).toEqual(["Gold", "Gold"]);
-  const a2 = copy!.seats.find(({ guid }) => guid === "A2")!.id;
-  expect(catalog.zoneAssignments.get(a2)).toEqual({
-    id: a2,
-    schemaId: clone.schemaId,
-    zoneId: zones[1]!.id,
+  expect(buildLayout(copy!).seatNames).toEqual(buildLayout(source!).seatNames);
+
+  const zoned = [...catalog.zoneAssignments.values()]
+    .filter((row) => row.schemaId === copyId)
+    .map(({ id, zoneId }) => [labelsOf(copy!).labelOf(id), catalog.zones.get(zoneId)!]);
+  expect(Object.fromEntries(zoned)).toMatchObject({
+    A2: { name: "Gold", schemaId: copyId },
+    Pit: { name: "Blue", schemaId: copyId },
+    Stalls: { name: "Gold", schemaId: copyId },
   });
-  checkState(world.engine.state);
-  expect(digest(replayed(world.journal))).toBe(digest(world.engine.state));
+  expect(zoned).toHaveLength(3);
+  expectConsistent(world);
 });
 
-test("a clone's name is cut, in characters and not in halves of them", () => {
+test("a change of a clone does not change its source", () => {
+  const world = new World(HALL);
+  const schemaId = clone(world);
+  const rows = layoutOf(...HALL).rows!.slice(0, 1);
+  const body = { rows: rows.map((row) => ({ ...row, toRemove: true })) };
+  world.must("putLayout", world.caller, { schemaId, body, forceDelete: false });
+  expect(world.partition.layout.seatCount).toBe(4);
+  expect(world.engine.state.layoutOf(schemaId).seatCount).toBe(2);
+  expectConsistent(world);
+});
+
+test("the name of a clone is cut at the limit, between whole characters", () => {
   const world = new World(HALL);
   const { caller, schemaId, venueId } = world;
-  const name = "\u{1F3AD}".repeat(250);
+  const name = "🎭".repeat(250);
   world.must("updateSchema", caller, { body: { id: schemaId, name, venueId } });
-  const clone = world.must("cloneSchema", caller, { schemaId, cloneId: CLONE });
-  const copied = world.engine.state.catalog.schemas.get(clone.schemaId)!.name;
-  expect(copied).toMatch(/^\u{1F3AD}{250} \(cop$/u);
+  const copy = world.engine.state.catalog.schemas.get(clone(world))!;
+  expect(copy.name).toBe(`${name} (cop`);
 });
 
-test("a schema without a layout can be cloned and deleted, its clone goes with its row", () => {
+test("a schema without a layout can be cloned and deleted", () => {
   const world = new World(HALL);
   const { caller, venueId } = world;
-  const empty = world.must("createSchema", caller, { body: { name: "Empty", venueId } }).id;
-  const clone = world.must("cloneSchema", caller, { schemaId: empty, cloneId: CLONE });
+  const { id: empty } = world.must("createSchema", caller, { body: { name: "Empty", venueId } });
+  const copy = clone(world, empty);
   world.must("deleteSchema", caller, { schemaId: empty });
-  world.must("deleteSchema", caller, { schemaId: clone.schemaId });
+  world.must("deleteSchema", caller, { schemaId: copy });
   expect(world.engine.state.catalog.clones.size).toBe(0);
-  checkState(world.engine.state);
-});
-
-test("a schema of nobody is not found, of another organization denied", () => {
-  const world = new World(HALL);
-  const other = world.createOrganization(world.tenant, "Other");
-  const venueId = world.must("createVenue", other, { body: { name: "Theirs" } }).id;
-  const refusals = (schemaId: number) =>
-    [
-      world.submit("deleteSchema", other, { schemaId }),
-      world.submit("cloneSchema", other, { schemaId, cloneId: CLONE }),
-      world.submit("updateSchema", other, { body: { id: schemaId, name: "X", venueId } }),
-    ].map(({ refused }) => refused);
-  expect(new Set(refusals(world.schemaId))).toEqual(new Set([Result.ACCESS_DENIED]));
-  expect(new Set(refusals(999))).toEqual(new Set([Result.ENTITY_NOT_FOUND]));
+  expectConsistent(world);
 });
