@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { startServer } from "../../support/process.ts";
+import { startServer } from "../../support/server-process.ts";
 
 const run = promisify(execFile);
 const FOLDER = "server/examples";
