@@ -1,173 +1,121 @@
-/**
- * Bad input at the booking border: each is refused by a documented problem that names the field,
- * and nothing has changed, on every command alike.
- */
+/** Booking requests that are invalid: each gets a problem that names the field. */
 import { expect, test } from "vitest";
-import { V2 } from "../../support/server.ts";
-import { Booth, KINDS } from "../onsale/booth.ts";
-import { expectProblem } from "../wire/wire.ts";
+import { BOOKING_KINDS } from "../../support/engine.ts";
+import { TestServer } from "../../support/server.ts";
+import { expectProblem, invalid } from "../wire/wire.ts";
 
-/** For all that is refused: nothing here may change it. */
-const booth = new Booth();
+/** No request of this file changes it. */
+const server = new TestServer();
+const { a } = server;
 
-const SEAT = 1;
-const AREA = 2;
-/** Bodies by what is wrong with them: seat id 1 and area id 2 stand for those of the layout. */
+const SEAT = { id: a.labels.idOf("A1") };
+const area = (capacity: unknown) => ({
+  groupOfSeats: [{ id: a.labels.idOf("Pit"), capacity }],
+});
+
+/** Bodies by what is wrong with them. */
 const INVALID: readonly (readonly [string, unknown, string])[] = [
-  ["nothing at all", {}, "seats NOT_NULL"],
+  ["an empty object", {}, "seats NOT_NULL"],
   ["empty lists", { seats: [], groupOfSeats: [] }, "seats NOT_NULL"],
-  ["null lists", { seats: null, groupOfSeats: null }, "seats NOT_NULL"],
+  ["null for the lists", { seats: null, groupOfSeats: null }, "seats NOT_NULL"],
   ["a list", [], " TYPE"],
-  ["a null", null, " NOT_NULL"],
+  ["null", null, " NOT_NULL"],
   ["a number", 7, " TYPE"],
-  ["a text", '"lock"', " TYPE"],
-  ["a truth", true, " TYPE"],
-  ["seats as an object", { seats: {} }, "seats TYPE"],
-  ["a seat as a number", { seats: [SEAT] }, "seats[0] TYPE"],
-  ["a seat as null", { seats: [null] }, "seats[0] NOT_NULL"],
-  ["a seat without id", { seats: [{}] }, "seats[0].id NOT_NULL"],
-  ["a seat of id null", { seats: [{ id: null }] }, "seats[0].id NOT_NULL"],
-  ["a seat of id 0", { seats: [{ id: 0 }] }, "seats[0].id RANGE"],
-  ["a seat of id -1", { seats: [{ id: -1 }] }, "seats[0].id RANGE"],
-  ["a seat of id 1.5", { seats: [{ id: 1.5 }] }, "seats[0].id TYPE"],
-  ["a seat of id as text", { seats: [{ id: "1" }] }, "seats[0].id TYPE"],
-  ["a seat of id true", { seats: [{ id: true }] }, "seats[0].id TYPE"],
-  ["a seat of id 2^53", { seats: [{ id: 2 ** 53 }] }, "seats[0].id RANGE"],
-  ["a seat of id 2^53+1", '{"seats":[{"id":9007199254740993}]}', "seats[0].id RANGE"],
-  ["a seat of id 2^63", '{"seats":[{"id":9223372036854775808}]}', "seats[0].id RANGE"],
-  ["a seat of id 1e400", '{"seats":[{"id":1e400}]}', "seats[0].id TYPE"],
-  ["a seat with capacity", { seats: [{ id: SEAT, capacity: 1 }] }, "seats[0].capacity NULL"],
-  ["the second seat", { seats: [{ id: SEAT }, { id: "x" }] }, "seats[1].id TYPE"],
-  ["a seat twice", { seats: [{ id: SEAT }, { id: SEAT }] }, "seats[1].id DUPLICATE"],
+  ["a string", '"lock"', " TYPE"],
+  ["true", true, " TYPE"],
+  ["an object for the seats", { seats: {} }, "seats TYPE"],
+  ["a number for a seat", { seats: [1] }, "seats[0] TYPE"],
+  ["null for a seat", { seats: [null] }, "seats[0] NOT_NULL"],
+  ["a seat without an id", { seats: [{}] }, "seats[0].id NOT_NULL"],
+  ["a seat with id null", { seats: [{ id: null }] }, "seats[0].id NOT_NULL"],
+  ["a seat with id 0", { seats: [{ id: 0 }] }, "seats[0].id RANGE"],
+  ["a seat with id -1", { seats: [{ id: -1 }] }, "seats[0].id RANGE"],
+  ["a seat with id 1.5", { seats: [{ id: 1.5 }] }, "seats[0].id TYPE"],
+  ["a seat with a string for the id", { seats: [{ id: "1" }] }, "seats[0].id TYPE"],
+  ["a seat with id true", { seats: [{ id: true }] }, "seats[0].id TYPE"],
+  ["a seat with id 2^53", { seats: [{ id: 2 ** 53 }] }, "seats[0].id RANGE"],
+  ["a seat with id 2^53+1", '{"seats":[{"id":9007199254740993}]}', "seats[0].id RANGE"],
+  ["a seat with id 2^63", '{"seats":[{"id":9223372036854775808}]}', "seats[0].id RANGE"],
+  ["a seat with id 1e400", '{"seats":[{"id":1e400}]}', "seats[0].id TYPE"],
+  ["a seat with a capacity", { seats: [{ ...SEAT, capacity: 1 }] }, "seats[0].capacity NULL"],
+  ["a wrong second seat", { seats: [SEAT, { id: "x" }] }, "seats[1].id TYPE"],
+  ["a seat twice", { seats: [SEAT, SEAT] }, "seats[1].id DUPLICATE"],
   [
     "an area twice",
-    {
-      groupOfSeats: [
-        { id: AREA, capacity: 1 },
-        { id: AREA, capacity: 2 },
-      ],
-    },
+    { groupOfSeats: [...area(1).groupOfSeats, ...area(2).groupOfSeats] },
     "groupOfSeats[1].id DUPLICATE",
   ],
-  ["an area without count", { groupOfSeats: [{ id: AREA }] }, "groupOfSeats[0].capacity NOT_NULL"],
-  ["a session as a number", { sessionId: 7, seats: [{ id: SEAT }] }, "sessionId TYPE"],
-  ["a session of 256", { sessionId: "s".repeat(256), seats: [{ id: SEAT }] }, "sessionId SIZE"],
-  ["a session of two lines", { sessionId: "a\nb", seats: [{ id: SEAT }] }, "sessionId FORMAT"],
-  ["a hold type as a list", { holdType: [], seats: [{ id: SEAT }] }, "holdType TYPE"],
-  ["a hold type of 65", { holdType: "h".repeat(65), seats: [{ id: SEAT }] }, "holdType SIZE"],
+  ["an area without a capacity", area(undefined), "groupOfSeats[0].capacity NOT_NULL"],
+  ["capacity null", area(null), "groupOfSeats[0].capacity NOT_NULL"],
+  ["capacity 0", area(0), "groupOfSeats[0].capacity RANGE"],
+  ["capacity -1", area(-1), "groupOfSeats[0].capacity RANGE"],
+  ["capacity 1.5", area(1.5), "groupOfSeats[0].capacity TYPE"],
+  ["capacity 2^31", area(2 ** 31), "groupOfSeats[0].capacity RANGE"],
+  ["capacity 2^53", area(2 ** 53), "groupOfSeats[0].capacity RANGE"],
+  ["a string for the capacity", area("1"), "groupOfSeats[0].capacity TYPE"],
+  ["true for the capacity", area(true), "groupOfSeats[0].capacity TYPE"],
+  ["a list for the capacity", area([1]), "groupOfSeats[0].capacity TYPE"],
+  ["an object for the capacity", area({}), "groupOfSeats[0].capacity TYPE"],
+  ["a number for the session", { sessionId: 7, seats: [SEAT] }, "sessionId TYPE"],
+  ["a session of 256", { sessionId: "s".repeat(256), seats: [SEAT] }, "sessionId SIZE"],
+  ["a session of two lines", { sessionId: "a\nb", seats: [SEAT] }, "sessionId FORMAT"],
+  ["a list for the hold type", { holdType: [], seats: [SEAT] }, "holdType TYPE"],
+  ["a hold type of 65", { holdType: "h".repeat(65), seats: [SEAT] }, "holdType SIZE"],
   [
-    "1,001 objects",
+    "1,001 seats",
     { seats: Array.from({ length: 1_001 }, (_, i) => ({ id: i + 1 })) },
     "seats SIZE",
   ],
 ];
 
-const CAPACITIES: readonly (readonly [unknown, string])[] = [
-  [0, "RANGE"],
-  [-1, "RANGE"],
-  [1.5, "TYPE"],
-  [2 ** 53, "RANGE"],
-  [2_147_483_648, "RANGE"],
-  ["1", "TYPE"],
-  [null, "NOT_NULL"],
-  [true, "TYPE"],
-  [[1], "TYPE"],
-  [{}, "TYPE"],
-];
-
-/** The body with the ids of the layout in it. */
-function placed(body: unknown): unknown {
-  if (typeof body === "string") return body;
-  return JSON.parse(
-    JSON.stringify(body)
-      .replaceAll(/"id":1(?=[,}])/g, `"id":${booth.id("A1")}`)
-      .replaceAll(/"id":2(?=[,}])/g, `"id":${booth.id("Pit")}`),
-  ) as unknown;
-}
-
-test.each(INVALID)("%s is refused by every command", async (_, body, error) => {
-  const before = booth.server.digest;
-  for (const kind of KINDS) {
-    const reply = await booth.send(kind, placed(body));
-    const path = `${V2}/booking/${kind}`;
-    const errors = [error];
-    expectProblem(reply, { status: 400, errorCode: "VALIDATION_FAILED", path, errors });
+test.each(INVALID)("every booking command refuses %s", async (_, body, error) => {
+  const before = server.digest;
+  for (const kind of BOOKING_KINDS) {
+    expectProblem(await server.post(server.bookingPath(kind), body), invalid(error));
   }
-  expect(booth.server.digest).toBe(before);
+  expect(server.digest).toBe(before);
 });
 
-test.each(CAPACITIES)("a capacity of %j is refused by every command", async (capacity, code) => {
-  const before = booth.server.digest;
-  for (const kind of KINDS) {
-    const reply = await booth.send(kind, { groupOfSeats: [{ id: booth.id("Pit"), capacity }] });
-    const errors = [`groupOfSeats[0].capacity ${code}`];
-    const path = `${V2}/booking/${kind}`;
-    expectProblem(reply, { status: 400, errorCode: "VALIDATION_FAILED", path, errors });
-    const rejectedValue = typeof capacity === "object" ? null : capacity;
-    expect(reply.body.errors[0]?.rejectedValue).toEqual(rejectedValue);
+test("a refused capacity is shown as rejectedValue, unless it is a list or an object", async () => {
+  for (const [capacity, shown] of [
+    [0, 0],
+    ["1", "1"],
+    [true, true],
+    [[1], null],
+    [{}, null],
+  ]) {
+    const { body } = await server.post(server.bookingPath("lock"), area(capacity));
+    expect([capacity, body.errors[0]?.rejectedValue]).toEqual([capacity, shown]);
   }
-  expect(booth.server.digest).toBe(before);
 });
 
-test("exactly 1,000 objects are taken, areas counted too", async () => {
+test("a request with exactly 1,000 seats and areas is valid", async () => {
   const seats = Array.from({ length: 999 }, (_, i) => ({ id: 10_000 + i }));
-  const groupOfSeats = [{ id: booth.id("Pit"), capacity: 1 }];
-  const taken = await booth.send("lock", { seats, groupOfSeats });
+  const lock = (body: object) => server.post(server.bookingPath("lock"), body);
+  const taken = await lock({ seats, ...area(1) });
   expect(taken.body.errorCode).toBe("INVENTORY_NOT_AVAILABLE");
   expect(taken.body.errors.length).toBe(999);
-  const more = await booth.send("lock", { seats: [...seats, { id: 1 }], groupOfSeats });
+  const more = await lock({ seats: [...seats, { id: 1 }], ...area(1) });
   expect(more.body.errorCode).toBe("VALIDATION_FAILED");
 });
 
 const EVENT_IDS: readonly (readonly [string, string])[] = [
   ["", "eventId NOT_NULL"],
-  ["?eventId=", "eventId FORMAT"],
-  ["?eventId=7", "eventId FORMAT"],
-  ["?eventId=null", "eventId FORMAT"],
-  ["?eventId=00000000-0000-4000-8000-00000000000g", "eventId FORMAT"],
-  ["?eventId=00000000-0000-4000-8000-0000000000011", "eventId FORMAT"],
-  ["?eventid=00000000-0000-4000-8000-000000000001", "eventId NOT_NULL"],
+  ["eventId=", "eventId FORMAT"],
+  ["eventId=7", "eventId FORMAT"],
+  ["eventId=null", "eventId FORMAT"],
+  ["eventId=00000000-0000-4000-8000-00000000000g", "eventId FORMAT"],
+  ["eventId=00000000-0000-4000-8000-0000000000011", "eventId FORMAT"],
+  ["eventid=00000000-0000-4000-8000-000000000001", "eventId NOT_NULL"],
+  [`eventId=${a.eventId}&eventId=${a.eventId}`, "eventId TYPE"],
 ];
 
-test.each(EVENT_IDS)("the query %j names no event", async (query, error) => {
-  const { key } = booth.server.a;
-  for (const kind of KINDS) {
-    const path = `${V2}/booking/${kind}`;
-    const body = booth.selection("s1", "A1");
-    const reply = await booth.server.call("POST", path + query, { key, body });
-    const errors = [error];
-    expectProblem(reply, { status: 400, errorCode: "VALIDATION_FAILED", path, errors });
+test.each(EVENT_IDS)("every booking command refuses the query %j", async (query, error) => {
+  for (const kind of BOOKING_KINDS) {
+    const [path] = server.bookingPath(kind).split("?");
+    const reply = await server.post(`${path}?${query}`, server.selection("s1", "A1"));
+    expectProblem(reply, invalid(error));
   }
-});
-
-test("an event named twice is refused, even twice the same", async () => {
-  const { key, eventId } = booth.server.a;
-  const target = `${booth.path("lock")}&eventId=${eventId}`;
-  const body = booth.selection("s1", "A1");
-  const reply = await booth.server.call("POST", target, { key, body });
-  expect([reply.status, reply.body.errors[0]?.field]).toEqual([400, "eventId"]);
-});
-
-const MALFORMED: readonly (readonly [string, string | Buffer])[] = [
-  ["nothing", ""],
-  ["half an object", '{"seats":['],
-  ["a word", "lock"],
-  ["a trailing comma", '{"seats":[{"id":1},]}'],
-  ["two values", "{}{}"],
-  ["bytes that are not UTF-8", Buffer.from([0x22, 0xff, 0x22])],
-  ["a byte order mark", Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d])],
-  ["half a character", '{"sessionId":"\\ud800"}'],
-  ["a forbidden member", '{"__proto__":{"seats":[]}}'],
-];
-
-test.each(MALFORMED)("%s is no request for any command", async (_, body) => {
-  const before = booth.server.digest;
-  for (const kind of KINDS) {
-    const reply = await booth.send(kind, body);
-    const path = `${V2}/booking/${kind}`;
-    expectProblem(reply, { status: 400, errorCode: "MALFORMED_REQUEST", path });
-  }
-  expect(booth.server.digest).toBe(before);
 });
 
 const TYPES: readonly (readonly [string, number])[] = [
@@ -183,25 +131,21 @@ const TYPES: readonly (readonly [string, number])[] = [
   ["multipart/form-data; boundary=application/json", 415],
 ];
 
-test.each(TYPES)("a body of type %j is answered %d", async (type, status) => {
-  const body = booth.selection("s1", "A1");
-  const reply = await booth.send("unlock", body, { "content-type": type });
-  if (status === 200) {
-    expect(reply.text).toBe("true");
-    return;
-  }
-  const path = `${V2}/booking/unlock`;
-  expectProblem(reply, { status, errorCode: "UNSUPPORTED_MEDIA_TYPE", path });
+test.each(TYPES)("a body with the content type %j gets %d", async (type, status) => {
+  const by = { ...a, headers: { "content-type": type } };
+  const reply = await server.post(server.bookingPath("unlock"), server.selection("s1", "A1"), by);
+  if (status === 200) expect(reply.text).toBe("true");
+  else expectProblem(reply, { status, errorCode: "UNSUPPORTED_MEDIA_TYPE" });
 });
 
-test("members that nobody asked for are ignored", async () => {
-  const open = new Booth();
+test("members that are not documented are ignored", async () => {
+  const fresh = new TestServer();
   const body = {
-    ...open.selection("s1", "A1"),
+    ...fresh.selection("s1", "A1"),
     properties: [{ any: "thing" }],
     cartSeatIds: null,
     extra: { state: "SOLD" },
   };
-  expect((await open.send("lock", body)).text).toBe("true");
-  expect(await open.states("A1")).toEqual(["LOCKED"]);
+  expect((await fresh.post(fresh.bookingPath("lock"), body)).text).toBe("true");
+  expect(await fresh.states("A1")).toEqual(["LOCKED"]);
 });

@@ -1,13 +1,18 @@
-/** The rows that change, delete and clone schemas. */
+/** The rows that update, delete and clone schemas. */
 import { expect, test } from "vitest";
 import { type PageBody, TestServer, V2 } from "../../support/server.ts";
-import { Booth } from "../onsale/booth.ts";
-import { expectProblem, NOWHERE, UUID } from "../wire/wire.ts";
+import {
+  DENIED,
+  type ExpectedProblem,
+  expectProblem,
+  IN_USE,
+  invalid,
+  NO_ID,
+  NOT_FOUND,
+  UUID,
+} from "../wire/wire.ts";
 
 const SCHEMAS = `${V2}/schemas/`;
-const INVALID = { status: 400, errorCode: "VALIDATION_FAILED" };
-const NOT_FOUND = { status: 404, errorCode: "ENTITY_NOT_FOUND" };
-const DENIED = { status: 403, errorCode: "ACCESS_DENIED" };
 
 interface SchemaBody {
   readonly id: number;
@@ -15,17 +20,14 @@ interface SchemaBody {
 }
 
 interface CloneBody {
-  readonly id: string;
-  readonly status: string;
   readonly schemaId: number;
-  readonly errorMessage: string | null;
 }
 
-test("PUT /api/private/v2.0/schemas/ replaces what is sent", async () => {
+test("PUT /api/private/v2.0/schemas/ replaces a schema", async () => {
   const server = new TestServer();
-  const { schemaId, venueId, key } = server.a;
+  const { schemaId, venueId } = server.a;
   const body = { id: schemaId, name: "New plan", venueId, description: "D", archived: true };
-  const reply = await server.call<SchemaBody>("PUT", SCHEMAS, { key, body });
+  const reply = await server.put(SCHEMAS, body);
   const expected = {
     ...body,
     draft: false,
@@ -38,117 +40,68 @@ test("PUT /api/private/v2.0/schemas/ replaces what is sent", async () => {
     venueName: "House",
   };
   expect([reply.status, reply.body]).toEqual([200, expected]);
-  expect((await server.call("GET", `${SCHEMAS}${schemaId}`, { key })).body).toEqual(expected);
+  expect((await server.get(`${SCHEMAS}${schemaId}`)).body).toEqual(expected);
 });
 
-test("PUT /api/private/v2.0/schemas/ refuses what is no schema of the caller's", async () => {
-  const server = new TestServer();
-  const { a, b } = server;
-  const body = { id: a.schemaId, name: "New", venueId: a.venueId };
-  const cases: [unknown, object][] = [
-    [
-      { ...body, id: undefined },
-      { ...INVALID, errors: ["id NOT_NULL"] },
-    ],
-    [
-      { ...body, name: "x".repeat(256) },
-      { ...INVALID, errors: ["name SIZE"] },
-    ],
-    [
-      { ...body, venueId: b.venueId },
-      { ...INVALID, errors: ["venueId NOT_FOUND"] },
-    ],
-    [{ ...body, id: 999_999 }, NOT_FOUND],
-    [{ ...body, id: b.schemaId }, DENIED],
-  ];
-  const before = server.digest;
-  for (const [sent, expected] of cases) {
-    const reply = await server.call("PUT", SCHEMAS, { key: a.key, body: sent });
-    expectProblem(reply, { ...(expected as typeof NOT_FOUND), path: SCHEMAS });
-  }
-  expect(server.digest).toBe(before);
+const unchanged = new TestServer();
+const { a, b } = unchanged;
+const sent = { id: a.schemaId, name: "New", venueId: a.venueId };
+
+const REFUSED: readonly (readonly [string, object, ExpectedProblem])[] = [
+  ["no id", { ...sent, id: undefined }, invalid("id NOT_NULL")],
+  ["a name of 256 characters", { ...sent, name: "x".repeat(256) }, invalid("name SIZE")],
+  ["a foreign venue", { ...sent, venueId: b.venueId }, invalid("venueId NOT_FOUND")],
+  ["an unknown schema", { ...sent, id: NO_ID }, NOT_FOUND],
+  ["a foreign schema", { ...sent, id: b.schemaId }, DENIED],
+];
+
+test.each(REFUSED)("PUT /api/private/v2.0/schemas/ refuses %s", async (_, body, expected) => {
+  const before = unchanged.digest;
+  expectProblem(await unchanged.put(SCHEMAS, body), expected);
+  expect(unchanged.digest).toBe(before);
 });
 
 test("DELETE /api/private/v2.0/schemas/{id} leaves its events readable", async () => {
   const server = new TestServer();
-  const { schemaId, eventId, key } = server.a;
+  const { schemaId, eventId } = server.a;
   const path = `${SCHEMAS}${schemaId}`;
-  const reply = await server.call("DELETE", path, { key });
+  const reply = await server.delete(path);
   expect([reply.status, reply.text]).toEqual([204, ""]);
-  expectProblem(await server.call("GET", path, { key }), { ...NOT_FOUND, path });
-  const event = await server.call("GET", `${V2}/events/${eventId}`, { key });
-  const gone = { schemaName: null, venueId: null, venueName: null };
-  expect(event.body).toMatchObject({ id: eventId, schemaId, ...gone });
+  expectProblem(await server.get(path), NOT_FOUND);
+  const event = await server.get(`${V2}/events/${eventId}`);
+  const none = { schemaName: null, venueId: null, venueName: null };
+  expect(event.body).toMatchObject({ id: eventId, schemaId, ...none });
   expect(await server.seats()).toEqual([]);
-  const areas = await server.call("GET", `${V2}/events/${eventId}/areas/`, { key });
-  expect(areas.body).toEqual([]);
+  expect((await server.get(`${V2}/events/${eventId}/areas/`)).body).toEqual([]);
 });
 
-test.each(["A1", "Pit:1"])(
-  "DELETE /api/private/v2.0/schemas/{id} is 409 while %s is held",
-  async (object) => {
-    const booth = new Booth();
-    const { server } = booth;
-    await booth.book("lock", "s", object);
-    const before = server.digest;
-    const path = `${SCHEMAS}${server.a.schemaId}`;
-    const reply = await server.call("DELETE", path, { key: server.a.key });
-    expectProblem(reply, { status: 409, errorCode: "INVENTORY_IN_USE", path });
-    expect(server.digest).toBe(before);
-    await booth.book("unlock", "s", object);
-    expect((await server.call("DELETE", path, { key: server.a.key })).status).toBe(204);
-  },
-);
-
-test.each([
-  ["DELETE", "/api/private/v2.0/schemas/{id}", SCHEMAS],
-  ["POST", "/api/private/v2.0/schemas/clone/{id}", `${SCHEMAS}clone/`],
-])("%s %s is 404, 403 and 400 for what it cannot name", async (method, _, prefix) => {
+test("DELETE /api/private/v2.0/schemas/{id} is 409 while a seat is held", async () => {
   const server = new TestServer();
+  await server.book("lock", "s", "A1");
   const before = server.digest;
-  for (const [id, expected] of [
-    [999_999, NOT_FOUND],
-    [server.b.schemaId, DENIED],
-    ["x", { ...INVALID, errors: ["id TYPE"] }],
-  ] as const) {
-    const path = `${prefix}${id}`;
-    const reply = await server.call(method, path, { key: server.a.key });
-    expectProblem(reply, { ...expected, path });
-  }
+  const path = `${SCHEMAS}${server.a.schemaId}`;
+  expectProblem(await server.delete(path), IN_USE);
   expect(server.digest).toBe(before);
+  await server.book("unlock", "s", "A1");
+  expect((await server.delete(path)).status).toBe(204);
 });
 
-test("POST /api/private/v2.0/schemas/clone/{id} gives an operation that is completed", async () => {
+test(`POST ${V2}/schemas/clone/{id} returns the id of a completed operation`, async () => {
   const server = new TestServer();
-  const { schemaId, key, labels } = server.a;
-  const cloned = await server.call<string>("POST", `${SCHEMAS}clone/${schemaId}`, { key });
+  const { schemaId, labels } = server.a;
+  const cloned = await server.post<string>(`${SCHEMAS}clone/${schemaId}`);
   expect(cloned.status).toBe(200);
   expect(cloned.text).toBe(JSON.stringify(cloned.body));
   expect(cloned.body).toMatch(UUID);
-  const result = await server.call<CloneBody>("GET", `${SCHEMAS}clone/${cloned.body}`, { key });
+  const result = await server.get<CloneBody>(`${SCHEMAS}clone/${cloned.body}`);
   const { schemaId: copyId } = result.body;
   const expected = { id: cloned.body, status: "COMPLETED", schemaId: copyId, errorMessage: null };
   expect([result.status, result.body]).toEqual([200, expected]);
-  const list = await server.call<PageBody<SchemaBody>>("GET", SCHEMAS, { key });
+  const list = await server.get<PageBody<SchemaBody>>(SCHEMAS);
   expect(list.body.content.map(({ id, name }) => [id, name])).toEqual([
     [schemaId, "Plan"],
     [copyId, "Plan (copy)"],
   ]);
-  const path = `${SCHEMAS}${copyId}/layout`;
-  const layout = await server.call<{ seats: { name: string }[] }>("GET", path, { key });
+  const layout = await server.get<{ seats: object[] }>(`${SCHEMAS}${copyId}/layout`);
   expect(layout.body.seats.length).toBe(labels.seats.length);
-});
-
-test(`GET ${V2}/schemas/clone/{id} is 404, 403 and 400 for what it cannot name`, async () => {
-  const server = new TestServer();
-  const { a, b } = server;
-  const cloned = await server.call<string>("POST", `${SCHEMAS}clone/${b.schemaId}`, { key: b.key });
-  for (const [id, expected] of [
-    [NOWHERE, NOT_FOUND],
-    [cloned.body, DENIED],
-    ["7", { ...INVALID, errors: ["id FORMAT"] }],
-  ] as const) {
-    const path = `${SCHEMAS}clone/${id}`;
-    expectProblem(await server.call("GET", path, { key: a.key }), { ...expected, path });
-  }
 });

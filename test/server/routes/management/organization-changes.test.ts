@@ -1,122 +1,104 @@
-/** The rows that change and delete organizations, and switch their public sessions. */
+/** The rows that update and delete organizations, and configure their public sessions. */
 import { expect, test } from "vitest";
-import { actingFor, MANAGEMENT, TestServer, V2 } from "../../../support/server.ts";
-import { Booth } from "../../onsale/booth.ts";
-import { expectProblem } from "../../wire/wire.ts";
+import {
+  actingFor,
+  type CallOptions,
+  MANAGEMENT,
+  TestServer,
+  V2,
+} from "../../../support/server.ts";
+import {
+  DENIED,
+  type ExpectedProblem,
+  expectProblem,
+  invalid,
+  NO_ID,
+  NOT_FOUND,
+} from "../../wire/wire.ts";
 
 const ORGANIZATIONS = `${MANAGEMENT}/organizations/`;
 const SESSIONS = `${MANAGEMENT}/session-config/`;
-const INVALID = { status: 400, errorCode: "VALIDATION_FAILED" };
-const NOT_FOUND = { status: 404, errorCode: "ENTITY_NOT_FOUND" };
-const DENIED = { status: 403, errorCode: "ACCESS_DENIED" };
+const EVENTS = `${V2}/events/`;
 
-test(`PUT ${MANAGEMENT}/organizations/ changes all but keys and tenant`, async () => {
+const unchanged = new TestServer();
+const { a, b, c, tenantToken } = unchanged;
+const TENANT = { key: tenantToken };
+
+test(`PUT ${MANAGEMENT}/organizations/ changes everything except keys and tenant`, async () => {
   const server = new TestServer();
-  const { a, tenantToken: key } = server;
-  const before = (await server.call<object>("GET", `${ORGANIZATIONS}${a.id}`, { key })).body;
+  const { id, eventId } = server.a;
+  const by = { key: server.tenantToken };
+  const before = (await server.get<object>(`${ORGANIZATIONS}${id}`, by)).body;
   const changes = { name: "New", domain: "new.example", autologinEnabled: true, type: "VENUE" };
-  const forged = { publicKey: a.eventId, privateKey: a.eventId, tenantId: 99, secretKey: "x" };
-  const body = { id: a.id, ...changes, ...forged };
-  const reply = await server.call("PUT", ORGANIZATIONS, { key, body });
+  const ignored = { publicKey: eventId, privateKey: eventId, tenantId: 99, secretKey: "x" };
+  const reply = await server.put(ORGANIZATIONS, { id, ...changes, ...ignored }, by);
   expect([reply.status, reply.body]).toEqual([200, { ...before, ...changes }]);
-  expect((await server.call("GET", `${V2}/events/`, { key: a.key })).status).toBe(200);
+  expect((await server.get(EVENTS)).status).toBe(200);
 });
 
-test("PUT /api/private/management/v2.0/organizations/ refuses what it cannot change", async () => {
-  const server = new TestServer();
-  const { a, b, c, tenantToken: key } = server;
-  const cases: [unknown, object][] = [
-    [{ name: "New" }, { ...INVALID, errors: ["id NOT_NULL"] }],
-    [{ id: a.id }, { ...INVALID, errors: ["name NOT_NULL"] }],
-    [
-      { id: a.id, name: "New", type: "CIRCUS" },
-      { ...INVALID, errors: ["type ENUM"] },
-    ],
-    [{ id: 999_999, name: "New" }, NOT_FOUND],
-    [{ id: c.id, name: "New" }, DENIED],
-    [
-      { id: a.id, name: b.name },
-      { status: 409, errorCode: "DUPLICATE_NAME", errors: ["name DUPLICATE"] },
-    ],
-  ];
-  const before = server.digest;
-  for (const [body, expected] of cases) {
-    const reply = await server.call("PUT", ORGANIZATIONS, { key, body });
-    expectProblem(reply, { ...(expected as typeof NOT_FOUND), path: ORGANIZATIONS });
-  }
-  const body = { id: a.id, name: "New" };
-  const byKey = await server.call("PUT", ORGANIZATIONS, { key: a.key, body });
-  expectProblem(byKey, { ...DENIED, path: ORGANIZATIONS });
-  expect(server.digest).toBe(before);
+const DUPLICATE = { status: 409, errorCode: "DUPLICATE_NAME", errors: ["name DUPLICATE"] };
+const REFUSED: readonly (readonly [string, object, ExpectedProblem, CallOptions])[] = [
+  ["no id", { name: "New" }, invalid("id NOT_NULL"), TENANT],
+  ["no name", { id: a.id }, invalid("name NOT_NULL"), TENANT],
+  ["an unknown type", { id: a.id, name: "New", type: "CIRCUS" }, invalid("type ENUM"), TENANT],
+  ["an unknown organization", { id: NO_ID, name: "New" }, NOT_FOUND, TENANT],
+  ["an organization of another tenant", { id: c.id, name: "New" }, DENIED, TENANT],
+  ["the name of another organization", { id: a.id, name: b.name }, DUPLICATE, TENANT],
+  ["the key of the organization", { id: a.id, name: "New" }, DENIED, a],
+];
+
+test.each(REFUSED)("PUT /api/private/management/v2.0/organizations/ refuses %s", async (...row) => {
+  const [, body, expected, by] = row;
+  const before = unchanged.digest;
+  expectProblem(await unchanged.put(ORGANIZATIONS, body, by), expected);
+  expect(unchanged.digest).toBe(before);
 });
 
-test(`DELETE ${MANAGEMENT}/organizations/{id} ends its keys and all it owns`, async () => {
+test(`DELETE ${MANAGEMENT}/organizations/{id} ends its keys and all that it owns`, async () => {
   const server = new TestServer();
-  const { a, b, tenantToken: key } = server;
-  const path = `${ORGANIZATIONS}${a.id}`;
-  expect((await server.call("GET", `${V2}/events/`, { key: a.key })).status).toBe(200);
-  const reply = await server.call("DELETE", path, { key });
+  const by = { key: server.tenantToken };
+  const path = `${ORGANIZATIONS}${server.a.id}`;
+  expect((await server.get(EVENTS)).status).toBe(200);
+  const reply = await server.delete(path, by);
   expect([reply.status, reply.text]).toEqual([204, ""]);
-  expectProblem(await server.call("GET", path, { key }), { ...NOT_FOUND, path });
-  const events = `${V2}/events/`;
-  expectProblem(await server.call("GET", events, { key: a.key }), { ...DENIED, path: events });
-  const acting = await server.call("GET", events, actingFor(key, a));
-  expectProblem(acting, { ...DENIED, path: events });
-  expect((await server.seats(b)).length).toBe(b.labels.seats.length);
+  expectProblem(await server.get(path, by), NOT_FOUND);
+  expectProblem(await server.get(EVENTS), DENIED);
+  expectProblem(await server.get(EVENTS, actingFor(server.tenantToken, server.a)), DENIED);
+  expect((await server.seats(server.b)).length).toBe(server.b.labels.seats.length);
 });
 
 test(`DELETE ${MANAGEMENT}/organizations/{id} is 409 while seats are held`, async () => {
-  const booth = new Booth();
-  const { server } = booth;
-  await booth.book("lock", "s", "A1");
+  const server = new TestServer();
+  await server.book("lock", "s", "A1");
   const before = server.digest;
-  const path = `${ORGANIZATIONS}${server.a.id}`;
-  const reply = await server.call("DELETE", path, { key: server.tenantToken });
-  expectProblem(reply, { status: 409, errorCode: "ENTITY_IN_USE", path });
+  const reply = await server.delete(`${ORGANIZATIONS}${server.a.id}`, { key: server.tenantToken });
+  expectProblem(reply, { status: 409, errorCode: "ENTITY_IN_USE" });
   expect(server.digest).toBe(before);
 });
 
-test("DELETE /api/private/management/v2.0/organizations/{id} is 404, 403 and 400", async () => {
+test(`PUT ${MANAGEMENT}/session-config/ switches public sessions on and off`, async () => {
   const server = new TestServer();
-  const { a, c, tenantToken } = server;
-  const before = server.digest;
-  for (const [id, key, expected] of [
-    [999_999, tenantToken, NOT_FOUND],
-    [c.id, tenantToken, DENIED],
-    [a.id, a.key, DENIED],
-    ["x", tenantToken, { ...INVALID, errors: ["id TYPE"] }],
-  ] as const) {
-    const path = `${ORGANIZATIONS}${id}`;
-    expectProblem(await server.call("DELETE", path, { key }), { ...expected, path });
-  }
-  expect(server.digest).toBe(before);
-});
-
-test("PUT /api/private/management/v2.0/session-config/ switches public sessions", async () => {
-  const server = new TestServer();
-  const { a, tenantToken } = server;
+  const by = actingFor(server.tenantToken, server.a);
   const { organizations } = server.engine.state.catalog;
   for (const publicSessionsEnabled of [true, false]) {
     const body = { publicSessionsEnabled };
-    const reply = await server.call("PUT", SESSIONS, { ...actingFor(tenantToken, a), body });
+    const reply = await server.put(SESSIONS, body, by);
     expect([reply.status, reply.body]).toEqual([200, body]);
-    expect(organizations.get(a.id)).toMatchObject(body);
+    expect(organizations.get(server.a.id)).toMatchObject(body);
   }
 });
 
-test(`PUT ${MANAGEMENT}/session-config/ needs the value and an organization`, async () => {
-  const server = new TestServer();
-  const { a, c, tenantToken } = server;
-  const on = { publicSessionsEnabled: true };
-  const own = actingFor(tenantToken, a);
-  for (const [options, body, expected] of [
-    [own, {}, { ...INVALID, errors: ["publicSessionsEnabled NOT_NULL"] }],
-    [own, { publicSessionsEnabled: 1 }, { ...INVALID, errors: ["publicSessionsEnabled TYPE"] }],
-    [{ key: tenantToken }, on, DENIED],
-    [actingFor(tenantToken, c), on, DENIED],
-    [{ key: a.key }, on, DENIED],
-  ] as const) {
-    const reply = await server.call("PUT", SESSIONS, { ...options, body });
-    expectProblem(reply, { ...expected, path: SESSIONS });
-  }
+const ON = { publicSessionsEnabled: true };
+const OWN = actingFor(tenantToken, a);
+const SESSIONS_REFUSED: readonly (readonly [string, object, ExpectedProblem, CallOptions])[] = [
+  ["no value", {}, invalid("publicSessionsEnabled NOT_NULL"), OWN],
+  ["a number", { publicSessionsEnabled: 1 }, invalid("publicSessionsEnabled TYPE"), OWN],
+  ["a token that names no organization", ON, DENIED, TENANT],
+  ["a token that names an organization of another tenant", ON, DENIED, actingFor(tenantToken, c)],
+  ["the key of the organization", ON, DENIED, a],
+];
+
+test.each(SESSIONS_REFUSED)(`PUT ${MANAGEMENT}/session-config/ refuses %s`, async (...row) => {
+  const [, body, expected, by] = row;
+  expectProblem(await unchanged.put(SESSIONS, body, by), expected);
 });

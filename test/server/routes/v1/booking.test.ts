@@ -1,34 +1,33 @@
-/** v1 booking: each entry on its own, by composite key. */
+/** Booking over v1: each entry on its own, by composite key. */
 import { expect, test } from "vitest";
 import { Admission } from "../../../../engine/ports.ts";
-import { expectProblem } from "../../wire/wire.ts";
-import { Desk, V1, WRONG_EVENTS } from "./desk.ts";
+import { EVENT_DENIED, expectProblem, invalid } from "../../wire/wire.ts";
+import { Desk, V1 } from "./desk.ts";
 
 const KINDS = ["lock", "sale", "unlock"] as const;
 
-test("POST /api/private/v1.0/booking/lock locks seats and places by their keys", async () => {
+const pathOf = (desk: Desk, kind: (typeof KINDS)[number]) =>
+  `${V1}/booking/${kind}?id=${desk.a.eventId}`;
+
+test("a v1 lock takes seats and places by their composite keys", async () => {
   const desk = new Desk();
   await desk.books("lock", ["A1", "B4", "Round;;Round;;2", "Pit:3"]);
-  expect(await desk.states("A1", "A2", "B4", "Round2")).toEqual([
-    "LOCKED",
-    "ACTIVE",
-    "LOCKED",
-    "LOCKED",
-  ]);
+  const states = await desk.states("A1", "A2", "B4", "Round2");
+  expect(states).toEqual(["LOCKED", "ACTIVE", "LOCKED", "LOCKED"]);
   expect(await desk.pit()).toEqual([97, 3, 0, 0]);
 });
 
-test("POST /api/private/v1.0/booking/lock gives back what fails and locks the rest", async () => {
+test("a v1 lock returns the entries that fail and locks the rest", async () => {
   const desk = new Desk();
   await desk.book("lock", "other", "A1");
-  await desk.book("directsale", undefined, "A2");
-  await desk.book("block", undefined, "A3");
+  await desk.book("directsale", null, "A2");
+  await desk.book("block", null, "A3");
   const failed = ["A3", "Pit:101", "A1", "A2"];
   await desk.books("lock", ["A3", "A4", "Pit:101", "A1", "A5", "A2"], failed);
   expect(await desk.states("A4", "A5")).toEqual(["LOCKED", "LOCKED"]);
 });
 
-test("POST /api/private/v1.0/booking/lock gives back keys that name nothing", async () => {
+test("a v1 lock returns entries with unknown keys", async () => {
   const desk = new Desk();
   const keys = [
     "Nowhere",
@@ -40,55 +39,50 @@ test("POST /api/private/v1.0/booking/lock gives back keys that name nothing", as
     ";;;;",
     "Pit;;1;;1",
     "__proto__",
-    String(desk.id("A1")),
+    String(desk.a.labels.idOf("A1")),
   ];
   await desk.books("lock", [...keys, "A2", ...keys], [...keys, ...keys]);
   expect(await desk.states("A1", "A2")).toEqual(["ACTIVE", "LOCKED"]);
 });
 
-test("POST /api/private/v1.0/booking/lock gives back an area without a capacity", async () => {
+test("a v1 lock returns areas without a capacity and seats with one", async () => {
   const desk = new Desk();
   await desk.books("lock", ["Pit", "Pit:0", "A1:1", "A2:0", "Pit:2"], ["Pit", "Pit:0", "A1:1"]);
   expect(await desk.pit()).toEqual([98, 2, 0, 0]);
 });
 
-test("POST /api/private/v1.0/booking/lock tries what is named twice twice", async () => {
+test("a v1 lock tries an entry twice when it is sent twice", async () => {
   const desk = new Desk();
   await desk.books("lock", ["A1", "Pit:60", "A1", "Pit:60", "Pit:40"], ["A1", "Pit:60"]);
   expect(await desk.pit()).toEqual([0, 100, 0, 0]);
 });
 
-test("POST /api/private/v1.0/booking/lock gives back what the log has no room for", async () => {
+test("a v1 lock returns the entries for which the log has no room", async () => {
   const desk = new Desk();
-  const { journal } = desk.server;
-  journal.takes = (_, isFollowUp) => (isFollowUp ? Admission.OVERLOADED : Admission.OPEN);
+  desk.journal.takes = (_, isFollowUp) => (isFollowUp ? Admission.OVERLOADED : Admission.OPEN);
   await desk.books("lock", ["Pit:60", "A1", "Pit:40"], ["Pit:40"]);
   expect(await desk.pit()).toEqual([40, 60, 0, 0]);
 });
 
-test("POST /api/private/v1.0/booking/lock is refused by a log that takes nothing", async () => {
+test("a v1 lock is 503 when the log takes no record at all", async () => {
   const desk = new Desk();
-  desk.change({ orphanPrevention: true });
-  desk.server.journal.takes = () => Admission.OVERLOADED;
-  const before = desk.server.digest;
-  // Refused together, and tried by themselves then.
-  const path = `/api/private/v1.0/booking/lock?id=${desk.server.a.eventId}`;
-  const { status } = await desk.server.call("POST", path, {
-    key: desk.server.a.key,
-    body: desk.entries("B1", "B3"),
-  });
+  desk.world.change({ orphanPrevention: true });
+  desk.journal.takes = () => Admission.OVERLOADED;
+  const before = desk.digest;
+  // They are refused together, and then tried one by one.
+  const { status } = await desk.post(pathOf(desk, "lock"), desk.entries("B1", "B3"));
   expect(status).toBe(503);
-  expect(desk.server.digest).toBe(before);
+  expect(desk.digest).toBe(before);
 });
 
-test("POST /api/private/v1.0/booking/lock answers 200 when everything failed", async () => {
+test("a v1 lock of which everything failed is 200 and changes nothing", async () => {
   const desk = new Desk();
-  const before = desk.server.digest;
+  const before = desk.digest;
   await desk.books("lock", ["Nowhere", "A99"], ["Nowhere", "A99"]);
-  expect(desk.server.digest).toBe(before);
+  expect(desk.digest).toBe(before);
 });
 
-test("POST /api/private/v1.0/booking/sale sells what is locked, by whomever", async () => {
+test("a v1 sale sells what is locked, by any session", async () => {
   const desk = new Desk();
   await desk.book("lock", "somebody", "A1", "Pit:2");
   await desk.books("lock", ["A2"]);
@@ -97,155 +91,114 @@ test("POST /api/private/v1.0/booking/sale sells what is locked, by whomever", as
   expect(await desk.pit()).toEqual([98, 0, 2, 0]);
 });
 
-test("POST /api/private/v1.0/booking/unlock unlocks, and leaves what is on sale", async () => {
+test("a v1 unlock unlocks seats and places, and accepts seats that are ACTIVE", async () => {
   const desk = new Desk();
   await desk.book("lock", "somebody", "A1", "Pit:5");
-  await desk.book("directsale", undefined, "A3");
-  const given = ["A1", "A2", "A3", "Pit:3", "Pit:3", "Pit"];
-  await desk.books("unlock", given, ["A3", "Pit:3", "Pit"]);
+  await desk.book("directsale", null, "A3");
+  const sent = ["A1", "A2", "A3", "Pit:3", "Pit:3", "Pit"];
+  await desk.books("unlock", sent, ["A3", "Pit:3", "Pit"]);
   expect(await desk.states("A1", "A2", "A3")).toEqual(["ACTIVE", "ACTIVE", "SOLD"]);
   expect(await desk.pit()).toEqual([98, 2, 0, 0]);
 });
 
-test("POST /api/private/v1.0/booking/lock gives back who leaves a seat alone", async () => {
+/** Locks and sales with orphan prevention: bookings before, the request, and what it returns. */
+const ORPHANS: readonly (readonly [string, "lock" | "sale", string, string, string])[] = [
+  ["the seat that leaves a seat alone", "lock", "", "A2", "A2"],
+  ["one of several entries", "lock", "", "A5 B1 Pit:1", "A5"],
+  // B2 would leave B1 alone if the entries were tried one by one.
+  ["nothing when the whole request leaves no seat alone", "lock", "", "B2 B1", ""],
+  ["nothing when whole rows are taken in any order", "lock", "", "A3 A2 A1 A6 A5 A4", ""],
+  // All three leave A3 alone; without A4 they do not.
+  ["as few entries as possible", "lock", "", "A1 A2 A4", "A4"],
+  ["the later of two entries that leave a seat alone", "lock", "", "B1 B3", "B3"],
+  ["a sold seat that leaves a seat alone", "sale", "A2 B1 B2", "B2 A2 B1", "A2"],
+];
+
+test.each(ORPHANS)("orphan prevention in v1 returns %s", async (...row) => {
+  const [, kind, before, sent, failed] = row;
   const desk = new Desk();
-  desk.change({ orphanPrevention: true });
-  await desk.books("lock", ["A2"], ["A2"]);
-  await desk.books("lock", ["A5", "B1", "Pit:1"], ["A5"]);
-  expect(await desk.states("A5", "B1")).toEqual(["ACTIVE", "LOCKED"]);
+  const split = (text: string) => (text === "" ? [] : text.split(" "));
+  if (before !== "") await desk.books("lock", split(before));
+  desk.world.change({ orphanPrevention: true });
+  await desk.books(kind, split(sent), split(failed));
 });
 
-test("POST /api/private/v1.0/booking/lock judges the whole request first", async () => {
-  const desk = new Desk();
-  desk.change({ orphanPrevention: true });
-  // B2 alone would leave B1 alone; B2 and then B1 would never come to be.
-  await desk.books("lock", ["B2", "B1"]);
-  await desk.books("lock", ["A3", "A2", "A1", "A6", "A5", "A4"]);
-});
-
-test("POST /api/private/v1.0/booking/lock takes as much as leaves nothing alone", async () => {
-  const desk = new Desk();
-  desk.change({ orphanPrevention: true });
-  // Together A1, A2 and A4 leave A3 alone. Without A4 they leave nothing alone.
-  await desk.books("lock", ["A1", "A2", "A4"], ["A4"]);
-  // B1 and B3 leave B2 alone, so the earlier of the two is taken and the later is not.
-  await desk.books("lock", ["B1", "B3"], ["B3"]);
-});
-
-test("POST /api/private/v1.0/booking/sale gives back who leaves a seat alone", async () => {
-  const desk = new Desk();
-  await desk.books("lock", ["A2", "B1", "B2"]);
-  desk.change({ orphanPrevention: true });
-  await desk.books("sale", ["B2", "A2", "B1"], ["A2"]);
-  expect(await desk.states("A1", "A2", "B1", "B2")).toEqual(["ACTIVE", "LOCKED", "SOLD", "SOLD"]);
-});
-
-test("POST /api/private/v1.0/booking/lock holds as long as a cart does", async () => {
+test("a v1 lock expires like a cart", async () => {
   const desk = new Desk();
   await desk.books("lock", ["A1"]);
-  desk.server.world.clock.timeMs += 15 * 60_000;
+  desk.world.clock.timeMs += 15 * 60_000;
   await desk.books("sale", ["A1"], ["A1"]);
   await desk.books("lock", ["A1"]);
 });
 
-test.each(KINDS)("POST /api/private/v1.0/booking/%s refuses what is no request", async (kind) => {
+const entry = { compositeKey: "Stalls;;A;;1", capacity: null };
+const INVALID: readonly (readonly [string, unknown, string])[] = [
+  ["an empty list", [], " SIZE"],
+  ["an entry without a key", [{}], "[0].compositeKey NOT_NULL"],
+  ["a number for a key", [entry, { compositeKey: 7 }], "[1].compositeKey TYPE"],
+  ["a string for a capacity", [{ ...entry, capacity: "1" }], "[0].capacity TYPE"],
+  ["a capacity of 1.5", [{ ...entry, capacity: 1.5 }], "[0].capacity TYPE"],
+  ["a negative capacity", [{ ...entry, capacity: -1 }], "[0].capacity RANGE"],
+  ["1,001 entries", Array.from({ length: 1_001 }, () => entry), " SIZE"],
+  ["an object", entry, " TYPE"],
+];
+
+test.each(INVALID)("booking over v1 refuses %s", async (_, body, error) => {
   const desk = new Desk();
-  const { eventId } = desk.server.a;
-  const path = `/booking/${kind}?id=${eventId}`;
-  const entry = { compositeKey: "Stalls;;A;;1", capacity: null };
-  const wrong: readonly (readonly [unknown, string])[] = [
-    [[], " SIZE"],
-    [[{}], "[0].compositeKey NOT_NULL"],
-    [[entry, { compositeKey: 7 }], "[1].compositeKey TYPE"],
-    [[{ ...entry, capacity: "1" }], "[0].capacity TYPE"],
-    [[{ ...entry, capacity: 1.5 }], "[0].capacity TYPE"],
-    [[{ ...entry, capacity: -1 }], "[0].capacity RANGE"],
-    [Array.from({ length: 1_001 }, () => entry), " SIZE"],
-    [entry, " TYPE"],
-  ];
-  const before = desk.server.digest;
-  for (const [body, error] of wrong) {
-    const reply = await desk.call<never>("POST", path, body);
-    const problem = { status: 400, errorCode: "VALIDATION_FAILED", errors: [error] };
-    expectProblem(reply, { ...problem, path: `${V1}/booking/${kind}` });
+  const before = desk.digest;
+  for (const kind of KINDS) {
+    expectProblem(await desk.post(pathOf(desk, kind), body), invalid(error));
   }
-  for (const [query, status, errorCode] of WRONG_EVENTS(desk.server)) {
-    const reply = await desk.call<never>("POST", `/booking/${kind}?${query}`, [entry]);
-    expect([query, reply.status, reply.body["errorCode"]]).toEqual([query, status, errorCode]);
-  }
-  expect(desk.server.digest).toBe(before);
+  expect(desk.digest).toBe(before);
 });
 
-test.each(KINDS)(
-  "POST /api/private/v1.0/booking/%s is 402 while booking is off, whatever it names",
-  async (kind) => {
-    const desk = new Desk();
-    desk.change({ bookingEnabled: false });
-    const path = `${V1}/booking/${kind}`;
-    for (const object of ["A1", "Nowhere", "Pit"]) {
-      const query = `?id=${desk.server.a.eventId}`;
-      const reply = await desk.call<never>(
-        "POST",
-        `/booking/${kind}${query}`,
-        desk.entries(object),
-      );
-      expectProblem(reply, { status: 402, errorCode: "ORGANIZATION_DISABLED", path });
-    }
-  },
-);
-
-test("POST /api/private/v1.0/booking/sale is 403 without sales control", async () => {
+test("booking over v1 is 402 while booking is off, whatever the request names", async () => {
   const desk = new Desk();
-  desk.change({ salesControl: false });
-  const target = `/booking/sale?id=${desk.server.a.eventId}`;
-  const reply = await desk.call<never>("POST", target, desk.entries("A1"));
-  const path = `${V1}/booking/sale`;
-  expectProblem(reply, { status: 403, errorCode: "SALES_CONTROL_REQUIRED", path });
+  desk.world.change({ bookingEnabled: false });
+  for (const kind of KINDS) {
+    for (const object of ["A1", "Nowhere", "Pit"]) {
+      const reply = await desk.post(pathOf(desk, kind), desk.entries(object));
+      expectProblem(reply, { status: 402, errorCode: "ORGANIZATION_DISABLED" });
+    }
+  }
+});
+
+test("a v1 sale is 403 without sales control; lock and unlock are not", async () => {
+  const desk = new Desk();
+  desk.world.change({ salesControl: false });
+  const reply = await desk.post(pathOf(desk, "sale"), desk.entries("A1"));
+  expectProblem(reply, { status: 403, errorCode: "SALES_CONTROL_REQUIRED" });
   await desk.books("lock", ["A1"]);
   await desk.books("unlock", ["A1"]);
 });
 
-test.each(["lock", "sale"] as const)(
-  "POST /api/private/v1.0/booking/%s is 400 on an event that is not published",
-  async (kind) => {
-    const desk = new Desk();
-    desk.setStatus("ARCHIVED");
-    const path = `${V1}/booking/${kind}`;
-    for (const object of ["A1", "Nowhere"]) {
-      const query = `?id=${desk.server.a.eventId}`;
-      const reply = await desk.call<never>(
-        "POST",
-        `/booking/${kind}${query}`,
-        desk.entries(object),
-      );
-      expectProblem(reply, { status: 400, errorCode: "EVENT_NOT_PUBLISHED", path });
-    }
-    await desk.books("unlock", ["A1"]);
-  },
-);
-
-test.each(KINDS)("POST /api/private/v1.0/booking/%s is 403 with a wrong key", async (kind) => {
+test("a v1 lock or sale of an event that is not published is 400; an unlock is not", async () => {
   const desk = new Desk();
-  const path = `${V1}/booking/${kind}`;
-  const target = `/booking/${kind}?id=${desk.server.a.eventId}`;
-  for (const key of ["", "nobody's", desk.server.b.key]) {
-    const reply = await desk.call<never>("POST", target, desk.entries("A1"), key);
-    const errorCode = key === desk.server.b.key ? "EVENT_ACCESS_DENIED" : "ACCESS_DENIED";
-    expectProblem(reply, { status: 403, errorCode, path });
-    expect(reply.body["detail"]).toMatch(/correct private key/);
+  desk.setStatus("ARCHIVED");
+  for (const kind of ["lock", "sale"] as const) {
+    for (const object of ["A1", "Nowhere"]) {
+      const reply = await desk.post(pathOf(desk, kind), desk.entries(object));
+      expectProblem(reply, { status: 400, errorCode: "EVENT_NOT_PUBLISHED" });
+    }
+  }
+  await desk.books("unlock", ["A1"]);
+});
+
+test("booking over v1 with the key of another organization is 403", async () => {
+  const desk = new Desk();
+  for (const kind of KINDS) {
+    const reply = await desk.post(pathOf(desk, kind), desk.entries("A1"), desk.b);
+    expectProblem(reply, EVENT_DENIED);
   }
 });
 
-test("POST /api/private/v1.0/booking/lock answers an Idempotency-Key again", async () => {
+test("a v1 lock with the same Idempotency-Key gets the first answer again", async () => {
   const desk = new Desk();
-  const { key, eventId } = desk.server.a;
-  const options = { key, body: desk.entries("A1"), headers: { "idempotency-key": "once" } };
+  const by = { ...desk.a, headers: { "idempotency-key": "once" } };
+  const lock = (label: string) => desk.post(pathOf(desk, "lock"), desk.entries(label), by);
   for (const expected of ["[]", "[]"]) {
-    const target = `${V1}/booking/lock?id=${eventId}`;
-    const reply = await desk.server.call("POST", target, options);
-    expect([reply.status, reply.text]).toEqual([200, expected]);
+    const { status, text } = await lock("A1");
+    expect([status, text]).toEqual([200, expected]);
   }
-  const target = `${V1}/booking/lock?id=${eventId}`;
-  const reused = { ...options, body: desk.entries("A2") };
-  expect((await desk.server.call("POST", target, reused)).status).toBe(422);
+  expect((await lock("A2")).status).toBe(422);
 });

@@ -1,15 +1,7 @@
-/** One server, the event of organization A, and calls of v1 in a few words. */
+/** A server that books over v1 in short notation. */
 import { expect } from "vitest";
-import type { FieldError } from "../../../../engine/results.ts";
-import { checkState } from "../../../../engine/verify/check.ts";
-import { digest } from "../../../../engine/verify/digest.ts";
-import { LEGACY_ROUTES } from "../../../../server/routes/v1/table.ts";
-import type { Route } from "../../../../server/routing/route.ts";
-import { Router } from "../../../../server/routing/router.ts";
-import { checksOf } from "../../../../server/routing/validate.ts";
-import { replayed } from "../../../support/engine.ts";
-import { type Reply, TestServer } from "../../../support/server.ts";
-import { Booth } from "../../onsale/booth.ts";
+import { TestServer } from "../../../support/server.ts";
+import { expectConsistent } from "../../../support/table.ts";
 
 export const V1 = "/api/private/v1.0";
 
@@ -20,29 +12,8 @@ export interface Entry {
   readonly price?: number;
 }
 
-const router = new Router(LEGACY_ROUTES);
-
-function faultsOf(route: Route, answer: unknown): readonly FieldError[] {
-  return checksOf({ ...route, body: route.answers[200]! }).body(answer);
-}
-
-export class Desk extends Booth {
-  /** Every answer has a status that its row lists, and the shape that the row gives it. */
-  async call<Body = readonly Entry[]>(
-    method: string,
-    path: string,
-    body?: unknown,
-    key = this.server.a.key,
-  ): Promise<Reply<Body>> {
-    const options = body === undefined ? { key } : { key, body };
-    const reply = await this.server.call<Body>(method, `${V1}${path}`, options);
-    const { route } = router.find(method.toLowerCase(), `${V1}${path}`.split("?")[0]!);
-    expect([200, ...route!.problems]).toContain(reply.status);
-    if (reply.status === 200) expect(faultsOf(route!, reply.body)).toEqual([]);
-    return reply;
-  }
-
-  /** Seats of row A and B of the stalls by label, places as `Pit:3`, anything else as it is. */
+export class Desk extends TestServer {
+  /** Seats of the stalls by label, places as `Pit:3`, and anything else as a composite key. */
   entries(...objects: readonly string[]): Entry[] {
     return objects.map((object) => {
       const [name = "", places] = object.split(":");
@@ -51,32 +22,15 @@ export class Desk extends Booth {
     });
   }
 
-  /** Books and expects that only these come back, in this order, as they were given. */
+  /** Books, and expects that the failed entries are returned unchanged and in this order. */
   async books(
     kind: "lock" | "sale" | "unlock",
     objects: readonly string[],
     failed: readonly string[] = [],
   ): Promise<void> {
-    const { eventId } = this.server.a;
-    const path = `/booking/${kind}?id=${eventId}`;
-    const reply = await this.call("POST", path, this.entries(...objects));
+    const path = `${V1}/booking/${kind}?id=${this.a.eventId}`;
+    const reply = await this.post(path, this.entries(...objects));
     expect([reply.status, reply.body]).toEqual([200, this.entries(...failed)]);
-    this.check();
-  }
-
-  /** Every invariant holds, and the kept records give the same state again. */
-  check(): void {
-    const { state } = this.server.engine;
-    checkState(state);
-    expect(digest(replayed(this.server.journal))).toBe(this.server.digest);
+    expectConsistent(this.world);
   }
 }
-
-/** Another organization's event, an event that is nowhere, a missing one, and one that is no id. */
-export const WRONG_EVENTS = (server: TestServer) =>
-  [
-    [`id=${server.b.eventId}`, 403, "EVENT_ACCESS_DENIED"],
-    ["id=00000000-0000-4000-8000-ffffffffffff", 403, "EVENT_ACCESS_DENIED"],
-    ["", 400, "VALIDATION_FAILED"],
-    ["id=7", 400, "VALIDATION_FAILED"],
-  ] as const;

@@ -1,7 +1,17 @@
-/** v1 prices: one at a time, no name twice on an event. */
+/** Prices over v1: one at a time, with names that do not repeat on an event. */
 import { expect, test } from "vitest";
-import { expectProblem, NOWHERE } from "../../wire/wire.ts";
-import { Desk, V1, WRONG_EVENTS } from "./desk.ts";
+import { expectConsistent } from "../../../support/table.ts";
+import {
+  DENIED,
+  EVENT_DENIED,
+  type ExpectedProblem,
+  expectProblem,
+  IN_USE,
+  invalid,
+  NOT_FOUND,
+  NOWHERE,
+} from "../../wire/wire.ts";
+import { Desk, V1 } from "./desk.ts";
 
 interface PriceBody {
   readonly id: number;
@@ -11,176 +21,126 @@ interface PriceBody {
 }
 
 const PATH = `${V1}/prices/`;
+const DUPLICATE = { status: 409, errorCode: "DUPLICATE_NAME", errors: ["name DUPLICATE"] };
 
 class PriceDesk extends Desk {
-  readonly eventId = this.server.a.eventId;
+  readonly eventId = this.a.eventId;
 
   async create(name: string): Promise<PriceBody> {
-    const body = { name, eventId: this.eventId };
-    const reply = await this.call<PriceBody>("POST", "/prices/", body);
+    const reply = await this.post<PriceBody>(PATH, { name, eventId: this.eventId });
     expect(reply.status).toBe(200);
-    this.check();
+    expectConsistent(this.world);
     return reply.body;
   }
 
   async list(): Promise<readonly PriceBody[]> {
-    const reply = await this.call<readonly PriceBody[]>("GET", `/prices/?id=${this.eventId}`);
+    const reply = await this.get<readonly PriceBody[]>(`${PATH}?id=${this.eventId}`);
     expect(reply.status).toBe(200);
     return reply.body;
   }
 }
 
-test("GET /api/private/v1.0/prices/ lists the prices of an event in order of id", async () => {
+test("v1 lists the prices of an event in order of id", async () => {
   const desk = new PriceDesk();
   const first = await desk.create("Child");
   await desk.create("Adult");
-  desk.server.world.createPrice("Elsewhere", desk.server.b.eventId, desk.server.b.caller);
+  desk.world.createPrice("Elsewhere", desk.b.eventId, desk.b.caller);
   const prices = await desk.list();
   expect(prices.map(({ name }) => name)).toEqual(["Full", "Child", "Adult"]);
   expect(prices[1]).toEqual(first);
 });
 
-test("GET /api/private/v1.0/prices/ is 400 or 403 for a wrong event", async () => {
+test("v1 creates a price", async () => {
   const desk = new PriceDesk();
-  for (const [query, status, errorCode] of WRONG_EVENTS(desk.server)) {
-    const reply = await desk.call<never>("GET", `/prices/?${query}`);
-    expect([query, reply.status, reply.body["errorCode"]]).toEqual([query, status, errorCode]);
-  }
-});
-
-test("POST /api/private/v1.0/prices/ creates a price", async () => {
-  const desk = new PriceDesk();
-  const eventId = desk.eventId.toUpperCase();
-  const body = { id: null, name: "Adult", eventId, externalId: "x-1" };
-  const reply = await desk.call("POST", "/prices/", body);
+  const sent = { id: null, name: "Adult", eventId: desk.eventId.toUpperCase(), externalId: "x-1" };
+  const reply = await desk.post(PATH, sent);
   const id = expect.any(Number) as number;
   const price = { id, name: "Adult", eventId: desk.eventId, externalId: "x-1" };
   expect([reply.status, reply.body]).toEqual([200, price]);
 });
 
-test("POST /api/private/v1.0/prices/ is 409 for a name that is on the event", async () => {
+test("v1 refuses a name that a price of the event has, in the same letter case", async () => {
   const desk = new PriceDesk();
-  const before = desk.server.digest;
-  const body = { name: "Full", eventId: desk.eventId };
-  const reply = await desk.call<never>("POST", "/prices/", body);
-  const errors = ["name DUPLICATE"];
-  expectProblem(reply, { status: 409, errorCode: "DUPLICATE_NAME", path: PATH, errors });
-  expect(desk.server.digest).toBe(before);
+  const { eventId } = desk;
+  const { id } = await desk.create("Child");
+  const before = desk.digest;
+  expectProblem(await desk.post(PATH, { name: "Full", eventId }), DUPLICATE);
+  expectProblem(await desk.put(PATH, { id, name: "Full", eventId }), DUPLICATE);
+  expect(desk.digest).toBe(before);
   await desk.create("full");
 });
 
-test("POST /api/private/v1.0/prices/ is 400 for no price, 403 for no event", async () => {
-  const desk = new PriceDesk();
-  const { eventId } = desk;
-  for (const [body, error] of [
-    [{ eventId }, "name NOT_NULL"],
-    [{ name: "x" }, "eventId NOT_NULL"],
-    [{ name: "x", eventId, id: 7 }, "id TYPE"],
-    [{ name: "", eventId }, "name SIZE"],
-  ] as const) {
-    const reply = await desk.call<never>("POST", "/prices/", body);
-    const problem = { status: 400, errorCode: "VALIDATION_FAILED", errors: [error] };
-    expectProblem(reply, { ...problem, path: PATH });
-  }
-  for (const foreign of [desk.server.b.eventId, NOWHERE]) {
-    const reply = await desk.call<never>("POST", "/prices/", { name: "Full", eventId: foreign });
-    expectProblem(reply, { status: 403, errorCode: "EVENT_ACCESS_DENIED", path: PATH });
-  }
+/** For requests that are refused: it never changes. */
+const unchanged = new PriceDesk();
+const { b, eventId } = unchanged;
+const { priceId } = unchanged.a;
+
+const REFUSED: readonly (readonly [string, object, ExpectedProblem])[] = [
+  ["no name", { eventId }, invalid("name NOT_NULL")],
+  ["no event", { name: "x" }, invalid("eventId NOT_NULL")],
+  ["an id", { name: "x", eventId, id: 7 }, invalid("id TYPE")],
+  ["an empty name", { name: "", eventId }, invalid("name SIZE")],
+  ["a foreign event", { name: "Full", eventId: b.eventId }, EVENT_DENIED],
+  ["an unknown event", { name: "Full", eventId: NOWHERE }, EVENT_DENIED],
+];
+
+test.each(REFUSED)("a new v1 price is refused: %s", async (_, body, expected) => {
+  expectProblem(await unchanged.post(PATH, body), expected);
 });
 
-test("PUT /api/private/v1.0/prices/ changes a price, and may leave its name", async () => {
+test("v1 updates a price, also without changing its name", async () => {
   const desk = new PriceDesk();
   const { id } = await desk.create("Child");
   for (const change of [{ name: "Youth" }, { name: "Youth", externalId: "y" }]) {
     const body = { id, eventId: desk.eventId, ...change };
-    const reply = await desk.call("PUT", "/prices/", body);
+    const reply = await desk.put(PATH, body);
     expect([reply.status, reply.body]).toEqual([200, { externalId: null, ...body }]);
-    desk.check();
+    expectConsistent(desk.world);
   }
 });
 
-test("PUT /api/private/v1.0/prices/ is 409 for the name of another price", async () => {
-  const desk = new PriceDesk();
-  const { id } = await desk.create("Child");
-  const body = { id, name: "Full", eventId: desk.eventId };
-  const reply = await desk.call<never>("PUT", "/prices/", body);
-  const errors = ["name DUPLICATE"];
-  expectProblem(reply, { status: 409, errorCode: "DUPLICATE_NAME", path: PATH, errors });
+// The event has the name: that the price is unknown is reported first.
+const full = { name: "Full", eventId };
+const otherEvent = unchanged.world.createEvent();
+const UPDATES: readonly (readonly [string, object, ExpectedProblem])[] = [
+  ["no id", full, invalid("id NOT_NULL")],
+  ["an unknown price", { ...full, id: 999_999 }, NOT_FOUND],
+  ["a foreign price", { ...full, id: b.priceId }, NOT_FOUND],
+  ["a price of another event", { ...full, id: priceId, eventId: otherEvent }, NOT_FOUND],
+  ["an unknown event", { ...full, id: priceId, eventId: NOWHERE }, NOT_FOUND],
+  ["a foreign event", { ...full, id: b.priceId, eventId: b.eventId }, DENIED],
+];
+
+test.each(UPDATES)("a v1 update of a price is refused: %s", async (_, body, expected) => {
+  const before = unchanged.digest;
+  expectProblem(await unchanged.put(PATH, body), expected);
+  expect(unchanged.digest).toBe(before);
 });
 
-test("PUT /api/private/v1.0/prices/ is 404 for a price that is not on the event", async () => {
+test("v1 deletes a price and its assignments", async () => {
   const desk = new PriceDesk();
-  const { eventId } = desk;
-  const other = desk.server.world.createEvent();
-  const { priceId } = desk.server.a;
-  for (const [id, event] of [
-    [999_999, eventId],
-    [desk.server.b.priceId, eventId],
-    [priceId, other],
-    [priceId, NOWHERE],
-  ]) {
-    // Its name is on the event: that there is no such price comes first.
-    const body = { id, name: "Full", eventId: event };
-    const reply = await desk.call<never>("PUT", "/prices/", body);
-    expectProblem(reply, { status: 404, errorCode: "ENTITY_NOT_FOUND", path: PATH });
-  }
-});
-
-test("PUT /api/private/v1.0/prices/ is 400 without an id, 403 for another's event", async () => {
-  const desk = new PriceDesk();
-  const missing = { name: "x", eventId: desk.eventId };
-  const errors = ["id NOT_NULL"];
-  const reply = await desk.call<never>("PUT", "/prices/", missing);
-  expectProblem(reply, { status: 400, errorCode: "VALIDATION_FAILED", path: PATH, errors });
-  const { priceId, eventId } = desk.server.b;
-  const foreign = await desk.call<never>("PUT", "/prices/", { id: priceId, name: "x", eventId });
-  expectProblem(foreign, { status: 403, errorCode: "ACCESS_DENIED", path: PATH });
-});
-
-test("DELETE /api/private/v1.0/prices/ deletes a price and its assignments", async () => {
-  const desk = new PriceDesk();
-  const reply = await desk.call("DELETE", `/prices/?id=${desk.server.a.priceId}`);
+  const reply = await desk.delete(`${PATH}?id=${desk.a.priceId}`);
   expect([reply.status, reply.text]).toEqual([200, "true"]);
-  desk.check();
+  expectConsistent(desk.world);
   expect(await desk.list()).toEqual([]);
-  expect(await desk.server.seats()).toEqual([]);
+  expect(await desk.seats()).toEqual([]);
 });
 
-test.each([
-  ["lock", "A1"],
-  ["directsale", "A1"],
-  ["block", "A1"],
-  ["lock", "Pit:1"],
-  ["directsale", "Pit:1"],
-] as const)("DELETE /api/private/v1.0/prices/ is 409 after %s of %s", async (kind, object) => {
+test("v1 does not delete a price while a seat is held: 409", async () => {
   const desk = new PriceDesk();
-  await desk.book(kind, undefined, object);
-  const before = desk.server.digest;
-  const reply = await desk.call<never>("DELETE", `/prices/?id=${desk.server.a.priceId}`);
-  expectProblem(reply, { status: 409, errorCode: "INVENTORY_IN_USE", path: PATH });
-  expect(desk.server.digest).toBe(before);
+  await desk.book("lock", null, "A1");
+  const before = desk.digest;
+  expectProblem(await desk.delete(`${PATH}?id=${desk.a.priceId}`), IN_USE);
+  expect(desk.digest).toBe(before);
 });
 
-test("DELETE /api/private/v1.0/prices/ is 400 for no price, 403 for another's", async () => {
-  const desk = new PriceDesk();
-  for (const [query, status, errorCode] of [
-    ["", 400, "VALIDATION_FAILED"],
-    ["?id=x", 400, "VALIDATION_FAILED"],
-    ["?id=999999", 400, "ENTITY_NOT_FOUND"],
-    [`?id=${desk.server.b.priceId}`, 403, "ACCESS_DENIED"],
-  ] as const) {
-    const reply = await desk.call<never>("DELETE", `/prices/${query}`);
-    expect([query, reply.status, reply.body["errorCode"]]).toEqual([query, status, errorCode]);
-  }
-});
+const DELETIONS: readonly (readonly [string, string, ExpectedProblem])[] = [
+  ["no id", "", invalid("id NOT_NULL")],
+  ["a malformed id", "?id=x", invalid("id TYPE")],
+  ["an unknown price", "?id=999999", { status: 400, errorCode: "ENTITY_NOT_FOUND" }],
+  ["a foreign price", `?id=${b.priceId}`, DENIED],
+];
 
-test.each(["GET", "POST", "PUT", "DELETE"])(
-  "%s /api/private/v1.0/prices/ is 403 with a wrong key",
-  async (method) => {
-    const desk = new PriceDesk();
-    const body = method === "POST" || method === "PUT" ? {} : undefined;
-    const reply = await desk.call<never>(method, `/prices/?id=${desk.eventId}`, body, "nobody's");
-    expectProblem(reply, { status: 403, errorCode: "ACCESS_DENIED", path: PATH });
-    expect(reply.body["detail"]).toMatch(/correct private key/);
-  },
-);
+test.each(DELETIONS)("v1 refuses to delete %s", async (_, query, expected) => {
+  expectProblem(await unchanged.delete(PATH + query), expected);
+});
