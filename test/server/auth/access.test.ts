@@ -1,4 +1,4 @@
-/** Who is calling: every kind of credentials against every kind of access. */
+/** Who is calling: every kind of credentials on every kind of path. */
 import { expect, test } from "vitest";
 import { ActorKind } from "../../../engine/records.ts";
 import { bearerOf, identify, isDenied } from "../../../server/auth/access.ts";
@@ -17,9 +17,7 @@ interface Shown {
   readonly orgId?: string | number;
 }
 
-/**
- * `organization 7 of 1 for 7`: who acts, of which tenant, for which organization; or the refusal.
- */
+/** Who acts, in which tenant and for which organization, as `ORGANIZATION 7 of 1 for 7`. */
 function who(access: Access, { key = "", authorization = "", ...rest }: Shown): string {
   const organizationId = String(rest.organizationId ?? "");
   const orgId = rest.orgId === undefined ? null : String(rest.orgId);
@@ -37,73 +35,52 @@ const FOR_A = `TENANT ${tenantId} of ${tenantId} for ${a.id}`;
 const ALONE = `TENANT ${tenantId} of ${tenantId} for 0`;
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-test("a public path asks nobody", () => {
+test("a public path ignores all credentials", () => {
   for (const shown of [{}, { key: "x" }, { key: a.key }, { organizationId: "abc" }]) {
     expect(who(PUBLIC, shown)).toBe("SYSTEM 0 of 0 for 0");
   }
 });
 
-/** Credentials, and what they come to on the paths of each kind, in the order of `GUARDED`. */
-const MATRIX: readonly (readonly [string, Shown, readonly [string, string, string, string]])[] = [
-  ["nothing", {}, ["denied", "denied", "denied", "denied"]],
-  ["an unknown key", { key: "fro_1_x" }, ["denied", "denied", "denied", "denied"]],
-  ["key of A", { key: a.key }, [OF_A, OF_A, "denied", "denied"]],
-  ["key of A as bearer", bearer(a.key), [OF_A, OF_A, "denied", "denied"]],
-  ["key of A, naming A", { key: a.key, organizationId: a.id }, [OF_A, OF_A, "denied", "denied"]],
+const NONE = ["denied", "denied", "denied", "denied"];
+const EVERYWHERE = [FOR_A, FOR_A, FOR_A, FOR_A];
+
+/** Credentials, and who they stand for on the paths of each kind, in the order of `GUARDED`. */
+const MATRIX: readonly (readonly [string, Shown, readonly string[]])[] = [
+  ["nothing", {}, NONE],
+  ["an unknown key", { key: "fro_1_x" }, NONE],
+  ["the key of A", { key: a.key }, [OF_A, OF_A, "denied", "denied"]],
+  ["the key of A as bearer", bearer(a.key), [OF_A, OF_A, "denied", "denied"]],
+  ["the key of A naming A", { key: a.key, organizationId: a.id }, [OF_A, OF_A, "denied", "denied"]],
+  ["the key of A naming B", { key: a.key, organizationId: b.id }, NONE],
+  ["the key of A with orgId B", { key: a.key, orgId: b.id }, [OF_A, "denied", "denied", "denied"]],
+  ["a tenant token", { key: tenantToken }, ["denied", "denied", ALONE, "denied"]],
+  ["a tenant token naming A", { key: tenantToken, organizationId: a.id }, EVERYWHERE],
   [
-    "key of A, naming B",
-    { key: a.key, organizationId: b.id },
-    ["denied", "denied", "denied", "denied"],
-  ],
-  ["key of A, orgId of B", { key: a.key, orgId: b.id }, [OF_A, "denied", "denied", "denied"]],
-  ["tenant token", { key: tenantToken }, ["denied", "denied", ALONE, "denied"]],
-  [
-    "tenant token, naming A",
-    { key: tenantToken, organizationId: a.id },
-    [FOR_A, FOR_A, FOR_A, FOR_A],
-  ],
-  [
-    "tenant token, orgId of A",
+    "a tenant token with orgId A",
     { key: tenantToken, orgId: a.id },
     ["denied", FOR_A, ALONE, "denied"],
   ],
   [
-    "tenant token, naming A, orgId of C",
+    "a tenant token naming A with orgId C",
     { key: tenantToken, organizationId: a.id, orgId: c.id },
-    [FOR_A, FOR_A, FOR_A, FOR_A],
+    EVERYWHERE,
   ],
+  ["a tenant token naming C", { key: tenantToken, organizationId: c.id }, NONE],
+  ["the other tenant's token naming A", { key: otherTenantToken, organizationId: a.id }, NONE],
+  ["a wrong key with a valid bearer", { key: "wrong", ...bearer(a.key) }, NONE],
   [
-    "tenant token, naming C",
-    { key: tenantToken, organizationId: c.id },
-    ["denied", "denied", "denied", "denied"],
-  ],
-  [
-    "other tenant's token, naming A",
-    { key: otherTenantToken, organizationId: a.id },
-    ["denied", "denied", "denied", "denied"],
-  ],
-  [
-    "a wrong key beside a right bearer",
-    { key: "wrong", ...bearer(a.key) },
-    ["denied", "denied", "denied", "denied"],
-  ],
-  [
-    "key of A, naming a word",
+    "the key of A naming a word",
     { key: a.key, organizationId: "A" },
     ["invalid", "invalid", "invalid", "invalid"],
   ],
-  [
-    "an unknown key, naming a word",
-    { key: "x", organizationId: "A" },
-    ["denied", "denied", "denied", "denied"],
-  ],
+  ["an unknown key naming a word", { key: "x", organizationId: "A" }, NONE],
 ];
 
-test.each(MATRIX)("%s", (_, shown, expected) => {
+test.each(MATRIX)("%s is identified by the kind of path", (_, shown, expected) => {
   expect(GUARDED.map((access) => who(access, shown))).toEqual(expected);
 });
 
-test("a bearer is one word after the scheme, in any case", () => {
+test("a bearer token is one word after the scheme, which may have any letter case", () => {
   const cases: [string, string][] = [
     ["Bearer abc", "abc"],
     ["bearer   abc", "abc"],
@@ -119,18 +96,18 @@ test("a bearer is one word after the scheme, in any case", () => {
   for (const [text, token] of cases) expect([text, bearerOf(text)]).toEqual([text, token]);
 });
 
-test("who tries many keys is slowed down for a minute; a good key from there is not", async () => {
+test("many bad keys from one address are limited for a minute; a good key is not", async () => {
   const guarded = new TestServer();
   const path = `${V2}/venues/`;
-  const guess = (i: number) => guarded.call("GET", path, { key: `fro_1_${i}` });
+  const guess = (i: number) => guarded.get(path, { key: `fro_1_${i}` });
   expect((await guess(1)).status).toBe(403);
   const { badKeys, engine } = guarded.services;
   for (let i = 2; i <= BAD_KEYS_MAX; i++) badKeys.failed(ADDRESS, engine.nowMs());
   const limited = await guess(BAD_KEYS_MAX);
-  expectProblem(limited, { status: 429, errorCode: "RATE_LIMITED", path, errors: [] });
+  expectProblem(limited, { status: 429, errorCode: "RATE_LIMITED" });
   expect(limited.headers["Retry-After"]).toBe("60");
-  expect((await guarded.call("GET", path, { key: guarded.a.key })).status).toBe(200);
-  // Guesses that are refused do not prolong the minute.
+  expect((await guarded.get(path)).status).toBe(200);
+  // Refused guesses do not prolong the minute.
   guarded.world.clock.timeMs += 59_999;
   expect((await guess(0)).status).toBe(429);
   guarded.world.clock.timeMs += 1;

@@ -1,13 +1,13 @@
-/** The rows that rotate keys: the old key works for its grace, and not a moment longer. */
+/** The rows that rotate keys: the old key works for its grace period, and no longer. */
 import { expect, test } from "vitest";
 import { Keys, sha256 } from "../../../server/auth/keys.ts";
 import { actingFor, MANAGEMENT, TEST_SECRET, TestServer, V2 } from "../../support/server.ts";
-import { expectProblem } from "../wire/wire.ts";
+import { DENIED, expectProblem, invalid } from "../wire/wire.ts";
 
 const ROTATE_KEY = `${V2}/keys/rotate`;
 const ROTATE_TOKEN = `${MANAGEMENT}/keys/rotate`;
-const INVALID = { status: 400, errorCode: "VALIDATION_FAILED" };
-const DENIED = { status: 403, errorCode: "ACCESS_DENIED" };
+const EVENTS = `${V2}/events/`;
+const ORGANIZATIONS = `${MANAGEMENT}/organizations/`;
 
 interface Rotated {
   readonly secretKey: string;
@@ -15,59 +15,53 @@ interface Rotated {
 }
 
 async function rotate(server: TestServer, path: string, key: string, body: object = {}) {
-  const reply = await server.call<Rotated>("POST", path, { key, body });
+  const reply = await server.post<Rotated>(path, body, { key });
   expect(reply.status).toBe(200);
   return reply.body;
 }
 
-/** Statuses of a read with each of the keys. */
+/** The statuses of a read with each of the keys. */
 async function statuses(server: TestServer, path: string, ...keys: string[]) {
-  const replies = await Promise.all(keys.map((key) => server.call("GET", path, { key })));
+  const replies = await Promise.all(keys.map((key) => server.get(path, { key })));
   return replies.map(({ status }) => status);
 }
 
-test("POST /api/private/v2.0/keys/rotate ends the old key at once by default", async () => {
+test("a rotation without a grace period ends the old key at once", async () => {
   const server = new TestServer();
   const { key } = server.a;
-  const events = `${V2}/events/`;
-  expect(await statuses(server, events, key)).toEqual([200]);
+  expect(await statuses(server, EVENTS, key)).toEqual([200]);
   const { secretKey, ...rest } = await rotate(server, ROTATE_KEY, key);
   expect([secretKey.slice(0, 4), rest]).toEqual(["fro_", {}]);
-  expect(await statuses(server, events, key, secretKey, server.b.key)).toEqual([403, 200, 200]);
+  expect(await statuses(server, EVENTS, key, secretKey, server.b.key)).toEqual([403, 200, 200]);
 });
 
-test(`POST ${V2}/keys/rotate lets the last key work until its grace is over`, async () => {
+test("the previous key works until the end of its grace period", async () => {
   const server = new TestServer();
   const { clock } = server.world;
-  const events = `${V2}/events/`;
   const first = server.a.key;
   const { secretKey: second } = await rotate(server, ROTATE_KEY, first, { graceSeconds: 60 });
   clock.timeMs += 59_999;
-  expect(await statuses(server, events, first, second)).toEqual([200, 200]);
+  expect(await statuses(server, EVENTS, first, second)).toEqual([200, 200]);
   clock.timeMs += 1;
-  expect(await statuses(server, events, first, second)).toEqual([403, 200]);
+  expect(await statuses(server, EVENTS, first, second)).toEqual([403, 200]);
 
-  // Only one key before the last is kept, whatever grace it had left.
+  // Only one previous key is kept, even if another one has some of its grace period left.
   const { secretKey: third } = await rotate(server, ROTATE_KEY, second, { graceSeconds: 60 });
   const { secretKey: fourth } = await rotate(server, ROTATE_KEY, second, { graceSeconds: 60 });
-  expect(await statuses(server, events, second, third, fourth)).toEqual([403, 200, 200]);
+  expect(await statuses(server, EVENTS, second, third, fourth)).toEqual([403, 200, 200]);
 });
 
-test(`POST ${V2}/keys/rotate takes a tenant token that names the organization`, async () => {
+test("a tenant token rotates the key of the organization that it names", async () => {
   const server = new TestServer();
-  const options = { ...actingFor(server.tenantToken, server.a), body: {} };
-  const reply = await server.call<Rotated>("POST", ROTATE_KEY, options);
-  expect(await statuses(server, `${V2}/events/`, server.a.key, reply.body.secretKey)).toEqual([
-    403, 200,
-  ]);
+  const by = actingFor(server.tenantToken, server.a);
+  const { secretKey } = (await server.post<Rotated>(ROTATE_KEY, {}, by)).body;
+  expect(await statuses(server, EVENTS, server.a.key, secretKey)).toEqual([403, 200]);
 });
 
-test.each([
-  ["POST /api/private/v2.0/keys/rotate", ROTATE_KEY],
-  ["POST /api/private/management/v2.0/keys/rotate", ROTATE_TOKEN],
-])("%s refuses a grace that is none, and whoever has no right", async (_, path) => {
+test.each([ROTATE_KEY, ROTATE_TOKEN])("POST %s refuses wrong graces and callers", async (path) => {
   const server = new TestServer();
-  const key = path === ROTATE_KEY ? server.a.key : server.tenantToken;
+  const tenant = { key: server.tenantToken };
+  const [owner, stranger] = path === ROTATE_KEY ? [server.a, tenant] : [tenant, server.a];
   const before = server.digest;
   for (const [graceSeconds, code] of [
     [-1, "RANGE"],
@@ -75,46 +69,42 @@ test.each([
     [0.5, "TYPE"],
     ["60", "TYPE"],
   ] as const) {
-    const reply = await server.call("POST", path, { key, body: { graceSeconds } });
-    expectProblem(reply, { ...INVALID, path, errors: [`graceSeconds ${code}`] });
+    const reply = await server.post(path, { graceSeconds }, owner);
+    expectProblem(reply, invalid(`graceSeconds ${code}`));
   }
-  const stranger = path === ROTATE_KEY ? server.tenantToken : server.a.key;
-  for (const options of [{}, { key: stranger }]) {
-    const reply = await server.call("POST", path, { ...options, body: {} });
-    expectProblem(reply, { ...DENIED, path });
-  }
+  expectProblem(await server.post(path, {}, {}), DENIED);
+  expectProblem(await server.post(path, {}, stranger), DENIED);
   expect(server.digest).toBe(before);
 });
 
-test("POST /api/private/management/v2.0/keys/rotate replaces the tenant's token", async () => {
+test("a tenant token is rotated, and works until the end of its grace period", async () => {
   const server = new TestServer();
   const { tenantToken: first, otherTenantToken } = server;
-  const organizations = `${MANAGEMENT}/organizations/`;
   const { tenantToken: second } = await rotate(server, ROTATE_TOKEN, first, { graceSeconds: 1 });
   expect(second.slice(0, 4)).toBe("frt_");
-  expect(await statuses(server, organizations, first, second)).toEqual([200, 200]);
+  expect(await statuses(server, ORGANIZATIONS, first, second)).toEqual([200, 200]);
   server.world.clock.timeMs += 1_000;
-  expect(await statuses(server, organizations, first, second, otherTenantToken)).toEqual([
+  expect(await statuses(server, ORGANIZATIONS, first, second, otherTenantToken)).toEqual([
     403, 200, 200,
   ]);
 });
 
-test("POST /api/private/management/v2.0/keys/rotate replaces a token that was given", async () => {
+test("a tenant token that was given at first can be rotated, too", async () => {
   const server = new TestServer();
   const given = "a-token-of-your-own";
   const nobody = { ...server.world.tenant, tenantId: 0 };
   const tenant = { name: "Given", tokenSha256: sha256(given), administrator: null };
   server.world.must("createTenant", nobody, tenant);
-  const organizations = `${MANAGEMENT}/organizations/`;
-  expect(await statuses(server, organizations, given)).toEqual([200]);
+  expect(await statuses(server, ORGANIZATIONS, given)).toEqual([200]);
   const { tenantToken } = await rotate(server, ROTATE_TOKEN, given, { graceSeconds: 1 });
-  expect(await statuses(server, organizations, given, tenantToken)).toEqual([200, 200]);
+  expect(await statuses(server, ORGANIZATIONS, given, tenantToken)).toEqual([200, 200]);
 
-  // Whoever has not seen the key before judges it alike.
-  const afresh = () => new Keys(TEST_SECRET, server.engine.state.catalog);
+  // The same without the cache of keys that were used before.
+  const identify = (nowMs: number) =>
+    new Keys(TEST_SECRET, server.engine.state.catalog).identify(given, { nowMs: () => nowMs });
   const nowMs = server.engine.nowMs();
-  expect(afresh().identify(given, { nowMs: () => nowMs })).toMatchObject({ kind: "tenant" });
-  expect(afresh().identify(given, { nowMs: () => nowMs + 1_000 })).toBeNull();
+  expect(identify(nowMs)).toMatchObject({ kind: "tenant" });
+  expect(identify(nowMs + 1_000)).toBeNull();
   server.world.clock.timeMs += 1_000;
-  expect(await statuses(server, organizations, given, tenantToken)).toEqual([403, 200]);
+  expect(await statuses(server, ORGANIZATIONS, given, tenantToken)).toEqual([403, 200]);
 });

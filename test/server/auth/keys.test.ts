@@ -1,4 +1,4 @@
-/** API keys: derived, never stored, compared whole. */
+/** API keys: they are derived, never stored, and compared as a whole. */
 import { expect, test } from "vitest";
 import { Keys } from "../../../server/auth/keys.ts";
 import { START_MS } from "../../support/engine.ts";
@@ -9,23 +9,24 @@ const CLOCK = { nowMs: () => START_MS };
 const { keys, engine } = server.services;
 const { catalog } = engine.state;
 
-function whose(key: string): string {
+/** The name of the owner. */
+function ownerOf(key: string): string {
   const principal = keys.identify(key, CLOCK);
-  if (principal === null) return "nobody's";
+  if (principal === null) return "nobody";
   if (principal.kind === "organization") return principal.organization.name;
   return principal.kind === "tenant" ? principal.tenant.name : principal.kind;
 }
 
-test("a key says whose it is, and is its organization's or tenant's alone", () => {
+test("a key belongs to one organization or tenant, and contains its id", () => {
   const { a, b, c, tenantToken, otherTenantToken } = server;
-  expect([a.key, b.key, c.key].map(whose)).toEqual(["Organization", "Bravo", "Charlie"]);
-  expect([tenantToken, otherTenantToken].map(whose)).toEqual(["Tenant", "Other"]);
+  expect([a.key, b.key, c.key].map(ownerOf)).toEqual(["Organization", "Bravo", "Charlie"]);
+  expect([tenantToken, otherTenantToken].map(ownerOf)).toEqual(["Tenant", "Other"]);
   expect(a.key).toMatch(new RegExp(`^fro_${a.id}_[\\w-]{43}$`));
   expect(tenantToken).toMatch(new RegExp(`^frt_${a.caller.tenantId}_[\\w-]{43}$`));
   expect(new Set([a.key, b.key, c.key, tenantToken, otherTenantToken]).size).toBe(5);
 });
 
-test("what is not exactly a key is nobody's", () => {
+test("a text that is not exactly a key belongs to nobody", () => {
   const { key, id } = server.a;
   const code = key.split("_").slice(2).join("_");
   const forged = [
@@ -52,19 +53,19 @@ test("what is not exactly a key is nobody's", () => {
     catalog.organizations.get(id)!.privateKey,
     catalog.organizations.get(id)!.publicKey,
   ];
-  for (const text of forged) expect([text, whose(text)]).toEqual([text, "nobody's"]);
-  expect(whose(key)).toBe("Organization");
+  for (const text of forged) expect([text, ownerOf(text)]).toEqual([text, "nobody"]);
+  expect(ownerOf(key)).toBe("Organization");
 });
 
-test("each change of one character is noticed", () => {
+test("a key with one character changed belongs to nobody", () => {
   const { key } = server.b;
   for (let i = 4; i < key.length; i++) {
     const other = key[i] === "A" ? "B" : "A";
-    expect(whose(key.slice(0, i) + other + key.slice(i + 1))).toBe("nobody's");
+    expect(ownerOf(key.slice(0, i) + other + key.slice(i + 1))).toBe("nobody");
   }
 });
 
-test("another master secret makes other keys", () => {
+test("another master secret gives other keys", () => {
   const others = new Keys("00".repeat(32), catalog);
   expect(others.identify(server.a.key, CLOCK)).toBeNull();
   const row = catalog.organizations.get(server.a.id)!;
@@ -72,7 +73,7 @@ test("another master secret makes other keys", () => {
   expect(new Keys(TEST_SECRET.toUpperCase(), catalog).organizationKey(row)).toBe(server.a.key);
 });
 
-test("a key ends with its version, also one that was just used", () => {
+test("a key becomes invalid with its version, even when it was just used", () => {
   const fresh = new TestServer();
   const { a } = fresh;
   const own = fresh.services.keys;

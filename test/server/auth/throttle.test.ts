@@ -1,4 +1,4 @@
-/** Five failures within a minute, then a minute of refusals. */
+/** The throttle: five failures within a minute close a name for a minute. */
 import { expect, test } from "vitest";
 import { Throttle } from "../../../server/auth/throttle.ts";
 
@@ -16,7 +16,7 @@ test("the fifth failure within a minute closes the name for a minute", () => {
   expect(throttle.admits("b", 5)).toBe(true);
 });
 
-test("failures that are a minute apart do not add up", () => {
+test("four failures per minute never close a name", () => {
   const throttle = new Throttle(5);
   for (let i = 0; i < 20; i++) {
     throttle.failed("a", i * (MINUTE / 4));
@@ -24,14 +24,14 @@ test("failures that are a minute apart do not add up", () => {
   }
 });
 
-test("one more failure after the minute is not yet five", () => {
+test("after the minute the count starts again", () => {
   const throttle = new Throttle(5);
   for (let i = 0; i < 5; i++) throttle.failed("a", 0);
   throttle.failed("a", MINUTE);
   expect(throttle.admits("a", MINUTE)).toBe(true);
 });
 
-test("a flood of names does not grow without end, and forgets the oldest first", () => {
+test("only 100,000 names are kept; the oldest is forgotten first", () => {
   const throttle = new Throttle(5);
   throttle.failed("last", 0);
   for (let i = 0; i < 5; i++) throttle.failed("first", 0);

@@ -1,4 +1,4 @@
-/** The OpenAPI document: well formed, whole, and true to the route table. */
+/** The OpenAPI document: it is well-formed, complete, and matches the route table. */
 import { expect, test } from "vitest";
 import { API_ROUTES } from "../../../server/routes/table.ts";
 import { Access } from "../../../server/routing/route.ts";
@@ -40,27 +40,27 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
 
-/** Every value of the document, with where it is. */
+/** Every value in the document, with its place. */
 function* walk(value: unknown, place = "#"): Generator<readonly [string, unknown]> {
   yield [place, value];
   if (typeof value !== "object" || value === null) return;
   for (const [name, member] of Object.entries(value)) yield* walk(member, `${place}/${name}`);
 }
 
-test("the document says what it is", () => {
+test("the document has its version and title", () => {
   expect(reply.status).toBe(200);
   expect(document.openapi).toMatch(/^3\.1\.\d$/);
   expect(document.info).toMatchObject({ title: "Frontrow", version: "0.0.0-test" });
 });
 
-test("every route of the table is in it, and nothing that is not", () => {
+test("the document has every route of the table, and no others", () => {
   const expected = API_ROUTES.map(({ method, path }) => `${method} ${path}`);
   const found = operations.map(({ method, path }) => `${method} ${path}`);
   expect(found.filter((name) => !expected.includes(name))).toEqual(["get /openapi.json"]);
   expect(expected.filter((name) => !found.includes(name))).toEqual([]);
 });
 
-test("every reference leads somewhere", () => {
+test("every reference has a target", () => {
   let count = 0;
   for (const [place, value] of walk(document)) {
     if (!place.endsWith("/$ref")) continue;
@@ -75,7 +75,7 @@ test("every reference leads somewhere", () => {
   expect(count).toBeGreaterThan(20);
 });
 
-test("every parameter of a path is declared, once, and no other", () => {
+test("the parameters of every path are declared once, and no others", () => {
   for (const { path, operation } of operations) {
     const inTemplate = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     const declared = operation.parameters.filter((parameter) => parameter.in === "path");
@@ -86,12 +86,12 @@ test("every parameter of a path is declared, once, and no other", () => {
   }
 });
 
-test("no two paths are the same but for the names of their parameters", () => {
+test("no two paths differ only in the names of their parameters", () => {
   const templates = Object.keys(document.paths).map((path) => path.replace(/\{\w+\}/g, "{}"));
   expect(new Set(templates).size).toBe(templates.length);
 });
 
-test("operations have names of their own, a summary, and a tag that is listed", () => {
+test("every operation has a unique id, a summary, and a tag from the list", () => {
   const ids = operations.map(({ operation }) => operation.operationId);
   expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
   const tags = new Set(document.tags.map(({ name }) => name));
@@ -102,7 +102,7 @@ test("operations have names of their own, a summary, and a tag that is listed", 
   }
 });
 
-test("every operation says who may call it, and each scheme that it names exists", () => {
+test("every operation declares its access, with security schemes that exist", () => {
   for (const { path, method, operation } of operations) {
     const route = API_ROUTES.find((known) => known.path === path && known.method === method);
     const isPublic = (route?.access ?? Access.PUBLIC) === Access.PUBLIC;
@@ -127,12 +127,12 @@ test("every operation has a success and its problems, each with a description", 
   }
 });
 
-test("every error code that there is, is in it", () => {
+test("the document lists every error code", () => {
   const known = Object.values(REPLIES).map(({ errorCode }) => errorCode);
   expect(document.components.schemas["ErrorCode"]?.enum).toEqual([...new Set(known)].sort());
 });
 
-test("no format is in it that only this project knows", () => {
+test("the document uses only formats that other tools know", () => {
   const known = new Set<unknown>(["uuid", "int64", "email", "date-time"]);
   const found = new Set<unknown>();
   for (const [place, value] of walk(document.paths)) {
@@ -143,18 +143,18 @@ test("no format is in it that only this project knows", () => {
   expect(found.size).toBeGreaterThan(0);
 });
 
-test("types, enums and required members fit each other", () => {
+test("every required member of an object is declared", () => {
   for (const [place, value] of walk(document)) {
     if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
     const { required, properties, type } = value as Readonly<Record<string, unknown>>;
     if (!Array.isArray(required) || type !== "object") continue;
     const members = Object.keys(properties ?? {});
-    const strangers = required.filter((name) => !members.includes(String(name)));
-    expect([place, strangers]).toEqual([place, []]);
+    const undeclared = required.filter((name) => !members.includes(String(name)));
+    expect([place, undeclared]).toEqual([place, []]);
   }
 });
 
-test("the reference page and its files come from the server itself", async () => {
+test("the reference page loads all its files from the server itself", async () => {
   const page = await server.call<string>("GET", "/docs");
   expect([page.status, page.type]).toEqual([200, "text/html; charset=utf-8"]);
   const files = [...page.text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => path!);

@@ -1,4 +1,4 @@
-/** Paged lists: order, cut and wrapper. */
+/** Paged lists: their order, their pages and their wrapper. */
 import { expect, test } from "vitest";
 import { offsetOf, pageOfRows, parseSort } from "../../../server/routing/page.ts";
 import type { Answer } from "../../../server/wire/answers.ts";
@@ -46,11 +46,11 @@ const ORDERS: readonly (readonly [readonly string[], readonly number[]])[] = [
   ],
 ];
 
-test.each(ORDERS)("sorted by %j, ties in order of id", (sort, ids) => {
+test.each(ORDERS)("rows are sorted by %j, and equal rows by id", (sort, ids) => {
   expect(list(sort).body.content.map(({ id }) => id)).toEqual(ids);
 });
 
-test("the rows that were given stay in their order", () => {
+test("sorting does not change the order of the given rows", () => {
   list(["id"]);
   expect(ROWS.map(({ id }) => id)).toEqual([10, 9, 2, 1]);
 });
@@ -74,13 +74,13 @@ test.each(CUTS)("page %d of size %d has %d rows", (number, size, count) => {
   expectPage(list(["name"], number, size), { ...expected, isSorted: true });
 });
 
-test("no rows are one empty page, first and last", () => {
+test("a list without rows is one empty page, the first and the last", () => {
   const handled = pageOfRows([] as Row[], { page: 0, size: 20, sort: [] }, PROPERTIES);
   const { body } = replyOf<PageBody<Row>>(handled as Answer);
   expect(body).toMatchObject({ totalPages: 0, first: true, last: true, empty: true });
 });
 
-test("a criterion is a property of the list and at most a direction", () => {
+test("a sort is a property of the list, with or without a direction", () => {
   expect(parseSort(["name,desc", "id"], PROPERTIES)).toEqual([
     { property: "name", descending: true },
     { property: "id", descending: false },
@@ -99,6 +99,6 @@ test("a criterion is a property of the list and at most a direction", () => {
   }
 });
 
-test("the offset is page times size", () => {
+test("the offset is the page times the size", () => {
   expect(offsetOf({ page: 7, size: 13 })).toBe(91);
 });

@@ -1,4 +1,4 @@
-/** From method and path to a route. */
+/** The router finds the route for a method and a path. */
 import { expect, test } from "vitest";
 import { Access, type Method, type Route } from "../../../server/routing/route.ts";
 import { Router } from "../../../server/routing/router.ts";
@@ -44,7 +44,7 @@ const FOUND: readonly (readonly [string, string, string, Record<string, string>]
   ["get", "/things/__proto__", "/things/{id}", { id: "__proto__" }],
 ];
 
-test.each(FOUND)("%s %s leads to %s", (method, path, template, params) => {
+test.each(FOUND)("%s %s finds %s", (method, path, template, params) => {
   const match = router.find(method, path);
   expect(match.route?.path).toBe(template);
   expect({ ...match.params }).toEqual(params);
@@ -61,13 +61,16 @@ const MISSED: readonly (readonly [string, string, readonly string[]])[] = [
   ["get", "/constructor", []],
 ];
 
-test.each(MISSED)("%s %s leads nowhere; the path has %j", (method, path, methods) => {
-  const match = router.find(method, path);
-  expect(match.route).toBeUndefined();
-  expect([...match.methods].sort()).toEqual(methods);
-});
+test.each(MISSED)(
+  "%s %s finds nothing, but the methods %j of the path",
+  (method, path, methods) => {
+    const match = router.find(method, path);
+    expect(match.route).toBeUndefined();
+    expect([...match.methods].sort()).toEqual(methods);
+  },
+);
 
-test("two routes of one method and path stop the start", () => {
+test("two routes with the same method and path are refused", () => {
   const twice = [route("get", "/a/{id}"), route("get", "/a/{other}")];
   expect(() => new Router(twice)).toThrow(/\/a\//);
   expect(() => new Router([route("get", "/a"), route("get", "/a/")])).toThrow(/\/a/);

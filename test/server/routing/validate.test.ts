@@ -1,4 +1,4 @@
-/** Shapes made into checks: bodies, path and query parameters. */
+/** Checks that are compiled from shapes: of bodies, path parameters and query parameters. */
 import { expect, test } from "vitest";
 import {
   BODIES,
@@ -34,7 +34,7 @@ const ITEM = object({ id: LONG, tags: list(NAME), note: orNull(NAME) }, ["id"]);
 const BODY = object({ name: NAME, items: list(ITEM, { maxItems: 2 }), ref: UUID_SHAPE }, ["name"]);
 const { body } = checksFor({ body: BODY });
 
-const FAULTS: readonly (readonly [unknown, readonly string[]])[] = [
+const BODIES_AND_ERRORS: readonly (readonly [unknown, readonly string[]])[] = [
   [{ name: "x" }, []],
   [{ name: "x", items: [{ id: 1, tags: ["a"], note: null }] }, []],
   [null, [" NOT_NULL"]],
@@ -52,32 +52,33 @@ const FAULTS: readonly (readonly [unknown, readonly string[]])[] = [
   [{ name: 7, ref: 7 }, ["name TYPE", "ref TYPE"]],
 ];
 
-test.each(FAULTS)("%j has the faults %j", (value, expected) => {
+test.each(BODIES_AND_ERRORS)("the body %j has the errors %j", (value, expected) => {
   const found = body(value).map(({ field, code }) => `${field} ${code}`);
   expect([...found].sort()).toEqual([...expected].sort());
 });
 
-test("what is wrong is said in words, and shown", () => {
+test("an error has a message and shows the rejected value", () => {
   const [fault] = body({ name: "x".repeat(256) });
   expect(fault).toMatchObject({ message: expect.stringMatching(/255/) as string });
   expect(fault?.rejectedValue).toBe("x".repeat(256));
 });
 
-test("a hostile body gives a bounded number of faults, in a bounded time", () => {
+test("a body with 50,000 wrong items gets 100 errors, at little cost", () => {
   const { body: ofList } = checksFor({ body: list(ITEM) });
   const items = Array.from({ length: 50_000 }, () => ({}));
-  const startMs = performance.now();
+  const before = process.cpuUsage();
   expect(ofList(items).length).toBe(100);
-  expect(performance.now() - startMs).toBeLessThan(2_000);
+  expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
 });
 
-test("path parameters become what their shape says", () => {
+test("path parameters are converted as their shape says", () => {
   const { params } = checksFor({ params: { id: LONG, event: UUID_SHAPE } });
   const event = "00000000-0000-4000-8000-00000000000A";
   expect(params({ id: "12", event })).toEqual({
     values: { id: 12, event: event.toLowerCase() },
     faults: [],
   });
+  expect(params({ id: "9007199254740991", event }).faults).toEqual([]);
   const texts: [string, string][] = [
     ["", "TYPE"],
     ["0", "RANGE"],
@@ -93,6 +94,8 @@ test("path parameters become what their shape says", () => {
     ["1.0", "TYPE"],
     ["١", "TYPE"],
     ["NaN", "TYPE"],
+    ["%31", "TYPE"],
+    ["1%00", "TYPE"],
   ];
   for (const [text, code] of texts) {
     const { faults } = params({ id: text, event });
@@ -127,14 +130,14 @@ const QUERIES: readonly (readonly [string, object, readonly string[]])[] = [
   ["need=%31", { page: 7, flag: undefined, sort: [], need: 1 }, []],
 ];
 
-test.each(QUERIES)("the query %j", (text, values, expected) => {
+test.each(QUERIES)("the query %j has the values %j and the errors %j", (text, values, expected) => {
   const { query } = checksFor({ query: QUERY });
   const checked = query(text);
   expect(checked.values).toEqual(values);
   expect(checked.faults.map(({ field, code }) => `${field} ${code}`)).toEqual(expected);
 });
 
-test("every shape of the table is one that the validator understands", () => {
+test("checks can be compiled from every shape of the route table", () => {
   for (const route of API_ROUTES) {
     expect(() => checksOf(route)).not.toThrow();
     for (const shape of Object.values(route.answers)) {
@@ -143,14 +146,14 @@ test("every shape of the table is one that the validator understands", () => {
   }
 });
 
-test("of a large body only the first fault is told, however many there are", () => {
+test("only the first error of a large body is reported", () => {
   const layout = checksFor({ body: BODIES.putLayout });
   const sectors = Array.from({ length: 1_000 }, () => 0);
   expect(layout.body({ sectors }, 1_000)).toHaveLength(100);
   expect(layout.body({ sectors }, 1_000_000).map(({ field }) => field)).toEqual(["sectors[0]"]);
 });
 
-test("the queries of ten thousand events are remembered, and no more than twice as many", () => {
+test("the checked queries of 10,000 to 20,000 events are kept", () => {
   const { query } = checksFor({ query: { eventId: { shape: UUID_SHAPE, description: "" } } });
   const ask = (i: number) =>
     query(`eventId=00000000-0000-4000-8000-${String(i).padStart(12, "0")}`);
@@ -161,12 +164,12 @@ test("the queries of ten thousand events are remembered, and no more than twice 
     ask(i);
     if (i % 1_000 === 0) ask(0);
   }
-  // What is asked for again and again stays.
+  // A query that is used again and again is kept.
   expect([ask(0) === first, ask(9_999) === last]).toEqual([true, false]);
   expect(ask(9_999)).toEqual(last);
 });
 
-test("the queries of a list are looked at each time", () => {
+test("the queries of a list are not kept", () => {
   const shape = { shape: NAME, description: "" };
   const { query } = checksFor({ query: { name: shape, other: shape } });
   expect(query("name=a")).toEqual(query("name=a"));

@@ -1,4 +1,4 @@
-/** Answers: problems with every documented member, and nothing in them that could do harm. */
+/** Answers: problems have all documented members, and show nothing harmful. */
 import { expect, test } from "vitest";
 import { Result } from "../../../engine/results.ts";
 import {
@@ -15,7 +15,7 @@ import { expectProblem } from "./wire.ts";
 
 const NOW = Date.parse("2026-03-19T10:00:00.123Z");
 
-/** The codes that the interface documents, each with its status. */
+/** The documented error codes, with their statuses. */
 const CODES: Readonly<Record<string, number>> = {
   VALIDATION_FAILED: 400,
   MALFORMED_REQUEST: 400,
@@ -55,7 +55,7 @@ test.each(REFUSALS)("refusal %d is a problem with a documented code and status",
   expect(reply.headers["Retry-After"]).toBe(status === 503 ? "1" : undefined);
 });
 
-test("every refusal of the engine has its answer", () => {
+test("every result of the engine except OK has an answer", () => {
   const codes = Object.values(Result).filter((code) => code !== Result.OK);
   expect(codes.filter((code) => REPLIES[code] === undefined)).toEqual([]);
 });
@@ -66,7 +66,7 @@ function shown(field: string, rejectedValue: unknown): unknown {
   return replyOf<ProblemBody>(problemAnswer(problem, "/", NOW)).body.errors[0]?.rejectedValue;
 }
 
-test("a rejected value is shown back as far as it does no harm", () => {
+test("a rejected value is shown unless it is secret, long or an object", () => {
   const long = "x".repeat(1_000);
   const cases: [string, unknown, unknown][] = [
     ["a", 7, 7],
@@ -88,7 +88,7 @@ test("a rejected value is shown back as far as it does no harm", () => {
   }
 });
 
-test("a path is shown as text, whatever is in it", () => {
+test("a problem shows its path unchanged, whatever characters it has", () => {
   const path = '/a"b\u2028<script>';
   const reply = replyOf<ProblemBody>(
     problemAnswer({ refused: Result.ENTITY_NOT_FOUND, detail: "" }, path, NOW),
@@ -97,7 +97,7 @@ test("a path is shown as text, whatever is in it", () => {
   expect(reply.body.instance).toBe(path);
 });
 
-test("plain answers are what they say", () => {
+test("true, false, 201, 204 and a redirect have their status, type and body", () => {
   expect([TRUE, FALSE].map(({ status, body }) => [status, body])).toEqual([
     [200, "true"],
     [200, "false"],

@@ -1,4 +1,4 @@
-/** Request bodies: what is JSON for us and what is not. */
+/** Parsing of request bodies: what is accepted as JSON. */
 import { expect, test } from "vitest";
 import { parseJson } from "../../../server/wire/json.ts";
 import { TestServer, V2 } from "../../support/server.ts";
@@ -16,7 +16,7 @@ function valueOf(text: string): unknown {
 
 const NOT_JSON = "The body is not JSON.";
 const REFUSED: readonly (readonly [string, string | Buffer, RegExp | string])[] = [
-  ["nothing", "", NOT_JSON],
+  ["an empty body", "", NOT_JSON],
   ["blanks", " \n ", NOT_JSON],
   ["a word", "lock", NOT_JSON],
   ["single quotes", "{'a':1}", NOT_JSON],
@@ -25,7 +25,7 @@ const REFUSED: readonly (readonly [string, string | Buffer, RegExp | string])[] 
   ["two values", "1 2", NOT_JSON],
   ["a value and a brace", "{}}", NOT_JSON],
   ["a zero byte after the value", "{}\0", NOT_JSON],
-  ["a control character in a text", '"a\u0001b"', NOT_JSON],
+  ["a control character in a string", '"a\u0001b"', NOT_JSON],
   ["NaN", "NaN", NOT_JSON],
   ["Infinity", "-Infinity", NOT_JSON],
   ["a number with a plus", "+1", NOT_JSON],
@@ -33,7 +33,7 @@ const REFUSED: readonly (readonly [string, string | Buffer, RegExp | string])[] 
   ["a byte order mark", Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d]), NOT_JSON],
   ["UTF-16", Buffer.from("\ufeff{}", "utf16le"), /UTF-8|JSON/],
   ["a lone continuation byte", Buffer.from([0x22, 0x80, 0x22]), /UTF-8/],
-  ["a cut character", Buffer.from([0x22, 0xc3, 0x22]), /UTF-8/],
+  ["half a character in UTF-8", Buffer.from([0x22, 0xc3, 0x22]), /UTF-8/],
   ["an overlong slash", Buffer.from([0x22, 0xc0, 0xaf, 0x22]), /UTF-8/],
   ["a surrogate as bytes", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), /UTF-8/],
   ["a code point past the last", Buffer.from([0x22, 0xf4, 0x90, 0x80, 0x80, 0x22]), /UTF-8/],
@@ -41,14 +41,14 @@ const REFUSED: readonly (readonly [string, string | Buffer, RegExp | string])[] 
   ["33 objects", '{"a":'.repeat(33) + "1" + "}".repeat(33), /32/],
   ["a million brackets", "[".repeat(1_000_000), /32/],
   ["__proto__", '{"__proto__":{"admin":true}}', /__proto__/],
-  ["__proto__ with a code", '{"__pr\\u006fto__":1}', /__proto__/],
-  ["__proto__ deep down", '[[{"a":[{"__proto__":1}]}]]', /__proto__/],
+  ["__proto__ with an escape", '{"__pr\\u006fto__":1}', /__proto__/],
+  ["__proto__ in a nested object", '[[{"a":[{"__proto__":1}]}]]', /__proto__/],
   ["constructor", '{"constructor":{"prototype":{}}}', /constructor/],
-  ["prototype with a code", '{"\\u0070rototype":1}', /prototype/],
+  ["prototype with an escape", '{"\\u0070rototype":1}', /prototype/],
   ["the first half of a character", '"\\ud800"', /half/],
   ["the second half alone", '"a\\udc00"', /half/],
   ["halves in the wrong order", '"\\udc00\\ud800"', /half/],
-  ["half a character deep down", '{"a":[{"b":"\\uD83D"}]}', /half/],
+  ["half a character in a nested value", '{"a":[{"b":"\\uD83D"}]}', /half/],
   ["half a character in a name", '{"\\uD83D":1}', /half/],
 ];
 
@@ -56,32 +56,32 @@ test.each(REFUSED)("%s is refused", (_, text, reason) => {
   expect(reasonOf(text)).toMatch(reason);
 });
 
-const TAKEN: readonly (readonly [string, string, unknown])[] = [
+const ACCEPTED: readonly (readonly [string, string, unknown])[] = [
   ["32 lists", "[".repeat(32) + "]".repeat(32), expect.any(Array)],
-  ["brackets in a text", `"${"[".repeat(100)}"`, "[".repeat(100)],
-  ["brackets behind an escaped quote", '["\\"[[[[", "\\\\"]', ['"[[[[', "\\"]],
+  ["brackets in a string", `"${"[".repeat(100)}"`, "[".repeat(100)],
+  ["brackets after an escaped quote", '["\\"[[[[", "\\\\"]', ['"[[[[', "\\"]],
   ["many lists side by side", `[${"[],".repeat(100)}[]]`, expect.any(Array)],
-  ["blanks around", " \r\n\t{}\n ", {}],
-  ["a whole character by its halves", '"\\ud83c\\udfad"', "🎭"],
-  ["a whole character", '"🎭"', "🎭"],
-  ["a forbidden name as a text", '{"a":"__proto__"}', { a: "__proto__" }],
-  ["a name that only begins so", '{"__proto__x":1}', { __proto__x: 1 }],
-  ["the last of two members of a name", '{"a":1,"a":2}', { a: 2 }],
-  ["a zero byte by its code", '"\\u0000"', "\0"],
-  ["a separator of lines", '"\u2028"', "\u2028"],
+  ["blanks around a value", " \r\n\t{}\n ", {}],
+  ["a character as two escaped halves", '"\\ud83c\\udfad"', "🎭"],
+  ["a character outside the basic plane", '"🎭"', "🎭"],
+  ["a forbidden name as a string", '{"a":"__proto__"}', { a: "__proto__" }],
+  ["a name that begins with a forbidden one", '{"__proto__x":1}', { __proto__x: 1 }],
+  ["a member twice, of which the last counts", '{"a":1,"a":2}', { a: 2 }],
+  ["an escaped zero byte", '"\\u0000"', "\0"],
+  ["a line separator", '"\u2028"', "\u2028"],
 ];
 
-test.each(TAKEN)("%s is taken as it is", (_, text, value) => {
+test.each(ACCEPTED)("%s is accepted", (_, text, value) => {
   expect(valueOf(text)).toEqual(value);
 });
 
-test("a refusal quotes nothing of the body", () => {
+test("a refusal does not quote the body", () => {
   for (const text of ['{"password":"hunter2"', "hunter2"]) {
     expect(reasonOf(text)).not.toContain("hunter2");
   }
 });
 
-test("no body changes what all objects have", () => {
+test("no body can change Object.prototype", () => {
   reasonOf('{"__proto__":{"admin":true}}');
   expect(({} as { admin?: boolean }).admin).toBeUndefined();
 });
@@ -100,23 +100,21 @@ const NUMBERS: readonly (readonly [string, number])[] = [
   ["100.0", 404],
 ];
 
-test("a number that is no safe whole one is refused, never rounded to another's id", async () => {
+test("an id that is not a safe integer is refused, not rounded to another id", async () => {
   const server = new TestServer();
-  const { key } = server.a;
   for (const [id, status] of NUMBERS) {
     const body = `{"id":${id},"name":"x"}`;
-    const reply = await server.call("PUT", `${V2}/venues/`, { key, body });
+    const reply = await server.put(`${V2}/venues/`, body);
     expect([id, reply.status]).toEqual([id, status]);
   }
 });
 
-test("what was refused is shown back without harm", async () => {
+test("the answer to a large or deep value is short", async () => {
   const server = new TestServer();
-  const { key } = server.a;
   const deep = `${"[".repeat(30)}${"]".repeat(30)}`;
   for (const name of [deep, `"${"🎭".repeat(600)}"`, "{}", "1e400", "[1,2]"]) {
     const body = `{"name":${name}}`;
-    const reply = await server.call("POST", `${V2}/venues/`, { key, body });
+    const reply = await server.post(`${V2}/venues/`, body);
     expect([name, reply.status]).toEqual([name, 400]);
     expect(reply.text.length).toBeLessThan(2_000);
   }

@@ -1,9 +1,9 @@
-/** Moments as text. */
+/** Times as text. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { localDateTime } from "../../../server/wire/moments.ts";
 
-test("a time is shown with three decimals and no offset, whatever was shown before it", () => {
+test("a time has three decimals and no offset, whatever was formatted before it", () => {
   const soon = fc.integer({ min: 1_790_000_000_000, max: 1_790_000_002_500 });
   const ever = fc.integer({ min: 0, max: 4_000_000_000_000 });
   fc.assert(

@@ -1,7 +1,6 @@
 /**
- * The quick reader of booking bodies against the general way: whatever it reads, the general way
- * takes and gives the same; what the general way refuses, it does not read. `npm run fuzz` is the
- * long form.
+ * The fast reader of booking bodies, compared with the general parser and validator: whatever it
+ * reads, they accept and read the same. `npm run fuzz` runs this for longer.
  */
 import { expect, test } from "vitest";
 import { BOOKING_ROUTES } from "../../../server/routes/booking.ts";
@@ -16,7 +15,7 @@ const RUNS = Number(process.env["FRONTROW_FUZZ_RUNS"] ?? 100_000);
 const checks = checksOf(BOOKING_ROUTES[0]!);
 const reader = new SelectionReader();
 
-/** Bodies in the usual form, from a bare one to one with all there is. */
+/** Bodies in the form that the fast reader knows, from an empty one to one with everything. */
 const USUAL: readonly string[] = [
   "{}",
   '{"seats":[]}',
@@ -34,7 +33,7 @@ const USUAL: readonly string[] = [
   '{"sessionId":"constructor","holdType":"__proto__","seats":[{"id":1}]}',
 ];
 
-/** What bodies are made of, and what they must not be made of. */
+/** Parts of valid and invalid bodies. */
 const PIECES: readonly string[] = [
   ...Array.from('{}[],:"\\ \n\t\0\u00e9\u20ac0123456789-+.eE'),
   ...'null true {} [] "" \\u0000 \\ud800 \ufeff \u007f // 1e3 1.0 -1 01 0'.split(" "),
@@ -44,20 +43,20 @@ const PIECES: readonly string[] = [
   ...'"__proto__":{}, "constructor":1, {"id":3}, ,{"id":4,"capacity":5}'.split(" "),
 ];
 
-/** @returns Whether the reader read it. Fails when the general way says otherwise. */
+/** @returns Whether the fast reader read it. Fails when the general parser disagrees. */
 function compare(bytes: Buffer): boolean {
   const read = reader.read(bytes);
   if (read === null) return false;
   const parsed = parseJson(bytes);
   const faults = parsed.ok ? checks.body(parsed.value) : [];
-  // The body is the message: an assertion for each of a million bodies would take minutes.
+  // An assertion for each of a million bodies would take minutes.
   const isSame =
     parsed.ok && faults.length === 0 && canonical(read) === canonical(parsed.value as object);
   if (!isSame) expect([bytes.toString("latin1"), read]).toEqual([parsed, faults]);
   return true;
 }
 
-/** Members by name; those that are undefined are as if they were not there. */
+/** The value as JSON, with its members sorted by name. */
 function canonical(value: object): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     inner !== null && typeof inner === "object" && !Array.isArray(inner)
@@ -66,11 +65,11 @@ function canonical(value: object): string {
   );
 }
 
-test.each(USUAL)("the usual form %# is read", (text) => {
+test.each(USUAL)("the body %s is read", (text) => {
   expect(compare(Buffer.from(text))).toBe(true);
 });
 
-test("every byte of every usual body: changed, left out, doubled, the last one", () => {
+test("bodies with one byte changed, removed, doubled or cut off are read alike", () => {
   let readCount = 0;
   for (const text of USUAL) {
     const usual = Buffer.from(text);
@@ -89,14 +88,14 @@ test("every byte of every usual body: changed, left out, doubled, the last one",
   expect(readCount).toBeGreaterThan(10_000);
 });
 
-test(`${RUNS} bodies made of pieces, seed ${SEED}`, { timeout: 3_600_000 }, () => {
+test(`${RUNS} random bodies are read alike, seed ${SEED}`, { timeout: 3_600_000 }, () => {
   const random = new Random(SEED);
   let readCount = 0;
   for (let run = 0; run < RUNS; run++) readCount += Number(compare(mutate(random)));
   expect(readCount).toBeGreaterThan(RUNS / 100);
 });
 
-/** A usual body with one to four pieces put in, put in place of something, or taken out. */
+/** Inserts, replaces or removes one to four pieces of a usual body. */
 function mutate(random: Random): Buffer {
   let bytes = Buffer.from(random.pick(USUAL));
   for (let change = random.below(4); change >= 0; change--) {
@@ -109,20 +108,20 @@ function mutate(random: Random): Buffer {
 }
 
 const NOT_USUAL: readonly (readonly [string, string])[] = [
-  ["nothing", ""],
+  ["an empty body", ""],
   ["an escape", '{"sessionId":"\\u0041"}'],
-  ["a letter beyond ASCII", '{"sessionId":"é"}'],
-  ["a member that it does not know", '{"note":1,"seats":[{"id":1}]}'],
+  ["a letter outside ASCII", '{"sessionId":"é"}'],
+  ["an unknown member", '{"note":1,"seats":[{"id":1}]}'],
   ["a member twice", '{"seats":[{"id":1}],"seats":[{"id":2}]}'],
   ["an id twice", '{"seats":[{"id":1,"id":2}]}'],
-  ["a number with a point", '{"seats":[{"id":1.0}]}'],
-  ["a number of sixteen digits", '{"seats":[{"id":1000000000000000}]}'],
-  ["a session too long", `{"sessionId":"${"x".repeat(256)}"}`],
-  ["a hold type too long", `{"holdType":"${"x".repeat(65)}"}`],
+  ["a number with a decimal point", '{"seats":[{"id":1.0}]}'],
+  ["a number with sixteen digits", '{"seats":[{"id":1000000000000000}]}'],
+  ["a session that is too long", `{"sessionId":"${"x".repeat(256)}"}`],
+  ["a hold type that is too long", `{"holdType":"${"x".repeat(65)}"}`],
   ["a control character", '{"sessionId":"\u007f"}'],
-  ["something behind the body", "{}{}"],
+  ["text after the body", "{}{}"],
 ];
 
-test.each(NOT_USUAL)("%s goes the general way", (_, text) => {
+test.each(NOT_USUAL)("%s is left to the general parser", (_, text) => {
   expect(reader.read(Buffer.from(text))).toBeNull();
 });
