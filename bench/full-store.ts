@@ -1,5 +1,6 @@
 /** A data folder with events on sale and any number of bookings, to measure what a disk keeps. */
-import type { Caller, CommandKind, CommandOf } from "../engine/commands.ts";
+import type { CommandKind, CommandOf } from "../engine/commands.ts";
+import type { Caller } from "../engine/shapes/caller.ts";
 import type { AnswerOf } from "../engine/decide.ts";
 import { Result } from "../engine/results.ts";
 import { type Store, valueOf } from "../persistence/store/open-engine.ts";

@@ -1,12 +1,13 @@
 /** An engine in memory with a hall and events on sale in it, for measuring single steps. */
 import { randomUUID } from "node:crypto";
-import type { BookingKind, Caller, CommandKind, CommandOf } from "../../engine/commands.ts";
+import type { BookingKind, CommandKind, CommandOf } from "../../engine/commands.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { Admission, type Journal } from "../../engine/ports.ts";
 import { ActorKind, type LogRecord } from "../../engine/records.ts";
-import { Result } from "../../engine/results.ts";
+import { isGranted } from "../../engine/results.ts";
 import { State } from "../../engine/state.ts";
 import { Batch } from "../../persistence/log/batch.ts";
 import { Random } from "../../server/onsale/random.ts";
@@ -101,7 +102,7 @@ export class Hall {
 
   #must<K extends CommandKind>(command: CommandOf<K>): AnswerOf<K> {
     const outcome = this.engine.submit(command);
-    if (outcome.refused === Result.OK) return outcome.value;
+    if (isGranted(outcome)) return outcome.value;
     throw new Error(`${command.kind}: ${outcome.detail}`);
   }
 }

@@ -1,8 +1,8 @@
 /** Whether the caller may touch an event at all. */
 import { assert } from "../assert.ts";
 import type { EventRow, OrganizationRow } from "../catalog.ts";
-import type { Caller } from "../commands.ts";
 import { refuse, type Refusal, Result } from "../results.ts";
+import type { Caller } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
 
 const NO_ACCESS = refuse(
@@ -48,10 +48,6 @@ export function tenantsOrganization(
   }
   if (organization.tenantId === tenantId) return organization;
   return refuse(Result.ACCESS_DENIED, "This organization belongs to another tenant.");
-}
-
-export function isRefusal(value: object): value is Refusal {
-  return "refused" in value;
 }
 
 export function callersOrganization(state: State, caller: Caller): OrganizationRow {

@@ -2,7 +2,7 @@
  * Layouts for tests in a few words: `section("Stalls", { A: "1 2 3 _ 4 5" })`. A seat is known by
  * its row and its own label together (A1), an area, section or table by its name.
  */
-import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/commands.ts";
+import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/shapes/bodies.ts";
 import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 
 /** A part of a layout; guids are the labels themselves, so that tests can name them. */

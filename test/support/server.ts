@@ -4,7 +4,7 @@
  * second has C. Each has a priced event, with names that say whose it is.
  */
 import { type Logger, pino } from "pino";
-import type { Caller } from "../../engine/commands.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import { digest } from "../../engine/verify/digest.ts";

@@ -1,6 +1,6 @@
 /** Events that change and go: their times, their schema, their end. */
 import { expect, test } from "vitest";
-import type { EventBody } from "../../../engine/commands.ts";
+import type { EventBody } from "../../../engine/shapes/bodies.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { Result } from "../../../engine/results.ts";
 import { World } from "../../support/engine.ts";

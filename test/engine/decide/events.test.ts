@@ -1,7 +1,8 @@
 /** Events: created with their partition, published and archived in turn. */
 import { expect, test } from "vitest";
 import type { EventStatus } from "../../../engine/catalog.ts";
-import type { Caller, EventBody } from "../../../engine/commands.ts";
+import type { EventBody } from "../../../engine/shapes/bodies.ts";
+import type { Caller } from "../../../engine/shapes/caller.ts";
 import { Result } from "../../../engine/results.ts";
 import { checkState } from "../../../engine/verify/check.ts";
 import { digest } from "../../../engine/verify/digest.ts";

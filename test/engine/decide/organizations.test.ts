@@ -1,7 +1,8 @@
 /** Organizations: the five creation rules, settings. */
 import { expect, test } from "vitest";
 import type { AccountRow } from "../../../engine/catalog.ts";
-import type { Caller, Commands } from "../../../engine/commands.ts";
+import type { MembersOf } from "../../../engine/commands.ts";
+import type { Caller } from "../../../engine/shapes/caller.ts";
 import { Result } from "../../../engine/results.ts";
 import { administratorOf, Bench, organizationOf, World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
@@ -10,7 +11,7 @@ const accountsOf = (bench: Bench): AccountRow[] => [
   ...bench.engine.state.catalog.accounts.values(),
 ];
 
-const create = (bench: Bench, tenant: Caller, command: Commands["createOrganization"]) =>
+const create = (bench: Bench, tenant: Caller, command: MembersOf<"createOrganization">) =>
   bench.submit("createOrganization", tenant, command);
 
 test("rule 2: an email that nobody uses makes a new account, the administrator", () => {

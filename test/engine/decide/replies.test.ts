@@ -1,6 +1,6 @@
 /** Remembered replies: the first answer under an idempotency key, for a day. */
 import { expect, test } from "vitest";
-import type { Caller } from "../../../engine/commands.ts";
+import type { Caller } from "../../../engine/shapes/caller.ts";
 import { findReply } from "../../../engine/queries/lookups.ts";
 import { Bench, START_MS } from "../../support/engine.ts";
 

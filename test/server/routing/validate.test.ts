@@ -1,15 +1,8 @@
 /** Shapes made into checks: bodies, path and query parameters. */
 import { expect, test } from "vitest";
-import {
-  BODIES,
-  list,
-  LONG,
-  NAME,
-  object,
-  orNull,
-  type Shape,
-  UUID_SHAPE,
-} from "../../../engine/shapes.ts";
+import { COMMANDS } from "../../../engine/commands.ts";
+import { LONG, NAME, UUID } from "../../../engine/shapes/fields.ts";
+import { list, object, optional, orNull, type Shape } from "../../../engine/shapes/shape.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
 import { Access, type Route } from "../../../server/routing/route.ts";
 import { checksOf, type RouteChecks } from "../../../server/routing/validate.ts";
@@ -30,8 +23,12 @@ function checksFor(parts: Partial<Route>): RouteChecks {
   });
 }
 
-const ITEM = object({ id: LONG, tags: list(NAME), note: orNull(NAME) }, ["id"]);
-const BODY = object({ name: NAME, items: list(ITEM, { maxItems: 2 }), ref: UUID_SHAPE }, ["name"]);
+const ITEM = object({ id: LONG, tags: optional(list(NAME)), note: optional(orNull(NAME)) });
+const BODY = object({
+  name: NAME,
+  items: optional(list(ITEM, { maxItems: 2 })),
+  ref: optional(UUID),
+});
 const { body } = checksFor({ body: BODY });
 
 const FAULTS: readonly (readonly [unknown, readonly string[]])[] = [
@@ -72,11 +69,11 @@ test("a hostile body gives a bounded number of faults, in a bounded time", () =>
 });
 
 test("path parameters become what their shape says", () => {
-  const { params } = checksFor({ params: { id: LONG, event: UUID_SHAPE } });
+  const { params } = checksFor({ params: { id: LONG, event: UUID } });
   const event = "00000000-0000-4000-8000-00000000000A";
   expect(params({ id: "12", event })).toEqual({
     values: { id: 12, event: event.toLowerCase() },
-    faults: [],
+    errors: [],
   });
   const texts: [string, string][] = [
     ["", "TYPE"],
@@ -95,8 +92,8 @@ test("path parameters become what their shape says", () => {
     ["NaN", "TYPE"],
   ];
   for (const [text, code] of texts) {
-    const { faults } = params({ id: text, event });
-    expect([text, faults.map((fault) => `${fault.field} ${fault.code}`)]).toEqual([
+    const { errors } = params({ id: text, event });
+    expect([text, errors.map((error) => `${error.field} ${error.code}`)]).toEqual([
       text,
       [`id ${code}`],
     ]);
@@ -131,7 +128,7 @@ test.each(QUERIES)("the query %j", (text, values, expected) => {
   const { query } = checksFor({ query: QUERY });
   const checked = query(text);
   expect(checked.values).toEqual(values);
-  expect(checked.faults.map(({ field, code }) => `${field} ${code}`)).toEqual(expected);
+  expect(checked.errors.map(({ field, code }) => `${field} ${code}`)).toEqual(expected);
 });
 
 test("every shape of the table is one that the validator understands", () => {
@@ -144,14 +141,14 @@ test("every shape of the table is one that the validator understands", () => {
 });
 
 test("of a large body only the first fault is told, however many there are", () => {
-  const layout = checksFor({ body: BODIES.putLayout });
+  const layout = checksFor({ body: COMMANDS.putLayout.members.body });
   const sectors = Array.from({ length: 1_000 }, () => 0);
   expect(layout.body({ sectors }, 1_000)).toHaveLength(100);
   expect(layout.body({ sectors }, 1_000_000).map(({ field }) => field)).toEqual(["sectors[0]"]);
 });
 
 test("the queries of ten thousand events are remembered, and no more than twice as many", () => {
-  const { query } = checksFor({ query: { eventId: { shape: UUID_SHAPE, description: "" } } });
+  const { query } = checksFor({ query: { eventId: { shape: UUID, description: "" } } });
   const ask = (i: number) =>
     query(`eventId=00000000-0000-4000-8000-${String(i).padStart(12, "0")}`);
   const [first, last] = [ask(0), ask(9_999)];

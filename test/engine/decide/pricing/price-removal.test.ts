@@ -1,6 +1,6 @@
 /** Prices taken away, from everything of an event or from what is named. */
 import { expect, test } from "vitest";
-import type { ObjectSelection } from "../../../../engine/commands.ts";
+import type { ObjectSelection } from "../../../../engine/shapes/bodies.ts";
 import { SeatState, STATE_NAMES } from "../../../../engine/inventory/states.ts";
 import { Result } from "../../../../engine/results.ts";
 import { checkState } from "../../../../engine/verify/check.ts";

@@ -1,6 +1,7 @@
 /** Pricing zones of a schema, and what is in them. */
 import { expect, test } from "vitest";
-import type { AssignmentSelection, Caller } from "../../../../engine/commands.ts";
+import type { AssignmentSelection } from "../../../../engine/shapes/bodies.ts";
+import type { Caller } from "../../../../engine/shapes/caller.ts";
 import { Result } from "../../../../engine/results.ts";
 import { World } from "../../../support/engine.ts";
 import { area, layoutOf, section, table } from "../../../support/layout.ts";

@@ -1,6 +1,6 @@
 /** Putting a layout: atomic, and refused while inventory would be lost. */
 import { expect, test } from "vitest";
-import type { LayoutBody, SentSeat } from "../../../../engine/commands.ts";
+import type { LayoutBody, SentSeat } from "../../../../engine/shapes/bodies.ts";
 import { Result } from "../../../../engine/results.ts";
 import { digest } from "../../../../engine/verify/digest.ts";
 import { World } from "../../../support/engine.ts";
