@@ -4,8 +4,8 @@
  */
 import { startServer, TENANT_TOKEN } from "./contenders/frontrow.ts";
 import { call, createVenue, openEvent } from "./contenders/venue.ts";
-import { folder, isTrial, numbers, parseOptions } from "./harness/options.ts";
 import { medianOf } from "./harness/measure.ts";
+import { folder, isTrial, numbers, parseOptions } from "./harness/options.ts";
 import { print, table } from "./harness/table.ts";
 import { inTemporaryFolder } from "./harness/temporary-folder.ts";
 import type { EventOnSale } from "./load/plan.ts";

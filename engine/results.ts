@@ -29,9 +29,9 @@ export type Result = (typeof Result)[keyof typeof Result];
 
 /** One thing that is wrong with a request, and where. */
 export interface FieldError {
-  /** Path into the request body, as `seats[1].id`. */
+  /** Path into the request body, such as `seats[1].id`. */
   readonly field: string;
-  /** Machine-readable, as NOT_NULL, SIZE, LOCKED. */
+  /** Machine-readable, such as NOT_NULL, SIZE, LOCKED. */
   readonly code: string;
   readonly message: string;
   readonly rejectedValue: unknown;
@@ -54,12 +54,29 @@ export interface Grant<Value> {
 
 export type Decision<Value> = Refusal | Grant<Value>;
 
-const NO_FAULTS: readonly FieldError[] = [];
+/** The members of a union that are refusals, of the engine or of the front. */
+type RefusedOf<T> = T extends { readonly refused: typeof Result.OK }
+  ? never
+  : Extract<T, { readonly refused: number }>;
+
+/** Whether it is a refusal: not a success, a row that was looked up, or an answer. */
+export function isRefused<T extends object>(value: T): value is RefusedOf<T> {
+  return "refused" in value && value.refused !== Result.OK;
+}
+
+/** Whether a command succeeded. */
+export function isGranted<T extends { readonly refused: number }>(
+  outcome: T,
+): outcome is Exclude<T, RefusedOf<T>> {
+  return outcome.refused === Result.OK;
+}
+
+const NO_ERRORS: readonly FieldError[] = [];
 
 export function refuse(
   refused: Refusal["refused"],
   detail: string,
-  errors: readonly FieldError[] = NO_FAULTS,
+  errors: readonly FieldError[] = NO_ERRORS,
 ): Refusal {
   return { refused, detail, errors };
 }
@@ -86,7 +103,7 @@ export function missing(field: string): FieldError {
   return { field, code: "NOT_NULL", message: "must be given, and not null", rejectedValue: null };
 }
 
-/** For an array of items with ids: each item whose id an earlier one has. */
+/** One error for each item that repeats the id of an earlier one. */
 export function repeatedIds(items: readonly { readonly id: number }[]): FieldError[] {
   const seen = new Set<number>();
   return items.flatMap(({ id }, i) => {
@@ -96,7 +113,7 @@ export function repeatedIds(items: readonly { readonly id: number }[]): FieldErr
   });
 }
 
-/** For a member that repeats what the path says. */
+/** For a member that must repeat the id in the path. */
 export function mismatch(field: string, value: unknown, what: string): FieldError {
   const message = `must be the ${what} of the path`;
   return { field, code: "MISMATCH", message, rejectedValue: value };

@@ -1,10 +1,10 @@
 /** Fills an empty data folder with its first tenant and super admin. */
 import { randomBytes } from "node:crypto";
-import type { Caller } from "../engine/commands.ts";
 import type { Engine } from "../engine/engine.ts";
 import { ActorKind } from "../engine/records.ts";
-import { Result } from "../engine/results.ts";
-import { FORMATS } from "../engine/shapes.ts";
+import { isRefused } from "../engine/results.ts";
+import type { Caller } from "../engine/shapes/caller.ts";
+import { FORMATS } from "../engine/shapes/formats.ts";
 import { type Keys, sha256 } from "./auth/keys.ts";
 import type { Passwords } from "./auth/passwords.ts";
 import type { BootstrapVariables } from "./config.ts";
@@ -43,7 +43,7 @@ export async function bootstrap(
     tokenSha256,
     administrator: { email, firstName: "", lastName: "", passwordHash },
   });
-  if (tenant.refused !== Result.OK) throw new Error(tenant.detail);
+  if (isRefused(tenant)) throw new Error(tenant.detail);
   const token = services.keys.tenantToken(tenant.value);
   const generated: (readonly [string, string])[] = [];
   if (token !== null) generated.push(["tenant token", token]);

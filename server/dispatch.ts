@@ -5,13 +5,13 @@
  */
 import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
-import type { Caller } from "../engine/commands.ts";
-import { type FieldError, refuseInvalid, Result } from "../engine/results.ts";
-import { identify, isDenied } from "./auth/access.ts";
+import { type FieldError, isRefused, refuseInvalid, Result } from "../engine/results.ts";
+import type { Caller } from "../engine/shapes/caller.ts";
+import { identify } from "./auth/access.ts";
 import { type FirstOfKey, Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
-import { Access, type Handled, isProblem, type Route } from "./routing/route.ts";
+import { Access, type Handled, type Route } from "./routing/route.ts";
 import { Router, type Match } from "./routing/router.ts";
 import type { Services } from "./routing/services.ts";
 import { checksOf, type RouteChecks } from "./routing/validate.ts";
@@ -23,7 +23,7 @@ import { FrontResult, REPLIES } from "./wire/replies.ts";
 const BODY_BYTES_MAX = 1_024 * 1_024;
 /** Runs that are kept for later requests; more at once are made afresh. */
 const IDLE_MAX = 10_000;
-const NO_FAULTS: readonly FieldError[] = [];
+const NO_ERRORS: readonly FieldError[] = [];
 const AUTH_PREFIX = "/api/auth/";
 
 /** One request on its way. Made once and used again, so that waiting costs no closure. */
@@ -71,7 +71,7 @@ export class Dispatch implements Front {
       return { match, bodyBytesMax, refusal: null };
     }
     const found = this.#admit(route, head);
-    return { match, bodyBytesMax, refusal: isDenied(found) ? found : null };
+    return { match, bodyBytesMax, refusal: isRefused(found) ? found : null };
   }
 
   /** Calls `respond` once, in this turn or a later one, whatever happens. */
@@ -99,9 +99,9 @@ export class Dispatch implements Front {
 
   #finish(run: Run, handled: Handled): void {
     const { route, first } = run;
-    const answer = isProblem(handled) ? this.#problem(handled, run.request!.path, route) : handled;
+    const answer = isRefused(handled) ? this.#problem(handled, run.request!.path, route) : handled;
     // What is not valid does not use up its key: the request may come again, corrected.
-    const isInvalid = isProblem(handled) && handled.refused === Result.VALIDATION_FAILED;
+    const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
     if (first !== null && !isInvalid) this.#idempotency.store(first, answer);
     run.answer = answer;
     if (route?.durable === true) this.#services.engine.afterDurable(run.leave);
@@ -129,22 +129,22 @@ export class Dispatch implements Front {
   #run(route: Route, match: Match, request: Request, run: Run): Handled | Promise<Handled> {
     const services = this.#services;
     const caller = this.#admit(route, request);
-    if (isDenied(caller)) return caller;
+    if (isRefused(caller)) return caller;
     const checks = this.#checks.get(route)!;
     let body: unknown = route.readBody?.(request.body) ?? null;
-    let bodyFaults = NO_FAULTS;
+    let bodyErrors = NO_ERRORS;
     if (body === null && route.body !== undefined) {
       const parsed = parseJson(request.body);
       if (!parsed.ok) {
         return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
       }
       body = parsed.value;
-      bodyFaults = checks.body(body, request.body.length);
+      bodyErrors = checks.body(body, request.body.length);
     }
     const params = checks.params(match.params);
     const query = checks.query(request.query);
-    if (params.faults.length + query.faults.length + bodyFaults.length > 0) {
-      return refuseInvalid([...params.faults, ...query.faults, ...bodyFaults]);
+    if (params.errors.length + query.errors.length + bodyErrors.length > 0) {
+      return refuseInvalid([...params.errors, ...query.errors, ...bodyErrors]);
     }
     const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
     if (isMutation && request.idempotencyKey !== "") {
@@ -171,7 +171,7 @@ export class Dispatch implements Front {
     const takesOrgId = route.query?.["orgId"] !== undefined;
     const orgId = takesOrgId ? new URLSearchParams(head.query).get("orgId") : null;
     const caller = identify(services, route.access, head, orgId);
-    return isDenied(caller) ? this.#denied(caller, head) : caller;
+    return isRefused(caller) ? this.#denied(caller, head) : caller;
   }
 
   /** Who tries many keys is slowed down; good keys from the same address are not. */

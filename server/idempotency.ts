@@ -6,9 +6,9 @@
  * puts all records of a turn into one frame, which is recovered whole or not at all. So there is no
  * moment at which one is on disk without the other.
  */
-import type { Caller } from "../engine/commands.ts";
 import { findReply } from "../engine/queries/lookups.ts";
 import { Result } from "../engine/results.ts";
+import type { Caller } from "../engine/shapes/caller.ts";
 import type { Route } from "./routing/route.ts";
 import type { Services } from "./routing/services.ts";
 import { type Answer, jsonAnswer, type Problem } from "./wire/answers.ts";

@@ -1,6 +1,7 @@
 /** An engine with one venue: puts events on sale in it, and books their seats, without HTTP. */
 import { randomUUID } from "node:crypto";
-import type { BookingKind, Caller, CommandKind, CommandOf } from "../../engine/commands.ts";
+import type { BookingKind, CommandKind, CommandOf } from "../../engine/commands.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";

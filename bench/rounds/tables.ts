@@ -1,7 +1,7 @@
 /** The figures of the rounds, as tables for a terminal and as a line of Markdown. */
 import { FRONTROW } from "../contenders/names.ts";
-import type { Result } from "../harness/results.ts";
 import { medianOf, spreadOf } from "../harness/measure.ts";
+import type { Result } from "../harness/results.ts";
 import { table, withCommas } from "../harness/table.ts";
 import { sellsOut } from "../load/plan.ts";
 import type { Round, Row, Setting } from "./rounds.ts";

@@ -1,10 +1,12 @@
-/** Tenants, accounts and their logins. Secrets never come here: only hashes of them. */
-import type { AccountRow, LoginRow, TenantRow, CatalogPut } from "../catalog.ts";
-import type { Administrator, CommandOf } from "../commands.ts";
+/** Tenants, accounts and their logins. The engine gets hashes of secrets, never the secrets. */
+import { assert } from "../assert.ts";
+import type { AccountRow, CatalogPut, LoginRow, TenantRow } from "../catalog.ts";
 import { accountsByEmail } from "../queries/lookups.ts";
-import { type Decision, grant, refuse, Result } from "../results.ts";
+import { type Decision, refuse, Result } from "../results.ts";
+import type { Administrator, LoginTokens } from "../shapes/bodies.ts";
+import type { CommandWith } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
-import { catalogRecord } from "./catalog-record.ts";
+import { grantChange } from "./catalog-record.ts";
 
 const NO_LOGIN = "There is no such login.";
 
@@ -13,66 +15,71 @@ export function accountRow(
   { email, firstName, lastName, passwordHash }: Administrator,
   rights: Pick<AccountRow, "superAdminOf" | "organizationIds">,
 ): AccountRow {
+  assert(id > 0, "an account has an id of its own");
   return { id, email, firstName, lastName, passwordHash, ...rights };
 }
 
-/** A tenant, with its super admin. @returns ACCOUNT_EMAIL_IN_USE; else the tenant. */
+type NewTenant = CommandWith<{
+  name: string;
+  tokenSha256: string | null;
+  administrator: Administrator | null;
+}>;
+
+/** A tenant and its super admin; without one when nobody is to log in. */
 export function createTenant(
   state: State,
-  { caller, name, tokenSha256, administrator }: CommandOf<"createTenant">,
+  { caller, name, tokenSha256, administrator }: NewTenant,
 ): Decision<TenantRow> {
   if (administrator !== null && accountsByEmail(state, administrator.email).length > 0) {
     return refuse(Result.ACCOUNT_EMAIL_IN_USE, "An account has that email already.");
   }
   const id = state.catalog.nextId;
+  assert(!state.catalog.tenants.has(id), "a new tenant has a new id");
   const row: TenantRow = { id, name, tokenSha256, keyVersion: 1, retiredKey: null };
   const puts: CatalogPut[] = [{ table: "tenants", row }];
   if (administrator !== null) {
     const rights = { superAdminOf: id, organizationIds: [] };
     puts.push({ table: "accounts", row: accountRow(id + 1, administrator, rights) });
   }
-  return grant(catalogRecord(caller, { nextId: id + puts.length, puts }), row);
+  return grantChange(state, caller, { newIds: puts.length, puts }, row);
 }
 
-/** Opens a login, and drops those that ran out. @returns ENTITY_NOT_FOUND for no account. */
+/** Opens a login and removes the account's logins that have expired. */
 export function openLogin(
   state: State,
-  { caller, accountId, tokens }: CommandOf<"openLogin">,
+  { caller, accountId, tokens }: CommandWith<{ accountId: number; tokens: LoginTokens }>,
   timeMs: number,
 ): Decision<LoginRow> {
-  if (!state.catalog.accounts.has(accountId)) {
+  const { accounts, logins, nextId: id } = state.catalog;
+  if (!accounts.has(accountId)) {
     return refuse(Result.ENTITY_NOT_FOUND, "There is no such account.");
   }
-  const id = state.catalog.nextId;
+  assert(!logins.has(id), "a new login has a new id");
   const row: LoginRow = { id, accountId, ...tokens };
-  const removes = [...state.catalog.logins.values()]
-    .filter((old) => old.accountId === accountId && old.refreshExpiresAtMs <= timeMs)
-    .map((old) => ({ table: "logins", key: old.id }) as const);
-  const puts = [{ table: "logins", row }] as const;
-  return grant(catalogRecord(caller, { nextId: id + 1, puts, removes }), row);
+  const removes = [...logins.values()]
+    .filter((login) => login.accountId === accountId && login.refreshExpiresAtMs <= timeMs)
+    .map((login) => ({ table: "logins", key: login.id }) as const);
+  return grantChange(state, caller, { newIds: 1, puts: [{ table: "logins", row }], removes }, row);
 }
 
-/** New tokens for the same login; the old ones end. @returns ENTITY_NOT_FOUND when it is closed. */
+/** Gives a login new tokens; the old ones stop working. */
 export function renewLogin(
   state: State,
-  { caller, loginId, tokens }: CommandOf<"renewLogin">,
+  { caller, loginId, tokens }: CommandWith<{ loginId: number; tokens: LoginTokens }>,
 ): Decision<LoginRow> {
   const login = state.catalog.logins.get(loginId);
   if (login === undefined) return refuse(Result.ENTITY_NOT_FOUND, NO_LOGIN);
+  assert(state.catalog.accounts.has(login.accountId), "a login belongs to an account");
   const row: LoginRow = { ...login, ...tokens };
-  const { nextId } = state.catalog;
-  return grant(catalogRecord(caller, { nextId, puts: [{ table: "logins", row }] }), row);
+  return grantChange(state, caller, { puts: [{ table: "logins", row }] }, row);
 }
 
-/** @returns ENTITY_NOT_FOUND when it is closed already. */
 export function closeLogin(
   state: State,
-  { caller, loginId }: CommandOf<"closeLogin">,
+  { caller, loginId }: CommandWith<{ loginId: number }>,
 ): Decision<null> {
-  if (!state.catalog.logins.has(loginId)) {
-    return refuse(Result.ENTITY_NOT_FOUND, NO_LOGIN);
-  }
-  const { nextId } = state.catalog;
-  const removes = [{ table: "logins", key: loginId }] as const;
-  return grant(catalogRecord(caller, { nextId, removes }), null);
+  const login = state.catalog.logins.get(loginId);
+  if (login === undefined) return refuse(Result.ENTITY_NOT_FOUND, NO_LOGIN);
+  assert(state.catalog.accounts.has(login.accountId), "a login belongs to an account");
+  return grantChange(state, caller, { removes: [{ table: "logins", key: loginId }] }, null);
 }

@@ -1,15 +1,27 @@
-/** Catalog records: rows put and removed together, and the ids that they used up. */
+/** The grant of a command that changes the catalog: rows put and removed in one record. */
+import { assert } from "../assert.ts";
 import type { CatalogPut, CatalogRemove } from "../catalog.ts";
-import type { Caller } from "../commands.ts";
-import { type CatalogRecord, RecordType } from "../records.ts";
+import { RecordType } from "../records.ts";
+import { type Grant, grant } from "../results.ts";
+import type { Caller } from "../shapes/caller.ts";
+import type { State } from "../state.ts";
 
-export interface CatalogChange {
-  readonly nextId: number;
+interface CatalogChange {
+  /** How many ids the new rows take, counted from the catalog's `nextId`. */
+  readonly newIds?: number;
   readonly puts?: readonly CatalogPut[];
   readonly removes?: readonly CatalogRemove[];
 }
 
-export function catalogRecord(caller: Caller, change: CatalogChange): CatalogRecord {
-  const { nextId, puts = [], removes = [] } = change;
-  return { type: RecordType.CATALOG, actor: caller.actor, nextId, puts, removes };
+/** @param value - What the command answers. */
+export function grantChange<Value>(
+  { catalog }: State,
+  { actor }: Caller,
+  { newIds = 0, puts = [], removes = [] }: CatalogChange,
+  value: Value,
+): Grant<Value> {
+  assert(newIds >= 0, "an id that was given out is never given out again");
+  const nextId = catalog.nextId + newIds;
+  assert(Number.isSafeInteger(nextId), "every id is exact as a double");
+  return grant({ type: RecordType.CATALOG, actor, nextId, puts, removes }, value);
 }

@@ -1,40 +1,46 @@
-/** Events: a schema on sale at a time. Creating one creates its partition. */
+/** Events: a schema on sale at a time. Creating an event creates its partition. */
+import { assert } from "../assert.ts";
 import type { EventRow, EventStatus } from "../catalog.ts";
-import type { CommandOf, EventBody } from "../commands.ts";
 import { normalLocalDateTime } from "../local-time.ts";
-import { isRefusal, ownRow } from "../queries/access.ts";
+import { ownRow } from "../queries/access.ts";
 import {
   type Decision,
-  grant,
+  duplicate,
+  isRefused,
+  notFound,
   refuse,
   type Refusal,
   refuseInvalid,
   Result,
-  duplicate,
-  notFound,
 } from "../results.ts";
+import type { EventBody, EventChange } from "../shapes/bodies.ts";
+import type { CommandWith } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
-import { catalogRecord } from "./catalog-record.ts";
+import { grantChange } from "./catalog-record.ts";
 import { isHeldOrSold } from "./inventory-in-use.ts";
 import { removesOfEvent } from "./removals.ts";
 
-/** @returns VALIDATION_FAILED; else the event. Cost: O(seats of the schema). */
+type KillAfter = string | null | undefined;
+
+/** Cost: O(seats of the schema). */
 export function createEvent(
   state: State,
-  { caller, eventId, body, killAfter }: CommandOf<"createEvent">,
+  command: CommandWith<{ eventId: string; body: EventBody; killAfter?: KillAfter }>,
   timeMs: number,
 ): Decision<EventRow> {
-  if (state.catalog.events.has(eventId)) {
+  const { caller, eventId, body, killAfter } = command;
+  const { events, schemas, nextId: partition } = state.catalog;
+  if (events.has(eventId)) {
     return refuseInvalid([duplicate("id", eventId, "is the id of another event")]);
   }
-  const schema = state.catalog.schemas.get(body.schemaId);
+  const schema = schemas.get(body.schemaId);
   if (schema?.organizationId !== caller.organizationId) {
     return refuseInvalid([notFound("schemaId", body.schemaId, "schema")]);
   }
   const times = timesOf(body);
-  if (isRefusal(times)) return times;
+  if (isRefused(times)) return times;
+  assert(!state.partitions.has(partition), "a new event has a new partition");
   const status = schema.draft || body.status === "DRAFT" ? "DRAFT" : "PUBLISHED";
-  const partition = state.catalog.nextId;
   const row: EventRow = {
     id: eventId,
     organizationId: caller.organizationId,
@@ -48,18 +54,17 @@ export function createEvent(
     publishedAtMs: status === "PUBLISHED" ? timeMs : null,
     seriesId: null,
   };
-  const puts = [{ table: "events", row }] as const;
-  return grant(catalogRecord(caller, { nextId: partition + 1, puts }), row);
+  return grantChange(state, caller, { newIds: 1, puts: [{ table: "events", row }] }, row);
 }
 
-function momentOrNull(text: string | null | undefined): string | null {
+function momentOrNull(text: KillAfter): string | null {
   return text ? normalLocalDateTime(text) : null;
 }
 
 type Times = Pick<EventRow, "start" | "endDate">;
 
-/** The times of an event as they are stored; or VALIDATION_FAILED. */
-function timesOf(body: EventBody): Times | Refusal {
+/** The times of an event as they are stored. */
+function timesOf(body: Times): Times | Refusal {
   const start = normalLocalDateTime(body.start);
   const endDate = normalLocalDateTime(body.endDate);
   if (endDate >= start) return { start, endDate };
@@ -67,19 +72,24 @@ function timesOf(body: EventBody): Times | Refusal {
   return refuseInvalid([{ field: "endDate", code: "RANGE", message, rejectedValue: body.endDate }]);
 }
 
+type ChangedEvent = CommandWith<{
+  eventId: string;
+  body: EventChange;
+  force: boolean;
+  killAfter?: KillAfter;
+}>;
+
 /**
- * With another schema the inventory is laid anew: the event keeps its prices, but they are assigned
- * to nothing, since the seats are others. The status changes by a command of its own.
+ * With another schema the event gets a new inventory. It keeps its prices, but they are assigned to
+ * nothing, since the seats are different. The status has a command of its own.
  *
- * @returns VALIDATION_FAILED, ENTITY_NOT_FOUND, ACCESS_DENIED, EVENT_BOUND_TO_SERIES when the start
- * would move, or INVENTORY_IN_USE when the schema changes while something is LOCKED or SOLD and
- * `force` is false; else the event. Cost: O(seats of both schemas) when the schema changes.
+ * @returns EVENT_BOUND_TO_SERIES when the start would move, INVENTORY_IN_USE when the schema would
+ * change while something is LOCKED or SOLD and `force` is false.
+ * Cost: O(seats of both schemas) when the schema changes.
  */
-export function updateEvent(
-  state: State,
-  { caller, eventId, body, force, killAfter }: CommandOf<"updateEvent">,
-): Decision<EventRow> {
-  const { events, schemas, nextId } = state.catalog;
+export function updateEvent(state: State, command: ChangedEvent): Decision<EventRow> {
+  const { caller, eventId, body, force, killAfter } = command;
+  const { events, schemas } = state.catalog;
   const stored = events.get(eventId);
   const { schemaId } = body;
   const isMoved = schemaId !== stored?.schemaId;
@@ -87,9 +97,9 @@ export function updateEvent(
     return refuseInvalid([notFound("schemaId", schemaId, "schema")]);
   }
   const times = timesOf(body);
-  if (isRefusal(times)) return times;
+  if (isRefused(times)) return times;
   const event = ownRow(stored, caller, "event");
-  if (isRefusal(event)) return event;
+  if (isRefused(event)) return event;
   if (event.seriesId !== null && times.start !== event.start) {
     return refuse(Result.EVENT_BOUND_TO_SERIES, "The start of an event in a series does not move.");
   }
@@ -103,19 +113,18 @@ export function updateEvent(
     name: body.name,
     killAfter: killAfter === undefined ? event.killAfter : momentOrNull(killAfter),
   };
-  return grant(catalogRecord(caller, { nextId, puts: [{ table: "events", row }] }), row);
+  assert(row.id === eventId, "a change of an event keeps its id");
+  return grantChange(state, caller, { puts: [{ table: "events", row }] }, row);
 }
 
-/** Whatever its inventory, with its prices. @returns ENTITY_NOT_FOUND or ACCESS_DENIED. */
+/** Deletes an event and its prices, whatever its inventory. */
 export function deleteEvent(
   state: State,
-  { caller, eventId }: CommandOf<"deleteEvent">,
+  { caller, eventId }: CommandWith<{ eventId: string }>,
 ): Decision<null> {
   const event = ownRow(state.catalog.events.get(eventId), caller, "event");
-  if (isRefusal(event)) return event;
-  const { nextId } = state.catalog;
-  const removes = removesOfEvent(state, event);
-  return grant(catalogRecord(caller, { nextId, removes }), null);
+  if (isRefused(event)) return event;
+  return grantChange(state, caller, { removes: removesOfEvent(state, event) }, null);
 }
 
 const NEXT_STATUS: Readonly<Record<EventStatus, EventStatus>> = {
@@ -124,14 +133,14 @@ const NEXT_STATUS: Readonly<Record<EventStatus, EventStatus>> = {
   ARCHIVED: "DRAFT",
 };
 
-/** @returns ENTITY_NOT_FOUND, ACCESS_DENIED or INVALID_STATUS_TRANSITION; else the event. */
 export function changeEventStatus(
   state: State,
-  { caller, eventId, body }: CommandOf<"changeEventStatus">,
+  command: CommandWith<{ eventId: string; body: { readonly status: EventStatus } }>,
   timeMs: number,
 ): Decision<EventRow> {
+  const { caller, eventId, body } = command;
   const event = ownRow(state.catalog.events.get(eventId), caller, "event");
-  if (isRefusal(event)) return event;
+  if (isRefused(event)) return event;
   const { status } = body;
   if (NEXT_STATUS[event.status] !== status) {
     return refuse(
@@ -140,7 +149,7 @@ export function changeEventStatus(
     );
   }
   const publishedAtMs = status === "PUBLISHED" ? timeMs : event.publishedAtMs;
+  if (status !== "DRAFT") assert(publishedAtMs !== null, "an event that left DRAFT was published");
   const row = { ...event, status, publishedAtMs };
-  const { nextId } = state.catalog;
-  return grant(catalogRecord(caller, { nextId, puts: [{ table: "events", row }] }), row);
+  return grantChange(state, caller, { puts: [{ table: "events", row }] }, row);
 }

@@ -1,8 +1,9 @@
-/** Whether somebody has or bought something of an event, so that it must not vanish unasked. */
+/** Whether somebody holds or has bought something of an event, so that it must not just vanish. */
+import { assert } from "../assert.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
 
-const { LOCKED, SOLD } = SeatState;
+const { ACTIVE, LOCKED, SOLD } = SeatState;
 
 /** Whether any seat or place is LOCKED or SOLD. Cost: O(seats and areas). */
 export function isHeldOrSold({ state, areas }: Partition): boolean {
@@ -13,8 +14,8 @@ export function isHeldOrSold({ state, areas }: Partition): boolean {
   return false;
 }
 
-/** How many seats and areas keep a price from being deleted. */
-export interface PriceUse {
+/** How many seats and areas prevent the deletion of a price. */
+interface PriceUse {
   /** LOCKED, SOLD or BLOCKED. */
   readonly seats: number;
   /** With LOCKED or SOLD places. */
@@ -23,9 +24,10 @@ export interface PriceUse {
 
 /** Cost: O(seats and areas). */
 export function usesOfPrice({ state, price, areas }: Partition, slot: number): PriceUse {
+  assert(slot > 0, "slot 0 stands for no price");
   let seats = 0;
   for (let seat = 0; seat < state.length; seat++) {
-    if (price[seat] === slot && state[seat]! > SeatState.ACTIVE) seats++;
+    if (price[seat] === slot && state[seat]! > ACTIVE) seats++;
   }
   let used = 0;
   for (let area = 0; area < areas.count; area++) {

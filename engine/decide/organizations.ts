@@ -1,44 +1,54 @@
-/**
- * Organizations: who sells. Creation follows the five documented rules; settings and hold types.
- */
+/** Organizations: who sells. Their creation, settings and hold types. */
 import { assert } from "../assert.ts";
-import type { AccountRow, HoldTypeRow, OrganizationRow, CatalogPut } from "../catalog.ts";
-import type { CommandOf } from "../commands.ts";
-import { callersOrganization, isRefusal, tenantsOrganization } from "../queries/access.ts";
+import type { AccountRow, CatalogPut, HoldTypeRow, OrganizationRow } from "../catalog.ts";
+import { callersOrganization, tenantsOrganization } from "../queries/access.ts";
 import { accountsByEmail } from "../queries/lookups.ts";
 import {
   type Decision,
+  duplicate,
   type FieldError,
-  grant,
+  isRefused,
   refuse,
   type Refusal,
   refuseInvalid,
   Result,
-  duplicate,
 } from "../results.ts";
+import type {
+  Administrator,
+  HoldTypesBody,
+  OrganizationBody,
+  SettingsBody,
+} from "../shapes/bodies.ts";
+import type { CommandWith } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
 import { accountRow } from "./accounts.ts";
-import { catalogRecord } from "./catalog-record.ts";
+import { grantChange } from "./catalog-record.ts";
 
-/** @returns DUPLICATE_NAME or ACCOUNT_EMAIL_IN_USE, nothing created; else the organization. */
+type NewOrganization = CommandWith<{
+  body: OrganizationBody;
+  administrator: Administrator | null;
+  publicKey: string;
+  privateKey: string;
+}>;
+
 export function createOrganization(
   state: State,
-  command: CommandOf<"createOrganization">,
+  command: NewOrganization,
 ): Decision<OrganizationRow> {
   const { caller, body } = command;
   const taken = refuseTakenName(state, { id: 0, tenantId: caller.tenantId }, body.name);
   if (taken !== null) return taken;
   const account = findAdministrator(state, command);
-  if (account !== null && "refused" in account) return account;
+  if (account !== null && isRefused(account)) return account;
   const row = organizationRow(state.catalog.nextId, command);
+  assert(!state.catalog.organizations.has(row.id), "a new organization has a new id");
   const puts: CatalogPut[] = [{ table: "organizations", row }];
   if (account !== null) {
     const organizationIds = [...account.organizationIds, row.id];
     puts.push({ table: "accounts", row: { ...account, organizationIds } });
   }
-  // A new account has taken the id after the organization's; an existing one has a lower id.
-  const nextId = Math.max(row.id, account?.id ?? 0) + 1;
-  return grant(catalogRecord(caller, { nextId, puts }), row);
+  const isNewAccount = account !== null && account.id > row.id;
+  return grantChange(state, caller, { newIds: isNewAccount ? 2 : 1, puts }, row);
 }
 
 /** @returns DUPLICATE_NAME when another organization of the tenant has the name; else null. */
@@ -49,16 +59,16 @@ export function refuseTakenName(
 ): Refusal | null {
   for (const { id, tenantId, name } of catalog.organizations.values()) {
     if (id === organization.id || tenantId !== organization.tenantId || name !== wanted) continue;
-    const fault = duplicate("name", name, "is the name of another organization");
-    return refuse(Result.DUPLICATE_NAME, "There is an organization of that name.", [fault]);
+    const error = duplicate("name", name, "is the name of another organization");
+    return refuse(Result.DUPLICATE_NAME, "There is an organization of that name.", [error]);
   }
   return null;
 }
 
-/** @returns The account to become administrator, existing or new; null when there is to be none. */
+/** @returns The account of the administrator, existing or new; null when there is to be none. */
 function findAdministrator(
   state: State,
-  { caller, administrator }: CommandOf<"createOrganization">,
+  { caller, administrator }: NewOrganization,
 ): AccountRow | Refusal | null {
   if (administrator === null) return null;
   const { email } = administrator;
@@ -68,11 +78,11 @@ function findAdministrator(
     return accountRow(state.catalog.nextId + 1, administrator, rights);
   }
   if (others.length === 0 && isReusable(state, account, caller.tenantId)) return account;
-  const fault = duplicate("email", email, "is the address of an existing account");
-  return refuse(Result.ACCOUNT_EMAIL_IN_USE, "An account has that email already.", [fault]);
+  const error = duplicate("email", email, "is the address of an existing account");
+  return refuse(Result.ACCOUNT_EMAIL_IN_USE, "An account has that email already.", [error]);
 }
 
-/** The account keeps its password and becomes administrator of one more organization. */
+/** Such an account keeps its password and becomes administrator of one more organization. */
 function isReusable(state: State, account: AccountRow, tenantId: number): boolean {
   if (account.superAdminOf !== null || account.organizationIds.length === 0) return false;
   return account.organizationIds.every(
@@ -82,7 +92,7 @@ function isReusable(state: State, account: AccountRow, tenantId: number): boolea
 
 function organizationRow(
   id: number,
-  { caller, body, publicKey, privateKey }: CommandOf<"createOrganization">,
+  { caller, body, publicKey, privateKey }: NewOrganization,
 ): OrganizationRow {
   return {
     id,
@@ -104,43 +114,36 @@ function organizationRow(
   };
 }
 
-/** @returns ENTITY_NOT_FOUND or ACCESS_DENIED; else the organization. */
 export function changeSettings(
   state: State,
-  { caller, organizationId, body }: CommandOf<"changeSettings">,
+  { caller, organizationId, body }: CommandWith<{ organizationId: number; body: SettingsBody }>,
 ): Decision<OrganizationRow> {
   const organization = tenantsOrganization(state, caller, organizationId);
-  if (isRefusal(organization)) return organization;
+  if (isRefused(organization)) return organization;
   const row: OrganizationRow = {
     ...organization,
     salesControl: body.salesControl ?? organization.salesControl,
     bookingEnabled: body.bookingEnabled ?? organization.bookingEnabled,
     orphanPrevention: body.orphanPrevention ?? organization.orphanPrevention,
   };
-  const { nextId } = state.catalog;
-  return grant(catalogRecord(caller, { nextId, puts: [{ table: "organizations", row }] }), row);
+  assert(row.id === organizationId, "the settings change of the organization that was named");
+  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
 }
 
-/**
- * Replaces the organization's own set. @returns VALIDATION_FAILED for a name that is there twice.
- */
+/** Replaces the organization's own hold types. */
 export function replaceHoldTypes(
   state: State,
-  { caller, body }: CommandOf<"replaceHoldTypes">,
+  { caller, body }: CommandWith<{ body: HoldTypesBody }>,
 ): Decision<readonly HoldTypeRow[]> {
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   const names = new Set<string>();
   for (const [i, { name }] of body.entries()) {
-    if (names.has(name)) faults.push(duplicate(`[${i}].name`, name, "is there twice"));
+    if (names.has(name)) errors.push(duplicate(`[${i}].name`, name, "is there twice"));
     names.add(name);
   }
-  if (faults.length > 0) return refuseInvalid(faults);
+  if (errors.length > 0) return refuseInvalid(errors);
   const holdTypes = body.map(({ name, ttlSeconds }) => ({ name, ttlSeconds: ttlSeconds ?? null }));
+  assert(names.size === holdTypes.length, "a name stands for one hold type");
   const row = { ...callersOrganization(state, caller), holdTypes };
-  assert(row.tenantId === caller.tenantId, "a caller acts for an organization of its tenant");
-  const { nextId } = state.catalog;
-  return grant(
-    catalogRecord(caller, { nextId, puts: [{ table: "organizations", row }] }),
-    holdTypes,
-  );
+  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, holdTypes);
 }

@@ -1,15 +1,17 @@
 /**
- * What goes with what is deleted: every row by name, so that the log needs no rules, and in an
+ * What is removed together with a row: every row by name, so that the log needs no rules, and in an
  * order that `apply` follows cheaply: an event before its prices, which then have no inventory to
  * leave.
  */
-import type { EventRow, ZoneAssignmentRow, CatalogRemove } from "../catalog.ts";
+import { assert } from "../assert.ts";
+import type { CatalogRemove, EventRow, ZoneAssignmentRow } from "../catalog.ts";
 import type { LayoutDocument } from "../layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../layout/layout.ts";
 import type { State } from "../state.ts";
 
 /** An event and its prices. */
 export function removesOfEvent({ catalog }: State, event: EventRow): CatalogRemove[] {
+  assert(catalog.events.has(event.id), "only an event that exists is removed");
   const prices = [...catalog.pricesOf(event.id).values()];
   return [
     { table: "events", key: event.id },
@@ -17,9 +19,10 @@ export function removesOfEvent({ catalog }: State, event: EventRow): CatalogRemo
   ];
 }
 
-/** A schema, its layout, zones and their assignments, and the operation that made it. */
+/** A schema, its layout, its zones and their assignments, and the clone operation that made it. */
 export function removesOfSchema(state: State, schemaId: number): CatalogRemove[] {
-  const { layouts, zones, clones } = state.catalog;
+  const { schemas, layouts, zones, clones } = state.catalog;
+  assert(schemas.has(schemaId), "only a schema that exists is removed");
   const removes = removesOfAssignments(assignmentsOf(state, schemaId));
   for (const zone of zones.values()) {
     if (zone.schemaId === schemaId) removes.push({ table: "zones", key: zone.id });
@@ -39,7 +42,12 @@ export function removesOfAssignments(rows: readonly ZoneAssignmentRow[]): Catalo
 /** The zone assignments of the schema's objects. Cost: O(objects of the layout). */
 export function assignmentsOf({ catalog }: State, schemaId: number): ZoneAssignmentRow[] {
   const document = catalog.layouts.get(schemaId)?.document ?? EMPTY_DOCUMENT;
-  return objectIds(document).flatMap((id) => catalog.zoneAssignments.get(id) ?? []);
+  const rows = objectIds(document).flatMap((id) => catalog.zoneAssignments.get(id) ?? []);
+  const [first] = rows;
+  if (first !== undefined) {
+    assert(first.schemaId === schemaId, "an object has a zone of its own schema");
+  }
+  return rows;
 }
 
 /** Ids of the sectors, rows and seats. */
@@ -47,7 +55,7 @@ export function objectIds({ sectors, rows, seats }: LayoutDocument): number[] {
   return [...sectors, ...rows, ...seats].map(({ id }) => id);
 }
 
-/** All that an organization owns: events, series, schemas, venues, each with what is theirs. */
+/** Everything an organization owns: events, series, schemas, venues, each with its own rows. */
 export function removesOfOwned(state: State, organizationId: number): CatalogRemove[] {
   const { events, series, schemas, venues } = state.catalog;
   const owned = <Row extends { readonly organizationId: number }>(

@@ -1,52 +1,54 @@
-/** Series: events that belong together. While an event is in one, its start does not move. */
-import type { EventRow, SeriesRow, CatalogPut } from "../catalog.ts";
-import type { CommandOf } from "../commands.ts";
-import { isRefusal, ownRow } from "../queries/access.ts";
-import { type Decision, grant, refuseInvalid, notFound } from "../results.ts";
+/** Series: events that belong together. While an event is in a series, its start does not move. */
+import { assert } from "../assert.ts";
+import type { CatalogPut, EventRow, SeriesRow } from "../catalog.ts";
+import { ownRow } from "../queries/access.ts";
+import { type Decision, isRefused, notFound, refuseInvalid } from "../results.ts";
+import type { CommandWith } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
-import { catalogRecord } from "./catalog-record.ts";
+import { grantChange } from "./catalog-record.ts";
 
 export function createSeries(
-  { catalog }: State,
-  { caller, body }: CommandOf<"createSeries">,
+  state: State,
+  { caller, body }: CommandWith<{ body: { readonly name: string } }>,
 ): Decision<SeriesRow> {
-  const id = catalog.nextId;
+  const { series, nextId: id } = state.catalog;
+  assert(!series.has(id), "a new series has a new id");
   const row: SeriesRow = { id, organizationId: caller.organizationId, name: body.name };
-  return grant(catalogRecord(caller, { nextId: id + 1, puts: [{ table: "series", row }] }), row);
+  return grantChange(state, caller, { newIds: 1, puts: [{ table: "series", row }] }, row);
 }
 
-/** Its events stay and are free of it. @returns ENTITY_NOT_FOUND or ACCESS_DENIED. */
+/** Deletes a series. Its events stay, and belong to no series. */
 export function deleteSeries(
-  { catalog }: State,
-  { caller, seriesId }: CommandOf<"deleteSeries">,
+  state: State,
+  { caller, seriesId }: CommandWith<{ seriesId: number }>,
 ): Decision<null> {
-  const series = ownRow(catalog.series.get(seriesId), caller, "series");
-  if (isRefusal(series)) return series;
-  const puts = [...catalog.events.values()]
-    .filter((event) => event.seriesId === seriesId)
-    .map((event): CatalogPut => ({ table: "events", row: { ...event, seriesId: null } }));
-  const removes = [{ table: "series", key: seriesId }] as const;
-  return grant(catalogRecord(caller, { nextId: catalog.nextId, puts, removes }), null);
+  const { series, events } = state.catalog;
+  const own = ownRow(series.get(seriesId), caller, "series");
+  if (isRefused(own)) return own;
+  const members = [...events.values()].filter((event) => event.seriesId === seriesId);
+  const puts = members.map((event): CatalogPut => {
+    assert(event.organizationId === own.organizationId, "a series has events of its owner");
+    return { table: "events", row: { ...event, seriesId: null } };
+  });
+  return grantChange(state, caller, { puts, removes: [{ table: "series", key: seriesId }] }, null);
 }
 
-/**
- * Puts an event into a series, or with null takes it out of the one that it is in.
- *
- * @returns VALIDATION_FAILED when the series is not the organization's, ENTITY_NOT_FOUND or
- * ACCESS_DENIED; else the event.
- */
+/** Puts an event into a series, or with null takes it out of its series. */
 export function bindEvent(
-  { catalog }: State,
-  { caller, eventId, body }: CommandOf<"bindEvent">,
+  state: State,
+  command: CommandWith<{ eventId: string; body: { readonly seriesId: number | null } }>,
 ): Decision<EventRow> {
+  const { caller, eventId, body } = command;
   const { seriesId } = body;
-  const series = catalog.series.get(seriesId ?? 0);
+  const series = state.catalog.series.get(seriesId ?? 0);
   if (seriesId !== null && series?.organizationId !== caller.organizationId) {
     return refuseInvalid([notFound("seriesId", seriesId, "series")]);
   }
-  const event = ownRow(catalog.events.get(eventId), caller, "event");
-  if (isRefusal(event)) return event;
+  const event = ownRow(state.catalog.events.get(eventId), caller, "event");
+  if (isRefused(event)) return event;
+  if (series !== undefined) {
+    assert(series.organizationId === event.organizationId, "a series has events of its owner");
+  }
   const row: EventRow = { ...event, seriesId };
-  const { nextId } = catalog;
-  return grant(catalogRecord(caller, { nextId, puts: [{ table: "events", row }] }), row);
+  return grantChange(state, caller, { puts: [{ table: "events", row }] }, row);
 }

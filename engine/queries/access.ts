@@ -1,8 +1,8 @@
 /** Which rows a caller may access: those of its organization, or of its tenant. */
 import { assert } from "../assert.ts";
 import type { EventRow, OrganizationRow } from "../catalog.ts";
-import type { Caller } from "../commands.ts";
 import { refuse, type Refusal, Result } from "../results.ts";
+import type { Caller } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
 
 const NO_ACCESS = refuse(
@@ -50,10 +50,6 @@ export function tenantsOrganization(
   }
   if (organization.tenantId === tenantId) return organization;
   return refuse(Result.ACCESS_DENIED, "This organization belongs to another tenant.");
-}
-
-export function isRefusal(value: object): value is Refusal {
-  return "refused" in value;
 }
 
 /** The organization that the caller acts for. */

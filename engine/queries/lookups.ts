@@ -1,9 +1,9 @@
 /** Looks up rows for a caller by the ids, or the email address, that a request names. */
 import type { AccountRow, PriceRow, ReplyRow, SchemaRow, ZoneRow } from "../catalog.ts";
-import type { Caller, CommandOf } from "../commands.ts";
-import { refuse, type Refusal, Result } from "../results.ts";
+import { isRefused, refuse, type Refusal, Result } from "../results.ts";
+import type { Caller, CommandWith } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
-import { isRefusal, ownRow } from "./access.ts";
+import { ownRow } from "./access.ts";
 
 interface OnSchema {
   readonly caller: Caller;
@@ -22,10 +22,10 @@ export function findReply({ catalog }: State, id: string, timeMs: number): Reply
  */
 export function findPrice(
   { catalog }: State,
-  { caller, eventId, priceId }: Pick<CommandOf<"deletePrice">, "caller" | "eventId" | "priceId">,
+  { caller, eventId, priceId }: CommandWith<{ eventId: string; priceId: number }>,
 ): PriceRow | Refusal {
   const event = ownRow(catalog.events.get(eventId), caller, "event");
-  if (isRefusal(event)) return event;
+  if (isRefused(event)) return event;
   const price = catalog.prices.get(priceId);
   if (price?.eventId === eventId) return price;
   return refuse(Result.ENTITY_NOT_FOUND, "There is no such price on the event.");
@@ -56,7 +56,7 @@ export function findZone(
   { caller, schemaId, zoneId }: OnSchema & { readonly zoneId: number },
 ): ZoneRow | Refusal {
   const schema = ownRow(catalog.schemas.get(schemaId), caller, "schema");
-  if (isRefusal(schema)) return schema;
+  if (isRefused(schema)) return schema;
   const zone = catalog.zones.get(zoneId);
   if (zone?.schemaId === schemaId) return zone;
   return refuse(Result.ENTITY_NOT_FOUND, "There is no such pricing zone on the schema.");

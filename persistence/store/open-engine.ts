@@ -4,17 +4,12 @@
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import type { Caller, CommandKind, CommandOf } from "../../engine/commands.ts";
+import type { CommandKind, CommandOf } from "../../engine/commands.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine, type Outcome } from "../../engine/engine.ts";
 import { ActorKind } from "../../engine/records.ts";
-import {
-  type FieldError,
-  refuse,
-  type Refusal,
-  refuseInvalid,
-  Result,
-} from "../../engine/results.ts";
+import { type FieldError, isGranted } from "../../engine/results.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import type { State } from "../../engine/state.ts";
 import { auditedSequence } from "../audit/file.ts";
 import { type AuditReport, makeAuditFile } from "../audit/keeper.ts";
@@ -30,7 +25,7 @@ import type { SnapshotReport } from "../snapshot/options.ts";
 import { Snapshots, TURN_MS } from "../snapshot/snapshots.ts";
 import { SnapshotThread } from "../snapshot/thread.ts";
 import { openState, type RecoveryProgress, type StateReport } from "./open-state.ts";
-import { commandFaults } from "./shape-check.ts";
+import { refuseCommand } from "./shape-check.ts";
 
 export interface OpenOptions {
   /** Path of the data folder; made when it is missing. One process at a time has it. */
@@ -188,20 +183,9 @@ export class Store {
    * `value`. Settles once what was answered is on disk.
    */
   async execute<K extends CommandKind>(command: CommandOf<K>): Promise<Outcome<AnswerOf<K>>> {
-    const outcome = this.#refusal(command) ?? this.engine.submit(command);
+    const outcome = refuseCommand(this.engine.state, command) ?? this.engine.submit(command);
     await this.#durable();
     return outcome;
-  }
-
-  /** What the front would not have let through: a body of another shape, a caller of nobody. */
-  #refusal<K extends CommandKind>(command: CommandOf<K>): Refusal | null {
-    const faults = commandFaults(command);
-    if (faults.length > 0) return refuseInvalid(faults);
-    const { organizationId, tenantId } = command.caller;
-    if (organizationId === 0) return null;
-    const organization = this.engine.state.catalog.organizations.get(organizationId);
-    if (organization?.tenantId === tenantId) return null;
-    return refuse(Result.ACCESS_DENIED, "The caller's organization is not there.");
   }
 
   /** Reads the state. Settles once what was read is on disk. */
@@ -282,7 +266,7 @@ export class Store {
 
 /** The answer of a command that must not be refused. @throws Refused when it was. */
 export function valueOf<Value>(outcome: Outcome<Value>): Value {
-  if (outcome.refused === Result.OK) return outcome.value;
+  if (isGranted(outcome)) return outcome.value;
   throw new Refused(outcome.detail, outcome.errors);
 }
 

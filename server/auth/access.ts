@@ -3,9 +3,9 @@
  * fail gives the same answer, without a hint.
  */
 import type { AccountRow, OrganizationRow } from "../../engine/catalog.ts";
-import type { Caller } from "../../engine/commands.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import { Access } from "../routing/route.ts";
 import type { Services } from "../routing/services.ts";
 import type { Problem } from "../wire/answers.ts";
@@ -32,10 +32,6 @@ const DENIED: Problem = {
 
 const LONG = /^[1-9]\d{0,15}$/;
 const BEARER = /^Bearer +(\S+)$/i;
-
-export function isDenied(found: Caller | Problem): found is Problem {
-  return "refused" in found;
-}
 
 export function identify(
   services: Services,

@@ -1,11 +1,12 @@
 /** Logins of accounts: two random tokens each, of which the store keeps only hashes. */
 import { randomBytes } from "node:crypto";
 import type { AccountRow, LoginRow } from "../../engine/catalog.ts";
-import type { Caller, CommandOf, LoginTokens } from "../../engine/commands.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
 import { accountsByEmail, emailKey } from "../../engine/queries/lookups.ts";
 import { ActorKind } from "../../engine/records.ts";
-import { Result } from "../../engine/results.ts";
+import { isGranted, isRefused } from "../../engine/results.ts";
+import type { LoginTokens } from "../../engine/shapes/bodies.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import { sha256 } from "./keys.ts";
 import type { Passwords } from "./passwords.ts";
 import { Throttle } from "./throttle.ts";
@@ -58,8 +59,9 @@ export class Logins {
     this.#throttle.forgive(key);
     const fresh = this.#newTokens();
     const caller = callerOf(account);
-    const command = { kind: "openLogin", caller, accountId: account.id, tokens: fresh.hashes };
-    return this.#opened(account, fresh, this.#engine.submit(command as CommandOf<"openLogin">));
+    const login = { accountId: account.id, tokens: fresh.hashes };
+    const outcome = this.#engine.submit({ kind: "openLogin", caller, ...login });
+    return this.#opened(account, fresh, outcome);
   }
 
   /** New tokens for old: the old ones end. */
@@ -69,8 +71,9 @@ export class Logins {
     const { account, login } = found;
     const fresh = this.#newTokens();
     const caller = callerOf(account);
-    const command = { kind: "renewLogin", caller, loginId: login.id, tokens: fresh.hashes };
-    return this.#opened(account, fresh, this.#engine.submit(command as CommandOf<"renewLogin">));
+    const renewed = { loginId: login.id, tokens: fresh.hashes };
+    const outcome = this.#engine.submit({ kind: "renewLogin", caller, ...renewed });
+    return this.#opened(account, fresh, outcome);
   }
 
   /** Ends both tokens. @returns Null when done. */
@@ -83,7 +86,7 @@ export class Logins {
       caller: callerOf(account),
       loginId: login.id,
     });
-    return outcome.refused === Result.OK ? null : LoginRefusal.UNAVAILABLE;
+    return isGranted(outcome) ? null : LoginRefusal.UNAVAILABLE;
   }
 
   /** The account of a living access token; null for any other text. */
@@ -124,7 +127,7 @@ export class Logins {
     { token, refreshToken }: FreshTokens,
     outcome: Outcome<LoginRow>,
   ): Opened | LoginRefusal {
-    if (outcome.refused !== Result.OK) return LoginRefusal.UNAVAILABLE;
+    if (isRefused(outcome)) return LoginRefusal.UNAVAILABLE;
     return { account, token, refreshToken };
   }
 }

@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { assert } from "../../engine/assert.ts";
 import type { EventRow, OrganizationRow } from "../../engine/catalog.ts";
-import type { Caller } from "../../engine/commands.ts";
 import { NONE } from "../../engine/constants.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import { ActorKind } from "../../engine/records.ts";
-import { Result } from "../../engine/results.ts";
+import { isGranted } from "../../engine/results.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import type { Keys } from "../auth/keys.ts";
 import { localDateTime } from "../wire/moments.ts";
 import { demoLayout } from "./layout.ts";
@@ -75,7 +75,7 @@ function createPrices(engine: Engine, caller: Caller, event: EventRow): void {
 }
 
 function must<Value>(outcome: Outcome<Value>): Value {
-  assert(outcome.refused === Result.OK, "the demo breaks no rule");
+  assert(isGranted(outcome), "the demo breaks no rule");
   return outcome.value;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The small theatre of the demo: stalls with an aisle, a balcony, two tables and a standing pit.
  */
-import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/commands.ts";
+import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/shapes/bodies.ts";
 
 const PITCH = 28;
 

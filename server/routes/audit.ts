@@ -1,40 +1,48 @@
-/** The audit trail of an event, and its map as it was: also of an event that has been deleted. */
-import type { Engine } from "../../engine/engine.ts";
+/** The audit trail of an event, and its past seat maps. Deleted events are included. */
+import { SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
-import { isRefusal, ownRow } from "../../engine/queries/access.ts";
+import { ownRow } from "../../engine/queries/access.ts";
 import {
+  type AuditAnswers,
   AuditGap,
   type AuditOutcome,
   type AuditQuestion,
-  type AuditAnswers,
   type Moment,
   type TrailExtent,
   type Transition,
   type TransitionQuery,
 } from "../../engine/queries/audit-trail.ts";
 import type { SeatQuery } from "../../engine/queries/seat-listing.ts";
-import { type FieldError, refuseInvalid, Result } from "../../engine/results.ts";
-import { LOCAL_DATE, LONG } from "../../engine/shapes.ts";
+import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
+import { LOCAL_DATE, LONG } from "../../engine/shapes/fields.ts";
+import { text } from "../../engine/shapes/shape.ts";
 import {
   offsetOf,
   PAGE_QUERY,
   pageAnswer,
+  type PageQuery,
   pageShape,
   parseSort,
-  refuseSort,
 } from "../routing/page.ts";
-import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import {
+  Access,
+  type Context,
+  type Handled,
+  type QueryOf,
+  type Route,
+  route,
+} from "../routing/route.ts";
 import { answer, type Problem } from "../wire/answers.ts";
 import { localDateTime, momentMs } from "../wire/moments.ts";
 import { AUDIT_ENTRY, AUDIT_TRAIL } from "../wire/shapes.ts";
 import { areaView, seatView } from "../wire/views.ts";
-import { readEvent, UUID_ID } from "./handling.ts";
+import { type ById, readEvent, UUID_ID } from "./handling.ts";
 
 const FILTERS = {
   seatId: { shape: LONG, description: "Transitions of this seat." },
   groupOfSeatsId: { shape: LONG, description: "Transitions of places in this area." },
   sessionId: {
-    shape: { type: "string", minLength: 1, maxLength: 255 },
+    shape: text({ minLength: 1, maxLength: SESSION_LENGTH_MAX }),
     description: "Transitions by this session, or of what it held.",
   },
   from: { shape: LOCAL_DATE, description: "At or after this date-time." },
@@ -43,14 +51,14 @@ const FILTERS = {
   toSequence: { shape: LONG, description: "Up to this sequence number." },
 };
 
-/** As a query parameter of what can also be read as it was. */
+/** The query parameter of rows that can also show the past. */
 export const AS_OF = {
-  shape: { type: "string", format: "moment" },
+  shape: text({ format: "moment" }),
   description: "As it was behind this sequence number, or at this date-time.",
 };
 
 export const AUDIT_ROUTES: readonly Route[] = [
-  {
+  route({
     tag: "Events",
     access: Access.ORGANIZATION,
     durable: true,
@@ -62,48 +70,61 @@ export const AUDIT_ROUTES: readonly Route[] = [
     answers: { 200: pageShape(AUDIT_ENTRY, { trail: AUDIT_TRAIL }) },
     problems: [400, 403, 404],
     handle: listTransitions,
-  },
+  }),
 ];
 
-async function listTransitions(context: Context): Promise<Handled> {
+type AuditQuery = PageQuery & QueryOf<typeof FILTERS>;
+
+async function listTransitions(
+  context: Context<{ readonly id: string }, AuditQuery>,
+): Promise<Handled> {
   const { query } = context;
   const eventId = await ownedEvent(context);
   if (typeof eventId !== "string") return eventId;
-  const sorts = parseSort(query["sort"], ["sequence"]);
-  if (!Array.isArray(sorts)) return refuseSort(sorts as FieldError);
+  const sorts = parseSort(query.sort, ["sequence"]);
+  if (isRefused(sorts)) return sorts;
   const newestFirst = sorts[0]?.descending === true;
-  const asked = {
+  const outcome = await ask(context, {
     about: "transitions",
     eventId,
     query: transitionQuery(query, newestFirst),
-  } as const;
-  const outcome = await ask(context, asked);
-  if (outcome.gap !== null) return refuseGap(outcome, query, query["to"] ? "to" : "toSequence");
+  });
+  if (outcome.gap !== null) {
+    const field = query.to === undefined ? "toSequence" : "to";
+    return refuseGap(outcome, field, query[field]);
+  }
   const { value, extent } = outcome;
   const content = value.transitions.map(entryView);
   return pageAnswer(content, value.total, query, { trail: trailView(extent) });
 }
 
-function transitionQuery(query: Context["query"], newestFirst: boolean): TransitionQuery {
-  const ms = (name: string) => (query[name] === undefined ? undefined : momentMs(query[name]));
+function transitionQuery(query: AuditQuery, newestFirst: boolean): TransitionQuery {
   const { seatId, groupOfSeatsId: areaId, sessionId: session, fromSequence, toSequence } = query;
+  const { from, to, size: limit } = query;
   return {
-    ...({ seatId, areaId, session, fromSequence, toSequence } as Partial<TransitionQuery>),
-    fromMs: ms("from"),
-    toMs: ms("to"),
+    seatId,
+    areaId,
+    session,
+    fromSequence,
+    toSequence,
+    fromMs: from === undefined ? undefined : momentMs(from),
+    toMs: to === undefined ? undefined : momentMs(to),
     newestFirst,
     offset: offsetOf(query),
-    limit: Number(query["size"]),
+    limit,
   };
 }
 
-/** The seats of an event at the moment `asOf`, as the list shows them. */
-export async function listPastSeats(context: Context, query: SeatQuery): Promise<Handled> {
+/** The seats of an event at a moment, in the form of the current list. */
+export async function listPastSeats(
+  context: Context<{ readonly id: string }, PageQuery>,
+  asOf: string,
+  query: SeatQuery,
+): Promise<Handled> {
   const eventId = await ownedEvent(context);
   if (typeof eventId !== "string") return eventId;
-  const moment = momentAsked(context.query["asOf"]);
-  const outcome = await ask(context, { about: "seats", eventId, moment, query });
-  if (outcome.gap !== null) return refuseGap(outcome, context.query, "asOf");
+  const outcome = await ask(context, { about: "seats", eventId, moment: momentAsked(asOf), query });
+  if (outcome.gap !== null) return refuseGap(outcome, "asOf", asOf);
   const { seats, total, isPublished } = outcome.value;
   return pageAnswer(
     seats.map((seat) => seatView(seat, isPublished)),
@@ -112,58 +133,52 @@ export async function listPastSeats(context: Context, query: SeatQuery): Promise
   );
 }
 
-/** The areas of an event at the moment `asOf`. */
-export async function listPastAreas(context: Context): Promise<Handled> {
+/** The areas of an event at a moment. */
+export async function listPastAreas(context: ById<string>, asOf: string): Promise<Handled> {
   const eventId = await ownedEvent(context);
   if (typeof eventId !== "string") return eventId;
-  const moment = momentAsked(context.query["asOf"]);
-  const outcome = await ask(context, { about: "areas", eventId, moment });
-  if (outcome.gap !== null) return refuseGap(outcome, context.query, "asOf");
+  const outcome = await ask(context, { about: "areas", eventId, moment: momentAsked(asOf) });
+  if (outcome.gap !== null) return refuseGap(outcome, "asOf", asOf);
   return answer(200, outcome.value.map(areaView));
 }
 
-/** The id of the caller's event, whether it is there still or not; or the refusal. */
-async function ownedEvent(context: Context): Promise<string | Problem> {
+/** The id of the caller's event, which may have been deleted; or the refusal. */
+async function ownedEvent(context: ById<string>): Promise<string | Problem> {
   const { services, caller, params } = context;
-  const eventId = String(params["id"]);
+  const { id: eventId } = params;
   if (services.engine.state.catalog.events.has(eventId)) {
-    const event = readEvent(services.engine, caller, eventId);
-    return isRefusal(event) ? event : eventId;
+    const event = readEvent(context, eventId);
+    return isRefused(event) ? event : eventId;
   }
   const outcome = await ask(context, { about: "owner", eventId });
   if (outcome.gap !== null && outcome.gap !== AuditGap.NO_EVENT) {
-    return refuseGap(outcome, context.query, "id");
+    return refuseGap(outcome, "id", undefined);
   }
   const row = outcome.gap === null ? { organizationId: outcome.value } : undefined;
   const own = ownRow(row, caller, "event");
-  return isRefusal(own) ? own : eventId;
+  return isRefused(own) ? own : eventId;
 }
 
-/** Answered from all that has happened so far. */
+/** Asks the trail once everything that has happened so far is on disk. */
 async function ask<K extends keyof AuditAnswers>(
   { services }: Context,
   question: AuditQuestion<K>,
 ): Promise<AuditOutcome<AuditAnswers[K]>> {
-  await durable(services.engine);
+  await new Promise<void>((resolve) => {
+    services.engine.afterDurable(resolve);
+  });
   return services.audit.ask(question);
 }
 
-function durable(engine: Engine): Promise<void> {
-  return new Promise((resolve) => {
-    engine.afterDurable(resolve);
-  });
-}
-
-function momentAsked(asOf: unknown): Moment {
-  const isSequence = /^\d+$/.test(String(asOf));
-  return isSequence ? { sequence: Number(asOf) } : { timeMs: momentMs(asOf) };
+function momentAsked(asOf: string): Moment {
+  return /^\d+$/.test(asOf) ? { sequence: Number(asOf) } : { timeMs: momentMs(asOf) };
 }
 
 type Missing = Exclude<AuditOutcome<never>, { readonly gap: null }>;
 
-/** @param field - The parameter that asks for what is not there. */
-function refuseGap({ gap, extent }: Missing, query: Context["query"], field: string): Problem {
-  const rejectedValue = query[field] ?? null;
+/** @param field - The parameter that asks for the missing part of the trail. */
+function refuseGap({ gap, extent }: Missing, field: string, asked: unknown): Problem {
+  const rejectedValue = asked ?? null;
   const range = (message: string) =>
     refuseInvalid([{ field, code: "RANGE", message, rejectedValue }]);
   switch (gap) {
@@ -185,7 +200,8 @@ function refuseGap({ gap, extent }: Missing, query: Context["query"], field: str
   }
 }
 
-const ACTOR_NAMES = ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"] as const;
+/** By `ActorKind`. */
+const ACTOR_NAMES = ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"];
 
 function entryView(transition: Transition) {
   const { sequence, ordinal, timeMs, call, actor, session, holdType } = transition;

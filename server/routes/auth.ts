@@ -1,21 +1,23 @@
-/** Login of people. These routes have an error shape of their own. */
-import { object, type Shape } from "../../engine/shapes.ts";
+/** Login of people. Errors of these routes have a shape of their own. */
+import { object, text, type TypeOf } from "../../engine/shapes/shape.ts";
 import { bearerOf, organizationsOf } from "../auth/access.ts";
 import { LoginRefusal, type Opened } from "../auth/logins.ts";
-import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
 import type { Services } from "../routing/services.ts";
 import { type Answer, answer, headersOf, NO_CONTENT } from "../wire/answers.ts";
 import { LOGIN, USER } from "../wire/shapes.ts";
 import { userView } from "../wire/views.ts";
 
-const BASE = { tag: "Login", access: Access.PUBLIC, durable: true } as const;
+const BASE = { tag: "Login", access: Access.PUBLIC, durable: true };
 
-const TEXT: Shape = { type: "string", minLength: 1, maxLength: 512 };
-const CREDENTIALS = object({ username: TEXT, password: TEXT }, ["username", "password"]);
-const REFRESH = object({ refreshToken: TEXT }, ["refreshToken"]);
+const TEXT = text({ minLength: 1, maxLength: 512 });
+const CREDENTIALS = object({ username: TEXT, password: TEXT });
+const REFRESH = object({ refreshToken: TEXT });
+
+type Refresh = Context<unknown, unknown, TypeOf<typeof REFRESH>>;
 
 export const AUTH_ROUTES: readonly Route[] = [
-  {
+  route({
     ...BASE,
     method: "post",
     path: "/api/auth/login",
@@ -24,8 +26,8 @@ export const AUTH_ROUTES: readonly Route[] = [
     answers: { 200: LOGIN },
     problems: [400, 401, 429, 503],
     handle: logIn,
-  },
-  {
+  }),
+  route({
     ...BASE,
     method: "post",
     path: "/api/auth/refresh",
@@ -34,8 +36,8 @@ export const AUTH_ROUTES: readonly Route[] = [
     answers: { 200: LOGIN },
     problems: [400, 401, 503],
     handle: refresh,
-  },
-  {
+  }),
+  route({
     ...BASE,
     method: "post",
     path: "/api/auth/logout",
@@ -44,8 +46,8 @@ export const AUTH_ROUTES: readonly Route[] = [
     answers: { 204: null },
     problems: [400, 401, 503],
     handle: logOut,
-  },
-  {
+  }),
+  route({
     ...BASE,
     method: "get",
     path: "/api/auth/user/",
@@ -53,10 +55,10 @@ export const AUTH_ROUTES: readonly Route[] = [
     answers: { 200: USER },
     problems: [401],
     handle: readUser,
-  },
+  }),
 ];
 
-/** Errors under /api/auth. */
+/** An error under /api/auth. */
 export function authFailure(status: number, error: string): Answer {
   return { ...answer(status, { success: false, error }), headers: headersOf(status) };
 }
@@ -67,19 +69,19 @@ const FAILURES: Readonly<Record<LoginRefusal, Answer>> = {
   [LoginRefusal.UNAVAILABLE]: authFailure(503, "The log takes no changes just now."),
 };
 
-async function logIn({ services, body }: Context): Promise<Handled> {
-  const { username, password } = body as { username: string; password: string };
-  return opened(services, await services.logins.open(username, password));
+async function logIn({
+  services,
+  body,
+}: Context<unknown, unknown, TypeOf<typeof CREDENTIALS>>): Promise<Handled> {
+  return opened(services, await services.logins.open(body.username, body.password));
 }
 
-function refresh({ services, body }: Context): Handled {
-  const { refreshToken } = body as { refreshToken: string };
-  return opened(services, services.logins.refresh(refreshToken));
+function refresh({ services, body }: Refresh): Handled {
+  return opened(services, services.logins.refresh(body.refreshToken));
 }
 
-function logOut({ services, body }: Context): Handled {
-  const { refreshToken } = body as { refreshToken: string };
-  const refusal = services.logins.close(refreshToken);
+function logOut({ services, body }: Refresh): Handled {
+  const refusal = services.logins.close(body.refreshToken);
   return refusal === null ? NO_CONTENT : FAILURES[refusal];
 }
 

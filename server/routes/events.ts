@@ -1,57 +1,56 @@
 /** Events, their seats and their areas. */
 import { randomUUID } from "node:crypto";
 import type { EventRow } from "../../engine/catalog.ts";
-import type { CommandOf, EventBody } from "../../engine/commands.ts";
-import { isRefusal } from "../../engine/queries/access.ts";
+import { COMMANDS } from "../../engine/commands.ts";
+import { NAME_LENGTH_MAX } from "../../engine/constants.ts";
 import { areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
 import { listSeats, SEAT_SORTS, type SeatQuery } from "../../engine/queries/seat-listing.ts";
-import { type FieldError } from "../../engine/results.ts";
-import {
-  BODIES,
-  EVENT_STATUS,
-  EVENT_WITH_ID,
-  list,
-  LOCAL_DATE,
-  LONG,
-  UUID_SHAPE,
-} from "../../engine/shapes.ts";
+import { isRefused } from "../../engine/results.ts";
+import { EVENT_MEMBERS, type EventBody } from "../../engine/shapes/bodies.ts";
+import { EVENT_STATUS, LOCAL_DATE, LONG, UUID } from "../../engine/shapes/fields.ts";
+import { BOOLEAN, list, object, text, type TypeOf } from "../../engine/shapes/shape.ts";
+import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
 import {
   offsetOf,
   PAGE_QUERY,
   pageAnswer,
   pageOfRows,
+  type PageQuery,
   pageShape,
   parseSort,
 } from "../routing/page.ts";
-import { refuseSort } from "../routing/page.ts";
-import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
-import { answer, NO_CONTENT } from "../wire/answers.ts";
+import {
+  Access,
+  type Context,
+  type Handled,
+  type QueryOf,
+  type Route,
+  route,
+} from "../routing/route.ts";
+import { answer, NO_CONTENT, type Problem } from "../wire/answers.ts";
 import { localDateTime, momentMs, momentOf } from "../wire/moments.ts";
 import { AREA, EVENT, EVENT_EXPAND, EVENT_SEAT, EVENT_STATUS_CHANGE } from "../wire/shapes.ts";
 import { areaView, eventExpandView, eventView, seatView } from "../wire/views.ts";
 import { AS_OF, listPastAreas, listPastSeats } from "./audit.ts";
-import { readEvent, showOwn, submit, UUID_ID } from "./handling.ts";
+import { type ById, readEvent, showOwn, UUID_ID } from "./handling.ts";
 
-const BASE = {
-  tag: "Events",
-  access: Access.ORGANIZATION,
-  durable: true,
-} as const;
+const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true };
 
-const SORTS = ["id", "name", "start", "endDate", "schemaId", "createdDate", "status"] as const;
+/** A change of an event: its id is in the body, not in the path. */
+const EVENT_WITH_ID = object({ id: UUID, ...EVENT_MEMBERS });
 
 const FILTERS = {
-  id: { shape: UUID_SHAPE, description: "Exactly this event." },
+  id: { shape: UUID, description: "Exactly this event." },
   schemaId: { shape: LONG, description: "Events of this schema." },
   venueId: { shape: LONG, description: "Events at this venue." },
-  name: { shape: { type: "string", maxLength: 255 }, description: "Part of the name, any case." },
+  name: { shape: text({ maxLength: NAME_LENGTH_MAX }), description: "Part of the name, any case." },
   startDate: { shape: LOCAL_DATE, description: "Starting at or after this date-time or date." },
   endDate: { shape: LOCAL_DATE, description: "Ending at or before this date-time or date." },
   status: { shape: EVENT_STATUS, description: "Events of this status." },
 };
 
 const FORCE = {
-  shape: { type: "boolean" },
+  shape: BOOLEAN,
   description: "Change the schema even while seats or places are held or sold.",
   default: false,
 };
@@ -63,17 +62,17 @@ const SEAT_FILTERS = {
 };
 
 export const EVENT_ROUTES: readonly Route[] = [
-  {
+  route({
     ...BASE,
     method: "post",
     path: "/api/private/v2.0/events/",
     summary: "Create an event",
-    body: BODIES.createEvent,
+    body: COMMANDS.createEvent.members.body,
     answers: { 201: EVENT },
-    problems: [400, 403, 409],
+    problems: problemsOf("createEvent"),
     handle: createEvent,
-  },
-  {
+  }),
+  route({
     ...BASE,
     method: "get",
     path: "/api/private/v2.0/events/",
@@ -82,8 +81,8 @@ export const EVENT_ROUTES: readonly Route[] = [
     answers: { 200: pageShape(EVENT_EXPAND) },
     problems: [400, 403],
     handle: listEvents,
-  },
-  {
+  }),
+  route({
     ...BASE,
     method: "get",
     path: "/api/private/v2.0/events/{id}",
@@ -92,8 +91,8 @@ export const EVENT_ROUTES: readonly Route[] = [
     answers: { 200: EVENT_EXPAND },
     problems: [400, 403, 404],
     handle: readOne,
-  },
-  {
+  }),
+  route({
     ...BASE,
     method: "put",
     path: "/api/private/v2.0/events/",
@@ -101,31 +100,29 @@ export const EVENT_ROUTES: readonly Route[] = [
     query: { force: FORCE },
     body: EVENT_WITH_ID,
     answers: { 200: EVENT },
-    problems: [400, 403, 404, 409],
+    problems: problemsOf("updateEvent"),
     handle: updateEvent,
-  },
-  {
+  }),
+  commandRoute("deleteEvent", {
     ...BASE,
     method: "delete",
     path: "/api/private/v2.0/events/{id}",
     summary: "Delete an event with its prices, whatever its inventory",
-    params: UUID_ID,
     answers: { 204: null },
-    problems: [400, 403, 404, 409],
-    handle: deleteEvent,
-  },
-  {
+    show: () => NO_CONTENT,
+  }),
+  commandRoute("changeEventStatus", {
     ...BASE,
     method: "post",
     path: "/api/private/v2.0/events/{id}/status",
     summary: "Publish, archive or reopen an event",
-    params: UUID_ID,
-    body: BODIES.changeEventStatus,
     answers: { 200: EVENT_STATUS_CHANGE },
-    problems: [400, 403, 404, 409],
-    handle: changeStatus,
-  },
-  {
+    show: ({ id, name, status, publishedAtMs }) => {
+      const publishedAt = publishedAtMs === null ? null : localDateTime(publishedAtMs);
+      return answer(200, { id, name, status, publishedAt });
+    },
+  }),
+  route({
     ...BASE,
     method: "get",
     path: "/api/private/v2.0/events/{id}/seats/",
@@ -135,8 +132,8 @@ export const EVENT_ROUTES: readonly Route[] = [
     answers: { 200: pageShape(EVENT_SEAT) },
     problems: [400, 403, 404],
     handle: listEventSeats,
-  },
-  {
+  }),
+  route({
     ...BASE,
     method: "get",
     path: "/api/private/v2.0/events/{id}/areas/",
@@ -146,39 +143,39 @@ export const EVENT_ROUTES: readonly Route[] = [
     answers: { 200: list(AREA) },
     problems: [400, 403, 404],
     handle: listAreas,
-  },
+  }),
 ];
 
-function createEvent(context: Context): Handled {
-  const { caller, body } = context;
-  const command = { kind: "createEvent", caller, eventId: randomUUID(), body };
-  return submit(context, command as CommandOf<"createEvent">, (event) =>
+function createEvent({ services, caller, body }: Context<unknown, unknown, EventBody>): Handled {
+  return submit(services, { kind: "createEvent", caller, eventId: randomUUID(), body }, (event) =>
     answer(201, eventView(event)),
   );
 }
 
-function updateEvent(context: Context): Handled {
-  const { caller, query } = context;
-  const body = context.body as EventBody & { readonly id: string };
-  const event = { eventId: body.id.toLowerCase(), force: query["force"] === true };
-  return submit(context, { kind: "updateEvent", caller, body, ...event }, (row) =>
-    answer(200, eventView(row)),
+type EventUpdate = Context<unknown, { readonly force: boolean }, TypeOf<typeof EVENT_WITH_ID>>;
+
+function updateEvent({ services, caller, query, body }: EventUpdate): Handled {
+  const eventId = body.id.toLowerCase();
+  return submit(
+    services,
+    { kind: "updateEvent", caller, eventId, body, force: query.force },
+    (event) => answer(200, eventView(event)),
   );
 }
 
-function deleteEvent(context: Context): Handled {
-  const { caller, params } = context;
-  const command = { kind: "deleteEvent", caller, eventId: String(params["id"]) } as const;
-  return submit(context, command, () => NO_CONTENT);
-}
-
-function readOne(context: Context): Handled {
+function readOne(context: ById<string>): Handled {
   const { state } = context.services.engine;
-  const event = state.catalog.events.get(String(context.params["id"]));
+  const event = state.catalog.events.get(context.params.id);
   return showOwn(event, context, "event", (own) => answer(200, eventExpandView(state, own)));
 }
 
-function listEvents({ services, caller, query }: Context): Handled {
+type EventQuery = QueryOf<typeof FILTERS>;
+
+function listEvents({
+  services,
+  caller,
+  query,
+}: Context<unknown, PageQuery & EventQuery>): Handled {
   const { state } = services.engine;
   const events = [...state.catalog.events.values()].filter(
     (event) =>
@@ -186,16 +183,24 @@ function listEvents({ services, caller, query }: Context): Handled {
       isWanted(event, query, state.catalog.schemas.get(event.schemaId)?.venueId),
   );
   const rows = events.map((event) => eventExpandView(state, event));
-  return pageOfRows(rows, query, SORTS);
+  return pageOfRows(rows, query, [
+    "id",
+    "name",
+    "start",
+    "endDate",
+    "schemaId",
+    "createdDate",
+    "status",
+  ]);
 }
 
-function isWanted(event: EventRow, query: Context["query"], venueId: number | undefined): boolean {
+function isWanted(event: EventRow, query: EventQuery, venueId: number | undefined): boolean {
   const { id, schemaId, name, status, startDate, endDate } = query;
   if (id !== undefined && event.id !== id) return false;
   if (schemaId !== undefined && event.schemaId !== schemaId) return false;
-  if (query["venueId"] !== undefined && venueId !== query["venueId"]) return false;
+  if (query.venueId !== undefined && venueId !== query.venueId) return false;
   if (status !== undefined && event.status !== status) return false;
-  if (name !== undefined && !isPart(name as string, event.name)) return false;
+  if (name !== undefined && !isPart(name, event.name)) return false;
   if (startDate !== undefined && event.start < momentOf(startDate)) return false;
   return endDate === undefined || event.endDate <= momentOf(endDate);
 }
@@ -204,23 +209,22 @@ function isPart(part: string, name: string): boolean {
   return name.toLowerCase().includes(part.toLowerCase());
 }
 
-function changeStatus(context: Context): Handled {
-  const { caller, params, body } = context;
-  const command = { kind: "changeEventStatus", caller, eventId: params["id"], body };
-  return submit(context, command as CommandOf<"changeEventStatus">, (event) => {
-    const { id, name, status, publishedAtMs } = event;
-    const publishedAt = publishedAtMs === null ? null : localDateTime(publishedAtMs);
-    return answer(200, { id, name, status, publishedAt });
-  });
+interface AsOf {
+  readonly asOf: string | undefined;
 }
 
-function listEventSeats(context: Context): Handled | Promise<Handled> {
-  const { services, caller, params, query } = context;
+type SeatsQuery = PageQuery & AsOf & QueryOf<typeof SEAT_FILTERS>;
+
+function listEventSeats(
+  context: Context<{ readonly id: string }, SeatsQuery>,
+): Handled | Promise<Handled> {
+  const { services, params, query } = context;
+  const { asOf } = query;
   const seatQuery = seatQueryOf(query);
-  if (query["asOf"] !== undefined && !isFault(seatQuery)) return listPastSeats(context, seatQuery);
-  const event = readEvent(services.engine, caller, params["id"]);
-  if (isRefusal(event)) return event;
-  if (isFault(seatQuery)) return refuseSort(seatQuery);
+  if (asOf !== undefined && !isRefused(seatQuery)) return listPastSeats(context, asOf, seatQuery);
+  const event = readEvent(context, params.id);
+  if (isRefused(event)) return event;
+  if (isRefused(seatQuery)) return seatQuery;
   const { state } = services.engine;
   const partition = state.partitionOf(event);
   const prices = state.catalog.pricesOf(event.id);
@@ -230,31 +234,22 @@ function listEventSeats(context: Context): Handled | Promise<Handled> {
   return pageAnswer(content, total, query);
 }
 
-function seatQueryOf(query: Context["query"]): SeatQuery | FieldError {
-  const sort = parseSort(query["sort"], SEAT_SORTS);
-  if (!Array.isArray(sort)) return sort as FieldError;
-  const { sectionId, rowId, lastUpdated } = query;
-  return {
-    ...({ sectionId, rowId } as Partial<SeatQuery>),
-    changedSinceMs: lastUpdated === undefined ? undefined : momentMs(lastUpdated),
-    sort,
-    offset: offsetOf(query),
-    limit: Number(query["size"]),
-  };
+function seatQueryOf(query: SeatsQuery): SeatQuery | Problem {
+  const sort = parseSort(query.sort, SEAT_SORTS);
+  if (isRefused(sort)) return sort;
+  const { sectionId, rowId, lastUpdated, size: limit } = query;
+  const changedSinceMs = lastUpdated === undefined ? undefined : momentMs(lastUpdated);
+  return { sectionId, rowId, changedSinceMs, sort, offset: offsetOf(query), limit };
 }
 
-function isFault(value: SeatQuery | FieldError): value is FieldError {
-  return "code" in value;
-}
-
-function listAreas(context: Context): Handled | Promise<Handled> {
-  if (context.query["asOf"] !== undefined) return listPastAreas(context);
-  const { services, caller, params } = context;
-  const { engine } = services;
-  const event = readEvent(engine, caller, params["id"]);
-  if (isRefusal(event)) return event;
-  const partition = engine.state.partitionOf(event);
-  const prices = engine.state.catalog.pricesOf(event.id);
+function listAreas(context: Context<{ readonly id: string }, AsOf>): Handled | Promise<Handled> {
+  const { services, params, query } = context;
+  if (query.asOf !== undefined) return listPastAreas(context, query.asOf);
+  const { state } = services.engine;
+  const event = readEvent(context, params.id);
+  if (isRefused(event)) return event;
+  const partition = state.partitionOf(event);
+  const prices = state.catalog.pricesOf(event.id);
   const areas = partition.layout.areas.map((_, area) => areaFacts(partition, prices, area));
   return answer(200, areas.map(areaView));
 }

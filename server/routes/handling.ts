@@ -1,40 +1,38 @@
-/** What most handlers do: submit a command and show what it answers. */
+/** What many handlers share: parameters and reads by id. */
 import type { EventRow } from "../../engine/catalog.ts";
-import type { Caller, CommandKind, CommandOf } from "../../engine/commands.ts";
-import type { AnswerOf } from "../../engine/decide.ts";
-import type { Engine } from "../../engine/engine.ts";
-import { isRefusal, ownRow } from "../../engine/queries/access.ts";
-import { type Refusal, Result } from "../../engine/results.ts";
-import { LONG, UUID_SHAPE } from "../../engine/shapes.ts";
+import { ownRow } from "../../engine/queries/access.ts";
+import { isRefused, type Refusal } from "../../engine/results.ts";
+import { LONG, UUID } from "../../engine/shapes/fields.ts";
 import type { Context, Handled } from "../routing/route.ts";
 import type { Answer } from "../wire/answers.ts";
 
 export const LONG_ID = { id: LONG };
-export const UUID_ID = { id: UUID_SHAPE };
+export const UUID_ID = { id: UUID };
+/** As a query parameter. */
+export const EVENT_ID = { shape: UUID, description: "The event.", required: true };
 
-export function submit<K extends CommandKind>(
-  { services }: Context,
-  command: CommandOf<K>,
-  show: (value: AnswerOf<K>) => Answer,
-): Handled {
-  const outcome = services.engine.submit(command);
-  return outcome.refused === Result.OK ? show(outcome.value) : outcome;
+/** A request for one row by its id. */
+export type ById<Id = number> = Context<{ readonly id: Id }>;
+
+interface Owned {
+  readonly organizationId: number;
 }
 
-/** A row of the caller's for a read by id, shown; or the refusal. */
-export function showOwn<Row extends { readonly organizationId: number }>(
+/** Shows a row of the caller's own; refuses another's. */
+export function showOwn<Row extends Owned>(
   row: Row | undefined,
   { caller }: Context,
   what: string,
   show: (row: Row) => Answer,
 ): Handled {
-  const own = ownRow(row, caller, what);
-  return isRefusal(own) ? own : show(own);
+  const own = ownRow<Owned>(row, caller, what);
+  return isRefused(own) ? own : show(row!);
 }
 
-/** The caller's event, its holds that have run out ended; or the refusal. */
-export function readEvent(engine: Engine, caller: Caller, eventId: unknown): EventRow | Refusal {
-  const event = ownRow(engine.state.catalog.events.get(String(eventId)), caller, "event");
-  if (!isRefusal(event)) engine.expire(event);
+/** The caller's event, after its expired holds have ended. */
+export function readEvent({ services, caller }: Context, eventId: string): EventRow | Refusal {
+  const { engine } = services;
+  const event = ownRow(engine.state.catalog.events.get(eventId), caller, "event");
+  if (!isRefused(event)) engine.expire(event);
   return event;
 }

@@ -1,72 +1,84 @@
 /** Schemas, their layouts and their seat maps. */
-import type { CommandOf } from "../../engine/commands.ts";
+import { COMMANDS } from "../../engine/commands.ts";
 import { EMPTY_DOCUMENT, GroupType } from "../../engine/layout/layout.ts";
-import { BODIES, list, LONG, type Shape } from "../../engine/shapes.ts";
-import { PAGE_QUERY, pageOfRows, pageShape } from "../routing/page.ts";
-import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import type { LayoutBody } from "../../engine/shapes/bodies.ts";
+import { LONG } from "../../engine/shapes/fields.ts";
+import { BOOLEAN, list, oneOf } from "../../engine/shapes/shape.ts";
+import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
+import { PAGE_QUERY, pageOfRows, type PageQuery, pageShape } from "../routing/page.ts";
+import {
+  Access,
+  type Context,
+  type Handled,
+  type QueryOf,
+  type Route,
+  route,
+} from "../routing/route.ts";
 import { answer, NO_CONTENT } from "../wire/answers.ts";
 import { GROUP_OF_SEATS, LAYOUT, SCHEMA } from "../wire/shapes.ts";
 import { groupViews, schemaView } from "../wire/views.ts";
-import { LONG_ID, showOwn, submit } from "./handling.ts";
+import { type ById, LONG_ID, showOwn } from "./handling.ts";
 
-const BASE = { tag: "Schemas", access: Access.ORGANIZATION, durable: true } as const;
+const BASE = { tag: "Schemas", access: Access.ORGANIZATION, durable: true };
 
 const LAYOUT_BYTES_MAX = 64 * 1_024 * 1_024;
-const SORTS = ["id", "name", "venueId", "draft", "template", "archived", "externalId"] as const;
-const BOOLEAN: Shape = { type: "boolean" };
 
+const VENUE_ID = { venueId: { shape: LONG, description: "Schemas of this venue." } };
+const GROUP_FILTERS = {
+  parentId: { shape: LONG, description: "Only children of this group." },
+  type: {
+    shape: oneOf(Object.values(GroupType)),
+    description: "Only groups of this type.",
+  },
+};
 const FORCE_DELETE = {
   shape: BOOLEAN,
   description: "Remove seats even while they are held, sold or blocked.",
   default: false,
 };
+/** Layout tools name the organization in the query. */
 const ORGANIZATION_ID = { shape: LONG, description: "The organization acted for." };
 
-const GET_LAYOUT = {
+const READ_LAYOUT = {
   ...BASE,
-  method: "get",
   summary: "Read the layout of a schema",
   params: LONG_ID,
   answers: { 200: LAYOUT },
   problems: [400, 403, 404],
   handle: readLayout,
-} as const;
-
+};
 const PUT_LAYOUT = {
   ...BASE,
-  method: "put",
   summary: "Put the layout of a schema",
   params: LONG_ID,
   query: { forceDelete: FORCE_DELETE },
-  body: BODIES.putLayout,
+  body: COMMANDS.putLayout.members.body,
   bodyBytesMax: LAYOUT_BYTES_MAX,
   answers: { 200: LAYOUT },
-  problems: [400, 403, 404, 409],
+  problems: problemsOf("putLayout"),
   handle: putLayout,
-} as const;
+};
 
 export const SCHEMA_ROUTES: readonly Route[] = [
-  {
+  commandRoute("createSchema", {
     ...BASE,
     method: "post",
     path: "/api/private/v2.0/schemas/",
     summary: "Create a schema",
-    body: BODIES.createSchema,
     answers: { 201: SCHEMA },
-    problems: [400, 403, 409],
-    handle: createSchema,
-  },
-  {
+    show: (schema, { engine }) => answer(201, schemaView(engine.state, schema)),
+  }),
+  route({
     ...BASE,
     method: "get",
     path: "/api/private/v2.0/schemas/",
     summary: "List schemas",
-    query: { ...PAGE_QUERY, venueId: { shape: LONG, description: "Schemas of this venue." } },
+    query: { ...PAGE_QUERY, ...VENUE_ID },
     answers: { 200: pageShape(SCHEMA) },
     problems: [400, 403],
     handle: listSchemas,
-  },
-  {
+  }),
+  route({
     ...BASE,
     method: "get",
     path: "/api/private/v2.0/schemas/{id}",
@@ -75,101 +87,83 @@ export const SCHEMA_ROUTES: readonly Route[] = [
     answers: { 200: SCHEMA },
     problems: [400, 403, 404],
     handle: readSchema,
-  },
-  {
+  }),
+  commandRoute("updateSchema", {
     ...BASE,
     method: "put",
     path: "/api/private/v2.0/schemas/",
     summary: "Change a schema",
-    body: BODIES.updateSchema,
     answers: { 200: SCHEMA },
-    problems: [400, 403, 404],
-    handle: updateSchema,
-  },
-  {
+    show: (schema, { engine }) => answer(200, schemaView(engine.state, schema)),
+  }),
+  commandRoute("deleteSchema", {
     ...BASE,
     method: "delete",
     path: "/api/private/v2.0/schemas/{id}",
     summary: "Delete a schema with its layout and pricing zones",
-    params: LONG_ID,
     answers: { 204: null },
-    problems: [400, 403, 404, 409],
-    handle: deleteSchema,
-  },
-  {
+    show: () => NO_CONTENT,
+  }),
+  route({
     ...BASE,
     method: "get",
     path: "/api/private/v2.0/schemas/{schemaId}/seatmaps/",
     summary: "List the sections, rows, tables and areas of a schema",
     params: { schemaId: LONG },
-    query: {
-      parentId: { shape: LONG, description: "Only children of this group." },
-      type: {
-        shape: { type: "string", enum: Object.values(GroupType) },
-        description: "Only groups of this type.",
-      },
-    },
+    query: GROUP_FILTERS,
     answers: { 200: list(GROUP_OF_SEATS) },
     problems: [400, 403, 404],
     handle: listGroups,
-  },
-  { ...GET_LAYOUT, path: "/api/private/v2.0/schemas/{id}/layout" },
-  { ...PUT_LAYOUT, path: "/api/private/v2.0/schemas/{id}/layout" },
-  {
-    ...GET_LAYOUT,
+  }),
+  route({ ...READ_LAYOUT, method: "get", path: "/api/private/v2.0/schemas/{id}/layout" }),
+  route({ ...PUT_LAYOUT, method: "put", path: "/api/private/v2.0/schemas/{id}/layout" }),
+  route({
+    ...READ_LAYOUT,
+    method: "get",
     path: "/api/seatmap/{id}/",
     access: Access.EDITOR,
     query: { orgId: ORGANIZATION_ID },
-  },
-  {
+  }),
+  route({
     ...PUT_LAYOUT,
+    method: "put",
     path: "/api/seatmap/{id}/",
     access: Access.EDITOR,
     query: { orgId: ORGANIZATION_ID, forceDelete: FORCE_DELETE },
-  },
+  }),
 ];
 
-function createSchema(context: Context): Handled {
-  const { caller, body, services } = context;
-  const command = { kind: "createSchema", caller, body } as CommandOf<"createSchema">;
-  return submit(context, command, (schema) =>
-    answer(201, schemaView(services.engine.state, schema)),
-  );
-}
-
-function updateSchema(context: Context): Handled {
-  const { caller, body, services } = context;
-  const command = { kind: "updateSchema", caller, body } as CommandOf<"updateSchema">;
-  return submit(context, command, (schema) =>
-    answer(200, schemaView(services.engine.state, schema)),
-  );
-}
-
-function deleteSchema(context: Context): Handled {
-  const { caller, params } = context;
-  const command = { kind: "deleteSchema", caller, schemaId: Number(params["id"]) } as const;
-  return submit(context, command, () => NO_CONTENT);
-}
-
-function readSchema(context: Context): Handled {
+function readSchema(context: ById): Handled {
   const { state } = context.services.engine;
-  const schema = state.catalog.schemas.get(Number(context.params["id"]));
+  const schema = state.catalog.schemas.get(context.params.id);
   return showOwn(schema, context, "schema", (own) => answer(200, schemaView(state, own)));
 }
 
-function listSchemas({ services, caller, query }: Context): Handled {
+type SchemaQuery = PageQuery & QueryOf<typeof VENUE_ID>;
+
+function listSchemas({ services, caller, query }: Context<unknown, SchemaQuery>): Handled {
   const { state } = services.engine;
   const schemas = [...state.catalog.schemas.values()]
     .filter(({ organizationId }) => organizationId === caller.organizationId)
-    .filter(({ venueId }) => query["venueId"] === undefined || venueId === query["venueId"])
+    .filter(({ venueId }) => query.venueId === undefined || venueId === query.venueId)
     .map((schema) => schemaView(state, schema));
-  return pageOfRows(schemas, query, SORTS);
+  return pageOfRows(schemas, query, [
+    "id",
+    "name",
+    "venueId",
+    "draft",
+    "template",
+    "archived",
+    "externalId",
+  ]);
 }
 
-function listGroups(context: Context): Handled {
+type GroupsOfSchema = Context<{ readonly schemaId: number }, QueryOf<typeof GROUP_FILTERS>>;
+
+function listGroups(context: GroupsOfSchema): Handled {
   const { parentId, type } = context.query;
   const { catalog } = context.services.engine.state;
-  const schema = catalog.schemas.get(Number(context.params["schemaId"]));
+  const schema = catalog.schemas.get(context.params.schemaId);
   return showOwn(schema, context, "schema", ({ id }) => {
     const document = catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT;
     const groups = groupViews(id, document, catalog.zoneAssignments)
@@ -179,17 +173,21 @@ function listGroups(context: Context): Handled {
   });
 }
 
-function readLayout(context: Context): Handled {
+function readLayout(context: ById): Handled {
   const { catalog } = context.services.engine.state;
-  const schema = catalog.schemas.get(Number(context.params["id"]));
+  const schema = catalog.schemas.get(context.params.id);
   return showOwn(schema, context, "schema", ({ id }) =>
     answer(200, catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT),
   );
 }
 
-function putLayout(context: Context): Handled {
-  const { caller, params, query, body } = context;
-  const forceDelete = query["forceDelete"] === true;
-  const command = { kind: "putLayout", caller, schemaId: params["id"], body, forceDelete };
-  return submit(context, command as CommandOf<"putLayout">, (document) => answer(200, document));
+type LayoutPut = Context<{ readonly id: number }, { readonly forceDelete: boolean }, LayoutBody>;
+
+function putLayout({ services, caller, params, query, body }: LayoutPut): Handled {
+  const { forceDelete } = query;
+  return submit(
+    services,
+    { kind: "putLayout", caller, schemaId: params.id, body, forceDelete },
+    (document) => answer(200, document),
+  );
 }

@@ -1,4 +1,4 @@
-/** What every service has: health, the document of the interface, its reference page. No key. */
+/** What every service has: health, metrics, the OpenAPI document and its page. No key. */
 import { Result } from "../../engine/results.ts";
 import { bearerOf } from "../auth/access.ts";
 import { isSame } from "../auth/keys.ts";
@@ -16,7 +16,7 @@ const BASE = {
   access: Access.PUBLIC,
   problems: [],
   durable: false,
-} as const;
+} satisfies Partial<Route>;
 
 export const HEALTH_ROUTES: readonly Route[] = [
   {

@@ -1,131 +1,94 @@
 /** Pricing zones of a schema. */
-import type { CommandOf } from "../../engine/commands.ts";
-import { isRefusal } from "../../engine/queries/access.ts";
 import { findZone, zonedSchema } from "../../engine/queries/lookups.ts";
-import { BODIES, list, LONG } from "../../engine/shapes.ts";
-import { PAGE_QUERY, pageOfRows, pageShape } from "../routing/page.ts";
-import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import { isRefused } from "../../engine/results.ts";
+import { LONG } from "../../engine/shapes/fields.ts";
+import { list } from "../../engine/shapes/shape.ts";
+import { commandRoute } from "../routing/command-route.ts";
+import { PAGE_QUERY, pageOfRows, type PageQuery, pageShape } from "../routing/page.ts";
+import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
 import { answer, NO_CONTENT, TRUE } from "../wire/answers.ts";
 import { DONE, PRICING_ZONE } from "../wire/shapes.ts";
 import { zoneView } from "../wire/views.ts";
-import { LONG_ID, submit } from "./handling.ts";
+import { LONG_ID } from "./handling.ts";
 
-const BASE = {
-  tag: "Pricing zones",
-  access: Access.ORGANIZATION,
-  params: { schemaId: LONG },
-  durable: true,
-} as const;
+const BASE = { tag: "Pricing zones", access: Access.ORGANIZATION, durable: true };
 
-const ZONE_ID = { ...BASE.params, ...LONG_ID };
-const SORTS = ["id", "name"] as const;
+interface OnSchema {
+  readonly schemaId: number;
+}
 
 export const ZONE_ROUTES: readonly Route[] = [
-  {
+  commandRoute("createZones", {
     ...BASE,
     method: "post",
     path: "/api/private/v2.0/schemas/{schemaId}/pricing_zones/",
     summary: "Create pricing zones",
-    body: BODIES.createZones,
     answers: { 201: list(PRICING_ZONE) },
-    problems: [400, 403, 409],
-    handle: createZones,
-  },
-  {
+    show: (zones) => answer(201, zones.map(zoneView)),
+  }),
+  route({
     ...BASE,
     method: "get",
     path: "/api/private/v2.0/schemas/{schemaId}/pricing_zones/",
     summary: "List pricing zones",
+    params: { schemaId: LONG },
     query: PAGE_QUERY,
     answers: { 200: pageShape(PRICING_ZONE) },
     problems: [400, 403],
     handle: listZones,
-  },
-  {
+  }),
+  commandRoute("updateZones", {
     ...BASE,
     method: "put",
     path: "/api/private/v2.0/schemas/{schemaId}/pricing_zones/",
     summary: "Change the names of pricing zones",
-    body: BODIES.updateZones,
     answers: { 200: list(PRICING_ZONE) },
-    problems: [400, 403, 404, 409],
-    handle: updateZones,
-  },
-  {
+    show: (zones) => answer(200, zones.map(zoneView)),
+  }),
+  route({
     ...BASE,
     method: "get",
     path: "/api/private/v2.0/schemas/{schemaId}/pricing_zones/{id}",
     summary: "Read a pricing zone",
-    params: ZONE_ID,
+    params: { schemaId: LONG, ...LONG_ID },
     answers: { 200: PRICING_ZONE },
     problems: [400, 403, 404],
     handle: readZone,
-  },
-  {
+  }),
+  commandRoute("deleteZone", {
     ...BASE,
     method: "delete",
     path: "/api/private/v2.0/schemas/{schemaId}/pricing_zones/{id}",
     summary: "Delete a pricing zone and its assignments",
-    params: ZONE_ID,
     answers: { 204: null },
-    problems: [400, 403, 404, 409],
-    handle: deleteZone,
-  },
-  {
+    show: () => NO_CONTENT,
+  }),
+  commandRoute("assignZones", {
     ...BASE,
     method: "post",
     path: "/api/private/v2.0/schemas/{schemaId}/pricing_zones/assignments/",
     summary: "Assign pricing zones to sections, rows, tables, areas and seats",
-    body: BODIES.assignZones,
     answers: { 200: DONE },
-    problems: [400, 403, 409],
-    handle: assignZones,
-  },
+    show: () => TRUE,
+  }),
 ];
 
-function pathOf(params: Context["params"]) {
-  return { schemaId: Number(params["schemaId"]), zoneId: Number(params["id"]) };
-}
-
-function createZones(context: Context): Handled {
-  const { caller, params, body } = context;
-  const command = { kind: "createZones", caller, schemaId: params["schemaId"], body };
-  return submit(context, command as CommandOf<"createZones">, (zones) =>
-    answer(201, zones.map(zoneView)),
-  );
-}
-
-function updateZones(context: Context): Handled {
-  const { caller, params, body } = context;
-  const command = { kind: "updateZones", caller, schemaId: params["schemaId"], body };
-  return submit(context, command as CommandOf<"updateZones">, (zones) =>
-    answer(200, zones.map(zoneView)),
-  );
-}
-
-function listZones({ services, caller, params, query }: Context): Handled {
+function listZones({ services, caller, params, query }: Context<OnSchema, PageQuery>): Handled {
   const { state } = services.engine;
-  const schema = zonedSchema(state, { caller, schemaId: Number(params["schemaId"]) });
-  if (isRefusal(schema)) return schema;
+  const schema = zonedSchema(state, { caller, schemaId: params.schemaId });
+  if (isRefused(schema)) return schema;
   const zones = [...state.catalog.zones.values()]
     .filter(({ schemaId }) => schemaId === schema.id)
     .map(zoneView);
-  return pageOfRows(zones, query, SORTS);
+  return pageOfRows(zones, query, ["id", "name"]);
 }
 
-function readZone({ services, caller, params }: Context): Handled {
-  const zone = findZone(services.engine.state, { caller, ...pathOf(params) });
-  return isRefusal(zone) ? zone : answer(200, zoneView(zone));
-}
-
-function deleteZone(context: Context): Handled {
-  const { caller, params } = context;
-  const command = { kind: "deleteZone", caller, ...pathOf(params) } as const;
-  return submit(context, command, () => NO_CONTENT);
-}
-
-function assignZones(context: Context): Handled {
-  const { caller, params, body } = context;
-  const command = { kind: "assignZones", caller, schemaId: params["schemaId"], body };
-  return submit(context, command as CommandOf<"assignZones">, () => TRUE);
+function readZone({
+  services,
+  caller,
+  params,
+}: Context<OnSchema & { readonly id: number }>): Handled {
+  const { schemaId, id: zoneId } = params;
+  const zone = findZone(services.engine.state, { caller, schemaId, zoneId });
+  return isRefused(zone) ? zone : answer(200, zoneView(zone));
 }

@@ -1,5 +1,5 @@
 /** The OpenAPI 3.1 document, derived from the route table. */
-import type { Shape } from "../../engine/shapes.ts";
+import type { Shape } from "../../engine/shapes/shape.ts";
 import { REPLIES } from "../wire/replies.ts";
 import { LOGIN_FAILURE, PROBLEM } from "../wire/shapes.ts";
 import { Access, type QueryParameter, type Route } from "./route.ts";

@@ -1,85 +1,82 @@
 /** Paged lists: the query parameters, the order, and the documented wrapper. */
 import { compareText } from "../../engine/layout/natural-order.ts";
-import { type FieldError, Result } from "../../engine/results.ts";
-import { list, object, type Shape } from "../../engine/shapes.ts";
-import { answer } from "../wire/answers.ts";
-import type { Handled, QueryParameter } from "./route.ts";
+import { isRefused, Result } from "../../engine/results.ts";
+import { BOOLEAN, integer, list, object, type Shape, TEXT } from "../../engine/shapes/shape.ts";
+import { answer, type Problem } from "../wire/answers.ts";
+import type { Handled, QueryOf } from "./route.ts";
 
 const SIZE_DEFAULT = 20;
 const SIZE_MAX = 100;
+const NO_SORTS: readonly string[] = [];
 
-export const PAGE_QUERY: Readonly<Record<string, QueryParameter>> = {
+export const PAGE_QUERY = {
   page: {
-    shape: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    shape: integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
     description: "Page number, from 0.",
     default: 0,
   },
   size: {
-    shape: { type: "integer", minimum: 1, maximum: SIZE_MAX },
+    shape: integer({ minimum: 1, maximum: SIZE_MAX }),
     description: `Items a page, 1 to ${SIZE_MAX}.`,
     default: SIZE_DEFAULT,
   },
   sort: {
-    shape: { type: "array", items: { type: "string" }, maxItems: 10 },
+    shape: list(TEXT, { maxItems: 10 }),
     description: "`property,asc` or `property,desc`; ascending without direction; may be repeated.",
-    default: [],
+    default: NO_SORTS,
   },
 };
+export type PageQuery = QueryOf<typeof PAGE_QUERY>;
 
 export interface Sort<Property extends string> {
   readonly property: Property;
   readonly descending: boolean;
 }
 
-/** @returns The criteria, or the fault of the first that names no sortable property. */
+/** @returns The criteria, or VALIDATION_FAILED for the first that names no sortable property. */
 export function parseSort<Property extends string>(
-  texts: unknown,
+  texts: readonly string[],
   properties: readonly Property[],
-): readonly Sort<Property>[] | FieldError {
+): readonly Sort<Property>[] | Problem {
   const sorts: Sort<Property>[] = [];
-  for (const text of texts as readonly string[]) {
+  for (const text of texts) {
     const [name, direction = "asc", ...rest] = text.split(",");
     const property = properties.find((known) => known === name);
     const isDirection = /^(asc|desc)$/i.test(direction) && rest.length === 0;
     if (property === undefined || !isDirection) {
       const message = `must be one of ${properties.join(", ")}, then asc or desc`;
-      return { field: "sort", code: "UNKNOWN", message, rejectedValue: text };
+      const errors = [{ field: "sort", code: "UNKNOWN", message, rejectedValue: text }];
+      return { refused: Result.VALIDATION_FAILED, detail: "The sort is not valid.", errors };
     }
     sorts.push({ property, descending: direction.toLowerCase() === "desc" });
   }
   return sorts;
 }
 
-export function refuseSort(fault: FieldError): Handled {
-  return { refused: Result.VALIDATION_FAILED, detail: "The sort is not valid.", errors: [fault] };
-}
-
-type Query = Readonly<Record<string, unknown>>;
-
-export function offsetOf(query: Query): number {
-  return Number(query["page"]) * Number(query["size"]);
+export function offsetOf({ page, size }: Pick<PageQuery, "page" | "size">): number {
+  return page * size;
 }
 
 /** Rows in wire form, sorted by any of their members that are plain values; ties break by id. */
 export function pageOfRows<Row extends { readonly id: number | string }>(
   rows: readonly Row[],
-  query: Query,
+  query: PageQuery,
   properties: readonly (keyof Row & string)[],
 ): Handled {
-  const sorts = parseSort(query["sort"], properties);
-  if (!Array.isArray(sorts)) return refuseSort(sorts as FieldError);
+  const sorts = parseSort(query.sort, properties);
+  if (isRefused(sorts)) return sorts;
   const sorted = [...rows].sort((a, b) => {
-    for (const { property, descending } of sorts as readonly Sort<keyof Row & string>[]) {
+    for (const { property, descending } of sorts) {
       const order = compareValues(a[property], b[property]);
       if (order !== 0) return descending ? -order : order;
     }
     return compareValues(a.id, b.id);
   });
   const offset = offsetOf(query);
-  return pageAnswer(sorted.slice(offset, offset + Number(query["size"])), rows.length, query);
+  return pageAnswer(sorted.slice(offset, offset + query.size), rows.length, query);
 }
 
-/** Numbers by size, everything else as text; what is missing comes first. */
+/** Compares numbers by size and everything else as text; missing values come first. */
 function compareValues(a: unknown, b: unknown): number {
   if (typeof a === "number" && typeof b === "number") return a - b;
   return compareText(textOf(a), textOf(b));
@@ -94,11 +91,11 @@ function textOf(value: unknown): string {
 export function pageAnswer(
   content: readonly unknown[],
   total: number,
-  query: Query,
+  query: PageQuery,
   more: object = {},
 ): Handled {
-  const [number, size] = [Number(query["page"]), Number(query["size"])];
-  const isSorted = (query["sort"] as readonly string[]).length > 0;
+  const { page: number, size } = query;
+  const isSorted = query.sort.length > 0;
   const sort = { empty: !isSorted, sorted: isSorted, unsorted: !isSorted };
   const totalPages = Math.ceil(total / size);
   return answer(200, {
@@ -124,40 +121,33 @@ export function pageAnswer(
   });
 }
 
-const BOOLEAN: Shape = { type: "boolean" };
-const INTEGER: Shape = { type: "integer" };
-const SORT = object({ empty: BOOLEAN, sorted: BOOLEAN, unsorted: BOOLEAN }, [
-  "empty",
-  "sorted",
-  "unsorted",
-]);
+const SORT = object({ empty: BOOLEAN, sorted: BOOLEAN, unsorted: BOOLEAN });
+const PAGEABLE = object({
+  pageNumber: integer(),
+  pageSize: integer(),
+  sort: SORT,
+  offset: integer(),
+  paged: BOOLEAN,
+  unpaged: BOOLEAN,
+});
 
 /**
  * The shape of the documented page wrapper around items of a shape.
  * @param more - Shapes of further members.
  */
 export function pageShape(item: Shape, more: Readonly<Record<string, Shape>> = {}): Shape {
-  const pageable = {
-    pageNumber: INTEGER,
-    pageSize: INTEGER,
-    sort: SORT,
-    offset: INTEGER,
-    paged: BOOLEAN,
-    unpaged: BOOLEAN,
-  };
-  const properties = {
+  return object({
     content: list(item),
-    pageable: object(pageable, Object.keys(pageable)),
+    pageable: PAGEABLE,
     sort: SORT,
-    totalElements: INTEGER,
-    totalPages: INTEGER,
-    size: INTEGER,
-    number: INTEGER,
-    numberOfElements: INTEGER,
+    totalElements: integer(),
+    totalPages: integer(),
+    size: integer(),
+    number: integer(),
+    numberOfElements: integer(),
     first: BOOLEAN,
     last: BOOLEAN,
     empty: BOOLEAN,
     ...more,
-  };
-  return object(properties, Object.keys(properties));
+  });
 }

@@ -29,7 +29,7 @@ export class Router {
     }
     if (node.routes.has(route.method)) throw new Error(`two routes: ${route.method} ${route.path}`);
     node.routes.set(route.method, route);
-    if (namesOf(route).length === 0) this.#fixed.set(withoutSlash(route.path), node);
+    if (namesIn(route.path).length === 0) this.#fixed.set(withoutSlash(route.path), node);
   }
 
   /** Cost: one look-up for a path without parameters, else one per segment. */
@@ -60,11 +60,12 @@ function match({ routes }: Node, method: string, values: readonly string[]): Mat
     return { route, methods, params: NO_PARAMS };
   }
   if (values.length === 0) return { route, methods: [], params: NO_PARAMS };
-  const params = Object.fromEntries(namesOf(route).map((name, i) => [name, values[i]!]));
+  const params = Object.fromEntries(namesIn(route.path).map((name, i) => [name, values[i]!]));
   return { route, methods: [], params };
 }
 
-function namesOf({ path }: Route): string[] {
+/** The names of the parameters of a path, in order. */
+export function namesIn(path: string): string[] {
   return segmentsOf(path).flatMap((segment) => PARAMETER.exec(segment)?.[1] ?? []);
 }
 

@@ -1,18 +1,17 @@
-/** Moments as text: what a query names, a date for its midnight, and what an answer shows. */
+/** Moments as text: in queries, where a date stands for its midnight, and in answers. */
 import { normalLocalDateTime } from "../../engine/local-time.ts";
 
-/** As events keep their times, so that the two compare as text. */
-export function momentOf(text: unknown): string {
-  const moment = String(text);
-  return normalLocalDateTime(moment.includes("T") ? moment : `${moment}T00:00`);
+/** In the form in which events keep their times, so that the two compare as text. */
+export function momentOf(text: string): string {
+  return normalLocalDateTime(text.includes("T") ? text : `${text}T00:00`);
 }
 
 /** Milliseconds since 1970 on the service clock, which is UTC. */
-export function momentMs(text: unknown): number {
+export function momentMs(text: string): number {
   return Date.parse(`${momentOf(text)}Z`);
 }
 
-/** The second that was shown last: the objects of a page mostly changed in the same few. */
+/** The last second shown: most objects of a page changed in the same few seconds. */
 const shown = { second: NaN, text: "" };
 
 /** The service clock is UTC; the interface shows it without offset, with three decimals. */

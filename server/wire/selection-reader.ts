@@ -3,8 +3,8 @@
  * time of the JSON parser and the check of the shape after it. It never refuses anything: what it
  * does not know at a glance is null, and takes the general way, which alone says no.
  */
-import type { SeatChoice, StateSelection } from "../../engine/commands.ts";
 import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../../engine/constants.ts";
+import type { SeatChoice, StateSelection } from "../../engine/shapes/bodies.ts";
 
 const [SPACE, TAB, LINE_FEED, RETURN] = [0x20, 0x09, 0x0a, 0x0d];
 const [QUOTE, BACKSLASH, TILDE, COLON, COMMA] = [0x22, 0x5c, 0x7e, 0x3a, 0x2c];

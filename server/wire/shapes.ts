@@ -1,63 +1,64 @@
-/** The shapes of what is answered, as JSON Schema: for the OpenAPI document and the tests. */
+/** The shapes of answers, as JSON Schema: for the OpenAPI document and the tests. */
 import { SEAT_SORTS } from "../../engine/queries/seat-listing.ts";
 import {
   EVENT_STATUS,
-  list,
   LOCAL_DATE_TIME,
   LONG,
+  NUMBER_OR_NULL,
+  ORGANIZATION_TYPE,
+  UUID,
+} from "../../engine/shapes/fields.ts";
+import {
+  ANYTHING,
+  BOOLEAN,
+  integer,
+  list,
   object,
+  oneOf,
+  optional,
   orNull,
+  RECORD,
   type Shape,
-  UUID_SHAPE,
-} from "../../engine/shapes.ts";
+  TEXT,
+  text,
+} from "../../engine/shapes/shape.ts";
 
-const TEXT: Shape = { type: "string" };
-const TEXT_OR_NULL: Shape = { type: ["string", "null"] };
-const BOOLEAN: Shape = { type: "boolean" };
-const NUMBER_OR_NULL: Shape = { type: ["number", "null"] };
-const COUNT: Shape = { type: "integer", minimum: 0 };
-const COUNT_OR_NULL: Shape = { type: ["integer", "null"], minimum: 0 };
+const TEXT_OR_NULL = orNull(TEXT);
+const COUNT = integer({ minimum: 0 });
+const COUNT_OR_NULL = orNull(COUNT);
 
-export const DONE: Shape = { type: "boolean" };
+export const DONE = BOOLEAN;
 
-/** An object whose members are all there. */
-export function whole(properties: Readonly<Record<string, Shape>>): Shape {
-  return object(properties, Object.keys(properties));
-}
+export const ORGANIZATION = object({
+  id: LONG,
+  name: TEXT,
+  publicKey: UUID,
+  privateKey: UUID,
+  domain: TEXT_OR_NULL,
+  autologinEnabled: optional(BOOLEAN),
+  appendDomainToLogin: optional(BOOLEAN),
+  type: ORGANIZATION_TYPE,
+  tenantId: LONG,
+  secretKey: optional(TEXT),
+});
 
-export const ORGANIZATION: Shape = object(
-  {
-    id: LONG,
-    name: TEXT,
-    publicKey: UUID_SHAPE,
-    privateKey: UUID_SHAPE,
-    domain: TEXT_OR_NULL,
-    autologinEnabled: BOOLEAN,
-    appendDomainToLogin: BOOLEAN,
-    type: { type: "string", enum: ["VENUE", "DEFAULT"] },
-    tenantId: LONG,
-    secretKey: TEXT,
-  },
-  ["id", "name", "publicKey", "privateKey", "domain", "type", "tenantId"],
-);
-
-export const SETTINGS: Shape = whole({
+export const SETTINGS = object({
   salesControl: BOOLEAN,
   bookingEnabled: BOOLEAN,
   orphanPrevention: BOOLEAN,
 });
 
-export const SESSION_CONFIG: Shape = whole({ publicSessionsEnabled: BOOLEAN });
+export const SESSION_CONFIG = object({ publicSessionsEnabled: BOOLEAN });
 
-export const SECRET_KEY: Shape = whole({ secretKey: TEXT });
-export const TENANT_TOKEN: Shape = whole({ tenantToken: TEXT });
+export const SECRET_KEY = object({ secretKey: TEXT });
+export const TENANT_TOKEN = object({ tenantToken: TEXT });
 
-export const TENANT: Shape = whole({ id: LONG, name: TEXT });
-export const NEW_TENANT: Shape = whole({ id: LONG, name: TEXT, tenantToken: TEXT });
+export const TENANT = object({ id: LONG, name: TEXT });
+export const NEW_TENANT = object({ id: LONG, name: TEXT, tenantToken: TEXT });
 
-export const HOLD_TYPES: Shape = list(whole({ name: TEXT, ttlSeconds: COUNT_OR_NULL }));
+export const HOLD_TYPES = list(object({ name: TEXT, ttlSeconds: COUNT_OR_NULL }));
 
-export const VENUE: Shape = whole({
+export const VENUE = object({
   id: LONG,
   name: TEXT,
   address: TEXT_OR_NULL,
@@ -66,7 +67,7 @@ export const VENUE: Shape = whole({
   draft: BOOLEAN,
 });
 
-export const SCHEMA: Shape = whole({
+export const SCHEMA = object({
   id: LONG,
   name: TEXT,
   venueId: LONG,
@@ -77,26 +78,26 @@ export const SCHEMA: Shape = whole({
   externalId: TEXT_OR_NULL,
   gaCapacity: COUNT_OR_NULL,
   seatsCapacity: COUNT_OR_NULL,
-  preview: orNull(UUID_SHAPE),
-  thumbnail: {},
+  preview: orNull(UUID),
+  thumbnail: ANYTHING,
   venueName: TEXT_OR_NULL,
 });
 
-const DRAWN_SHAPE: Shape = object({ id: TEXT });
+const DRAWN_SHAPE = object({ id: optional(TEXT) });
 
-export const GROUP_OF_SEATS: Shape = whole({
+export const GROUP_OF_SEATS = object({
   id: LONG,
   name: TEXT,
   prefix: TEXT_OR_NULL,
   seatPrefix: TEXT_OR_NULL,
   parentId: orNull(LONG),
-  type: { type: "string", enum: ["SECTION", "ROW", "GA", "TABLE"] },
+  type: oneOf(["SECTION", "ROW", "GA", "TABLE"]),
   ga: BOOLEAN,
   schemaId: LONG,
   pricingZoneId: orNull(LONG),
   guid: TEXT,
   externalId: TEXT_OR_NULL,
-  shapes: { type: ["array", "null"], items: DRAWN_SHAPE },
+  shapes: orNull(list(DRAWN_SHAPE)),
   width: NUMBER_OR_NULL,
   height: NUMBER_OR_NULL,
   left: NUMBER_OR_NULL,
@@ -104,16 +105,16 @@ export const GROUP_OF_SEATS: Shape = whole({
   angle: NUMBER_OR_NULL,
 });
 
-export const LAYOUT: Shape = whole({
-  sectors: list(object({ id: LONG, guid: TEXT, name: TEXT, ga: BOOLEAN }, ["id", "guid", "name"])),
-  rows: list(object({ id: LONG, guid: TEXT, sectorGuid: TEXT }, ["id", "guid", "sectorGuid"])),
-  seats: list(object({ id: LONG, guid: TEXT, rowGuid: TEXT, name: TEXT }, ["id", "guid", "name"])),
-  shapes: list({ type: "object" }),
-  clientViewBox: { type: ["object", "null"] },
+export const LAYOUT = object({
+  sectors: list(object({ id: LONG, guid: TEXT, name: TEXT, ga: optional(BOOLEAN) })),
+  rows: list(object({ id: LONG, guid: TEXT, sectorGuid: TEXT })),
+  seats: list(object({ id: LONG, guid: TEXT, rowGuid: optional(TEXT), name: TEXT })),
+  shapes: list(RECORD),
+  clientViewBox: orNull(RECORD),
 });
 
 const EVENT_MEMBERS = {
-  id: UUID_SHAPE,
+  id: UUID,
   createdDate: LOCAL_DATE_TIME,
   start: LOCAL_DATE_TIME,
   endDate: LOCAL_DATE_TIME,
@@ -121,29 +122,29 @@ const EVENT_MEMBERS = {
   schemaId: LONG,
   status: EVENT_STATUS,
 };
-export const EVENT: Shape = whole(EVENT_MEMBERS);
-export const EVENT_EXPAND: Shape = whole({
+export const EVENT = object(EVENT_MEMBERS);
+export const EVENT_EXPAND = object({
   ...EVENT_MEMBERS,
   schemaName: TEXT_OR_NULL,
   venueId: TEXT_OR_NULL,
   venueName: TEXT_OR_NULL,
 });
-export const EVENT_STATUS_CHANGE: Shape = whole({
-  id: UUID_SHAPE,
+export const EVENT_STATUS_CHANGE = object({
+  id: UUID,
   name: TEXT,
   status: EVENT_STATUS,
   publishedAt: orNull(LOCAL_DATE_TIME),
 });
 
-export const EVENT_SERIES: Shape = whole({ id: UUID_SHAPE, name: TEXT, seriesId: orNull(LONG) });
+export const EVENT_SERIES = object({ id: UUID, name: TEXT, seriesId: orNull(LONG) });
 
-export const SERIES: Shape = whole({ id: LONG, name: TEXT });
+export const SERIES = object({ id: LONG, name: TEXT });
 
-export const PRICING_ZONE: Shape = whole({ id: LONG, name: TEXT, schemaId: LONG });
+export const PRICING_ZONE = object({ id: LONG, name: TEXT, schemaId: LONG });
 
-export const CLONE: Shape = whole({
-  id: UUID_SHAPE,
-  status: { type: "string", enum: ["PENDING", "IN_PROGRESS", "COMPLETED", "FAILED"] },
+export const CLONE = object({
+  id: UUID,
+  status: oneOf(["PENDING", "IN_PROGRESS", "COMPLETED", "FAILED"]),
   schemaId: orNull(LONG),
   errorMessage: TEXT_OR_NULL,
 });
@@ -153,7 +154,7 @@ const STATE: Shape = {
   enum: ["ACTIVE", "LOCKED", "SOLD", "BLOCKED", null],
 };
 
-export const EVENT_SEAT: Shape = whole({
+export const EVENT_SEAT = object({
   seatId: LONG,
   seatName: TEXT,
   rowId: LONG,
@@ -167,7 +168,7 @@ export const EVENT_SEAT: Shape = whole({
   updatedAt: LOCAL_DATE_TIME,
 } satisfies Record<(typeof SEAT_SORTS)[number] | "available", Shape>);
 
-export const AREA: Shape = whole({
+export const AREA = object({
   groupOfSeatsId: LONG,
   name: TEXT,
   priceId: orNull(LONG),
@@ -181,12 +182,12 @@ export const AREA: Shape = whole({
 });
 
 /** One seat, or some places of an area, that went from a state to a state. */
-export const AUDIT_ENTRY: Shape = whole({
+export const AUDIT_ENTRY = object({
   sequence: LONG,
   ordinal: COUNT,
   time: LOCAL_DATE_TIME,
   call: TEXT,
-  actorType: { type: "string", enum: ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"] },
+  actorType: oneOf(["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"]),
   actorId: orNull(LONG),
   sessionId: TEXT_OR_NULL,
   holdType: TEXT_OR_NULL,
@@ -200,49 +201,46 @@ export const AUDIT_ENTRY: Shape = whole({
 });
 
 /** From which record to which the trail is kept. */
-export const AUDIT_TRAIL: Shape = whole({
+export const AUDIT_TRAIL = object({
   firstSequence: LONG,
   firstTime: orNull(LOCAL_DATE_TIME),
   lastSequence: COUNT,
 });
 
-export const PRICE: Shape = whole({
+export const PRICE = object({
   id: LONG,
   name: TEXT,
-  eventId: UUID_SHAPE,
+  eventId: UUID,
   externalId: TEXT_OR_NULL,
 });
 
-export const USER: Shape = whole({
+export const USER = object({
   id: LONG,
   email: TEXT,
   name: TEXT,
   organizationId: orNull(LONG),
 });
 
-export const LOGIN: Shape = object(
-  {
-    success: BOOLEAN,
-    token: TEXT,
-    refreshToken: TEXT,
-    user: USER,
-    organizations: list(whole({ id: LONG, name: TEXT, secretKey: TEXT })),
-    tenantToken: TEXT,
-  },
-  ["success", "token", "refreshToken", "user", "organizations"],
-);
-export const LOGIN_FAILURE: Shape = whole({ success: BOOLEAN, error: TEXT });
+export const LOGIN = object({
+  success: BOOLEAN,
+  token: TEXT,
+  refreshToken: TEXT,
+  user: USER,
+  organizations: list(object({ id: LONG, name: TEXT, secretKey: TEXT })),
+  tenantToken: optional(TEXT),
+});
+export const LOGIN_FAILURE = object({ success: BOOLEAN, error: TEXT });
 
-export const HEALTH: Shape = whole({ status: TEXT });
+export const HEALTH = object({ status: TEXT });
 
-export const PROBLEM: Shape = whole({
+export const PROBLEM = object({
   type: TEXT,
   title: TEXT,
-  status: { type: "integer" },
+  status: integer(),
   detail: TEXT,
   instance: TEXT,
-  timestamp: { type: "string", format: "date-time" },
+  timestamp: text({ format: "date-time" }),
   path: TEXT,
   errorCode: TEXT,
-  errors: list(whole({ field: TEXT, message: TEXT, rejectedValue: {}, code: TEXT })),
+  errors: list(object({ field: TEXT, message: TEXT, rejectedValue: ANYTHING, code: TEXT })),
 });

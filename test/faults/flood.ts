@@ -2,8 +2,8 @@
  * A program that asks the library for far more changes at once than the disk takes, and says as one
  * line of JSON what became of them.
  */
-import type { Caller } from "../../engine/commands.ts";
 import { Result } from "../../engine/results.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import { openEngine } from "../../persistence/store/open-engine.ts";
 
 /** What the program says. */

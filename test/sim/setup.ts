@@ -1,5 +1,5 @@
 /** What is there before the first fault: two tenants, three organizations, something to sell. */
-import type { Caller } from "../../engine/commands.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import type { State } from "../../engine/state.ts";
 import { organizationOf } from "../support/engine.ts";
 import { layoutOf } from "../support/layout.ts";

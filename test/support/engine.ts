@@ -4,23 +4,20 @@
  */
 import { apply } from "../../engine/apply.ts";
 import type { EventRow } from "../../engine/catalog.ts";
-import type {
-  Administrator,
-  BookingKind,
-  Caller,
-  CommandKind,
-  CommandOf,
-  Commands,
-  LayoutBody,
-  SettingsBody,
-  StateSelection,
-} from "../../engine/commands.ts";
+import type { BookingKind, CommandKind, MembersOf } from "../../engine/commands.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine, type Outcome } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { Admission, type Clock, type Journal, LogSpace } from "../../engine/ports.ts";
 import { ActorKind, type LogRecord } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
+import type {
+  Administrator,
+  LayoutBody,
+  SettingsBody,
+  StateSelection,
+} from "../../engine/shapes/bodies.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import { State } from "../../engine/state.ts";
 import { labelsOf, type LayoutPart, layoutOf, type Labels } from "./layout.ts";
 
@@ -108,12 +105,12 @@ export class Bench {
     this.engine = new Engine(new State(), { sequence: 0, timeMs: 0 }, ports);
   }
 
-  submit<K extends CommandKind>(kind: K, caller: Caller, rest: Commands[K]): Outcome<AnswerOf<K>> {
-    return this.engine.submit({ kind, caller, ...rest } as unknown as CommandOf<K>);
+  submit<K extends CommandKind>(kind: K, caller: Caller, rest: MembersOf<K>): Outcome<AnswerOf<K>> {
+    return this.engine.submit({ kind, caller, ...rest });
   }
 
   /** Submits a command. @throws Error when it is refused. */
-  must<K extends CommandKind>(kind: K, caller: Caller, rest: Commands[K]): AnswerOf<K> {
+  must<K extends CommandKind>(kind: K, caller: Caller, rest: MembersOf<K>): AnswerOf<K> {
     const outcome = this.submit(kind, caller, rest);
     if (outcome.refused === Result.OK) return outcome.value;
     throw new Error(`${kind} was refused: ${JSON.stringify(outcome)}`);
@@ -150,7 +147,7 @@ export function administratorOf(email: string): Administrator {
 export function organizationOf(
   name: string,
   email = `${name.toLowerCase()}@house.example`,
-): Commands["createOrganization"] {
+): MembersOf<"createOrganization"> {
   return {
     body: { name },
     administrator: administratorOf(email),

@@ -5,9 +5,11 @@
  */
 import { type Logger, pino } from "pino";
 import type { EventStatus } from "../../engine/catalog.ts";
-import type { BookingKind, Caller, StateSelection } from "../../engine/commands.ts";
+import type { BookingKind } from "../../engine/commands.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { LogRecord } from "../../engine/records.ts";
+import type { StateSelection } from "../../engine/shapes/bodies.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import { digest } from "../../engine/verify/digest.ts";
 import { Keys } from "../../server/auth/keys.ts";
 import { Logins } from "../../server/auth/logins.ts";

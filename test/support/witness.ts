@@ -6,7 +6,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { appendFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
-import { FORMATS } from "../../engine/shapes.ts";
+import { FORMATS } from "../../engine/shapes/formats.ts";
 import { PLATFORM_ROUTES } from "../../server/routes/management/tenants.ts";
 import { API_ROUTES } from "../../server/routes/table.ts";
 import { openApiDocument } from "../../server/routing/openapi.ts";

@@ -1,6 +1,6 @@
 /** The structure of the project: every folder, and the folders that its files may import. */
 
-const ENGINE = ["engine", "engine/layout", "engine/inventory", "engine/queries"];
+const ENGINE = ["engine", "engine/shapes", "engine/layout", "engine/inventory", "engine/queries"];
 const DECIDE = [...ENGINE, "engine/decide"];
 const LOG = [...ENGINE, "persistence/disk", "persistence/log"];
 const SNAPSHOT = [...LOG, "engine/verify", "persistence/snapshot"];
@@ -16,6 +16,7 @@ const DECISIONS = ["engine/decide/booking", "engine/decide/pricing", "engine/dec
  */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   engine: [...DECIDE, ...DECISIONS],
+  "engine/shapes": ["engine"],
   "engine/layout": ["engine"],
   "engine/inventory": ["engine", "engine/layout"],
   "engine/queries": ENGINE,

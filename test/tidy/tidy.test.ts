@@ -35,11 +35,10 @@ const COLUMNS_MAX = 100;
 const FILES_PER_FOLDER_MAX = 16;
 /** Engine files that a test of another name covers; null for those that hold only types or data. */
 const TWINS: Readonly<Record<string, string | null>> = {
-  "engine/commands.ts": null,
   "engine/constants.ts": null,
-  "engine/decide.ts": "results",
+  "engine/decide.ts": "commands",
   "engine/decide/booking/booking-inventory.ts": "decide/booking/booking",
-  "engine/decide/booking/bookings.ts": "decide/booking/booking",
+  "engine/decide/booking/rules.ts": "decide/booking/booking",
   "engine/decide/booking/expiry.ts": "inventory/expiry",
   "engine/decide/catalog-record.ts": "apply",
   "engine/decide/inventory-in-use.ts": "decide/pricing/price-changes",
@@ -55,6 +54,9 @@ const TWINS: Readonly<Record<string, string | null>> = {
   "engine/queries/lookups.ts": "decide/accounts",
   "engine/queries/place-facts.ts": "queries/seat-listing",
   "engine/records.ts": null,
+  "engine/shapes/bodies.ts": "commands",
+  "engine/shapes/caller.ts": "commands",
+  "engine/shapes/fields.ts": "commands",
   "engine/state.ts": "apply",
 };
 

@@ -1,13 +1,14 @@
 /**
- * What a booking command would move: the seats and the places that are in the state it leaves, and
- * a fault for every requested object that is not.
+ * The inventory that a booking command would move: the seats and places that are in the state the
+ * move leaves, and an error for every requested object that is not.
  */
-import type { SeatChoice, StateSelection } from "../../commands.ts";
+import { assert } from "../../assert.ts";
 import { NONE } from "../../constants.ts";
 import type { Partition } from "../../inventory/partition.ts";
 import { Move, MOVES, SeatState, STATE_NAMES } from "../../inventory/states.ts";
 import type { FieldError } from "../../results.ts";
-import type { Booking } from "./bookings.ts";
+import type { SeatChoice, StateSelection } from "../../shapes/bodies.ts";
+import type { BookingRules } from "./rules.ts";
 import { choicesOf, seatIndexes } from "./selection.ts";
 
 const NO_AREAS = new Uint32Array(0);
@@ -15,18 +16,18 @@ const NO_AREAS = new Uint32Array(0);
 export interface Inventory {
   /** Indexes of all requested seats, in the order of the request. */
   readonly requested: Uint32Array;
-  /** Indexes of those that would move: fewer where a seat is fine as it is. */
+  /** Indexes of those that would move: fewer where a seat may stay as it is. */
   readonly seats: Uint32Array;
   /** Triples of a `MoveRecord`: area index, hold slot, places. */
   readonly areas: Uint32Array;
-  readonly faults: readonly FieldError[];
+  readonly errors: readonly FieldError[];
 }
 
-/** Where a request looks, and how. */
+/** Where a request looks for its inventory, and under which rules. */
 interface Search {
   readonly partition: Partition;
-  readonly booking: Booking;
-  /** The session that must have what is held; null for any. */
+  readonly rules: BookingRules;
+  /** The session that must have the holds; null for any. */
   readonly session: string | null;
 }
 
@@ -36,24 +37,25 @@ interface Search {
 export function findInventory(
   partition: Partition,
   selection: StateSelection,
-  booking: Booking,
+  rules: BookingRules,
 ): Inventory {
   const choices = choicesOf(selection);
-  const session = booking.session ? (selection.sessionId ?? null) : null;
-  const search = { partition, booking, session };
-  const faults: FieldError[] = [];
+  const session = rules.respectsSession ? (selection.sessionId ?? null) : null;
+  const search = { partition, rules, session };
+  const errors: FieldError[] = [];
   const requested = seatIndexes(partition.layout, choices.seats);
   for (let i = 0; i < requested.length; i++) {
-    const code = seatFault(search, requested[i]!);
-    if (code !== null) faults.push(seatFaultAt(i, choices.seats[i]!, code));
+    const code = seatProblem(search, requested[i]!);
+    if (code !== null) errors.push(seatError(i, choices.seats[i]!, code));
   }
-  const areas = choices.areas.length === 0 ? NO_AREAS : findPlaces(search, choices.areas, faults);
-  const seats = booking.idle ? withoutIdle(partition, requested) : requested;
-  return { requested, seats, areas, faults };
+  const areas = choices.areas.length === 0 ? NO_AREAS : findPlaces(search, choices.areas, errors);
+  const seats = rules.skipsActive ? withoutActive(partition, requested) : requested;
+  assert(areas.length % 3 === 0, "areas are triples");
+  return { requested, seats, areas, errors };
 }
 
-/** The seats but those that are ACTIVE already; mostly all of them. */
-function withoutIdle({ state }: Partition, seats: Uint32Array): Uint32Array {
+/** The seats that are not ACTIVE already: usually all of them. */
+function withoutActive({ state }: Partition, seats: Uint32Array): Uint32Array {
   for (let i = 0; i < seats.length; i++) {
     if (state[seats[i]!] === SeatState.ACTIVE) {
       return seats.filter((seat) => state[seat] !== SeatState.ACTIVE);
@@ -66,47 +68,46 @@ function withoutIdle({ state }: Partition, seats: Uint32Array): Uint32Array {
 function findPlaces(
   search: Search,
   areas: readonly SeatChoice[],
-  faults: FieldError[],
+  errors: FieldError[],
 ): Uint32Array {
   const triples: number[] = [];
   for (let i = 0; i < areas.length; i++) {
     const { id, capacity } = areas[i]!;
     const area = search.partition.layout.areaIndexes.get(id) ?? NONE;
-    // The selection has been checked: every area has its capacity.
-    const places = capacity!;
-    const code = areaFault(search, area, places);
-    if (code !== null) faults.push(areaFaultAt(i, areas[i]!, code));
-    else takePlaces(search, area, places, triples);
+    assert(typeof capacity === "number", "a checked selection has a capacity for each area");
+    const code = areaProblem(search, area, capacity);
+    if (code !== null) errors.push(areaError(i, areas[i]!, code));
+    else takePlaces(search, area, capacity, triples);
   }
   return Uint32Array.from(triples);
 }
 
 /** @returns Why the seat cannot go through the move; null when it can. */
-function seatFault({ partition, booking, session }: Search, seat: number): string | null {
+function seatProblem({ partition, rules, session }: Search, seat: number): string | null {
   if (seat === NONE) return "NOT_FOUND";
   const state = partition.state[seat] as SeatState;
-  const { from, to } = MOVES[booking.move];
+  const { from, to } = MOVES[rules.move];
   if (state === from) {
-    // A seat that was sold may have lost its price since; then there is nothing to go back to.
+    // A sold seat may have lost its price; then it cannot become ACTIVE again.
     if (to === SeatState.ACTIVE && partition.price[seat] === 0) return "NO_PRICE";
     if (state !== SeatState.LOCKED || session === null) return null;
     const hold = partition.holds.get(partition.hold[seat]!);
     return hold.session === session ? null : "HELD_BY_ANOTHER_SESSION";
   }
-  if (booking.idle && state === SeatState.ACTIVE) return null;
+  if (rules.skipsActive && state === SeatState.ACTIVE) return null;
   return STATE_NAMES[state] ?? "NO_PRICE";
 }
 
 /** @returns Why the places cannot go through the move; null when they can. */
-function areaFault(
-  { partition, booking, session }: Search,
+function areaProblem(
+  { partition, rules, session }: Search,
   area: number,
   places: number,
 ): string | null {
   if (area === NONE) return "NOT_FOUND";
   const { areas } = partition;
   if (areas.price[area] === 0) return "NO_PRICE";
-  const { from } = MOVES[booking.move];
+  const { from } = MOVES[rules.move];
   if (areas.places(area, from) < places) return "INSUFFICIENT_CAPACITY";
   if (from !== SeatState.LOCKED || session === null) return null;
   let held = 0;
@@ -114,15 +115,15 @@ function areaFault(
   return held < places ? "HELD_BY_ANOTHER_SESSION" : null;
 }
 
-/** Adds to `triples` where the places come from: held places from the oldest hold first. */
+/** Adds to `triples` the holds that give the places, the oldest first. */
 function takePlaces(
-  { partition, booking, session }: Search,
+  { partition, rules, session }: Search,
   area: number,
   places: number,
   triples: number[],
 ): void {
-  if (MOVES[booking.move].from !== SeatState.LOCKED) {
-    const slot = booking.move === Move.LOCK ? partition.holds.nextSlot : NONE;
+  if (MOVES[rules.move].from !== SeatState.LOCKED) {
+    const slot = rules.move === Move.LOCK ? partition.holds.nextSlot : NONE;
     triples.push(area, slot, places);
     return;
   }
@@ -133,8 +134,9 @@ function takePlaces(
     const taken = Math.min(left, areas.held(area, slot));
     if (taken > 0) triples.push(area, slot, taken);
     left -= taken;
-    if (left === 0) return;
+    if (left === 0) break;
   }
+  assert(left === 0, "the places that were counted are found");
 }
 
 const SEAT_MESSAGES: Readonly<Record<string, string>> = {
@@ -148,11 +150,11 @@ const SEAT_MESSAGES: Readonly<Record<string, string>> = {
   INSUFFICIENT_CAPACITY: "has fewer places than requested",
 };
 
-function seatFaultAt(position: number, { id }: SeatChoice, code: string): FieldError {
+function seatError(position: number, { id }: SeatChoice, code: string): FieldError {
   return { field: `seats[${position}].id`, code, message: SEAT_MESSAGES[code]!, rejectedValue: id };
 }
 
-function areaFaultAt(position: number, choice: SeatChoice, code: string): FieldError {
+function areaError(position: number, choice: SeatChoice, code: string): FieldError {
   const member = code === "INSUFFICIENT_CAPACITY" ? "capacity" : "id";
   const field = `groupOfSeats[${position}].${member}`;
   return { field, code, message: SEAT_MESSAGES[code]!, rejectedValue: choice[member] };

@@ -2,8 +2,8 @@
  * One decision for all booking commands. Each is all or nothing over every seat and area of the
  * request, and a refusal names every object that stands in the way.
  */
+import { assert } from "../../assert.ts";
 import type { EventRow, HoldTypeRow, OrganizationRow } from "../../catalog.ts";
-import type { BookingKind, CommandOf } from "../../commands.ts";
 import { NONE } from "../../constants.ts";
 import type { Partition } from "../../inventory/partition.ts";
 import { Move } from "../../inventory/states.ts";
@@ -16,116 +16,117 @@ import {
   refuse,
   type Refusal,
   refuseInvalid,
+  Result,
 } from "../../results.ts";
-import { Result } from "../../results.ts";
+import type { StateSelection } from "../../shapes/bodies.ts";
+import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
-import { findInventory, type Inventory } from "./booking-inventory.ts";
-import { type Booking, BOOKINGS } from "./bookings.ts";
+import { findInventory } from "./booking-inventory.ts";
 import { findHoldType, holdEndMs } from "./hold-types.ts";
 import { findOrphans } from "./orphans.ts";
+import type { BookingRules } from "./rules.ts";
 import { checkSelection } from "./selection.ts";
 
-type BookingCommand = CommandOf<BookingKind>;
+type BookingCommand = CommandWith<{ eventId: string; body: StateSelection }>;
 
 /**
- * @returns VALIDATION_FAILED, EVENT_ACCESS_DENIED, ORGANIZATION_DISABLED, SALES_CONTROL_REQUIRED,
- * EVENT_NOT_PUBLISHED, INVENTORY_NOT_AVAILABLE or ORPHAN_SEAT, the first that applies; else true.
- * A direct sale of what is not ACTIVE is no refusal: it answers false and changes nothing.
+ * The refusals come in the order of the result codes. A direct sale of inventory that is not ACTIVE
+ * is no refusal: it answers false and changes nothing.
  * Cost: O(objects of the request), usually 2.
  */
 export function decideBooking(
   state: State,
-  command: BookingCommand,
+  { caller, eventId, body }: BookingCommand,
   timeMs: number,
+  rules: BookingRules,
 ): Decision<boolean> {
-  const booking = BOOKINGS[command.kind];
-  const organization = callersOrganization(state, command.caller);
-  const isLock = booking.move === Move.LOCK;
-  const holdType = isLock ? findHoldType(organization, command.body.holdType) : undefined;
-  const faults = checkSelection(command.body);
-  if (isLock && holdType === undefined) faults.push(unknownHoldType(command));
-  if (faults.length > 0) return refuseInvalid(faults);
+  const organization = callersOrganization(state, caller);
+  const isLock = rules.move === Move.LOCK;
+  const holdType = isLock ? findHoldType(organization, body.holdType) : undefined;
+  const errors = checkSelection(body);
+  if (isLock && holdType === undefined) errors.push(unknownHoldType(body));
+  if (errors.length > 0) return refuseInvalid(errors);
 
-  const event = ownEvent(state, command.caller, command.eventId);
+  const event = ownEvent(state, caller, eventId);
   if (event === null) return refuseEvent();
-  const closed = checkOpen(event, organization, booking);
+  const closed = checkOpen(event, organization, rules);
   if (closed !== null) return closed;
 
   const partition = state.partitionOf(event);
-  const inventory = findInventory(partition, command.body, booking);
-  if (inventory.faults.length > 0) return refuseInventory(booking, inventory.faults);
-  if (booking.orphans && organization.orphanPrevention) {
+  const inventory = findInventory(partition, body, rules);
+  if (inventory.errors.length > 0) return refuseInventory(rules, inventory.errors);
+  if (rules.preventsOrphans && organization.orphanPrevention) {
     const orphans = findOrphans(partition, inventory.requested);
     if (orphans.length > 0) return refuseOrphans(orphans);
   }
-  if (inventory.seats.length === 0 && inventory.areas.length === 0) return grant(null, true);
+  const { seats, areas } = inventory;
+  if (seats.length === 0 && areas.length === 0) {
+    assert(rules.skipsActive, "a command changes nothing only when it accepts ACTIVE seats");
+    return grant(null, true);
+  }
   const hold = holdType === undefined ? NO_HOLD : newHold(partition, holdType, timeMs);
-  return grant(moveRecord(command, event, inventory, hold), true);
+  return grant(
+    {
+      type: RecordType.MOVE,
+      actor: caller.actor,
+      partition: event.partition,
+      move: rules.move,
+      hold: hold.hold,
+      expiresAtMs: hold.expiresAtMs,
+      session: body.sessionId ?? "",
+      holdType: rules.move === Move.DIRECT_SALE ? (body.holdType ?? "") : hold.holdType,
+      seats,
+      areas,
+    },
+    true,
+  );
 }
 
-function unknownHoldType({ body }: BookingCommand): FieldError {
+function unknownHoldType({ holdType }: StateSelection): FieldError {
   const message = "is no hold type of the organization";
-  return { field: "holdType", code: "UNKNOWN", message, rejectedValue: body.holdType };
+  return { field: "holdType", code: "UNKNOWN", message, rejectedValue: holdType };
 }
 
-/** @returns Why the event takes no such command now; null when it does. */
+/** @returns Why the event does not take the command now; null when it does. */
 function checkOpen(
   event: EventRow,
   organization: OrganizationRow,
-  booking: Booking,
+  rules: BookingRules,
 ): Refusal | null {
+  assert(event.organizationId === organization.id, "an organization books on its own events");
   if (!organization.bookingEnabled) {
     return refuse(Result.ORGANIZATION_DISABLED, "The organization is disabled for booking.");
   }
-  if (booking.salesControl && !organization.salesControl) {
+  if (rules.needsSalesControl && !organization.salesControl) {
     return refuse(Result.SALES_CONTROL_REQUIRED, "The organization's sales control mode is off.");
   }
-  if (booking.published && event.status !== "PUBLISHED") {
+  if (rules.needsPublished && event.status !== "PUBLISHED") {
     return refuse(Result.EVENT_NOT_PUBLISHED, `The event is ${event.status}, not PUBLISHED.`);
   }
   return null;
 }
 
-function refuseInventory(booking: Booking, faults: readonly FieldError[]): Decision<boolean> {
-  const unknown = faults.some((fault) => fault.code === "NOT_FOUND");
-  if (booking.move === Move.DIRECT_SALE && !unknown) return grant(null, false);
+function refuseInventory(rules: BookingRules, errors: readonly FieldError[]): Decision<boolean> {
+  const hasUnknown = errors.some((error) => error.code === "NOT_FOUND");
+  if (rules.move === Move.DIRECT_SALE && !hasUnknown) return grant(null, false);
   return refuse(
     Result.INVENTORY_NOT_AVAILABLE,
     "Some of the inventory is not available; nothing was changed.",
-    faults,
+    errors,
   );
 }
 
-function refuseOrphans(faults: readonly FieldError[]): Refusal {
-  return refuse(Result.ORPHAN_SEAT, "The request would leave a single seat alone.", faults);
+function refuseOrphans(errors: readonly FieldError[]): Refusal {
+  return refuse(Result.ORPHAN_SEAT, "The request would leave a single seat alone.", errors);
 }
 
-/** What the record of a lock says of its hold. */
+/** The members of a record that describe the hold of a lock. */
 type HoldFacts = Pick<MoveRecord, "hold" | "holdType" | "expiresAtMs">;
 
 const NO_HOLD: HoldFacts = { hold: NONE, holdType: "", expiresAtMs: 0 };
 
 function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): HoldFacts {
+  assert(holds.nextSlot !== NONE, "a hold has a slot");
   const expiresAtMs = holdEndMs(holdType, timeMs);
   return { hold: holds.nextSlot, holdType: holdType.name, expiresAtMs };
-}
-
-function moveRecord(
-  { kind, caller, body }: BookingCommand,
-  event: EventRow,
-  { seats, areas }: Inventory,
-  { hold, holdType, expiresAtMs }: HoldFacts,
-): MoveRecord {
-  return {
-    type: RecordType.MOVE,
-    actor: caller.actor,
-    partition: event.partition,
-    move: BOOKINGS[kind].move,
-    hold,
-    expiresAtMs,
-    session: body.sessionId ?? "",
-    holdType: kind === "directsale" ? (body.holdType ?? "") : holdType,
-    seats,
-    areas,
-  };
 }

@@ -1,4 +1,5 @@
-/** The record that ends a hold whose time has run out. */
+/** The record that ends a hold whose time is over. */
+import { assert } from "../../assert.ts";
 import { NONE } from "../../constants.ts";
 import type { Partition } from "../../inventory/partition.ts";
 import { Move } from "../../inventory/states.ts";
@@ -6,14 +7,20 @@ import { ActorKind, type MoveRecord, RecordType } from "../../records.ts";
 
 const SYSTEM = { kind: ActorKind.SYSTEM, id: 0 } as const;
 
-/** @param slot - A living hold. Cost: O(seats of the hold + areas of the event), usually 2 + 4. */
+/**
+ * @param slot - The slot of a hold that exists.
+ * Cost: O(seats of the hold + areas of the event), usually 2 + 4.
+ */
 export function expireHold(number: number, partition: Partition, slot: number): MoveRecord {
-  const { session, holdType } = partition.holds.get(slot);
+  const { session, holdType, expiresAtMs } = partition.holds.get(slot);
+  assert(expiresAtMs > 0, "a hold without an end does not expire");
   const areas: number[] = [];
   for (let area = 0; area < partition.areas.count; area++) {
     const places = partition.areas.held(area, slot);
     if (places > 0) areas.push(area, slot, places);
   }
+  const seats = partition.seatsOf(slot);
+  assert(seats.length + areas.length > 0, "a hold has a seat or a place");
   return {
     type: RecordType.MOVE,
     actor: SYSTEM,
@@ -23,7 +30,7 @@ export function expireHold(number: number, partition: Partition, slot: number): 
     expiresAtMs: 0,
     session,
     holdType,
-    seats: partition.seatsOf(slot),
+    seats,
     areas: Uint32Array.from(areas),
   };
 }

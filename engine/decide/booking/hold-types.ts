@@ -1,4 +1,5 @@
-/** Hold types: what a lock's `holdType` means for how long it lasts. */
+/** Hold types: how long a lock with a given `holdType` lasts. */
+import { assert } from "../../assert.ts";
 import type { HoldTypeRow, OrganizationRow } from "../../catalog.ts";
 import { CART_TTL_SECONDS } from "../../constants.ts";
 
@@ -7,13 +8,11 @@ const BUILT_IN: readonly HoldTypeRow[] = [
   { name: "RESERVED", ttlSeconds: null },
 ];
 
-/** Those that every organization has, then its own; its own win where they share a name. */
-export function holdTypesOf(organization: OrganizationRow): readonly HoldTypeRow[] {
-  const own = new Set(organization.holdTypes.map((holdType) => holdType.name));
-  return [...BUILT_IN.filter(({ name }) => !own.has(name)), ...organization.holdTypes];
-}
-
-/** @returns Undefined when the organization has no hold type of that name. */
+/**
+ * The organization's own hold types come first: they may replace the built-in ones.
+ *
+ * @returns Undefined when there is no hold type of that name.
+ */
 export function findHoldType(
   organization: OrganizationRow,
   name: string | null | undefined,
@@ -27,7 +26,9 @@ function named(holdTypes: readonly HoldTypeRow[], wanted: string): HoldTypeRow |
   return undefined;
 }
 
-/** Milliseconds since 1970 at which a hold that begins now ends; 0 for never. */
-export function holdEndMs(holdType: HoldTypeRow, timeMs: number): number {
-  return holdType.ttlSeconds === null ? 0 : timeMs + holdType.ttlSeconds * 1_000;
+/** When a hold that begins now ends: milliseconds since 1970; 0 for never. */
+export function holdEndMs({ ttlSeconds }: HoldTypeRow, timeMs: number): number {
+  if (ttlSeconds === null) return 0;
+  assert(ttlSeconds > 0, "a hold lasts for a while");
+  return timeMs + ttlSeconds * 1_000;
 }

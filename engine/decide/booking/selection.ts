@@ -1,16 +1,13 @@
 /**
- * The border at which a booking request's ids become indexes of the event's layout, once. What is
- * wrong with the request itself, whatever the inventory says, is found here.
+ * The border at which the ids of a booking request become indexes of the event's layout, once. It
+ * also finds what is wrong with the request itself, whatever the state of the inventory. Lengths of
+ * texts are checked by the shape of the body alone.
  */
-import type { SeatChoice, StateSelection } from "../../commands.ts";
-import {
-  AREA_CAPACITY_MAX,
-  HOLD_TYPE_LENGTH_MAX,
-  OBJECTS_PER_REQUEST_MAX,
-  SESSION_LENGTH_MAX,
-} from "../../constants.ts";
+import { assert } from "../../assert.ts";
+import { AREA_CAPACITY_MAX, OBJECTS_PER_REQUEST_MAX } from "../../constants.ts";
 import { type Layout, seatIndexOf } from "../../layout/layout.ts";
-import { type FieldError, duplicate, missing } from "../../results.ts";
+import { duplicate, type FieldError, missing } from "../../results.ts";
+import type { SeatChoice, StateSelection } from "../../shapes/bodies.ts";
 
 const NO_CHOICES: readonly SeatChoice[] = [];
 
@@ -26,42 +23,29 @@ export function choicesOf(selection: StateSelection): Choices {
   };
 }
 
-/** @returns What is wrong with the request, in its own order; empty when nothing is. */
+/** @returns The errors of the request, in its own order. */
 export function checkSelection(selection: StateSelection): FieldError[] {
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   const { seats, areas } = choicesOf(selection);
   const count = seats.length + areas.length;
-  if (count === 0) faults.push(missing("seats"));
+  if (count === 0) errors.push(missing("seats"));
   if (count > OBJECTS_PER_REQUEST_MAX) {
     const message = `at most ${OBJECTS_PER_REQUEST_MAX} objects in one request`;
     return [{ field: "seats", code: "SIZE", message, rejectedValue: count }];
   }
-  checkLength(selection.sessionId, SESSION_LENGTH_MAX, "sessionId", faults);
-  checkLength(selection.holdType, HOLD_TYPE_LENGTH_MAX, "holdType", faults);
-  checkDuplicates(seats, "seats", faults);
-  checkDuplicates(areas, "groupOfSeats", faults);
+  checkDuplicates(seats, "seats", errors);
+  checkDuplicates(areas, "groupOfSeats", errors);
   for (let i = 0; i < seats.length; i++) {
     const { capacity } = seats[i]!;
     if (capacity === null || capacity === undefined) continue;
     const message = "must be null for a seat";
-    faults.push({ field: `seats[${i}].capacity`, code: "NULL", message, rejectedValue: capacity });
+    errors.push({ field: `seats[${i}].capacity`, code: "NULL", message, rejectedValue: capacity });
   }
   for (let i = 0; i < areas.length; i++) {
     if (isCapacity(areas[i]!.capacity)) continue;
-    faults.push(capacityFault(areas[i]!.capacity, `groupOfSeats[${i}].capacity`));
+    errors.push(capacityError(areas[i]!.capacity, `groupOfSeats[${i}].capacity`));
   }
-  return faults;
-}
-
-function checkLength(
-  text: string | null | undefined,
-  lengthMax: number,
-  field: string,
-  faults: FieldError[],
-): void {
-  if (text === null || text === undefined || text.length <= lengthMax) return;
-  const message = `must have at most ${lengthMax} characters`;
-  faults.push({ field, code: "SIZE", message, rejectedValue: text });
+  return errors;
 }
 
 function isCapacity(capacity: number | null | undefined): boolean {
@@ -69,7 +53,7 @@ function isCapacity(capacity: number | null | undefined): boolean {
   return Number.isSafeInteger(capacity) && capacity >= 1 && capacity <= AREA_CAPACITY_MAX;
 }
 
-function capacityFault(capacity: number | null | undefined, field: string): FieldError {
+function capacityError(capacity: number | null | undefined, field: string): FieldError {
   if (capacity === null || capacity === undefined) return missing(field);
   const message = `must be a whole number from 1 to ${AREA_CAPACITY_MAX}`;
   return { field, code: "RANGE", message, rejectedValue: capacity };
@@ -78,17 +62,17 @@ function capacityFault(capacity: number | null | undefined, field: string): Fiel
 function checkDuplicates(
   choices: readonly SeatChoice[],
   field: string,
-  faults: FieldError[],
+  errors: FieldError[],
 ): void {
   if (areRising(choices)) return;
   const seen = new Set<number>();
   for (const [i, { id }] of choices.entries()) {
-    if (seen.has(id)) faults.push(duplicate(`${field}[${i}].id`, id, "is named twice"));
+    if (seen.has(id)) errors.push(duplicate(`${field}[${i}].id`, id, "is named twice"));
     seen.add(id);
   }
 }
 
-/** Whether each id is larger than the one before, as in most requests: then none is there twice. */
+/** Whether each id is larger than the one before, as in most requests: then none repeats. */
 function areRising(choices: readonly SeatChoice[]): boolean {
   for (let i = 1; i < choices.length; i++) {
     if (choices[i - 1]!.id >= choices[i]!.id) return false;
@@ -98,6 +82,7 @@ function areRising(choices: readonly SeatChoice[]): boolean {
 
 /** Seat indexes in the order of the request; NONE for an id that the layout does not have. */
 export function seatIndexes(layout: Layout, seats: readonly SeatChoice[]): Uint32Array {
+  assert(seats.length <= OBJECTS_PER_REQUEST_MAX, "a checked selection is bounded");
   const indexes = new Uint32Array(seats.length);
   for (let i = 0; i < seats.length; i++) {
     indexes[i] = seatIndexOf(layout, seats[i]!.id);

@@ -1,68 +1,69 @@
-/** Changes of prices that are there: their names, and their end. */
+/** Changes of existing prices: their names, and their deletion. */
+import { assert } from "../../assert.ts";
 import type { PriceRow } from "../../catalog.ts";
-import type { CommandOf } from "../../commands.ts";
-import { isRefusal, ownRow } from "../../queries/access.ts";
+import { ownRow } from "../../queries/access.ts";
 import { findPrice } from "../../queries/lookups.ts";
 import {
   type Decision,
-  grant,
+  isRefused,
+  notFound,
   refuse,
   refuseInvalid,
-  Result,
-  notFound,
   repeatedIds,
+  Result,
 } from "../../results.ts";
+import type { PriceChange } from "../../shapes/bodies.ts";
+import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
-import { catalogRecord } from "../catalog-record.ts";
+import { grantChange } from "../catalog-record.ts";
 import { usesOfPrice } from "../inventory-in-use.ts";
 import { otherEvents } from "./prices.ts";
 
-/**
- * All or nothing. What is not sent is taken away, as the id in an external system.
- *
- * @returns VALIDATION_FAILED, ENTITY_NOT_FOUND or ACCESS_DENIED; else the prices as they are now.
- */
+/** All or nothing. An external id that is left out is removed. Answers the changed prices. */
 export function updatePrices(
   state: State,
-  { caller, eventId, body }: CommandOf<"updatePrices">,
+  { caller, eventId, body }: CommandWith<{ eventId: string; body: readonly PriceChange[] }>,
 ): Decision<PriceRow[]> {
-  const faults = [...otherEvents(body, eventId), ...repeatedIds(body)];
-  if (faults.length > 0) return refuseInvalid(faults);
-  const { catalog } = state;
-  const event = ownRow(catalog.events.get(eventId), caller, "event");
-  if (isRefusal(event)) return event;
+  const errors = [...otherEvents(body, eventId), ...repeatedIds(body)];
+  if (errors.length > 0) return refuseInvalid(errors);
+  const { events, prices } = state.catalog;
+  const event = ownRow(events.get(eventId), caller, "event");
+  if (isRefused(event)) return event;
   const unknown = body.flatMap(({ id }, i) =>
-    catalog.prices.get(id)?.eventId === eventId
-      ? []
-      : [notFound(`[${i}].id`, id, "price on the event")],
+    prices.get(id)?.eventId === eventId ? [] : [notFound(`[${i}].id`, id, "price on the event")],
   );
   if (unknown.length > 0) {
     return refuse(Result.ENTITY_NOT_FOUND, "There is no such price on the event.", unknown);
   }
   const rows = body.map(({ id, name, externalId }): PriceRow => {
-    const price = catalog.prices.get(id)!;
+    const price = prices.get(id);
+    assert(price !== undefined, "every price of the request was found");
     return { ...price, name, externalId: externalId ?? null };
   });
   const puts = rows.map((row) => ({ table: "prices", row }) as const);
-  return grant(catalogRecord(caller, { nextId: catalog.nextId, puts }), rows);
+  return grantChange(state, caller, { puts }, rows);
 }
 
 /**
- * Takes the price away from the seats and areas that have it.
+ * Removes the price from the seats and areas that have it, and deletes it.
  *
- * @returns ENTITY_NOT_FOUND, ACCESS_DENIED, or INVENTORY_IN_USE while one of its seats is LOCKED,
- * SOLD or BLOCKED or one of its areas has LOCKED or SOLD places. Cost: O(seats of the event).
+ * @returns INVENTORY_IN_USE while one of its seats is LOCKED, SOLD or BLOCKED or one of its areas
+ * has LOCKED or SOLD places. Cost: O(seats of the event).
  */
-export function deletePrice(state: State, command: CommandOf<"deletePrice">): Decision<null> {
+export function deletePrice(
+  state: State,
+  command: CommandWith<{ eventId: string; priceId: number }>,
+): Decision<null> {
   const price = findPrice(state, command);
-  if (isRefusal(price)) return price;
-  const event = state.catalog.events.get(price.eventId)!;
+  if (isRefused(price)) return price;
+  const { events } = state.catalog;
+  const event = events.get(price.eventId);
+  assert(event !== undefined, "a price belongs to an event");
   const { seats, areas } = usesOfPrice(state.partitionOf(event), price.slot);
   if (seats + areas > 0) {
     const detail = `Held, sold or blocked at this price: ${seats} seats, places in ${areas} areas.`;
     return refuse(Result.INVENTORY_IN_USE, detail);
   }
-  const { nextId } = state.catalog;
   const removes = [{ table: "prices", key: price.id }] as const;
-  return grant(catalogRecord(command.caller, { nextId, removes }), null);
+  return grantChange(state, command.caller, { removes }, null);
 }

@@ -1,6 +1,6 @@
-/** Prices taken away from seats and areas: from everything of an event, or from what is named. */
+/** Removal of prices from seats and areas: from everything of an event, or from named objects. */
+import { assert } from "../../assert.ts";
 import type { EventRow } from "../../catalog.ts";
-import type { CommandOf } from "../../commands.ts";
 import type { Partition } from "../../inventory/partition.ts";
 import { SeatState } from "../../inventory/states.ts";
 import { ownEvent, refuseEvent } from "../../queries/access.ts";
@@ -9,14 +9,16 @@ import {
   type Decision,
   type FieldError,
   grant,
+  notFound,
   refuse,
   refuseInvalid,
   Result,
-  notFound,
 } from "../../results.ts";
+import type { ObjectSelection } from "../../shapes/bodies.ts";
+import type { Caller, CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
 
-/** Which seats and areas lose their price, by index; what has none stays as it is. */
+/** Which seats and areas lose their price, by index. Those without a price stay as they are. */
 interface Losers {
   readonly hasSeat: (seat: number) => boolean;
   readonly hasArea: (area: number) => boolean;
@@ -25,62 +27,66 @@ interface Losers {
 const EVERYTHING: Losers = { hasSeat: () => true, hasArea: () => true };
 
 /**
- * Whatever its state: holds end, what is BLOCKED is no longer, what is SOLD stays SOLD.
- *
- * @returns EVENT_ACCESS_DENIED; else true. Cost: O(seats of the event).
+ * Removes all prices, whatever the state: holds end, BLOCKED seats are no longer BLOCKED, and SOLD
+ * seats stay SOLD. Cost: O(seats of the event).
  */
-export function clearPrices(state: State, command: CommandOf<"clearPrices">): Decision<boolean> {
-  const event = ownEvent(state, command.caller, command.eventId);
+export function clearPrices(
+  state: State,
+  { caller, eventId }: CommandWith<{ eventId: string }>,
+): Decision<boolean> {
+  const event = ownEvent(state, caller, eventId);
   if (event === null) return refuseEvent();
-  return grant(removalRecord(state, command, event, EVERYTHING), true);
+  return grant(removalRecord(state, caller, event, EVERYTHING), true);
 }
 
 /**
- * @returns EVENT_ACCESS_DENIED, VALIDATION_FAILED, or INVENTORY_IN_USE when a seat is LOCKED, SOLD
- * or BLOCKED, or an area has places that are held or sold; else true. Cost: O(seats of the event).
+ * @returns INVENTORY_IN_USE when a seat is LOCKED, SOLD or BLOCKED, or an area has places that are
+ * held or sold. Cost: O(seats of the event).
  */
 export function unassignPrices(
   state: State,
-  command: CommandOf<"unassignPrices">,
+  { caller, eventId, body }: CommandWith<{ eventId: string; body: ObjectSelection }>,
 ): Decision<boolean> {
-  const event = ownEvent(state, command.caller, command.eventId);
+  const event = ownEvent(state, caller, eventId);
   if (event === null) return refuseEvent();
   const partition = state.partitionOf(event);
   const { layout } = partition;
   const unknown: FieldError[] = [];
   const inUse: FieldError[] = [];
   const seats = new Set<number>();
-  for (const [i, { objectId }] of (command.body.seats ?? []).entries()) {
+  for (const [i, { objectId }] of (body.seats ?? []).entries()) {
     const field = `seats[${i}].objectId`;
     const seat = layout.seatIndexes.get(objectId);
     if (seat === undefined) unknown.push(notFound(field, objectId, "seat in the layout"));
-    else if (partition.state[seat]! > SeatState.ACTIVE) inUse.push(inUseFault(field, objectId));
+    else if (partition.state[seat]! > SeatState.ACTIVE) inUse.push(inUseError(field, objectId));
     else seats.add(seat);
   }
   const areas = new Set<number>();
-  for (const [i, { objectId }] of (command.body.groupOfSeats ?? []).entries()) {
+  for (const [i, { objectId }] of (body.groupOfSeats ?? []).entries()) {
     const field = `groupOfSeats[${i}].objectId`;
     const area = layout.areaIndexes.get(objectId);
     if (area === undefined) unknown.push(notFound(field, objectId, "area in the layout"));
-    else if (hasTickets(partition, area)) inUse.push(inUseFault(field, objectId));
+    else if (hasTickets(partition, area)) inUse.push(inUseError(field, objectId));
     else areas.add(area);
   }
   if (unknown.length > 0) return refuseInvalid(unknown);
   if (inUse.length > 0) {
     return refuse(Result.INVENTORY_IN_USE, "Some of it is held, sold or blocked.", inUse);
   }
+  assert(seats.size <= layout.seatCount, "a seat loses its price once");
+  assert(areas.size <= layout.areas.length, "an area loses its price once");
   const losers: Losers = {
     hasSeat: (seat) => seats.has(seat),
     hasArea: (area) => areas.has(area),
   };
-  return grant(removalRecord(state, command, event, losers), true);
+  return grant(removalRecord(state, caller, event, losers), true);
 }
 
 function hasTickets({ areas }: Partition, area: number): boolean {
   return areas.places(area, SeatState.LOCKED) + areas.places(area, SeatState.SOLD) > 0;
 }
 
-function inUseFault(field: string, id: number): FieldError {
+function inUseError(field: string, id: number): FieldError {
   const message = "is held, sold or blocked";
   return { field, code: "INVENTORY_IN_USE", message, rejectedValue: id };
 }
@@ -88,7 +94,7 @@ function inUseFault(field: string, id: number): FieldError {
 /** @returns Null when nothing would lose a price. */
 function removalRecord(
   state: State,
-  { caller }: CommandOf<"clearPrices" | "unassignPrices">,
+  { actor }: Caller,
   event: EventRow,
   { hasSeat, hasArea }: Losers,
 ): PriceRecord | null {
@@ -101,9 +107,10 @@ function removalRecord(
   }
   const priced = [...areas.price.keys()].filter((area) => areas.price[area] !== 0 && hasArea(area));
   if (runs.length === 0 && priced.length === 0) return null;
+  assert(runs.length % 3 === 0, "runs are triples");
   return {
     type: RecordType.PRICE,
-    actor: caller.actor,
+    actor,
     partition: event.partition,
     runs: Uint32Array.from(runs),
     areas: Uint32Array.from(

@@ -1,6 +1,6 @@
 /** Prices of one event: creation, and assignment to seats, rows, sections, tables and areas. */
+import { assert } from "../../assert.ts";
 import type { PriceRow } from "../../catalog.ts";
-import type { AssignmentItem, CommandOf, PriceBody } from "../../commands.ts";
 import { AREA_CAPACITY_MAX, PRICES_PER_EVENT_MAX } from "../../constants.ts";
 import type { Partition } from "../../inventory/partition.ts";
 import { SeatState } from "../../inventory/states.ts";
@@ -11,47 +11,51 @@ import {
   type Decision,
   type FieldError,
   grant,
-  refuse,
-  refuseInvalid,
-  Result,
   mismatch,
   missing,
   notFound,
+  refuse,
+  refuseInvalid,
+  Result,
 } from "../../results.ts";
+import type { AssignmentItem, AssignmentSelection, PriceBody } from "../../shapes/bodies.ts";
+import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
-import { catalogRecord } from "../catalog-record.ts";
+import { grantChange } from "../catalog-record.ts";
 
-/** @returns EVENT_ACCESS_DENIED or VALIDATION_FAILED; else the new prices. */
 export function createPrices(
   state: State,
-  command: CommandOf<"createPrices">,
+  { caller, eventId, body }: CommandWith<{ eventId: string; body: readonly PriceBody[] }>,
 ): Decision<PriceRow[]> {
-  const faults = otherEvents(command.body, command.eventId);
-  if (faults.length > 0) return refuseInvalid(faults);
-  const event = ownEvent(state, command.caller, command.eventId);
+  const errors = otherEvents(body, eventId);
+  if (errors.length > 0) return refuseInvalid(errors);
+  const event = ownEvent(state, caller, eventId);
   if (event === null) return refuseEvent();
   const existing = state.catalog.pricesOf(event.id);
-  if (existing.size + command.body.length > PRICES_PER_EVENT_MAX) {
+  if (existing.size + body.length > PRICES_PER_EVENT_MAX) {
     const message = `an event has at most ${PRICES_PER_EVENT_MAX} prices`;
-    const rejectedValue = command.body.length;
+    const rejectedValue = body.length;
     return refuseInvalid([{ field: "", code: "SIZE", message, rejectedValue }]);
   }
 
-  const ids = state.catalog.nextId;
-  const slots = freeSlots(existing, command.body.length);
-  const rows = command.body.map((price, i): PriceRow => ({
-    id: ids + i,
+  const { nextId } = state.catalog;
+  const slots = freeSlots(existing, body.length);
+  const rows = body.map(({ name, externalId }, i): PriceRow => ({
+    id: nextId + i,
     eventId: event.id,
     slot: slots[i]!,
-    name: price.name,
-    externalId: price.externalId ?? null,
+    name,
+    externalId: externalId ?? null,
   }));
   const puts = rows.map((row) => ({ table: "prices", row }) as const);
-  return grant(catalogRecord(command.caller, { nextId: ids + rows.length, puts }), rows);
+  return grantChange(state, caller, { newIds: rows.length, puts }, rows);
 }
 
-/** A fault for each price of another event than the path's. */
-export function otherEvents(prices: readonly PriceBody[], eventId: string): FieldError[] {
+/** One error for each price of another event than the path's. */
+export function otherEvents(
+  prices: readonly { readonly eventId: string }[],
+  eventId: string,
+): FieldError[] {
   return prices.flatMap((price, i) =>
     price.eventId.toLowerCase() === eventId
       ? []
@@ -63,51 +67,55 @@ export function otherEvents(prices: readonly PriceBody[], eventId: string): Fiel
 function freeSlots(existing: ReadonlyMap<number, PriceRow>, count: number): number[] {
   const slots: number[] = [];
   for (let slot = 1; slots.length < count; slot++) if (!existing.has(slot)) slots.push(slot);
+  assert((slots.at(-1) ?? 0) <= PRICES_PER_EVENT_MAX, "an event has a slot for each of its prices");
   return slots;
 }
 
-/** An assignment item whose object and price were found. */
+/** An assignment item whose price was found. */
 interface Assignment {
   readonly slot: number;
   readonly item: AssignmentItem;
   readonly field: string;
+  /** Of the object. */
   readonly id: number;
 }
 
 /**
- * Groups are priced first, then seats, so a seat of its own wins over its section.
+ * Groups are priced first, then seats, so that a seat's own price wins over that of its section.
  *
- * @returns EVENT_ACCESS_DENIED, VALIDATION_FAILED, or INVENTORY_IN_USE when an area would be left
- * with fewer places than are held, sold and blocked; else true.
- * Cost: O(seats of the event).
+ * @returns INVENTORY_IN_USE when an area would be left with fewer places than are held, sold and
+ * blocked. Cost: O(seats of the event).
  */
-export function assignPrices(state: State, command: CommandOf<"assignPrices">): Decision<boolean> {
-  const { seats, groupOfSeats } = command.body;
+export function assignPrices(
+  state: State,
+  { caller, eventId, body }: CommandWith<{ eventId: string; body: AssignmentSelection }>,
+): Decision<boolean> {
+  const [groupItems, seatItems] = [body.groupOfSeats ?? [], body.seats ?? []];
   const incomplete = [
-    ...findMissing(groupOfSeats ?? [], "groupOfSeats"),
-    ...findMissing(seats ?? [], "seats"),
+    ...findMissing(groupItems, "groupOfSeats"),
+    ...findMissing(seatItems, "seats"),
   ];
   if (incomplete.length > 0) return refuseInvalid(incomplete);
-  const event = ownEvent(state, command.caller, command.eventId);
+  const event = ownEvent(state, caller, eventId);
   if (event === null) return refuseEvent();
   const partition = state.partitionOf(event);
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   const priceOf = (id: number) => {
     const price = state.catalog.prices.get(id);
     return price?.eventId === event.id ? price : undefined;
   };
-  const groups = findAssignments(priceOf, groupOfSeats ?? [], "groupOfSeats", faults);
-  const singles = findAssignments(priceOf, seats ?? [], "seats", faults);
+  const groups = findAssignments(priceOf, groupItems, "groupOfSeats", errors);
+  const singles = findAssignments(priceOf, seatItems, "seats", errors);
   const slotOfSeat = new Uint16Array(partition.layout.seatCount);
-  const areas = spreadGroups(partition.layout, groups, slotOfSeat, faults);
+  const areas = spreadGroups(partition.layout, groups, slotOfSeat, errors);
   for (const { id, slot, field } of singles) {
     const seat = partition.layout.seatIndexes.get(id);
-    if (seat === undefined) faults.push(notFound(`${field}.objectId`, id, "seat in the layout"));
+    if (seat === undefined) errors.push(notFound(`${field}.objectId`, id, "seat in the layout"));
     else slotOfSeat[seat] = slot;
   }
   const defaultCapacity = state.catalog.schemas.get(event.schemaId)?.gaCapacity ?? null;
-  const triples = areas.map((area) => areaTriple(partition, area, defaultCapacity, faults));
-  if (faults.length > 0) return refuseInvalid(faults);
+  const triples = areas.map((area) => areaTriple(partition, area, defaultCapacity, errors));
+  if (errors.length > 0) return refuseInvalid(errors);
 
   const taken = areas.filter(({ area }, i) => triples[i]![2] < takenPlaces(partition, area));
   if (taken.length > 0) return refuseTaken(taken);
@@ -116,7 +124,7 @@ export function assignPrices(state: State, command: CommandOf<"assignPrices">): 
   return grant(
     {
       type: RecordType.PRICE,
-      actor: command.caller.actor,
+      actor: caller.actor,
       partition: event.partition,
       runs: Uint32Array.from(runs),
       areas: Uint32Array.from(triples.flat()),
@@ -127,31 +135,32 @@ export function assignPrices(state: State, command: CommandOf<"assignPrices">): 
 
 type Member = "seats" | "groupOfSeats";
 
-/** The interface reports a missing objectId of a seat under its older name. */
+/** The interface reports a missing `objectId` of a seat under its older name, `seatId`. */
 export function findMissing(items: readonly AssignmentItem[], member: Member): FieldError[] {
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   const idField = member === "seats" ? "seatId" : "objectId";
   for (const [i, { objectId, seatId, assignmentId }] of items.entries()) {
-    if ((objectId ?? seatId ?? null) === null) faults.push(missing(`${member}[${i}].${idField}`));
-    if ((assignmentId ?? null) === null) faults.push(missing(`${member}[${i}].assignmentId`));
+    if ((objectId ?? seatId ?? null) === null) errors.push(missing(`${member}[${i}].${idField}`));
+    if ((assignmentId ?? null) === null) errors.push(missing(`${member}[${i}].assignmentId`));
   }
-  return faults;
+  return errors;
 }
 
-/** @param priceOf - The price of that id, if the event has it. */
+/** @param priceOf - Gives the price of an id, if the event has it. */
 function findAssignments(
   priceOf: (id: number) => PriceRow | undefined,
   items: readonly AssignmentItem[],
   member: Member,
-  faults: FieldError[],
+  errors: FieldError[],
 ): Assignment[] {
   const found: Assignment[] = [];
   for (const [i, item] of items.entries()) {
     const field = `${member}[${i}]`;
     const price = priceOf(item.assignmentId ?? 0);
     if (price === undefined) {
-      faults.push(notFound(`${field}.assignmentId`, item.assignmentId, "price on the event"));
+      errors.push(notFound(`${field}.assignmentId`, item.assignmentId, "price on the event"));
     } else {
+      assert(price.slot > 0, "slot 0 stands for no price");
       found.push({ slot: price.slot, item, field, id: item.objectId ?? item.seatId ?? 0 });
     }
   }
@@ -162,18 +171,18 @@ interface AreaAssignment extends Assignment {
   readonly area: number;
 }
 
-/** Writes the slots of sections, tables and rows to their seats. @returns The areas. */
+/** Writes the price slots of sections, tables and rows to their seats. @returns The areas. */
 function spreadGroups(
   layout: Layout,
   groups: readonly Assignment[],
   slotOfSeat: Uint16Array,
-  faults: FieldError[],
+  errors: FieldError[],
 ): AreaAssignment[] {
   const areas: AreaAssignment[] = [];
   for (const assignment of groups) {
     const group = layout.groups.get(assignment.id);
     if (group === undefined) {
-      faults.push(notFound(`${assignment.field}.objectId`, assignment.id, "group in the layout"));
+      errors.push(notFound(`${assignment.field}.objectId`, assignment.id, "group in the layout"));
     } else if (group.type === GroupType.GA) {
       areas.push({ ...assignment, area: group.index });
     } else {
@@ -188,15 +197,14 @@ function areaTriple(
   { layout }: Partition,
   { area, slot, item, field }: AreaAssignment,
   defaultCapacity: number | null,
-  faults: FieldError[],
+  errors: FieldError[],
 ): [number, number, number] {
   const capacity = item.activeCount ?? layout.areas[area]!.capacity ?? defaultCapacity;
-  if (capacity === null) faults.push(missing(`${field}.activeCount`));
-  else if (!Number.isSafeInteger(capacity) || capacity < 0 || capacity > AREA_CAPACITY_MAX) {
-    const message = `must be a whole number from 0 to ${AREA_CAPACITY_MAX}`;
-    faults.push({ field: `${field}.activeCount`, code: "RANGE", message, rejectedValue: capacity });
-  }
-  return [area, slot, capacity ?? 0];
+  if (capacity === null) errors.push(missing(`${field}.activeCount`));
+  const places = capacity ?? 0;
+  assert(Number.isSafeInteger(places), "a capacity that passed its shape is a whole number");
+  assert(places >= 0 && places <= AREA_CAPACITY_MAX, "such a capacity is within its limits");
+  return [area, slot, places];
 }
 
 function takenPlaces({ areas }: Partition, area: number): number {
@@ -221,6 +229,7 @@ function runsOf(slotOfSeat: Uint16Array): number[] {
     let end = seat + 1;
     while (end < slotOfSeat.length && slotOfSeat[end] === slot) end++;
     if (slot !== 0) runs.push(slot, seat, end - seat);
+    assert(end > seat, "a run has at least one seat");
     seat = end;
   }
   return runs;

@@ -1,83 +1,94 @@
 /** Which sections, rows, tables, areas and seats of a schema are in which pricing zone. */
-import type { ZoneAssignmentRow, CatalogPut } from "../../catalog.ts";
-import type { AssignmentItem, CommandOf } from "../../commands.ts";
+import { assert } from "../../assert.ts";
+import type { CatalogPut, ZoneAssignmentRow } from "../../catalog.ts";
 import { collectSeats, GroupType, type Layout } from "../../layout/layout.ts";
-import { isRefusal } from "../../queries/access.ts";
 import { zonedSchema } from "../../queries/lookups.ts";
-import { type Decision, type FieldError, grant, refuseInvalid, notFound } from "../../results.ts";
+import {
+  type Decision,
+  type FieldError,
+  grant,
+  isRefused,
+  notFound,
+  refuseInvalid,
+} from "../../results.ts";
+import type { AssignmentItem, AssignmentSelection } from "../../shapes/bodies.ts";
+import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
-import { catalogRecord } from "../catalog-record.ts";
+import { grantChange } from "../catalog-record.ts";
 import { removesOfAssignments } from "../removals.ts";
 import { findMissing } from "./prices.ts";
 
-/** The zone that each object is to have, by its id; null for none of its own. */
+/** The zone that each object gets, by the object's id; null removes its zone. */
 type Zones = Map<number, number | null>;
 
 /**
- * A group that is assigned takes what is in it along: rows and seats in it have no zone of their
- * own any more. Groups go first, in their order, then seats.
- *
- * @returns VALIDATION_FAILED or ACCESS_DENIED; else true. Cost: O(seats of the assigned groups).
+ * The rows and seats in an assigned group lose their own zones. Groups go first, in their order,
+ * then seats. Cost: O(seats of the assigned groups).
  */
 export function assignZones(
   state: State,
-  { caller, schemaId, body }: CommandOf<"assignZones">,
+  { caller, schemaId, body }: CommandWith<{ schemaId: number; body: AssignmentSelection }>,
 ): Decision<boolean> {
   const [groups, seats] = [body.groupOfSeats ?? [], body.seats ?? []];
   const incomplete = [...findMissing(groups, "groupOfSeats"), ...findMissing(seats, "seats")];
   if (incomplete.length > 0) return refuseInvalid(incomplete);
   const schema = zonedSchema(state, { caller, schemaId });
-  if (isRefusal(schema)) return schema;
+  if (isRefused(schema)) return schema;
 
   const layout = state.layoutOf(schemaId);
   const wanted: Zones = new Map();
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   for (const [i, item] of groups.entries()) {
     const { objectId, zoneId } = namesOf(item);
-    checkZone(state, { schemaId, zoneId, field: `groupOfSeats[${i}]` }, faults);
+    checkZone(state, { schemaId, zoneId, field: `groupOfSeats[${i}]` }, errors);
     if (layout.groups.has(objectId)) {
       for (const id of objectsIn(layout, objectId)) wanted.set(id, null);
       wanted.set(objectId, zoneId);
     } else {
-      faults.push(notFound(`groupOfSeats[${i}].objectId`, objectId, "group in the layout"));
+      errors.push(notFound(`groupOfSeats[${i}].objectId`, objectId, "group in the layout"));
     }
   }
   for (const [i, item] of seats.entries()) {
     const { objectId, zoneId } = namesOf(item);
-    checkZone(state, { schemaId, zoneId, field: `seats[${i}]` }, faults);
+    checkZone(state, { schemaId, zoneId, field: `seats[${i}]` }, errors);
     if (layout.seatIndexes.has(objectId)) wanted.set(objectId, zoneId);
-    else faults.push(notFound(`seats[${i}].objectId`, objectId, "seat in the layout"));
+    else errors.push(notFound(`seats[${i}].objectId`, objectId, "seat in the layout"));
   }
-  if (faults.length > 0) return refuseInvalid(faults);
+  if (errors.length > 0) return refuseInvalid(errors);
   const change = changeOf(state, schemaId, wanted);
   if (change.puts.length + change.removes.length === 0) return grant(null, true);
-  return grant(catalogRecord(caller, { nextId: state.catalog.nextId, ...change }), true);
+  return grantChange(state, caller, change, true);
 }
 
-/** To be called when neither is missing. */
+/** To be called only when neither id is missing. */
 function namesOf({ objectId, seatId, assignmentId }: AssignmentItem) {
-  return { objectId: objectId ?? seatId ?? 0, zoneId: assignmentId ?? 0 };
+  const id = objectId ?? seatId ?? null;
+  const zoneId = assignmentId ?? null;
+  assert(id !== null, "an item without an object was refused");
+  assert(zoneId !== null, "an item without a zone was refused");
+  return { objectId: id, zoneId };
 }
 
 function checkZone(
   { catalog }: State,
   { schemaId, zoneId, field }: { schemaId: number; zoneId: number; field: string },
-  faults: FieldError[],
+  errors: FieldError[],
 ): void {
   if (catalog.zones.get(zoneId)?.schemaId === schemaId) return;
-  faults.push(notFound(`${field}.assignmentId`, zoneId, "zone on the schema"));
+  errors.push(notFound(`${field}.assignmentId`, zoneId, "zone on the schema"));
 }
 
 /** Ids of the rows and seats in a group. */
 function objectsIn(layout: Layout, groupId: number): number[] {
-  const group = layout.groups.get(groupId)!;
+  const group = layout.groups.get(groupId);
+  assert(group !== undefined, "the group was found in the layout");
   const seats = collectSeats(layout, group).map((seat) => layout.seatIds[seat]!);
   if (group.type === GroupType.GA || group.type === GroupType.ROW) return seats;
   const rows = layout.sections[group.index]!.rows.map((row) => layout.rows[row]!.id);
   return [...rows, ...seats];
 }
 
-/** Only what is to be other than it is. */
+/** Only the assignments that differ from the stored ones. */
 function changeOf({ catalog }: State, schemaId: number, wanted: Zones) {
   const puts: CatalogPut[] = [];
   const left: ZoneAssignmentRow[] = [];
@@ -89,5 +100,6 @@ function changeOf({ catalog }: State, schemaId: number, wanted: Zones) {
       puts.push({ table: "zoneAssignments", row: { id, schemaId, zoneId } });
     }
   }
+  assert(puts.length + left.length <= wanted.size, "an object changes its zone once");
   return { puts, removes: removesOfAssignments(left) };
 }

@@ -1,57 +1,56 @@
-/** Pricing zones of a schema. What is in which zone is assigned apart (`zone-assignments.ts`). */
+/** Pricing zones of a schema. `zone-assignments.ts` has the command that assigns them. */
+import { assert } from "../../assert.ts";
 import type { ZoneRow } from "../../catalog.ts";
-import type { CommandOf, ZoneBody } from "../../commands.ts";
-import { isRefusal, ownRow } from "../../queries/access.ts";
-import { zonedSchema, findZone } from "../../queries/lookups.ts";
+import { ownRow } from "../../queries/access.ts";
+import { findZone, zonedSchema } from "../../queries/lookups.ts";
 import {
   type Decision,
-  grant,
-  refuse,
-  refuseInvalid,
-  Result,
+  isRefused,
   mismatch,
   notFound,
+  refuse,
+  refuseInvalid,
   repeatedIds,
+  Result,
 } from "../../results.ts";
+import type { ZoneBody, ZoneChange } from "../../shapes/bodies.ts";
+import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
-import { catalogRecord } from "../catalog-record.ts";
+import { grantChange } from "../catalog-record.ts";
 import { assignmentsOf, removesOfAssignments } from "../removals.ts";
 
-function otherSchemas(zones: readonly ZoneBody[], schemaId: number) {
+/** One error for each zone of another schema than the path's. */
+function otherSchemas(zones: readonly { readonly schemaId: number }[], schemaId: number) {
   return zones.flatMap((zone, i) =>
     zone.schemaId === schemaId ? [] : [mismatch(`[${i}].schemaId`, zone.schemaId, "schema")],
   );
 }
 
-/** @returns VALIDATION_FAILED or ACCESS_DENIED; else the new zones. */
 export function createZones(
   state: State,
-  { caller, schemaId, body }: CommandOf<"createZones">,
+  { caller, schemaId, body }: CommandWith<{ schemaId: number; body: readonly ZoneBody[] }>,
 ): Decision<ZoneRow[]> {
-  const faults = otherSchemas(body, schemaId);
-  if (faults.length > 0) return refuseInvalid(faults);
+  const errors = otherSchemas(body, schemaId);
+  if (errors.length > 0) return refuseInvalid(errors);
   const schema = zonedSchema(state, { caller, schemaId });
-  if (isRefusal(schema)) return schema;
-  const { nextId: first } = state.catalog;
-  const rows = body.map(({ name }, i): ZoneRow => ({ id: first + i, schemaId, name }));
+  if (isRefused(schema)) return schema;
+  const { zones, nextId } = state.catalog;
+  assert(!zones.has(nextId), "a new zone has a new id");
+  const rows = body.map(({ name }, i): ZoneRow => ({ id: nextId + i, schemaId, name }));
   const puts = rows.map((row) => ({ table: "zones", row }) as const);
-  return grant(catalogRecord(caller, { nextId: first + rows.length, puts }), rows);
+  return grantChange(state, caller, { newIds: rows.length, puts }, rows);
 }
 
-/**
- * All or nothing; assignments stay.
- *
- * @returns VALIDATION_FAILED, ENTITY_NOT_FOUND or ACCESS_DENIED; else the zones as they are now.
- */
+/** All or nothing; assignments stay. Answers the changed zones. */
 export function updateZones(
   state: State,
-  { caller, schemaId, body }: CommandOf<"updateZones">,
+  { caller, schemaId, body }: CommandWith<{ schemaId: number; body: readonly ZoneChange[] }>,
 ): Decision<ZoneRow[]> {
-  const faults = [...otherSchemas(body, schemaId), ...repeatedIds(body)];
-  if (faults.length > 0) return refuseInvalid(faults);
-  const { schemas, zones, nextId } = state.catalog;
+  const errors = [...otherSchemas(body, schemaId), ...repeatedIds(body)];
+  if (errors.length > 0) return refuseInvalid(errors);
+  const { schemas, zones } = state.catalog;
   const schema = ownRow(schemas.get(schemaId), caller, "schema");
-  if (isRefusal(schema)) return schema;
+  if (isRefused(schema)) return schema;
   const unknown = body.flatMap(({ id }, i) =>
     zones.get(id)?.schemaId === schemaId ? [] : [notFound(`[${i}].id`, id, "zone on the schema")],
   );
@@ -59,17 +58,21 @@ export function updateZones(
     const detail = "There is no such pricing zone on the schema.";
     return refuse(Result.ENTITY_NOT_FOUND, detail, unknown);
   }
+  assert(body.length <= zones.size, "a zone changes once");
   const rows = body.map(({ id, name }): ZoneRow => ({ id, schemaId, name }));
   const puts = rows.map((row) => ({ table: "zones", row }) as const);
-  return grant(catalogRecord(caller, { nextId, puts }), rows);
+  return grantChange(state, caller, { puts }, rows);
 }
 
-/** With its assignments. @returns ENTITY_NOT_FOUND or ACCESS_DENIED. */
-export function deleteZone(state: State, command: CommandOf<"deleteZone">): Decision<null> {
+/** Deletes a zone and its assignments. */
+export function deleteZone(
+  state: State,
+  command: CommandWith<{ schemaId: number; zoneId: number }>,
+): Decision<null> {
   const zone = findZone(state, command);
-  if (isRefusal(zone)) return zone;
-  const { nextId } = state.catalog;
+  if (isRefused(zone)) return zone;
+  assert(state.catalog.schemas.has(zone.schemaId), "a pricing zone belongs to a schema");
   const assigned = assignmentsOf(state, zone.schemaId).filter(({ zoneId }) => zoneId === zone.id);
   const removes = [...removesOfAssignments(assigned), { table: "zones", key: zone.id } as const];
-  return grant(catalogRecord(command.caller, { nextId, removes }), null);
+  return grantChange(state, command.caller, { removes }, null);
 }

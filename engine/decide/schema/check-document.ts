@@ -1,15 +1,16 @@
 /**
- * What must hold in a layout as a whole: guids are unique, rows and seats point at something,
- * labels are unique where a v1 composite key needs them to be. Faults name the sent object.
+ * The rules for a layout as a whole: guids are unique, rows and seats point at an existing object,
+ * and labels are unique where a v1 composite key needs it. An error names the object that was sent.
  */
-import type { LayoutBody } from "../../commands.ts";
+import { assert } from "../../assert.ts";
 import { LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../../constants.ts";
 import { KEY_SEPARATOR } from "../../layout/composite-keys.ts";
 import type { LayoutDocument } from "../../layout/layout-document.ts";
-import { type FieldError, duplicate } from "../../results.ts";
+import { duplicate, type FieldError } from "../../results.ts";
+import type { LayoutBody } from "../../shapes/bodies.ts";
 
-/** Enough to see what is wrong; a layout has a hundred thousand objects. */
-const FAULTS_MAX = 100;
+/** Enough for a person to see what is wrong; a layout may have a hundred thousand objects. */
+const ERRORS_MAX = 100;
 
 /** Cost: O(objects of the document). */
 export function checkDocument(document: LayoutDocument, body: LayoutBody): FieldError[] {
@@ -27,14 +28,15 @@ export function checkDocument(document: LayoutDocument, body: LayoutBody): Field
   checkSectors(document, report);
   checkRows(document, report);
   checkSeats(document, report);
-  return report.faults;
+  assert(report.errors.length <= ERRORS_MAX, "a refusal has a bounded number of errors");
+  return report.errors;
 }
 
 type Member = "sectors" | "rows" | "seats";
 
-/** Collects faults, each at the place of its object in what was sent. */
+/** Collects errors, each with the position of its object in the request. */
 class Report {
-  readonly faults: FieldError[] = [];
+  readonly errors: FieldError[] = [];
   readonly #places: Readonly<Record<Member, Map<string, number>>>;
 
   constructor(body: LayoutBody) {
@@ -51,11 +53,11 @@ class Report {
     return this.#places[member].has(guid);
   }
 
-  add(member: Member, guid: string, fault: FieldError): void {
-    if (this.faults.length >= FAULTS_MAX) return;
+  add(member: Member, guid: string, error: FieldError): void {
+    if (this.errors.length >= ERRORS_MAX) return;
     const place = this.#places[member].get(guid);
     const object = place === undefined ? member : `${member}[${place}]`;
-    this.faults.push({ ...fault, field: `${object}.${fault.field}` });
+    this.errors.push({ ...error, field: `${object}.${error.field}` });
   }
 }
 
@@ -89,8 +91,8 @@ function checkRows({ sectors, rows }: LayoutDocument, report: Report): void {
     const sector = sectorOf.get(sectorGuid);
     if (sector === undefined) {
       const message = "there is no such sector";
-      const fault = { field: "sectorGuid", code: "NOT_FOUND", message, rejectedValue: sectorGuid };
-      report.add("rows", guid, fault);
+      const error = { field: "sectorGuid", code: "NOT_FOUND", message, rejectedValue: sectorGuid };
+      report.add("rows", guid, error);
     } else if (sector.ga) {
       reportRowOfArea(guid, sectorGuid, report);
     }
@@ -102,13 +104,13 @@ function checkRows({ sectors, rows }: LayoutDocument, report: Report): void {
   }
 }
 
-/** At the row when it was sent, else at the sector that was made an area. */
+/** Reports at the row when it was sent, else at the sector that became an area. */
 function reportRowOfArea(rowGuid: string, sectorGuid: string, report: Report): void {
-  const fault = { code: "CONFLICT", message: "a general-admission area has no rows" };
+  const error = { code: "CONFLICT", message: "a general-admission area has no rows" };
   if (report.hasSent("rows", rowGuid)) {
-    report.add("rows", rowGuid, { ...fault, field: "sectorGuid", rejectedValue: sectorGuid });
+    report.add("rows", rowGuid, { ...error, field: "sectorGuid", rejectedValue: sectorGuid });
   } else {
-    report.add("sectors", sectorGuid, { ...fault, field: "ga", rejectedValue: true });
+    report.add("sectors", sectorGuid, { ...error, field: "ga", rejectedValue: true });
   }
 }
 
@@ -119,8 +121,8 @@ function checkSeats({ rows, seats }: LayoutDocument, report: Report): void {
     checkLabel("seats", guid, { field: "name", label: name }, report);
     if (!known.has(rowGuid)) {
       const message = "there is no such row";
-      const fault = { field: "rowGuid", code: "NOT_FOUND", message, rejectedValue: rowGuid };
-      report.add("seats", guid, fault);
+      const error = { field: "rowGuid", code: "NOT_FOUND", message, rejectedValue: rowGuid };
+      report.add("seats", guid, error);
     }
     const key = `${rowGuid}${KEY_SEPARATOR}${name}`;
     if (labels.has(key)) {
@@ -146,8 +148,9 @@ function utf8Bytes(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
-    // Half of a pair counts two of the four bytes that the pair takes.
+    // A surrogate counts two of the four bytes that its pair takes.
     if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
   }
+  assert(bytes <= 3 * text.length, "a UTF-16 unit takes at most three bytes of UTF-8");
   return bytes;
 }

@@ -1,39 +1,44 @@
 /**
- * A schema copied with its layout, zones and their assignments, in one command: the operation is
- * complete when it is answered, and its row says so ever after.
+ * Copies a schema with its layout, zones and their assignments, in one command: the clone operation
+ * is complete when it is answered, and its row always says so.
  */
-import type { CloneRow, LayoutRow, CatalogPut } from "../../catalog.ts";
-import type { CommandOf } from "../../commands.ts";
+import { assert } from "../../assert.ts";
+import type { CatalogPut, CloneRow, LayoutRow } from "../../catalog.ts";
 import { NAME_LENGTH_MAX } from "../../constants.ts";
 import type { LayoutDocument } from "../../layout/layout-document.ts";
-import { isRefusal, ownRow } from "../../queries/access.ts";
-import { type Decision, grant } from "../../results.ts";
+import { ownRow } from "../../queries/access.ts";
+import { type Decision, isRefused } from "../../results.ts";
+import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
-import { catalogRecord } from "../catalog-record.ts";
+import { grantChange } from "../catalog-record.ts";
 import { assignmentsOf, objectIds } from "../removals.ts";
 
-/** From the id of what is copied to the id of its copy. */
+/** From the id of an original to the id of its copy. */
 type IdOf = (id: number) => number;
 
 /**
- * Ids are new and in the order of the old ones; guids stay, which are unique within a layout.
- *
- * @returns ENTITY_NOT_FOUND or ACCESS_DENIED; else the operation. Cost: O(n log n) in the seats.
+ * The ids of the copies are in the order of the originals. Guids stay: they are unique only within
+ * a layout. Answers the operation, whose id is `cloneId`. Cost: O(n log n) in the seats.
  */
 export function cloneSchema(
   state: State,
-  { caller, schemaId, cloneId }: CommandOf<"cloneSchema">,
+  { caller, schemaId, cloneId }: CommandWith<{ schemaId: number; cloneId: string }>,
   timeMs: number,
 ): Decision<CloneRow> {
   const { catalog } = state;
   const schema = ownRow(catalog.schemas.get(schemaId), caller, "schema");
-  if (isRefusal(schema)) return schema;
+  if (isRefused(schema)) return schema;
   const layout = catalog.layouts.get(schemaId);
   const zones = [...catalog.zones.values()].filter((zone) => zone.schemaId === schemaId);
   const objects = layout === undefined ? [] : objectIds(layout.document);
-  const olds = [schemaId, ...zones.map(({ id }) => id), ...objects].sort((a, b) => a - b);
-  const news = new Map(olds.map((id, i) => [id, catalog.nextId + i]));
-  const idOf: IdOf = (id) => news.get(id)!;
+  const originals = [schemaId, ...zones.map(({ id }) => id), ...objects].sort((a, b) => a - b);
+  const copies = new Map(originals.map((id, i) => [id, catalog.nextId + i]));
+  assert(copies.size === originals.length, "no two rows or objects have the same id");
+  const idOf: IdOf = (id) => {
+    const copy = copies.get(id);
+    assert(copy !== undefined, "everything that a copy refers to is copied");
+    return copy;
+  };
 
   const id = idOf(schemaId);
   const clone: CloneRow = { id: cloneId, organizationId: schema.organizationId, schemaId: id };
@@ -50,11 +55,10 @@ export function cloneSchema(
     const row = { id: idOf(assignment.id), schemaId: id, zoneId };
     puts.push({ table: "zoneAssignments", row });
   }
-  const nextId = catalog.nextId + olds.length;
-  return grant(catalogRecord(caller, { nextId, puts }), clone);
+  return grantChange(state, caller, { newIds: originals.length, puts }, clone);
 }
 
-/** Lengths are counted in characters, not in halves of them. */
+/** Lengths of names are counted in code points. */
 function copyName(name: string): string {
   return Array.from(`${name} (copy)`).slice(0, NAME_LENGTH_MAX).join("");
 }

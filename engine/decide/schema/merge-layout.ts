@@ -1,16 +1,19 @@
 /**
- * A sent layout laid over the stored one. Objects with an id replace the stored object of that id,
- * others the one of the same guid, or are new; what is not sent stays; `toRemove` removes, a sector
- * with its rows and seats. A row that loses its last seat goes as well.
+ * Merges a sent layout into the stored one. A sent object with an id replaces the stored object of
+ * that id; one without an id replaces the stored object of the same guid, or is new. Objects that
+ * are not sent stay. `toRemove` removes an object, and a sector together with its rows and seats. A
+ * row that loses its last seat is removed too.
  */
-import type { LayoutBody, SentObject } from "../../commands.ts";
+import { assert } from "../../assert.ts";
 import type { LayoutDocument, Row, Seat, Sector } from "../../layout/layout-document.ts";
-import { type FieldError, duplicate, notFound } from "../../results.ts";
+import { duplicate, type FieldError, notFound } from "../../results.ts";
+import type { LayoutBody, SentObject } from "../../shapes/bodies.ts";
 
 export interface MergedLayout {
   readonly document: LayoutDocument;
-  readonly nextId: number;
-  readonly faults: readonly FieldError[];
+  /** How many ids the new objects take. */
+  readonly newIds: number;
+  readonly errors: readonly FieldError[];
 }
 
 interface StoredObject {
@@ -24,18 +27,15 @@ export function mergeLayout(
   body: LayoutBody,
   nextId: number,
 ): MergedLayout {
-  const merging: Merging = { nextId, faults: [] };
+  const merging: Merging = { nextId, errors: [] };
   const sectors = mergeObjects<Sector>(stored.sectors, body.sectors, "sectors", merging);
   const rows = mergeObjects<Row>(stored.rows, body.rows, "rows", merging);
   const seats = mergeObjects<Seat>(stored.seats, body.seats, "seats", merging);
-  const goneSectors = new Set(sectors.removed.map(({ guid }) => guid));
-  const keptRows = rows.kept.filter(({ sectorGuid }) => !goneSectors.has(sectorGuid));
-  const goneRows = new Set(
-    [...rows.removed, ...rows.kept.filter(({ sectorGuid }) => goneSectors.has(sectorGuid))].map(
-      ({ guid }) => guid,
-    ),
-  );
-  const keptSeats = seats.kept.filter(({ rowGuid }) => !goneRows.has(rowGuid));
+  const removedSectors = new Set(sectors.removed.map(({ guid }) => guid));
+  const keptRows = rows.kept.filter(({ sectorGuid }) => !removedSectors.has(sectorGuid));
+  const rowsOfRemoved = rows.kept.filter(({ sectorGuid }) => removedSectors.has(sectorGuid));
+  const removedRows = new Set([...rows.removed, ...rowsOfRemoved].map(({ guid }) => guid));
+  const keptSeats = seats.kept.filter(({ rowGuid }) => !removedRows.has(rowGuid));
   const emptied = new Set(stored.seats.map(({ rowGuid }) => rowGuid));
   for (const { rowGuid } of keptSeats) emptied.delete(rowGuid);
   const document: LayoutDocument = {
@@ -45,7 +45,8 @@ export function mergeLayout(
     shapes: body.shapes ?? stored.shapes,
     clientViewBox: body.clientViewBox ?? stored.clientViewBox,
   };
-  return { document, nextId: merging.nextId, faults: merging.faults };
+  assert(merging.nextId >= nextId, "an id that was given out is never given out again");
+  return { document, newIds: merging.nextId - nextId, errors: merging.errors };
 }
 
 interface Merged<T> {
@@ -53,10 +54,10 @@ interface Merged<T> {
   readonly removed: T[];
 }
 
-/** What the merging of the three lists of a layout shares. */
+/** State that the three lists of a layout share while they are merged. */
 interface Merging {
   nextId: number;
-  readonly faults: FieldError[];
+  readonly errors: FieldError[];
 }
 
 function mergeObjects<T extends StoredObject>(
@@ -65,17 +66,19 @@ function mergeObjects<T extends StoredObject>(
   member: string,
   merging: Merging,
 ): Merged<T> {
-  const { faults } = merging;
+  const { errors } = merging;
   const byId = new Map(stored.map((object) => [object.id, object]));
   const idOfGuid = new Map(stored.map((object) => [object.guid, object.id]));
+  assert(byId.size === stored.length, "every object of a stored layout has an id of its own");
+  assert(idOfGuid.size === stored.length, "every object of a stored layout has its own guid");
   const removed: T[] = [];
   const seen = new Set<number>();
   for (const [i, { toRemove, id: sentId, ...object }] of (sent ?? []).entries()) {
     const id = sentId ?? idOfGuid.get(object.guid) ?? merging.nextId++;
     if (typeof sentId === "number" && !byId.has(sentId)) {
-      faults.push(notFound(`${member}[${i}].id`, sentId, "object in the layout"));
+      errors.push(notFound(`${member}[${i}].id`, sentId, "object in the layout"));
     } else if (seen.has(id)) {
-      faults.push(duplicate(`${member}[${i}].guid`, object.guid, "is there twice"));
+      errors.push(duplicate(`${member}[${i}].guid`, object.guid, "is there twice"));
     } else if (toRemove === true) {
       const old = byId.get(id);
       if (old !== undefined) removed.push(old);
@@ -85,5 +88,6 @@ function mergeObjects<T extends StoredObject>(
     }
     seen.add(id);
   }
+  assert(removed.length <= stored.length, "only a stored object is removed");
   return { kept: [...byId.values()], removed };
 }

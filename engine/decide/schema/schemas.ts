@@ -1,85 +1,83 @@
-/** Schemas: the seating plans of a venue. Their layout is put apart (`layouts.ts`). */
+/** Schemas: the seating plans of a venue. Their layouts have a command of their own. */
+import { assert } from "../../assert.ts";
 import type { SchemaRow } from "../../catalog.ts";
-import type { CommandOf, SchemaBody } from "../../commands.ts";
-import { isRefusal, ownRow } from "../../queries/access.ts";
+import { ownRow } from "../../queries/access.ts";
 import {
   type Decision,
-  grant,
+  isRefused,
+  missing,
+  notFound,
   refuse,
   refuseInvalid,
   Result,
-  missing,
-  notFound,
 } from "../../results.ts";
+import type { SchemaBody } from "../../shapes/bodies.ts";
+import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
-import { catalogRecord } from "../catalog-record.ts";
+import { grantChange } from "../catalog-record.ts";
 import { isHeldOrSold } from "../inventory-in-use.ts";
 import { removesOfSchema } from "../removals.ts";
 
-/** @returns VALIDATION_FAILED when the venue is not the organization's; else the schema. */
 export function createSchema(
   state: State,
-  { caller, body }: CommandOf<"createSchema">,
+  { caller, body }: CommandWith<{ body: SchemaBody }>,
   timeMs: number,
 ): Decision<SchemaRow> {
-  const venue = state.catalog.venues.get(body.venueId);
-  if (venue?.organizationId !== caller.organizationId) {
+  const { venues, schemas, nextId: id } = state.catalog;
+  const { organizationId } = caller;
+  if (venues.get(body.venueId)?.organizationId !== organizationId) {
     return refuseInvalid([notFound("venueId", body.venueId, "venue")]);
   }
-  const id = state.catalog.nextId;
-  const row = { ...schemaRow(id, caller.organizationId, body), updatedAtMs: timeMs };
-  return grant(catalogRecord(caller, { nextId: id + 1, puts: [{ table: "schemas", row }] }), row);
+  assert(!schemas.has(id), "a new schema has a new id");
+  const row = schemaRow({ id, organizationId }, body, timeMs);
+  return grantChange(state, caller, { newIds: 1, puts: [{ table: "schemas", row }] }, row);
 }
 
-/**
- * What is not sent becomes as in a new schema. The layout stays, and so do its events.
- *
- * @returns VALIDATION_FAILED, ENTITY_NOT_FOUND or ACCESS_DENIED; else the schema.
- */
+/** Members that are left out get their defaults. The layout and the events stay. */
 export function updateSchema(
   state: State,
-  { caller, body }: CommandOf<"updateSchema">,
+  { caller, body }: CommandWith<{ body: SchemaBody }>,
   timeMs: number,
 ): Decision<SchemaRow> {
   if (body.id === null || body.id === undefined) return refuseInvalid([missing("id")]);
-  const { schemas, venues, nextId } = state.catalog;
+  const { schemas, venues } = state.catalog;
   if (venues.get(body.venueId)?.organizationId !== caller.organizationId) {
     return refuseInvalid([notFound("venueId", body.venueId, "venue")]);
   }
   const schema = ownRow(schemas.get(body.id), caller, "schema");
-  if (isRefusal(schema)) return schema;
-  const row = { ...schemaRow(schema.id, schema.organizationId, body), updatedAtMs: timeMs };
-  return grant(catalogRecord(caller, { nextId, puts: [{ table: "schemas", row }] }), row);
+  if (isRefused(schema)) return schema;
+  assert(venues.has(schema.venueId), "a schema has a venue");
+  const row = schemaRow(schema, body, timeMs);
+  return grantChange(state, caller, { puts: [{ table: "schemas", row }] }, row);
 }
 
 /**
- * With its layout, zones and assignments. Its events stay, without a seat; what is BLOCKED in them
- * is lost.
+ * Deletes a schema with its layout, zones and assignments. Its events stay, without a seat; what is
+ * BLOCKED in them is lost.
  *
- * @returns ENTITY_NOT_FOUND, ACCESS_DENIED, or INVENTORY_IN_USE while something is LOCKED or SOLD
- * in one of its events. Cost: O(seats of the schema × its events).
+ * @returns INVENTORY_IN_USE while something is LOCKED or SOLD in one of its events.
+ * Cost: O(seats of the schema × its events).
  */
 export function deleteSchema(
   state: State,
-  { caller, schemaId }: CommandOf<"deleteSchema">,
+  { caller, schemaId }: CommandWith<{ schemaId: number }>,
 ): Decision<null> {
   const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
-  if (isRefusal(schema)) return schema;
+  if (isRefused(schema)) return schema;
   for (const event of state.catalog.events.values()) {
     if (event.schemaId !== schemaId || !isHeldOrSold(state.partitionOf(event))) continue;
     const detail = `Seats or places are held or sold, for example in event ${event.id}.`;
     return refuse(Result.INVENTORY_IN_USE, detail);
   }
-  const { nextId } = state.catalog;
-  const removes = removesOfSchema(state, schemaId);
-  return grant(catalogRecord(caller, { nextId, removes }), null);
+  return grantChange(state, caller, { removes: removesOfSchema(state, schemaId) }, null);
 }
 
 function schemaRow(
-  id: number,
-  organizationId: number,
+  { id, organizationId }: Pick<SchemaRow, "id" | "organizationId">,
   body: SchemaBody,
-): Omit<SchemaRow, "updatedAtMs"> {
+  updatedAtMs: number,
+): SchemaRow {
+  assert(id > 0, "a schema has an id of its own");
   return {
     id,
     organizationId,
@@ -94,5 +92,6 @@ function schemaRow(
     seatsCapacity: body.seatsCapacity ?? null,
     preview: body.preview ?? null,
     thumbnail: body.thumbnail ?? null,
+    updatedAtMs,
   };
 }

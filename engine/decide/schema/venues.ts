@@ -1,52 +1,50 @@
-/** Venues: where schemas are drawn for. */
+/** Venues: the places that schemas are drawn for. */
+import { assert } from "../../assert.ts";
 import type { VenueRow } from "../../catalog.ts";
-import type { CommandOf, VenueBody } from "../../commands.ts";
-import { isRefusal, ownRow } from "../../queries/access.ts";
-import { type Decision, grant, refuse, refuseInvalid, Result, missing } from "../../results.ts";
+import { ownRow } from "../../queries/access.ts";
+import { type Decision, isRefused, missing, refuse, refuseInvalid, Result } from "../../results.ts";
+import type { VenueBody } from "../../shapes/bodies.ts";
+import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
-import { catalogRecord } from "../catalog-record.ts";
+import { grantChange } from "../catalog-record.ts";
 
 export function createVenue(
   state: State,
-  { caller, body }: CommandOf<"createVenue">,
+  { caller, body }: CommandWith<{ body: VenueBody }>,
 ): Decision<VenueRow> {
-  const id = state.catalog.nextId;
+  const { venues, nextId: id } = state.catalog;
+  assert(!venues.has(id), "a new venue has a new id");
   const row = venueRow(id, caller.organizationId, body);
-  return grant(catalogRecord(caller, { nextId: id + 1, puts: [{ table: "venues", row }] }), row);
+  return grantChange(state, caller, { newIds: 1, puts: [{ table: "venues", row }] }, row);
 }
 
-/** @returns VALIDATION_FAILED, ENTITY_NOT_FOUND or ACCESS_DENIED; else the venue. */
+/** Members that are left out get their defaults. */
 export function updateVenue(
   state: State,
-  { caller, body }: CommandOf<"updateVenue">,
+  { caller, body }: CommandWith<{ body: VenueBody }>,
 ): Decision<VenueRow> {
   if (body.id === null || body.id === undefined) return refuseInvalid([missing("id")]);
   const venue = ownRow(state.catalog.venues.get(body.id), caller, "venue");
-  if (isRefusal(venue)) return venue;
+  if (isRefused(venue)) return venue;
   const row = venueRow(venue.id, venue.organizationId, body);
-  const { nextId } = state.catalog;
-  return grant(catalogRecord(caller, { nextId, puts: [{ table: "venues", row }] }), row);
+  return grantChange(state, caller, { puts: [{ table: "venues", row }] }, row);
 }
 
-/** @returns ENTITY_NOT_FOUND, ACCESS_DENIED, or ENTITY_IN_USE while the venue has schemas. */
 export function deleteVenue(
   state: State,
-  { caller, venueId }: CommandOf<"deleteVenue">,
+  { caller, venueId }: CommandWith<{ venueId: number }>,
 ): Decision<null> {
   const venue = ownRow(state.catalog.venues.get(venueId), caller, "venue");
-  if (isRefusal(venue)) return venue;
+  if (isRefused(venue)) return venue;
   for (const schema of state.catalog.schemas.values()) {
     if (schema.venueId !== venueId) continue;
     return refuse(Result.ENTITY_IN_USE, `The venue has schemas, for example ${schema.id}.`);
   }
-  const { nextId } = state.catalog;
-  return grant(
-    catalogRecord(caller, { nextId, removes: [{ table: "venues", key: venueId }] }),
-    null,
-  );
+  return grantChange(state, caller, { removes: [{ table: "venues", key: venueId }] }, null);
 }
 
 function venueRow(id: number, organizationId: number, body: VenueBody): VenueRow {
+  assert(id > 0, "a venue has an id of its own");
   return {
     id,
     organizationId,

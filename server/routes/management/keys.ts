@@ -1,52 +1,29 @@
-/** Rotation of keys. The answer is the only place that shows the new one, beside a login. */
-import type { CommandOf } from "../../../engine/commands.ts";
-import { BODIES } from "../../../engine/shapes.ts";
-import { Access, type Context, type Handled, type Route } from "../../routing/route.ts";
+/** Rotation of keys. The answer and the login are the only places that show the new key. */
+import { commandRoute } from "../../routing/command-route.ts";
+import { Access, type Route } from "../../routing/route.ts";
 import { answer } from "../../wire/answers.ts";
 import { SECRET_KEY, TENANT_TOKEN } from "../../wire/shapes.ts";
-import { submit } from "../handling.ts";
 
-const BASE = { isConfidential: true, durable: true } as const;
+const BASE = { tag: "Keys", isConfidential: true, durable: true };
 
 export const KEY_ROUTES: readonly Route[] = [
-  {
+  commandRoute("rotateOrganizationKey", {
     ...BASE,
     method: "post",
     path: "/api/private/v2.0/keys/rotate",
-    tag: "Keys",
     summary: "Replace the organization's secret key",
     access: Access.ORGANIZATION,
-    body: BODIES.rotateOrganizationKey,
     answers: { 200: SECRET_KEY },
-    problems: [400, 403],
-    handle: rotateOrganizationKey,
-  },
-  {
+    show: (organization, { keys }) =>
+      answer(200, { secretKey: keys.organizationKey(organization) }),
+  }),
+  commandRoute("rotateTenantToken", {
     ...BASE,
     method: "post",
     path: "/api/private/management/v2.0/keys/rotate",
-    tag: "Keys",
     summary: "Replace the tenant's token",
     access: Access.TENANT,
-    body: BODIES.rotateTenantToken,
     answers: { 200: TENANT_TOKEN },
-    problems: [400, 403],
-    handle: rotateTenantToken,
-  },
+    show: (tenant, { keys }) => answer(200, { tenantToken: keys.tenantToken(tenant) }),
+  }),
 ];
-
-function rotateOrganizationKey(context: Context): Handled {
-  const { caller, body, services } = context;
-  const command = { kind: "rotateOrganizationKey", caller, body };
-  return submit(context, command as CommandOf<"rotateOrganizationKey">, (organization) =>
-    answer(200, { secretKey: services.keys.organizationKey(organization) }),
-  );
-}
-
-function rotateTenantToken(context: Context): Handled {
-  const { caller, body, services } = context;
-  const command = { kind: "rotateTenantToken", caller, body } as CommandOf<"rotateTenantToken">;
-  return submit(context, command, (tenant) =>
-    answer(200, { tenantToken: services.keys.tenantToken(tenant) }),
-  );
-}

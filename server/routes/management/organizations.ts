@@ -1,32 +1,43 @@
 /** Management: organizations, their settings and hold types. Tenant token only. */
 import { randomUUID } from "node:crypto";
-import type { Administrator, CommandOf, OrganizationBody } from "../../../engine/commands.ts";
-import { isRefusal, tenantsOrganization } from "../../../engine/queries/access.ts";
-import { BODIES, ORGANIZATION_WITH_USER } from "../../../engine/shapes.ts";
-import { PAGE_QUERY, pageOfRows, pageShape } from "../../routing/page.ts";
-import { Access, type Context, type Handled, type Route } from "../../routing/route.ts";
+import { tenantsOrganization } from "../../../engine/queries/access.ts";
+import { isRefused } from "../../../engine/results.ts";
+import { ORGANIZATION_MEMBERS } from "../../../engine/shapes/bodies.ts";
+import { EMAIL, NAME, PASSWORD } from "../../../engine/shapes/fields.ts";
+import { object, type TypeOf } from "../../../engine/shapes/shape.ts";
+import { commandRoute, problemsOf, submit } from "../../routing/command-route.ts";
+import { PAGE_QUERY, pageOfRows, type PageQuery, pageShape } from "../../routing/page.ts";
+import { Access, type Context, type Handled, type Route, route } from "../../routing/route.ts";
 import { answer, NO_CONTENT } from "../../wire/answers.ts";
 import { HOLD_TYPES, ORGANIZATION, SESSION_CONFIG, SETTINGS } from "../../wire/shapes.ts";
 import { organizationView, settingsView } from "../../wire/views.ts";
-import { LONG_ID, submit } from "../handling.ts";
+import { type ById, LONG_ID } from "../handling.ts";
 
-const BASE = { tag: "Management", access: Access.TENANT, durable: true } as const;
+const BASE = { tag: "Management", access: Access.TENANT, durable: true };
 
-const SORTS = ["id", "name", "domain", "type"] as const;
+/** An organization together with its administrator's account. */
+const ORGANIZATION_WITH_USER = object({
+  ...ORGANIZATION_MEMBERS,
+  email: EMAIL,
+  firstName: NAME,
+  lastName: NAME,
+  password: PASSWORD,
+});
+type OrganizationWithUser = TypeOf<typeof ORGANIZATION_WITH_USER>;
 
 export const ORGANIZATION_ROUTES: readonly Route[] = [
-  {
+  route({
     ...BASE,
     method: "post",
     path: "/api/private/management/v2.0/organizations/",
     summary: "Create an organization with its administrator",
     body: ORGANIZATION_WITH_USER,
     answers: { 201: ORGANIZATION },
-    problems: [400, 403, 409],
+    problems: problemsOf("createOrganization"),
     isConfidential: true,
     handle: createOrganization,
-  },
-  {
+  }),
+  route({
     ...BASE,
     method: "get",
     path: "/api/private/management/v2.0/organizations/",
@@ -35,8 +46,8 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     answers: { 200: pageShape(ORGANIZATION) },
     problems: [400, 403],
     handle: listOrganizations,
-  },
-  {
+  }),
+  route({
     ...BASE,
     method: "get",
     path: "/api/private/management/v2.0/organizations/{id}",
@@ -45,122 +56,79 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     answers: { 200: ORGANIZATION },
     problems: [400, 403, 404],
     handle: readOrganization,
-  },
-  {
+  }),
+  commandRoute("updateOrganization", {
     ...BASE,
     method: "put",
     path: "/api/private/management/v2.0/organizations/",
     summary: "Change an organization",
-    body: BODIES.updateOrganization,
     answers: { 200: ORGANIZATION },
-    problems: [400, 403, 404, 409],
-    handle: updateOrganization,
-  },
-  {
+    show: (organization) => answer(200, organizationView(organization)),
+  }),
+  commandRoute("deleteOrganization", {
     ...BASE,
     method: "delete",
     path: "/api/private/management/v2.0/organizations/{id}",
     summary: "Delete an organization with all that it owns",
-    params: LONG_ID,
     answers: { 204: null },
-    problems: [400, 403, 404, 409],
-    handle: deleteOrganization,
-  },
-  {
+    show: () => NO_CONTENT,
+  }),
+  commandRoute("configureSessions", {
     ...BASE,
     method: "put",
     path: "/api/private/management/v2.0/session-config/",
     summary: "Switch public booking sessions",
     access: Access.TENANT_ORGANIZATION,
-    body: BODIES.configureSessions,
     answers: { 200: SESSION_CONFIG },
-    problems: [400, 403, 409],
-    handle: configureSessions,
-  },
-  {
+    show: ({ publicSessionsEnabled }) => answer(200, { publicSessionsEnabled }),
+  }),
+  commandRoute("changeSettings", {
     ...BASE,
     method: "put",
     path: "/api/private/management/v2.0/organizations/{id}/settings",
     summary: "Switch sales control, booking and orphan seat prevention",
-    params: LONG_ID,
-    body: BODIES.changeSettings,
     answers: { 200: SETTINGS },
-    problems: [400, 403, 404],
-    handle: changeSettings,
-  },
-  {
+    show: (organization) => answer(200, settingsView(organization)),
+  }),
+  commandRoute("replaceHoldTypes", {
     ...BASE,
     method: "put",
     path: "/api/private/management/v2.0/hold-types/",
     summary: "Replace the organization's own hold types",
     access: Access.TENANT_ORGANIZATION,
-    body: BODIES.replaceHoldTypes,
     answers: { 200: HOLD_TYPES },
-    problems: [400, 403],
-    handle: replaceHoldTypes,
-  },
+    show: (holdTypes) => answer(200, holdTypes),
+  }),
 ];
 
-type OrganizationWithUser = OrganizationBody &
-  Omit<Administrator, "passwordHash"> & { readonly password: string };
-
-async function createOrganization(context: Context): Promise<Handled> {
-  const { caller, services } = context;
-  const { password, email, firstName, lastName, ...body } = context.body as OrganizationWithUser;
+async function createOrganization({
+  services,
+  caller,
+  body: sent,
+}: Context<unknown, unknown, OrganizationWithUser>): Promise<Handled> {
+  const { password, email, firstName, lastName, ...body } = sent;
   const passwordHash = await services.passwords.hash(password);
   const administrator = { email, firstName, lastName, passwordHash };
   const keys = { publicKey: randomUUID(), privateKey: randomUUID() };
-  const command = { kind: "createOrganization", caller, body, administrator, ...keys } as const;
-  return submit(context, command, (organization) =>
-    answer(201, {
-      ...organizationView(organization),
-      secretKey: services.keys.organizationKey(organization),
-    }),
+  return submit(
+    services,
+    { kind: "createOrganization", caller, body, administrator, ...keys },
+    (organization) =>
+      answer(201, {
+        ...organizationView(organization),
+        secretKey: services.keys.organizationKey(organization),
+      }),
   );
 }
 
-function listOrganizations({ services, caller, query }: Context): Handled {
+function listOrganizations({ services, caller, query }: Context<unknown, PageQuery>): Handled {
   const organizations = [...services.engine.state.catalog.organizations.values()]
     .filter(({ tenantId }) => tenantId === caller.tenantId)
     .map(organizationView);
-  return pageOfRows(organizations, query, SORTS);
+  return pageOfRows(organizations, query, ["id", "name", "domain", "type"]);
 }
 
-function readOrganization({ services, caller, params }: Context): Handled {
-  const organization = tenantsOrganization(services.engine.state, caller, Number(params["id"]));
-  return isRefusal(organization) ? organization : answer(200, organizationView(organization));
-}
-
-function updateOrganization(context: Context): Handled {
-  const { caller, body } = context;
-  const command = { kind: "updateOrganization", caller, body } as CommandOf<"updateOrganization">;
-  return submit(context, command, (organization) => answer(200, organizationView(organization)));
-}
-
-function deleteOrganization(context: Context): Handled {
-  const { caller, params } = context;
-  const organizationId = Number(params["id"]);
-  return submit(context, { kind: "deleteOrganization", caller, organizationId }, () => NO_CONTENT);
-}
-
-function configureSessions(context: Context): Handled {
-  const { caller, body } = context;
-  const command = { kind: "configureSessions", caller, body } as CommandOf<"configureSessions">;
-  return submit(context, command, ({ publicSessionsEnabled }) =>
-    answer(200, { publicSessionsEnabled }),
-  );
-}
-
-function changeSettings(context: Context): Handled {
-  const { caller, params, body } = context;
-  const command = { kind: "changeSettings", caller, organizationId: params["id"], body };
-  return submit(context, command as CommandOf<"changeSettings">, (organization) =>
-    answer(200, settingsView(organization)),
-  );
-}
-
-function replaceHoldTypes(context: Context): Handled {
-  const { caller, body } = context;
-  const command = { kind: "replaceHoldTypes", caller, body } as CommandOf<"replaceHoldTypes">;
-  return submit(context, command, (holdTypes) => answer(200, holdTypes));
+function readOrganization({ services, caller, params }: ById): Handled {
+  const organization = tenantsOrganization(services.engine.state, caller, params.id);
+  return isRefused(organization) ? organization : answer(200, organizationView(organization));
 }

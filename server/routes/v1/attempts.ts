@@ -8,7 +8,7 @@ import type { CommandKind, CommandOf } from "../../../engine/commands.ts";
 import type { AnswerOf } from "../../../engine/decide.ts";
 import type { Engine, Outcome } from "../../../engine/engine.ts";
 import type { KeyedPlace } from "../../../engine/layout/composite-keys.ts";
-import { type Refusal, Result } from "../../../engine/results.ts";
+import { isGranted, type Refusal, Result } from "../../../engine/results.ts";
 
 type Member = KeyedPlace["member"];
 
@@ -48,7 +48,7 @@ export class Attempts<Item> {
     let left = entries;
     while (left.length > 0) {
       const outcome = this.#send(itemsOf(left));
-      if (outcome.refused === Result.OK) break;
+      if (isGranted(outcome)) break;
       const named = namedBy(outcome, left);
       if (named.size === 0) {
         if (!this.#turn.isGranted) return outcome;
@@ -63,7 +63,7 @@ export class Attempts<Item> {
     }
     for (const entry of alone.sort((a, b) => a.position - b.position)) {
       const outcome = this.#send(itemsOf([entry]));
-      if (outcome.refused === Result.OK) continue;
+      if (isGranted(outcome)) continue;
       const isOfCall = namedBy(outcome, [entry]).size === 0;
       if (isOfCall && !this.#turn.isGranted) return outcome;
       this.failed.add(entry.position);
@@ -121,7 +121,7 @@ export class Turn {
     const outcome = this.isGranted
       ? this.#engine.submitFollowUp(command)
       : this.#engine.submit(command);
-    if (outcome.refused === Result.OK) this.isGranted = true;
+    if (isGranted(outcome)) this.isGranted = true;
     return outcome;
   }
 }

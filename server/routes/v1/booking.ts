@@ -1,47 +1,43 @@
-/** v1 booking: entries by composite key, each on its own; no sessions and no hold types. */
-import type { SeatChoice } from "../../../engine/commands.ts";
+/** v1 booking: entries by composite key, each tried; no sessions and no hold types. */
 import { findKey } from "../../../engine/layout/composite-keys.ts";
 import type { Layout } from "../../../engine/layout/layout.ts";
 import { ownEvent, refuseEvent } from "../../../engine/queries/access.ts";
-import type { Context, Handled, Route } from "../../routing/route.ts";
+import type { SeatChoice } from "../../../engine/shapes/bodies.ts";
+import { type Context, type Handled, type Route, route } from "../../routing/route.ts";
 import { answer } from "../../wire/answers.ts";
+import { EVENT_ID } from "../handling.ts";
 import { Attempts, type Entry, nowhere, Turn } from "./attempts.ts";
-import { EVENT_ID, LEGACY } from "./legacy.ts";
-import { BOOKED, SELECTIONS } from "./shapes.ts";
+import { LEGACY } from "./legacy.ts";
+import { BOOKED, type Selection, SELECTIONS } from "./shapes.ts";
 
 type Kind = "lock" | "sale" | "unlock";
+type Booking = Context<unknown, { readonly id: string }, readonly Selection[]>;
 
-interface Selection {
-  readonly compositeKey: string;
-  readonly capacity?: number | null;
-}
+export const LEGACY_BOOKING_ROUTES: readonly Route[] = [
+  bookingRoute("lock", "Lock what can be locked; give back the rest"),
+  bookingRoute("sale", "Sell what is locked; give back the rest"),
+  bookingRoute("unlock", "Unlock what can be unlocked; give back the rest"),
+];
 
-const SUMMARIES: Readonly<Record<Kind, string>> = {
-  lock: "Lock what can be locked; give back the rest",
-  sale: "Sell what is locked; give back the rest",
-  unlock: "Unlock what can be unlocked; give back the rest",
-};
-
-export const LEGACY_BOOKING_ROUTES: readonly Route[] = (Object.keys(SUMMARIES) as Kind[]).map(
-  (kind) => ({
+function bookingRoute(kind: Kind, summary: string): Route {
+  return route({
     ...LEGACY,
     method: "post",
     path: `/api/private/v1.0/booking/${kind}`,
-    summary: SUMMARIES[kind],
+    summary,
     query: { id: EVENT_ID },
     body: BOOKED,
     answers: { 200: SELECTIONS },
     problems: [400, 402, 403],
     handle: (context) => book(kind, context),
-  }),
-);
+  });
+}
 
-function book(kind: Kind, { services, caller, query, body }: Context): Handled {
+function book(kind: Kind, { services, caller, query, body: given }: Booking): Handled {
   const { engine } = services;
-  const event = ownEvent(engine.state, caller, String(query["id"]));
+  const event = ownEvent(engine.state, caller, query.id);
   if (event === null) return refuseEvent();
   const { layout } = engine.state.partitionOf(event);
-  const given = body as readonly Selection[];
   const entries = given.map((selection, position) => entryOf(layout, selection, position));
   const turn = new Turn(engine);
   const attempts = new Attempts<SeatChoice>(turn, (items) =>
@@ -54,7 +50,7 @@ function book(kind: Kind, { services, caller, query, body }: Context): Handled {
   return answer(200, attempts.failedOf(given));
 }
 
-/** What names nothing fails, and so does a seat with a capacity or an area without one. */
+/** A key that names nothing fails; so does a seat with a capacity, or an area without one. */
 function entryOf(
   layout: Layout,
   { compositeKey, capacity }: Selection,
@@ -69,7 +65,7 @@ function entryOf(
   return { position, member: "seats", item: { id: nowhere(position).id } };
 }
 
-/** A command names an object once: what a request names again is tried in a round after. */
+/** A command names an object once: an object that a request repeats is tried in a later round. */
 function roundsOf(entries: readonly Entry<SeatChoice>[]): readonly Entry<SeatChoice>[][] {
   const rounds: Entry<SeatChoice>[][] = [];
   const roundOf = new Map<number, number>();

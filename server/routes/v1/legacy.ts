@@ -1,6 +1,6 @@
-/** What the rows of v1 share. v1 is a translation onto the commands of the engine, nothing more. */
-import { UUID_SHAPE } from "../../../engine/shapes.ts";
-import { Access, type Context, type QueryParameter } from "../../routing/route.ts";
+/** What the rows of v1 share. v1 is a translation onto the commands of the engine. */
+import { integer } from "../../../engine/shapes/shape.ts";
+import { Access, type QueryOf } from "../../routing/route.ts";
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 1_000;
@@ -10,25 +10,24 @@ export const LEGACY = {
   access: Access.ORGANIZATION,
   durable: true,
   isLegacy: true,
-} as const;
+};
 
-export const EVENT_ID = { shape: UUID_SHAPE, description: "The event.", required: true };
-
-export const LIST_QUERY: Readonly<Record<string, QueryParameter>> = {
+export const LIST_QUERY = {
   limit: {
-    shape: { type: "integer", minimum: 1, maximum: LIMIT_MAX },
+    shape: integer({ minimum: 1, maximum: LIMIT_MAX }),
     description: `At most this many, 1 to ${LIMIT_MAX}.`,
     default: LIMIT_DEFAULT,
   },
   offset: {
-    shape: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    shape: integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
     description: "Leave out this many.",
     default: 0,
   },
 };
 
-/** The part of a list that `LIST_QUERY` asks for. */
-export function partOf<Row>(rows: readonly Row[], query: Context["query"]): readonly Row[] {
-  const offset = Number(query["offset"]);
-  return rows.slice(offset, offset + Number(query["limit"]));
+export type ListQuery = QueryOf<typeof LIST_QUERY>;
+
+/** The part of a list that the query asks for. */
+export function partOf<Row>(rows: readonly Row[], { offset, limit }: ListQuery): readonly Row[] {
+  return rows.slice(offset, offset + limit);
 }

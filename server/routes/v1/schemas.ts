@@ -1,35 +1,49 @@
 /** v1 schemas: their list, and the metadata from which a client takes its composite keys. */
 import type { SchemaRow } from "../../../engine/catalog.ts";
 import { EMPTY_DOCUMENT, type Layout } from "../../../engine/layout/layout.ts";
-import { list, LOCAL_DATE, LONG, type Shape } from "../../../engine/shapes.ts";
+import { LOCAL_DATE, LONG } from "../../../engine/shapes/fields.ts";
+import { BOOLEAN, list } from "../../../engine/shapes/shape.ts";
 import type { State } from "../../../engine/state.ts";
-import type { Context, Handled, Route } from "../../routing/route.ts";
+import {
+  type Context,
+  type Handled,
+  type QueryOf,
+  type Route,
+  route,
+} from "../../routing/route.ts";
 import { answer } from "../../wire/answers.ts";
 import { momentMs } from "../../wire/moments.ts";
 import { showOwn } from "../handling.ts";
-import { LEGACY, LIST_QUERY, partOf } from "./legacy.ts";
+import { LEGACY, LIST_QUERY, type ListQuery, partOf } from "./legacy.ts";
 import { metadataView } from "./metadata.ts";
 import { METADATA, SCHEMA } from "./shapes.ts";
 
-const BOOLEAN: Shape = { type: "boolean" };
 const SCHEMA_ID = { schemaId: LONG };
+const FILTERS = {
+  venueId: { shape: LONG, description: "Schemas of this venue." },
+  lastUpdated: { shape: LOCAL_DATE, description: "Schemas updated after this date-time." },
+};
+const METADATA_QUERY = {
+  numberedSections: {
+    shape: BOOLEAN,
+    description: "Put its position before the name of a section.",
+    default: false,
+  },
+  useInternalIds: { shape: BOOLEAN, description: "Use ids as keys.", default: false },
+};
 
 export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
-  {
+  route({
     ...LEGACY,
     method: "get",
     path: "/api/private/v1.0/venues/schemas/",
     summary: "List schemas",
-    query: {
-      ...LIST_QUERY,
-      venueId: { shape: LONG, description: "Schemas of this venue." },
-      lastUpdated: { shape: LOCAL_DATE, description: "Schemas updated after this date-time." },
-    },
+    query: { ...LIST_QUERY, ...FILTERS },
     answers: { 200: list(SCHEMA) },
     problems: [400, 403],
     handle: listSchemas,
-  },
-  {
+  }),
+  route({
     ...LEGACY,
     method: "get",
     path: "/api/private/v1.0/venues/schemas/{schemaId}/details/",
@@ -38,28 +52,23 @@ export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
     answers: { 200: SCHEMA },
     problems: [400, 403],
     handle: readDetails,
-  },
-  {
+  }),
+  route({
     ...LEGACY,
     method: "get",
     path: "/api/private/v1.0/venues/schemas/{schemaId}/",
     summary: "Read the sectors, rows and seats of a schema with their keys",
     params: SCHEMA_ID,
-    query: {
-      numberedSections: {
-        shape: BOOLEAN,
-        description: "Put its position before the name of a section.",
-        default: false,
-      },
-      useInternalIds: { shape: BOOLEAN, description: "Use ids as keys.", default: false },
-    },
+    query: METADATA_QUERY,
     answers: { 200: METADATA },
     problems: [400, 403],
     handle: readMetadata,
-  },
+  }),
 ];
 
-function listSchemas({ services, caller, query }: Context): Handled {
+type SchemaQuery = ListQuery & QueryOf<typeof FILTERS>;
+
+function listSchemas({ services, caller, query }: Context<unknown, SchemaQuery>): Handled {
   const { state } = services.engine;
   const { venueId, lastUpdated } = query;
   const sinceMs = lastUpdated === undefined ? -1 : momentMs(lastUpdated);
@@ -73,22 +82,25 @@ function listSchemas({ services, caller, query }: Context): Handled {
   return answer(200, views);
 }
 
-function readDetails(context: Context): Handled {
+interface OfSchema {
+  readonly schemaId: number;
+}
+
+function readDetails(context: Context<OfSchema>): Handled {
   const { state } = context.services.engine;
-  const schema = state.catalog.schemas.get(Number(context.params["schemaId"]));
+  const schema = state.catalog.schemas.get(context.params.schemaId);
   return showOwn(schema, context, "schema", (own) =>
     answer(200, schemaView(own, eventsBySchema(state), capacityOf(own, state.layoutOf(own.id)))),
   );
 }
 
-function readMetadata(context: Context): Handled {
+function readMetadata(context: Context<OfSchema, QueryOf<typeof METADATA_QUERY>>): Handled {
   const { state } = context.services.engine;
-  const { numberedSections, useInternalIds } = context.query;
-  const options = { isNumbered: numberedSections === true, hasIds: useInternalIds === true };
-  const schema = state.catalog.schemas.get(Number(context.params["schemaId"]));
+  const { numberedSections: isNumbered, useInternalIds: hasIds } = context.query;
+  const schema = state.catalog.schemas.get(context.params.schemaId);
   return showOwn(schema, context, "schema", ({ id }) => {
     const document = state.catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT;
-    return answer(200, metadataView(document, state.layoutOf(id), options));
+    return answer(200, metadataView(document, state.layoutOf(id), { isNumbered, hasIds }));
   });
 }
 

@@ -1,87 +1,81 @@
 /** What v1 takes and gives, as JSON Schema. */
-import { AREA_CAPACITY_MAX, OBJECTS_PER_REQUEST_MAX } from "../../../engine/constants.ts";
+import { OBJECTS_PER_REQUEST_MAX } from "../../../engine/constants.ts";
 import {
-  list,
+  CAPACITY_OR_NULL,
+  LINE,
   LOCAL_DATE_TIME,
   LONG,
   NAME,
+  NUMBER_OR_NULL,
+  UUID,
+} from "../../../engine/shapes/fields.ts";
+import {
+  ANYTHING,
+  BOOLEAN,
+  integer,
+  list,
+  NULL,
   object,
+  optional,
   orNull,
   type Shape,
-  UUID_SHAPE,
-} from "../../../engine/shapes.ts";
-import { whole } from "../../wire/shapes.ts";
+  TEXT,
+  text,
+  type TypeOf,
+} from "../../../engine/shapes/shape.ts";
 
-const TEXT: Shape = { type: "string" };
-const NUMBER_OR_NULL: Shape = { type: ["number", "null"] };
-const COMPOSITE_KEY: Shape = { type: "string", minLength: 1, maxLength: 1_024 };
-const CAPACITY: Shape = { type: ["integer", "null"], minimum: 0, maximum: AREA_CAPACITY_MAX };
+const COMPOSITE_KEY = text({ minLength: 1, maxLength: 1_024 });
 
-const SELECTION = object({ compositeKey: COMPOSITE_KEY, capacity: CAPACITY }, ["compositeKey"]);
+const SELECTION = object({ compositeKey: COMPOSITE_KEY, capacity: optional(CAPACITY_OR_NULL) });
+export type Selection = TypeOf<typeof SELECTION>;
 
-/** What a booking names. */
-export const BOOKED: Shape = list(SELECTION, { minItems: 1, maxItems: OBJECTS_PER_REQUEST_MAX });
-export const SELECTIONS: Shape = list(SELECTION);
+/** The body of a booking. */
+export const BOOKED = list(SELECTION, { minItems: 1, maxItems: OBJECTS_PER_REQUEST_MAX });
+export const SELECTIONS = list(SELECTION);
 
-export const PRICE_ASSIGNMENTS: Shape = list(
-  object({ compositeKey: COMPOSITE_KEY, capacity: CAPACITY, price: LONG, properties: {} }, [
-    "compositeKey",
-    "price",
-  ]),
-);
+const PRICE_ASSIGNMENT = object({
+  compositeKey: COMPOSITE_KEY,
+  capacity: optional(CAPACITY_OR_NULL),
+  /** The id of the price. */
+  price: LONG,
+  properties: optional(ANYTHING),
+});
+export type PriceAssignment = TypeOf<typeof PRICE_ASSIGNMENT>;
+export const PRICE_ASSIGNMENTS = list(PRICE_ASSIGNMENT);
 
 const EVENT_MEMBERS = {
   start: LOCAL_DATE_TIME,
-  endDate: orNull(LOCAL_DATE_TIME),
-  killAfter: orNull(LOCAL_DATE_TIME),
+  endDate: optional(orNull(LOCAL_DATE_TIME)),
+  killAfter: optional(orNull(LOCAL_DATE_TIME)),
   name: NAME,
   schemaId: LONG,
 };
-export const NEW_EVENT: Shape = object({ id: { type: "null" }, ...EVENT_MEMBERS }, [
-  "start",
-  "name",
-  "schemaId",
-]);
-export const CHANGED_EVENT: Shape = object({ id: UUID_SHAPE, ...EVENT_MEMBERS }, [
-  "id",
-  "start",
-  "name",
-  "schemaId",
-]);
-export const EVENT: Shape = whole({
+export const NEW_EVENT = object({ id: optional(NULL), ...EVENT_MEMBERS });
+export const CHANGED_EVENT = object({ id: UUID, ...EVENT_MEMBERS });
+export const EVENT = object({
   ...EVENT_MEMBERS,
-  id: UUID_SHAPE,
   endDate: LOCAL_DATE_TIME,
+  killAfter: orNull(LOCAL_DATE_TIME),
+  id: UUID,
 });
 
-const PRICE_MEMBERS = {
-  name: NAME,
-  eventId: UUID_SHAPE,
-  externalId: { type: ["string", "null"], maxLength: 255, format: "line" },
-};
-export const NEW_PRICE: Shape = object({ id: { type: "null" }, ...PRICE_MEMBERS }, [
-  "name",
-  "eventId",
-]);
-export const CHANGED_PRICE: Shape = object({ id: LONG, ...PRICE_MEMBERS }, [
-  "id",
-  "name",
-  "eventId",
-]);
+const PRICE_MEMBERS = { name: NAME, eventId: UUID, externalId: optional(orNull(LINE)) };
+export const NEW_PRICE = object({ id: optional(NULL), ...PRICE_MEMBERS });
+export const CHANGED_PRICE = object({ id: LONG, ...PRICE_MEMBERS });
 
-export const SCHEMA: Shape = whole({
+export const SCHEMA = object({
   id: LONG,
-  capacity: { type: ["integer", "null"], minimum: 0 },
+  capacity: orNull(integer({ minimum: 0 })),
   name: TEXT,
   venueId: LONG,
-  eventId: orNull(UUID_SHAPE),
+  eventId: orNull(UUID),
 });
 
 /** A composite key, or a Long id where internal ids were asked for. */
-const KEY: Shape = { type: ["string", "integer"] };
-const INDEX: Shape = { type: "integer", minimum: 0 };
+const KEY: Shape<string | number> = { type: ["string", "integer"] };
+const INDEX = integer({ minimum: 0 });
 
-const METADATA_SEAT = whole({
+const METADATA_SEAT = object({
   key: KEY,
   name: TEXT,
   x: NUMBER_OR_NULL,
@@ -89,10 +83,10 @@ const METADATA_SEAT = whole({
   ix: INDEX,
   iy: INDEX,
 });
-const METADATA_ROW = whole({ key: KEY, name: TEXT, seats: list(METADATA_SEAT) });
-export const METADATA: Shape = whole({
+const METADATA_ROW = object({ key: KEY, name: TEXT, seats: list(METADATA_SEAT) });
+export const METADATA = object({
   sectors: list(
-    whole({
+    object({
       key: KEY,
       name: TEXT,
       x: NUMBER_OR_NULL,
@@ -103,11 +97,11 @@ export const METADATA: Shape = whole({
       guid: TEXT,
       id: LONG,
       rows: list(METADATA_ROW),
-      shapes: list(object({ id: TEXT })),
+      shapes: list(object({ id: optional(TEXT) })),
       labelOffsetX: NUMBER_OR_NULL,
       labelOffsetY: NUMBER_OR_NULL,
-      labelStyle: {},
-      labelVisible: { type: ["boolean", "null"] },
+      labelStyle: ANYTHING,
+      labelVisible: orNull(BOOLEAN),
     }),
   ),
 });

@@ -1,9 +1,10 @@
 /** Events: how they are created with their inventory, published, changed and deleted. */
 import { expect, test } from "vitest";
 import type { EventStatus } from "../../../engine/catalog.ts";
-import type { Caller, EventBody } from "../../../engine/commands.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { Result } from "../../../engine/results.ts";
+import type { EventBody } from "../../../engine/shapes/bodies.ts";
+import type { Caller } from "../../../engine/shapes/caller.ts";
 import { START_MS, World } from "../../support/engine.ts";
 import { area, layoutOf, section } from "../../support/layout.ts";
 import { checkMore, expectConsistent } from "../../support/table.ts";

@@ -1,7 +1,7 @@
 /** Stored replies: the first answer to an idempotency key is kept for a day. */
 import { expect, test } from "vitest";
-import type { Caller } from "../../../engine/commands.ts";
 import { findReply } from "../../../engine/queries/lookups.ts";
+import type { Caller } from "../../../engine/shapes/caller.ts";
 import { Bench, START_MS } from "../../support/engine.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 /** Series: the start of an event in a series does not move. */
 import { expect, test } from "vitest";
-import type { Caller } from "../../../engine/commands.ts";
+import type { Caller } from "../../../engine/shapes/caller.ts";
 import { Result } from "../../../engine/results.ts";
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";

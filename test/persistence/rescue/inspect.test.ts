@@ -1,7 +1,7 @@
 /** `inspectFolder` shows what the log says, in the words of the interface, and no secret. */
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { Caller } from "../../../engine/commands.ts";
+import type { Caller } from "../../../engine/shapes/caller.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { LogCorrupt, SnapshotsDamaged } from "../../../persistence/disk/faults.ts";
 import { inspectFolder } from "../../../persistence/rescue/inspect.ts";

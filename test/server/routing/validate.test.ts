@@ -1,15 +1,8 @@
 /** Checks that are compiled from shapes: of bodies, path parameters and query parameters. */
 import { expect, test } from "vitest";
-import {
-  BODIES,
-  list,
-  LONG,
-  NAME,
-  object,
-  orNull,
-  type Shape,
-  UUID_SHAPE,
-} from "../../../engine/shapes.ts";
+import { COMMANDS } from "../../../engine/commands.ts";
+import { LONG, NAME, UUID } from "../../../engine/shapes/fields.ts";
+import { list, object, optional, orNull, type Shape } from "../../../engine/shapes/shape.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
 import { Access, type Route } from "../../../server/routing/route.ts";
 import { checksOf, type RouteChecks } from "../../../server/routing/validate.ts";
@@ -30,8 +23,12 @@ function checksFor(parts: Partial<Route>): RouteChecks {
   });
 }
 
-const ITEM = object({ id: LONG, tags: list(NAME), note: orNull(NAME) }, ["id"]);
-const BODY = object({ name: NAME, items: list(ITEM, { maxItems: 2 }), ref: UUID_SHAPE }, ["name"]);
+const ITEM = object({ id: LONG, tags: optional(list(NAME)), note: optional(orNull(NAME)) });
+const BODY = object({
+  name: NAME,
+  items: optional(list(ITEM, { maxItems: 2 })),
+  ref: optional(UUID),
+});
 const { body } = checksFor({ body: BODY });
 
 const BODIES_AND_ERRORS: readonly (readonly [unknown, readonly string[]])[] = [
@@ -72,13 +69,13 @@ test("a body with 50,000 wrong items gets 100 errors, at little cost", () => {
 });
 
 test("path parameters are converted as their shape says", () => {
-  const { params } = checksFor({ params: { id: LONG, event: UUID_SHAPE } });
+  const { params } = checksFor({ params: { id: LONG, event: UUID } });
   const event = "00000000-0000-4000-8000-00000000000A";
   expect(params({ id: "12", event })).toEqual({
     values: { id: 12, event: event.toLowerCase() },
-    faults: [],
+    errors: [],
   });
-  expect(params({ id: "9007199254740991", event }).faults).toEqual([]);
+  expect(params({ id: "9007199254740991", event }).errors).toEqual([]);
   const texts: [string, string][] = [
     ["", "TYPE"],
     ["0", "RANGE"],
@@ -98,8 +95,8 @@ test("path parameters are converted as their shape says", () => {
     ["1%00", "TYPE"],
   ];
   for (const [text, code] of texts) {
-    const { faults } = params({ id: text, event });
-    expect([text, faults.map((fault) => `${fault.field} ${fault.code}`)]).toEqual([
+    const { errors } = params({ id: text, event });
+    expect([text, errors.map((error) => `${error.field} ${error.code}`)]).toEqual([
       text,
       [`id ${code}`],
     ]);
@@ -134,7 +131,7 @@ test.each(QUERIES)("the query %j has the values %j and the errors %j", (text, va
   const { query } = checksFor({ query: QUERY });
   const checked = query(text);
   expect(checked.values).toEqual(values);
-  expect(checked.faults.map(({ field, code }) => `${field} ${code}`)).toEqual(expected);
+  expect(checked.errors.map(({ field, code }) => `${field} ${code}`)).toEqual(expected);
 });
 
 test("checks can be compiled from every shape of the route table", () => {
@@ -147,14 +144,14 @@ test("checks can be compiled from every shape of the route table", () => {
 });
 
 test("only the first error of a large body is reported", () => {
-  const layout = checksFor({ body: BODIES.putLayout });
+  const layout = checksFor({ body: COMMANDS.putLayout.members.body });
   const sectors = Array.from({ length: 1_000 }, () => 0);
   expect(layout.body({ sectors }, 1_000)).toHaveLength(100);
   expect(layout.body({ sectors }, 1_000_000).map(({ field }) => field)).toEqual(["sectors[0]"]);
 });
 
 test("the checked queries of 10,000 to 20,000 events are kept", () => {
-  const { query } = checksFor({ query: { eventId: { shape: UUID_SHAPE, description: "" } } });
+  const { query } = checksFor({ query: { eventId: { shape: UUID, description: "" } } });
   const ask = (i: number) =>
     query(`eventId=00000000-0000-4000-8000-${String(i).padStart(12, "0")}`);
   const [first, last] = [ask(0), ask(9_999)];

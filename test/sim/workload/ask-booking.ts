@@ -1,5 +1,5 @@
 /** Random requests that book and price: mostly such as can be granted, now and then anything. */
-import type { Caller } from "../../../engine/commands.ts";
+import type { Caller } from "../../../engine/shapes/caller.ts";
 import type { BookingRequest, Choice, ModelEvent, PriceItem, Word } from "../model/model.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene, type Twin } from "./ask.ts";
 import { UNKNOWN_ID } from "./houses.ts";

@@ -2,7 +2,7 @@
  * Random requests about what is not inventory: zones, series, venues, schemas, organizations,
  * logins, keys. The model knows nothing of them; what they come to is compared by replay.
  */
-import type { Caller } from "../../../engine/commands.ts";
+import type { Caller } from "../../../engine/shapes/caller.ts";
 import { administratorOf, organizationOf } from "../../support/engine.ts";
 import { callerFor } from "./ask-booking.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene } from "./ask.ts";

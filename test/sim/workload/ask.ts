@@ -1,5 +1,6 @@
 /** What a client of the simulation asks, and what the model has to say to it. */
-import type { Caller, CommandKind, CommandOf } from "../../../engine/commands.ts";
+import type { CommandKind, CommandOf } from "../../../engine/commands.ts";
+import type { Caller } from "../../../engine/shapes/caller.ts";
 import type { State } from "../../../engine/state.ts";
 import type { Answer, Model } from "../model/model.ts";
 import type { Random } from "./random.ts";

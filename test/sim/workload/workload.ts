@@ -3,7 +3,7 @@
  * be equal after each. Two organizations with a schema of their own, three events, time that now
  * and then leaps, stands still or steps back.
  */
-import type { Caller } from "../../../engine/commands.ts";
+import type { Caller } from "../../../engine/shapes/caller.ts";
 import { START_MS, Bench, SharingJournal } from "../../support/engine.ts";
 import { layoutOf } from "../../support/layout.ts";
 import { differences, sameAnswer, type EngineOutcome } from "../model/compare.ts";

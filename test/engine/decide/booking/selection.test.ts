@@ -1,6 +1,5 @@
 /** Booking requests that are refused whatever the state of the inventory. */
 import { expect, test } from "vitest";
-import type { StateSelection } from "../../../../engine/commands.ts";
 import { NONE } from "../../../../engine/constants.ts";
 import {
   checkSelection,
@@ -8,6 +7,7 @@ import {
   seatIndexes,
 } from "../../../../engine/decide/booking/selection.ts";
 import { Result } from "../../../../engine/results.ts";
+import type { StateSelection } from "../../../../engine/shapes/bodies.ts";
 import { World } from "../../../support/engine.ts";
 import { area, section } from "../../../support/layout.ts";
 import { check } from "../../../support/table.ts";
@@ -35,10 +35,6 @@ test("every error of a request is reported with its field", () => {
     [{ groupOfSeats: [seat(7, 2 ** 31 - 1)] }, []],
     [{ groupOfSeats: [seat(7, 1), seat(7, 2)] }, ["groupOfSeats[1].id DUPLICATE"]],
     [{ seats: [seat(7)], groupOfSeats: [seat(7, 1)] }, []],
-    [{ seats: [seat(1)], sessionId: "s".repeat(256) }, ["sessionId SIZE"]],
-    [{ seats: [seat(1)], sessionId: "s".repeat(255) }, []],
-    [{ seats: [seat(1)], holdType: "h".repeat(65) }, ["holdType SIZE"]],
-    [{ seats: [seat(1)], holdType: "h".repeat(64) }, []],
     [
       { seats: [seat(1, 1), seat(1)], groupOfSeats: [seat(7, 0)] },
       ["seats[1].id DUPLICATE", "seats[0].capacity NULL", "groupOfSeats[0].capacity RANGE"],

@@ -1,8 +1,8 @@
 /** Prices taken away: from everything in an event, or from named seats and areas. */
 import { expect, test } from "vitest";
-import type { ObjectSelection } from "../../../../engine/commands.ts";
 import { SeatState, STATE_NAMES } from "../../../../engine/inventory/states.ts";
 import { Result } from "../../../../engine/results.ts";
+import type { ObjectSelection } from "../../../../engine/shapes/bodies.ts";
 import { digest } from "../../../../engine/verify/digest.ts";
 import { World } from "../../../support/engine.ts";
 import { area, section } from "../../../support/layout.ts";

@@ -1,7 +1,7 @@
 /** Putting a layout: it is atomic, and refused when it would remove inventory that is in use. */
 import { expect, test } from "vitest";
-import type { LayoutBody, SentSeat } from "../../../../engine/commands.ts";
 import { Result } from "../../../../engine/results.ts";
+import type { LayoutBody, SentSeat } from "../../../../engine/shapes/bodies.ts";
 import { digest } from "../../../../engine/verify/digest.ts";
 import { World } from "../../../support/engine.ts";
 import { area, layoutOf, section } from "../../../support/layout.ts";

@@ -1,11 +1,11 @@
 /** How a sent layout is merged into the stored one, and which results are refused. */
 import { expect, test } from "vitest";
-import type { LayoutBody } from "../../../../engine/commands.ts";
 import { LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../../../../engine/constants.ts";
 import { checkDocument } from "../../../../engine/decide/schema/check-document.ts";
 import { mergeLayout } from "../../../../engine/decide/schema/merge-layout.ts";
 import type { LayoutDocument } from "../../../../engine/layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../../../engine/layout/layout.ts";
+import type { LayoutBody } from "../../../../engine/shapes/bodies.ts";
 import { area, layoutOf, section } from "../../../support/layout.ts";
 
 const HALL = layoutOf(section("Stalls", { A: "1 2", B: "1" }), area("Pit", 5));
@@ -18,22 +18,22 @@ const guidsOf = ({ sectors, rows, seats }: LayoutDocument) => ({
 });
 
 /** What is wrong with the stored layout after the body is merged into it, as `field CODE`. */
-function faultsOf(body: LayoutBody, over = stored()): string[] {
+function errorsOf(body: LayoutBody, over = stored()): string[] {
   const merged = mergeLayout(over, body, 200);
-  const faults = merged.faults.length > 0 ? merged.faults : checkDocument(merged.document, body);
-  return faults.map(({ field, code }) => `${field} ${code}`);
+  const errors = merged.errors.length > 0 ? merged.errors : checkDocument(merged.document, body);
+  return errors.map(({ field, code }) => `${field} ${code}`);
 }
 
 test("new objects get ids in the order in which they are sent, and all members are kept", () => {
-  const { document, nextId, faults } = mergeLayout(
+  const { document, newIds, errors } = mergeLayout(
     EMPTY_DOCUMENT,
     { ...HALL, shapes: [{ id: "x", fill: "red" }], clientViewBox: { w: 3 } },
     100,
   );
-  expect(faults).toEqual([]);
+  expect(errors).toEqual([]);
   const ids = [...document.sectors, ...document.rows, ...document.seats].map(({ id }) => id);
   expect(ids).toEqual([100, 101, 102, 103, 104, 105, 106]);
-  expect(nextId).toBe(107);
+  expect(newIds).toBe(7);
   expect(document.shapes).toEqual([{ id: "x", fill: "red" }]);
   expect(document.clientViewBox).toEqual({ w: 3 });
 });
@@ -41,7 +41,7 @@ test("new objects get ids in the order in which they are sent, and all members a
 test("an object that is sent again, by guid or id, is replaced; the others are kept", () => {
   const before = stored();
   const [one, two] = before.seats;
-  const { document, nextId } = mergeLayout(
+  const { document, newIds } = mergeLayout(
     before,
     {
       seats: [
@@ -51,7 +51,7 @@ test("an object that is sent again, by guid or id, is replaced; the others are k
     },
     200,
   );
-  expect(nextId).toBe(200);
+  expect(newIds).toBe(0);
   expect(document.seats).toEqual([
     { id: one!.id, guid: one!.guid, rowGuid: "row A", name: "1a", fill: "blue" },
     { id: two!.id, guid: "moved", rowGuid: "row B", name: "2" },
@@ -63,7 +63,7 @@ test("an object that is sent again, by guid or id, is replaced; the others are k
 test("putting the same layout again changes nothing", () => {
   const before = stored();
   const again = mergeLayout(before, HALL, 200);
-  expect(again).toEqual({ document: before, nextId: 200, faults: [] });
+  expect(again).toEqual({ document: before, newIds: 0, errors: [] });
   const answered: LayoutBody = { ...before, clientViewBox: null };
   expect(mergeLayout(before, answered, 200).document).toEqual(before);
 });
@@ -115,13 +115,13 @@ test("removing a row removes its seats, removing a section its rows and their se
 
 test("removing an unknown object without an id changes nothing", () => {
   const body = { seats: [{ guid: "Z9", rowGuid: "row A", name: "9", toRemove: true }] };
-  expect(faultsOf(body)).toEqual([]);
+  expect(errorsOf(body)).toEqual([]);
   expect(mergeLayout(stored(), body, 200).document).toEqual(stored());
 });
 
 test("an unknown id is refused, and so is an object that is sent twice", () => {
   const seat = { rowGuid: "row A", name: "9" };
-  expect(faultsOf({ seats: [{ ...seat, guid: "x", id: 9_999 }] })).toEqual([
+  expect(errorsOf({ seats: [{ ...seat, guid: "x", id: 9_999 }] })).toEqual([
     "seats[0].id NOT_FOUND",
   ]);
   const { id } = stored().seats[0]!;
@@ -129,59 +129,59 @@ test("an unknown id is refused, and so is an object that is sent twice", () => {
     { ...seat, guid: "A1" },
     { ...seat, guid: "A1x", id },
   ];
-  expect(faultsOf({ seats: twice })).toEqual(["seats[1].guid DUPLICATE"]);
+  expect(errorsOf({ seats: twice })).toEqual(["seats[1].guid DUPLICATE"]);
 });
 
 test("a guid that another sector, row or seat has is refused", () => {
   const rowGuid = "row A";
   expect(
-    faultsOf({
+    errorsOf({
       seats: [
         { guid: "n", rowGuid, name: "8" },
         { guid: "n", rowGuid, name: "9" },
       ],
     }),
   ).toEqual(["seats[1].guid DUPLICATE"]);
-  expect(faultsOf({ seats: [{ guid: "Pit", rowGuid, name: "9" }] })).toEqual([
+  expect(errorsOf({ seats: [{ guid: "Pit", rowGuid, name: "9" }] })).toEqual([
     "seats[0].guid DUPLICATE",
   ]);
-  expect(faultsOf({ rows: [{ guid: "Pit", sectorGuid: "Stalls", rowNumber: "C" }] })).toEqual([
+  expect(errorsOf({ rows: [{ guid: "Pit", sectorGuid: "Stalls", rowNumber: "C" }] })).toEqual([
     "rows[0].guid DUPLICATE",
   ]);
 });
 
 test("a seat without its row, a row without its section, and a row in an area are refused", () => {
-  expect(faultsOf({ seats: [{ guid: "n", rowGuid: "row Z", name: "9" }] })).toEqual([
+  expect(errorsOf({ seats: [{ guid: "n", rowGuid: "row Z", name: "9" }] })).toEqual([
     "seats[0].rowGuid NOT_FOUND",
   ]);
   const row = { guid: "n", rowNumber: "C" };
-  expect(faultsOf({ rows: [{ ...row, sectorGuid: "Nowhere" }] })).toEqual([
+  expect(errorsOf({ rows: [{ ...row, sectorGuid: "Nowhere" }] })).toEqual([
     "rows[0].sectorGuid NOT_FOUND",
   ]);
-  expect(faultsOf({ rows: [{ ...row, sectorGuid: "Pit" }] })).toEqual([
+  expect(errorsOf({ rows: [{ ...row, sectorGuid: "Pit" }] })).toEqual([
     "rows[0].sectorGuid CONFLICT",
   ]);
   const areaNow = { ...stored().sectors[0]!, ga: true };
-  expect(faultsOf({ sectors: [areaNow] })).toEqual([
+  expect(errorsOf({ sectors: [areaNow] })).toEqual([
     "sectors[0].ga CONFLICT",
     "sectors[0].ga CONFLICT",
   ]);
   const renamed = { id: stored().sectors[0]!.id, guid: "Parterre", name: "Stalls", ga: false };
-  expect(faultsOf({ sectors: [renamed] })).toEqual([
+  expect(errorsOf({ sectors: [renamed] })).toEqual([
     "rows.sectorGuid NOT_FOUND",
     "rows.sectorGuid NOT_FOUND",
   ]);
 });
 
 test("two seats of a row, rows of a section, or sectors with one label are refused", () => {
-  expect(faultsOf({ seats: [{ guid: "n", rowGuid: "row A", name: "2" }] })).toEqual([
+  expect(errorsOf({ seats: [{ guid: "n", rowGuid: "row A", name: "2" }] })).toEqual([
     "seats[0].name DUPLICATE",
   ]);
-  expect(faultsOf({ seats: [{ guid: "n", rowGuid: "row B", name: "2" }] })).toEqual([]);
-  expect(faultsOf({ rows: [{ guid: "n", sectorGuid: "Stalls", rowNumber: "B" }] })).toEqual([
+  expect(errorsOf({ seats: [{ guid: "n", rowGuid: "row B", name: "2" }] })).toEqual([]);
+  expect(errorsOf({ rows: [{ guid: "n", sectorGuid: "Stalls", rowNumber: "B" }] })).toEqual([
     "rows[0].rowNumber DUPLICATE",
   ]);
-  expect(faultsOf({ sectors: [{ guid: "n", name: "Pit", ga: false }] })).toEqual([
+  expect(errorsOf({ sectors: [{ guid: "n", name: "Pit", ga: false }] })).toEqual([
     "sectors[0].name DUPLICATE",
   ]);
 });
@@ -195,7 +195,7 @@ test("a label that contains the separator of composite keys is refused", () => {
       { guid: "u", rowGuid: "r", name: "1;2;" },
     ],
   };
-  expect(faultsOf(body)).toEqual([
+  expect(errorsOf(body)).toEqual([
     "sectors[0].name PATTERN",
     "rows[0].rowNumber PATTERN",
     "seats[0].name PATTERN",

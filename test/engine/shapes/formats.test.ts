@@ -1,12 +1,16 @@
 /** The formats of texts that no pattern can say. */
 import { expect, test } from "vitest";
-import { FORMATS } from "../../engine/shapes.ts";
+import { FORMATS } from "../../../engine/shapes/formats.ts";
 
 /** By format: texts that are one, and texts that are none. */
 const TEXTS: Readonly<Record<string, readonly [good: string[], bad: string[]]>> = {
   uuid: [
     ["11111111-1111-4111-8111-11111111111A"],
     ["11111111-1111-4111-8111-1111111111", "x".repeat(36), ""],
+  ],
+  "lower-case-uuid": [
+    ["11111111-1111-4111-8111-11111111111a"],
+    ["11111111-1111-4111-8111-11111111111A", "11111111-1111-4111-8111-1111111111", ""],
   ],
   email: [
     ["ann@odeon.example", "zo\u00eb@odeon.example"],

@@ -1,0 +1,218 @@
+/** The shapes of the bodies that commands carry, and the types that are derived from them. */
+import {
+  HOLD_TTL_SECONDS_MAX,
+  HOLD_TYPE_LENGTH_MAX,
+  HOLD_TYPES_MAX,
+  KEY_GRACE_SECONDS_MAX,
+  SESSION_LENGTH_MAX,
+} from "../constants.ts";
+import {
+  CAPACITY_OR_NULL,
+  EMAIL,
+  EVENT_STATUS,
+  LINE,
+  LOCAL_DATE_TIME,
+  LONG,
+  NAME,
+  NUMBER_OR_NULL,
+  ORGANIZATION_TYPE,
+  UUID,
+} from "./fields.ts";
+import {
+  ANYTHING,
+  BOOLEAN,
+  integer,
+  list,
+  NULL,
+  number,
+  object,
+  oneOf,
+  openObject,
+  optional,
+  orNull,
+  RECORD,
+  TEXT,
+  text,
+  type TypeOf,
+} from "./shape.ts";
+
+const OPTIONAL_FLAG = optional(orNull(BOOLEAN));
+const OPTIONAL_ID = optional(orNull(LONG));
+const OPTIONAL_LINE = optional(orNull(LINE));
+/** A body that creates something may have an `id`, but it is null. */
+const NO_ID = optional(NULL);
+
+const HOLD_TYPE_LIMITS = { maxLength: HOLD_TYPE_LENGTH_MAX, format: "line" };
+
+/** A seat, or places of an area. */
+const CHOICE = object({ id: LONG, capacity: optional(orNull(integer())) });
+export type SeatChoice = TypeOf<typeof CHOICE>;
+
+export const STATE_SELECTION = object({
+  sessionId: optional(orNull(text({ maxLength: SESSION_LENGTH_MAX, format: "line" }))),
+  seats: optional(orNull(list(CHOICE))),
+  groupOfSeats: optional(orNull(list(CHOICE))),
+  holdType: optional(orNull(text(HOLD_TYPE_LIMITS))),
+});
+export type StateSelection = TypeOf<typeof STATE_SELECTION>;
+
+const ASSIGNMENT = object({
+  objectId: OPTIONAL_ID,
+  /** Another name for `objectId`. */
+  seatId: OPTIONAL_ID,
+  /** The price, or the pricing zone. */
+  assignmentId: OPTIONAL_ID,
+  activeCount: optional(CAPACITY_OR_NULL),
+});
+export type AssignmentItem = TypeOf<typeof ASSIGNMENT>;
+
+/** Prices or pricing zones for seats and groups of seats. */
+export const ASSIGNMENTS = object({
+  seats: optional(orNull(list(ASSIGNMENT))),
+  groupOfSeats: optional(orNull(list(ASSIGNMENT))),
+});
+export type AssignmentSelection = TypeOf<typeof ASSIGNMENTS>;
+
+const OBJECT = object({ objectId: LONG });
+/** Seats and areas. */
+export const OBJECTS = object({
+  seats: optional(orNull(list(OBJECT))),
+  groupOfSeats: optional(orNull(list(OBJECT))),
+});
+export type ObjectSelection = TypeOf<typeof OBJECTS>;
+
+export const VENUE = object({
+  id: OPTIONAL_ID,
+  name: NAME,
+  address: OPTIONAL_LINE,
+  lat: optional(orNull(number({ minimum: -90, maximum: 90 }))),
+  lng: optional(orNull(number({ minimum: -180, maximum: 180 }))),
+  draft: OPTIONAL_FLAG,
+});
+export type VenueBody = TypeOf<typeof VENUE>;
+
+export const SCHEMA = object({
+  id: OPTIONAL_ID,
+  name: NAME,
+  venueId: LONG,
+  description: optional(orNull(text({ maxLength: 10_000 }))),
+  draft: OPTIONAL_FLAG,
+  template: OPTIONAL_FLAG,
+  archived: OPTIONAL_FLAG,
+  externalId: OPTIONAL_LINE,
+  gaCapacity: optional(CAPACITY_OR_NULL),
+  seatsCapacity: optional(CAPACITY_OR_NULL),
+  preview: optional(orNull(UUID)),
+  thumbnail: optional(ANYTHING),
+});
+export type SchemaBody = TypeOf<typeof SCHEMA>;
+
+const GUID = text({ minLength: 1, maxLength: 64, format: "line" });
+/** What every object of a layout has. It has an id when it is stored already. */
+const SENT = { id: OPTIONAL_ID, guid: GUID, toRemove: OPTIONAL_FLAG };
+const SENT_OBJECT = openObject(SENT);
+export type SentObject = TypeOf<typeof SENT_OBJECT>;
+const POSITION = { x: optional(NUMBER_OR_NULL), y: optional(NUMBER_OR_NULL) };
+
+const SECTOR = openObject({
+  ...SENT,
+  ...POSITION,
+  name: NAME,
+  ga: BOOLEAN,
+  angle: optional(NUMBER_OR_NULL),
+  gaCapacity: optional(CAPACITY_OR_NULL),
+  type: optional(oneOf(["SECTION", "TABLE"])),
+});
+export type SentSector = TypeOf<typeof SECTOR>;
+
+const ROW = openObject({ ...SENT, sectorGuid: GUID, rowNumber: NAME });
+export type SentRow = TypeOf<typeof ROW>;
+
+const SEAT = openObject({ ...SENT, ...POSITION, rowGuid: GUID, name: NAME });
+export type SentSeat = TypeOf<typeof SEAT>;
+
+export const LAYOUT = object({
+  sectors: optional(orNull(list(SECTOR))),
+  rows: optional(orNull(list(ROW))),
+  seats: optional(orNull(list(SEAT))),
+  shapes: optional(orNull(list(RECORD))),
+  clientViewBox: optional(orNull(RECORD)),
+});
+export type LayoutBody = TypeOf<typeof LAYOUT>;
+
+export const EVENT_MEMBERS = {
+  name: NAME,
+  start: LOCAL_DATE_TIME,
+  endDate: LOCAL_DATE_TIME,
+  schemaId: LONG,
+};
+export const EVENT = object({ id: NO_ID, ...EVENT_MEMBERS, status: optional(EVENT_STATUS) });
+export type EventBody = TypeOf<typeof EVENT>;
+export const EVENT_CHANGE = object(EVENT_MEMBERS);
+export type EventChange = TypeOf<typeof EVENT_CHANGE>;
+
+const PRICE_MEMBERS = { name: NAME, eventId: UUID, externalId: OPTIONAL_LINE };
+export const PRICE = object({ id: NO_ID, ...PRICE_MEMBERS });
+export type PriceBody = TypeOf<typeof PRICE>;
+export const PRICE_CHANGE = object({ id: LONG, ...PRICE_MEMBERS });
+export type PriceChange = TypeOf<typeof PRICE_CHANGE>;
+
+const ZONE_MEMBERS = { name: NAME, schemaId: LONG };
+export const ZONE = object({ id: NO_ID, ...ZONE_MEMBERS });
+export type ZoneBody = TypeOf<typeof ZONE>;
+export const ZONE_CHANGE = object({ id: LONG, ...ZONE_MEMBERS });
+export type ZoneChange = TypeOf<typeof ZONE_CHANGE>;
+
+export const ORGANIZATION_MEMBERS = {
+  name: NAME,
+  domain: OPTIONAL_LINE,
+  autologinEnabled: optional(BOOLEAN),
+  appendDomainToLogin: optional(BOOLEAN),
+  type: optional(ORGANIZATION_TYPE),
+};
+export const ORGANIZATION = object(ORGANIZATION_MEMBERS);
+export type OrganizationBody = TypeOf<typeof ORGANIZATION>;
+export const ORGANIZATION_CHANGE = object({ id: LONG, ...ORGANIZATION_MEMBERS });
+export type OrganizationChange = TypeOf<typeof ORGANIZATION_CHANGE>;
+
+export const SETTINGS = object({
+  salesControl: optional(BOOLEAN),
+  bookingEnabled: optional(BOOLEAN),
+  orphanPrevention: optional(BOOLEAN),
+});
+export type SettingsBody = TypeOf<typeof SETTINGS>;
+
+const HOLD_TYPE = object({
+  name: text({ minLength: 1, ...HOLD_TYPE_LIMITS }),
+  ttlSeconds: optional(orNull(integer({ minimum: 1, maximum: HOLD_TTL_SECONDS_MAX }))),
+});
+export const HOLD_TYPES = list(HOLD_TYPE, { maxItems: HOLD_TYPES_MAX });
+export type HoldTypesBody = TypeOf<typeof HOLD_TYPES>;
+
+export const ROTATION = object({
+  /** How long the old key continues to work. */
+  graceSeconds: optional(integer({ minimum: 0, maximum: KEY_GRACE_SECONDS_MAX })),
+});
+export type RotationBody = TypeOf<typeof ROTATION>;
+
+/** The account that becomes administrator of a new tenant or organization. */
+export const ADMINISTRATOR = object({
+  email: EMAIL,
+  firstName: LINE,
+  lastName: LINE,
+  passwordHash: TEXT,
+});
+export type Administrator = TypeOf<typeof ADMINISTRATOR>;
+
+/** The hashes of a login's two tokens, and when each expires (milliseconds since 1970). */
+export const LOGIN_TOKENS = object({
+  tokenSha256: TEXT,
+  tokenExpiresAtMs: integer(),
+  refreshSha256: TEXT,
+  refreshExpiresAtMs: integer(),
+});
+export type LoginTokens = TypeOf<typeof LOGIN_TOKENS>;
+
+/** A reply that is stored under its `Idempotency-Key`. */
+export const REPLY = object({ id: TEXT, fingerprint: TEXT, status: integer(), body: TEXT });
+export type ReplyBody = TypeOf<typeof REPLY>;

@@ -1,0 +1,30 @@
+/** Shapes of single fields that many bodies, parameters and answers share. */
+import { AREA_CAPACITY_MAX, NAME_LENGTH_MAX } from "../constants.ts";
+import { integer, number, oneOf, orNull, type Shape, text } from "./shape.ts";
+
+/** An id that the engine gives out. */
+export const LONG: Shape<number> = integer({
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  format: "int64",
+});
+export const UUID: Shape<string> = text({ format: "uuid" });
+/** A UUID inside a command; the front converts it to lower case. */
+export const UUID_KEY: Shape<string> = text({ format: "lower-case-uuid" });
+export const LOCAL_DATE_TIME: Shape<string> = text({ format: "local-date-time" });
+export const LOCAL_DATE: Shape<string> = text({ format: "local-date" });
+export const EMAIL: Shape<string> = text({ format: "email" });
+export const NAME: Shape<string> = text({
+  minLength: 1,
+  maxLength: NAME_LENGTH_MAX,
+  format: "line",
+});
+export const LINE: Shape<string> = text({ maxLength: NAME_LENGTH_MAX, format: "line" });
+export const PASSWORD: Shape<string> = text({ minLength: 8, maxLength: 128 });
+/** Places of an area; null where none are declared. */
+export const CAPACITY_OR_NULL: Shape<number | null> = orNull(
+  integer({ minimum: 0, maximum: AREA_CAPACITY_MAX }),
+);
+export const NUMBER_OR_NULL: Shape<number | null> = orNull(number());
+export const EVENT_STATUS = oneOf(["DRAFT", "PUBLISHED", "ARCHIVED"]);
+export const ORGANIZATION_TYPE = oneOf(["VENUE", "DEFAULT"]);

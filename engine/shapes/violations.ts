@@ -1,0 +1,72 @@
+/**
+ * What to report about a value that does not match its shape: the field in the notation of the
+ * interface, a constraint code, and a sentence. The front and the library report the same.
+ */
+import { type FieldError, missing } from "../results.ts";
+
+/** A violation as a JSON Schema validator reports it. */
+export interface Violation {
+  readonly keyword: string;
+  /** JSON pointer to the value. */
+  readonly instancePath: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** The value of the keyword in the shape. */
+  readonly schema?: unknown;
+  /** The value that was rejected. */
+  readonly data?: unknown;
+}
+
+type Rule = readonly [code: string, describe: (limit: unknown) => string];
+
+const RULES: Readonly<Record<string, Rule>> = {
+  type: ["TYPE", (type) => `must be ${[type].flat().join(" or ")}`],
+  minLength: ["SIZE", (length) => `must have at least ${String(length)} characters`],
+  maxLength: ["SIZE", (length) => `must have at most ${String(length)} characters`],
+  minItems: ["SIZE", (count) => `must have at least ${String(count)} items`],
+  maxItems: ["SIZE", (count) => `must have at most ${String(count)} items`],
+  minimum: ["RANGE", (limit) => `must be at least ${String(limit)}`],
+  maximum: ["RANGE", (limit) => `must be at most ${String(limit)}`],
+  enum: ["ENUM", (values) => `must be one of ${[values].flat().join(", ")}`],
+  format: ["FORMAT", (format) => FORMAT_MESSAGES[String(format)] ?? "is not well formed"],
+};
+
+const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
+  uuid: "must be a UUID",
+  "lower-case-uuid": "must be a UUID",
+  email: "must be an email address",
+  line: "must be one line of text without control characters",
+  "local-date-time": "must be a local date-time such as 2026-03-19T10:00:00",
+  moment: "must be a sequence number, a date or a local date-time",
+  "local-date": "must be a date or a local date-time, such as 2026-03-19T10:00:00",
+};
+
+export function fieldErrorOf({
+  keyword,
+  instancePath,
+  params,
+  schema,
+  data,
+}: Violation): FieldError {
+  const field = fieldOf(instancePath);
+  const member = (name: unknown) => (field === "" ? String(name) : `${field}.${String(name)}`);
+  if (keyword === "required") return missing(member(params["missingProperty"]));
+  const rejectedValue = data ?? null;
+  if (keyword === "additionalProperties") {
+    const message = "is not a known member";
+    const name = member(params["additionalProperty"]);
+    return { field: name, code: "UNKNOWN", message, rejectedValue: null };
+  }
+  if (keyword === "type" && rejectedValue === null) return missing(field);
+  const [code, describe] = RULES[keyword] ?? [keyword.toUpperCase(), () => "is not valid"];
+  return { field, code, message: describe(schema), rejectedValue };
+}
+
+/** `/seats/0/id` becomes `seats[0].id`. */
+function fieldOf(pointer: string): string {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .map((part, i) => (/^\d+$/.test(part) ? `[${part}]` : i === 0 ? part : `.${part}`))
+    .join("");
+}
