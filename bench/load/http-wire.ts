@@ -1,4 +1,4 @@
-/** The part of HTTP/1.1 that the load generator needs: prebuilt requests, and a reader of answers. */
+/** The part of HTTP/1.1 that the load generator needs: prebuilt requests, a reader of answers. */
 import type { EventOnSale } from "./plan.ts";
 import { type AnswerReader, type BookingKind, Outcome, type Wire } from "./wire.ts";
 
