@@ -117,7 +117,7 @@ async function throughputVerdicts(): Promise<Verdict[]> {
     await Promise.all([generator, ...served].map((one) => one.stop()));
     return [`${withCommas(events)} events`, `${withCommas(seats)} seats`].map((name, i) => {
       const ratios = others[i]!.map((rate, round) => rate / alone![round]!);
-      const figure = `throughput at ${name} ÷ at 1 event of 1,000`;
+      const figure = `throughput at ${name} ÷ at one event of 1,000 seats`;
       return verdict(figure, { atLeast: THROUGHPUT_RATIO_MIN }, spreadOf(ratios));
     });
   });

@@ -21,19 +21,6 @@ export interface Verdict extends Bound {
   readonly high?: number;
 }
 
-/** A figure says little without the conditions under which it was measured. */
-export interface Conditions {
-  readonly date: string;
-  readonly commit: string;
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memoryGiB: number;
-  readonly kernel: string;
-  readonly node: string;
-  /** File system and device of the data folders. */
-  readonly disk: string;
-}
-
 export interface Findings {
   readonly verdicts: readonly Verdict[];
   /** The measured values, in the form of each benchmark. */
@@ -41,7 +28,8 @@ export interface Findings {
 }
 
 export interface Result extends Findings {
-  readonly conditions: Conditions;
+  /** A figure says little without them. */
+  readonly conditions: Awaited<ReturnType<typeof conditionsNow>>;
 }
 
 /** @param value - A single figure, or the median of several rounds and their range. */
@@ -83,7 +71,7 @@ export async function writeResultFile(name: string, text: string): Promise<void>
   print(`written: ${file}\n`);
 }
 
-async function conditionsNow(dataFolder: string): Promise<Conditions> {
+async function conditionsNow(dataFolder: string) {
   const cpus = os.cpus();
   const hash = await outputOf("git", ["rev-parse", "--short", "HEAD"]);
   const changes = await outputOf("git", ["status", "--porcelain", "--untracked-files=no"]);
@@ -96,6 +84,7 @@ async function conditionsNow(dataFolder: string): Promise<Conditions> {
     memoryGiB: Math.round(os.totalmem() / 2 ** 30),
     kernel: `${os.type()} ${os.release()}`,
     node: process.version,
+    /** File system and device of the data folders. */
     disk: disk.split("\n").at(-1)!.trim().split(/\s+/).join(" on "),
   };
 }
