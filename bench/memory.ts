@@ -18,6 +18,9 @@ const SEAT_BYTES_MAX = 24;
 const MIB_MAX = 2_048;
 const GOAL_SEATS = 50_000_000;
 
+v8.setFlagsFromString("--expose-gc");
+const collectGarbage = vm.runInNewContext("gc") as () => void;
+
 const options = parseOptions(
   "bench:memory",
   "Measures the bytes of a seat, of a hold, and of a whole process.",
@@ -93,8 +96,7 @@ function measureEngine(): { seatBytes: number; holdBytes: number } {
 
 /** Bytes of the heap and of buffers that remain after garbage collection. */
 function usedBytes(): number {
-  v8.setFlagsFromString("--expose-gc");
-  (vm.runInNewContext("gc") as () => void)();
+  collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }

@@ -13,7 +13,8 @@ import { type EventOnSale, type Measurement, type Plan, sellsOut, type Target } 
 import { RespWire } from "./resp-wire.ts";
 import { type AnswerReader, Outcome, type Wire } from "./wire.ts";
 
-const READ_BYTES = 16 * 1_024;
+/** A page of the listing arrives in one or two reads. */
+const READ_BYTES = 32 * 1_024;
 const LATENCY_US_MAX = 60_000_000;
 
 process.on("message", (plan: Plan) => {
