@@ -7,10 +7,9 @@ import path from "node:path";
 import type { AuditQuestion } from "../engine/queries/audit-trail.ts";
 import type { LogRecord } from "../engine/records.ts";
 import { AuditBook } from "../persistence/audit/trail.ts";
-import { medianOf } from "./harness/measure.ts";
-import { folder, number, parseOptions } from "./harness/options.ts";
+import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
+import { measureSteps, newSteps } from "./harness/steps.ts";
 import { print, table, withCommas } from "./harness/table.ts";
-import { inTemporaryFolder } from "./harness/temporary-folder.ts";
 import { EngineVenue } from "./in-process/engine-venue.ts";
 
 const options = parseOptions(
@@ -26,64 +25,80 @@ const { seats: seatCount, transitions } = options;
 /** A lock and an unlock of two seats. */
 const TRANSITIONS_PER_TURN = 4;
 const TURNS_PER_STEP = 5_000;
-const ROUNDS = 5;
-
-interface Cost {
-  readonly wallMs: number;
-  readonly cpuMs: number;
-}
+const QUERY_RUNS = 5;
 
 await inTemporaryFolder(options.folder, async (data) => {
   const file = path.join(data, "audit.sqlite");
   const trail = new AuditBook(file, "00000000-0000-4000-8000-000000000000");
-  const eventId = measureTaking(trail);
-  const bytes = (await stat(file)).size / trail.written;
-  print(`\n${trail.written} transitions, ${bytes.toFixed(0)} bytes each\n\n`);
-  measureQueries(trail, eventId);
+  await measureQueries(trail, measureTaking(trail));
   trail.close();
+  const bytes = (await stat(file)).size / trail.written;
+  print(`\n${trail.written} transitions, ${bytes.toFixed(0)} bytes each\n`);
 });
+
+interface Recorded {
+  readonly timeMs: number;
+  readonly record: LogRecord;
+}
+
+interface Cost {
+  readonly transitions: number;
+  readonly wallMs: number;
+  readonly cpuMs: number;
+}
 
 /** @returns The event. */
 function measureTaking(trail: AuditBook): string {
-  let records: { timeMs: number; record: LogRecord }[] = [];
+  let records: Recorded[] = [];
   const venue = EngineVenue.inMemory(seatCount, (timeMs, record) => {
     records.push({ timeMs, record });
   });
-  const takeAll = () => {
-    const first = trail.trail.sequence + 1;
-    const mark = { sequence: trail.trail.sequence + records.length, chain: new Uint8Array(16) };
-    for (const [i, { timeMs, record }] of records.entries()) {
-      trail.take(first + i, timeMs, record, mark);
-    }
-    trail.keep(mark);
+  const take = () => {
+    const taken = records;
     records = [];
+    return takeAll(trail, taken);
   };
   const eventId = venue.openEvent();
-  const onSale = measure(takeAll);
-  const bookings = { wallMs: 0, cpuMs: 0 };
-  const turns = Math.ceil(transitions / TRANSITIONS_PER_TURN);
-  for (let done = 0; done < turns; done++) {
-    const first = (2 * done) % (seatCount - 1);
+  const onSale = [take()];
+  const bookings: Cost[] = [];
+  for (let turn = 0; turn < transitions / TRANSITIONS_PER_TURN; turn++) {
+    const first = (2 * turn) % (seatCount - 1);
     venue.submit(venue.booking("lock", eventId, first));
     venue.submit(venue.booking("unlock", eventId, first));
-    if ((done + 1) % TURNS_PER_STEP !== 0 && done + 1 < turns) continue;
-    const { wallMs, cpuMs } = measure(takeAll);
-    bookings.wallMs += wallMs;
-    bookings.cpuMs += cpuMs;
+    if (turn % TURNS_PER_STEP === 0) bookings.push(take());
   }
-  const rates = (name: string, count: number, { wallMs, cpuMs }: Cost) => [
-    name,
-    ...[wallMs, cpuMs].map((ms) => withCommas((count / ms) * 1_000)),
-  ];
+  bookings.push(take());
   const rows = [
-    rates(`${seatCount} seats put on sale`, seatCount, onSale),
-    rates("locks and unlocks", TRANSITIONS_PER_TURN * turns, bookings),
+    [`${seatCount} seats put on sale`, ...ratesOf(onSale)],
+    ["locks and unlocks", ...ratesOf(bookings)],
   ];
   print(table(["transitions taken", "per second", "per second of CPU"], rows));
   return eventId;
 }
 
-function measureQueries(trail: AuditBook, eventId: string): void {
+function takeAll(trail: AuditBook, records: readonly Recorded[]): Cost {
+  const { written } = trail;
+  const { sequence } = trail.trail;
+  const mark = { sequence: sequence + records.length, chain: new Uint8Array(16) };
+  const [startMs, startCpu] = [performance.now(), process.cpuUsage()];
+  for (const [i, { timeMs, record }] of records.entries()) {
+    trail.take(sequence + 1 + i, timeMs, record, mark);
+  }
+  trail.keep(mark);
+  const wallMs = performance.now() - startMs;
+  const { user, system } = process.cpuUsage(startCpu);
+  return { transitions: trail.written - written, wallMs, cpuMs: (user + system) / 1_000 };
+}
+
+function ratesOf(costs: readonly Cost[]): string[] {
+  const sum = (of: (cost: Cost) => number) => costs.reduce((total, cost) => total + of(cost), 0);
+  const count = sum((cost) => cost.transitions);
+  return [sum(({ wallMs }) => wallMs), sum(({ cpuMs }) => cpuMs)].map((ms) =>
+    withCommas((count / ms) * 1_000),
+  );
+}
+
+async function measureQueries(trail: AuditBook, eventId: string): Promise<void> {
   const last = trail.trail.sequence;
   const seats = { sort: [], offset: 0, limit: 100 };
   const map = (sequence: number, offset: number): AuditQuestion => {
@@ -93,30 +108,23 @@ function measureQueries(trail: AuditBook, eventId: string): void {
   const transitionsBy = (query: object): AuditQuestion => {
     return { about: "transitions", eventId, query: { ...page, ...query } };
   };
-  const questions: readonly (readonly [string, (round: number) => AuditQuestion])[] = [
-    ["map halfway back, first page", (round) => map(Math.floor(last / 2) + round, 0)],
-    ["the same map, another page", () => map(Math.floor(last / 2) + 1, 500)],
-    ["map at the end, first page", (round) => map(last - round, 0)],
-    ["newest transitions", () => transitionsBy({ newestFirst: true })],
-    ["transitions in a range of records", () => transitionsBy({ fromSequence: last - 1_000 })],
-    ["transitions of a session", () => transitionsBy({ session: "bench-0" })],
-  ];
-  const rows = questions.map(([name, question]) => {
-    const costs = Array.from({ length: ROUNDS }, (_, round) =>
-      measure(() => {
-        const { gap } = trail.answer(question(round));
-        if (gap !== null) throw new Error(`no answer: ${gap}`);
-      }),
-    );
-    const median = (of: (cost: Cost) => number) => medianOf(costs.map(of)).toFixed(1);
-    return [name, median(({ wallMs }) => wallMs), median(({ cpuMs }) => cpuMs)];
-  });
-  print(table(["query", "ms", "ms of CPU"], rows));
-}
-
-function measure(act: () => void): Cost {
-  const [startMs, cpu] = [performance.now(), process.cpuUsage()];
-  act();
-  const { user, system } = process.cpuUsage(cpu);
-  return { wallMs: performance.now() - startMs, cpuMs: (user + system) / 1_000 };
+  const halfway = Math.floor(last / 2);
+  // Each map is of another moment, so that none is remembered from the run before.
+  let run = 0;
+  const questions: Readonly<Record<string, () => AuditQuestion>> = {
+    "map halfway back, first page": () => map(halfway + ++run, 0),
+    "the same map, another page": () => map(halfway + run, 500),
+    "map at the end, first page": () => map(last - ++run, 0),
+    "newest transitions": () => transitionsBy({ newestFirst: true }),
+    "transitions in a range of records": () => transitionsBy({ fromSequence: last - 1_000 }),
+    "transitions of a session": () => transitionsBy({ session: "bench-0" }),
+  };
+  const queries = newSteps(QUERY_RUNS);
+  for (const [name, question] of Object.entries(questions)) {
+    queries.add(name, () => {
+      const { gap } = trail.answer(question());
+      if (gap !== null) throw new Error(`no answer: ${gap}`);
+    });
+  }
+  await measureSteps("query", queries, { unit: "ms" });
 }

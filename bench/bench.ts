@@ -7,16 +7,21 @@ import { InvalidArgumentError } from "commander";
 import { chmod, mkdir } from "node:fs/promises";
 import path from "node:path";
 import { contenders } from "./contenders/all.ts";
-import { conditionsNow } from "./harness/conditions.ts";
-import { folder, number, numbers, parseOptions, wordsOf } from "./harness/options.ts";
-import { readResult, verdict, type Verdict, verdictTable, writeResult } from "./harness/results.ts";
+import {
+  folder,
+  inTemporaryFolder,
+  number,
+  numbers,
+  parseOptions,
+  wordsOf,
+} from "./harness/command.ts";
+import { report } from "./harness/results.ts";
 import { print } from "./harness/table.ts";
-import { inTemporaryFolder } from "./harness/temporary-folder.ts";
 import { Generator } from "./load/generator-process.ts";
 import { type Mix, MIXES } from "./load/plan.ts";
 import { verdictsOf } from "./rounds/goals.ts";
 import { compare, type Comparison, type Participant, type Row } from "./rounds/rounds.ts";
-import { disturbanceWarning, markdownLine, settingTable } from "./rounds/tables.ts";
+import { disturbanceWarning, settingTable } from "./rounds/tables.ts";
 
 const options = parseOptions(
   "bench",
@@ -34,12 +39,14 @@ const options = parseOptions(
     only: {
       placeholder: "pattern",
       initial: /./,
+      shown: "all",
       help: "contenders whose name matches",
       parse: (text) => new RegExp(text, "i"),
     },
     serve: {
       placeholder: "arguments",
       initial: [] as readonly string[],
+      shown: "none",
       help: "further arguments of frontrow serve, separated by spaces",
       parse: (text) => wordsOf(text, " "),
     },
@@ -47,23 +54,17 @@ const options = parseOptions(
   },
 );
 
-/** Benchmarks whose last results are shown as well. */
-const OTHERS = ["micro", "growth", "memory"];
-
 await inTemporaryFolder(options.folder, async (data) => {
   // PostgreSQL runs as a user of its own and needs access to its folder.
   await chmod(data, 0o755);
-  const conditions = await conditionsNow(data);
   const generator = new Generator();
   const participants: Participant[] = [];
   try {
     await startAll(data, participants);
     const rows = await compareAll({ generator, participants, ...options });
-    const result = { conditions, verdicts: verdictsOf(rows) };
-    print(`\n${verdictTable([...result.verdicts, ...OTHERS.flatMap(lastVerdicts)])}`);
-    print(`\n${disturbanceWarning(rows)}${markdownLine(rows, result)}`);
     const { seconds, rounds } = options;
-    await writeResult("load", { ...result, seconds, rounds, rows });
+    await report("load", data, { verdicts: verdictsOf(rows), seconds, rounds, rows });
+    print(disturbanceWarning(rows));
   } finally {
     await Promise.all([generator.stop(), ...participants.map((one) => one.stop())]);
   }
@@ -93,13 +94,6 @@ async function compareAll(comparison: Comparison): Promise<Row[]> {
     }
   }
   return rows;
-}
-
-function lastVerdicts(name: string): Verdict[] {
-  const result = readResult(name);
-  if (result === null) return [verdict(`npm run bench:${name}`, { atLeast: 1 }, null)];
-  const { commit, date } = result.conditions;
-  return result.verdicts.map((one) => ({ ...one, figure: `${one.figure} (${commit}, ${date})` }));
 }
 
 function mixNamed(name: string): Mix {

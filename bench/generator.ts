@@ -6,11 +6,10 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { GET_CONSTANT, POST_NOT_PARSED } from "./contenders/empty-handlers.ts";
+import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
 import { interleave, spreadOf } from "./harness/measure.ts";
-import { folder, number, parseOptions } from "./harness/options.ts";
 import { programInPath, run } from "./harness/processes.ts";
 import { print, table } from "./harness/table.ts";
-import { inTemporaryFolder } from "./harness/temporary-folder.ts";
 import { Generator } from "./load/generator-process.ts";
 import { HttpWire } from "./load/http-wire.ts";
 import type { EventOnSale, Target } from "./load/plan.ts";

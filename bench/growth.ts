@@ -1,16 +1,22 @@
 /**
- * `npm run bench:growth`: how the cost grows with seats, events, seats per request, active holds and
- * the length of the log. Writes a chart of each to the results; `README.md` explains them.
+ * `npm run bench:growth`: how the cost grows with seats, events, seats per request, active holds
+ * and the length of the log. Writes a chart of each to the results; `README.md` explains them.
  */
 import { SEATS_PER_LAYOUT_MAX } from "../engine/constants.ts";
 import { chartSvg, type Point } from "./growth/chart.ts";
 import { byEvents, byHolds, byRequest, bySeats, type Size } from "./growth/command-cost.ts";
 import { type ServedEvents, serveEvents } from "./growth/http-throughput.ts";
+import {
+  folder,
+  inTemporaryFolder,
+  isTrial,
+  number,
+  numbers,
+  parseOptions,
+} from "./harness/command.ts";
 import { interleave, spreadOf } from "./harness/measure.ts";
-import { folder, isTrial, number, numbers, parseOptions } from "./harness/options.ts";
 import { report, verdict, type Verdict, writeResultFile } from "./harness/results.ts";
 import { print, table, withCommas } from "./harness/table.ts";
-import { inTemporaryFolder } from "./harness/temporary-folder.ts";
 import { measureRecoveries } from "./in-process/store-process.ts";
 import { Generator } from "./load/generator-process.ts";
 
@@ -111,7 +117,7 @@ async function throughputVerdicts(): Promise<Verdict[]> {
     await Promise.all([generator, ...served].map((one) => one.stop()));
     return [`${withCommas(events)} events`, `${withCommas(seats)} seats`].map((name, i) => {
       const ratios = others[i]!.map((rate, round) => rate / alone![round]!);
-      const figure = `throughput at ${name} ÷ at 1 event of 1,000`;
+      const figure = `throughput at ${name} ÷ at one event of 1,000 seats`;
       return verdict(figure, { atLeast: THROUGHPUT_RATIO_MIN }, spreadOf(ratios));
     });
   });

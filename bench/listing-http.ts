@@ -4,13 +4,10 @@
  */
 import { startServer, TENANT_TOKEN } from "./contenders/frontrow.ts";
 import { call, createVenue, openEvent } from "./contenders/venue.ts";
-import { medianOf } from "./harness/measure.ts";
-import { folder, isTrial, numbers, parseOptions } from "./harness/options.ts";
-import { print, table } from "./harness/table.ts";
-import { inTemporaryFolder } from "./harness/temporary-folder.ts";
-import type { EventOnSale } from "./load/plan.ts";
+import { folder, inTemporaryFolder, numbers, parseOptions } from "./harness/command.ts";
+import { measureSteps, newSteps } from "./harness/steps.ts";
 
-const ROUNDS = isTrial ? 1 : 60;
+const RUNS = 60;
 const PAGE_SIZE = 100;
 const SORTS = ["", "&sort=seatName,desc", "&sort=state,desc&sort=rowName", "&sort=updatedAt,desc"];
 
@@ -22,35 +19,25 @@ const options = parseOptions(
 
 await inTemporaryFolder(options.folder, async (data) => {
   const server = await startServer(data);
-  const rows: string[][] = [];
-  for (const seats of options.seats) {
-    const event = await openEvent(await createVenue(server.url, TENANT_TOKEN, seats));
+  for (const seatCount of options.seats) {
+    const venue = await createVenue(server.url, TENANT_TOKEN, seatCount);
+    const { eventId, seatIds } = await openEvent(venue);
+    const seats = [{ id: seatIds[seatIds.length >> 1] }];
+    const book = async (kind: string) => {
+      await call(venue, `POST v2.0/booking/${kind}?eventId=${eventId}`, { seats });
+    };
+    const lastPage = Math.ceil(seatCount / PAGE_SIZE) - 1;
+    const pages = newSteps(RUNS);
+    const change = { beforeEach: () => book("lock"), afterEach: () => book("unlock") };
     for (const sort of SORTS) {
-      const first = await medianMs(server.url, event, `page=0${sort}`);
-      const last = await medianMs(
-        server.url,
-        event,
-        `page=${Math.ceil(seats / PAGE_SIZE) - 1}${sort}`,
-      );
       const order = sort === "" ? "by id" : sort.slice(1);
-      rows.push([`${seats} seats, ${order}`, first.toFixed(2), last.toFixed(2)]);
+      for (const [name, page] of Object.entries({ first: 0, last: lastPage })) {
+        const query = `size=${PAGE_SIZE}&page=${page}${sort}`;
+        const read = () => call(venue, `GET v2.0/events/${eventId}/seats/?${query}`);
+        pages.add(`${name} page, ${order}`, async () => void (await read()), change);
+      }
     }
+    await measureSteps(`${seatCount} seats`, pages, { unit: "ms" });
   }
   await server.stop();
-  print(table(["median ms", "first page", "last page"], rows));
 });
-
-async function medianMs(url: URL, event: EventOnSale, query: string): Promise<number> {
-  const { eventId, key, seatIds } = event;
-  const to = { url, key };
-  const times: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    const seats = [{ id: seatIds[(round * 37) % seatIds.length] }];
-    await call(to, `POST v2.0/booking/lock?eventId=${eventId}`, { seats });
-    const startedMs = performance.now();
-    await call(to, `GET v2.0/events/${eventId}/seats/?size=${PAGE_SIZE}&${query}`);
-    times.push(performance.now() - startedMs);
-    await call(to, `POST v2.0/booking/unlock?eventId=${eventId}`, { seats });
-  }
-  return medianOf(times);
-}

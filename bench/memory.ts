@@ -1,23 +1,25 @@
 /**
- * `npm run bench:memory`: the memory of a process, of a seat beyond the layout that all events of a
- * schema share, and of a hold. The process is a `frontrow serve` that is filled over HTTP; seats and
- * holds are measured in this process, after garbage collection.
+ * `npm run bench:memory`: the memory of a process, of a seat beyond the layout that all events of
+ * a schema share, and of a hold. The process is a `frontrow serve` that is filled over HTTP; seats
+ * and holds are measured in this process, after garbage collection.
  */
 import { readFileSync } from "node:fs";
 import v8 from "node:v8";
 import vm from "node:vm";
 import { startServer, TENANT_TOKEN } from "./contenders/frontrow.ts";
 import { countStates, createVenue, openEvent } from "./contenders/venue.ts";
-import { folder, number, parseOptions } from "./harness/options.ts";
+import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, table, withCommas } from "./harness/table.ts";
-import { inTemporaryFolder } from "./harness/temporary-folder.ts";
 import { EngineVenue } from "./in-process/engine-venue.ts";
 
 const MIB = 1_024 * 1_024;
 const SEAT_BYTES_MAX = 24;
 const MIB_MAX = 2_048;
 const GOAL_SEATS = 50_000_000;
+
+v8.setFlagsFromString("--expose-gc");
+const collectGarbage = vm.runInNewContext("gc") as () => void;
 
 const options = parseOptions(
   "bench:memory",
@@ -94,8 +96,7 @@ function measureEngine(): { seatBytes: number; holdBytes: number } {
 
 /** Bytes of the heap and of buffers that remain after garbage collection. */
 function usedBytes(): number {
-  v8.setFlagsFromString("--expose-gc");
-  (vm.runInNewContext("gc") as () => void)();
+  collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }

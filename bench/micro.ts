@@ -2,7 +2,6 @@
  * `npm run bench:micro`: the cost of single steps in this process, without HTTP and without a disk.
  * Short steps are measured 200 at a time, because reading the clock takes longer than they do.
  */
-import { Bench } from "tinybench";
 import { apply } from "../engine/apply.ts";
 import { decide } from "../engine/decide.ts";
 import { seatFacts } from "../engine/queries/place-facts.ts";
@@ -14,9 +13,9 @@ import { BOOKING_ROUTES } from "../server/routes/booking.ts";
 import { checksOf } from "../server/routing/validate.ts";
 import { parseJson } from "../server/wire/json.ts";
 import { seatView } from "../server/wire/views.ts";
-import { isTrial, number, parseOptions } from "./harness/options.ts";
+import { number, parseOptions } from "./harness/command.ts";
 import { report, verdict } from "./harness/results.ts";
-import { print, table } from "./harness/table.ts";
+import { measureSteps, newSteps } from "./harness/steps.ts";
 import { type Booking, EngineVenue, shuffled } from "./in-process/engine-venue.ts";
 
 const { seats: seatCount } = parseOptions(
@@ -53,37 +52,33 @@ const page = { sort: [], offset: seatCount / 2, limit: 100 };
 const byState = { ...page, sort: [{ property: "state", descending: true }] } as const;
 
 const WHOLE = "decide, apply and encode a lock of two seats";
-const bench = new Bench(isTrial ? { iterations: 1, time: 0, warmup: false } : { time: TASK_MS });
-bench
-  .add(`${BATCH} x ${WHOLE}`, () => submitAll(locks), {
-    async: false,
-    afterEach: () => submitAll(unlocks),
-  })
-  .add(`${BATCH} x decide a lock of two seats`, () => {
+const bookingSteps = newSteps(1, TASK_MS)
+  .add(WHOLE, () => submitAll(locks), { async: false, afterEach: () => submitAll(unlocks) })
+  .add("decide a lock of two seats", () => {
     for (const lock of locks) decide(state, lock, TIME_MS);
   })
-  .add(`${BATCH} x apply a lock of two seats`, () => applyAll(lockRecords), {
+  .add("apply a lock of two seats", () => applyAll(lockRecords), {
     async: false,
     afterEach: () => applyAll(unlockRecords),
   })
-  .add(`${BATCH} x encode a record`, () => void encoded())
-  .add(`${BATCH} x decode a record`, () => {
+  .add("encode a record", () => void encoded())
+  .add("decode a record", () => {
     decodeRecords(new ByteReader(payload), 1, BATCH, () => undefined);
   })
-  .add(`${BATCH} x read a body in place`, () => {
-    for (const body of bodies)
-      if (route.readBody!(body) === null) throw new Error("the body was not read");
+  .add("read a body in place", () => {
+    for (const body of bodies) if (route.readBody!(body) === null) throw new Error("not read");
   })
-  .add(`${BATCH} x parse and validate a body that cannot be read in place`, () => {
+  .add("parse and validate a body that cannot be read in place", () => {
     for (const body of bodies) parsed(body);
-  })
-  .add("1 x list a page of 100 seats, by id", () => void listSeats(partition, prices, page))
-  .add("1 x list the same page as JSON", () => {
+  });
+const pageSteps = newSteps(1, TASK_MS)
+  .add("list a page of 100 seats, by id", () => void listSeats(partition, prices, page))
+  .add("list the same page as JSON", () => {
     const { seats } = listSeats(partition, prices, page);
     JSON.stringify(seats.map((seat) => seatView(seatFacts(partition, prices, seat), true)));
   })
   .add(
-    "1 x list a page of 100 seats, by state, after two changes",
+    "list a page of 100 seats, by state, after two changes",
     () => void listSeats(partition, prices, byState),
     {
       async: false,
@@ -94,23 +89,14 @@ bench
     },
   );
 
-await bench.run();
+const title = `${seatCount} seats`;
+const costs = await measureSteps(title, bookingSteps, { unit: "ns", batch: BATCH });
+const pageCosts = await measureSteps(title, pageSteps, { unit: "ns" });
 if (partition.holds.count > 0) throw new Error("a seat is still locked");
-const costs = bench.tasks.map(({ name, result }) => {
-  if (result.state !== "completed") throw new Error(name, { cause: result });
-  const [count = "1", step = ""] = name.split(" x ");
-  return { step, nanoseconds: (result.latency.p50 * 1e6) / Number(count) };
-});
-print(
-  table(
-    [`${seatCount} seats`, "median ns"],
-    costs.map(({ step, nanoseconds }) => [step, nanoseconds.toFixed(0)]),
-  ),
-);
-const lockNs = costs.find(({ step }) => step === WHOLE)!.nanoseconds;
 const figure = "two-seat lock in process, including the record, ns";
-const verdicts = [verdict(figure, { atMost: LOCK_NS_MAX }, lockNs)];
-await report("micro", "/", { verdicts, costs });
+const verdicts = [verdict(figure, { atMost: LOCK_NS_MAX }, costs.get(WHOLE)!)];
+const steps = [...costs, ...pageCosts].map(([step, nanoseconds]) => ({ step, nanoseconds }));
+await report("micro", "/", { verdicts, costs: steps });
 
 function submitAll(bookings: readonly Booking[]): void {
   for (const booking of bookings) venue.submit(booking);

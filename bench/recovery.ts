@@ -2,8 +2,8 @@
  * `npm run bench:recovery`: how long a start takes, from a log alone and from a snapshot. One
  * process fills each data folder and ends; others recover it and must find the same state.
  */
+import { folder, number, numbers, parseOptions } from "./harness/command.ts";
 import { spreadOf } from "./harness/measure.ts";
-import { folder, number, numbers, parseOptions } from "./harness/options.ts";
 import { print, progress, table, withCommas } from "./harness/table.ts";
 import { measureRecoveries } from "./in-process/store-process.ts";
 

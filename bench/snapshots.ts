@@ -5,10 +5,9 @@
 import { checkState } from "../engine/verify/check.ts";
 import type { SnapshotReport } from "../persistence/snapshot/options.ts";
 import { openEngine } from "../persistence/store/open-engine.ts";
+import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
 import { medianOf } from "./harness/measure.ts";
-import { folder, number, parseOptions } from "./harness/options.ts";
 import { print, table } from "./harness/table.ts";
-import { inTemporaryFolder } from "./harness/temporary-folder.ts";
 import { book, putOnSale } from "./in-process/bookings.ts";
 
 type CompletedSnapshot = Extract<SnapshotReport, { failure: null }>;

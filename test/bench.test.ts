@@ -113,7 +113,7 @@ test("generator compares the load generator with wrk", async ({ skip }) => {
 test("growth measures six kinds of size and draws a chart of each", async () => {
   const small = ["--seats", "200,400", "--events", "1,2", "--request", "1,2", "--holds", "0,10"];
   const printed = await run("growth.js", [...small, "--records", "100,200", "--rounds", "1"]);
-  expect(printed).toMatch(/^throughput at 2 events ÷ at 1 event of 1,000 +≥ 0\.8 /m);
+  expect(printed).toMatch(/^throughput at 2 events ÷ at one event of 1,000 seats +≥ 0\.8 /m);
   expect(printed).toMatch(/^throughput at 400 seats ÷ /m);
   for (const name of ["seats", "events", "request", "holds", "log", "recovery"]) {
     const svg = await readFile(path.join(results, `growth-${name}.svg`), "utf8");
@@ -127,20 +127,18 @@ test("memory measures a process, a seat and a hold", async () => {
   expect(printed).toMatch(/^peak MiB of one process with 50 million seats .* not measured$/m);
 });
 
-test("audit measures taking records and six queries", async () => {
+test("audit measures the recording of transitions and six queries", async () => {
   const printed = await run("audit.js", ["--seats", "100", "--transitions", "1000"]);
   expect(printed).toMatch(/^1100 transitions, \d+ bytes each$/m);
-  expect(printed.match(/^(the same )?(map|newest|transitions)\b.* [\d.]+ +[\d.]+$/gm)).toHaveLength(
-    6,
-  );
+  expect(printed.match(/^(the same )?(map|newest|transitions)\b.* [\d.]+$/gm)).toHaveLength(6);
 });
 
 test("listing measures pages in four orders over HTTP", async () => {
   const printed = await run("listing-http.js", ["--seats", "200"]);
-  expect(printed.match(/^200 seats, .* [\d.]+ +[\d.]+$/gm)).toHaveLength(4);
+  expect(printed.match(/^(first|last) page, .* [\d.]+$/gm)).toHaveLength(8);
 });
 
-test("recovery measures starts from a log and from a snapshot, and finds the same state", async () => {
+test("recovery measures starts from a log and from a snapshot", async () => {
   const toy = ["--records", "1000", "--events", "2", "--seats", "100", "--rounds", "1"];
   const printed = await run("recovery.js", toy);
   expect(printed).toMatch(/^1,000 records of the log +\d+\.\d\d /m);

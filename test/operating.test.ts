@@ -1,4 +1,4 @@
-/** The page for the person on duty keeps its word: every command on it runs and ends as it says. */
+/** Runs every command of the page for the person on duty, and checks the exit code it promises. */
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -9,7 +9,7 @@ const PAGE = fs.readFileSync("server/OPERATING.md", "utf8");
 const README = fs.readFileSync("README.md", "utf8");
 const BLOCK = /<!-- test: ([a-z ]+), (\d+) -->\n```sh\n([\s\S]*?)```/g;
 
-/** A block of commands, the scene that it is for, and the exit code that it ends with. */
+/** Each block of commands, with the scene it needs and the exit code it must end with. */
 const BLOCKS = [...PAGE.matchAll(BLOCK)].map(([, scene, code, commands], i) => ({
   name: `${i + 1}, ${scene}: ${commands!.trim().split("\n")[0]}`,
   scene: scene!,
@@ -17,10 +17,10 @@ const BLOCKS = [...PAGE.matchAll(BLOCK)].map(([, scene, code, commands], i) => (
   commands: commands!,
 }));
 
-/** A store that was sold from, and a backup of it. */
+/** A store with sales, and a backup of it. */
 const model = { folder: "", backup: "" };
 
-/** Made by the first test that needs it; goes with the last one. */
+/** The first test creates it; it is deleted when the process ends. */
 async function modelStore(): Promise<typeof model> {
   if (model.folder !== "") return model;
   const place = fs.mkdtempSync(path.join(path.dirname(temporaryFolder()), "frontrow-model-"));
@@ -53,7 +53,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     const [name] = fs.readdirSync(path.join(data, "wal"));
     const segment = path.join(data, "wal", name!);
     const bytes = fs.readFileSync(segment);
-    // In the middle of the last batch, before the mark of an end in order.
+    // In the middle of the last batch, before the mark of an orderly stop.
     const used = bytes.findLastIndex((byte) => byte !== 0);
     bytes[used - (used % 512) - 3 * 512 + 100]! ^= 1;
     fs.writeFileSync(segment, bytes);
@@ -81,7 +81,7 @@ function run(commands: string, cwd: string): Promise<Ended> {
   });
 }
 
-test("every command of the page is in a block that is run, and every scene is needed", () => {
+test("every command of the page is in a block that runs, and every scene is used", () => {
   const commands = PAGE.match(/^npx frontrow .*$/gm) ?? [];
   expect(commands.length).toBeGreaterThan(8);
   for (const command of commands) {
@@ -95,7 +95,7 @@ test("every command of the page is in a block that is run, and every scene is ne
   expect(README).toContain("server/OPERATING.md");
 });
 
-test("every link within the page leads to a heading", () => {
+test("every link within the page points to a heading", () => {
   const headings = [...PAGE.matchAll(/^#+ (.*)$/gm)].map(([, text]) =>
     text!
       .toLowerCase()

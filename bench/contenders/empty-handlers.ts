@@ -1,4 +1,4 @@
-/** Handlers that only receive a request and answer it. The other figures are compared with these. */
+/** Handlers that only receive a request and answer it; the other figures are compared with them. */
 import { startModule } from "../harness/processes.ts";
 import { type Protocol, targetAt } from "../load/plan.ts";
 import type { Contender } from "./contender.ts";

@@ -1,4 +1,4 @@
-/** A fastify service in front of a database; `redis.ts`, `postgres.ts` and `sqlite.ts` start those. */
+/** A fastify service in front of a database. */
 import { type RunningProgram, startModule } from "../harness/processes.ts";
 import { type EventOnSale, targetAt } from "../load/plan.ts";
 import type { Contender, SeatCounts } from "./contender.ts";

@@ -2,7 +2,7 @@
 
 export const POST_NOT_PARSED = "uWebSockets.js POST, body read, not parsed";
 export const FRONTROW = "Frontrow, durable";
-export const FRONTROW_SNAPSHOTTING = "Frontrow, always in a snapshot";
+export const FRONTROW_SNAPSHOTTING = "Frontrow, continuous snapshots";
 export const REDIS_ALWAYS = "Redis Lua over RESP, appendfsync always";
 export const IOREDIS_ALWAYS = "fastify + ioredis (Lua), appendfsync always";
 export const POSTGRES_TRANSACTION = "fastify + PostgreSQL, one transaction";

@@ -143,7 +143,7 @@ function programFolder(): string | null {
   return folders.find((folder) => existsSync(path.join(folder, "initdb"))) ?? null;
 }
 
-/** PostgreSQL refuses to run as root. @returns The user of its package; null to run as ourselves. */
+/** PostgreSQL refuses to run as root. @returns The user of its package; null to keep ours. */
 async function packageUser(): Promise<{ uid: number; gid: number } | null> {
   if (process.getuid?.() !== 0) return null;
   const idOf = async (flag: string) => Number(await run("id", [flag, "postgres"]));

@@ -1,4 +1,4 @@
-/** Events for the contenders that have no layouts: invented ids of the same length as Frontrow's. */
+/** Events for contenders without layouts: invented ids of the same length as Frontrow's. */
 import { randomUUID } from "node:crypto";
 import type { EventOnSale } from "../load/plan.ts";
 

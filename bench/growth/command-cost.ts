@@ -3,7 +3,7 @@
  * processor time, so other processes on the machine do not count.
  */
 import { SEATS_PER_LAYOUT_MAX } from "../../engine/constants.ts";
-import { isTrial } from "../harness/options.ts";
+import { isTrial } from "../harness/command.ts";
 import { EngineVenue, shuffled } from "../in-process/engine-venue.ts";
 
 /** A size that is ready to be measured. */

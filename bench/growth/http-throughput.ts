@@ -1,7 +1,7 @@
 /** Durable locks per second over HTTP, on a server with many events or seats. */
 import { metricOf, startServer, TENANT_TOKEN, trailCaughtUp } from "../contenders/frontrow.ts";
 import { createVenue, openEvent } from "../contenders/venue.ts";
-import { isTrial } from "../harness/options.ts";
+import { isTrial } from "../harness/command.ts";
 import type { Generator } from "../load/generator-process.ts";
 import { type EventOnSale, targetAt } from "../load/plan.ts";
 

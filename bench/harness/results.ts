@@ -1,9 +1,9 @@
-/** Compares figures with their goals, prints them, and writes the result files. */
-import { existsSync, readFileSync } from "node:fs";
+/** Compares figures with their goals, and writes the result files. */
 import { mkdir, writeFile } from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
-import { type Conditions, conditionsNow } from "./conditions.ts";
 import type { Spread } from "./measure.ts";
+import { run } from "./processes.ts";
 import { print, table } from "./table.ts";
 
 /** Exactly one of the two. */
@@ -28,7 +28,8 @@ export interface Findings {
 }
 
 export interface Result extends Findings {
-  readonly conditions: Conditions;
+  /** A figure says little without them. */
+  readonly conditions: Awaited<ReturnType<typeof conditionsNow>>;
 }
 
 /** @param value - A single figure, or the median of several rounds and their range. */
@@ -53,18 +54,15 @@ function short(value: number): string {
   return value >= 100 ? value.toFixed(0) : value.toFixed(2);
 }
 
-/** Experiments write to another folder, to keep the committed results. */
-const FOLDER = process.env["BENCH_RESULTS"] ?? "bench/results";
-
 /** Prints the verdicts, and replaces the benchmark's result file. */
 export async function report(name: string, dataFolder: string, findings: Findings): Promise<void> {
   print(`\n${verdictTable(findings.verdicts)}`);
-  await writeResult(name, { conditions: await conditionsNow(dataFolder), ...findings });
-}
-
-export async function writeResult(name: string, result: Result): Promise<void> {
+  const result: Result = { conditions: await conditionsNow(dataFolder), ...findings };
   await writeResultFile(`${name}.json`, `${JSON.stringify(result, null, 1)}\n`);
 }
+
+/** Experiments write to another folder, to keep the committed results. */
+const FOLDER = process.env["BENCH_RESULTS"] ?? "bench/results";
 
 export async function writeResultFile(name: string, text: string): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
@@ -73,8 +71,25 @@ export async function writeResultFile(name: string, text: string): Promise<void>
   print(`written: ${file}\n`);
 }
 
-/** @returns The last result of that name; null when there is none. */
-export function readResult(name: string): Result | null {
-  const file = path.join(FOLDER, `${name}.json`);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Result) : null;
+async function conditionsNow(dataFolder: string) {
+  const cpus = os.cpus();
+  const hash = await outputOf("git", ["rev-parse", "--short", "HEAD"]);
+  const changes = await outputOf("git", ["status", "--porcelain", "--untracked-files=no"]);
+  const disk = await outputOf("df", ["--output=fstype,source", dataFolder]);
+  return {
+    date: new Date().toISOString().slice(0, 16),
+    commit: changes === "" ? hash : `${hash}, changed`,
+    cpu: cpus[0]?.model ?? "unknown",
+    cores: cpus.length,
+    memoryGiB: Math.round(os.totalmem() / 2 ** 30),
+    kernel: `${os.type()} ${os.release()}`,
+    node: process.version,
+    /** File system and device of the data folders. */
+    disk: disk.split("\n").at(-1)!.trim().split(/\s+/).join(" on "),
+  };
+}
+
+/** Empty when the program fails or is not installed: the figures are still worth writing. */
+async function outputOf(program: string, args: readonly string[]): Promise<string> {
+  return run(program, args).catch(() => "");
 }

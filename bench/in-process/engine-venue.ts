@@ -1,12 +1,12 @@
 /** An engine with one venue: puts events on sale in it, and books their seats, without HTTP. */
 import { randomUUID } from "node:crypto";
 import type { BookingKind, CommandKind, CommandOf } from "../../engine/commands.ts";
-import type { Caller } from "../../engine/shapes/caller.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { Admission, type Journal } from "../../engine/ports.ts";
 import { ActorKind, type LogRecord } from "../../engine/records.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import { State } from "../../engine/state.ts";
 import { Batch } from "../../persistence/log/batch.ts";
 import { valueOf } from "../../persistence/store/open-engine.ts";

@@ -1,6 +1,6 @@
 /** Fills a data folder in one process, and measures its recovery in others. */
+import { inTemporaryFolder } from "../harness/command.ts";
 import { runModule } from "../harness/processes.ts";
-import { inTemporaryFolder } from "../harness/temporary-folder.ts";
 import type { StoreReport, StoreRun } from "./store-run.ts";
 
 export interface Recoveries {

@@ -1,4 +1,4 @@
-/** The part of HTTP/1.1 that the load generator needs: prebuilt requests, and a reader of answers. */
+/** The part of HTTP/1.1 that the load generator needs: prebuilt requests, a reader of answers. */
 import type { EventOnSale } from "./plan.ts";
 import { type AnswerReader, type BookingKind, Outcome, type Wire } from "./wire.ts";
 
@@ -49,17 +49,10 @@ export class HttpWire implements Wire {
 
 /** Reads one answer at a time: the next request is sent only after the whole answer. */
 class HttpReader implements AnswerReader {
-  /** The first part of a head that did not arrive whole. */
+  /** The first part of an answer that has not arrived whole. */
   #early: Buffer | null = null;
-  #outcome: Outcome = Outcome.PENDING;
-  #bodyMissing = 0;
 
-  read(buffer: Buffer, length: number): Outcome {
-    if (this.#outcome === Outcome.PENDING) return this.#readHead(buffer, length);
-    return this.#readBody(length);
-  }
-
-  #readHead(chunk: Buffer, chunkLength: number): Outcome {
+  read(chunk: Buffer, chunkLength: number): Outcome {
     let [bytes, length] = [chunk, chunkLength];
     if (this.#early !== null) {
       bytes = Buffer.concat([this.#early, chunk.subarray(0, chunkLength)]);
@@ -67,22 +60,11 @@ class HttpReader implements AnswerReader {
       this.#early = null;
     }
     const bodyAt = bodyStartOf(bytes, length);
-    if (bodyAt < 0) {
-      this.#early = Buffer.from(bytes.subarray(0, length));
-      return Outcome.PENDING;
-    }
-    this.#outcome = outcomeOf(bytes, bodyAt, length);
-    this.#bodyMissing = lengthOf(bytes, bodyAt);
-    return this.#readBody(length - bodyAt);
-  }
-
-  #readBody(length: number): Outcome {
-    this.#bodyMissing -= length;
-    if (this.#bodyMissing < 0) throw new Error("more bytes than Content-Length says");
-    if (this.#bodyMissing > 0) return Outcome.PENDING;
-    const outcome = this.#outcome;
-    this.#outcome = Outcome.PENDING;
-    return outcome;
+    const end = bodyAt < 0 ? Infinity : bodyAt + bodyLengthOf(bytes, bodyAt);
+    if (length > end) throw new Error("more bytes than Content-Length says");
+    if (length === end) return outcomeOf(bytes, bodyAt, end);
+    this.#early = Buffer.from(bytes.subarray(0, length));
+    return Outcome.PENDING;
   }
 }
 
@@ -94,15 +76,15 @@ function bodyStartOf(bytes: Buffer, length: number): number {
   return -1;
 }
 
-/** A body that begins with f is `false`. A body that has not arrived is a page, not a boolean. */
-function outcomeOf(bytes: Buffer, bodyAt: number, length: number): Outcome {
+/** A body that begins with f is `false`. */
+function outcomeOf(bytes: Buffer, bodyAt: number, end: number): Outcome {
   const hundreds = bytes[STATUS_AT]! - DIGIT_0;
   if (hundreds === 4) return Outcome.REFUSED;
   if (hundreds !== 2) return Outcome.FAILED;
-  return bodyAt < length && bytes[bodyAt] === LETTER_F ? Outcome.REFUSED : Outcome.DONE;
+  return bodyAt < end && bytes[bodyAt] === LETTER_F ? Outcome.REFUSED : Outcome.DONE;
 }
 
-function lengthOf(bytes: Buffer, bodyAt: number): number {
+function bodyLengthOf(bytes: Buffer, bodyAt: number): number {
   for (let at = STATUS_AT; at < bodyAt; at++) {
     if (bytes[at] !== LINE_END || !isLengthLine(bytes, at + 2)) continue;
     let value = 0;

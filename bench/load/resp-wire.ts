@@ -1,4 +1,4 @@
-/** RESP, the protocol of Redis: `EVALSHA` of the scripts in `redis-scripts.ts`, answered by 1 or 0. */
+/** RESP, the protocol of Redis: `EVALSHA` of the scripts in `redis-scripts.ts`, answered 1 or 0. */
 import type { EventOnSale } from "./plan.ts";
 import { SCRIPTS } from "./redis-scripts.ts";
 import { type AnswerReader, type BookingKind, Outcome, type Wire } from "./wire.ts";

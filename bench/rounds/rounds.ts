@@ -1,8 +1,8 @@
 /** The rounds of `npm run bench`. A round with a wrong outcome ends the benchmark. */
 import { setTimeout } from "node:timers/promises";
 import type { Contender, RunningContender } from "../contenders/contender.ts";
+import { isTrial } from "../harness/command.ts";
 import { interleave } from "../harness/measure.ts";
-import { isTrial } from "../harness/options.ts";
 import { progress } from "../harness/table.ts";
 import type { Generator } from "../load/generator-process.ts";
 import { type EventOnSale, type Measurement, type Mix, sellsOut } from "../load/plan.ts";

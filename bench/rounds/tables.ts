@@ -1,7 +1,5 @@
-/** The figures of the rounds, as tables for a terminal and as a line of Markdown. */
-import { FRONTROW } from "../contenders/names.ts";
+/** The figures of the rounds as tables. */
 import { medianOf, spreadOf } from "../harness/measure.ts";
-import type { Result } from "../harness/results.ts";
 import { table, withCommas } from "../harness/table.ts";
 import { sellsOut } from "../load/plan.ts";
 import type { Round, Row, Setting } from "./rounds.ts";
@@ -43,23 +41,6 @@ export function settingTable({ mix, connections }: Setting, rows: readonly Row[]
     .filter((row) => row.mix === mix && row.connections === connections)
     .map((row) => [row.name, ...columns.map(([, cellOf]) => cellOf(row))]);
   return table(head, lines);
-}
-
-/** Frontrow's figures and ratios with their conditions, to be pasted into a document. */
-export function markdownLine(rows: readonly Row[], { conditions, verdicts }: Result): string {
-  const { date, commit, cpu, cores, kernel, node, disk } = conditions;
-  const locks = rows
-    .filter(({ name, mix }) => name === FRONTROW && mix === "lock")
-    .map(({ connections, rounds }) => {
-      const rate = withCommas(medianOf(rounds.map(rateOf)));
-      const p99 = medianOf(rounds.map(({ latencyMs }) => latencyMs.p99)).toFixed(1);
-      return `${rate}/s, p99 ${p99} ms at ${connections} connections`;
-    });
-  const ratios = verdicts.flatMap(({ figure, value }) =>
-    value === null ? [] : [`${figure}: **${value.toFixed(2)}**`],
-  );
-  const where = `${cores} cores of ${cpu}, ${disk}, ${kernel}, Node ${node}, ${commit}, ${date}`;
-  return `Durable two-seat locks: ${locks.join("; ")}. ${ratios.join("; ")}. (${where})\n`;
 }
 
 const OTHERS_MAX = 0.1;

@@ -1,6 +1,8 @@
-/** Command-line options of a benchmark: one list gives the parsers, the types and the help text. */
+/** The command line of a benchmark, and the folder that it works in. */
 import { Command, InvalidArgumentError, Option } from "commander";
+import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
+import path from "node:path";
 
 /** Set by the tests: everything runs at toy size, so the figures mean nothing. */
 export const isTrial = process.env["BENCH_TRIAL"] === "1";
@@ -9,6 +11,8 @@ export interface OptionSpec<Value> {
   /** The name of the value in the help text. */
   readonly placeholder: string;
   readonly initial: Value;
+  /** The initial value in the help text, if it is not the value itself. */
+  readonly shown?: string;
   readonly help: string;
   readonly parse: (text: string) => Value;
 }
@@ -18,17 +22,18 @@ type OptionValues<Specs extends OptionSpecs> = {
   readonly [Name in keyof Specs]: Specs[Name]["initial"];
 };
 
-/** Parses the command line; wrong usage and `--help` end the process. */
+/** One list gives parsers, types and help. Wrong usage and `--help` end the process. */
 export function parseOptions<Specs extends OptionSpecs>(
   name: string,
   description: string,
   specs: Specs,
 ): OptionValues<Specs> {
   const command = new Command(name).description(description);
-  for (const [option, { placeholder, initial, help, parse }] of Object.entries(specs)) {
-    const shown = Array.isArray(initial) ? initial.join(",") : String(initial);
+  for (const [option, { placeholder, initial, shown, help, parse }] of Object.entries(specs)) {
     const flags = `--${option} <${placeholder}>`;
-    command.addOption(new Option(flags, help).argParser(parse).default(initial, shown));
+    command.addOption(
+      new Option(flags, help).argParser(parse).default(initial, shown ?? String(initial)),
+    );
   }
   return command.parse().opts<OptionValues<Specs>>();
 }
@@ -59,4 +64,17 @@ function numberOf(text: string): number {
   const value = Number(text);
   if (!(value >= 0)) throw new InvalidArgumentError("It is not a number.");
   return value;
+}
+
+/** The folder that `work` gets exists only as long as `work` runs. */
+export async function inTemporaryFolder<Value>(
+  parent: string,
+  work: (folder: string) => Promise<Value>,
+): Promise<Value> {
+  const own = await mkdtemp(path.join(parent, "frontrow-bench-"));
+  try {
+    return await work(own);
+  } finally {
+    await rm(own, { recursive: true });
+  }
 }
