@@ -128,6 +128,16 @@ test("only events of the schema are laid anew", () => {
   expect(before.layout.seatCount).toBe(0);
 });
 
+test("what is held in an event of another schema does not keep a seat", () => {
+  const world = new World(HALL);
+  const body = { name: "Other", venueId: world.venueId };
+  const other = world.must("createSchema", world.caller, { body }).id;
+  checkMore(world, `lock  A  A1 Pit:1  ok`);
+  const put = { schemaId: other, body: layoutOf(...HALL), forceDelete: false };
+  world.must("putLayout", world.caller, put);
+  expect(world.submit("putLayout", world.caller, put).refused).toBe(Result.OK);
+});
+
 test("what cannot be merged is refused as a whole", () => {
   const world = new World(HALL);
   const before = digest(world.engine.state);

@@ -9,7 +9,9 @@ import { LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../../engine/constants.t
 import { area, layoutOf, section } from "../support/layout.ts";
 
 const HALL = layoutOf(section("Stalls", { A: "1 2", B: "1" }), area("Pit", 5));
-const stored = (): LayoutDocument => mergeLayout(EMPTY_DOCUMENT, HALL, 100).document;
+const DRAWING = { shapes: [{ id: "x", fill: "red" }], clientViewBox: { w: 3 } };
+const stored = (): LayoutDocument =>
+  mergeLayout(EMPTY_DOCUMENT, { ...HALL, ...DRAWING }, 100).document;
 
 const guidsOf = ({ sectors, rows, seats }: LayoutDocument) => ({
   sectors: sectors.map(({ guid }) => guid),
@@ -25,17 +27,13 @@ function faultsOf(body: LayoutBody, over = stored()): string[] {
 }
 
 test("new objects get ids in order, and everything sent is kept", () => {
-  const { document, nextId, faults } = mergeLayout(
-    EMPTY_DOCUMENT,
-    { ...HALL, shapes: [{ id: "x", fill: "red" }], clientViewBox: { w: 3 } },
-    100,
-  );
+  const sent = { ...HALL, ...DRAWING };
+  const { document, nextId, faults } = mergeLayout(EMPTY_DOCUMENT, sent, 100);
   expect(faults).toEqual([]);
   const ids = [...document.sectors, ...document.rows, ...document.seats].map(({ id }) => id);
   expect(ids).toEqual([100, 101, 102, 103, 104, 105, 106]);
   expect(nextId).toBe(107);
-  expect(document.shapes).toEqual([{ id: "x", fill: "red" }]);
-  expect(document.clientViewBox).toEqual({ w: 3 });
+  expect(document).toMatchObject(DRAWING);
 });
 
 test("what is sent again by guid or by id is replaced, what is not sent stays", () => {
@@ -58,6 +56,7 @@ test("what is sent again by guid or by id is replaced, what is not sent stays", 
     before.seats[2],
   ]);
   expect(document.sectors).toEqual(before.sectors);
+  expect(document).toMatchObject(DRAWING);
 });
 
 test("putting the same layout again changes nothing", () => {
@@ -106,7 +105,9 @@ test("a removed row takes its seats, a removed section its rows and theirs", () 
     seats: ["B1"],
   });
   const stalls = { guid: "Stalls", name: "Stalls", ga: false, toRemove: true };
-  expect(guidsOf(mergeLayout(stored(), { sectors: [stalls] }, 200).document)).toEqual({
+  const empty = { guid: "row C", sectorGuid: "Stalls", rowNumber: "C" };
+  const withEmptyRow = mergeLayout(stored(), { rows: [empty] }, 200).document;
+  expect(guidsOf(mergeLayout(withEmptyRow, { sectors: [stalls] }, 300).document)).toEqual({
     sectors: ["Pit"],
     rows: [],
     seats: [],

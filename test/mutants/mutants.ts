@@ -27,6 +27,7 @@ const FOUND_BY_TESTS: Readonly<Record<string, string>> = {
   "refused-guesses-prolong-the-wait": "test/server/access.test.ts",
   "refused-logins-prolong-the-wait": "test/server/auth-http.test.ts",
   "repair-between-sequence-and-mark": "test/persistence/repair-anew.test.ts",
+  "shapes-vanish-when-not-sent": "test/engine/merge-layout.test.ts",
   "tenants-share-idempotency-keys": "test/server/idempotency.test.ts",
 };
 
