@@ -59,4 +59,7 @@ test("without a seat it is empty, and a block that loses all of its seats is gon
   kept.add(500);
   expect(kept.slice(198, 5)).toEqual([198, 199, 500, 800, 801]);
   expect(kept.count).toBe(401);
+  kept.remove(990);
+  kept.add(990);
+  expect(kept.slice(390, 3)).toEqual([989, 990, 991]);
 });

@@ -19,6 +19,7 @@ const FOUND_BY_TESTS: Readonly<Record<string, string>> = {
   "idempotency-key-without-query": "test/server/idempotency.test.ts",
   "kept-bytes-are-never-given-back": "test/server/exchanges.test.ts",
   "length-of-head-in-characters": "test/server/http.test.ts",
+  "listing-by-old-price-names": "test/engine/seat-listing.test.ts",
   "lost-hold-is-not-counted": "test/server/onsale.test.ts",
   "name-of-a-backup-is-not-synced": "test/persistence/copy-store.test.ts",
   "one-wrong-password-too-many": "test/server/auth-http.test.ts",
