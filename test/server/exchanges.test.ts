@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { StartingFront } from "../../server/front.ts";
 import { type HttpServer, listen } from "../../server/http.ts";
 import { TestServer, V2 } from "../support/server.ts";
@@ -70,13 +70,18 @@ function pause(delayMs: number): Promise<void> {
   });
 }
 
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await pause(2);
+}
+
 test("an answer for a connection that is gone reaches nobody else", async () => {
   const opened = await open();
   const { journal } = opened.server;
   journal.withholds = true;
   const gone = await wire(opened);
+  const { length } = journal.kept;
   gone.write(lock(opened, "A1"));
-  await pause(20);
+  await until(() => journal.kept.length > length);
   gone.destroy();
   await pause(20);
   // Its object is still in use: these have others, and their answers come in their order.
@@ -215,12 +220,14 @@ async function sendUntil(status: string, opened: Open, request = blank(opened)):
 
 test("a body that comes when the front is ready belongs to the front of its head", async () => {
   const opened = await open();
-  opened.http.front = new StartingFront();
+  const starting = new StartingFront();
+  const found = vi.spyOn(starting, "find");
+  opened.http.front = starting;
   const socket = await wire(opened);
   const request = lock(opened, "A1");
   const bodyAt = request.indexOf("\r\n\r\n") + 4;
   socket.write(request.slice(0, bodyAt));
-  await pause(50);
+  await until(() => found.mock.calls.length > 0);
   opened.http.front = opened.server.dispatch;
   expect(await statusOf(socket, request.slice(bodyAt))).toBe("503");
   expect(opened.broken).toEqual([]);

@@ -56,7 +56,7 @@ class Wire {
   }
 }
 
-async function until(isTrue: () => boolean, limitMs = 3_000): Promise<void> {
+async function until(isTrue: () => boolean, limitMs = 30_000): Promise<void> {
   const endMs = Date.now() + limitMs;
   while (!isTrue()) {
     if (Date.now() > endMs) throw new Error("it did not happen");

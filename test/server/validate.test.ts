@@ -66,9 +66,9 @@ test("what is wrong is said in words, and shown", () => {
 test("a hostile body gives a bounded number of faults, in a bounded time", () => {
   const { body: ofList } = checksFor({ body: list(ITEM) });
   const items = Array.from({ length: 50_000 }, () => ({}));
-  const startMs = performance.now();
+  const start = process.cpuUsage();
   expect(ofList(items).length).toBe(100);
-  expect(performance.now() - startMs).toBeLessThan(2_000);
+  expect(process.cpuUsage(start).user).toBeLessThan(2_000_000);
 });
 
 test("path parameters become what their shape says", () => {

@@ -33,7 +33,7 @@ const SOURCES = ["engine", "persistence", "server", "test/faults", "test/support
 const BUILD_LOCK = path.join(ROOT, "node_modules/.frontrow-build-lock");
 const BUILD_MS_MAX = 60_000;
 const LOCK_POLL_MS = 50;
-const RUN_MS_MAX = 15_000;
+const RUN_MS_MAX = 45_000;
 
 /** A process that ran to its end. */
 export interface Finished extends Exit {
