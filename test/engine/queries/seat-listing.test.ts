@@ -8,6 +8,7 @@ import {
   type SeatQuery,
   type SeatSort,
 } from "../../../engine/queries/seat-listing.ts";
+import type { AssignmentSelection } from "../../../engine/shapes/bodies.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { World } from "../../support/engine.ts";
 import { area, section, table } from "../../support/layout.ts";
@@ -121,48 +122,97 @@ function arena(): World {
   const rows = Object.fromEntries(
     Array.from({ length: 10 }, (_, i) => [`R${i}x`, numbers(20)] as const),
   );
-  return new World([section("Stalls", { L: numbers(1_100), M: numbers(1_100), ...rows })]);
+  const stalls = section("Stalls", { L: numbers(1_100), M: numbers(1_100) });
+  return new World([stalls, section("Circle", rows)]);
+}
+
+/** An arena of two prices, which changes in every way that a listing may show. */
+class BusyArena {
+  readonly world = arena();
+  readonly random = new Random(11);
+  readonly #half = this.world.createPrice("Half");
+  /** When the second half of the stalls got the other price: more seats than are looked at. */
+  readonly repricedMs: number;
+
+  constructor() {
+    this.world.clock.timeMs += 1_000;
+    this.repricedMs = this.world.clock.timeMs;
+    const groupOfSeats = [{ objectId: this.#idOf("row M"), assignmentId: this.#half }];
+    this.#assign({ groupOfSeats });
+  }
+
+  change(round: number): void {
+    const { world, random } = this;
+    const { labels, caller, eventId } = world;
+    world.clock.timeMs += 1;
+    const chosen = Array.from({ length: 3 }, () => this.#idOf(random.pick(labels.seats)));
+    const seats = chosen.map((id) => ({ id }));
+    world.book(random.pick(["lock", "directsale", "block"]), { seats });
+    const assignmentId = random.pick([world.priceId, this.#half]);
+    if (round < 90) this.#assign({ seats: [{ objectId: chosen[0]!, assignmentId }] });
+    if (round % 20 === 10) {
+      const name = round % 40 === 10 ? "Zenith" : "Apex";
+      const body = [{ id: world.priceId, name, eventId }];
+      world.must("updatePrices", caller, { eventId, body });
+    }
+    if (round === 70) world.createPrice("Third");
+    if (round === 90) world.partition.removePrice(2, world.clock.timeMs);
+  }
+
+  #assign(body: AssignmentSelection): void {
+    const { world } = this;
+    world.must("assignPrices", world.caller, { eventId: world.eventId, body });
+  }
+
+  #idOf(label: string): number {
+    return this.world.labels.idOf(label);
+  }
 }
 
 test("a cached listing of a large event equals a new one after every change", () => {
-  const world = arena();
-  const random = new Random(11);
+  const busy = new BusyArena();
+  const { world, random, repricedMs } = busy;
   const { partition, labels } = world;
   const prices = world.engine.state.catalog.pricesOf(world.eventId);
-  world.createPrice("Half");
-  const start = world.clock.timeMs;
-  const rowIds = [0, 0, labels.idOf("row L"), labels.idOf("row R3x")];
-  const sectionIds = [0, labels.idOf("Stalls")];
-  const sinces = [0, 0, start];
-  // Few listings, so that each is read again and must have been repaired.
-  const sorts = (["seatName", "state", "updatedAt", "priceName"] as const).map((property) => [
-    { property, descending: property === "state" },
-  ]);
-  for (let round = 0; round < 150; round++) {
-    world.clock.timeMs += 1;
-    const chosen = Array.from({ length: 3 }, () => ({
-      id: labels.idOf(random.pick(labels.seats)),
-    }));
-    world.book(random.pick(["lock", "directsale", "block"]), { seats: chosen });
-    if (round === 70) world.createPrice("Third");
-    if (round === 90) partition.removePrice(2, world.clock.timeMs);
-    const query: SeatQuery = {
-      rowId: random.pick(rowIds) || undefined,
-      sectionId: random.pick(sectionIds) || undefined,
-      changedSinceMs: random.pick(sinces) || undefined,
-      sort: random.pick([[], ...sorts]),
-      offset: 0,
-      limit: 10_000,
-    };
+  const filters: Pick<SeatQuery, "rowId" | "sectionId" | "changedSinceMs">[] = [
+    {},
+    {},
+    { changedSinceMs: repricedMs },
+    { sectionId: labels.idOf("Stalls") },
+    { sectionId: labels.idOf("Circle") },
+    { rowId: labels.idOf("row L") },
+    { rowId: labels.idOf("row R3x"), sectionId: labels.idOf("Stalls") },
+  ];
+  const sorts: SeatQuery["sort"][] = [
+    [],
+    [{ property: "seatName", descending: false }],
+    [{ property: "seatName", descending: true }],
+    [{ property: "state", descending: true }],
+    [{ property: "updatedAt", descending: false }],
+    [{ property: "priceId", descending: true }],
+    [
+      { property: "rowName", descending: false },
+      { property: "priceName", descending: false },
+    ],
+  ];
+  for (let round = 0; round < 175; round++) {
+    busy.change(round);
+    // Few listings at a time, so that each is read again and must have been repaired.
+    const sort = sorts[(2 * Math.floor(round / 25) + random.below(2)) % sorts.length]!;
+    const query: SeatQuery = { ...random.pick(filters), sort, offset: 0, limit: 10_000 };
     const text = JSON.stringify(query);
     const { seats, total } = listSeats(partition, prices, query);
     // A copy of the partition has no cached listings.
     const copy = migrateToLayout(partition, partition.layout, 0);
     expect(seats, text).toEqual(listSeats(copy, prices, query).seats);
-    const listed = [...partition.state.keys()].filter((seat) => {
-      const row = partition.layout.rows[partition.layout.rowOfSeat[seat]!]!;
-      const isHere = query.rowId === undefined || row.id === query.rowId;
-      return isHere && partition.state[seat] !== SeatState.WITHDRAWN;
+    const { rowId, sectionId, changedSinceMs = 0 } = query;
+    const { layout, state, changedAtMs } = partition;
+    const listed = [...state.keys()].filter((seat) => {
+      const row = layout.rows[layout.rowOfSeat[seat]!]!;
+      const isInRow = rowId === undefined || row.id === rowId;
+      const isInSection = sectionId === undefined || layout.sections[row.section]!.id === sectionId;
+      const isRecent = changedAtMs[seat]! >= changedSinceMs;
+      return isInRow && isInSection && isRecent && state[seat] !== SeatState.WITHDRAWN;
     });
     expect([total, seats.toSorted((a, b) => a - b)], text).toEqual([listed.length, listed]);
     const page = { ...query, offset: random.below(2_400), limit: 1 + random.below(100) };
@@ -171,6 +221,29 @@ test("a cached listing of a large event equals a new one after every change", ()
       total,
     });
   }
+});
+
+test("renaming a price reorders the cached listing of a large event", () => {
+  const { world } = new BusyArena();
+  const first = () => {
+    const sort = [{ property: "priceName", descending: false }] as const;
+    const { seats } = listSeats(
+      world.partition,
+      world.engine.state.catalog.pricesOf(world.eventId),
+      { sort, offset: 0, limit: 1 },
+    );
+    return world.labels.labelOf(world.partition.layout.seatIds[seats[0]!]!);
+  };
+  const rename = (name: string) =>
+    world.must("updatePrices", world.caller, {
+      eventId: world.eventId,
+      body: [{ id: world.priceId, name, eventId: world.eventId }],
+    });
+  expect(first()).toBe("L1");
+  rename("Zenith");
+  expect(first()).toBe("M1");
+  rename("Apex");
+  expect(first()).toBe("L1");
 });
 
 test("long rows and the whole event have separate cached listings", () => {

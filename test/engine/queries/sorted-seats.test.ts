@@ -59,4 +59,7 @@ test("a list of no seats is empty, and a block that loses all its seats is dropp
   kept.add(500);
   expect(kept.slice(198, 5)).toEqual([198, 199, 500, 800, 801]);
   expect(kept.count).toBe(401);
+  kept.remove(990);
+  kept.add(990);
+  expect(kept.slice(390, 3)).toEqual([989, 990, 991]);
 });

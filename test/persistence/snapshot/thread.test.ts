@@ -1,6 +1,7 @@
 /** The thread that writes snapshots, as the engine has it, and its work without a thread. */
 import fs from "node:fs";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { digest } from "../../../engine/verify/digest.ts";
@@ -23,7 +24,6 @@ import {
 } from "../rescue/folder-fixture.ts";
 import type { StoreProcess } from "../store/store-fixture.ts";
 
-/** Looked for often, since times are compared. */
 const WAIT = { timeout: 20_000, interval: 1 };
 const COMPILED = new URL("../../../dist/persistence/snapshot/worker.js", import.meta.url);
 
@@ -67,10 +67,10 @@ function writerOn(port: MessagePort, base: string | null, onWritten: () => void)
   };
 }
 
-function portOf(folder: string): MessagePort {
+/** @param rung - 1 unless this thread may sleep. */
+function portOf(folder: string, rung = 1): MessagePort {
   const { port1, port2 } = new MessageChannel();
-  // Rung already: nobody is to sleep in this thread.
-  const bell = new Int32Array(new SharedArrayBuffer(4)).fill(1);
+  const bell = new Int32Array(new SharedArrayBuffer(4)).fill(rung);
   serveSnapshots(port1, { folder, storeId: STORE_ID, bell });
   onTestFinished(() => port2.close());
   return port2;
@@ -106,26 +106,55 @@ test("what fails in the thread is the failure of that snapshot, and of no other"
   await expectRecovered(folder, 50);
 });
 
-// Times of a busy machine: once must do.
-const AGAIN = { retry: 3 };
+const RESTS = [
+  [
+    "rests nine times as long as it worked",
+    { workMs: 0.5, bell: 0, restMs: 4.5, end: "timed-out" },
+  ],
+  [
+    "rests a second at most, and not in a hurry",
+    { workMs: 200, bell: 1, restMs: 1_000, end: "not-equal" },
+  ],
+] as const;
 
-test("it rests much longer than it works, until it is told to hurry", AGAIN, async () => {
+test.each(RESTS)("between its steps it %s", async (_, { workMs, bell, restMs, end }) => {
   const folder = folderOf();
   const process = await start(folder);
-  const thread = threadOf(folder, COMPILED);
-  const fastestMs = async () => {
-    const taken: number[] = [];
-    for (let i = 0; i < 3; i++) {
-      await process.commit(10);
-      const beganMs = performance.now();
-      expect(await snapshotBy(process, thread)).toMatchObject({ failure: null });
-      taken.push(performance.now() - beganMs);
-    }
-    return Math.min(...taken);
-  };
-  const withRestsMs = await fastestMs();
+  await process.commit(10);
+  const port = portOf(folder, bell);
+  process.open = (base, onWritten) => writerOn(port, base, onWritten);
+  // Each look at the clock finds it a step further, so every piece of work takes one.
+  let nowMs = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => (nowMs += workMs));
+  const rests = vi.spyOn(Atomics, "wait");
+  onTestFinished(() => {
+    clock.mockRestore();
+    rests.mockRestore();
+  });
+  expect(await reportOf(process)).toMatchObject({ failure: null });
+  expect(rests.mock.calls.length).toBeGreaterThan(4);
+  expect(new Set(rests.mock.calls.map(([, , , timeoutMs]) => timeoutMs))).toEqual(
+    new Set([restMs]),
+  );
+  expect(new Set(rests.mock.results.map(({ value }) => value as string))).toEqual(new Set([end]));
+});
+
+/** A thread that rests until it is told to hurry, and then says so. */
+const RESTING = `
+  const { parentPort, workerData } = require("node:worker_threads");
+  parentPort.on("message", () => {
+    Atomics.wait(workerData.bell, 0, 0);
+    parentPort.postMessage({ kind: "failed", message: "in a hurry" });
+  });`;
+
+test("a thread that rests is woken when it must hurry", async () => {
+  const folder = folderOf();
+  const program = path.join(folder, "resting.cjs");
+  fs.writeFileSync(program, RESTING);
+  const thread = threadOf(folder, pathToFileURL(program));
+  const { built } = thread.begin(null, () => {});
   thread.hurry();
-  expect(await fastestMs()).toBeLessThan(withRestsMs / 2);
+  await expect(built).rejects.toThrow("in a hurry");
 });
 
 test("without its program there is no snapshot, and the next one tries again", async () => {

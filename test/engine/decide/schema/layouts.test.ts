@@ -115,6 +115,15 @@ test("a new layout changes only the events of its schema", () => {
   expect(before.layout.seatCount).toBe(0);
 });
 
+test("a seat is not protected by a hold in an event of another schema", () => {
+  const world = new World(HALL);
+  const body = { name: "Other", venueId: world.venueId };
+  const other = world.must("createSchema", world.caller, { body }).id;
+  checkMore(world, `lock  A  A1 Pit:1  ok`);
+  const layout = { schemaId: other, body: layoutOf(...HALL), forceDelete: false };
+  expect(world.submit("putLayout", world.caller, layout).refused).toBe(Result.OK);
+});
+
 test("a layout with one unknown seat is refused as a whole", () => {
   const world = new World(HALL);
   const before = digest(world.engine.state);

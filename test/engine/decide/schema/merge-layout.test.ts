@@ -9,7 +9,9 @@ import type { LayoutBody } from "../../../../engine/shapes/bodies.ts";
 import { area, layoutOf, section } from "../../../support/layout.ts";
 
 const HALL = layoutOf(section("Stalls", { A: "1 2", B: "1" }), area("Pit", 5));
-const stored = (): LayoutDocument => mergeLayout(EMPTY_DOCUMENT, HALL, 100).document;
+const DRAWING = { shapes: [{ id: "x", fill: "red" }], clientViewBox: { w: 3 } };
+const stored = (): LayoutDocument =>
+  mergeLayout(EMPTY_DOCUMENT, { ...HALL, ...DRAWING }, 100).document;
 
 const guidsOf = ({ sectors, rows, seats }: LayoutDocument) => ({
   sectors: sectors.map(({ guid }) => guid),
@@ -25,17 +27,13 @@ function errorsOf(body: LayoutBody, over = stored()): string[] {
 }
 
 test("new objects get ids in the order in which they are sent, and all members are kept", () => {
-  const { document, newIds, errors } = mergeLayout(
-    EMPTY_DOCUMENT,
-    { ...HALL, shapes: [{ id: "x", fill: "red" }], clientViewBox: { w: 3 } },
-    100,
-  );
+  const sent = { ...HALL, ...DRAWING };
+  const { document, newIds, errors } = mergeLayout(EMPTY_DOCUMENT, sent, 100);
   expect(errors).toEqual([]);
   const ids = [...document.sectors, ...document.rows, ...document.seats].map(({ id }) => id);
   expect(ids).toEqual([100, 101, 102, 103, 104, 105, 106]);
   expect(newIds).toBe(7);
-  expect(document.shapes).toEqual([{ id: "x", fill: "red" }]);
-  expect(document.clientViewBox).toEqual({ w: 3 });
+  expect(document).toMatchObject(DRAWING);
 });
 
 test("an object that is sent again, by guid or id, is replaced; the others are kept", () => {
@@ -58,6 +56,7 @@ test("an object that is sent again, by guid or id, is replaced; the others are k
     before.seats[2],
   ]);
   expect(document.sectors).toEqual(before.sectors);
+  expect(document).toMatchObject(DRAWING);
 });
 
 test("putting the same layout again changes nothing", () => {
@@ -106,7 +105,9 @@ test("removing a row removes its seats, removing a section its rows and their se
     seats: ["B1"],
   });
   const stalls = { guid: "Stalls", name: "Stalls", ga: false, toRemove: true };
-  expect(guidsOf(mergeLayout(stored(), { sectors: [stalls] }, 200).document)).toEqual({
+  const empty = { guid: "row C", sectorGuid: "Stalls", rowNumber: "C" };
+  const withEmptyRow = mergeLayout(stored(), { rows: [empty] }, 200).document;
+  expect(guidsOf(mergeLayout(withEmptyRow, { sectors: [stalls] }, 300).document)).toEqual({
     sectors: ["Pit"],
     rows: [],
     seats: [],
