@@ -14,7 +14,14 @@ import { NONE } from "./constants.ts";
 import { type AnswerOf, decide } from "./decide.ts";
 import { expireHold } from "./decide/booking/expiry.ts";
 import { DurabilityQueue } from "./durability-queue.ts";
-import { Admission, type Clock, type Journal, LogSpace } from "./ports.ts";
+import {
+  Admission,
+  type Clock,
+  type EnginePorts,
+  type Journal,
+  LogSpace,
+  type Observer,
+} from "./ports.ts";
 import type { LogRecord } from "./records.ts";
 import { type Refusal, refuse, Result } from "./results.ts";
 import type { State } from "./state.ts";
@@ -54,6 +61,7 @@ export class Engine {
   readonly state: State;
   readonly #clock: Clock;
   readonly #journal: Journal;
+  readonly #observer: Observer | undefined;
   readonly #durabilityQueue: DurabilityQueue;
   /** Of the last record. */
   #sequence: number;
@@ -64,16 +72,18 @@ export class Engine {
   #isHalted = false;
 
   /** @param position - The record up to which `state` was restored; it is on disk. */
-  constructor(state: State, position: Position, ports: { clock: Clock; journal: Journal }) {
+  constructor(state: State, position: Position, { clock, journal, observer }: EnginePorts) {
     this.state = state;
-    this.#clock = ports.clock;
-    this.#journal = ports.journal;
+    this.#clock = clock;
+    this.#journal = journal;
+    this.#observer = observer;
     this.#sequence = position.sequence;
     this.#recordTimeMs = position.timeMs;
     this.#timeMs = position.timeMs;
     this.#durabilityQueue = new DurabilityQueue(position.sequence);
     this.#journal.durable = (sequence) => {
       assert(sequence <= this.#sequence, "only appended records become durable");
+      observer?.durable(sequence);
       this.#durabilityQueue.durable(sequence);
     };
   }
@@ -201,6 +211,7 @@ export class Engine {
       assert(timeMs >= this.#recordTimeMs, "the time of records never steps back");
       const admission = this.#journal.append(this.#sequence + 1, timeMs, record, space);
       if (admission !== Admission.OPEN) return REFUSALS[admission];
+      this.#observer?.beforeApply(this.#sequence + 1, timeMs, record);
       this.#sequence += 1;
       this.#recordTimeMs = timeMs;
       apply(this.state, record, timeMs);

@@ -1,5 +1,6 @@
 /**
- * What the engine needs from outside, as types: a clock, and a journal that makes records durable.
+ * What the engine needs from outside, as types: a clock, a journal that makes records durable, and
+ * perhaps an observer of the records.
  */
 import type { LogRecord } from "./records.ts";
 
@@ -54,4 +55,18 @@ export interface Journal {
   append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission;
   /** Set once by the engine, before the first `append`. */
   durable: (sequence: number) => void;
+}
+
+/** Follows the records without taking part in them. It must not change the state. */
+export interface Observer {
+  /** The journal accepted the record; the state is still as before it. */
+  beforeApply(sequence: number, timeMs: number, record: LogRecord): void;
+  /** Every record up to `sequence` is on disk. Called before the answers that waited for it. */
+  durable(sequence: number): void;
+}
+
+export interface EnginePorts {
+  readonly clock: Clock;
+  readonly journal: Journal;
+  readonly observer?: Observer | undefined;
 }

@@ -1,16 +1,18 @@
-/** Keeps the audit trail as it is told to: see `audit-thread.ts` for what that is. */
-import type { MessagePort } from "node:worker_threads";
-import { realDisk } from "../disk/disk.ts";
+/** The work of the audit thread: what `thread.ts` asks of it, message by message. */
+import type { Disk } from "../disk/disk.ts";
+import type { ThreadPort } from "../disk/threads.ts";
 import type { ChainMark } from "../log/scan.ts";
 import { AuditKeeper } from "./keeper.ts";
 import type { AuditThreadData, FromAuditThread, ToAuditThread, TrailState } from "./thread.ts";
 
-/** Until it is told to end; it closes the port then. */
-export function serveAudit(port: MessagePort, data: AuditThreadData): void {
+/** Runs until it gets the message to end, and then closes the port. */
+export function serveAudit(
+  port: ThreadPort<ToAuditThread>,
+  options: AuditThreadData & { readonly disk: Disk },
+): void {
   const say = (message: FromAuditThread) => port.postMessage(message);
   const keeper = new AuditKeeper({
-    disk: realDisk,
-    ...data,
+    ...options,
     nowMs: () => Date.now(),
     onReport: (report) => say({ kind: "report", report }),
   });
@@ -36,7 +38,7 @@ function stateOf({ sequence, isFailing }: AuditKeeper): TrailState {
   return { sequence, isFailing };
 }
 
-/** Copied by the message: a chain is a plain array of bytes here. */
+/** A message turns the chain into a plain array of bytes. */
 function markOf({ sequence, chain }: ChainMark): ChainMark {
   return { sequence, chain: Buffer.from(chain) };
 }

@@ -1,8 +1,7 @@
 /**
- * The audit trail in a thread of its own, as long as the store is open: brought up to date at every
- * question, and without one when nothing else happens, or when it lacks much.
+ * The audit trail in a thread of its own, as long as the store is open. The thread brings the trail
+ * up to date before each answer, when the log is idle, and when the trail has fallen far behind.
  */
-import { Worker } from "node:worker_threads";
 import {
   type AuditAnswers,
   AuditGap,
@@ -10,15 +9,17 @@ import {
   type AuditQuestion,
   type AuditTopic,
 } from "../../engine/queries/audit-trail.ts";
+import type { Scheduler } from "../disk/scheduler.ts";
+import type { StartThread, Thread } from "../disk/threads.ts";
 import type { ChainMark } from "../log/scan.ts";
 import type { AuditReport, KeeperOptions } from "./keeper.ts";
 
 const FOLLOW_EVERY_MS = 1_000;
-/** Records that the trail may lack while the log grows: the engine needs the processor more. */
+/** How far the trail may fall behind while the log grows: the engine needs the processor more. */
 const LAG_RECORDS_MAX = 250_000;
-/** Even when nothing happens, what is too old goes: once in an hour. */
+/** Even when nothing happens, old transitions are deleted: once an hour. */
 const IDLE_STEPS_MAX = 3_600;
-/** How long an end in order waits for the trail; what it lacks then, the next start adds. */
+/** How long a shutdown waits for the trail; the next start adds what is missing then. */
 const END_MS_MAX = 5_000;
 /** Questions that may wait. */
 const WAITING_MAX = 64;
@@ -26,7 +27,7 @@ const WAITING_MAX = 64;
 /** What the thread is given at its start. */
 export type AuditThreadData = Pick<KeeperOptions, "folder" | "storeId" | "days">;
 
-/** What the thread is told, in order. */
+/** Messages to the thread, in order. */
 export type ToAuditThread =
   | { readonly kind: "follow"; readonly mark: ChainMark }
   | {
@@ -37,15 +38,15 @@ export type ToAuditThread =
     }
   | { readonly kind: "end" };
 
-/** How the trail stands. */
+/** How far the trail goes. */
 export interface TrailState {
-  /** The last record that it has; 0 when it is not open. */
+  /** The last record in the trail; 0 when it is not open. */
   readonly sequence: number;
-  /** It could not be read or written at the last try. */
+  /** The last try to read or write the trail failed. */
   readonly isFailing: boolean;
 }
 
-/** What it says. */
+/** Messages from the thread. */
 export type FromAuditThread =
   | ({ readonly kind: "followed" } & TrailState)
   | ({
@@ -55,16 +56,18 @@ export type FromAuditThread =
     } & TrailState)
   | { readonly kind: "report"; readonly report: AuditReport };
 
+export type StartAuditThread = StartThread<AuditThreadData, ToAuditThread, FromAuditThread>;
+
 export interface AuditThreadOptions extends AuditThreadData {
-  /** The newest batch that is on disk. */
+  readonly startThread: StartAuditThread;
+  readonly scheduler: Scheduler;
+  /** @returns The newest batch on disk. */
   readonly mark: () => ChainMark | null;
-  /** The last record that the trail has now; 0 for none. */
+  /** The last record in the trail at the start; 0 for none. */
   readonly projected: number;
   readonly onReport: (report: AuditReport) => void;
 }
 
-/** Compiled: a thread cannot start from source. */
-const PROGRAM = new URL("./worker.js", import.meta.url);
 const UNAVAILABLE = { gap: AuditGap.UNAVAILABLE, extent: null } as const;
 const BUSY = { gap: AuditGap.BUSY, extent: null } as const;
 
@@ -72,82 +75,79 @@ type Resolve = (outcome: AuditOutcome<never>) => void;
 
 /** An open audit trail. */
 export class AuditThread {
-  /** The trail could not be read or written at the last try. */
+  /** The last try to read or write the trail failed. */
   isFailing = false;
   readonly #options: AuditThreadOptions;
-  readonly #worker: Worker;
+  readonly #thread: Thread<ToAuditThread>;
   readonly #waiting = new Map<number, Resolve>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #stopFollowing: () => void;
   readonly #exited: Promise<void>;
   #asked = 0;
-  /** The mark that the thread was told last. */
+  /** The mark that the thread was last told to follow. */
   #followed = 0;
   #isFollowing = false;
-  /** The last record that the trail is known to have. */
+  /** The last record that is known to be in the trail. */
   #projected: number;
-  /** The mark at the last step. */
+  /** The mark at the previous step. */
   #seen = 0;
-  /** Steps since the log grew. */
+  /** Steps since the log last grew. */
   #idleSteps = 0;
   #hasEnded = false;
   #closing: Promise<void> | undefined;
 
-  /** @param program - Compiled; that of this package when it is not given. */
-  constructor(options: AuditThreadOptions, program = PROGRAM) {
-    const { folder, storeId, days } = options;
+  constructor(options: AuditThreadOptions) {
+    const { folder, storeId, days, scheduler, startThread, onReport } = options;
     this.#options = options;
     this.#projected = options.projected;
-    const workerData: AuditThreadData = { folder, storeId, days };
-    this.#worker = new Worker(program, { workerData, name: "frontrow audit" });
-    this.#worker.on("message", (message: FromAuditThread) => this.#hear(message));
-    this.#worker.on("error", (error) => {
-      options.onReport({ kind: "failed", failure: error.message });
-    });
-    this.#exited = new Promise((resolve) => {
-      this.#worker.once("exit", () => {
+    let exited = () => {};
+    this.#exited = new Promise((resolve) => (exited = resolve));
+    const data: AuditThreadData = { folder, storeId, days };
+    this.#thread = startThread(data, {
+      message: (message) => this.#hear(message),
+      error: ({ message }) => onReport({ kind: "failed", failure: message }),
+      exit: () => {
         this.#hasEnded = true;
         this.isFailing = this.#closing === undefined;
         for (const answer of this.#waiting.values()) answer(UNAVAILABLE);
         this.#waiting.clear();
-        resolve();
-      });
+        exited();
+      },
     });
-    this.#timer = setInterval(() => this.#follow(), FOLLOW_EVERY_MS);
-    this.#timer.unref();
-    this.#worker.unref();
+    this.#stopFollowing = scheduler.every(FOLLOW_EVERY_MS, () => this.#follow());
   }
 
-  /** Answers from everything that is on disk when it is called. Never rejects. */
+  /** Answers from everything that is on disk at the time of the call. Never rejects. */
   ask<K extends AuditTopic>(question: AuditQuestion<K>): Promise<AuditOutcome<AuditAnswers[K]>> {
     if (this.#hasEnded) return Promise.resolve(UNAVAILABLE);
     if (this.#waiting.size >= WAITING_MAX) return Promise.resolve(BUSY);
     const id = this.#asked++;
     const mark = this.#mark();
-    this.#tell({ kind: "ask", id, question: question as AuditQuestion, mark });
-    this.#worker.ref();
+    this.#thread.post({ kind: "ask", id, question: question as AuditQuestion, mark });
+    this.#thread.keepAlive(true);
     return new Promise((resolve) => this.#waiting.set(id, resolve));
   }
 
-  /** Records on disk that the trail lacks yet; it catches up when asked, or in a quiet moment. */
+  /** Records on disk that are not in the trail yet. */
   get lagRecords(): number {
     return Math.max(0, (this.#options.mark()?.sequence ?? 0) - this.#projected);
   }
 
-  /** Settles when the trail has all that is on disk, as far as that can be done in a while. */
+  /** Settles when everything on disk is in the trail, or when that takes too long. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#stopFollowing();
     const mark = this.#mark();
-    if (mark !== null) this.#tell({ kind: "follow", mark });
-    this.#tell({ kind: "end" });
-    this.#worker.ref();
-    const timer = setTimeout(() => void this.#worker.terminate(), END_MS_MAX);
+    if (mark !== null) this.#thread.post({ kind: "follow", mark });
+    this.#thread.post({ kind: "end" });
+    this.#thread.keepAlive(true);
+    const terminate = () => void this.#thread.terminate();
+    const cancel = this.#options.scheduler.later(END_MS_MAX, terminate);
     await this.#exited;
-    clearTimeout(timer);
+    cancel();
   }
 
   #follow(): void {
@@ -160,30 +160,26 @@ export class AuditThread {
     if (this.#idleSteps % IDLE_STEPS_MAX > 0) return;
     this.#isFollowing = true;
     this.#followed = mark.sequence;
-    this.#tell({ kind: "follow", mark });
+    this.#thread.post({ kind: "follow", mark });
   }
 
-  /** With a chain of its own: a message copies all of the memory that a chain lies in. */
+  /** Copies the chain: a message would copy all of the memory that the chain lies in. */
   #mark(): ChainMark | null {
     const mark = this.#options.mark();
     return mark === null ? null : { ...mark, chain: Uint8Array.from(mark.chain) };
-  }
-
-  #tell(message: ToAuditThread): void {
-    this.#worker.postMessage(message, []);
   }
 
   #hear(message: FromAuditThread): void {
     switch (message.kind) {
       case "followed":
         this.#isFollowing = false;
-        this.#standsAt(message);
+        this.#update(message);
         return;
       case "answer":
-        this.#standsAt(message);
+        this.#update(message);
         this.#waiting.get(message.id)?.(message.outcome as AuditOutcome<never>);
         this.#waiting.delete(message.id);
-        if (this.#waiting.size === 0) this.#worker.unref();
+        if (this.#waiting.size === 0) this.#thread.keepAlive(false);
         return;
       case "report":
         return this.#options.onReport(message.report);
@@ -191,9 +187,9 @@ export class AuditThread {
     return message satisfies never;
   }
 
-  #standsAt({ sequence, isFailing }: TrailState): void {
+  #update({ sequence, isFailing }: TrailState): void {
     this.isFailing = isFailing;
-    // Tried again at the next step.
+    // A failure is tried again at the next step.
     if (isFailing) this.#followed = 0;
     else this.#projected = Math.max(this.#projected, sequence);
   }

@@ -2,11 +2,10 @@
  * The data folder: which store it is, its master secret, and that one process at a time has it. A
  * folder that cannot be used is refused before anything in it is changed.
  */
-import { randomBytes, randomUUID } from "node:crypto";
 import type { Clock } from "../../engine/ports.ts";
 import { type Disk, type ReadDisk, namesIn } from "./disk.ts";
-import { DiskFault, ExitCode, FolderRefused, messageOf, only } from "./faults.ts";
-import { type FileLock, lockFile, shareLockedFile } from "./sqlite.ts";
+import { DiskFault, ExitCode, FolderRefused, only } from "./faults.ts";
+import { type FileLock, shareLockedFile, SqlFault } from "./sqlite.ts";
 import { makeFoldersNow, readAllNow, writeFileNow } from "./transfer.ts";
 
 const FORMAT = 1;
@@ -14,6 +13,7 @@ export const STORE = "store.json";
 export const SECRET = "secret";
 const LOCK = "lock.sqlite";
 const SECRET_BYTES = 32;
+const UUID_BYTES = 16;
 const SECRET_PATTERN = /^[0-9a-f]{64}$/i;
 const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -33,6 +33,8 @@ export interface DataFolderOptions {
   readonly clock: Clock;
   /** The master secret, 64 hexadecimal digits, when it is kept elsewhere than in the folder. */
   readonly secret?: string | undefined;
+  /** From a secure source. */
+  readonly randomBytes: (count: number) => Buffer;
 }
 
 /** An open data folder: this process alone has it until `close`. */
@@ -57,7 +59,7 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
     makeFoldersNow(disk, folder);
     refuseForeign(folder, namesIn(disk, folder));
     makeLock(disk, folder);
-    const release = lockOrRefuse(folder, lockFile);
+    const release = lockOrRefuse(folder, (path) => disk.lockNow(path));
     try {
       const store = openStore(options);
       const keepHasLog = () => writeStore(options, { ...store, hasLog: true });
@@ -91,7 +93,7 @@ export function shareFolder(disk: ReadDisk, folder: string): () => void {
 export function takeFolder(disk: Disk, folder: string): () => void {
   demandStore(disk, folder);
   makeLock(disk, folder);
-  return lockOrRefuse(folder, lockFile);
+  return lockOrRefuse(folder, (path) => disk.lockNow(path));
 }
 
 /** By the disk, so that it is private to this user, as all else. */
@@ -119,8 +121,9 @@ function lockOrRefuse(folder: string, take: (path: string) => FileLock | null): 
   try {
     lock = take(`${folder}/${LOCK}`);
   } catch (error) {
-    const cause = messageOf(error);
-    const reason = `${LOCK} cannot be locked (${cause}): give this user the right to write there`;
+    only(error, DiskFault, SqlFault);
+    const { message } = error;
+    const reason = `${LOCK} cannot be locked (${message}): give this user the right to write there`;
     throw new FolderRefused(folder, reason, ExitCode.CANNOT_CREATE, error);
   }
   if (lock !== null) return () => lock.release();
@@ -133,7 +136,7 @@ function lockOrRefuse(folder: string, take: (path: string) => FileLock | null): 
  * is made again.
  */
 function openStore(options: DataFolderOptions): Store {
-  const { disk, folder, clock } = options;
+  const { disk, folder, clock, randomBytes } = options;
   const fresh = !namesIn(disk, folder).includes(STORE);
   const given = options.secret?.toLowerCase();
   if (given !== undefined) checkSecret(folder, given, "the given secret");
@@ -142,9 +145,22 @@ function openStore(options: DataFolderOptions): Store {
   const secret = given ?? randomBytes(SECRET_BYTES).toString("hex");
   if (given === undefined) writeText(disk, folder, SECRET, `${secret}\n`);
   const createdAt = new Date(clock.nowMs()).toISOString();
-  const store = { storeId: randomUUID(), createdAt, secret, fresh, hasLog: false };
+  const store = {
+    storeId: uuidOf(randomBytes(UUID_BYTES)),
+    createdAt,
+    secret,
+    fresh,
+    hasLog: false,
+  };
   writeStore(options, store);
   return store;
+}
+
+/** A version 4 UUID. */
+function uuidOf(random: Buffer): string {
+  random[6] = (random[6]! & 0x0f) | 0x40;
+  random[8] = (random[8]! & 0x3f) | 0x80;
+  return random.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
 type Store = Omit<DataFolder, "close" | "keepHasLog"> & { readonly createdAt: string };

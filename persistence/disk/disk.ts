@@ -5,6 +5,7 @@
  */
 import fs from "node:fs";
 import { DiskFault } from "./faults.ts";
+import { type FileLock, lockFile } from "./sqlite.ts";
 
 export type Done = (fault: DiskFault | null) => void;
 
@@ -54,6 +55,8 @@ export interface Disk {
   removeNow(path: string): void;
   /** Makes the names in the folder last. */
   syncFolderNow(path: string): void;
+  /** Locks a file for this process. @returns null when another process holds the lock. */
+  lockNow(path: string): FileLock | null;
   create(path: string, done: (fault: DiskFault | null, file: DiskFile | null) => void): void;
   rename(from: string, to: string, done: Done): void;
   remove(path: string, done: Done): void;
@@ -112,6 +115,7 @@ export const realDisk: CopyDisk = {
         fs.closeSync(fd);
       }
     }),
+  lockNow: lockFile,
   create(path, done) {
     fs.open(path, "w+", FILE_MODE, (error, fd) => {
       if (error === null) done(null, new RealFile(path, fd));

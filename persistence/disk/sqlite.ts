@@ -9,46 +9,42 @@ export interface FileLock {
 /**
  * Locks a database file of its own, made when missing. The lock is the kernel's, so it never
  * outlives the process.
- * @returns null when another holder has it.
+ * @returns null when another process holds it. @throws SqlFault.
  */
 export function lockFile(path: string): FileLock | null {
-  const database = new Database(path, { timeout: 0 });
-  try {
-    // Nothing is ever written, so no journal file shall lie beside it.
+  return lock(path, {}, (database) => {
+    // Nothing is ever written, so there is no need for a journal file beside it.
     database.pragma("journal_mode = MEMORY");
     database.exec("BEGIN EXCLUSIVE");
-  } catch (error) {
-    database.close();
-    if (error instanceof Database.SqliteError && error.code === "SQLITE_BUSY") return null;
-    throw error;
-  }
-  return {
-    release() {
-      database.close();
-    },
-  };
+  });
 }
 
 /**
- * As `lockFile` for those who only read: many at a time, and nobody else meanwhile.
- * @returns null when a holder of the other lock has it.
+ * Like `lockFile`, for readers: many at a time, but not together with a holder of the other lock.
+ * @returns null when that is held. @throws SqlFault.
  */
 export function shareLockedFile(path: string): FileLock | null {
-  const database = new Database(path, { readonly: true, fileMustExist: true, timeout: 0 });
-  try {
+  return lock(path, { readonly: true, fileMustExist: true }, (database) => {
     database.exec("BEGIN");
-    // The lock comes with the first look into the file.
+    // The lock is taken by the first look into the file.
     database.prepare("SELECT count(*) FROM sqlite_master").get();
+  });
+}
+
+function lock(
+  path: string,
+  options: Database.Options,
+  take: (database: Database.Database) => void,
+): FileLock | null {
+  const database = attempt(() => new Database(path, { ...options, timeout: 0 }));
+  try {
+    attempt(() => take(database));
   } catch (error) {
     database.close();
-    if (error instanceof Database.SqliteError && error.code === "SQLITE_BUSY") return null;
+    if (error instanceof SqlFault && error.isBusy) return null;
     throw error;
   }
-  return {
-    release() {
-      database.close();
-    },
-  };
+  return { release: () => void database.close() };
 }
 
 export type SqlValue = number | string | Uint8Array | null;
@@ -72,11 +68,13 @@ export class SqlFault extends Error {
   override readonly name = "SqlFault";
   /** The content of the file is not what it was. */
   readonly isDamage: boolean;
+  readonly isBusy: boolean;
 
   /** @param code - As SQLite names it, such as "SQLITE_FULL". */
   constructor(message: string, code: string, cause: unknown) {
     super(message, { cause });
     this.isDamage = /^SQLITE_(CORRUPT|NOTADB|ERROR|CONSTRAINT|MISMATCH)/.test(code);
+    this.isBusy = code === "SQLITE_BUSY";
   }
 }
 

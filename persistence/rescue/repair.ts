@@ -113,7 +113,7 @@ function rewriteSnapshot(store: Store, { base, mark }: Anew): string {
     build.add({ number, sequence: mark.sequence, image });
   }
   const createdAtMs = Math.max(Date.parse(meta.createdAt), newestChangeMs(state));
-  const { name } = build.publish({ sequence: mark.sequence, mark, createdAtMs });
+  const { name } = build.finish({ sequence: mark.sequence, mark, createdAtMs });
   if (name !== base) {
     disk.removeNow(`${snapshots}/${base}`);
     disk.syncFolderNow(snapshots);

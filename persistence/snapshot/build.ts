@@ -1,7 +1,7 @@
 /**
- * Makes one snapshot file: the images that are handed in, what did not change from the snapshot
- * before, and the catalog from that snapshot and the log behind it. Synchronous, meant for a
- * thread of its own; the log goes on meanwhile, for nothing that this reads is written any more.
+ * Makes one snapshot file from the images that are handed in, the unchanged partitions of the
+ * previous snapshot, and the catalog of that snapshot with the log after it. Synchronous, for a
+ * thread of its own. The log may grow meanwhile: what this code reads is never written again.
  */
 import { assert } from "../../engine/assert.ts";
 import { TABLES, type CatalogPut } from "../../engine/catalog.ts";
@@ -31,7 +31,7 @@ import {
   startOf,
 } from "./file.ts";
 import { encodeImage } from "./image-codec.ts";
-import { type Kept, keepTwo } from "./prune.ts";
+import { type Pruned, type PruneOptions, prune } from "./prune.ts";
 
 export interface BuildOptions {
   readonly disk: Disk;
@@ -39,11 +39,11 @@ export interface BuildOptions {
   readonly folder: string;
   readonly storeId: string;
   /**
-   * Name of the snapshot that has every partition which is not handed in; null when all of them
-   * are handed in.
+   * Name of the snapshot from which the partitions that are not handed in are taken; null when all
+   * of them are handed in.
    */
   readonly base: string | null;
-  /** Called between steps, so that whoever builds beside a busy engine can leave it the machine. */
+  /** Called between steps, so that the thread can leave the machine to a busy engine. */
   readonly rest?: (() => void) | undefined;
 }
 
@@ -54,19 +54,19 @@ export interface ImageAt {
   readonly image: PartitionImage;
 }
 
-/** Where the snapshot stands. */
+/** Where the snapshot ends. */
 export interface BuildEnd {
   /** The catalog is as of this record. */
   readonly sequence: number;
-  /** A durable record at or behind every image. */
+  /** A durable record, at or after every image. */
   readonly mark: ChainMark;
   readonly createdAtMs: number;
 }
 
-/** All that a snapshot is made of. */
+/** Everything that a snapshot is made of. */
 export interface BuildParts {
   readonly base: string | null;
-  /** Null when it is to be taken from what is on disk. */
+  /** Null when the catalog is to be taken from disk. */
   readonly catalog: CatalogCopy | null;
   readonly images: Iterable<ImageAt>;
   readonly end: BuildEnd;
@@ -74,56 +74,57 @@ export interface BuildParts {
 
 const TEMPORARY_NAME = `next${TEMPORARY_SUFFIX}`;
 
-/** What was made. */
+/** The new snapshot. */
 interface Made {
   readonly name: string;
   readonly partitions: number;
   readonly bytes: number;
 }
 
-/** What was made, and what went for it. */
-export type Built = Made & Kept;
+/** The new snapshot, and what was removed because of it. */
+export type Built = Made & Pruned;
 
 /**
- * Ordering: written, synced, read back and checked whole; then named; then the folder is synced;
- * only then older snapshots and segments are removed. So whatever has the name of a snapshot was
- * whole, and whatever is removed is not needed any more.
+ * Ordering: the file is written, synced, read back and checked as a whole; then renamed; then the
+ * folder is synced. So whatever has the name of a snapshot was whole when it got that name.
  */
 export class SnapshotBuild {
+  readonly base: string | null;
   readonly #options: BuildOptions;
   readonly #folder: string;
   readonly #path: string;
   readonly #sql: SqlFile;
-  /** Partitions handed in. */
+  /** Partitions that were handed in. */
   readonly #added = new Set<number>();
   #newestImage = 0;
-  /** Rows of the catalog were handed in, and so were all partitions. */
+  /** Catalog rows were handed in, and therefore all partitions. */
   #hasCatalog = false;
   #nextId = 1;
 
   constructor(options: BuildOptions) {
-    const { disk, folder } = options;
+    const { disk, folder, base } = options;
+    this.base = base;
     this.#options = options;
     this.#folder = `${folder}/${SNAPSHOT_FOLDER}`;
     this.#path = `${this.#folder}/${TEMPORARY_NAME}`;
     makeFoldersNow(disk, this.#folder);
     this.#removeFile();
-    // Made by the disk first, so that it is private to this user.
+    // Created by the disk, which makes the file private to this user.
     disk.createNow(this.#path).closeNow();
     this.#sql = fillSqlFile(this.#path);
     try {
       this.#sql.execute(SCHEMA);
       this.#sql.execute("BEGIN");
     } catch (error) {
-      // Left open, it would keep its lock on the file.
+      // An open connection would keep its lock on the file.
       this.abandon();
       throw error;
     }
   }
 
-  /** Hands in rows of the catalog, for a build without a base. Cost: O(bytes of the rows). */
+  /** Hands in catalog rows, for a build without a base. Cost: O(bytes of the rows). */
   put(nextId: number, puts: readonly CatalogPut[]): void {
-    assert(this.#options.base === null, "who has a base takes the catalog from it");
+    assert(this.base === null, "a build with a base takes the catalog from it");
     this.#hasCatalog = true;
     this.#applyCatalog({ nextId, removes: [], puts });
     this.#rest();
@@ -150,19 +151,12 @@ export class SnapshotBuild {
   }
 
   /**
-   * Cost: O(bytes of the snapshot + bytes of the log since the one before).
-   * @throws DiskFault, SqlFault, Malformed, LogCorrupt when there is no snapshot; what was there
-   * before is as it was.
+   * Cost: O(bytes of the snapshot + bytes of the log since the base).
+   * @throws DiskFault, SqlFault, Malformed, LogCorrupt when there is no new snapshot; nothing else
+   * has changed then.
    */
-  finish(end: BuildEnd): Built {
-    const { disk, folder, storeId, base } = this.#options;
-    const made = this.publish(end);
-    return { ...made, ...keepTwo({ disk, folder, storeId, newest: made.name, base }) };
-  }
-
-  /** As `finish`, and removes nothing that was there before. */
-  publish(end: BuildEnd): Made {
-    assert(end.sequence > 0, "there is something to keep");
+  finish(end: BuildEnd): Made {
+    assert(end.sequence > 0, "an empty store has no snapshot");
     assert(end.sequence <= end.mark.sequence, "the catalog is durable");
     assert(this.#newestImage <= end.mark.sequence, "every image is durable");
     const { disk, storeId } = this.#options;
@@ -182,7 +176,7 @@ export class SnapshotBuild {
     return { name, partitions, bytes };
   }
 
-  /** Gives up, after whatever failed; the unfinished file goes. */
+  /** Gives up, also after a failure. Removes the unfinished file. */
   abandon(): void {
     this.#sql.close();
     this.#removeFile();
@@ -194,8 +188,8 @@ export class SnapshotBuild {
 
   #removeFile(): void {
     const { disk } = this.#options;
-    const isThere = namesIn(disk, this.#folder).includes(TEMPORARY_NAME);
-    if (isThere) disk.removeNow(this.#path);
+    const exists = namesIn(disk, this.#folder).includes(TEMPORARY_NAME);
+    if (exists) disk.removeNow(this.#path);
   }
 
   #takeCatalog(end: BuildEnd): void {
@@ -217,10 +211,10 @@ export class SnapshotBuild {
     }
   }
 
-  /** The catalog of the snapshot before; null when there is none that can be read. */
+  /** Takes the catalog of the previous snapshot. @returns null when none can be read. */
   #takeBase(): LogStart | null {
-    const { disk, storeId, base } = this.#options;
-    const names = base === null ? findSnapshots(namesIn(disk, this.#folder)) : [base];
+    const { disk, storeId } = this.#options;
+    const names = this.base === null ? findSnapshots(namesIn(disk, this.#folder)) : [this.base];
     for (const name of names) {
       const meta = metaOfFile(`${this.#folder}/${name}`, storeId);
       if (meta === null) continue;
@@ -228,7 +222,7 @@ export class SnapshotBuild {
       this.#attach(name);
       return startOf(meta);
     }
-    if (base !== null) throw new Malformed(`the snapshot ${base}`, "a damaged one");
+    if (this.base !== null) throw new Malformed(`the snapshot ${this.base}`, "a damaged one");
     return null;
   }
 
@@ -256,10 +250,10 @@ export class SnapshotBuild {
     }
   }
 
-  /** @returns How many there are. */
+  /** @returns How many partitions there are. */
   #takePartitions(): number {
     const sql = this.#sql;
-    if (this.#options.base !== null) {
+    if (this.base !== null) {
       sql.execute(`INSERT INTO main.partitions SELECT * FROM base.partitions
         WHERE number NOT IN (SELECT number FROM main.partitions)`);
     }
@@ -292,7 +286,7 @@ export class SnapshotBuild {
     return meta;
   }
 
-  /** @returns The bytes of the file. */
+  /** @returns The size of the file in bytes. */
   #sync(): number {
     const file = this.#options.disk.openNow(this.#path);
     try {
@@ -304,20 +298,22 @@ export class SnapshotBuild {
   }
 }
 
-/** A whole snapshot at once, in this thread. Leaves nothing behind when it fails. */
+/** Makes a whole snapshot in this thread, then prunes. Leaves no unfinished file on failure. */
 export function buildSnapshot(
-  place: Omit<BuildOptions, "base">,
+  options: Omit<PruneOptions, "newest" | "base">,
   { base, catalog, images, end }: BuildParts,
 ): Built {
-  const build = new SnapshotBuild({ ...place, base });
+  const build = new SnapshotBuild({ ...options, base });
+  let made: Made;
   try {
     if (catalog !== null) for (const puts of catalog) build.put(catalog.nextId, puts);
     for (const image of images) build.add(image);
-    return build.finish(end);
+    made = build.finish(end);
   } catch (error) {
     build.abandon();
     throw error;
   }
+  return { ...made, ...prune({ ...options, newest: made.name, base }) };
 }
 
 /** @returns null when the file is not a readable snapshot of this store. */
@@ -335,7 +331,7 @@ function metaOfFile(path: string, storeId: string): SnapshotMeta | null {
   }
 }
 
-/** Reads the file back as recovery will. */
+/** Reads the file back, as recovery will. */
 function check(path: string, storeId: string, written: SnapshotMeta): void {
   const sql = readSqlFile(path);
   try {

@@ -1,77 +1,68 @@
-/** What `Snapshots` is given: its log, its ports, and where recovery ended. */
+/** What `Snapshots` is given: the log, its ports, and where recovery ended. */
 import type { CatalogPut } from "../../engine/catalog.ts";
-import type { Clock, Journal } from "../../engine/ports.ts";
+import type { Clock } from "../../engine/ports.ts";
 import type { State } from "../../engine/state.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
-import type { LogStats } from "../log/log-writer.ts";
-import type { ChainMark } from "../log/scan.ts";
-import type { Built, BuildEnd, ImageAt } from "./build.ts";
+import type { LogWriter } from "../log/log-writer.ts";
+import type { BuildEnd, Built, ImageAt } from "./build.ts";
 
-/** The log as snapshots see it. */
-export interface SnapshotLog extends Journal {
-  readonly mark: ChainMark | null;
-  readonly stats: LogStats;
-  /** Whether a write failed: nothing becomes durable any more. */
-  readonly hasFailed: boolean;
-}
-
-/** Writes one snapshot, somewhere else. */
+/** Writes one snapshot, in another thread. */
 export interface SnapshotWriter {
-  /** Rows of the catalog; before the images, when it is not to be taken from what is on disk. */
+  /** Hands over catalog rows; before the images, and only if the catalog is not taken from disk. */
   put(nextId: number, puts: readonly CatalogPut[]): void;
   add(image: ImageAt): void;
-  /** Images that were given and are not written yet. */
+  /** Images that were handed over and are not written yet. */
   readonly queued: number;
-  /** No image comes any more. */
+  /** No image follows. */
   finish(end: BuildEnd): void;
   /** Rejects as soon as there can be no snapshot, for whatever reason. */
   readonly built: Promise<Built>;
-  /** Gives up, wherever it is. Settles when nothing is written any more. */
+  /** Stops at once. Settles when nothing is written any more. */
   abandon(): Promise<void>;
 }
 
 export interface SnapshotsOptions {
   readonly state: State;
-  readonly log: SnapshotLog;
+  readonly log: Pick<LogWriter, "mark" | "stats" | "hasFailed">;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
-  /** Whether memory is what the log says; a state of which that is not known is not copied. */
+  /** Whether memory agrees with the log; otherwise the state is not copied. */
   readonly isSound: () => boolean;
   /**
-   * Begins one; `base` as in `BuildOptions`. May throw when no thread can be had.
-   * @param onWritten - Called in some later turn whenever there is one image less in the queue.
+   * Begins a snapshot; `base` as in `BuildOptions`. May throw when no thread can be started.
+   * @param onWritten - Called in a later turn whenever an image has left the queue.
    */
   readonly open: (base: string | null, onWritten: () => void) => SnapshotWriter;
-  /** A snapshot is made each time the log has grown by so much. */
+  /** A snapshot is taken each time the log has grown by so much. */
   readonly everyBytes: number;
-  /** How long a turn of copying may be before it takes its last step: `TURN_MS`. */
+  /** How long a turn may copy before it takes its last step: usually `TURN_MS`. */
   readonly turnMs: number;
   readonly start: SnapshotsStart;
   readonly onReport: (report: SnapshotReport) => void;
 }
 
-/** What recovery began with. */
+/** Where recovery ended. */
 export interface SnapshotsStart {
   /** The last record. */
   readonly sequence: number;
   /** Name of the snapshot that was used; null for none, and then all partitions are copied. */
   readonly base: string | null;
-  /** The last record of the catalog of the base; 0 without one. */
+  /** The last record in the catalog of the base; 0 without one. */
   readonly baseSequence: number;
-  /** Partitions that changed behind the base. */
+  /** Partitions that have changed since the base. */
   readonly changed: Iterable<number>;
-  /** Bytes of the log behind the base, about. */
+  /** Approximate bytes of the log since the base. */
   readonly bytes: number;
 }
 
-/** How a snapshot went. */
+/** The outcome of a snapshot. */
 export type SnapshotReport =
   | (Built & {
       readonly failure: null;
       /** Partitions that were copied. */
       readonly copied: number;
       readonly seconds: number;
-      /** The longest that the engine stood still. */
+      /** The longest time for which the engine stood still. */
       readonly pauseMsMax: number;
     })
   | { readonly failure: Error };

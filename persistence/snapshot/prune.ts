@@ -1,9 +1,8 @@
 /**
- * How long files live: two snapshots are kept, and of the log the segments that the older of them
- * or the audit trail needs yet. With a single good snapshot every segment stays, so that the whole
- * log is the second way.
+ * Removes files that are no longer needed. Two snapshots are kept, and the segments of the log that
+ * the older snapshot or the audit trail still needs. With a single good snapshot every segment
+ * stays, so that the whole log is the second way to recover.
  */
-import { auditedSequence } from "../audit/file.ts";
 import { type Disk, namesIn } from "../disk/disk.ts";
 import { Malformed, only } from "../disk/faults.ts";
 import { SqlFault, readSqlFile } from "../disk/sqlite.ts";
@@ -12,30 +11,32 @@ import { BROKEN_SUFFIX } from "../log/recover.ts";
 import { segmentName, LOG_FOLDER } from "../log/segment-header.ts";
 import { SNAPSHOT_FOLDER, checkSnapshot, findSnapshots } from "./file.ts";
 
-export interface KeepOptions {
+export interface PruneOptions {
   readonly disk: Disk;
   /** The data folder. */
   readonly folder: string;
   readonly storeId: string;
+  /** @returns The last record in the audit trail; null when there is no trail. */
+  readonly audited: () => number | null;
   /** Name of the snapshot that was just made. */
   readonly newest: string;
-  /** Name of the one that it was made from, when that is known to be good. */
+  /** Name of the snapshot that it was made from, when that is known to be good. */
   readonly base: string | null;
 }
 
-/** What went. */
-export interface Kept {
+/** What was removed. */
+export interface Pruned {
   readonly removedSegments: number;
   readonly removedSnapshots: number;
 }
 
 /**
- * Ordering: the oldest goes first, so that what is left is always the end of the log without gaps,
- * whenever the process ends.
+ * Ordering: the oldest file goes first, so that what remains is always the end of the log without
+ * gaps, whenever the process ends.
  */
-export function keepTwo(options: KeepOptions): Kept {
-  const { disk, folder, storeId, newest } = options;
-  const older = olderOf(options);
+export function prune(options: PruneOptions): Pruned {
+  const { disk, folder, newest, audited } = options;
+  const older = findOlder(options);
   if (older === null) return { removedSegments: 0, removedSnapshots: 0 };
   const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
   const others = findSnapshots(namesIn(disk, snapshots)).filter(
@@ -43,8 +44,7 @@ export function keepTwo(options: KeepOptions): Kept {
   );
   for (const name of others) disk.removeNow(`${snapshots}/${name}`);
   if (others.length > 0) disk.syncFolderNow(snapshots);
-  const audited = auditedSequence(disk, folder, storeId) ?? older.sequence;
-  const needed = Math.min(older.sequence, audited);
+  const needed = Math.min(older.sequence, audited() ?? older.sequence);
   const removedSegments = removeSegments(disk, `${folder}/${LOG_FOLDER}`, needed);
   return { removedSegments, removedSnapshots: others.length };
 }
@@ -54,8 +54,8 @@ interface Older {
   readonly sequence: number;
 }
 
-/** The newest of the others that is good as a whole; null when none is. */
-function olderOf({ disk, folder, storeId, newest, base }: KeepOptions): Older | null {
+/** The newest of the other snapshots that is wholly good; null when none is. */
+function findOlder({ disk, folder, storeId, newest, base }: PruneOptions): Older | null {
   const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
   const names = findSnapshots(namesIn(disk, snapshots)).filter((name) => name !== newest);
   const known = base === null ? names : [base, ...names];
@@ -80,7 +80,7 @@ function goodSequence(path: string, storeId: string): number | null {
   }
 }
 
-/** @param sequence - The log is needed from the segment on that holds this record. */
+/** @param sequence - The segment that holds this record, and all later ones, are needed. */
 function removeSegments(disk: Disk, folder: string, sequence: number): number {
   const names = namesIn(disk, folder);
   const places = findSegments(folder, names);

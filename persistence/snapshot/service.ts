@@ -1,61 +1,68 @@
-/** Writes snapshots as it is told to: see `snapshot-thread.ts` for what that is. */
-import type { MessagePort } from "node:worker_threads";
-import { realDisk } from "../disk/disk.ts";
+/** The work of the snapshot thread: what `thread.ts` asks of it, message by message. */
 import { messageOf } from "../disk/faults.ts";
-import { type Built, type BuildEnd, SnapshotBuild } from "./build.ts";
-import type { FromThread, ThreadData, ToThread } from "./thread.ts";
+import type { ThreadPort } from "../disk/threads.ts";
+import { type BuildEnd, type Built, SnapshotBuild } from "./build.ts";
+import { type PruneOptions, prune } from "./prune.ts";
+import type { FromThread, SnapshotThreadData, ToThread } from "./thread.ts";
 
-/** For each millisecond of work so many of rest: the engine and its log want the machine more. */
+/** Milliseconds of rest per millisecond of work: the engine and its log need the machine more. */
 const REST_SHARE = 9;
-/** The copies of a large store are to be over some day, though. */
+/** So that the snapshot of a large store ends in reasonable time. */
 const REST_MS_MAX = 1_000;
 
-export function serveSnapshots(port: MessagePort, data: ThreadData): void {
-  const desk = new Desk(data);
+export type ServiceOptions = SnapshotThreadData & Omit<PruneOptions, "newest" | "base">;
+
+export function serveSnapshots(port: ThreadPort<ToThread>, options: ServiceOptions): void {
+  const service = new Service(options);
   port.on("message", (message: ToThread) => {
-    const answer = desk.answerTo(message);
+    const answer = service.answerTo(message);
     if (answer !== null) port.postMessage(answer);
   });
+  port.on("close", () => service.abandon());
 }
 
-class Desk {
-  readonly #data: ThreadData;
-  /** The snapshot in the making; null before, and behind a failure that was told. */
+class Service {
+  readonly #options: ServiceOptions;
+  /** The snapshot in progress; null before it begins and after it has failed. */
   #build: SnapshotBuild | null = null;
-  /** When the work began that no rest followed yet; milliseconds of `performance.now`. */
-  #workedFrom = 0;
+  /** When the work began that has not been followed by a rest; as `performance.now`. */
+  #workedFromMs = 0;
 
-  constructor(data: ThreadData) {
-    this.#data = data;
+  constructor(options: ServiceOptions) {
+    this.#options = options;
   }
 
-  /** @returns null when there is nothing to say. */
+  /** @returns null when there is nothing to answer. */
   answerTo(message: ToThread): FromThread | null {
-    this.#workedFrom = performance.now();
+    this.#workedFromMs = performance.now();
     try {
       return this.#do(message);
     } catch (error) {
-      this.#build?.abandon();
-      this.#build = null;
+      this.abandon();
       return { kind: "failed", message: messageOf(error) };
     }
   }
 
+  abandon(): void {
+    const build = this.#build;
+    this.#build = null;
+    build?.abandon();
+  }
+
   #rest(): void {
-    const restMs = REST_SHARE * (performance.now() - this.#workedFrom);
-    Atomics.wait(this.#data.bell, 0, 0, Math.min(restMs, REST_MS_MAX));
-    this.#workedFrom = performance.now();
+    const restMs = REST_SHARE * (performance.now() - this.#workedFromMs);
+    Atomics.wait(this.#options.bell, 0, 0, Math.min(restMs, REST_MS_MAX));
+    this.#workedFromMs = performance.now();
   }
 
   #do(message: ToThread): FromThread | null {
     if (message.kind === "begin") {
-      const { base } = message;
+      const { disk, folder, storeId } = this.#options;
       const rest = () => this.#rest();
-      const { folder, storeId } = this.#data;
-      this.#build = new SnapshotBuild({ disk: realDisk, folder, storeId, base, rest });
+      this.#build = new SnapshotBuild({ disk, folder, storeId, base: message.base, rest });
       return null;
     }
-    // What comes behind a failure belongs to a snapshot that there will not be.
+    // What follows a failure belongs to a snapshot that will not be made.
     if (this.#build === null) return null;
     switch (message.kind) {
       case "put":
@@ -64,18 +71,17 @@ class Desk {
       case "add":
         this.#build.add(message.image);
         return { kind: "written" };
-      case "finish": {
-        const built = finish(this.#build, message.end);
-        this.#build = null;
-        return { kind: "built", built };
-      }
+      case "finish":
+        return { kind: "built", built: this.#finish(this.#build, message.end) };
     }
     return message satisfies never;
   }
-}
 
-function finish(complete: SnapshotBuild, end: BuildEnd): Built {
-  // Copied by the message: a chain is a plain array of bytes here.
-  const { sequence, chain } = end.mark;
-  return complete.finish({ ...end, mark: { sequence, chain: Buffer.from(chain) } });
+  #finish(build: SnapshotBuild, end: BuildEnd): Built {
+    // A message turns the chain into a plain array of bytes.
+    const { sequence, chain } = end.mark;
+    const made = build.finish({ ...end, mark: { sequence, chain: Buffer.from(chain) } });
+    this.#build = null;
+    return { ...made, ...prune({ ...this.#options, newest: made.name, base: build.base }) };
+  }
 }

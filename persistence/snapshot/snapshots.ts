@@ -1,33 +1,32 @@
 /**
- * When and how the living engine is copied into a snapshot. It never stands still for longer than
- * one partition takes to be copied; a writer in another thread does the rest.
+ * When and how the state of a running engine is copied into a snapshot. The engine stands still no
+ * longer than it takes to copy one partition; a writer in another thread does the rest.
  *
- * The snapshot is fuzzy. At a record C it begins; the catalog is as of C, and each partition that
- * changed since the snapshot before is copied at some turn of its own, as of a record P at or
- * behind C. Recovery reads the log from C on: moves and prices of a partition apply from its own P
- * on, catalog records always. That is one state, because no catalog record that touches a partition
- * lies between C and its P: such a record first has the partition copied.
+ * The snapshot is fuzzy. It begins at a record C. Its catalog is as of C; each partition that has
+ * changed since the previous snapshot is copied in a later turn, as of a record P at or after C.
+ * Recovery reads the log from C on: catalog records always apply, moves and prices of a partition
+ * only after its own P. The result is consistent because no catalog record that affects a partition
+ * lies between C and its P: such a record is applied only after the partition has been copied.
  */
 import { removedPartitions, affectedPartitions } from "../../engine/affected-partitions.ts";
 import { assert, Broken } from "../../engine/assert.ts";
 import { copyPartition, ImagePacker } from "../../engine/inventory/image.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
-import { Admission, type Journal, type LogSpace } from "../../engine/ports.ts";
+import type { Observer } from "../../engine/ports.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "../../engine/records.ts";
 import type { ChainMark } from "../log/scan.ts";
-import type { Built, BuildParts, ImageAt } from "./build.ts";
+import type { BuildParts, Built, ImageAt } from "./build.ts";
 import { CatalogCopy } from "./catalog-copy.ts";
-import { type SnapshotReport, type SnapshotsOptions, type SnapshotWriter } from "./options.ts";
+import type { SnapshotReport, SnapshotsOptions, SnapshotWriter } from "./options.ts";
 
-/** Holds that are flattened in one turn. */
-const SLOTS_PER_TURN = 2_000;
-/** A turn that was shorter takes another step. */
+/** Holds that are flattened in one step. */
+const SLOTS_PER_STEP = 2_000;
+/** A turn that has taken less time takes another step. */
 export const TURN_MS = 1;
 /** After a failure, for example on a full disk. */
 const RETRY_DELAY_MS = 60_000;
-/** How long an end in order waits for a snapshot in the making. */
+/** How long a shutdown waits for the snapshot in progress. */
 const STOP_MS_MAX = 10_000;
-
 /** Images that may wait for the writer, so that memory never holds all of them at once. */
 const QUEUED_MAX = 4;
 
@@ -39,51 +38,53 @@ interface Copy {
   readonly packer: ImagePacker;
 }
 
-/** A partition as its event's end left it. */
-interface Gone {
+/** A partition whose event was deleted before the partition could be copied. */
+interface RetainedPartition {
   readonly partition: Partition;
-  /** The last record before the end. */
+  /** The last record before the deletion. */
   readonly sequence: number;
 }
 
-/** A snapshot in the making. */
-interface Making {
+interface SnapshotInProgress {
+  /** The record at which it began. */
   readonly sequence: number;
   readonly startMs: number;
   readonly writer: SnapshotWriter;
-  /** Partitions to be copied yet. */
+  /** Numbers of partitions that remain to be copied. */
   readonly pending: Set<number>;
-  /** Those of them whose event is gone: nobody changes them any more. */
-  readonly gone: Map<number, Gone>;
-  /** To be handed over first; null when the writer takes it from what is on disk. */
+  /** Those of them whose event was deleted, by number: nothing changes them any more. */
+  readonly retained: Map<number, RetainedPartition>;
+  /** To be handed over first; null when the writer takes the catalog from disk. */
   readonly catalog: CatalogCopy | null;
-  /** Copied, not yet handed over. */
+  /** Copied, but not handed over yet. */
   readonly copies: Copy[];
   readonly copied: number;
+  /** The newest record in any image. */
   imageSequence: number;
   pauseMsMax: number;
   isFinishing: boolean;
-  /** Copying goes on when the writer has written an image. */
+  /** Copying continues when the writer has written an image. */
   isWaiting: boolean;
 }
 
 /**
- * Stands between the engine and its log, so that it sees every record before it is applied.
+ * Observes the engine's records, because a partition may have to be copied before a record changes
+ * it.
  *
- * Ordering: one snapshot at a time. It is finished only when the log is durable up to every image,
+ * Ordering: one snapshot at a time. It is finished only when every record in its images is durable,
  * so a snapshot is never ahead of the log.
  */
-export class Snapshots implements Journal {
+export class Snapshots implements Observer {
   readonly #options: SnapshotsOptions;
   #sequence: number;
   #base: string | null;
   #baseSequence: number;
-  /** Partitions that changed since they were last copied; of no meaning without a base. */
+  /** Partitions that have changed since they were last copied; not used without a base. */
   #changed: Set<number>;
-  /** Bytes of the log, counted as `LogStats` does, at which the next snapshot is due. */
+  /** The next snapshot is due when `LogStats.bytes` reaches this. */
   #dueBytes: number;
-  #making: Making | null = null;
-  /** What is on disk may be at fault: the next one takes all from memory. */
+  #current: SnapshotInProgress | null = null;
+  /** The files on disk may be the cause, so the next snapshot takes everything from memory. */
   #hasFailed = false;
   #isDue = false;
   #cancelRetry: (() => void) | null = null;
@@ -101,46 +102,40 @@ export class Snapshots implements Journal {
     this.#dueBytes = everyBytes - start.bytes;
   }
 
-  admission(): Admission {
-    return this.#options.log.admission();
-  }
-
-  append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission {
-    const admission = this.#options.log.append(sequence, timeMs, record, space);
-    if (admission !== Admission.OPEN) return admission;
+  beforeApply(sequence: number, _timeMs: number, record: LogRecord): void {
     if (record.type === RecordType.CATALOG) this.#beforeCatalog(record);
     else this.#changed.add(record.partition);
     this.#sequence = sequence;
-    return admission;
   }
 
-  set durable(told: (sequence: number) => void) {
-    this.#options.log.durable = (sequence) => {
-      told(sequence);
-      this.#goOn();
-    };
+  durable(): void {
+    const { log, everyBytes } = this.#options;
+    if (this.#current !== null) return this.#finishWhenDurable(this.#current);
+    if (log.stats.bytes < this.#dueBytes || this.#cancelRetry !== null) return;
+    this.#dueBytes = log.stats.bytes + everyBytes;
+    this.request();
   }
 
-  /** Begins a snapshot at the end of this turn, unless one is in the making. */
+  /** Begins a snapshot at the end of this turn, unless one is in progress. */
   request(): void {
-    if (this.#isDue || this.#making !== null || this.#isStopped) return;
+    if (this.#isDue || this.#current !== null || this.#isStopped) return;
     this.#isDue = true;
     this.#options.scheduler.soon(this.#turn);
   }
 
   /**
-   * Settles when none is in the making; none begins any more. One that takes too long is given up:
-   * the log has everything.
+   * Settles when no snapshot is in progress; none begins any more. A snapshot that takes too long
+   * is abandoned, which loses nothing: the log has everything.
    */
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelRetry?.();
-    const making = this.#making;
-    if (making === null) return Promise.resolve();
-    if (this.#options.log.hasFailed) return this.#giveUp(making);
+    const snapshot = this.#current;
+    if (snapshot === null) return Promise.resolve();
+    if (this.#options.log.hasFailed) return this.#giveUp(snapshot);
     return new Promise((resolve) => {
       const cancel = this.#options.scheduler.later(STOP_MS_MAX, () => {
-        void this.#giveUp(making).then(resolve);
+        void this.#giveUp(snapshot).then(resolve);
       });
       this.#onIdle = () => {
         cancel();
@@ -149,25 +144,25 @@ export class Snapshots implements Journal {
     });
   }
 
-  async #giveUp(making: Making): Promise<void> {
+  async #giveUp(snapshot: SnapshotInProgress): Promise<void> {
     this.#isGivenUp = true;
-    await making.writer.abandon();
-    if (this.#making === making) this.#failed(new Error("given up: it takes too long for an end"));
+    await snapshot.writer.abandon();
+    if (this.#current === snapshot) this.#failed(new Error("given up: the shutdown cannot wait"));
   }
 
   /**
-   * One more, at once, in this thread: for an end in order, when nobody waits any more.
-   * @param write - Makes it. To be called behind `stop`, with everything durable.
+   * Takes one more snapshot in this thread: at shutdown, when nobody waits for the engine.
+   * @param write - Writes it. To be called after `stop`, when everything is durable.
    */
   last(write: WriteLast): void {
-    assert(this.#isStopped && this.#making === null, "the last snapshot comes alone");
+    assert(this.#isStopped && this.#current === null, "no other snapshot is in progress");
     const { log, isSound } = this.#options;
     const sequence = this.#sequence;
-    if (!isSound() || this.#isGivenUp || sequence === this.#baseSequence || log.mark === null)
-      return;
-    assert(log.mark.sequence === sequence, "everything is durable at the end");
+    const isNeedless = sequence === this.#baseSequence || log.mark === null;
+    if (!isSound() || this.#isGivenUp || isNeedless) return;
+    assert(log.mark.sequence === sequence, "at the end everything is durable");
     if (this.#writeLast(write, log.mark) || this.#hasFailed) return;
-    // Nobody can make another one later: what is on disk may be at fault, so all from memory.
+    // There is no later try, and the files on disk may be the cause: so everything from memory.
     this.#hasFailed = true;
     this.#base = null;
     this.#writeLast(write, log.mark);
@@ -176,7 +171,7 @@ export class Snapshots implements Journal {
   #writeLast(write: WriteLast, mark: ChainMark): boolean {
     const { clock, state, onReport } = this.#options;
     const startMs = clock.nowMs();
-    const numbers = this.#numbers();
+    const numbers = this.#numbersToCopy();
     const end = { sequence: this.#sequence, mark, createdAtMs: startMs };
     const catalog = this.#hasFailed ? new CatalogCopy(state.catalog) : null;
     try {
@@ -198,70 +193,62 @@ export class Snapshots implements Journal {
     }
   }
 
-  /** The partitions that a snapshot of this moment has to copy. */
-  #numbers(): Set<number> {
+  /** Partitions that a snapshot which begins now has to copy. */
+  #numbersToCopy(): Set<number> {
     const { partitions } = this.#options.state;
     if (this.#base === null) return new Set(partitions.keys());
     return new Set([...this.#changed].filter((number) => partitions.has(number)));
   }
 
-  #goOn(): void {
-    const { log, everyBytes } = this.#options;
-    if (this.#making !== null) return this.#finishWhenDurable(this.#making);
-    if (log.stats.bytes < this.#dueBytes || this.#cancelRetry !== null) return;
-    this.#dueBytes = log.stats.bytes + everyBytes;
-    this.request();
-  }
-
   readonly #turn = (): void => {
     const startMs = performance.now();
     this.#guard(() => {
-      const isNew = this.#making === null;
+      const isNew = this.#current === null;
       if (isNew) this.#begin();
-      const making = this.#making;
-      if (making === null) return;
+      const snapshot = this.#current;
+      if (snapshot === null) return;
       if (!this.#options.isSound()) throw new Error("the engine has halted");
-      let isBusy = isNew || this.#step(making);
-      while (isBusy && performance.now() - startMs < this.#options.turnMs) {
-        isBusy = this.#step(making);
+      let hasMore = isNew || this.#step(snapshot);
+      while (hasMore && performance.now() - startMs < this.#options.turnMs) {
+        hasMore = this.#step(snapshot);
       }
-      making.pauseMsMax = Math.max(making.pauseMsMax, performance.now() - startMs);
-      making.isWaiting = isBusy && making.writer.queued >= QUEUED_MAX;
-      if (!isBusy) this.#finishWhenDurable(making);
-      else if (!making.isWaiting) this.#options.scheduler.soon(this.#turn);
+      snapshot.pauseMsMax = Math.max(snapshot.pauseMsMax, performance.now() - startMs);
+      snapshot.isWaiting = hasMore && snapshot.writer.queued >= QUEUED_MAX;
+      if (!hasMore) this.#finishWhenDurable(snapshot);
+      else if (!snapshot.isWaiting) this.#options.scheduler.soon(this.#turn);
     });
   };
 
   readonly #written = (): void => {
-    if (this.#making?.isWaiting === true) this.#options.scheduler.soon(this.#turn);
+    if (this.#current?.isWaiting === true) this.#options.scheduler.soon(this.#turn);
   };
 
-  /** No memory for a copy, no thread to be had: there is no snapshot then, and nothing is lost. */
+  /** Without memory for a copy, or without a thread, there is no snapshot; nothing is lost. */
   #guard(act: () => void): void {
     try {
       act();
     } catch (error) {
       if (error instanceof Broken) throw error;
-      void this.#making?.writer.abandon();
+      void this.#current?.writer.abandon();
       this.#failed(error);
     }
   }
 
   #begin(): void {
-    const { clock, isSound, open } = this.#options;
+    const { clock, isSound, open, state } = this.#options;
     if (!this.#isDue || this.#isStopped) return;
     this.#isDue = false;
     if (this.#sequence === this.#baseSequence || !isSound()) return;
-    const pending = this.#numbers();
+    const pending = this.#numbersToCopy();
     const writer = open(this.#base, this.#written);
     this.#changed = new Set();
-    const making: Making = {
+    const snapshot: SnapshotInProgress = {
       sequence: this.#sequence,
       startMs: clock.nowMs(),
       writer,
       pending,
-      gone: new Map(),
-      catalog: this.#hasFailed ? new CatalogCopy(this.#options.state.catalog) : null,
+      retained: new Map(),
+      catalog: this.#hasFailed ? new CatalogCopy(state.catalog) : null,
       copies: [],
       copied: pending.size,
       imageSequence: this.#sequence,
@@ -269,98 +256,99 @@ export class Snapshots implements Journal {
       isFinishing: false,
       isWaiting: false,
     };
-    this.#making = making;
+    this.#current = snapshot;
     writer.built.then(
-      (built) => this.#finished(making, built),
+      (built) => this.#finished(snapshot, built),
       (error: unknown) => {
-        if (this.#making === making) this.#failed(error);
+        if (this.#current === snapshot) this.#failed(error);
       },
     );
   }
 
   /** @returns Whether there is more to do. */
-  #step(making: Making): boolean {
-    const { catalog } = making;
+  #step(snapshot: SnapshotInProgress): boolean {
+    const { catalog, writer } = snapshot;
     if (catalog?.isDone === false) {
-      making.writer.put(catalog.nextId, catalog.next());
+      writer.put(catalog.nextId, catalog.next());
       return true;
     }
-    const [copy] = making.copies;
+    const [copy] = snapshot.copies;
     if (copy !== undefined) {
-      const image = copy.packer.step(SLOTS_PER_TURN);
+      const image = copy.packer.step(SLOTS_PER_STEP);
       if (image === null) return true;
-      making.copies.shift();
-      making.writer.add({ number: copy.number, sequence: copy.sequence, image });
+      snapshot.copies.shift();
+      writer.add({ number: copy.number, sequence: copy.sequence, image });
       return true;
     }
-    const [number] = making.pending;
+    const [number] = snapshot.pending;
     if (number === undefined) return false;
-    this.#copy(making, number);
+    this.#copy(snapshot, number);
     return true;
   }
 
-  /** As of the last record, or as its event's end left it. */
-  #copy(making: Making, number: number): void {
-    const gone = making.gone.get(number);
-    const partition = gone?.partition ?? this.#options.state.partitions.get(number);
+  /** Copies a partition as of the last record, or as it was when its event was deleted. */
+  #copy(snapshot: SnapshotInProgress, number: number): void {
+    const retained = snapshot.retained.get(number);
+    const partition = retained?.partition ?? this.#options.state.partitions.get(number);
     assert(partition !== undefined, "a partition is kept until it is copied");
     const packer = new ImagePacker(copyPartition(partition));
-    making.pending.delete(number);
-    making.gone.delete(number);
+    snapshot.pending.delete(number);
+    snapshot.retained.delete(number);
     this.#changed.delete(number);
-    const sequence = gone?.sequence ?? this.#sequence;
-    making.copies.push({ number, sequence, packer });
-    making.imageSequence = Math.max(making.imageSequence, sequence);
+    const sequence = retained?.sequence ?? this.#sequence;
+    snapshot.copies.push({ number, sequence, packer });
+    snapshot.imageSequence = Math.max(snapshot.imageSequence, sequence);
   }
 
   /**
-   * What a catalog record touches is first copied as it was, while a snapshot is being made. What
-   * it removes is kept instead, and copied in its turn: an organization may take hundreds along.
+   * While a snapshot is in progress, a partition that a catalog record changes is copied first. One
+   * that the record removes is retained instead and copied in its turn: deleting an organization
+   * may remove hundreds.
    */
   #beforeCatalog(record: CatalogRecord): void {
-    const making = this.#making;
+    const { state } = this.#options;
+    const snapshot = this.#current;
     const startMs = performance.now();
-    const touched = affectedPartitions(this.#options.state, record);
-    this.#guard(() => {
-      for (const number of removedPartitions(this.#options.state, record))
-        this.#keep(making, number);
-      for (const number of touched) {
-        if (making?.pending.has(number) !== true || making.gone.has(number)) continue;
-        this.#copy(making, number);
-      }
-    });
-    for (const number of touched) this.#changed.add(number);
-    if (making !== null) {
-      making.pauseMsMax = Math.max(making.pauseMsMax, performance.now() - startMs);
+    const affected = affectedPartitions(state, record);
+    if (snapshot !== null) {
+      this.#guard(() => {
+        for (const number of removedPartitions(state, record)) this.#retain(snapshot, number);
+        for (const number of affected) {
+          const isPending = snapshot.pending.has(number) && !snapshot.retained.has(number);
+          if (isPending) this.#copy(snapshot, number);
+        }
+      });
+      snapshot.pauseMsMax = Math.max(snapshot.pauseMsMax, performance.now() - startMs);
     }
+    for (const number of affected) this.#changed.add(number);
   }
 
-  #keep(making: Making | null, number: number): void {
+  #retain(snapshot: SnapshotInProgress, number: number): void {
     const partition = this.#options.state.partitions.get(number);
-    if (making?.pending.has(number) !== true || partition === undefined) return;
-    making.gone.set(number, { partition, sequence: this.#sequence });
+    if (partition === undefined || !snapshot.pending.has(number)) return;
+    snapshot.retained.set(number, { partition, sequence: this.#sequence });
   }
 
-  #finishWhenDurable(making: Making): void {
+  #finishWhenDurable(snapshot: SnapshotInProgress): void {
     const { mark } = this.#options.log;
-    if (making.isFinishing || making.catalog?.isDone === false) return;
-    if (making.pending.size > 0 || making.copies.length > 0) return;
-    if (mark === null || mark.sequence < making.imageSequence) return;
-    making.isFinishing = true;
-    const { sequence, startMs } = making;
-    making.writer.finish({ sequence, mark, createdAtMs: startMs });
+    if (snapshot.isFinishing || snapshot.catalog?.isDone === false) return;
+    if (snapshot.pending.size > 0 || snapshot.copies.length > 0) return;
+    if (mark === null || mark.sequence < snapshot.imageSequence) return;
+    snapshot.isFinishing = true;
+    const { sequence, startMs } = snapshot;
+    snapshot.writer.finish({ sequence, mark, createdAtMs: startMs });
   }
 
-  #finished(making: Making, built: Built): void {
+  #finished(snapshot: SnapshotInProgress, built: Built): void {
     this.#hasFailed = false;
     this.#base = built.name;
-    this.#baseSequence = making.sequence;
-    const { copied, pauseMsMax, startMs } = making;
+    this.#baseSequence = snapshot.sequence;
+    const { copied, pauseMsMax, startMs } = snapshot;
     const seconds = (this.#options.clock.nowMs() - startMs) / 1_000;
     this.#end({ ...built, failure: null, copied, seconds, pauseMsMax });
   }
 
-  /** The log keeps everything meanwhile. The next one copies all. */
+  /** The log keeps everything meanwhile. The next snapshot copies everything. */
   #failed(error: unknown): void {
     this.#hasFailed = true;
     this.#base = null;
@@ -375,7 +363,7 @@ export class Snapshots implements Journal {
   }
 
   #end(report: SnapshotReport): void {
-    this.#making = null;
+    this.#current = null;
     this.#onIdle?.();
     this.#options.onReport(report);
   }

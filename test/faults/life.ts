@@ -1,28 +1,22 @@
 /**
  * One life of a store, as a program of its own: recovery, commits, segment changes, snapshots in
- * the real thread, and an end in order. Composed as `openEngine` does, but with small segments, so
- * that all of it happens within a few hundred operations of the disk, and with records that are
- * given, so that whoever started it knows the state after each.
+ * the real thread, and a shutdown. It opens the store as `openEngine` does, but with small
+ * segments, so that all of this happens within a few hundred operations of the disk, and with given
+ * records, so that its starter knows the state after each of them.
  *
- * It says on standard output, line by line: `recovered 12`, `durable 15`, `refused`, `resumed`,
+ * It reports on standard output, line by line: `recovered 12`, `durable 15`, `refused`, `resumed`,
  * `snapshot` or `no snapshot: why`, `waiting` when it has come to its last record and is to stay,
  * `closed`.
  */
 import fs from "node:fs";
 import { deserialize } from "node:v8";
-import { apply } from "../../engine/apply.ts";
-import { Admission, LogSpace } from "../../engine/ports.ts";
-import type { State } from "../../engine/state.ts";
-import { openDataFolder } from "../../persistence/disk/data-folder.ts";
-import { realDisk } from "../../persistence/disk/disk.ts";
-import type { LogFailed } from "../../persistence/disk/faults.ts";
+import { Admission } from "../../engine/ports.ts";
+import type { StoreFault } from "../../persistence/disk/faults.ts";
 import { realScheduler, type Scheduler } from "../../persistence/disk/scheduler.ts";
-import { realTime, ServiceClock } from "../../persistence/disk/service-clock.ts";
-import { buildSnapshot } from "../../persistence/snapshot/build.ts";
-import { Snapshots, TURN_MS } from "../../persistence/snapshot/snapshots.ts";
-import { SnapshotThread } from "../../persistence/snapshot/thread.ts";
-import { openState } from "../../persistence/store/open-state.ts";
+import { openStore, type OpenStore } from "../../persistence/store/open-store.ts";
+import { realPlatform } from "../../persistence/store/platform.ts";
 import type { KeptRecord } from "../support/engine.ts";
+import { RecordFeed } from "../support/store/record-feed.ts";
 
 export interface LifeOptions {
   readonly folder: string;
@@ -53,60 +47,43 @@ const records = deserialize(fs.readFileSync(options.records)) as readonly KeptRe
 const hasty: Scheduler = {
   ...realScheduler,
   later: (delayMs, task) => realScheduler.later(delayMs / HASTE, task),
+  // The holds of the records end by records.
+  every: () => () => {},
 };
 
 async function live(): Promise<void> {
-  const { folder } = options;
-  const clock = new ServiceClock(realTime);
-  const dataFolder = openDataFolder({ disk: realDisk, folder, clock });
-  const { storeId } = dataFolder;
-  const place = { disk: realDisk, folder, storeId };
-  const { state, journal, report, start } = await openState({
-    ...place,
-    mustExist: dataFolder.hasLog,
-    clock,
-    scheduler: hasty,
-    onFailure: end,
-    segmentBytes: options.segmentBytes,
-  });
-  if (!dataFolder.hasLog) dataFolder.keepHasLog();
-  say(`recovered ${report.sequence}`);
-  const thread = new SnapshotThread({ folder, storeId });
-  const snapshots = new Snapshots({
-    state,
-    log: journal,
-    clock,
-    scheduler: hasty,
-    open: (base, onWritten) => thread.begin(base, onWritten),
-    isSound: () => true,
-    everyBytes: options.snapshotBytes,
-    turnMs: TURN_MS,
-    start,
-    onReport: ({ failure }) => {
-      say(failure === null ? "snapshot" : `no snapshot: ${failure.message}`);
-      pace.told();
+  const { folder, segmentBytes, snapshotBytes } = options;
+  let pace: Pace | null = null;
+  const store = await openStore(
+    { ...realPlatform, scheduler: hasty },
+    {
+      folder,
+      segmentBytes,
+      snapshotBytes,
+      onFailure: end,
+      onSnapshot: ({ failure }) => {
+        say(failure === null ? "snapshot" : `no snapshot: ${failure.message}`);
+        pace?.told();
+      },
     },
-  });
-  const pace = new Pace(snapshots);
-  await appendAll({ state, snapshots, pace }, report.sequence);
+  );
+  say(`recovered ${store.report.sequence}`);
+  pace = new Pace(store);
+  await appendAll(store, pace);
   if (options.stays) await stay();
-  await snapshots.stop();
-  await journal.close();
-  await thread.close();
-  snapshots.last((parts) => buildSnapshot(place, parts));
-  dataFolder.close();
+  await store.close();
   say("closed");
 }
 
 /** Begins snapshots at given records, and waits for each of them some batches later. */
 class Pace {
   told: () => void = () => {};
-  readonly #snapshots: Snapshots;
+  readonly #store: OpenStore;
   #made: Promise<void> | null = null;
   #batchesLeft = 0;
 
-  constructor(snapshots: Snapshots) {
-    this.#snapshots = snapshots;
+  constructor(store: OpenStore) {
+    this.#store = store;
   }
 
   /** To be called after each batch. */
@@ -122,38 +99,25 @@ class Pace {
     } else if (stepOf(firstSequence - 1) < stepOf(lastSequence)) {
       this.#made = new Promise((resolve) => (this.told = resolve));
       this.#batchesLeft = BATCHES_BESIDE;
-      this.#snapshots.request();
+      this.#store.snapshots.request();
     }
   }
 }
 
-interface Parts {
-  readonly state: State;
-  readonly snapshots: Snapshots;
-  readonly pace: Pace;
-}
-
-/** Batch by batch, as far as there is room: each is waited for before the next. */
-async function appendAll({ state, snapshots, pace }: Parts, from: number): Promise<void> {
-  let sequence = from;
+/** Batch by batch, as far as there is space: each is waited for before the next. */
+async function appendAll(store: OpenStore, pace: Pace): Promise<void> {
   let onDurable = () => {};
-  snapshots.durable = (upTo) => {
+  const feed = new RecordFeed(store, records, (upTo) => {
     say(`durable ${upTo}`);
-    if (upTo === sequence) onDurable();
-  };
+    if (upTo === feed.sequence) onDurable();
+  });
   let wasRefused = false;
-  while (sequence < options.until) {
+  while (feed.sequence < options.until) {
     const isDurable = new Promise<void>((resolve) => (onDurable = resolve));
-    const first = sequence + 1;
-    const last = Math.min(options.until, sequence + options.batchRecords);
-    while (sequence < last) {
-      const { record, timeMs } = records[sequence]!;
-      const admission = snapshots.append(sequence + 1, timeMs, record, LogSpace.GENERAL);
-      if (admission !== Admission.OPEN) break;
-      sequence += 1;
-      apply(state, record, timeMs);
-    }
-    const isRefused = sequence < first;
+    const first = feed.sequence + 1;
+    const last = Math.min(options.until, feed.sequence + options.batchRecords);
+    while (feed.sequence < last && feed.append() === Admission.OPEN);
+    const isRefused = feed.sequence < first;
     if (isRefused !== wasRefused) say(isRefused ? "refused" : "resumed");
     wasRefused = isRefused;
     if (isRefused) {
@@ -161,7 +125,7 @@ async function appendAll({ state, snapshots, pace }: Parts, from: number): Promi
       continue;
     }
     await isDurable;
-    await pace.after(first, sequence);
+    await pace.after(first, feed.sequence);
   }
 }
 
@@ -175,7 +139,7 @@ function say(line: string): void {
   fs.writeSync(1, `${line}\n`);
 }
 
-function end(fault: LogFailed): void {
+function end(fault: StoreFault): void {
   process.stderr.write(`${fault.message}\n`);
   process.exit(fault.exitCode);
 }

@@ -79,7 +79,7 @@ export function damage(disk: VirtualDisk, random: Random): Damage | null {
       return { path, number, bytes, frames: framesOf(bytes) };
     });
   if (segments.length === 0) return null;
-  const snapshots = paths.filter((path) => path.endsWith(".sqlite")).toReversed();
+  const snapshots = paths.filter((path) => path.includes("/snapshots/")).toReversed();
   const harms = snapshots.length > 0 && random.once(3) ? SNAPSHOT_HARMS : LOG_HARMS;
   const done = random.pick(harms)({ disk, random, segments, snapshots });
   if (done === null) return null;

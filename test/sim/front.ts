@@ -92,11 +92,11 @@ export class Front {
     this.#answer(null, answered);
   }
 
-  /** Ends what has run out, everywhere. */
-  sweep(): void {
+  /** @param sweep - The store's own: ends expired holds, in all events. */
+  sweep(sweep: () => void): void {
     const { engine } = this.#life;
     const nowMs = engine.nowMs();
-    engine.expireAll();
+    sweep();
     this.#expire([...this.#oracle.model.events.keys()], nowMs);
     this.#oracle.turnEnded();
   }

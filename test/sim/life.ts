@@ -1,54 +1,53 @@
 /**
- * One process of the store, from its start to its end: the real engine, log, snapshots and
- * recovery, joined as `openEngine` joins them, on a virtual disk and a virtual clock.
+ * One process of the store, from its start to its end: the store as it ships, on a virtual disk and
+ * a virtual clock.
  */
-import { Engine } from "../../engine/engine.ts";
-import { Admission, type Journal, type LogSpace } from "../../engine/ports.ts";
-import type { LogRecord } from "../../engine/records.ts";
-import { type LogFailed, type StoreFault } from "../../persistence/disk/faults.ts";
-import { ServiceClock } from "../../persistence/disk/service-clock.ts";
-import { makeFoldersNow, writeFileNow } from "../../persistence/disk/transfer.ts";
-import type { LogWriter } from "../../persistence/log/log-writer.ts";
-import { buildSnapshot } from "../../persistence/snapshot/build.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Observer } from "../../engine/ports.ts";
+import type { State } from "../../engine/state.ts";
+import { auditedSequence } from "../../persistence/audit/file.ts";
+import type { LogFailed, StoreFault } from "../../persistence/disk/faults.ts";
 import type { SnapshotReport } from "../../persistence/snapshot/options.ts";
-import { Snapshots } from "../../persistence/snapshot/snapshots.ts";
-import { type OpenState, openState, type StateReport } from "../../persistence/store/open-state.ts";
+import { serveSnapshots } from "../../persistence/snapshot/service.ts";
+import type {
+  FromThread,
+  StartSnapshotThread,
+  ToThread,
+} from "../../persistence/snapshot/thread.ts";
+import type { StateReport } from "../../persistence/store/open-state.ts";
+import { openStore, type OpenStore } from "../../persistence/store/open-store.ts";
+import type { Platform } from "../../persistence/store/platform.ts";
 import { Idempotency } from "../../server/idempotency.ts";
 import type { Services } from "../../server/routing/services.ts";
 import { ProcessDied } from "../support/memory-disk.ts";
+import { LocalThread } from "../support/store/local-thread.ts";
 import type { VirtualDisk } from "./disk/virtual-disk.ts";
 import type { DiskFaults, ProcessDisk } from "./disk/virtual-process-disk.ts";
 import { Violation } from "./model/invariants.ts";
-import { SnapshotThread } from "./snapshot-thread.ts";
+import type { Random } from "./workload/random.ts";
 
-export const STORE_ID = "0b0e7a3c-5d1f-4c3e-9a52-6f0d3c1b2a49";
-/** Holds that have run out are ended at least this often, as by the store. */
-const SWEEP_MS = 500;
-/** What the store keeps once its log is there. */
-const HAS_LOG = "store.json";
 /** A start or an end takes no longer, on the slowest disk. */
 const UNTIL_US_MAX = 30_000_000;
 /** A chain of promises in the sources is shorter than this. */
 const MICROTASKS = 12;
-
-/** Told of every record before the engine's journal is. */
-export interface Witness {
-  appended(sequence: number, timeMs: number, record: LogRecord): void;
-  durable(sequence: number): void;
-}
+const MESSAGE_US_MAX = 400;
+/** A step of the snapshot thread takes no longer. */
+const THREAD_STEP_US_MAX = 500;
 
 export interface LifeOptions {
   readonly disk: VirtualDisk;
   readonly folder: string;
   readonly faults: DiskFaults;
+  /** Draws what the operating system draws: the ids of a new store. */
+  readonly entropy: Random;
   readonly segmentBytes: number;
   readonly snapshotBytes: number | null;
   /** The machine's clock at the start of the process. */
   readonly wallMs: number;
-  readonly witness: Witness;
+  readonly observer: Observer;
   readonly onSnapshot: (report: SnapshotReport) => void;
-  /** Called as often as the store ends holds. */
-  readonly onSweep: () => void;
+  /** Runs the store's sweep of expired holds. */
+  readonly onSweep: (sweep: () => void) => void;
 }
 
 /** How a start went. */
@@ -59,33 +58,50 @@ export type Start =
 
 export class Life {
   readonly disk: ProcessDisk;
-  readonly clock: ServiceClock;
   /** Milliseconds that the machine's running clock has leapt ahead of the timeline. */
   leaptMs = 0;
   failure: LogFailed | null = null;
-  opened!: OpenState;
-  engine!: Engine;
-  snapshots!: Snapshots;
+  store!: OpenStore;
   idempotency!: Idempotency;
   readonly #options: LifeOptions;
-  readonly #threads = new Set<SnapshotThread>();
+  readonly #threads: LocalThread<ToThread, FromThread>[] = [];
+  #isMakingSnapshot = false;
+  /** The clocks when the store was opened. */
+  #opened = { machineMs: 0, serviceMs: 0 };
+  /** Microseconds of the timeline. */
+  #sweptUs = 0;
 
   constructor(options: LifeOptions) {
-    const { disk, faults, wallMs } = options;
     this.#options = options;
-    this.disk = disk.begin(faults);
-    this.clock = new ServiceClock({
-      wallMs: () => wallMs,
-      runningMs: () => disk.timeline.nowUs / 1_000 + this.leaptMs,
-    });
+    this.disk = options.disk.begin(options.faults);
+  }
+
+  get engine(): Engine {
+    return this.store.engine;
+  }
+
+  get state(): State {
+    return this.store.engine.state;
   }
 
   get report(): StateReport {
-    return this.opened.report;
+    return this.store.report;
   }
 
-  get journal(): LogWriter {
-    return this.opened.journal;
+  /** Milliseconds since the store last ended expired holds by itself, or since it was opened. */
+  get unsweptMs(): number {
+    const { nowUs } = this.#options.disk.timeline;
+    return (nowUs - this.#sweptUs) / 1_000;
+  }
+
+  /** Milliseconds by which the service clock has fallen behind the machine's since the start. */
+  get clockLagMs(): number {
+    const { machineMs, serviceMs } = this.#opened;
+    return this.#machineMs - machineMs - (this.engine.nowMs() - serviceMs);
+  }
+
+  get #machineMs(): number {
+    return this.#options.disk.timeline.nowUs / 1_000 + this.leaptMs;
   }
 
   get isDead(): boolean {
@@ -121,117 +137,102 @@ export class Life {
     }
   }
 
-  async #open(): Promise<void> {
-    const { disk, folder, segmentBytes, witness } = this.#options;
-    const { timeline } = disk;
-    makeFoldersNow(this.disk, folder);
-    const hasLog = (this.disk.listNow(folder) ?? []).includes(HAS_LOG);
-    this.opened = await openState({
-      disk: this.disk,
-      folder,
-      storeId: STORE_ID,
-      mustExist: hasLog,
-      clock: this.clock,
-      scheduler: timeline,
-      segmentBytes,
-      onFailure: (failure) => {
-        this.failure = failure;
-      },
-    });
-    const { state, report } = this.opened;
-    if (!hasLog) writeFileNow(this.disk, folder, HAS_LOG, Buffer.from("{}"));
-    this.clock.atLeast(report.timeMs);
-    this.snapshots = this.#snapshots();
-    const witnessed = new Witnessed(this.snapshots, witness);
-    this.engine = new Engine(state, report, { clock: this.clock, journal: witnessed });
-    this.idempotency = new Idempotency({ engine: this.engine, keys: KEYS } as unknown as Services);
-    this.#sweepLater();
-  }
-
-  #snapshots(): Snapshots {
-    const { disk, snapshotBytes, onSnapshot } = this.#options;
-    const { state, journal, start } = this.opened;
-    return new Snapshots({
-      state,
-      log: journal,
-      clock: this.clock,
-      scheduler: disk.timeline,
-      open: (base, onWritten) => this.#thread(base, onWritten),
-      isSound: () => !this.engine.isHalted,
-      everyBytes: snapshotBytes ?? Infinity,
-      // One step a turn, so that records come between any two, and no real clock decides.
-      turnMs: 0,
-      start,
-      onReport: onSnapshot,
-    });
-  }
-
-  #thread(base: string | null, onWritten: () => void): SnapshotThread {
-    const { disk, folder } = this.#options;
-    const { timeline, random } = disk;
-    const build = { folder, storeId: STORE_ID, base };
-    const thread = new SnapshotThread({ timeline, random, disk: this.disk, build, onWritten });
-    this.#threads.add(thread);
-    return thread;
-  }
-
-  #sweepLater(): void {
-    this.#options.disk.timeline.later(SWEEP_MS, () => {
-      this.#options.onSweep();
-      this.#sweepLater();
-    });
-  }
-
-  /** As `Store.close` does. */
-  async close(): Promise<void> {
-    const { folder } = this.#options;
-    await this.snapshots.stop();
-    await this.journal.close();
-    if (this.#options.snapshotBytes === null) return;
-    const place = { disk: this.disk, folder, storeId: STORE_ID };
-    this.snapshots.last((parts) => buildSnapshot(place, parts));
+  close(): Promise<void> {
+    return this.store.close();
   }
 
   /**
    * The process has ended: real files that its threads have open are closed.
-   * @returns Whether a thread was at work.
+   * @returns Whether a snapshot was in progress.
    */
   release(): boolean {
-    return [...this.#threads].map((thread) => thread.release()).includes(true);
+    for (const thread of this.#threads) thread.release();
+    return this.#isMakingSnapshot;
   }
+
+  async #open(): Promise<void> {
+    const { folder, segmentBytes, snapshotBytes, observer, onSnapshot } = this.#options;
+    this.store = await openStore(this.#platform(), {
+      folder,
+      segmentBytes,
+      observer,
+      onSnapshot,
+      snapshotBytes: snapshotBytes ?? Infinity,
+      // One step a turn, so that records come between any two, and no real clock decides.
+      snapshotTurnMs: 0,
+      onFailure: (failure) => {
+        this.failure = failure as LogFailed;
+      },
+    });
+    const { engine } = this.store;
+    this.#sweptUs = this.#options.disk.timeline.nowUs;
+    this.#opened = { machineMs: this.#machineMs, serviceMs: engine.nowMs() };
+    this.idempotency = new Idempotency({ engine, keys: KEYS } as unknown as Services);
+  }
+
+  #platform(): Platform {
+    const { disk, wallMs, entropy, onSweep } = this.#options;
+    const { timeline } = disk;
+    return {
+      disk: this.disk,
+      time: { wallMs: () => wallMs, runningMs: () => this.#machineMs },
+      scheduler: {
+        soon: (task) => timeline.soon(task),
+        later: (delayMs, task) => timeline.later(delayMs, task),
+        every: (periodMs, task) =>
+          timeline.every(periodMs, () => {
+            this.#sweptUs = timeline.nowUs;
+            onSweep(task);
+          }),
+      },
+      randomBytes: (count) => Buffer.from(Array.from({ length: count }, () => entropy.below(256))),
+      startSnapshotThread: this.#startThread,
+      startAuditThread: () => {
+        throw new Error("the simulation has no audit trail");
+      },
+    };
+  }
+
+  /** As `snapshot-worker.ts`, on virtual time. */
+  readonly #startThread: StartSnapshotThread = (data, events) => {
+    const { timeline, random } = this.#options.disk;
+    const { folder, storeId, bell } = data;
+    // A thread that is told to hurry does not rest: a rest would be one of the real machine.
+    bell.fill(1);
+    const beforeStep = () => {
+      // While the thread is at a step of the disk, the first thread goes on.
+      const count = thread.hasEnded || !random.once(3) ? 0 : random.below(4);
+      for (let n = 0; n < count; n++) timeline.step(THREAD_STEP_US_MAX);
+      if (thread.hasEnded) throw new ProcessDied();
+    };
+    const disk = this.disk.thread(beforeStep);
+    const audited = () => auditedSequence(disk, folder, storeId);
+    const thread = new LocalThread<ToThread, FromThread>({
+      serve: (port) => serveSnapshots(port, { ...data, disk, audited }),
+      events: {
+        ...events,
+        message: (answer) => {
+          if (answer.kind !== "written") this.#isMakingSnapshot = false;
+          events.message(answer);
+        },
+      },
+      later: (task) => timeline.after(random.below(MESSAGE_US_MAX), task),
+    });
+    this.#threads.push(thread);
+    return {
+      post: (message) => {
+        if (message.kind === "begin") this.#isMakingSnapshot = true;
+        thread.post(message);
+      },
+      keepAlive: () => {},
+      terminate: () => thread.terminate(),
+    };
+  };
 }
 
 /** Lets everything happen that waits for a promise. */
 export async function microtasks(): Promise<void> {
   for (let i = 0; i < MICROTASKS; i++) await Promise.resolve();
-}
-
-/** Stands between the engine and its journal. */
-class Witnessed implements Journal {
-  readonly #journal: Journal;
-  readonly #witness: Witness;
-
-  constructor(journal: Journal, witness: Witness) {
-    this.#journal = journal;
-    this.#witness = witness;
-  }
-
-  admission(): Admission {
-    return this.#journal.admission();
-  }
-
-  append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission {
-    const admission = this.#journal.append(sequence, timeMs, record, space);
-    if (admission === Admission.OPEN) this.#witness.appended(sequence, timeMs, record);
-    return admission;
-  }
-
-  set durable(told: (sequence: number) => void) {
-    this.#journal.durable = (sequence) => {
-      this.#witness.durable(sequence);
-      told(sequence);
-    };
-  }
 }
 
 /** Replies are kept in clear here; a fingerprint is the request itself. */

@@ -32,6 +32,18 @@ export class Timeline implements Scheduler {
     return this.after(delayMs * 1_000, task);
   }
 
+  every(periodMs: number, task: () => void): () => void {
+    let cancel = () => {};
+    const wait = () => {
+      cancel = this.later(periodMs, () => {
+        wait();
+        task();
+      });
+    };
+    wait();
+    return () => cancel();
+  }
+
   /** Runs the next task. @returns False when there is none, or none within that time. */
   step(withinUs = Infinity): boolean {
     for (;;) {

@@ -112,6 +112,10 @@ class ProcessDisk implements Disk {
     this.#disk.keptNames = new Map([...others, ...present]);
   }
 
+  lockNow(): { release: () => void } {
+    return { release: () => {} };
+  }
+
   create(name: string, done: (fault: DiskFault | null, file: DiskFile | null) => void): void {
     this.later(() => this.createNow(name), done, null);
   }

@@ -193,6 +193,10 @@ export class MemoryDisk implements Disk {
     }
   }
 
+  lockNow(): { release: () => void } {
+    return { release: () => {} };
+  }
+
   create(path: string, done: (fault: DiskFault | null, file: DiskFile | null) => void): void {
     this.run(() => this.createNow(path), done, null);
   }

@@ -53,7 +53,6 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Single files that join what their folder keeps apart. */
 export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/main.ts": ["persistence/store"],
-  "persistence/snapshot/prune.ts": ["persistence/audit"],
 };
 
 /** @returns Whether the file may import the file at `target`; both are paths from the root. */

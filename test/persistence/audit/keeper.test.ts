@@ -34,8 +34,9 @@ interface Scene {
 async function scene(): Promise<Scene> {
   const folder = newFolder();
   onTestFinished(() => removeFolder(folder));
+  const process = await StoreProcess.start({ folder, history });
   makeAuditFile(realDisk, folder);
-  return { folder, process: await StoreProcess.start({ folder, history }) };
+  return { folder, process };
 }
 
 interface Kept {

@@ -1,5 +1,6 @@
 /** Which folders are opened, which are refused, and that a refusal changes nothing. */
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import {
   mkdirSync,
@@ -29,7 +30,7 @@ function newFolder(): string {
 }
 
 function open(folder: string, secret?: string, disk: Disk = realDisk): DataFolder {
-  return openDataFolder({ disk, folder, clock, secret });
+  return openDataFolder({ disk, folder, clock, secret, randomBytes });
 }
 
 /** Opens in vain, and checks that every file stays as it was. */

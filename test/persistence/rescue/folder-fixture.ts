@@ -4,7 +4,6 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import { makeAuditFile } from "../../../persistence/audit/keeper.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
-import { STORE_ID } from "../log/log-fixture.ts";
 import {
   History,
   newFolder,
@@ -36,8 +35,8 @@ export function start(folder: string): Promise<StoreProcess> {
 /** A store after so many batches of ten records, with a trail that has none of them yet. */
 export async function storeWithTrail(batches: number) {
   const folder = folderOf();
-  makeAuditFile(realDisk, folder);
   const process = await start(folder);
+  makeAuditFile(realDisk, folder);
   await process.commit(batches, 10);
   return { folder, process };
 }
@@ -52,9 +51,6 @@ export interface Shape {
 /** A store whose process ended in order, or was killed behind its last batch. */
 export async function storeOf({ snapshots, batches }: Shape): Promise<string> {
   const folder = folderOf();
-  const identity = { format: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: true };
-  fs.writeFileSync(path.join(folder, "store.json"), `${JSON.stringify(identity)}\n`);
-  fs.writeFileSync(path.join(folder, "secret"), `${"5e".repeat(32)}\n`);
   const process = await start(folder);
   for (let i = 0; i < snapshots; i++) {
     await process.commit(30);

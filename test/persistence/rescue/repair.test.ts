@@ -29,7 +29,6 @@ test("a sound folder has nothing to repair", async () => {
   expect(plan).toMatchObject({ findings: [], snapshots: [], segments: [], cut: null });
   expect([plan.lost.total, aside]).toEqual([0, []]);
   const after = contentOf(folder);
-  after.delete(path.join(folder, "lock.sqlite"));
   expect(sameFiles(after, before)).toBe(true);
 });
 

@@ -137,7 +137,7 @@ test("no snapshot is made of less than there is", async () => {
   const process = await start(folder);
   await process.commit(20);
   const mark = process.journal.mark!;
-  const place = { disk: realDisk, folder, storeId: STORE_ID };
+  const place = { disk: realDisk, folder, storeId: STORE_ID, audited: () => null };
   const build = (sequence: number) => () =>
     buildSnapshot(place, {
       base: null,

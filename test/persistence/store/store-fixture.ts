@@ -3,23 +3,28 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { apply } from "../../../engine/apply.ts";
-import { Admission, LogSpace } from "../../../engine/ports.ts";
+import { Admission } from "../../../engine/ports.ts";
 import { State } from "../../../engine/state.ts";
 import { digest } from "../../../engine/verify/digest.ts";
+import { auditedSequence } from "../../../persistence/audit/file.ts";
 import type { Disk } from "../../../persistence/disk/disk.ts";
 import type { LogWriter } from "../../../persistence/log/log-writer.ts";
-import {
-  type BuildEnd,
-  buildSnapshot,
-  SnapshotBuild,
-} from "../../../persistence/snapshot/build.ts";
-import type { SnapshotWriter, SnapshotReport } from "../../../persistence/snapshot/options.ts";
-import { Snapshots } from "../../../persistence/snapshot/snapshots.ts";
-import { openState, type StateReport } from "../../../persistence/store/open-state.ts";
+import type { SnapshotReport } from "../../../persistence/snapshot/options.ts";
+import { serveSnapshots } from "../../../persistence/snapshot/service.ts";
+import type { Snapshots } from "../../../persistence/snapshot/snapshots.ts";
+import type {
+  FromThread,
+  StartSnapshotThread,
+  ToThread,
+} from "../../../persistence/snapshot/thread.ts";
+import type { StateReport } from "../../../persistence/store/open-state.ts";
+import { openStore, type OpenStore } from "../../../persistence/store/open-store.ts";
+import type { Platform } from "../../../persistence/store/platform.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { CrashingDisk } from "../../support/crashing-disk.ts";
 import type { KeptRecord } from "../../support/engine.ts";
-import { ProcessDied } from "../../support/memory-disk.ts";
+import { LocalThread } from "../../support/store/local-thread.ts";
+import { RecordFeed } from "../../support/store/record-feed.ts";
 import { ManualTime, settle, STORE_ID } from "../log/log-fixture.ts";
 
 const TURNS_MAX = 1_000;
@@ -28,25 +33,24 @@ export const SEGMENT_BYTES = 16 * 1024;
 /** In memory where there is such a folder: what outlasts a crash is for `CrashingDisk` to say. */
 const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
 
-/** Records of a random workload, and the digest of the state after each. */
+/** Records of a random workload, and the digest of the state after each of them. */
 export class History {
   readonly records: readonly KeptRecord[];
-  readonly #digests: string[];
+  readonly #digests = new Map<number, string>();
 
   constructor(seed: number, steps: number) {
     const workload = new Workload(seed);
     for (let step = 0; step < steps; step++) workload.step();
     this.records = workload.bench.journal.kept;
-    const state = new State();
-    this.#digests = [digest(state)];
-    for (const { record, timeMs } of this.records) {
-      apply(state, record, timeMs);
-      this.#digests.push(digest(state));
-    }
   }
 
   digestAt(sequence: number): string {
-    return this.#digests[sequence]!;
+    let found = this.#digests.get(sequence);
+    if (found !== undefined) return found;
+    const state = new State();
+    for (const { record, timeMs } of this.records.slice(0, sequence)) apply(state, record, timeMs);
+    this.#digests.set(sequence, (found = digest(state)));
+    return found;
   }
 }
 
@@ -58,91 +62,97 @@ export function removeFolder(folder: string): void {
   fs.rmSync(folder, { recursive: true, force: true });
 }
 
+/** As the data folder takes them: the id of the store, and its secret. */
+const STORE_ID_BYTES = Buffer.from(STORE_ID.replaceAll("-", ""), "hex");
+const randomBytes = (count: number) =>
+  count === STORE_ID_BYTES.length ? Buffer.from(STORE_ID_BYTES) : Buffer.alloc(count, 0x5e);
+
 export interface StoreOptions {
   readonly folder: string;
   readonly history: Pick<History, "records">;
   readonly disk?: CrashingDisk;
   readonly everyBytes?: number;
   readonly segmentBytes?: number;
+  readonly startSnapshotThread?: StartSnapshotThread;
 }
 
-/** A process that has the store. */
+/** A process that has the store, and feeds it with the records of the history. */
 export class StoreProcess {
   readonly time = new ManualTime();
   readonly reports: SnapshotReport[] = [];
   readonly acknowledged: number[] = [];
-  state!: State;
-  report!: StateReport;
-  snapshots!: Snapshots;
-  journal!: LogWriter;
-  sequence = 0;
-  /** As an engine that halted would say. */
-  isSound = true;
-  /** Replaced by a test whose threads cannot be had. */
-  open = (base: string | null, _onWritten: () => void): SnapshotWriter => this.#writer(base);
-  readonly #options: StoreOptions;
-  readonly #disk: Disk;
-
-  constructor(options: StoreOptions) {
-    this.#options = options;
-    this.#disk = (options.disk ?? new CrashingDisk()).begin();
-  }
+  store!: OpenStore;
+  #feed!: RecordFeed;
 
   static async start(options: StoreOptions): Promise<StoreProcess> {
-    const process = new StoreProcess(options);
-    await process.#open();
+    const process = new StoreProcess();
+    const { folder, history, everyBytes = Infinity, segmentBytes = SEGMENT_BYTES } = options;
+    process.store = await openStore(process.#platform(options), {
+      folder,
+      segmentBytes,
+      snapshotBytes: everyBytes,
+      // One step a turn, so that records come between any two.
+      snapshotTurnMs: 0,
+      onFailure: () => {},
+      onSnapshot: (report) => process.reports.push(report),
+    });
+    const onDurable = (sequence: number) => void process.acknowledged.push(sequence);
+    process.#feed = new RecordFeed(process.store, history.records, onDurable);
     return process;
   }
 
-  async #open(): Promise<void> {
-    const { folder, everyBytes = Infinity, segmentBytes = SEGMENT_BYTES } = this.#options;
+  #platform({ disk = new CrashingDisk(), startSnapshotThread }: StoreOptions): Platform {
     const { time } = this;
-    const opened = await openState({
-      disk: this.#disk,
-      folder,
-      storeId: STORE_ID,
-      clock: time,
-      scheduler: time,
-      segmentBytes,
-      onFailure: () => {},
-    });
-    this.state = opened.state;
-    this.report = opened.report;
-    this.journal = opened.journal;
-    this.sequence = opened.report.sequence;
-    this.snapshots = new Snapshots({
-      state: opened.state,
-      log: opened.journal,
-      clock: time,
-      scheduler: { soon: (task) => setImmediate(task), later: (ms, task) => time.later(ms, task) },
-      isSound: () => this.isSound,
-      open: (base, onWritten) => this.open(base, onWritten),
-      everyBytes,
-      // One step a turn, so that records come between any two.
-      turnMs: 0,
-      start: opened.start,
-      onReport: (report) => this.reports.push(report),
-    });
-    this.snapshots.durable = (sequence) => this.acknowledged.push(sequence);
+    const own = disk.begin();
+    return {
+      disk: own,
+      time: { wallMs: () => time.nowMs(), runningMs: () => time.nowMs() },
+      scheduler: {
+        soon: (task) => setImmediate(task),
+        later: (delayMs, task) => time.later(delayMs, task),
+        // The holds of the records that are fed end by records.
+        every: () => () => {},
+      },
+      randomBytes,
+      startSnapshotThread: startSnapshotThread ?? snapshotThreadOn(own),
+      startAuditThread: () => {
+        throw new Error("no test here has an audit trail");
+      },
+    };
   }
 
-  /** Everything that was told to be on disk; what was recovered counts. */
+  get state(): State {
+    return this.store.engine.state;
+  }
+
+  get report(): StateReport {
+    return this.store.report;
+  }
+
+  get journal(): LogWriter {
+    return this.store.journal;
+  }
+
+  get snapshots(): Snapshots {
+    return this.store.snapshots;
+  }
+
+  /** The last record that was appended. */
+  get sequence(): number {
+    return this.#feed.sequence;
+  }
+
+  /** Everything up to this record was reported to be on disk, or recovered. */
   get durable(): number {
     return this.acknowledged.at(-1) ?? this.report.sequence;
   }
 
   /**
-   * The next records of the history, in one batch, as far as the log has room for them.
-   * @returns How many it did not take.
+   * Appends the next records of the history, in one batch, as far as the log has space for them.
+   * @returns How many it refused.
    */
   append(count: number): number {
-    for (let i = 0; i < count; i++) {
-      const { record, timeMs } = this.#options.history.records[this.sequence]!;
-      const taken = this.snapshots.append(this.sequence + 1, timeMs, record, LogSpace.GENERAL);
-      if (taken !== Admission.OPEN) return count - i;
-      this.sequence += 1;
-      apply(this.state, record, timeMs);
-    }
+    for (let i = 0; i < count; i++) if (this.#feed.append() !== Admission.OPEN) return count - i;
     return 0;
   }
 
@@ -158,7 +168,7 @@ export class StoreProcess {
     }
   }
 
-  /** Makes a snapshot and waits for it. */
+  /** Takes a snapshot and waits for it. */
   async snapshot(): Promise<SnapshotReport> {
     const before = this.reports.length;
     this.snapshots.request();
@@ -171,48 +181,23 @@ export class StoreProcess {
     if (!isDone()) throw new Error("it does not come to an end");
   }
 
-  /** As `Store.close` does. */
-  async close(): Promise<void> {
-    await this.snapshots.stop();
-    await this.journal.close();
-    this.snapshots.last((parts) => buildSnapshot(this.#place, parts));
+  close(): Promise<void> {
+    return this.store.close();
   }
+}
 
-  get #place() {
-    return { disk: this.#disk, folder: this.#options.folder, storeId: STORE_ID };
-  }
-
-  /** In this thread; otherwise as the real one. */
-  #writer(base: string | null): SnapshotWriter {
-    const given: ((build: SnapshotBuild) => void)[] = [];
-    let finish!: (end: BuildEnd) => void;
-    const end = new Promise<BuildEnd>((resolve) => {
-      finish = resolve;
+/** Runs `snapshot-worker.ts` in this thread, on a disk of the test. */
+export function snapshotThreadOn(disk: Disk): StartSnapshotThread {
+  return (data, events) => {
+    // A thread that is told to hurry does not rest.
+    data.bell.fill(1);
+    const audited = () => auditedSequence(disk, data.folder, data.storeId);
+    return new LocalThread<ToThread, FromThread>({
+      serve: (port) => serveSnapshots(port, { ...data, disk, audited }),
+      events,
+      later: (task) => setImmediate(task),
     });
-    const build = async () => {
-      const at = await end;
-      // Another thread answers in some later turn, never in this one.
-      await settle();
-      let building: SnapshotBuild | null = null;
-      try {
-        building = new SnapshotBuild({ ...this.#place, base });
-        for (const give of given) give(building);
-        return building.finish(at);
-      } catch (error) {
-        if (error instanceof ProcessDied) return new Promise<never>(() => {});
-        building?.abandon();
-        throw error;
-      }
-    };
-    return {
-      put: (nextId, puts) => void given.push((one) => one.put(nextId, puts)),
-      add: (image) => void given.push((one) => one.add(image)),
-      queued: 0,
-      finish,
-      built: build(),
-      abandon: () => Promise.resolve(),
-    };
-  }
+  };
 }
 
 /** Every file in the folder and below, by path. */

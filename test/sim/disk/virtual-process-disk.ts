@@ -2,6 +2,7 @@
 import { posix } from "node:path";
 import type { Disk, DiskFile, Done } from "../../../persistence/disk/disk.ts";
 import { DiskFault } from "../../../persistence/disk/faults.ts";
+import type { FileLock } from "../../../persistence/disk/sqlite.ts";
 import { type Operation, type Outcome, ProcessDied, type Step } from "../../support/memory-disk.ts";
 import type { VirtualDisk } from "./virtual-disk.ts";
 import type { Inode } from "./virtual-inode.ts";
@@ -90,6 +91,13 @@ export class ProcessDisk implements Disk {
   syncFolderNow(path: string): void {
     this.check("sync", path);
     this.disk.syncFolder(path);
+  }
+
+  /** A lock ends with its process, and there is one process at a time. */
+  lockNow(path: string): FileLock {
+    this.check("open", path);
+    this.#inode("open", path);
+    return { release: () => {} };
   }
 
   create(path: string, done: (fault: DiskFault | null, file: DiskFile | null) => void): void {

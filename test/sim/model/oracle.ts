@@ -5,10 +5,11 @@
  */
 import { apply } from "../../../engine/apply.ts";
 import { Move } from "../../../engine/inventory/states.ts";
+import type { Observer } from "../../../engine/ports.ts";
 import { type LogRecord, RecordType } from "../../../engine/records.ts";
 import { State } from "../../../engine/state.ts";
 import type { StateReport } from "../../../persistence/store/open-state.ts";
-import type { Life, Witness } from "../life.ts";
+import type { Life } from "../life.ts";
 import { differences } from "./compare.ts";
 import type { InvariantName, Tally } from "./invariants.ts";
 import { Model } from "./model.ts";
@@ -34,7 +35,7 @@ interface KeptReply {
   readonly expiresAtMs: number;
 }
 
-export class Oracle implements Witness {
+export class Oracle implements Observer {
   readonly tally: Tally;
   /** Where the process at hand is. */
   model = new Model();
@@ -76,12 +77,12 @@ export class Oracle implements Witness {
     return this.#records.slice(sequence - this.#base).map(({ record }) => record);
   }
 
-  appended(sequence: number, timeMs: number, record: LogRecord): void {
+  beforeApply(sequence: number, timeMs: number, record: LogRecord): void {
     const { tally } = this;
     tally.holds("I7", sequence === this.sequence + 1, () => `${sequence} after ${this.sequence}`);
     tally.holds("I12", timeMs >= this.timeMs, () => `record ${sequence}: ${timeMs}`);
     if (record.type === RecordType.MOVE) {
-      this.#audit.move(this.life!.engine.state, record, timeMs);
+      this.#audit.move(this.life!.state, record, timeMs);
       if (record.move === Move.EXPIRE) tally.count("a hold ran out");
     } else this.#audit.isStale = true;
     this.#records.push({ timeMs, record });
@@ -141,15 +142,19 @@ export class Oracle implements Witness {
 
   /** A process has recovered: is everything there, and nothing by half? */
   recovered(life: Life): void {
-    const { report, opened } = life;
+    const { report } = life;
     this.life = life;
     const { tally } = this;
     this.#checkEnd(life);
     tally.holds("I7", report.epoch >= this.#epoch, () => `epoch ${report.epoch}`);
     this.#epoch = report.epoch + 1;
     this.#cutTo(report.sequence);
-    this.#checkState(this.#state, opened.state);
-    tally.holds("I12", life.clock.nowMs() >= this.#baseTimeMs, () => "the clock is behind the log");
+    this.#checkState(this.#state, life.state);
+    tally.holds(
+      "I12",
+      life.engine.nowMs() >= this.#baseTimeMs,
+      () => "the clock is behind the log",
+    );
     this.#audit.restart(this.#state);
     this.compare();
     this.#checkReplies(life);
@@ -169,7 +174,7 @@ export class Oracle implements Witness {
       tally.holds("I7", epoch > before.epoch, () => `epoch ${epoch} after ${before.epoch}`);
       tally.count("a recovery was followed by a second one");
     }
-    this.#checkState(this.#expectedAt(sequence), life.opened.state);
+    this.#checkState(this.#expectedAt(sequence), life.state);
   }
 
   #expectedAt(sequence: number): State {
@@ -218,7 +223,7 @@ export class Oracle implements Witness {
 
   /** A reply is there with its effect, and gone with it. */
   #checkReplies(life: Life): void {
-    const { replies } = life.opened.state.catalog;
+    const { replies } = life.state.catalog;
     for (const key of this.#replies.keys()) {
       const row = replies.get(key);
       const { body, expiresAtMs } = this.replyTo(key)!;

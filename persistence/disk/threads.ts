@@ -1,0 +1,64 @@
+/** Threads as the store sees them, from outside and from inside, and the real ones. */
+import os from "node:os";
+import { type MessagePort, parentPort, Worker } from "node:worker_threads";
+import { assert } from "../../engine/assert.ts";
+
+/** A running thread, as its starter sees it. It does not keep the process alive by itself. */
+export interface Thread<Message> {
+  /** Sends a message; the memory in `transfer` moves to the thread. */
+  post(message: Message, transfer?: readonly ArrayBuffer[]): void;
+  /** Whether the process stays alive for the thread. */
+  keepAlive(isNeeded: boolean): void;
+  /** Ends the thread, wherever its program is. Settles when it has ended. */
+  terminate(): Promise<void>;
+}
+
+/** What the starter of a thread is notified of. */
+export interface ThreadEvents<Answer> {
+  readonly message: (answer: Answer) => void;
+  /** The thread threw an error; `exit` follows. */
+  readonly error: (error: Error) => void;
+  readonly exit: () => void;
+}
+
+/** Starts the one program that it stands for. */
+export type StartThread<Data, Message, Answer> = (
+  data: Data,
+  events: ThreadEvents<Answer>,
+) => Thread<Message>;
+
+/** The starter of a thread, as the program of the thread sees it. */
+export interface ThreadPort<Message> {
+  on(event: "message" | "close", listener: (message: Message) => void): unknown;
+  postMessage(answer: unknown): void;
+  close(): void;
+}
+
+/** @param program - A compiled file: a thread cannot start from source. */
+export function workerThread<Data, Message, Answer>(
+  program: URL,
+  name: string,
+): StartThread<Data, Message, Answer> {
+  return (workerData, { message, error, exit }) => {
+    const worker = new Worker(program, { workerData, name });
+    worker.unref();
+    worker.on("message", message).on("error", error).once("exit", exit);
+    return {
+      post: (value, transfer = []) => worker.postMessage(value, transfer),
+      keepAlive: (isNeeded) => (isNeeded ? worker.ref() : worker.unref()),
+      async terminate() {
+        await worker.terminate();
+      },
+    };
+  };
+}
+
+/** @returns The port of this thread, which from now on yields the processor to the engine's. */
+export function portOfThisThread(): MessagePort {
+  assert(parentPort !== null, "the program of a thread runs in one");
+  // On Linux each thread has a priority of its own. Not the lowest: the end of the process waits
+  // for its threads, and on a busy machine those would hardly ever run.
+  const { PRIORITY_BELOW_NORMAL } = os.constants.priority;
+  if (process.platform === "linux") os.setPriority(0, PRIORITY_BELOW_NORMAL);
+  return parentPort;
+}

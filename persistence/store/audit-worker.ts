@@ -1,0 +1,8 @@
+/** The program of the thread that keeps the audit trail. */
+import { workerData } from "node:worker_threads";
+import { serveAudit } from "../audit/service.ts";
+import type { AuditThreadData } from "../audit/thread.ts";
+import { realDisk } from "../disk/disk.ts";
+import { portOfThisThread } from "../disk/threads.ts";
+
+serveAudit(portOfThisThread(), { ...(workerData as AuditThreadData), disk: realDisk });

@@ -1,0 +1,31 @@
+/** Everything outside the store that it runs on, and the real one. */
+import { randomBytes } from "node:crypto";
+import type { StartAuditThread } from "../audit/thread.ts";
+import { type Disk, realDisk } from "../disk/disk.ts";
+import { realScheduler, type Scheduler } from "../disk/scheduler.ts";
+import { type MachineTime, realTime } from "../disk/service-clock.ts";
+import { workerThread } from "../disk/threads.ts";
+import type { StartSnapshotThread } from "../snapshot/thread.ts";
+
+export interface Platform {
+  readonly disk: Disk;
+  readonly time: MachineTime;
+  readonly scheduler: Scheduler;
+  /** From a secure source. */
+  readonly randomBytes: (count: number) => Buffer;
+  /** Starts the program `snapshot-worker.ts`. */
+  readonly startSnapshotThread: StartSnapshotThread;
+  /** Starts the program `audit-worker.ts`. */
+  readonly startAuditThread: StartAuditThread;
+}
+
+const program = (name: string) => new URL(`./${name}.js`, import.meta.url);
+
+export const realPlatform: Platform = {
+  disk: realDisk,
+  time: realTime,
+  scheduler: realScheduler,
+  randomBytes,
+  startSnapshotThread: workerThread(program("snapshot-worker"), "frontrow snapshots"),
+  startAuditThread: workerThread(program("audit-worker"), "frontrow audit"),
+};

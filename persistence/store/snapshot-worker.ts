@@ -1,0 +1,12 @@
+/** The program of the thread that writes snapshots. */
+import { workerData } from "node:worker_threads";
+import { auditedSequence } from "../audit/file.ts";
+import { realDisk } from "../disk/disk.ts";
+import { portOfThisThread } from "../disk/threads.ts";
+import { serveSnapshots } from "../snapshot/service.ts";
+import type { SnapshotThreadData } from "../snapshot/thread.ts";
+
+const data = workerData as SnapshotThreadData;
+const { folder, storeId } = data;
+const audited = () => auditedSequence(realDisk, folder, storeId);
+serveSnapshots(portOfThisThread(), { ...data, disk: realDisk, audited });
