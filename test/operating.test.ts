@@ -1,4 +1,4 @@
-/** Runs every command of the page for the person on duty, and checks the exit code it promises. */
+/** The page for the person on duty keeps its word: every command on it runs and ends as it says. */
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -10,7 +10,7 @@ const PAGE = fs.readFileSync("server/OPERATING.md", "utf8");
 const README = fs.readFileSync("README.md", "utf8");
 const BLOCK = /<!-- test: ([a-z ]+), (\d+) -->\n```sh\n([\s\S]*?)```/g;
 
-/** Each block of commands, with the scene it needs and the exit code it must end with. */
+/** A block of commands, the scene that it is for, and the exit code that it ends with. */
 const BLOCKS = [...PAGE.matchAll(BLOCK)].map(([, scene, code, commands], i) => ({
   name: `${i + 1}, ${scene}: ${commands!.trim().split("\n")[0]}`,
   scene: scene!,
@@ -18,14 +18,14 @@ const BLOCKS = [...PAGE.matchAll(BLOCK)].map(([, scene, code, commands], i) => (
   commands: commands!,
 }));
 
-/** A store with sales, and a backup of it. */
+/** A store that was sold from, and a backup of it. */
 const model = { folder: "", backup: "" };
 
 beforeAll(async () => {
   await built();
 });
 
-/** The first test creates it; it is deleted when the process ends. */
+/** Made by the first test that needs it; goes with the last one. */
 async function modelStore(): Promise<typeof model> {
   if (model.folder !== "") return model;
   const place = fs.mkdtempSync(path.join(path.dirname(temporaryFolder()), "frontrow-model-"));
@@ -58,7 +58,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     const [name] = fs.readdirSync(path.join(data, "wal"));
     const segment = path.join(data, "wal", name!);
     const bytes = fs.readFileSync(segment);
-    // In the middle of the last batch, before the mark of an orderly stop.
+    // In the middle of the last batch, before the mark of an end in order.
     const used = bytes.findLastIndex((byte) => byte !== 0);
     bytes[used - (used % 512) - 3 * 512 + 100]! ^= 1;
     fs.writeFileSync(segment, bytes);
@@ -86,7 +86,7 @@ function run(commands: string, cwd: string): Promise<Ended> {
   });
 }
 
-test("every command of the page is in a block that runs, and every scene is used", () => {
+test("every command of the page is in a block that is run, and every scene is needed", () => {
   const commands = PAGE.match(/^npx frontrow .*$/gm) ?? [];
   expect(commands.length).toBeGreaterThan(8);
   for (const command of commands) {
@@ -100,7 +100,7 @@ test("every command of the page is in a block that runs, and every scene is used
   expect(README).toContain("server/OPERATING.md");
 });
 
-test("every link within the page points to a heading", () => {
+test("every link within the page leads to a heading", () => {
   const headings = [...PAGE.matchAll(/^#+ (.*)$/gm)].map(([, text]) =>
     text!
       .toLowerCase()
