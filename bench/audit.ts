@@ -109,7 +109,7 @@ async function measureQueries(trail: AuditBook, eventId: string): Promise<void> 
     return { about: "transitions", eventId, query: { ...page, ...query } };
   };
   const halfway = Math.floor(last / 2);
-  // Each map is of another moment, so that none is remembered from the run before.
+  // Each run asks for another moment, so that no map comes from a cache.
   let run = 0;
   const questions: Readonly<Record<string, () => AuditQuestion>> = {
     "map halfway back, first page": () => map(halfway + ++run, 0),

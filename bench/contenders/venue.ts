@@ -1,4 +1,4 @@
-/** Sets up what is measured over HTTP: an organization with a venue, and events on sale in it. */
+/** Creates an organization with a venue over HTTP, and puts events on sale in it. */
 import { EVENT_TIMES, layoutOf } from "../harness/event-data.ts";
 import type { EventOnSale } from "../load/plan.ts";
 

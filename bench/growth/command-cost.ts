@@ -17,20 +17,20 @@ const SEATS = 1_000;
 /** Pairs of a round: enough for the clock, too many for the processor's caches. */
 const PAIRS = isTrial ? 50 : 2_000;
 
-/** Nanoseconds of a command by seats on sale. */
+/** Nanoseconds of a command by the number of seats on sale. */
 export function bySeats(seats: number): Size {
   const events = Math.ceil(seats / SEATS_PER_LAYOUT_MAX);
   return { ...byEvents(events, Math.ceil(seats / events)), x: seats };
 }
 
-/** Nanoseconds of a command by events, each of so many seats. */
+/** Nanoseconds of a command by the number of events. @param seats - Of each event. */
 export function byEvents(events: number, seats = SEATS): Size {
   const sale = open(events, seats);
   const places = shuffled(events * (seats >> 1)).slice(0, PAIRS);
   return { x: events, measure: commandCost(sale, places.map(placeIn(sale)), 2) };
 }
 
-/** Nanoseconds of a command by the seats in it. */
+/** Nanoseconds of a command by the number of seats in it. */
 export function byRequest(seats: number): Size {
   const sale = open(1, SEATS);
   const eventId = sale.eventIds[0]!;
@@ -39,7 +39,7 @@ export function byRequest(seats: number): Size {
   return { x: seats, measure: commandCost(sale, places, seats) };
 }
 
-/** Nanoseconds of a command by the active holds of two seats that other sessions have. */
+/** Nanoseconds of a command by the number of active holds of other sessions. */
 export function byHolds(holds: number): Size {
   const holdsPerEvent = (SEATS_PER_LAYOUT_MAX >> 1) - PAIRS;
   const events = Math.max(1, Math.ceil(holds / holdsPerEvent));

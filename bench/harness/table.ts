@@ -15,7 +15,7 @@ export function print(text: string): void {
   process.stdout.write(text);
 }
 
-/** Says on standard error what is measured now. */
+/** Reports progress on standard error. */
 export function progress(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -25,7 +25,7 @@ const TURNS: Readonly<Record<Mix, readonly Step[] | null>> = {
   "on-sale": null,
   hot: null,
 };
-/** How many pairs a connection uses in turn, if the events have so many. */
+/** How many pairs a connection uses in turn, if there are enough. */
 const PAIRS_MAX = 64;
 const HESITATION_MS_MAX = 4;
 const GIVE_UP_SHARE = 0.3;
@@ -100,7 +100,7 @@ class Repeater implements Buyer {
 
 interface Shopping {
   readonly session: string;
-  /** Where the buyer looks; pairs that it knows to be gone are removed. */
+  /** Pairs that the buyer may try; it removes those that it cannot get. */
   readonly pairs: number[];
   /** Learns of a sale only from a refusal, and neither hesitates nor gives up. */
   readonly isBlind: boolean;

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Linux reports hundredths of a second to programs, whatever the tick of the kernel is. */
+/** Linux reports hundredths of a second to programs, whatever the kernel's tick rate is. */
 const TICKS_PER_SECOND = 100;
 const PARENT_FIELD = 1;
 const USER_FIELD = 11;

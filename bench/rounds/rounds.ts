@@ -41,7 +41,7 @@ const SEATS: Readonly<Partial<Record<Mix, number>>> = {
   hot: isTrial ? 100 : 500,
 };
 const SEATS_STEP = 100;
-/** A round begins when all servers together used at most this share of a processor for so long. */
+/** A round starts after all servers together have used at most this share of a processor. */
 const IDLE = { shareMax: 0.05, seconds: isTrial ? 0 : 0.25, triesMax: 80 };
 /** Hot events sell out in a fraction of a second, so this mix has more rounds than the others. */
 const HOT_ROUNDS_FACTOR = isTrial ? 1 : 3;
