@@ -1,4 +1,4 @@
-/** The benchmarks run at toy size, so that they cannot rot. Their figures mean nothing here. */
+/** Runs every benchmark at toy size, to show that it still works. The figures mean nothing. */
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import os from "node:os";
@@ -20,7 +20,7 @@ import {
 import { type Result, verdictTable } from "../bench/rounds/results.ts";
 import type { Row } from "../bench/rounds/rounds.ts";
 
-/** Another's work on the machine must not fail what takes seconds when it is quiet. */
+/** Enough for a busy machine; each takes seconds on an idle one. */
 vi.setConfig({ testTimeout: 120_000 });
 
 const DIST = path.resolve(import.meta.dirname, "../dist/bench");
@@ -47,7 +47,7 @@ test("the single steps are measured, and leave nothing locked", async () => {
   expect(printed).toMatch(/^in process, two-seat lock with record encoded, ns +≤ 250 /m);
 });
 
-test("the durable lock is measured beside the empty handlers, in every mix", async () => {
+test("the durable lock is measured next to empty handlers, in every mix", async () => {
   const printed = await run("bench.js", [...TOY, "--only", "Frontrow|uWebSockets"]);
   for (const mix of MIXES) expect(printed).toContain(`${mix}, 4 connections`);
   expect(printed).toMatch(/^lock ÷ POST not parsed, 64 connections .* not measured$/m);
@@ -56,7 +56,7 @@ test("the durable lock is measured beside the empty handlers, in every mix", asy
   for (const row of rows as Row[]) expect(row.rounds[0]!.done, row.name).toBeGreaterThan(0);
 });
 
-test("goals are judged by ratios of the same round", () => {
+test("goals are judged by the ratios within a round", () => {
   const row = (name: string, rates: readonly number[]) => ({
     name,
     mix: "lock" as const,
@@ -85,7 +85,7 @@ test("goals are judged by ratios of the same round", () => {
 
 const STORES = [REDIS_ALWAYS, IOREDIS_ALWAYS, POSTGRES_TRANSACTION, POSTGRES_FUNCTION, SQLITE_FULL];
 test.for(STORES)(
-  "the alternative sells no seat twice and loses none: %s",
+  "an alternative sells no seat twice and loses none: %s",
   async (name, { skip }) => {
     skip(!isThere(name), "not installed");
     const pattern = name.replaceAll(/[()+]/g, String.raw`\$&`);
@@ -99,14 +99,14 @@ test.for(STORES)(
   },
 );
 
-test("the load generator is measured beside another", async ({ skip }) => {
+test("the load generator is compared with another one", async ({ skip }) => {
   skip(programInPath("wrk") === null, "not installed");
   const toy = ["--connections", "4", "--seconds", "1", "--rounds", "1"];
   const printed = await run("generator.js", toy);
   expect(printed.match(/^uWebSockets\.js (GET|POST).* \d+ k +\d+ k-\d+ k$/gm)).toHaveLength(2);
 });
 
-test("growth is measured and drawn", async () => {
+test("growth is measured and plotted", async () => {
   const small = ["--seats", "200,400", "--events", "1,2", "--request", "1,2", "--holds", "0,10"];
   const printed = await run("growth.js", [...small, "--records", "100,200", "--rounds", "1"]);
   expect(printed).toMatch(/^throughput at 2 events ÷ at 1 event of 1,000 +≥ 0\.8 /m);
@@ -134,14 +134,14 @@ test("pages of the seats listing are measured over HTTP", async () => {
   expect(printed.match(/^200 seats, .*: first page .* ms, last page .* ms$/gm)).toHaveLength(4);
 });
 
-test("recovery is measured, and brings back the same state", async () => {
+test("recovery is measured, and restores the same state", async () => {
   const toy = ["--records", "1000", "--events", "2", "--seats", "100", "--rounds", "1"];
   const printed = await run("recovery.js", toy);
   expect(printed).toMatch(/^1,000 records of the log: \d+\.\d\d s/m);
   expect(printed).toMatch(/^a snapshot of 2 events of 100 seats: \d+\.\d\d s/m);
 });
 
-test("what a snapshot costs the engine is measured", async () => {
+test("the cost of a snapshot to the engine is measured", async () => {
   const toy = ["--events", "2", "--seats", "100", "--rounds", "2", "--records", "1000"];
   const printed = await run("snapshots.js", toy);
   expect(printed).toMatch(/longest pause: \d+\.\d\d ms in the first snapshot, \d+\.\d\d ms/);
