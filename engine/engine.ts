@@ -1,11 +1,10 @@
 /**
- * The engine: decides commands, applies their records, hands them to the journal, and says when
- * what was decided is on disk. Single-threaded and synchronous; nothing here waits.
+ * The engine: decides commands, appends their records to the journal, applies them, and reports
+ * when they are on disk. Single-threaded and synchronous; nothing here waits.
  *
- * Ordering: a command's record is applied and appended before the next command is decided, so the
- * order of the log is the order of the decisions. Whoever sends an outcome must first wait with
- * `afterDurable`, for refusals and reads too: what is observed must be as durable as what is
- * acknowledged.
+ * Ordering: a command's record is appended and applied before the next command is decided, so the
+ * log has the order of the decisions. Whoever sends an outcome must first wait with `afterDurable`,
+ * for refusals and reads too: what a client observes must be as durable as what it was granted.
  */
 import { apply } from "./apply.ts";
 import { assert, Broken } from "./assert.ts";
@@ -15,12 +14,10 @@ import { NONE } from "./constants.ts";
 import { type AnswerOf, decide } from "./decide.ts";
 import { expireHold } from "./decide/booking/expiry.ts";
 import { DurabilityQueue } from "./durability-queue.ts";
-import { Admission, type Clock, type Journal } from "./ports.ts";
+import { Admission, type Clock, type Journal, LogSpace } from "./ports.ts";
 import type { LogRecord } from "./records.ts";
 import { type Refusal, refuse, Result } from "./results.ts";
 import type { State } from "./state.ts";
-
-export type Outcome<Value> = Refusal | Granted<Value>;
 
 /** A `Grant` as the caller sees it. */
 export interface Granted<Value> {
@@ -28,25 +25,28 @@ export interface Granted<Value> {
   readonly value: Value;
 }
 
-const REFUSED_OVERLOADED = refuse(
-  Result.OVERLOADED,
-  "Too much is waiting for the disk; try again.",
-);
-const REFUSED_UNAVAILABLE = refuse(
-  Result.LOG_UNAVAILABLE,
-  "The log has no room for changes just now; reads go on.",
-);
+export type Outcome<Value> = Refusal | Granted<Value>;
 
-/** The members of a command that say at which events it looks. */
+const REFUSALS = {
+  [Admission.OVERLOADED]: refuse(Result.OVERLOADED, "Too much is waiting for the disk; try again."),
+  [Admission.UNAVAILABLE]: refuse(
+    Result.LOG_UNAVAILABLE,
+    "The log has no room for changes just now; reads go on.",
+  ),
+};
+
+/** The members of a command that name the events whose inventory it reads. */
 interface Scope {
   readonly eventId: string;
   readonly schemaId: number;
   readonly organizationId: number;
 }
 
-/** Where a log ended, as recovery found it. */
+/** A point of the log. */
 export interface Position {
+  /** Of the last record; 0 before the first. */
   readonly sequence: number;
+  /** Milliseconds since 1970: the time of that record. */
   readonly timeMs: number;
 }
 
@@ -54,20 +54,28 @@ export class Engine {
   readonly state: State;
   readonly #clock: Clock;
   readonly #journal: Journal;
-  readonly #waiting: DurabilityQueue;
+  readonly #durabilityQueue: DurabilityQueue;
+  /** Of the last record. */
   #sequence: number;
+  /** Milliseconds since 1970 of the last record. */
+  #recordTimeMs: number;
+  /** Milliseconds since 1970: the latest reading of the clock. */
   #timeMs: number;
   #isHalted = false;
 
-  /** @param position - Where `state` stands: everything up to it is on disk. */
+  /** @param position - The record up to which `state` was restored; it is on disk. */
   constructor(state: State, position: Position, ports: { clock: Clock; journal: Journal }) {
     this.state = state;
     this.#clock = ports.clock;
     this.#journal = ports.journal;
     this.#sequence = position.sequence;
+    this.#recordTimeMs = position.timeMs;
     this.#timeMs = position.timeMs;
-    this.#waiting = new DurabilityQueue(position.sequence);
-    this.#journal.durable = (sequence) => this.#waiting.durable(sequence);
+    this.#durabilityQueue = new DurabilityQueue(position.sequence);
+    this.#journal.durable = (sequence) => {
+      assert(sequence <= this.#sequence, "only appended records become durable");
+      this.#durabilityQueue.durable(sequence);
+    };
   }
 
   /** The sequence number of the last record. */
@@ -75,134 +83,132 @@ export class Engine {
     return this.#sequence;
   }
 
-  /** Whether a mutation would be taken now. */
+  /** Whether a command would be admitted now. */
   get isWritable(): boolean {
     return this.#journal.admission() === Admission.OPEN;
   }
 
-  /** Whether a record could not be kept or applied, so that memory and log may differ. */
+  /** Whether a record could not be appended or applied, so that memory and log may differ. */
   get isHalted(): boolean {
     return this.#isHalted;
   }
 
-  /** The service clock; never steps back. */
+  /** The service clock, in milliseconds since 1970; it never steps back. */
   nowMs(): number {
     this.#timeMs = Math.max(this.#timeMs, this.#clock.nowMs());
     return this.#timeMs;
   }
 
   /**
-   * Decides a command and applies what it comes to. Holds of its events that have run out end
-   * first, each by a record of its own, so no rule needs to know of time.
+   * Decides a command and applies its record. Expired holds of the events that it reads are ended
+   * first, each by a record of its own, so the rules of a command need not consider time.
    */
   submit<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
-    return this.#closed() ?? this.#submit(command, false);
+    return this.#refusalNow() ?? this.#execute(command, LogSpace.GENERAL);
   }
 
   /**
-   * As `submit`, for what belongs to a command that was granted in the same turn: the journal left
-   * room for it. Refused only when it is longer than that, and finds no other.
+   * Like `submit`, for a command that completes one granted in the same turn. Admission is not
+   * asked again: the journal keeps a reserve for it. Refused only when the reserve is too small.
    */
   submitFollowUp<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
-    return this.#submit(command, true);
-  }
-
-  #submit<K extends CommandKind>(command: CommandOf<K>, isFollowUp: boolean): Outcome<AnswerOf<K>> {
-    assert(!this.#isHalted, "the engine goes on only while memory and log agree");
-    const timeMs = this.nowMs();
-    const ended = this.#expireFor(command, timeMs, isFollowUp);
-    if (ended !== Admission.OPEN) return refusalOf(ended);
-    const decision = decide(this.state, command, timeMs);
-    if (decision.refused === Result.OK && decision.record !== null) {
-      const written = this.#write(decision.record, timeMs, isFollowUp);
-      if (written !== Admission.OPEN) return refusalOf(written);
-    }
-    return decision;
+    return this.#execute(command, LogSpace.RESERVE);
   }
 
   /**
-   * Ends the event's holds that have run out; to be called before its inventory is read. Without
-   * room in the log they wait for a later call.
+   * Ends the expired holds of an event; to be called before its inventory is read. Holds for which
+   * the log has no space are ended by a later call.
    */
   expire(event: EventRow): void {
-    if (this.#closed() === null) this.#expirePartition(event.partition, this.nowMs(), false);
+    this.nowMs();
+    if (this.#refusalNow() === null) this.#expireHolds(event.partition, LogSpace.GENERAL);
   }
 
-  /** As `expire`, in all events. Cost: O(events + what ends). */
+  /** Like `expire`, for all events. Cost: O(events + expired holds). */
   expireAll(): void {
-    if (this.#closed() !== null) return;
-    const timeMs = this.nowMs();
+    this.nowMs();
     for (const number of this.state.partitions.keys()) {
-      if (this.#expirePartition(number, timeMs, false) !== Admission.OPEN) return;
+      if (this.#refusalNow() !== null) return;
+      if (this.#expireHolds(number, LogSpace.GENERAL) !== null) return;
     }
   }
 
   /**
-   * Calls back once everything that has happened so far is on disk, at once when it is already.
-   * Callbacks run in the order in which they were given.
+   * Calls back once every record so far is on disk: immediately if that is already so. Callbacks
+   * run in the order in which they were given.
    */
   afterDurable(callback: () => void): void {
-    this.#waiting.add(this.#sequence, callback);
+    this.#durabilityQueue.add(this.#sequence, callback);
   }
 
-  #closed(): Refusal | null {
-    assert(!this.#isHalted, "the engine goes on only while memory and log agree");
+  #refusalNow(): Refusal | null {
+    assert(!this.#isHalted, "a halted engine takes no commands");
     const admission = this.#journal.admission();
-    return admission === Admission.OPEN ? null : refusalOf(admission);
+    return admission === Admission.OPEN ? null : REFUSALS[admission];
   }
 
-  /** Ends what has run out in the events that the command looks at, one hold after the other. */
-  #expireFor(command: object, timeMs: number, isFollowUp: boolean): Admission {
+  #execute<K extends CommandKind>(command: CommandOf<K>, space: LogSpace): Outcome<AnswerOf<K>> {
+    assert(!this.#isHalted, "a halted engine takes no commands");
+    const timeMs = this.nowMs();
+    const refusal = this.#expireHoldsFor(command, space);
+    if (refusal !== null) return refusal;
+    const decision = decide(this.state, command, timeMs);
+    if (decision.refused !== Result.OK || decision.record === null) return decision;
+    return this.#write(decision.record, space) ?? decision;
+  }
+
+  /** Ends the expired holds of every event that the command reads. */
+  #expireHoldsFor(command: object, space: LogSpace): Refusal | null {
     const { eventId, schemaId, organizationId } = command as Partial<Scope>;
     const { events } = this.state.catalog;
-    const own = eventId === undefined ? undefined : events.get(eventId);
-    if (own !== undefined) {
-      const ended = this.#expirePartition(own.partition, timeMs, isFollowUp);
-      if (ended !== Admission.OPEN) return ended;
+    const event = eventId === undefined ? undefined : events.get(eventId);
+    const refusal = event === undefined ? null : this.#expireHolds(event.partition, space);
+    if (refusal !== null || (schemaId === undefined && organizationId === undefined)) {
+      return refusal;
     }
-    if (schemaId === undefined && organizationId === undefined) return Admission.OPEN;
-    for (const event of events.values()) {
-      const isMeant = event.schemaId === schemaId || event.organizationId === organizationId;
-      if (!isMeant) continue;
-      const ended = this.#expirePartition(event.partition, timeMs, isFollowUp);
-      if (ended !== Admission.OPEN) return ended;
+    for (const other of events.values()) {
+      if (other.schemaId !== schemaId && other.organizationId !== organizationId) continue;
+      const otherRefusal = this.#expireHolds(other.partition, space);
+      if (otherRefusal !== null) return otherRefusal;
     }
-    return Admission.OPEN;
+    return null;
   }
 
-  #expirePartition(number: number, timeMs: number, isFollowUp: boolean): Admission {
+  /** @param number - Of the partition. @returns Why a hold could not be ended; else null. */
+  #expireHolds(number: number, space: LogSpace): Refusal | null {
     const partition = this.state.partitions.get(number);
     assert(partition !== undefined, "every event has its partition");
-    for (
-      let slot = partition.holds.due(timeMs);
-      slot !== NONE;
-      slot = partition.holds.due(timeMs)
-    ) {
-      const written = this.#write(expireHold(number, partition, slot), timeMs, isFollowUp);
-      if (written !== Admission.OPEN) return written;
+    const { holds } = partition;
+    let slot = holds.due(this.#timeMs);
+    while (slot !== NONE) {
+      const { count } = holds;
+      const refusal = this.#write(expireHold(number, partition, slot), space);
+      if (refusal !== null) return refusal;
+      assert(holds.count === count - 1, "an expiry ends one hold");
+      slot = holds.due(this.#timeMs);
     }
-    return Admission.OPEN;
+    return null;
   }
 
   /**
-   * A record that the journal does not take changes nothing. One that breaks on the way leaves
-   * memory and log apart: nothing is decided or changed any more after it. What was appended before
-   * is safe.
+   * Appends the record and applies it. A record that the journal refuses changes nothing. An error
+   * may leave memory and log apart, so it halts the engine; everything appended before is safe.
+   *
+   * @returns Why the journal refused the record; null when it was written.
    */
-  #write(record: LogRecord, timeMs: number, isFollowUp: boolean): Admission {
+  #write(record: LogRecord, space: LogSpace): Refusal | null {
+    const timeMs = this.#timeMs;
     try {
-      const admission = this.#journal.append(this.#sequence + 1, timeMs, record, isFollowUp);
-      if (admission !== Admission.OPEN) return admission;
+      assert(timeMs >= this.#recordTimeMs, "the time of records never steps back");
+      const admission = this.#journal.append(this.#sequence + 1, timeMs, record, space);
+      if (admission !== Admission.OPEN) return REFUSALS[admission];
       this.#sequence += 1;
+      this.#recordTimeMs = timeMs;
       apply(this.state, record, timeMs);
-      return admission;
+      return null;
     } catch (error) {
       this.#isHalted = true;
       throw error instanceof Broken ? error : new Broken("a record is kept and applied", error);
     }
   }
-}
-
-function refusalOf(admission: Exclude<Admission, typeof Admission.OPEN>): Refusal {
-  return admission === Admission.OVERLOADED ? REFUSED_OVERLOADED : REFUSED_UNAVAILABLE;
 }

@@ -1,4 +1,4 @@
-/** What an empty data folder begins with: a tenant and its super admin. */
+/** Fills an empty data folder with its first tenant and super admin. */
 import { randomBytes } from "node:crypto";
 import type { Caller } from "../engine/commands.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -22,11 +22,11 @@ const SYSTEM: Caller = {
 
 export interface Bootstrap {
   readonly tenantId: number;
-  /** What was generated, to be shown once: name and value. */
+  /** Generated credentials, to be shown once: name and value. */
   readonly generated: readonly (readonly [string, string])[];
 }
 
-/** @throws UsageError when a variable is not usable. Nothing is written before all are checked. */
+/** Creates the tenant. The variables have passed `checkVariables`. */
 export async function bootstrap(
   engine: Engine,
   services: { readonly keys: Keys; readonly passwords: Passwords },
@@ -52,7 +52,7 @@ export async function bootstrap(
   return { tenantId: tenant.value.id, generated };
 }
 
-/** A token that comes from outside. @throws UsageError naming the variable. */
+/** @throws UsageError naming the variable when its token is too short or not printable ASCII. */
 export function checkToken(variable: string, token: string | undefined): void {
   if (token === undefined) return;
   if (token.length >= TOKEN_LENGTH_MIN && PRINTABLE.test(token)) return;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: `frontrow serve`, the tools of an operator, and `frontrow onsale`. */
+/** The command line: `frontrow serve`, the operator's tools, and `frontrow onsale`. */
 import { Command } from "commander";
 import { addServeOptions, type ServeOptions } from "./config.ts";
 import { addOnsaleCommand } from "./onsale/command.ts";
@@ -22,7 +22,7 @@ const serveCommand = program
   .command("serve")
   .description("Serve the HTTP interface on a data folder.")
   .action(async (options: ServeOptions) => {
-    // Loaded here, so that the other commands start without the native modules.
+    // Loaded on demand: the other commands start without the native modules.
     const { serve } = await import("./main.ts");
     await serve(options, process.env);
   });

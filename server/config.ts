@@ -1,6 +1,6 @@
 /**
- * The options of `frontrow serve`, in one table: each is a flag and an environment variable, and a
- * flag beats the variable.
+ * The options of `frontrow serve`, in one table. Each is a flag and an environment variable; the
+ * flag takes precedence.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 
@@ -13,52 +13,52 @@ export interface ServeOptions {
   readonly demo: boolean;
   readonly metricsToken?: string;
   readonly badKeysPerMinute: number;
-  /** MiB. */
+  /** Growth of the log between two snapshots, in MiB. */
   readonly snapshotEvery: number;
-  /** Null for ever. */
+  /** Days for which the audit trail is kept; null for no limit. */
   readonly auditDays: number | null;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
 const OPTIONS: readonly Option[] = [
   new Option("--host <address>", "address to listen on").env("FRONTROW_HOST").default("127.0.0.1"),
-  new Option("--port <number>", "port to listen on; 0 for any free one")
+  new Option("--port <number>", "port to listen on; 0 for any free port")
     .env("FRONTROW_PORT")
     .default(8080)
     .argParser(parsePort),
-  new Option("--data <folder>", "data folder; made when it is missing")
+  new Option("--data <folder>", "data folder; created if it does not exist")
     .env("FRONTROW_DATA")
     .default("./data"),
   new Option(
     "--demo",
-    "on an empty data folder, create a priced event and say how to try it (env: FRONTROW_DEMO)",
+    "on an empty data folder, create a demo event and print how to try it (env: FRONTROW_DEMO)",
   ).default(isOn(process.env["FRONTROW_DEMO"])),
   new Option(
     "--metrics-token <token>",
-    "what /metrics wants as its bearer token; open without",
+    "bearer token that /metrics requires; without it /metrics is open",
   ).env("FRONTROW_METRICS_TOKEN"),
   new Option(
     "--bad-keys-per-minute <number>",
-    "requests without a valid key that one address may make in a minute",
+    "requests without a valid key that one address may send per minute",
   )
     .env("FRONTROW_BAD_KEYS_PER_MINUTE")
     .default(6_000)
     .argParser(parseCount),
-  new Option("--snapshot-every <MiB>", "growth of the log after which a snapshot is made")
+  new Option("--snapshot-every <MiB>", "growth of the log between two snapshots")
     .env("FRONTROW_SNAPSHOT_EVERY")
     .default(256)
     .argParser(parseMebibytes),
-  new Option("--audit-days <number>", "days for which the audit trail is kept; for ever without")
+  new Option("--audit-days <number>", "days for which the audit trail is kept")
     .env("FRONTROW_AUDIT_DAYS")
-    .default(null, "for ever")
+    .default(null, "no limit")
     .argParser(parseCount),
-  new Option("--log-level <level>", "least severe messages that are logged, on standard error")
+  new Option("--log-level <level>", "least severe level that is logged to standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)
     .default("info"),
 ];
 
-/** Variables that only a first start on an empty data folder looks at. */
+/** Variables that only the first start on an empty data folder reads. */
 export interface BootstrapVariables {
   readonly tenantToken: string | undefined;
   readonly adminEmail: string | undefined;
@@ -66,18 +66,18 @@ export interface BootstrapVariables {
 }
 
 const ENVIRONMENT_HELP = `
-Environment on an empty data folder; what is not given is generated and printed once:
+Environment for an empty data folder; missing values are generated and printed once:
   FRONTROW_TENANT_TOKEN    token of the first tenant, at least 16 printable characters
   FRONTROW_ADMIN_EMAIL     account of its super admin
-  FRONTROW_ADMIN_PASSWORD  its password, 8 to 128 characters
+  FRONTROW_ADMIN_PASSWORD  password of that account, 8 to 128 characters
 
-Environment, at every start:
-  FRONTROW_SECRET          master secret of the keys, 64 hexadecimal digits, in place of the one
-                           that is kept in the data folder
+Environment for every start:
+  FRONTROW_SECRET          master secret of the keys, 64 hexadecimal digits; replaces the secret in
+                           the data folder
   FRONTROW_PLATFORM_TOKEN  key of the operator, at least 16 characters; opens /api/admin/tenants/,
-                           which is 404 without it
+                           which answers 404 without it
 
-Exit codes: 0 after SIGINT or SIGTERM, 2 for wrong usage, 70 when the log fails, 73 to 78 when the
+Exit codes: 0 after SIGINT or SIGTERM, 2 for a usage error, 70 when the log fails, 73 to 78 when the
 data folder cannot be used or is damaged.`;
 
 export function addServeOptions(command: Command): Command {
@@ -95,22 +95,22 @@ export function bootstrapVariables(env: NodeJS.ProcessEnv): BootstrapVariables {
 
 function parseCount(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("It must be a whole number from 1 to 999999.");
+  throw new InvalidArgumentError("It must be an integer from 1 to 999999.");
 }
 
 function parseMebibytes(text: string): number {
   const mebibytes = Number(text);
   if (/^\d{1,7}(\.\d{1,6})?$/.test(text) && mebibytes > 0) return mebibytes;
-  throw new InvalidArgumentError("It must be a number above 0, such as 256 or 0.5.");
+  throw new InvalidArgumentError("It must be a number greater than 0, such as 256 or 0.5.");
 }
 
 function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("It must be a whole number from 0 to 65535.");
+  throw new InvalidArgumentError("It must be an integer from 0 to 65535.");
 }
 
-/** A flag without a value is on in the environment unless it says otherwise. */
+/** A boolean variable is on unless it is empty, 0, false, no or off. */
 function isOn(text: string | undefined): boolean {
   return text !== undefined && !/^(0|false|no|off|)$/i.test(text);
 }

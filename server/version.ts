@@ -1,4 +1,4 @@
-/** The version of this package, from its manifest. */
+/** The version of this package, from package.json. */
 import { createRequire } from "node:module";
 
 const manifest = createRequire(import.meta.url)("frontrow/package.json") as { version: string };

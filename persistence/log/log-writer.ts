@@ -4,7 +4,7 @@
  * recovery.
  */
 import { assert } from "../../engine/assert.ts";
-import { Admission, type Clock, type Journal } from "../../engine/ports.ts";
+import { Admission, type Clock, type Journal, LogSpace } from "../../engine/ports.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import type { Disk, DiskFile } from "../disk/disk.ts";
 import { type DiskFault, LogFailed } from "../disk/faults.ts";
@@ -165,13 +165,11 @@ export class LogWriter implements Journal {
     return bytes + this.#reserveBytes <= this.#batchBytesMax() ? Admission.OPEN : this.#noRoom();
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord, isFollowUp: boolean): Admission {
+  append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission {
     assert(sequence === this.#appendedSequence + 1, "sequence numbers rise by one");
-    const admission = isFollowUp ? Admission.OPEN : this.admission();
-    if (admission !== Admission.OPEN) return admission;
     assert(this.#closing === null, "nothing is appended after close");
     this.#open.add(timeMs, record);
-    const neededBytes = this.#open.bytes + (isFollowUp ? 0 : this.#reserveBytes);
+    const neededBytes = this.#open.bytes + (space === LogSpace.RESERVE ? 0 : this.#reserveBytes);
     if (neededBytes > this.#batchBytesMax()) {
       this.#open.takeBack();
       this.#spares.request(padToSector(neededBytes));

@@ -12,7 +12,7 @@ import { removedPartitions, affectedPartitions } from "../../engine/affected-par
 import { assert, Broken } from "../../engine/assert.ts";
 import { copyPartition, ImagePacker } from "../../engine/inventory/image.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
-import { Admission, type Journal } from "../../engine/ports.ts";
+import { Admission, type Journal, type LogSpace } from "../../engine/ports.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "../../engine/records.ts";
 import type { ChainMark } from "../log/scan.ts";
 import type { Built, BuildParts, ImageAt } from "./build.ts";
@@ -105,8 +105,8 @@ export class Snapshots implements Journal {
     return this.#options.log.admission();
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord, isFollowUp: boolean): Admission {
-    const admission = this.#options.log.append(sequence, timeMs, record, isFollowUp);
+  append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission {
+    const admission = this.#options.log.append(sequence, timeMs, record, space);
     if (admission !== Admission.OPEN) return admission;
     if (record.type === RecordType.CATALOG) this.#beforeCatalog(record);
     else this.#changed.add(record.partition);

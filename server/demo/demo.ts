@@ -1,4 +1,4 @@
-/** `--demo`: an organization with a theatre and a priced event, and how to try them. */
+/** `--demo`: an organization with a theatre and a priced event, and commands to try them. */
 import { randomUUID } from "node:crypto";
 import { assert } from "../../engine/assert.ts";
 import type { EventRow, OrganizationRow } from "../../engine/catalog.ts";
@@ -17,7 +17,7 @@ const ORGANIZATION = "Frontrow demo";
 const DAY_MS = 24 * 3_600_000;
 const SHOW_MS = 3 * 3_600_000;
 
-/** Creates what the demo shows. To be called on an empty store, after its tenant was created. */
+/** Creates the demo data in a store that has only its tenant. */
 export function createDemo(engine: Engine, tenantId: number): void {
   const system = { kind: ActorKind.SYSTEM, id: 0 };
   const organization = must(
@@ -75,11 +75,11 @@ function createPrices(engine: Engine, caller: Caller, event: EventRow): void {
 }
 
 function must<Value>(outcome: Outcome<Value>): Value {
-  assert(outcome.refused === Result.OK, "the demo is within the rules");
+  assert(outcome.refused === Result.OK, "the demo breaks no rule");
   return outcome.value;
 }
 
-/** What to print: where, with which key, and three lines to paste; null when there is no demo. */
+/** The text to print: URL, key, event and three commands; null when the store has no demo. */
 export function describeDemo(engine: Engine, keys: Keys, baseUrl: string): string | null {
   const { catalog } = engine.state;
   const organization = [...catalog.organizations.values()].find(isDemo);
@@ -97,28 +97,28 @@ export function describeDemo(engine: Engine, keys: Keys, baseUrl: string): strin
     "",
   ];
   const seats = twoFreeSeats(engine.state.partitionOf(event));
-  const lines = seats.length < 2 ? [SOLD_OUT] : linesToPaste({ baseUrl, key, event, seats });
+  const lines = seats.length < 2 ? [SOLD_OUT] : commandsToPaste({ baseUrl, key, event, seats });
   return [...known, ...lines, ""].join("\n");
 }
 
-const SOLD_OUT = "No two seats side by side are left: start on another data folder to try again.";
+const SOLD_OUT = "No two adjacent seats are left: start on another data folder to try again.";
 
 interface Trial {
   readonly baseUrl: string;
   readonly key: string;
   readonly event: EventRow;
-  /** Ids. */
+  /** Seat ids. */
   readonly seats: readonly number[];
 }
 
-function linesToPaste({ baseUrl, key, event, seats }: Trial): string[] {
+function commandsToPaste({ baseUrl, key, event, seats }: Trial): string[] {
   const selection = JSON.stringify({ sessionId: "demo", seats: seats.map((id) => ({ id })) });
   const api = `${baseUrl}/api/private/v2.0`;
   const post = (call: string) =>
     `curl -s -X POST '${api}/booking/${call}?eventId=${event.id}' -H 'X-API-Key: ${key}' ` +
     `-H 'Content-Type: application/json' -d '${selection}'`;
   return [
-    "Lock two seats, buy them, and list what changed last:",
+    "Lock two seats, buy them, and list the latest changes:",
     "",
     post("lock"),
     post("sale"),
@@ -130,7 +130,7 @@ function isDemo({ name }: OrganizationRow): boolean {
   return name === ORGANIZATION;
 }
 
-/** Ids of the first two neighbours that can be booked; fewer when there are none. */
+/** Ids of the first two adjacent seats that are ACTIVE; empty when there are none. */
 function twoFreeSeats({ layout, state }: Partition): number[] {
   for (let seat = 0; seat < layout.seatCount; seat++) {
     const next = layout.nextSeat[seat]!;

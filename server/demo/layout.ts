@@ -9,7 +9,7 @@ interface Block {
   readonly name: string;
   readonly rows: readonly string[];
   readonly seatsPerRow: number;
-  /** The seat before which there is an aisle; 0 for none. */
+  /** Seats before the aisle; 0 for no aisle. */
   readonly aisle: number;
   readonly x: number;
   readonly y: number;

@@ -1,16 +1,16 @@
-/** Prometheus metrics: what the front answered, how long that took, and where the log stands. */
+/** Prometheus metrics of the front, the log, the snapshots and the audit trail. */
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { Engine } from "../../engine/engine.ts";
 import { type RouteLabels, Traffic } from "./traffic.ts";
 
-/** Counters of the log since the start. */
+/** Totals of the log since the start. */
 export interface LogCounters {
   readonly batches: number;
   readonly bytes: number;
   readonly syncs: number;
 }
 
-/** What the store said of its recovery and its snapshots. Seconds; `…At` since 1970. */
+/** Recovery and snapshots, in seconds; `snapshotAtSeconds` counts from 1970. */
 export interface StoreCounters {
   readonly snapshotsMade: number;
   readonly snapshotsFailed: number;
@@ -21,15 +21,15 @@ export interface StoreCounters {
   readonly recoveryRecords: number;
 }
 
-/** How the audit trail stands. */
+/** State of the audit trail. */
 export interface AuditCounters {
-  /** Records on disk that it lacks yet. */
+  /** Durable records that the trail does not have yet. */
   readonly lagRecords: number;
-  /** It could not be read or written at the last try. */
+  /** Whether the last attempt to read or write it failed. */
   readonly isFailing: boolean;
 }
 
-/** Where the numbers come from. */
+/** Sources of the metrics. */
 export interface MetricsSources {
   readonly engine: Engine;
   readonly log: LogCounters;
@@ -45,17 +45,25 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry });
     this.#gauge("frontrow_sequence", "Sequence number of the last record.", () => engine.sequence);
     this.#gauge("frontrow_events", "Events in memory.", () => engine.state.partitions.size);
-    this.#gauge("frontrow_holds", "Holds alive.", () => holdCount(engine));
-    this.#gauge("frontrow_log_writable", "1 while the log takes records, else 0.", () =>
+    this.#gauge("frontrow_holds", "Live holds.", () => holdCount(engine));
+    this.#gauge("frontrow_log_writable", "1 while the log accepts records, else 0.", () =>
       Number(engine.isWritable),
     );
-    this.#counter("frontrow_log_batches_total", "Batches with records.", () => log.batches);
+    this.#counter(
+      "frontrow_log_batches_total",
+      "Batches of records written to the log.",
+      () => log.batches,
+    );
     this.#counter("frontrow_log_bytes_total", "Bytes written to the log.", () => log.bytes);
     this.#counter("frontrow_log_syncs_total", "Syncs of the log.", () => log.syncs);
-    this.#gauge("frontrow_audit_lag_records", "Records that the audit trail lacks yet.", () => {
-      return audit.lagRecords;
-    });
-    this.#gauge("frontrow_audit_usable", "1 while the audit trail can be kept, else 0.", () =>
+    this.#gauge(
+      "frontrow_audit_lag_records",
+      "Durable records that the audit trail does not have yet.",
+      () => {
+        return audit.lagRecords;
+      },
+    );
+    this.#gauge("frontrow_audit_usable", "1 while the audit trail can be written, else 0.", () =>
       Number(!audit.isFailing),
     );
     this.#addStore(store);
@@ -64,7 +72,7 @@ export class Metrics {
   #addStore(store: StoreCounters): void {
     const snapshots = new Counter({
       name: "frontrow_snapshots_total",
-      help: "Snapshots that were made, and those that could not be made.",
+      help: "Snapshots by result.",
       labelNames: ["result"],
       registers: [this.#registry],
       collect() {
@@ -76,17 +84,17 @@ export class Metrics {
     const gauges: readonly (readonly [string, string, keyof StoreCounters])[] = [
       [
         "snapshot_pause_seconds_max",
-        "The longest that the engine stood still for a snapshot since the start.",
+        "Longest pause of the engine for a snapshot since the start.",
         "snapshotPauseSecondsMax",
       ],
-      ["snapshot_duration_seconds", "How long the last snapshot took.", "snapshotSeconds"],
+      ["snapshot_duration_seconds", "Duration of the last snapshot.", "snapshotSeconds"],
       [
         "snapshot_last_success_timestamp_seconds",
-        "When the last snapshot was made; 0 for none since the start.",
+        "Time of the last snapshot; 0 if there was none since the start.",
         "snapshotAtSeconds",
       ],
-      ["recovery_duration_seconds", "How long the start took to recover.", "recoverySeconds"],
-      ["recovery_records", "Records of the log that the start applied.", "recoveryRecords"],
+      ["recovery_duration_seconds", "Duration of the recovery at the start.", "recoverySeconds"],
+      ["recovery_records", "Records of the log that the recovery applied.", "recoveryRecords"],
     ];
     for (const [name, help, member] of gauges) {
       this.#gauge(`frontrow_${name}`, help, () => store[member]);
@@ -97,7 +105,7 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** The exposition text. Cost: O(series), some hundreds. */
+  /** The Prometheus exposition text. Cost: O(series), usually a few hundred. */
   async text(): Promise<string> {
     return `${await this.#registry.metrics()}\n${this.#traffic.text()}`;
   }

@@ -1,20 +1,20 @@
 /**
- * How far long work is, on standard error: a bar on a terminal, else plain lines. Nothing for work
- * that is done within a second. No colours.
+ * Progress of long work on standard error: a bar on a terminal, plain lines elsewhere. Work that
+ * takes less than a second shows nothing. No colours.
  */
 import { SingleBar } from "cli-progress";
 
-/** Work that takes less is not shown. */
+/** Shorter work shows no progress. */
 const PATIENCE_MS = 1_000;
-/** Lines come at most so often. */
+/** Minimum time between two lines. */
 const LINE_INTERVAL_MS = 1_000;
 
-/** Where it is shown. */
+/** The stream that shows the progress. */
 export interface ProgressStream extends NodeJS.WritableStream {
   readonly isTTY?: boolean;
 }
 
-/** Works within one long turn of the event loop too: no timer takes part. */
+/** Uses no timer, so it also works within one long turn of the event loop. */
 export class Progress {
   readonly #stream: ProgressStream;
   readonly #nowMs: () => number;
@@ -24,7 +24,7 @@ export class Progress {
   #what = "";
   #lineMs = -Infinity;
 
-  /** @param nowMs - A clock that only runs forward. */
+  /** @param nowMs - A monotonic clock. */
   constructor(stream: ProgressStream, nowMs: () => number = () => performance.now()) {
     this.#stream = stream;
     this.#nowMs = nowMs;
@@ -32,7 +32,7 @@ export class Progress {
     this.#startMs = nowMs();
   }
 
-  /** @param what - The work, and what is counted: "reading segments of the log". */
+  /** @param what - The work and the unit: "reading segments of the log". */
   tell(what: string, done: number, total: number): void {
     const nowMs = this.#nowMs();
     if (nowMs - this.#startMs < PATIENCE_MS) return;
@@ -43,7 +43,7 @@ export class Progress {
     }
   }
 
-  /** Leaves the bar as it is; what is written next begins a line of its own. */
+  /** Ends the bar, so that the next output starts on a new line. */
   stop(): void {
     this.#bar?.stop();
     this.#bar = null;

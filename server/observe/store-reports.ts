@@ -1,7 +1,7 @@
-/** What the store says of itself while it serves: to the log, and counted for the metrics. */
+/** Reports of the store: written to the log, and counted for the metrics. */
 import type { Logger } from "pino";
 
-/** How a snapshot went, as persistence says it. */
+/** Result of a snapshot, as persistence reports it. */
 export type SnapshotReport =
   | {
       readonly failure: null;
@@ -16,14 +16,14 @@ export type SnapshotReport =
     }
   | { readonly failure: Error };
 
-/** What recovery found, as far as it is told here. */
+/** Result of a recovery. */
 export interface RecoveryReport {
   readonly records: number;
   readonly seconds: number;
   readonly passedOver: readonly string[];
 }
 
-/** What is to be known of the audit trail, as persistence says it. */
+/** Event of the audit trail, as persistence reports it. */
 export type AuditReport =
   | { readonly kind: "anew"; readonly reason: string }
   | { readonly kind: "late" | "forgot"; readonly firstSequence: number }
@@ -34,11 +34,11 @@ const MS_PER_SECOND = 1_000;
 export class StoreReports {
   snapshotsMade = 0;
   snapshotsFailed = 0;
-  /** The longest that the engine stood still for a snapshot, since the start. */
+  /** Longest pause of the engine for a snapshot since the start. */
   snapshotPauseSecondsMax = 0;
-  /** How long the last snapshot took; 0 before the first. */
+  /** Duration of the last snapshot; 0 before the first. */
   snapshotSeconds = 0;
-  /** Seconds since 1970 when the last snapshot was made; 0 before the first. */
+  /** Time of the last snapshot, in seconds since 1970; 0 before the first. */
   snapshotAtSeconds = 0;
   recoverySeconds = 0;
   recoveryRecords = 0;
@@ -53,7 +53,7 @@ export class StoreReports {
     this.recoveryRecords = report.records;
     this.#log.info(report, "recovered");
     for (const reason of report.passedOver) {
-      this.#log.warn({ reason }, "a snapshot is damaged and was passed over; nothing is lost");
+      this.#log.warn({ reason }, "skipped a damaged snapshot; nothing is lost");
     }
   }
 
@@ -61,7 +61,7 @@ export class StoreReports {
     if (report.failure !== null) {
       this.snapshotsFailed += 1;
       const reason = report.failure.message;
-      this.#log.error({ reason }, "no snapshot could be made; the log keeps everything");
+      this.#log.error({ reason }, "snapshot failed; the log keeps everything");
       return;
     }
     this.snapshotsMade += 1;
@@ -73,10 +73,11 @@ export class StoreReports {
     this.#log.info(facts, "snapshot made");
   }
 
-  /** What of the trail is not as it was is not to be overlooked. */
   audit(report: AuditReport): void {
-    if (report.kind === "forgot") this.#log.info(report, "audit trail: what is too old has gone");
-    else if (report.kind === "failed") this.#log.error(report, "audit trail: behind, tried again");
-    else this.#log.warn(report, "audit trail: it does not go on where it was");
+    if (report.kind === "forgot")
+      this.#log.info(report, "audit trail: removed transitions past their retention");
+    else if (report.kind === "failed")
+      this.#log.error(report, "audit trail: cannot be updated; trying again");
+    else this.#log.warn(report, "audit trail: rebuilt or incomplete");
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What the front answered, counted by route: plain numbers, since a metrics library's labels cost
- * more per request than a booking's decision. The Prometheus text is made when it is asked for.
+ * Requests and their durations by route. Plain counters: the labels of a metrics library cost more
+ * per request than the decision of a booking. The Prometheus text is built on demand.
  */
 
 /** The part of a route that labels its metrics. */
@@ -9,13 +9,12 @@ export interface RouteLabels {
   readonly path: string;
 }
 
-/** Milliseconds; from a fraction of a sync to a stall. */
+/** Upper bounds of the histogram in milliseconds, from a fraction of a sync to a stall. */
 const BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
 
-/** Of one route. */
 class RouteTraffic {
   readonly byStatus = new Map<number, number>();
-  /** Answers by duration: one count a bucket, and one for what took longer. */
+  /** Answers per bucket of BUCKETS_MS; the last element counts the slower ones. */
   readonly buckets = new Float64Array(BUCKETS_MS.length + 1);
   count = 0;
   sumMs = 0;
@@ -26,7 +25,7 @@ export class Traffic {
 
   /**
    * @param route - Undefined for a path that does not exist.
-   * @param durationMs - From the last byte of the request.
+   * @param durationMs - Time since the last byte of the request.
    */
   answered(route: RouteLabels | undefined, status: number, durationMs: number): void {
     let traffic = this.#routes.get(route);
@@ -42,12 +41,12 @@ export class Traffic {
     traffic.sumMs += durationMs;
   }
 
-  /** In the Prometheus text format. Cost: O(routes that were called). */
+  /** Prometheus text format. Cost: O(routes called). */
   text(): string {
     const requests = "frontrow_http_requests_total";
     const durations = "frontrow_http_request_duration_seconds";
     const lines = [
-      `# HELP ${requests} Requests answered, by route and status.`,
+      `# HELP ${requests} Answered requests by route and status.`,
       `# TYPE ${requests} counter`,
     ];
     for (const [route, { byStatus }] of this.#routes) {
@@ -57,7 +56,7 @@ export class Traffic {
     }
     lines.push(
       "",
-      `# HELP ${durations} From the last byte of a request to its answer, the disk included.`,
+      `# HELP ${durations} Time from the last byte of a request to its answer, including the disk.`,
       `# TYPE ${durations} histogram`,
     );
     for (const [route, traffic] of this.#routes) {
@@ -81,7 +80,7 @@ function durationLines(name: string, labels: string, traffic: RouteTraffic): str
   ];
 }
 
-/** A path of the route table has no character that the format escapes. */
+/** Paths of the route table need no escaping. */
 function labelsOf(route: RouteLabels | undefined): string {
   return `method="${route?.method.toUpperCase() ?? ""}",route="${route?.path ?? "none"}"`;
 }

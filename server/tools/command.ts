@@ -1,14 +1,14 @@
 /**
- * The operator's commands: verify, inspect, backup, restore, repair. Their flags and what --help
- * says; the work is loaded when it is asked for, with the native modules that it needs.
+ * The operator's commands verify, inspect, backup, restore and repair: flags and help. The code
+ * that does the work, with its native modules, is loaded on demand.
  */
 import { type Command, InvalidArgumentError } from "commander";
 import type { InspectFlags } from "./inspect.ts";
 import type { RepairFlags } from "./repair.ts";
 
 const EXIT_CODES = `
-Exit codes: 0 done, 2 wrong usage, 73 the target cannot be used, 74 the disk fails, 75 another
-process uses the folder, 78 the folder is damaged or is none of Frontrow's.`;
+Exit codes: 0 done, 2 usage error, 73 the target cannot be used, 74 the disk fails, 75 another
+process uses the folder, 78 the folder is damaged or is not a Frontrow store.`;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -21,11 +21,11 @@ export function addToolCommands(program: Command): void {
 }
 
 function addVerify(program: Command): void {
-  tool(program, "verify", "Check a whole data folder, and list all that is damaged.")
+  tool(program, "verify", "Check a data folder and list everything that is damaged.")
     .description(
-      "Checks a data folder or a backup, read only: the log from its first segment, every " +
-        "snapshot, and that each way of recovery gives the same state. Lists everything that is " +
-        "damaged. A folder in use is refused: `frontrow backup` copies and checks one that is.",
+      "Checks a data folder or a backup without changing it: the log from its first segment, " +
+        "every snapshot, and that every way of recovery leads to the same state. Lists all " +
+        "damage. Refuses a folder in use: `frontrow backup` copies and checks such a folder.",
     )
     .argument("<folder>", "data folder or backup")
     .action(async (folder: string) => {
@@ -37,16 +37,16 @@ function addVerify(program: Command): void {
 function addInspect(program: Command): void {
   tool(program, "inspect", "Show the records of the log as JSON lines.")
     .description(
-      "Writes the records of the log as JSON lines, oldest first: number, time, who, and what " +
-        "moved from which state to which, with ids and names. Password hashes, hashes of tokens " +
-        "and stored answers are left out. The folder may be in use. What is before the log's " +
-        "first record is in the snapshots only.",
+      "Writes the records of the log as JSON lines, oldest first: sequence number, time, actor, " +
+        "and what moved from which state to which, with ids and names. Omits password hashes, " +
+        "token hashes and stored answers. The folder may be in use. Records before the first one " +
+        "of the log are in the snapshots only.",
     )
     .argument("<folder>", "data folder or backup")
     .option("--from <number>", "first sequence number", parseSequence, 1)
     .option("--to <number>", "last sequence number", parseSequence)
-    .option("--event <uuid>", "what changed this event", parseUuid)
-    .option("--seat <id>", "what moved or priced this seat", parseSequence)
+    .option("--event <uuid>", "only changes of this event", parseUuid)
+    .option("--seat <id>", "only changes of this seat", parseSequence)
     .action(async (folder: string, flags: InspectFlags) => {
       const { inspect } = await import("./inspect.ts");
       process.exitCode = inspect(folder, flags);
@@ -54,14 +54,15 @@ function addInspect(program: Command): void {
 }
 
 function addBackup(program: Command): void {
-  tool(program, "backup", "Copy a data folder, also one in use, and check the copy.")
+  tool(program, "backup", "Copy a data folder, even one in use, and check the copy.")
     .description(
-      "Copies a data folder while its server goes on, and checks the copy whole before it gets " +
-        "its name. Everything acknowledged before it began is in it. A backup is a data folder: " +
-        "verify and inspect read it. It holds the secret of the keys, if the folder does.",
+      "Copies a data folder while its server keeps running, and checks the whole copy before it " +
+        "gets its name. The copy has everything that was acknowledged before the backup began. A " +
+        "backup is a data folder: verify and inspect read it. It contains the secret of the keys " +
+        "if the folder does.",
     )
     .argument("<folder>", "data folder")
-    .argument("<target>", "folder to make; it must not be there yet, or be empty")
+    .argument("<target>", "folder to create; must not exist, or be empty")
     .action(async (folder: string, target: string) => {
       const { backup } = await import("./copy.ts");
       process.exitCode = backup(folder, target);
@@ -69,13 +70,13 @@ function addBackup(program: Command): void {
 }
 
 function addRestore(program: Command): void {
-  tool(program, "restore", "Make a data folder from a backup.")
+  tool(program, "restore", "Create a data folder from a backup.")
     .description(
-      "Checks a backup, copies it to a new data folder, and checks that. The store keeps its " +
-        "identity and its keys; a server that starts on it goes on where the backup ends.",
+      "Checks a backup, copies it to a new data folder, and checks the copy. The store keeps its " +
+        "identity and its keys. A server that starts on it continues where the backup ends.",
     )
-    .argument("<backup>", "backup")
-    .argument("<folder>", "data folder to make; it must not be there yet, or be empty")
+    .argument("<backup>", "backup to copy")
+    .argument("<folder>", "data folder to create; must not exist, or be empty")
     .action(async (source: string, folder: string) => {
       const { restore } = await import("./copy.ts");
       process.exitCode = restore(source, folder);
@@ -83,19 +84,19 @@ function addRestore(program: Command): void {
 }
 
 function addRepair(program: Command): void {
-  tool(program, "repair", "Save what can be saved of a damaged data folder.")
+  tool(program, "repair", "Recover what can be recovered of a damaged data folder.")
     .description(
-      "Says what is damaged, what can be kept, and which records would be lost. Changes nothing " +
-        "without --yes. With it, damaged snapshots and segments are set aside, and the log is " +
-        "cut where it is damaged; where a good snapshot holds more than that, the log begins " +
-        "anew behind it. The originals stay there under names that end with .broken. " +
-        "Restoring a backup loses less where one is newer than the damage.",
+      "Reports what is damaged, what can be kept, and which records would be lost. Changes " +
+        "nothing without --yes. With --yes it sets damaged snapshots and segments aside and cuts " +
+        "the log where it is damaged; if a good snapshot reaches further, a new log starts after " +
+        "that snapshot. The originals stay in the folder under names that end with .broken. " +
+        "If you have a backup that is newer than the damage, restoring it loses less.",
     )
     .argument("<folder>", "data folder")
-    .option("--yes", "do it")
+    .option("--yes", "carry out the repair")
     .option(
       "--cut-after <number>",
-      "keep no record behind this one, though more could be kept",
+      "keep no record after this one, even if more could be kept",
       parseSequence,
     )
     .action(async (folder: string, flags: RepairFlags) => {
@@ -111,7 +112,7 @@ function tool(program: Command, name: string, summary: string): Command {
 function parseSequence(text: string): number {
   const number = Number(text);
   if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(number)) return number;
-  throw new InvalidArgumentError("It must be a whole number.");
+  throw new InvalidArgumentError("It must be an integer.");
 }
 
 function parseUuid(text: string): string {

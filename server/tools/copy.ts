@@ -24,8 +24,8 @@ export function restore(source: string, folder: string): number {
 function copy(act: (options: CopyOptions) => Copied, from: string, to: string): number {
   const paths = { from: path.resolve(from), to: path.resolve(to) };
   const copied = withProgress((onWork) => act({ disk: realDisk, ...paths, onWork }));
-  for (const finding of copied.leftOut) say(`left out, for it is damaged: ${textOf(finding)}`);
+  for (const finding of copied.leftOut) say(`damaged, not copied: ${textOf(finding)}`);
   describe(copied);
-  say(`copied to ${paths.to} and checked; it is as secret as the store`);
+  say(`copied to ${paths.to} and checked; keep it as secret as the store`);
   return Exit.DONE;
 }

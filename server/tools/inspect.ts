@@ -12,7 +12,7 @@ export interface InspectFlags {
   readonly seat?: number;
 }
 
-/** Lines are written together up to about so much. */
+/** Lines are buffered up to about this many UTF-16 units. */
 const CHUNK_UNITS = 64 * 1024;
 
 /** @returns The exit code. @throws StoreFault, UsageError. */
@@ -26,16 +26,16 @@ export function inspect(folder: string, { from, to, event, seat }: InspectFlags)
       inspectFolder({ disk: realDisk, folder: path.resolve(folder), ...options, emit, onWork }),
     );
     if (output.isOpen && Math.max(from, 1) < firstSequence) {
-      process.stderr.write(`the log begins with record ${firstSequence}\n`);
+      process.stderr.write(`the log starts with record ${firstSequence}\n`);
     }
     return Exit.DONE;
   } finally {
-    // What lies before damage is shown.
+    // Also after damage: the records before it are shown.
     output.flush();
   }
 }
 
-/** Standard output, whose reader may go at any time: `frontrow inspect … | head`. */
+/** Standard output, whose reader may close it at any time: `frontrow inspect … | head`. */
 class Output {
   #text = "";
 
@@ -49,7 +49,7 @@ class Output {
     return process.stdout.errored === null;
   }
 
-  /** @returns False once nobody reads any more. */
+  /** @returns False once the reader has closed the stream. */
   line(text: string): boolean {
     this.#text += `${text}\n`;
     if (this.#text.length >= CHUNK_UNITS) this.flush();

@@ -22,7 +22,7 @@ export function repair(given: string, { yes, cutAfter }: RepairFlags): number {
     describePlan(plan);
     if (isEmpty(plan)) return Exit.DONE;
     const flag = cutAfter === undefined ? "" : ` --cut-after ${cutAfter}`;
-    say(`nothing was changed: frontrow repair ${given}${flag} --yes does this`);
+    say(`nothing was changed; to do this, run: frontrow repair ${given}${flag} --yes`);
     return Exit.DAMAGED;
   }
   const { plan, aside, verified } = withProgress((onWork) => repairFolder({ ...options, onWork }));
@@ -39,35 +39,35 @@ function isEmpty({ findings, snapshots, segments, cut, anew }: RepairPlan): bool
 }
 
 function describePlan(plan: RepairPlan): void {
-  if (isEmpty(plan)) return say("there is nothing to repair");
+  if (isEmpty(plan)) return say("nothing to repair");
   const { findings, sequence, snapshots, segments, cut, anew, lost } = plan;
   for (const finding of findings) say(`damaged: ${textOf(finding)}`);
-  for (const name of snapshots) say(`to be set aside: snapshot ${name}`);
-  for (const name of segments) say(`to be set aside: segment ${name}`);
-  if (cut !== null) say(`to be cut: segment ${cut.name} behind byte ${cut.bytes}`);
+  for (const name of snapshots) say(`set aside: snapshot ${name}`);
+  for (const name of segments) say(`set aside: segment ${name}`);
+  if (cut !== null) say(`cut: segment ${cut.name} after byte ${cut.bytes}`);
   if (anew !== null) describeAnew(anew, sequence);
-  else say(`to be kept: all records up to ${sequence}`);
+  else say(`keep: all records up to ${sequence}`);
   say(...describeLost(lost));
 }
 
 function describeAnew({ base, mark, isRewritten, segment }: Anew, sequence: number): void {
-  if (isRewritten) say(`to be written anew: snapshot ${base}, as of record ${mark.sequence}`);
-  const log = segment === null ? "segments that are left" : "new segment";
+  if (isRewritten) say(`rewrite: snapshot ${base}, as of record ${mark.sequence}`);
+  const log = segment === null ? "remaining segments" : "new segment";
   say(
-    `to be kept: what snapshot ${base} holds`,
-    `the log goes on behind record ${mark.sequence}, in the ${log}, up to record ${sequence}`,
+    `keep: the content of snapshot ${base}`,
+    `the log continues after record ${mark.sequence}, in the ${log}, up to record ${sequence}`,
   );
 }
 
 function describeLost(lost: Lost): string[] {
   const { range } = lost;
-  if (range === null) return ["to be lost: no record that is known of"];
+  if (range === null) return ["lose: no known record"];
   const parts = [...lost.byEvent].map(([event, number]) => `${number} of event ${event}`);
   if (lost.catalog > 0) parts.push(`${lost.catalog} of the catalog`);
-  if (lost.unreadable > 0) parts.push(`${lost.unreadable} that cannot be read`);
-  const numbers = `of the numbers ${range.from} to ${range.to}`;
+  if (lost.unreadable > 0) parts.push(`${lost.unreadable} unreadable`);
+  const numbers = `in the range ${range.from} to ${range.to}`;
   return [
-    `to be lost: at least ${count(lost.total, "record")}, ${numbers}`,
+    `lose: at least ${count(lost.total, "record")}, ${numbers}`,
     ...parts.map((part) => `  ${part}`),
   ];
 }

@@ -1,14 +1,14 @@
-/** What the tools say alike. */
+/** Output and exit codes that the tools share. */
 import { Progress } from "../observe/progress.ts";
 
 export const Exit = { DONE: 0, DAMAGED: 78 } as const;
 
-/** Lines for the person who asked, on standard output. */
+/** Writes lines to standard output. */
 export function say(...lines: readonly string[]): void {
   for (const line of lines) process.stdout.write(`${line}\n`);
 }
 
-/** Runs long work that tells how far it is. */
+/** Shows the progress that long work reports. */
 export function withProgress<T>(
   work: (onWork: (what: string, done: number, total: number) => void) => T,
 ): T {

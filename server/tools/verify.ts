@@ -23,8 +23,8 @@ export function verify(given: string): number {
     say(
       `${count(verified.findings.length, "finding")}, nothing was changed: ` +
         (isTrailOnly
-          ? "the next start sets the audit trail aside and makes it anew"
-          : `frontrow repair ${given} says what can be saved`),
+          ? "the next start sets the audit trail aside and rebuilds it"
+          : `frontrow repair ${given} shows what can be recovered`),
     );
     return Exit.DAMAGED;
   } finally {
@@ -32,15 +32,15 @@ export function verify(given: string): number {
   }
 }
 
-/** What the folder holds. */
+/** Prints what the folder contains. */
 export function describe(verified: Verified): void {
   const { storeId, segments, snapshots, firstSequence, sequence, events, notes } = verified;
   const files = `${count(segments, "segment")}, ${count(snapshots, "good snapshot")}`;
   say(`store ${storeId}: ${files}`);
   if (verified.digest !== null) {
     say(
-      `records up to ${sequence}, in the log from ${firstSequence} on; ${count(events, "event")}`,
-      `state ${verified.digest}, the same in every way of recovery`,
+      `records up to ${sequence}, log from record ${firstSequence}; ${count(events, "event")}`,
+      `state ${verified.digest}, identical for every way of recovery`,
     );
   }
   for (const note of notes) say(`note: ${note}`);

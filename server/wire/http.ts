@@ -29,6 +29,8 @@ export interface HttpOptions {
   readonly port: number;
   /** Told of an error that must end the process. */
   readonly onBroken: (error: unknown) => void;
+  /** Bytes of all unfinished bodies together, at most. */
+  readonly keptBytesMax?: number;
 }
 
 const STATUS_LINES = new Map(
@@ -56,7 +58,7 @@ const IDLE_MAX = 10_000;
 /** @throws Error when the address cannot be listened on. */
 export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
   const app = uws.App();
-  const exchanges = new Exchanges(front, options.onBroken);
+  const exchanges = new Exchanges(front, options);
   // By method, so that the usual ones need not be asked for.
   app.get("/*", (res, req) => exchanges.begin(res, req, "get"));
   app.post("/*", (res, req) => exchanges.begin(res, req, "post"));
@@ -141,6 +143,7 @@ class Exchange implements Request {
 
 class Exchanges {
   readonly #onBroken: (error: unknown) => void;
+  readonly #keptBytesMax: number;
   front: Front;
   /** Exchanges that wait for a request. */
   readonly #idle: Exchange[] = [];
@@ -150,9 +153,10 @@ class Exchanges {
   #keptBytes = 0;
   #onAllAnswered: (() => void) | null = null;
 
-  constructor(front: Front, onBroken: (error: unknown) => void) {
+  constructor(front: Front, { onBroken, keptBytesMax = KEPT_BYTES_MAX }: HttpOptions) {
     this.front = front;
     this.#onBroken = onBroken;
+    this.#keptBytesMax = keptBytesMax;
   }
 
   /** @param method - Lower case. */
@@ -190,7 +194,7 @@ class Exchanges {
   /** Nothing is kept of a body that will be refused; and all bodies together are bounded. */
   #keep(exchange: Exchange, found: Found, chunk: ArrayBuffer): void {
     if (found.refusal !== null) return;
-    if (this.#keptBytes + chunk.byteLength > KEPT_BYTES_MAX) {
+    if (this.#keptBytes + chunk.byteLength > this.#keptBytesMax) {
       this.#refuse(exchange, TOO_MANY_BODIES);
       return;
     }

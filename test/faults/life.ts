@@ -11,7 +11,7 @@
 import fs from "node:fs";
 import { deserialize } from "node:v8";
 import { apply } from "../../engine/apply.ts";
-import { Admission } from "../../engine/ports.ts";
+import { Admission, LogSpace } from "../../engine/ports.ts";
 import type { State } from "../../engine/state.ts";
 import { openDataFolder } from "../../persistence/disk/data-folder.ts";
 import { realDisk } from "../../persistence/disk/disk.ts";
@@ -148,7 +148,7 @@ async function appendAll({ state, snapshots, pace }: Parts, from: number): Promi
     const last = Math.min(options.until, sequence + options.batchRecords);
     while (sequence < last) {
       const { record, timeMs } = records[sequence]!;
-      const admission = snapshots.append(sequence + 1, timeMs, record, false);
+      const admission = snapshots.append(sequence + 1, timeMs, record, LogSpace.GENERAL);
       if (admission !== Admission.OPEN) break;
       sequence += 1;
       apply(state, record, timeMs);

@@ -7,6 +7,14 @@ import { expectProblem, invalid } from "./wire/wire.ts";
 
 const DAY_MS = 86_400_000;
 const VENUES = `${V2}/venues/`;
+const ORGANIZATIONS = `${MANAGEMENT}/organizations/`;
+const NOVA = {
+  name: "Nova",
+  email: "nova@example.org",
+  firstName: "N",
+  lastName: "O",
+  password: "a long password",
+};
 const REUSED = { status: 422, errorCode: "IDEMPOTENCY_KEY_REUSED" };
 
 /** The options of a call with a key, as organization A or as another caller. */
@@ -51,11 +59,19 @@ test("the reply is in the log, so that it is known after a restart", async () =>
   expect(catalog.replies.get(`${server.a.id}:k`)).toMatchObject({ status: 200, body: "true" });
 });
 
-test("a key that is used again with another body or path is refused", async () => {
+test("a key that is used again with another method, path, query or body is refused", async () => {
   const server = new TestServer();
-  await lock(server, "k", "A1");
-  expectProblem(await lock(server, "k", "A2"), REUSED);
-  expectProblem(await server.post(VENUES, { name: "V" }, keyed(server, "k")), REUSED);
+  const { world, a } = server;
+  const body = { id: a.venueId, name: "Odeon" };
+  const by = keyed(server, "v");
+  expect((await server.post(VENUES, body, by)).status).toBe(201);
+  expectProblem(await server.put(VENUES, body, by), REUSED);
+  expectProblem(await server.post(`${V2}/series/`, body, by), REUSED);
+  expectProblem(await server.post(VENUES, { ...body, name: "Other" }, by), REUSED);
+
+  expect((await lock(server, "k", "A1")).text).toBe("true");
+  const eventId = world.createEvent(a.caller, a.schemaId);
+  expectProblem(await lock(server, "k", "A1", { ...a, eventId }), REUSED);
 });
 
 test("a key is known in its organization only, and for a day", async () => {
@@ -64,6 +80,16 @@ test("a key is known in its organization only, and for a day", async () => {
   expect((await lock(server, "k", "A2", server.b)).text).toBe("true");
   server.world.clock.timeMs += DAY_MS;
   expect((await lock(server, "k", "A3")).text).toBe("true");
+});
+
+test("a key is known in its tenant only, when no organization is named", async () => {
+  const server = new TestServer();
+  const create = (key: string, email: string) =>
+    server.post(ORGANIZATIONS, { ...NOVA, email }, keyed(server, "k", { key }));
+  const first = await create(server.tenantToken, "a@example.org");
+  const other = await create(server.otherTenantToken, "b@example.org");
+  expect([first.status, other.status]).toEqual([201, 201]);
+  expect((await create(server.tenantToken, "a@example.org")).text).toBe(first.text);
 });
 
 test("an invalid request does not use up its key", async () => {
@@ -104,15 +130,13 @@ test.each(["é", "a\tb", "x".repeat(256)])("the key %j is refused", async (idemp
 
 test("a retry gets the same secret key, which is not stored in clear", async () => {
   const server = new TestServer();
-  const names = { name: "Nova", firstName: "N", lastName: "O" };
-  const body = { ...names, email: "nova@example.org", password: "a long password" };
   const by = keyed(server, "org", actingFor(server.tenantToken, server.a));
-  const create = () => server.post<{ secretKey: string }>(`${MANAGEMENT}/organizations/`, body, by);
+  const create = () => server.post<{ secretKey: string }>(ORGANIZATIONS, NOVA, by);
   const first = await create();
   expect((await create()).text).toBe(first.text);
   const kept = JSON.stringify(server.journal.kept.map(({ record }) => record));
   expect(kept).not.toContain(first.body.secretKey);
-  expect(kept).not.toContain(body.password);
+  expect(kept).not.toContain(NOVA.password);
 });
 
 test("reads and logins ignore the key", async () => {

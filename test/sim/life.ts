@@ -3,7 +3,7 @@
  * recovery, joined as `openEngine` joins them, on a virtual disk and a virtual clock.
  */
 import { Engine } from "../../engine/engine.ts";
-import { Admission, type Journal } from "../../engine/ports.ts";
+import { Admission, type Journal, type LogSpace } from "../../engine/ports.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import { type LogFailed, type StoreFault } from "../../persistence/disk/faults.ts";
 import { ServiceClock } from "../../persistence/disk/service-clock.ts";
@@ -220,8 +220,8 @@ class Witnessed implements Journal {
     return this.#journal.admission();
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord, isFollowUp: boolean): Admission {
-    const admission = this.#journal.append(sequence, timeMs, record, isFollowUp);
+  append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission {
+    const admission = this.#journal.append(sequence, timeMs, record, space);
     if (admission === Admission.OPEN) this.#witness.appended(sequence, timeMs, record);
     return admission;
   }

@@ -18,7 +18,7 @@ import type {
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine, type Outcome } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
-import { Admission, type Clock, type Journal } from "../../engine/ports.ts";
+import { Admission, type Clock, type Journal, LogSpace } from "../../engine/ports.ts";
 import { ActorKind, type LogRecord } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import { State } from "../../engine/state.ts";
@@ -65,8 +65,8 @@ export class MemoryJournal implements Journal {
     return this.admits;
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord, isFollowUp: boolean): Admission {
-    const admission = this.takes(record, isFollowUp);
+  append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission {
+    const admission = this.takes(record, space === LogSpace.RESERVE);
     if (admission === Admission.OPEN) this.keep(sequence, timeMs, record);
     return admission;
   }

@@ -60,6 +60,8 @@ export interface TinyCheats {
   sellsOneSeatTwice?: boolean;
   /** The first seat sold is BLOCKED afterwards: the sale was lost. */
   losesOneSale?: boolean;
+  /** The first seat held goes back on sale at once. */
+  losesOneHold?: boolean;
   /** Each sale of places counts one too few, so that places vanish. */
   miscountsPlaces?: boolean;
 }
@@ -163,7 +165,7 @@ export class TinyInventory {
     for (const { id } of seats) {
       const seat = this.seats.get(id)!;
       setState(seat, state[name], name === "lock" ? sessionId : undefined);
-      if (name === "sale") this.#cheat(seat);
+      this.#cheat(name, seat);
     }
     for (const { id, capacity } of groupOfSeats) {
       const area = this.areas.get(id)!;
@@ -177,9 +179,10 @@ export class TinyInventory {
     }
   }
 
-  #cheat(seat: TinySeat): void {
-    if (this.#hasCheated) return;
-    if (this.#cheats.sellsOneSeatTwice) setState(seat, "ACTIVE");
+  #cheat(name: TinyCall, seat: TinySeat): void {
+    const { losesOneHold = false } = this.#cheats;
+    if (this.#hasCheated || name !== (losesOneHold ? "lock" : "sale")) return;
+    if (this.#cheats.sellsOneSeatTwice || losesOneHold) setState(seat, "ACTIVE");
     if (this.#cheats.losesOneSale) setState(seat, "BLOCKED");
     this.#hasCheated = true;
   }
@@ -252,7 +255,8 @@ export class TinyServer {
   #http: Server;
   #port = 0;
   #inventory: TinyInventory | undefined;
-  #bookingCount = 0;
+  /** Booking calls that have come. */
+  bookingCount = 0;
   #awaited: { readonly count: number; readonly tell: () => void } | undefined;
 
   constructor(options: TinyOptions) {
@@ -278,7 +282,7 @@ export class TinyServer {
   /** Settles when so many booking calls have come. One waits at a time. */
   booked(count: number): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#bookingCount >= count) resolve();
+      if (this.bookingCount >= count) resolve();
       else this.#awaited = { count, tell: resolve };
     });
   }
@@ -322,16 +326,16 @@ export class TinyServer {
 
   #book(call: TinyCall, selection: Selection, response: ServerResponse): void {
     const { losesAnswerEvery, failsEvery, closesAfter = Infinity } = this.#options;
-    this.#bookingCount += 1;
-    if (this.#bookingCount === this.#awaited?.count) this.#awaited.tell();
-    if (failsEvery !== undefined && this.#bookingCount % failsEvery.count === 0) {
+    this.bookingCount += 1;
+    if (this.bookingCount === this.#awaited?.count) this.#awaited.tell();
+    if (failsEvery !== undefined && this.bookingCount % failsEvery.count === 0) {
       return send(response, failsEvery.status, problem("OVERLOADED"));
     }
-    if (this.#bookingCount > closesAfter) {
+    if (this.bookingCount > closesAfter) {
       return send(response, 400, problem("ORGANIZATION_DISABLED"));
     }
     const outcome = this.inventory.call(call, selection);
-    if (losesAnswerEvery !== undefined && this.#bookingCount % losesAnswerEvery === 0) {
+    if (losesAnswerEvery !== undefined && this.bookingCount % losesAnswerEvery === 0) {
       response.socket?.destroy();
       return;
     }

@@ -38,6 +38,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/routes/v1": ROUTES,
   "server/routes/management": ROUTES,
   "server/demo": [...ENGINE, "server/auth", "server/wire"],
+  "server/examples": [],
   "server/tools": ["server", "server/observe", "persistence/*", "engine"],
   "server/onsale": [...PLAYER, "server/onsale/books", "server/onsale/crowd"],
   "server/onsale/http": PLAYER,

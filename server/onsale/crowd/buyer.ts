@@ -19,6 +19,11 @@ import type { View } from "./view.ts";
  * refused until somebody takes that seat. So often the buyer waits for it before giving back.
  */
 const SALE_RETRIES_MAX = 4;
+/**
+ * A seat that is free but believed held makes every choice of its only free neighbour an orphan.
+ * After so many orphan refusals in a row the buyer has the view updated.
+ */
+const ORPHAN_REFUSALS_MAX = 8;
 
 /** What all buyers of a run share. */
 export interface Market {
@@ -89,6 +94,7 @@ export class Buyer {
     }
     if (outcome.errorCode === ErrorCode.ORPHAN_SEAT) {
       this.#orphanRefusals += 1;
+      if (this.#orphanRefusals > ORPHAN_REFUSALS_MAX) view.doubt();
     } else {
       this.#orphanRefusals = 0;
       view.learn(booking.basket, outcome.objects);

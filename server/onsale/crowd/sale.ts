@@ -78,11 +78,11 @@ function drawHabits(options: CrowdOptions, random: Random): Habits {
   };
 }
 
-/** Reads from the server only while the view shows nothing to choose. */
+/** Reads from the server only while the view shows nothing to choose, or is in doubt. */
 async function watch({ view, doors }: Market, listing: Listing): Promise<void> {
   let readCount = 0;
   while (doors.areOpen) {
-    if (view.freeCount === 0) {
+    if (view.needsUpdate) {
       const isFull = readCount % READS_PER_FULL_READ === 0;
       view.updateSeats(await (isFull ? listing.readSeats() : listing.readChanges()));
       readCount += 1;

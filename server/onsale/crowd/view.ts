@@ -23,6 +23,7 @@ export interface BuyerWish extends Wish {
 export class View {
   readonly #seats: SeatMap;
   readonly #areas: AreaBoard;
+  #isDoubted = false;
 
   constructor(listing: readonly ListedSeat[], areas: readonly AreaCounters[]) {
     this.#seats = new SeatMap(listing);
@@ -39,8 +40,19 @@ export class View {
     return this.#seats.openCount + this.#areas.openCount;
   }
 
+  /** Nothing seems free, or what seems free is refused again and again. */
+  get needsUpdate(): boolean {
+    return this.freeCount === 0 || this.#isDoubted;
+  }
+
+  /** The view must be wrong somewhere, and no answer to a buyer will correct it. */
+  doubt(): void {
+    this.#isDoubted = true;
+  }
+
   updateSeats(listing: readonly ListedSeat[]): void {
     this.#seats.update(listing);
+    this.#isDoubted = false;
   }
 
   updateAreas(areas: readonly AreaCounters[]): void {

@@ -1,7 +1,7 @@
 /** One store's log under test: records that can be told apart, time that stands, a process. */
 import { isDeepStrictEqual } from "node:util";
 import { Move } from "../../../engine/inventory/states.ts";
-import { Admission, type Clock } from "../../../engine/ports.ts";
+import { Admission, type Clock, LogSpace } from "../../../engine/ports.ts";
 import { ActorKind, RecordType, type LogRecord, type MoveRecord } from "../../../engine/records.ts";
 import type { Disk } from "../../../persistence/disk/disk.ts";
 import type { LogFailed } from "../../../persistence/disk/faults.ts";
@@ -120,10 +120,11 @@ export class LogProcess {
 
   /** Appends the next records, all in this turn, up to the first that is refused. */
   append(count: number, extraBytes = 0, isFollowUp = false): Admission {
+    const space = isFollowUp ? LogSpace.RESERVE : LogSpace.GENERAL;
     for (let i = 0; i < count; i++) {
       const next = this.#sequence + 1;
       const record = recordOf(next, extraBytes);
-      const admission = this.journal.append(next, timeOf(next), record, isFollowUp);
+      const admission = this.journal.append(next, timeOf(next), record, space);
       if (admission !== Admission.OPEN) return admission;
       this.#sequence = next;
     }

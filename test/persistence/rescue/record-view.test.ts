@@ -4,6 +4,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import { Move } from "../../../engine/inventory/states.ts";
+import { LogSpace } from "../../../engine/ports.ts";
 import { ActorKind, type LogRecord, RecordType } from "../../../engine/records.ts";
 import { State } from "../../../engine/state.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
@@ -94,7 +95,7 @@ describe("a record that no event has a place for", () => {
     const identity = { format: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: true };
     fs.writeFileSync(path.join(folder, "store.json"), JSON.stringify(identity));
     const log = await LogProcess.start({ disk: realDisk, folder });
-    log.journal.append(1, timeOf(1), record, false);
+    log.journal.append(1, timeOf(1), record, LogSpace.GENERAL);
     await log.close();
     await settle();
     return folder;

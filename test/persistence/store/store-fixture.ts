@@ -3,7 +3,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { apply } from "../../../engine/apply.ts";
-import { Admission } from "../../../engine/ports.ts";
+import { Admission, LogSpace } from "../../../engine/ports.ts";
 import { State } from "../../../engine/state.ts";
 import { digest } from "../../../engine/verify/digest.ts";
 import type { Disk } from "../../../persistence/disk/disk.ts";
@@ -138,7 +138,7 @@ export class StoreProcess {
   append(count: number): number {
     for (let i = 0; i < count; i++) {
       const { record, timeMs } = this.#options.history.records[this.sequence]!;
-      const taken = this.snapshots.append(this.sequence + 1, timeMs, record, false);
+      const taken = this.snapshots.append(this.sequence + 1, timeMs, record, LogSpace.GENERAL);
       if (taken !== Admission.OPEN) return count - i;
       this.sequence += 1;
       apply(this.state, record, timeMs);

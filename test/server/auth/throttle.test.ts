@@ -33,6 +33,7 @@ test("after the minute the count starts again", () => {
 
 test("only 100,000 names are kept; the oldest is forgotten first", () => {
   const throttle = new Throttle(5);
+  throttle.failed("last", 0);
   for (let i = 0; i < 5; i++) throttle.failed("first", 0);
   for (let i = 0; i < 5; i++) throttle.failed("last", 1);
   for (let i = 0; i < 99_999; i++) throttle.failed(`name ${i}`, 2);

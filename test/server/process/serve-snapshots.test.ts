@@ -85,7 +85,7 @@ test("a damaged snapshot is passed over with a warning that says why", SLOW, asy
   fs.truncateSync(path.join(folder, name!), 5_000);
   const next = await startServer({ folder: server.folder, args: ["--demo"] });
   expect(next.logLines.find(({ level }) => level === 40)).toMatchObject({
-    msg: expect.stringContaining("passed over"),
+    msg: expect.stringContaining("skipped a damaged snapshot"),
     reason: expect.stringContaining(name!),
   });
   expect(saidOf(next, "recovered")).toMatchObject([{ snapshot: null }]);
@@ -96,7 +96,7 @@ test("when no snapshot can be made it says why, and goes on booking", SLOW, asyn
   const server = await startServer({ args: OFTEN });
   const seat = freeOf(await seatsOf(server));
   fs.writeFileSync(path.join(server.folder, "snapshots"), "in the way");
-  const failed = "no snapshot could be made; the log keeps everything";
+  const failed = "snapshot failed; the log keeps everything";
   while (saidOf(server, failed).length === 0) await book(server, seat, 10);
   expect(saidOf(server, failed)[0]).toMatchObject({
     level: 50,

@@ -66,7 +66,7 @@ test("a running server is copied and looked into, neither checked nor repaired",
     const target = path.join(place, name);
     const copied = await run("backup", folder, target);
     expect([copied.code, copied.stderr]).toEqual([0, ""]);
-    expect(copied.stdout).toMatch(/the same in every way of recovery/);
+    expect(copied.stdout).toMatch(/identical for every way of recovery/);
     expect(copied.stdout).toContain(`copied to ${target} and checked`);
     sequences.push(Number(/records up to (\d+)/.exec(copied.stdout)![1]));
     expect(fs.statSync(target).mode & 0o777).toBe(0o700);
@@ -141,9 +141,9 @@ test(
 
     const said = await run("repair", folder);
     expect(said.code).toBe(78);
-    expect(said.stdout).toMatch(/to be kept: all records up to \d+\n/);
-    expect(said.stdout).toMatch(/to be lost: at least \d records?, of the numbers \d+ to \d+\n/);
-    expect(said.stdout).toContain(`frontrow repair ${folder} --yes does this`);
+    expect(said.stdout).toMatch(/keep: all records up to \d+\n/);
+    expect(said.stdout).toMatch(/lose: at least \d records?, in the range \d+ to \d+\n/);
+    expect(said.stdout).toContain(`frontrow repair ${folder} --yes`);
     expect(fs.readFileSync(log).equals(bytes)).toBe(true);
 
     const done = await run("repair", folder, "--yes");
@@ -151,7 +151,7 @@ test(
     expect(done.stdout).toContain(`kept: ${log}.broken`);
     expect(fs.readFileSync(`${log}.broken`).equals(bytes)).toBe(true);
     expect((await run("verify", folder)).code).toBe(0);
-    expect((await run("repair", folder)).stdout).toBe("there is nothing to repair\n");
+    expect((await run("repair", folder)).stdout).toBe("nothing to repair\n");
     const next = await startServer({ folder, args: ["--demo"] });
     expect(await bookOnAndOn(next, await freeSeat(next), () => true)).toBe(0);
   },
@@ -162,8 +162,8 @@ test("a rotten log beside a good snapshot: the server goes on and books", SLOW, 
   fs.truncateSync(path.join(folder, "wal", segment!), 5_000);
   const said = await run("repair", folder);
   expect([said.code, said.stderr]).toEqual([78, ""]);
-  expect(said.stdout).toContain(`to be kept: what snapshot ${snapshot!} holds`);
-  expect(said.stdout).toContain("to be lost: no record that is known of");
+  expect(said.stdout).toContain(`keep: the content of snapshot ${snapshot!}`);
+  expect(said.stdout).toContain("lose: no known record");
   expect((await run("repair", folder, "--yes")).code).toBe(0);
   expect((await run("verify", folder)).code).toBe(0);
   const next = await startServer({ folder, args: ["--demo"] });
@@ -174,7 +174,7 @@ test("a rotten log beside a good snapshot: the server goes on and books", SLOW, 
   await next.kill("SIGTERM");
   expect((await run("verify", folder)).stdout).toContain("all is well");
   const whole = await run("inspect", folder);
-  const [, first] = /^the log begins with record (\d+)$/m.exec(whole.stderr)!;
+  const [, first] = /^the log starts with record (\d+)$/m.exec(whole.stderr)!;
   expect(whole.stdout).toMatch(new RegExp(`^\\{"sequence":${first},`));
   const { code, stdout, stderr } = await run("inspect", folder, "--from", first!);
   expect([code, stdout, stderr.replaceAll(PROGRESS, "")]).toEqual([0, whole.stdout, ""]);
@@ -214,7 +214,7 @@ test("wrong usage is 2, a folder of something else 78: one line each", SLOW, asy
   const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
     [["verify"], 2, /missing required argument/],
     [["verify", nowhere, "more"], 2, /too many arguments/],
-    [["inspect", nowhere, "--from", "x"], 2, /whole number/],
+    [["inspect", nowhere, "--from", "x"], 2, /an integer/],
     [["inspect", nowhere, "--event", "x"], 2, /UUID/],
     [["inspect", nowhere, "--from", "5", "--to", "2"], 2, /--to 2 is before --from 5/],
     [["repair", nowhere, "--cut-after", "-1"], 2, /cut-after|whole number/],

@@ -103,6 +103,63 @@ test("a body that is cut off leaves nothing to the next one", async () => {
   expect(connection.text).toMatch(/^HTTP\/1\.1 200 .*true$/s);
 });
 
+/** The largest body of a booking. */
+const LARGE_BYTES = 1_024 * 1_024;
+/** Room for one unfinished body of the largest size, but not for two. */
+const KEPT = { keptBytesMax: 1.5 * LARGE_BYTES };
+
+test("large bodies on one connection arrive complete", async () => {
+  const listening = await Listening.start(KEPT);
+  const connection = await listening.connection();
+  for (const label of ["A1", "A2", "A3"]) {
+    const body = listening.lockBody(label).padEnd(LARGE_BYTES);
+    expect(await connection.statusOf(listening.bookingRequest(body))).toBe(200);
+  }
+});
+
+/** A request whose body is spaces: it is read to its end, and is not JSON. */
+const blank = (listening: Listening, bytes = LARGE_BYTES) =>
+  listening.bookingRequest(" ".repeat(bytes));
+
+/**
+ * Sends a request on new connections until it gets this status: a connection that is closed while
+ * it sends may lose its answer.
+ */
+async function sendUntil(status: number, listening: Listening, request = blank(listening)) {
+  for (let found = 0; found !== status;) {
+    const connection = await listening.connection();
+    connection.socket.write(request);
+    await until(() => connection.answers.length > 0 || connection.socket.closed);
+    found = Number(connection.answers[0]?.split(" ")[1] ?? 0);
+  }
+}
+
+const ENDS_OF_A_BODY: readonly (readonly [string, (listening: Listening) => Promise<void>])[] = [
+  ["is answered", (listening) => sendUntil(400, listening)],
+  ["is too large", (listening) => sendUntil(413, listening, blank(listening, LARGE_BYTES + 1))],
+  [
+    "is cut off",
+    async (listening) => {
+      const { socket } = await listening.connection();
+      socket.write(blank(listening).slice(0, -1));
+      await sendUntil(503, listening);
+      socket.destroy();
+    },
+  ],
+];
+
+test.each(ENDS_OF_A_BODY)("after a body %s, there is room for another one", async (_, end) => {
+  const listening = await Listening.start(KEPT);
+  await end(listening);
+  await sendUntil(400, listening);
+  const unfinished = await listening.connection();
+  unfinished.socket.write(blank(listening).slice(0, -1));
+  await sendUntil(503, listening);
+  // A refused body takes no room, either.
+  await sendUntil(503, listening);
+  expect(await unfinished.statusOf(" ")).toBe(400);
+});
+
 test("a body belongs to the front that was there when its head arrived", async () => {
   const listening = await Listening.start();
   listening.http.front = new StartingFront();

@@ -126,6 +126,17 @@ test("HEAD has no body, whatever its status, and the connection is kept", async 
   expect(connection.text).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:[^\r]+\r\n)*Content-Length: 15\r\n/);
 });
 
+test("HEAD has the length of the body in bytes, not in characters", async () => {
+  const { base, server } = await Listening.start();
+  const { world, a } = server;
+  world.must("createVenue", a.caller, { body: { name: "Théâtre 劇場" } });
+  const headers = { "X-API-Key": a.key };
+  const target = `${base}${V2}/venues/`;
+  const { byteLength } = await (await fetch(target, { headers })).arrayBuffer();
+  const head = await fetch(target, { method: "HEAD", headers });
+  expect(head.headers.get("Content-Length")).toBe(String(byteLength));
+});
+
 test("a client that leaves in the middle of its body changes nothing", async () => {
   const listening = await Listening.start();
   const before = listening.server.digest;
