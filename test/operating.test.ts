@@ -1,4 +1,4 @@
-/** Runs every command of the page for the person on duty, and checks the exit code it promises. */
+/** The operating manual: every command in it runs, and ends with the exit code that it gives. */
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -9,18 +9,18 @@ const PAGE = fs.readFileSync("server/OPERATING.md", "utf8");
 const README = fs.readFileSync("README.md", "utf8");
 const BLOCK = /<!-- test: ([a-z ]+), (\d+) -->\n```sh\n([\s\S]*?)```/g;
 
-/** Each block of commands, with the scene it needs and the exit code it must end with. */
-const BLOCKS = [...PAGE.matchAll(BLOCK)].map(([, scene, code, commands], i) => ({
-  name: `${i + 1}, ${scene}: ${commands!.trim().split("\n")[0]}`,
-  scene: scene!,
+/** Blocks of commands, with the situation that they are for and their exit code. */
+const BLOCKS = [...PAGE.matchAll(BLOCK)].map(([, situation, code, commands], i) => ({
+  name: `${i + 1}, ${situation}: ${commands!.trim().split("\n")[0]}`,
+  situation: situation!,
   code: Number(code),
   commands: commands!,
 }));
 
-/** A store with sales, and a backup of it. */
+/** A store with some sales, and a backup of it. */
 const model = { folder: "", backup: "" };
 
-/** The first test creates it; it is deleted when the process ends. */
+/** Created by the first test that needs it, and removed after the last one. */
 async function modelStore(): Promise<typeof model> {
   if (model.folder !== "") return model;
   const place = fs.mkdtempSync(path.join(path.dirname(temporaryFolder()), "frontrow-model-"));
@@ -37,9 +37,9 @@ async function modelStore(): Promise<typeof model> {
   return model;
 }
 
-type Scene = (data: string) => void | Promise<void>;
+type Situation = (data: string) => void | Promise<void>;
 
-const SCENES: Readonly<Record<string, Scene>> = {
+const SITUATIONS: Readonly<Record<string, Situation>> = {
   sound: () => {},
   lost: (data) => fs.rmSync(data, { recursive: true }),
   running: async (data) => {
@@ -53,7 +53,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     const [name] = fs.readdirSync(path.join(data, "wal"));
     const segment = path.join(data, "wal", name!);
     const bytes = fs.readFileSync(segment);
-    // In the middle of the last batch, before the mark of an orderly stop.
+    // In the middle of the last batch, before the mark of a clean end.
     const used = bytes.findLastIndex((byte) => byte !== 0);
     bytes[used - (used % 512) - 3 * 512 + 100]! ^= 1;
     fs.writeFileSync(segment, bytes);
@@ -81,7 +81,7 @@ function run(commands: string, cwd: string): Promise<Ended> {
   });
 }
 
-test("every command of the page is in a block that runs, and every scene is used", () => {
+test("every command of the manual is in a tested block, and every situation is used", () => {
   const commands = PAGE.match(/^npx frontrow .*$/gm) ?? [];
   expect(commands.length).toBeGreaterThan(8);
   for (const command of commands) {
@@ -91,11 +91,13 @@ test("every command of the page is in a block that runs, and every scene is used
     ).toBe(true);
   }
   expect(PAGE.match(/^```sh$/gm)).toHaveLength(BLOCKS.length);
-  expect(new Set(BLOCKS.map(({ scene }) => scene))).toEqual(new Set(Object.keys(SCENES)));
+  expect(new Set(BLOCKS.map(({ situation }) => situation))).toEqual(
+    new Set(Object.keys(SITUATIONS)),
+  );
   expect(README).toContain("server/OPERATING.md");
 });
 
-test("every link within the page points to a heading", () => {
+test("every link within the manual has a heading", () => {
   const headings = [...PAGE.matchAll(/^#+ (.*)$/gm)].map(([, text]) =>
     text!
       .toLowerCase()
@@ -105,13 +107,13 @@ test("every link within the page points to a heading", () => {
   for (const [, target] of PAGE.matchAll(/\]\(#([^)]+)\)/g)) expect(headings).toContain(target);
 });
 
-test.each(BLOCKS)("block $name", { timeout: 60_000 }, async ({ scene, code, commands }) => {
+test.each(BLOCKS)("block $name", { timeout: 60_000 }, async ({ situation, code, commands }) => {
   const { folder, backup } = await modelStore();
   const place = temporaryFolder();
   const data = path.join(place, "data");
   fs.cpSync(folder, data, { recursive: true });
   fs.cpSync(backup, path.join(place, "backup"), { recursive: true });
-  await SCENES[scene]!(data);
+  await SITUATIONS[situation]!(data);
   const ended = await run(commands, place);
   expect(ended.code, ended.output).toBe(code);
   onTestFinished(() => fs.rmSync(place, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-/** The README keeps its word: its program runs as it stands, and the commands it names exist. */
+/** The README: its program runs unchanged, and its commands exist. */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import os from "node:os";
@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const PROGRAM = /<!-- test: this program is run as it stands -->\n```js\n([\s\S]*?)```/;
 
-test("the program of the README locks, sells, and is refused the same seats again", async () => {
+test("the program in the README locks and sells two seats, and is refused them again", async () => {
   const readme = await readFile(path.join(ROOT, "README.md"), "utf8");
   const program = PROGRAM.exec(readme)?.[1];
   expect(program).toBeDefined();
@@ -29,7 +29,7 @@ test("the program of the README locks, sells, and is refused the same seats agai
   }
 });
 
-test("the README names the commands that the checks of a clean checkout call", async () => {
+test("the README names the commands that check a clean checkout", async () => {
   const readme = await readFile(path.join(ROOT, "README.md"), "utf8");
   const checks = await readFile(path.join(ROOT, ".ci/run"), "utf8");
   for (const command of ["npm ci", "npm test"]) {

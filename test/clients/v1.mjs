@@ -1,6 +1,6 @@
 /**
- * An on-sale through v1, by a client that knows nothing but the interface document: it takes the
- * first schema that has seats and an area, sells a little on an event of its own, and removes it.
+ * An on-sale over v1, by a client that was written from the documents only. It takes the first
+ * schema with seats and an area, creates an event, sells some seats and places, and deletes it.
  *
  * BASE_URL=http://127.0.0.1:8080 API_KEY=… node test/clients/v1.mjs
  */
@@ -18,14 +18,14 @@ async function call(method, path, body, key = API_KEY) {
   return { status: response.status, body: await response.json() };
 }
 
-/** A call that must succeed. */
+/** Expects a success, and returns its body. */
 async function ok(method, path, body) {
   const reply = await call(method, path, body);
   assert.equal(reply.status, 200, `${method} ${path}: ${JSON.stringify(reply.body)}`);
   return reply.body;
 }
 
-/** A call that must be refused. */
+/** Expects a refusal, and returns its body. */
 async function refused(status, method, path, body) {
   const reply = await call(method, path, body);
   assert.equal(reply.status, status, `${method} ${path}: ${JSON.stringify(reply.body)}`);

@@ -1,10 +1,10 @@
-// Topics of the v2 client: organizations, accounts, login, keys, isolation of organizations.
+// Topics of the v2 client: organizations, accounts, logins, keys, isolation of organizations.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { MANAGEMENT, V2, caller, withKey, sleep, step } from "./v2-kit.mjs";
-import { done, forbidden, invalid, isTrue, members, missing, page, problem } from "./v2-kit.mjs";
-import { TIMES, book, newPrice, onSale, seats } from "./v2-stage.mjs";
+import { MANAGEMENT, V2, caller, withKey, step, done } from "./v2-kit.mjs";
+import { forbidden, invalid, members, missing, page, problem } from "./v2-kit.mjs";
+import { onSale } from "./v2-stage.mjs";
 
 const PASSWORD = "correct horse battery";
 const ORGANIZATION = {
@@ -27,7 +27,7 @@ const person = (world, name) => ({
   password: PASSWORD,
 });
 
-/** Creates an organization and the callers for its key. */
+/** Creates an organization. */
 async function found(world, name, more) {
   const asked = { ...person(world, name), ...more };
   const made = done(await world.manage.post("/organizations/", asked), 201);
@@ -46,7 +46,7 @@ export async function organizations(world) {
     world.manageOwn = withKey(MANAGEMENT, world.token, named);
   });
   const { id, name, email } = world.organization;
-  await step("it is read back by id", async () => {
+  await step("an organization is read by id", async () => {
     const read = done(await world.manage.get(`/organizations/${id}`));
     members(read, ORGANIZATION);
     const { secretKey: _secret, email: _email, ...rest } = world.organization;
@@ -56,11 +56,6 @@ export async function organizations(world) {
   await step("a duplicate name is 409", async () => {
     const twin = { ...person(world, "Twin"), name };
     problem(await world.manage.post("/organizations/", twin), 409, "DUPLICATE_NAME");
-  });
-  await step("missing members are named", async () => {
-    const fields = ["email", "firstName", "lastName", "name", "password"];
-    const errors = invalid(await world.manage.post("/organizations/", {}), ...fields);
-    assert.ok(errors.every(({ code }) => code === "NOT_NULL"));
   });
   await step("organizations are listed, sorted and paged", async () => {
     await found(world, "Second", { email: email.toUpperCase(), password: "is ignored" });
@@ -117,11 +112,11 @@ export async function login(world) {
     checkLogin(world, world.session);
     page(await withKey(V2, world.session.organizations[0].secretKey).get("/events/"));
   });
-  await step("an account of one email has both its organizations", () => {
+  await step("an account has all organizations of its email", () => {
     const names = world.session.organizations.map(({ name }) => name).toSorted();
     assert.deepEqual(names, [`Odeon ${world.run}`, `Second ${world.run}`]);
   });
-  await step("wrong password and unknown account answer alike with 401", async () => {
+  await step("a wrong password and an unknown account get the same 401", async () => {
     const wrong = done(await signIn(email, "is ignored"), 401);
     const unknown = done(await signIn(`nobody.${world.run}@example.com`, "is ignored"), 401);
     assert.equal(wrong.success, false);
@@ -149,7 +144,7 @@ export async function accounts(world) {
     for (let count = 0; count < 5; count += 1) done(await signIn(other.email, "wrong"), 401);
     assert.equal(done(await signIn(other.email, PASSWORD), 429).success, false);
   });
-  await step("without a key, or with a wrong one, it is 403", async () => {
+  await step("a missing or wrong key is 403", async () => {
     forbidden(await caller(V2, {}).get("/events/"));
     forbidden(await withKey(V2, "fro_1_nothing").get("/events/"));
     forbidden(await withKey(V2, world.organization.privateKey).get("/events/"));
@@ -160,10 +155,6 @@ export async function accounts(world) {
     page(await withKey(V2, world.token, { "X-Organization-ID": String(id) }).get("/events/"));
     forbidden(await withKey(V2, world.token).get("/events/"));
     forbidden(await withKey(V2, world.token, { "X-Organization-ID": "99999999" }).get("/events/"));
-  });
-  await step("Authorization: Bearer is understood as well", async () => {
-    const bearer = { Authorization: `Bearer ${world.organization.secretKey}` };
-    page(await caller(V2, bearer).get("/events/"));
   });
 }
 
@@ -187,35 +178,7 @@ export async function isolation(world) {
     missing(await rival.get(`/events/${randomUUID()}`));
     missing(await rival.get("/schemas/999999999"));
   });
-  await step("nor can they be changed", async () => {
-    const price = { ...show.price, name: "Stolen" };
-    forbidden(await rival.put("/events/", { ...show.event, name: "Stolen" }));
-    forbidden(await rival.delete(`/events/${show.id}`));
-    forbidden(await rival.put(`/event/${show.id}/prices/`, [price]));
-    forbidden(await rival.delete(`/event/${show.id}/prices/${show.price.id}`));
-    forbidden(await rival.delete(`/schemas/${schema.id}`));
-    forbidden(await rival.delete(`/venues/${venue.id}`));
-    forbidden(await rival.post(`/schemas/clone/${schema.id}`));
-    const on = await rival.post("/events/", { name: "On it", schemaId: schema.id, ...TIMES });
-    assert.ok([400, 403].includes(on.status), `status ${on.status}`);
-    assert.equal(done(await world.api.get(`/events/${show.id}`)).name, "Behind the wall");
-  });
-  await step("lists are empty for the other organization", async () => {
-    for (const list of ["events", "schemas", "venues", "series"]) {
-      page(await rival.get(`/${list}/`), { total: 0 });
-    }
-  });
-  await step("booking another's event and booking no event answer alike", async () => {
-    const wish = seats([show.a[0]]);
-    for (const verb of ["lock", "unlock", "sale", "revertsale", "directsale", "block"]) {
-      const theirs = await book(rival, verb, show.id, wish);
-      const none = await book(rival, verb, randomUUID(), wish);
-      const first = problem(theirs, 403, "EVENT_ACCESS_DENIED");
-      const second = problem(none, 403, "EVENT_ACCESS_DENIED");
-      assert.deepEqual({ ...first, timestamp: "" }, { ...second, timestamp: "" });
-    }
-  });
-  await step("one Idempotency-Key means two things to two organizations", async () => {
+  await step("two organizations may use the same Idempotency-Key", async () => {
     const venueOf = (api) =>
       api.post("/venues/", { name: "Hall" }, { "Idempotency-Key": `hall-${world.run}` });
     const mine = done(await venueOf(world.api), 201);
@@ -225,33 +188,26 @@ export async function isolation(world) {
 }
 
 export async function keys(world) {
-  const wish = { graceSeconds: 2 };
   const old = world.organization.secretKey;
-  await step("a rotated key leaves the old one its grace", async () => {
-    const { secretKey } = done(await world.api.post("/keys/rotate", wish));
+  await step("a rotated key leaves the old one its grace period", async () => {
+    const { secretKey } = done(await world.api.post("/keys/rotate", { graceSeconds: 3600 }));
     assert.notEqual(secretKey, old);
     page(await withKey(V2, old).get("/events/"));
     page(await withKey(V2, secretKey).get("/events/"));
-    await sleep(2200);
-    forbidden(await withKey(V2, old).get("/events/"));
     world.api = withKey(V2, secretKey);
   });
-  await step("without grace the old key ends at once", async () => {
+  await step("without a grace period the old key ends at once", async () => {
     const before = world.api;
     const { secretKey } = done(await before.post("/keys/rotate", {}));
     forbidden(await before.get("/events/"));
+    forbidden(await withKey(V2, old).get("/events/"));
     world.api = withKey(V2, secretKey);
     page(await world.api.get("/events/"));
   });
-  await step("login shows the newest key", async () => {
+  await step("a login shows the newest key", async () => {
     const session = done(await signIn(world.organization.email, PASSWORD));
     const own = session.organizations.find(({ id }) => id === world.organization.id);
     page(await withKey(V2, own.secretKey).get("/events/"));
     invalid(await world.api.post("/keys/rotate", { graceSeconds: -1 }), "graceSeconds");
-  });
-  await step("a price made with the newest key is there", async () => {
-    const show = await onSale(world, "After the rotation");
-    isTrue(await book(world.api, "directsale", show.id, seats([show.a[0]])));
-    members(await newPrice(world.api, show.id, "Late"), { id: "long" });
   });
 }

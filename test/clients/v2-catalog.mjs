@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { all, caller, done, invalid, isTrue, members, missing } from "./v2-kit.mjs";
-import { page, problem, sleep, step } from "./v2-kit.mjs";
+import { all, caller, done, invalid, isTrue, members } from "./v2-kit.mjs";
+import { missing, page, problem, step } from "./v2-kit.mjs";
 import { book, idOf, newSchema, onSale, priceAll, seats, seatsOf, theatre } from "./v2-stage.mjs";
 
 const SCHEMA = {
@@ -34,20 +34,6 @@ export async function venues(world) {
     assert.equal(done(await api.put("/venues/", moved)).address, "2 Main Street");
     missing(await api.get("/venues/999999999"));
     missing(await api.put("/venues/", { ...moved, id: 999999999 }));
-  });
-  await step("a venue's fields are validated", async () => {
-    const errors = invalid(
-      await api.post("/venues/", { lat: 91, lng: -181 }),
-      "lat",
-      "lng",
-      "name",
-    );
-    const name = errors.find(({ field }) => field === "name");
-    assert.equal(name.code, "NOT_NULL");
-    const lat = errors.find(({ field }) => field === "lat");
-    assert.equal(lat.rejectedValue, 91);
-    const [long] = invalid(await api.post("/venues/", { name: "x".repeat(256) }), "name");
-    assert.equal(long.code, "SIZE");
   });
   await step("venues are listed and an empty one is deleted", async () => {
     const spare = done(await api.post("/venues/", { name: "Spare" }), 201);
@@ -80,17 +66,6 @@ export async function schemas(world) {
     missing(await api.get("/schemas/999999999"));
     missing(await api.put("/schemas/", { ...read, id: 999999999 }));
   });
-  await step("a schema's fields are validated", async () => {
-    const named = invalid(await api.post("/schemas/", {}), "name", "venueId");
-    assert.deepEqual(
-      named.map(({ code }) => code),
-      ["NOT_NULL", "NOT_NULL"],
-    );
-    const sized = { name: "", venueId: venue.id };
-    assert.equal(invalid(await api.post("/schemas/", sized), "name")[0].code, "SIZE");
-    invalid(await api.post("/schemas/", { name: "On nothing", venueId: 999999999 }), "venueId");
-    invalid(await api.post("/schemas/", { name: "Unsafe", venueId: 2 ** 53 }), "venueId");
-  });
   await step("schemas are listed by venue", async () => {
     const [own] = page(await api.get(`/schemas/?venueId=${venue.id}`), { total: 1 });
     members(own, SCHEMA);
@@ -104,7 +79,7 @@ export async function layouts(world) {
   const { api, schema } = world;
   const path = `/schemas/${schema.id}/layout`;
   const drawn = theatre();
-  await step("a layout is stored whole and gets ids", async () => {
+  await step("a layout is stored with all members and gets ids", async () => {
     schema.layout = done(await api.put(path, drawn));
     for (const list of ["sectors", "rows", "seats"]) {
       const stored = schema.layout[list];
@@ -112,7 +87,7 @@ export async function layouts(world) {
       for (const given of drawn[list]) {
         const kept = stored.find(({ guid }) => guid === given.guid);
         members(kept, { id: "long" });
-        assert.deepEqual({ ...kept, ...given }, kept, "what was sent is given back");
+        assert.deepEqual({ ...kept, ...given }, kept, "all members are returned");
       }
     }
     assert.deepEqual(schema.layout.clientViewBox, drawn.clientViewBox);
@@ -128,33 +103,6 @@ export async function layouts(world) {
       assert.deepEqual(done(await tool.get(own)), schema.layout);
       assert.deepEqual(done(await tool.put(own, schema.layout)), schema.layout);
     }
-  });
-  await step("a layout that contradicts itself is refused whole, by field", async () => {
-    const bare = { name: "Contradicted", venueId: world.venue.id };
-    const { id } = done(await api.post("/schemas/", bare), 201);
-    const empty = done(await api.get(`/schemas/${id}/layout`));
-    const broken = [
-      [(next) => (next.seats[1].guid = next.seats[0].guid), /^seats\[1\]\.guid/],
-      [(next) => (next.rows[0].sectorGuid = randomUUID()), /^rows\[0\]\.sectorGuid/],
-      [(next) => (next.seats[3].rowGuid = randomUUID()), /^seats\[3\]\.rowGuid/],
-      [(next) => (next.seats[1].name = "1"), /^seats\[1\]\.name/],
-      [(next) => (next.rows[1].rowNumber = "A"), /^rows\[1\]\.rowNumber/],
-      [(next) => (next.sectors[1].name = "Stalls"), /^sectors\[1\]\.name/],
-      [(next) => (next.sectors[0].name = "Stalls;;A"), /^sectors\[0\]\.name/],
-      [(next) => delete next.sectors[0].guid, /^sectors\[0\]\.guid/],
-    ];
-    for (const [spoil, field] of broken) {
-      const next = theatre();
-      spoil(next);
-      const [first] = invalid(await api.put(`/schemas/${id}/layout`, next));
-      assert.match(first.field, field);
-    }
-    assert.deepEqual(done(await api.get(`/schemas/${id}/layout`)), empty);
-    done(await api.delete(`/schemas/${id}`), 204);
-  });
-  await step("the layout of no schema is 404", async () => {
-    missing(await api.get("/schemas/999999999/layout"));
-    missing(await api.put("/schemas/999999999/layout", theatre()));
   });
 }
 
@@ -191,7 +139,7 @@ export async function seatmaps(world) {
     const count = (type) => groups.filter((group) => group.type === type).length;
     assert.deepEqual(["SECTION", "ROW", "GA", "TABLE"].map(count), [2, 4, 2, 1]);
   });
-  await step("it is filtered by type and parent", async () => {
+  await step("the seat map is filtered by type and parent", async () => {
     for (const type of ["SECTION", "GA", "ROW", "TABLE"]) {
       const groups = done(await api.get(`${path}?type=${type}`));
       assert.ok(groups.length > 0 && groups.every((group) => group.type === type));
@@ -227,13 +175,7 @@ export async function zones(world) {
     missing(await api.get(`${path}999999999`));
     missing(await api.put(path, [{ ...silver, id: 999999999 }]));
   });
-  await step("a zone's fields are validated", async () => {
-    const [named] = invalid(await api.post(path, [{ schemaId: schema.id }]), "[0].name");
-    assert.equal(named.code, "NOT_NULL");
-    const other = { name: "Elsewhere", schemaId: schema.id + 1000 };
-    invalid(await api.post(path, [other]), "[0].schemaId");
-  });
-  await step("a zone is assigned, overwritten, and gone after its deletion", async () => {
+  await step("a zone is assigned, replaced and deleted", async () => {
     const item = (assignmentId) => ({ groupOfSeats: [{ objectId: stalls, assignmentId }] });
     isTrue(await api.post(`${path}assignments/`, item(silver.id)));
     isTrue(await api.post(`${path}assignments/`, item(gold.id)));
@@ -244,11 +186,6 @@ export async function zones(world) {
     assert.equal(await zoneOf(stalls), null);
     missing(await api.delete(path + gold.id));
   });
-  await step("an assignment without its members is named as documented", async () => {
-    const answer = await api.post(`${path}assignments/`, { seats: [{}] });
-    const empty = invalid(answer, "seats[0].assignmentId", "seats[0].seatId");
-    assert.ok(empty.every(({ code }) => code === "NOT_NULL"));
-  });
 }
 
 export async function clone(world) {
@@ -257,18 +194,12 @@ export async function clone(world) {
   const zone = [{ name: "Copied zone", schemaId: source.id }];
   done(await api.post(`/schemas/${source.id}/pricing_zones/`, zone), 201);
   let copyId;
-  await step("a clone is asked for and polled until it is COMPLETED", async () => {
+  await step("a clone is an operation that is COMPLETED", async () => {
     const operation = done(await api.post(`/schemas/clone/${source.id}`));
     members({ operation }, { operation: "uuid" });
-    for (let tries = 0; ; tries += 1) {
-      const result = done(await api.get(`/schemas/clone/${operation}`));
-      assert.equal(result.id, operation);
-      assert.ok(["PENDING", "IN_PROGRESS", "COMPLETED"].includes(result.status));
-      copyId = result.schemaId;
-      if (result.status === "COMPLETED") break;
-      assert.ok(tries < 50, "it takes too long");
-      await sleep(100);
-    }
+    const result = done(await api.get(`/schemas/clone/${operation}`));
+    assert.deepEqual([result.id, result.status], [operation, "COMPLETED"]);
+    copyId = result.schemaId;
     members({ copyId }, { copyId: "long" });
   });
   await step("the clone has all fields, the whole layout and the zones, with new ids", async () => {
@@ -286,10 +217,6 @@ export async function clone(world) {
     assert.deepEqual(layout.seats.map(place).toSorted(), source.layout.seats.map(place).toSorted());
     const [own] = page(await api.get(`/schemas/${copyId}/pricing_zones/`), { total: 1 });
     assert.equal(own.name, "Copied zone");
-  });
-  await step("what is not there cannot be cloned or polled", async () => {
-    missing(await api.post("/schemas/clone/999999999"));
-    missing(await api.get(`/schemas/clone/${randomUUID()}`));
   });
 }
 
@@ -309,7 +236,7 @@ export async function layoutChange(world) {
     problem(await api.put(path, await without(sold)), 409, "INVENTORY_IN_USE");
     assert.deepEqual(done(await api.get(path)), schema.layout);
   });
-  await step("a free seat can, and so can a sold one with forceDelete", async () => {
+  await step("a free seat can be removed, and a sold one with forceDelete", async () => {
     done(await api.put(path, await without(show.a[9])));
     done(await api.put(`${path}?forceDelete=true`, await without(sold)));
     const left = (await seatsOf(api, show.id)).map(({ seatId }) => seatId);
@@ -341,12 +268,15 @@ export async function schemaDeletion(world) {
     problem(await api.delete(`/schemas/${schema.id}`), 409, "INVENTORY_IN_USE");
     isTrue(await book(api, "unlock", show.id, seats([show.a[0]])));
   });
-  await step("without, it is, and its event stays readable", async () => {
-    done(await api.delete(`/schemas/${schema.id}`), 204);
-    missing(await api.get(`/schemas/${schema.id}`));
-    missing(await api.get(`/schemas/${schema.id}/seatmaps/`));
-    assert.equal(done(await api.get(`/events/${show.id}`)).schemaName, null);
-    const names = (await all(api, "/schemas/")).map(({ name }) => name);
-    assert.ok(!names.includes("Short-lived"));
-  });
+  await step(
+    "a schema without held inventory is deleted, and its event stays readable",
+    async () => {
+      done(await api.delete(`/schemas/${schema.id}`), 204);
+      missing(await api.get(`/schemas/${schema.id}`));
+      missing(await api.get(`/schemas/${schema.id}/seatmaps/`));
+      assert.equal(done(await api.get(`/events/${show.id}`)).schemaName, null);
+      const names = (await all(api, "/schemas/")).map(({ name }) => name);
+      assert.ok(!names.includes("Short-lived"));
+    },
+  );
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { all, done, invalid, isTrue, members, missing, page, problem, step } from "./v2-kit.mjs";
-import { TIMES, book, newEvent, newSchema, onSale, seats, seatsOf } from "./v2-stage.mjs";
+import { book, newEvent, newSchema, onSale, seats, seatsOf } from "./v2-stage.mjs";
 
 const EVENT = {
   id: "uuid",
@@ -42,43 +42,16 @@ export async function events(world) {
     missing(await api.get(`/events/${randomUUID()}`));
     problem(await api.get("/events/no-uuid"), 400, "VALIDATION_FAILED");
   });
-  await step("an event's fields are validated", async () => {
-    const errors = invalid(await api.post("/events/", {}), "endDate", "name", "schemaId", "start");
-    assert.ok(errors.every(({ code }) => code === "NOT_NULL"));
-    invalid(await api.post("/events/", play("With id", 10, { id: randomUUID() })), "id");
-    invalid(await api.post("/events/", play("x".repeat(256), 10)), "name");
-    invalid(await api.post("/events/", play("Soon", 10, { start: "tomorrow" })), "start");
-    invalid(await api.post("/events/", play("Nowhere", 10, { schemaId: 999999999 })), "schemaId");
-    const turned = { start: TIMES.endDate, endDate: TIMES.start };
-    invalid(await api.post("/events/", play("Backwards", 10, turned)), "endDate");
-  });
   await step("events are filtered", async () => {
     done(await api.post("/events/", play("Macbeth", 12)), 201);
     done(await api.post("/events/", play("King Lear", 14, { status: "DRAFT" })), 201);
     const names = async (query) => (await all(api, `/events/?${query}`)).map(({ name }) => name);
     const inOrder = async (query, wanted) =>
       assert.deepEqual(await names(`sort=start,asc&${query}`), wanted);
-    const everything = ["Hamlet", "Macbeth", "King Lear"];
-    await inOrder(`schemaId=${schema.id}`, everything);
-    await inOrder(`venueId=${venue.id}`, everything);
-    await inOrder(`id=${world.event.id}`, ["Hamlet"]);
-    await inOrder("name=mAC", ["Macbeth"]);
+    await inOrder(`venueId=${venue.id}&name=mAC`, ["Macbeth"]);
     await inOrder("startDate=2031-06-12", ["Macbeth", "King Lear"]);
-    await inOrder("startDate=2031-06-12T20:00:00", ["Macbeth", "King Lear"]);
-    await inOrder("startDate=2031-06-12T20:00:00.001", ["King Lear"]);
     await inOrder("endDate=2031-06-12T23:00:00", ["Hamlet", "Macbeth"]);
-    await inOrder("endDate=2031-06-12", ["Hamlet"]);
     await inOrder("status=DRAFT", ["King Lear"]);
-    await inOrder("schemaId=999999999", []);
-  });
-  await step("filters, sorts and pages that mean nothing are 400", async () => {
-    const wrong = { status: "OPEN", startDate: "June", id: "7", page: "-1", size: "0" };
-    for (const [name, value] of Object.entries({ ...wrong, schemaId: "x", endDate: "1" })) {
-      invalid(await api.get(`/events/?${name}=${value}`), name);
-    }
-    for (const size of ["101", "x", "1.5"]) invalid(await api.get(`/events/?size=${size}`), "size");
-    invalid(await api.get("/events/?sort=colour"), "sort");
-    invalid(await api.get("/events/?sort=name,upwards"), "sort");
   });
   await step("events are sorted and paged", async () => {
     const pages = [0, 1, 2].map((number) =>
@@ -98,45 +71,25 @@ export async function statuses(world) {
   const { api } = world;
   const event = await newEvent(world, "Not yet", { status: "DRAFT" });
   const move = (status) => api.post(`/events/${event.id}/status`, { status });
-  await step("an event goes DRAFT, PUBLISHED, ARCHIVED, DRAFT and no other way", async () => {
-    assert.equal(event.status, "DRAFT");
-    problem(await move("ARCHIVED"), 409, "INVALID_STATUS_TRANSITION");
-    const published = done(await move("PUBLISHED"));
-    members(published, { publishedAt: "text" });
-    assert.deepEqual(
-      [published.id, published.name, published.status],
-      [event.id, "Not yet", "PUBLISHED"],
-    );
-    problem(await move("DRAFT"), 409, "INVALID_STATUS_TRANSITION");
-    assert.equal(done(await move("ARCHIVED")).status, "ARCHIVED");
-    problem(await move("PUBLISHED"), 409, "INVALID_STATUS_TRANSITION");
-    assert.equal(done(await move("DRAFT")).status, "DRAFT");
-    invalid(await move("OPEN"), "status");
-    missing(await api.post(`/events/${randomUUID()}/status`, { status: "DRAFT" }));
-  });
-  await step("on a draft event lock, sale and directsale are 422, the rest is not", async () => {
-    const show = await onSale(world, "Draft show", { status: "DRAFT" });
-    const wish = seats([show.a[0]]);
-    for (const verb of ["lock", "sale", "directsale"]) {
-      problem(await book(api, verb, show.id, wish), 422, "EVENT_NOT_PUBLISHED");
-    }
-    for (const verb of ["unlock", "block", "unblock"]) {
-      isTrue(await book(api, verb, show.id, wish));
-    }
-  });
-  await step("on an archived event a sale can be reverted, but not made", async () => {
-    const show = await onSale(world, "Over");
-    const wish = seats([show.a[0]]);
-    isTrue(await book(api, "directsale", show.id, wish));
-    done(await api.post(`/events/${show.id}/status`, { status: "ARCHIVED" }));
-    problem(await book(api, "lock", show.id, seats([show.a[1]])), 422, "EVENT_NOT_PUBLISHED");
-    isTrue(await book(api, "revertsale", show.id, wish));
-  });
-  await step("an event on a draft schema is a draft", async () => {
-    const body = { name: "Sketch", venueId: world.venue.id, draft: true };
-    const { id } = done(await api.post("/schemas/", body), 201);
-    assert.equal((await newEvent(world, "Sketched", { schemaId: id })).status, "DRAFT");
-  });
+  await step(
+    "an event goes from DRAFT to PUBLISHED to ARCHIVED to DRAFT, and no other way",
+    async () => {
+      assert.equal(event.status, "DRAFT");
+      problem(await move("ARCHIVED"), 409, "INVALID_STATUS_TRANSITION");
+      const published = done(await move("PUBLISHED"));
+      members(published, { publishedAt: "text" });
+      assert.deepEqual(
+        [published.id, published.name, published.status],
+        [event.id, "Not yet", "PUBLISHED"],
+      );
+      problem(await move("DRAFT"), 409, "INVALID_STATUS_TRANSITION");
+      assert.equal(done(await move("ARCHIVED")).status, "ARCHIVED");
+      problem(await move("PUBLISHED"), 409, "INVALID_STATUS_TRANSITION");
+      assert.equal(done(await move("DRAFT")).status, "DRAFT");
+      invalid(await move("OPEN"), "status");
+      missing(await api.post(`/events/${randomUUID()}/status`, { status: "DRAFT" }));
+    },
+  );
 }
 
 export async function series(world) {
@@ -156,7 +109,7 @@ export async function series(world) {
     const renamed = done(await api.put("/events/", { ...event, name: "Part 1" }));
     assert.equal(renamed.name, "Part 1");
   });
-  await step("unbound, it may move, and the series may go", async () => {
+  await step("an event without its series may move, and the series can be deleted", async () => {
     done(await api.put(`/events/${event.id}/series`, { seriesId: null }));
     sameTime(done(await api.put("/events/", later)).start, later.start);
     done(await api.delete(`/series/${ring.id}`), 204);
@@ -165,7 +118,7 @@ export async function series(world) {
   });
 }
 
-/** One poll as documented: the largest updatedAt goes back unchanged as lastUpdated. */
+/** Polls as documented: the largest updatedAt is sent back as lastUpdated. */
 async function poll(api, eventId, mirror) {
   const changed = await seatsOf(api, eventId, `lastUpdated=${mirror.lastUpdated}`);
   for (const seat of changed) {
@@ -186,11 +139,11 @@ export async function polling(world) {
       whole,
     );
   };
-  await step("the first poll brings every seat", async () => {
+  await step("the first poll returns every seat", async () => {
     assert.equal((await poll(api, show.id, mirror)).length, 30);
     await compare();
   });
-  await step("polls follow every change, and bring few seats", async () => {
+  await step("later polls return every change", async () => {
     const changes = [
       ["lock", show.a.slice(0, 3)],
       ["sale", show.a.slice(0, 2)],
@@ -230,7 +183,7 @@ export async function eventEnd(world) {
     invalid(await api.put("/events/", { ...show.event, id: undefined }), "id");
     invalid(await api.put("/events/", { ...show.event, name: "" }), "name");
   });
-  await step("its schema changes only by force while a seat is sold", async () => {
+  await step("the schema of an event with a sold seat changes only by force", async () => {
     isTrue(await book(api, "directsale", show.id, seats([show.a[0]])));
     problem(await api.put("/events/", body), 409, "INVENTORY_IN_USE");
     assert.equal(done(await api.put("/events/?force=true", body)).schemaId, other.id);
@@ -239,7 +192,7 @@ export async function eventEnd(world) {
     assert.equal(listed.length, 30);
     assert.ok(listed.every(({ seatId, state }) => ids.has(seatId) && state === null));
   });
-  await step("an event is deleted with all that is sold", async () => {
+  await step("an event is deleted even if seats are sold", async () => {
     const sold = await onSale(world, "Cancelled");
     isTrue(await book(api, "directsale", sold.id, seats(sold.a)));
     done(await api.delete(`/events/${sold.id}`), 204);

@@ -1,5 +1,5 @@
-// What the topics of the v2 client share: requests, steps, and the checks of documented shapes.
-// Written from the interface documents only; it uses nothing of the product.
+// Shared by the topics of the v2 client: requests, steps, and checks of the documented members.
+// It is written from the interface documents only, and imports nothing of the product.
 
 import assert from "node:assert/strict";
 
@@ -15,7 +15,7 @@ let last = "";
 
 export const countOfSteps = () => steps;
 
-/** Runs one step, prints its line, and keeps what surprised; the walk goes on. */
+/** Runs a step and prints its line. A failure is kept as a deviation, and the next step runs. */
 export async function step(name, run) {
   steps += 1;
   try {
@@ -29,7 +29,7 @@ export async function step(name, run) {
   }
 }
 
-/** Runs one topic; what a failed step left undefined may end it, but not the topics after it. */
+/** Runs a topic. When a failed step ends it, the next topic still runs. */
 export async function topic(name, run) {
   console.log(`# ${name}`);
   try {
@@ -55,7 +55,7 @@ async function request(method, path, body, headers) {
   return { status: response.status, text, contentType, body: parsed, path: path.split("?")[0] };
 }
 
-/** Calls under one prefix, with the headers of one identity. */
+/** Calls below a prefix, with the headers of a caller. */
 export function caller(prefix, headers) {
   const call = (method) => (path, body, more) =>
     request(method, prefix + path, body, { ...headers, ...more });
@@ -71,8 +71,6 @@ export function caller(prefix, headers) {
 export const withKey = (prefix, key, more) => caller(prefix, { "X-API-Key": key, ...more });
 export const sleep = (milliseconds) => new Promise((wake) => setTimeout(wake, milliseconds));
 
-// ---- shapes -------------------------------------------------------------------------------------
-
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/;
 const KINDS = {
@@ -86,7 +84,7 @@ const KINDS = {
   text: (value) => typeof value === "string" && value !== "",
 };
 
-/** Checks the kind of each named member; `?` allows null or nothing. */
+/** Checks the kind of each named member; `?` allows null, or no member. */
 export function members(object, kinds) {
   assert.equal(typeof object, "object", `an object was expected, not ${JSON.stringify(object)}`);
   for (const [name, kind] of Object.entries(kinds)) {
@@ -99,7 +97,7 @@ export function members(object, kinds) {
   return object;
 }
 
-/** The body of a success with the documented status; 204 has none. */
+/** Expects a success with this status, and returns its body. */
 export function done(answer, status = 200) {
   assert.equal(answer.status, status, `status ${answer.status}, documented is ${status}`);
   if (status === 204) assert.equal(answer.text, "", "a 204 has no body");
@@ -110,7 +108,7 @@ export function done(answer, status = 200) {
 export const isTrue = (answer) => assert.equal(done(answer), true);
 export const isFalse = (answer) => assert.equal(done(answer), false);
 
-/** Checks a problem document whole; `items` are the expected `errors[]`, member by member. */
+/** Expects a problem with all documented members; `items` are the expected `errors`. */
 export function problem(answer, status, errorCode, items) {
   assert.equal(answer.status, status, `status ${answer.status}, documented is ${status}`);
   assert.match(answer.contentType, /^application\/problem\+json/);
@@ -140,7 +138,7 @@ function sameItems(errors, items) {
   assert.deepEqual(found.map(pick), wanted);
 }
 
-/** A validation refusal that names each of these fields. */
+/** Expects a validation problem that names exactly these fields. */
 export const invalid = (answer, ...fields) => {
   const { errors } = problem(answer, 400, "VALIDATION_FAILED");
   const found = new Set(errors.map(({ field }) => field));
@@ -151,7 +149,7 @@ export const invalid = (answer, ...fields) => {
 export const forbidden = (answer) => problem(answer, 403, "ACCESS_DENIED");
 export const missing = (answer) => problem(answer, 404, "ENTITY_NOT_FOUND");
 
-/** Checks every member of a page and gives its content. */
+/** Expects a page with all documented members, and returns its content. */
 export function page(answer, { number = 0, size = 20, total } = {}) {
   const body = done(answer);
   members(body, { content: "array", totalElements: "integer", totalPages: "integer" });
@@ -179,12 +177,12 @@ export function page(answer, { number = 0, size = 20, total } = {}) {
   assert.equal(body.last, number >= totalPages - 1);
   assert.equal(body.empty, content.length === 0);
   const expected = Math.max(0, Math.min(size, totalElements - number * size));
-  assert.equal(content.length, expected, "the page holds as many as there are");
+  assert.equal(content.length, expected, "a page is full unless it is the last one");
   if (total !== undefined) assert.equal(totalElements, total);
   return content;
 }
 
-/** All items of a list, page by page. */
+/** Reads all items of a list, page by page. */
 export async function all(api, path, size = 100) {
   const items = [];
   const separator = path.includes("?") ? "&" : "?";

@@ -1,8 +1,8 @@
-// The theatre the v2 client plays in, and the short words its topics use for booking.
+// The theatre of the v2 client, and short functions for booking in it.
 
 import { randomUUID } from "node:crypto";
 import assert from "node:assert/strict";
-import { all, done, isTrue } from "./v2-kit.mjs";
+import { all, done, isTrue, sleep } from "./v2-kit.mjs";
 
 export const TIMES = { start: "2031-05-01T20:00:00", endDate: "2031-05-01T23:00:00" };
 
@@ -21,7 +21,7 @@ const rowOf = (section, label, seats, top) => {
   return { row, seats: Array.from({ length: seats }, (_, index) => seatAt(index)) };
 };
 
-/** Two sections, one table and two general-admission areas; 30 seats in all. */
+/** Two sections, a table and two general-admission areas, with 30 seats altogether. */
 export function theatre() {
   const sector = (name, more) => ({ guid: randomUUID(), name, ga: false, x: 0, y: 0, ...more });
   const stalls = sector("Stalls", { y: 100 });
@@ -45,7 +45,7 @@ export function theatre() {
   };
 }
 
-/** A schema with the theatre on it. */
+/** Creates a schema with the theatre. */
 export async function newSchema(world, name) {
   const body = { name, venueId: world.venue.id, gaCapacity: 20 };
   const schema = done(await world.api.post("/schemas/", body), 201);
@@ -68,13 +68,13 @@ export async function newPrice(api, eventId, name) {
 export const assign = (api, eventId, selection) =>
   api.post(`/event/${eventId}/prices/assignments/`, selection);
 
-/** Prices every section, table and area of a theatre with one price. */
+/** Assigns one price to every section, table and area of a theatre. */
 export async function priceAll(api, eventId, layout, price) {
   const item = ({ id }) => ({ objectId: id, assignmentId: price.id, activeCount: null });
   isTrue(await assign(api, eventId, { seats: [], groupOfSeats: layout.sectors.map(item) }));
 }
 
-/** A published event with everything on sale, and its seats and areas by label. */
+/** Creates a published event with everything on sale, and names its seats and areas. */
 export async function onSale(world, name, { schema = world.schema, ...more } = {}) {
   const event = await newEvent(world, name, { schemaId: schema.id, ...more });
   const price = await newPrice(world.api, event.id, "Full");
@@ -117,7 +117,7 @@ export const area = (id, capacity, more) => ({
 export const book = (api, verb, eventId, ...selectionAndHeaders) =>
   api.post(`/booking/${verb}?eventId=${eventId}`, ...selectionAndHeaders);
 
-/** Checks that these seats, and no others of the list given, are in one state. */
+/** Checks that all these seats are in one state. */
 export async function inState(api, eventId, ids, state) {
   const listed = await seatsOf(api, eventId);
   const found = ids.map((id) => listed.find(({ seatId }) => seatId === id)?.state);
@@ -127,7 +127,14 @@ export async function inState(api, eventId, ids, state) {
   );
 }
 
-/** Checks the four counters of one area. */
+/** Waits until a seat is in a state. */
+export async function becomes(api, eventId, id, state) {
+  const isThere = async () =>
+    (await seatsOf(api, eventId)).some((seat) => seat.seatId === id && seat.state === state);
+  while (!(await isThere())) await sleep(50);
+}
+
+/** Checks the four counters of an area. */
 export async function counts(api, eventId, areaId, wanted) {
   const areas = done(await api.get(`/events/${eventId}/areas/`));
   const { active, locked, sold, blocked, capacity } = areas.find(

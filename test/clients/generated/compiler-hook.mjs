@@ -1,6 +1,6 @@
 /**
- * The client generator calls the TypeScript compiler as a library, which version 7 no longer is: this
- * gives its process one that can be called. Use: `node --import ./compiler-hook.mjs …`.
+ * The client generator uses the TypeScript compiler as a library, which version 7 does not offer.
+ * This hook replaces it with one that does. Use: `node --import ./compiler-hook.mjs …`.
  */
 import { register } from "node:module";
 

@@ -1,5 +1,5 @@
-/** A TypeScript compiler that can be called as a library, in the place of `typescript`. */
+/** A TypeScript compiler that can be used as a library; it replaces `typescript`. */
 import common from "@ts-morph/common";
 
-// oxlint-disable-next-line import/no-default-export -- it stands for a module that has one.
+// oxlint-disable-next-line import/no-default-export -- it replaces a module with a default export.
 export default common.ts;

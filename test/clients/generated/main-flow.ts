@@ -1,6 +1,6 @@
 /**
- * The main flow through a client whose types were generated from the OpenAPI document: it compiles
- * only if the document says what the service takes and gives. Environment: BASE_URL, API_KEY.
+ * The main flow with a client whose types are generated from the OpenAPI document. It compiles only
+ * if the document is right about requests and answers. Environment: BASE_URL, API_KEY.
  */
 import assert from "node:assert/strict";
 import createClient from "openapi-fetch";
@@ -9,7 +9,7 @@ import type { paths } from "./api.d.ts";
 const { BASE_URL = "", API_KEY = "" } = process.env;
 const client = createClient<paths>({ baseUrl: BASE_URL, headers: { "X-API-Key": API_KEY } });
 
-/** The answer of a call that must succeed. */
+/** Expects a success, and returns its body. */
 function must<Data>({ data, error }: { data?: Data; error?: unknown }): NonNullable<Data> {
   assert.equal(error, undefined);
   assert.ok(data !== undefined && data !== null);

@@ -1,8 +1,7 @@
 /** Who is calling: every kind of credentials on every kind of path. */
 import { expect, test } from "vitest";
 import { ActorKind } from "../../../engine/records.ts";
-import { isRefused } from "../../../engine/results.ts";
-import { bearerOf, identify } from "../../../server/auth/access.ts";
+import { bearerOf, identify, isDenied } from "../../../server/auth/access.ts";
 import { Access } from "../../../server/routing/route.ts";
 import { ADDRESS, BAD_KEYS_MAX, TestServer, V2 } from "../../support/server.ts";
 import { expectProblem } from "../wire/wire.ts";
@@ -24,7 +23,7 @@ function who(access: Access, { key = "", authorization = "", ...rest }: Shown): 
   const orgId = rest.orgId === undefined ? null : String(rest.orgId);
   const credentials = { apiKey: key, authorization, organizationId };
   const found = identify(server.services, access, credentials, orgId);
-  if (isRefused(found)) return found.errors === undefined ? "denied" : "invalid";
+  if (isDenied(found)) return found.errors === undefined ? "denied" : "invalid";
   const kind = Object.entries(ActorKind).find(([, code]) => code === found.actor.kind)![0];
   return `${kind} ${found.actor.id} of ${found.tenantId} for ${found.organizationId}`;
 }
@@ -108,7 +107,7 @@ test("many bad keys from one address are limited for a minute; a good key is not
   expectProblem(limited, { status: 429, errorCode: "RATE_LIMITED" });
   expect(limited.headers["Retry-After"]).toBe("60");
   expect((await guarded.get(path)).status).toBe(200);
-  // Refused guesses do not prolong the minute.
+  // A guess that is refused does not prolong the minute.
   guarded.world.clock.timeMs += 59_999;
   expect((await guess(0)).status).toBe(429);
   guarded.world.clock.timeMs += 1;

@@ -1,4 +1,4 @@
-/** Progress of long work: a bar where somebody looks, lines where a file takes them. */
+/** The progress of long work: a bar on a terminal, lines elsewhere. */
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { Progress } from "../../../server/observe/progress.ts";
@@ -18,14 +18,14 @@ class Watched {
   }
 }
 
-test.each([true, false])("work that is done within a second shows nothing", (isTTY) => {
-  const { progress, ...watched } = new Watched(isTTY);
-  progress.tell("reading", 1, 2);
-  progress.stop();
-  expect(String(watched.stream.read() ?? "")).toBe("");
+test.each([true, false])("work that ends within a second shows nothing (terminal: %s)", (isTTY) => {
+  const watched = new Watched(isTTY);
+  watched.progress.tell("reading", 1, 2);
+  watched.progress.stop();
+  expect(watched.shown).toBe("");
 });
 
-test("without a terminal it is a plain line, at most one a second", () => {
+test("without a terminal there is a plain line, at most once per second", () => {
   const watched = new Watched(false);
   for (watched.nowMs = 0; watched.nowMs < 3_500; watched.nowMs += 100) {
     watched.progress.tell("reading segments", watched.nowMs / 100, 40);
@@ -35,7 +35,7 @@ test("without a terminal it is a plain line, at most one a second", () => {
   expect(watched.shown).toBe(lines.join(""));
 });
 
-test("on a terminal it is a bar without colours, one for each piece of work", () => {
+test("on a terminal there is a bar without colours for each piece of work", () => {
   const watched = new Watched(true);
   for (watched.nowMs = 1_000; watched.nowMs < 3_000; watched.nowMs += 200) {
     watched.progress.tell(watched.nowMs < 2_000 ? "events" : "segments", watched.nowMs / 200, 20);
@@ -44,6 +44,6 @@ test("on a terminal it is a bar without colours, one for each piece of work", ()
   const { shown } = watched;
   expect(shown).toMatch(/events [=-]+ 9\/20/);
   expect(shown).toMatch(/segments [=-]+ 14\/20/);
-  // oxlint-disable-next-line no-control-regex -- the colours of a terminal are such.
+  // oxlint-disable-next-line no-control-regex -- colours are control characters.
   expect(shown).not.toMatch(/\u001b\[\d+(;\d+)*m/);
 });

@@ -1,4 +1,4 @@
-/** What the front answered, as Prometheus reads it. */
+/** The metrics of requests, in the format of Prometheus. */
 import { expect, test } from "vitest";
 import { Traffic } from "../../../server/observe/traffic.ts";
 import { ROUTES, TestServer, V2 } from "../../support/server.ts";
@@ -19,7 +19,7 @@ test("answers are counted by route and status", () => {
   ]);
 });
 
-test("durations are counted in buckets that each hold all that took no longer", () => {
+test("a bucket counts all requests that took at most so long", () => {
   const traffic = new Traffic();
   for (const durationMs of [0.2, 0.5, 0.6, 30, 5_000, 5_001]) {
     traffic.answered(LOCK, 200, durationMs);
@@ -34,7 +34,7 @@ test("durations are counted in buckets that each hold all that took no longer", 
   expect(text).toContain(`${NAME}_sum{${LABELS}} 10.0323\n`);
 });
 
-test("every line is one of the format, each metric described before its values", async () => {
+test("every line has the format, and a metric is described before its values", async () => {
   const server = new TestServer({ hasMetrics: true });
   await server.call("GET", "/healthz");
   await server.call("GET", "/nowhere");

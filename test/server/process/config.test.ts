@@ -9,7 +9,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** As a process would that starts with this environment. */
+/** Parses a command line in this environment. */
 async function parse(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -33,11 +33,11 @@ const DEFAULTS = {
   logLevel: "info",
 };
 
-test("without anything, it listens on this machine alone", async () => {
+test("without options the server listens on this machine only", async () => {
   expect(await parse([])).toEqual(DEFAULTS);
 });
 
-test("each option is a flag and a variable, and the flag wins", async () => {
+test("each option can be a flag or a variable, and the flag overrides the variable", async () => {
   const env = {
     FRONTROW_HOST: "::1",
     FRONTROW_PORT: "0",
@@ -60,7 +60,7 @@ test("each option is a flag and a variable, and the flag wins", async () => {
   expect(await parse([...args, ...more, "--demo"], env)).toEqual({ ...fromFlags, ...others });
 });
 
-test("the demo is off in the environment unless its variable says on", async () => {
+test("the variable of the demo turns it on with 1, true, yes or on", async () => {
   for (const text of ["", "0", "false", "No", "OFF"]) {
     expect([text, (await parse([], { FRONTROW_DEMO: text })).demo]).toEqual([text, false]);
   }
@@ -86,13 +86,13 @@ const WRONG: readonly (readonly [readonly string[], Readonly<Record<string, stri
   [[], { FRONTROW_LOG_LEVEL: "all" }],
 ];
 
-test.each(WRONG)("%j with %j is refused", async (args, env) => {
+test.each(WRONG)("the command line %j with the variables %j is refused", async (args, env) => {
   await expect(parse(args, env)).rejects.toThrow(CommanderError);
 });
 
 const NONE = { tenantToken: undefined, adminEmail: undefined, adminPassword: undefined };
 
-test("the bootstrap variables are read by their names", () => {
+test("the bootstrap variables are read from the environment", () => {
   expect(bootstrapVariables({})).toEqual(NONE);
   const env = {
     FRONTROW_TENANT_TOKEN: "t",
@@ -106,7 +106,7 @@ test("the bootstrap variables are read by their names", () => {
   });
 });
 
-test("bootstrap variables that could not be used are refused by name", () => {
+test("bootstrap variables with unusable values are refused by name", () => {
   const wrong: [object, string][] = [
     [{ tenantToken: "" }, "FRONTROW_TENANT_TOKEN"],
     [{ tenantToken: "fifteen letters" }, "FRONTROW_TENANT_TOKEN"],

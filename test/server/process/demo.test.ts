@@ -1,4 +1,4 @@
-/** What `--demo` creates and says. */
+/** What `--demo` creates and prints. */
 import { expect, test } from "vitest";
 import { Keys } from "../../../server/auth/keys.ts";
 import { createDemo, describeDemo } from "../../../server/demo/demo.ts";
@@ -20,7 +20,7 @@ class Demo extends Bench {
     return describeDemo(this.engine, this.keys, BASE) ?? "";
   }
 
-  /** The seats that the first line would lock. */
+  /** The seats that the first printed command locks. */
   get seats(): readonly { readonly id: number }[] {
     const body = / -d '([^']+)'/.exec(this.describe())?.[1];
     return (JSON.parse(body ?? "{}") as { seats?: { id: number }[] }).seats ?? [];
@@ -31,7 +31,7 @@ class Demo extends Bench {
   }
 }
 
-test("the theatre has stalls with an aisle, a balcony, tables and a standing pit", () => {
+test("the theatre has stalls, a balcony, tables and a standing pit", () => {
   const { sectors, rows, seats } = demoLayout();
   expect(sectors!.map(({ name }) => name)).toEqual([
     "Stalls",
@@ -43,7 +43,7 @@ test("the theatre has stalls with an aisle, a balcony, tables and a standing pit
   expect([rows!.length, seats!.length]).toEqual([13, 8 * 16 + 3 * 20 + 2 * 4]);
 });
 
-test("its event is published, tomorrow, and every seat and place is on sale", () => {
+test("the event is tomorrow, is published, and everything is on sale", () => {
   const demo = new Demo();
   expect(demo.event).toMatchObject({
     status: "PUBLISHED",
@@ -55,7 +55,7 @@ test("its event is published, tomorrow, and every seat and place is on sale", ()
   expect(areas.places(0, 2)).toBe(150);
 });
 
-test("it says where, with which key, which event, and three lines to paste", () => {
+test("the demo prints its address, key and event, and three commands to paste", () => {
   const demo = new Demo();
   const text = demo.describe();
   const [organization] = demo.engine.state.catalog.organizations.values();
@@ -70,7 +70,7 @@ test("it says where, with which key, which event, and three lines to paste", () 
   for (const line of lines) expect(line).toContain(`-H 'X-API-Key: ${key}'`);
 });
 
-test("the lines name two neighbours that are free, whatever was sold before", () => {
+test("the commands name two free neighbours, whatever was sold before", () => {
   const demo = new Demo();
   const caller = { ...demo.createTenant("Other"), organizationId: demo.event.organizationId };
   const sold: number[] = [];
@@ -83,7 +83,7 @@ test("the lines name two neighbours that are free, whatever was sold before", ()
   }
 });
 
-test("a store without the demo has nothing to say", () => {
+test("a store without the demo prints nothing", () => {
   const bench = new Bench();
   const keys = new Keys(TEST_SECRET, bench.engine.state.catalog);
   expect(describeDemo(bench.engine, keys, BASE)).toBeNull();
@@ -91,7 +91,7 @@ test("a store without the demo has nothing to say", () => {
   expect(describeDemo(bench.engine, keys, BASE)).toBeNull();
 });
 
-test("a demo that is sold out gives no line that would be refused", () => {
+test("a demo that is sold out prints no command that would be refused", () => {
   const demo = new Demo();
   const caller = { ...demo.createTenant("Other"), organizationId: demo.event.organizationId };
   const { seatIds } = demo.engine.state.partitionOf(demo.event).layout;

@@ -1,4 +1,4 @@
-/** A client generated from the OpenAPI document compiles, and plays the main flow. */
+/** A client that is generated from the OpenAPI document. */
 import { execFile } from "node:child_process";
 import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -10,13 +10,13 @@ import { startServer } from "../../support/server-process.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const SOURCES = path.join(ROOT, "test/clients/generated");
-/** Inside the project, so that the client finds its packages. */
+/** It is inside the project, so that the client finds its packages. */
 const FOLDER = path.join(ROOT, "node_modules/.cache/frontrow-generated-client");
 
 const node = (args: readonly string[], env: NodeJS.ProcessEnv = process.env) =>
   promisify(execFile)(process.execPath, args, { cwd: FOLDER, env });
 
-test("a client generated from the document compiles and plays the main flow", async () => {
+test("a client generated from the OpenAPI document compiles, and sells two seats", async () => {
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
   await cp(SOURCES, FOLDER, { recursive: true });

@@ -1,6 +1,6 @@
-/** `frontrow serve` as a process: how it starts, what it refuses to start on, how it ends. */
+/** `frontrow serve` as a process: how it starts, when it refuses to start, and how it ends. */
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   chmodSync,
   existsSync,
@@ -28,18 +28,18 @@ const SECRET = "0123456789abcdef".repeat(4);
 const TOKEN = "a-token-of-our-own-choice";
 const ADMIN = { FRONTROW_ADMIN_EMAIL: "root@x.example", FRONTROW_ADMIN_PASSWORD: "correct horse" };
 
-/** Hashes of everything in a folder, by path. */
+/** The hashes of all files in a folder, by path. */
 function contents(folder: string): Readonly<Record<string, string>> {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();
   const files = names.filter((name) => statSync(path.join(folder, name)).isFile());
-  const hashOf = (name: string) =>
-    createHash("sha1")
-      .update(readFileSync(path.join(folder, name)))
-      .digest("hex");
+  const hashOf = (name: string) => hash("sha1", readFileSync(path.join(folder, name)));
   return Object.fromEntries(files.map((name) => [name, hashOf(name)]));
 }
 
-/** A failed start says one line, on standard error, and nothing else. */
+/** Starts the server on a folder that it must refuse. */
+const refused = (data: string) => runCli({ args: ["serve", "--port", "0", "--data", data] });
+
+/** A failed start prints one line on standard error, and nothing else. */
 function expectOneLine(finished: Finished, ...words: readonly (string | RegExp)[]): void {
   expect(finished.stdout).toBe("");
   expect(finished.stderr.trimEnd().split("\n")).toEqual([expect.any(String)]);
@@ -54,7 +54,7 @@ async function statusOf(server: ServerProcess, token: string): Promise<number> {
   return (await server.request("GET", ORGANIZATIONS, undefined, token)).status;
 }
 
-test("a first start says where it listens, and once what it generated", async () => {
+test("a first start prints its address and, only once, what it generated", async () => {
   const server = await startServer();
   expect(server.stdout).toMatch(/^frontrow listening on http:\/\/127\.0\.0\.1:[1-9]\d*\n$/);
   for (const target of ["/healthz", "/readyz"]) {
@@ -72,7 +72,7 @@ test("a first start says where it listens, and once what it generated", async ()
   const login = await server.request("POST", "/api/auth/login", credentials, "");
   expect(await login.json()).toMatchObject({ success: true, tenantToken: token });
 
-  const finished = await runCli({ args: ["serve", "--port", "0", "--data", server.folder] });
+  const finished = await refused(server.folder);
   expectOneLine(finished, server.folder, /another process/);
   expect(await statusOf(server, token)).toBe(200);
 
@@ -85,7 +85,7 @@ test("a first start says where it listens, and once what it generated", async ()
   expect(await second.kill("SIGINT")).toEqual({ code: 0, signal: null });
 });
 
-test("both signals at once end it once, with 0", async () => {
+test("two signals at once end the server with 0", async () => {
   const server = await startServer();
   void server.kill("SIGINT");
   expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
@@ -103,7 +103,7 @@ function paste(line: string): string {
   return spawnSync("bash", ["-c", line], { encoding: "utf8" }).stdout;
 }
 
-test("the demo's three lines work when they are pasted, and kill -9 loses none of it", async () => {
+test("the commands of the demo work, and SIGKILL loses nothing that they did", async () => {
   const first = await startServer({ args: ["--demo"] });
   const lines = curlLines(first);
   expect(lines.length).toBe(3);
@@ -132,7 +132,7 @@ test("the demo's three lines work when they are pasted, and kill -9 loses none o
   expect(again.slice(0, 2).map(paste)).toEqual(["true", "true"]);
 });
 
-test("a first start that was cut short is finished by the next one", async () => {
+test("a first start that was interrupted is completed by the next one", async () => {
   const folder = path.join(temporaryFolder(), "data");
   const store = await openEngine({ folder });
   await store.close();
@@ -140,7 +140,7 @@ test("a first start that was cut short is finished by the next one", async () =>
   expect(await statusOf(server, TOKEN)).toBe(200);
 });
 
-test("given token and account are used, said nowhere, and later ones ignored", async () => {
+test("a given token and account are used and never printed; later ones are ignored", async () => {
   const env = { FRONTROW_TENANT_TOKEN: TOKEN, ...ADMIN };
   const first = await startServer({ env });
   expect(first.stderr).not.toMatch(/tenant token|admin email|admin password/);
@@ -166,7 +166,7 @@ test("given token and account are used, said nowhere, and later ones ignored", a
   for (const value of Object.values(ignored)) expect(second.stderr).not.toContain(value);
 });
 
-test("a secret from outside gives the same keys, and is not in the folder", async () => {
+test("a secret from the environment gives the same keys, and is not stored", async () => {
   const env = { FRONTROW_SECRET: SECRET, FRONTROW_DEMO: "1" };
   const first = await startServer({ env });
   expect(existsSync(path.join(first.folder, "secret"))).toBe(false);
@@ -177,10 +177,10 @@ test("a secret from outside gives the same keys, and is not in the folder", asyn
   expect(second.key).toBe(first.key);
   expect(second.logLines).toEqual([]);
   await second.kill("SIGTERM");
-  expectOneLine(await runCli({ args: ["serve", "--port", "0", "--data", first.folder] }), /secret/);
+  expectOneLine(await refused(first.folder), /secret/);
 });
 
-test("a flag beats its variable", async () => {
+test("a flag overrides its variable", async () => {
   const [folder, other] = [temporaryFolder(), path.join(temporaryFolder(), "data")];
   const env = {
     FRONTROW_DATA: path.join(folder, "data"),
@@ -216,7 +216,7 @@ const USAGE: readonly (readonly [readonly string[], Readonly<Record<string, stri
   [[], { FRONTROW_ADMIN_PASSWORD: "short" }, /FRONTROW_ADMIN_PASSWORD/],
 ];
 
-test("wrong usage is one line and 2, and makes no folder", async () => {
+test("wrong usage prints one line, ends with 2 and creates no folder", async () => {
   const folder = temporaryFolder();
   const data = path.join(folder, "data");
   const refuse = async ([args, env, word]: (typeof USAGE)[number]) => {
@@ -225,7 +225,7 @@ test("wrong usage is one line and 2, and makes no folder", async () => {
     const finished = await runCli({ args: ["serve", "--data", data, ...port, ...args], env });
     expect([args, env, finished.code]).toEqual([args, env, 2]);
     expectOneLine(finished, word);
-    // No secret that was given is repeated.
+    // A secret is not repeated in the message.
     for (const value of Object.values(env)) {
       if (/SECRET|TOKEN|PASSWORD/.test(Object.keys(env)[0]!)) {
         expect(finished.stderr).not.toContain(value);
@@ -236,7 +236,7 @@ test("wrong usage is one line and 2, and makes no folder", async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("a port in use: one line that says so and what to do, and no folder", async () => {
+test("a port in use is refused with what to do, and no folder is created", async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => void taken.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void taken.close());
@@ -247,26 +247,26 @@ test("a port in use: one line that says so and what to do, and no folder", async
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("a folder with other things in it is left alone", async () => {
+test("a folder with other files is refused and not changed", async () => {
   const folder = temporaryFolder();
   writeFileSync(path.join(folder, "thesis.txt"), "years of work");
   const before = contents(folder);
-  const finished = await runCli({ args: ["serve", "--port", "0", "--data", folder] });
+  const finished = await refused(folder);
   expectOneLine(finished, folder, /other files/, /choose/);
   expect(contents(folder)).toEqual(before);
 });
 
-test("a file in place of the folder is refused", async () => {
+test("a file instead of a folder is refused and not changed", async () => {
   const file = path.join(temporaryFolder(), "file");
   writeFileSync(file, "text");
-  const finished = await runCli({ args: ["serve", "--port", "0", "--data", file] });
+  const finished = await refused(file);
   expectOneLine(finished, file);
   expect(readFileSync(file, "utf8")).toBe("text");
 });
 
 test("a folder that cannot be written is refused", async () => {
   const folder = temporaryFolder();
-  // Not even the administrator, as whom tests may run, can make a folder there.
+  // Not even root, who may run the tests, can create a folder there.
   const places = ["/proc/frontrow-data"];
   if (process.getuid?.() !== 0) {
     const locked = path.join(folder, "locked");
@@ -275,12 +275,12 @@ test("a folder that cannot be written is refused", async () => {
     places.push(path.join(locked, "data"));
   }
   for (const place of places) {
-    const finished = await runCli({ args: ["serve", "--port", "0", "--data", place] });
+    const finished = await refused(place);
     expectOneLine(finished, place);
   }
 });
 
-test("a damaged log stops the start, names the place, and stays as it is", async () => {
+test("a damaged log is refused with the place of the damage, and not changed", async () => {
   const server = await startServer({ args: ["--demo"] });
   await server.kill("SIGTERM");
   const [name] = readdirSync(path.join(server.folder, "wal"));
@@ -289,44 +289,31 @@ test("a damaged log stops the start, names the place, and stays as it is", async
   bytes[2_000] = bytes[2_000]! ^ 1;
   writeFileSync(segment, bytes);
   const before = contents(server.folder);
-  const finished = await runCli({ args: ["serve", "--port", "0", "--data", server.folder] });
+  const finished = await refused(server.folder);
   expectOneLine(finished, name!, /damaged/, /at byte \d+/, /copy/, /frontrow (verify|repair)/);
   expect(finished.code).toBe(78);
   expect(contents(server.folder)).toEqual(before);
 });
 
-test("a store whose log is gone does not start as an empty one", async () => {
+test("a store without its log is refused, not started as an empty one", async () => {
   const server = await startServer({ args: ["--demo"] });
   await server.kill("SIGTERM");
   rmSync(path.join(server.folder, "wal"), { recursive: true });
   const before = contents(server.folder);
-  const finished = await runCli({ args: ["serve", "--port", "0", "--data", server.folder] });
+  const finished = await refused(server.folder);
   expectOneLine(finished, /damaged/, /segments of the log, found none/);
   expect(finished.code).toBe(78);
   expect(contents(server.folder)).toEqual(before);
 });
 
-test("--help names every flag and variable, --version the version", async () => {
+test("--help prints every flag and variable, and --version the version", async () => {
   const help = await runCli({ args: ["serve", "--help"] });
   expect([help.code, help.stderr]).toEqual([0, ""]);
   const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
   expect((await runCli({ args: ["--version"] })).stdout).toBe(`${version}\n`);
-  for (const word of [
-    "--host",
-    "--port",
-    "--data",
-    "--demo",
-    "--log-level",
-    "FRONTROW_HOST",
-    "FRONTROW_PORT",
-    "FRONTROW_DATA",
-    "FRONTROW_DEMO",
-    "FRONTROW_LOG_LEVEL",
-    "FRONTROW_SECRET",
-    "FRONTROW_TENANT_TOKEN",
-    "FRONTROW_ADMIN_EMAIL",
-    "FRONTROW_ADMIN_PASSWORD",
-  ]) {
-    expect(help.stdout).toContain(word);
-  }
+  const flags = ["--host", "--port", "--data", "--demo", "--log-level"];
+  const options = ["HOST", "PORT", "DATA", "DEMO", "LOG_LEVEL"];
+  const secrets = ["SECRET", "TENANT_TOKEN", "ADMIN_EMAIL", "ADMIN_PASSWORD"];
+  const variables = [...options, ...secrets].map((name) => `FRONTROW_${name}`);
+  for (const word of [...flags, ...variables]) expect(help.stdout).toContain(word);
 });

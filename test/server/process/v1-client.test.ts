@@ -1,4 +1,4 @@
-/** v1 as a client of the document meets it: over HTTP, against the program itself. */
+/** A v1 client that was written from the documents only, against the real program. */
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -7,7 +7,7 @@ import { startServer } from "../../support/server-process.ts";
 
 const CLIENT = path.resolve(import.meta.dirname, "../../clients/v1.mjs");
 
-test("a client written from the document alone walks an on-sale through v1", async () => {
+test("a v1 client that was written from the documents only can run an on-sale", async () => {
   const server = await startServer({ args: ["--demo"] });
   const env = { ...process.env, BASE_URL: server.url, API_KEY: server.key };
   const { stdout } = await promisify(execFile)(process.execPath, [CLIENT], { env });

@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished } from "vitest";
-import { type HttpServer, listen } from "../../../server/wire/http.ts";
+import { type HttpOptions, type HttpServer, listen } from "../../../server/wire/http.ts";
 import { TestServer } from "../../support/server.ts";
 
 const STATUS_LINE = /HTTP\/1\.1 \d+ [^\r]*/g;
@@ -27,16 +27,12 @@ export class Listening {
     this.broken = broken;
   }
 
-  static async start(options: { readonly keptBytesMax?: number } = {}): Promise<Listening> {
+  static async start(limits: Pick<HttpOptions, "keptBytesMax"> = {}): Promise<Listening> {
     const server = new TestServer();
     const broken: unknown[] = [];
     const onBroken = (error: unknown) => void broken.push(error);
-    const http = await listen(server.dispatch, {
-      host: "127.0.0.1",
-      port: 0,
-      onBroken,
-      ...options,
-    });
+    const options = { host: "127.0.0.1", port: 0, onBroken, ...limits };
+    const http = await listen(server.dispatch, options);
     onTestFinished(() => http.close());
     return new Listening(server, http, broken);
   }
@@ -62,11 +58,10 @@ export class Listening {
 
   /** The request that locks a seat of organization A, as it is sent. */
   lockRequest(label: string, ...headers: readonly string[]): string {
-    return this.postRequest(this.lockBody(label), ...headers);
+    return this.bookingRequest(this.lockBody(label), ...headers);
   }
 
-  /** A request that posts the body to the lock of organization A, as it is sent. */
-  postRequest(body: string, ...headers: readonly string[]): string {
+  bookingRequest(body: string, ...headers: readonly string[]): string {
     return [
       `POST ${this.server.bookingPath("lock")} HTTP/1.1`,
       "Host: x",

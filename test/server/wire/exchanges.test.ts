@@ -2,16 +2,10 @@
  * Requests reuse the objects of earlier ones on the side of the socket. Nothing of one request may
  * reach another.
  */
-import { once } from "node:events";
 import { expect, test } from "vitest";
 import { StartingFront } from "../../../server/wire/front.ts";
 import { V2 } from "../../support/server.ts";
 import { Listening, until } from "./connection.ts";
-
-/** The largest body that the route accepts. */
-const LARGE_BYTES = 1_024 * 1_024;
-/** Room for one unfinished body of the largest size, but not for two. */
-const KEPT_BYTES_MAX = 1.5 * LARGE_BYTES;
 
 test("the answer for a closed connection reaches no other connection", async () => {
   const listening = await Listening.start();
@@ -109,14 +103,36 @@ test("a body that is cut off leaves nothing to the next one", async () => {
   expect(connection.text).toMatch(/^HTTP\/1\.1 200 .*true$/s);
 });
 
-test("large bodies on one connection all arrive whole", async () => {
-  const listening = await Listening.start();
+/** The largest body of a booking. */
+const LARGE_BYTES = 1_024 * 1_024;
+/** Room for one unfinished body of the largest size, but not for two. */
+const KEPT = { keptBytesMax: 1.5 * LARGE_BYTES };
+
+test("large bodies on one connection arrive complete", async () => {
+  const listening = await Listening.start(KEPT);
   const connection = await listening.connection();
   for (const label of ["A1", "A2", "A3"]) {
     const body = listening.lockBody(label).padEnd(LARGE_BYTES);
-    expect(await connection.statusOf(listening.postRequest(body))).toBe(200);
+    expect(await connection.statusOf(listening.bookingRequest(body))).toBe(200);
   }
 });
+
+/** A request whose body is spaces: it is read to its end, and is not JSON. */
+const blank = (listening: Listening, bytes = LARGE_BYTES) =>
+  listening.bookingRequest(" ".repeat(bytes));
+
+/**
+ * Sends a request on new connections until it gets this status: a connection that is closed while
+ * it sends may lose its answer.
+ */
+async function sendUntil(status: number, listening: Listening, request = blank(listening)) {
+  for (let found = 0; found !== status;) {
+    const connection = await listening.connection();
+    connection.socket.write(request);
+    await until(() => connection.answers.length > 0 || connection.socket.closed);
+    found = Number(connection.answers[0]?.split(" ")[1] ?? 0);
+  }
+}
 
 const ENDS_OF_A_BODY: readonly (readonly [string, (listening: Listening) => Promise<void>])[] = [
   ["is answered", (listening) => sendUntil(400, listening)],
@@ -132,35 +148,17 @@ const ENDS_OF_A_BODY: readonly (readonly [string, (listening: Listening) => Prom
   ],
 ];
 
-test.each(ENDS_OF_A_BODY)("when a body %s, its bytes make room for another", async (_, end) => {
-  const listening = await Listening.start({ keptBytesMax: KEPT_BYTES_MAX });
+test.each(ENDS_OF_A_BODY)("after a body %s, there is room for another one", async (_, end) => {
+  const listening = await Listening.start(KEPT);
   await end(listening);
   await sendUntil(400, listening);
   const unfinished = await listening.connection();
   unfinished.socket.write(blank(listening).slice(0, -1));
   await sendUntil(503, listening);
-  // A refused body takes no room either.
+  // A refused body takes no room, either.
   await sendUntil(503, listening);
   expect(await unfinished.statusOf(" ")).toBe(400);
 });
-
-/** A body of spaces: it is read to its end, and is not JSON. */
-function blank(listening: Listening, bytes = LARGE_BYTES): string {
-  return listening.postRequest(" ".repeat(bytes));
-}
-
-/** A connection that is closed while it sends may lose its answer; then another one tries. */
-async function sendUntil(
-  status: number,
-  listening: Listening,
-  request = blank(listening),
-): Promise<void> {
-  for (let found = 0; found !== status;) {
-    const connection = await listening.connection();
-    const closed = once(connection.socket, "close").then(() => 0);
-    found = await Promise.race([connection.statusOf(request), closed]);
-  }
-}
 
 test("a body belongs to the front that was there when its head arrived", async () => {
   const listening = await Listening.start();

@@ -128,8 +128,9 @@ test("HEAD has no body, whatever its status, and the connection is kept", async 
 
 test("HEAD has the length of the body in bytes, not in characters", async () => {
   const { base, server } = await Listening.start();
-  server.world.must("createVenue", server.a.caller, { body: { name: "Théâtre 劇場" } });
-  const headers = { "X-API-Key": server.a.key };
+  const { world, a } = server;
+  world.must("createVenue", a.caller, { body: { name: "Théâtre 劇場" } });
+  const headers = { "X-API-Key": a.key };
   const target = `${base}${V2}/venues/`;
   const { byteLength } = await (await fetch(target, { headers })).arrayBuffer();
   const head = await fetch(target, { method: "HEAD", headers });
