@@ -12,7 +12,7 @@ import { Result } from "../engine/results.ts";
 import type { Route } from "./routing/route.ts";
 import type { Services } from "./routing/services.ts";
 import { type Answer, jsonAnswer, type Problem } from "./wire/answers.ts";
-import type { Request } from "./wire/front.ts";
+import type { FirstOfKey, Request } from "./wire/front.ts";
 import { FrontResult } from "./wire/replies.ts";
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
@@ -45,14 +45,6 @@ const REUSED: Problem = {
   refused: FrontResult.IDEMPOTENCY_KEY_REUSED,
   detail: "This Idempotency-Key came with another request before.",
 };
-
-/** A request that is the first of its key. */
-export interface FirstOfKey {
-  readonly id: string;
-  readonly fingerprint: string;
-  readonly caller: Caller;
-  readonly isConfidential: boolean;
-}
 
 export class Idempotency {
   readonly #services: Services;

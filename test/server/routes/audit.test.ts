@@ -3,9 +3,9 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { AuditGap } from "../../../engine/queries/audit-trail.ts";
 import { Dispatch } from "../../../server/dispatch.ts";
-import type { Answer } from "../../../server/wire/answers.ts";
 import { START_MS } from "../../support/engine.ts";
 import {
+  ask,
   actingFor,
   type House,
   type PageBody,
@@ -316,12 +316,7 @@ test.each(NO_ANSWERS)("a trail that is %s is 503, and the rest goes on", async (
   const { a, services } = new TestServer();
   const silent = { ask: () => Promise.resolve({ gap, extent: null }) };
   const dispatch = new Dispatch({ ...services, audit: silent }, ROUTES, pino({ level: "silent" }));
-  const asked = (target: string) => {
-    const request = requestOf("GET", target, { key: a.key });
-    return new Promise<Answer>((resolve) => {
-      dispatch.handle(dispatch.find(request), request, resolve);
-    });
-  };
+  const asked = (target: string) => ask(dispatch, requestOf("GET", target, { key: a.key }));
   const event = `${V2}/events/${a.eventId}`;
   const nobodys = `${V2}/events/00000000-0000-4000-8000-00000000beef`;
   for (const target of [`${event}/audit/`, `${event}/seats/?asOf=9`, `${nobodys}/audit/`]) {

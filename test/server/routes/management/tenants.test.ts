@@ -5,6 +5,7 @@ import { Keys } from "../../../../server/auth/keys.ts";
 import { Dispatch } from "../../../../server/dispatch.ts";
 import { routeTable } from "../../../../server/routes/table.ts";
 import {
+  ask,
   actingFor,
   type CallOptions,
   MANAGEMENT,
@@ -17,7 +18,6 @@ import {
   TestServer,
   V2,
 } from "../../../support/server.ts";
-import { witness } from "../../../support/witness.ts";
 import { expectPage, expectProblem } from "../../wire/wire.ts";
 
 const TENANTS = "/api/admin/tenants/";
@@ -43,19 +43,12 @@ class Platform {
     this.#dispatch = new Dispatch({ ...services, keys }, routes, pino({ level: "silent" }));
   }
 
-  call<Body = ProblemBody>(
+  async call<Body = ProblemBody>(
     method: string,
     target: string,
     options: CallOptions = {},
   ): Promise<Reply<Body>> {
-    const request = requestOf(method, target, options);
-    const found = this.#dispatch.find(request);
-    return new Promise((resolve) => {
-      this.#dispatch.handle(found, request, (answer) => {
-        witness(found.match.route, request, answer);
-        resolve(replyOf<Body>(answer));
-      });
-    });
+    return replyOf<Body>(await ask(this.#dispatch, requestOf(method, target, options)));
   }
 
   create(changes: object = {}) {
