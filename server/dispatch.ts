@@ -167,7 +167,7 @@ export class Dispatch implements Front<Matched> {
     return { ...failure, headers: headersOf(status, problem.headers) };
   }
 
-  /** An unexpected error goes to the log, not to the caller. A failed assertion ends the process. */
+  /** Unexpected errors go to the log, not to the caller. A failed assertion ends the process. */
   #failed(error: unknown, { method, path }: Request): Problem {
     if (error instanceof Broken) throw error;
     this.#log.error({ err: error, method, path }, "unexpected error");
