@@ -70,7 +70,8 @@ export function checkVariables({
   if (adminEmail !== undefined && FORMATS["email"]?.(adminEmail) !== true) {
     throw new UsageError("FRONTROW_ADMIN_EMAIL must be an email address");
   }
-  const length = adminPassword === undefined ? PASSWORD_LENGTH_MIN : Array.from(adminPassword).length;
+  const length =
+    adminPassword === undefined ? PASSWORD_LENGTH_MIN : Array.from(adminPassword).length;
   if (length < PASSWORD_LENGTH_MIN || length > PASSWORD_LENGTH_MAX) {
     const range = `${PASSWORD_LENGTH_MIN} to ${PASSWORD_LENGTH_MAX}`;
     throw new UsageError(`FRONTROW_ADMIN_PASSWORD must have ${range} characters`);
