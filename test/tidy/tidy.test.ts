@@ -291,6 +291,30 @@ test("every exception is still needed", () => {
   expect(entries.filter((folder) => !folders.has(folder))).toEqual([]);
 });
 
+/** @returns The files that the README does not name exactly once, and names of no file. */
+function indexFaults(readme: string, files: readonly string[]): string[] {
+  const named = [...readme.matchAll(/`([\w.-]+\.(?:ts|md))`/g)].map(([, name]) => name!);
+  const wrong = files.filter((file) => named.filter((name) => name === file).length !== 1);
+  return [...wrong, ...named.filter((name) => !files.includes(name))];
+}
+
+const INDEXES = ALL_PATHS.filter((path) => /^[^/]+\/.+\/README\.md$/.test(path));
+
+test.each(INDEXES)("%s names every file of its folder once", (path) => {
+  const names = ALL_PATHS.filter((other) => folderOf(other) === folderOf(path) && other !== path);
+  const files = names.map((name) => name.slice(folderOf(path).length + 1));
+  expect(indexFaults(readFileSync(path, "utf8"), files)).toEqual([]);
+});
+
+test("a README that misses a file, names one twice or names none that exists is found", () => {
+  expect(indexFaults("`a.ts` and `b.ts`, `b.ts`", ["a.ts", "b.ts", "c.ts"])).toEqual([
+    "b.ts",
+    "c.ts",
+  ]);
+  expect(indexFaults("`a.ts`, `gone.ts`", ["a.ts"])).toEqual(["gone.ts"]);
+  expect(INDEXES.length).toBeGreaterThan(10);
+});
+
 test.each(FOLDERS)("%s opens with a README of at most a page", (folder) => {
   const path = `${folder}/README.md`;
   expect(existsSync(path), path).toBe(true);
