@@ -89,43 +89,55 @@ const NOT_OWN = [ENTITY_NOT_FOUND, ACCESS_DENIED];
 /** A date-time that v1 clients keep with an event; it has no effect. */
 const KILL_AFTER = optional(orNull(LOCAL_DATE_TIME));
 
-export interface CommandRow<M extends Members, Value> {
-  /** Ids, the body and whatever else the command carries beside its kind and its caller. */
-  readonly members: M;
-  /** What `decide` may refuse with; the journal may refuse every command as well. */
-  readonly refusals: readonly Refusal["refused"][];
+interface CommandOptions {
   /** Given by the front alone. */
   readonly isInternal?: true;
   /** Who may give it without an organization: the operator, or a tenant as a whole. */
   readonly scope?: "platform" | "tenant";
-  /** All checks, in the order of the result codes. Changes nothing. */
-  readonly decide: (
-    state: State,
-    command: CommandWith<ObjectOf<M>>,
-    timeMs: number,
-  ) => Decision<Value>;
 }
 
-function command<M extends Members, Value>(row: CommandRow<M, Value>): CommandRow<M, Value> {
-  return row;
+type Decide<M extends Members, Value> = (
+  state: State,
+  command: CommandWith<ObjectOf<M>>,
+  timeMs: number,
+) => Decision<Value>;
+
+export interface CommandRow<M extends Members, Value> extends CommandOptions {
+  /** Ids, the body and whatever else the command carries beside its kind and its caller. */
+  readonly members: M;
+  /** What `decide` may refuse with; the journal may refuse every command as well. */
+  readonly refusals: readonly Refusal["refused"][];
+  /** All checks, in the order of the result codes. Changes nothing. */
+  readonly decide: Decide<M, Value>;
 }
+
+function command<M extends Members, Value>(
+  members: M,
+  refusals: readonly Refusal["refused"][],
+  decide: Decide<M, Value>,
+  options: CommandOptions = {},
+): CommandRow<M, Value> {
+  return { members, refusals, decide, ...options };
+}
+
+const INTERNAL: CommandOptions = { isInternal: true };
+const FOR_TENANT: CommandOptions = { scope: "tenant" };
 
 /** The booking commands differ only in their rules. */
 function booking(move: Move, exceptions: Partial<BookingRules> = {}) {
   const rules: BookingRules = { ...PLAIN_BOOKING, ...exceptions, move };
-  return command({
-    members: { eventId: UUID_KEY, body: STATE_SELECTION },
-    refusals: [
-      VALIDATION_FAILED,
-      EVENT_ACCESS_DENIED,
-      ORGANIZATION_DISABLED,
-      ...(rules.needsSalesControl ? [SALES_CONTROL_REQUIRED] : []),
-      ...(rules.needsPublished ? [EVENT_NOT_PUBLISHED] : []),
-      INVENTORY_NOT_AVAILABLE,
-      ...(rules.preventsOrphans ? [ORPHAN_SEAT] : []),
-    ],
-    decide: (state, selected, timeMs) => decideBooking(state, selected, timeMs, rules),
-  });
+  const refusals = [
+    VALIDATION_FAILED,
+    EVENT_ACCESS_DENIED,
+    ORGANIZATION_DISABLED,
+    ...(rules.needsSalesControl ? [SALES_CONTROL_REQUIRED] : []),
+    ...(rules.needsPublished ? [EVENT_NOT_PUBLISHED] : []),
+    INVENTORY_NOT_AVAILABLE,
+    ...(rules.preventsOrphans ? [ORPHAN_SEAT] : []),
+  ];
+  return command({ eventId: UUID_KEY, body: STATE_SELECTION }, refusals, (state, given, timeMs) =>
+    decideBooking(state, given, timeMs, rules),
+  );
 }
 
 const BOOKING_COMMANDS = {
@@ -143,210 +155,139 @@ const BOOKING_COMMANDS = {
   unblock: booking(Move.UNBLOCK, { skipsActive: true }),
 };
 
+/** By kind: members, refusals, decision. */
 export const COMMANDS = {
-  createTenant: command({
-    scope: "platform",
-    members: { name: NAME, tokenSha256: orNull(TEXT), administrator: orNull(ADMINISTRATOR) },
-    refusals: [ACCOUNT_EMAIL_IN_USE],
-    decide: createTenant,
-  }),
-  rotateTenantToken: command({
-    scope: "tenant",
-    members: { body: ROTATION },
-    refusals: [],
-    decide: rotateTenantToken,
-  }),
-  createOrganization: command({
-    scope: "tenant",
-    members: {
-      body: ORGANIZATION,
-      administrator: orNull(ADMINISTRATOR),
-      publicKey: UUID,
-      privateKey: UUID,
-    },
-    refusals: [DUPLICATE_NAME, ACCOUNT_EMAIL_IN_USE],
-    decide: createOrganization,
-  }),
-  updateOrganization: command({
-    scope: "tenant",
-    members: { body: ORGANIZATION_CHANGE },
-    refusals: [...NOT_OWN, DUPLICATE_NAME],
-    decide: updateOrganization,
-  }),
-  deleteOrganization: command({
-    scope: "tenant",
-    members: { organizationId: LONG },
-    refusals: [...NOT_OWN, ENTITY_IN_USE],
-    decide: deleteOrganization,
-  }),
-  changeSettings: command({
-    scope: "tenant",
-    members: { organizationId: LONG, body: SETTINGS },
-    refusals: NOT_OWN,
-    decide: changeSettings,
-  }),
-  configureSessions: command({
-    members: { body: object({ publicSessionsEnabled: BOOLEAN }) },
-    refusals: [],
-    decide: configureSessions,
-  }),
-  replaceHoldTypes: command({
-    members: { body: HOLD_TYPES },
-    refusals: [VALIDATION_FAILED],
-    decide: replaceHoldTypes,
-  }),
-  rotateOrganizationKey: command({
-    members: { body: ROTATION },
-    refusals: [],
-    decide: rotateOrganizationKey,
-  }),
-  openLogin: command({
-    isInternal: true,
-    members: { accountId: LONG, tokens: LOGIN_TOKENS },
-    refusals: [ENTITY_NOT_FOUND],
-    decide: openLogin,
-  }),
-  renewLogin: command({
-    isInternal: true,
-    members: { loginId: LONG, tokens: LOGIN_TOKENS },
-    refusals: [ENTITY_NOT_FOUND],
-    decide: renewLogin,
-  }),
-  closeLogin: command({
-    isInternal: true,
-    members: { loginId: LONG },
-    refusals: [ENTITY_NOT_FOUND],
-    decide: closeLogin,
-  }),
-  rememberReply: command({
-    isInternal: true,
-    members: { reply: REPLY },
-    refusals: [],
-    decide: rememberReply,
-  }),
-  createVenue: command({ members: { body: VENUE }, refusals: [], decide: createVenue }),
-  updateVenue: command({
-    members: { body: VENUE },
-    refusals: [VALIDATION_FAILED, ...NOT_OWN],
-    decide: updateVenue,
-  }),
-  deleteVenue: command({
-    members: { venueId: LONG },
-    refusals: [...NOT_OWN, ENTITY_IN_USE],
-    decide: deleteVenue,
-  }),
-  createSchema: command({
-    members: { body: SCHEMA },
-    refusals: [VALIDATION_FAILED],
-    decide: createSchema,
-  }),
-  updateSchema: command({
-    members: { body: SCHEMA },
-    refusals: [VALIDATION_FAILED, ...NOT_OWN],
-    decide: updateSchema,
-  }),
-  deleteSchema: command({
-    members: { schemaId: LONG },
-    refusals: [...NOT_OWN, INVENTORY_IN_USE],
-    decide: deleteSchema,
-  }),
+  createTenant: command(
+    { name: NAME, tokenSha256: orNull(TEXT), administrator: orNull(ADMINISTRATOR) },
+    [ACCOUNT_EMAIL_IN_USE],
+    createTenant,
+    { scope: "platform" },
+  ),
+  rotateTenantToken: command({ body: ROTATION }, [], rotateTenantToken, FOR_TENANT),
+  createOrganization: command(
+    { body: ORGANIZATION, administrator: orNull(ADMINISTRATOR), publicKey: UUID, privateKey: UUID },
+    [DUPLICATE_NAME, ACCOUNT_EMAIL_IN_USE],
+    createOrganization,
+    FOR_TENANT,
+  ),
+  updateOrganization: command(
+    { body: ORGANIZATION_CHANGE },
+    [...NOT_OWN, DUPLICATE_NAME],
+    updateOrganization,
+    FOR_TENANT,
+  ),
+  deleteOrganization: command(
+    { organizationId: LONG },
+    [...NOT_OWN, ENTITY_IN_USE],
+    deleteOrganization,
+    FOR_TENANT,
+  ),
+  changeSettings: command(
+    { organizationId: LONG, body: SETTINGS },
+    NOT_OWN,
+    changeSettings,
+    FOR_TENANT,
+  ),
+  configureSessions: command(
+    { body: object({ publicSessionsEnabled: BOOLEAN }) },
+    [],
+    configureSessions,
+  ),
+  replaceHoldTypes: command({ body: HOLD_TYPES }, [VALIDATION_FAILED], replaceHoldTypes),
+  rotateOrganizationKey: command({ body: ROTATION }, [], rotateOrganizationKey),
+  openLogin: command(
+    { accountId: LONG, tokens: LOGIN_TOKENS },
+    [ENTITY_NOT_FOUND],
+    openLogin,
+    INTERNAL,
+  ),
+  renewLogin: command(
+    { loginId: LONG, tokens: LOGIN_TOKENS },
+    [ENTITY_NOT_FOUND],
+    renewLogin,
+    INTERNAL,
+  ),
+  closeLogin: command({ loginId: LONG }, [ENTITY_NOT_FOUND], closeLogin, INTERNAL),
+  rememberReply: command({ reply: REPLY }, [], rememberReply, INTERNAL),
+  createVenue: command({ body: VENUE }, [], createVenue),
+  updateVenue: command({ body: VENUE }, [VALIDATION_FAILED, ...NOT_OWN], updateVenue),
+  deleteVenue: command({ venueId: LONG }, [...NOT_OWN, ENTITY_IN_USE], deleteVenue),
+  createSchema: command({ body: SCHEMA }, [VALIDATION_FAILED], createSchema),
+  updateSchema: command({ body: SCHEMA }, [VALIDATION_FAILED, ...NOT_OWN], updateSchema),
+  deleteSchema: command({ schemaId: LONG }, [...NOT_OWN, INVENTORY_IN_USE], deleteSchema),
   /** `cloneId` is the id of the operation. */
-  cloneSchema: command({
-    members: { schemaId: LONG, cloneId: UUID_KEY },
-    refusals: NOT_OWN,
-    decide: cloneSchema,
-  }),
-  putLayout: command({
-    members: { schemaId: LONG, body: LAYOUT, forceDelete: BOOLEAN },
-    refusals: [VALIDATION_FAILED, ...NOT_OWN, INVENTORY_IN_USE],
-    decide: putLayout,
-  }),
-  createZones: command({
-    members: { schemaId: LONG, body: list(ZONE) },
-    refusals: [VALIDATION_FAILED, ACCESS_DENIED],
-    decide: createZones,
-  }),
-  updateZones: command({
-    members: { schemaId: LONG, body: list(ZONE_CHANGE) },
-    refusals: [VALIDATION_FAILED, ...NOT_OWN],
-    decide: updateZones,
-  }),
-  deleteZone: command({
-    members: { schemaId: LONG, zoneId: LONG },
-    refusals: NOT_OWN,
-    decide: deleteZone,
-  }),
-  assignZones: command({
-    members: { schemaId: LONG, body: ASSIGNMENTS },
-    refusals: [VALIDATION_FAILED, ACCESS_DENIED],
-    decide: assignZones,
-  }),
-  createSeries: command({
-    members: { body: object({ name: NAME }) },
-    refusals: [],
-    decide: createSeries,
-  }),
-  deleteSeries: command({
-    members: { seriesId: LONG },
-    refusals: NOT_OWN,
-    decide: deleteSeries,
-  }),
-  createEvent: command({
-    members: { eventId: UUID_KEY, body: EVENT, killAfter: KILL_AFTER },
-    refusals: [VALIDATION_FAILED],
-    decide: createEvent,
-  }),
+  cloneSchema: command({ schemaId: LONG, cloneId: UUID_KEY }, NOT_OWN, cloneSchema),
+  putLayout: command(
+    { schemaId: LONG, body: LAYOUT, forceDelete: BOOLEAN },
+    [VALIDATION_FAILED, ...NOT_OWN, INVENTORY_IN_USE],
+    putLayout,
+  ),
+  createZones: command(
+    { schemaId: LONG, body: list(ZONE) },
+    [VALIDATION_FAILED, ACCESS_DENIED],
+    createZones,
+  ),
+  updateZones: command(
+    { schemaId: LONG, body: list(ZONE_CHANGE) },
+    [VALIDATION_FAILED, ...NOT_OWN],
+    updateZones,
+  ),
+  deleteZone: command({ schemaId: LONG, zoneId: LONG }, NOT_OWN, deleteZone),
+  assignZones: command(
+    { schemaId: LONG, body: ASSIGNMENTS },
+    [VALIDATION_FAILED, ACCESS_DENIED],
+    assignZones,
+  ),
+  createSeries: command({ body: object({ name: NAME }) }, [], createSeries),
+  deleteSeries: command({ seriesId: LONG }, NOT_OWN, deleteSeries),
+  createEvent: command(
+    { eventId: UUID_KEY, body: EVENT, killAfter: KILL_AFTER },
+    [VALIDATION_FAILED],
+    createEvent,
+  ),
   /** Without `killAfter` the event keeps the one that it has. */
-  updateEvent: command({
-    members: { eventId: UUID_KEY, body: EVENT_CHANGE, force: BOOLEAN, killAfter: KILL_AFTER },
-    refusals: [VALIDATION_FAILED, ...NOT_OWN, EVENT_BOUND_TO_SERIES, INVENTORY_IN_USE],
-    decide: updateEvent,
-  }),
-  deleteEvent: command({
-    members: { eventId: UUID_KEY },
-    refusals: NOT_OWN,
-    decide: deleteEvent,
-  }),
-  bindEvent: command({
-    members: { eventId: UUID_KEY, body: object({ seriesId: orNull(LONG) }) },
-    refusals: [VALIDATION_FAILED, ...NOT_OWN],
-    decide: bindEvent,
-  }),
-  changeEventStatus: command({
-    members: { eventId: UUID_KEY, body: object({ status: EVENT_STATUS }) },
-    refusals: [...NOT_OWN, INVALID_STATUS_TRANSITION],
-    decide: changeEventStatus,
-  }),
-  createPrices: command({
-    members: { eventId: UUID_KEY, body: list(PRICE) },
-    refusals: [VALIDATION_FAILED, EVENT_ACCESS_DENIED],
-    decide: createPrices,
-  }),
-  updatePrices: command({
-    members: { eventId: UUID_KEY, body: list(PRICE_CHANGE) },
-    refusals: [VALIDATION_FAILED, ...NOT_OWN],
-    decide: updatePrices,
-  }),
-  deletePrice: command({
-    members: { eventId: UUID_KEY, priceId: LONG },
-    refusals: [...NOT_OWN, INVENTORY_IN_USE],
-    decide: deletePrice,
-  }),
-  assignPrices: command({
-    members: { eventId: UUID_KEY, body: ASSIGNMENTS },
-    refusals: [VALIDATION_FAILED, EVENT_ACCESS_DENIED, INVENTORY_IN_USE],
-    decide: assignPrices,
-  }),
-  unassignPrices: command({
-    members: { eventId: UUID_KEY, body: OBJECTS },
-    refusals: [VALIDATION_FAILED, EVENT_ACCESS_DENIED, INVENTORY_IN_USE],
-    decide: unassignPrices,
-  }),
-  clearPrices: command({
-    members: { eventId: UUID_KEY },
-    refusals: [EVENT_ACCESS_DENIED],
-    decide: clearPrices,
-  }),
+  updateEvent: command(
+    { eventId: UUID_KEY, body: EVENT_CHANGE, force: BOOLEAN, killAfter: KILL_AFTER },
+    [VALIDATION_FAILED, ...NOT_OWN, EVENT_BOUND_TO_SERIES, INVENTORY_IN_USE],
+    updateEvent,
+  ),
+  deleteEvent: command({ eventId: UUID_KEY }, NOT_OWN, deleteEvent),
+  bindEvent: command(
+    { eventId: UUID_KEY, body: object({ seriesId: orNull(LONG) }) },
+    [VALIDATION_FAILED, ...NOT_OWN],
+    bindEvent,
+  ),
+  changeEventStatus: command(
+    { eventId: UUID_KEY, body: object({ status: EVENT_STATUS }) },
+    [...NOT_OWN, INVALID_STATUS_TRANSITION],
+    changeEventStatus,
+  ),
+  createPrices: command(
+    { eventId: UUID_KEY, body: list(PRICE) },
+    [VALIDATION_FAILED, EVENT_ACCESS_DENIED],
+    createPrices,
+  ),
+  updatePrices: command(
+    { eventId: UUID_KEY, body: list(PRICE_CHANGE) },
+    [VALIDATION_FAILED, ...NOT_OWN],
+    updatePrices,
+  ),
+  deletePrice: command(
+    { eventId: UUID_KEY, priceId: LONG },
+    [...NOT_OWN, INVENTORY_IN_USE],
+    deletePrice,
+  ),
+  assignPrices: command(
+    { eventId: UUID_KEY, body: ASSIGNMENTS },
+    [VALIDATION_FAILED, EVENT_ACCESS_DENIED, INVENTORY_IN_USE],
+    assignPrices,
+  ),
+  unassignPrices: command(
+    { eventId: UUID_KEY, body: OBJECTS },
+    [VALIDATION_FAILED, EVENT_ACCESS_DENIED, INVENTORY_IN_USE],
+    unassignPrices,
+  ),
+  clearPrices: command({ eventId: UUID_KEY }, [EVENT_ACCESS_DENIED], clearPrices),
   ...BOOKING_COMMANDS,
 };
 

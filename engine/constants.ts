@@ -17,12 +17,13 @@ export const LAYOUT_BYTES_MAX = 56 * 1_024 * 1_024;
 export const PRICES_PER_EVENT_MAX = 65_535;
 /** Places of one general-admission area. */
 export const AREA_CAPACITY_MAX = 2_147_483_647;
-/** Characters (code points) of a name. */
+/** Code points, as all lengths of texts: of a name, a session identifier, a hold type. */
 export const NAME_LENGTH_MAX = 255;
-/** Characters of a session id and of an external id. */
 export const SESSION_LENGTH_MAX = 255;
 /** Characters of the name of a hold type. */
 export const HOLD_TYPE_LENGTH_MAX = 64;
+export const PASSWORD_LENGTH_MIN = 8;
+export const PASSWORD_LENGTH_MAX = 128;
 /** Hold types that an organization may define. */
 export const HOLD_TYPES_MAX = 100;
 /** A cart is held for fifteen minutes unless its hold type says otherwise. */

@@ -1,5 +1,6 @@
 /** Fills an empty data folder with its first tenant and super admin. */
 import { randomBytes } from "node:crypto";
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from "../engine/constants.ts";
 import type { Engine } from "../engine/engine.ts";
 import { ActorKind } from "../engine/records.ts";
 import { isRefused } from "../engine/results.ts";
@@ -69,8 +70,10 @@ export function checkVariables({
   if (adminEmail !== undefined && FORMATS["email"]?.(adminEmail) !== true) {
     throw new UsageError("FRONTROW_ADMIN_EMAIL must be an email address");
   }
-  const length = adminPassword?.length ?? 8;
-  if (length < 8 || length > 128) {
-    throw new UsageError("FRONTROW_ADMIN_PASSWORD must have 8 to 128 characters");
+  const length =
+    adminPassword === undefined ? PASSWORD_LENGTH_MIN : Array.from(adminPassword).length;
+  if (length < PASSWORD_LENGTH_MIN || length > PASSWORD_LENGTH_MAX) {
+    const range = `${PASSWORD_LENGTH_MIN} to ${PASSWORD_LENGTH_MAX}`;
+    throw new UsageError(`FRONTROW_ADMIN_PASSWORD must have ${range} characters`);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * From a request value to an answer value; no socket is known here. The order of the checks is the
+ * From a request value to an answer value, without knowing a socket. The order of the checks is the
  * documented precedence: path, key, shape, then the handler. An answer leaves only when what it
  * rests on is on disk.
  */
@@ -8,52 +8,33 @@ import { Broken } from "../engine/assert.ts";
 import { type FieldError, isRefused, refuseInvalid, Result } from "../engine/results.ts";
 import type { Caller } from "../engine/shapes/caller.ts";
 import { identify } from "./auth/access.ts";
-import { type FirstOfKey, Idempotency } from "./idempotency.ts";
+import { Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
 import { Access, type Handled, type Route } from "./routing/route.ts";
-import { Router, type Match } from "./routing/router.ts";
+import { type Match, Router } from "./routing/router.ts";
 import type { Services } from "./routing/services.ts";
 import { checksOf, type RouteChecks } from "./routing/validate.ts";
 import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
-import type { Found, Front, Request, RequestHead, Respond } from "./wire/front.ts";
+import type { Exchange, Found, Front, Request, RequestHead } from "./wire/front.ts";
 import { parseJson } from "./wire/json.ts";
 import { FrontResult, REPLIES } from "./wire/replies.ts";
 
 const BODY_BYTES_MAX = 1_024 * 1_024;
-/** Runs that are kept for later requests; more at once are made afresh. */
-const IDLE_MAX = 10_000;
 const NO_ERRORS: readonly FieldError[] = [];
 const AUTH_PREFIX = "/api/auth/";
-
-/** One request on its way. Made once and used again, so that waiting costs no closure. */
-class Run {
-  request: Request | null = null;
-  route: Route | undefined;
-  respond: Respond | null = null;
-  startedMs = 0;
-  /** Set once it is the first request of an `Idempotency-Key`. */
-  first: FirstOfKey | null = null;
-  answer: Answer | null = null;
-  readonly leave: () => void;
-
-  constructor(leave: (run: Run) => void) {
-    this.leave = () => leave(this);
-  }
-}
 
 /** A request whose path was looked up. */
 interface Matched extends Found {
   readonly match: Match;
 }
 
-export class Dispatch implements Front {
+export class Dispatch implements Front<Matched> {
   readonly #services: Services;
   readonly #log: Logger;
   readonly #router: Router;
   readonly #idempotency: Idempotency;
   readonly #checks = new Map<Route, RouteChecks>();
-  readonly #idle: Run[] = [];
 
   constructor(services: Services, routes: readonly Route[], log: Logger) {
     this.#services = services;
@@ -74,85 +55,77 @@ export class Dispatch implements Front {
     return { match, bodyBytesMax, refusal: isRefused(found) ? found : null };
   }
 
-  /** Calls `respond` once, in this turn or a later one, whatever happens. */
-  handle({ match }: Matched, request: Request, respond: Respond): void {
-    const { route } = match;
-    const run = this.#idle.pop() ?? new Run(this.#leave);
-    run.request = request;
-    run.route = route;
-    run.respond = respond;
-    run.startedMs = performance.now();
+  handle(exchange: Exchange<Matched>): void {
+    exchange.startedMs = performance.now();
     try {
-      const handled =
-        route === undefined ? refuseRoute(match) : this.#run(route, match, request, run);
+      const handled = this.#run(exchange);
       if (handled instanceof Promise) {
         handled
-          .then((later) => this.#finish(run, later))
-          .catch((error: unknown) => this.#finish(run, this.#failed(error, request)));
+          .then((later) => this.#finish(exchange, later))
+          .catch((error: unknown) => this.#finish(exchange, this.#failed(error, exchange)));
       } else {
-        this.#finish(run, handled);
+        this.#finish(exchange, handled);
       }
     } catch (error) {
-      this.#finish(run, this.#failed(error, request));
+      this.#finish(exchange, this.#failed(error, exchange));
     }
   }
 
-  #finish(run: Run, handled: Handled): void {
-    const { route, first } = run;
-    const answer = isRefused(handled) ? this.#problem(handled, run.request!.path, route) : handled;
-    // What is not valid does not use up its key: the request may come again, corrected.
+  #finish(exchange: Exchange<Matched>, handled: Handled): void {
+    const { first, path } = exchange;
+    const { route } = exchange.found!.match;
+    const answer = isRefused(handled) ? this.#problem(handled, path, route) : handled;
+    // An invalid request does not use up its key: it may come again, corrected.
     const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
     if (first !== null && !isInvalid) this.#idempotency.store(first, answer);
-    run.answer = answer;
-    if (route?.durable === true) this.#services.engine.afterDurable(run.leave);
-    else run.leave();
+    exchange.answer = answer;
+    if (route?.durable === true) this.#services.engine.afterDurable(exchange.leave);
+    else this.leave(exchange);
   }
 
-  /** Ordering: the run is free for another request from its end on, and not used after it. */
-  readonly #leave = (run: Run): void => {
-    const { route, respond, first, answer, startedMs } = run;
+  /** Ordering: the exchange serves another request from its answer on, and is not used after it. */
+  leave(exchange: Exchange<Matched>): void {
+    const { found, first, answer, startedMs } = exchange;
     if (first !== null) this.#idempotency.end(first);
-    this.#services.metrics.answered(route, answer!.status, performance.now() - startedMs);
-    respond!(answer!);
-    run.request = null;
-    run.respond = null;
-    run.first = null;
-    run.answer = null;
-    if (this.#idle.length < IDLE_MAX) this.#idle.push(run);
-  };
+    const durationMs = performance.now() - startedMs;
+    this.#services.metrics.answered(found!.match.route, answer!.status, durationMs);
+    exchange.respond(answer!);
+  }
 
-  /** For what the socket refuses by itself. */
   refuse(problem: Problem, path: string): Answer {
     return this.#problem(problem, path);
   }
 
-  #run(route: Route, match: Match, request: Request, run: Run): Handled | Promise<Handled> {
+  #run(exchange: Exchange<Matched>): Handled | Promise<Handled> {
+    const { match } = exchange.found!;
+    const { route } = match;
+    if (route === undefined) return refuseRoute(match);
     const services = this.#services;
-    const caller = this.#admit(route, request);
+    const caller = this.#admit(route, exchange);
     if (isRefused(caller)) return caller;
     const checks = this.#checks.get(route)!;
-    let body: unknown = route.readBody?.(request.body) ?? null;
+    let body: unknown = route.readBody?.(exchange.body) ?? null;
     let bodyErrors = NO_ERRORS;
     if (body === null && route.body !== undefined) {
-      const parsed = parseJson(request.body);
+      const parsed = parseJson(exchange.body);
       if (!parsed.ok) {
         return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
       }
       body = parsed.value;
-      bodyErrors = checks.body(body, request.body.length);
+      bodyErrors = checks.body(body, exchange.body.length);
     }
     const params = checks.params(match.params);
-    const query = checks.query(request.query);
+    const query = checks.query(exchange.query);
     if (params.errors.length + query.errors.length + bodyErrors.length > 0) {
       return refuseInvalid([...params.errors, ...query.errors, ...bodyErrors]);
     }
     const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
-    if (isMutation && request.idempotencyKey !== "") {
-      const begun = this.#idempotency.begin(route, request, caller);
+    if (isMutation && exchange.idempotencyKey !== "") {
+      const begun = this.#idempotency.begin(route, exchange, caller);
       if (!("fingerprint" in begun)) return begun;
-      run.first = begun;
+      exchange.first = begun;
     }
-    const { authorization } = request;
+    const { authorization } = exchange;
     return route.handle({
       services,
       caller,
@@ -163,7 +136,7 @@ export class Dispatch implements Front {
     });
   }
 
-  /** What the head of a request decides, in the documented order. */
+  /** The checks that need only the head of a request, in the documented order. */
   #admit(route: Route, head: RequestHead): Caller | Problem {
     const services = this.#services;
     if (route.tag !== "Service" && !services.isReady()) return NOT_READY;
@@ -174,7 +147,7 @@ export class Dispatch implements Front {
     return isRefused(caller) ? this.#denied(caller, head) : caller;
   }
 
-  /** Who tries many keys is slowed down; good keys from the same address are not. */
+  /** Slows down an address that tries many keys; valid keys from it are not affected. */
   #denied(problem: Problem, { address }: RequestHead): Problem {
     const { badKeys, engine } = this.#services;
     const [from, nowMs] = [address(), engine.nowMs()];
@@ -194,7 +167,7 @@ export class Dispatch implements Front {
     return { ...failure, headers: headersOf(status, problem.headers) };
   }
 
-  /** An unexpected error: told to the log, not to the caller. A broken promise ends the process. */
+  /** Unexpected errors go to the log, not to the caller. A failed assertion ends the process. */
   #failed(error: unknown, { method, path }: Request): Problem {
     if (error instanceof Broken) throw error;
     this.#log.error({ err: error, method, path }, "unexpected error");
@@ -213,7 +186,7 @@ const NOT_JSON: Problem = {
   detail: "The body must be application/json.",
 };
 
-/** A body without a type is taken for what every body here is. */
+/** A body without a type counts as JSON. */
 function isJson(contentType: string): boolean {
   if (contentType === "" || contentType === "application/json") return true;
   return contentType.split(";", 1)[0]!.trim().toLowerCase() === "application/json";

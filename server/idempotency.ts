@@ -1,10 +1,10 @@
 /**
- * `Idempotency-Key`: the first answer of an organization's key is stored with the mutation and
- * given again, byte for byte, for a day.
+ * `Idempotency-Key`: the first answer to a key of an organization is stored with the mutation and
+ * repeated, byte for byte, for a day.
  *
- * Ordering: the reply is submitted in the same turn as the mutation that it answers, and the log
- * puts all records of a turn into one frame, which is recovered whole or not at all. So there is no
- * moment at which one is on disk without the other.
+ * Ordering: the reply is submitted in the same turn as the mutation that it answers. The log puts
+ * all records of a turn into one frame, which is recovered whole or not at all. So neither is ever
+ * on disk without the other.
  */
 import { findReply } from "../engine/queries/lookups.ts";
 import { Result } from "../engine/results.ts";
@@ -12,15 +12,12 @@ import type { Caller } from "../engine/shapes/caller.ts";
 import type { Route } from "./routing/route.ts";
 import type { Services } from "./routing/services.ts";
 import { type Answer, jsonAnswer, type Problem } from "./wire/answers.ts";
-import type { Request } from "./wire/front.ts";
+import type { FirstOfKey, Request } from "./wire/front.ts";
 import { FrontResult } from "./wire/replies.ts";
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
-/**
- * Only a layout is longer, and putting one twice is the same as once: its objects are matched by
- * their guids.
- */
+/** Only a layout is longer, and putting a layout twice has the same effect as once. */
 const REPLY_LENGTH_MAX = 16 * 1_024 * 1_024;
 
 const BAD_KEY: Problem = {
@@ -46,14 +43,6 @@ const REUSED: Problem = {
   detail: "This Idempotency-Key came with another request before.",
 };
 
-/** A request that is the first of its key. */
-export interface FirstOfKey {
-  readonly id: string;
-  readonly fingerprint: string;
-  readonly caller: Caller;
-  readonly isConfidential: boolean;
-}
-
 export class Idempotency {
   readonly #services: Services;
   /** Keys whose first request has not been answered. */
@@ -63,7 +52,7 @@ export class Idempotency {
     this.#services = services;
   }
 
-  /** @returns The first answer, a refusal, or the claim of a request that is the first. */
+  /** @returns The stored answer, a refusal, or the claim of the first request with the key. */
   begin(route: Route, request: Request, caller: Caller): Answer | Problem | FirstOfKey {
     const { idempotencyKey } = request;
     if (!KEY.test(idempotencyKey)) return BAD_KEY;
@@ -83,8 +72,8 @@ export class Idempotency {
   }
 
   /**
-   * Stores the answer, unless another try may come to another one. On a disk that is nearly full a
-   * very long one may find no room, and is not stored either: what it answers is done all the same.
+   * Stores the answer, unless another try may have another result. On a nearly full disk the log
+   * may have no room for a very long answer. It is not stored then, but the mutation stands.
    */
   store({ id, fingerprint, caller, isConfidential }: FirstOfKey, answer: Answer): void {
     const { status } = answer;
@@ -96,7 +85,7 @@ export class Idempotency {
     this.#services.engine.submitFollowUp({ kind: "rememberReply", caller, reply });
   }
 
-  /** To be called when the answer has left, or its request has failed. */
+  /** To be called when the request has been answered. */
   end({ id }: FirstOfKey): void {
     this.#inFlight.delete(id);
   }

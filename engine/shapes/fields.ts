@@ -1,5 +1,10 @@
 /** Shapes of single fields that many bodies, parameters and answers share. */
-import { AREA_CAPACITY_MAX, NAME_LENGTH_MAX } from "../constants.ts";
+import {
+  AREA_CAPACITY_MAX,
+  NAME_LENGTH_MAX,
+  PASSWORD_LENGTH_MAX,
+  PASSWORD_LENGTH_MIN,
+} from "../constants.ts";
 import { integer, number, oneOf, orNull, type Shape, text } from "./shape.ts";
 
 /** An id that the engine gives out. */
@@ -20,7 +25,10 @@ export const NAME: Shape<string> = text({
   format: "line",
 });
 export const LINE: Shape<string> = text({ maxLength: NAME_LENGTH_MAX, format: "line" });
-export const PASSWORD: Shape<string> = text({ minLength: 8, maxLength: 128 });
+export const PASSWORD: Shape<string> = text({
+  minLength: PASSWORD_LENGTH_MIN,
+  maxLength: PASSWORD_LENGTH_MAX,
+});
 /** Places of an area; null where none are declared. */
 export const CAPACITY_OR_NULL: Shape<number | null> = orNull(
   integer({ minimum: 0, maximum: AREA_CAPACITY_MAX }),

@@ -1,6 +1,6 @@
 /**
- * Who is calling: from the headers of a request to the caller that commands carry. Every way to
- * fail gives the same answer, without a hint.
+ * From the headers of a request to the caller that its commands carry. Every failure gives the same
+ * answer, which does not say what was wrong.
  */
 import type { AccountRow, OrganizationRow } from "../../engine/catalog.ts";
 import { ActorKind } from "../../engine/records.ts";
@@ -11,7 +11,7 @@ import type { Services } from "../routing/services.ts";
 import type { Problem } from "../wire/answers.ts";
 import type { Principal } from "./keys.ts";
 
-/** The headers that say who calls, as they came; empty when they did not. */
+/** The headers that identify the caller, unchanged; empty when they are missing. */
 export interface Credentials {
   readonly apiKey: string;
   readonly authorization: string;
@@ -37,7 +37,7 @@ export function identify(
   services: Services,
   access: Access,
   credentials: Credentials,
-  /** `orgId` of the query, which layout tools send in place of the header. */
+  /** `orgId` of the query, which layout tools send instead of the header. */
   orgId: string | null,
 ): Caller | Problem {
   if (access === Access.PUBLIC) return NOBODY;
@@ -73,7 +73,7 @@ function badOrganizationId(rejectedValue: string): Problem {
   return { refused: Result.VALIDATION_FAILED, detail: "The organization id is not valid.", errors };
 }
 
-/** The header may repeat the key's own organization, never name another. */
+/** The header may only repeat the organization of the key. */
 function organizationCaller(
   { id, tenantId }: OrganizationRow,
   organizationId: string,
@@ -96,7 +96,7 @@ function tenantCaller(
   return organization?.tenantId === tenant.id ? { ...caller, organizationId } : DENIED;
 }
 
-/** A login acts for the organization that it names, else for its account's first. */
+/** A login acts for the organization in its header, or else for the first of its account. */
 function accountCaller(
   services: Services,
   account: AccountRow,
@@ -115,7 +115,7 @@ function accountCaller(
   };
 }
 
-/** Those that the account belongs to; a super admin has all of its tenant. */
+/** The organizations of an account. A super admin has all organizations of its tenant. */
 export function organizationsOf({ engine }: Services, account: AccountRow): OrganizationRow[] {
   const all = [...engine.state.catalog.organizations.values()];
   return all.filter(({ id, tenantId }) =>

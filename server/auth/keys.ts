@@ -1,7 +1,8 @@
 /**
- * API keys. They are derived from the master secret, never stored: a stolen log or snapshot holds
- * none, and every login can show them again. A key reads `fro_<organization id>_<code>` or
- * `frt_<tenant id>_<code>`; the code is HMAC-SHA256 over kind, id and key version.
+ * API keys. They are derived from the master secret and never stored, so a stolen log or snapshot
+ * contains none, and every login can show them again. A key has the form
+ * `fro_<organization id>_<code>` or `frt_<tenant id>_<code>`. The code is an HMAC-SHA256 of kind,
+ * id and key version.
  */
 import {
   createCipheriv,
@@ -14,7 +15,7 @@ import {
 import type { Catalog, OrganizationRow, RetiredKey, TenantRow } from "../../engine/catalog.ts";
 import type { Clock } from "../../engine/ports.ts";
 
-/** Whose key it is. */
+/** The owner of a key. */
 export type Principal =
   | { readonly kind: "organization"; readonly organization: OrganizationRow }
   | { readonly kind: "tenant"; readonly tenant: TenantRow }
@@ -23,7 +24,7 @@ export type Principal =
 /** The operator of the server. */
 const PLATFORM = { kind: "platform" } as const;
 
-/** An organization or a tenant, and which version of its key was shown. */
+/** An organization or a tenant, and the version of its key that was presented. */
 interface Holder {
   readonly principal: Exclude<Principal, typeof PLATFORM>;
   readonly keyVersion: number;
@@ -34,7 +35,7 @@ const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_LENGTH_MAX = 256;
-/** Good keys that are remembered, so that a busy key costs no HMAC; the rest are checked afresh. */
+/** Valid keys that are remembered, so that a busy key costs no HMAC. */
 const REMEMBERED_MAX = 10_000;
 
 interface Remembered {
@@ -52,7 +53,7 @@ export class Keys {
 
   /**
    * @param secret - The master secret, 64 hexadecimal digits.
-   * @param platformToken - The operator's; without one there is no operator.
+   * @param platformToken - The operator's token; without one there is no operator.
    */
   constructor(secret: string, catalog: Catalog, platformToken?: string) {
     this.#secret = Buffer.from(secret, "hex");
@@ -65,12 +66,12 @@ export class Keys {
     return this.#derive("fro", id, keyVersion);
   }
 
-  /** Null when the token was given from outside: then only its hash is known. */
+  /** Null when the token was configured: then only its hash is known. */
   tenantToken({ id, keyVersion, tokenSha256 }: TenantRow): string | null {
     return tokenSha256 === null ? this.#derive("frt", id, keyVersion) : null;
   }
 
-  /** Text that only a holder of the master secret can read. */
+  /** Encrypts text for holders of the master secret. */
   seal(text: string): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.#sealKey, nonce);
@@ -79,8 +80,8 @@ export class Keys {
   }
 
   /**
-   * Tells two requests apart, in hexadecimal. Keyed, so that a body that holds a password cannot be
-   * guessed from it.
+   * A hash that tells requests apart, in hexadecimal. It is keyed, so that a password in a body
+   * cannot be guessed from it.
    */
   fingerprint(head: string, body: Uint8Array): string {
     return createHmac("sha256", this.#sealKey).update(head).update("\n").update(body).digest("hex");
@@ -95,8 +96,8 @@ export class Keys {
   }
 
   /**
-   * @param clock - The service clock: a key that was rotated away works until its time is over.
-   * @returns Null for what is no key of anybody. Cost: one look-up for a key seen before.
+   * @param clock - The service clock: a rotated key works until its grace time is over.
+   * @returns Null for an unknown key. Cost: one look-up for a key that was seen before.
    */
   identify(key: string, clock: Clock): Principal | null {
     const remembered = this.#remembered.get(key);
@@ -170,7 +171,7 @@ function rowOf(principal: Holder["principal"]): OrganizationRow | TenantRow {
   return principal.kind === "organization" ? principal.organization : principal.tenant;
 }
 
-/** The key of today, and the one before it while it still works. */
+/** The current key, and the previous one while it still works. */
 function liveKeys(
   row: OrganizationRow | TenantRow,
   timeMs: number,
@@ -196,7 +197,7 @@ export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** In a time that does not depend on where two texts differ. */
+/** Compares in a time that does not depend on where the texts differ. */
 export function isSame(a: string, b: string): boolean {
   const [bytesOfA, bytesOfB] = [Buffer.from(a), Buffer.from(b)];
   return bytesOfA.length === bytesOfB.length && timingSafeEqual(bytesOfA, bytesOfB);

@@ -1,4 +1,4 @@
-/** Logins of accounts: two random tokens each, of which the store keeps only hashes. */
+/** Logins of accounts: two random tokens each. The store keeps only their hashes. */
 import { randomBytes } from "node:crypto";
 import type { AccountRow, LoginRow } from "../../engine/catalog.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
@@ -14,10 +14,10 @@ import { Throttle } from "./throttle.ts";
 const TOKEN_LIFETIME_MS = 3_600_000;
 const REFRESH_LIFETIME_MS = 30 * 24 * 3_600_000;
 const TOKEN_BYTES = 32;
-/** Within a minute, for one account. */
+/** For one account, within a minute. */
 const WRONG_PASSWORDS_MAX = 5;
 
-/** An account that has just shown who it is, and its tokens. */
+/** An account that has just logged in, and its tokens. */
 export interface Opened {
   readonly account: AccountRow;
   readonly token: string;
@@ -47,11 +47,11 @@ export class Logins {
     this.#passwords = passwords;
   }
 
-  /** The same words and the same time for a wrong password and for an unknown account. */
+  /** Answers a wrong password and an unknown account alike, and takes the same time. */
   async open(username: string, password: string): Promise<Opened | LoginRefusal> {
     const key = emailKey(username);
     if (!this.#throttle.admits(key, this.#engine.nowMs())) return LoginRefusal.THROTTLED;
-    // Counted before it is known, so that guesses made at once are counted too.
+    // Counted before the password is checked, so that simultaneous guesses count too.
     this.#throttle.failed(key, this.#engine.nowMs());
     const account = accountsByEmail(this.#engine.state, username)[0];
     const isRight = await this.#passwords.isRight(account?.passwordHash ?? null, password);
@@ -64,7 +64,7 @@ export class Logins {
     return this.#opened(account, fresh, outcome);
   }
 
-  /** New tokens for old: the old ones end. */
+  /** Replaces the tokens; the old ones stop working. */
   refresh(refreshToken: string): Opened | LoginRefusal {
     const found = this.#findRefresh(refreshToken);
     if (found === null) return LoginRefusal.WRONG;
@@ -76,7 +76,7 @@ export class Logins {
     return this.#opened(account, fresh, outcome);
   }
 
-  /** Ends both tokens. @returns Null when done. */
+  /** Ends both tokens. @returns Null on success. */
   close(refreshToken: string): LoginRefusal | null {
     const found = this.#findRefresh(refreshToken);
     if (found === null) return LoginRefusal.WRONG;
@@ -89,7 +89,7 @@ export class Logins {
     return isGranted(outcome) ? null : LoginRefusal.UNAVAILABLE;
   }
 
-  /** The account of a living access token; null for any other text. */
+  /** The account of a valid access token; null for any other text. */
   accountOf(token: string): AccountRow | null {
     const hash = sha256(token);
     const { catalog } = this.#engine.state;

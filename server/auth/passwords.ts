@@ -1,6 +1,6 @@
 /**
- * Password hashes (argon2id, at the parameters that OWASP's password storage cheat sheet gives).
- * One at a time: hashing takes a thread of the pool that the log's syncs need too.
+ * Password hashes: argon2id with the parameters of OWASP's password storage cheat sheet. One at a
+ * time, because hashing takes a thread of the pool that the syncs of the log need too.
  */
 import { hash, verify } from "@node-rs/argon2";
 
@@ -14,7 +14,7 @@ export class Passwords {
     return this.#next(() => hash(password, PARAMETERS));
   }
 
-  /** @param passwordHash - Null for an unknown account: takes as long, and is never right. */
+  /** @param passwordHash - Null for an unknown account: takes as long, and is always wrong. */
   async isRight(passwordHash: string | null, password: string): Promise<boolean> {
     this.#decoy ??= this.hash("a password that nobody has");
     const known = passwordHash ?? (await this.#decoy);

@@ -1,15 +1,15 @@
-/** Slows down guessing: after so many failures within a minute, a minute of refusals. */
+/** Slows down guessing: too many failures within a minute lead to a minute of refusals. */
 
 const WINDOW_MS = 60_000;
-/** Names that are remembered; the one that failed longest ago goes first. */
+/** Names that are remembered. The name whose last failure is oldest is dropped first. */
 const NAMES_MAX = 100_000;
 
 export class Throttle {
   readonly #failuresMax: number;
-  /** Times of the latest failures by name; the name that failed longest ago comes first. */
+  /** Times of the latest failures by name; the name whose last failure is oldest comes first. */
   readonly #failures = new Map<string, number[]>();
 
-  /** @param failuresMax - Failures of one name within a minute that are let through. */
+  /** @param failuresMax - How many failures of one name within a minute are allowed. */
   constructor(failuresMax: number) {
     this.#failuresMax = failuresMax;
   }
@@ -31,7 +31,7 @@ export class Throttle {
     if (oldest !== undefined) this.#failures.delete(oldest);
   }
 
-  /** The name has shown who it is: its failures are forgotten. */
+  /** Forgets the failures of a name that has identified itself. */
   forgive(name: string): void {
     this.#failures.delete(name);
   }

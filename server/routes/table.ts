@@ -1,4 +1,4 @@
-/** The route table: every path that the service has. */
+/** The route table: every path of the service. */
 import type { Route } from "../routing/route.ts";
 import { AUDIT_ROUTES } from "./audit.ts";
 import { AUTH_ROUTES } from "./auth.ts";
@@ -35,9 +35,9 @@ export const API_ROUTES: readonly Route[] = [
 ];
 
 /**
- * All of it, with the document that describes it and its page.
+ * The whole table, with the OpenAPI document and its page.
  *
- * @param hasPlatform - Whether the server has a platform token; without one there are no such rows.
+ * @param hasPlatform - Whether the server has a platform token; otherwise its rows do not exist.
  */
 export function routeTable(version: string, hasPlatform = false): readonly Route[] {
   const routes = hasPlatform ? [...API_ROUTES, ...PLATFORM_ROUTES] : API_ROUTES;

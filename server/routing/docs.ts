@@ -1,6 +1,6 @@
 /**
- * The reference page: Swagger UI over the OpenAPI document. Its files are read once at start into
- * an allow-list, so no request ever names a file.
+ * The reference page: Swagger UI with the OpenAPI document. Its files are read once at start into
+ * an allow-list, so a request never names a file.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -8,7 +8,7 @@ const JSON_MEDIA = "application/json";
 const PROBLEM_MEDIA = "application/problem+json";
 const AUTH_TAG = "Login";
 
-/** Formats of ours, as plain JSON Schema knows them. */
+/** The formats of this project as patterns, for plain JSON Schema. */
 const PATTERNS: Readonly<Record<string, string>> = {
   "local-date-time": "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?$",
   "local-date": "^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?)?$",
@@ -105,7 +105,7 @@ function responsesOf(route: Route): object {
   return responses;
 }
 
-/** Those of the route, and those that the front gives to every route of its kind. */
+/** The problems of the route, and those that the front adds to every route of its kind. */
 function allProblems({ method, problems, body, access, durable }: Route): number[] {
   const ofBody = body === undefined ? [] : [413, 415];
   const isKeyed = method !== "get" && access !== Access.PUBLIC;
@@ -126,7 +126,7 @@ function errorCodeShape(): object {
   return { type: "string", enum: [...new Set(refused)].sort() };
 }
 
-/** A shape without the formats that only this project knows. */
+/** A shape without formats that only this project knows. */
 function publicShape(shape: Shape): object {
   const { format, ...rest } = shape as { format?: string } & Record<string, unknown>;
   const pattern = PATTERNS[format ?? ""];

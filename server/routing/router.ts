@@ -1,9 +1,9 @@
-/** From method and path to a route: a tree of path segments made from the route table. */
+/** Finds the route of a method and path, in a tree of path segments made from the route table. */
 import type { Method, Route } from "./route.ts";
 
 interface Node {
   readonly children: Map<string, Node>;
-  /** The child for a segment that no other child names. */
+  /** The child for any segment that no other child names. */
   parameter: Node | null;
   readonly routes: Map<Method, Route>;
 }
@@ -14,7 +14,7 @@ const PARAMETER = /^\{(\w+)\}$/;
 
 export class Router {
   readonly #root: Node = newNode();
-  /** Paths without parameters, with their slash at the end taken off. */
+  /** Paths without parameters, without their slash at the end. */
   readonly #fixed = new Map<string, Node>();
 
   /** @throws Error when two routes have the same method and path. */
@@ -52,7 +52,7 @@ export class Router {
 }
 
 function match({ routes }: Node, method: string, values: readonly string[]): Match {
-  // What can be read can be asked for its head; the socket leaves the body out.
+  // HEAD is answered as GET; the socket leaves out the body.
   const route = routes.get(method === "head" ? "get" : (method as Method));
   if (route === undefined) {
     const methods = [...routes.keys()].map((name) => name.toUpperCase());
@@ -91,8 +91,8 @@ function segmentsOf(path: string): string[] {
 
 export interface Match {
   readonly route: Route | undefined;
-  /** What the path takes instead, in capitals, when it has no such method. */
+  /** The methods that the path has, in capitals, when the requested one is not among them. */
   readonly methods: readonly string[];
-  /** Raw path parameters, by the names that the route has for them. */
+  /** Raw path parameters by their name in the route. */
   readonly params: Readonly<Record<string, string>>;
 }

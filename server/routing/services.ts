@@ -1,4 +1,4 @@
-/** What handlers work with: made once at start, passed with every request. */
+/** The services that handlers use: made once at start, passed with every request. */
 import type { Engine } from "../../engine/engine.ts";
 import type {
   AuditAnswers,
@@ -25,10 +25,10 @@ export interface Services {
   readonly passwords: Passwords;
   readonly logins: Logins;
   readonly metrics: Metrics;
-  /** What `/metrics` wants to be shown; null when it is open. */
+  /** The token that `/metrics` requires; null when it is public. */
   readonly metricsToken: string | null;
-  /** Requests with a key that is nobody's, by the address that they came from. */
+  /** Requests with an unknown key, by the address that they came from. */
   readonly badKeys: Throttle;
-  /** Whether requests are taken: false before recovery has ended and while stopping. */
+  /** Whether requests are taken: false until recovery has ended, and while stopping. */
   readonly isReady: () => boolean;
 }

@@ -1,4 +1,4 @@
-/** Answers: what a handler gives and the socket sends. Values only. */
+/** Answers as values: handlers return them, the socket sends them. */
 import type { FieldError } from "../../engine/results.ts";
 import { localDateTime } from "./moments.ts";
 import { FrontResult, type Refused, REPLIES, RETRY_AFTER_SECONDS } from "./replies.ts";
@@ -14,7 +14,7 @@ export interface Answer {
 export const JSON_TYPE = "application/json; charset=utf-8";
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 const NO_HEADERS: Answer["headers"] = [];
-/** What is answered is neither guessed at nor kept by anybody on the way. */
+/** Nobody on the way may guess the type of an answer, or keep it. */
 const SAFE_HEADERS: Answer["headers"] = [
   ["X-Content-Type-Options", "nosniff"],
   ["Cache-Control", "no-store"],
@@ -25,13 +25,13 @@ export function answer(status: number, value: unknown): Answer {
   return { status, type: JSON_TYPE, body: JSON.stringify(value), headers: SAFE_HEADERS };
 }
 
-/** A stored answer again: the status tells which of the two types it had. */
+/** A stored answer. Its status tells which of the two types it had. */
 export function jsonAnswer(status: number, body: string): Answer {
   const type = status < 400 ? JSON_TYPE : PROBLEM_TYPE;
   return status === 204 ? NO_CONTENT : { status, type, body, headers: SAFE_HEADERS };
 }
 
-/** Most answers of a sale: made once. */
+/** Most answers of a sale are one of these two. */
 export const TRUE: Answer = { ...answer(200, true), headers: NO_HEADERS };
 export const FALSE: Answer = { ...answer(200, false), headers: NO_HEADERS };
 export const NO_CONTENT: Answer = { status: 204, type: "", body: "", headers: NO_HEADERS };
@@ -51,7 +51,7 @@ export interface Problem {
   readonly detail: string;
   readonly errors?: readonly FieldError[];
   readonly headers?: Answer["headers"];
-  /** Where it is another than the refusal's own. */
+  /** Replaces the status of the refusal. */
   readonly status?: number;
 }
 
@@ -84,7 +84,7 @@ export function problemAnswer(problem: Problem, path: string, timeMs: number): A
   };
 }
 
-/** What passes by itself says when to try again. */
+/** The headers of a problem. One that passes by itself says when to try again. */
 export function headersOf(
   status: number,
   headers: Answer["headers"] = NO_HEADERS,
@@ -93,9 +93,7 @@ export function headersOf(
   return [...SAFE_HEADERS, ...headers, ...(status === 503 ? [retryAfter] : [])];
 }
 
-/**
- * A rejected value is shown only as far as it cannot do harm: no secrets, nothing large or deep.
- */
+/** A rejected value is shown only if it is harmless: no secret, nothing large or deep. */
 function printable(field: string, value: unknown): unknown {
   if (/password|token|secret/i.test(field)) return null;
   if (typeof value === "string") return value.slice(0, REJECTED_LENGTH_MAX);

@@ -1,7 +1,8 @@
-/** The front as a socket sees it: request values in, answer values out. */
+/** The front as a socket sees it: it takes requests and gives answers, both as values. */
+import type { Caller } from "../../engine/shapes/caller.ts";
 import { type Answer, HEALTHY, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 
-/** What of a request the front looks at. Texts are empty where a header did not come. */
+/** The parts of a request that the front looks at. The text of a missing header is empty. */
 export interface Request {
   /** Lower case. */
   readonly method: string;
@@ -13,15 +14,15 @@ export interface Request {
   readonly organizationId: string;
   readonly contentType: string;
   readonly idempotencyKey: string;
-  /** Where the request came from: asked for only when a key is not known. */
+  /** Where the request came from. Called only when its key is unknown. */
   readonly address: () => string;
   readonly body: Buffer;
 }
 
-/** A request as its head tells it, before its body has been read. */
+/** A request before its body has been read. */
 export type RequestHead = Omit<Request, "body">;
 
-/** Where a request leads whose body has not been read yet. */
+/** What the front knows of a request from its head. */
 export interface Found {
   /** The largest body that is read. */
   readonly bodyBytesMax: number;
@@ -29,26 +30,90 @@ export interface Found {
   readonly refusal: Problem | null;
 }
 
-export type Respond = (answer: Answer) => void;
+/** The first request with its `Idempotency-Key`. */
+export interface FirstOfKey {
+  readonly id: string;
+  readonly fingerprint: string;
+  readonly caller: Caller;
+  readonly isConfidential: boolean;
+}
 
-export interface Front {
-  /** To be asked before the body is read. */
-  find(head: RequestHead): Found;
-  /** Calls `respond` once, in this turn or a later one, whatever happens. */
-  handle(found: Found, request: Request, respond: Respond): void;
-  /** The answer to what the socket refuses by itself. */
+const NO_BODY = Buffer.alloc(0);
+
+/**
+ * One request on its way to its answer: the request itself and the notes of the front. A socket
+ * makes an exchange once and uses it again for later requests, so that a request costs no object
+ * and no closure of its own.
+ */
+export abstract class Exchange<F extends Found = Found> implements Request {
+  method = "";
+  path = "";
+  query = "";
+  apiKey = "";
+  authorization = "";
+  organizationId = "";
+  contentType = "";
+  idempotencyKey = "";
+  /** Valid only while `handle` runs. */
+  body: Buffer = NO_BODY;
+  /** The front that found the request: another one could not handle it. */
+  front: Front<F> | null = null;
+  found: F | null = null;
+  startedMs = 0;
+  first: FirstOfKey | null = null;
+  answer: Answer | null = null;
+  /** To be called once the answer may leave. */
+  readonly leave = () => this.front!.leave(this);
+  abstract readonly address: () => string;
+
+  /** Sends the answer. The exchange is free for another request from then on. */
+  abstract respond(answer: Answer): void;
+
+  find(front: Front<F>): F {
+    this.front = front;
+    this.found = front.find(this);
+    return this.found;
+  }
+
+  handle(body: Buffer): void {
+    this.body = body;
+    this.front!.handle(this);
+    this.body = NO_BODY;
+  }
+
+  /** Forgets everything of the request that must not reach the next one. */
+  protected clear(): void {
+    this.front = null;
+    this.found = null;
+    this.first = null;
+    this.answer = null;
+  }
+}
+
+export interface Front<F extends Found = Found> {
+  /** Called before the body is read. */
+  find(head: RequestHead): F;
+  /** Calls `respond` of the exchange once, in this turn or a later one, whatever happens. */
+  handle(exchange: Exchange<F>): void;
+  /** Called by the exchange: sends the answer that was ready and waited. */
+  leave(exchange: Exchange<F>): void;
+  /** The answer when the socket itself refuses a request. */
   refuse(problem: Problem, path: string): Answer;
 }
 
-/** While the store is being opened: the process is up, and takes nothing yet. */
+/** While the store is being opened: the process is up, but takes no requests yet. */
 export class StartingFront implements Front {
   find(): Found {
     return { bodyBytesMax: 0, refusal: null };
   }
 
-  handle(_: Found, { path }: Request, respond: Respond): void {
-    respond(path === "/healthz" ? HEALTHY : this.refuse(NOT_READY, path));
+  handle(exchange: Exchange): void {
+    const { path } = exchange;
+    exchange.respond(path === "/healthz" ? HEALTHY : this.refuse(NOT_READY, path));
   }
+
+  /** No answer of this front waits. */
+  leave(): void {}
 
   refuse(_: Problem, path: string): Answer {
     return problemAnswer(NOT_READY, path, Date.now());

@@ -1,23 +1,23 @@
 /**
- * HTTP on uWebSockets.js: the only file that touches it. It takes bytes and gives bytes; what they
- * mean is decided in `dispatch`.
+ * HTTP on uWebSockets.js: the only file that touches it. It takes bytes and gives bytes; `dispatch`
+ * decides what they mean.
  *
- * The library ends the process when a handler throws or forgets to answer, so one wrapper attaches
- * `onAborted` first, copies what it needs of the request before anything else, and hands every
+ * The library ends the process when a handler throws or does not answer. So one wrapper attaches
+ * `onAborted` first, copies what it needs of the request before anything else, and passes every
  * error to `onBroken`.
  */
 import { STATUS_CODES } from "node:http";
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
 import { type Answer, JSON_TYPE, type Problem } from "./answers.ts";
-import type { Found, Front, Request } from "./front.ts";
+import { Exchange, type Found, type Front } from "./front.ts";
 import { FrontResult } from "./replies.ts";
 
 export interface HttpServer {
   readonly port: number;
-  /** Who answers; may be replaced between two requests. */
+  /** Answers the requests; may be replaced between two of them. */
   front: Front;
-  /** Takes no new connections; settles when the requests in flight have been answered. */
+  /** Takes no new connections. Settles when the requests in flight have been answered. */
   drain(): Promise<void>;
   /** Closes every connection. */
   close(): void;
@@ -27,7 +27,7 @@ export interface HttpOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** Told of an error that must end the process. */
+  /** Called with an error that must end the process. */
   readonly onBroken: (error: unknown) => void;
   /** Bytes of all unfinished bodies together, at most. */
   readonly keptBytesMax?: number;
@@ -37,14 +37,13 @@ const STATUS_LINES = new Map(
   Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ""}`]),
 );
 const PRINTABLE = /^[\x20-\x7e]*$/;
-/** A few layouts of the largest size at once. */
+/** Enough for a few layouts of the largest size at once. */
 const KEPT_BYTES_MAX = 512 * 1_024 * 1_024;
 const TOO_MANY_BODIES: Problem = {
   refused: Result.OVERLOADED,
   detail: "Too many large requests are on their way; try again shortly.",
 };
-const NO_BODY = Buffer.alloc(0);
-/** Header names as bytes: the library would encode a text anew at every call. */
+/** Header names as bytes: the library would encode a text at every call. */
 const API_KEY = bytesOf("x-api-key");
 const AUTHORIZATION = bytesOf("authorization");
 const ORGANIZATION_ID = bytesOf("x-organization-id");
@@ -52,14 +51,14 @@ const CONTENT_TYPE = bytesOf("content-type");
 const CONTENT_TYPE_NAME = bytesOf("Content-Type");
 const JSON_TYPE_BYTES = bytesOf(JSON_TYPE);
 const IDEMPOTENCY_KEY = bytesOf("idempotency-key");
-/** Exchanges that are kept for later requests; more at once are made afresh. */
+/** Exchanges that are kept for later requests. */
 const IDLE_MAX = 10_000;
 
 /** @throws Error when the address cannot be listened on. */
 export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
   const app = uws.App();
   const exchanges = new Exchanges(front, options);
-  // By method, so that the usual ones need not be asked for.
+  // The usual methods have handlers of their own, so that they need not be read.
   app.get("/*", (res, req) => exchanges.begin(res, req, "get"));
   app.post("/*", (res, req) => exchanges.begin(res, req, "post"));
   app.any("/*", (res, req) => exchanges.begin(res, req, req.getMethod()));
@@ -88,7 +87,7 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
   };
 }
 
-/** A second server on the port must fail, not share it. */
+/** A second server must fail to listen on the port, not share it. */
 const EXCLUSIVE = (uws as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number })
   .LIBUS_LISTEN_EXCLUSIVE_PORT;
 
@@ -102,42 +101,58 @@ interface ListensOnHost {
   ): unknown;
 }
 
-/**
- * One request and its answer. Made once and used again for later requests, with its callbacks, so
- * that a request costs no object and no closure of its own.
- */
-class Exchange implements Request {
-  method = "";
-  path = "";
-  query = "";
-  apiKey = "";
-  authorization = "";
-  organizationId = "";
-  contentType = "";
-  idempotencyKey = "";
-  /** Valid only while it is handled. */
-  body: Buffer = NO_BODY;
+/** An exchange on a connection, with the callbacks that the library takes. */
+class HttpExchange extends Exchange {
   res: HttpResponse | null = null;
-  /** Who found it: a front that begins in between does not know its like. */
-  front: Front | null = null;
-  found: Found | null = null;
-  answer: Answer | null = null;
   isOver = false;
-  /** What came of the body before its last part. */
+  /** The parts of the body that came before its last part. */
   chunks: Buffer[] | null = null;
   bodyBytes = 0;
   /** Bytes of an unfinished body. */
   keptBytes = 0;
+  readonly #exchanges: Exchanges;
   readonly address = () => Buffer.from(this.res!.getRemoteAddressAsText()).toString();
-  readonly abort: () => void;
-  readonly take: (chunk: ArrayBuffer, isLast: boolean) => void;
-  readonly respond: (answer: Answer) => void;
+  readonly abort = () => this.#exchanges.end(this);
+  readonly take = (chunk: ArrayBuffer, isLast: boolean) =>
+    this.#exchanges.take(this, chunk, isLast);
   readonly write = () => writeAnswer(this.res!, this.method, this.answer!);
 
   constructor(exchanges: Exchanges) {
-    this.abort = () => exchanges.end(this);
-    this.take = (chunk, isLast) => exchanges.take(this, chunk, isLast);
-    this.respond = (answer) => exchanges.respond(this, answer);
+    super();
+    this.#exchanges = exchanges;
+  }
+
+  begin(res: HttpResponse, req: HttpRequest, method: string): void {
+    this.method = method;
+    this.path = req.getUrl();
+    // Undefined without a question mark, whatever its declaration says.
+    const query: string | undefined = req.getQuery();
+    this.query = query ?? "";
+    this.apiKey = req.getHeader(API_KEY);
+    this.authorization = req.getHeader(AUTHORIZATION);
+    this.organizationId = req.getHeader(ORGANIZATION_ID);
+    this.contentType = req.getHeader(CONTENT_TYPE);
+    this.idempotencyKey = req.getHeader(IDEMPOTENCY_KEY);
+    this.res = res;
+    this.isOver = false;
+  }
+
+  respond(answer: Answer): void {
+    if (!this.isOver) {
+      this.#exchanges.end(this);
+      this.answer = answer;
+      this.res!.cork(this.write);
+    }
+    this.clear();
+    this.#exchanges.release(this);
+  }
+
+  protected override clear(): void {
+    super.clear();
+    this.res = null;
+    this.chunks = null;
+    this.bodyBytes = 0;
+    this.keptBytes = 0;
   }
 }
 
@@ -146,7 +161,7 @@ class Exchanges {
   readonly #keptBytesMax: number;
   front: Front;
   /** Exchanges that wait for a request. */
-  readonly #idle: Exchange[] = [];
+  readonly #idle: HttpExchange[] = [];
   /** Requests that have not been answered. */
   #open = 0;
   /** Bytes of all unfinished bodies. */
@@ -161,23 +176,19 @@ class Exchanges {
 
   /** @param method - Lower case. */
   begin(res: HttpResponse, req: HttpRequest, method: string): void {
-    const exchange = this.#idle.pop() ?? new Exchange(this);
-    exchange.method = method;
-    readHead(exchange, req);
-    exchange.res = res;
-    exchange.isOver = false;
+    const exchange = this.#idle.pop() ?? new HttpExchange(this);
+    exchange.begin(res, req, method);
     this.#open += 1;
     res.onAborted(exchange.abort);
     try {
-      exchange.front = this.front;
-      exchange.found = this.front.find(exchange);
+      exchange.find(this.front);
       res.onData(exchange.take);
     } catch (error) {
       this.#onBroken(error);
     }
   }
 
-  take(exchange: Exchange, chunk: ArrayBuffer, isLast: boolean): void {
+  take(exchange: HttpExchange, chunk: ArrayBuffer, isLast: boolean): void {
     if (exchange.isOver) return;
     try {
       const found = exchange.found!;
@@ -185,14 +196,14 @@ class Exchanges {
       if (exchange.bodyBytes > found.bodyBytesMax) this.#refuse(exchange, tooLarge(found));
       else if (!isLast) this.#keep(exchange, found, chunk);
       else if (found.refusal !== null) exchange.respond(this.#refusal(exchange, found.refusal));
-      else this.#handle(exchange, found, Buffer.from(chunk));
+      else exchange.handle(wholeBody(exchange, Buffer.from(chunk)));
     } catch (error) {
       this.#onBroken(error);
     }
   }
 
-  /** Nothing is kept of a body that will be refused; and all bodies together are bounded. */
-  #keep(exchange: Exchange, found: Found, chunk: ArrayBuffer): void {
+  /** Keeps nothing of a body that will be refused. All kept bodies together are bounded. */
+  #keep(exchange: HttpExchange, found: Found, chunk: ArrayBuffer): void {
     if (found.refusal !== null) return;
     if (this.#keptBytes + chunk.byteLength > this.#keptBytesMax) {
       this.#refuse(exchange, TOO_MANY_BODIES);
@@ -204,48 +215,23 @@ class Exchanges {
     this.#keptBytes += chunk.byteLength;
   }
 
-  /** @param last - Valid only during this call: the handler parses it at once. */
-  #handle(exchange: Exchange, found: Found, last: Buffer): void {
-    const { chunks } = exchange;
-    exchange.body = chunks === null ? last : Buffer.concat([...chunks, last]);
-    exchange.front!.handle(found, exchange, exchange.respond);
-    exchange.body = NO_BODY;
-  }
-
-  #refusal(exchange: Exchange, problem: Problem): Answer {
+  #refusal(exchange: HttpExchange, problem: Problem): Answer {
     return exchange.front!.refuse(problem, exchange.path);
   }
 
-  /** Answers before the body is there, and ends the connection: the rest is not wanted. */
-  #refuse(exchange: Exchange, problem: Problem): void {
+  /** Answers before the whole body has come, and closes the connection: the rest is not needed. */
+  #refuse(exchange: HttpExchange, problem: Problem): void {
     const { res } = exchange;
     const answer = this.#refusal(exchange, problem);
     this.end(exchange);
     res!.cork(() => writeAnswer(res!, exchange.method, answer, true));
   }
 
-  /** Ordering: called once for an exchange, which is free for another request from then on. */
-  respond(exchange: Exchange, answer: Answer): void {
-    if (!exchange.isOver) {
-      this.end(exchange);
-      exchange.answer = answer;
-      exchange.res!.cork(exchange.write);
-    }
-    this.#release(exchange);
-  }
-
-  #release(exchange: Exchange): void {
-    exchange.res = null;
-    exchange.front = null;
-    exchange.found = null;
-    exchange.answer = null;
-    exchange.chunks = null;
-    exchange.bodyBytes = 0;
-    exchange.keptBytes = 0;
+  release(exchange: HttpExchange): void {
     if (this.#idle.length < IDLE_MAX) this.#idle.push(exchange);
   }
 
-  end(exchange: Exchange): void {
+  end(exchange: HttpExchange): void {
     if (exchange.isOver) return;
     exchange.isOver = true;
     this.#keptBytes -= exchange.keptBytes;
@@ -262,15 +248,20 @@ class Exchanges {
   }
 }
 
-/** To be called in the library's cork, so that an answer is one write. */
+/** @param last - Valid only during this call: the handler parses it at once. */
+function wholeBody({ chunks }: HttpExchange, last: Buffer): Buffer {
+  return chunks === null ? last : Buffer.concat([...chunks, last]);
+}
+
+/** To be called in the library's cork, which makes an answer one write. */
 function writeAnswer(res: HttpResponse, method: string, answer: Answer, isLast = false): void {
   const { status, type, headers, body } = answer;
-  // What the library writes by itself.
+  // Status 200 is what the library writes by default.
   if (status !== 200) res.writeStatus(STATUS_LINES.get(status) ?? String(status));
   if (type === JSON_TYPE) res.writeHeader(CONTENT_TYPE_NAME, JSON_TYPE_BYTES);
   else if (type !== "") res.writeHeader(CONTENT_TYPE_NAME, type);
   for (const [name, value] of headers) {
-    // The library writes what it is given: a line break would begin a new header.
+    // The library writes values as they are: a line break would begin a new header.
     if (PRINTABLE.test(value)) res.writeHeader(name, value);
   }
   if (method === "head" && status !== 204) {
@@ -294,17 +285,4 @@ function bytesOf(text: string): ArrayBuffer {
 
 function lengthOf(body: Answer["body"]): number {
   return typeof body === "string" ? Buffer.byteLength(body) : body.length;
-}
-
-/** Copies what is needed of a request that the library takes back. */
-function readHead(exchange: Exchange, req: HttpRequest): void {
-  exchange.path = req.getUrl();
-  // Undefined without a question mark, whatever its declaration says.
-  const query: string | undefined = req.getQuery();
-  exchange.query = query ?? "";
-  exchange.apiKey = req.getHeader(API_KEY);
-  exchange.authorization = req.getHeader(AUTHORIZATION);
-  exchange.organizationId = req.getHeader(ORGANIZATION_ID);
-  exchange.contentType = req.getHeader(CONTENT_TYPE);
-  exchange.idempotencyKey = req.getHeader(IDEMPOTENCY_KEY);
 }

@@ -1,15 +1,15 @@
 /**
  * Request bodies as values: strict UTF-8, bounded depth, and no member name that reaches into an
- * object's prototype. What is refused is refused before anything sees it.
+ * object's prototype. A body is refused before any other code sees it.
  */
 import { isUtf8 } from "node:buffer";
 
 const DEPTH_MAX = 32;
 const FORBIDDEN = new Set(["__proto__", "constructor", "prototype"]);
-/** Half of a character beyond sixteen bits: memory would hold what no file can. */
+/** A lone surrogate: it can be held in memory, but not written to a file. */
 const HALF_CHARACTER = /\p{Cs}/u;
 const HALF_REASON = "The body has half of a character (a lone surrogate).";
-/** A forbidden name, or an escape that could spell one, or half of a character. */
+/** A forbidden name, or an escape that could spell one or a lone surrogate. */
 const SUSPICIOUS = /__proto__|constructor|prototype|\\u/;
 
 export type Parsed =
@@ -26,7 +26,7 @@ export function parseJson(bytes: Buffer): Parsed {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's own words quote the body and differ between versions.
+    // The parser's message quotes the body and differs between versions.
     return { ok: false, reason: "The body is not JSON." };
   }
   const reason = SUSPICIOUS.test(text) ? objection(value) : null;
@@ -36,7 +36,7 @@ export function parseJson(bytes: Buffer): Parsed {
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Counts brackets outside of strings, before the parser spends its time on them. */
+/** Counts brackets outside of strings, before the parser spends time on them. */
 function isTooDeep(bytes: Uint8Array): boolean {
   let depth = 0;
   let isText = false;
@@ -57,7 +57,7 @@ function isTooDeep(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** @returns What of the names and texts must not be; null when all may. */
+/** @returns Why the value is refused; null when all its names and texts are allowed. */
 function objection(value: unknown): string | null {
   if (typeof value === "string") return HALF_CHARACTER.test(value) ? HALF_REASON : null;
   if (value === null || typeof value !== "object") return null;

@@ -1,6 +1,6 @@
 /**
- * How the front says no: each refusal's public code, HTTP status and title, in one table. The
- * engine's refusals carry their `Result`; what the front refuses by itself has codes above 1,000.
+ * The table of refusals: public code, HTTP status and title of each. Refusals of the engine have a
+ * `Result`; those of the front itself have codes above 1,000.
  */
 import { Result } from "../../engine/results.ts";
 
@@ -80,5 +80,5 @@ export const REPLIES: Readonly<Record<Refused, Reply>> = {
   [FrontResult.NOT_READY]: reply(503, "LOG_UNAVAILABLE", "Not ready"),
 };
 
-/** Seconds after which a client may try again, for the refusals that pass by themselves. */
+/** Seconds after which a client may try again when a refusal passes by itself. */
 export const RETRY_AFTER_SECONDS = 1;

@@ -1,7 +1,7 @@
 /**
- * Reads the body of a booking request in the form that nearly all of them have, in a third of the
- * time of the JSON parser and the check of the shape after it. It never refuses anything: what it
- * does not know at a glance is null, and takes the general way, which alone says no.
+ * Reads the body of a booking request in its usual form, in a third of the time that the JSON
+ * parser and the check of the shape take. It never refuses a body: for one in another form it
+ * returns null, and the general way decides.
  */
 import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import type { SeatChoice, StateSelection } from "../../engine/shapes/bodies.ts";
@@ -10,7 +10,7 @@ const [SPACE, TAB, LINE_FEED, RETURN] = [0x20, 0x09, 0x0a, 0x0d];
 const [QUOTE, BACKSLASH, TILDE, COLON, COMMA] = [0x22, 0x5c, 0x7e, 0x3a, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const [ZERO, NINE] = [0x30, 0x39];
-/** Every number of so many digits is exact as a double. */
+/** Every number with at most so many digits is exact as a double. */
 const DIGITS_MAX = 15;
 
 const NULL = Buffer.from("null");
@@ -22,7 +22,7 @@ const ID = Buffer.from('"id"');
 const CAPACITY = Buffer.from('"capacity"');
 const NOTHING = Buffer.alloc(0);
 
-/** A selection while it is read; a member that has not come is undefined. */
+/** A selection while it is read; missing members are undefined. */
 interface Draft {
   sessionId: string | null | undefined;
   seats: SeatChoice[] | null | undefined;
@@ -30,13 +30,13 @@ interface Draft {
   holdType: string | null | undefined;
 }
 
-/** In each method undefined or false means: not the usual form. */
+/** Its methods return undefined or false when the body is not in the usual form. */
 export class SelectionReader {
   #bytes: Buffer = NOTHING;
   #at = 0;
 
   /**
-   * @returns What the general way would give; null for what is to go there.
+   * @returns The same value as the general way; null for a body that must take it.
    * Cost: O(bytes), usually 80.
    */
   read(bytes: Buffer): StateSelection | null {
@@ -63,7 +63,7 @@ export class SelectionReader {
     return this.#takes(CLOSE_OBJECT) ? draft : undefined;
   }
 
-  /** A member that comes twice is not usual. */
+  /** A repeated member is not usual. */
   #member(draft: Draft): boolean {
     if (this.#names(SESSION_ID)) {
       if (draft.sessionId !== undefined) return false;
@@ -130,11 +130,11 @@ export class SelectionReader {
       value = value * 10 + byte - ZERO;
     }
     this.#at = at;
-    // What comes behind is looked at by whoever reads on: a point or an exponent is not usual.
+    // The next reader sees what follows: a point or an exponent is not usual.
     return at === start || at - start > DIGITS_MAX ? undefined : value;
   }
 
-  /** Printable ASCII without escapes; or null. */
+  /** Printable ASCII without escapes, or null. */
   #text(lengthMax: number): string | null | undefined {
     if (this.#takesWord(NULL)) return null;
     if (!this.#takes(QUOTE)) return undefined;
@@ -151,7 +151,7 @@ export class SelectionReader {
     return bytes.toString("latin1", start, at);
   }
 
-  /** Steps over a member's name and its colon, if that is what comes. */
+  /** Steps over the name of a member and its colon, if they come next. */
   #names(name: Uint8Array): boolean {
     const start = this.#at;
     if (this.#takesWord(name) && this.#takes(COLON)) return true;
@@ -178,8 +178,8 @@ export class SelectionReader {
   }
 
   /**
-   * @returns Where the next byte is that is no blank. Nothing is looked at beyond the end: where a
-   * byte may be undefined, the compiler compares twice as slowly.
+   * @returns The position of the next byte that is no blank. It never reads beyond the end: the
+   * compiler compares a byte that may be undefined half as fast.
    */
   #skipBlanks(): number {
     const bytes = this.#bytes;

@@ -181,7 +181,7 @@ export const AREA = object({
   updatedAt: LOCAL_DATE_TIME,
 });
 
-/** One seat, or some places of an area, that went from a state to a state. */
+/** A transition of one seat, or of some places of an area. */
 export const AUDIT_ENTRY = object({
   sequence: LONG,
   ordinal: COUNT,
@@ -200,7 +200,7 @@ export const AUDIT_ENTRY = object({
   priceId: orNull(LONG),
 });
 
-/** From which record to which the trail is kept. */
+/** The part of the log that the trail covers. */
 export const AUDIT_TRAIL = object({
   firstSequence: LONG,
   firstTime: orNull(LOCAL_DATE_TIME),

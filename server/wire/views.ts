@@ -1,4 +1,4 @@
-/** Rows and inventory as the interface shows them. */
+/** Rows and inventory in the wire form of the interface. */
 import type {
   AccountRow,
   CloneRow,
@@ -71,8 +71,8 @@ export function priceView({ id, name, eventId, externalId }: PriceRow) {
 }
 
 /**
- * A page has a hundred of them, so no member is copied by spreading: that took most of its time.
- * @param isPublished - Whether the event is; seats of another are not on sale.
+ * A page has a hundred seats. Copying their members by spreading took most of its time.
+ * @param isPublished - Whether the event is published; otherwise its seats are not on sale.
  */
 export function seatView(seat: SeatFacts, isPublished: boolean) {
   const { state } = seat;
@@ -95,17 +95,17 @@ export function areaView({ areaId, changedAtMs, ...facts }: AreaFacts) {
   return { groupOfSeatsId: areaId, ...facts, updatedAt: localDateTime(changedAtMs) };
 }
 
-/** An operation is carried out before it is answered, so none is seen on its way. */
+/** An operation is complete before it is answered, so no other status is ever seen. */
 export function cloneView({ id, schemaId }: CloneRow) {
   return { id, status: "COMPLETED", schemaId, errorMessage: null };
 }
 
-/** By the id of an object of a layout. */
+/** By the id of an object in a layout. */
 type Zones = ReadonlyMap<number, ZoneAssignmentRow>;
 
 /**
- * Sections, tables, areas and rows of a layout, in the order of the document. A row without a
- * pricing zone of its own is in its section's.
+ * Sections, tables, areas and rows of a layout, in the order of the document. A row without its own
+ * pricing zone is in that of its section.
  */
 export function groupViews(schemaId: number, document: LayoutDocument, zones: Zones) {
   const shapesOf = shapesByGroup(document);

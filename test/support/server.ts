@@ -22,7 +22,7 @@ import { routeTable } from "../../server/routes/table.ts";
 import type { Route } from "../../server/routing/route.ts";
 import type { AuditTrail, Services } from "../../server/routing/services.ts";
 import type { Answer } from "../../server/wire/answers.ts";
-import type { Request } from "../../server/wire/front.ts";
+import { Exchange, type Request } from "../../server/wire/front.ts";
 import { JournalTrail } from "./audit.ts";
 import { MemoryJournal, World } from "./engine.ts";
 import { area, type Labels, labelsOf, layoutOf, section, table } from "./layout.ts";
@@ -272,13 +272,7 @@ export class TestServer {
 
   /** Passes a request to the dispatch, and checks the answer against the OpenAPI document. */
   send(request: Request): Promise<Answer> {
-    const found = this.dispatch.find(request);
-    return new Promise((resolve) => {
-      this.dispatch.handle(found, request, (answer) => {
-        witness(found.match.route, request, answer);
-        resolve(answer);
-      });
-    });
+    return ask(this.dispatch, request);
   }
 
   bookingPath(kind: BookingKind, eventId: string = this.a.eventId): string {
@@ -323,6 +317,36 @@ export class TestServer {
       world.must("changeEventStatus", a.caller, { eventId: a.eventId, body: { status } });
     }
   }
+}
+
+/** An exchange without a socket. */
+class TestExchange extends Exchange {
+  readonly address: () => string;
+  readonly #answered: (answer: Answer) => void;
+
+  constructor(request: Request, answered: (answer: Answer) => void) {
+    super();
+    Object.assign(this, request);
+    this.address = request.address;
+    this.#answered = answered;
+  }
+
+  respond(answer: Answer): void {
+    this.#answered(answer);
+  }
+}
+
+/** Settles with the answer, which must fit the OpenAPI document. */
+export function ask(dispatch: Dispatch, request: Request): Promise<Answer> {
+  const { route } = dispatch.find(request).match;
+  return new Promise((resolve) => {
+    const exchange = new TestExchange(request, (answer) => {
+      witness(route, request, answer);
+      resolve(answer);
+    });
+    exchange.find(dispatch);
+    exchange.handle(request.body);
+  });
 }
 
 /** The options of a call with a tenant token that names an organization. */

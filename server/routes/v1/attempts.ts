@@ -1,8 +1,7 @@
 /**
- * v1 requests are not atomic: each entry is tried, and those that fail are given back. Entries
- * become items of a v2 body and are judged together, since a pair of seats may leave no seat alone
- * where each of the two would. What the engine names as standing in the way is left out and the
- * rest is sent again.
+ * v1 requests are not atomic: every entry is tried, and the failed ones are returned. The entries
+ * become items of one v2 body, because a pair of seats may leave no single seat alone where each of
+ * the two would. The items that a refusal names are left out and the rest is submitted again.
  */
 import type { CommandKind, CommandOf } from "../../../engine/commands.ts";
 import type { AnswerOf } from "../../../engine/decide.ts";
@@ -12,9 +11,9 @@ import { isGranted, type Refusal, Result } from "../../../engine/results.ts";
 
 type Member = KeyedPlace["member"];
 
-/** An entry of a v1 request as an item of a v2 body. */
+/** An entry of a v1 request, converted to an item of a v2 body. */
 export interface Entry<Item> {
-  /** In the request. */
+  /** Index in the request. */
   readonly position: number;
   readonly member: Member;
   readonly item: Item;
@@ -30,18 +29,18 @@ export class Attempts<Item> {
   readonly #turn: Turn;
   readonly #send: Send<Item>;
 
-  /** @param send - Submits in that turn. */
+  /** @param send - Submits items in the turn. */
   constructor(turn: Turn, send: Send<Item>) {
     this.#turn = turn;
     this.#send = send;
   }
 
   /**
-   * A seat that would leave another one alone together with the rest is tried once more by itself.
+   * A seat that, with the others, would leave a seat alone is tried once more by itself.
    *
-   * @returns The refusal when it is one of the call as a whole; null when each entry had its try,
-   * and when something was granted before: that stands, so what is left has failed.
-   * Cost: one command for all that succeeds, one for each refusal on the way to it, usually none.
+   * @returns A refusal that concerns the call and not its entries; null when every entry was tried.
+   * After something was granted such a refusal fails the remaining entries instead.
+   * Cost: one command for all entries that succeed, and one for each refusal, usually none.
    */
   run(entries: readonly Entry<Item>[]): Refusal | null {
     const alone: Entry<Item>[] = [];
@@ -71,7 +70,7 @@ export class Attempts<Item> {
     return null;
   }
 
-  /** The entries that failed, as they were given and in their order. */
+  /** The failed entries in their original form and order. */
   failedOf<Given>(given: readonly Given[]): Given[] {
     return given.filter((_, position) => this.failed.has(position));
   }
@@ -87,7 +86,7 @@ function itemsIn<Item>(entries: readonly Entry<Item>[], member: Member): Item[] 
 
 const FIELD = /^(seats|groupOfSeats)\[(\d+)\]/;
 
-/** The entries at which a refusal points. */
+/** The entries that the errors of a refusal name. */
 function namedBy<Item>(
   { errors }: Refusal,
   entries: readonly Entry<Item>[],
@@ -104,13 +103,12 @@ function namedBy<Item>(
 }
 
 /**
- * Submits the commands of one request, all in one turn: what is granted reaches the disk together.
- * Behind the first that was granted the log has room left for the others; only a very long one may
- * find none.
+ * Submits the commands of one request in one turn, so that they reach the disk together. After the
+ * first granted command the log has room for the others, unless one is very long.
  */
 export class Turn {
   readonly #engine: Engine;
-  /** Something was. */
+  /** Whether a command was granted. */
   isGranted = false;
 
   constructor(engine: Engine) {
@@ -126,7 +124,7 @@ export class Turn {
   }
 }
 
-/** What an entry names that names nothing: an id that no layout has, another one for each entry. */
+/** Stands for a key that names nothing: an id that no layout has, different for each entry. */
 export function nowhere(position: number): KeyedPlace {
   return { member: "seats", id: -1 - position };
 }

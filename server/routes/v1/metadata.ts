@@ -1,13 +1,13 @@
-/** The layout of a schema as v1 shows it: sectors, their rows and seats, each with its key. */
+/** The layout of a schema in the form of v1: sectors, rows and seats, each with its key. */
 import { joinKey } from "../../../engine/layout/composite-keys.ts";
 import type { LayoutDocument, Sector } from "../../../engine/layout/layout-document.ts";
 import type { Layout } from "../../../engine/layout/layout.ts";
 import { number, shapesByGroup, shapeView } from "../../wire/views.ts";
 
 export interface MetadataOptions {
-  /** Names sectors by their position too, as `1. Stalls`. */
+  /** Puts its position before the name of a sector: `1. Stalls`. */
   readonly isNumbered: boolean;
-  /** Puts ids in place of composite keys. */
+  /** Uses ids instead of composite keys. */
   readonly hasIds: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How v1 says no: the same refusals, but a status that a row of v1 does not list becomes 400, and
- * what is forbidden comes with the advice to use the correct key. Clients branch on `errorCode`.
+ * The problems of v1: the same refusals, but a status that a row of v1 does not list becomes 400,
+ * and a 403 advises to use the correct key. Clients branch on `errorCode`.
  */
 import { Result } from "../../../engine/results.ts";
 import type { Route } from "../../routing/route.ts";
@@ -9,7 +9,7 @@ import { type Refused, REPLIES } from "../../wire/replies.ts";
 
 const ADVICE = "Use the correct private key of the organization in X-API-Key.";
 
-/** Refusals of the engine with a status that not every row of v1 lists. */
+/** Refusals whose status is not listed by every row of v1. */
 const TRANSLATED: ReadonlySet<Refused> = new Set<Refused>([
   Result.ENTITY_NOT_FOUND,
   Result.EVENT_NOT_PUBLISHED,

@@ -1,4 +1,4 @@
-/** v1 schemas: their list, and the metadata from which a client takes its composite keys. */
+/** v1 schemas: their list, and the metadata that give clients their composite keys. */
 import type { SchemaRow } from "../../../engine/catalog.ts";
 import { EMPTY_DOCUMENT, type Layout } from "../../../engine/layout/layout.ts";
 import { LOCAL_DATE, LONG } from "../../../engine/shapes/fields.ts";
@@ -106,7 +106,7 @@ function readMetadata(context: Context<OfSchema, QueryOf<typeof METADATA_QUERY>>
 
 type EventsBySchema = ReadonlyMap<number, string | null>;
 
-/** A schema of v1 names one event: null where there are several. Cost: O(events). */
+/** In v1 a schema names its event: null when it has several. Cost: O(events). */
 function eventsBySchema({ catalog }: State): EventsBySchema {
   const events = new Map<number, string | null>();
   for (const { id, schemaId } of catalog.events.values()) {
@@ -115,7 +115,7 @@ function eventsBySchema({ catalog }: State): EventsBySchema {
   return events;
 }
 
-/** @param capacity - Only the details have it. */
+/** @param capacity - Only the details show it. */
 function schemaView(
   { id, name, venueId }: SchemaRow,
   events: EventsBySchema,
@@ -124,7 +124,7 @@ function schemaView(
   return { id, capacity, name, venueId, eventId: events.get(id) ?? null };
 }
 
-/** As declared, else as drawn; null when neither says anything. */
+/** The declared capacity, or else the drawn one; null when there is neither. */
 function capacityOf({ seatsCapacity, gaCapacity }: SchemaRow, layout: Layout): number | null {
   const drawn = layout.areas.reduce((sum, area) => sum + (area.capacity ?? 0), 0);
   const total = (seatsCapacity ?? layout.seatCount) + (gaCapacity ?? drawn);

@@ -1,4 +1,4 @@
-/** What v1 takes and gives, as JSON Schema. */
+/** The shapes of bodies and answers of v1. */
 import { OBJECTS_PER_REQUEST_MAX } from "../../../engine/constants.ts";
 import {
   CAPACITY_OR_NULL,
@@ -71,7 +71,7 @@ export const SCHEMA = object({
   eventId: orNull(UUID),
 });
 
-/** A composite key, or a Long id where internal ids were asked for. */
+/** A composite key; with `useInternalIds` the Long id. */
 const KEY: Shape<string | number> = { type: ["string", "integer"] };
 const INDEX = integer({ minimum: 0 });
 

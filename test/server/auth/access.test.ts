@@ -1,7 +1,8 @@
 /** Who is calling: every kind of credentials on every kind of path. */
 import { expect, test } from "vitest";
 import { ActorKind } from "../../../engine/records.ts";
-import { bearerOf, identify, isDenied } from "../../../server/auth/access.ts";
+import { isRefused } from "../../../engine/results.ts";
+import { bearerOf, identify } from "../../../server/auth/access.ts";
 import { Access } from "../../../server/routing/route.ts";
 import { ADDRESS, BAD_KEYS_MAX, TestServer, V2 } from "../../support/server.ts";
 import { expectProblem } from "../wire/wire.ts";
@@ -23,7 +24,7 @@ function who(access: Access, { key = "", authorization = "", ...rest }: Shown): 
   const orgId = rest.orgId === undefined ? null : String(rest.orgId);
   const credentials = { apiKey: key, authorization, organizationId };
   const found = identify(server.services, access, credentials, orgId);
-  if (isDenied(found)) return found.errors === undefined ? "denied" : "invalid";
+  if (isRefused(found)) return found.errors === undefined ? "denied" : "invalid";
   const kind = Object.entries(ActorKind).find(([, code]) => code === found.actor.kind)![0];
   return `${kind} ${found.actor.id} of ${found.tenantId} for ${found.organizationId}`;
 }
