@@ -12,8 +12,8 @@ import { Buyer, type SaleContext } from "./buyer.ts";
 const WATCH_INTERVAL_MS = 100;
 /**
  * One in this many reads is a full read of the listing. The first read is one, because nearly every
- * seat has changed by then. Later ones correct what a list of changes cannot: a removed price is not
- * reported as a change, and a late refusal may have overwritten a change in the view.
+ * seat has changed by then. Later ones correct what a list of changes cannot: a removed price is
+ * not reported as a change, and a late refusal may have overwritten a change in the view.
  */
 const READS_PER_FULL_READ = 20;
 const MS_PER_SECOND = 1_000;
