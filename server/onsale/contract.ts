@@ -1,6 +1,6 @@
 /**
- * The part of the HTTP interface that the player speaks: paths, bodies and codes. It knows the
- * documented interface only, nothing of the server's own code, so it can play any server.
+ * The part of the HTTP interface that this client uses: paths, bodies and codes. It follows the
+ * documentation and shares no code with the server, so the client works with any server.
  */
 
 export const API_PATH = "/api/private/v2.0";
@@ -13,44 +13,31 @@ export const STATUS_OK = 200;
 export const STATUS_CREATED = 201;
 export const STATUS_TOO_MANY_REQUESTS = 429;
 export const STATUS_SERVER_ERROR_MIN = 500;
-/** How a server that starts, stops or is overloaded says "later". */
+/** The answer of a server that is starting, stopping or overloaded. */
 export const STATUS_SERVICE_UNAVAILABLE = 503;
 
-/** States of a seat. A seat without a price has null in the place of a state. */
-export const SeatState = {
-  ACTIVE: "ACTIVE",
-  LOCKED: "LOCKED",
-  SOLD: "SOLD",
-  BLOCKED: "BLOCKED",
-} as const;
-export type SeatState = (typeof SeatState)[keyof typeof SeatState];
+/** `errorCode` of the refusals after which a buyer can make another choice. */
+export type RefusalCode = "INVENTORY_NOT_AVAILABLE" | "ORPHAN_SEAT";
 
-/** `errorCode` of the two refusals that a buyer meets with another choice. */
-export const ErrorCode = {
-  NOT_AVAILABLE: "INVENTORY_NOT_AVAILABLE",
-  ORPHAN_SEAT: "ORPHAN_SEAT",
-} as const;
+export type SeatState = "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED";
 
-/** `errors[].code`: why one object of a request was refused. */
-export const RefusalCode = {
-  LOCKED: "LOCKED",
-  SOLD: "SOLD",
-  HELD_BY_ANOTHER_SESSION: "HELD_BY_ANOTHER_SESSION",
-  INSUFFICIENT_CAPACITY: "INSUFFICIENT_CAPACITY",
-} as const;
-
-/** One record of the seats listing; only the members that the player reads. */
+/** One record of the seats listing; only the members that this client reads. */
 export interface ListedSeat {
   readonly seatId: number;
+  readonly seatName: string;
   readonly rowId: number;
+  readonly rowName: string;
+  readonly sectionName: string;
+  /** Null for a seat without a price, which cannot be booked. */
   readonly state: SeatState | null;
-  /** Local date-time on the service clock, three decimals: compares as text. */
+  /** Local date-time of the service clock with three decimals, so it sorts as text. */
   readonly updatedAt: string | null;
 }
 
 /** One area of `GET events/{id}/areas/`. An area without a price cannot be booked. */
 export interface AreaCounters {
   readonly groupOfSeatsId: number;
+  readonly name: string;
   readonly priceId: number | null;
   readonly capacity: number;
   readonly active: number;
@@ -65,20 +52,27 @@ export interface Page<Item> {
   readonly last: boolean;
 }
 
-/** One item of `errors[]`. `field` names the refused object by its place: `seats[1].id`. */
+/** One item of `errors[]`: why one object of a request was refused. */
 export interface RefusedObject {
+  /** The position of the object in the request: `seats[1].id`. */
   readonly field: string;
-  readonly code: string;
+  readonly code:
+    | SeatState
+    | "NO_PRICE"
+    | "NOT_FOUND"
+    | "HELD_BY_ANOTHER_SESSION"
+    | "INSUFFICIENT_CAPACITY"
+    | "ORPHAN_SEAT";
 }
 
-/** The members of `application/problem+json` that the player reads. */
+/** The members of `application/problem+json` that this client reads. */
 export interface Problem {
   readonly errorCode?: string | undefined;
   readonly detail?: string | undefined;
   readonly errors?: readonly RefusedObject[] | undefined;
 }
 
-/** The place in the request that `seats[1].id` names, or undefined where no seat is named. */
+/** The position in `seats[1].id`, or undefined if the field is not a seat. */
 export function seatPosition(field: string): number | undefined {
   const match = /^seats\[(\d+)\]/.exec(field);
   return match === null ? undefined : Number(match[1]);

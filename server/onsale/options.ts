@@ -1,82 +1,152 @@
-/** What `frontrow onsale` can be told, and how the text of each flag becomes a value. */
-
-import { InvalidArgumentError } from "commander";
+/** The options of `frontrow onsale`: flags, environment variables, help texts, and their values. */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { randomInt } from "node:crypto";
 
 const SEATS_PER_BUYER_MAX = 6;
+const COUNT_MAX = 1_000_000;
+const CONNECTIONS_MAX = 10_000;
+const SEED_LIMIT = 2 ** 32;
 
-/** How the crowd behaves. */
+/** How the crowd behaves; the help texts explain each member. Shares are from 0 to 1. */
 export interface CrowdOptions {
-  /** Buyers at once; each who leaves is replaced by a new one while something is left. */
   readonly buyers: number;
   readonly seatsPerBuyer: Range;
-  /** Share of the buyers (0 to 1) who want general-admission places rather than seats. */
   readonly gaShare: number;
-  /** Share of the buyers (0 to 1) who give back what they hold instead of paying. */
   readonly giveUp: number;
-  /** Mean hesitation between lock and purchase; drawn evenly from 0 to twice this. */
   readonly thinkMs: number;
-  /** Time limit of the sale. */
   readonly seconds: number;
+  /** In seconds. */
+  readonly holdWait: number;
   readonly seed: number;
 }
 
-export interface OnsaleOptions extends CrowdOptions {
+/** The flags as commander parses them. */
+export interface Flags extends CrowdOptions {
   readonly url: URL;
-  readonly key: string;
+  readonly key?: string;
+  readonly event?: string;
+  readonly layout?: string;
   readonly connections: number;
-  readonly ledger?: string | undefined;
-  /** The event to play on, or the layout (JSON text) to make one from. */
-  readonly stage: { readonly eventId: string } | { readonly layout: string };
+  readonly ledger?: string;
+  readonly json?: boolean;
+}
+
+export interface OnsaleOptions extends Omit<Flags, "event" | "layout" | "json"> {
+  readonly key: string;
+  /** An existing event, or the layout (JSON text) of a new one. */
+  readonly target: { readonly eventId: string } | { readonly layout: string };
 }
 
 /** Both ends included. */
-export interface Range {
+interface Range {
   readonly min: number;
   readonly max: number;
 }
 
-export function parseUrl(text: string): URL {
+export function addOnsaleOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option("--url <url>", "base URL of the server")
+        .env("FRONTROW_URL")
+        .argParser(parseUrl)
+        .default(new URL("http://127.0.0.1:8080"), "http://127.0.0.1:8080"),
+    )
+    .addOption(
+      new Option(
+        "--key <key>",
+        "secret API key of the organization; prefer the variable, because other users of the " +
+          "machine can see command lines",
+      ).env("FRONTROW_KEY"),
+    )
+    .addOption(new Option("--event <uuid>", "existing event to sell").argParser(parseEventId))
+    .addOption(
+      new Option(
+        "--layout <file>",
+        "layout of a new event (JSON, plain or gzip): creates a venue, a schema, an event, and " +
+          "one price for each section",
+      ).conflicts("event"),
+    )
+    .option("--buyers <n>", "buyers at the same time", integer(1, COUNT_MAX), 1_000)
+    .addOption(
+      new Option("--seats-per-buyer <n or n-m>", "seats or places that a buyer wants, 1 to 6")
+        .argParser(parseSeatsPerBuyer)
+        .default({ min: 1, max: SEATS_PER_BUYER_MAX }, `1-${SEATS_PER_BUYER_MAX}`),
+    )
+    .option("--ga-share <0..1>", "share of buyers who prefer general admission", parseShare, 0.2)
+    .option("--give-up <0..1>", "share of buyers who give up after a lock", parseShare, 0.1)
+    .option(
+      "--think-ms <ms>",
+      "mean hesitation between lock and purchase (evenly distributed from 0 to twice this)",
+      integer(0, COUNT_MAX),
+      50,
+    )
+    .option(
+      "--connections <n>",
+      "HTTP connections, each with one request at a time",
+      integer(1, CONNECTIONS_MAX),
+      64,
+    )
+    .option("--seconds <s>", "time limit of the sale", integer(1, COUNT_MAX), 300)
+    .option(
+      "--hold-wait <s>",
+      "end the sale when other sessions hold the rest and nothing has changed for this long",
+      integer(0, COUNT_MAX),
+      10,
+    )
+    .addOption(
+      new Option("--seed <n>", "repeat a run with the same buyers and wishes")
+        .argParser(integer(0, SEED_LIMIT - 1))
+        .default(randomInt(SEED_LIMIT), "random; the report shows it"),
+    )
+    .option(
+      "--ledger <file>",
+      "write every lock, unlock and sale to this file as JSON lines: asked before it is sent, " +
+        "then answered or refused; asked without either means an unknown outcome",
+    )
+    .option("--json", "print the report as one JSON object");
+}
+
+function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-    throw new InvalidArgumentError("It must be an address such as http://127.0.0.1:8080.");
+    throw new InvalidArgumentError("It must be a URL such as http://127.0.0.1:8080.");
   }
   return url;
 }
 
-export function parseEventId(text: string): string {
+function parseEventId(text: string): string {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) {
     throw new InvalidArgumentError("It must be a UUID.");
   }
   return text.toLowerCase();
 }
 
-/** @returns a parser of whole numbers from `min` to `max`. */
-export function wholeNumber(min: number, max: number): (text: string) => number {
+/** @returns A parser of integers from `min` to `max`. */
+function integer(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (!/^\d+$/.test(text) || value < min || value > max) {
-      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+      throw new InvalidArgumentError(`It must be an integer from ${min} to ${max}.`);
     }
     return value;
   };
 }
 
-export function parseShare(text: string): number {
+function parseShare(text: string): number {
   const value = Number(text);
   if (!/^\d*\.?\d+$/.test(text) || value > 1) {
-    throw new InvalidArgumentError("It must be a share from 0 to 1, such as 0.1.");
+    throw new InvalidArgumentError("It must be a number from 0 to 1, such as 0.1.");
   }
   return value;
 }
 
-/** `4` for exactly four, `1-6` for an even draw. */
-export function parseSeatsPerBuyer(text: string): Range {
-  const match = /^(\d)(?:-(\d))?$/.exec(text);
+/** `4` means exactly four; `1-6` means one to six, evenly distributed. */
+function parseSeatsPerBuyer(text: string): Range {
+  const match = /^([1-6])(?:-([1-6]))?$/.exec(text);
   const min = Number(match?.[1]);
-  const max = Number(match?.[2] ?? match?.[1]);
-  if (match === null || min < 1 || max < min || max > SEATS_PER_BUYER_MAX) {
-    const example = `such as 4 or 1-${SEATS_PER_BUYER_MAX}`;
-    throw new InvalidArgumentError(`It must be 1 to ${SEATS_PER_BUYER_MAX}, ${example}.`);
+  const max = Number(match?.[2] ?? min);
+  if (match === null || max < min) {
+    throw new InvalidArgumentError("It must be 1 to 6, such as 4 or 1-6.");
   }
   return { min, max };
 }

@@ -1,6 +1,6 @@
 /**
- * A seeded stream of random numbers, so that a run can be repeated. Good enough to draw buyers
- * and seats; not for secrets.
+ * A seeded stream of random numbers, so that a run can be repeated. Suitable for buyers and seats,
+ * not for secrets.
  */
 
 const UINT32_COUNT = 2 ** 32;
@@ -15,14 +15,14 @@ export class Random {
   }
 
   /**
-   * The stream that belongs to one buyer. Because it hangs on nothing but the seed and the buyer's
-   * number, a buyer wants the same in every run, whatever the timing of the others.
+   * The stream of one buyer. It depends only on the seed and the buyer's number, so a buyer wants
+   * the same in every run, whatever the timing of the others.
    */
   static ofBuyer(seed: number, buyerNumber: number): Random {
     return new Random(seed + Math.imul(buyerNumber, GOLDEN_RATIO_UINT32));
   }
 
-  /** A whole number, 0 to 2^32 - 1. */
+  /** An integer from 0 to 2^32 - 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -30,18 +30,18 @@ export class Random {
     return (mixed ^ (mixed >>> 14)) >>> 0;
   }
 
-  /** A whole number, 0 to `limit` - 1. */
+  /** An integer from 0 to `limit` - 1. */
   below(limit: number): number {
     return Math.floor((this.next() / UINT32_COUNT) * limit);
   }
 
-  /** A whole number, both ends included. */
+  /** An integer from `low` to `high`. */
   between(low: number, high: number): number {
     return low + this.below(high - low + 1);
   }
 
-  /** True in `share` (0 to 1) of the draws. */
-  chance(share: number): boolean {
-    return this.next() < share * UINT32_COUNT;
+  /** True with this probability, 0 to 1. */
+  chance(probability: number): boolean {
+    return this.next() < probability * UINT32_COUNT;
   }
 }

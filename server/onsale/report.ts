@@ -1,152 +1,182 @@
-/** The report of a run: one plain object for machines, aligned lines for people. Prints nothing. */
+/** The report of a run: one plain object, and its text. Prints nothing. */
+import { type CheckResult, countSeats, nameSome } from "./books/check.ts";
+import type { SalesRecord } from "./books/sales-record.ts";
+import type { SaleEnd } from "./crowd/sale.ts";
+import type { Inventory } from "./http/inventory-reader.ts";
+import { BOOKING_CALLS, type Latency, type Statistics } from "./statistics.ts";
+import { formatCount, formatCountOf, type Paint } from "./terminal.ts";
 
-import type { Book } from "./books/book.ts";
-import { countSeats, type Verdict } from "./books/check.ts";
-import type { Inventory } from "./books/listing.ts";
-import { type AreaCounters, SeatState } from "./contract.ts";
-import { BOOKING_CALLS, type BookingCall, type Latency, type Tally } from "./tally.ts";
-
-const MS_PER_SECOND = 1_000;
-const LABEL_WIDTH = 22;
+const LABEL_WIDTH = 10;
 const NUMBER_WIDTH = 12;
-
-/** Counts of seats and of general-admission places. */
-interface Inventories {
-  readonly seats: number;
-  readonly places: number;
-}
-
-/** The shape of `--json`. Times in ms or s as their names say, counts of the sale alone. */
-export interface Report {
-  readonly eventId: string;
-  readonly seed: number;
-  readonly seconds: number;
-  /** Nothing is free or held any more. */
-  readonly soldOut: boolean;
-  readonly sold: Inventories;
-  readonly left: { readonly free: Inventories; readonly held: Inventories };
-  readonly buyers: Tally["buyers"];
-  readonly refused: Readonly<Record<string, number>>;
-  readonly requests: number;
-  readonly requestsPerSecond: number;
-  readonly serverErrors: Readonly<Record<string, number>>;
-  readonly throttled: number;
-  readonly unsent: number;
-  readonly unknownOutcomes: number;
-  readonly outages: number;
-  readonly latency: Readonly<Record<BookingCall, Latency>>;
-  readonly checks: readonly Verdict[];
-  readonly passed: boolean;
-}
 
 export interface RunResult {
   readonly eventId: string;
   readonly seed: number;
-  readonly durationMs: number;
+  readonly endedBy: SaleEnd;
+  /** Duration of the sale, without setup and final check. */
+  readonly seconds: number;
+  /** Answered requests of the sale. */
   readonly requests: number;
   readonly outages: number;
-  readonly book: Book;
+  readonly record: SalesRecord;
   readonly after: Inventory;
-  readonly tally: Tally;
-  readonly verdicts: readonly Verdict[];
+  readonly statistics: Statistics;
+  readonly checks: readonly CheckResult[];
 }
 
-export function buildReport(result: RunResult): Report {
-  const { book, after, tally, verdicts } = result;
-  const seconds = result.durationMs / MS_PER_SECOND;
+/** Counts of seats and of general-admission places. */
+interface Counts {
+  readonly seats: number;
+  readonly places: number;
+}
+
+/** The object that `--json` prints. Members may be added, but not renamed or removed. */
+export type Report = ReturnType<typeof buildReport>;
+type Facts = ReturnType<typeof collectFacts>;
+type HeldObject = Facts["heldByOthers"][number];
+
+export function buildReport(result: RunResult) {
+  const facts = collectFacts(result);
+  return { headline: headlineOf(facts), ...facts };
+}
+
+function collectFacts({ record, after, statistics, checks, ...run }: RunResult) {
   const left = {
-    free: countLeft(after, SeatState.ACTIVE, "active"),
-    held: countLeft(after, SeatState.LOCKED, "locked"),
+    free: { seats: countSeats(after.seats, "ACTIVE"), places: countPlaces(after, "active") },
+    held: { seats: countSeats(after.seats, "LOCKED"), places: countPlaces(after, "locked") },
   };
   return {
-    eventId: result.eventId,
-    seed: result.seed,
-    seconds,
-    soldOut: [left.free, left.held].every(({ seats, places }) => seats + places === 0),
-    sold: { seats: book.seatCount, places: book.placeCount },
+    ...run,
+    /** Nothing is free or held any more. */
+    soldOut: total(left.free) + total(left.held) === 0,
+    sold: { seats: record.seatCount, places: record.placeCount },
+    /** Seats that two buyers were told they bought. */
+    soldTwice: record.seatIdsSoldTwice.size,
     left,
-    buyers: tally.buyers,
-    refused: Object.fromEntries(tally.refusals),
-    requests: result.requests,
-    requestsPerSecond: Math.round(result.requests / seconds),
-    serverErrors: Object.fromEntries(tally.serverErrors),
-    throttled: tally.throttled,
-    unsent: tally.unsent,
-    unknownOutcomes: tally.unknownOutcomes,
-    outages: result.outages,
+    heldByOthers: findHeld(after),
+    buyers: statistics.buyers,
+    refused: Object.fromEntries(statistics.refusals),
+    requestsPerSecond: Math.round(run.requests / run.seconds),
+    serverErrors: Object.fromEntries(statistics.serverErrors),
+    throttled: statistics.throttled,
+    unsent: statistics.unsent,
+    unknownOutcomes: statistics.unknownOutcomes,
     latency: {
-      lock: tally.latency("lock"),
-      sale: tally.latency("sale"),
-      unlock: tally.latency("unlock"),
+      lock: statistics.latency("lock"),
+      sale: statistics.latency("sale"),
+      unlock: statistics.latency("unlock"),
     },
-    checks: verdicts,
-    passed: verdicts.every(({ passed }) => passed),
+    checks,
+    passed: checks.every(({ passed }) => passed),
   };
 }
 
-export function formatReport(report: Report): string {
-  const { sold, left, buyers } = report;
-  const served = `${count(buyers.served)} served: ${count(buyers.bought)} bought, `;
-  const lines = [
-    line("event", report.eventId),
-    line("seed", String(report.seed)),
-    line("time", `${report.seconds.toFixed(2)} s`),
-    line("sold", inventories(sold)),
-    line("left free", inventories(left.free)),
-    line("left held", inventories(left.held)),
-    line("buyers", `${served}${count(buyers.gaveUp)} gave up, ${count(buyers.emptyHanded)} left`),
-    line("refused", counts(report.refused)),
-    line("requests", `${count(report.requests)}, ${count(report.requestsPerSecond)} a second`),
-    line("answers 5xx", counts(report.serverErrors)),
-    line("answers 429", count(report.throttled)),
-    line("waits for the server", count(report.outages)),
-    line("unknown outcomes", `${count(report.unknownOutcomes)}, all settled`),
-    line("requests sent again", count(report.unsent)),
-    "",
-    tableRow("", ["count", "p50 ms", "p99 ms", "p99.9 ms", "max ms"]),
-    ...BOOKING_CALLS.map((call) => tableRow(call, latencyCells(report.latency[call]))),
-    "",
-    ...report.checks.map(verdictLine),
+function countPlaces({ areas }: Inventory, counter: "active" | "locked"): number {
+  const priced = areas.filter(({ priceId }) => priceId !== null);
+  return priced.reduce((places, area) => places + area[counter], 0);
+}
+
+/** The buyers of the run hold nothing at the end, so every hold belongs to another session. */
+function findHeld({ seats, areas }: Inventory) {
+  const heldSeats = seats.filter(({ state }) => state === "LOCKED");
+  const heldAreas = areas.filter(({ priceId, locked }) => priceId !== null && locked > 0);
+  return [
+    ...heldSeats.map(({ seatId: id, sectionName, rowName, seatName }) => {
+      return { name: `${sectionName}, row ${rowName}, seat ${seatName}`, id, places: undefined };
+    }),
+    ...heldAreas.map(({ groupOfSeatsId: id, name, locked: places }) => ({ name, id, places })),
   ];
-  return lines.join("\n");
 }
 
-function countLeft(
-  { seats, areas }: Inventory,
-  state: SeatState,
-  counter: "active" | "locked",
-): Inventories {
-  const sum = (total: number, area: AreaCounters) =>
-    area.priceId === null ? total : total + area[counter];
-  return { seats: countSeats(seats, state), places: areas.reduce(sum, 0) };
+function headlineOf(facts: Facts): string {
+  const { sold, left, passed, soldOut, soldTwice, seconds } = facts;
+  if (passed && soldOut && total(sold) === 0) return "NOTHING TO SELL: no seat or place was left";
+  const parts = [
+    `${formatCountOf(total(sold), "ticket")} in ${seconds.toFixed(1)} s`,
+    total(left.free) > 0 ? `${formatCount(total(left.free))} still free` : "",
+    total(left.held) > 0 ? `${formatCount(total(left.held))} held by others` : "",
+    `${formatCount(soldTwice)} sold twice`,
+  ];
+  return `${verdictOf(facts)}: ${parts.filter((part) => part !== "").join(", ")}`;
 }
 
-function line(label: string, value: string): string {
+function verdictOf({ checks, soldOut, endedBy }: Facts): string {
+  const failedCount = checks.filter(({ passed }) => !passed).length;
+  if (failedCount > 0) return `${failedCount} OF ${checks.length} CHECKS FAILED`;
+  if (soldOut) return "SOLD OUT";
+  return endedBy === "TIME_LIMIT" ? "TIME LIMIT REACHED" : "NOT SOLD OUT";
+}
+
+export function formatReport(report: Report, paint: Paint): string {
+  const { sold, left, buyers, passed, soldOut, latency } = report;
+  const color = passed ? (soldOut ? "green" : "yellow") : "red";
+  const held = report.heldByOthers.map(heldLabel);
+  const served = [
+    `${formatCount(buyers.bought)} bought`,
+    `${formatCount(buyers.gaveUp)} gave up`,
+    `${formatCount(buyers.emptyHanded)} found nothing`,
+  ];
+  const rate = `${formatCount(report.requestsPerSecond)} per second`;
+  return [
+    paint("bold", paint(color, report.headline)),
+    "",
+    formatLine("event", `${report.eventId}, seed ${report.seed}`),
+    formatLine("sold", formatCounts(sold)),
+    formatLine("left", `${formatCounts(left.free)} free; ${formatCounts(left.held)} held`),
+    ...(held.length === 0 ? [] : [formatLine("held", nameSome(held))]),
+    formatLine("buyers", `${formatCount(buyers.served)}: ${served.join(", ")}`),
+    formatLine("refused", formatCauses(Object.entries(report.refused))),
+    formatLine("requests", `${formatCount(report.requests)}, ${rate}`),
+    formatLine("errors", formatCauses(errorsOf(report))),
+    "",
+    formatRow("", ["count", "p50 ms", "p99 ms", "p99.9 ms", "max ms"]),
+    ...BOOKING_CALLS.map((call) => formatRow(call, latencyCells(latency[call]))),
+    "",
+    ...report.checks.map((check) => formatCheck(check, paint)),
+  ].join("\n");
+}
+
+function heldLabel({ name, id, places }: HeldObject): string {
+  return places === undefined ? `${name} (id ${id})` : `${name}: ${formatCountOf(places, "place")}`;
+}
+
+/** What went wrong without failing a check. The buyers resolved every unknown outcome. */
+function errorsOf(report: Report): [string, number][] {
+  return [
+    ...Object.entries(report.serverErrors),
+    ["429", report.throttled],
+    ["waits for the server", report.outages],
+    ["requests lost before sending", report.unsent],
+    ["unknown outcomes (all resolved)", report.unknownOutcomes],
+  ];
+}
+
+function formatLine(label: string, value: string): string {
   return label.padEnd(LABEL_WIDTH) + value;
 }
 
-function tableRow(label: string, cells: readonly string[]): string {
-  return line(label, cells.map((cell) => cell.padStart(NUMBER_WIDTH)).join(""));
+function formatRow(label: string, cells: readonly string[]): string {
+  return formatLine(label, cells.map((cell) => cell.padStart(NUMBER_WIDTH)).join(""));
 }
 
-function latencyCells({ count: total, p50Ms, p99Ms, p999Ms, maxMs }: Latency): string[] {
-  return [count(total), ...[p50Ms, p99Ms, p999Ms, maxMs].map((ms) => ms.toFixed(3))];
+function latencyCells({ count, p50Ms, p99Ms, p999Ms, maxMs }: Latency): string[] {
+  return [formatCount(count), ...[p50Ms, p99Ms, p999Ms, maxMs].map((ms) => ms.toFixed(3))];
 }
 
-function verdictLine({ name, passed, detail }: Verdict): string {
+function formatCheck({ name, passed, detail }: CheckResult, paint: Paint): string {
   const finding = detail === "" ? "" : ` (${detail})`;
-  return `check: ${passed ? "ok  " : "FAIL"} ${name}${finding}`;
+  return `check: ${passed ? paint("green", "ok  ") : paint("red", "FAIL")} ${name}${finding}`;
 }
 
-function inventories({ seats, places }: Inventories): string {
-  return `${count(seats)} seats, ${count(places)} places`;
+function formatCounts({ seats, places }: Counts): string {
+  return `${formatCountOf(seats, "seat")}, ${formatCountOf(places, "place")}`;
 }
 
-function counts(byName: Readonly<Record<string, number>>): string {
-  const parts = Object.entries(byName).map(([name, number]) => `${name} ${count(number)}`);
-  return parts.length === 0 ? "0" : parts.join(", ");
+function formatCauses(causes: readonly (readonly [string, number])[]): string {
+  const parts = causes.flatMap(([name, n]) => (n === 0 ? [] : [`${name} × ${formatCount(n)}`]));
+  return parts.length === 0 ? "none" : parts.join(", ");
 }
 
-function count(value: number): string {
-  return value.toLocaleString("en-US");
+function total({ seats, places }: Counts): number {
+  return seats + places;
 }

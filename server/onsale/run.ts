@@ -1,97 +1,92 @@
-/** One run from the first question to the report: set up, read, play, read again, check. */
-
-import { Book } from "./books/book.ts";
+/** One run from the first request to the report: set up, read, sell, read again, check. */
 import { checkSale } from "./books/check.ts";
-import { BookingDesk, type Line } from "./books/desk.ts";
 import { Ledger } from "./books/ledger.ts";
-import { Listing } from "./books/listing.ts";
-import { Doors } from "./crowd/doors.ts";
-import { playSale } from "./crowd/sale.ts";
-import { View } from "./crowd/view.ts";
-import { Client } from "./http/client.ts";
-import { nowMs } from "./http/clock.ts";
-import { Patience } from "./http/patience.ts";
-import { Wire } from "./http/wire.ts";
+import { SalesRecord } from "./books/sales-record.ts";
+import { BookingClient, type Services } from "./crowd/booking-client.ts";
+import { InventoryView } from "./crowd/inventory-view.ts";
+import { Sale } from "./crowd/sale.ts";
+import { WaitingRoom } from "./crowd/waiting-room.ts";
+import { ApiClient } from "./http/api-client.ts";
+import { InventoryReader } from "./http/inventory-reader.ts";
+import { RetryPolicy } from "./http/retry-policy.ts";
+import { Transport } from "./http/transport.ts";
 import type { OnsaleOptions } from "./options.ts";
+import type { SaleProgress } from "./progress.ts";
 import { Random } from "./random.ts";
 import { buildReport, type Report } from "./report.ts";
 import { createEvent } from "./setup.ts";
-import { Tally } from "./tally.ts";
+import { Statistics } from "./statistics.ts";
 
 const MS_PER_SECOND = 1_000;
-/** A server that is not there at the start is more likely a wrong address than a restart. */
-const START_PATIENCE_MS = 10_000;
-/** After the time limit: to finish what is held, and to read everything for the check. */
-const END_PATIENCE_MS = 60_000;
+/** A server that does not answer at the start is more likely a wrong address than a restart. */
+const START_MS_MAX = 10_000;
+/** After the time limit: to settle what is held, and to read everything for the check. */
+const END_MS_MAX = 60_000;
 
-/** Whoever shows the run while it goes on. */
-export interface Audience {
+/** Shows the run while it goes on. */
+export interface RunObserver {
   onEvent(eventId: string): void;
-  /** @param soldCount - seats and places bought in this run, asked at any time. */
-  onStart(openCount: number, soldCount: () => number): void;
+  onStart(readProgress: () => SaleProgress): void;
   onEnd(): void;
 }
 
-/** @throws HaltError when the run cannot go on. */
-export async function runOnsale(options: OnsaleOptions, audience: Audience): Promise<Report> {
+/** @throws FatalError if the run cannot continue. */
+export async function runOnsale(options: OnsaleOptions, observer: RunObserver): Promise<Report> {
   const ledger = options.ledger === undefined ? undefined : new Ledger(options.ledger);
-  const tally = new Tally();
-  const wire = new Wire(options, tally);
-  const patience = new Patience(wire, new Random(options.seed));
+  const statistics = new Statistics();
+  const transport = new Transport(options, statistics);
+  const retryPolicy = new RetryPolicy(transport, new Random(options.seed));
   try {
-    return await play(options, audience, { wire, patience, tally, ledger });
+    return await play(options, observer, { transport, retryPolicy, statistics, ledger });
   } finally {
-    patience.lastFor(0);
-    await wire.destroy();
+    retryPolicy.allow(0);
+    await transport.destroy();
     ledger?.close();
   }
 }
 
-interface Means extends Line {
-  readonly ledger: Ledger | undefined;
-}
+async function play(
+  options: OnsaleOptions,
+  observer: RunObserver,
+  services: Services,
+): Promise<Report> {
+  const { retryPolicy, statistics, transport } = services;
+  const { target, seed } = options;
+  const client = new ApiClient(transport, retryPolicy);
+  retryPolicy.allow(START_MS_MAX);
+  await retryPolicy.waitUntilReady();
+  const eventId = "eventId" in target ? target.eventId : await createEvent(client, target.layout);
+  observer.onEvent(eventId);
 
-async function play(options: OnsaleOptions, audience: Audience, means: Means): Promise<Report> {
-  const { wire, patience, tally, ledger } = means;
-  const client = new Client(wire, patience);
-  patience.lastFor(START_PATIENCE_MS);
-  await patience.untilReady();
-  const { stage } = options;
-  const eventId = "eventId" in stage ? stage.eventId : await createEvent(client, stage.layout);
-  audience.onEvent(eventId);
+  const reader = new InventoryReader(client, eventId);
+  const before = await reader.readAll();
+  const view = new InventoryView(before);
+  const record = new SalesRecord();
+  const bookings = new BookingClient(services, eventId);
+  const context = { ...services, bookings, view, room: new WaitingRoom(), record };
+  const sale = new Sale(context, reader, options);
 
-  const listing = new Listing(client, eventId);
-  const before = await listing.readAll();
-  const view = new View(before.seats, before.areas);
-  const book = new Book();
-  const requestsBefore = tally.requests;
-  audience.onStart(view.openCount, () => book.seatCount + book.placeCount);
-  patience.lastFor(options.seconds * MS_PER_SECOND + END_PATIENCE_MS);
-  const startMs = nowMs();
-  try {
-    const desk = new BookingDesk(means, eventId);
-    const market = { desk, view, doors: new Doors(), book, tally, ledger };
-    await playSale(market, listing, options);
-  } finally {
-    audience.onEnd();
-  }
-  const durationMs = nowMs() - startMs;
-  const requests = tally.requests - requestsBefore;
+  const limitMs = options.seconds * MS_PER_SECOND;
+  const requestsBefore = statistics.requests;
+  const totalCount = view.openCount;
+  retryPolicy.allow(limitMs + END_MS_MAX);
+  const startMs = performance.now();
+  observer.onStart(() => ({
+    soldCount: record.seatCount + record.placeCount,
+    totalCount,
+    msLeft: startMs + limitMs - performance.now(),
+    p99Ms: statistics.takeRecentP99Ms(),
+    holdWait: sale.holdWait,
+  }));
+  const endedBy = await sale.run().finally(() => observer.onEnd());
+  const seconds = (performance.now() - startMs) / MS_PER_SECOND;
+  const requests = statistics.requests - requestsBefore;
 
-  patience.lastFor(END_PATIENCE_MS);
-  const after = await listing.readAll();
-  const verdicts = checkSale({ book, before, after, tally });
-  const { seed } = options;
-  const outages = patience.outages;
-  return buildReport({
-    eventId,
-    seed,
-    durationMs,
-    requests,
-    outages,
-    book,
-    after,
-    tally,
-    verdicts,
-  });
+  retryPolicy.allow(END_MS_MAX);
+  const after = await reader.readAll();
+  const { holdsLost, serverErrors } = statistics;
+  const checks = checkSale({ record, before, after, holdsLost, serverErrors });
+  const { outages } = retryPolicy;
+  const run = { eventId, seed, endedBy, seconds, requests, outages };
+  return buildReport({ ...run, record, after, statistics, checks });
 }

@@ -1,15 +1,16 @@
 /**
- * A tiny, honest server of the booking interface for the tests of the on-sale player: one event,
- * in memory, on node:http. The rules are written as the interface document states them, slowly
- * and plainly. It can be told to cheat, to crash, and to lose answers.
+ * A small server of the booking interface for the tests of `frontrow onsale`: one event, in memory,
+ * on node:http. It follows the documented rules in the simplest way. Options make it cheat, crash,
+ * and lose answers.
  */
-
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
 export const TINY_KEY = "fro_1_tiny";
-const TINY_EVENT_ID = "00000000-0000-4000-8000-000000000001";
-const AISLE_SPACINGS = 1.5;
+const API = "/api/private/v2.0";
+const EVENT_ID = "00000000-0000-4000-8000-000000000001";
+/** A gap of more than this many median gaps is an aisle. */
+const AISLE_GAPS = 1.5;
 const PRICE_ID = 1;
 
 export interface TinyLayout {
@@ -19,25 +20,29 @@ export interface TinyLayout {
 }
 
 interface TinySeat {
-  id: number;
-  rowId: number;
-  x: number;
-  y: number;
+  readonly seatId: number;
+  readonly seatName: string;
+  readonly rowId: number;
+  readonly rowName: string;
+  readonly sectionName: string;
+  readonly x: number;
+  readonly y: number;
+  readonly neighbours: TinySeat[];
   state: "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED" | null;
   session: string | undefined;
   updatedAt: string;
-  neighbours: TinySeat[];
 }
 
 interface TinyArea {
-  id: number;
+  readonly groupOfSeatsId: number;
+  readonly name: string;
+  readonly capacity: number;
+  readonly heldBy: Map<string, number>;
   priceId: number | null;
-  capacity: number;
   active: number;
   locked: number;
   sold: number;
   blocked: number;
-  heldBy: Map<string, number>;
 }
 
 interface Selection {
@@ -46,23 +51,23 @@ interface Selection {
   groupOfSeats: { id: number; capacity: number }[];
 }
 
-interface Refused {
+interface RefusedObject {
   field: string;
   code: string;
 }
 
 export type TinyCall = "lock" | "unlock" | "sale";
-export type TinyOutcome = true | { errorCode: string; errors: Refused[] };
+export type TinyOutcome = true | { errorCode: string; errors: RefusedObject[] };
 
-/** Faults that the final check of the player must find. */
+/** Server errors that the final check must find. */
 export interface TinyCheats {
-  /** The first seat sold goes back on sale: two buyers get it. */
+  /** The first seat sold becomes ACTIVE again, so two buyers get it. */
   sellsOneSeatTwice?: boolean;
-  /** The first seat sold is BLOCKED afterwards: the sale was lost. */
+  /** The first seat sold becomes BLOCKED, so the sale is lost. */
   losesOneSale?: boolean;
-  /** The first seat held goes back on sale at once. */
+  /** The first seat locked becomes ACTIVE again at once. */
   losesOneHold?: boolean;
-  /** Each sale of places counts one too few, so that places vanish. */
+  /** Every sale of places counts one place too few. */
   miscountsPlaces?: boolean;
 }
 
@@ -72,45 +77,50 @@ export class TinyInventory {
   readonly areas = new Map<number, TinyArea>();
   /** In the order of the layout. */
   readonly sectorIds: number[] = [];
-  readonly preventsOrphans: boolean;
+  readonly #preventsOrphans: boolean;
   readonly #cheats: TinyCheats;
   #hasCheated = false;
 
   constructor(layout: TinyLayout, preventsOrphans: boolean, cheats: TinyCheats = {}) {
-    this.preventsOrphans = preventsOrphans;
+    this.#preventsOrphans = preventsOrphans;
     this.#cheats = cheats;
     let id = 0;
     for (const sector of layout.sectors) {
       id += 1;
       this.sectorIds.push(id);
-      if (sector.ga) this.areas.set(id, newArea(id, sector.gaCapacity ?? 0));
+      if (sector.ga) this.areas.set(id, newArea(id, sector));
       for (const row of layout.rows.filter(({ sectorGuid }) => sectorGuid === sector.guid)) {
-        const seats = layout.seats.filter(({ rowGuid }) => rowGuid === row.guid);
         id += 1;
-        const rowId = id;
-        const made = seats.map(({ ax, ay }) => newSeat((id += 1), rowId, [ax, ay]));
-        if (sector.type !== "TABLE") joinNeighbours(made);
-        for (const seat of made) this.seats.set(seat.id, seat);
+        const shared = { rowId: id, rowName: row.rowNumber, sectionName: sector.name };
+        const seats = layout.seats
+          .filter(({ rowGuid }) => rowGuid === row.guid)
+          .map(({ name, ax: x, ay: y }): TinySeat => {
+            id += 1;
+            const fresh = { state: null, session: undefined, updatedAt: localNow() };
+            return { seatId: id, seatName: name, ...shared, x, y, neighbours: [], ...fresh };
+          });
+        if (sector.type !== "TABLE") joinNeighbours(seats);
+        for (const seat of seats) this.seats.set(seat.seatId, seat);
       }
     }
   }
 
+  /** Puts everything on sale. */
   price(): void {
     for (const seat of this.seats.values()) setState(seat, "ACTIVE");
     for (const area of this.areas.values()) area.priceId = PRICE_ID;
   }
 
   call(name: TinyCall, selection: Selection): TinyOutcome {
+    const { sessionId, seats, groupOfSeats } = selection;
     const errors = [
-      ...selection.seats.flatMap(({ id }, place) =>
-        refusal(`seats[${place}].id`, this.#seatFault(name, id, selection.sessionId)),
+      ...seats.flatMap(({ id }, i) =>
+        refusal(`seats[${i}].id`, this.#seatRefusal(name, id, sessionId)),
       ),
-      ...selection.groupOfSeats.flatMap(({ id, capacity }, place) =>
-        refusal(
-          `groupOfSeats[${place}].capacity`,
-          this.#areaFault(name, id, { capacity, session: selection.sessionId }),
-        ),
-      ),
+      ...groupOfSeats.flatMap(({ id, capacity }, i) => {
+        const code = this.#areaRefusal(name, id, { capacity, sessionId });
+        return refusal(`groupOfSeats[${i}].capacity`, code);
+      }),
     ];
     if (errors.length > 0) return { errorCode: "INVENTORY_NOT_AVAILABLE", errors };
     const orphans = name === "unlock" ? [] : this.#orphanErrors(selection);
@@ -119,7 +129,7 @@ export class TinyInventory {
     return true;
   }
 
-  #seatFault(name: TinyCall, id: number, session: string): string | undefined {
+  #seatRefusal(name: TinyCall, id: number, sessionId: string): string | undefined {
     const seat = this.seats.get(id);
     if (seat === undefined) return "NOT_FOUND";
     if (seat.state === null) return "NO_PRICE";
@@ -127,36 +137,33 @@ export class TinyInventory {
     if (seat.state !== "LOCKED") {
       return name === "unlock" && seat.state === "ACTIVE" ? undefined : seat.state;
     }
-    return seat.session === session ? undefined : "HELD_BY_ANOTHER_SESSION";
+    return seat.session === sessionId ? undefined : "HELD_BY_ANOTHER_SESSION";
   }
 
-  #areaFault(
+  #areaRefusal(
     name: TinyCall,
     id: number,
-    wish: { capacity: number; session: string },
+    { capacity, sessionId }: { capacity: number; sessionId: string },
   ): string | undefined {
     const area = this.areas.get(id);
     if (area === undefined) return "NOT_FOUND";
     if (area.priceId === null) return "NO_PRICE";
-    const available = name === "lock" ? area.active : (area.heldBy.get(wish.session) ?? 0);
-    return available >= wish.capacity ? undefined : "INSUFFICIENT_CAPACITY";
+    const available = name === "lock" ? area.active : (area.heldBy.get(sessionId) ?? 0);
+    return available >= capacity ? undefined : "INSUFFICIENT_CAPACITY";
   }
 
-  /** Names the requested seats beside each seat that would be left alone, and was not before. */
-  #orphanErrors(selection: Selection): Refused[] {
-    if (!this.preventsOrphans) return [];
-    const taken = new Set(selection.seats.map(({ id }) => id));
-    const isActive = (seat: TinySeat) => seat.state === "ACTIVE";
-    return selection.seats.flatMap(({ id }, place) => {
-      const leavesOrphan = this.seats
-        .get(id)!
-        .neighbours.some(
-          (beside) =>
-            isActive(beside) &&
-            !taken.has(beside.id) &&
-            !beside.neighbours.some((other) => isActive(other) && !taken.has(other.id)),
-        );
-      return refusal(`seats[${place}].id`, leavesOrphan ? "ORPHAN_SEAT" : undefined);
+  /** Names the requested seats beside each seat that would become an orphan. */
+  #orphanErrors({ seats }: Selection): RefusedObject[] {
+    if (!this.#preventsOrphans) return [];
+    const taken = new Set(seats.map(({ id }) => id));
+    const isActive = ({ state }: TinySeat) => state === "ACTIVE";
+    const remains = (seat: TinySeat) => isActive(seat) && !taken.has(seat.seatId);
+    return seats.flatMap(({ id }, i) => {
+      const { neighbours } = this.seats.get(id)!;
+      const leavesOrphan = neighbours.some(
+        (seat) => remains(seat) && !seat.neighbours.some(remains),
+      );
+      return refusal(`seats[${i}].id`, leavesOrphan ? "ORPHAN_SEAT" : undefined);
     });
   }
 
@@ -169,13 +176,11 @@ export class TinyInventory {
     }
     for (const { id, capacity } of groupOfSeats) {
       const area = this.areas.get(id)!;
-      const held = area.heldBy.get(sessionId) ?? 0;
-      if (name === "lock") area.active -= capacity;
-      else area.locked -= capacity;
-      if (name === "lock") area.locked += capacity;
-      if (name === "unlock") area.active += capacity;
+      const lockedCount = name === "lock" ? capacity : -capacity;
+      area.locked += lockedCount;
+      area.heldBy.set(sessionId, (area.heldBy.get(sessionId) ?? 0) + lockedCount);
       if (name === "sale") area.sold += this.#cheats.miscountsPlaces ? capacity - 1 : capacity;
-      area.heldBy.set(sessionId, name === "lock" ? held + capacity : held - capacity);
+      else area.active -= lockedCount;
     }
   }
 
@@ -188,33 +193,26 @@ export class TinyInventory {
   }
 }
 
-function newArea(id: number, capacity: number): TinyArea {
-  const counters = { active: capacity, locked: 0, sold: 0, blocked: 0 };
-  return { id, priceId: null, capacity, ...counters, heldBy: new Map() };
+function newArea(id: number, { name, gaCapacity = 0 }: TinyLayout["sectors"][number]): TinyArea {
+  const counters = { active: gaCapacity, locked: 0, sold: 0, blocked: 0 };
+  const area = { groupOfSeatsId: id, name, capacity: gaCapacity, priceId: null };
+  return { ...area, ...counters, heldBy: new Map() };
 }
 
-function newSeat(id: number, rowId: number, [x, y]: [number, number]): TinySeat {
-  const free = { state: null, session: undefined, updatedAt: localNow() };
-  return { id, rowId, x, y, ...free, neighbours: [] };
-}
-
-/**
- * Neighbours along the line between the two ends of the row; a gap of more than 1.5 times the
- * median spacing is an aisle.
- */
+/** Orders the seats along the line between the two ends of the row; an aisle separates seats. */
 function joinNeighbours(seats: readonly TinySeat[]): void {
   const end = farthestFrom(seats[0]!, seats);
   const other = farthestFrom(end, seats);
-  const length = Math.hypot(other.x - end.x, other.y - end.y);
-  const along = ({ x, y }: TinySeat) =>
-    ((x - end.x) * (other.x - end.x) + (y - end.y) * (other.y - end.y)) / length;
-  const inOrder = seats.toSorted((a, b) => along(a) - along(b));
-  const gaps = inOrder.slice(1).map((seat, index) => along(seat) - along(inOrder[index]!));
+  const [dx, dy] = [other.x - end.x, other.y - end.y];
+  const position = ({ x, y }: TinySeat) =>
+    ((x - end.x) * dx + (y - end.y) * dy) / Math.hypot(dx, dy);
+  const inOrder = seats.toSorted((a, b) => position(a) - position(b));
+  const gaps = inOrder.slice(1).map((seat, i) => position(seat) - position(inOrder[i]!));
   const median = gaps.toSorted((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 0;
-  for (const [index, gap] of gaps.entries()) {
-    if (gap > AISLE_SPACINGS * median) continue;
-    inOrder[index]!.neighbours.push(inOrder[index + 1]!);
-    inOrder[index + 1]!.neighbours.push(inOrder[index]!);
+  for (const [i, gap] of gaps.entries()) {
+    if (gap > AISLE_GAPS * median) continue;
+    inOrder[i]!.neighbours.push(inOrder[i + 1]!);
+    inOrder[i + 1]!.neighbours.push(inOrder[i]!);
   }
 }
 
@@ -229,7 +227,7 @@ function setState(seat: TinySeat, state: TinySeat["state"], session?: string): v
   seat.updatedAt = localNow();
 }
 
-function refusal(field: string, code: string | undefined): Refused[] {
+function refusal(field: string, code: string | undefined): RefusedObject[] {
   return code === undefined ? [] : [{ field, code }];
 }
 
@@ -240,24 +238,24 @@ function localNow(): string {
 export interface TinyOptions {
   preventsOrphans: boolean;
   cheats?: TinyCheats;
-  /** Of so many booking calls, one is done and then its connection cut before the answer. */
+  /** One in this many booking calls is executed, then its connection is cut before the answer. */
   losesAnswerEvery?: number;
-  /** Of so many booking calls, one is answered with this status and not done. */
+  /** One in this many booking calls is answered with this status and not executed. */
   failsEvery?: { count: number; status: number };
-  /** After so many booking calls, the organization may not book any more. */
+  /** After this many booking calls, the organization is disabled. */
   closesAfter?: number;
 }
 
-/** The inventory behind HTTP. It outlives a crash, as if every change had been on disk. */
+/** The inventory over HTTP. It survives a crash, as if every change were on disk. */
 export class TinyServer {
   readonly #options: TinyOptions;
   readonly #sockets = new Set<Socket>();
   #http: Server;
   #port = 0;
   #inventory: TinyInventory | undefined;
-  /** Booking calls that have come. */
+  /** Booking calls received. */
   bookingCount = 0;
-  #awaited: { readonly count: number; readonly tell: () => void } | undefined;
+  #awaited: { readonly count: number; readonly resolve: () => void } | undefined;
 
   constructor(options: TinyOptions) {
     this.#options = options;
@@ -268,22 +266,22 @@ export class TinyServer {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Seats of the event that was made last. */
+  /** The inventory of the latest layout. */
   get inventory(): TinyInventory {
     return this.#inventory!;
   }
 
-  /** Listens; after a crash, on the port of before. */
+  /** Listens; after a crash, on the same port as before. */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => this.#http.listen(this.#port, "127.0.0.1", resolve));
     this.#port = (this.#http.address() as AddressInfo).port;
   }
 
-  /** Settles when so many booking calls have come. One waits at a time. */
+  /** Resolves when this many booking calls have been received. Only one caller may wait. */
   booked(count: number): Promise<void> {
     return new Promise((resolve) => {
       if (this.bookingCount >= count) resolve();
-      else this.#awaited = { count, tell: resolve };
+      else this.#awaited = { count, resolve };
     });
   }
 
@@ -308,26 +306,26 @@ export class TinyServer {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      const url = new URL(request.url!, this.url);
+      const { pathname, searchParams } = new URL(request.url!, this.url);
       const text = Buffer.concat(chunks).toString();
       const body: unknown = text === "" ? undefined : JSON.parse(text);
-      if (url.pathname === "/readyz") return send(response, 200, {});
+      if (pathname === "/readyz") return send(response, 200, {});
       if (request.headers["x-api-key"] !== TINY_KEY) {
         return send(response, 403, problem("ACCESS_DENIED"));
       }
-      const call = /\/booking\/(lock|unlock|sale)$/.exec(url.pathname)?.[1];
+      const call = /\/booking\/(lock|unlock|sale)$/.exec(pathname)?.[1];
       if (call !== undefined) return this.#book(call as TinyCall, body as Selection, response);
-      return this.#answer(`${request.method} ${url.pathname}`, url.searchParams, {
-        body,
-        response,
-      });
+      const answer = this.#answer(`${request.method} ${pathname}`, searchParams, body);
+      if (answer === undefined) return send(response, 404, problem("ENTITY_NOT_FOUND"));
+      const creates = request.method === "POST" && answer !== true;
+      return send(response, creates ? 201 : 200, answer);
     });
   }
 
   #book(call: TinyCall, selection: Selection, response: ServerResponse): void {
     const { losesAnswerEvery, failsEvery, closesAfter = Infinity } = this.#options;
     this.bookingCount += 1;
-    if (this.bookingCount === this.#awaited?.count) this.#awaited.tell();
+    if (this.bookingCount === this.#awaited?.count) this.#awaited.resolve();
     if (failsEvery !== undefined && this.bookingCount % failsEvery.count === 0) {
       return send(response, failsEvery.status, problem("OVERLOADED"));
     }
@@ -343,73 +341,58 @@ export class TinyServer {
     return send(response, outcome.errorCode === "ORPHAN_SEAT" ? 422 : 400, outcome);
   }
 
-  #answer(
-    route: string,
-    query: URLSearchParams,
-    { body, response }: { body: unknown; response: ServerResponse },
-  ): void {
-    const api = "/api/private/v2.0";
-    if (route === `POST ${api}/venues/`) return send(response, 201, { id: 1 });
-    if (route === `POST ${api}/schemas/`) return send(response, 201, { id: 1 });
-    if (route === `PUT ${api}/schemas/1/layout`)
-      return this.#putLayout(body as TinyLayout, response);
-    if (route === `POST ${api}/events/`) return send(response, 201, { id: TINY_EVENT_ID });
-    if (route === `POST ${api}/event/${TINY_EVENT_ID}/prices/`) {
-      return send(
-        response,
-        201,
-        (body as object[]).map((price, id) => ({ ...price, id })),
-      );
+  /** @returns The body of the answer; undefined for an unknown route. */
+  #answer(route: string, query: URLSearchParams, body: unknown): unknown {
+    switch (route) {
+      case `POST ${API}/venues/`:
+      case `POST ${API}/schemas/`:
+        return { id: 1 };
+      case `PUT ${API}/schemas/1/layout`:
+        return this.#putLayout(body as TinyLayout);
+      case `POST ${API}/events/`:
+        return { id: EVENT_ID };
+      case `POST ${API}/event/${EVENT_ID}/prices/`:
+        return (body as object[]).map((price, id) => ({ ...price, id }));
+      case `POST ${API}/event/${EVENT_ID}/prices/assignments/`:
+        this.inventory.price();
+        return true;
+      case `GET ${API}/events/${EVENT_ID}/seats/`:
+        return this.#listSeats(query);
+      case `GET ${API}/events/${EVENT_ID}/areas/`:
+        return [...this.inventory.areas.values()];
+      default:
+        return undefined;
     }
-    if (route === `POST ${api}/event/${TINY_EVENT_ID}/prices/assignments/`) {
-      this.inventory.price();
-      return send(response, 200, true);
-    }
-    if (route === `GET ${api}/events/${TINY_EVENT_ID}/seats/`) return this.#list(query, response);
-    if (route === `GET ${api}/events/${TINY_EVENT_ID}/areas/`) {
-      const areas = [...this.inventory.areas.values()];
-      return send(
-        response,
-        200,
-        areas.map(({ id, ...area }) => ({ groupOfSeatsId: id, ...area })),
-      );
-    }
-    return send(response, 404, problem("ENTITY_NOT_FOUND"));
   }
 
-  #putLayout(layout: TinyLayout, response: ServerResponse): void {
+  #putLayout(layout: TinyLayout): object {
     const { preventsOrphans, cheats } = this.#options;
     this.#inventory = new TinyInventory(layout, preventsOrphans, cheats);
     const { sectorIds } = this.inventory;
-    const sectors = layout.sectors.map((sector, index) => ({ ...sector, id: sectorIds[index] }));
-    send(response, 200, { ...layout, sectors });
+    return {
+      ...layout,
+      sectors: layout.sectors.map((sector, i) => ({ ...sector, id: sectorIds[i] })),
+    };
   }
 
-  #list(query: URLSearchParams, response: ServerResponse): void {
+  #listSeats(query: URLSearchParams): object {
     const since = query.get("lastUpdated") ?? "";
     const size = Number(query.get("size"));
     const number = Number(query.get("page"));
     const seats = [...this.inventory.seats.values()].filter(({ updatedAt }) => updatedAt >= since);
     if (query.get("sort") === "updatedAt,desc") {
-      seats.sort((a, b) => b.updatedAt.localeCompare(a.updatedAt) || a.id - b.id);
+      seats.sort((a, b) => b.updatedAt.localeCompare(a.updatedAt) || a.seatId - b.seatId);
     }
-    const content = seats.slice(number * size, (number + 1) * size);
+    const content = seats
+      .slice(number * size, (number + 1) * size)
+      .map((seat) => ({ ...seat, neighbours: [] }));
     const totalPages = Math.ceil(seats.length / size);
-    send(response, 200, {
-      content: content.map(({ id, rowId, state, updatedAt }) => ({
-        seatId: id,
-        rowId,
-        state,
-        updatedAt,
-      })),
-      totalPages,
-      last: number + 1 >= totalPages,
-    });
+    return { content, totalPages, last: number + 1 >= totalPages };
   }
 }
 
 function problem(errorCode: string): object {
-  return { errorCode, detail: "The tiny server says no.", errors: [] };
+  return { errorCode, detail: "The tiny server refuses this.", errors: [] };
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {

@@ -1,41 +1,46 @@
-/** The final check: what the crowd was told against what the server says now. Pure. */
-
+/** The final check: compares the buyers' answers with the state of the server. Pure. */
 import {
   type AreaCounters,
   type ListedSeat,
-  SeatState,
+  type SeatState,
   STATUS_SERVICE_UNAVAILABLE,
 } from "../contract.ts";
-import type { Tally } from "../tally.ts";
-import type { Book } from "./book.ts";
-import type { Inventory } from "./listing.ts";
+import type { Inventory } from "../http/inventory-reader.ts";
+import type { SalesRecord } from "./sales-record.ts";
 
-/** So many culprits are named; the rest is a number. */
+/** A failed check names this many objects and counts the rest. */
 const NAMED_MAX = 10;
 
-export interface Verdict {
+export interface CheckResult {
   readonly name: string;
   readonly passed: boolean;
-  /** What was found, in the words of the domain. */
+  /** What was found; may be empty. */
   readonly detail: string;
 }
 
-export interface Evidence {
-  readonly book: Book;
+/** Everything that the check compares. */
+export interface SaleData {
+  readonly record: SalesRecord;
   readonly before: Inventory;
   readonly after: Inventory;
-  readonly tally: Pick<Tally, "serverErrors" | "holdsLost">;
+  readonly holdsLost: number;
+  /** Answers 5xx by status. */
+  readonly serverErrors: ReadonlyMap<number, number>;
 }
 
-export function checkSale({ book, before, after, tally }: Evidence): readonly Verdict[] {
+export function checkSale(data: SaleData): readonly CheckResult[] {
+  const { record, after, holdsLost, serverErrors } = data;
   return [
-    checkBoughtAreSold(book, after.seats),
-    verdict("no seat was sold to two buyers", [...book.seatIdsSoldTwice].map(seatName)),
-    checkSeatSum(book, before.seats, after.seats),
-    checkAreaSums(after.areas),
-    checkPlaceSums(book, before.areas, after.areas),
-    verdict("every acknowledged hold could be bought", lostHolds(tally.holdsLost)),
-    checkServerErrors(tally.serverErrors),
+    checkSeatsBought(record, after.seats),
+    resultOf("no seat was sold to two buyers", [...record.seatIdsSoldTwice].map(seatLabel)),
+    checkSeatTotal(data),
+    checkAreaCounters(after.areas),
+    checkPlaceTotals(data),
+    resultOf(
+      "every acknowledged hold could be bought",
+      holdsLost > 0 ? [`lost: ${holdsLost}`] : [],
+    ),
+    checkServerErrors(serverErrors),
   ];
 }
 
@@ -43,73 +48,65 @@ export function countSeats(seats: readonly ListedSeat[], state: SeatState): numb
   return seats.reduce((count, seat) => (seat.state === state ? count + 1 : count), 0);
 }
 
-function checkBoughtAreSold(book: Book, seats: readonly ListedSeat[]): Verdict {
+/** @returns The first names in one line, and the number of the others. */
+export function nameSome(names: readonly string[]): string {
+  const more = names.length - NAMED_MAX;
+  const named = names.slice(0, NAMED_MAX).join("; ");
+  return more > 0 ? `${named}; and ${more} more` : named;
+}
+
+function checkSeatsBought(record: SalesRecord, seats: readonly ListedSeat[]): CheckResult {
   const sold = new Set<number>();
-  for (const seat of seats) if (seat.state === SeatState.SOLD) sold.add(seat.seatId);
-  const lost = [...book.seatIds].filter((id) => !sold.has(id));
-  return verdict("every seat bought is SOLD", lost.map(seatName));
+  for (const seat of seats) if (seat.state === "SOLD") sold.add(seat.seatId);
+  const missing = [...record.seatIds].filter((id) => !sold.has(id));
+  return resultOf("every seat bought is SOLD", missing.map(seatLabel));
 }
 
-function checkSeatSum(
-  book: Book,
-  before: readonly ListedSeat[],
-  after: readonly ListedSeat[],
-): Verdict {
-  const soldBefore = countSeats(before, SeatState.SOLD);
-  const soldAfter = countSeats(after, SeatState.SOLD);
-  const sum = `${soldBefore} before + ${book.seatCount} bought, ${soldAfter} SOLD now`;
-  const faults = soldBefore + book.seatCount === soldAfter ? [] : [sum];
-  return verdict("SOLD seats = sold before + bought", faults, sum);
+function checkSeatTotal({ record, before, after }: SaleData): CheckResult {
+  const soldBefore = countSeats(before.seats, "SOLD");
+  const soldAfter = countSeats(after.seats, "SOLD");
+  const isEqual = soldAfter === soldBefore + record.seatCount;
+  const sum = `${soldAfter} ${isEqual ? "=" : "≠"} ${soldBefore} + ${record.seatCount}`;
+  return resultOf("SOLD seats = sold before + bought", isEqual ? [] : [sum], sum);
 }
 
-function checkAreaSums(areas: readonly AreaCounters[]): Verdict {
-  const faults = areas
-    .filter((area) => area.active + area.locked + area.sold + area.blocked !== area.capacity)
-    .map((area) => {
-      const { active, locked, sold, blocked, capacity } = area;
-      return `${areaName(area)}: ${active} + ${locked} + ${sold} + ${blocked}, not ${capacity}`;
-    });
-  return verdict("area counters add up to the capacity", faults);
-}
-
-function checkPlaceSums(
-  book: Book,
-  before: readonly AreaCounters[],
-  after: readonly AreaCounters[],
-): Verdict {
-  const soldBefore = new Map(before.map((area) => [area.groupOfSeatsId, area.sold]));
-  const faults = after.flatMap((area) => {
-    const start = soldBefore.get(area.groupOfSeatsId) ?? 0;
-    const bought = book.placesOf(area.groupOfSeatsId);
-    if (start + bought === area.sold) return [];
-    return [`${areaName(area)}: ${start} before + ${bought} bought, ${area.sold} sold now`];
+function checkAreaCounters(areas: readonly AreaCounters[]): CheckResult {
+  const faults = areas.flatMap((area) => {
+    const { active, locked, sold, blocked, capacity } = area;
+    if (active + locked + sold + blocked === capacity) return [];
+    return [`${areaLabel(area)}: ${active} + ${locked} + ${sold} + ${blocked} ≠ ${capacity}`];
   });
-  return verdict("sold places = sold before + bought", faults);
+  return resultOf("area counters add up to the capacity", faults);
 }
 
-/** 503 means "later"; any other 5xx is a fault of the server. */
-function checkServerErrors(serverErrors: ReadonlyMap<number, number>): Verdict {
+function checkPlaceTotals({ record, before, after }: SaleData): CheckResult {
+  const soldBefore = new Map(before.areas.map((area) => [area.groupOfSeatsId, area.sold]));
+  const faults = after.areas.flatMap((area) => {
+    const start = soldBefore.get(area.groupOfSeatsId) ?? 0;
+    const bought = record.placesOf(area.groupOfSeatsId);
+    if (start + bought === area.sold) return [];
+    return [`${areaLabel(area)}: ${area.sold} ≠ ${start} + ${bought}`];
+  });
+  return resultOf("sold places = sold before + bought", faults);
+}
+
+/** A 503 asks the client to retry later. Any other 5xx is an error of the server. */
+function checkServerErrors(serverErrors: ReadonlyMap<number, number>): CheckResult {
   const faults = [...serverErrors]
     .filter(([status]) => status !== STATUS_SERVICE_UNAVAILABLE)
-    .map(([status, count]) => `${count} times ${status}`);
-  return verdict("no answer 5xx but 503", faults);
+    .map(([status, count]) => `${status} × ${count}`);
+  return resultOf("no 5xx answer except 503", faults);
 }
 
-function lostHolds(count: number): readonly string[] {
-  return count === 0 ? [] : [`${count} holds were gone`];
+function resultOf(name: string, faults: readonly string[], detail = ""): CheckResult {
+  const passed = faults.length === 0;
+  return { name, passed, detail: passed ? detail : nameSome(faults) };
 }
 
-function verdict(name: string, faults: readonly string[], detail = ""): Verdict {
-  if (faults.length === 0) return { name, passed: true, detail };
-  const more = faults.length - NAMED_MAX;
-  const named = faults.slice(0, NAMED_MAX).join("; ");
-  return { name, passed: false, detail: more > 0 ? `${named}; and ${more} more` : named };
-}
-
-function seatName(id: number): string {
+function seatLabel(id: number): string {
   return `seat ${id}`;
 }
 
-function areaName(area: AreaCounters): string {
+function areaLabel(area: AreaCounters): string {
   return `area ${area.groupOfSeatsId}`;
 }

@@ -1,41 +1,37 @@
 /**
- * The life of one buyer: choose, lock, hesitate, then pay or give up; after a refusal choose
- * again. Nothing is left in doubt: what a lost connection left open is settled with the server
- * before the buyer goes on.
+ * One buyer: chooses, locks, hesitates, then pays or gives up; after a refusal, chooses again. If a
+ * lost connection leaves an outcome unknown, the buyer resolves it with the server before anything
+ * else.
  */
-
-import { type Basket, type Booking, bookingOf } from "../basket.ts";
-import type { Book } from "../books/book.ts";
-import type { BookingDesk, Refusal } from "../books/desk.ts";
-import type { Ledger } from "../books/ledger.ts";
-import { ErrorCode, RefusalCode } from "../contract.ts";
+import { type Basket, type Booking, createBooking } from "../basket.ts";
+import type { SalesRecord } from "../books/sales-record.ts";
 import type { Random } from "../random.ts";
-import type { BookingCall, Tally } from "../tally.ts";
-import type { Doors } from "./doors.ts";
-import type { View } from "./view.ts";
+import type { BookingClient, Refusal, Services } from "./booking-client.ts";
+import type { InventoryView } from "./inventory-view.ts";
+import type { WaitingRoom } from "./waiting-room.ts";
 
 /**
- * A neighbour who gives up may leave a single seat beside a basket; the sale of the basket is then
- * refused until somebody takes that seat. So often the buyer waits for it before giving back.
+ * Another buyer who gives up may leave a single seat beside this basket. The server then refuses
+ * the sale of the basket until that seat is taken. The buyer waits this often before giving up.
  */
 const SALE_RETRIES_MAX = 4;
 /**
- * A seat that is free but believed held makes every choice of its only free neighbour an orphan.
- * After so many orphan refusals in a row the buyer has the view updated.
+ * If a free seat seems held, every choice of its only free neighbour leaves an orphan. After more
+ * consecutive refusals than this, the buyer asks for an update of the view.
  */
 const ORPHAN_REFUSALS_MAX = 8;
 
 /** What all buyers of a run share. */
-export interface Market {
-  readonly desk: BookingDesk;
-  readonly view: View;
-  readonly doors: Doors;
-  readonly book: Book;
-  readonly tally: Tally;
-  readonly ledger?: Ledger | undefined;
+export interface SaleContext extends Services {
+  readonly bookings: BookingClient;
+  readonly view: InventoryView;
+  readonly room: WaitingRoom;
+  readonly record: SalesRecord;
 }
 
-export interface Habits {
+export interface BuyerProfile {
+  readonly sessionId: string;
+  /** Seats or places wanted. */
   readonly count: number;
   readonly prefersPlaces: boolean;
   readonly givesUp: boolean;
@@ -44,123 +40,114 @@ export interface Habits {
 }
 
 export class Buyer {
-  readonly #sessionId: string;
-  readonly #habits: Habits;
+  readonly #profile: BuyerProfile;
   readonly #random: Random;
-  readonly #market: Market;
+  readonly #context: SaleContext;
   #orphanRefusals = 0;
 
-  constructor(sessionId: string, habits: Habits, random: Random, market: Market) {
-    this.#sessionId = sessionId;
-    this.#habits = habits;
+  constructor(profile: BuyerProfile, random: Random, context: SaleContext) {
+    this.#profile = profile;
     this.#random = random;
-    this.#market = market;
+    this.#context = context;
   }
 
-  /** Resolves when the buyer has bought, has given up, or finds nothing left or the doors shut. */
-  async live(): Promise<void> {
-    const { view, doors, tally } = this.#market;
-    tally.buyers.served += 1;
-    while (doors.areOpen) {
-      const wish = { ...this.#habits, orphanRefusals: this.#orphanRefusals };
+  /** Resolves when the buyer has bought or given up, nothing is left, or the sale ends. */
+  async run(): Promise<void> {
+    const { view, room, statistics } = this.#context;
+    const { sessionId, givesUp, thinkMs } = this.#profile;
+    statistics.buyers.served += 1;
+    while (room.isOpen) {
+      const wish = { ...this.#profile, orphanRefusals: this.#orphanRefusals };
       const basket = view.choose(wish, this.#random);
       if (basket === undefined) break;
-      const booking = bookingOf(this.#sessionId, basket);
-      if (!(await this.#hold(booking))) continue;
-      await doors.linger(this.#habits.thinkMs);
-      if (this.#habits.givesUp) {
-        await this.#release(booking);
-        tally.buyers.gaveUp += 1;
+      const booking = createBooking(sessionId, basket);
+      if (!(await this.#lock(booking))) continue;
+      await room.pause(thinkMs);
+      if (givesUp) {
+        await this.#unlock(booking);
+        statistics.buyers.gaveUp += 1;
         return;
       }
-      if (await this.#pay(booking)) return;
+      if (await this.#buy(booking)) return;
     }
-    tally.buyers.emptyHanded += 1;
+    statistics.buyers.emptyHanded += 1;
   }
 
-  /** @returns whether the buyer now holds the basket. */
-  async #hold(booking: Booking): Promise<boolean> {
-    const { desk, view } = this.#market;
-    const outcome = await desk.book("lock", booking);
+  /** @returns Whether the buyer now holds the basket. */
+  async #lock(booking: Booking): Promise<boolean> {
+    const { bookings, view } = this.#context;
+    const outcome = await bookings.book("lock", booking);
     if (outcome.kind === "done") {
       this.#orphanRefusals = 0;
-      view.held(booking.basket);
-      this.#acknowledged("lock", booking);
+      view.markHeld(booking.basket);
       return true;
     }
     if (outcome.kind === "unknown") {
-      await this.#release(booking);
+      await this.#unlock(booking);
       return false;
     }
-    if (outcome.errorCode === ErrorCode.ORPHAN_SEAT) {
+    if (outcome.errorCode === "ORPHAN_SEAT") {
       this.#orphanRefusals += 1;
-      if (this.#orphanRefusals > ORPHAN_REFUSALS_MAX) view.doubt();
+      if (this.#orphanRefusals > ORPHAN_REFUSALS_MAX) view.markStale();
     } else {
       this.#orphanRefusals = 0;
-      view.learn(booking.basket, outcome.objects);
+      view.markRefused(booking.basket, outcome.objects);
     }
     return false;
   }
 
   /**
-   * Gives back a basket that is held, or may be held: unlock is safe to ask for again, and it is
-   * refused only where this session holds nothing, since a lock is all or nothing.
+   * Releases a basket that is held or may be held. An unlock can be repeated safely, and the server
+   * refuses it only if this session holds nothing, because a lock is all or nothing.
    */
-  async #release(booking: Booking): Promise<void> {
-    const { desk, view } = this.#market;
+  async #unlock(booking: Booking): Promise<void> {
+    const { bookings, view } = this.#context;
     for (let attempt = 0; ; attempt++) {
-      const outcome = await desk.book("unlock", booking, attempt);
+      const outcome = await bookings.book("unlock", booking, attempt);
       if (outcome.kind === "refused") return;
       if (outcome.kind === "done") {
-        view.released(booking.basket);
-        this.#acknowledged("unlock", booking);
+        view.markReleased(booking.basket);
         return;
       }
     }
   }
 
-  /** @returns whether the basket was bought; if not, it is no longer held. */
-  async #pay(booking: Booking): Promise<boolean> {
-    const { desk, doors, tally } = this.#market;
-    let isInDoubt = false;
+  /** @returns Whether the basket was bought. Otherwise it is no longer held. */
+  async #buy(booking: Booking): Promise<boolean> {
+    const { bookings, room, statistics, ledger } = this.#context;
+    let mayBeSold = false;
     for (let attempt = 0; ; attempt++) {
-      const outcome = await desk.book("sale", booking, attempt);
+      const outcome = await bookings.book("sale", booking, attempt);
       if (outcome.kind === "unknown") {
-        isInDoubt = true;
-      } else if (outcome.kind === "done" || (isInDoubt && wasSold(outcome, booking.basket))) {
-        this.#bought(booking);
+        mayBeSold = true;
+      } else if (outcome.kind === "done" || (mayBeSold && provesSale(outcome, booking.basket))) {
+        if (outcome.kind === "refused") ledger?.write("sale", "answered", booking);
+        this.#noteSale(booking.basket);
         return true;
-      } else if (outcome.errorCode === ErrorCode.ORPHAN_SEAT && attempt < SALE_RETRIES_MAX) {
-        await doors.linger(this.#habits.thinkMs);
+      } else if (outcome.errorCode === "ORPHAN_SEAT" && attempt < SALE_RETRIES_MAX) {
+        await room.pause(this.#profile.thinkMs);
       } else {
-        if (outcome.errorCode === ErrorCode.NOT_AVAILABLE) tally.holdsLost += 1;
-        await this.#release(booking);
+        if (outcome.errorCode === "INVENTORY_NOT_AVAILABLE") statistics.holdsLost += 1;
+        await this.#unlock(booking);
         return false;
       }
     }
   }
 
-  #bought(booking: Booking): void {
-    const { view, book, tally } = this.#market;
-    view.sold(booking.basket);
-    book.enter(booking.basket);
-    this.#acknowledged("sale", booking);
-    tally.buyers.bought += 1;
-  }
-
-  #acknowledged(op: BookingCall, booking: Booking): void {
-    this.#market.ledger?.write(op, "answered", booking);
+  #noteSale(basket: Basket): void {
+    const { view, record, statistics } = this.#context;
+    view.markSold(basket);
+    record.add(basket);
+    statistics.buyers.bought += 1;
   }
 }
 
 /**
- * Whether a refused sale proves that an earlier one of unknown outcome was done. The hold was
- * acknowledged and only its session can buy it; so seats that are SOLD now were sold to it, and
- * places that it holds no longer went the same way (the counters prove it in the final check).
+ * Whether a refused sale proves that an earlier one of unknown outcome succeeded. The hold was
+ * acknowledged and only its session can buy it. Seats that are SOLD now were therefore sold to this
+ * session, and so were places that it no longer holds (the final check proves it by the counters).
  */
-function wasSold(refusal: Refusal, basket: Basket): boolean {
-  if (refusal.errorCode !== ErrorCode.NOT_AVAILABLE) return false;
-  if (basket.kind === "places") return true;
-  const sold = refusal.objects.filter((object) => object.code === RefusalCode.SOLD);
-  return sold.length === basket.seatIds.length;
+function provesSale(refusal: Refusal, basket: Basket): boolean {
+  const sold = refusal.objects.filter(({ code }) => code === "SOLD");
+  return refusal.errorCode !== "ORPHAN_SEAT" && sold.length === basket.seatIds.length;
 }

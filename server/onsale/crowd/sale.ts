@@ -1,95 +1,129 @@
 /**
- * The sale itself: a crowd of constant size at the doors, and a watch that keeps the view honest
- * when it shows nothing left and says when everything is sold.
+ * The sale: a crowd of constant size, and a watcher that updates the view when nothing seems free
+ * and decides when the sale is over.
  */
-
 import { randomUUID } from "node:crypto";
-import type { Listing } from "../books/listing.ts";
-import { sleep } from "../http/clock.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { InventoryReader } from "../http/inventory-reader.ts";
 import type { CrowdOptions } from "../options.ts";
 import { Random } from "../random.ts";
-import { Buyer, type Habits, type Market } from "./buyer.ts";
+import { Buyer, type SaleContext } from "./buyer.ts";
 
 const WATCH_INTERVAL_MS = 100;
 /**
- * One read in so many, the first included, is of the whole listing: when the view runs dry for the
- * first time nearly all has changed anyway; later, because a price that was taken away is not
- * reported as a change, and a late refusal may have overwritten news that is not told again.
+ * One in this many reads is a full read of the listing. The first read is one, because nearly every
+ * seat has changed by then. Later ones correct what a list of changes cannot: a removed price is
+ * not reported as a change, and a late refusal may have overwritten a change in the view.
  */
 const READS_PER_FULL_READ = 20;
 const MS_PER_SECOND = 1_000;
 
-/**
- * Plays until everything is sold or the time is up. Buyers who hold something at that moment
- * still finish, so nothing of this run stays held.
- */
-export async function playSale(
-  market: Market,
-  listing: Listing,
-  options: CrowdOptions,
-): Promise<void> {
-  const { doors } = market;
-  const timeLimit = setTimeout(() => doors.close(), options.seconds * MS_PER_SECOND);
-  const crowd = new Crowd(market, options);
-  const lines = Array.from({ length: options.buyers }, () => crowd.serveLine());
-  try {
-    await Promise.all([watch(market, listing), ...lines]);
-  } finally {
-    clearTimeout(timeLimit);
-    doors.close();
-  }
+/** Why the sale ended. */
+export type SaleEnd = "SOLD_OUT" | "HELD_BY_OTHERS" | "TIME_LIMIT";
+
+export interface HoldWait {
+  /** Seats and places that other sessions hold. */
+  readonly count: number;
+  readonly msLeft: number;
 }
 
-class Crowd {
-  readonly #market: Market;
+export class Sale {
+  readonly #context: SaleContext;
+  readonly #reader: InventoryReader;
   readonly #options: CrowdOptions;
-  /** Sessions of one run share a prefix that no other run has, also with the same seed. */
+  /** Session ids of this run start with this, so two runs with the same seed do not share any. */
   readonly #runName = `onsale-${randomUUID().slice(0, 8)}`;
   #buyerCount = 0;
+  /** Seats and places that only other sessions hold while nothing is free, and since when. */
+  #heldByOthers = { count: 0, sinceMs: 0 };
+  #end: SaleEnd = "TIME_LIMIT";
 
-  constructor(market: Market, options: CrowdOptions) {
-    this.#market = market;
+  constructor(context: SaleContext, reader: InventoryReader, options: CrowdOptions) {
+    this.#context = context;
+    this.#reader = reader;
     this.#options = options;
   }
 
-  /** One after the other, while the doors are open: when a buyer leaves the next one comes. */
-  async serveLine(): Promise<void> {
-    const { doors, view } = this.#market;
-    while (doors.areOpen) {
-      if (view.freeCount > 0) await this.#nextBuyer().live();
-      else await doors.wait();
+  /** Runs until the sale is over. Buyers who hold something then still pay or give up. */
+  async run(): Promise<SaleEnd> {
+    const { room } = this.#context;
+    const { buyers, seconds } = this.#options;
+    const timeLimit = setTimeout(() => room.close(), seconds * MS_PER_SECOND);
+    const crowd = Array.from({ length: buyers }, () => this.#serveBuyers());
+    try {
+      await Promise.all([this.#watch(), ...crowd]);
+      return this.#end;
+    } finally {
+      clearTimeout(timeLimit);
+      room.close();
+    }
+  }
+
+  /** Set while the sale waits for other sessions to release or buy what they hold. */
+  get holdWait(): HoldWait | undefined {
+    const { count, sinceMs } = this.#heldByOthers;
+    if (count === 0) return undefined;
+    return { count, msLeft: sinceMs + this.#options.holdWait * MS_PER_SECOND - performance.now() };
+  }
+
+  /** One place in the crowd: each buyer who leaves is replaced by a new one. */
+  async #serveBuyers(): Promise<void> {
+    const { room, view } = this.#context;
+    while (room.isOpen) {
+      if (view.freeCount > 0) await this.#nextBuyer().run();
+      else await room.wait();
     }
   }
 
   #nextBuyer(): Buyer {
+    const { seed, seatsPerBuyer, gaShare, giveUp, thinkMs } = this.#options;
     this.#buyerCount += 1;
-    const random = Random.ofBuyer(this.#options.seed, this.#buyerCount);
-    const sessionId = `${this.#runName}-${this.#buyerCount}`;
-    return new Buyer(sessionId, drawHabits(this.#options, random), random, this.#market);
+    const random = Random.ofBuyer(seed, this.#buyerCount);
+    const profile = {
+      sessionId: `${this.#runName}-${this.#buyerCount}`,
+      count: random.between(seatsPerBuyer.min, seatsPerBuyer.max),
+      prefersPlaces: random.chance(gaShare),
+      givesUp: random.chance(giveUp),
+      thinkMs: random.between(0, 2 * thinkMs),
+    };
+    return new Buyer(profile, random, this.#context);
   }
-}
 
-function drawHabits(options: CrowdOptions, random: Random): Habits {
-  return {
-    count: random.between(options.seatsPerBuyer.min, options.seatsPerBuyer.max),
-    prefersPlaces: random.chance(options.gaShare),
-    givesUp: random.chance(options.giveUp),
-    thinkMs: random.between(0, 2 * options.thinkMs),
-  };
-}
-
-/** Reads from the server only while the view shows nothing to choose, or is in doubt. */
-async function watch({ view, doors }: Market, listing: Listing): Promise<void> {
-  let readCount = 0;
-  while (doors.areOpen) {
-    if (view.needsUpdate) {
-      const isFull = readCount % READS_PER_FULL_READ === 0;
-      view.updateSeats(await (isFull ? listing.readSeats() : listing.readChanges()));
-      readCount += 1;
-      view.updateAreas(await listing.readAreas());
-      if (view.openCount === 0) doors.close();
+  async #watch(): Promise<void> {
+    const { view, room } = this.#context;
+    for (let readCount = 0; room.isOpen; await sleep(WATCH_INTERVAL_MS)) {
+      if (view.needsUpdate) {
+        const end = await this.#updateView(readCount);
+        readCount += 1;
+        if (end !== undefined) {
+          this.#end = end;
+          return room.close();
+        }
+      }
+      room.admit(view.freeCount);
     }
-    doors.admit(view.freeCount);
-    await sleep(WATCH_INTERVAL_MS);
+  }
+
+  /** @returns Why the sale is over, or undefined while it goes on. */
+  async #updateView(readCount: number): Promise<SaleEnd | undefined> {
+    const { view, statistics } = this.#context;
+    const noBuyerHolds = statistics.activeBuyers === 0;
+    const wasHoldWaitOver = this.#isHoldWaitOver();
+    const isFull = wasHoldWaitOver || readCount % READS_PER_FULL_READ === 0;
+    const areas = await this.#reader.readAreas();
+    const seats = await (isFull ? this.#reader.readSeats() : this.#reader.readChanges());
+    view.update({ areas, seats });
+    if (view.openCount === 0) return "SOLD_OUT";
+    const count = noBuyerHolds && view.freeCount === 0 ? view.openCount : 0;
+    // Any change starts the wait again.
+    if (count !== this.#heldByOthers.count) {
+      this.#heldByOthers = { count, sinceMs: performance.now() };
+    }
+    return wasHoldWaitOver && this.#isHoldWaitOver() ? "HELD_BY_OTHERS" : undefined;
+  }
+
+  #isHoldWaitOver(): boolean {
+    const wait = this.holdWait;
+    return wait !== undefined && wait.msLeft <= 0;
   }
 }

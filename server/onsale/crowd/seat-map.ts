@@ -1,67 +1,65 @@
 /**
- * The player's view of the seats: what each was when last heard of, and the choice of neighbours
- * that leaves no single seat behind. The view is a hint, shared by all buyers and never quite up
- * to date; only the server knows. Neighbours are seats that follow each other in one row of the
- * listing. The listing does not show aisles, so a choice that seems fit may still be refused.
+ * The client's view of the seats: the last known availability of each, and the choice of adjacent
+ * seats that leaves no single seat behind. All buyers share this view, and it may be out of date;
+ * only the server knows. Adjacent seats follow each other in one row of the listing. The listing
+ * does not show aisles, so the server may still refuse a choice that looks right.
  */
-
-import type { SeatBasket } from "../basket.ts";
-import { type ListedSeat, SeatState } from "../contract.ts";
+import type { Basket } from "../basket.ts";
+import type { ListedSeat, SeatState } from "../contract.ts";
 import type { Random } from "../random.ts";
 
-/** What the player believes of a seat. */
-export const Belief = {
-  /** Sold, blocked or without a price: nobody can have it in this sale. */
-  GONE: 0,
-  /** Held by somebody, who may yet give it up. */
+export const Availability = {
+  /** Sold, blocked or without a price: not for sale in this run. */
+  UNAVAILABLE: 0,
+  /** Held by a session, which may still release it. */
   HELD: 1,
   FREE: 2,
 } as const;
-export type Belief = (typeof Belief)[keyof typeof Belief];
+export type Availability = (typeof Availability)[keyof typeof Availability];
 
-/** How many places on the map a buyer looks at before taking the best fit seen. */
+/** The number of places on the map that a buyer looks at before choosing the best of them. */
 const LOOKS_MAX = 8;
-/** After so many refusals for an orphan the order of the listing is not trusted any more. */
-const TRUSTING_REFUSALS_MAX = 4;
+/** After more refusals for an orphan seat than this, the order of the listing is ignored. */
+const ORDERED_REFUSALS_MAX = 4;
 
-export interface Wish {
+export interface SeatWish {
   /** Seats or places wanted. */
   readonly count: number;
   /**
-   * Refusals for an orphan seat, one after the other. They tell that the view is wrong about the
-   * neighbours, and so make the choice less and less bound to them.
+   * Consecutive refusals for an orphan seat. They show that the view is wrong about adjacent seats,
+   * so the choice depends less and less on it.
    */
   readonly orphanRefusals: number;
 }
 
-/** Seats next to each other, by seat index. */
+/** Adjacent free seats. */
 interface Run {
   readonly firstIndex: number;
   readonly count: number;
 }
 
 export class SeatMap {
-  /** Seat id by seat index; the seats of a row stand together, in the order of the listing. */
+  /** Seat id by seat index. The seats of a row are together, in the order of the listing. */
   readonly #ids: Float64Array;
   /** Row id by seat index. */
   readonly #rowIds: Float64Array;
-  /** `Belief` by seat index. */
-  readonly #beliefs: Uint8Array;
+  /** `Availability` by seat index. */
+  readonly #availability: Uint8Array;
   readonly #indexOfId = new Map<number, number>();
-  /** The free seats, in no order: the first `#freeCount` entries are seat indexes. */
+  /** The free seats, unordered: the first `#freeCount` entries are seat indexes. */
   readonly #free: Uint32Array;
-  /** Where a free seat stands in `#free`, by seat index. Meaningful only while it is free. */
-  readonly #placeInFree: Uint32Array;
+  /** Position of a free seat in `#free`, by seat index. Meaningful only while the seat is free. */
+  readonly #positionInFree: Uint32Array;
   #freeCount = 0;
   #heldCount = 0;
 
   constructor(listing: readonly ListedSeat[]) {
-    const seats = inRows(listing);
+    const seats = listing.toSorted((a, b) => a.rowId - b.rowId);
     this.#ids = Float64Array.from(seats, (seat) => seat.seatId);
     this.#rowIds = Float64Array.from(seats, (seat) => seat.rowId);
-    this.#beliefs = new Uint8Array(seats.length).fill(Belief.GONE);
+    this.#availability = new Uint8Array(seats.length).fill(Availability.UNAVAILABLE);
     this.#free = new Uint32Array(seats.length);
-    this.#placeInFree = new Uint32Array(seats.length);
+    this.#positionInFree = new Uint32Array(seats.length);
     for (const [index, seat] of seats.entries()) this.#indexOfId.set(seat.seatId, index);
     this.update(listing);
   }
@@ -70,48 +68,48 @@ export class SeatMap {
     return this.#freeCount;
   }
 
-  /** Seats that may still be bought in this sale: free, or held by somebody. */
+  /** Seats that are free or held. */
   get openCount(): number {
     return this.#freeCount + this.#heldCount;
   }
 
-  /** Takes over what a listing says. Seats that were not in the first listing are passed over. */
+  /** Takes over a listing. Seats that were not in the first listing are ignored. */
   update(listing: readonly ListedSeat[]): void {
     for (const seat of listing) {
       const index = this.#indexOfId.get(seat.seatId);
-      if (index !== undefined) this.believe(index, beliefOf(seat.state));
+      if (index !== undefined) this.set(index, availabilityOf(seat.state));
     }
   }
 
-  /** Cost: constant, so that every answer may be taken over at once. */
-  believe(index: number, belief: Belief): void {
-    const before = this.#beliefs[index];
-    if (before === belief) return;
-    if (before === Belief.FREE) this.#removeFree(index);
-    if (before === Belief.HELD) this.#heldCount -= 1;
-    if (belief === Belief.FREE) this.#addFree(index);
-    if (belief === Belief.HELD) this.#heldCount += 1;
-    this.#beliefs[index] = belief;
+  /** Cost: constant, so every answer can be taken over at once. */
+  set(index: number, availability: Availability): void {
+    const before = this.#availability[index];
+    if (before === availability) return;
+    if (before === Availability.FREE) this.#removeFree(index);
+    if (before === Availability.HELD) this.#heldCount -= 1;
+    if (availability === Availability.FREE) this.#addFree(index);
+    if (availability === Availability.HELD) this.#heldCount += 1;
+    this.#availability[index] = availability;
   }
 
   isFree(index: number): boolean {
-    return this.#beliefs[index] === Belief.FREE;
+    return this.#availability[index] === Availability.FREE;
   }
 
   /**
-   * Chooses neighbouring seats at one end of a free run: as many as wanted, or the whole of a
-   * shorter run, or one fewer (for a single seat: a pair) where the rest would be a single seat.
+   * Chooses adjacent seats at one end of a free run: as many as wanted, all of a shorter run, or
+   * one fewer (two for a single seat) if the rest would be a single seat.
    *
-   * After a refusal for an orphan: any number up to that, since an aisle may run through what
-   * seems one run. After several: any free seats of one row, since the row may stand in another
-   * order than it is listed in. Some such choice is always one that the server accepts.
-   * @returns undefined when the view shows no free seat.
-   * @remarks Cost: O(seats in a row), whatever the size of the house.
+   * After a refusal for an orphan seat, it chooses any number up to that, because an aisle may
+   * cross the run. After several, it chooses any free seats of one row, because the listing may
+   * show the row in another order. The server accepts at least one of these choices.
+   * @returns undefined if no seat seems free.
+   * @remarks Cost: O(seats in a row).
    */
-  choose(wish: Wish, random: Random): SeatBasket | undefined {
+  choose(wish: SeatWish, random: Random): Basket | undefined {
     if (this.#freeCount === 0) return undefined;
     const countMax = Math.max(wish.count, 2);
-    if (wish.orphanRefusals > TRUSTING_REFUSALS_MAX) return this.#scatter(countMax, random);
+    if (wish.orphanRefusals > ORDERED_REFUSALS_MAX) return this.#chooseInRow(countMax, random);
     const run = this.#findRun(wish.count, random);
     const count =
       wish.orphanRefusals > 0
@@ -121,19 +119,18 @@ export class SeatMap {
     return this.#basketOf(Array.from({ length: count }, (_, offset) => first + offset));
   }
 
-  /** Any free seats of one row, from one to `countMax`, each choice as likely as the other. */
-  #scatter(countMax: number, random: Random): SeatBasket {
-    const free = this.#freeOfRow(this.#randomFree(random));
+  /** Chooses from one to `countMax` free seats of one row; every choice is equally likely. */
+  #chooseInRow(countMax: number, random: Random): Basket {
+    const free = this.#freeInRowOf(this.#randomFree(random));
     const count = random.between(1, Math.min(free.length, countMax));
-    for (let place = 0; place < count; place++) {
-      const other = random.between(place, free.length - 1);
-      [free[place], free[other]] = [free[other]!, free[place]!];
+    for (let position = 0; position < count; position++) {
+      const other = random.between(position, free.length - 1);
+      [free[position], free[other]] = [free[other]!, free[position]!];
     }
     return this.#basketOf(free.slice(0, count));
   }
 
-  /** The free seats of the row in which the seat stands. */
-  #freeOfRow(seatIndex: number): number[] {
+  #freeInRowOf(seatIndex: number): number[] {
     const rowId = this.#rowIds[seatIndex];
     let first = seatIndex;
     while (this.#rowIds[first - 1] === rowId) first -= 1;
@@ -144,24 +141,24 @@ export class SeatMap {
     return free;
   }
 
-  #basketOf(indexes: readonly number[]): SeatBasket {
-    return { kind: "seats", indexes, seatIds: indexes.map((index) => this.#ids[index]!) };
+  #basketOf(seatIndexes: readonly number[]): Basket {
+    return { seatIds: seatIndexes.map((index) => this.#ids[index]!), seatIndexes, areas: [] };
   }
 
   #randomFree(random: Random): number {
     return this.#free[random.below(this.#freeCount)]!;
   }
 
-  /** Looks at a few free runs and keeps the one that seats the buyer best. */
+  /** Looks at a few free runs and returns the one that fits best. */
   #findRun(wantedCount: number, random: Random): Run {
-    let best = this.#runAround(this.#randomFree(random));
-    for (let look = 1; look < LOOKS_MAX; look++) {
-      const missing = Math.abs(fittingCount(best.count, wantedCount) - wantedCount);
-      if (missing === 0) break;
+    let best: Run | undefined;
+    let bestDifference = Infinity;
+    for (let look = 0; look < LOOKS_MAX && bestDifference > 0; look++) {
       const run = this.#runAround(this.#randomFree(random));
-      if (Math.abs(fittingCount(run.count, wantedCount) - wantedCount) < missing) best = run;
+      const difference = Math.abs(fittingCount(run.count, wantedCount) - wantedCount);
+      if (difference < bestDifference) [best, bestDifference] = [run, difference];
     }
-    return best;
+    return best!;
   }
 
   #runAround(index: number): Run {
@@ -175,24 +172,24 @@ export class SeatMap {
 
   #addFree(index: number): void {
     this.#free[this.#freeCount] = index;
-    this.#placeInFree[index] = this.#freeCount;
+    this.#positionInFree[index] = this.#freeCount;
     this.#freeCount += 1;
   }
 
-  /** The last free seat moves into the gap. */
+  /** Moves the last free seat to the position of the removed one. */
   #removeFree(index: number): void {
     this.#freeCount -= 1;
-    const moved = this.#free[this.#freeCount]!;
-    const place = this.#placeInFree[index]!;
-    this.#free[place] = moved;
-    this.#placeInFree[moved] = place;
+    const last = this.#free[this.#freeCount]!;
+    const position = this.#positionInFree[index]!;
+    this.#free[position] = last;
+    this.#positionInFree[last] = position;
   }
 }
 
 /**
- * How many seats to take at the end of a free run so that what stays is none or at least two.
- * Only a pair that one buyer wants a single seat of gives more than was wanted: one of the two
- * alone would leave an orphan, so the pair would stay for ever.
+ * The number of seats to take at the end of a free run so that none or at least two remain. This is
+ * more than wanted only for a single seat of a pair: one seat alone would leave an orphan, and the
+ * pair would never be sold.
  */
 export function fittingCount(runCount: number, wantedCount: number): number {
   if (runCount <= wantedCount) return runCount;
@@ -200,18 +197,7 @@ export function fittingCount(runCount: number, wantedCount: number): number {
   return wantedCount > 1 ? wantedCount - 1 : runCount;
 }
 
-/** Brings the seats of each row together and keeps their order within the row. */
-function inRows(listing: readonly ListedSeat[]): ListedSeat[] {
-  const rows = new Map<number, ListedSeat[]>();
-  for (const seat of listing) {
-    const row = rows.get(seat.rowId);
-    if (row === undefined) rows.set(seat.rowId, [seat]);
-    else row.push(seat);
-  }
-  return [...rows.values()].flat();
-}
-
-function beliefOf(state: SeatState | null): Belief {
-  if (state === SeatState.ACTIVE) return Belief.FREE;
-  return state === SeatState.LOCKED ? Belief.HELD : Belief.GONE;
+function availabilityOf(state: SeatState | null): Availability {
+  if (state === "ACTIVE") return Availability.FREE;
+  return state === "LOCKED" ? Availability.HELD : Availability.UNAVAILABLE;
 }

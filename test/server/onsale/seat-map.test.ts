@@ -1,19 +1,18 @@
-/** The player's choice of seats: neighbours, no single seat left behind, and in the end all. */
-
+/** The choice of seats: adjacent seats, no single seat left behind, and every seat in the end. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ListedSeat } from "../../../server/onsale/contract.ts";
-import { Belief, fittingCount, SeatMap } from "../../../server/onsale/crowd/seat-map.ts";
-import { View } from "../../../server/onsale/crowd/view.ts";
+import { InventoryView } from "../../../server/onsale/crowd/inventory-view.ts";
+import { Availability, fittingCount, SeatMap } from "../../../server/onsale/crowd/seat-map.ts";
 import { Random } from "../../../server/onsale/random.ts";
 import { TinyInventory, type TinyLayout } from "../../support/tiny-server.ts";
 
 const SPACING = 10;
 const AISLE_WIDTH = 30;
-/** So many refusals mean that the row is stuck. */
+/** More refusals than this mean that the row cannot be sold. */
 const REFUSALS_MAX = 50_000;
 
-/** One row per list; each number is a block of seats, with an aisle between the blocks. */
+/** One row per list. Each number is a block of seats; an aisle separates the blocks. */
 function layoutOf(rows: readonly (readonly number[])[]): TinyLayout {
   const sectors = [{ guid: "s", name: "Stalls", ga: false }];
   const seats = rows.flatMap((blocks, row) => {
@@ -41,14 +40,15 @@ function inventoryOf(rows: readonly (readonly number[])[]): TinyInventory {
 }
 
 function listingOf(inventory: TinyInventory): ListedSeat[] {
-  return [...inventory.seats.values()].map((one) => ({ ...one, seatId: one.id }));
+  return [...inventory.seats.values()];
 }
 
 function seat(seatId: number, rowId: number, state: ListedSeat["state"] = "ACTIVE"): ListedSeat {
-  return { seatId, rowId, state, updatedAt: null };
+  const names = { seatName: "", rowName: "", sectionName: "" };
+  return { seatId, rowId, state, updatedAt: null, ...names };
 }
 
-/** Takes seats until the map shows none, as one buyer after the other would. */
+/** Locks seats, one buyer after the other, until none seems free. */
 function sellOut(inventory: TinyInventory, listing: ListedSeat[], wishes: Wishes) {
   const map = new SeatMap(listing);
   const random = new Random(wishes.seed);
@@ -56,11 +56,11 @@ function sellOut(inventory: TinyInventory, listing: ListedSeat[], wishes: Wishes
   let orphanRefusals = 0;
   for (let turn = 0; map.freeCount > 0 && refusals < REFUSALS_MAX; turn++) {
     const count = wishes.counts[turn % wishes.counts.length]!;
-    const { seatIds, indexes } = map.choose({ count, orphanRefusals }, random)!;
+    const { seatIds, seatIndexes } = map.choose({ count, orphanRefusals }, random)!;
     const seats = seatIds.map((id) => ({ id }));
     if (inventory.call("lock", { sessionId: "s", seats, groupOfSeats: [] }) === true) {
       orphanRefusals = 0;
-      for (const index of indexes) map.believe(index, Belief.HELD);
+      for (const index of seatIndexes) map.set(index, Availability.HELD);
     } else {
       orphanRefusals += 1;
       refusals += 1;
@@ -79,7 +79,7 @@ const wishes: fc.Arbitrary<Wishes> = fc.record({
   seed: fc.integer(),
 });
 
-test("a choice leaves nothing or at least two seats of a run", () => {
+test("a choice leaves none or at least two seats of a run", () => {
   for (let runCount = 1; runCount <= 20; runCount++) {
     for (let wanted = 1; wanted <= 6; wanted++) {
       const taken = fittingCount(runCount, wanted);
@@ -90,7 +90,7 @@ test("a choice leaves nothing or at least two seats of a run", () => {
   }
 });
 
-test("a buyer gets neighbours of one row, also where the listing mixes the rows", () => {
+test("a choice is adjacent seats of one row, even if the listing mixes the rows", () => {
   const listing = [1, 2, 3, 4, 5].flatMap((n) => [seat(n, 10), seat(n + 100, 20)]);
   const map = new SeatMap(listing);
   const random = new Random(1);
@@ -108,12 +108,12 @@ test("seats that are held, sold, blocked or without a price are not chosen", () 
   expect(map.choose({ count: 6, orphanRefusals: 0 }, new Random(1))?.seatIds).toEqual([2, 3]);
 });
 
-test("a map with nothing free has nothing to choose", () => {
+test("without a free seat there is no choice", () => {
   const map = new SeatMap([seat(1, 1, "SOLD")]);
   expect(map.choose({ count: 1, orphanRefusals: 0 }, new Random(1))).toBeUndefined();
 });
 
-test("without aisles the orphan rule never refuses a choice, and the rows sell out", () => {
+test("without aisles, the orphan rule refuses no choice and the rows sell out", () => {
   const row = fc.tuple(fc.integer({ min: 1, max: 30 }));
   fc.assert(
     fc.property(fc.array(row, { minLength: 1, maxLength: 4 }), wishes, (rows, wished) => {
@@ -126,7 +126,7 @@ test("without aisles the orphan rule never refuses a choice, and the rows sell o
 
 const blocks = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 4 });
 
-test("rows with aisles that the listing does not show sell out all the same", () => {
+test("rows with aisles, which the listing does not show, sell out", () => {
   fc.assert(
     fc.property(fc.array(blocks, { minLength: 1, maxLength: 3 }), wishes, (rows, wished) => {
       const inventory = inventoryOf(rows);
@@ -137,7 +137,7 @@ test("rows with aisles that the listing does not show sell out all the same", ()
   );
 });
 
-test("a row that stands in another order than it is listed in sells out all the same", () => {
+test("a row that is listed in another order sells out", () => {
   fc.assert(
     fc.property(blocks, wishes, fc.func(fc.integer()), (row, wished, place) => {
       const inventory = inventoryOf([row]);
@@ -147,14 +147,11 @@ test("a row that stands in another order than it is listed in sells out all the 
   );
 });
 
-test("a refusal teaches which seats are gone and which may come back", () => {
-  const view = new View(
-    [1, 2, 3, 4].map((id) => seat(id, 1)),
-    [],
-  );
+test("after a refusal, a SOLD seat is unavailable and a LOCKED seat is held", () => {
+  const view = new InventoryView({ seats: [1, 2, 3, 4].map((id) => seat(id, 1)), areas: [] });
   const wish = { count: 4, orphanRefusals: 0, prefersPlaces: false };
   const basket = view.choose(wish, new Random(1))!;
-  view.learn(basket, [
+  view.markRefused(basket, [
     { field: "seats[0].id", code: "LOCKED" },
     { field: "seats[2].id", code: "SOLD" },
   ]);
@@ -162,27 +159,28 @@ test("a refusal teaches which seats are gone and which may come back", () => {
   expect(view.openCount).toBe(3);
 });
 
-test("a late refusal does not undo the news that a seat was sold", () => {
-  const view = new View([seat(1, 1)], []);
+test("a late refusal does not make a sold seat held again", () => {
+  const view = new InventoryView({ seats: [seat(1, 1)], areas: [] });
   const wish = { count: 1, orphanRefusals: 0, prefersPlaces: false };
   const basket = view.choose(wish, new Random(1))!;
-  view.sold(basket);
-  view.learn(basket, [{ field: "seats[0].id", code: "LOCKED" }]);
+  view.markSold(basket);
+  view.markRefused(basket, [{ field: "seats[0].id", code: "LOCKED" }]);
   expect(view.openCount).toBe(0);
 });
 
-test("an area that is short of places is asked for fewer next time", () => {
-  const area = { groupOfSeatsId: 7, priceId: 1, capacity: 9, active: 9, locked: 0 };
-  const view = new View([], [{ ...area, sold: 0, blocked: 0 }]);
+test("after INSUFFICIENT_CAPACITY, the next choice is a smaller one", () => {
+  const counters = { capacity: 9, active: 9, locked: 0, sold: 0, blocked: 0 };
+  const area = { groupOfSeatsId: 7, name: "Pit", priceId: 1, ...counters };
+  const view = new InventoryView({ seats: [], areas: [area] });
   const wish = { count: 6, orphanRefusals: 0, prefersPlaces: true };
   const basket = view.choose(wish, new Random(1))!;
-  expect(basket).toEqual({ kind: "places", areaId: 7, count: 6 });
-  view.learn(basket, [{ field: "groupOfSeats[0].capacity", code: "INSUFFICIENT_CAPACITY" }]);
-  expect(view.choose(wish, new Random(1))).toEqual({ kind: "places", areaId: 7, count: 5 });
+  expect(basket.areas).toEqual([{ id: 7, capacity: 6 }]);
+  view.markRefused(basket, [{ field: "groupOfSeats[0].capacity", code: "INSUFFICIENT_CAPACITY" }]);
+  expect(view.choose(wish, new Random(1))!.areas).toEqual([{ id: 7, capacity: 5 }]);
 });
 
-test("a buyer takes the other kind when nothing of the preferred one is left", () => {
-  const view = new View([seat(1, 1)], []);
+test("a buyer who prefers places chooses a seat if no place is free", () => {
+  const view = new InventoryView({ seats: [seat(1, 1)], areas: [] });
   const wish = { count: 1, orphanRefusals: 0, prefersPlaces: true };
-  expect(view.choose(wish, new Random(1))?.kind).toBe("seats");
+  expect(view.choose(wish, new Random(1))!.seatIds).toEqual([1]);
 });

@@ -1,24 +1,23 @@
-/** Reads the state of the event from the server: everything, or what changed since. */
-
+/** Reads the state of the event from the server: everything, or the recent changes. */
 import { type AreaCounters, type ListedSeat, type Page, PAGE_SIZE_MAX } from "../contract.ts";
-import type { Client } from "../http/client.ts";
+import type { ApiClient } from "./api-client.ts";
 
-/** Enough to be quick, few enough to leave connections to the buyers. */
+/** Enough for a fast read, few enough to leave connections to the buyers. */
 const PAGES_AT_ONCE = 16;
 
-/** Everything that the server says of one event. */
+/** The complete state of one event. */
 export interface Inventory {
   readonly seats: readonly ListedSeat[];
   readonly areas: readonly AreaCounters[];
 }
 
-export class Listing {
-  readonly #client: Client;
+export class InventoryReader {
+  readonly #client: ApiClient;
   readonly #eventPath: string;
-  /** Every change up to this point on the service clock has been read. */
-  #readUpTo = "";
+  /** `updatedAt` of the newest change that has been read. */
+  #newestUpdate = "";
 
-  constructor(client: Client, eventId: string) {
+  constructor(client: ApiClient, eventId: string) {
     this.#client = client;
     this.#eventPath = `/events/${eventId}`;
   }
@@ -32,30 +31,29 @@ export class Listing {
   }
 
   /**
-   * The seats that changed since the last read (all, when nothing was read yet), some of them more
-   * than once.
+   * Reads the seats that changed since the last read, or all seats the first time. A seat may
+   * appear more than once.
    *
-   * Ordering: newest first, so that a seat that changes during the read moves to the front and
-   * pushes others to later pages, never to earlier ones: nothing is passed over.
+   * Ordering: newest first. A seat that changes during the read moves to the front and pushes other
+   * seats to later pages, never to earlier ones, so the read misses nothing.
    */
   async readChanges(): Promise<readonly ListedSeat[]> {
-    const since = this.#readUpTo === "" ? "" : `&lastUpdated=${this.#readUpTo}`;
+    const since = this.#newestUpdate === "" ? "" : `&lastUpdated=${this.#newestUpdate}`;
     const seats: ListedSeat[] = [];
     for (let number = 0; ; number++) {
       const page = await this.#readPage(number, `updatedAt,desc${since}`);
       seats.push(...page.content);
-      if (number === 0) this.#noteReadUpTo(page);
+      if (number === 0) this.#noteNewest(page);
       if (page.last) return seats;
     }
   }
 
   /**
-   * Every seat of the event, ordered by id. The newest change is asked for first, so that the
-   * next `readChanges` begins where this read began.
+   * Reads every seat of the event, ordered by id. The newest change is read first, so the next
+   * `readChanges` begins where this read began.
    */
   async readSeats(): Promise<readonly ListedSeat[]> {
-    const newest = await this.#readPage(0, "updatedAt,desc", 1);
-    this.#noteReadUpTo(newest);
+    this.#noteNewest(await this.#readPage(0, "updatedAt,desc", 1));
     const first = await this.#readPage(0, "seatId");
     const seats = [...first.content];
     for (let start = 1; start < first.totalPages; start += PAGES_AT_ONCE) {
@@ -67,9 +65,8 @@ export class Listing {
     return seats;
   }
 
-  /** Takes the time of the first record, the newest change when the page was made. */
-  #noteReadUpTo(newestFirst: Page<ListedSeat>): void {
-    this.#readUpTo = newestFirst.content[0]?.updatedAt ?? this.#readUpTo;
+  #noteNewest(newestFirst: Page<ListedSeat>): void {
+    this.#newestUpdate = newestFirst.content[0]?.updatedAt ?? this.#newestUpdate;
   }
 
   #readPage(number: number, order: string, size = PAGE_SIZE_MAX): Promise<Page<ListedSeat>> {

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Sells out the sample arena on a server of its own, which is removed afterwards:
+#
+#   npm run demo:onsale
+#   npm run demo:onsale -- --buyers 200 --think-ms 500
+#
+# Flags are passed to `frontrow onsale`.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+frontrow=dist/server/cli.js
+folder=$(mktemp -d "${TMPDIR:-/tmp}/frontrow-demo-XXXXXX")
+processes=()
+
+# Runs at the end, however the demo ends.
+clean_up() {
+  kill "${processes[@]}" 2> /dev/null || true
+  wait
+  rm -rf "$folder"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+node $frontrow serve --demo --port 0 --data "$folder/data" > "$folder/out" 2> "$folder/log" &
+processes+=($!)
+key=
+until [ -n "$key" ]; do
+  kill -0 "${processes[0]}" 2> /dev/null || { cat "$folder/log" >&2; exit 1; }
+  sleep 0.1
+  key=$(sed -n 's/^ *API key *//p' "$folder/out")
+done
+url=$(sed -n 's/^frontrow listening on //p' "$folder/out")
+
+# In the background, because the shell handles a signal only while it waits.
+FRONTROW_KEY=$key node $frontrow onsale --url "$url" --layout server/examples/arena.json.gz "$@" &
+processes+=($!)
+wait "${processes[1]}"

@@ -1,0 +1,69 @@
+/**
+ * Decides how long to wait for a server that is unavailable or overloaded: exponential backoff with
+ * jitter up to a maximum, and a deadline for the whole run.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { READY_PATH, STATUS_OK } from "../contract.ts";
+import type { Random } from "../random.ts";
+import { FatalError } from "./errors.ts";
+import type { Transport } from "./transport.ts";
+
+const BACKOFF_MS_MIN = 10;
+const BACKOFF_MS_MAX = 1_000;
+
+export class RetryPolicy {
+  readonly #transport: Transport;
+  readonly #random: Random;
+  #deadlineMs = 0;
+  #recovery: Promise<void> | undefined;
+  /** How often the client had to wait for the server after a lost connection. */
+  outages = 0;
+
+  constructor(transport: Transport, random: Random) {
+    this.#transport = transport;
+    this.#random = random;
+  }
+
+  /** Sets the deadline to `durationMs` from now. */
+  allow(durationMs: number): void {
+    this.#deadlineMs = performance.now() + durationMs;
+  }
+
+  /**
+   * Waits before another attempt. The maximum wait doubles with each attempt.
+   * @throws FatalError if the wait would exceed the deadline.
+   */
+  async backOff(attempt: number): Promise<void> {
+    const stepMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** Math.min(attempt, 16));
+    const pauseMs = this.#random.between(stepMs / 2, stepMs);
+    if (performance.now() + pauseMs > this.#deadlineMs) {
+      throw new FatalError("The server did not answer in time. Is it running at this --url?");
+    }
+    await sleep(pauseMs);
+  }
+
+  /**
+   * After a lost connection, resolves when the server is ready again. All buyers share one check,
+   * so an outage with a thousand buyers causes no more requests than with one.
+   * @throws FatalError at the deadline.
+   */
+  waitForRecovery(): Promise<void> {
+    this.#recovery ??= this.waitUntilReady().finally(() => {
+      this.#recovery = undefined;
+      this.outages += 1;
+    });
+    return this.#recovery;
+  }
+
+  /**
+   * Resolves when `/readyz` answers 200.
+   * @throws FatalError at the deadline.
+   */
+  async waitUntilReady(): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      const result = await this.#transport.send({ method: "GET", path: READY_PATH });
+      if (result.kind === "answer" && result.status === STATUS_OK) return;
+      await this.backOff(attempt);
+    }
+  }
+}
