@@ -122,7 +122,7 @@ test("a connection that ends while its answer is on the way takes no other with 
     const impatient = await wire(opened);
     impatient.pause();
     // More than a socket takes at once: answered, but not sent.
-    impatient.write(get("/docs/swagger-ui-bundle.js"));
+    impatient.write(get("/docs/reference.js"));
     await pause(20);
     // Its object serves this one now, which waits.
     journal.withholds = true;
