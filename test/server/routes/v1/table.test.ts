@@ -1,4 +1,4 @@
-/** The seventeen rows of v1, and the README's table of what they are in v2. */
+/** The seventeen rows of v1, and the table of the guide that maps them to v2. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { LEGACY_ROUTES } from "../../../../server/routes/v1/table.ts";
 import { V2 } from "../../../support/server.ts";
 import { V1 } from "./desk.ts";
 
-const README = readFileSync(path.resolve(import.meta.dirname, "../../../../README.md"), "utf8");
+const GUIDE = readFileSync(path.resolve("server/docs/guide/v1.md"), "utf8");
 
 /** `POST /booking/lock`, of the rows below a base path. */
 function rowsBelow(base: string): string[] {
@@ -16,16 +16,14 @@ function rowsBelow(base: string): string[] {
   );
 }
 
-/** The calls of one column of the README's table, without their queries. */
+/** The calls of one column of the guide's table, without their queries. */
 function column(index: number): string[] {
-  const [, section = ""] = README.split("## From v1 to v2");
-  const lines = section.split("\n## ")[0]!.split("\n");
-  return lines
+  return GUIDE.split("\n")
     .filter((line) => line.startsWith("| `"))
     .map((line) => line.split("|")[index]!.replaceAll("`", "").trim().replace(/\?.*$/, ""));
 }
 
-test("the README maps every row of v1, in order, to rows that v2 has", () => {
+test("the guide maps every row of v1, in order, to rows that v2 has", () => {
   expect(LEGACY_ROUTES.length).toBe(17);
   expect(column(1)).toEqual(rowsBelow(V1));
   expect(rowsBelow(V2)).toEqual(expect.arrayContaining(column(2)));
