@@ -93,7 +93,7 @@ export function describeDemo(engine: Engine, keys: Keys, baseUrl: string): strin
     `  base URL   ${baseUrl}`,
     `  API key    ${key}`,
     `  event id   ${event.id}`,
-    `  reference  ${baseUrl}/docs`,
+    `  guide      ${baseUrl}/docs`,
     "",
   ];
   const seats = twoFreeSeats(engine.state.partitionOf(event));

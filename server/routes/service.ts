@@ -2,7 +2,7 @@
 import { Result } from "../../engine/results.ts";
 import { bearerOf } from "../auth/access.ts";
 import { isSame } from "../auth/keys.ts";
-import { docsFiles } from "../routing/docs.ts";
+import { docsAnswers } from "../docs/site.ts";
 import { openApiDocument } from "../routing/openapi.ts";
 import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
 import type { Services } from "../routing/services.ts";
@@ -68,19 +68,19 @@ export function documentRoutes(routes: readonly Route[], version: string): reado
     handle: () => described,
   };
   const described = answer(200, openApiDocument([...routes, document], version));
-  const files = [...docsFiles()].map(([path, { type, body }]): Route => ({
+  const pages = [...docsAnswers()].map(([path, ready]): Route => ({
     ...BASE,
     path,
-    summary: "The reference page",
+    summary: "A page of the guide and the reference",
     answers: { 200: {} },
-    handle: () => page(type, body),
+    handle: () => ready,
   }));
   const home: Route = {
     ...BASE,
     path: "/",
-    summary: "The reference page",
+    summary: "To the guide",
     answers: { 302: null },
     handle: () => redirect("/docs"),
   };
-  return [document, home, ...files];
+  return [document, home, ...pages];
 }

@@ -52,6 +52,7 @@ export async function documents() {
     return answer;
   };
   await step("health, readiness, metrics and reference need no key", async () => {
-    for (const path of ["/healthz", "/readyz", "/metrics", "/docs", "/"]) await read(path);
+    for (const path of ["/healthz", "/readyz", "/metrics", "/docs", "/docs/reference", "/"])
+      await read(path);
   });
 }

@@ -14,8 +14,8 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   "uWebSockets.js": ["server/wire/http.ts"],
   "node:fs": [
     "persistence/disk/disk.ts",
-    // Files that ship with the package: the script and style of the reference page.
-    "server/routing/docs.ts",
+    // Files that ship with the package: the pages below /docs.
+    "server/docs/package-files.ts",
     // The on-sale player reads a layout file and writes its ledger; it is a client, not the server.
     "server/onsale/setup.ts",
     "server/onsale/books/ledger.ts",

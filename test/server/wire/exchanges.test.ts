@@ -64,7 +64,7 @@ test("a connection that is reset while its answer is being sent disturbs no othe
     const impatient = await listening.connection();
     impatient.socket.pause();
     // More than a socket takes at once: it is answered, but not sent.
-    impatient.get("/docs/swagger-ui-bundle.js");
+    impatient.get("/docs/reference.js");
     await listening.settled();
     // The object of that request serves this one now, which waits.
     journal.withholds = true;

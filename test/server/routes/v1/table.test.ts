@@ -8,7 +8,7 @@ import { TestServer, V2 } from "../../../support/server.ts";
 import { DENIED, EVENT_DENIED, expectProblem, invalid, NOWHERE } from "../../wire/wire.ts";
 import { V1 } from "./desk.ts";
 
-const README = readFileSync(path.resolve(import.meta.dirname, "../../../../README.md"), "utf8");
+const GUIDE = readFileSync(path.resolve("server/docs/guide/v1.md"), "utf8");
 
 /** The rows below a base path, as `POST /booking/lock`. */
 function rowsBelow(base: string): string[] {
@@ -17,16 +17,14 @@ function rowsBelow(base: string): string[] {
   );
 }
 
-/** The calls in a column of the README's table, without their queries. */
+/** The calls in a column of the guide's table, without their queries. */
 function column(index: number): string[] {
-  const [, section = ""] = README.split("## From v1 to v2");
-  const lines = section.split("\n## ")[0]!.split("\n");
-  return lines
+  return GUIDE.split("\n")
     .filter((line) => line.startsWith("| `"))
     .map((line) => line.split("|")[index]!.replaceAll("`", "").trim().replace(/\?.*$/, ""));
 }
 
-test("the README maps every row of v1, in order, to existing rows of v2", () => {
+test("the guide maps every row of v1, in order, to existing rows of v2", () => {
   expect(LEGACY_ROUTES.length).toBe(17);
   expect(column(1)).toEqual(rowsBelow(V1));
   expect(rowsBelow(V2)).toEqual(expect.arrayContaining(column(2)));

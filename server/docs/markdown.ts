@@ -1,0 +1,84 @@
+/** Markdown to HTML, for pages of this project only: the text is trusted. */
+import { Marked, type Tokens } from "marked";
+
+export interface Heading {
+  readonly level: number;
+  readonly text: string;
+  readonly id: string;
+}
+
+export interface Rendered {
+  readonly html: string;
+  readonly headings: readonly Heading[];
+}
+
+/** Where text leads: links of the Markdown files, and code that names something with a page. */
+export interface Links {
+  /** @returns Where the target of a link is served; the target itself for all others. */
+  readonly target: (href: string) => string;
+  /** @returns The page of the code; null when it has none. */
+  readonly code: (text: string) => string | null;
+}
+
+const COMMENT = /^<!--[\s\S]*-->\s*$/;
+
+export function renderMarkdown(text: string, links: Links): Rendered {
+  const headings: Heading[] = [];
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth: level, text: source }: Tokens.Heading): string {
+        const html = this.parser.parseInline(tokens);
+        const heading = { level, text: source.replaceAll("`", ""), id: slugOf(source) };
+        headings.push(heading);
+        return `<h${level} id="${heading.id}">${html}</h${level}>\n`;
+      },
+      link({ href, tokens }: Tokens.Link): string {
+        return `<a href="${escapeHtml(links.target(href))}">${this.parser.parseInline(tokens)}</a>`;
+      },
+      image({ href, text: alt }: Tokens.Image): string {
+        return `<img src="${escapeHtml(links.target(href))}" alt="${escapeHtml(alt)}">`;
+      },
+      codespan({ text: code }: Tokens.Codespan): string {
+        // A long path breaks after a slash.
+        const html = `<code>${escapeHtml(code).replaceAll(/(?<=\w\/|\}\/)(?=.)/g, "<wbr>")}</code>`;
+        const href = links.code(code);
+        return href === null ? html : `<a href="${href}">${html}</a>`;
+      },
+      // Each cell says its column, for screens on which a row is a block.
+      table({ header, rows }: Tokens.Table): string {
+        const inline = ({ tokens }: Tokens.TableCell) => this.parser.parseInline(tokens);
+        const head = header.map((cell) => `<th>${inline(cell)}</th>`).join("");
+        const body = rows.map((row) => {
+          const cells = row.map((cell, i) => {
+            return `<td data-column="${escapeHtml(header[i]!.text)}">${inline(cell)}</td>`;
+          });
+          return `<tr>${cells.join("")}</tr>\n`;
+        });
+        return `<table><thead><tr>${head}</tr></thead><tbody>${body.join("")}</tbody></table>\n`;
+      },
+      html({ text: html }: Tokens.HTML | Tokens.Tag): string {
+        return COMMENT.test(html) ? "" : html;
+      },
+    },
+  });
+  return { html: marked.parse(text, { async: false }), headings };
+}
+
+/** The id that code hosts give to a heading. */
+export function slugOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+};
+
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"]/g, (character) => ENTITIES[character]!);
+}

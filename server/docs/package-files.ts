@@ -1,0 +1,17 @@
+/** Reads files that ship with the package, and one of a development dependency for the build. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const { resolve } = createRequire(import.meta.url);
+const ROOT = path.dirname(resolve("frontrow/package.json"));
+
+/** @param name - From the root of the package. */
+export function readPackageFile(name: string): Buffer {
+  return readFileSync(path.join(ROOT, name));
+}
+
+/** @param name - Beside the entry of the module. */
+export function readBeside(module: string, name: string): Buffer {
+  return readFileSync(path.join(path.dirname(resolve(module)), name));
+}

@@ -1,0 +1,74 @@
+/** The guide keeps its word: its commands and its code run as they stand. */
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { startServer, temporaryFolder } from "../../support/server-process.ts";
+
+const GUIDE = "server/docs/guide";
+
+test("the commands of the first sale end with two sold seats", async () => {
+  const page = readFileSync(`${GUIDE}/first-sale.md`, "utf8");
+  const [start = "", ...blocks] = [...page.matchAll(/```sh\n([^]*?)```/g)].map(
+    ([, block]) => block!,
+  );
+  const [, token = ""] = /FRONTROW_TENANT_TOKEN=(\S+)/.exec(start) ?? [];
+  const server = await startServer({ env: { FRONTROW_TENANT_TOKEN: token } });
+  const commands = blocks.join("echo\n").replace("http://127.0.0.1:8080", server.url);
+  const run = promisify(execFile)("bash", ["-e", "-c", commands], { cwd: temporaryFolder() });
+  const { stdout, stderr } = await run;
+  expect(stderr).toBe("");
+  const lines = stdout.trim().split("\n");
+  const [assigned, lock, refusal, sale, map] = lines.filter((line) => line !== "");
+  expect([assigned, lock, sale]).toEqual(["true", "true", "true"]);
+  expect(refusal).toContain('"errorCode":"INVENTORY_NOT_AVAILABLE"');
+  expect(page).toContain(`It prints \`${map}\``);
+});
+
+interface Order {
+  readonly key: string;
+  readonly selection: object;
+  readonly orderId: string;
+}
+type Book = (url: string, order: Order) => Promise<unknown>;
+
+/** The function of the page about retries. */
+async function bookOfTheGuide(): Promise<Book> {
+  const page = readFileSync(`${GUIDE}/retries.md`, "utf8");
+  const [, code = ""] = /<!-- test: [^>]*-->\n```js\n([^]*?)```/.exec(page) ?? [];
+  const source = `data:text/javascript,${encodeURIComponent(`${code}\nexport { book };`)}`;
+  return ((await import(/* @vite-ignore */ source)) as { book: Book }).book;
+}
+
+/** A server that answers with these statuses in turn, or breaks the connection for 0. */
+async function answering(...statuses: readonly number[]) {
+  const keys: unknown[] = [];
+  const server = createServer((request, response) => {
+    const status = statuses[keys.length]!;
+    keys.push(request.headers["idempotency-key"]);
+    if (status === 0) {
+      request.socket.destroy();
+      return;
+    }
+    response.writeHead(status, { "Content-Type": "application/json", "Retry-After": "0" });
+    response.end(status === 200 ? "true" : `{"errorCode":"E${status}"}`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/`, keys };
+}
+
+test.each([
+  ["after lost answers and refusals for the moment", [0, 503, 429, 200], true],
+  ["not after a refusal", [400], { errorCode: "E400" }],
+  ["seven times at most", Array<number>(7).fill(503), { errorCode: "E503" }],
+])("the code of the guide retries %s, with the same key", async (_, statuses, expected) => {
+  const book = await bookOfTheGuide();
+  const { url, keys } = await answering(...statuses);
+  const answer = await book(url, { key: "k", selection: {}, orderId: "order-1" });
+  expect(answer).toEqual(expected);
+  expect(keys).toEqual(statuses.map(() => "order-1"));
+});

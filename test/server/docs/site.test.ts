@@ -1,0 +1,140 @@
+/** The pages below `/docs`: every link leads somewhere, and nothing comes from another host. */
+import { expect, test } from "vitest";
+import { ROUTES, TestServer } from "../../support/server.ts";
+
+const server = new TestServer();
+const HTML = "text/html; charset=utf-8";
+
+interface Page {
+  readonly path: string;
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Targets of an attribute, without those of comments and text. */
+function targets(text: string, attribute: string): string[] {
+  return [...text.matchAll(new RegExp(`<[^>]*\\s${attribute}="([^"]*)"`, "g"))].map(
+    ([, target]) => target!,
+  );
+}
+
+/** Follows every link of every page, from the home of the site. */
+async function crawl(): Promise<{ pages: Page[]; found: Map<string, number> }> {
+  const found = new Map<string, number>();
+  const pages: Page[] = [];
+  const waiting = ["/docs"];
+  for (const path of waiting) {
+    if (found.has(path)) continue;
+    const reply = await server.call<string>("GET", path);
+    found.set(path, reply.status);
+    if (reply.type !== HTML) continue;
+    pages.push({ path, text: reply.text, headers: reply.headers });
+    const links = [...targets(reply.text, "href"), ...targets(reply.text, "src")];
+    waiting.push(
+      ...links.map((link) => link.split("#")[0]!).filter((link) => link.startsWith("/")),
+    );
+  }
+  return { pages, found };
+}
+
+const { pages, found } = await crawl();
+
+test("every link between pages leads to a page, and every page is reached", () => {
+  expect([...found].filter(([, status]) => status !== 200)).toEqual([]);
+  const served = ROUTES.map(({ path }) => path).filter((path) => path.startsWith("/docs"));
+  expect(served.filter((path) => !found.has(path))).toEqual([]);
+  expect(pages.length).toBeGreaterThan(30);
+});
+
+test("no link is relative: a page has its address with and without a slash at the end", () => {
+  for (const { path, text } of pages) {
+    const relative = targets(text, "href").filter((href) => !/^(\/|#|https:\/\/)/.test(href));
+    expect([path, relative]).toEqual([path, []]);
+  }
+});
+
+test("every link to a heading leads to one", () => {
+  const ids = new Map(pages.map(({ path, text }) => [path, new Set(targets(text, "id"))]));
+  for (const { path, text } of pages) {
+    for (const link of targets(text, "href").filter((href) => href.includes("#"))) {
+      const [page = "", id = ""] = link.split("#");
+      expect([path, link, ids.get(page === "" ? path : page)?.has(id)]).toEqual([path, link, true]);
+    }
+  }
+});
+
+test("no heading id occurs twice on a page", () => {
+  for (const { path, text } of pages) {
+    const ids = targets(text, "id");
+    expect([path, ids.length]).toEqual([path, new Set(ids).size]);
+  }
+});
+
+test("a page outside of the list is 404", async () => {
+  for (const path of ["/docs/nothing", "/docs/errors/NOTHING", "/docs/errors/orphan_seat"]) {
+    const reply = await server.call("GET", path);
+    expect([path, reply.status, reply.body.errorCode]).toEqual([path, 404, "ENTITY_NOT_FOUND"]);
+  }
+});
+
+test("pages load from their own host only, and their policy forbids everything else", () => {
+  for (const { path, text, headers } of pages) {
+    const loaded = [...targets(text, "src"), ...linkTargets(text)];
+    expect([path, loaded.filter((target) => !/^\/(?!\/)/.test(target))]).toEqual([path, []]);
+    const policy = headers["Content-Security-Policy"]!.split("; ").map((part) => part.split(" "));
+    const sources = new Set(policy.flatMap(([, ...values]) => values));
+    const isReference = path === "/docs/reference";
+    const allowed = isReference
+      ? ["'none'", "'self'", "'unsafe-inline'", "data:"]
+      : ["'none'", "'self'"];
+    expect([path, [...sources].sort()]).toEqual([path, allowed]);
+    expect(policy).toContainEqual(["default-src", "'none'"]);
+    expect(policy.some(([name]) => name === "script-src")).toBe(isReference);
+    expect(headers["X-Content-Type-Options"]).toBe("nosniff");
+  }
+});
+
+/** What the browser loads by itself: style and icon. */
+function linkTargets(text: string): string[] {
+  return [...text.matchAll(/<link [^>]*href="([^"]*)"/g)].map(([, target]) => target!);
+}
+
+test("pages have no script or style of their own, which the policy would not run", () => {
+  for (const { path, text } of pages) {
+    expect([path, text.match(/<style|\sstyle="|\son\w+="|javascript:/g)]).toEqual([path, null]);
+    expect(text).not.toMatch(/<script[^>]*>[^<]/);
+  }
+});
+
+test("the API reference keeps the key, opens no group, and asks nobody else", () => {
+  const { text } = pages.find(({ path }) => path === "/docs/reference")!;
+  const [, attribute = ""] = /data-configuration="([^"]*)"/.exec(text) ?? [];
+  expect(JSON.parse(attribute.replaceAll("&quot;", '"'))).toMatchObject({
+    url: "/openapi.json",
+    persistAuth: true,
+    defaultOpenFirstTag: false,
+    telemetry: false,
+    withDefaultFonts: false,
+  });
+});
+
+test("the files of the pages have their types; the script is compressed", async () => {
+  const types = { css: "text/css; charset=utf-8", svg: "image/svg+xml" };
+  for (const [name, type] of Object.entries(types)) {
+    const files = [...found.keys()].filter((path) => path.endsWith(`.${name}`));
+    expect(files.length).toBeGreaterThan(0);
+    for (const path of files) {
+      const reply = await server.call<string>("GET", path);
+      expect([path, reply.type, reply.text.length > 100]).toEqual([path, type, true]);
+    }
+  }
+  const script = await server.call<string>("GET", "/docs/reference.js");
+  expect(script.type).toBe("text/javascript; charset=utf-8");
+  expect(script.headers["Content-Encoding"]).toBe("gzip");
+  expect(script.text.slice(0, 2)).toBe("\u001f\u008b");
+});
+
+test("the root leads to the pages", async () => {
+  const home = await server.call<string>("GET", "/");
+  expect([home.status, home.headers["Location"]]).toEqual([302, "/docs"]);
+});
