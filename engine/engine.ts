@@ -42,7 +42,7 @@ const REFUSALS = {
   ),
 };
 
-/** The members of a command that name the events whose inventory it reads. */
+/** A command that reads inventory names its event, or all its events, by one of these members. */
 interface Scope {
   readonly eventId: string;
   readonly schemaId: number;
@@ -65,8 +65,6 @@ export class Engine {
   readonly #durabilityQueue: DurabilityQueue;
   /** Of the last record. */
   #sequence: number;
-  /** Milliseconds since 1970 of the last record. */
-  #recordTimeMs: number;
   /** Milliseconds since 1970: the latest reading of the clock. */
   #timeMs: number;
   #isHalted = false;
@@ -78,7 +76,6 @@ export class Engine {
     this.#journal = journal;
     this.#observer = observer;
     this.#sequence = position.sequence;
-    this.#recordTimeMs = position.timeMs;
     this.#timeMs = position.timeMs;
     this.#durabilityQueue = new DurabilityQueue(position.sequence);
     this.#journal.durable = (sequence) => {
@@ -122,6 +119,7 @@ export class Engine {
    * asked again: the journal keeps a reserve for it. Refused only when the reserve is too small.
    */
   submitFollowUp<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
+    assert(!this.#isHalted, "a halted engine takes no commands");
     return this.#execute(command, LogSpace.RESERVE);
   }
 
@@ -130,16 +128,16 @@ export class Engine {
    * the log has no space are ended by a later call.
    */
   expire(event: EventRow): void {
-    this.nowMs();
-    if (this.#refusalNow() === null) this.#expireHolds(event.partition, LogSpace.GENERAL);
+    if (this.#refusalNow() !== null) return;
+    this.#expireHolds(event.partition, this.nowMs(), LogSpace.GENERAL);
   }
 
   /** Like `expire`, for all events. Cost: O(events + expired holds). */
   expireAll(): void {
-    this.nowMs();
+    const timeMs = this.nowMs();
     for (const number of this.state.partitions.keys()) {
       if (this.#refusalNow() !== null) return;
-      if (this.#expireHolds(number, LogSpace.GENERAL) !== null) return;
+      if (this.#expireHolds(number, timeMs, LogSpace.GENERAL) !== null) return;
     }
   }
 
@@ -158,43 +156,42 @@ export class Engine {
   }
 
   #execute<K extends CommandKind>(command: CommandOf<K>, space: LogSpace): Outcome<AnswerOf<K>> {
-    assert(!this.#isHalted, "a halted engine takes no commands");
     const timeMs = this.nowMs();
-    const refusal = this.#expireHoldsFor(command, space);
+    const refusal = this.#expireHoldsFor(command, timeMs, space);
     if (refusal !== null) return refusal;
     const decision = decide(this.state, command, timeMs);
     if (decision.refused !== Result.OK || decision.record === null) return decision;
-    return this.#write(decision.record, space) ?? decision;
+    return this.#write(decision.record, timeMs, space) ?? decision;
   }
 
   /** Ends the expired holds of every event that the command reads. */
-  #expireHoldsFor(command: object, space: LogSpace): Refusal | null {
+  #expireHoldsFor(command: object, timeMs: number, space: LogSpace): Refusal | null {
     const { eventId, schemaId, organizationId } = command as Partial<Scope>;
     const { events } = this.state.catalog;
-    const event = eventId === undefined ? undefined : events.get(eventId);
-    const refusal = event === undefined ? null : this.#expireHolds(event.partition, space);
-    if (refusal !== null || (schemaId === undefined && organizationId === undefined)) {
-      return refusal;
+    if (eventId !== undefined) {
+      const event = events.get(eventId);
+      return event === undefined ? null : this.#expireHolds(event.partition, timeMs, space);
     }
-    for (const other of events.values()) {
-      if (other.schemaId !== schemaId && other.organizationId !== organizationId) continue;
-      const otherRefusal = this.#expireHolds(other.partition, space);
-      if (otherRefusal !== null) return otherRefusal;
+    if (schemaId === undefined && organizationId === undefined) return null;
+    for (const event of events.values()) {
+      if (event.schemaId !== schemaId && event.organizationId !== organizationId) continue;
+      const refusal = this.#expireHolds(event.partition, timeMs, space);
+      if (refusal !== null) return refusal;
     }
     return null;
   }
 
   /** @param number - Of the partition. @returns Why a hold could not be ended; else null. */
-  #expireHolds(number: number, space: LogSpace): Refusal | null {
+  #expireHolds(number: number, timeMs: number, space: LogSpace): Refusal | null {
     const partition = this.state.partitionAt(number);
     const { holds } = partition;
-    let slot = holds.due(this.#timeMs);
+    let slot = holds.due(timeMs);
     while (slot !== NONE) {
       const { count } = holds;
-      const refusal = this.#write(expireHold(number, partition, slot), space);
+      const refusal = this.#write(expireHold(number, partition, slot), timeMs, space);
       if (refusal !== null) return refusal;
       assert(holds.count === count - 1, "an expiry ends one hold");
-      slot = holds.due(this.#timeMs);
+      slot = holds.due(timeMs);
     }
     return null;
   }
@@ -205,15 +202,12 @@ export class Engine {
    *
    * @returns Why the journal refused the record; null when it was written.
    */
-  #write(record: LogRecord, space: LogSpace): Refusal | null {
-    const timeMs = this.#timeMs;
+  #write(record: LogRecord, timeMs: number, space: LogSpace): Refusal | null {
     try {
-      assert(timeMs >= this.#recordTimeMs, "the time of records never steps back");
       const admission = this.#journal.append(this.#sequence + 1, timeMs, record, space);
       if (admission !== Admission.OPEN) return REFUSALS[admission];
       this.#observer?.beforeApply(this.#sequence + 1, timeMs, record);
       this.#sequence += 1;
-      this.#recordTimeMs = timeMs;
       apply(this.state, record, timeMs);
       return null;
     } catch (error) {

@@ -1,6 +1,7 @@
 /**
- * Every invariant of the state, at a cost of O(everything): checked after recovery, before a
- * snapshot, and by the tests after every step. What is O(1) is asserted where the change is made.
+ * Every invariant of the state, at a cost of O(everything): checked after recovery, when a snapshot
+ * is loaded, before a repair is trusted, and by the tests after every step. An invariant that costs
+ * O(1) is asserted where the change is made.
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";

@@ -38,7 +38,7 @@ class Hash {
   }
 }
 
-/** Cost: O(everything); for tests, recovery and snapshots. */
+/** Cost: O(everything): for tests and for `frontrow verify`. */
 export function digest(state: State): string {
   const hash = new Hash();
   hash.number(state.catalog.nextId);

@@ -115,6 +115,9 @@ test("a command is refused when the log has no space to expire holds, each as a 
   };
   const lock = () => world.book("lock", world.selection("C", "A4"));
   expect(lock().refused).toBe(Result.LOG_UNAVAILABLE);
+  const { caller, schemaId } = world;
+  const layout = { schemaId, body: layoutOf(), forceDelete: false };
+  expect(world.submit("putLayout", caller, layout).refused).toBe(Result.LOG_UNAVAILABLE);
   expect([engine.sequence, world.partition.holds.count]).toEqual([sequence + 1, 1]);
   const states = () =>
     ["A1", "A2", "A3", "A4"].map((seat) => world.partition.state[world.seat(seat)]);
