@@ -20,7 +20,7 @@ import {
   SEGMENT_HEADER_BYTES,
   segmentName,
 } from "../../persistence/log/segment-header.ts";
-import type { VirtualDisk } from "./disk/virtual-disk.ts";
+import type { FakeDisk } from "../support/disk/fake-disk.ts";
 import type { Random } from "./workload/random.ts";
 
 /** What a start must come to. */
@@ -60,7 +60,7 @@ interface Segment {
 type Harm = (place: Place) => Omit<Damage, "newest"> | null;
 
 interface Place {
-  readonly disk: VirtualDisk;
+  readonly disk: FakeDisk;
   readonly random: Random;
   readonly segments: readonly Segment[];
   /** The newest first. */
@@ -68,7 +68,7 @@ interface Place {
 }
 
 /** Does one of many damages. @returns null when there is nothing to damage that way. */
-export function damage(disk: VirtualDisk, random: Random): Damage | null {
+export function damage(disk: FakeDisk, random: Random): Damage | null {
   const files = disk.files();
   const paths = [...files.keys()];
   const segments = paths
@@ -115,7 +115,7 @@ function flipCovered({ disk, random, segments }: Place): ReturnType<Harm> {
     frame === undefined
       ? [0, SEGMENT_HEADER_BYTES]
       : [frame.at, padToSector(frame.header.frameBytes)];
-  disk.damage(segment.path, flipped(segment.bytes, from + random.below(length), random));
+  disk.plant(segment.path, flipped(segment.bytes, from + random.below(length), random));
   const what = frame === undefined ? "a bit of a segment's head" : "a bit of a covered frame";
   return { what, due: Due.HALT, segment: segment.number };
 }
@@ -126,7 +126,7 @@ function forgeChain({ disk, random, segments }: Place): ReturnType<Harm> {
   const frame = segment.frames.length === 0 ? undefined : random.pick(segment.frames);
   if (frame === undefined) return null;
   const before = Buffer.from(Array.from({ length: 16 }, () => random.below(256)));
-  disk.damage(segment.path, forged(segment.bytes, frame, before));
+  disk.plant(segment.path, forged(segment.bytes, frame, before));
   return { what: "a frame with another chain", due: Due.HALT, segment: segment.number };
 }
 
@@ -155,7 +155,7 @@ function forgeNext(changes: Partial<FrameHeader>, what: string): Harm {
     const bytes = Buffer.from(segment.bytes);
     const chain = readChain(bytes.subarray(last.at));
     sealFrame(bytes.subarray(at, at + SECTOR_BYTES), header, chain);
-    disk.damage(segment.path, bytes);
+    disk.plant(segment.path, bytes);
     return { what, due: Due.HALT, segment: segment.number };
   };
 }
@@ -164,19 +164,19 @@ function removeMiddle({ disk, random, segments }: Place): ReturnType<Harm> {
   const middle = segments.slice(1, -1);
   if (middle.length === 0) return null;
   const segment = random.pick(middle);
-  disk.damage(segment.path, null);
+  disk.plant(segment.path, null);
   return { what: "a segment in the middle is missing", due: Due.HALT, segment: segment.number };
 }
 
 function removeFirst({ disk, segments }: Place): ReturnType<Harm> {
   const [first] = segments;
   if (segments.length < 2) return null;
-  disk.damage(first!.path, null);
+  disk.plant(first!.path, null);
   return { what: "the first segment is missing", due: Due.HALT, segment: first!.number };
 }
 
 function removeAll({ disk, segments, snapshots }: Place): ReturnType<Harm> {
-  for (const { path } of segments) disk.damage(path, null);
+  for (const { path } of segments) disk.plant(path, null);
   const what = snapshots.length > 0 ? "only snapshots are there" : "the whole log is missing";
   return { what, due: Due.HALT, segment: segments.at(-1)!.number };
 }
@@ -185,8 +185,8 @@ function swap({ disk, random, segments }: Place): ReturnType<Harm> {
   if (segments.length < 2) return null;
   const at = random.below(segments.length - 1);
   const [a, b] = [segments[at]!, segments[at + 1]!];
-  disk.damage(a.path, b.bytes);
-  disk.damage(b.path, a.bytes);
+  disk.plant(a.path, b.bytes);
+  disk.plant(b.path, a.bytes);
   return { what: "two segments are swapped", due: Due.HALT, segment: b.number };
 }
 
@@ -195,7 +195,7 @@ function duplicate({ disk, random, segments }: Place): ReturnType<Harm> {
   const { firstSequence } = parseSegmentName(posix.basename(newest.path))!;
   const name = segmentName({ number: newest.number + 1, firstSequence });
   const folder = posix.dirname(newest.path);
-  disk.damage(`${folder}/${name}`, random.pick(segments).bytes);
+  disk.plant(`${folder}/${name}`, random.pick(segments).bytes);
   return { what: "a segment is there twice", due: Due.HALT, segment: newest.number + 1 };
 }
 
@@ -205,7 +205,7 @@ function foreign({ disk, random, segments }: Place): ReturnType<Harm> {
   const bytes = Buffer.from(segment.bytes);
   const storeId = "00000000-0000-4000-8000-000000000000";
   encodeSegmentHeader({ ...header, storeId }).copy(bytes);
-  disk.damage(segment.path, bytes);
+  disk.plant(segment.path, bytes);
   return { what: "a segment of another store", due: Due.HALT, segment: segment.number };
 }
 
@@ -217,7 +217,7 @@ function cut({ disk, random, segments }: Place): ReturnType<Harm> {
   const last = segment.frames.at(-1);
   if (last === undefined) return null;
   const end = last.at + last.header.frameBytes;
-  disk.damage(segment.path, segment.bytes.subarray(0, random.below(end)));
+  disk.plant(segment.path, segment.bytes.subarray(0, random.below(end)));
   return { what: "an older segment is cut", due: Due.HALT, segment: segment.number };
 }
 
@@ -229,7 +229,7 @@ function flipBehind({ disk, random, segments }: Place): ReturnType<Harm> {
   const from = last.at + padToSector(last.header.frameBytes);
   if (from >= segment.bytes.length) return null;
   const at = from + random.below(segment.bytes.length - from);
-  disk.damage(segment.path, flipped(segment.bytes, at, random));
+  disk.plant(segment.path, flipped(segment.bytes, at, random));
   const what = "a bit behind the last frame";
   return { what, due: Due.EITHER, segment: segment.number, isLasting: true };
 }
@@ -237,17 +237,17 @@ function flipBehind({ disk, random, segments }: Place): ReturnType<Harm> {
 /** The older one, or the whole log, is the way out. */
 function spoilNewest({ disk, random, snapshots }: Place): ReturnType<Harm> {
   const path = snapshots[0]!;
-  disk.damage(path, spoiled(disk.files().get(path)!, random));
+  disk.plant(path, spoiled(disk.files().get(path)!, random));
   return { what: "the newest snapshot is damaged", due: Due.OPEN, segment: Infinity };
 }
 
 function spoilAll({ disk, random, snapshots }: Place): ReturnType<Harm> {
-  for (const path of snapshots) disk.damage(path, spoiled(disk.files().get(path)!, random));
+  for (const path of snapshots) disk.plant(path, spoiled(disk.files().get(path)!, random));
   return { what: "every snapshot is damaged", due: Due.EITHER, segment: Infinity };
 }
 
 function removeSnapshot({ disk, snapshots }: Place): ReturnType<Harm> {
-  disk.damage(snapshots[0]!, null);
+  disk.plant(snapshots[0]!, null);
   return { what: "the newest snapshot is missing", due: Due.OPEN, segment: Infinity };
 }
 

@@ -1,9 +1,16 @@
 /** What happens to one process: which steps of the disk fail, and how it ends. */
-import type { Operation, Outcome, Step } from "../support/memory-disk.ts";
-import type { DiskFaults } from "./disk/virtual-process-disk.ts";
+import { CHANGES, type Outcome, type Step } from "../support/disk/process-disk.ts";
 import type { Tally } from "./model/invariants.ts";
 import type { Plan } from "./workload/plan.ts";
 import type { Random } from "./workload/random.ts";
+
+/** What the run makes of the steps of a process. */
+export interface DiskFaults {
+  /** Null lets the step happen. */
+  decide(step: Step): Outcome | null;
+  /** Microseconds until an operation of the thread pool is done. */
+  latencyUs(): number;
+}
 
 export interface DoomOptions {
   readonly plan: Plan;
@@ -23,15 +30,6 @@ const STEP_RANGES = [8, 32, 80, 160, 400];
 const EIO_RANGES = [2, 8, 24, 80];
 /** A start makes about so many changes; one that makes fewer ends behind the last of them. */
 const START_CHANGES = 20;
-const CHANGES: ReadonlySet<Operation> = new Set([
-  "create",
-  "make the folder",
-  "remove",
-  "rename",
-  "sync",
-  "write",
-]);
-
 export class Doom implements DiskFaults {
   /** The store is open: faults of a start come no more, those of a life begin. */
   isOpen = false;
@@ -46,6 +44,7 @@ export class Doom implements DiskFaults {
   readonly #dieAtStep: number;
   readonly #startEioAtStep: number;
   readonly #eioForever: boolean;
+  #steps = 0;
   /** Writes and syncs until one fails. */
   #untilEio: number;
 
@@ -65,11 +64,12 @@ export class Doom implements DiskFaults {
     this.isPowerLost = faults.has("power") && !random.once(4);
   }
 
-  decide({ index, operation }: Step): Outcome | null {
+  decide({ operation }: Step): Outcome | null {
     if (this.#isSpared) return null;
-    if (index === this.#dieAtStep) return { dies: true };
+    this.#steps += 1;
+    if (this.#steps === this.#dieAtStep) return { dies: true };
     if (!this.isOpen) {
-      if (index !== this.#startEioAtStep || operation === "close") return null;
+      if (this.#steps !== this.#startEioAtStep || operation === "close") return null;
       this.hasFailed = true;
       this.#tally.count(operation === "read" ? "EIO: read at start" : "EIO: at start");
       return { code: "EIO" };

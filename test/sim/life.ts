@@ -19,11 +19,11 @@ import { openStore, type OpenStore } from "../../persistence/store/open-store.ts
 import type { Platform } from "../../persistence/store/platform.ts";
 import { Idempotency } from "../../server/idempotency.ts";
 import type { Services } from "../../server/routing/services.ts";
-import { ProcessDied } from "../support/memory-disk.ts";
+import type { FakeDisk } from "../support/disk/fake-disk.ts";
+import { ProcessDied, type ProcessDisk } from "../support/disk/process-disk.ts";
 import { LocalThread } from "../support/store/local-thread.ts";
-import type { VirtualDisk } from "./disk/virtual-disk.ts";
-import type { DiskFaults, ProcessDisk } from "./disk/virtual-process-disk.ts";
 import { Violation } from "./model/invariants.ts";
+import type { Timeline } from "./timeline.ts";
 import type { Random } from "./workload/random.ts";
 
 /** A start or an end takes no longer, on the slowest disk. */
@@ -35,9 +35,11 @@ const MESSAGE_US_MAX = 400;
 const THREAD_STEP_US_MAX = 500;
 
 export interface LifeOptions {
-  readonly disk: VirtualDisk;
+  readonly disk: FakeDisk;
+  readonly timeline: Timeline;
   readonly folder: string;
-  readonly faults: DiskFaults;
+  /** Draws how threads and disk interleave. */
+  readonly random: Random;
   /** Draws what the operating system draws: the ids of a new store. */
   readonly entropy: Random;
   readonly segmentBytes: number;
@@ -73,7 +75,7 @@ export class Life {
 
   constructor(options: LifeOptions) {
     this.#options = options;
-    this.disk = options.disk.begin(options.faults);
+    this.disk = options.disk.begin();
   }
 
   get engine(): Engine {
@@ -90,7 +92,7 @@ export class Life {
 
   /** Milliseconds since the store last ended expired holds by itself, or since it was opened. */
   get unsweptMs(): number {
-    const { nowUs } = this.#options.disk.timeline;
+    const { nowUs } = this.#options.timeline;
     return (nowUs - this.#sweptUs) / 1_000;
   }
 
@@ -101,7 +103,7 @@ export class Life {
   }
 
   get #machineMs(): number {
-    return this.#options.disk.timeline.nowUs / 1_000 + this.leaptMs;
+    return this.#options.timeline.nowUs / 1_000 + this.leaptMs;
   }
 
   get isDead(): boolean {
@@ -126,7 +128,7 @@ export class Life {
     void (async () => {
       settled = { value: await promise };
     })();
-    const { timeline } = this.#options.disk;
+    const { timeline } = this.#options;
     const latestUs = timeline.nowUs + UNTIL_US_MAX;
     for (;;) {
       await microtasks();
@@ -165,14 +167,13 @@ export class Life {
       },
     });
     const { engine } = this.store;
-    this.#sweptUs = this.#options.disk.timeline.nowUs;
+    this.#sweptUs = this.#options.timeline.nowUs;
     this.#opened = { machineMs: this.#machineMs, serviceMs: engine.nowMs() };
     this.idempotency = new Idempotency({ engine, keys: KEYS } as unknown as Services);
   }
 
   #platform(): Platform {
-    const { disk, wallMs, entropy, onSweep } = this.#options;
-    const { timeline } = disk;
+    const { timeline, wallMs, entropy, onSweep } = this.#options;
     return {
       disk: this.disk,
       time: { wallMs: () => wallMs, runningMs: () => this.#machineMs },
@@ -195,7 +196,7 @@ export class Life {
 
   /** As `snapshot-worker.ts`, on virtual time. */
   readonly #startThread: StartSnapshotThread = (data, events) => {
-    const { timeline, random } = this.#options.disk;
+    const { timeline, random } = this.#options;
     const { folder, storeId, bell } = data;
     // A thread that is told to hurry does not rest: a rest would be one of the real machine.
     bell.fill(1);
@@ -205,7 +206,7 @@ export class Life {
       for (let n = 0; n < count; n++) timeline.step(THREAD_STEP_US_MAX);
       if (thread.hasEnded) throw new ProcessDied();
     };
-    const disk = this.disk.thread(beforeStep);
+    const disk = this.#options.disk.beginThread(beforeStep);
     const audited = () => auditedSequence(disk, folder, storeId);
     const thread = new LocalThread<ToThread, FromThread>({
       serve: (port) => serveSnapshots(port, { ...data, disk, audited }),

@@ -9,13 +9,14 @@ import {
   SnapshotsDamaged,
   StoreFault,
 } from "../../persistence/disk/faults.ts";
+import { SNAPSHOT_FOLDER } from "../../persistence/snapshot/file.ts";
 import type { SnapshotReport } from "../../persistence/snapshot/options.ts";
 import type { StateReport } from "../../persistence/store/open-state.ts";
+import { FakeDisk } from "../support/disk/fake-disk.ts";
+import { LOSSES } from "../support/disk/inode.ts";
 import { START_MS } from "../support/engine.ts";
 import { damage, type Damage, Due } from "./damage.ts";
-import { VirtualDisk } from "./disk/virtual-disk.ts";
-import { LOSSES } from "./disk/virtual-inode.ts";
-import { CutDoom, Doom } from "./doom.ts";
+import { CutDoom, type DiskFaults, Doom } from "./doom.ts";
 import { Front } from "./front.ts";
 import { Life, microtasks, type Start } from "./life.ts";
 import { Tally } from "./model/invariants.ts";
@@ -53,7 +54,8 @@ export class Run {
   readonly #plan: Plan;
   readonly #folder: string;
   readonly #timeline = new Timeline();
-  readonly #disk: VirtualDisk;
+  readonly #disk: FakeDisk;
+  readonly #diskRandom: Random;
   readonly #oracle: Oracle;
   readonly #clients: Clients;
   readonly #random: Random;
@@ -62,6 +64,8 @@ export class Run {
   #front: Front | null = null;
   /** Why there is no snapshot, where nothing had been wrong. */
   #unexplained: Error | null = null;
+  /** Of the process that lives. */
+  #faults!: DiskFaults;
   #crashes = 0;
   #trace = 0;
   #wallOffsetMs = 0;
@@ -71,8 +75,14 @@ export class Run {
     const { seed } = plan;
     this.#plan = plan;
     this.#folder = folder;
-    const random = Random.stream(seed, "disk");
-    this.#disk = new VirtualDisk({ folder, timeline: this.#timeline, random });
+    this.#diskRandom = Random.stream(seed, "disk");
+    this.#disk = new FakeDisk({
+      folder,
+      dice: this.#diskRandom,
+      isReal: (path) => path.startsWith(`${folder}/${SNAPSHOT_FOLDER}/`),
+      later: (_, task) => void this.#timeline.after(this.#faults.latencyUs(), task),
+      onEnd: () => this.#timeline.clear(),
+    });
     this.#oracle = new Oracle(this.tally);
     this.#random = Random.stream(seed, "crashes");
     this.#entropy = Random.stream(seed, "entropy");
@@ -181,7 +191,7 @@ export class Run {
   /** A start on a damaged disk halts and changes nothing, or finds everything all the same. */
   async #tryDamaged(): Promise<void> {
     this.#disk.isFull = false;
-    const saved = this.#disk.save();
+    const restore = this.#disk.save();
     const done = damage(this.#disk, this.#random);
     if (done === null) return;
     const { what, due } = done;
@@ -208,7 +218,7 @@ export class Run {
     this.#disk.kill();
     life.release();
     // What was cut by the trial may be there again on the disk as it was.
-    if (done.isLasting !== true || start.kind !== "open") this.#disk.restore(saved);
+    if (done.isLasting !== true || start.kind !== "open") restore();
   }
 
   /** All is well again: everything pending is answered, and a last start finds everything. */
@@ -253,16 +263,16 @@ export class Run {
   #begin(doom: Doom | CutDoom): Life {
     const { segmentBytes, snapshotBytes } = this.#plan;
     const { nowUs } = this.#timeline;
+    this.#faults = doom;
+    this.#disk.decide = (step) => {
+      this.#note(step.operation);
+      return doom.decide(step);
+    };
     return new Life({
       disk: this.#disk,
+      timeline: this.#timeline,
       folder: this.#folder,
-      faults: {
-        decide: (step) => {
-          this.#note(step.operation);
-          return doom.decide(step);
-        },
-        latencyUs: () => doom.latencyUs(),
-      },
+      random: this.#diskRandom,
       segmentBytes,
       snapshotBytes,
       wallMs: START_MS + Math.floor(nowUs / 1_000) + this.#wallOffsetMs,
@@ -319,13 +329,13 @@ export class Run {
     const outcomes = this.#random.below(isPowerLost ? POWER_OUTCOMES_MAX : KILL_OUTCOMES_MAX);
     if (outcomes === 0) return;
     this.#disk.isFull = false;
-    const saved = this.#disk.save();
+    const restore = this.#disk.save();
     for (let n = 0; n < outcomes; n++) {
       if (isPowerLost) this.#crashed(true);
       // A kill leaves but one thing, so what is tried there is another end of the recovery.
       const cuts = this.#random.below(CUTS_MAX) + (isPowerLost ? 0 : 1);
       await this.#tryRecovery(cuts, isPowerLost);
-      this.#disk.restore(saved);
+      restore();
     }
   }
 

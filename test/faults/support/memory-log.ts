@@ -5,7 +5,7 @@ import { apply } from "../../../engine/apply.ts";
 import { State } from "../../../engine/state.ts";
 import { digest } from "../../../engine/verify/digest.ts";
 import { recover } from "../../../persistence/log/recover.ts";
-import { MemoryDisk } from "../../support/memory-disk.ts";
+import { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { logFolder, segmentsOf } from "./corpus.ts";
 import { storeIdOf } from "./folder-state.ts";
 
@@ -30,9 +30,9 @@ export class MemoryLog {
   }
 
   /** @param changed - Segments that are other than they were, by name. */
-  diskWith(changed: ReadonlyMap<string, Buffer>): MemoryDisk {
-    const disk = new MemoryDisk(ROOT);
-    disk.makeFolderNow(FOLDER);
+  diskWith(changed: ReadonlyMap<string, Buffer>): FakeDisk {
+    const disk = new FakeDisk({ folder: ROOT });
+    disk.begin().makeFolderNow(FOLDER);
     for (const [name, bytes] of this.segments) {
       disk.plant(`${FOLDER}/${name}`, changed.get(name) ?? bytes);
     }
@@ -40,10 +40,10 @@ export class MemoryLog {
   }
 
   /** Starts on that disk as a process does. @throws LogCorrupt. */
-  recoverFrom(disk: MemoryDisk): Recovered {
+  recoverFrom(disk: FakeDisk): Recovered {
     const state = new State();
     const { report } = recover({
-      disk,
+      disk: disk.begin(),
       folder: FOLDER,
       storeId: this.#storeId,
       clock: { nowMs: () => 0 },

@@ -10,7 +10,7 @@ import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts"
 import { AuditKeeper, type AuditReport, makeAuditFile } from "../../../persistence/audit/keeper.ts";
 import { AuditBook } from "../../../persistence/audit/trail.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
-import { ProcessDied } from "../../support/memory-disk.ts";
+import { ProcessDied } from "../../support/disk/process-disk.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
 import { History, namesIn, newFolder, removeFolder, StoreProcess } from "../store/store-fixture.ts";
 import { feed, mapOf, pastMapOf, temporaryPath, transitionsOf } from "./audit-fixture.ts";

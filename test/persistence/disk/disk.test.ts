@@ -1,10 +1,9 @@
-/** The two disks behave alike; and what only one of them can show. */
+/** The real disk: what every disk does, and what only a real one can show. */
 import { constants, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { realDisk } from "../../../persistence/disk/disk.ts";
-import { MemoryDisk } from "../../support/memory-disk.ts";
 import { testDisk } from "./disk.suite.ts";
 
 /** The flags of every descriptor that this process has of the file, as the kernel has them. */
@@ -20,133 +19,76 @@ function openFlags(path: string): number[] {
 const root = mkdtempSync(join(tmpdir(), "frontrow-disk-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
-describe("the real disk", () => {
-  testDisk(() => ({ disk: realDisk, folder: mkdtempSync(join(root, "case-")) }));
+testDisk(() => ({ disk: realDisk, folder: mkdtempSync(join(root, "case-")) }));
 
-  const isLinux = process.platform === "linux";
-  test.runIf(isLinux)("what is written through is there, past a rename and a close", async () => {
-    const [path, renamed] = [`${root}/through`, `${root}/renamed`];
-    const file = realDisk.createNow(path);
-    file.writeNow(Buffer.alloc(8, "."), 0);
-    realDisk.renameNow(path, renamed);
-    file.path = renamed;
-    const write = (text: string, at: number) =>
-      new Promise((resolve) => {
-        file.writeThrough!(Buffer.from(text), at, (fault, bytes) => resolve(fault ?? bytes));
-      });
-    expect([await write("se", 1), await write("at", 3)]).toEqual([2, 2]);
-    const flags = openFlags(renamed);
-    expect(flags.filter((flag) => (flag & constants.O_DSYNC) !== 0).length).toBe(1);
-    expect(await new Promise((resolve) => file.close(resolve))).toBeNull();
-    expect(openFlags(renamed)).toEqual([]);
-    expect(readFileSync(renamed, "latin1")).toBe(".seat...");
-  });
-
-  test.runIf(isLinux)("a write through that cannot begin is a fault that says why", async () => {
-    const file = realDisk.createNow(`${root}/gone`);
-    realDisk.removeNow(`${root}/gone`);
-    const fault = await new Promise((resolve) => file.writeThrough!(Buffer.alloc(1), 0, resolve));
-    expect(fault).toMatchObject({ operation: "open", code: "ENOENT" });
-    file.closeNow();
-  });
-
-  test.runIf(isLinux)("closed at once, it is closed for what is written through too", async () => {
-    const path = `${root}/at-once`;
-    const file = realDisk.createNow(path);
-    await new Promise((resolve) => file.writeThrough!(Buffer.from("seat"), 0, resolve));
-    expect(openFlags(path).length).toBe(2);
-    file.closeNow();
-    expect(openFlags(path)).toEqual([]);
-  });
-
-  test("a write that fails says so, and that nothing was written", async () => {
-    const path = `${root}/read-only`;
-    realDisk.createNow(path).closeNow();
-    const file = realDisk.openNow(path);
-    const written = await new Promise((resolve) => {
-      file.write(Buffer.from("seat"), 0, (fault, bytes) => resolve({ fault, bytes }));
+const isLinux = process.platform === "linux";
+test.runIf(isLinux)("what is written through is there, past a rename and a close", async () => {
+  const [path, renamed] = [`${root}/through`, `${root}/renamed`];
+  const file = realDisk.createNow(path);
+  file.writeNow(Buffer.alloc(8, "."), 0);
+  realDisk.renameNow(path, renamed);
+  file.path = renamed;
+  const write = (text: string, at: number) =>
+    new Promise((resolve) => {
+      file.writeThrough!(Buffer.from(text), at, (fault, bytes) => resolve(fault ?? bytes));
     });
-    expect(written).toMatchObject({ fault: { operation: "write", path, code: "EBADF" }, bytes: 0 });
-    file.closeNow();
-  });
-
-  test("in a folder that is not there nothing is made, and nothing synced", async () => {
-    const path = `${root}/none/a`;
-    const made = await new Promise((resolve) => {
-      realDisk.create(path, (fault, file) => resolve({ fault, file }));
-    });
-    expect(made).toMatchObject({
-      fault: { operation: "create", path, code: "ENOENT" },
-      file: null,
-    });
-    const synced = await new Promise((resolve) => realDisk.syncFolder(`${root}/none`, resolve));
-    expect(synced).toMatchObject({ operation: "open", code: "ENOENT" });
-  });
-
-  test.runIf(isLinux)("a folder that cannot be synced says so", async () => {
-    const fault = await new Promise((resolve) => realDisk.syncFolder("/proc", resolve));
-    expect(fault).toMatchObject({ operation: "sync", path: "/proc", code: "EINVAL" });
-  });
-
-  test("files and folders are private to their user", () => {
-    realDisk.makeFolderNow(`${root}/private`);
-    realDisk.createNow(`${root}/private/a`).closeNow();
-    expect(statSync(`${root}/private`).mode & 0o777).toBe(0o700);
-    expect(statSync(`${root}/private/a`).mode & 0o777).toBe(0o600);
-  });
+  expect([await write("se", 1), await write("at", 3)]).toEqual([2, 2]);
+  const flags = openFlags(renamed);
+  expect(flags.filter((flag) => (flag & constants.O_DSYNC) !== 0).length).toBe(1);
+  expect(await new Promise((resolve) => file.close(resolve))).toBeNull();
+  expect(openFlags(renamed)).toEqual([]);
+  expect(readFileSync(renamed, "latin1")).toBe(".seat...");
 });
 
-describe("the disk in memory", () => {
-  testDisk(() => ({ disk: new MemoryDisk("/data"), folder: "/data" }));
+test.runIf(isLinux)("a write through that cannot begin is a fault that says why", async () => {
+  const file = realDisk.createNow(`${root}/gone`);
+  realDisk.removeNow(`${root}/gone`);
+  const fault = await new Promise((resolve) => file.writeThrough!(Buffer.alloc(1), 0, resolve));
+  expect(fault).toMatchObject({ operation: "open", code: "ENOENT" });
+  file.closeNow();
+});
 
-  test("a power cut drops what was not synced: bytes, and names", () => {
-    const disk = new MemoryDisk("/data");
-    const file = disk.createNow("/data/a");
-    file.writeNow(Buffer.from("kept"), 0);
-    file.syncNow();
-    disk.syncFolderNow("/data");
-    file.writeNow(Buffer.from("lost"), 512);
-    disk.createNow("/data/b");
-    disk.renameNow("/data/a", "/data/c");
-    disk.losePower();
-    expect(disk.files()).toEqual(new Map([["/data/a", Buffer.from("kept")]]));
+test.runIf(isLinux)("closed at once, it is closed for what is written through too", async () => {
+  const path = `${root}/at-once`;
+  const file = realDisk.createNow(path);
+  await new Promise((resolve) => file.writeThrough!(Buffer.from("seat"), 0, resolve));
+  expect(openFlags(path).length).toBe(2);
+  file.closeNow();
+  expect(openFlags(path)).toEqual([]);
+});
+
+test("a write that fails says so, and that nothing was written", async () => {
+  const path = `${root}/read-only`;
+  realDisk.createNow(path).closeNow();
+  const file = realDisk.openNow(path);
+  const written = await new Promise((resolve) => {
+    file.write(Buffer.from("seat"), 0, (fault, bytes) => resolve({ fault, bytes }));
   });
+  expect(written).toMatchObject({ fault: { operation: "write", path, code: "EBADF" }, bytes: 0 });
+  file.closeNow();
+});
 
-  test("a kill keeps what was not synced, and nothing calls back", async () => {
-    const disk = new MemoryDisk("/data");
-    const file = disk.createNow("/data/a");
-    file.writeNow(Buffer.from("kept"), 0);
-    let answers = 0;
-    file.syncData(() => (answers += 1));
-    disk.kill();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(answers).toBe(0);
-    expect(disk.files().get("/data/a")!.toString()).toBe("kept");
+test("in a folder that is not there nothing is made, and nothing synced", async () => {
+  const path = `${root}/none/a`;
+  const made = await new Promise((resolve) => {
+    realDisk.create(path, (fault, file) => resolve({ fault, file }));
   });
-
-  test("what failed to sync is read until the power goes, then it is a hole", () => {
-    const disk = new MemoryDisk("/data");
-    const file = disk.createNow("/data/a");
-    disk.syncFolderNow("/data");
-    writeSector("A", 0);
-    file.syncNow();
-    writeSector("B", 1);
-    disk.decide = () => ({ code: "EIO" });
-    expect(() => file.syncNow()).toThrow("EIO");
-    disk.decide = () => null;
-    file.syncNow();
-    writeSector("C", 2);
-    file.syncNow();
-    expect(firstBytes()).toBe("ABC");
-    disk.losePower();
-    expect(firstBytes()).toBe("A\0C");
-
-    function writeSector(letter: string, index: number): void {
-      file.writeNow(Buffer.alloc(512, letter), 512 * index);
-    }
-    function firstBytes(): string {
-      const bytes = disk.files().get("/data/a")!;
-      return [0, 512, 1024].map((at) => String.fromCharCode(bytes[at]!)).join("");
-    }
+  expect(made).toMatchObject({
+    fault: { operation: "create", path, code: "ENOENT" },
+    file: null,
   });
+  const synced = await new Promise((resolve) => realDisk.syncFolder(`${root}/none`, resolve));
+  expect(synced).toMatchObject({ operation: "open", code: "ENOENT" });
+});
+
+test.runIf(isLinux)("a folder that cannot be synced says so", async () => {
+  const fault = await new Promise((resolve) => realDisk.syncFolder("/proc", resolve));
+  expect(fault).toMatchObject({ operation: "sync", path: "/proc", code: "EINVAL" });
+});
+
+test("files and folders are private to their user", () => {
+  realDisk.makeFolderNow(`${root}/private`);
+  realDisk.createNow(`${root}/private/a`).closeNow();
+  expect(statSync(`${root}/private`).mode & 0o777).toBe(0o700);
+  expect(statSync(`${root}/private/a`).mode & 0o777).toBe(0o600);
 });

@@ -10,20 +10,21 @@ import {
   writeAllNow,
   writeFileNow,
 } from "../../../persistence/disk/transfer.ts";
-import type { MemoryDisk, Outcome } from "../../support/memory-disk.ts";
+import type { FakeDisk } from "../../support/disk/fake-disk.ts";
+import type { Outcome } from "../../support/disk/process-disk.ts";
 import { emptyDisk } from "../log/log-fixture.ts";
 
 const BYTES = Buffer.from("two seats in row seven");
 
 /** Gives the writes these outcomes, one after the other; later ones happen. */
-function diskWith(...outcomes: (Outcome | null)[]): MemoryDisk {
+function diskWith(...outcomes: (Outcome | null)[]): FakeDisk {
   const disk = emptyDisk();
   disk.decide = ({ operation }) => (operation === "write" ? (outcomes.shift() ?? null) : null);
   return disk;
 }
 
-function writeOn(disk: MemoryDisk): Promise<DiskFault | null> {
-  return new Promise((resolve) => writeAll(disk.createNow("/data/a"), BYTES, 0, resolve));
+function writeOn(disk: FakeDisk): Promise<DiskFault | null> {
+  return new Promise((resolve) => writeAll(disk.process!.createNow("/data/a"), BYTES, 0, resolve));
 }
 
 test("a short write is finished by one more", async () => {
@@ -31,21 +32,21 @@ test("a short write is finished by one more", async () => {
   expect(await writeOn(disk)).toBeNull();
   expect(disk.files().get("/data/a")).toEqual(BYTES);
   const again = diskWith({ writtenBytes: 5 });
-  writeAllNow(again.createNow("/data/a"), BYTES, 0);
+  writeAllNow(again.process!.createNow("/data/a"), BYTES, 0);
   expect(again.files().get("/data/a")).toEqual(BYTES);
 });
 
 test("the second write names the reason of the first", async () => {
   const outcomes = [{ writtenBytes: 5 }, { code: "ENOSPC" }];
   expect(await writeOn(diskWith(...outcomes))).toMatchObject({ code: "ENOSPC" });
-  const file = diskWith(...outcomes).createNow("/data/a");
+  const file = diskWith(...outcomes).process!.createNow("/data/a");
   expect(() => writeAllNow(file, BYTES, 0)).toThrow("ENOSPC; free some space");
 });
 
 test("a write that is short twice is a fault", async () => {
   const outcomes = [{ writtenBytes: 5 }, { writtenBytes: 5 }];
   expect(await writeOn(diskWith(...outcomes))).toMatchObject({ code: "SHORT" });
-  const file = diskWith(...outcomes).createNow("/data/a");
+  const file = diskWith(...outcomes).process!.createNow("/data/a");
   expect(() => writeAllNow(file, BYTES, 0)).toThrow("cannot write all of /data/a");
 });
 
@@ -60,7 +61,7 @@ test("a write that fails is a fault at once", async () => {
 /** A file that writes through, told what becomes of each write. */
 function throughFile(...outcomes: (DiskFault | number)[]): { file: DiskFile; calls: string[] } {
   const calls: string[] = [];
-  const made = emptyDisk().createNow("/data/a");
+  const made = emptyDisk().process!.createNow("/data/a");
   const writeThrough: DiskFile["writeThrough"] = (source, position, done) => {
     calls.push(`${position}: ${Buffer.from(source).toString()}`);
     const outcome = outcomes.shift() ?? source.length;
@@ -96,7 +97,7 @@ test("a write through that fails is a fault at once", async () => {
 test("a disk that cannot write through writes, then syncs", async () => {
   const disk = emptyDisk();
   const steps: string[] = [];
-  const file = disk.createNow("/data/a");
+  const file = disk.process!.createNow("/data/a");
   disk.decide = ({ operation }) => {
     steps.push(operation);
     return null;
@@ -112,7 +113,7 @@ test("a disk that cannot write through writes, then syncs", async () => {
 test("a file that ends before it should is a fault", () => {
   const disk = emptyDisk().plant("/data/a", BYTES);
   const target = Buffer.alloc(BYTES.length + 1);
-  expect(() => readAllNow(disk.openNow("/data/a"), target)).toThrow(
+  expect(() => readAllNow(disk.process!.openNow("/data/a"), target)).toThrow(
     "cannot read all of /data/a: TRUNCATED",
   );
 });
@@ -120,10 +121,10 @@ test("a file that ends before it should is a fault", () => {
 test("a file is written wholly or not at all, whenever the power goes", () => {
   for (let failing = 1; ; failing++) {
     const disk = emptyDisk().plant("/data/a", Buffer.from("before"));
-    disk.decide = ({ index }) => (index === failing ? { dies: true } : null);
+    disk.endAtChange(failing);
     let finished = true;
     try {
-      writeFileNow(disk, "/data", "a", BYTES);
+      writeFileNow(disk.process!, "/data", "a", BYTES);
     } catch {
       finished = false;
     }
@@ -139,7 +140,7 @@ test("a file is written wholly or not at all, whenever the power goes", () => {
 
 test("folders are made from the first one that is missing", () => {
   const disk = emptyDisk();
-  makeFoldersNow(disk, "/data/a/b");
-  makeFoldersNow(disk, "/data/a/b");
-  expect(disk.listNow("/data/a")).toEqual(["b"]);
+  makeFoldersNow(disk.process!, "/data/a/b");
+  makeFoldersNow(disk.process!, "/data/a/b");
+  expect(disk.process!.listNow("/data/a")).toEqual(["b"]);
 });

@@ -8,7 +8,7 @@ import type { LogFailed } from "../../../persistence/disk/faults.ts";
 import type { Scheduler } from "../../../persistence/disk/scheduler.ts";
 import { openLog } from "../../../persistence/log/open-log.ts";
 import type { RecoveryReport } from "../../../persistence/log/recover.ts";
-import { MemoryDisk } from "../../support/memory-disk.ts";
+import { FakeDisk } from "../../support/disk/fake-disk.ts";
 
 export const STORE_ID = "0b0e7a3c-5d1f-4c3e-9a52-6f0d3c1b2a49";
 const SEGMENT_BYTES = 64 * 1024;
@@ -78,7 +78,7 @@ export function timeOf(sequence: number): number {
 }
 
 export interface LogOptions {
-  readonly disk: Disk;
+  readonly disk: Disk | FakeDisk;
   readonly folder?: string;
   readonly segmentBytes?: number;
   readonly scheduler?: Scheduler;
@@ -96,7 +96,7 @@ export class LogProcess {
   #sequence = 0;
 
   /** Opens the log. */
-  static async start(options: LogOptions): Promise<LogProcess> {
+  static async start({ disk, ...options }: LogOptions): Promise<LogProcess> {
     const process = new LogProcess();
     const { time } = process;
     const opened = await openLog({
@@ -106,6 +106,7 @@ export class LogProcess {
       scheduler: time,
       clock: time,
       ...options,
+      disk: disk instanceof FakeDisk ? disk.begin() : disk,
       onFailure: (failure) => process.failures.push(failure),
       replay: (sequence, timeMs, record) => {
         const known = process.replayed.push(record) === sequence && timeMs === timeOf(sequence);
@@ -156,12 +157,15 @@ export class LogProcess {
   }
 }
 
-export function emptyDisk(): MemoryDisk {
-  return new MemoryDisk("/data");
+/** A disk with an empty folder `/data`, and a process on it. */
+export function emptyDisk(): FakeDisk {
+  const disk = new FakeDisk({ folder: "/data" });
+  disk.begin();
+  return disk;
 }
 
 /** The segments, oldest first. */
-export function segmentPaths(disk: MemoryDisk): string[] {
+export function segmentPaths(disk: FakeDisk): string[] {
   return [...disk.files().keys()].filter((path) => path.endsWith(".log"));
 }
 
@@ -172,9 +176,10 @@ export function sameFiles(a: Files, b: Files): boolean {
 }
 
 /** A copy of the disk's files on a disk of its own. */
-export function copyDisk(files: Files): MemoryDisk {
+export function copyDisk(files: Files): FakeDisk {
   const disk = emptyDisk();
-  disk.makeFolderNow("/data/wal");
+  disk.process!.makeFolderNow("/data/wal");
+  disk.syncFolder("/data");
   for (const [path, bytes] of files) disk.plant(path, bytes);
   return disk;
 }

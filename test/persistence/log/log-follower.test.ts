@@ -4,23 +4,23 @@ import { LogCorrupt } from "../../../persistence/disk/faults.ts";
 import { LogFollower } from "../../../persistence/log/log-follower.ts";
 import { readLog } from "../../../persistence/log/read-log.ts";
 import type { LogStart } from "../../../persistence/log/scan.ts";
-import type { MemoryDisk } from "../../support/memory-disk.ts";
+import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { emptyDisk, LogProcess, segmentPaths, STORE_ID } from "./log-fixture.ts";
 
 const SEGMENT_BYTES = 8 * 1024;
 
-async function logOf(batches: number): Promise<{ disk: MemoryDisk; log: LogProcess }> {
+async function logOf(batches: number): Promise<{ disk: FakeDisk; log: LogProcess }> {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk, segmentBytes: SEGMENT_BYTES });
   for (let i = 0; i < batches; i++) await log.commit(2);
   return { disk, log };
 }
 
-function followerOf(disk: MemoryDisk, start: LogStart | null = null) {
+function followerOf(disk: FakeDisk, start: LogStart | null = null) {
   const sequences: number[] = [];
   const replay = (sequence: number) => void sequences.push(sequence);
   const follower = new LogFollower({
-    disk,
+    disk: disk.process!,
     folder: "/data/wal",
     storeId: STORE_ID,
     start,
@@ -48,7 +48,7 @@ test("a log that is not there is told by the record that is wanted", async () =>
   expect(at(null)).toThrow("expected record 1, found none behind record 0");
   const mark = { sequence: 5, chain: Buffer.alloc(16) };
   expect(at({ sequence: 5, mark })).toThrow("expected record 6, found none behind record 0");
-  const all = { disk, folder: "/data/wal", storeId: STORE_ID, replay: () => {} };
+  const all = { disk: disk.process!, folder: "/data/wal", storeId: STORE_ID, replay: () => {} };
   const read = () => readLog({ ...all, start: { sequence: 5, mark } });
   expect(read).toThrow("expected a segment with record 5, found no segment");
 });
@@ -56,13 +56,13 @@ test("a log that is not there is told by the record that is wanted", async () =>
 test("a segment that is missing is told by its number", async () => {
   const { disk, log } = await logOf(30);
   const paths = segmentPaths(disk);
-  disk.removeNow(paths[1]!);
+  disk.plant(paths[1]!, null);
   const { follower, sequences } = followerOf(disk);
   const read = () => follower.read(log.acknowledged);
   expect(read).toThrow("expected segment 2, found none behind record 12");
   expect(sequences.at(-1)).toBe(12);
-  disk.removeNow(paths[0]!);
-  const all = { disk, folder: "/data/wal", storeId: STORE_ID, replay: () => {} };
+  disk.plant(paths[0]!, null);
+  const all = { disk: disk.process!, folder: "/data/wal", storeId: STORE_ID, replay: () => {} };
   const start = { sequence: 5, mark: { sequence: 6, chain: Buffer.alloc(16) } };
   const first = paths[2]!.slice("/data/wal/".length);
   expect(() => readLog({ ...all, start })).toThrow(`record 5, found ${first} as the first`);
@@ -88,8 +88,9 @@ test("a segment that ends before the record is damage, with its place", async ()
 test("a file that becomes shorter while it is read is damage, not the end", async () => {
   const { disk, log } = await logOf(4);
   const [path] = segmentPaths(disk);
-  const open = disk.openNow.bind(disk);
-  disk.openNow = (name) => {
+  const process = disk.process!;
+  const open = process.openNow.bind(process);
+  process.openNow = (name) => {
     const file = open(name);
     file.readNow = () => 0;
     return file;

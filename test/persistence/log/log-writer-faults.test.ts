@@ -2,11 +2,12 @@
 import { expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import { LogFailed } from "../../../persistence/disk/faults.ts";
-import type { MemoryDisk, Operation, Outcome } from "../../support/memory-disk.ts";
+import type { FakeDisk } from "../../support/disk/fake-disk.ts";
+import type { Operation, Outcome } from "../../support/disk/process-disk.ts";
 import { LogProcess, emptyDisk, settle } from "./log-fixture.ts";
 
 /** Lets the k-th step of a kind on the log have another outcome. */
-function atLogStep(disk: MemoryDisk, operation: Operation, k: number, outcome: Outcome): void {
+function atLogStep(disk: FakeDisk, operation: Operation, k: number, outcome: Outcome): void {
   let seen = 0;
   disk.decide = (step) => {
     if (step.operation !== operation || !step.path.endsWith(".log")) return null;

@@ -11,7 +11,7 @@ import {
 import { PENDING_RECORDS_MAX } from "../../../persistence/log/log-writer.ts";
 import { openLog } from "../../../persistence/log/open-log.ts";
 import { SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
-import type { MemoryDisk } from "../../support/memory-disk.ts";
+import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import {
   LogProcess,
   ManualTime,
@@ -22,7 +22,7 @@ import {
 } from "./log-fixture.ts";
 
 /** The frames of the newest segment. */
-function framesOf(disk: MemoryDisk): FrameHeader[] {
+function framesOf(disk: FakeDisk): FrameHeader[] {
   const bytes = disk.files().get(segmentPaths(disk).at(-1)!)!;
   const frames: FrameHeader[] = [];
   let at = SEGMENT_HEADER_BYTES;
@@ -131,7 +131,7 @@ test("the sector of the clean end is not taken by a batch", async () => {
 test("a journal that nobody listens to is a broken promise", async () => {
   const time = new ManualTime();
   const { journal } = await openLog({
-    disk: emptyDisk(),
+    disk: emptyDisk().process!,
     folder: "/data",
     storeId: STORE_ID,
     clock: time,
@@ -213,7 +213,7 @@ test("without space for a spare mutations are refused before, and then resume", 
 const MEBIBYTE = 1024 * 1024;
 
 /** Lets no spare be made that is longer than a step. */
-function limitSpares(disk: MemoryDisk): void {
+function limitSpares(disk: FakeDisk): void {
   let writes = 0;
   disk.decide = ({ path, operation }) => {
     if (!path.includes("spare")) return null;

@@ -6,7 +6,8 @@ import { expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { realScheduler } from "../../../persistence/disk/scheduler.ts";
-import { type MemoryDisk, ProcessDied } from "../../support/memory-disk.ts";
+import { type FakeDisk } from "../../support/disk/fake-disk.ts";
+import { CHANGES, ProcessDied } from "../../support/disk/process-disk.ts";
 import { LogProcess, emptyDisk, settle } from "./log-fixture.ts";
 
 const SEGMENT_BYTES = 8 * 1024;
@@ -21,7 +22,7 @@ interface Ledger {
 }
 
 /** Two processes: batches, marks, segments that fill, an end in order, and a start on it. */
-async function workload(disk: MemoryDisk, ledger: Ledger): Promise<void> {
+async function workload(disk: FakeDisk, ledger: Ledger): Promise<void> {
   for (const rounds of [14, 9]) {
     const log = await started(disk, ledger);
     for (let i = 0; i < rounds; i++) {
@@ -43,7 +44,7 @@ function countAfter(rounds: number): number {
   return count;
 }
 
-async function started(disk: MemoryDisk, ledger: Ledger): Promise<LogProcess> {
+async function started(disk: FakeDisk, ledger: Ledger): Promise<LogProcess> {
   const log = await LogProcess.start({ disk, segmentBytes: SEGMENT_BYTES });
   log.expectWhole();
   expect(log.report.records).toBeGreaterThanOrEqual(ledger.acknowledged);
@@ -57,11 +58,9 @@ async function started(disk: MemoryDisk, ledger: Ledger): Promise<LogProcess> {
   return log;
 }
 
-/** Runs until the process ends by itself or at step `lastStep` of the disk, counted from now. */
-async function run(disk: MemoryDisk, lastStep: number, act: () => Promise<unknown>) {
-  const end = disk.stepCount + lastStep;
-  disk.decide = (step) => (step.index === end ? { dies: true } : null);
-  const death = disk.death().then(() => "died");
+/** Runs until the process ends by itself, or at that change of the disk. */
+async function run(disk: FakeDisk, change: number, act: () => Promise<unknown>) {
+  disk.endAtChange(change);
   const finished = act().then(
     () => "finished",
     (error: unknown) => {
@@ -69,28 +68,37 @@ async function run(disk: MemoryDisk, lastStep: number, act: () => Promise<unknow
       throw error;
     },
   );
-  const how = await Promise.race([finished, death]);
+  const over = { isTrue: false };
+  void finished.then(() => (over.isTrue = true));
+  while (!over.isTrue && !disk.isDead) await settle();
+  const how = disk.isDead ? "died" : await finished;
   // What the process was about to do must not reach the disk of the next one.
   await settle();
   disk.decide = () => null;
   return how;
 }
 
-function endProcess(disk: MemoryDisk, ending: Ending): void {
+function endProcess(disk: FakeDisk, ending: Ending): void {
   if (ending === "kill") disk.kill();
   else disk.losePower();
 }
 
-async function stepsOf(act: (disk: MemoryDisk) => Promise<unknown>): Promise<number> {
+/** How many changes of the disk the workload makes. */
+async function countChanges(): Promise<number> {
   const disk = emptyDisk();
-  await act(disk);
-  return disk.stepCount;
+  let count = 0;
+  disk.decide = ({ operation }) => {
+    if (CHANGES.has(operation)) count += 1;
+    return null;
+  };
+  await workload(disk, { acknowledged: 0, appended: 0 });
+  return count;
 }
 
 for (const ending of ENDINGS) {
-  test(`a ${ending} at any step of the disk keeps all that was acknowledged`, async () => {
-    const total = await stepsOf((disk) => workload(disk, { acknowledged: 0, appended: 0 }));
-    expect(total).toBeGreaterThan(150);
+  test(`a ${ending} at any change of the disk keeps all that was acknowledged`, async () => {
+    const total = await countChanges();
+    expect(total).toBeGreaterThan(100);
     for (let step = 1; step <= total; step++) {
       const disk = emptyDisk();
       const ledger: Ledger = { acknowledged: 0, appended: 0 };
@@ -105,8 +113,8 @@ for (const ending of ENDINGS) {
     }
   });
 
-  test(`a ${ending} at any step of the start after one can be repeated`, async () => {
-    const total = await stepsOf((disk) => workload(disk, { acknowledged: 0, appended: 0 }));
+  test(`a ${ending} during the start after one can be followed by another start`, async () => {
+    const total = await countChanges();
     for (let step = 1; step <= total; step += 7) {
       for (let again = 1; ; again++) {
         const disk = emptyDisk();

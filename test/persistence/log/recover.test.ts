@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { LogCorrupt } from "../../../persistence/disk/faults.ts";
 import { SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
-import type { MemoryDisk } from "../../support/memory-disk.ts";
+import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import {
   type Files,
   LogProcess,
@@ -18,7 +18,7 @@ import {
 const SECTOR_BYTES = 512;
 const SEGMENT_BYTES = 16 * 1024;
 
-async function startedOn(disk: MemoryDisk): Promise<LogProcess> {
+async function startedOn(disk: FakeDisk): Promise<LogProcess> {
   const log = await LogProcess.start({ disk, segmentBytes: SEGMENT_BYTES });
   log.expectWhole();
   return log;
@@ -35,7 +35,7 @@ async function killedLog(): Promise<{ files: Files; records: number }> {
   return { files: disk.files(), records: second.acknowledged };
 }
 
-async function corruptionIn(disk: MemoryDisk): Promise<LogCorrupt> {
+async function corruptionIn(disk: FakeDisk): Promise<LogCorrupt> {
   const before = disk.files();
   const fault = await startedOn(disk).then(
     () => null,
@@ -258,9 +258,9 @@ test("a missing, swapped, doubled, foreign or unknown segment halts", async () =
   const secondBytes = files.get(second)!;
   const thirdBytes = files.get(third)!;
   const foreignFirst = foreignDisk.files().get(segmentPaths(foreignDisk)[0]!)!;
-  const cases: [string, (disk: MemoryDisk) => void][] = [
-    ["segment 1", (disk) => disk.uproot(first)],
-    ["segment 2", (disk) => disk.uproot(second)],
+  const cases: [string, (disk: FakeDisk) => void][] = [
+    ["segment 1", (disk) => disk.plant(first, null)],
+    ["segment 2", (disk) => disk.plant(second, null)],
     ["segment 3", (disk) => disk.plant(second.replace(/.{8}.log$/, "0000ffff.log"), secondBytes)],
     ["segment 2", (disk) => disk.plant(second, thirdBytes).plant(third, secondBytes)],
     [`store ${STORE_ID}`, (disk) => disk.plant(first, foreignFirst)],

@@ -2,16 +2,16 @@
 import { expect, test } from "vitest";
 import type { DiskFault } from "../../../persistence/disk/faults.ts";
 import { Spares, makeSpare, roomIn } from "../../../persistence/log/segments.ts";
-import type { MemoryDisk } from "../../support/memory-disk.ts";
+import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { ManualTime, emptyDisk, settle } from "./log-fixture.ts";
 
 const SEGMENT_BYTES = 16 * 1024;
 
-function sparesOn(disk: MemoryDisk) {
+function sparesOn(disk: FakeDisk) {
   const time = new ManualTime();
   let readyCount = 0;
   const spares = new Spares({
-    disk,
+    disk: disk.process!,
     scheduler: time,
     folder: "/data",
     segmentBytes: SEGMENT_BYTES,
@@ -27,8 +27,8 @@ function closed(spares: Spares): Promise<DiskFault | null> {
 test("a spare is a file of zeros that survives a power cut", async () => {
   const disk = emptyDisk();
   const bytes = 2 * 1024 * 1024 + 512;
-  await new Promise((resolve) => makeSpare(disk, "/data/a.tmp", bytes, resolve));
-  disk.syncFolderNow("/data");
+  await new Promise((resolve) => makeSpare(disk.process!, "/data/a.tmp", bytes, resolve));
+  disk.process!.syncFolderNow("/data");
   disk.losePower();
   expect(disk.files().get("/data/a.tmp")!.equals(Buffer.alloc(bytes))).toBe(true);
 });

@@ -8,9 +8,8 @@ import { restoreFolder, backupFolder } from "../../../persistence/rescue/copy-st
 import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
 import { repairFolder } from "../../../persistence/rescue/repair.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
-import { CrashingDisk } from "../../support/crashing-disk.ts";
-import { ProcessDied } from "../../support/memory-disk.ts";
-import { StoreProcess } from "../store/store-fixture.ts";
+import { ProcessDied } from "../../support/disk/process-disk.ts";
+import { diskOn, StoreProcess } from "../store/store-fixture.ts";
 import {
   flip,
   folderOf,
@@ -368,8 +367,8 @@ test.each(CRASHES)("interrupted at any step, it can be repeated: $what", async (
   for (let isDone = false; !isDone; step++) {
     for (const losesPower of [false, true]) {
       const twin = twinOf(folder);
-      const disk = new CrashingDisk().adopt(twin);
-      disk.decide = ({ index }) => (index === step ? { dies: true } : null);
+      const disk = diskOn(twin);
+      disk.endAtChange(step);
       isDone = !died(() => repairFolder({ disk: disk.begin(), folder: twin }));
       if (losesPower) disk.losePower();
       // It says again what it does, and does it.

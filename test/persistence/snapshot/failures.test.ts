@@ -3,11 +3,16 @@ import { expect, test, vi } from "vitest";
 import { digest } from "../../../engine/verify/digest.ts";
 import type { Thread } from "../../../persistence/disk/threads.ts";
 import type { StartSnapshotThread, ToThread } from "../../../persistence/snapshot/thread.ts";
-import { CrashingDisk } from "../../support/crashing-disk.ts";
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 import { settle } from "../log/log-fixture.ts";
-import { namesIn, snapshotPaths, snapshotThreadOn, StoreProcess } from "../store/store-fixture.ts";
+import {
+  diskOn,
+  namesIn,
+  snapshotPaths,
+  snapshotThreadOn,
+  StoreProcess,
+} from "../store/store-fixture.ts";
 import { folderOf, history, recovered } from "./snapshot-fixture.ts";
 
 test("partitions are copied no faster than they are written", async () => {
@@ -16,7 +21,8 @@ test("partitions are copied no faster than they are written", async () => {
   const records = world.journal.kept;
   let written: (() => void)[] | null = [];
   let added = 0;
-  const disk = new CrashingDisk();
+  const folder = folderOf();
+  const disk = diskOn(folder);
   const startSnapshotThread: StartSnapshotThread = (data, events) => {
     const thread = snapshotThreadOn(disk.process!)(data, {
       ...events,
@@ -35,7 +41,7 @@ test("partitions are copied no faster than they are written", async () => {
       terminate: () => thread.terminate(),
     };
   };
-  const options = { folder: folderOf(), history: { records }, disk, startSnapshotThread };
+  const options = { folder, history: { records }, disk, startSnapshotThread };
   const process = await StoreProcess.start(options);
   await process.commit(records.length, 1);
   process.snapshots.request();
@@ -49,7 +55,7 @@ test("partitions are copied no faster than they are written", async () => {
 
 test("a snapshot waits for the log, and never comes when the log fails", async () => {
   const folder = folderOf();
-  const disk = new CrashingDisk();
+  const disk = diskOn(folder);
   const process = await StoreProcess.start({ folder, history, disk });
   await process.commit(6);
   disk.decide = ({ operation, path }) =>
@@ -63,7 +69,7 @@ test("a snapshot waits for the log, and never comes when the log fails", async (
 
 test("a snapshot that fails loses nothing, and is tried again with all partitions", async () => {
   const folder = folderOf();
-  const disk = new CrashingDisk();
+  const disk = diskOn(folder);
   const process = await StoreProcess.start({ folder, history, disk });
   await process.commit(10);
   await process.snapshot();
@@ -95,7 +101,7 @@ test("a snapshot asked for while one is in the making changes nothing for later 
 
 test("without a thread there is no snapshot, and the next one copies what changed", async () => {
   const folder = folderOf();
-  const disk = new CrashingDisk();
+  const disk = diskOn(folder);
   const threads: Thread<ToThread>[] = [];
   let isAvailable = true;
   const startSnapshotThread: StartSnapshotThread = (data, events) => {
@@ -139,8 +145,9 @@ test("a state that may not be what the log says is never copied", async () => {
 });
 
 test("an end behind a log that failed does not wait for a snapshot", async () => {
-  const disk = new CrashingDisk();
-  const process = await StoreProcess.start({ folder: folderOf(), history, disk });
+  const folder = folderOf();
+  const disk = diskOn(folder);
+  const process = await StoreProcess.start({ folder, history, disk });
   await process.commit(4);
   disk.decide = ({ operation, path }) =>
     operation === "sync" && path.endsWith(".log") ? { code: "EIO" } : null;
@@ -153,7 +160,7 @@ test("an end behind a log that failed does not wait for a snapshot", async () =>
 
 test("an end in order gives up a snapshot that never ends, and keeps the log", async () => {
   const folder = folderOf();
-  const disk = new CrashingDisk();
+  const disk = diskOn(folder);
   const process = await StoreProcess.start({ folder, history, disk });
   await process.commit(4);
   // Its writer never comes back.

@@ -2,8 +2,7 @@
 import { afterEach, expect } from "vitest";
 import { checkState } from "../../../engine/verify/check.ts";
 import { digest } from "../../../engine/verify/digest.ts";
-import { CrashingDisk } from "../../support/crashing-disk.ts";
-import { History, newFolder, removeFolder, StoreProcess } from "../store/store-fixture.ts";
+import { diskOn, History, newFolder, removeFolder, StoreProcess } from "../store/store-fixture.ts";
 
 export const history = new History(7, 6_000);
 const folders: string[] = [];
@@ -19,7 +18,7 @@ export function folderOf(): string {
 }
 
 /** Recovers, and checks that what was recovered is what was appended up to some record. */
-export async function recovered(folder: string, disk = new CrashingDisk()): Promise<StoreProcess> {
+export async function recovered(folder: string, disk = diskOn(folder)): Promise<StoreProcess> {
   const process = await StoreProcess.start({ folder, history, disk });
   checkState(process.state);
   expect(digest(process.state)).toBe(history.digestAt(process.report.sequence));

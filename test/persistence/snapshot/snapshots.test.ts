@@ -7,12 +7,13 @@ import { LogCorrupt, SnapshotsDamaged } from "../../../persistence/disk/faults.t
 import { fillSqlFile } from "../../../persistence/disk/sqlite.ts";
 import { segmentOf } from "../../../persistence/log/read-log.ts";
 import { parseSegmentName } from "../../../persistence/log/segment-header.ts";
-import { CrashingDisk } from "../../support/crashing-disk.ts";
+import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 import { sameFiles, settle } from "../log/log-fixture.ts";
 import {
   contentOf,
+  diskOn,
   namesIn,
   removeFolder,
   snapshotPaths,
@@ -311,7 +312,7 @@ test("a segment goes only when neither snapshot needs it", async () => {
 });
 
 /** Starts, three snapshots with records between and during them, an end in order. */
-async function life(folder: string, disk: CrashingDisk, seen: { durable: number }): Promise<void> {
+async function life(folder: string, disk: FakeDisk, seen: { durable: number }): Promise<void> {
   const process = await StoreProcess.start({ folder, history, disk, segmentBytes: 8 * 1024 });
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < 3; i++) {
@@ -327,7 +328,7 @@ async function life(folder: string, disk: CrashingDisk, seen: { durable: number 
 }
 
 /** Lives until it ends or dies. @returns What was acknowledged. */
-async function liveOn(folder: string, disk: CrashingDisk): Promise<number> {
+async function liveOn(folder: string, disk: FakeDisk): Promise<number> {
   const seen = { durable: 0 };
   const over = { isTrue: false };
   const ended = life(folder, disk, seen).catch((error: unknown) => {
@@ -343,14 +344,14 @@ async function liveOn(folder: string, disk: CrashingDisk): Promise<number> {
 }
 
 test.each(["kill", "losePower"] as const)(
-  "%s at any step of the life of snapshots keeps what was acknowledged",
+  "%s at any change of the disk keeps what was acknowledged",
   { timeout: 120_000 },
   async (end) => {
     let at = 0;
     for (let isWhole = false; !isWhole; at++) {
       const folder = folderOf();
-      const disk = new CrashingDisk();
-      disk.decide = ({ index }) => (index === at + 1 ? { dies: true } : null);
+      const disk = diskOn(folder);
+      disk.endAtChange(at + 1);
       const durable = await liveOn(folder, disk);
       isWhole = !disk.isDead;
       disk[end]();

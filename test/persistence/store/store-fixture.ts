@@ -21,7 +21,7 @@ import type { StateReport } from "../../../persistence/store/open-state.ts";
 import { openStore, type OpenStore } from "../../../persistence/store/open-store.ts";
 import type { Platform } from "../../../persistence/store/platform.ts";
 import { Workload } from "../../sim/workload/workload.ts";
-import { CrashingDisk } from "../../support/crashing-disk.ts";
+import { FakeDisk } from "../../support/disk/fake-disk.ts";
 import type { KeptRecord } from "../../support/engine.ts";
 import { LocalThread } from "../../support/store/local-thread.ts";
 import { RecordFeed } from "../../support/store/record-feed.ts";
@@ -30,7 +30,7 @@ import { ManualTime, settle, STORE_ID } from "../log/log-fixture.ts";
 const TURNS_MAX = 1_000;
 
 export const SEGMENT_BYTES = 16 * 1024;
-/** In memory where there is such a folder: what outlasts a crash is for `CrashingDisk` to say. */
+/** In memory where there is such a folder: what survives a crash is decided by `FakeDisk`. */
 const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
 
 /** Records of a random workload, and the digest of the state after each of them. */
@@ -70,7 +70,7 @@ const randomBytes = (count: number) =>
 export interface StoreOptions {
   readonly folder: string;
   readonly history: Pick<History, "records">;
-  readonly disk?: CrashingDisk;
+  readonly disk?: FakeDisk;
   readonly everyBytes?: number;
   readonly segmentBytes?: number;
   readonly startSnapshotThread?: StartSnapshotThread;
@@ -101,7 +101,7 @@ export class StoreProcess {
     return process;
   }
 
-  #platform({ disk = new CrashingDisk(), startSnapshotThread }: StoreOptions): Platform {
+  #platform({ folder, disk = diskOn(folder), startSnapshotThread }: StoreOptions): Platform {
     const { time } = this;
     const own = disk.begin();
     return {
@@ -184,6 +184,11 @@ export class StoreProcess {
   close(): Promise<void> {
     return this.store.close();
   }
+}
+
+/** A disk on which everything is a real file too, for whoever else looks at the folder. */
+export function diskOn(folder: string): FakeDisk {
+  return new FakeDisk({ folder, isReal: (name) => name.startsWith(`${folder}/`) });
 }
 
 /** Runs `snapshot-worker.ts` in this thread, on a disk of the test. */

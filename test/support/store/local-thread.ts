@@ -3,7 +3,7 @@
  * the test decides, and never in the turn in which they were sent.
  */
 import type { Thread, ThreadEvents, ThreadPort } from "../../../persistence/disk/threads.ts";
-import { ProcessDied } from "../memory-disk.ts";
+import { ProcessDied } from "../disk/process-disk.ts";
 
 export interface LocalThreadOptions<Message, Answer> {
   readonly serve: (port: ThreadPort<Message>) => void;

@@ -1,34 +1,25 @@
-/** The virtual disk: like any other while all is well, and merciless when the power goes. */
+/** The fake disk behaves like any disk while all is well, and is merciless when the power fails. */
 import fs from "node:fs";
-import os from "node:os";
 import path from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { DiskFault } from "../../../persistence/disk/faults.ts";
-import { testDisk } from "../../persistence/disk/disk.suite.ts";
-import { type Outcome, ProcessDied } from "../../support/memory-disk.ts";
-import { Timeline } from "../timeline.ts";
-import { Random } from "../workload/random.ts";
-import { VirtualDisk } from "./virtual-disk.ts";
-import { Loss, LOSSES, SECTOR_BYTES } from "./virtual-inode.ts";
+import { Random } from "../../sim/workload/random.ts";
+import { FakeDisk } from "../../support/disk/fake-disk.ts";
+import { Loss, LOSSES, SECTOR_BYTES } from "../../support/disk/inode.ts";
+import { ProcessDied } from "../../support/disk/process-disk.ts";
+import { settle } from "../log/log-fixture.ts";
+import { diskOn, newFolder, removeFolder } from "../store/store-fixture.ts";
+import { testDisk } from "./disk.suite.ts";
 
 const SECTORS = 40;
+const folder = "/data";
 
-function openDisk(seed = 1, outcome: Outcome | null = null) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "frontrow-disk-"));
-  onTestFinished(() => fs.rmSync(folder, { recursive: true }));
-  const timeline = new Timeline();
-  const disk = new VirtualDisk({ folder, timeline, random: new Random(seed) });
-  const faults = { outcome };
-  const process = disk.begin({ decide: () => faults.outcome, latencyUs: () => 10 });
-  return { disk, folder, timeline, process, faults };
+function openDisk(seed = 1) {
+  const disk = new FakeDisk({ folder, dice: new Random(seed) });
+  return { disk, process: disk.begin() };
 }
 
-testDisk(() => {
-  const { folder, timeline, process } = openDisk();
-  const timer = setInterval(() => timeline.step(), 0);
-  onTestFinished(() => clearInterval(timer));
-  return { disk: process, folder };
-});
+testDisk(() => ({ disk: openDisk().process, folder }));
 
 /** Each sector full of a number of its own. */
 function pattern(from: number): Buffer {
@@ -51,15 +42,14 @@ function fates(bytes: Buffer, expected: Buffer) {
 test("what was synced stays; what was not is kept, lost or garbled, by the sector", () => {
   const seen = { kept: 0, lost: 0, garbled: 0, short: 0 };
   for (let seed = 1; seed <= 60; seed++) {
-    const { disk, folder, process } = openDisk(seed);
+    const { disk, process } = openDisk(seed);
     const name = `${folder}/a`;
     const file = process.createNow(name);
     file.writeNow(pattern(1), 0);
     file.syncNow();
     process.syncFolderNow(folder);
     file.writeNow(pattern(1), SECTORS * SECTOR_BYTES);
-    disk.kill();
-    disk.losePower(LOSSES[seed % LOSSES.length]!);
+    disk.losePower(LOSSES[seed % LOSSES.length]);
     const bytes = disk.files().get(name)!;
     const synced = SECTORS * SECTOR_BYTES;
     expect(bytes.subarray(0, synced).equals(pattern(1))).toBe(true);
@@ -75,12 +65,11 @@ test("what was synced stays; what was not is kept, lost or garbled, by the secto
 test("names last once their folder is synced; before, up to some change of it", () => {
   const outcomes = new Set<string>();
   for (let seed = 1; seed <= 40; seed++) {
-    const { disk, folder, process } = openDisk(seed);
+    const { disk, process } = openDisk(seed);
     process.createNow(`${folder}/a`).closeNow();
     process.syncFolderNow(folder);
     process.renameNow(`${folder}/a`, `${folder}/b`);
     process.createNow(`${folder}/c`).closeNow();
-    disk.kill();
     disk.losePower(0);
     outcomes.add([...disk.files().keys()].map((name) => path.basename(name)).join());
   }
@@ -90,14 +79,14 @@ test("names last once their folder is synced; before, up to some change of it", 
 test("a failed sync leaves data readable, and a later one does not write it", () => {
   let lost = 0;
   for (let seed = 1; seed <= 30; seed++) {
-    const { disk, folder, process, faults } = openDisk(seed);
+    const { disk, process } = openDisk(seed);
     const name = `${folder}/a`;
     const file = process.createNow(name);
     file.writeNow(pattern(1), 0);
     process.syncFolderNow(folder);
-    faults.outcome = { code: "EIO" };
+    disk.decide = () => ({ code: "EIO" });
     expect(() => file.syncNow()).toThrow("EIO");
-    faults.outcome = null;
+    disk.decide = () => null;
     file.syncNow();
     expect(disk.files().get(name)!.equals(pattern(1))).toBe(true);
     disk.kill();
@@ -109,7 +98,7 @@ test("a failed sync leaves data readable, and a later one does not write it", ()
 });
 
 test("on a full disk only what is there can be written", () => {
-  const { disk, folder, process } = openDisk();
+  const { disk, process } = openDisk();
   const file = process.createNow(`${folder}/a`);
   file.writeNow(pattern(1), 0);
   disk.isFull = true;
@@ -125,16 +114,14 @@ test("on a full disk only what is there can be written", () => {
   expect(attempts.some((written) => typeof written === "number")).toBe(true);
 });
 
-test("a process that ended gets nothing done, and what it had under way may have happened", () => {
+test("a process that ended gets nothing done, but what it had in flight may happen", async () => {
   const happened = new Set<boolean>();
   for (let seed = 1; seed <= 30; seed++) {
-    const { disk, folder, process, timeline } = openDisk(seed);
+    const { disk, process } = openDisk(seed);
     let isTold = false;
-    process.create(`${folder}/a`, () => {
-      isTold = true;
-    });
+    process.create(`${folder}/a`, () => (isTold = true));
     disk.kill();
-    expect(timeline.step()).toBe(false);
+    await settle();
     expect(isTold).toBe(false);
     expect(() => process.listNow(folder)).toThrow(ProcessDied);
     happened.add(disk.files().has(`${folder}/a`));
@@ -142,38 +129,80 @@ test("a process that ended gets nothing done, and what it had under way may have
   expect(happened.size).toBe(2);
 });
 
-test("a disk that was saved is the same again and again, whatever happened meanwhile", () => {
-  const { disk, folder } = openDisk();
-  const begin = () => disk.begin({ decide: () => null, latencyUs: () => 10 });
+test("a saved disk can be restored again and again", () => {
+  const { disk, process } = openDisk();
   const name = `${folder}/a`;
-  const first = begin().createNow(name);
+  const first = process.createNow(name);
   first.writeNow(pattern(1), 0);
   first.syncNow();
-  disk.process!.syncFolderNow(folder);
+  process.syncFolderNow(folder);
   first.writeNow(pattern(2), 0);
   disk.kill();
-  const saved = disk.save();
+  const restore = disk.save();
   for (let time = 0; time < 3; time++) {
     expect([...disk.files()]).toEqual([[name, pattern(2)]]);
-    const process = begin();
-    const file = process.openNow(name);
+    const next = disk.begin();
+    const file = next.openNow(name);
     file.writeNow(pattern(3 + time), 0);
     file.syncNow();
-    process.renameNow(name, `${folder}/b`);
-    disk.damage(`${folder}/b`, Buffer.from("seat"));
+    next.renameNow(name, `${folder}/b`);
+    disk.plant(`${folder}/b`, Buffer.from("seat"));
     disk.kill();
-    disk.restore(saved);
+    restore();
   }
   disk.losePower(Loss.ALL);
   expect([...disk.files()]).toEqual([[name, pattern(1)]]);
 });
 
-test("what was read of a disk stays, whatever is written to it afterwards", () => {
-  const { disk, folder, process } = openDisk();
+/** The first byte of each of three sectors. */
+function firstBytes(disk: FakeDisk): string {
+  const bytes = disk.files().get(`${folder}/a`)!;
+  return [0, 1, 2].map((i) => String.fromCharCode(bytes[i * SECTOR_BYTES]!)).join("");
+}
+
+test("without dice everything that was not synced is lost, and nothing else", () => {
+  const disk = new FakeDisk({ folder });
+  const process = disk.begin();
   const file = process.createNow(`${folder}/a`);
-  file.writeNow(pattern(1), 0);
-  const files = disk.files();
-  file.writeNow(pattern(2), 0);
-  expect([...files]).toEqual([[`${folder}/a`, pattern(1)]]);
-  expect([...disk.files()]).toEqual([[`${folder}/a`, pattern(2)]]);
+  const write = (letter: string, i: number) => {
+    file.writeNow(Buffer.alloc(SECTOR_BYTES, letter), i * SECTOR_BYTES);
+  };
+  write("A", 0);
+  file.syncNow();
+  process.syncFolderNow(folder);
+  write("B", 1);
+  disk.decide = () => ({ code: "EIO" });
+  expect(() => file.syncNow()).toThrow("EIO");
+  disk.decide = () => null;
+  write("C", 2);
+  file.syncNow();
+  process.renameNow(`${folder}/a`, `${folder}/b`);
+  process.createNow(`${folder}/c`).closeNow();
+  disk.losePower();
+  expect([...disk.files().keys()]).toEqual([`${folder}/a`]);
+  expect(firstBytes(disk)).toBe("A\0C");
+});
+
+describe("a disk whose files are real", () => {
+  testDisk(() => {
+    const real = newFolder();
+    onTestFinished(() => removeFolder(real));
+    return { disk: diskOn(real).begin(), folder: real };
+  });
+
+  test("a power cut takes away what was not synced, and keeps what others made", () => {
+    const real = newFolder();
+    onTestFinished(() => removeFolder(real));
+    fs.mkdirSync(`${real}/old`);
+    fs.writeFileSync(`${real}/old/a`, "old");
+    const disk = diskOn(real);
+    const process = disk.begin();
+    process.createNow(`${real}/old/b`).writeNow(Buffer.from("new"), 0);
+    process.renameNow(`${real}/old/a`, `${real}/old/c`);
+    expect(process.listNow(`${real}/old`)!.toSorted()).toEqual(["b", "c"]);
+    expect(fs.readFileSync(`${real}/old/b`, "utf8")).toBe("new");
+    disk.losePower();
+    expect(fs.readdirSync(`${real}/old`)).toEqual(["a"]);
+    expect(fs.readFileSync(`${real}/old/a`, "utf8")).toBe("old");
+  });
 });

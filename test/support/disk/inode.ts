@@ -1,0 +1,202 @@
+/**
+ * One file of the fake disk: what processes read (the page cache), what is durable, and which
+ * sectors differ. Dice decide what becomes of those sectors when the power fails.
+ */
+
+/** Random decisions; see `Random` of the simulation. */
+export interface Dice {
+  /** A whole number from 0 to `limit - 1`. */
+  below(limit: number): number;
+  /** True once in `count` times. */
+  once(count: number): boolean;
+}
+
+export const SECTOR_BYTES = 512;
+
+/** What a power cut leaves of unsynced data. */
+export const Loss = {
+  ALL: 0,
+  /** The sectors that were written first are kept; the next one is torn. */
+  PREFIX: 1,
+  /** Each sector is kept, lost or garbled, independently of the others. */
+  SUBSET: 2,
+} as const;
+export type Loss = (typeof Loss)[keyof typeof Loss];
+export const LOSSES = Object.values(Loss);
+
+const EMPTY = Buffer.alloc(0);
+
+export class Inode {
+  /** Where it is a real file as well, which SQLite or a test may write; null for nowhere. */
+  realPath: string | null;
+  #cached: Buffer;
+  #durable: Buffer;
+  /** The buffer is not shared; a shared one is copied before the next change. */
+  #ownsCached = false;
+  #ownsDurable = false;
+  /** The cache may differ from what is durable, whatever counts as written. */
+  #differs = false;
+  /** Numbers of sectors, in the order in which they were first written. */
+  readonly #dirty = new Set<number>();
+
+  /** @param bytes - The durable content; never changed by anybody else. */
+  constructor(realPath: string | null, bytes: Buffer = EMPTY) {
+    this.realPath = realPath;
+    this.#cached = bytes;
+    this.#durable = bytes;
+  }
+
+  get sizeBytes(): number {
+    return this.#cached.length;
+  }
+
+  /** @returns How many bytes were read. */
+  read(target: Uint8Array, position: number): number {
+    if (position >= this.#cached.length) return 0;
+    return this.#cached.copy(target, 0, position, position + target.length);
+  }
+
+  /** Everything that a process reads; later writes do not change the buffer. */
+  content(): Buffer {
+    this.#ownsCached = false;
+    return this.#cached;
+  }
+
+  write(bytes: Uint8Array, position: number): void {
+    if (bytes.length === 0) return;
+    this.#differs = true;
+    const end = position + bytes.length;
+    if (!this.#ownsCached || end > this.#cached.length) {
+      this.#cached = resized(this.#cached, Math.max(end, this.#cached.length));
+      this.#ownsCached = true;
+    }
+    this.#cached.set(bytes, position);
+    const lastSector = Math.floor((end - 1) / SECTOR_BYTES);
+    for (let i = Math.floor(position / SECTOR_BYTES); i <= lastSector; i++) this.#dirty.add(i);
+  }
+
+  /** Empties the file, as creating it again does. */
+  truncate(): void {
+    this.#differs = true;
+    this.#cached = EMPTY;
+    this.#ownsCached = false;
+  }
+
+  /**
+   * Takes over what another program has written.
+   * @param bytes - Never changed again.
+   */
+  replace(bytes: Buffer): void {
+    if (bytes.equals(this.#cached)) return;
+    this.#differs = true;
+    this.#cached = bytes;
+    this.#ownsCached = false;
+    const sectors = Math.ceil(Math.max(bytes.length, this.#durable.length) / SECTOR_BYTES);
+    for (let i = 0; i < sectors; i++) {
+      if (!sector(bytes, i).equals(sector(this.#durable, i))) this.#dirty.add(i);
+    }
+  }
+
+  sync(): void {
+    if (this.#dirty.size === 0 && this.#durable.length === this.#cached.length) return;
+    this.#resizeDurable(this.#cached.length);
+    const durable = this.#ownDurable();
+    for (const i of this.#dirty) {
+      this.#cached.copy(durable, i * SECTOR_BYTES, i * SECTOR_BYTES, (i + 1) * SECTOR_BYTES);
+    }
+    this.#dirty.clear();
+  }
+
+  /**
+   * As in a kernel: some sectors may have arrived, and all count as written from now on. They stay
+   * readable until the power fails.
+   */
+  failSync(dice: Dice): void {
+    for (const i of this.#dirty) if (dice.once(3)) this.#keep(i);
+    this.#dirty.clear();
+  }
+
+  losePower(dice: Dice, loss: Loss): void {
+    if (!this.#differs) return;
+    const durableBytes = this.#durable.length;
+    const grownBytes = Math.max(0, this.#cached.length - durableBytes);
+    if (grownBytes > 0 && dice.once(2)) {
+      const keptBytes = dice.once(2) ? grownBytes : dice.below(grownBytes + 1);
+      this.#resizeDurable(durableBytes + keptBytes);
+    }
+    const cut = loss === Loss.PREFIX ? dice.below(this.#dirty.size + 1) : 0;
+    let order = 0;
+    for (const i of this.#dirty) {
+      if (loss === Loss.PREFIX && order < cut) this.#keep(i);
+      else if (loss === Loss.PREFIX && order === cut) this.#garble(i, dice);
+      else if (loss === Loss.SUBSET) this.#keepLoseOrGarble(i, dice);
+      order += 1;
+    }
+    this.#dirty.clear();
+    this.#cached = this.#durable;
+    this.#ownsCached = false;
+    this.#ownsDurable = false;
+    this.#differs = false;
+  }
+
+  /** Shares the memory of what is not changed later, in either of the two. */
+  clone(): Inode {
+    this.#ownsCached = false;
+    this.#ownsDurable = false;
+    const copy = new Inode(this.realPath, this.#durable);
+    copy.#cached = this.#cached;
+    copy.#differs = this.#differs;
+    for (const i of this.#dirty) copy.#dirty.add(i);
+    return copy;
+  }
+
+  #keepLoseOrGarble(i: number, dice: Dice): void {
+    const fate = dice.below(3);
+    if (fate === 0) this.#keep(i);
+    else if (fate === 1) this.#garble(i, dice);
+  }
+
+  #keep(i: number): void {
+    const start = i * SECTOR_BYTES;
+    const end = start + SECTOR_BYTES;
+    if (start >= this.#durable.length) {
+      this.#resizeDurable(Math.min(end, Math.max(this.#cached.length, this.#durable.length)));
+    }
+    this.#cached.copy(this.#ownDurable(), start, start, end);
+  }
+
+  /** The sector gets some first bytes of what was to be written, or random bytes. */
+  #garble(i: number, dice: Dice): void {
+    const start = i * SECTOR_BYTES;
+    const end = Math.min(start + SECTOR_BYTES, this.#durable.length);
+    if (end <= start) return;
+    const durable = this.#ownDurable();
+    if (dice.once(2)) {
+      this.#cached.copy(durable, start, start, Math.min(end, start + dice.below(SECTOR_BYTES)));
+      return;
+    }
+    for (let at = start; at < end; at++) durable[at] = dice.below(256);
+  }
+
+  #ownDurable(): Buffer {
+    if (!this.#ownsDurable) this.#durable = resized(this.#durable, this.#durable.length);
+    this.#ownsDurable = true;
+    return this.#durable;
+  }
+
+  #resizeDurable(lengthBytes: number): void {
+    if (lengthBytes === this.#durable.length) return;
+    this.#durable = resized(this.#durable, lengthBytes);
+    this.#ownsDurable = true;
+  }
+}
+
+function sector(bytes: Buffer, i: number): Buffer {
+  return bytes.subarray(i * SECTOR_BYTES, (i + 1) * SECTOR_BYTES);
+}
+
+function resized(bytes: Buffer, lengthBytes: number): Buffer<ArrayBuffer> {
+  const copy = Buffer.alloc(lengthBytes);
+  bytes.copy(copy);
+  return copy;
+}
