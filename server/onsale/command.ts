@@ -28,9 +28,10 @@ failed: the report says what was not sold.
 
 Each line of the ledger is {"time","op","step","session","seats","areas"}: op is
 lock, unlock or sale; step is asked, answered or refused; seats are ids; areas
-are {"id","capacity"}. A line is handed to the operating system before the
-request is sent or the next step is taken. After a crash, the ledger therefore
-shows which changes must exist and which may exist.
+are {"id","capacity"}. Asked without a later answered or refused is an unknown
+outcome. A line is handed to the operating system before the request is sent or
+the next step is taken. After a crash, the ledger therefore shows which changes
+must exist and which may exist.
 
 The output has colours on a terminal, except if NO_COLOR is set.
 

@@ -54,16 +54,14 @@ export function addOnsaleOptions(command: Command): Command {
     .addOption(
       new Option(
         "--key <key>",
-        "secret API key of the organization; prefer the variable, because other users of the " +
-          "machine can see command lines",
+        "secret API key of the organization; in the variable, it is not in the list of processes",
       ).env("FRONTROW_KEY"),
     )
     .addOption(new Option("--event <uuid>", "existing event to sell").argParser(parseEventId))
     .addOption(
       new Option(
         "--layout <file>",
-        "layout of a new event (JSON, plain or gzip): creates a venue, a schema, an event, and " +
-          "one price for each section",
+        "create an event with this layout (JSON, plain or gzip) and a price for each section",
       ).conflicts("event"),
     )
     .option("--buyers <n>", "buyers at the same time", integer(1, COUNT_MAX), 1_000)
@@ -76,7 +74,7 @@ export function addOnsaleOptions(command: Command): Command {
     .option("--give-up <0..1>", "share of buyers who give up after a lock", parseShare, 0.1)
     .option(
       "--think-ms <ms>",
-      "mean hesitation between lock and purchase (evenly distributed from 0 to twice this)",
+      "mean hesitation between lock and purchase (uniform from 0 to twice this)",
       integer(0, COUNT_MAX),
       50,
     )
@@ -100,8 +98,7 @@ export function addOnsaleOptions(command: Command): Command {
     )
     .option(
       "--ledger <file>",
-      "write every lock, unlock and sale to this file as JSON lines: asked before it is sent, " +
-        "then answered or refused; asked without either means an unknown outcome",
+      "write every lock, unlock and sale and its answer to this file, as JSON lines (see below)",
     )
     .option("--json", "print the report as one JSON object");
 }
@@ -140,7 +137,7 @@ function parseShare(text: string): number {
   return value;
 }
 
-/** `4` means exactly four; `1-6` means one to six, evenly distributed. */
+/** `4` means exactly four; `1-6` means one to six, each equally likely. */
 function parseSeatsPerBuyer(text: string): Range {
   const match = /^([1-6])(?:-([1-6]))?$/.exec(text);
   const min = Number(match?.[1]);

@@ -53,6 +53,7 @@ function collectFacts({ record, after, statistics, checks, ...run }: RunResult) 
     /** Seats that two buyers were told they bought. */
     soldTwice: record.seatIdsSoldTwice.size,
     left,
+    /** `id` is the id of a seat, or of an area if there are `places`. */
     heldByOthers: findHeld(after),
     buyers: statistics.buyers,
     refused: Object.fromEntries(statistics.refusals),
@@ -114,7 +115,7 @@ export function formatReport(report: Report, paint: Paint): string {
   const served = [
     `${formatCount(buyers.bought)} bought`,
     `${formatCount(buyers.gaveUp)} gave up`,
-    `${formatCount(buyers.emptyHanded)} found nothing`,
+    `${formatCount(buyers.emptyHanded)} found nothing left`,
   ];
   const rate = `${formatCount(report.requestsPerSecond)} per second`;
   return [

@@ -32,7 +32,7 @@ export function checkSale(data: SaleData): readonly CheckResult[] {
   const { record, after, holdsLost, serverErrors } = data;
   return [
     checkSeatsBought(record, after.seats),
-    resultOf("no seat was sold to two buyers", [...record.seatIdsSoldTwice].map(seatLabel)),
+    seatResult("no seat was sold to two buyers", [...record.seatIdsSoldTwice]),
     checkSeatTotal(data),
     checkAreaCounters(after.areas),
     checkPlaceTotals(data),
@@ -59,7 +59,7 @@ function checkSeatsBought(record: SalesRecord, seats: readonly ListedSeat[]): Ch
   const sold = new Set<number>();
   for (const seat of seats) if (seat.state === "SOLD") sold.add(seat.seatId);
   const missing = [...record.seatIds].filter((id) => !sold.has(id));
-  return resultOf("every seat bought is SOLD", missing.map(seatLabel));
+  return seatResult("every seat bought is SOLD", missing);
 }
 
 function checkSeatTotal({ record, before, after }: SaleData): CheckResult {
@@ -71,21 +71,20 @@ function checkSeatTotal({ record, before, after }: SaleData): CheckResult {
 }
 
 function checkAreaCounters(areas: readonly AreaCounters[]): CheckResult {
-  const faults = areas.flatMap((area) => {
-    const { active, locked, sold, blocked, capacity } = area;
+  const faults = areas.flatMap(({ groupOfSeatsId, active, locked, sold, blocked, capacity }) => {
     if (active + locked + sold + blocked === capacity) return [];
-    return [`${areaLabel(area)}: ${active} + ${locked} + ${sold} + ${blocked} ≠ ${capacity}`];
+    return [`area ${groupOfSeatsId}: ${active} + ${locked} + ${sold} + ${blocked} ≠ ${capacity}`];
   });
   return resultOf("area counters add up to the capacity", faults);
 }
 
 function checkPlaceTotals({ record, before, after }: SaleData): CheckResult {
   const soldBefore = new Map(before.areas.map((area) => [area.groupOfSeatsId, area.sold]));
-  const faults = after.areas.flatMap((area) => {
-    const start = soldBefore.get(area.groupOfSeatsId) ?? 0;
-    const bought = record.placesOf(area.groupOfSeatsId);
-    if (start + bought === area.sold) return [];
-    return [`${areaLabel(area)}: ${area.sold} ≠ ${start} + ${bought}`];
+  const faults = after.areas.flatMap(({ groupOfSeatsId, sold }) => {
+    const start = soldBefore.get(groupOfSeatsId) ?? 0;
+    const bought = record.placesOf(groupOfSeatsId);
+    if (sold === start + bought) return [];
+    return [`area ${groupOfSeatsId}: ${sold} ≠ ${start} + ${bought}`];
   });
   return resultOf("sold places = sold before + bought", faults);
 }
@@ -98,15 +97,12 @@ function checkServerErrors(serverErrors: ReadonlyMap<number, number>): CheckResu
   return resultOf("no 5xx answer except 503", faults);
 }
 
+function seatResult(name: string, seatIds: readonly number[]): CheckResult {
+  const faults = seatIds.map((id) => `seat ${id}`);
+  return resultOf(name, faults);
+}
+
 function resultOf(name: string, faults: readonly string[], detail = ""): CheckResult {
   const passed = faults.length === 0;
   return { name, passed, detail: passed ? detail : nameSome(faults) };
-}
-
-function seatLabel(id: number): string {
-  return `seat ${id}`;
-}
-
-function areaLabel(area: AreaCounters): string {
-  return `area ${area.groupOfSeatsId}`;
 }

@@ -9,7 +9,6 @@ import type { Random } from "../random.ts";
 export class AreaMap {
   /** Places that seem free, by area id. */
   readonly #freeById = new Map<number, number>();
-  #freeCount = 0;
   #openCount = 0;
 
   constructor(areas: readonly AreaCounters[]) {
@@ -18,7 +17,7 @@ export class AreaMap {
 
   /** Places that seem free in all areas. */
   get freeCount(): number {
-    return this.#freeCount;
+    return [...this.#freeById.values()].reduce((sum, free) => sum + free, 0);
   }
 
   /** Places that are free or held in all areas, according to the last counters. */
@@ -30,19 +29,19 @@ export class AreaMap {
   update(areas: readonly AreaCounters[]): void {
     this.#openCount = 0;
     for (const { groupOfSeatsId, priceId, active, locked } of areas) {
-      this.#setFree(groupOfSeatsId, priceId === null ? 0 : active);
+      this.#freeById.set(groupOfSeatsId, priceId === null ? 0 : active);
       if (priceId !== null) this.#openCount += active + locked;
     }
   }
 
   /** Adds free places; a negative number removes them. */
   add(areaId: number, count: number): void {
-    this.#setFree(areaId, Math.max(0, (this.#freeById.get(areaId) ?? 0) + count));
+    this.#freeById.set(areaId, Math.max(0, (this.#freeById.get(areaId) ?? 0) + count));
   }
 
   /** After a refusal: fewer than `count` places are free. */
   limitBelow(areaId: number, count: number): void {
-    this.#setFree(areaId, Math.min(count - 1, this.#freeById.get(areaId) ?? 0));
+    this.#freeById.set(areaId, Math.min(count - 1, this.#freeById.get(areaId) ?? 0));
   }
 
   /**
@@ -50,7 +49,7 @@ export class AreaMap {
    * @returns undefined if no place seems free.
    */
   choose(wantedCount: number, random: Random): Basket | undefined {
-    let skip = random.below(this.#freeCount);
+    let skip = random.below(this.freeCount);
     for (const [areaId, free] of this.#freeById) {
       if (skip < free) {
         const area = { id: areaId, capacity: Math.min(wantedCount, free) };
@@ -59,10 +58,5 @@ export class AreaMap {
       skip -= free;
     }
     return undefined;
-  }
-
-  #setFree(areaId: number, count: number): void {
-    this.#freeCount += count - (this.#freeById.get(areaId) ?? 0);
-    this.#freeById.set(areaId, count);
   }
 }

@@ -36,7 +36,6 @@ export class Sale {
   #buyerCount = 0;
   /** Seats and places that only other sessions hold while nothing is free, and since when. */
   #heldByOthers = { count: 0, sinceMs: 0 };
-  #end: SaleEnd = "TIME_LIMIT";
 
   constructor(context: SaleContext, reader: InventoryReader, options: CrowdOptions) {
     this.#context = context;
@@ -51,8 +50,8 @@ export class Sale {
     const timeLimit = setTimeout(() => room.close(), seconds * MS_PER_SECOND);
     const crowd = Array.from({ length: buyers }, () => this.#serveBuyers());
     try {
-      await Promise.all([this.#watch(), ...crowd]);
-      return this.#end;
+      const [end] = await Promise.all([this.#watch(), ...crowd]);
+      return end;
     } finally {
       clearTimeout(timeLimit);
       room.close();
@@ -89,19 +88,20 @@ export class Sale {
     return new Buyer(profile, random, this.#context);
   }
 
-  async #watch(): Promise<void> {
+  async #watch(): Promise<SaleEnd> {
     const { view, room } = this.#context;
     for (let readCount = 0; room.isOpen; await sleep(WATCH_INTERVAL_MS)) {
       if (view.needsUpdate) {
         const end = await this.#updateView(readCount);
         readCount += 1;
         if (end !== undefined) {
-          this.#end = end;
-          return room.close();
+          room.close();
+          return end;
         }
       }
       room.admit(view.freeCount);
     }
+    return "TIME_LIMIT";
   }
 
   /** @returns Why the sale is over, or undefined while it goes on. */

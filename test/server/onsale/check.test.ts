@@ -1,8 +1,8 @@
 /** The final check finds each way in which a server may be wrong. The ledger holds every call. */
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type Basket, createBooking } from "../../../server/onsale/basket.ts";
 import { checkSale, type SaleData } from "../../../server/onsale/books/check.ts";
 import { Ledger } from "../../../server/onsale/books/ledger.ts";
@@ -109,7 +109,9 @@ test("a failed check names ten seats and counts the others", () => {
 });
 
 test("the ledger holds each step with its session, seats and areas, in order", () => {
-  const path = join(mkdtempSync(join(tmpdir(), "onsale-")), "ledger.jsonl");
+  const folder = mkdtempSync(join(tmpdir(), "onsale-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "ledger.jsonl");
   const ledger = new Ledger(path);
   ledger.write("lock", "asked", createBooking("a", seatBasket(2, 3)));
   ledger.write("sale", "answered", createBooking("b", placeBasket(4)));

@@ -1,10 +1,10 @@
 /** Runs `frontrow onsale` in this process, on a tiny server and a small layout. */
 import { Command } from "commander";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { expect, onTestFinished, vi } from "vitest";
+import { afterAll, expect, onTestFinished, vi } from "vitest";
 import { addOnsaleCommand } from "../../../server/onsale/command.ts";
 import type { Report } from "../../../server/onsale/report.ts";
 import {
@@ -24,6 +24,8 @@ const FLAGS = "--think-ms 2 --seconds 60 --buyers 100 --connections 16 --seed 1"
 export const HOUSE_SEATS = 186;
 export const HOUSE_PLACES = 95;
 export const folder = mkdtempSync(join(tmpdir(), "onsale-"));
+
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** How the command ended. */
 export interface Played {
