@@ -47,12 +47,14 @@ const START = `SwaggerUIBundle({
 });
 `;
 
+type Path = `/${string}`;
+
 /** By path. Cost: reads 2 MB, once. */
-export function docsFiles(): ReadonlyMap<string, StaticFile> {
+export function docsFiles(): ReadonlyMap<Path, StaticFile> {
   const folder = path.dirname(
     createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"),
   );
-  const files = new Map<string, StaticFile>([
+  const files = new Map<Path, StaticFile>([
     ["/docs", { type: HTML_TYPE, body: PAGE }],
     ["/docs/start.js", { type: SCRIPT_TYPE, body: START }],
   ]);
