@@ -57,13 +57,10 @@ export const AS_OF = {
   description: "As it was behind this sequence number, or at this date-time.",
 };
 
+const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true };
+
 export const AUDIT_ROUTES: readonly Route[] = [
-  route({
-    tag: "Events",
-    access: Access.ORGANIZATION,
-    durable: true,
-    method: "get",
-    path: "/api/private/v2.0/events/{id}/audit/",
+  route(BASE, "GET /api/private/v2.0/events/{id}/audit/", {
     summary: "List every transition of the event's seats and areas",
     params: UUID_ID,
     query: { ...PAGE_QUERY, ...FILTERS },

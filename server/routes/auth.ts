@@ -1,8 +1,8 @@
 /** Login of people. Errors of these routes have a shape of their own. */
-import { object, text, type TypeOf } from "../../engine/shapes/shape.ts";
+import { object, text } from "../../engine/shapes/shape.ts";
 import { bearerOf, organizationsOf } from "../auth/access.ts";
 import { LoginRefusal, type Opened } from "../auth/logins.ts";
-import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
+import { Access, type Handled, type Route, route } from "../routing/route.ts";
 import type { Services } from "../routing/services.ts";
 import { type Answer, answer, headersOf, NO_CONTENT } from "../wire/answers.ts";
 import { LOGIN, USER } from "../wire/shapes.ts";
@@ -14,47 +14,40 @@ const TEXT = text({ minLength: 1, maxLength: 512 });
 const CREDENTIALS = object({ username: TEXT, password: TEXT });
 const REFRESH = object({ refreshToken: TEXT });
 
-type Refresh = Context<unknown, unknown, TypeOf<typeof REFRESH>>;
-
 export const AUTH_ROUTES: readonly Route[] = [
-  route({
-    ...BASE,
-    method: "post",
-    path: "/api/auth/login",
+  route(BASE, "POST /api/auth/login", {
     summary: "Log in with email and password",
     body: CREDENTIALS,
     answers: { 200: LOGIN },
     problems: [400, 401, 429, 503],
-    handle: logIn,
+    handle: async ({ services, body }) =>
+      opened(services, await services.logins.open(body.username, body.password)),
   }),
-  route({
-    ...BASE,
-    method: "post",
-    path: "/api/auth/refresh",
+  route(BASE, "POST /api/auth/refresh", {
     summary: "Take new tokens for a refresh token",
     body: REFRESH,
     answers: { 200: LOGIN },
     problems: [400, 401, 503],
-    handle: refresh,
+    handle: ({ services, body }) => opened(services, services.logins.refresh(body.refreshToken)),
   }),
-  route({
-    ...BASE,
-    method: "post",
-    path: "/api/auth/logout",
+  route(BASE, "POST /api/auth/logout", {
     summary: "End both tokens",
     body: REFRESH,
     answers: { 204: null },
     problems: [400, 401, 503],
-    handle: logOut,
+    handle: ({ services, body }) => {
+      const refusal = services.logins.close(body.refreshToken);
+      return refusal === null ? NO_CONTENT : FAILURES[refusal];
+    },
   }),
-  route({
-    ...BASE,
-    method: "get",
-    path: "/api/auth/user/",
+  route(BASE, "GET /api/auth/user/", {
     summary: "Read the user of an access token",
     answers: { 200: USER },
     problems: [401],
-    handle: readUser,
+    handle: ({ services, authorization }) => {
+      const account = services.logins.accountOf(bearerOf(authorization));
+      return account === null ? FAILURES[LoginRefusal.WRONG] : answer(200, userView(account));
+    },
   }),
 ];
 
@@ -68,27 +61,6 @@ const FAILURES: Readonly<Record<LoginRefusal, Answer>> = {
   [LoginRefusal.THROTTLED]: authFailure(429, "Too many wrong passwords; wait a minute."),
   [LoginRefusal.UNAVAILABLE]: authFailure(503, "The log takes no changes just now."),
 };
-
-async function logIn({
-  services,
-  body,
-}: Context<unknown, unknown, TypeOf<typeof CREDENTIALS>>): Promise<Handled> {
-  return opened(services, await services.logins.open(body.username, body.password));
-}
-
-function refresh({ services, body }: Refresh): Handled {
-  return opened(services, services.logins.refresh(body.refreshToken));
-}
-
-function logOut({ services, body }: Refresh): Handled {
-  const refusal = services.logins.close(body.refreshToken);
-  return refusal === null ? NO_CONTENT : FAILURES[refusal];
-}
-
-function readUser({ services, authorization }: Context): Handled {
-  const account = services.logins.accountOf(bearerOf(authorization));
-  return account === null ? FAILURES[LoginRefusal.WRONG] : answer(200, userView(account));
-}
 
 function opened(services: Services, result: Opened | LoginRefusal): Handled {
   if (typeof result === "string") return FAILURES[result];

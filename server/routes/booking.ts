@@ -7,6 +7,8 @@ import { SelectionReader } from "../wire/selection-reader.ts";
 import { DONE } from "../wire/shapes.ts";
 import { EVENT_ID } from "./handling.ts";
 
+const BASE = { tag: "Booking", access: Access.ORGANIZATION, durable: true };
+
 export const BOOKING_ROUTES: readonly Route[] = [
   bookingRoute("lock", "Lock seats and places of areas"),
   bookingRoute("unlock", "Unlock seats and places of areas"),
@@ -19,18 +21,13 @@ export const BOOKING_ROUTES: readonly Route[] = [
 
 function bookingRoute(kind: BookingKind, summary: string): Route {
   const reader = new SelectionReader();
-  return route({
-    method: "post",
-    path: `/api/private/v2.0/booking/${kind}`,
-    tag: "Booking",
+  return route(BASE, `POST /api/private/v2.0/booking/${kind}`, {
     summary,
-    access: Access.ORGANIZATION,
     query: { eventId: EVENT_ID },
     body: COMMANDS[kind].members.body,
     readBody: (bytes) => reader.read(bytes),
     answers: { 200: DONE },
     problems: problemsOf(kind),
-    durable: true,
     handle: ({ services, caller, query, body }) =>
       submit(services, { kind, caller, eventId: query.eventId, body }, show),
   });

@@ -2,45 +2,35 @@
 import { randomUUID } from "node:crypto";
 import { UUID } from "../../engine/shapes/fields.ts";
 import { problemsOf, submit } from "../routing/command-route.ts";
-import { Access, type Handled, type Route, route } from "../routing/route.ts";
+import { Access, type Route, route } from "../routing/route.ts";
 import { answer } from "../wire/answers.ts";
 import { CLONE } from "../wire/shapes.ts";
 import { cloneView } from "../wire/views.ts";
-import { type ById, LONG_ID, showOwn, UUID_ID } from "./handling.ts";
+import { LONG_ID, showOwn, UUID_ID } from "./handling.ts";
 
 const BASE = { tag: "Schemas", access: Access.ORGANIZATION, durable: true };
 
 export const CLONE_ROUTES: readonly Route[] = [
-  route({
-    ...BASE,
-    method: "post",
-    path: "/api/private/v2.0/schemas/clone/{id}",
+  route(BASE, "POST /api/private/v2.0/schemas/clone/{id}", {
     summary: "Clone a schema with its layout and pricing zones",
     params: LONG_ID,
     answers: { 200: UUID },
     problems: problemsOf("cloneSchema"),
-    handle: cloneSchema,
+    handle: ({ services, caller, params }) => {
+      const operation = { schemaId: params.id, cloneId: randomUUID() };
+      return submit(services, { kind: "cloneSchema", caller, ...operation }, ({ id }) =>
+        answer(200, id),
+      );
+    },
   }),
-  route({
-    ...BASE,
-    method: "get",
-    path: "/api/private/v2.0/schemas/clone/{id}",
+  route(BASE, "GET /api/private/v2.0/schemas/clone/{id}", {
     summary: "Read how far a clone operation is",
     params: UUID_ID,
     answers: { 200: CLONE },
     problems: [400, 403, 404],
-    handle: readClone,
+    handle: (context) => {
+      const clone = context.services.engine.state.catalog.clones.get(context.params.id);
+      return showOwn(clone, context, "clone operation", (own) => answer(200, cloneView(own)));
+    },
   }),
 ];
-
-function cloneSchema({ services, caller, params }: ById): Handled {
-  const operation = { schemaId: params.id, cloneId: randomUUID() };
-  return submit(services, { kind: "cloneSchema", caller, ...operation }, ({ id }) =>
-    answer(200, id),
-  );
-}
-
-function readClone(context: ById<string>): Handled {
-  const clone = context.services.engine.state.catalog.clones.get(context.params.id);
-  return showOwn(clone, context, "clone operation", (own) => answer(200, cloneView(own)));
-}

@@ -6,15 +6,16 @@ import { NAME_LENGTH_MAX } from "../../engine/constants.ts";
 import { areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
 import { listSeats, SEAT_SORTS, type SeatQuery } from "../../engine/queries/seat-listing.ts";
 import { isRefused } from "../../engine/results.ts";
-import { EVENT_MEMBERS, type EventBody } from "../../engine/shapes/bodies.ts";
+import { EVENT_MEMBERS } from "../../engine/shapes/bodies.ts";
 import { EVENT_STATUS, LOCAL_DATE, LONG, UUID } from "../../engine/shapes/fields.ts";
-import { BOOLEAN, list, object, text, type TypeOf } from "../../engine/shapes/shape.ts";
+import { BOOLEAN, list, object, text } from "../../engine/shapes/shape.ts";
+import type { State } from "../../engine/state.ts";
 import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
 import {
+  listRoute,
   offsetOf,
   PAGE_QUERY,
   pageAnswer,
-  pageOfRows,
   type PageQuery,
   pageShape,
   parseSort,
@@ -32,7 +33,7 @@ import { localDateTime, momentMs, momentOf } from "../wire/moments.ts";
 import { AREA, EVENT, EVENT_EXPAND, EVENT_SEAT, EVENT_STATUS_CHANGE } from "../wire/shapes.ts";
 import { areaView, eventExpandView, eventView, seatView } from "../wire/views.ts";
 import { AS_OF, listPastAreas, listPastSeats } from "./audit.ts";
-import { type ById, readEvent, showOwn, UUID_ID } from "./handling.ts";
+import { ownRows, readEvent, showOwn, UUID_ID } from "./handling.ts";
 
 const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true };
 
@@ -62,59 +63,60 @@ const SEAT_FILTERS = {
 };
 
 export const EVENT_ROUTES: readonly Route[] = [
-  route({
-    ...BASE,
-    method: "post",
-    path: "/api/private/v2.0/events/",
+  route(BASE, "POST /api/private/v2.0/events/", {
     summary: "Create an event",
     body: COMMANDS.createEvent.members.body,
     answers: { 201: EVENT },
     problems: problemsOf("createEvent"),
-    handle: createEvent,
+    handle: ({ services, caller, body }) => {
+      const eventId = randomUUID();
+      return submit(services, { kind: "createEvent", caller, eventId, body }, (event) =>
+        answer(201, eventView(event)),
+      );
+    },
   }),
-  route({
-    ...BASE,
-    method: "get",
-    path: "/api/private/v2.0/events/",
+  listRoute(BASE, "GET /api/private/v2.0/events/", {
     summary: "List events",
-    query: { ...PAGE_QUERY, ...FILTERS },
-    answers: { 200: pageShape(EVENT_EXPAND) },
-    problems: [400, 403],
-    handle: listEvents,
+    filters: FILTERS,
+    item: EVENT_EXPAND,
+    sorts: ["id", "name", "start", "endDate", "schemaId", "createdDate", "status"],
+    rows: ({ services, caller, query }) => {
+      const { state } = services.engine;
+      return ownRows(state.catalog.events, caller)
+        .filter((event) => isWanted(state, event, query))
+        .map((event) => eventExpandView(state, event));
+    },
   }),
-  route({
-    ...BASE,
-    method: "get",
-    path: "/api/private/v2.0/events/{id}",
+  route(BASE, "GET /api/private/v2.0/events/{id}", {
     summary: "Read an event",
     params: UUID_ID,
     answers: { 200: EVENT_EXPAND },
     problems: [400, 403, 404],
-    handle: readOne,
+    handle: (context) => {
+      const { state } = context.services.engine;
+      const event = state.catalog.events.get(context.params.id);
+      return showOwn(event, context, "event", (own) => answer(200, eventExpandView(state, own)));
+    },
   }),
-  route({
-    ...BASE,
-    method: "put",
-    path: "/api/private/v2.0/events/",
+  route(BASE, "PUT /api/private/v2.0/events/", {
     summary: "Change an event",
     query: { force: FORCE },
     body: EVENT_WITH_ID,
     answers: { 200: EVENT },
     problems: problemsOf("updateEvent"),
-    handle: updateEvent,
+    handle: ({ services, caller, query: { force }, body }) => {
+      const change = { eventId: body.id.toLowerCase(), body, force };
+      return submit(services, { kind: "updateEvent", caller, ...change }, (event) =>
+        answer(200, eventView(event)),
+      );
+    },
   }),
-  commandRoute("deleteEvent", {
-    ...BASE,
-    method: "delete",
-    path: "/api/private/v2.0/events/{id}",
+  commandRoute(BASE, "DELETE /api/private/v2.0/events/{id}", "deleteEvent", {
     summary: "Delete an event with its prices, whatever its inventory",
     answers: { 204: null },
     show: () => NO_CONTENT,
   }),
-  commandRoute("changeEventStatus", {
-    ...BASE,
-    method: "post",
-    path: "/api/private/v2.0/events/{id}/status",
+  commandRoute(BASE, "POST /api/private/v2.0/events/{id}/status", "changeEventStatus", {
     summary: "Publish, archive or reopen an event",
     answers: { 200: EVENT_STATUS_CHANGE },
     show: ({ id, name, status, publishedAtMs }) => {
@@ -122,10 +124,7 @@ export const EVENT_ROUTES: readonly Route[] = [
       return answer(200, { id, name, status, publishedAt });
     },
   }),
-  route({
-    ...BASE,
-    method: "get",
-    path: "/api/private/v2.0/events/{id}/seats/",
+  route(BASE, "GET /api/private/v2.0/events/{id}/seats/", {
     summary: "List the seats of an event, what changed since a time, or how it was at one",
     params: UUID_ID,
     query: { ...PAGE_QUERY, ...SEAT_FILTERS, asOf: AS_OF },
@@ -133,72 +132,32 @@ export const EVENT_ROUTES: readonly Route[] = [
     problems: [400, 403, 404],
     handle: listEventSeats,
   }),
-  route({
-    ...BASE,
-    method: "get",
-    path: "/api/private/v2.0/events/{id}/areas/",
+  route(BASE, "GET /api/private/v2.0/events/{id}/areas/", {
     summary: "Read the counters of the general-admission areas",
     params: UUID_ID,
     query: { asOf: AS_OF },
     answers: { 200: list(AREA) },
     problems: [400, 403, 404],
-    handle: listAreas,
+    handle: (context) => {
+      const { services, params, query } = context;
+      if (query.asOf !== undefined) return listPastAreas(context, query.asOf);
+      const { state } = services.engine;
+      const event = readEvent(context, params.id);
+      if (isRefused(event)) return event;
+      const partition = state.partitionOf(event);
+      const prices = state.catalog.pricesOf(event.id);
+      const areas = partition.layout.areas.map((_, area) => areaFacts(partition, prices, area));
+      return answer(200, areas.map(areaView));
+    },
   }),
 ];
 
-function createEvent({ services, caller, body }: Context<unknown, unknown, EventBody>): Handled {
-  return submit(services, { kind: "createEvent", caller, eventId: randomUUID(), body }, (event) =>
-    answer(201, eventView(event)),
-  );
-}
-
-type EventUpdate = Context<unknown, { readonly force: boolean }, TypeOf<typeof EVENT_WITH_ID>>;
-
-function updateEvent({ services, caller, query, body }: EventUpdate): Handled {
-  const eventId = body.id.toLowerCase();
-  return submit(
-    services,
-    { kind: "updateEvent", caller, eventId, body, force: query.force },
-    (event) => answer(200, eventView(event)),
-  );
-}
-
-function readOne(context: ById<string>): Handled {
-  const { state } = context.services.engine;
-  const event = state.catalog.events.get(context.params.id);
-  return showOwn(event, context, "event", (own) => answer(200, eventExpandView(state, own)));
-}
-
-type EventQuery = QueryOf<typeof FILTERS>;
-
-function listEvents({
-  services,
-  caller,
-  query,
-}: Context<unknown, PageQuery & EventQuery>): Handled {
-  const { state } = services.engine;
-  const events = [...state.catalog.events.values()].filter(
-    (event) =>
-      event.organizationId === caller.organizationId &&
-      isWanted(event, query, state.catalog.schemas.get(event.schemaId)?.venueId),
-  );
-  const rows = events.map((event) => eventExpandView(state, event));
-  return pageOfRows(rows, query, [
-    "id",
-    "name",
-    "start",
-    "endDate",
-    "schemaId",
-    "createdDate",
-    "status",
-  ]);
-}
-
-function isWanted(event: EventRow, query: EventQuery, venueId: number | undefined): boolean {
-  const { id, schemaId, name, status, startDate, endDate } = query;
+function isWanted({ catalog }: State, event: EventRow, query: QueryOf<typeof FILTERS>): boolean {
+  const { id, schemaId, venueId, name, status, startDate, endDate } = query;
+  const schema = catalog.schemas.get(event.schemaId);
   if (id !== undefined && event.id !== id) return false;
   if (schemaId !== undefined && event.schemaId !== schemaId) return false;
-  if (query.venueId !== undefined && venueId !== query.venueId) return false;
+  if (venueId !== undefined && schema?.venueId !== venueId) return false;
   if (status !== undefined && event.status !== status) return false;
   if (name !== undefined && !isPart(name, event.name)) return false;
   if (startDate !== undefined && event.start < momentOf(startDate)) return false;
@@ -240,16 +199,4 @@ function seatQueryOf(query: SeatsQuery): SeatQuery | Problem {
   const { sectionId, rowId, lastUpdated, size: limit } = query;
   const changedSinceMs = lastUpdated === undefined ? undefined : momentMs(lastUpdated);
   return { sectionId, rowId, changedSinceMs, sort, offset: offsetOf(query), limit };
-}
-
-function listAreas(context: Context<{ readonly id: string }, AsOf>): Handled | Promise<Handled> {
-  const { services, params, query } = context;
-  if (query.asOf !== undefined) return listPastAreas(context, query.asOf);
-  const { state } = services.engine;
-  const event = readEvent(context, params.id);
-  if (isRefused(event)) return event;
-  const partition = state.partitionOf(event);
-  const prices = state.catalog.pricesOf(event.id);
-  const areas = partition.layout.areas.map((_, area) => areaFacts(partition, prices, area));
-  return answer(200, areas.map(areaView));
 }

@@ -2,6 +2,7 @@
 import type { EventRow } from "../../engine/catalog.ts";
 import { ownRow } from "../../engine/queries/access.ts";
 import { isRefused, type Refusal } from "../../engine/results.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import { LONG, UUID } from "../../engine/shapes/fields.ts";
 import type { Context, Handled } from "../routing/route.ts";
 import type { Answer } from "../wire/answers.ts";
@@ -16,6 +17,14 @@ export type ById<Id = number> = Context<{ readonly id: Id }>;
 
 interface Owned {
   readonly organizationId: number;
+}
+
+/** The rows of a table that are the caller's own. */
+export function ownRows<Row extends Owned>(
+  table: ReadonlyMap<unknown, Row>,
+  { organizationId }: Caller,
+): Row[] {
+  return [...table.values()].filter((row) => row.organizationId === organizationId);
 }
 
 /** Shows a row of the caller's own; refuses another's. */

@@ -1,48 +1,38 @@
 /** What every service has: health, metrics, the OpenAPI document and its page. No key. */
 import { Result } from "../../engine/results.ts";
+import { ANYTHING, RECORD, TEXT } from "../../engine/shapes/shape.ts";
 import { bearerOf } from "../auth/access.ts";
 import { isSame } from "../auth/keys.ts";
 import { docsAnswers } from "../docs/site.ts";
 import { openApiDocument } from "../routing/openapi.ts";
-import { Access, type Context, type Handled, type Route } from "../routing/route.ts";
+import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
 import type { Services } from "../routing/services.ts";
 import { answer, HEALTHY, page, redirect } from "../wire/answers.ts";
 import { FrontResult } from "../wire/replies.ts";
 import { HEALTH } from "../wire/shapes.ts";
 
-const BASE = {
-  method: "get",
-  tag: "Service",
-  access: Access.PUBLIC,
-  problems: [],
-  durable: false,
-} satisfies Partial<Route>;
+const BASE = { tag: "Service", access: Access.PUBLIC, durable: false };
 
 export const HEALTH_ROUTES: readonly Route[] = [
-  {
-    ...BASE,
-    path: "/healthz",
+  route(BASE, "GET /healthz", {
     summary: "Whether the process is up",
     answers: { 200: HEALTH },
+    problems: [],
     handle: () => HEALTHY,
-  },
-  {
-    ...BASE,
-    path: "/readyz",
+  }),
+  route(BASE, "GET /readyz", {
     summary: "Whether requests are taken and the log is writable",
     answers: { 200: HEALTH },
     problems: [503],
     handle: ({ services }) => readiness(services),
-  },
-  {
-    ...BASE,
-    path: "/metrics",
+  }),
+  route(BASE, "GET /metrics", {
     summary: "Metrics in the Prometheus text format",
-    answers: { 200: { type: "string" } },
+    answers: { 200: TEXT },
     media: "text/plain",
     problems: [403],
     handle: scrape,
-  },
+  }),
 ];
 
 async function scrape({ services, authorization }: Context): Promise<Handled> {
@@ -58,29 +48,28 @@ function readiness({ isReady, engine }: Services): Handled {
   return { refused: FrontResult.NOT_READY, detail: "The service does not take changes just now." };
 }
 
-/** The document describes these routes and itself. */
+/** The OpenAPI document describes these routes and its own. */
 export function documentRoutes(routes: readonly Route[], version: string): readonly Route[] {
-  const document: Route = {
-    ...BASE,
-    path: "/openapi.json",
+  const document = route(BASE, "GET /openapi.json", {
     summary: "The OpenAPI document",
-    answers: { 200: { type: "object" } },
+    answers: { 200: RECORD },
+    problems: [],
     handle: () => described,
-  };
+  });
   const described = answer(200, openApiDocument([...routes, document], version));
-  const pages = [...docsAnswers()].map(([path, ready]): Route => ({
-    ...BASE,
-    path,
-    summary: "A page of the guide and the reference",
-    answers: { 200: {} },
-    handle: () => ready,
-  }));
-  const home: Route = {
-    ...BASE,
-    path: "/",
+  const pages = [...docsAnswers()].map(([path, ready]) =>
+    route(BASE, `GET /${path.slice(1)}`, {
+      summary: "A page of the guide and the reference",
+      answers: { 200: ANYTHING },
+      problems: [],
+      handle: () => ready,
+    }),
+  );
+  const home = route(BASE, "GET /", {
     summary: "To the guide",
     answers: { 302: null },
+    problems: [],
     handle: () => redirect("/docs"),
-  };
+  });
   return [document, home, ...pages];
 }

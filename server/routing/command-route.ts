@@ -7,11 +7,13 @@ import { UUID, UUID_KEY } from "../../engine/shapes/fields.ts";
 import { type Members, type Shape, shapeOf } from "../../engine/shapes/shape.ts";
 import type { Answer } from "../wire/answers.ts";
 import { REPLIES } from "../wire/replies.ts";
-import { type Handled, route, type Route, type RouteFacts } from "./route.ts";
+import { type Endpoint, type Handled, route, type Route, type RouteBase } from "./route.ts";
 import { namesIn } from "./router.ts";
 import type { Services } from "./services.ts";
 
-interface CommandRoute<K extends CommandKind> extends RouteFacts {
+interface CommandRow<K extends CommandKind> extends Partial<RouteBase> {
+  readonly summary: string;
+  readonly answers: Route["answers"];
   /** When the contract lists others than the command's refusals give. */
   readonly problems?: readonly number[];
   readonly show: (value: AnswerOf<K>, services: Services) => Answer;
@@ -22,18 +24,20 @@ interface CommandRoute<K extends CommandKind> extends RouteFacts {
  * the same name; `{id}` is the one that is left.
  */
 export function commandRoute<K extends CommandKind>(
+  base: RouteBase,
+  endpoint: Endpoint,
   kind: K,
-  { show, ...facts }: CommandRoute<K>,
+  { show, problems = problemsOf(kind), ...facts }: CommandRow<K>,
 ): Route {
   const { body, ...ids }: Members = COMMANDS[kind].members;
-  const members = membersInPath(namesIn(facts.path), Object.keys(ids));
+  const members = membersInPath(namesIn(endpoint), Object.keys(ids));
   const shapes = members.map(([name, member]) => [name, parameterShape(shapeOf(ids[member]!))]);
   const params: Readonly<Record<string, Shape>> = Object.fromEntries(shapes);
-  return route({
+  return route(base, endpoint, {
     ...facts,
     ...(members.length > 0 ? { params } : {}),
     ...(body === undefined ? {} : { body: shapeOf(body) }),
-    problems: facts.problems ?? problemsOf(kind),
+    problems,
     handle: (context) => {
       const command: Record<string, unknown> = { kind, caller: context.caller };
       for (const [name, member] of members) command[member] = context.params[name];

@@ -3,7 +3,18 @@ import { compareText } from "../../engine/layout/natural-order.ts";
 import { isRefused, Result } from "../../engine/results.ts";
 import { BOOLEAN, integer, list, object, type Shape, TEXT } from "../../engine/shapes/shape.ts";
 import { answer, type Problem } from "../wire/answers.ts";
-import type { Handled, QueryOf } from "./route.ts";
+import {
+  type Context,
+  type Endpoint,
+  type Handled,
+  type ParamsOf,
+  type QueryOf,
+  type QueryParameters,
+  route,
+  type Route,
+  type RouteBase,
+  type Shapes,
+} from "./route.ts";
 
 const SIZE_DEFAULT = 20;
 const SIZE_MAX = 100;
@@ -74,6 +85,40 @@ export function pageOfRows<Row extends { readonly id: number | string }>(
   });
   const offset = offsetOf(query);
   return pageAnswer(sorted.slice(offset, offset + query.size), rows.length, query);
+}
+
+interface ListRow<P extends Shapes, Q extends QueryParameters, Row> {
+  readonly summary: string;
+  readonly params?: P;
+  /** Parameters beside those of the page. */
+  readonly filters?: Q;
+  readonly item: Shape;
+  /** Members by which the list can be sorted. */
+  readonly sorts: readonly (keyof Row & string)[];
+  readonly rows: (context: Context<ParamsOf<P>, QueryOf<Q>>) => readonly Row[] | Problem;
+}
+
+/** Makes the row of a paged list. */
+export function listRoute<
+  P extends Shapes,
+  Q extends QueryParameters,
+  Row extends { readonly id: number | string },
+>(
+  base: RouteBase,
+  endpoint: Endpoint,
+  { summary, params, filters, item, sorts, rows }: ListRow<P, Q, Row>,
+): Route {
+  return route(base, endpoint, {
+    summary,
+    ...(params === undefined ? {} : { params }),
+    query: { ...PAGE_QUERY, ...filters },
+    answers: { 200: pageShape(item) },
+    problems: [400, 403],
+    handle: (context) => {
+      const found = rows(context as unknown as Context<ParamsOf<P>, QueryOf<Q>>);
+      return isRefused(found) ? found : pageOfRows(found, context.query, sorts);
+    },
+  });
 }
 
 /** Compares numbers by size and everything else as text; missing values come first. */

@@ -38,10 +38,13 @@ export interface Context<Params = unknown, Query = unknown, Body = unknown> {
   readonly authorization: string;
 }
 
+/** A request of which only the body matters. */
+export type WithBody<Body> = Context<unknown, unknown, Body>;
+
 export type Handled = Answer | Problem;
 
-type Shapes = Readonly<Record<string, Shape>>;
-type QueryParameters = Readonly<Record<string, QueryParameter>>;
+export type Shapes = Readonly<Record<string, Shape>>;
+export type QueryParameters = Readonly<Record<string, QueryParameter>>;
 
 export interface QueryParameter<T = unknown> {
   readonly shape: Shape<T>;
@@ -50,8 +53,6 @@ export interface QueryParameter<T = unknown> {
   readonly default?: T;
 }
 
-type ParamsOf<P> = { readonly [K in keyof P]: TypeOf<P[K]> };
-
 /** The values of query parameters: undefined where one is neither given nor has a default. */
 export type QueryOf<Q extends QueryParameters> = {
   readonly [K in keyof Q]: Q[K] extends { required: boolean } | { default: unknown }
@@ -59,28 +60,30 @@ export type QueryOf<Q extends QueryParameters> = {
     : TypeOf<Q[K]["shape"]> | undefined;
 };
 
-/** The members of a row that do not depend on what it takes. */
-export interface RouteFacts {
-  readonly method: Method;
-  /** As in OpenAPI: `/api/private/v2.0/events/{id}`. The slash at the end may be left out. */
-  readonly path: string;
+/** The values of path parameters. */
+export type ParamsOf<P> = { readonly [K in keyof P]: TypeOf<P[K]> };
+
+/** Where a route is, with its path as in OpenAPI: `GET /api/private/v2.0/events/{id}`. */
+export type Endpoint = `${Uppercase<Method>} /${string}`;
+
+/** What the rows of a group share. */
+export interface RouteBase {
   readonly tag: string;
-  readonly summary: string;
   readonly access: Access;
-  readonly bodyBytesMax?: number;
-  /** Body by success status; null for no body. */
-  readonly answers: Readonly<Record<number, Shape | null>>;
-  /** The media type of a success, when it is not JSON. */
-  readonly media?: string;
+  /** True when the answer must wait until what it rests on is on disk. */
+  readonly durable: boolean;
   /** Its answer holds a secret, which must not be stored in clear. */
   readonly isConfidential?: boolean;
   /** A row of v1: deprecated, and refused in the words of v1. */
   readonly isLegacy?: boolean;
-  /** True when the answer must wait until what it rests on is on disk. */
-  readonly durable: boolean;
 }
 
-interface TypedRoute<P extends Shapes, Q extends QueryParameters, Body> extends RouteFacts {
+export interface RouteRow<
+  P extends Shapes,
+  Q extends QueryParameters,
+  Body,
+> extends Partial<RouteBase> {
+  readonly summary: string;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: Shape<Body>;
@@ -89,20 +92,33 @@ interface TypedRoute<P extends Shapes, Q extends QueryParameters, Body> extends 
    * body that must take the general way.
    */
   readonly readBody?: (bytes: Buffer) => Body | null;
+  readonly bodyBytesMax?: number;
+  /** Body by success status; null for no body. */
+  readonly answers: Readonly<Record<number, Shape | null>>;
+  /** The media type of a success, when it is not JSON. */
+  readonly media?: string;
   /** Statuses of the problems that it may answer beside 500, as the contract lists them. */
   readonly problems: readonly number[];
   readonly handle: (context: Context<ParamsOf<P>, QueryOf<Q>, Body>) => Handled | Promise<Handled>;
 }
 
+type AnyRow = RouteRow<Shapes, QueryParameters, unknown>;
+
 /** A row as the front sees it: its handler takes what the shapes of the row have let through. */
-export interface Route extends Omit<TypedRoute<Shapes, QueryParameters, unknown>, "handle"> {
+export interface Route extends RouteBase, Omit<AnyRow, "handle" | keyof RouteBase> {
+  readonly method: Method;
+  /** The slash at the end may be left out. */
+  readonly path: string;
   readonly handle: (context: Context) => Handled | Promise<Handled>;
 }
 
 /** Makes a row. The handler's types are those of the row's shapes. */
 export function route<P extends Shapes, Q extends QueryParameters, Body>(
-  row: TypedRoute<P, Q, Body>,
+  base: RouteBase,
+  endpoint: Endpoint,
+  row: RouteRow<P, Q, Body>,
 ): Route {
+  const [method = "", path] = endpoint.split(" ");
   // The front calls a handler only with values that match the shapes of its row.
-  return row as unknown as Route;
+  return { ...base, ...row, method: method.toLowerCase(), path } as unknown as Route;
 }

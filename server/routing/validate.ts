@@ -60,7 +60,9 @@ function checkOf(shape: Shape): (value: unknown, bodyBytes?: number) => readonly
   };
 }
 
-export function checksOf({ body, params, query }: Route): RouteChecks {
+type Checkable = Pick<Route, "body" | "params" | "query">;
+
+export function checksOf({ body, params, query }: Checkable): RouteChecks {
   return {
     body: body === undefined ? () => NO_ERRORS : checkOf(body),
     params: params === undefined ? () => NOTHING : paramsCheck(params),

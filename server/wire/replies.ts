@@ -27,58 +27,48 @@ export interface Reply {
   readonly title: string;
 }
 
-function reply(status: number, errorCode: string, title: string): Reply {
-  return { status, errorCode, title };
-}
+const { NOT_READY, ...NAMED } = { ...Result, ...FrontResult };
+type Name = Exclude<keyof typeof NAMED, "OK">;
 
-export const REPLIES: Readonly<Record<Refused, Reply>> = {
-  [Result.LOG_UNAVAILABLE]: reply(503, "LOG_UNAVAILABLE", "Log unavailable"),
-  [Result.OVERLOADED]: reply(503, "OVERLOADED", "Overloaded"),
-  [Result.VALIDATION_FAILED]: reply(400, "VALIDATION_FAILED", "Validation failed"),
-  [Result.ENTITY_NOT_FOUND]: reply(404, "ENTITY_NOT_FOUND", "Not found"),
-  [Result.ACCESS_DENIED]: reply(403, "ACCESS_DENIED", "Access denied"),
-  [Result.EVENT_ACCESS_DENIED]: reply(403, "EVENT_ACCESS_DENIED", "Access to the event denied"),
-  [Result.ORGANIZATION_DISABLED]: reply(402, "ORGANIZATION_DISABLED", "Organization disabled"),
-  [Result.SALES_CONTROL_REQUIRED]: reply(403, "SALES_CONTROL_REQUIRED", "Sales control required"),
-  [Result.EVENT_NOT_PUBLISHED]: reply(422, "EVENT_NOT_PUBLISHED", "Event not published"),
-  [Result.EVENT_BOUND_TO_SERIES]: reply(409, "EVENT_BOUND_TO_SERIES", "Event bound to a series"),
-  [Result.DUPLICATE_NAME]: reply(409, "DUPLICATE_NAME", "Duplicate name"),
-  [Result.ACCOUNT_EMAIL_IN_USE]: reply(409, "ACCOUNT_EMAIL_IN_USE", "Account email in use"),
-  [Result.INVALID_STATUS_TRANSITION]: reply(
-    409,
-    "INVALID_STATUS_TRANSITION",
-    "Invalid status transition",
-  ),
-  [Result.ENTITY_IN_USE]: reply(409, "ENTITY_IN_USE", "Entity in use"),
-  [Result.INVENTORY_IN_USE]: reply(409, "INVENTORY_IN_USE", "Inventory in use"),
-  [Result.INVENTORY_NOT_AVAILABLE]: reply(
-    400,
-    "INVENTORY_NOT_AVAILABLE",
-    "Inventory not available",
-  ),
-  [Result.ORPHAN_SEAT]: reply(422, "ORPHAN_SEAT", "Orphan seat"),
-  [FrontResult.MALFORMED_REQUEST]: reply(400, "MALFORMED_REQUEST", "Malformed request"),
-  [FrontResult.METHOD_NOT_ALLOWED]: reply(405, "METHOD_NOT_ALLOWED", "Method not allowed"),
-  [FrontResult.PAYLOAD_TOO_LARGE]: reply(413, "PAYLOAD_TOO_LARGE", "Payload too large"),
-  [FrontResult.UNSUPPORTED_MEDIA_TYPE]: reply(
-    415,
-    "UNSUPPORTED_MEDIA_TYPE",
-    "Unsupported media type",
-  ),
-  [FrontResult.INTERNAL_ERROR]: reply(500, "INTERNAL_ERROR", "Internal error"),
-  [FrontResult.IDEMPOTENCY_IN_PROGRESS]: reply(
-    409,
-    "IDEMPOTENCY_IN_PROGRESS",
-    "Idempotency key in progress",
-  ),
-  [FrontResult.IDEMPOTENCY_KEY_REUSED]: reply(
-    422,
-    "IDEMPOTENCY_KEY_REUSED",
-    "Idempotency key reused",
-  ),
-  [FrontResult.RATE_LIMITED]: reply(429, "RATE_LIMITED", "Rate limited"),
-  [FrontResult.NOT_READY]: reply(503, "LOG_UNAVAILABLE", "Not ready"),
+/** Status and title by `errorCode`. */
+const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = {
+  LOG_UNAVAILABLE: [503, "Log unavailable"],
+  OVERLOADED: [503, "Overloaded"],
+  VALIDATION_FAILED: [400, "Validation failed"],
+  ENTITY_NOT_FOUND: [404, "Not found"],
+  ACCESS_DENIED: [403, "Access denied"],
+  EVENT_ACCESS_DENIED: [403, "Access to the event denied"],
+  ORGANIZATION_DISABLED: [402, "Organization disabled"],
+  SALES_CONTROL_REQUIRED: [403, "Sales control required"],
+  EVENT_NOT_PUBLISHED: [422, "Event not published"],
+  EVENT_BOUND_TO_SERIES: [409, "Event bound to a series"],
+  DUPLICATE_NAME: [409, "Duplicate name"],
+  ACCOUNT_EMAIL_IN_USE: [409, "Account email in use"],
+  INVALID_STATUS_TRANSITION: [409, "Invalid status transition"],
+  ENTITY_IN_USE: [409, "Entity in use"],
+  INVENTORY_IN_USE: [409, "Inventory in use"],
+  INVENTORY_NOT_AVAILABLE: [400, "Inventory not available"],
+  ORPHAN_SEAT: [422, "Orphan seat"],
+  MALFORMED_REQUEST: [400, "Malformed request"],
+  METHOD_NOT_ALLOWED: [405, "Method not allowed"],
+  PAYLOAD_TOO_LARGE: [413, "Payload too large"],
+  UNSUPPORTED_MEDIA_TYPE: [415, "Unsupported media type"],
+  INTERNAL_ERROR: [500, "Internal error"],
+  IDEMPOTENCY_IN_PROGRESS: [409, "Idempotency key in progress"],
+  IDEMPOTENCY_KEY_REUSED: [422, "Idempotency key reused"],
+  RATE_LIMITED: [429, "Rate limited"],
 };
+
+export const REPLIES = byCode();
+
+function byCode(): Readonly<Record<Refused, Reply>> {
+  const replies = new Map<number, Reply>();
+  for (const [errorCode, [status, title]] of Object.entries(TABLE)) {
+    replies.set(NAMED[errorCode as Name], { status, errorCode, title });
+  }
+  replies.set(NOT_READY, { status: 503, errorCode: "LOG_UNAVAILABLE", title: "Not ready" });
+  return Object.fromEntries(replies) as Record<Refused, Reply>;
+}
 
 /** Seconds after which a client may try again when a refusal passes by itself. */
 export const RETRY_AFTER_SECONDS = 1;

@@ -1,121 +1,109 @@
-/** Valid values made from shapes, and what can be wrong with them. */
+/** Valid values made from shapes, and everything that can be wrong with them. */
 import { type CommandKind, type CommandOf, COMMANDS, commandShape } from "../../engine/commands.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
-import type { Shape } from "../../engine/shapes/shape.ts";
 
-const TEXT_OF_FORMAT: Readonly<Record<string, string>> = {
+/** The keywords that shapes use. */
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly enum?: readonly unknown[];
+  readonly format?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+}
+
+const BY_TYPE = { string: "text", integer: 7, boolean: true, null: null, array: [], object: {} };
+const BY_FORMAT: Readonly<Record<string, string>> = {
   uuid: "00000000-0000-4000-8000-00000000000A",
   "lower-case-uuid": "00000000-0000-4000-8000-00000000000a",
   email: "ann@odeon.example",
   "local-date-time": "2030-05-01T20:00",
 };
 
-/** One value of each type of JSON. */
-const BY_TYPE: Readonly<Record<string, unknown>> = {
-  string: "text",
-  integer: 7,
-  boolean: true,
-  null: null,
-  array: [],
-  object: {},
-};
+/** Commands that a library caller may give, and those that are the front's. */
+const KINDS = Object.keys(COMMANDS) as CommandKind[];
+export const OPEN_KINDS = KINDS.filter((kind) => COMMANDS[kind].isInternal !== true);
+export const INTERNAL_KINDS = KINDS.filter((kind) => COMMANDS[kind].isInternal === true);
 
 /** A value that matches the shape, with every optional member. */
-export function sampleOf(shape: Shape): unknown {
-  const values = shape["enum"] as readonly unknown[] | undefined;
-  if (values !== undefined) return values[0];
-  const type = typesOf(shape)[0] ?? "null";
-  switch (type) {
-    case "string":
-      return TEXT_OF_FORMAT[String(shape["format"])] ?? "x".repeat(8);
-    case "integer":
-    case "number":
-      return Math.max(1, Number(shape["minimum"] ?? 1));
-    case "array":
-      return [sampleOf(shape["items"] as Shape)];
-    case "object":
-      return Object.fromEntries(
-        Object.entries(propertiesOf(shape)).map(([name, member]) => [name, sampleOf(member)]),
-      );
-    default:
-      return BY_TYPE[type];
-  }
+function sampleOf(schema: Schema): unknown {
+  const type = [schema.type ?? "null"].flat()[0];
+  if (schema.enum !== undefined) return schema.enum[0];
+  if (type === "string") return BY_FORMAT[schema.format ?? ""] ?? "x".repeat(8);
+  if (type === "integer" || type === "number") return Math.max(1, schema.minimum ?? 1);
+  if (type === "array") return [sampleOf(schema.items!)];
+  if (type !== "object") return BY_TYPE[type as "null"];
+  const members = Object.entries(schema.properties ?? {});
+  return Object.fromEntries(members.map(([name, member]) => [name, sampleOf(member)]));
 }
 
 export function sampleCommand<K extends CommandKind>(kind: K, caller: Caller): CommandOf<K> {
-  const command = sampleOf(commandShape(kind)) as object;
-  return { ...command, kind, caller } as CommandOf<K>;
+  return { ...(sampleOf(commandShape(kind) as Schema) as object), kind, caller } as CommandOf<K>;
 }
 
 /** A sample with one thing changed. */
 export interface Change {
   /** The changed member, in the notation of field errors. */
   readonly field: string;
-  readonly what: "missing" | "wrong type" | "further member";
-  readonly command: object;
-  /** Whether the changed command still matches its shape. */
+  readonly value: unknown;
+  /** Whether the changed sample still matches its shape. */
   readonly isValid: boolean;
 }
 
-/** Each member of the command left out, or of another type; and one member more. */
+/** Each member of the command left out, or with a wrong value; and one member too many. */
 export function changesOf(kind: CommandKind, command: object): Change[] {
-  const shape = { ...commandShape(kind) };
-  const { kind: _, ...properties } = propertiesOf(shape);
+  const shape = commandShape(kind) as Schema;
+  const { kind: _, ...properties } = shape.properties!;
   return [
+    { field: "further", value: { ...command, further: 1 }, isValid: false },
     ...changesIn({ ...shape, properties }, command, ""),
-    {
-      field: "further",
-      what: "further member",
-      command: { ...command, further: 1 },
-      isValid: false,
-    },
   ];
 }
 
-function changesIn(shape: Shape, value: unknown, path: string): Change[] {
+function changesIn(schema: Schema, value: unknown, path: string): Change[] {
   if (Array.isArray(value)) {
-    const changes = changesIn(shape["items"] as Shape, value[0], `${path}[0]`);
-    return changes.map((change) => ({ ...change, command: [change.command] }));
+    const changes = changesIn(schema.items!, value[0], `${path}[0]`);
+    return changes.map((change) => ({ ...change, value: [change.value] }));
   }
-  if (typeof value !== "object" || value === null) return [];
-  const required = (shape["required"] ?? []) as readonly string[];
-  return Object.entries(propertiesOf(shape)).flatMap(([name, member]) => {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
     const field = path === "" ? name : `${path}.${name}`;
     const { [name]: own, ...others } = value as Readonly<Record<string, unknown>>;
     const put = (changed: unknown) => ({ ...others, [name]: changed });
-    const isRequired = required.includes(name);
+    const wrong = wrongValues(member).map((bad) => ({ field, value: put(bad), isValid: false }));
+    const inside = changesIn(member, own, field);
     return [
-      { field, what: "missing" as const, command: others, isValid: !isRequired },
-      ...wrongValues(member).map((wrong) => {
-        return { field, what: "wrong type" as const, command: put(wrong), isValid: false };
-      }),
-      ...changesIn(member, own, field).map((change) => {
-        return { ...change, command: put(change.command) };
-      }),
+      { field, value: others, isValid: !schema.required!.includes(name) },
+      ...wrong,
+      ...inside.map((change) => ({ ...change, value: put(change.value) })),
     ];
   });
 }
 
-/** Values of every type that the shape does not take. */
-function wrongValues(shape: Shape): unknown[] {
-  const types = typesOf(shape);
+/** Values of every type that the shape does not take, and values beyond each of its limits. */
+function wrongValues(schema: Schema): unknown[] {
+  const types = [schema.type ?? []].flat();
   if (types.length === 0) return [];
   const isNumber = types.includes("number");
-  const names = Object.keys(BY_TYPE).filter((type) => {
-    return !types.includes(type) && !(isNumber && type === "integer");
-  });
-  return [...names.map((type) => BY_TYPE[type]), ...(isNumber ? [] : [0.5])];
+  const others = Object.entries(BY_TYPE).filter(
+    ([type]) => !types.includes(type) && !(isNumber && type === "integer"),
+  );
+  const { minLength, maxLength, minimum, maximum, maxItems, format } = schema;
+  return [
+    ...others.map(([, value]) => value),
+    ...(types.includes("integer") ? [0.5] : []),
+    ...(schema.enum === undefined ? [] : [types.includes("string") ? "ANOTHER" : 99]),
+    ...(minLength === undefined ? [] : ["x".repeat(minLength - 1)]),
+    ...(maxLength === undefined ? [] : ["x".repeat(maxLength + 1)]),
+    ...(minimum === undefined ? [] : [minimum - 1]),
+    ...(maximum === undefined ? [] : [maximum + 1]),
+    ...(maxItems === undefined
+      ? []
+      : [Array.from({ length: maxItems + 1 }, () => sampleOf(schema.items!))]),
+    ...(format === undefined || format === "int64" ? [] : ["no\nsuch"]),
+  ];
 }
-
-function typesOf(shape: Shape): readonly string[] {
-  return [shape["type"] ?? []].flat() as string[];
-}
-
-function propertiesOf(shape: Shape): Readonly<Record<string, Shape>> {
-  return (shape["properties"] ?? {}) as Readonly<Record<string, Shape>>;
-}
-
-/** Commands that a library caller may give. */
-export const OPEN_KINDS = (Object.keys(COMMANDS) as CommandKind[]).filter(
-  (kind) => COMMANDS[kind].isInternal !== true,
-);

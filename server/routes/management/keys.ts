@@ -4,23 +4,16 @@ import { Access, type Route } from "../../routing/route.ts";
 import { answer } from "../../wire/answers.ts";
 import { SECRET_KEY, TENANT_TOKEN } from "../../wire/shapes.ts";
 
-const BASE = { tag: "Keys", isConfidential: true, durable: true };
+const BASE = { tag: "Keys", access: Access.ORGANIZATION, isConfidential: true, durable: true };
 
 export const KEY_ROUTES: readonly Route[] = [
-  commandRoute("rotateOrganizationKey", {
-    ...BASE,
-    method: "post",
-    path: "/api/private/v2.0/keys/rotate",
+  commandRoute(BASE, "POST /api/private/v2.0/keys/rotate", "rotateOrganizationKey", {
     summary: "Replace the organization's secret key",
-    access: Access.ORGANIZATION,
     answers: { 200: SECRET_KEY },
     show: (organization, { keys }) =>
       answer(200, { secretKey: keys.organizationKey(organization) }),
   }),
-  commandRoute("rotateTenantToken", {
-    ...BASE,
-    method: "post",
-    path: "/api/private/management/v2.0/keys/rotate",
+  commandRoute(BASE, "POST /api/private/management/v2.0/keys/rotate", "rotateTenantToken", {
     summary: "Replace the tenant's token",
     access: Access.TENANT,
     answers: { 200: TENANT_TOKEN },

@@ -6,13 +6,13 @@ import { isRefused } from "../../../engine/results.ts";
 import type { AssignmentItem } from "../../../engine/shapes/bodies.ts";
 import { BOOLEAN } from "../../../engine/shapes/shape.ts";
 import { submit } from "../../routing/command-route.ts";
-import { type Context, type Handled, type Route, route } from "../../routing/route.ts";
+import { type Route, route } from "../../routing/route.ts";
 import { answer, TRUE } from "../../wire/answers.ts";
 import { DONE } from "../../wire/shapes.ts";
 import { EVENT_ID } from "../handling.ts";
 import { Attempts, type Entry, nowhere, Turn } from "./attempts.ts";
 import { LEGACY } from "./legacy.ts";
-import { PRICE_ASSIGNMENTS, type PriceAssignment, type Selection, SELECTIONS } from "./shapes.ts";
+import { PRICE_ASSIGNMENTS, type PriceAssignment, SELECTIONS } from "./shapes.ts";
 
 const CLEAN = {
   shape: BOOLEAN,
@@ -21,21 +21,31 @@ const CLEAN = {
 };
 
 export const LEGACY_ASSIGNMENT_ROUTES: readonly Route[] = [
-  route({
-    ...LEGACY,
-    method: "post",
-    path: "/api/private/v1.0/assignments/",
+  route(LEGACY, "POST /api/private/v1.0/assignments/", {
     summary: "Assign prices to seats and areas; give back what failed",
     query: { id: EVENT_ID, clean: CLEAN },
     body: PRICE_ASSIGNMENTS,
     answers: { 200: PRICE_ASSIGNMENTS },
     problems: [400, 403],
-    handle: assign,
+    handle: ({ services, caller, query, body: given }) => {
+      const { engine } = services;
+      const event = ownEvent(engine.state, caller, query.id);
+      if (event === null) return refuseEvent();
+      const { layout } = engine.state.partitionOf(event);
+      const command = { caller, eventId: event.id };
+      const turn = new Turn(engine);
+      if (query.clean) {
+        const cleared = turn.submit({ kind: "clearPrices", ...command });
+        if (isRefused(cleared)) return cleared;
+      }
+      const attempts = new Attempts<AssignmentItem>(turn, (items) =>
+        turn.submit({ kind: "assignPrices", ...command, body: items }),
+      );
+      const entries = given.map((assignment, position) => entryOf(layout, assignment, position));
+      return attempts.run(entries) ?? answer(200, attempts.failedOf(given));
+    },
   }),
-  route({
-    ...LEGACY,
-    method: "post",
-    path: "/api/private/v1.0/assignments/clean",
+  route(LEGACY, "POST /api/private/v1.0/assignments/clean", {
     summary: "Take all prices away, from what is locked too",
     query: { id: EVENT_ID },
     answers: { 200: DONE },
@@ -43,46 +53,29 @@ export const LEGACY_ASSIGNMENT_ROUTES: readonly Route[] = [
     handle: ({ services, caller, query }) =>
       submit(services, { kind: "clearPrices", caller, eventId: query.id }, () => TRUE),
   }),
-  route({
-    ...LEGACY,
-    method: "delete",
-    path: "/api/private/v1.0/assignments/",
+  route(LEGACY, "DELETE /api/private/v1.0/assignments/", {
     summary: "Take prices away from seats and areas; give back what failed",
     query: { id: EVENT_ID },
     body: SELECTIONS,
     answers: { 200: SELECTIONS },
     problems: [400, 403],
-    handle: unassign,
+    handle: ({ services, caller, query, body: given }) => {
+      const { engine } = services;
+      const event = ownEvent(engine.state, caller, query.id);
+      if (event === null) return refuseEvent();
+      const { layout } = engine.state.partitionOf(event);
+      const turn = new Turn(engine);
+      const attempts = new Attempts<{ readonly objectId: number }>(turn, (items) =>
+        turn.submit({ kind: "unassignPrices", caller, eventId: event.id, body: items }),
+      );
+      const entries = given.map(({ compositeKey }, position) => {
+        const { member, id } = findKey(layout, compositeKey) ?? nowhere(position);
+        return { position, member, item: { objectId: id } };
+      });
+      return attempts.run(entries) ?? answer(200, attempts.failedOf(given));
+    },
   }),
 ];
-
-interface AssignQuery {
-  readonly id: string;
-  readonly clean: boolean;
-}
-
-function assign({
-  services,
-  caller,
-  query,
-  body: given,
-}: Context<unknown, AssignQuery, readonly PriceAssignment[]>): Handled {
-  const { engine } = services;
-  const event = ownEvent(engine.state, caller, query.id);
-  if (event === null) return refuseEvent();
-  const { layout } = engine.state.partitionOf(event);
-  const command = { caller, eventId: event.id };
-  const turn = new Turn(engine);
-  if (query.clean) {
-    const cleared = turn.submit({ kind: "clearPrices", ...command });
-    if (isRefused(cleared)) return cleared;
-  }
-  const attempts = new Attempts<AssignmentItem>(turn, (items) =>
-    turn.submit({ kind: "assignPrices", ...command, body: items }),
-  );
-  const entries = given.map((assignment, position) => entryOf(layout, assignment, position));
-  return attempts.run(entries) ?? answer(200, attempts.failedOf(given));
-}
 
 /** A key that names nothing fails, and so does an area without a capacity. */
 function entryOf(
@@ -94,25 +87,4 @@ function entryOf(
   const isIncomplete = place.member === "groupOfSeats" && capacity === null;
   const { member, id } = isIncomplete ? nowhere(position) : place;
   return { position, member, item: { objectId: id, assignmentId: price, activeCount: capacity } };
-}
-
-function unassign({
-  services,
-  caller,
-  query,
-  body: given,
-}: Context<unknown, { readonly id: string }, readonly Selection[]>): Handled {
-  const { engine } = services;
-  const event = ownEvent(engine.state, caller, query.id);
-  if (event === null) return refuseEvent();
-  const { layout } = engine.state.partitionOf(event);
-  const turn = new Turn(engine);
-  const attempts = new Attempts<{ readonly objectId: number }>(turn, (items) =>
-    turn.submit({ kind: "unassignPrices", caller, eventId: event.id, body: items }),
-  );
-  const entries = given.map(({ compositeKey }, position) => {
-    const { member, id } = findKey(layout, compositeKey) ?? nowhere(position);
-    return { position, member, item: { objectId: id } };
-  });
-  return attempts.run(entries) ?? answer(200, attempts.failedOf(given));
 }

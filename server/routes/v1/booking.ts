@@ -3,7 +3,7 @@ import { findKey } from "../../../engine/layout/composite-keys.ts";
 import type { Layout } from "../../../engine/layout/layout.ts";
 import { ownEvent, refuseEvent } from "../../../engine/queries/access.ts";
 import type { SeatChoice } from "../../../engine/shapes/bodies.ts";
-import { type Context, type Handled, type Route, route } from "../../routing/route.ts";
+import { type Route, route } from "../../routing/route.ts";
 import { answer } from "../../wire/answers.ts";
 import { EVENT_ID } from "../handling.ts";
 import { Attempts, type Entry, nowhere, Turn } from "./attempts.ts";
@@ -11,7 +11,6 @@ import { LEGACY } from "./legacy.ts";
 import { BOOKED, type Selection, SELECTIONS } from "./shapes.ts";
 
 type Kind = "lock" | "sale" | "unlock";
-type Booking = Context<unknown, { readonly id: string }, readonly Selection[]>;
 
 export const LEGACY_BOOKING_ROUTES: readonly Route[] = [
   bookingRoute("lock", "Lock what can be locked; give back the rest"),
@@ -20,34 +19,29 @@ export const LEGACY_BOOKING_ROUTES: readonly Route[] = [
 ];
 
 function bookingRoute(kind: Kind, summary: string): Route {
-  return route({
-    ...LEGACY,
-    method: "post",
-    path: `/api/private/v1.0/booking/${kind}`,
+  return route(LEGACY, `POST /api/private/v1.0/booking/${kind}`, {
     summary,
     query: { id: EVENT_ID },
     body: BOOKED,
     answers: { 200: SELECTIONS },
     problems: [400, 402, 403],
-    handle: (context) => book(kind, context),
+    handle: ({ services, caller, query, body: given }) => {
+      const { engine } = services;
+      const event = ownEvent(engine.state, caller, query.id);
+      if (event === null) return refuseEvent();
+      const { layout } = engine.state.partitionOf(event);
+      const entries = given.map((selection, position) => entryOf(layout, selection, position));
+      const turn = new Turn(engine);
+      const attempts = new Attempts<SeatChoice>(turn, (items) =>
+        turn.submit({ kind, caller, eventId: event.id, body: items }),
+      );
+      for (const round of roundsOf(entries)) {
+        const refusal = attempts.run(round);
+        if (refusal !== null) return refusal;
+      }
+      return answer(200, attempts.failedOf(given));
+    },
   });
-}
-
-function book(kind: Kind, { services, caller, query, body: given }: Booking): Handled {
-  const { engine } = services;
-  const event = ownEvent(engine.state, caller, query.id);
-  if (event === null) return refuseEvent();
-  const { layout } = engine.state.partitionOf(event);
-  const entries = given.map((selection, position) => entryOf(layout, selection, position));
-  const turn = new Turn(engine);
-  const attempts = new Attempts<SeatChoice>(turn, (items) =>
-    turn.submit({ kind, caller, eventId: event.id, body: items }),
-  );
-  for (const round of roundsOf(entries)) {
-    const refusal = attempts.run(round);
-    if (refusal !== null) return refusal;
-  }
-  return answer(200, attempts.failedOf(given));
 }
 
 /** A key that names nothing fails; so does a seat with a capacity, or an area without one. */

@@ -2,81 +2,69 @@
 import { ownEvent, ownRow, refuseEvent } from "../../../engine/queries/access.ts";
 import { findPrice } from "../../../engine/queries/lookups.ts";
 import { duplicate, isRefused, type Refusal, refuse, Result } from "../../../engine/results.ts";
-import type { PriceBody, PriceChange } from "../../../engine/shapes/bodies.ts";
+import {
+  PRICE as NEW_PRICE,
+  PRICE_CHANGE,
+  type PriceBody,
+  type PriceChange,
+} from "../../../engine/shapes/bodies.ts";
 import { LONG } from "../../../engine/shapes/fields.ts";
 import { list } from "../../../engine/shapes/shape.ts";
 import type { State } from "../../../engine/state.ts";
 import { submit } from "../../routing/command-route.ts";
-import { type Context, type Handled, type Route, route } from "../../routing/route.ts";
+import { type Handled, type Route, route, type WithBody } from "../../routing/route.ts";
 import { answer, TRUE } from "../../wire/answers.ts";
 import { DONE, PRICE } from "../../wire/shapes.ts";
 import { priceView } from "../../wire/views.ts";
 import { EVENT_ID } from "../handling.ts";
 import { LEGACY } from "./legacy.ts";
-import { CHANGED_PRICE, NEW_PRICE } from "./shapes.ts";
 
 const PRICE_ID = { shape: LONG, description: "The price.", required: true };
 
 export const LEGACY_PRICE_ROUTES: readonly Route[] = [
-  route({
-    ...LEGACY,
-    method: "get",
-    path: "/api/private/v1.0/prices/",
+  route(LEGACY, "GET /api/private/v1.0/prices/", {
     summary: "List the prices of an event",
     query: { id: EVENT_ID },
     answers: { 200: list(PRICE) },
     problems: [400, 403],
-    handle: listPrices,
+    handle: ({ services, caller, query }) => {
+      const { state } = services.engine;
+      const event = ownEvent(state, caller, query.id);
+      if (event === null) return refuseEvent();
+      const prices = [...state.catalog.pricesOf(event.id).values()].sort((a, b) => a.id - b.id);
+      return answer(200, prices.map(priceView));
+    },
   }),
-  route({
-    ...LEGACY,
-    method: "post",
-    path: "/api/private/v1.0/prices/",
+  route(LEGACY, "POST /api/private/v1.0/prices/", {
     summary: "Create a price",
     body: NEW_PRICE,
     answers: { 200: PRICE },
     problems: [400, 403, 409],
     handle: createPrice,
   }),
-  route({
-    ...LEGACY,
-    method: "put",
-    path: "/api/private/v1.0/prices/",
+  route(LEGACY, "PUT /api/private/v1.0/prices/", {
     summary: "Change a price",
-    body: CHANGED_PRICE,
+    body: PRICE_CHANGE,
     answers: { 200: PRICE },
     problems: [400, 403, 404, 409],
     handle: updatePrice,
   }),
-  route({
-    ...LEGACY,
-    method: "delete",
-    path: "/api/private/v1.0/prices/",
+  route(LEGACY, "DELETE /api/private/v1.0/prices/", {
     summary: "Delete a price and its assignments",
     query: { id: PRICE_ID },
     answers: { 200: DONE },
     problems: [400, 403, 409],
-    handle: deletePrice,
+    handle: ({ services, caller, query: { id: priceId } }) => {
+      const { catalog } = services.engine.state;
+      const eventId = catalog.prices.get(priceId)?.eventId ?? "";
+      const event = ownRow(catalog.events.get(eventId), caller, "price");
+      if (isRefused(event)) return event;
+      return submit(services, { kind: "deletePrice", caller, eventId, priceId }, () => TRUE);
+    },
   }),
 ];
 
-function listPrices({
-  services,
-  caller,
-  query,
-}: Context<unknown, { readonly id: string }>): Handled {
-  const { state } = services.engine;
-  const event = ownEvent(state, caller, query.id);
-  if (event === null) return refuseEvent();
-  const prices = [...state.catalog.pricesOf(event.id).values()].sort((a, b) => a.id - b.id);
-  return answer(200, prices.map(priceView));
-}
-
-function createPrice({
-  services,
-  caller,
-  body: price,
-}: Context<unknown, unknown, PriceBody>): Handled {
+function createPrice({ services, caller, body: price }: WithBody<PriceBody>): Handled {
   const { state } = services.engine;
   const eventId = price.eventId.toLowerCase();
   const event = ownEvent(state, caller, eventId);
@@ -88,11 +76,7 @@ function createPrice({
   );
 }
 
-function updatePrice({
-  services,
-  caller,
-  body: price,
-}: Context<unknown, unknown, PriceChange>): Handled {
+function updatePrice({ services, caller, body: price }: WithBody<PriceChange>): Handled {
   const { state } = services.engine;
   const eventId = price.eventId.toLowerCase();
   const found = findPrice(state, { caller, eventId, priceId: price.id });
@@ -114,17 +98,4 @@ function refuseTakenName(
   if (!prices.some((price) => price.id !== id && price.name === name)) return null;
   const error = duplicate("name", name, "is the name of another price of the event");
   return refuse(Result.DUPLICATE_NAME, "The event has a price of that name.", [error]);
-}
-
-function deletePrice({
-  services,
-  caller,
-  query,
-}: Context<unknown, { readonly id: number }>): Handled {
-  const { catalog } = services.engine.state;
-  const priceId = query.id;
-  const eventId = catalog.prices.get(priceId)?.eventId ?? "";
-  const event = ownRow(catalog.events.get(eventId), caller, "price");
-  if (isRefused(event)) return event;
-  return submit(services, { kind: "deletePrice", caller, eventId, priceId }, () => TRUE);
 }

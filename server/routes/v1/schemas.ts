@@ -4,105 +4,77 @@ import { EMPTY_DOCUMENT, type Layout } from "../../../engine/layout/layout.ts";
 import { LOCAL_DATE, LONG } from "../../../engine/shapes/fields.ts";
 import { BOOLEAN, list } from "../../../engine/shapes/shape.ts";
 import type { State } from "../../../engine/state.ts";
-import {
-  type Context,
-  type Handled,
-  type QueryOf,
-  type Route,
-  route,
-} from "../../routing/route.ts";
+import { type Route, route } from "../../routing/route.ts";
 import { answer } from "../../wire/answers.ts";
 import { momentMs } from "../../wire/moments.ts";
-import { showOwn } from "../handling.ts";
-import { LEGACY, LIST_QUERY, type ListQuery, partOf } from "./legacy.ts";
+import { ownRows, showOwn } from "../handling.ts";
+import { LEGACY, LIST_QUERY, partOf } from "./legacy.ts";
 import { metadataView } from "./metadata.ts";
 import { METADATA, SCHEMA } from "./shapes.ts";
 
 const SCHEMA_ID = { schemaId: LONG };
-const FILTERS = {
-  venueId: { shape: LONG, description: "Schemas of this venue." },
-  lastUpdated: { shape: LOCAL_DATE, description: "Schemas updated after this date-time." },
-};
-const METADATA_QUERY = {
-  numberedSections: {
-    shape: BOOLEAN,
-    description: "Put its position before the name of a section.",
-    default: false,
-  },
-  useInternalIds: { shape: BOOLEAN, description: "Use ids as keys.", default: false },
-};
 
 export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
-  route({
-    ...LEGACY,
-    method: "get",
-    path: "/api/private/v1.0/venues/schemas/",
+  route(LEGACY, "GET /api/private/v1.0/venues/schemas/", {
     summary: "List schemas",
-    query: { ...LIST_QUERY, ...FILTERS },
+    query: {
+      ...LIST_QUERY,
+      venueId: { shape: LONG, description: "Schemas of this venue." },
+      lastUpdated: { shape: LOCAL_DATE, description: "Schemas updated after this date-time." },
+    },
     answers: { 200: list(SCHEMA) },
     problems: [400, 403],
-    handle: listSchemas,
+    handle: ({ services, caller, query }) => {
+      const { state } = services.engine;
+      const { venueId, lastUpdated } = query;
+      const sinceMs = lastUpdated === undefined ? -1 : momentMs(lastUpdated);
+      const schemas = ownRows(state.catalog.schemas, caller)
+        .filter((schema) => venueId === undefined || schema.venueId === venueId)
+        .filter(({ updatedAtMs }) => updatedAtMs > sinceMs)
+        .sort((a, b) => a.id - b.id);
+      const events = eventsBySchema(state);
+      const views = partOf(schemas, query).map((schema) => schemaView(schema, events, null));
+      return answer(200, views);
+    },
   }),
-  route({
-    ...LEGACY,
-    method: "get",
-    path: "/api/private/v1.0/venues/schemas/{schemaId}/details/",
+  route(LEGACY, "GET /api/private/v1.0/venues/schemas/{schemaId}/details/", {
     summary: "Read a schema with its capacity",
     params: SCHEMA_ID,
     answers: { 200: SCHEMA },
     problems: [400, 403],
-    handle: readDetails,
+    handle: (context) => {
+      const { state } = context.services.engine;
+      const schema = state.catalog.schemas.get(context.params.schemaId);
+      return showOwn(schema, context, "schema", (own) => {
+        const capacity = capacityOf(own, state.layoutOf(own.id));
+        return answer(200, schemaView(own, eventsBySchema(state), capacity));
+      });
+    },
   }),
-  route({
-    ...LEGACY,
-    method: "get",
-    path: "/api/private/v1.0/venues/schemas/{schemaId}/",
+  route(LEGACY, "GET /api/private/v1.0/venues/schemas/{schemaId}/", {
     summary: "Read the sectors, rows and seats of a schema with their keys",
     params: SCHEMA_ID,
-    query: METADATA_QUERY,
+    query: {
+      numberedSections: {
+        shape: BOOLEAN,
+        description: "Put its position before the name of a section.",
+        default: false,
+      },
+      useInternalIds: { shape: BOOLEAN, description: "Use ids as keys.", default: false },
+    },
     answers: { 200: METADATA },
     problems: [400, 403],
-    handle: readMetadata,
+    handle: (context) => {
+      const { state } = context.services.engine;
+      const { numberedSections: isNumbered, useInternalIds: hasIds } = context.query;
+      const schema = state.catalog.schemas.get(context.params.schemaId);
+      return showOwn(schema, context, "schema", ({ id }) => {
+        const document = state.catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT;
+        return answer(200, metadataView(document, state.layoutOf(id), { isNumbered, hasIds }));
+      });
+    },
   }),
 ];
-
-type SchemaQuery = ListQuery & QueryOf<typeof FILTERS>;
-
-function listSchemas({ services, caller, query }: Context<unknown, SchemaQuery>): Handled {
-  const { state } = services.engine;
-  const { venueId, lastUpdated } = query;
-  const sinceMs = lastUpdated === undefined ? -1 : momentMs(lastUpdated);
-  const schemas = [...state.catalog.schemas.values()]
-    .filter(({ organizationId }) => organizationId === caller.organizationId)
-    .filter((schema) => venueId === undefined || schema.venueId === venueId)
-    .filter(({ updatedAtMs }) => updatedAtMs > sinceMs)
-    .sort((a, b) => a.id - b.id);
-  const events = eventsBySchema(state);
-  const views = partOf(schemas, query).map((schema) => schemaView(schema, events, null));
-  return answer(200, views);
-}
-
-interface OfSchema {
-  readonly schemaId: number;
-}
-
-function readDetails(context: Context<OfSchema>): Handled {
-  const { state } = context.services.engine;
-  const schema = state.catalog.schemas.get(context.params.schemaId);
-  return showOwn(schema, context, "schema", (own) =>
-    answer(200, schemaView(own, eventsBySchema(state), capacityOf(own, state.layoutOf(own.id)))),
-  );
-}
-
-function readMetadata(context: Context<OfSchema, QueryOf<typeof METADATA_QUERY>>): Handled {
-  const { state } = context.services.engine;
-  const { numberedSections: isNumbered, useInternalIds: hasIds } = context.query;
-  const schema = state.catalog.schemas.get(context.params.schemaId);
-  return showOwn(schema, context, "schema", ({ id }) => {
-    const document = state.catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT;
-    return answer(200, metadataView(document, state.layoutOf(id), { isNumbered, hasIds }));
-  });
-}
 
 type EventsBySchema = ReadonlyMap<number, string | null>;
 

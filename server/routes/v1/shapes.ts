@@ -2,7 +2,6 @@
 import { OBJECTS_PER_REQUEST_MAX } from "../../../engine/constants.ts";
 import {
   CAPACITY_OR_NULL,
-  LINE,
   LOCAL_DATE_TIME,
   LONG,
   NAME,
@@ -58,10 +57,6 @@ export const EVENT = object({
   killAfter: orNull(LOCAL_DATE_TIME),
   id: UUID,
 });
-
-const PRICE_MEMBERS = { name: NAME, eventId: UUID, externalId: optional(orNull(LINE)) };
-export const NEW_PRICE = object({ id: optional(NULL), ...PRICE_MEMBERS });
-export const CHANGED_PRICE = object({ id: LONG, ...PRICE_MEMBERS });
 
 export const SCHEMA = object({
   id: LONG,

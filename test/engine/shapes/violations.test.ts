@@ -4,22 +4,22 @@ import { fieldErrorOf, type Violation } from "../../../engine/shapes/violations.
 
 const NOTHING = { keyword: "", instancePath: "", params: {} };
 
-const CASES: readonly (readonly [Partial<Violation>, string, string])[] = [
-  [{ keyword: "required", params: { missingProperty: "name" } }, "name", "NOT_NULL"],
+const CASES: readonly (readonly [Partial<Violation>, string])[] = [
+  [{ keyword: "required", params: { missingProperty: "name" } }, "name NOT_NULL"],
   [
-    { keyword: "required", instancePath: "/seats/0", params: { missingProperty: "id" } },
-    "seats[0].id",
-    "NOT_NULL",
+    { keyword: "required", instancePath: "/a/0", params: { missingProperty: "b" } },
+    "a[0].b NOT_NULL",
   ],
-  [{ keyword: "type", instancePath: "/name", schema: "string", data: null }, "name", "NOT_NULL"],
-  [{ keyword: "type", instancePath: "/0/name", schema: "string", data: 7 }, "[0].name", "TYPE"],
-  [{ keyword: "maxLength", instancePath: "/a~1b/c~0d", schema: 3, data: "x" }, "a/b.c~d", "SIZE"],
-  [{ keyword: "additionalProperties", params: { additionalProperty: "more" } }, "more", "UNKNOWN"],
-  [{ keyword: "const", instancePath: "/a", data: 1 }, "a", "CONST"],
+  [{ keyword: "type", instancePath: "/name", schema: "string", data: null }, "name NOT_NULL"],
+  [{ keyword: "type", instancePath: "/0/name", schema: "string", data: 7 }, "[0].name TYPE"],
+  [{ keyword: "maxLength", instancePath: "/a~1b/c~0d", schema: 3, data: "x" }, "a/b.c~d SIZE"],
+  [{ keyword: "additionalProperties", params: { additionalProperty: "more" } }, "more UNKNOWN"],
+  [{ keyword: "const", instancePath: "/a", data: 1 }, "a CONST"],
 ];
 
-test.each(CASES)("%j is an error of the field %s with the code %s", (violation, field, code) => {
-  expect(fieldErrorOf({ ...NOTHING, ...violation })).toMatchObject({ field, code });
+test.each(CASES)("%j is reported as %s", (violation, expected) => {
+  const { field, code } = fieldErrorOf({ ...NOTHING, ...violation });
+  expect(`${field} ${code}`).toBe(expected);
 });
 
 test("the message names the limit, and the rejected value is kept", () => {

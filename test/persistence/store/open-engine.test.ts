@@ -7,7 +7,6 @@ import { Broken } from "../../../engine/assert.ts";
 import type { CommandKind, CommandOf } from "../../../engine/commands.ts";
 import { AuditGap } from "../../../engine/queries/audit-trail.ts";
 import { Result } from "../../../engine/results.ts";
-import type { Caller } from "../../../engine/shapes/caller.ts";
 import { digest } from "../../../engine/verify/digest.ts";
 import type { AuditReport } from "../../../persistence/audit/keeper.ts";
 import {
@@ -26,54 +25,6 @@ function newFolder(): string {
 /** A command as a caller without types may give it. */
 const give = (store: Store, command: object) =>
   store.execute(command as unknown as CommandOf<CommandKind>);
-
-const NOBODY: Caller = { actor: { kind: 1, id: 99 }, tenantId: 1, organizationId: 99 };
-
-const WRONG: readonly (readonly [string, (caller: Caller) => object, string])[] = [
-  ["no such command", (caller) => ({ kind: "toString", caller }), "kind"],
-  [
-    "an actor of no kind",
-    (caller) => ({
-      kind: "createVenue",
-      caller: { ...caller, actor: { kind: 77, id: 1 } },
-      body: {},
-    }),
-    "caller.actor.kind",
-  ],
-  [
-    "an event id that is none",
-    (caller) => ({ kind: "lock", caller, eventId: "x", body: { seats: [{ id: 1 }] } }),
-    "eventId",
-  ],
-  [
-    "places below one",
-    (caller) => ({
-      kind: "lock",
-      caller,
-      eventId: "00000000-0000-4000-8000-000000000000",
-      body: { groupOfSeats: [{ id: 1, capacity: -1 }] },
-    }),
-    "groupOfSeats[0].capacity",
-  ],
-];
-
-test.each(WRONG)("%s is refused at its field and changes nothing", async (_, command, field) => {
-  const store = await openEngine({ folder: newFolder() });
-  const caller = await store.callerFor("Box office");
-  const before = digest(store.engine.state);
-  const outcome = await give(store, command(caller));
-  expect(outcome).toMatchObject({ refused: Result.VALIDATION_FAILED, errors: [{ field }] });
-  expect(digest(store.engine.state)).toBe(before);
-  await store.close();
-});
-
-test("a caller of an organization that is not there is refused", async () => {
-  const store = await openEngine({ folder: newFolder() });
-  const body = { name: "V" };
-  const outcome = await store.execute({ kind: "createVenue", caller: NOBODY, body });
-  expect(outcome.refused).toBe(Result.ACCESS_DENIED);
-  await store.close();
-});
 
 test("what was answered is there when the store opens again; closing twice is one", async () => {
   const folder = newFolder();

@@ -1,32 +1,22 @@
 /** The router finds the route for a method and a path. */
 import { expect, test } from "vitest";
-import { Access, type Method, type Route } from "../../../server/routing/route.ts";
+import { Access, type Endpoint, route } from "../../../server/routing/route.ts";
 import { Router } from "../../../server/routing/router.ts";
 import { NO_CONTENT } from "../../../server/wire/answers.ts";
 
-function route(method: Method, path: string): Route {
-  return {
-    method,
-    path,
-    tag: "Test",
-    summary: path,
-    access: Access.PUBLIC,
-    answers: { 204: null },
-    problems: [],
-    durable: false,
-    handle: () => NO_CONTENT,
-  };
-}
+const BASE = { tag: "Test", access: Access.PUBLIC, durable: false };
+const ROW = { summary: "", answers: { 204: null }, problems: [], handle: () => NO_CONTENT };
+const at = (endpoint: Endpoint) => route(BASE, endpoint, ROW);
 
 const router = new Router([
-  route("get", "/"),
-  route("get", "/things/"),
-  route("post", "/things/"),
-  route("get", "/things/{id}"),
-  route("delete", "/things/{id}"),
-  route("get", "/things/{id}/parts/{partId}"),
-  route("post", "/things/special/{id}"),
-  route("get", "/plain"),
+  at("GET /"),
+  at("GET /things/"),
+  at("POST /things/"),
+  at("GET /things/{id}"),
+  at("DELETE /things/{id}"),
+  at("GET /things/{id}/parts/{partId}"),
+  at("POST /things/special/{id}"),
+  at("GET /plain"),
 ]);
 
 const FOUND: readonly (readonly [string, string, string, Record<string, string>])[] = [
@@ -71,7 +61,7 @@ test.each(MISSED)(
 );
 
 test("two routes with the same method and path are refused", () => {
-  const twice = [route("get", "/a/{id}"), route("get", "/a/{other}")];
+  const twice = [at("GET /a/{id}"), at("GET /a/{other}")];
   expect(() => new Router(twice)).toThrow(/\/a\//);
-  expect(() => new Router([route("get", "/a"), route("get", "/a/")])).toThrow(/\/a/);
+  expect(() => new Router([at("GET /a"), at("GET /a/")])).toThrow(/\/a/);
 });

@@ -4,24 +4,7 @@ import { COMMANDS } from "../../../engine/commands.ts";
 import { LONG, NAME, UUID } from "../../../engine/shapes/fields.ts";
 import { list, object, optional, orNull, type Shape } from "../../../engine/shapes/shape.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
-import { Access, type Route } from "../../../server/routing/route.ts";
-import { checksOf, type RouteChecks } from "../../../server/routing/validate.ts";
-import { NO_CONTENT } from "../../../server/wire/answers.ts";
-
-function checksFor(parts: Partial<Route>): RouteChecks {
-  return checksOf({
-    method: "post",
-    path: "/",
-    tag: "Test",
-    summary: "",
-    access: Access.PUBLIC,
-    answers: {},
-    problems: [],
-    durable: false,
-    handle: () => NO_CONTENT,
-    ...parts,
-  });
-}
+import { checksOf } from "../../../server/routing/validate.ts";
 
 const ITEM = object({ id: LONG, tags: optional(list(NAME)), note: optional(orNull(NAME)) });
 const BODY = object({
@@ -29,7 +12,7 @@ const BODY = object({
   items: optional(list(ITEM, { maxItems: 2 })),
   ref: optional(UUID),
 });
-const { body } = checksFor({ body: BODY });
+const { body } = checksOf({ body: BODY });
 
 const BODIES_AND_ERRORS: readonly (readonly [unknown, readonly string[]])[] = [
   [{ name: "x" }, []],
@@ -61,7 +44,7 @@ test("an error has a message and shows the rejected value", () => {
 });
 
 test("a body with 50,000 wrong items gets 100 errors, at little cost", () => {
-  const { body: ofList } = checksFor({ body: list(ITEM) });
+  const { body: ofList } = checksOf({ body: list(ITEM) });
   const items = Array.from({ length: 50_000 }, () => ({}));
   const before = process.cpuUsage();
   expect(ofList(items).length).toBe(100);
@@ -69,7 +52,7 @@ test("a body with 50,000 wrong items gets 100 errors, at little cost", () => {
 });
 
 test("path parameters are converted as their shape says", () => {
-  const { params } = checksFor({ params: { id: LONG, event: UUID } });
+  const { params } = checksOf({ params: { id: LONG, event: UUID } });
   const event = "00000000-0000-4000-8000-00000000000A";
   expect(params({ id: "12", event })).toEqual({
     values: { id: 12, event: event.toLowerCase() },
@@ -128,7 +111,7 @@ const QUERIES: readonly (readonly [string, object, readonly string[]])[] = [
 ];
 
 test.each(QUERIES)("the query %j has the values %j and the errors %j", (text, values, expected) => {
-  const { query } = checksFor({ query: QUERY });
+  const { query } = checksOf({ query: QUERY });
   const checked = query(text);
   expect(checked.values).toEqual(values);
   expect(checked.errors.map(({ field, code }) => `${field} ${code}`)).toEqual(expected);
@@ -144,14 +127,14 @@ test("checks can be compiled from every shape of the route table", () => {
 });
 
 test("only the first error of a large body is reported", () => {
-  const layout = checksFor({ body: COMMANDS.putLayout.members.body });
+  const layout = checksOf({ body: COMMANDS.putLayout.members.body });
   const sectors = Array.from({ length: 1_000 }, () => 0);
   expect(layout.body({ sectors }, 1_000)).toHaveLength(100);
   expect(layout.body({ sectors }, 1_000_000).map(({ field }) => field)).toEqual(["sectors[0]"]);
 });
 
 test("the checked queries of 10,000 to 20,000 events are kept", () => {
-  const { query } = checksFor({ query: { eventId: { shape: UUID, description: "" } } });
+  const { query } = checksOf({ query: { eventId: { shape: UUID, description: "" } } });
   const ask = (i: number) =>
     query(`eventId=00000000-0000-4000-8000-${String(i).padStart(12, "0")}`);
   const [first, last] = [ask(0), ask(9_999)];
@@ -168,7 +151,7 @@ test("the checked queries of 10,000 to 20,000 events are kept", () => {
 
 test("the queries of a list are not kept", () => {
   const shape = { shape: NAME, description: "" };
-  const { query } = checksFor({ query: { name: shape, other: shape } });
+  const { query } = checksOf({ query: { name: shape, other: shape } });
   expect(query("name=a")).toEqual(query("name=a"));
   expect(query("name=a")).not.toBe(query("name=a"));
 });
