@@ -7,15 +7,12 @@ import { checkState } from "../../engine/verify/check.ts";
 import { digest } from "../../engine/verify/digest.ts";
 import { replayed, World } from "../support/engine.ts";
 import { area, section } from "../support/layout.ts";
-import { checkMore } from "../support/table.ts";
+import { checkIn } from "../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 5)];
 const record = (more: Partial<CatalogRecord>): CatalogRecord => ({
   type: RecordType.CATALOG,
-  actor: {
-    kind: ActorKind.SYSTEM,
-    id: 0,
-  },
+  actor: { kind: ActorKind.SYSTEM, id: 0 },
   nextId: 1e4,
   puts: [],
   removes: [],
@@ -23,16 +20,12 @@ const record = (more: Partial<CatalogRecord>): CatalogRecord => ({
 });
 
 test("a state replayed to any record is valid, and after the last one it is the live state", () => {
-  const world = new World(HALL);
-  checkMore(
-    world,
-    `
+  const world = checkIn(HALL)(`
     lock    A  A1 Pit:2       ok
     wait    15m
     lock    B  A1 A2          ok
     sale    B  A1             ok
-    `,
-  );
+  `);
   const state = new State();
   for (const { record: kept, timeMs } of world.journal.kept) {
     apply(state, kept, timeMs);

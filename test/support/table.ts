@@ -46,6 +46,11 @@ export function check(parts: readonly LayoutPart[], text: string, options?: Worl
   return world;
 }
 
+/** @returns `check` for fresh worlds with these parts. */
+export function checkIn(parts: readonly LayoutPart[], options?: WorldOptions) {
+  return (text: string): World => check(parts, text, options);
+}
+
 /** Runs the table in an existing world. */
 export function checkMore(world: World, text: string): void {
   const lines = text.split("\n").map((line) => line.trim());

@@ -3,14 +3,13 @@ import { expect, test } from "vitest";
 import { Areas } from "../../../engine/inventory/areas.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { area, section } from "../../support/layout.ts";
-import { check } from "../../support/table.ts";
+import { checkIn } from "../../support/table.ts";
 
-const PIT = [area("Pit", 10), area("Lawn", null), section("Stalls", { A: "1 2" })];
+const PARTS = [area("Pit", 10), area("Lawn", null), section("Stalls", { A: "1 2" })];
+const check = checkIn(PARTS, { gaCapacity: 3 });
 
 test("places move between four counters whose sum is the capacity", () => {
-  check(
-    PIT,
-    `
+  check(`
     lock        A  Pit:6      ok
     places      Pit  active 4 locked 6 sold 0 blocked 0
     sale        A  Pit:4      ok
@@ -21,15 +20,11 @@ test("places move between four counters whose sum is the capacity", () => {
     unblock     -  Pit:1      ok
     unlock      A  Pit:2      ok
     places      Pit  active 7 locked 0 sold 2 blocked 1
-    `,
-    { gaCapacity: 3 },
-  );
+  `);
 });
 
 test("a command for more places than there are in the state that it leaves is refused", () => {
-  check(
-    PIT,
-    `
+  check(`
     lock        A  Pit:5      ok
     directsale  -  Pit:2      ok
     block       -  Pit:1      ok
@@ -41,27 +36,19 @@ test("a command for more places than there are in the state that it leaves is re
     unblock     -  Pit:2      not_available  Pit:2 INSUFFICIENT_CAPACITY
     directsale  -  Pit:3      false
     places      Pit  active 2 locked 5 sold 2 blocked 1
-    `,
-    { gaCapacity: 3 },
-  );
+  `);
 });
 
 test("unlocking or unblocking free places is refused, but unlocking a free seat is not", () => {
-  check(
-    PIT,
-    `
+  check(`
     unlock      -  Pit:1      not_available  Pit:1 INSUFFICIENT_CAPACITY
     unblock     -  Pit:1      not_available  Pit:1 INSUFFICIENT_CAPACITY
     unlock      -  A1         ok
-    `,
-    { gaCapacity: 3 },
-  );
+  `);
 });
 
 test("a session can sell and unlock the places of all its holds, but of no other's", () => {
-  check(
-    PIT,
-    `
+  check(`
     lock    A  Pit:2          ok
     lock    B  Pit:3          ok
     lock    A  Pit:2          ok
@@ -73,15 +60,11 @@ test("a session can sell and unlock the places of all its holds, but of no other
     unlock  A  Pit:1          ok
     sale    B  Pit:3          ok
     places  Pit  active 4 locked 0 sold 6 blocked 0
-    `,
-    { gaCapacity: 3 },
-  );
+  `);
 });
 
 test("an unlock without a session takes places from the oldest hold first", () => {
-  check(
-    PIT,
-    `
+  check(`
     lock    A  Pit:2          ok
     wait    5m
     lock    B  Pit:3          ok
@@ -90,15 +73,11 @@ test("an unlock without a session takes places from the oldest hold first", () =
     sale    B  Pit:2          ok
     wait    20m
     places  Pit  active 8 locked 0 sold 2 blocked 0
-    `,
-    { gaCapacity: 3 },
-  );
+  `);
 });
 
 test("a sale takes places from the session's oldest hold first", () => {
-  check(
-    PIT,
-    `
+  check(`
     lock    A  Pit:2          ok
     wait    5m
     lock    A  Pit:2          ok
@@ -107,27 +86,21 @@ test("a sale takes places from the session's oldest hold first", () => {
     places  Pit  active 6 locked 1 sold 3 blocked 0
     wait    5m
     places  Pit  active 7 locked 0 sold 3 blocked 0
-    `,
-    { gaCapacity: 3 },
-  );
+  `);
 });
 
 test("each area of a request has its own counters and its own refusal", () => {
-  check(
-    PIT,
-    `
+  check(`
     lock    A  Pit:3 Lawn:3   ok
     lock  B  Pit:8 Lawn:1  not_available  Pit:8 INSUFFICIENT_CAPACITY  Lawn:1 INSUFFICIENT_CAPACITY
     unlock  A  Lawn:3 Pit:1   ok
     places  Pit  active 8 locked 2 sold 0 blocked 0
     places  Lawn  active 3 locked 0 sold 0 blocked 0
-    `,
-    { gaCapacity: 3 },
-  );
+  `);
 });
 
 test("an area has the time of its last move or expiry", () => {
-  const world = check(PIT, `lock  A  Pit:2  ok`);
+  const world = check(`lock  A  Pit:2  ok`);
   const changedAt = () => [...world.partition.areas.changedAtMs];
   const [pit, lawn] = changedAt();
   world.clock.timeMs += 10;

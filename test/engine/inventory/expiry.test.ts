@@ -6,14 +6,13 @@ import { Move } from "../../../engine/inventory/states.ts";
 import { digest } from "../../../engine/verify/digest.ts";
 import { replayed, World } from "../../support/engine.ts";
 import { area, layoutOf, section } from "../../support/layout.ts";
-import { check, checkMore } from "../../support/table.ts";
+import { checkIn } from "../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10)];
+const check = checkIn(HALL);
 
 test("the seats of an expired hold can be locked by others, not sold by its session", () => {
-  check(
-    HALL,
-    `
+  check(`
     lock    A  A1 A2 Pit:4    ok
     wait    15m
     sale    A  A1             not_available  A1 ACTIVE
@@ -21,14 +20,11 @@ test("the seats of an expired hold can be locked by others, not sold by its sess
     lock    B  A1 Pit:10      ok
     sale    A  A1             not_available  A1 HELD_BY_ANOTHER_SESSION
     sale    B  A1 Pit:10      ok
-    `,
-  );
+  `);
 });
 
 test("every booking command finds the seats of an expired hold free", () => {
-  check(
-    HALL,
-    `
+  check(`
     lock        A  A1         ok
     wait        15m
     unlock      B  A1         ok
@@ -42,14 +38,11 @@ test("every booking command finds the seats of an expired hold free", () => {
     lock        A  A1 Pit:10  ok
     wait        15m
     directsale  -  A1 Pit:10  ok
-    `,
-  );
+  `);
 });
 
 test("seats sold in time stay sold when the rest of their hold expires", () => {
-  check(
-    HALL,
-    `
+  check(`
     lock    A  A1 A2 Pit:4    ok
     wait    10m
     sale    A  A1 Pit:1       ok
@@ -58,14 +51,11 @@ test("seats sold in time stay sold when the rest of their hold expires", () => {
     wait    5m
     seats   A1 SOLD  A2 ACTIVE
     places  Pit  active 9 locked 0 sold 1 blocked 0
-    `,
-  );
+  `);
 });
 
 test("a seat that is unlocked and locked again expires with its new hold", () => {
-  check(
-    HALL,
-    `
+  check(`
     lock    A  A1 A2          ok
     wait    10m
     unlock  A  A1             ok
@@ -74,14 +64,11 @@ test("a seat that is unlocked and locked again expires with its new hold", () =>
     seats   A1 LOCKED  A2 ACTIVE
     wait    10m
     seats   A1 ACTIVE
-    `,
-  );
+  `);
 });
 
 test("a clock that steps back neither prolongs nor shortens a hold", () => {
-  check(
-    HALL,
-    `
+  check(`
     lock    A  A1             ok
     wait    10m
     lock    A  A2             ok
@@ -92,21 +79,17 @@ test("a clock that steps back neither prolongs nor shortens a hold", () => {
     seats   A1 ACTIVE  A2 LOCKED  A3 LOCKED
     wait    10m
     seats   A2 ACTIVE  A3 ACTIVE
-    `,
-  );
+  `);
 });
 
 test("an area can shrink by the places of an expired hold", () => {
-  check(
-    HALL,
-    `
+  check(`
     lock    A  Pit:8          ok
     price   Pit:5             in_use  Pit:5 INVENTORY_IN_USE
     wait    15m
     price   Pit:5             ok
     places  Pit  active 5 locked 0 sold 0 blocked 0
-    `,
-  );
+  `);
 });
 
 test("a sweep ends the expired holds of every event, each by a record of its own", () => {
@@ -135,14 +118,10 @@ test("a sweep ends the expired holds of every event, each by a record of its own
 });
 
 test("a seat whose hold has expired may be removed from the layout before any sweep", () => {
-  const world = new World(HALL);
-  checkMore(
-    world,
-    `
+  const world = check(`
     lock    A  A4             ok
     wait    15m
-    `,
-  );
+  `);
   const { schemaId, caller } = world;
   const gone = { guid: "A4", rowGuid: "row A", name: "4", toRemove: true };
   const body = { ...layoutOf(), seats: [gone] };

@@ -2,9 +2,8 @@
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
 import { type Hold, Holds } from "../../../engine/inventory/holds.ts";
-import { World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
-import { checkMore } from "../../support/table.ts";
+import { check, checkMore } from "../../support/table.ts";
 
 const holdFrom = (startedAtMs: number, expiresAtMs: number): Hold => ({
   session: "A",
@@ -66,16 +65,15 @@ test("a wrong slot, an empty hold or too large a release breaks a promise", () =
 });
 
 test("seats that have left a hold are not freed by its expiry", () => {
-  const world = new World([section("Stalls", { A: "1 2 3" }), area("Pit", 5)]);
-  checkMore(
-    world,
+  const world = check(
+    [section("Stalls", { A: "1 2 3" }), area("Pit", 5)],
     `
     lock    A  A1 A2 A3 Pit:2  ok
     wait    14m
     sale    A  A1              ok
     unlock  A  A2              ok
     lock    B  A2              ok
-    `,
+  `,
   );
   expect([...world.partition.seatsOf(0)]).toEqual([world.seat("A3")]);
   expect(world.partition.holds.size(0)).toBe(3);

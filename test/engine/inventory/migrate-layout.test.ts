@@ -6,27 +6,21 @@ import { checkPartition } from "../../../engine/verify/check.ts";
 import { digest } from "../../../engine/verify/digest.ts";
 import { replayed, World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
-import { checkMore } from "../../support/table.ts";
+import { checkIn, checkMore } from "../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10), area("Lawn", 5)];
-const gone = (label: string) => ({
-  guid: label,
-  rowGuid: "row A",
-  name: label.slice(1),
-  toRemove: true,
-});
+const check = checkIn(HALL);
+const gone = (label: string) => {
+  return { guid: label, rowGuid: "row A", name: label.slice(1), toRemove: true };
+};
 
 test("migrating to the same layout changes neither the inventory nor its source", () => {
-  const world = new World(HALL);
-  checkMore(
-    world,
-    `
+  const world = check(`
     lock        A  A1 Pit:3        ok
     wait        1s
     lock        B  A2 as RESERVED  ok
     directsale  -  A3 Lawn:1       ok
-    `,
-  );
+  `);
   const { partition } = world;
   const before = [...partition.changes.oldestFirst()];
   const copy = migrateToLayout(partition, partition.layout, 99);
@@ -42,14 +36,10 @@ test("migrating to the same layout changes neither the inventory nor its source"
 });
 
 test("a hold keeps the seats that remain, and ends when none does", () => {
-  const world = new World(HALL);
-  checkMore(
-    world,
-    `
+  const world = check(`
     lock    A  A1 A2 Pit:3    ok
     lock    B  A3             ok
-    `,
-  );
+  `);
   world.putLayout({ seats: [gone("A2"), gone("A3")] }, true);
   expect(world.partition.holds.count).toBe(1);
   expect(world.partition.holds.size(0)).toBe(4);
@@ -64,14 +54,10 @@ test("a hold keeps the seats that remain, and ends when none does", () => {
 });
 
 test("a removed area takes its held places out of their holds", () => {
-  const world = new World(HALL);
-  checkMore(
-    world,
-    `
+  const world = check(`
     lock    A  Pit:2 Lawn:3   ok
     lock    B  Pit:1          ok
-    `,
-  );
+  `);
   world.putLayout({ sectors: [{ ...HALL[1]!.sector, toRemove: true }] }, true);
   checkMore(
     world,
@@ -84,18 +70,14 @@ test("a removed area takes its held places out of their holds", () => {
 });
 
 test("holds keep their expiry, whatever the order of their slots", () => {
-  const world = new World(HALL);
-  checkMore(
-    world,
-    `
+  const world = check(`
     lock    A  A1             ok
     wait    1m
     lock    B  A2             ok
     unlock  A  A1             ok
     wait    1m
     lock    C  A3             ok
-    `,
-  );
+  `);
   world.putLayout({ seats: [gone("A4")] });
   checkMore(
     world,
@@ -109,17 +91,13 @@ test("holds keep their expiry, whatever the order of their slots", () => {
 });
 
 test("holds keep their order of age, also those that began in the same millisecond", () => {
-  const world = new World(HALL);
   // The first hold frees slot 0; the second keeps slot 1; the third takes slot 0 again.
-  checkMore(
-    world,
-    `
+  const world = check(`
     lock    X  A1             ok
     lock    A  Pit:2          ok
     unlock  X  A1             ok
     lock    B  Pit:2          ok
-    `,
-  );
+  `);
   world.putLayout({ seats: [gone("A4")] });
   checkMore(
     world,

@@ -27,12 +27,7 @@ function pairs(seats: readonly Seat[]): string[] {
 }
 
 test("neighbours follow from the coordinates, whatever the order of the seats", () => {
-  const row = seatsAt([
-    [3, 0],
-    [1, 0],
-    [2, 0],
-    [0, 0],
-  ]);
+  const row = seatsAt([3, 1, 2, 0].map((x) => [x, 0] as const));
   expect(pairs(row)).toEqual(["1-3", "2-3", "2-4"]);
 });
 
@@ -81,25 +76,14 @@ test("one seat without coordinates makes the whole row follow its labels", () =>
 });
 
 test("seats at one point are ordered by label", () => {
-  const row = seatsAt([
-    [1, 1],
-    [1, 1],
-    [1, 1],
-  ]);
+  const row = seatsAt([1, 1, 1].map((x) => [x, x] as const));
   expect(orderRow(row).order).toEqual([0, 1, 2]);
 });
 
 test("rows of no, one and two seats have no, no and one pair of neighbours", () => {
   expect(orderRow([])).toEqual({ order: [], aisleAfter: [] });
   expect(pairs(seatsAt([[0, 0]]))).toEqual([]);
-  expect(
-    pairs(
-      seatsAt([
-        [0, 0],
-        [90, 0],
-      ]),
-    ),
-  ).toEqual(["1-2"]);
+  expect(pairs(seatsAt([0, 90].map((x) => [x, 0] as const)))).toEqual(["1-2"]);
 });
 
 test("rotating, moving and scaling a row keeps its neighbours", () => {
@@ -126,12 +110,9 @@ test("rotating, moving and scaling a row keeps its neighbours", () => {
 });
 
 test("seats at the same point are ordered by label, and those with one label by id", () => {
-  const row = seatsAt([
-    [5, 0],
-    [0, 0],
-    [5, 0],
-    [0, 0],
-  ]).map((seat, i) => ({ ...seat, name: ["9", "3", "10", "3"][i]! }));
+  const names = ["9", "3", "10", "3"];
+  const positions = [5, 0, 5, 0].map((x) => [x, 0] as const);
+  const row = seatsAt(positions).map((seat, i) => ({ ...seat, name: names[i]! }));
   // Seats 2 and 4 are "3" twice at the one end, seats 1 and 3 are "9" and "10" at the other.
   expect(orderRow(row).order).toEqual([1, 3, 0, 2]);
   expect(orderRow(row.toReversed()).order).toEqual([2, 0, 3, 1]);
