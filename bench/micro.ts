@@ -103,7 +103,8 @@ function submitAll(bookings: readonly Booking[]): void {
 }
 
 function applyAll(records: readonly LogRecord[]): void {
-  for (const record of records) apply(state, record, TIME_MS);
+  const timeMs = Date.now();
+  for (const record of records) apply(state, record, timeMs);
 }
 
 /** Decides and applies the bookings. @returns Their records. */
@@ -111,7 +112,7 @@ function recordsOf(bookings: readonly Booking[]): LogRecord[] {
   return bookings.map((booking) => {
     const decision = decide(state, booking, TIME_MS);
     if (!("record" in decision) || decision.record === null) throw new Error("refused");
-    apply(state, decision.record, TIME_MS);
+    apply(state, decision.record, Date.now());
     return decision.record;
   });
 }

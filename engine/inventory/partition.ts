@@ -92,7 +92,6 @@ export class Partition implements SeatColumns {
   /** Cost: O(seats in the runs + holds of areas that lose their price). */
   assignPrices(record: PriceRecord, timeMs: number): void {
     const { runs, areas } = record;
-    assert(timeMs >= this.#latestMs, "the time of changes never steps back");
     for (let i = 0; i < runs.length; i += 3) {
       const end = runs[i + 1]! + runs[i + 2]!;
       assert(end <= this.layout.seatCount, "a run of prices is within the layout");
@@ -106,7 +105,6 @@ export class Partition implements SeatColumns {
   /** Removes a price wherever it is assigned. Cost: O(seats). */
   removePrice(slot: number, timeMs: number): void {
     assert(slot !== 0, "slot 0 is no price");
-    assert(timeMs >= this.#latestMs, "the time of changes never steps back");
     for (let seat = 0; seat < this.layout.seatCount; seat++) {
       if (this.price[seat] === slot) this.#priceSeat(seat, 0, timeMs);
     }
@@ -127,6 +125,7 @@ export class Partition implements SeatColumns {
       this.state[seat] = ACTIVE;
     }
     this.price[seat] = slot;
+    assert(this.price[seat] === slot, "a price slot fits its column");
     this.#touch(seat, timeMs);
   }
 
@@ -150,13 +149,8 @@ export class Partition implements SeatColumns {
     this.#touchArea(area, timeMs);
   }
 
-  /** Milliseconds since 1970 of the last change of any seat; 0 when there are no seats. */
-  get #latestMs(): number {
-    const { newest } = this.changes;
-    return newest === NONE ? 0 : this.changedAtMs[newest]!;
-  }
-
   #touch(seat: number, timeMs: number): void {
+    assert(timeMs >= this.changedAtMs[seat]!, "the time of changes never steps back");
     this.changedAtMs[seat] = timeMs;
     this.changes.touch(seat);
   }
