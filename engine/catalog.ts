@@ -262,8 +262,7 @@ export class Catalog extends Tables {
     this.#loginOfHash.set(login.refreshSha256, login);
   }
 
-  #unindexLogin({ id, tokenSha256, refreshSha256 }: LoginRow): void {
-    assert(this.#loginOfHash.get(tokenSha256)?.id === id, "a login is found by its access token");
+  #unindexLogin({ tokenSha256, refreshSha256 }: LoginRow): void {
     this.#loginOfHash.delete(tokenSha256);
     this.#loginOfHash.delete(refreshSha256);
   }

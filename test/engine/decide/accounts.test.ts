@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { accountsByEmail, emailKey } from "../../../engine/queries/lookups.ts";
 import { Result } from "../../../engine/results.ts";
+import { checkState } from "../../../engine/verify/check.ts";
 import { Bench, START_MS } from "../../support/engine.ts";
 
 const tokens = (name: string, endsMs: number) => ({
@@ -49,6 +50,18 @@ test("a login is opened, renewed in place, and closed only once", () => {
   ]) {
     expect(outcome.refused).toBe(Result.ENTITY_NOT_FOUND);
   }
+});
+
+test("logins that a caller opens with the same hashes can be closed", () => {
+  const bench = new Bench();
+  const tenant = bench.createTenant();
+  const open = () =>
+    bench.must("openLogin", tenant, { accountId: 2, tokens: tokens("same", START_MS + 10) }).id;
+  for (const loginId of [open(), open()]) {
+    expect(() => checkState(bench.engine.state)).not.toThrow();
+    bench.must("closeLogin", tenant, { loginId });
+  }
+  expect(bench.engine.state.catalog.logins.size).toBe(0);
 });
 
 test("opening a login removes the expired logins of the same account, and no others", () => {

@@ -48,15 +48,6 @@ test.each<[invariant: string, corrupt: (catalog: Catalog) => unknown]>([
     ({ accounts }) => changeFirst(accounts, { organizationIds: [999] }),
   ],
   ["a login belongs to an account", ({ logins }) => changeFirst(logins, { accountId: 999 })],
-  ["a login is found by its access token", ({ logins }) => changeFirst(logins, TOKENS)],
-  [
-    "a login is found by its refresh token",
-    (catalog) => {
-      const row = { ...[...catalog.logins.values()][0]!, id: 999, tokenSha256: "c" };
-      catalog.put({ table: "logins", row });
-      catalog.logins.delete(999);
-    },
-  ],
   ["a schema has a venue of its owner", ({ venues }) => loseFirst(venues)],
   ["an event is in a series of its owner", ({ series }) => loseFirst(series)],
   ["a price belongs to an event", ({ events }) => loseFirst(events)],
