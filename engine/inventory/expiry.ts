@@ -19,7 +19,7 @@ const [QUEUE, BEFORE, AFTER, LINKS] = [0, 1, 2, 3];
 export class ExpiryQueues {
   /** An empty queue is reused, also for another lifetime. */
   readonly #queues: Queue[] = [];
-  /** Three links per hold slot, side by side: apart they would cost as many cache misses. */
+  /** Three links per hold slot, side by side, so that reading them costs one cache miss. */
   readonly #links: number[] = [];
   /** Index: hold slot. Value: milliseconds since 1970. */
   readonly #expiresAtMs: number[] = [];

@@ -2,8 +2,8 @@
  * A partition as plain buffers, for a snapshot that is stored elsewhere, and back. An image also
  * keeps what the digest leaves out: slots and their free list, ordinals, the order of changes.
  *
- * There are two steps, to keep short the one during which the partition must not change:
- * `copyPartition` copies arrays; an `ImagePacker` later flattens the holds, which never change.
+ * The work is split, because the partition must not change while it is copied: `copyPartition`
+ * only copies arrays; an `ImagePacker` later flattens the holds, which never change.
  */
 import { assert } from "../assert.ts";
 import type { Layout } from "../layout/layout.ts";

@@ -5,20 +5,16 @@ import { refuse, type Refusal, Result } from "../results.ts";
 import type { Caller } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
 
-const NO_ACCESS = refuse(
-  Result.EVENT_ACCESS_DENIED,
-  "There is no such event, or it belongs to another organization.",
-);
-
 /** @returns The event; null when it does not exist or belongs to another organization. */
 export function ownEvent(state: State, caller: Caller, eventId: string): EventRow | null {
   const event = state.catalog.events.get(eventId);
   return event !== undefined && event.organizationId === caller.organizationId ? event : null;
 }
 
-/** The same answer, whether the event does not exist or belongs to another organization. */
+/** The same refusal, whether the event does not exist or belongs to another organization. */
 export function refuseEvent(): Refusal {
-  return NO_ACCESS;
+  const detail = "There is no such event, or it belongs to another organization.";
+  return refuse(Result.EVENT_ACCESS_DENIED, detail);
 }
 
 /**

@@ -16,10 +16,7 @@ export function findReply({ catalog }: State, id: string, timeMs: number): Reply
   return reply === undefined || reply.expiresAtMs <= timeMs ? null : reply;
 }
 
-/**
- * @returns The price; ENTITY_NOT_FOUND or ACCESS_DENIED for the event; ENTITY_NOT_FOUND for the
- * price.
- */
+/** @returns The price, ENTITY_NOT_FOUND, or ACCESS_DENIED for the event. */
 export function findPrice(
   { catalog }: State,
   { caller, eventId, priceId }: CommandWith<{ eventId: string; priceId: number }>,
@@ -33,9 +30,7 @@ export function findPrice(
 
 /**
  * The schema on which to create or list zones. Those routes have no 404, so a schema that does not
- * exist is refused like one of another organization.
- *
- * @returns The schema, or ACCESS_DENIED.
+ * exist is ACCESS_DENIED, like one of another organization.
  */
 export function zonedSchema(
   { catalog }: State,
@@ -47,10 +42,7 @@ export function zonedSchema(
   return refuse(Result.ACCESS_DENIED, detail);
 }
 
-/**
- * @returns The zone; ENTITY_NOT_FOUND or ACCESS_DENIED for the schema; ENTITY_NOT_FOUND for the
- * zone.
- */
+/** @returns The zone, ENTITY_NOT_FOUND, or ACCESS_DENIED for the schema. */
 export function findZone(
   { catalog }: State,
   { caller, schemaId, zoneId }: OnSchema & { readonly zoneId: number },
