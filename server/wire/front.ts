@@ -83,6 +83,14 @@ export abstract class Exchange<F extends Found = Found> implements Request {
 
   /** Forgets everything of the request that must not reach the next one. */
   protected clear(): void {
+    this.method = "";
+    this.path = "";
+    this.query = "";
+    this.apiKey = "";
+    this.authorization = "";
+    this.organizationId = "";
+    this.contentType = "";
+    this.idempotencyKey = "";
     this.front = null;
     this.found = null;
     this.first = null;
