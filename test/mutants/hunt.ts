@@ -8,6 +8,8 @@ import { type Mutant, patchOf } from "./mutants.ts";
 /** What the tree needs to be built and tested; the packages are shared. */
 const PARTS = ["engine", "persistence", "server", "bench", "test"];
 const FILES = ["package.json", "tsconfig.json", "tsconfig.build.json", "vitest.config.ts"];
+/** Made by the build from a package, which no mistake changes. */
+const BUILT = "dist/reference.js.gz";
 const PACKAGES = "node_modules";
 const OUTPUT_BYTES_MAX = 64 * 1_024 * 1_024;
 
@@ -22,7 +24,8 @@ export class Tree {
   /** To be called in the root of the project. */
   constructor() {
     for (const part of PARTS) fs.cpSync(part, path.join(this.folder, part), { recursive: true });
-    for (const file of FILES) fs.copyFileSync(file, path.join(this.folder, file));
+    fs.mkdirSync(path.join(this.folder, path.dirname(BUILT)));
+    for (const file of [...FILES, BUILT]) fs.copyFileSync(file, path.join(this.folder, file));
     fs.symlinkSync(path.resolve(PACKAGES), path.join(this.folder, PACKAGES));
   }
 
@@ -55,10 +58,10 @@ export class Tree {
   #test(file: string): Hunted {
     this.#build();
     const vitest = [`${PACKAGES}/vitest/vitest.mjs`, "run", file];
-    const { status, stdout } = this.#run(process.execPath, ...vitest);
+    const { status, stdout, stderr } = this.#run(process.execPath, ...vitest);
     if (status === 0) return { by: null };
     const found = /^ +× ([^\n]{0,100})/m.exec(stdout);
-    if (found === null) throw new Error(`the tests ended with ${status}:\n${stdout}`);
+    if (found === null) throw new Error(`the tests ended with ${status}:\n${stdout}\n${stderr}`);
     return { by: `${file}: ${found[1]!}` };
   }
 
