@@ -18,7 +18,7 @@ import {
 } from "../campaign.ts";
 import { Crowd } from "../support/crowd.ts";
 import { readFolder } from "../support/folder-state.ts";
-import { faultOf, History, Life, SMALL_SEGMENT_BYTES } from "../support/lives.ts";
+import { faultOf, FiledHistory, Life, SMALL_SEGMENT_BYTES } from "../support/lives.ts";
 import { type Scope, scoped } from "../support/scope.ts";
 import { createHouse, type House, sizedPlan, startServer } from "../support/serving.ts";
 
@@ -45,7 +45,7 @@ export const fullDisk: Campaign = {
 };
 
 async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
-  const history = new History(scope, seed, STEPS);
+  const history = new FiledHistory(scope, seed, STEPS);
   const violations: string[] = [];
   const figures: Record<string, string | number> = {};
   const parts = {
@@ -67,7 +67,7 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
 }
 
 /** A log that fills its file system, and goes on when that has grown. */
-async function fillSmall(scope: Scope, history: History): Promise<Outcome> {
+async function fillSmall(scope: Scope, history: FiledHistory): Promise<Outcome> {
   const disk = new SmallDisk(scope, "160k");
   const folder = path.join(disk.path, "data");
   const plan = { folder, until: history.length, snapshotBytes: 64 * MEBIBYTE, stays: true };
@@ -89,7 +89,7 @@ async function fillSmall(scope: Scope, history: History): Promise<Outcome> {
 }
 
 /** A snapshot that has no room loses nothing, and comes by itself when there is some. */
-async function refuseSnapshot(scope: Scope, history: History): Promise<Outcome> {
+async function refuseSnapshot(scope: Scope, history: FiledHistory): Promise<Outcome> {
   const disk = new SmallDisk(scope, "8m");
   const folder = path.join(disk.path, "data");
   const first = new Life(scope, history, { folder, until: 300, snapshotBytes: MEBIBYTE });
