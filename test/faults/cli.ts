@@ -37,8 +37,7 @@ async function main(names: readonly string[], { long, seed }: Options): Promise<
   process.stdout.write(`seed ${seed}, ${long ? "long" : "short"} form\n`);
   let isBroken = false;
   for (const campaign of chosen) {
-    const reason =
-      campaign.missing() ?? (campaign.isLongOnly === true && !long ? "long only" : null);
+    const reason = campaign.missing();
     if (reason !== null) {
       process.stdout.write(`\n${campaign.name}: skipped, ${reason}\n`);
       continue;

@@ -1,4 +1,4 @@
-/** A copy of the tree in which one mistake at a time is made, and the look whether it is found. */
+/** A copy of the tree, in which one mistake at a time is made and looked for. */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -7,9 +7,14 @@ import { type Mutant, patchOf } from "./mutants.ts";
 
 /** What the tree needs to be built and tested; the packages are shared. */
 const PARTS = ["engine", "persistence", "server", "bench", "test"];
-const FILES = ["package.json", "tsconfig.json", "tsconfig.build.json", "vitest.config.ts"];
-/** Made by the build from a package, which no mistake changes. */
-const BUILT = "dist/reference.js.gz";
+const FILES = [
+  "package.json",
+  "tsconfig.json",
+  "tsconfig.build.json",
+  "vitest.config.ts",
+  // The server reads it when it starts, and only `npm run build` makes it.
+  "dist/reference.js.gz",
+];
 const PACKAGES = "node_modules";
 const OUTPUT_BYTES_MAX = 64 * 1_024 * 1_024;
 
@@ -24,8 +29,7 @@ export class Tree {
   /** To be called in the root of the project. */
   constructor() {
     for (const part of PARTS) fs.cpSync(part, path.join(this.folder, part), { recursive: true });
-    fs.mkdirSync(path.join(this.folder, path.dirname(BUILT)));
-    for (const file of [...FILES, BUILT]) fs.copyFileSync(file, path.join(this.folder, file));
+    for (const file of FILES) fs.cpSync(file, path.join(this.folder, file));
     fs.symlinkSync(path.resolve(PACKAGES), path.join(this.folder, PACKAGES));
   }
 

@@ -97,7 +97,7 @@ export class LedgerFold {
 }
 
 /** Whether the state must show the basket as held: acknowledged, and nothing asked since. */
-export function isCertain({ isLocked, salesOpen, unlocksOpen }: Readonly<Basket>): boolean {
+function isCertain({ isLocked, salesOpen, unlocksOpen }: Readonly<Basket>): boolean {
   return isLocked && salesOpen === 0 && unlocksOpen === 0;
 }
 

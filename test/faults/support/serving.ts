@@ -1,5 +1,6 @@
-/** `frontrow serve` under faults: on a folder, with whatever disturbs it, and a house in it. */
+/** `frontrow serve` under faults, and a house with an event on sale. */
 import path from "node:path";
+import type { SettingsBody } from "../../../engine/shapes/bodies.ts";
 import { CLI, ServerProcess, spawnNode } from "../../support/server-process.ts";
 import type { Scope } from "./scope.ts";
 
@@ -61,9 +62,7 @@ interface Layout {
 
 /** 4,000 seats and a meadow. */
 export async function createHouse(server: ServerProcess): Promise<House> {
-  const organizations = "/api/private/management/v2.0/organizations/";
-  const made = await call(server, "POST", organizations, ORGANIZATION, TENANT_TOKEN);
-  const { id: organizationId, secretKey: key } = made as Created & { secretKey: string };
+  const { id: organizationId, secretKey: key } = await createOrganization(server);
   const v2 = (method: string, target: string, body: object) =>
     call(server, method, `/api/private/v2.0/${target}`, body, key);
   const venue = (await v2("POST", "venues/", { name: "House" })) as Created;
@@ -88,6 +87,17 @@ export async function createHouse(server: ServerProcess): Promise<House> {
   };
 }
 
+export async function createOrganization(
+  server: ServerProcess,
+  settings: SettingsBody = {},
+): Promise<Created & { readonly secretKey: string }> {
+  const target = "/api/private/management/v2.0/organizations/";
+  const made = await call(server, "POST", target, ORGANIZATION, TENANT_TOKEN);
+  const created = made as Created & { readonly secretKey: string };
+  await call(server, "PUT", `${target}${created.id}/settings`, settings, TENANT_TOKEN);
+  return created;
+}
+
 async function call(server: ServerProcess, ...request: Request): Promise<unknown> {
   const [method, target, body, key] = request;
   const response = await server.request(method, target, body, key);
@@ -105,14 +115,14 @@ const ORGANIZATION = {
   password: "a long password",
 };
 
-/** @param seats - A multiple of a row's. */
-export function sizedPlan(seats: number): object {
+/** @param seats - A multiple of the seats of a row. */
+export function sizedPlan(seats: number, places = AREA_PLACES): object {
   const rows = Array.from({ length: seats / SEATS_PER_ROW }, (_, row) => `row ${row + 1}`);
   const numbers = Array.from({ length: SEATS_PER_ROW }, (_, index) => index + 1);
   return {
     sectors: [
       { guid: "stalls", name: "Stalls", ga: false },
-      { guid: "meadow", name: "Meadow", ga: true, gaCapacity: AREA_PLACES },
+      { guid: "meadow", name: "Meadow", ga: true, gaCapacity: places },
     ],
     rows: rows.map((guid) => ({ guid, sectorGuid: "stalls", name: guid, rowNumber: guid })),
     seats: rows.flatMap((rowGuid) =>

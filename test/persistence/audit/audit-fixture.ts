@@ -4,15 +4,16 @@ import os from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { MOVES, SeatState } from "../../../engine/inventory/states.ts";
-import type {
-  AuditAnswers,
-  AuditOutcome,
-  AuditQuestion,
-  AuditTopic,
-  Transition,
+import {
+  type AuditAnswers,
+  AuditGap,
+  type AuditOutcome,
+  type AuditQuestion,
+  type AuditTopic,
+  type Transition,
 } from "../../../engine/queries/audit-trail.ts";
 import { areaFacts, seatFacts } from "../../../engine/queries/place-facts.ts";
-import type { MoveRecord } from "../../../engine/records.ts";
+import { type MoveRecord, RecordType } from "../../../engine/records.ts";
 import type { State } from "../../../engine/state.ts";
 import { AuditBook } from "../../../persistence/audit/trail.ts";
 import type { ChainMark } from "../../../persistence/log/scan.ts";
@@ -53,8 +54,18 @@ export function ask<K extends AuditTopic>(
   throw new Error(`no answer: ${outcome.gap}`);
 }
 
+/** Ids of all events that the records create, also of those that they delete. */
+export function eventIdsIn(kept: readonly KeptRecord[]): string[] {
+  const puts = kept.flatMap(({ record }) =>
+    record.type === RecordType.CATALOG ? record.puts : [],
+  );
+  return [...new Set(puts.flatMap(({ table, row }) => (table === "events" ? [row.id] : [])))];
+}
+
+/** All transitions of an event; none before it is created. */
 export function transitionsOf(book: AuditBook, eventId: string): readonly Transition[] {
   const all: Transition[] = [];
+  if (book.answer({ about: "owner", eventId }).gap === AuditGap.NO_EVENT) return all;
   for (;;) {
     const query = { newestFirst: false, offset: all.length, limit: 1_000 };
     const { transitions } = ask(book, { about: "transitions", eventId, query });

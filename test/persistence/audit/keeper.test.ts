@@ -11,20 +11,20 @@ import { AuditKeeper, type AuditReport, makeAuditFile } from "../../../persisten
 import { AuditBook } from "../../../persistence/audit/trail.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
+import { History } from "../../support/store/history.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
-import { History, namesIn, newFolder, removeFolder, StoreProcess } from "../store/store-fixture.ts";
-import { feed, mapOf, pastMapOf, temporaryPath, transitionsOf } from "./audit-fixture.ts";
+import { namesIn, newFolder, removeFolder, StoreProcess } from "../store/store-fixture.ts";
+import {
+  eventIdsIn,
+  feed,
+  mapOf,
+  pastMapOf,
+  temporaryPath,
+  transitionsOf,
+} from "./audit-fixture.ts";
 
-const history = new History(7, 3_000);
-const eventIds = [
-  ...new Set(
-    history.records.flatMap(({ record }) =>
-      record.type === 1
-        ? record.puts.flatMap((put) => (put.table === "events" ? [put.row.id] : []))
-        : [],
-    ),
-  ),
-];
+const history = new History(7, 6_000);
+const eventIds = eventIdsIn(history.records);
 
 interface Scene {
   readonly folder: string;

@@ -6,7 +6,15 @@ import type { Transition } from "../../../engine/queries/audit-trail.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { State } from "../../../engine/state.ts";
 import { Workload } from "../../sim/workload/workload.ts";
-import { feed, mapOf, movedBy, openBook, pastMapOf, transitionsOf } from "./audit-fixture.ts";
+import {
+  eventIdsIn,
+  feed,
+  mapOf,
+  movedBy,
+  openBook,
+  pastMapOf,
+  transitionsOf,
+} from "./audit-fixture.ts";
 
 const SEEDS = [1, 2, 3, 4];
 const STEPS = 1_500;
@@ -46,8 +54,7 @@ test.each(SEEDS)("every move is in the trail as the engine made it, seed %d", (s
   const { kept } = bench.journal;
   const book = openBook();
   feed(book, kept);
-  const { events } = bench.engine.state.catalog;
-  const rows = [...events.keys()].flatMap((eventId) => transitionsOf(book, eventId));
+  const rows = eventIdsIn(kept).flatMap((eventId) => transitionsOf(book, eventId));
   const found = new Map<number, Transition[]>();
   for (const row of rows) found.set(row.sequence, [...(found.get(row.sequence) ?? []), row]);
   const state = new State();
@@ -70,7 +77,7 @@ test.each(SEEDS)("each seat leaves the state that it was left in, seed %d", (see
   const { bench } = workload(seed);
   const book = openBook();
   feed(book, bench.journal.kept);
-  for (const eventId of bench.engine.state.catalog.events.keys()) {
+  for (const eventId of eventIdsIn(bench.journal.kept)) {
     const states = new Map<number, SeatState | null>();
     for (const { placeId, isArea, from, to } of transitionsOf(book, eventId)) {
       if (isArea) continue;
@@ -91,7 +98,7 @@ test.each(SEEDS)("every direct sale is in the trail once, from ACTIVE, seed %d",
     if (record.type !== RecordType.MOVE || record.move !== Move.DIRECT_SALE) continue;
     sold += record.seats.length + record.areas.length / 3;
   }
-  const rows = [...bench.engine.state.catalog.events.keys()]
+  const rows = eventIdsIn(kept)
     .flatMap((eventId) => transitionsOf(book, eventId))
     .filter(({ call }) => call === "directsale");
   expect(rows).toHaveLength(sold);

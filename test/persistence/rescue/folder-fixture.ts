@@ -4,15 +4,10 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import { makeAuditFile } from "../../../persistence/audit/keeper.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
-import {
-  History,
-  newFolder,
-  removeFolder,
-  snapshotPaths,
-  StoreProcess,
-} from "../store/store-fixture.ts";
+import { History } from "../../support/store/history.ts";
+import { newFolder, removeFolder, snapshotPaths, StoreProcess } from "../store/store-fixture.ts";
 
-export const history = new History(7, 6_000);
+export const history = new History(7, 8_000);
 
 /** A folder that goes when the test ends. */
 export function folderOf(): string {

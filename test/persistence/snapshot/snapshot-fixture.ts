@@ -2,9 +2,10 @@
 import { afterEach, expect } from "vitest";
 import { checkState } from "../../../engine/verify/check.ts";
 import { digest } from "../../../engine/verify/digest.ts";
-import { diskOn, History, newFolder, removeFolder, StoreProcess } from "../store/store-fixture.ts";
+import { History } from "../../support/store/history.ts";
+import { diskOn, newFolder, removeFolder, StoreProcess } from "../store/store-fixture.ts";
 
-export const history = new History(7, 6_000);
+export const history = new History(7, 8_000);
 const folders: string[] = [];
 
 afterEach(() => {

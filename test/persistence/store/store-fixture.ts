@@ -2,10 +2,8 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { apply } from "../../../engine/apply.ts";
 import { Admission } from "../../../engine/ports.ts";
-import { State } from "../../../engine/state.ts";
-import { digest } from "../../../engine/verify/digest.ts";
+import type { State } from "../../../engine/state.ts";
 import { auditedSequence } from "../../../persistence/audit/file.ts";
 import type { Disk } from "../../../persistence/disk/disk.ts";
 import type { LogWriter } from "../../../persistence/log/log-writer.ts";
@@ -20,9 +18,8 @@ import type {
 import type { StateReport } from "../../../persistence/store/open-state.ts";
 import { openStore, type OpenStore } from "../../../persistence/store/open-store.ts";
 import type { Platform } from "../../../persistence/store/platform.ts";
-import { Workload } from "../../sim/workload/workload.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
-import type { KeptRecord } from "../../support/engine.ts";
+import type { History } from "../../support/store/history.ts";
 import { LocalThread } from "../../support/store/local-thread.ts";
 import { RecordFeed } from "../../support/store/record-feed.ts";
 import { ManualTime, settle, STORE_ID } from "../log/log-fixture.ts";
@@ -32,27 +29,6 @@ const TURNS_MAX = 1_000;
 export const SEGMENT_BYTES = 16 * 1024;
 /** In memory where there is such a folder: what survives a crash is decided by `FakeDisk`. */
 const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
-
-/** Records of a random workload, and the digest of the state after each of them. */
-export class History {
-  readonly records: readonly KeptRecord[];
-  readonly #digests = new Map<number, string>();
-
-  constructor(seed: number, steps: number) {
-    const workload = new Workload(seed);
-    for (let step = 0; step < steps; step++) workload.step();
-    this.records = workload.bench.journal.kept;
-  }
-
-  digestAt(sequence: number): string {
-    let found = this.#digests.get(sequence);
-    if (found !== undefined) return found;
-    const state = new State();
-    for (const { record, timeMs } of this.records.slice(0, sequence)) apply(state, record, timeMs);
-    this.#digests.set(sequence, (found = digest(state)));
-    return found;
-  }
-}
 
 export function newFolder(): string {
   return fs.mkdtempSync(path.join(ROOT, "frontrow-store-"));

@@ -77,7 +77,7 @@ const MATRIX: readonly (readonly [string, Shown, readonly string[]])[] = [
   ["an unknown key naming a word", { key: "x", organizationId: "A" }, NONE],
 ];
 
-test.each(MATRIX)("%s is identified by the kind of path", (_, shown, expected) => {
+test.each(MATRIX)("%s is accepted or denied by the kind of path", (_, shown, expected) => {
   expect(GUARDED.map((access) => who(access, shown))).toEqual(expected);
 });
 

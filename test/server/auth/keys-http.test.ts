@@ -89,7 +89,7 @@ test("a tenant token is rotated, and works until the end of its grace period", a
   ]);
 });
 
-test("a tenant token that was given at first can be rotated, too", async () => {
+test("an initial tenant token can be rotated, too", async () => {
   const server = new TestServer();
   const given = "a-token-of-your-own";
   const nobody = { ...server.world.tenant, tenantId: 0 };

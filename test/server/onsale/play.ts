@@ -7,12 +7,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, expect, onTestFinished, vi } from "vitest";
 import { addOnsaleCommand } from "../../../server/onsale/command.ts";
 import type { Report } from "../../../server/onsale/report.ts";
-import {
-  TINY_KEY,
-  type TinyLayout,
-  type TinyOptions,
-  TinyServer,
-} from "../../support/tiny-server.ts";
+import { type TinyOptions, TinyServer } from "../../support/tiny-server.ts";
 
 const SPACING = 28;
 /**
@@ -37,7 +32,7 @@ export interface Played {
 export type PlayedReport = Report & { readonly exitCode: number };
 
 /** Ten rows of eighteen seats with an aisle, a round table, two areas. */
-function house(): TinyLayout {
+function house(): object {
   const rows = Array.from({ length: 10 }, (_, row) => `${row + 1}`);
   return {
     sectors: [
@@ -54,7 +49,7 @@ function house(): TinyLayout {
   };
 }
 
-function seatsOf(rowGuid: string, count: number): TinyLayout["seats"] {
+function seatsOf(rowGuid: string, count: number): object[] {
   return Array.from({ length: count }, (_, index) => {
     const aisle = index > 8 ? 2 * SPACING : 0;
     return {
@@ -83,7 +78,7 @@ export async function startTiny(options: Partial<TinyOptions> = {}): Promise<Tin
 }
 
 export function serverFlags(server: TinyServer): string[] {
-  return ["--url", server.url, "--key", TINY_KEY];
+  return ["--url", server.url, "--key", server.key];
 }
 
 /** Runs the command and captures its output and exit code. */

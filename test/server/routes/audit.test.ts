@@ -225,7 +225,7 @@ const MOMENTS = [
   ["2", 404],
 ] as const;
 
-test.each(MOMENTS)("the past at %s, when there was no such event, is %d", async (asOf, status) => {
+test.each(MOMENTS)("the past at %s, invalid or before the event, is %d", async (asOf, status) => {
   const server = new TestServer();
   const { a } = server;
   for (const what of ["seats", "areas"]) {

@@ -160,7 +160,7 @@ test.each(ENDS_OF_A_BODY)("after a body %s, there is room for another one", asyn
   expect(await unfinished.statusOf(" ")).toBe(400);
 });
 
-test("a body belongs to the front that was there when its head arrived", async () => {
+test("a body is answered by the front that received its head", async () => {
   const listening = await Listening.start();
   listening.http.front = new StartingFront();
   const connection = await listening.connection();

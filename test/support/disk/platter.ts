@@ -188,8 +188,9 @@ export class Platter {
   write(inode: Inode, bytes: Uint8Array, position: number): void {
     this.changeCount += 1;
     inode.write(bytes, position);
-    if (inode.realPath === null) return;
-    const file = fs.openSync(inode.realPath, "r+");
+    const { realPath } = inode;
+    if (realPath === null || !fs.existsSync(realPath)) return;
+    const file = fs.openSync(realPath, "r+");
     fs.writeSync(file, bytes, 0, bytes.length, position);
     fs.closeSync(file);
   }
