@@ -6,8 +6,8 @@
  */
 import fs from "node:fs";
 import path from "node:path";
-import { sleep } from "../../support/server-process.ts";
 import { type Campaign, inLanes, type Outcome, type Run } from "../campaign.ts";
+import { liveAndDie, NEVER } from "../support/corpus.ts";
 import { faultOf, FiledHistory, Life, type LifePlan } from "../support/lives.ts";
 import { type Scope, scoped } from "../support/scope.ts";
 import { missingShim, Shim } from "../support/shim.ts";
@@ -18,10 +18,6 @@ const LANES = 2;
 /** Records of a life: enough for some segments and two snapshots. */
 const LIFE_RECORDS = 220;
 const SNAPSHOT_RECORDS = 60;
-/** The log has never grown so far that a snapshot is due. */
-const NEVER = 2 ** 40;
-/** Far more than the log waits before it writes the durable mark. */
-const REST_MS = 250;
 
 export const systemCalls: Campaign = {
   name: "system-calls",
@@ -86,13 +82,7 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
 /** A folder with two snapshots and a log, whose process was killed in the middle of a commit. */
 async function killedFolder(scope: Scope, history: FiledHistory): Promise<string> {
   const folder = path.join(scope.folder(), "data");
-  const life = new Life(scope, history, { folder, until: LIFE_RECORDS, stays: true });
-  while (!life.lines.includes("waiting") || !life.lines.includes("snapshot")) {
-    const ended = await Promise.race([life.exited, sleep(5)]);
-    if (ended !== undefined) throw new Error(`a life ended with ${ended.code}: ${life.stderr}`);
-  }
-  await sleep(REST_MS);
-  await life.kill("SIGKILL");
+  await liveAndDie(scope, history, { folder, until: LIFE_RECORDS });
   return folder;
 }
 
