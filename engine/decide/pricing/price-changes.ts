@@ -47,8 +47,8 @@ export function updatePrices(
 /**
  * Removes the price from the seats and areas that have it, and deletes it.
  *
- * @returns INVENTORY_IN_USE while one of its seats is LOCKED, SOLD or BLOCKED or one of its areas
- * has LOCKED or SOLD places. Cost: O(seats of the event).
+ * @returns INVENTORY_IN_USE while one of its seats or areas has LOCKED, SOLD or BLOCKED inventory.
+ * Cost: O(seats of the event).
  */
 export function deletePrice(
   state: State,

@@ -277,17 +277,14 @@ export class Model {
     return TRUE;
   }
 
-  /**
-   * Takes prices from everything that `has` one: what is sold stays sold, all else has no state.
-   */
+  /** Removes prices from everything that `has` one and is not sold. */
   #takePrices(event: ModelEvent, has: (object: { price: number }) => boolean, nowMs: number): void {
     for (const seat of event.seats.values()) {
-      if (seat.price === 0 || !has(seat)) continue;
-      const state = seat.state === "SOLD" ? "SOLD" : null;
-      Object.assign(seat, { state, price: 0, hold: null, updatedMs: nowMs });
+      if (seat.price === 0 || seat.state === "SOLD" || !has(seat)) continue;
+      Object.assign(seat, { state: null, price: 0, hold: null, updatedMs: nowMs });
     }
     for (const area of event.areas.values()) {
-      if (area.price === 0 || !has(area)) continue;
+      if (area.price === 0 || area.sold > 0 || !has(area)) continue;
       Object.assign(area, { price: 0, active: 0, blocked: 0, held: [], updatedMs: nowMs });
     }
   }
@@ -307,7 +304,7 @@ export class Model {
     const areas = [...event.areas.values()].filter((area) => area.price === price);
     if (
       seats.some(({ state }) => state !== "ACTIVE") ||
-      areas.some((area) => area.held.length > 0 || area.sold > 0)
+      areas.some((area) => area.held.length > 0 || area.sold > 0 || area.blocked > 0)
     ) {
       return refusal("INVENTORY_IN_USE");
     }
@@ -378,8 +375,6 @@ function seatProblems(event: ModelEvent, { word, sessionId, seats }: BookingRequ
     if (seat.state === null) return "NO_PRICE";
     if (seat.state === "ACTIVE" && (word === "unlock" || word === "unblock")) return null;
     if (seat.state !== FROM[word]) return seat.state;
-    // Sold, and its price was cleared since: where the documents are silent, it stays sold.
-    if (word === "revertsale" && seat.price === 0) return "NO_PRICE";
     if ((word !== "unlock" && word !== "sale") || sessionId === null) return null;
     return seat.hold!.session === sessionId ? null : "HELD_BY_ANOTHER_SESSION";
   };
