@@ -243,7 +243,7 @@ export class Model {
         else if (!known(item.id)) add(`${name}[${i}].objectId`);
         const area = event.areas.get(item.id);
         if (name === "seats" || area === undefined) return;
-        const count = item.activeCount ?? area.gaCapacity ?? event.schemaGaCapacity;
+        const count = item.activeCount ?? area.gaCapacity ?? remainder(event);
         if (count === null) add(`${name}[${i}].activeCount`);
         else counts.set(item, count);
       });
@@ -350,6 +350,14 @@ export class Model {
     for (const event of events) event.seats.delete(id);
     return TRUE;
   }
+}
+
+/** What is left of the schema's places for its only area without a capacity. */
+function remainder({ areas, schemaGaCapacity }: ModelEvent): number | null {
+  const all = [...areas.values()];
+  const taken = all.reduce((sum, { gaCapacity }) => sum + (gaCapacity ?? 0), 0);
+  const left = (schemaGaCapacity ?? 0) - taken;
+  return left > 0 && all.filter(({ gaCapacity }) => gaCapacity === null).length === 1 ? left : null;
 }
 
 /** Holds never change, so the copies share them. */
