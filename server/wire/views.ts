@@ -13,6 +13,7 @@ import type {
 } from "../../engine/catalog.ts";
 import { SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
 import type { LayoutDocument, Row, Sector, Shape } from "../../engine/layout/layout-document.ts";
+import { capacitiesOf } from "../../engine/queries/capacities.ts";
 import type { AreaFacts, SeatFacts } from "../../engine/queries/place-facts.ts";
 import type { State } from "../../engine/state.ts";
 import { localDateTime } from "./moments.ts";
@@ -40,7 +41,8 @@ export function venueView({ id, name, address, lat, lng, draft }: VenueRow) {
 
 export function schemaView(state: State, schema: SchemaRow) {
   const { organizationId: _organizationId, updatedAtMs: _updatedAtMs, ...row } = schema;
-  return { ...row, venueName: state.catalog.venues.get(row.venueId)?.name ?? null };
+  const venueName = state.catalog.venues.get(row.venueId)?.name ?? null;
+  return { ...row, ...capacitiesOf(state, schema), venueName };
 }
 
 export function eventView({ id, createdAtMs, start, endDate, name, schemaId, status }: EventRow) {
