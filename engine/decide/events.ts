@@ -165,6 +165,6 @@ export function changeEventStatus(
   }
   const publishedAtMs = status === "PUBLISHED" ? timeMs : event.publishedAtMs;
   if (status !== "DRAFT") assert(publishedAtMs !== null, "an event that left DRAFT was published");
-  const row = { ...event, status, publishedAtMs };
+  const row = { ...event, status, statusChangedAtMs: timeMs, publishedAtMs };
   return grantChange(state, caller, { puts: [{ table: "events", row }] }, row);
 }

@@ -74,9 +74,9 @@ export function priceView({ id, name, eventId, externalId }: PriceRow) {
 
 /**
  * A page has a hundred seats. Copying their members by spreading took most of its time.
- * @param isPublished - Whether the event is published; otherwise its seats are not on sale.
+ * @param isOnSale - Whether ACTIVE seats of the event can be booked.
  */
-export function seatView(seat: SeatFacts, isPublished: boolean) {
+export function seatView(seat: SeatFacts, isOnSale: boolean) {
   const { state } = seat;
   return {
     seatId: seat.seatId,
@@ -86,7 +86,7 @@ export function seatView(seat: SeatFacts, isPublished: boolean) {
     sectionId: seat.sectionId,
     sectionName: seat.sectionName,
     state: STATE_NAMES[state],
-    available: state === SeatState.ACTIVE && isPublished,
+    available: state === SeatState.ACTIVE && isOnSale,
     priceId: seat.priceId,
     priceName: seat.priceName,
     updatedAt: localDateTime(seat.changedAtMs),

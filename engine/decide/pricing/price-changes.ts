@@ -23,6 +23,7 @@ import { otherEvents } from "./prices.ts";
 export function updatePrices(
   state: State,
   { caller, eventId, body }: CommandWith<{ eventId: string; body: readonly PriceChange[] }>,
+  timeMs: number,
 ): Decision<PriceRow[]> {
   const errors = [...otherEvents(body, eventId), ...repeatedIds(body)];
   if (errors.length > 0) return refuseInvalid(errors);
@@ -38,7 +39,8 @@ export function updatePrices(
   const rows = body.map(({ id, name, externalId }): PriceRow => {
     const price = prices.get(id);
     assert(price !== undefined, "every price of the request was found");
-    return { ...price, name, externalId: externalId ?? null };
+    const renaming = name === price.name ? {} : { renamedAtMs: timeMs };
+    return { ...price, name, ...renaming, externalId: externalId ?? null };
   });
   const puts = rows.map((row) => ({ table: "prices", row }) as const);
   return grantChange(state, caller, { puts }, rows);

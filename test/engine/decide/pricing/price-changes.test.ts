@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { BookingKind } from "../../../../engine/commands.ts";
 import { SeatState } from "../../../../engine/inventory/states.ts";
 import { Result } from "../../../../engine/results.ts";
-import { World } from "../../../support/engine.ts";
+import { START_MS, World } from "../../../support/engine.ts";
 import { area, section } from "../../../support/layout.ts";
 import { expectConsistent } from "../../../support/table.ts";
 
@@ -18,7 +18,7 @@ test("an update changes names and external ids, and keeps slots and assignments"
     { id: priceId, name: "Full", eventId: eventId.toUpperCase() },
   ];
   expect(world.must("updatePrices", caller, { eventId, body })).toEqual([
-    { id: half, eventId, slot: 2, name: "Full", externalId: "x" },
+    { id: half, eventId, slot: 2, name: "Full", renamedAtMs: START_MS, externalId: "x" },
     { id: priceId, eventId, slot: 1, name: "Full", externalId: null },
   ]);
   expect([...world.partition.price]).toEqual([1, 1]);
