@@ -43,8 +43,9 @@ function applyPut(state: State, put: CatalogPut, timeMs: number): void {
   if (put.table === "events") putPartition(state, put.row, timeMs);
   state.catalog.put(put);
   if (put.table !== "layouts") return;
-  state.layouts.set(put.row.id, buildLayout(put.row.document));
-  migrateEvents(state, put.row.id, timeMs);
+  const { id, document, marksRelabelled = false } = put.row;
+  state.layouts.set(id, buildLayout(document));
+  migrateEvents(state, id, timeMs, marksRelabelled);
 }
 
 /** The events of the schema remain, without seats. */
@@ -54,14 +55,24 @@ function removeLayout(state: State, schemaId: number, timeMs: number): void {
 }
 
 /** Migrates every event of the schema to the schema's present layout. */
-function migrateEvents(state: State, schemaId: number, timeMs: number): void {
+function migrateEvents(
+  state: State,
+  schemaId: number,
+  timeMs: number,
+  marksRelabelled = false,
+): void {
   for (const event of state.catalog.events.values()) {
-    if (event.schemaId === schemaId) putPartition(state, event, timeMs);
+    if (event.schemaId === schemaId) putPartition(state, event, timeMs, marksRelabelled);
   }
 }
 
 /** Creates the event's partition, or migrates it when its layout is not the present one. */
-function putPartition(state: State, event: EventRow, timeMs: number): void {
+function putPartition(
+  state: State,
+  event: EventRow,
+  timeMs: number,
+  marksRelabelled = false,
+): void {
   const { partition: number, schemaId } = event;
   const layout = state.layoutOf(schemaId);
   const existing = state.partitions.get(number);
@@ -72,7 +83,7 @@ function putPartition(state: State, event: EventRow, timeMs: number): void {
   const partition =
     existing === undefined
       ? new Partition(layout, timeMs)
-      : migrateToLayout(existing, layout, timeMs);
+      : migrateToLayout(existing, layout, timeMs, marksRelabelled);
   state.partitions.set(number, partition);
 }
 

@@ -248,7 +248,13 @@ export const COMMANDS = {
   /** Without `killAfter` the event keeps the one that it has. */
   updateEvent: command(
     { eventId: UUID_KEY, body: EVENT_CHANGE, force: BOOLEAN, killAfter: KILL_AFTER },
-    [VALIDATION_FAILED, ...NOT_OWN, EVENT_BOUND_TO_SERIES, INVENTORY_IN_USE],
+    [
+      VALIDATION_FAILED,
+      ...NOT_OWN,
+      EVENT_BOUND_TO_SERIES,
+      INVALID_STATUS_TRANSITION,
+      INVENTORY_IN_USE,
+    ],
     updateEvent,
   ),
   deleteEvent: command({ eventId: UUID_KEY }, NOT_OWN, deleteEvent),

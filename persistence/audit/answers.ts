@@ -151,8 +151,9 @@ function isGap(value: unknown): value is AuditGap {
 }
 
 function pastSeats({ partition, prices, status }: PastEvent, query: SeatQuery): PastSeats {
-  const { seats, total } = listSeats(partition, prices, query);
-  const facts = seats.map((seat) => seatFacts(partition, prices, seat));
+  const listed = { partition, prices, changedAtMs: 0 };
+  const { seats, total } = listSeats(listed, query);
+  const facts = seats.map((seat) => seatFacts(listed, seat));
   return { seats: facts, total, isPublished: status === "PUBLISHED" };
 }
 

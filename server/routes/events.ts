@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { EventRow } from "../../engine/catalog.ts";
 import { COMMANDS } from "../../engine/commands.ts";
 import { NAME_LENGTH_MAX } from "../../engine/constants.ts";
+import { isOnSale, listedEvent } from "../../engine/queries/listed-event.ts";
 import { areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
 import { listSeats, SEAT_SORTS, type SeatQuery } from "../../engine/queries/seat-listing.ts";
 import { isRefused } from "../../engine/results.ts";
@@ -185,11 +186,10 @@ function listEventSeats(
   if (isRefused(event)) return event;
   if (isRefused(seatQuery)) return seatQuery;
   const { state } = services.engine;
-  const partition = state.partitionOf(event);
-  const prices = state.catalog.pricesOf(event.id);
-  const { seats, total } = listSeats(partition, prices, seatQuery);
-  const isPublished = event.status === "PUBLISHED";
-  const content = seats.map((seat) => seatView(seatFacts(partition, prices, seat), isPublished));
+  const listed = listedEvent(state, event);
+  const { seats, total } = listSeats(listed, seatQuery);
+  const onSale = isOnSale(state, event);
+  const content = seats.map((seat) => seatView(seatFacts(listed, seat), onSale));
   return pageAnswer(content, total, query);
 }
 

@@ -47,7 +47,7 @@ export function putLayout(
   }
   const puts = [
     { table: "schemas", row: { ...schema, updatedAtMs: timeMs } },
-    { table: "layouts", row: { id: schemaId, document } },
+    { table: "layouts", row: { id: schemaId, document, marksRelabelled: true } },
   ] as const;
   const kept = new Set(objectIds(document));
   const removes = removesOfAssignments(

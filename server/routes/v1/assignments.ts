@@ -16,7 +16,7 @@ import { PRICE_ASSIGNMENTS, type PriceAssignment, SELECTIONS } from "./shapes.ts
 
 const CLEAN = {
   shape: BOOLEAN,
-  description: "Take all prices away before assigning.",
+  description: "Remove all prices first, except those of sold inventory.",
   default: false,
 };
 
@@ -46,7 +46,7 @@ export const LEGACY_ASSIGNMENT_ROUTES: readonly Route[] = [
     },
   }),
   route(LEGACY, "POST /api/private/v1.0/assignments/clean", {
-    summary: "Take all prices away, from what is locked too",
+    summary: "Remove all prices except those of sold inventory; holds end",
     query: { id: EVENT_ID },
     answers: { 200: DONE },
     problems: [400, 403],

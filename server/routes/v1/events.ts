@@ -12,12 +12,13 @@ import { CHANGED_EVENT, EVENT, NEW_EVENT } from "./shapes.ts";
 
 export const LEGACY_EVENT_ROUTES: readonly Route[] = [
   route(LEGACY, "GET /api/private/v1.0/events/", {
-    summary: "List events, the oldest first",
+    summary: "List published events, the oldest first",
     query: LIST_QUERY,
     answers: { 200: list(EVENT) },
     problems: [400, 403],
     handle: ({ services, caller, query }) => {
       const events = ownRows(services.engine.state.catalog.events, caller)
+        .filter(({ status }) => status === "PUBLISHED")
         // Partition numbers rise with each event that is created.
         .sort((a, b) => a.partition - b.partition);
       return answer(200, partOf(events, query).map(eventView));

@@ -2,9 +2,10 @@
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
 import { migrateToLayout } from "../../../engine/inventory/migrate-layout.ts";
+import { buildLayout } from "../../../engine/layout/layout.ts";
 import { checkPartition } from "../../../engine/verify/check.ts";
 import { digest } from "../../../engine/verify/digest.ts";
-import { replayed, World } from "../../support/engine.ts";
+import { replayed, START_MS, World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
 import { checkIn, checkMore } from "../../support/table.ts";
 
@@ -33,6 +34,21 @@ test("migrating to the same layout changes neither the inventory nor its source"
   expect([...copy.areas.holdsIn(0)]).toEqual([[0, 3]]);
   expect(copy.holds.get(1)).toMatchObject({ session: "B", holdType: "RESERVED", expiresAtMs: 0 });
   expect([...copy.areas.changedAtMs]).toEqual([...partition.areas.changedAtMs]);
+});
+
+test("seats with new labels count as changed only when the layout says so", () => {
+  const world = new World(HALL);
+  const { partition } = world;
+  const { document } = world.engine.state.catalog.layouts.get(world.schemaId)!;
+  const seats = document.seats.map((seat, i) => (i === 1 ? { ...seat, name: "9" } : seat));
+  const layout = buildLayout({ ...document, seats });
+  const timeMs = START_MS + 5;
+  const unmarked = migrateToLayout(partition, layout, timeMs);
+  expect([...unmarked.changedAtMs]).toEqual([...partition.changedAtMs]);
+  const marked = migrateToLayout(partition, layout, timeMs, true);
+  checkPartition(marked);
+  expect([...marked.changedAtMs]).toEqual([START_MS, timeMs, START_MS, START_MS]);
+  expect(marked.changes.newest).toBe(1);
 });
 
 test("a hold keeps the seats that remain, and ends when none does", () => {

@@ -81,7 +81,7 @@ export function mapOf(state: State, eventId: string) {
   const prices = state.catalog.pricesOf(eventId);
   const { seatIds, areas } = partition.layout;
   return {
-    seats: Array.from(seatIds, (_, seat) => seatFacts(partition, prices, seat)),
+    seats: Array.from(seatIds, (_, seat) => seatFacts({ partition, prices, changedAtMs: 0 }, seat)),
     areas: areas.map((_, area) => areaFacts(partition, prices, area)),
     isPublished: event.status === "PUBLISHED",
   };

