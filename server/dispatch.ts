@@ -111,7 +111,7 @@ export class Dispatch implements Front<Matched> {
       if (!parsed.ok) {
         return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
       }
-      body = parsed.value;
+      body = parsed.isAscii ? parsed.value : checks.compose(parsed.value);
       bodyErrors = checks.body(body, exchange.body.length);
     }
     const params = checks.params(match.params);
