@@ -60,7 +60,10 @@ export class Front {
       this.#submit(ask);
       return this.#answer(null, answered);
     }
-    const begun = idempotency.begin(ROUTE, requestOf(ask, key), ask.command.caller);
+    const begun = idempotency.begin(ROUTE, requestOf(ask), {
+      caller: ask.command.caller,
+      idempotencyKey: key,
+    });
     if ("fingerprint" in begun) {
       const outcome = this.#submit(ask);
       this.#keep(begun, outcome);
@@ -225,13 +228,12 @@ function idOf({ command: { caller } }: Ask, key: string): string {
   return `${caller.organizationId || `tenant-${caller.tenantId}`}:${key}`;
 }
 
-function requestOf({ command }: Ask, idempotencyKey: string): Request {
+function requestOf({ command }: Ask): Request {
   const { caller: _, kind, ...rest } = command;
   return {
     method: "post",
     path: `/${kind}`,
     query: "",
-    idempotencyKey,
     body: Buffer.from(JSON.stringify(rest)),
   } as unknown as Request;
 }
