@@ -111,7 +111,7 @@ export class Dispatch implements Front<Matched> {
       if (!parsed.ok) {
         return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
       }
-      body = parsed.value;
+      body = parsed.isAscii ? parsed.value : checks.compose(parsed.value);
       bodyErrors = checks.body(body, exchange.body.length);
     }
     const params = checks.params(match.params);
@@ -120,8 +120,9 @@ export class Dispatch implements Front<Matched> {
       return refuseInvalid([...params.errors, ...query.errors, ...bodyErrors]);
     }
     const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
-    if (isMutation && exchange.idempotencyKey !== "") {
-      const begun = this.#idempotency.begin(route, exchange, caller);
+    const { idempotencyKey } = exchange;
+    if (isMutation && idempotencyKey !== null) {
+      const begun = this.#idempotency.begin(route, exchange, { caller, idempotencyKey });
       if (!("fingerprint" in begun)) return begun;
       exchange.first = begun;
     }
@@ -140,7 +141,14 @@ export class Dispatch implements Front<Matched> {
   #admit(route: Route, head: RequestHead): Caller | Problem {
     const services = this.#services;
     if (route.tag !== "Service" && !services.isReady()) return NOT_READY;
-    if (route.body !== undefined && !isJson(head.contentType)) return NOT_JSON;
+    if (route.body !== undefined) {
+      if (!isJson(head.contentType)) return NOT_JSON;
+      if (!isIdentity(head.contentEncoding)) return ENCODED;
+    }
+    if (head.repeatedHeader !== "") {
+      const detail = `The header ${head.repeatedHeader} may come only once.`;
+      return { refused: FrontResult.MALFORMED_REQUEST, detail };
+    }
     const takesOrgId = route.query?.["orgId"] !== undefined;
     const orgId = takesOrgId ? new URLSearchParams(head.query).get("orgId") : null;
     const caller = identify(services, route.access, head, orgId);
@@ -185,6 +193,15 @@ const NOT_JSON: Problem = {
   refused: FrontResult.UNSUPPORTED_MEDIA_TYPE,
   detail: "The body must be application/json.",
 };
+
+const ENCODED: Problem = {
+  refused: FrontResult.UNSUPPORTED_MEDIA_TYPE,
+  detail: "The body must not be compressed: Content-Encoding must be identity.",
+};
+
+function isIdentity(contentEncoding: string): boolean {
+  return contentEncoding === "" || contentEncoding.trim().toLowerCase() === "identity";
+}
 
 /** A body without a type counts as JSON. */
 function isJson(contentType: string): boolean {

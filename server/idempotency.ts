@@ -43,6 +43,11 @@ const REUSED: Problem = {
   detail: "This Idempotency-Key came with another request before.",
 };
 
+interface KeyedCaller {
+  readonly caller: Caller;
+  readonly idempotencyKey: string;
+}
+
 export class Idempotency {
   readonly #services: Services;
   /** Keys whose first request has not been answered. */
@@ -53,8 +58,8 @@ export class Idempotency {
   }
 
   /** @returns The stored answer, a refusal, or the claim of the first request with the key. */
-  begin(route: Route, request: Request, caller: Caller): Answer | Problem | FirstOfKey {
-    const { idempotencyKey } = request;
+  begin(route: Route, request: Request, by: KeyedCaller): Answer | Problem | FirstOfKey {
+    const { caller, idempotencyKey } = by;
     if (!KEY.test(idempotencyKey)) return BAD_KEY;
     const { engine, keys } = this.#services;
     const id = `${caller.organizationId || `tenant-${caller.tenantId}`}:${idempotencyKey}`;

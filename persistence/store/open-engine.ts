@@ -20,7 +20,7 @@ import type { SnapshotReport } from "../snapshot/options.ts";
 import type { RecoveryProgress, StateReport } from "./open-state.ts";
 import { type AuditOptions, type OpenStore, openStore } from "./open-store.ts";
 import { realPlatform } from "./platform.ts";
-import { refuseCommand } from "./shape-check.ts";
+import { composeCommand, refuseCommand } from "./shape-check.ts";
 
 export interface OpenOptions {
   /** Path of the data folder; made when it is missing. One process at a time has it. */
@@ -93,7 +93,8 @@ export class Store {
    * `value`. Settles once everything that the answer rests on is on disk.
    */
   async execute<K extends CommandKind>(command: CommandOf<K>): Promise<Outcome<AnswerOf<K>>> {
-    const outcome = refuseCommand(this.engine.state, command) ?? this.engine.submit(command);
+    const composed = composeCommand(command);
+    const outcome = refuseCommand(this.engine.state, composed) ?? this.engine.submit(composed);
     await this.#durable();
     return outcome;
   }

@@ -9,6 +9,7 @@ import {
   refuseInvalid,
   Result,
 } from "../../engine/results.ts";
+import { composerOf } from "../../engine/shapes/composed.ts";
 import { FORMATS } from "../../engine/shapes/formats.ts";
 import { fieldErrorOf } from "../../engine/shapes/violations.ts";
 import type { State } from "../../engine/state.ts";
@@ -18,6 +19,16 @@ for (const [name, validate] of Object.entries(FORMATS)) ajv.addFormat(name, vali
 ajv.addFormat("int64", true);
 
 const checks = new Map<CommandKind, ValidateFunction>();
+const composers = new Map<CommandKind, ReturnType<typeof composerOf>>();
+
+/** The command with its texts in the composed form, in which the front hands them on. */
+export function composeCommand<K extends CommandKind>(command: CommandOf<K>): CommandOf<K> {
+  const { kind } = command;
+  if (!isCommandKind(kind)) return command;
+  let compose = composers.get(kind);
+  if (compose === undefined) composers.set(kind, (compose = composerOf(commandShape(kind))));
+  return compose === null ? command : (compose(command) as CommandOf<K>);
+}
 
 /** What the front would not let through: another shape, or a caller that acts for nobody. */
 export function refuseCommand<K extends CommandKind>(

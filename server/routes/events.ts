@@ -41,11 +41,12 @@ const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true };
 /** A change of an event: its id is in the body, not in the path. */
 const EVENT_WITH_ID = object({ id: UUID, ...EVENT_MEMBERS });
 
+const SEARCHED = text({ maxLength: NAME_LENGTH_MAX, format: "text" });
 const FILTERS = {
   id: { shape: UUID, description: "Exactly this event." },
   schemaId: { shape: LONG, description: "Events of this schema." },
   venueId: { shape: LONG, description: "Events at this venue." },
-  name: { shape: text({ maxLength: NAME_LENGTH_MAX }), description: "Part of the name, any case." },
+  name: { shape: SEARCHED, description: "Part of the name, any case." },
   startDate: { shape: LOCAL_DATE, description: "Starting at or after this date-time or date." },
   endDate: { shape: LOCAL_DATE, description: "Ending at or before this date-time or date." },
   status: { shape: EVENT_STATUS, description: "Events of this status." },
@@ -166,7 +167,7 @@ function isWanted({ catalog }: State, event: EventRow, query: QueryOf<typeof FIL
 }
 
 function isPart(part: string, name: string): boolean {
-  return name.toLowerCase().includes(part.toLowerCase());
+  return name.normalize("NFC").toLowerCase().includes(part.toLowerCase());
 }
 
 interface AsOf {

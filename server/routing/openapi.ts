@@ -15,6 +15,9 @@ const PATTERNS: Readonly<Record<string, string>> = {
   moment: "^([1-9]\\d{0,14}|\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?)?)$",
 };
 
+/** Formats that say what is done with a text, or what no pattern can say. */
+const UNPATTERNED = new Set(["line", "name", "text"]);
+
 export function openApiDocument(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
@@ -132,7 +135,7 @@ function publicShape(shape: Shape): object {
   const pattern = PATTERNS[format ?? ""];
   const known = pattern === undefined ? { format } : { pattern };
   return Object.fromEntries([
-    ...Object.entries(format === undefined || format === "line" ? {} : known),
+    ...Object.entries(format === undefined || UNPATTERNED.has(format) ? {} : known),
     ...Object.entries(rest).map(([name, value]) => [name, publicMember(name, value)]),
   ]) as object;
 }

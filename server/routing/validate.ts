@@ -4,6 +4,7 @@
  */
 import { Ajv } from "ajv";
 import { type FieldError, missing } from "../../engine/results.ts";
+import { composerOf, isComposed } from "../../engine/shapes/composed.ts";
 import { FORMATS } from "../../engine/shapes/formats.ts";
 import type { Shape } from "../../engine/shapes/shape.ts";
 import { fieldErrorOf } from "../../engine/shapes/violations.ts";
@@ -22,6 +23,8 @@ const QUERIES_MIN = 10_000;
 const QUERY_LENGTH_MAX = 200;
 
 export interface RouteChecks {
+  /** Composes the texts of a body; to be called before its check. */
+  readonly compose: (value: unknown) => unknown;
   /** @returns The errors of the body; empty when it matches its shape. */
   readonly body: (value: unknown, bodyBytes?: number) => readonly FieldError[];
   readonly params: (raw: Readonly<Record<string, string>>) => Checked;
@@ -64,6 +67,7 @@ type Checkable = Pick<Route, "body" | "params" | "query">;
 
 export function checksOf({ body, params, query }: Checkable): RouteChecks {
   return {
+    compose: (body === undefined ? null : composerOf(body)) ?? ((value) => value),
     body: body === undefined ? () => NO_ERRORS : checkOf(body),
     params: params === undefined ? () => NOTHING : paramsCheck(params),
     query: query === undefined ? () => NOTHING : queryCheck(query),
@@ -95,7 +99,7 @@ function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): Route
     const errors: FieldError[] = [];
     const given = new URLSearchParams(raw);
     for (const { name, parameter, check } of checks) {
-      const texts = given.getAll(name);
+      const texts = textsOf(given.getAll(name));
       if (texts.length === 0) {
         if (parameter.required === true) errors.push(missing(name));
         values[name] = parameter.default;
@@ -146,9 +150,14 @@ function firstByField(errors: readonly FieldError[]): FieldError[] {
   return [...byField.values()];
 }
 
+/** An empty text counts as not given, and an equal one counts once. */
+function textsOf(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].filter((text) => text !== "");
+}
+
 function convertAll(texts: readonly string[], shape: Shape): unknown {
   if (shape["type"] === "array") return texts;
-  // A repeated parameter is ambiguous. The list matches no other type, so it is refused.
+  // Two different texts are ambiguous. The list matches no other type, so it is refused.
   return texts.length === 1 ? convert(texts[0]!, shape) : texts;
 }
 
@@ -156,5 +165,6 @@ function convertAll(texts: readonly string[], shape: Shape): unknown {
 function convert(text: string, shape: Shape): unknown {
   if (shape["type"] === "integer") return /^-?\d{1,19}$/.test(text) ? Number(text) : text;
   if (shape["type"] === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  if (isComposed(shape)) return text.normalize("NFC");
   return shape["format"] === "uuid" ? text.toLowerCase() : text;
 }

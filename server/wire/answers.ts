@@ -11,7 +11,7 @@ export interface Answer {
   readonly headers: readonly (readonly [string, string])[];
 }
 
-export const JSON_TYPE = "application/json; charset=utf-8";
+const JSON_TYPE = "application/json; charset=utf-8";
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 const NO_HEADERS: Answer["headers"] = [];
 /** Nobody on the way may guess the type of an answer, or keep it. */

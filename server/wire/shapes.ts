@@ -15,12 +15,12 @@ import {
   list,
   object,
   oneOf,
-  optional,
   orNull,
   RECORD,
   type Shape,
   TEXT,
   text,
+  whenSet,
 } from "../../engine/shapes/shape.ts";
 
 const TEXT_OR_NULL = orNull(TEXT);
@@ -35,11 +35,11 @@ export const ORGANIZATION = object({
   publicKey: UUID,
   privateKey: UUID,
   domain: TEXT_OR_NULL,
-  autologinEnabled: optional(BOOLEAN),
-  appendDomainToLogin: optional(BOOLEAN),
+  autologinEnabled: whenSet(BOOLEAN),
+  appendDomainToLogin: whenSet(BOOLEAN),
   type: ORGANIZATION_TYPE,
   tenantId: LONG,
-  secretKey: optional(TEXT),
+  secretKey: whenSet(TEXT),
 });
 
 export const SETTINGS = object({
@@ -83,7 +83,7 @@ export const SCHEMA = object({
   venueName: TEXT_OR_NULL,
 });
 
-const DRAWN_SHAPE = object({ id: optional(TEXT) });
+const DRAWN_SHAPE = object({ id: whenSet(TEXT) });
 
 export const GROUP_OF_SEATS = object({
   id: LONG,
@@ -106,9 +106,9 @@ export const GROUP_OF_SEATS = object({
 });
 
 export const LAYOUT = object({
-  sectors: list(object({ id: LONG, guid: TEXT, name: TEXT, ga: optional(BOOLEAN) })),
+  sectors: list(object({ id: LONG, guid: TEXT, name: TEXT, ga: whenSet(BOOLEAN) })),
   rows: list(object({ id: LONG, guid: TEXT, sectorGuid: TEXT })),
-  seats: list(object({ id: LONG, guid: TEXT, rowGuid: optional(TEXT), name: TEXT })),
+  seats: list(object({ id: LONG, guid: TEXT, rowGuid: whenSet(TEXT), name: TEXT })),
   shapes: list(RECORD),
   clientViewBox: orNull(RECORD),
 });
@@ -227,7 +227,7 @@ export const LOGIN = object({
   refreshToken: TEXT,
   user: USER,
   organizations: list(object({ id: LONG, name: TEXT, secretKey: TEXT })),
-  tenantToken: optional(TEXT),
+  tenantToken: whenSet(TEXT),
 });
 export const LOGIN_FAILURE = object({ success: BOOLEAN, error: TEXT });
 

@@ -1,13 +1,15 @@
 /** Management: organizations, their settings and hold types. Tenant token only. */
 import { randomUUID } from "node:crypto";
 import { tenantsOrganization } from "../../../engine/queries/access.ts";
-import { isRefused } from "../../../engine/results.ts";
+import { accountsByEmail } from "../../../engine/queries/lookups.ts";
+import { isRefused, refuseInvalid } from "../../../engine/results.ts";
 import { ORGANIZATION_MEMBERS } from "../../../engine/shapes/bodies.ts";
 import { EMAIL, NAME, PASSWORD } from "../../../engine/shapes/fields.ts";
-import { object } from "../../../engine/shapes/shape.ts";
+import { object, optional, TEXT } from "../../../engine/shapes/shape.ts";
 import { commandRoute, problemsOf, submit } from "../../routing/command-route.ts";
 import { listRoute } from "../../routing/page.ts";
 import { Access, type Route, route } from "../../routing/route.ts";
+import { checksOf } from "../../routing/validate.ts";
 import { answer, NO_CONTENT } from "../../wire/answers.ts";
 import { HOLD_TYPES, ORGANIZATION, SESSION_CONFIG, SETTINGS } from "../../wire/shapes.ts";
 import { organizationView, settingsView } from "../../wire/views.ts";
@@ -21,8 +23,10 @@ const ORGANIZATION_WITH_USER = object({
   email: EMAIL,
   firstName: NAME,
   lastName: NAME,
-  password: PASSWORD,
+  /** Of a new account. An account that exists keeps its own. */
+  password: optional(TEXT),
 });
+const { body: passwordErrors } = checksOf({ body: object({ password: PASSWORD }) });
 
 export const ORGANIZATION_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/private/management/v2.0/organizations/", {
@@ -33,7 +37,12 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     isConfidential: true,
     handle: async ({ services, caller, body: sent }) => {
       const { password, email, firstName, lastName, ...body } = sent;
-      const passwordHash = await services.passwords.hash(password);
+      let passwordHash = "";
+      if (accountsByEmail(services.engine.state, email).length === 0) {
+        const errors = passwordErrors({ password });
+        if (errors.length > 0) return refuseInvalid(errors);
+        passwordHash = await services.passwords.hash(password!);
+      }
       const administrator = { email, firstName, lastName, passwordHash };
       const keys = { publicKey: randomUUID(), privateKey: randomUUID() };
       const command = { caller, body, administrator, ...keys };

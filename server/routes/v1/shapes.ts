@@ -1,7 +1,7 @@
 /** The shapes of bodies and answers of v1. */
 import { OBJECTS_PER_REQUEST_MAX } from "../../../engine/constants.ts";
 import {
-  CAPACITY_OR_NULL,
+  CAPACITY,
   LOCAL_DATE_TIME,
   LONG,
   NAME,
@@ -21,11 +21,12 @@ import {
   TEXT,
   text,
   type TypeOf,
+  whenSet,
 } from "../../../engine/shapes/shape.ts";
 
 const COMPOSITE_KEY = text({ minLength: 1, maxLength: 1_024 });
 
-const SELECTION = object({ compositeKey: COMPOSITE_KEY, capacity: optional(CAPACITY_OR_NULL) });
+const SELECTION = object({ compositeKey: COMPOSITE_KEY, capacity: optional(CAPACITY) });
 export type Selection = TypeOf<typeof SELECTION>;
 
 /** The body of a booking. */
@@ -34,7 +35,7 @@ export const SELECTIONS = list(SELECTION);
 
 const PRICE_ASSIGNMENT = object({
   compositeKey: COMPOSITE_KEY,
-  capacity: optional(CAPACITY_OR_NULL),
+  capacity: optional(CAPACITY),
   /** The id of the price. */
   price: LONG,
   properties: optional(ANYTHING),
@@ -44,13 +45,19 @@ export const PRICE_ASSIGNMENTS = list(PRICE_ASSIGNMENT);
 
 const EVENT_MEMBERS = {
   start: LOCAL_DATE_TIME,
-  endDate: optional(orNull(LOCAL_DATE_TIME)),
-  killAfter: optional(orNull(LOCAL_DATE_TIME)),
+  endDate: optional(LOCAL_DATE_TIME),
+  killAfter: optional(LOCAL_DATE_TIME),
   name: NAME,
   schemaId: LONG,
 };
 export const NEW_EVENT = object({ id: optional(NULL), ...EVENT_MEMBERS });
-export const CHANGED_EVENT = object({ id: UUID, ...EVENT_MEMBERS });
+export const CHANGED_EVENT = object({
+  ...EVENT_MEMBERS,
+  id: UUID,
+  start: optional(LOCAL_DATE_TIME),
+  name: optional(NAME),
+  schemaId: optional(LONG),
+});
 export const EVENT = object({
   ...EVENT_MEMBERS,
   endDate: LOCAL_DATE_TIME,
@@ -92,7 +99,7 @@ export const METADATA = object({
       guid: TEXT,
       id: LONG,
       rows: list(METADATA_ROW),
-      shapes: list(object({ id: optional(TEXT) })),
+      shapes: list(object({ id: whenSet(TEXT) })),
       labelOffsetX: NUMBER_OR_NULL,
       labelOffsetY: NUMBER_OR_NULL,
       labelStyle: ANYTHING,

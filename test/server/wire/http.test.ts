@@ -15,7 +15,8 @@ test("a large body in many pieces arrives complete", async () => {
   const shapes = [{ id: "x", points: "é".repeat(1_500_000) }];
   const body = Buffer.from(JSON.stringify({ shapes }));
   const path = `${V2}/schemas/${server.a.schemaId}/layout`;
-  const headers = { "X-API-Key": server.a.key, ...JSON_BODY };
+  const length = { "Content-Length": String(body.length) };
+  const headers = { "X-API-Key": server.a.key, ...JSON_BODY, ...length };
   const status = await new Promise<number | undefined>((resolve, reject) => {
     const request = httpRequest(listening.base + path, { method: "PUT", headers }, (reply) => {
       reply.resume();
