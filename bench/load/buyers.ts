@@ -1,4 +1,4 @@
-/** The buyers of each mix: what a connection requests next, given the outcome of the last request. */
+/** The buyers of each mix: what a connection requests next, given its last outcome. */
 import { Random } from "../../server/onsale/random.ts";
 import type { Mix, Plan } from "./plan.ts";
 import { type BookingKind, Outcome, type Wire } from "./wire.ts";
