@@ -21,6 +21,7 @@ import {
 import {
   ANYTHING,
   BOOLEAN,
+  exactObject,
   integer,
   list,
   NULL,
@@ -107,9 +108,8 @@ export const SCHEMA = object({
 });
 export type SchemaBody = TypeOf<typeof SCHEMA>;
 
-const GUID = text({ minLength: 1, maxLength: 64, format: "line" });
 /** What every object of a layout has. It has an id when it is stored already. */
-const SENT = { id: OPTIONAL_ID, guid: GUID, toRemove: OPTIONAL_FLAG };
+const SENT = { id: OPTIONAL_ID, guid: UUID, toRemove: OPTIONAL_FLAG };
 const SENT_OBJECT = openObject(SENT);
 export type SentObject = TypeOf<typeof SENT_OBJECT>;
 const POSITION = { x: optional(NUMBER_OR_NULL), y: optional(NUMBER_OR_NULL) };
@@ -125,17 +125,25 @@ const SECTOR = openObject({
 });
 export type SentSector = TypeOf<typeof SECTOR>;
 
-const ROW = openObject({ ...SENT, sectorGuid: GUID, rowNumber: NAME });
+const ROW = openObject({ ...SENT, sectorGuid: UUID, rowNumber: NAME });
 export type SentRow = TypeOf<typeof ROW>;
 
-const SEAT = openObject({ ...SENT, ...POSITION, rowGuid: GUID, name: NAME });
+const SEAT = openObject({ ...SENT, ...POSITION, rowGuid: UUID, name: NAME });
 export type SentSeat = TypeOf<typeof SEAT>;
 
-export const LAYOUT = object({
+const SHAPE = openObject({
+  id: optional(orNull(UUID)),
+  groupOfSeatsGuid: optional(orNull(UUID)),
+  toRemove: OPTIONAL_FLAG,
+});
+export type SentShape = TypeOf<typeof SHAPE>;
+
+/** Without further members: a misspelled list would make an empty plan. */
+export const LAYOUT = exactObject({
   sectors: optional(orNull(list(SECTOR))),
   rows: optional(orNull(list(ROW))),
   seats: optional(orNull(list(SEAT))),
-  shapes: optional(orNull(list(RECORD))),
+  shapes: optional(orNull(list(SHAPE))),
   clientViewBox: optional(orNull(RECORD)),
 });
 export type LayoutBody = TypeOf<typeof LAYOUT>;

@@ -13,6 +13,7 @@ import { randomInt } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import { guidOf } from "../support/layout.ts";
 import { temporaryFolder } from "../support/server-process.ts";
 import {
   type Checked,
@@ -139,15 +140,20 @@ function theatre(): object {
   const numbers = Array.from({ length: SEATS_PER_ROW }, (_, index) => index);
   return {
     sectors: [
-      { guid: "stalls", name: "Stalls", ga: false },
-      { guid: "pit", name: "Pit", ga: true, gaCapacity: 200 },
-      { guid: "lawn", name: "Lawn", ga: true, gaCapacity: 200 },
+      { guid: guidOf("stalls"), name: "Stalls", ga: false },
+      { guid: guidOf("pit"), name: "Pit", ga: true, gaCapacity: 200 },
+      { guid: guidOf("lawn"), name: "Lawn", ga: true, gaCapacity: 200 },
     ],
-    rows: rows.map((guid) => ({ guid, sectorGuid: "stalls", name: "Row", rowNumber: guid })),
-    seats: rows.flatMap((rowGuid) =>
+    rows: rows.map((row) => ({
+      guid: guidOf(row),
+      sectorGuid: guidOf("stalls"),
+      name: "Row",
+      rowNumber: row,
+    })),
+    seats: rows.flatMap((row) =>
       numbers.map((index) => ({
-        guid: `${rowGuid}/${index + 1}`,
-        rowGuid,
+        guid: guidOf(`${row}/${index + 1}`),
+        rowGuid: guidOf(row),
         name: String(index + 1),
         ax: index * 10 + (index < SEATS_PER_ROW / 2 ? 0 : 20),
         ay: 0,

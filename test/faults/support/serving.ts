@@ -1,5 +1,6 @@
 /** `frontrow serve` under faults: on a folder, with whatever disturbs it, and a house in it. */
 import path from "node:path";
+import { guidOf } from "../../support/layout.ts";
 import { CLI, ServerProcess, spawnNode } from "../../support/server-process.ts";
 import type { Scope } from "./scope.ts";
 
@@ -111,12 +112,21 @@ export function sizedPlan(seats: number): object {
   const numbers = Array.from({ length: SEATS_PER_ROW }, (_, index) => index + 1);
   return {
     sectors: [
-      { guid: "stalls", name: "Stalls", ga: false },
-      { guid: "meadow", name: "Meadow", ga: true, gaCapacity: AREA_PLACES },
+      { guid: guidOf("stalls"), name: "Stalls", ga: false },
+      { guid: guidOf("meadow"), name: "Meadow", ga: true, gaCapacity: AREA_PLACES },
     ],
-    rows: rows.map((guid) => ({ guid, sectorGuid: "stalls", name: guid, rowNumber: guid })),
-    seats: rows.flatMap((rowGuid) =>
-      numbers.map((number) => ({ guid: `${rowGuid}/${number}`, rowGuid, name: String(number) })),
+    rows: rows.map((row) => ({
+      guid: guidOf(row),
+      sectorGuid: guidOf("stalls"),
+      name: row,
+      rowNumber: row,
+    })),
+    seats: rows.flatMap((row) =>
+      numbers.map((number) => ({
+        guid: guidOf(`${row}/${number}`),
+        rowGuid: guidOf(row),
+        name: String(number),
+      })),
     ),
   };
 }

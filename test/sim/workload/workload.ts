@@ -5,7 +5,7 @@
  */
 import type { Caller } from "../../../engine/shapes/caller.ts";
 import { START_MS, Bench, SharingJournal } from "../../support/engine.ts";
-import { layoutOf } from "../../support/layout.ts";
+import { guidOf, labelOfGuid, layoutOf } from "../../support/layout.ts";
 import { differences, sameAnswer, type EngineOutcome } from "../model/compare.ts";
 import {
   type Answer,
@@ -266,7 +266,7 @@ export class Workload {
     const last = row.toSorted((a, b) => a.x - b.x).at(-1)!;
     const of = rows.get(last.row)!;
     of.given += 1;
-    const guid = `${of.guid} new ${of.given}`;
+    const guid = guidOf(`${labelOfGuid(of.guid)} new ${of.given}`);
     const sent = { guid, rowGuid: of.guid, name: `new ${of.given}`, x: last.x + 1, y: 0 };
     const y = PARTS.flatMap(({ seats }) => seats).find(({ rowGuid }) => rowGuid === of.guid)!["y"];
     const body = { seats: [{ ...sent, y }] };
