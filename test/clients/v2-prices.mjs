@@ -93,7 +93,7 @@ async function assignments(world, full, half) {
       "Table 1 1 Half": 4,
     });
   });
-  await step("an area gets its activeCount, its gaCapacity, or the schema's", async () => {
+  await step("an area gets its activeCount, its gaCapacity, or what is left", async () => {
     const [pit, lawn] = [idOf(layout, "Pit"), idOf(layout, "Lawn")];
     const price = (id, activeCount) =>
       assign(api, event.id, { groupOfSeats: [item(id, full, { activeCount })] });
