@@ -21,6 +21,7 @@ import {
 import {
   ANYTHING,
   BOOLEAN,
+  exactObject,
   integer,
   list,
   NULL,
@@ -106,9 +107,8 @@ export const SCHEMA = object({
 });
 export type SchemaBody = TypeOf<typeof SCHEMA>;
 
-const GUID = text({ minLength: 1, maxLength: 64, format: "line" });
 /** What every object of a layout has. It has an id when it is stored already. */
-const SENT = { id: OPTIONAL_ID, guid: GUID, toRemove: OPTIONAL_FLAG };
+const SENT = { id: OPTIONAL_ID, guid: UUID, toRemove: OPTIONAL_FLAG };
 const SENT_OBJECT = openObject(SENT);
 export type SentObject = TypeOf<typeof SENT_OBJECT>;
 const POSITION = { x: optional(number()), y: optional(number()) };
@@ -124,17 +124,25 @@ const SECTOR = openObject({
 });
 export type SentSector = TypeOf<typeof SECTOR>;
 
-const ROW = openObject({ ...SENT, sectorGuid: GUID, rowNumber: NAME });
+const ROW = openObject({ ...SENT, sectorGuid: UUID, rowNumber: NAME });
 export type SentRow = TypeOf<typeof ROW>;
 
-const SEAT = openObject({ ...SENT, ...POSITION, rowGuid: GUID, name: NAME });
+const SEAT = openObject({ ...SENT, ...POSITION, rowGuid: UUID, name: NAME });
 export type SentSeat = TypeOf<typeof SEAT>;
 
-export const LAYOUT = object({
+const SHAPE = openObject({
+  id: optional(UUID),
+  groupOfSeatsGuid: optional(UUID),
+  toRemove: OPTIONAL_FLAG,
+});
+export type SentShape = TypeOf<typeof SHAPE>;
+
+/** Without further members: a misspelled list would make an empty plan. */
+export const LAYOUT = exactObject({
   sectors: optional(list(SECTOR)),
   rows: optional(list(ROW)),
   seats: optional(list(SEAT)),
-  shapes: optional(list(RECORD)),
+  shapes: optional(list(SHAPE)),
   clientViewBox: optional(RECORD),
 });
 export type LayoutBody = TypeOf<typeof LAYOUT>;

@@ -191,10 +191,12 @@ export const ERROR_ENTRIES: Readonly<Record<string, ErrorEntry>> = {
     },
   },
   INVALID_STATUS_TRANSITION: {
-    cause: "An event cannot go from its status to the requested one.",
+    cause:
+      "An event cannot go from its status to the requested one, or it would be published on a " +
+      "schema that is a draft.",
     client:
       "An event goes from DRAFT to PUBLISHED to ARCHIVED and back to DRAFT. Read its status and " +
-      "take the steps in this order.",
+      "take the steps in this order. If its schema is a draft, change the schema first.",
     example: {
       path: `${EVENT}/status`,
       detail: "An event that is DRAFT becomes PUBLISHED, not ARCHIVED.",

@@ -95,7 +95,7 @@ export const GROUP_OF_SEATS = object({
   ga: BOOLEAN,
   schemaId: LONG,
   pricingZoneId: orNull(LONG),
-  guid: TEXT,
+  guid: UUID,
   externalId: TEXT_OR_NULL,
   shapes: orNull(list(DRAWN_SHAPE)),
   width: NUMBER_OR_NULL,

@@ -73,7 +73,7 @@ async function assignments(world, full, half) {
     const count = (name) => names.filter((found) => found === name).length;
     assert.deepEqual(["Half", "Full", "none"].map(count), [2, 22, 6]);
   });
-  await step("an area gets its activeCount, its gaCapacity, or the schema's", async () => {
+  await step("an area gets its activeCount, its gaCapacity, or what is left", async () => {
     const [pit, lawn] = [idOf(layout, "Pit"), idOf(layout, "Lawn")];
     const price = (id, activeCount) =>
       assign(api, event.id, { groupOfSeats: [item(id, full, { activeCount })] });

@@ -37,7 +37,7 @@ export function putLayout(
   const schema = ownRow(schemas.get(schemaId), caller, "schema");
   if (isRefused(schema)) return schema;
   const stored = layouts.get(schemaId)?.document ?? EMPTY_DOCUMENT;
-  const { document, newIds, errors } = mergeLayout(stored, body, nextId);
+  const { document, newIds, errors } = mergeLayout(stored, body, { nextId, timeMs });
   if (errors.length > 0) return refuseInvalid(errors);
   const invalid = checkDocument(document, body);
   if (invalid.length > 0) return refuseInvalid(invalid);

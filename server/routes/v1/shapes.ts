@@ -96,7 +96,7 @@ export const METADATA = object({
       width: NUMBER_OR_NULL,
       height: NUMBER_OR_NULL,
       angle: NUMBER_OR_NULL,
-      guid: TEXT,
+      guid: UUID,
       id: LONG,
       rows: list(METADATA_ROW),
       shapes: list(object({ id: whenSet(TEXT) })),

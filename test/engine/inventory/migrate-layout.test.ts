@@ -6,13 +6,13 @@ import { buildLayout } from "../../../engine/layout/layout.ts";
 import { checkPartition } from "../../../engine/verify/check.ts";
 import { digest } from "../../../engine/verify/digest.ts";
 import { replayed, START_MS, World } from "../../support/engine.ts";
-import { area, section } from "../../support/layout.ts";
+import { area, guidOf, section } from "../../support/layout.ts";
 import { checkIn, checkMore } from "../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10), area("Lawn", 5)];
 const check = checkIn(HALL);
 const gone = (label: string) => {
-  return { guid: label, rowGuid: "row A", name: label.slice(1), toRemove: true };
+  return { guid: guidOf(label), rowGuid: guidOf("row A"), name: label.slice(1), toRemove: true };
 };
 
 test("migrating to the same layout changes neither the inventory nor its source", () => {
@@ -130,7 +130,9 @@ test("new seats are the latest change, at the time of the migration", () => {
   world.clock.timeMs += 1_000;
   checkMore(world, `lock  A  A1  ok`);
   world.clock.timeMs += 1_000;
-  world.putLayout({ seats: [{ guid: "A0", rowGuid: "row A", name: "0", x: -1, y: 0 }] });
+  world.putLayout({
+    seats: [{ guid: guidOf("A0"), rowGuid: guidOf("row A"), name: "0", x: -1, y: 0 }],
+  });
   const { partition } = world;
   expect(partition.changes.newest).toBe(world.seat("A0"));
   expect(partition.changedAtMs[world.seat("A0")]).toBe(world.clock.timeMs);

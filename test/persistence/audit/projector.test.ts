@@ -9,7 +9,7 @@ import type { AuditBook } from "../../../persistence/audit/trail.ts";
 import { keepSqlFile } from "../../../persistence/disk/sqlite.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { START_MS, World } from "../../support/engine.ts";
-import { area, layoutOf, section } from "../../support/layout.ts";
+import { area, guidOf, layoutOf, section } from "../../support/layout.ts";
 import {
   ask,
   feed,
@@ -164,11 +164,11 @@ test("a layout that changes: what goes, what comes, and holds that get other slo
   const body = {
     seats: [
       { ...parts.seats![0]!, id: removed[0]!, toRemove: true },
-      { guid: "new", rowGuid: "row A", name: "9", x: 9, y: 0 },
+      { guid: guidOf("new"), rowGuid: guidOf("row A"), name: "9", x: 9, y: 0 },
     ],
     sectors: [
       { ...parts.sectors![2]!, id: removed[1]!, toRemove: true },
-      { guid: "Box", name: "Box", ga: true, gaCapacity: 3 },
+      { guid: guidOf("Box"), name: "Box", ga: true, gaCapacity: 3 },
     ],
   };
   const { labels } = world;

@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { expect, test } from "vitest";
 import { assert, Broken } from "../../../engine/assert.ts";
 import { listen } from "../../../server/wire/http.ts";
+import { guidOf } from "../../support/layout.ts";
 import { V2 } from "../../support/server.ts";
 import { Listening, until } from "./connection.ts";
 
@@ -12,7 +13,7 @@ const JSON_BODY = { "Content-Type": "application/json" };
 test("a large body in many pieces arrives complete", async () => {
   const listening = await Listening.start();
   const { server } = listening;
-  const shapes = [{ id: "x", points: "é".repeat(1_500_000) }];
+  const shapes = [{ id: guidOf("x"), points: "é".repeat(1_500_000) }];
   const body = Buffer.from(JSON.stringify({ shapes }));
   const path = `${V2}/schemas/${server.a.schemaId}/layout`;
   const length = { "Content-Length": String(body.length) };

@@ -1,5 +1,6 @@
 /** Schemas over v1: the list, the details, and the metadata with the composite keys. */
 import { expect, test } from "vitest";
+import { guidOf } from "../../../support/layout.ts";
 import { DENIED, expectProblem, invalid } from "../../wire/wire.ts";
 import { Desk, V1 } from "./desk.ts";
 
@@ -164,7 +165,7 @@ test("the v1 metadata shows sectors, rows and seats", async () => {
     width: null,
     height: null,
     angle: null,
-    guid: "Stalls",
+    guid: guidOf("Stalls"),
     id: desk.a.labels.idOf("Stalls"),
     rows: expect.any(Array) as [],
     shapes: [],
@@ -205,13 +206,14 @@ test("the v1 metadata shows how sections are drawn", async () => {
   const { world, a } = desk;
   const drawing = { width: 40, height: 30, x: 5, y: 6, angle: 90, labelOffsetX: 1 };
   const label = { labelOffsetY: 2, labelStyle: { size: 9 }, labelVisible: false };
-  const sectors = [{ guid: "Stalls", name: "Stalls", ga: false, ...drawing, ...label }];
-  const shapes = [{ id: "s1", groupOfSeatsGuid: "Stalls", left: 3, fill: "red" }, { id: "s2" }];
+  const sectors = [{ guid: guidOf("Stalls"), name: "Stalls", ga: false, ...drawing, ...label }];
+  const [id, groupOfSeatsGuid] = [guidOf("shape"), guidOf("Stalls")];
+  const shapes = [{ id, groupOfSeatsGuid, left: 3, fill: "red" }, { id: guidOf("other") }];
   const body = { sectors, shapes };
   world.must("putLayout", a.caller, { schemaId: a.schemaId, body, forceDelete: false });
   const [stalls] = (await desk.metadata()).sectors;
   expect(stalls).toMatchObject({ ...drawing, ...label });
-  expect(stalls!.shapes).toMatchObject([{ id: "s1", x: 3, fill: "red" }]);
+  expect(stalls!.shapes).toMatchObject([{ id, x: 3, fill: "red" }]);
 });
 
 test("the v1 metadata of an empty schema has no sectors", async () => {
