@@ -1,6 +1,6 @@
 /**
- * The holds of one partition: who has which seats and places until when. A hold lives in a slot;
- * the slot that was freed last is reused first. A hold ends when it has no seat and no place left.
+ * The holds of one partition: their sessions, seats and expiry. A hold occupies a slot; the slot
+ * that was freed last is reused first. A hold ends when it has no seat and no place left.
  */
 import { assert } from "../assert.ts";
 import { ExpiryQueues } from "./expiry.ts";
@@ -13,11 +13,11 @@ export interface Hold {
   readonly startedAtMs: number;
   /** Milliseconds since 1970; 0 for never. */
   readonly expiresAtMs: number;
-  /** Indexes of the seats that it began with. `Partition.hold` says which it still has. */
+  /** Indexes of the seats that it began with; `Partition.hold` has those that remain. */
   readonly seats: Uint32Array;
 }
 
-/** A copy of the slots. The holds are shared with the original, since a `Hold` never changes. */
+/** A copy of the slots. The holds are shared with the original, because a `Hold` never changes. */
 export interface HoldSlots {
   /** Index: slot; undefined where it is free. */
   readonly holds: readonly (Hold | undefined)[];

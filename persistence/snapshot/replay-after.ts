@@ -6,8 +6,9 @@ import type { Replay } from "../log/codec.ts";
 import type { LoadedSnapshot } from "./load.ts";
 
 /**
- * Applies what the snapshot does not hold yet: a partition of it may be newer than its catalog.
- * @param before - Told of each record before it is applied.
+ * @returns A replay that applies the records that the snapshot does not contain: a partition of it
+ * may be newer than its catalog.
+ * @param before - Called with each record before it is applied.
  */
 export function replayAfter(
   loaded: Pick<LoadedSnapshot, "sequences"> | null,
