@@ -21,7 +21,7 @@ export interface PartitionCopy {
 }
 
 /** The holds in ascending order of slot. Index: position in that order, unless said otherwise. */
-export interface HoldColumns {
+interface HoldColumns {
   readonly slots: Uint32Array;
   /** Seats and places still held. */
   readonly sizes: Uint32Array;

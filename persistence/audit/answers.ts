@@ -1,5 +1,4 @@
 /** Answers questions from the file of the audit trail. */
-import { unreachable } from "../../engine/assert.ts";
 import type { SeatState } from "../../engine/inventory/states.ts";
 import {
   type AuditAnswers,
@@ -14,7 +13,7 @@ import {
   type TransitionPage,
   type TransitionQuery,
 } from "../../engine/queries/audit-trail.ts";
-import { type AreaFacts, areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
+import { areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
 import { listSeats, type SeatQuery } from "../../engine/queries/seat-listing.ts";
 import type { ActorKind } from "../../engine/records.ts";
 import type { SqlFile, SqlRow, SqlValue } from "../disk/sqlite.ts";
@@ -57,13 +56,9 @@ export class AuditAnswering {
     }
     const event = this.#eventAt(partition, question.moment, extent);
     if (isGap(event)) return event;
-    switch (question.about) {
-      case "seats":
-        return pastSeats(event, question.query);
-      case "areas":
-        return pastAreas(event);
-    }
-    return unreachable(question);
+    if (question.about === "seats") return pastSeats(event, question.query);
+    const { partition: inventory, prices } = event;
+    return inventory.layout.areas.map((_, area) => areaFacts(inventory, prices, area));
   }
 
   #transitions(
@@ -154,10 +149,6 @@ function pastSeats({ partition, prices, status }: PastEvent, query: SeatQuery): 
   const { seats, total } = listSeats(partition, prices, query);
   const facts = seats.map((seat) => seatFacts(partition, prices, seat));
   return { seats: facts, total, isPublished: status === "PUBLISHED" };
-}
-
-function pastAreas({ partition, prices }: PastEvent): AreaFacts[] {
-  return partition.layout.areas.map((_, area) => areaFacts(partition, prices, area));
 }
 
 function transitionOf(row: SqlRow): Transition {

@@ -26,9 +26,7 @@ export interface TrailRow {
   readonly sequence: number;
   /** The end of a durable batch, at or after `sequence`; null before the first record. */
   readonly mark: ChainMark | null;
-  /**
-   * The first record with all its transitions; of earlier ones only the resulting state is kept.
-   */
+  /** The first record with all its transitions; of earlier ones only the result is kept. */
   readonly firstSequence: number;
   /** Milliseconds since 1970; 0 when the trail begins with the log. */
   readonly firstTimeMs: number;
@@ -152,8 +150,7 @@ export function startOfTrail({ sequence, mark }: TrailRow): LogStart | null {
 }
 
 /**
- * Reads the trail of a data folder, also while another process uses it. Leaves no new file beside
- * it.
+ * Reads the trail of a data folder, even while a process uses it. Leaves no new file beside it.
  * @throws SqlFault.
  */
 export function readAuditFile<T>(disk: ReadDisk, folder: string, read: (sql: SqlFile) => T): T {

@@ -26,8 +26,7 @@ import { findSegments, readLog } from "../log/read-log.ts";
 import { type ChainMark, startOfFirst } from "../log/scan.ts";
 import { LOG_FOLDER } from "../log/segment-header.ts";
 import { startOf } from "../snapshot/file.ts";
-import { loadOldest } from "../snapshot/load.ts";
-import { replayAfter } from "../snapshot/replay-after.ts";
+import { loadOldest, replayAfter } from "../snapshot/load.ts";
 import { AUDIT_FILE, startOfTrail } from "./file.ts";
 import { OpenTrail } from "./trail.ts";
 
@@ -43,9 +42,7 @@ export type AuditReport =
   | { readonly kind: "incomplete"; readonly firstSequence: number }
   /** Transitions before that record are past their retention and were removed. */
   | { readonly kind: "expired"; readonly firstSequence: number }
-  /**
-   * The update is tried again until it succeeds. The log keeps the records that the trail lacks.
-   */
+  /** The update is repeated until it succeeds. The log keeps the records that the trail lacks. */
   | { readonly kind: "failed"; readonly failure: string };
 
 export interface KeeperOptions extends StorePlace {
@@ -66,9 +63,7 @@ export class AuditKeeper {
   #retentionMs = -Infinity;
   /** Whether the follower has proved that trail and log belong together. */
   #isProven = false;
-  /**
-   * Whether the file was replaced: if the new one does not match the log, the file is not at fault.
-   */
+  /** Whether the file was replaced. If the new one is unusable too, the file is not at fault. */
   #isRebuilt = false;
   /** Damage to a log is permanent while it is in use. */
   #isLogDamaged = false;

@@ -22,9 +22,8 @@ const PRICES = `SELECT *, max(sequence) FROM prices WHERE partition = ? AND sequ
   GROUP BY id`;
 
 /**
- * @param number - Of the partition.
- * @returns null when the event did not exist after the record. Cost: O(seats and rows of the
- * event).
+ * @param number - Of the partition. Cost: O(seats and rows of the event).
+ * @returns null when the event did not exist after the record.
  */
 export function eventAt(sql: SqlFile, number: number, sequence: number): PastEvent | null {
   const version = sql.row(VERSION, number, sequence);

@@ -1,6 +1,4 @@
-/**
- * SQLite, with only the operations that the store needs. The only file that uses better-sqlite3.
- */
+/** SQLite, reduced to the operations of the store. Only this file uses better-sqlite3. */
 import Database from "better-sqlite3";
 
 /** Held until `release`, or until the process ends, however it ends. */
@@ -22,9 +20,8 @@ export function lockFile(path: string): FileLock | null {
 }
 
 /**
- * Like `lockFile`, but shared: held by any number of readers, never together with an exclusive
- * lock.
- * @returns null while the exclusive lock is held. @throws SqlFault.
+ * Like `lockFile`, but for any number of readers at a time, never together with that lock.
+ * @returns null while `lockFile` holds it. @throws SqlFault.
  */
 export function shareLockedFile(path: string): FileLock | null {
   return lock(path, { readonly: true, fileMustExist: true }, (database) => {
@@ -124,8 +121,7 @@ export function problemIn(sql: SqlFile): string | null {
 
 /**
  * Opens an empty file that this process alone fills once. There is no journal on disk and no sync:
- * the caller must sync the file before renaming it.
- * @throws SqlFault.
+ * the caller must sync the file before renaming it. @throws SqlFault.
  */
 export function fillSqlFile(path: string): SqlFile {
   return open(path, { fileMustExist: true }, FILLING);
@@ -133,8 +129,7 @@ export function fillSqlFile(path: string): SqlFile {
 
 /**
  * Opens or creates a file for reading and writing; others may read it at the same time. A commit is
- * on disk when it returns, and a power cut leaves whole transactions.
- * @throws SqlFault.
+ * on disk when it returns, and a power cut leaves whole transactions. @throws SqlFault.
  */
 export function openSqlWriter(path: string): SqlFile {
   return open(path, {}, WRITING);

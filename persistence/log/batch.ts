@@ -3,20 +3,20 @@ import { assert } from "../../engine/assert.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import { ByteWriter } from "./bytes.ts";
 import { encodeRecord } from "./codec.ts";
-import { FRAME_HEADER_BYTES, LOG_VERSION, padToSector, sealFrame } from "./frame.ts";
+import {
+  FRAME_HEADER_BYTES,
+  type FrameHeader,
+  LOG_VERSION,
+  padToSector,
+  sealFrame,
+} from "./frame.ts";
 
 const BATCH_BYTES = 64 * 1024;
 /** A longer buffer is released after use, because a long record must not occupy memory for good. */
 const BATCH_BYTES_KEPT_MAX = 16 * 1024 * 1024;
 
 /** The part of the frame header that the writer provides. */
-export interface FrameFacts {
-  readonly flags: number;
-  readonly firstSequence: number;
-  readonly durableSequence: number;
-  readonly epoch: number;
-  readonly offset: number;
-}
+type FrameFacts = Omit<FrameHeader, "version" | "recordCount" | "frameBytes">;
 
 export class Batch {
   recordCount = 0;

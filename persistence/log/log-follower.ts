@@ -25,9 +25,7 @@ interface Open extends SegmentBytes {
   readonly file: DiskFile;
   /** Offset of the next frame in bytes. */
   at: number;
-  /**
-   * How many of the bytes were read from the file in this call of `read`, or are unchanged since.
-   */
+  /** How many bytes are up to date. Each call of `read` reads the bytes from `at` on again. */
   readBytes: number;
 }
 

@@ -5,16 +5,15 @@
 import { assert } from "../../engine/assert.ts";
 import { Admission, type Clock, type Journal, LogSpace } from "../../engine/ports.ts";
 import type { LogRecord } from "../../engine/records.ts";
-import type { Disk, DiskFile } from "../disk/disk.ts";
+import type { DiskFile } from "../disk/disk.ts";
 import { type DiskFault, LogFailed } from "../disk/faults.ts";
-import type { Scheduler } from "../disk/scheduler.ts";
 import { writeAllThrough } from "../disk/transfer.ts";
 import { Batch } from "./batch.ts";
 import { RECORD_BYTES_MAX } from "./codec.ts";
 import { FRAME_BYTES_MAX, FrameFlag, SECTOR_BYTES, padToSector } from "./frame.ts";
 import type { ChainMark } from "./scan.ts";
 import { SEGMENT_HEADER_BYTES, encodeSegmentHeader, segmentName } from "./segment-header.ts";
-import { Spares, activate, roomIn } from "./segments.ts";
+import { Spares, type SparesOptions, activate, roomIn } from "./segments.ts";
 
 /** A larger open batch accepts no more commands: the disk cannot keep up. */
 const PENDING_BYTES_MAX = 16 * 1024 * 1024;
@@ -51,14 +50,9 @@ export interface OpenSegment {
   position: number;
 }
 
-export interface LogWriterOptions {
-  readonly disk: Disk;
-  /** The folder of the segments. */
-  readonly folder: string;
+export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
   readonly storeId: string;
   readonly clock: Clock;
-  readonly scheduler: Scheduler;
-  readonly segmentBytes: number;
   readonly end: LogEnd;
   /** Called at most once, after a failed write or sync: the process must end. */
   readonly onFailure: (failure: LogFailed) => void;
@@ -122,7 +116,7 @@ export class LogWriter implements Journal {
   #closing: { resolve: () => void; reject: (fault: Error) => void } | null = null;
 
   constructor(options: LogWriterOptions) {
-    const { disk, scheduler, folder, segmentBytes, end } = options;
+    const { segmentBytes, end } = options;
     this.#options = options;
     this.#segment = { ...end.segment };
     this.#roomBytes = roomIn(end.segment.bytes) - (end.segment.position - SEGMENT_HEADER_BYTES);
@@ -132,8 +126,7 @@ export class LogWriter implements Journal {
     this.#durableSequence = end.sequence;
     this.#markedSequence = end.sequence;
     this.#reserveBytes = Math.min(RESERVE_BYTES_MAX, Math.floor(segmentBytes / RESERVE_SHARE));
-    const onReady = this.#commit;
-    this.#spares = new Spares({ disk, scheduler, folder, segmentBytes, onReady });
+    this.#spares = new Spares({ ...options, onReady: this.#commit });
     this.#spares.request(0);
   }
 

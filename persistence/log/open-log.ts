@@ -7,7 +7,8 @@ import { Batch } from "./batch.ts";
 import { FrameFlag, SECTOR_BYTES } from "./frame.ts";
 import { LogWriter, type LogEnd } from "./log-writer.ts";
 import { findSegments } from "./read-log.ts";
-import { recover, type Recovered, type RecoverOptions, type RecoveryReport } from "./recover.ts";
+import { recover, type RecoverOptions, type RecoveryReport } from "./recover.ts";
+import type { LogScan } from "./scan.ts";
 import {
   LOG_FOLDER,
   SEGMENT_HEADER_BYTES,
@@ -49,21 +50,21 @@ export async function openLog(options: LogOptions): Promise<OpenLog> {
     throw new LogCorrupt(folder, 0, "the segments of the log", "none");
   }
   makeFoldersNow(disk, folder);
-  const recovered = recover(options);
+  const { report, scan } = recover(options);
   const parts = { ...options, folder, segmentBytes };
-  const end = await startEpoch(parts, recovered);
-  return { journal: new LogWriter({ ...parts, end }), report: recovered.report };
+  const end = await startEpoch(parts, scan);
+  return { journal: new LogWriter({ ...parts, end }), report };
 }
 
 /** @param options - `folder` is the folder of the segments. */
 async function startEpoch(
   { disk, folder, storeId, clock, segmentBytes }: LogOptions & { readonly segmentBytes: number },
-  { report, chain: chainBefore, mark, segmentNumber }: Recovered,
+  scan: LogScan,
 ): Promise<LogEnd> {
-  const { sequence } = report;
-  const epoch = report.epoch + 1;
-  const place = { number: segmentNumber + 1, firstSequence: sequence + 1 };
-  const header = { ...place, storeId, epoch, chain: chainBefore, createdAtMs: clock.nowMs() };
+  const { sequence } = scan;
+  const epoch = scan.epoch + 1;
+  const place = { number: scan.number + 1, firstSequence: sequence + 1 };
+  const header = { ...place, storeId, epoch, chain: scan.chain, createdAtMs: clock.nowMs() };
   const { head, chain } = epochHead(header);
   const path = `${folder}/epoch-${epoch}${TEMPORARY_SUFFIX}`;
   const { file, bytes } = await new Promise<Spare>(
@@ -81,7 +82,7 @@ async function startEpoch(
     });
   });
   const segment = { file, number: place.number, bytes, position: head.length };
-  return { epoch, sequence, chain, mark, segment };
+  return { epoch, sequence, chain, mark: scan.lastMark, segment };
 }
 
 /** The header block of an epoch's first segment, followed by the first frame of the epoch. */

@@ -1,6 +1,6 @@
 /**
- * Reads the segments of a log in order, from its beginning or from the end of a snapshot. Changes
- * nothing on disk.
+ * Reads the segments of a log in order, from its beginning or from the end of a snapshot. It never
+ * changes a file.
  */
 import type { StorePlace } from "../disk/data-folder.ts";
 import { type ReadDisk, namesIn } from "../disk/disk.ts";
@@ -43,8 +43,7 @@ export interface ReadLog {
 
 /**
  * Cost: O(bytes read); memory O(bytes of the longest segment).
- * @throws LogCorrupt on damage; DiskFault when the disk fails, since a read error is not the end of
- * a file.
+ * @throws LogCorrupt on damage, DiskFault when a read fails.
  */
 export function readLog(options: ReadOptions): ReadLog {
   const { disk, folder, storeId, replay, start, until } = options;
@@ -90,10 +89,7 @@ export function findSegments(disk: ReadDisk, folder: string): SegmentPlace[] {
   return places.sort((a, b) => a.number - b.number || a.firstSequence - b.firstSequence);
 }
 
-/**
- * @returns The segment that holds the record, if any does: the last one that begins at or before
- * it.
- */
+/** @returns The segment that contains the record, if any: the last that begins at or before it. */
 export function segmentOf(
   places: readonly SegmentPlace[],
   sequence: number,

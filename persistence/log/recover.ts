@@ -7,7 +7,7 @@ import type { Clock } from "../../engine/ports.ts";
 import type { Disk } from "../disk/disk.ts";
 import { removeTemporary, writeFileNow } from "../disk/transfer.ts";
 import { type ReadSegment, type ReadOptions, readLog } from "./read-log.ts";
-import type { ChainMark } from "./scan.ts";
+import type { LogScan } from "./scan.ts";
 import { LOG_FOLDER } from "./segment-header.ts";
 
 export const BROKEN_SUFFIX = ".broken";
@@ -34,14 +34,10 @@ export interface RecoveryReport {
   readonly timeMs: number;
 }
 
-/** Where the log continues. */
+/** The report, and the scan that reached the end of the log. */
 export interface Recovered {
   readonly report: RecoveryReport;
-  readonly chain: Uint8Array;
-  /** The last record; null when there is none. */
-  readonly mark: ChainMark | null;
-  /** Number of the last segment; 0 when there is none. */
-  readonly segmentNumber: number;
+  readonly scan: LogScan;
 }
 
 export interface RecoverOptions extends Omit<ReadOptions, "until" | "onSegment"> {
@@ -78,7 +74,7 @@ export function recover(options: RecoverOptions): Recovered {
     sequence: scan.sequence,
     timeMs: scan.timeMs,
   };
-  return { report, chain: scan.chain, mark: scan.lastMark, segmentNumber: scan.number };
+  return { report, scan };
 }
 
 /**

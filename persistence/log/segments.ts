@@ -159,13 +159,11 @@ export class Spares {
     this.#making = false;
     if (this.#closed !== null) this.#finish();
     else if (this.fault !== null) this.#retryLater();
-    else this.#announce();
-  }
-
-  #announce(): void {
-    // A longer spare may have been requested in the meantime.
-    this.#make();
-    if (this.#ready !== null) this.#options.onReady();
+    else {
+      // A longer spare may have been requested in the meantime.
+      this.#make();
+      if (this.#ready !== null) this.#options.onReady();
+    }
   }
 
   #retryLater(): void {

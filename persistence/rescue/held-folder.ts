@@ -60,9 +60,7 @@ export class HeldFolder implements ReadDisk {
     this.#files.clear();
   }
 
-  /**
-   * Ordering: snapshots before segments, because a segment is removed only after a new snapshot.
-   */
+  /** Ordering: snapshots first, because a segment is removed only after a new snapshot. */
   #open(disk: Disk, folder: string): void {
     const names = namesIn(disk, folder).filter((name) => name === STORE || name === SECRET);
     this.#openAll(disk, folder, names);

@@ -14,6 +14,7 @@ import {
   RecordType,
 } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
+import { ACTOR_NAMES } from "../audit/file.ts";
 import type { Step } from "./survey.ts";
 
 /** Selects records. An undefined member matches all. */
@@ -36,12 +37,6 @@ const SECRETS: ReadonlySet<string> = new Set([
   "fingerprint",
   "body",
 ]);
-const ACTOR_NAMES: Readonly<Record<ActorKind, string>> = {
-  [ActorKind.SYSTEM]: "system",
-  [ActorKind.ORGANIZATION]: "organization",
-  [ActorKind.TENANT]: "tenant",
-  [ActorKind.ACCOUNT]: "account",
-};
 
 export class RecordViewer {
   readonly #state: State;
@@ -58,7 +53,8 @@ export class RecordViewer {
     const head = { sequence, time: moment(timeMs), actor: actorOf(record.actor) };
     if (record.type === RecordType.CATALOG) {
       if (wanted.seatId !== undefined || !concerns(this.#state, record, wanted)) return null;
-      return { ...head, type: "catalog", ...catalogOf(record) };
+      const puts = record.puts.map(({ table, row }) => ({ table, row: redacted(row) }));
+      return { ...head, type: "catalog", puts, removes: record.removes };
     }
     const event = this.#eventOf(record.partition);
     if (wanted.eventId !== undefined && event?.id !== wanted.eventId) return null;
@@ -130,10 +126,6 @@ export class RecordViewer {
   }
 }
 
-function catalogOf({ puts, removes }: CatalogRecord): RecordView {
-  return { puts: puts.map(({ table, row }) => ({ table, row: redacted(row) })), removes };
-}
-
 /** @returns A copy without the values of secret members at any depth. */
 function redacted(row: object): unknown {
   return JSON.parse(
@@ -185,7 +177,8 @@ function areaOf(layout: Layout | undefined, area: number): RecordView {
 }
 
 function actorOf({ kind, id }: Actor): RecordView {
-  return kind === ActorKind.SYSTEM ? { kind: "system" } : { kind: ACTOR_NAMES[kind], id };
+  const name = ACTOR_NAMES[kind].toLowerCase();
+  return kind === ActorKind.SYSTEM ? { kind: name } : { kind: name, id };
 }
 
 function moment(timeMs: number): string {

@@ -26,8 +26,7 @@ import {
   findSnapshots,
   startOf,
 } from "../snapshot/file.ts";
-import { loadSnapshot, tryLoad } from "../snapshot/load.ts";
-import { replayAfter } from "../snapshot/replay-after.ts";
+import { loadSnapshot, replayAfter, tryLoad } from "../snapshot/load.ts";
 
 /** A place where the folder is damaged. */
 export interface Finding {

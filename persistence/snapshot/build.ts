@@ -30,13 +30,13 @@ import {
   digestOfImage,
   digestOfSnapshot,
   findSnapshots,
-  readIfIntact,
   readMeta,
   snapshotName,
   startOf,
   valuesOf,
 } from "./file.ts";
 import { encodeImage } from "./image-codec.ts";
+import { tryLoad } from "./load.ts";
 import type { Pruned } from "./prune.ts";
 
 export interface BuildOptions extends StorePlace {
@@ -208,8 +208,9 @@ export class SnapshotBuild {
     const { disk, folder, storeId } = this.#options;
     const names = this.base === null ? findSnapshots(disk, folder) : [this.base];
     for (const name of names) {
-      const meta = readIfIntact(`${this.#folder}/${name}`, (sql) => readMeta(sql, storeId));
-      if (meta === null) continue;
+      const path = `${this.#folder}/${name}`;
+      const meta = tryLoad(path, () => readSqlFile(path, (sql) => readMeta(sql, storeId)));
+      if ("expected" in meta) continue;
       this.#nextId = meta.nextId;
       this.#attach(name);
       return startOf(meta);

@@ -9,8 +9,8 @@
 import { createHash, type Hash } from "node:crypto";
 import { TABLES, type TableName } from "../../engine/catalog.ts";
 import { namesIn, type ReadDisk } from "../disk/disk.ts";
-import { Malformed, only } from "../disk/faults.ts";
-import { problemIn, readSqlFile, type SqlFile, SqlFault, type SqlRow } from "../disk/sqlite.ts";
+import { Malformed } from "../disk/faults.ts";
+import { problemIn, type SqlFile, type SqlRow } from "../disk/sqlite.ts";
 import { isCount, isU32 } from "../log/checks.ts";
 import type { LogStart } from "../log/scan.ts";
 
@@ -122,19 +122,6 @@ export function digestOfSnapshot(sql: SqlFile, meta: SnapshotMeta): string {
 
 function addRow(hash: Hash, texts: readonly string[]): void {
   for (const text of texts) hash.update(`${text.length}:`).update(text);
-}
-
-/**
- * Runs `read` on a snapshot.
- * @returns null when the file is damaged, so that `read` throws `Malformed` or `SqlFault`.
- */
-export function readIfIntact<T>(path: string, read: (sql: SqlFile) => T): T | null {
-  try {
-    return readSqlFile(path, read);
-  } catch (error) {
-    only(error, Malformed, SqlFault);
-    return null;
-  }
 }
 
 /** @throws Malformed when the file is not a snapshot of this format and store. */

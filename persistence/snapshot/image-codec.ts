@@ -7,7 +7,7 @@
  *     4 u32 columns   16 f64 holds ever opened             28 u32 zero
  */
 import { assert } from "../../engine/assert.ts";
-import type { HoldColumns, PartitionImage } from "../../engine/inventory/image.ts";
+import type { PartitionImage } from "../../engine/inventory/image.ts";
 import { Malformed } from "../disk/faults.ts";
 import { ByteReader, ByteWriter } from "../log/bytes.ts";
 
@@ -136,13 +136,10 @@ function demandShape({ seats, changes, areas, holds }: PartitionImage): void {
   demandLengths("areas", [areas.changedAtMs], areaCount);
   demandLengths("counters", [areas.counts], AREA_COUNTERS * areaCount);
   demandLengths("held places", [areas.held], AREA_HELD * Math.floor(areas.held.length / AREA_HELD));
-  demandLengths("holds", holdColumns(holds), holds.slots.length);
-  demandLengths("texts", [holds.textUnits], 2 * holds.slots.length);
-}
-
-function holdColumns(holds: HoldColumns): Column[] {
-  const { sizes, ordinals, startedAtMs, expiresAtMs, seatCounts } = holds;
-  return [sizes, ordinals, startedAtMs, expiresAtMs, seatCounts];
+  const { slots, sizes, ordinals, startedAtMs, expiresAtMs, seatCounts, textUnits } = holds;
+  const perHold = [sizes, ordinals, startedAtMs, expiresAtMs, seatCounts];
+  demandLengths("holds", perHold, slots.length);
+  demandLengths("texts", [textUnits], 2 * slots.length);
 }
 
 function demandLengths(what: string, columns: readonly Column[], count: number): void {

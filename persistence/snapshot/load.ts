@@ -2,15 +2,18 @@
  * Loads the state from a snapshot. Changes nothing on disk. A damaged snapshot is skipped and
  * reported, never used in part.
  */
+import { apply } from "../../engine/apply.ts";
 import { Broken } from "../../engine/assert.ts";
 import { type EventRow, TABLES, type CatalogPut } from "../../engine/catalog.ts";
 import { restorePartition } from "../../engine/inventory/image.ts";
 import { buildLayout } from "../../engine/layout/layout.ts";
+import { type LogRecord, RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
 import { checkPartition } from "../../engine/verify/check.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
 import { Malformed, only } from "../disk/faults.ts";
 import { SqlFault, type SqlFile, readSqlFile } from "../disk/sqlite.ts";
+import type { Replay } from "../log/codec.ts";
 import type { OnProgress } from "../log/read-log.ts";
 import {
   SNAPSHOT_FOLDER,
@@ -137,4 +140,23 @@ function loadPartitions(
     throw new Malformed(`${eventOf.size} partitions`, `${sequences.size}`);
   }
   return sequences;
+}
+
+/**
+ * @returns A replay that applies the records that the snapshot does not contain: a partition of it
+ * may be newer than its catalog.
+ * @param before - Called with each record before it is applied.
+ */
+export function replayAfter(
+  loaded: LoadedSnapshot | null,
+  state: State,
+  before: (record: LogRecord) => void = () => {},
+): Replay {
+  return (sequence, timeMs, record) => {
+    if (record.type !== RecordType.CATALOG) {
+      if (sequence <= (loaded?.sequences.get(record.partition) ?? 0)) return;
+    }
+    before(record);
+    apply(state, record, timeMs);
+  };
 }

@@ -5,10 +5,12 @@
  */
 import type { StorePlace } from "../disk/data-folder.ts";
 import { type Disk, namesIn } from "../disk/disk.ts";
+import { readSqlFile } from "../disk/sqlite.ts";
 import { findSegments, segmentOf } from "../log/read-log.ts";
 import { BROKEN_SUFFIX } from "../log/recover.ts";
 import { segmentName, LOG_FOLDER } from "../log/segment-header.ts";
-import { SNAPSHOT_FOLDER, checkSnapshot, findSnapshots, readIfIntact } from "./file.ts";
+import { SNAPSHOT_FOLDER, checkSnapshot, findSnapshots } from "./file.ts";
+import { tryLoad } from "./load.ts";
 
 export interface PruneOptions extends StorePlace {
   /** @returns The last record in the audit trail; null when there is no trail. */
@@ -55,8 +57,8 @@ function findOlder({ disk, folder, storeId, newest, base }: PruneOptions): Older
   const candidates = base === null ? names : [base, ...names];
   for (const name of candidates) {
     const path = `${folder}/${SNAPSHOT_FOLDER}/${name}`;
-    const meta = readIfIntact(path, (sql) => checkSnapshot(sql, storeId));
-    if (meta !== null) return { name, sequence: meta.sequence };
+    const meta = tryLoad(path, () => readSqlFile(path, (sql) => checkSnapshot(sql, storeId)));
+    if (!("expected" in meta)) return { name, sequence: meta.sequence };
   }
   return null;
 }

@@ -14,9 +14,8 @@ import { findSegments } from "../log/read-log.ts";
 import type { RecoveryReport } from "../log/recover.ts";
 import { LOG_FOLDER } from "../log/segment-header.ts";
 import { SNAPSHOT_FOLDER, startOf } from "../snapshot/file.ts";
-import { loadNewest } from "../snapshot/load.ts";
+import { loadNewest, replayAfter } from "../snapshot/load.ts";
 import type { SnapshotsStart } from "../snapshot/options.ts";
-import { replayAfter } from "../snapshot/replay-after.ts";
 
 /** The progress of recovery: partitions of the snapshot, then segments of the log. */
 export interface RecoveryProgress {

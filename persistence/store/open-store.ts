@@ -27,8 +27,7 @@ export interface OpenOptions {
   readonly secret?: string | undefined;
   /**
    * Called once when the log can no longer be written: the process must end, because the changes in
-   * memory may never reach the disk. By default the process ends at once with the fault's exit
-   * code.
+   * memory may never reach the disk. By default it ends at once with the fault's exit code.
    */
   readonly onFailure?: ((fault: StoreFault) => void) | undefined;
   /** A snapshot is taken each time the log has grown by this many bytes; 256 MiB by default. */

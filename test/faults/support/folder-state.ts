@@ -9,8 +9,7 @@ import { realDisk } from "../../../persistence/disk/disk.ts";
 import { type ReadLog, readLog } from "../../../persistence/log/read-log.ts";
 import { LOG_FOLDER } from "../../../persistence/log/segment-header.ts";
 import { startOf } from "../../../persistence/snapshot/file.ts";
-import { loadNewest } from "../../../persistence/snapshot/load.ts";
-import { replayAfter } from "../../../persistence/snapshot/replay-after.ts";
+import { loadNewest, replayAfter } from "../../../persistence/snapshot/load.ts";
 import { demandWholeLog } from "../../../persistence/store/open-state.ts";
 
 export interface FolderState {
