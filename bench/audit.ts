@@ -6,7 +6,7 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import type { AuditQuestion } from "../engine/queries/audit-trail.ts";
 import type { LogRecord } from "../engine/records.ts";
-import { AuditBook } from "../persistence/audit/trail.ts";
+import { OpenTrail } from "../persistence/audit/trail.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
 import { measureSteps, newSteps } from "./harness/steps.ts";
 import { print, table, withCommas } from "./harness/table.ts";
@@ -29,7 +29,7 @@ const QUERY_RUNS = 5;
 
 await inTemporaryFolder(options.folder, async (data) => {
   const file = path.join(data, "audit.sqlite");
-  const trail = new AuditBook(file, "00000000-0000-4000-8000-000000000000");
+  const trail = new OpenTrail(file, "00000000-0000-4000-8000-000000000000");
   await measureQueries(trail, measureTaking(trail));
   trail.close();
   const bytes = (await stat(file)).size / trail.written;
@@ -42,7 +42,7 @@ interface Recorded {
 }
 
 /** @returns The event. */
-function measureTaking(trail: AuditBook): string {
+function measureTaking(trail: OpenTrail): string {
   const records: Recorded[] = [];
   const venue = EngineVenue.inMemory(seatCount, (timeMs, record) => {
     records.push({ timeMs, record });
@@ -68,18 +68,18 @@ function measureTaking(trail: AuditBook): string {
 
 /** Passes the records to the trail, empties the list, and adds the cost. */
 function takeAll(
-  trail: AuditBook,
+  trail: OpenTrail,
   records: Recorded[],
   cost: { transitions: number; wallMs: number; cpuMs: number },
 ): void {
   const { written } = trail;
-  const { sequence } = trail.trail;
+  const { sequence } = trail.row;
   const mark = { sequence: sequence + records.length, chain: new Uint8Array(16) };
   const [startMs, startCpu] = [performance.now(), process.cpuUsage()];
   for (const [i, { timeMs, record }] of records.entries()) {
-    trail.take(sequence + 1 + i, timeMs, record, mark);
+    trail.add(sequence + 1 + i, timeMs, record, mark);
   }
-  trail.keep(mark);
+  trail.commit(mark);
   cost.wallMs += performance.now() - startMs;
   const { user, system } = process.cpuUsage(startCpu);
   cost.cpuMs += (user + system) / 1_000;
@@ -87,8 +87,8 @@ function takeAll(
   records.length = 0;
 }
 
-async function measureQueries(trail: AuditBook, eventId: string): Promise<void> {
-  const last = trail.trail.sequence;
+async function measureQueries(trail: OpenTrail, eventId: string): Promise<void> {
+  const last = trail.row.sequence;
   const seats = { sort: [], offset: 0, limit: 100 };
   const map = (sequence: number, offset: number): AuditQuestion => {
     return { about: "seats", eventId, moment: { sequence }, query: { ...seats, offset } };

@@ -314,7 +314,7 @@ export const ERROR_ENTRIES: Readonly<Record<string, ErrorEntry>> = {
     client: `Nothing was changed. ${AGAIN}`,
     example: {
       path: `${V2}/booking/lock`,
-      detail: "The log has no room for changes just now; reads go on.",
+      detail: "The log has no room for changes at the moment; reads continue.",
     },
   },
   OVERLOADED: {

@@ -25,8 +25,8 @@ export interface RecoveryReport {
 
 /** Event of the audit trail, as persistence reports it. */
 export type AuditReport =
-  | { readonly kind: "anew"; readonly reason: string }
-  | { readonly kind: "late" | "forgot"; readonly firstSequence: number }
+  | { readonly kind: "rebuilt"; readonly reason: string }
+  | { readonly kind: "incomplete" | "expired"; readonly firstSequence: number }
   | { readonly kind: "failed"; readonly failure: string };
 
 const MS_PER_SECOND = 1_000;
@@ -74,7 +74,7 @@ export class StoreReports {
   }
 
   audit(report: AuditReport): void {
-    if (report.kind === "forgot")
+    if (report.kind === "expired")
       this.#log.info(report, "audit trail: removed transitions past their retention");
     else if (report.kind === "failed")
       this.#log.error(report, "audit trail: cannot be updated; trying again");

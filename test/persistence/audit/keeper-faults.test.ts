@@ -53,7 +53,7 @@ test("what is older than so many days goes, looked at once in an hour, and is to
   time.nowMs = times.at(-1)! + 30 * DAY_MS + HOUR_MS;
   keeper.follow(mark);
   const gone = times.filter((timeMs) => timeMs < time.nowMs - 30 * DAY_MS).length;
-  expect(reports).toEqual([{ kind: "forgot", firstSequence: gone + 1 }]);
+  expect(reports).toEqual([{ kind: "expired", firstSequence: gone + 1 }]);
   expect(gone).toBeGreaterThan(0);
   time.nowMs += HOUR_MS - 1;
   keeper.follow(mark);
@@ -75,13 +75,13 @@ test("with the log's beginning gone and no good snapshot there is no trail, and 
   const { keeper, reports } = keep(folder);
   // The newer one will do.
   expect(keeper.follow(process.journal.mark!)).toBe(true);
-  expect(reports).toMatchObject([{ kind: "late" }]);
+  expect(reports).toMatchObject([{ kind: "incomplete" }]);
   keeper.close();
   fs.rmSync(path.join(folder, AUDIT_FILE));
   fs.truncateSync(newest!, 9_000);
   const last = keep(folder);
   expect(last.keeper.follow(process.journal.mark!)).toBe(false);
-  const failure = `${older}: expected a sound snapshot, got database disk image is malformed`;
+  const failure = `${older}: expected a sound snapshot, found database disk image is malformed`;
   expect(last.reports).toMatchObject([
     { kind: "failed", failure: expect.stringContaining(failure) },
   ]);
@@ -100,7 +100,7 @@ test("a trail that does not fit a second time is not set aside a second time", a
   damage();
   expect(keeper.follow(mark)).toBe(false);
   expect(keeper.follow(mark)).toBe(false);
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew", "failed"]);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt", "failed"]);
   expect(fs.readdirSync(folder).filter((name) => name.includes("damaged"))).toEqual([
     `${AUDIT_FILE}.damaged-1`,
   ]);
@@ -124,7 +124,7 @@ test("a trail of another log of the same length is made anew", async () => {
   expect(Buffer.compare(theirs.chain, mark.chain)).not.toBe(0);
   expect(other.keeper.follow(theirs)).toBe(true);
   expect(other.reports).toMatchObject([
-    { kind: "anew", reason: expect.stringMatching("a trail of this log") },
+    { kind: "rebuilt", reason: expect.stringMatching("a trail of this log") },
   ]);
   expect(reports).toEqual([]);
 });
@@ -147,12 +147,12 @@ test("an event in which nothing happened since keeps its last rows, whatever els
   };
   otherwise();
   const before = transitionsOf(book, quiet);
-  book.forget(world.clock.timeMs);
-  const first = book.trail.firstSequence;
+  book.removeBefore(world.clock.timeMs);
+  const first = book.row.firstSequence;
   const map = pastMapOf(book, quiet, first);
   otherwise();
-  book.forget(world.clock.timeMs);
-  expect(book.trail.firstSequence).toBe(first + 2);
+  book.removeBefore(world.clock.timeMs);
+  expect(book.row.firstSequence).toBe(first + 2);
   expect(pastMapOf(book, quiet, first + 2)).toEqual(map);
   expect(map.seats).toMatchObject([{ state: SeatState.LOCKED }, { state: SeatState.ACTIVE }]);
   expect(before.length).toBeGreaterThan(2);
@@ -175,7 +175,7 @@ test("what was deleted before a trail is opened again stays so", () => {
   feed(again, journal.kept);
   expect(transitionsOf(again, eventId)).toEqual(rows);
   expect(rows.length).toBeGreaterThan(2);
-  const moment = { sequence: again.trail.sequence };
+  const moment = { sequence: again.row.sequence };
   expect(again.answer({ about: "areas", eventId, moment })).toMatchObject({
     gap: AuditGap.NO_EVENT,
   });

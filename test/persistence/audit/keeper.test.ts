@@ -8,7 +8,7 @@ import { AuditGap } from "../../../engine/queries/audit-trail.ts";
 import { State } from "../../../engine/state.ts";
 import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts";
 import { AuditKeeper, type AuditReport, makeAuditFile } from "../../../persistence/audit/keeper.ts";
-import { AuditBook } from "../../../persistence/audit/trail.ts";
+import { OpenTrail } from "../../../persistence/audit/trail.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
 import { History } from "../../support/store/history.ts";
@@ -53,9 +53,9 @@ function keep(folder: string, disk: Disk = realDisk, rowsPerCommit?: number): Ke
 
 /** All rows of the trail in the folder. */
 function rowsIn(folder: string) {
-  const book = new AuditBook(path.join(folder, AUDIT_FILE), STORE_ID);
+  const book = new OpenTrail(path.join(folder, AUDIT_FILE), STORE_ID);
   const rows = eventIds.flatMap((eventId) => transitionsOf(book, eventId));
-  const { trail } = book;
+  const { row: trail } = book;
   book.close();
   return { rows, trail };
 }
@@ -63,7 +63,7 @@ function rowsIn(folder: string) {
 /** All rows that the first records are to give. */
 function rowsOf(records: number) {
   const file = temporaryPath("wanted.sqlite");
-  const book = new AuditBook(file, STORE_ID);
+  const book = new OpenTrail(file, STORE_ID);
   feed(book, history.records.slice(0, records));
   const rows = eventIds.flatMap((eventId) => transitionsOf(book, eventId));
   book.close();
@@ -139,15 +139,15 @@ test("killed anywhere while it catches up, it goes on without loss or doubles", 
 
 test("what was taken and not kept is not in the file", async () => {
   const file = temporaryPath("audit.sqlite");
-  const first = new AuditBook(file, STORE_ID);
+  const first = new OpenTrail(file, STORE_ID);
   feed(first, history.records.slice(0, 100));
   const mark = { sequence: 300, chain: new Uint8Array(16) };
   for (const { sequence, timeMs, record } of history.records.slice(100, 250)) {
-    first.take(sequence, timeMs, record, mark);
+    first.add(sequence, timeMs, record, mark);
   }
   first.close();
-  const again = new AuditBook(file, STORE_ID);
-  expect(again.trail.sequence).toBe(100);
+  const again = new OpenTrail(file, STORE_ID);
+  expect(again.row.sequence).toBe(100);
   expect(eventIds.flatMap((id) => transitionsOf(again, id))).toEqual(rowsOf(100));
   again.close();
 });
@@ -168,7 +168,7 @@ async function pruned(): Promise<Scene> {
 }
 
 function expectPastOf(folder: string, from: number, to: number): void {
-  const book = new AuditBook(path.join(folder, AUDIT_FILE), STORE_ID);
+  const book = new OpenTrail(path.join(folder, AUDIT_FILE), STORE_ID);
   const state = new State();
   for (const { sequence, timeMs, record } of history.records.slice(0, to)) {
     apply(state, record, timeMs);
@@ -207,7 +207,7 @@ test("with its beginning gone, the log gives a trail from a snapshot on, and say
   expect(keeper.answer(early, process.journal.mark)).toMatchObject({ gap: AuditGap.TOO_EARLY });
   keeper.close();
   const { rows, trail } = rowsIn(folder);
-  expect(reports).toEqual([{ kind: "late", firstSequence: trail.firstSequence }]);
+  expect(reports).toEqual([{ kind: "incomplete", firstSequence: trail.firstSequence }]);
   expect(trail.firstSequence).toBeGreaterThan(100);
   expectPastOf(folder, trail.firstSequence - 1, process.durable);
   const late = rowsOf(process.durable).filter(({ sequence }) => sequence >= trail.firstSequence);
@@ -223,7 +223,7 @@ const DAMAGES: readonly (readonly [string, (file: string) => void])[] = [
     "is another store's",
     (file) => {
       fs.rmSync(file);
-      new AuditBook(file, "99999999-2222-4333-8444-555555555555").close();
+      new OpenTrail(file, "99999999-2222-4333-8444-555555555555").close();
     },
   ],
 ];
@@ -239,7 +239,7 @@ test.each(DAMAGES)("a file that %s is set aside, said so, and made anew", async 
   const { keeper, reports } = keep(folder);
   expect(keeper.follow(mark)).toBe(true);
   keeper.close();
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
   expect(fs.existsSync(path.join(folder, `${AUDIT_FILE}.damaged-1`))).toBe(true);
   expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
 });
@@ -255,7 +255,7 @@ test("a trail that is ahead of the log, as of an older copy, is made anew", asyn
   const { keeper, reports } = keep(folder);
   expect(keeper.follow(older)).toBe(true);
   expect(keeper.sequence).toBe(older.sequence);
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
   keeper.close();
 });
 
@@ -270,7 +270,7 @@ test("a log of another past, as after a restored copy, is told by its chain", as
   fs.copyFileSync(path.join(folder, AUDIT_FILE), path.join(copy.folder, AUDIT_FILE));
   const { keeper, reports } = keep(copy.folder);
   expect(keeper.follow(copy.process.journal.mark!)).toBe(true);
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
   keeper.close();
   expect(rowsIn(copy.folder).rows).toEqual(rowsOf(copy.process.durable));
 });

@@ -5,8 +5,8 @@ import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
 import type { Transition } from "../../../engine/queries/audit-trail.ts";
 import { ActorKind } from "../../../engine/records.ts";
 import { State } from "../../../engine/state.ts";
-import type { AuditBook } from "../../../persistence/audit/trail.ts";
-import { keepSqlFile } from "../../../persistence/disk/sqlite.ts";
+import type { OpenTrail } from "../../../persistence/audit/trail.ts";
+import { openSqlWriter } from "../../../persistence/disk/sqlite.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { START_MS, World } from "../../support/engine.ts";
 import { area, guidOf, layoutOf, section } from "../../support/layout.ts";
@@ -276,15 +276,15 @@ test.each([5, 6])("what is too old goes, and all that comes after stays exact, s
   for (const share of [0.3, 0.3001, 0.6, 1]) {
     const end = Math.floor(kept.length * share);
     feed(book, kept.slice(0, end));
-    book.forget(kept[Math.floor(end / 2)]!.timeMs);
-    expect(book.trail.firstSequence).toBeGreaterThanOrEqual(cut);
-    cut = book.trail.firstSequence;
+    book.removeBefore(kept[Math.floor(end / 2)]!.timeMs);
+    expect(book.row.firstSequence).toBeGreaterThanOrEqual(cut);
+    cut = book.row.firstSequence;
   }
   expect(cut).toBeGreaterThan(kept.length / 3);
   expectPast(book, bench.engine.state, kept, cut);
 });
 
-function expectPast(book: AuditBook, end: State, kept: World["journal"]["kept"], from: number) {
+function expectPast(book: OpenTrail, end: State, kept: World["journal"]["kept"], from: number) {
   const whole = openBook();
   feed(whole, kept);
   const state = new State();
@@ -312,10 +312,10 @@ test("an event that was deleted long ago leaves nothing", () => {
   world.must("createVenue", caller, { body: { name: "Later" } });
   feed(book, world.journal.kept);
   expect(ask(book, { about: "owner", eventId })).toBe(caller.organizationId);
-  book.forget(world.clock.timeMs);
+  book.removeBefore(world.clock.timeMs);
   expect(book.answer({ about: "owner", eventId })).toMatchObject({ gap: "no event" });
   book.close();
-  const sql = keepSqlFile(file);
+  const sql = openSqlWriter(file);
   for (const table of ["transitions", "events", "prices", "records"]) {
     expect(sql.row(`SELECT count(*) AS rows FROM ${table}`)).toEqual({ rows: 0 });
   }
@@ -329,7 +329,7 @@ test("a person reads the trail with names", () => {
   const book = openBook(file);
   feed(book, world.journal.kept);
   book.close();
-  const sql = keepSqlFile(file);
+  const sql = openSqlWriter(file);
   expect(sql.row("SELECT * FROM history WHERE session = 'till'")).toEqual({
     eventId: world.eventId,
     sequence: world.engine.sequence,
@@ -354,8 +354,8 @@ test("a trail that does not go on where it was takes nothing", () => {
   const { kept } = new World(PARTS).journal;
   const book = openBook();
   const [first, , third] = kept;
-  book.take(1, first!.timeMs, first!.record, markAt(9));
-  expect(() => book.take(3, third!.timeMs, third!.record, markAt(9))).toThrow("one record after");
-  expect(() => book.keep(markAt(0))).toThrow("never ahead");
+  book.add(1, first!.timeMs, first!.record, markAt(9));
+  expect(() => book.add(3, third!.timeMs, third!.record, markAt(9))).toThrow("one record after");
+  expect(() => book.commit(markAt(0))).toThrow("never ahead");
   book.close();
 });

@@ -88,7 +88,7 @@ test("a damaged trail is reported by the thread, and answered from when it is an
   fs.writeFileSync(path.join(folder, AUDIT_FILE), "not a database, but long enough to look");
   const { thread, reports } = threadOf({ folder, mark: () => process.journal.mark });
   expect(await thread.ask(OWNER)).toMatchObject({ gap: null, value: organizationId });
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
 });
 
 test("a thread that cannot begin is reported, and nobody waits for its answers", async () => {

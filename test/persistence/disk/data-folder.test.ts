@@ -60,7 +60,7 @@ function contentOf(folder: string): Record<string, string> {
 test("a missing folder is made, with those above it", () => {
   const folder = join(newFolder(), "a", "b");
   const data = open(folder);
-  expect(data.fresh).toBe(true);
+  expect(data.isFresh).toBe(true);
   expect(data.storeId).toMatch(/^[0-9a-f-]{36}$/);
   expect(data.secret).toMatch(/^[0-9a-f]{64}$/);
   data.close();
@@ -76,12 +76,12 @@ test("a missing folder is made, with those above it", () => {
 test("that it has a log is kept, and nothing else of the store changes", () => {
   const folder = newFolder();
   const first = open(folder);
-  first.keepHasLog();
+  first.markHasLog();
   first.close();
   const second = open(folder);
   second.close();
   const { storeId, secret } = first;
-  expect(second).toMatchObject({ storeId, secret, fresh: false, hasLog: true });
+  expect(second).toMatchObject({ storeId, secret, isFresh: false, hasLog: true });
 });
 
 test("a folder that is opened again is the same store", () => {
@@ -90,7 +90,7 @@ test("a folder that is opened again is the same store", () => {
   first.close();
   const second = open(folder);
   second.close();
-  expect(second).toMatchObject({ storeId: first.storeId, secret: first.secret, fresh: false });
+  expect(second).toMatchObject({ storeId: first.storeId, secret: first.secret, isFresh: false });
 });
 
 test("every file is private to its user, the secret before all", () => {
@@ -138,8 +138,8 @@ test("what a first start left that was cut short, or a new file system, is no ob
   }
   const data = open(folder);
   data.close();
-  expect(data.fresh).toBe(true);
-  expect(open(folder, GIVEN).fresh).toBe(false);
+  expect(data.isFresh).toBe(true);
+  expect(open(folder, GIVEN).isFresh).toBe(false);
 });
 
 test("a store of another format, or without a name, is refused", () => {
@@ -147,7 +147,7 @@ test("a store of another format, or without a name, is refused", () => {
     ['{"format":2}', "has format 2"],
     ["nothing", "has format undefined"],
     ["[1]", "has format undefined"],
-    ['{"format":1,"storeId":"x"}', "names no store"],
+    ['{"format":1,"storeId":"x"}', "has no store id"],
   ] as const) {
     const folder = newFolder();
     writeFileSync(join(folder, "store.json"), text);

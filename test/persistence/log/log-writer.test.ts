@@ -137,6 +137,7 @@ test("a journal that nobody listens to is a broken promise", async () => {
     clock: time,
     scheduler: time,
     replay: () => {},
+    start: null,
     onFailure: () => {},
     segmentBytes: 8 * 1024,
   });

@@ -141,7 +141,7 @@ test("a target that is not empty, or lies inside, is refused and stays as it is"
     expect(() => act({ disk: realDisk, from: folder, to: above })).toThrow(/beside/);
     expect(() => act({ disk: realDisk, from: taken, to: placeOf() })).toThrow(/store\.json/);
     const nowhere = path.join(taken, "nowhere");
-    expect(() => act({ disk: realDisk, from: nowhere, to: placeOf() })).toThrow(/no such folder/);
+    expect(() => act({ disk: realDisk, from: nowhere, to: placeOf() })).toThrow(/does not exist/);
   }
   expect(fs.readdirSync(taken)).toEqual(["thesis.txt"]);
   const empty = folderOf();

@@ -44,7 +44,7 @@ test("a rotten log, two good snapshots: the newest stays, and what it lacks is t
   const before = segmentsIn(folder);
   const { plan, aside } = await repaired(folder);
   expect(plan).toMatchObject({ sequence: 300, cut: null, snapshots: [path.basename(older!)] });
-  expect(plan.anew).toMatchObject({ base: path.basename(newest!), isRewritten: false });
+  expect(plan.restart).toMatchObject({ base: path.basename(newest!), isRewritten: false });
   expect(plan.lost.range).toEqual({ from: 301, to: 325 });
   expect(plan.lost).toMatchObject({ total: 25, unreadable: 0 });
   expect(aside).toEqual([older!, ...before.toReversed()].map((name) => `${name}.broken`));
@@ -81,7 +81,7 @@ test("both snapshots are rotten too: refused", async () => {
   const folder = await twoSnapshots();
   rotHeads(folder);
   for (const name of snapshotsIn(folder)) fs.truncateSync(name, 9_000);
-  expect(() => preview(folder)).toThrow(/nothing can be saved of it: restore a backup/);
+  expect(() => preview(folder)).toThrow(/nothing can be saved: restore a backup/);
 });
 
 test("told where to cut, it does not begin anew", async () => {
@@ -103,7 +103,7 @@ test("segments of a later process that join the snapshot by the chain stay", asy
   rotHeads(folder, segmentsIn(folder).length - count);
   const { plan } = await repaired(folder);
   expect(plan.sequence).toBe(390);
-  expect(plan.anew).toMatchObject({ segment: null, isRewritten: true, mark: { sequence: 190 } });
+  expect(plan.restart).toMatchObject({ segment: null, isRewritten: true, mark: { sequence: 190 } });
   expect([plan.lost.total, plan.lost.range]).toEqual([0, null]);
   expect(plan.segments).toHaveLength(count);
 });
@@ -159,8 +159,8 @@ test("a snapshot that was made while records came is written anew, as a sound st
   const { folder, from, to } = await fuzzyStore();
   rotHeads(folder);
   const said = preview(folder);
-  const { anew, lost, sequence } = said;
-  expect(anew?.isRewritten).toBe(true);
+  const { restart, lost, sequence } = said;
+  expect(restart?.isRewritten).toBe(true);
   expect(sequence).toBeGreaterThan(from);
   expect(lost.range?.from).toBeGreaterThan(from);
   expect(lost.range?.from).toBeLessThanOrEqual(sequence);
@@ -187,7 +187,7 @@ test("a tail is not applied to a snapshot that lacks records before it", async (
   const segments = segmentsIn(folder);
   rotHeads(folder, segments.length - count);
   const plan = preview(folder);
-  expect([plan.sequence, plan.anew?.segment?.firstSequence]).toEqual([to, to + 1]);
+  expect([plan.sequence, plan.restart?.segment?.firstSequence]).toEqual([to, to + 1]);
   expect(plan.segments).toHaveLength(segments.length);
 });
 
@@ -203,7 +203,7 @@ test("a snapshot that is no sound state by itself is passed over", async () => {
   const [older] = snapshotsIn(folder);
   rotHeads(folder);
   const { plan } = await repaired(folder);
-  expect(plan).toMatchObject({ sequence: 150, anew: { base: path.basename(older!) } });
+  expect(plan).toMatchObject({ sequence: 150, restart: { base: path.basename(older!) } });
 });
 
 test("such a snapshot is not thrown away for a shorter log, unless told to", async () => {
@@ -214,7 +214,7 @@ test("such a snapshot is not thrown away for a shorter log, unless told to", asy
     40,
   );
   expect(() => preview(folder)).toThrow(
-    new RegExp(`snapshot ${path.basename(newest)} is good and holds the records up to ${from + 5}`),
+    new RegExp(`snapshot ${path.basename(newest)} is intact and has the records up to ${from + 5}`),
   );
   const { plan } = await repaired(folder, 300);
   expect(plan).toMatchObject({ sequence: 300, snapshots: [path.basename(newest)] });
@@ -225,7 +225,7 @@ test("damage right behind a snapshot cuts the log, which does not begin anew", a
   const last = segmentsIn(folder).at(-1)!;
   flip(last, usedBytes(last) - 1_100);
   const { plan } = await repaired(folder);
-  expect(plan).toMatchObject({ sequence: 300, anew: null, segments: [path.basename(last)] });
+  expect(plan).toMatchObject({ sequence: 300, restart: null, segments: [path.basename(last)] });
 });
 
 test("records that a snapshot proves to have been there are told as lost", async () => {
@@ -241,7 +241,7 @@ test("the new segment has a greater number than those that are set aside already
   const segments = segmentsIn(folder);
   for (const segment of segments) fs.renameSync(segment, `${segment}.broken`);
   const newest = Number.parseInt(path.basename(segments.at(-1)!), 16);
-  expect(preview(folder).anew?.segment?.number).toBe(newest + 1);
+  expect(preview(folder).restart?.segment?.number).toBe(newest + 1);
 });
 
 test("every tool takes a log that begins behind a snapshot", async () => {

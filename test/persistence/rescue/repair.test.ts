@@ -96,7 +96,7 @@ test("a missing segment in the middle of a log without snapshots", async () => {
 test("both snapshots damaged and the beginning of the log gone: only a backup helps", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 5 });
   for (const name of snapshotsIn(folder)) fs.truncateSync(name, 9_000);
-  expect(() => preview(folder)).toThrow(/nothing can be saved of it: restore a backup/);
+  expect(() => preview(folder)).toThrow(/nothing can be saved: restore a backup/);
   expect(() => repairFolder({ disk: realDisk, folder })).toThrow(FolderRefused);
 });
 

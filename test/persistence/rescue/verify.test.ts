@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { digest } from "../../../engine/verify/digest.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { FolderRefused } from "../../../persistence/disk/faults.ts";
-import { readSqlFile } from "../../../persistence/disk/sqlite.ts";
+import { openSqlReader } from "../../../persistence/disk/sqlite.ts";
 import { type Finding, textOf } from "../../../persistence/rescue/survey.ts";
 import { type Verified, verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { digestOfSnapshot, readMeta } from "../../../persistence/snapshot/file.ts";
@@ -126,7 +126,7 @@ test("a log that is gone, and one without the snapshot it goes on from, are foun
   fs.rmSync(path.join(folder, "wal"), { recursive: true });
   expect(verify(folder).findings.map(textOf).join("\n")).toMatch(/segments of the log, found none/);
   fs.rmSync(path.join(twin, "snapshots"), { recursive: true });
-  expect(verify(twin).findings.map(textOf).join("\n")).toMatch(/a good snapshot .* found none/);
+  expect(verify(twin).findings.map(textOf).join("\n")).toMatch(/an intact snapshot .* found none/);
 });
 
 test("a snapshot that is whole and says something else is found by its state", async () => {
@@ -136,7 +136,7 @@ test("a snapshot that is whole and says something else is found by its state", a
   database.exec("UPDATE venues SET row = json_set(row, '$.name', 'Elsewhere')");
   const digestNow = (() => {
     database.exec("UPDATE snapshot SET digest = ''");
-    const sql = readSqlFile(newest!);
+    const sql = openSqlReader(newest!);
     try {
       expect(() => readMeta(sql, STORE_ID)).toThrow("digest");
       const [row] = [...sql.rows("SELECT * FROM snapshot")];
@@ -149,7 +149,7 @@ test("a snapshot that is whole and says something else is found by its state", a
   database.close();
   const { findings } = verify(folder);
   expect(placesOf(findings)).toEqual([path.basename(newest!)]);
-  expect(textOf(findings[0]!)).toMatch(/expected state [0-9a-f]{16} with the log behind it, found/);
+  expect(textOf(findings[0]!)).toMatch(/expected state [0-9a-f]{16} with the log after it, found/);
 });
 
 test("a snapshot of another store is found", async () => {

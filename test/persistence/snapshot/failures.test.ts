@@ -178,7 +178,7 @@ test("an end in order gives up a snapshot that never ends, and keeps the log", a
   await process.time.pass(10_000);
   expect(await stopped).toBe("stopped");
   expect(process.reports.map(({ failure }) => failure?.message)).toEqual([
-    "given up: the shutdown cannot wait",
+    "abandoned: the shutdown cannot wait",
   ]);
   expect((await recovered(folder)).report.sequence).toBe(process.durable);
 });
