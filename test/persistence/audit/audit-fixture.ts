@@ -1,8 +1,5 @@
 /** An audit trail under test, fed with the records of an engine, and what it has to come to. */
-import fs from "node:fs";
-import os from "node:os";
 import path from "node:path";
-import { onTestFinished } from "vitest";
 import { MOVES, SeatState } from "../../../engine/inventory/states.ts";
 import {
   type AuditAnswers,
@@ -18,14 +15,12 @@ import type { State } from "../../../engine/state.ts";
 import { AuditBook } from "../../../persistence/audit/trail.ts";
 import type { ChainMark } from "../../../persistence/log/scan.ts";
 import type { KeptRecord } from "../../support/engine.ts";
+import { folderOf } from "../store/store-fixture.ts";
 
 export const AUDIT_STORE = "11111111-2222-4333-8444-555555555555";
-const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
 
 export function temporaryPath(name: string): string {
-  const folder = fs.mkdtempSync(path.join(ROOT, "frontrow-audit-"));
-  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
-  return path.join(folder, name);
+  return path.join(folderOf(), name);
 }
 
 export function openBook(file = temporaryPath("audit.sqlite")): AuditBook {

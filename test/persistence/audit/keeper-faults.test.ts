@@ -108,27 +108,6 @@ test("a trail that does not fit a second time is not set aside a second time", a
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(0);
 });
 
-test("a trail of another log of the same length is made anew", async () => {
-  const { folder, process } = await storeWithTrail(3);
-  const mark = process.journal.mark!;
-  const { keeper, reports } = keep(folder);
-  expect(keeper.follow(mark)).toBe(true);
-  keeper.close();
-  // As after a repair that cut the end, behind which as many other records came.
-  const twin = await storeWithTrail(0);
-  await twin.process.commit(6, 5);
-  fs.copyFileSync(path.join(folder, AUDIT_FILE), path.join(twin.folder, AUDIT_FILE));
-  const other = keep(twin.folder);
-  const theirs = twin.process.journal.mark!;
-  expect(theirs.sequence).toBe(mark.sequence);
-  expect(Buffer.compare(theirs.chain, mark.chain)).not.toBe(0);
-  expect(other.keeper.follow(theirs)).toBe(true);
-  expect(other.reports).toMatchObject([
-    { kind: "anew", reason: expect.stringMatching("a trail of this log") },
-  ]);
-  expect(reports).toEqual([]);
-});
-
 test("an event in which nothing happened since keeps its last rows, whatever else goes", () => {
   const world = new World([section("Stalls", { A: "1 2" })]);
   const quiet = world.eventId;
@@ -180,28 +159,4 @@ test("what was deleted before a trail is opened again stays so", () => {
     gap: AuditGap.NO_EVENT,
   });
   again.close();
-});
-
-test("a trail that is opened again and again is the one that never was", () => {
-  const file = temporaryPath("audit.sqlite");
-  const { records } = history;
-  for (let end = 100; end < records.length + 100; end += 100) {
-    const book = openBook(file);
-    feed(book, records.slice(0, end));
-    book.close();
-  }
-  const again = openBook(file);
-  const whole = openBook();
-  feed(whole, records);
-  const eventIds = records.flatMap(({ record }) =>
-    "puts" in record
-      ? record.puts.flatMap((put) => (put.table === "events" ? [put.row.id] : []))
-      : [],
-  );
-  expect(eventIds.length).toBeGreaterThan(2);
-  for (const id of new Set(eventIds)) {
-    expect(transitionsOf(again, id)).toEqual(transitionsOf(whole, id));
-  }
-  again.close();
-  whole.close();
 });

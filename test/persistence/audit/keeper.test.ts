@@ -1,19 +1,19 @@
 /** The keeper of the audit trail beside a real log: it goes on, begins anew, loses nothing. */
 import fs from "node:fs";
 import path from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { AuditGap } from "../../../engine/queries/audit-trail.ts";
 import { State } from "../../../engine/state.ts";
 import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts";
-import { AuditKeeper, type AuditReport, makeAuditFile } from "../../../persistence/audit/keeper.ts";
+import { AuditKeeper, type AuditReport } from "../../../persistence/audit/keeper.ts";
 import { AuditBook } from "../../../persistence/audit/trail.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
-import { History } from "../../support/store/history.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
-import { namesIn, newFolder, removeFolder, StoreProcess } from "../store/store-fixture.ts";
+import { history, storeWithTrail } from "../rescue/folder-fixture.ts";
+import { namesIn, StoreProcess } from "../store/store-fixture.ts";
 import {
   eventIdsIn,
   feed,
@@ -23,21 +23,7 @@ import {
   transitionsOf,
 } from "./audit-fixture.ts";
 
-const history = new History(7, 6_000);
 const eventIds = eventIdsIn(history.records);
-
-interface Scene {
-  readonly folder: string;
-  readonly process: StoreProcess;
-}
-
-async function scene(): Promise<Scene> {
-  const folder = newFolder();
-  onTestFinished(() => removeFolder(folder));
-  const process = await StoreProcess.start({ folder, history });
-  makeAuditFile(realDisk, folder);
-  return { folder, process };
-}
 
 interface Kept {
   readonly keeper: AuditKeeper;
@@ -71,10 +57,10 @@ function rowsOf(records: number) {
 }
 
 test("it follows a log that grows over segments and starts, each record once", async () => {
-  const { folder, process } = await scene();
+  const { folder, process } = await storeWithTrail(0);
   let current = process;
   let { keeper, reports } = keep(folder);
-  for (let round = 0; round < 24; round++) {
+  for (let round = 0; round < 80; round++) {
     await current.commit(1 + (round % 4), 1 + (round % 9));
     if (round % 3 > 0) expect(keeper.follow(current.journal.mark!)).toBe(true);
     if (round % 5 === 4) {
@@ -117,7 +103,7 @@ function dyingDisk(lastRead: number): { disk: Disk; reads: () => number } {
 }
 
 test("killed anywhere while it catches up, it goes on without loss or doubles", async () => {
-  const { folder, process } = await scene();
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(60, 10);
   const mark = process.journal.mark!;
   const wanted = rowsOf(process.durable);
@@ -153,8 +139,8 @@ test("what was taken and not kept is not in the file", async () => {
 });
 
 /** A store whose log has lost its beginning to snapshots, and a trail that had all of it. */
-async function pruned(): Promise<Scene> {
-  const made = await scene();
+async function pruned() {
+  const made = await storeWithTrail(0);
   const { keeper } = keep(made.folder);
   for (let i = 0; i < 4; i++) {
     await made.process.commit(30);
@@ -184,7 +170,7 @@ function expectPastOf(folder: string, from: number, to: number): void {
 }
 
 test("a trail that is missing is made anew from the whole log", async () => {
-  const { folder, process } = await scene();
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(50);
   const { keeper, reports } = keep(folder);
   keeper.follow(process.journal.mark!);
@@ -229,7 +215,7 @@ const DAMAGES: readonly (readonly [string, (file: string) => void])[] = [
 ];
 
 test.each(DAMAGES)("a file that %s is set aside, said so, and made anew", async (_, damage) => {
-  const { folder, process } = await scene();
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(30);
   const mark = process.journal.mark!;
   const first = keep(folder);
@@ -245,7 +231,7 @@ test.each(DAMAGES)("a file that %s is set aside, said so, and made anew", async 
 });
 
 test("a trail that is ahead of the log, as of an older copy, is made anew", async () => {
-  const { folder, process } = await scene();
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(40);
   const older = process.journal.mark!;
   await process.commit(10);
@@ -259,24 +245,29 @@ test("a trail that is ahead of the log, as of an older copy, is made anew", asyn
   keeper.close();
 });
 
-test("a log of another past, as after a restored copy, is told by its chain", async () => {
-  const { folder, process } = await scene();
+test.each([
+  ["as long", 50, "a trail of this log"],
+  ["longer", 60, "expected chain"],
+])("a trail beside another log that is %s is rebuilt from that log", async (...given) => {
+  const [, batches, reason] = given;
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(40);
   const first = keep(folder);
   first.keeper.follow(process.journal.mark!);
   first.keeper.close();
-  const copy = await scene();
-  await copy.process.commit(60, 4);
-  fs.copyFileSync(path.join(folder, AUDIT_FILE), path.join(copy.folder, AUDIT_FILE));
-  const { keeper, reports } = keep(copy.folder);
-  expect(keeper.follow(copy.process.journal.mark!)).toBe(true);
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  // As after a repair that cut the end, or beside a restored copy.
+  const other = await storeWithTrail(0);
+  await other.process.commit(batches, 4);
+  fs.copyFileSync(path.join(folder, AUDIT_FILE), path.join(other.folder, AUDIT_FILE));
+  const { keeper, reports } = keep(other.folder);
+  expect(keeper.follow(other.process.journal.mark!)).toBe(true);
+  expect(reports).toMatchObject([{ kind: "anew", reason: expect.stringMatching(reason) }]);
   keeper.close();
-  expect(rowsIn(copy.folder).rows).toEqual(rowsOf(copy.process.durable));
+  expect(rowsIn(other.folder).rows).toEqual(rowsOf(other.process.durable));
 });
 
 test("a log that is damaged is not blamed on the trail", async () => {
-  const { folder, process } = await scene();
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(40);
   const first = keep(folder);
   expect(first.keeper.follow(process.journal.mark!)).toBe(true);
@@ -303,7 +294,7 @@ test("a log that is damaged is not blamed on the trail", async () => {
 });
 
 test("what cannot be done is told once, tried again, and answered with nothing", async () => {
-  const { folder, process } = await scene();
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(20);
   const mark = process.journal.mark!;
   let isBroken = true;
@@ -325,7 +316,7 @@ test("what cannot be done is told once, tried again, and answered with nothing",
 });
 
 test("the log keeps every segment that the trail lacks, and lets go of it then", async () => {
-  const { folder, process } = await scene();
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(20);
   const { keeper } = keep(folder);
   keeper.follow(process.journal.mark!);
@@ -345,7 +336,7 @@ test("the log keeps every segment that the trail lacks, and lets go of it then",
 });
 
 test("a trail that cannot be read yet holds the whole log", async () => {
-  const { folder, process } = await scene();
+  const { folder, process } = await storeWithTrail(0);
   for (let i = 0; i < 4; i++) {
     await process.commit(30);
     await process.snapshot();

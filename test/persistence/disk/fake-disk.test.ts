@@ -1,14 +1,14 @@
 /** The fake disk behaves like any disk while all is well, and is merciless when the power fails. */
 import fs from "node:fs";
 import path from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { DiskFault } from "../../../persistence/disk/faults.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { Loss, LOSSES, SECTOR_BYTES } from "../../support/disk/inode.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
 import { settle } from "../log/log-fixture.ts";
-import { diskOn, newFolder, removeFolder } from "../store/store-fixture.ts";
+import { diskOn, folderOf } from "../store/store-fixture.ts";
 import { testDisk } from "./disk.suite.ts";
 
 const SECTORS = 40;
@@ -185,14 +185,12 @@ test("without dice everything that was not synced is lost, and nothing else", ()
 
 describe("a disk whose files are real", () => {
   testDisk(() => {
-    const real = newFolder();
-    onTestFinished(() => removeFolder(real));
+    const real = folderOf();
     return { disk: diskOn(real).begin(), folder: real };
   });
 
   test("a power cut takes away what was not synced, and keeps what others made", () => {
-    const real = newFolder();
-    onTestFinished(() => removeFolder(real));
+    const real = folderOf();
     fs.mkdirSync(`${real}/old`);
     fs.writeFileSync(`${real}/old/a`, "old");
     const disk = diskOn(real);

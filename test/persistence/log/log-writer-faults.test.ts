@@ -71,15 +71,6 @@ test("a file that cannot be closed makes close fail", async () => {
   await expect(log.close()).rejects.toMatchObject({ cause: { operation: "close" } });
 });
 
-test("a write that stays short twice is a failure", async () => {
-  const disk = emptyDisk();
-  const log = await LogProcess.start({ disk });
-  disk.decide = ({ path, operation }) =>
-    operation === "write" && path.endsWith(".log") ? { writtenBytes: 8 } : null;
-  await log.commit(1);
-  expect(log.failures).toMatchObject([{ cause: { code: "SHORT" } }]);
-});
-
 test("a segment that cannot be started is a failure", async () => {
   for (const operation of ["write", "sync", "rename", "close"] as const) {
     const disk = emptyDisk();

@@ -12,7 +12,8 @@ import {
 import { HeldFolder } from "../../../persistence/rescue/held-folder.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
-import { flip, folderOf, segmentsIn, snapshotsIn, storeOf } from "./folder-fixture.ts";
+import { folderOf } from "../store/store-fixture.ts";
+import { flip, segmentsIn, snapshotsIn, storeOf } from "./folder-fixture.ts";
 
 const placeOf = () => path.join(folderOf(), "copy");
 

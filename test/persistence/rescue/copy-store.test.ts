@@ -9,10 +9,9 @@ import { DiskFault } from "../../../persistence/disk/faults.ts";
 import { backupFolder, restoreFolder } from "../../../persistence/rescue/copy-store.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { sameFiles } from "../log/log-fixture.ts";
-import { contentOf, removeFolder } from "../store/store-fixture.ts";
+import { contentOf, folderOf, removeFolder } from "../store/store-fixture.ts";
 import {
   flip,
-  folderOf,
   history,
   segmentsIn,
   snapshotsIn,

@@ -1,20 +1,15 @@
 /** A whole data folder under test: two snapshots, a log behind each, and ways to damage it. */
 import fs from "node:fs";
 import path from "node:path";
-import { onTestFinished } from "vitest";
+import { expect } from "vitest";
+import { checkState } from "../../../engine/verify/check.ts";
+import { digest } from "../../../engine/verify/digest.ts";
 import { makeAuditFile } from "../../../persistence/audit/keeper.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { History } from "../../support/store/history.ts";
-import { newFolder, removeFolder, snapshotPaths, StoreProcess } from "../store/store-fixture.ts";
+import { diskOn, folderOf, snapshotPaths, StoreProcess } from "../store/store-fixture.ts";
 
 export const history = new History(7, 8_000);
-
-/** A folder that goes when the test ends. */
-export function folderOf(): string {
-  const folder = newFolder();
-  onTestFinished(() => removeFolder(folder));
-  return folder;
-}
 
 /** Everything in the folder, in a folder of its own. */
 export function twinOf(folder: string): string {
@@ -25,6 +20,14 @@ export function twinOf(folder: string): string {
 
 export function start(folder: string): Promise<StoreProcess> {
   return StoreProcess.start({ folder, history });
+}
+
+/** Starts, and checks that the state is the one after the last record that was recovered. */
+export async function recovered(folder: string, disk = diskOn(folder)): Promise<StoreProcess> {
+  const process = await StoreProcess.start({ folder, history, disk });
+  checkState(process.state);
+  expect(digest(process.state)).toBe(history.digestAt(process.report.sequence));
+  return process;
 }
 
 /** A store after so many batches of ten records, with a trail that has none of them yet. */

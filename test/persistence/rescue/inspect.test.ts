@@ -8,15 +8,8 @@ import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
 import type { RecordView, Wanted } from "../../../persistence/rescue/record-view.ts";
 import { openEngine, type Store, valueOf } from "../../../persistence/store/open-engine.ts";
 import { area, labelsOf, layoutOf, section } from "../../support/layout.ts";
-import {
-  flip,
-  folderOf,
-  history,
-  segmentsIn,
-  snapshotsIn,
-  storeOf,
-  usedBytes,
-} from "./folder-fixture.ts";
+import { folderOf } from "../store/store-fixture.ts";
+import { flip, history, segmentsIn, snapshotsIn, storeOf, usedBytes } from "./folder-fixture.ts";
 
 interface Range extends Wanted {
   readonly from?: number;

@@ -19,7 +19,7 @@ import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
 import { LogProcess, recordOf, settle, STORE_ID, timeOf } from "../log/log-fixture.ts";
-import { folderOf } from "./folder-fixture.ts";
+import { folderOf } from "../store/store-fixture.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 10)];
 

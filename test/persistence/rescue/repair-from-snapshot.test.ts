@@ -9,10 +9,9 @@ import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
 import { repairFolder } from "../../../persistence/rescue/repair.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
-import { diskOn, StoreProcess } from "../store/store-fixture.ts";
+import { diskOn, folderOf, StoreProcess } from "../store/store-fixture.ts";
 import {
   flip,
-  folderOf,
   history,
   segmentsIn,
   snapshotsIn,
@@ -137,8 +136,8 @@ test("segments behind the snapshot that the chain does not bind to it go", async
   expect(plan.lost).toMatchObject({ total: 15, range: { from: 151, to: 165 } });
 });
 
-/** Not a sound state without the records between its catalog and its last partition. */
-const BATCHES_TO_AN_UNSOUND_SNAPSHOT = 88;
+/** Then a price is created after the catalog was copied, and used before its partition is. */
+const BATCHES_TO_AN_UNSOUND_SNAPSHOT = 29;
 
 /** The newest snapshot has records between its catalog and its last partition. */
 async function fuzzyStore(batches = 20): Promise<{ folder: string; from: number; to: number }> {
@@ -216,8 +215,8 @@ test("such a snapshot is not thrown away for a shorter log, unless told to", asy
   expect(() => preview(folder)).toThrow(
     new RegExp(`snapshot ${path.basename(newest)} is good and holds the records up to ${from + 5}`),
   );
-  const { plan } = await repaired(folder, 300);
-  expect(plan).toMatchObject({ sequence: 300, snapshots: [path.basename(newest)] });
+  const { plan } = await repaired(folder, 250);
+  expect(plan).toMatchObject({ sequence: 250, snapshots: [path.basename(newest)] });
 });
 
 test("damage right behind a snapshot cuts the log, which does not begin anew", async () => {
@@ -225,7 +224,7 @@ test("damage right behind a snapshot cuts the log, which does not begin anew", a
   const last = segmentsIn(folder).at(-1)!;
   flip(last, usedBytes(last) - 1_100);
   const { plan } = await repaired(folder);
-  expect(plan).toMatchObject({ sequence: 300, anew: null, segments: [path.basename(last)] });
+  expect(plan).toMatchObject({ sequence: 300, anew: null, cut: { name: path.basename(last) } });
 });
 
 test("records that a snapshot proves to have been there are told as lost", async () => {

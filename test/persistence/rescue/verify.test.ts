@@ -12,10 +12,9 @@ import { type Verified, verifyFolder } from "../../../persistence/rescue/verify.
 import { digestOfSnapshot, readMeta } from "../../../persistence/snapshot/file.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { sameFiles, STORE_ID } from "../log/log-fixture.ts";
-import { contentOf } from "../store/store-fixture.ts";
+import { contentOf, folderOf } from "../store/store-fixture.ts";
 import {
   flip,
-  folderOf,
   history,
   segmentsIn,
   snapshotsIn,

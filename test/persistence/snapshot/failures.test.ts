@@ -6,14 +6,15 @@ import type { StartSnapshotThread, ToThread } from "../../../persistence/snapsho
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 import { settle } from "../log/log-fixture.ts";
+import { history, recovered } from "../rescue/folder-fixture.ts";
 import {
   diskOn,
+  folderOf,
   namesIn,
   snapshotPaths,
   snapshotThreadOn,
   StoreProcess,
 } from "../store/store-fixture.ts";
-import { folderOf, history, recovered } from "./snapshot-fixture.ts";
 
 test("partitions are copied no faster than they are written", async () => {
   const world = new World([section("Stalls", { A: "1 2 3" })]);

@@ -8,7 +8,8 @@ import { buildSnapshot } from "../../../persistence/snapshot/build.ts";
 import { checkSnapshot, digestOfSnapshot } from "../../../persistence/snapshot/file.ts";
 import { loadNewest, loadSnapshot, tryLoad } from "../../../persistence/snapshot/load.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
-import { folderOf, snapshotsIn, start, storeOf } from "../rescue/folder-fixture.ts";
+import { folderOf } from "../store/store-fixture.ts";
+import { snapshotsIn, start, storeOf } from "../rescue/folder-fixture.ts";
 
 function change(file: string, sql: string): void {
   const database = new Database(file);

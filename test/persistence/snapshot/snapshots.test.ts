@@ -11,16 +11,17 @@ import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 import { sameFiles, settle } from "../log/log-fixture.ts";
+import { history, recovered } from "../rescue/folder-fixture.ts";
 import {
   contentOf,
   diskOn,
+  folderOf,
   namesIn,
   removeFolder,
   snapshotPaths,
   SEGMENT_BYTES,
   StoreProcess,
 } from "../store/store-fixture.ts";
-import { folderOf, history, recovered } from "./snapshot-fixture.ts";
 
 /** A folder with two snapshots, a log behind each, and the log before the older one gone. */
 async function twoSnapshots(): Promise<{ folder: string; records: number }> {

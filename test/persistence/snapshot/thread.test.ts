@@ -15,8 +15,8 @@ import {
 } from "../../../persistence/snapshot/thread.ts";
 import { LocalThread } from "../../support/store/local-thread.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
-import { folderOf, history, snapshotsIn, start, twinOf } from "../rescue/folder-fixture.ts";
-import { StoreProcess } from "../store/store-fixture.ts";
+import { history, snapshotsIn, start, twinOf } from "../rescue/folder-fixture.ts";
+import { folderOf, StoreProcess } from "../store/store-fixture.ts";
 
 const COMPILED = new URL("../../../dist/persistence/store/snapshot-worker.js", import.meta.url);
 const NOWHERE = new URL("none.js", import.meta.url);

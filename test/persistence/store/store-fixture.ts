@@ -2,6 +2,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { onTestFinished } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import type { State } from "../../../engine/state.ts";
 import { auditedSequence } from "../../../persistence/audit/file.ts";
@@ -30,8 +31,11 @@ export const SEGMENT_BYTES = 16 * 1024;
 /** In memory where there is such a folder: what survives a crash is decided by `FakeDisk`. */
 const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
 
-export function newFolder(): string {
-  return fs.mkdtempSync(path.join(ROOT, "frontrow-store-"));
+/** A folder that is removed when the test ends. */
+export function folderOf(): string {
+  const folder = fs.mkdtempSync(path.join(ROOT, "frontrow-store-"));
+  onTestFinished(() => removeFolder(folder));
+  return folder;
 }
 
 export function removeFolder(folder: string): void {
