@@ -1,4 +1,4 @@
-/** An audit trail under test, fed with the records of an engine, and what it has to come to. */
+/** An audit trail under test, fed with the records of an engine, and its expected content. */
 import path from "node:path";
 import { MOVES, SeatState } from "../../../engine/inventory/states.ts";
 import {
@@ -31,7 +31,7 @@ export function markAt(sequence: number): ChainMark {
   return { sequence, chain: new Uint8Array(16).fill(sequence % 251) };
 }
 
-/** Takes the records behind what the book has. */
+/** Takes the records that the book lacks. */
 export function feed(book: AuditBook, kept: readonly KeptRecord[]): void {
   const mark = markAt(kept.at(-1)?.sequence ?? 0);
   for (const { sequence, timeMs, record } of kept.slice(book.trail.sequence)) {
@@ -49,7 +49,7 @@ export function ask<K extends AuditTopic>(
   throw new Error(`no answer: ${outcome.gap}`);
 }
 
-/** Ids of all events that the records create, also of those that they delete. */
+/** Ids of all events that the records create, including deleted ones. */
 export function eventIdsIn(kept: readonly KeptRecord[]): string[] {
   const puts = kept.flatMap(({ record }) =>
     record.type === RecordType.CATALOG ? record.puts : [],
@@ -82,7 +82,7 @@ export function mapOf(state: State, eventId: string) {
   };
 }
 
-/** The same as the trail has it, the seats that are not listed left out. */
+/** The same from the trail, without the seats that are not listed. */
 export function pastMapOf(book: AuditBook, eventId: string, sequence: number) {
   const moment = { sequence };
   const query = { sort: [], offset: 0, limit: 1_000 };
@@ -90,7 +90,7 @@ export function pastMapOf(book: AuditBook, eventId: string, sequence: number) {
   return { seats, isPublished, areas: ask(book, { about: "areas", eventId, moment }) };
 }
 
-/** What a move is to leave in the trail, told from the state before it. */
+/** The rows that a move must leave in the trail, derived from the state before it. */
 export function movedBy(state: State, record: MoveRecord): readonly Partial<Transition>[] {
   const partition = state.partitions.get(record.partition)!;
   const { layout, hold, holds, price, areas } = partition;

@@ -1,4 +1,4 @@
-/** The keeper of the audit trail beside a real log: it goes on, begins anew, loses nothing. */
+/** The keeper of the audit trail with a real log: it continues, rebuilds, and loses nothing. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -46,7 +46,7 @@ function rowsIn(folder: string) {
   return { rows, trail };
 }
 
-/** All rows that the first records are to give. */
+/** The rows that the first records must give. */
 function rowsOf(records: number) {
   const file = temporaryPath("wanted.sqlite");
   const book = new AuditBook(file, STORE_ID);
@@ -56,7 +56,7 @@ function rowsOf(records: number) {
   return rows;
 }
 
-test("it follows a log that grows over segments and starts, each record once", async () => {
+test("it follows a log over segments and starts, and takes each record once", async () => {
   const { folder, process } = await storeWithTrail(0);
   let current = process;
   let { keeper, reports } = keep(folder);
@@ -83,7 +83,7 @@ test("it follows a log that grows over segments and starts, each record once", a
   expect(reports).toEqual([]);
 });
 
-/** Dies at a read, as a process that is killed: what was not kept is not there. */
+/** Dies at a read, as a killed process does: rows that were not kept are lost. */
 function dyingDisk(lastRead: number): { disk: Disk; reads: () => number } {
   let reads = 0;
   const disk: Disk = {
@@ -102,7 +102,7 @@ function dyingDisk(lastRead: number): { disk: Disk; reads: () => number } {
   return { disk, reads: () => reads };
 }
 
-test("killed anywhere while it catches up, it goes on without loss or doubles", async () => {
+test("a keeper that is killed while it catches up loses and repeats nothing", async () => {
   const { folder, process } = await storeWithTrail(0);
   await process.commit(60, 10);
   const mark = process.journal.mark!;
@@ -123,7 +123,7 @@ test("killed anywhere while it catches up, it goes on without loss or doubles", 
   expect(rowsIn(folder).rows).toEqual(wanted);
 });
 
-test("what was taken and not kept is not in the file", async () => {
+test("records that were taken but not kept are not in the file", async () => {
   const file = temporaryPath("audit.sqlite");
   const first = new AuditBook(file, STORE_ID);
   feed(first, history.records.slice(0, 100));
@@ -138,7 +138,7 @@ test("what was taken and not kept is not in the file", async () => {
   again.close();
 });
 
-/** A store whose log has lost its beginning to snapshots, and a trail that had all of it. */
+/** A store whose log has lost its beginning to snapshots, with a complete trail. */
 async function pruned() {
   const made = await storeWithTrail(0);
   const { keeper } = keep(made.folder);
@@ -169,7 +169,7 @@ function expectPastOf(folder: string, from: number, to: number): void {
   book.close();
 }
 
-test("a trail that is missing is made anew from the whole log", async () => {
+test("a missing trail is rebuilt from the whole log", async () => {
   const { folder, process } = await storeWithTrail(0);
   await process.commit(50);
   const { keeper, reports } = keep(folder);
@@ -183,7 +183,7 @@ test("a trail that is missing is made anew from the whole log", async () => {
   expect(reports).toEqual([]);
 });
 
-test("with its beginning gone, the log gives a trail from a snapshot on, and says so", async () => {
+test("a log without its beginning gives a trail from a snapshot on, and reports it", async () => {
   const { folder, process } = await pruned();
   fs.rmSync(path.join(folder, AUDIT_FILE));
   const { keeper, reports } = keep(folder);
@@ -197,7 +197,7 @@ test("with its beginning gone, the log gives a trail from a snapshot on, and say
   expect(trail.firstSequence).toBeGreaterThan(100);
   expectPastOf(folder, trail.firstSequence - 1, process.durable);
   const late = rowsOf(process.durable).filter(({ sequence }) => sequence >= trail.firstSequence);
-  // The locks of before are not known by number.
+  // The record numbers of earlier locks are unknown.
   const unnumbered = (each: typeof rows) => each.map((row) => ({ ...row, hold: 0 }));
   expect(unnumbered(rows)).toEqual(unnumbered(late));
 });
@@ -214,7 +214,7 @@ const DAMAGES: readonly (readonly [string, (file: string) => void])[] = [
   ],
 ];
 
-test.each(DAMAGES)("a file that %s is set aside, said so, and made anew", async (_, damage) => {
+test.each(DAMAGES)("a trail that %s is set aside, reported and rebuilt", async (_, damage) => {
   const { folder, process } = await storeWithTrail(0);
   await process.commit(30);
   const mark = process.journal.mark!;
@@ -230,7 +230,7 @@ test.each(DAMAGES)("a file that %s is set aside, said so, and made anew", async 
   expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
 });
 
-test("a trail that is ahead of the log, as of an older copy, is made anew", async () => {
+test("a trail that is ahead of the log, as beside an older copy, is rebuilt", async () => {
   const { folder, process } = await storeWithTrail(0);
   await process.commit(40);
   const older = process.journal.mark!;
@@ -266,7 +266,7 @@ test.each([
   expect(rowsIn(other.folder).rows).toEqual(rowsOf(other.process.durable));
 });
 
-test("a log that is damaged is not blamed on the trail", async () => {
+test("damage of the log is not taken for damage of the trail", async () => {
   const { folder, process } = await storeWithTrail(0);
   await process.commit(40);
   const first = keep(folder);
@@ -293,7 +293,7 @@ test("a log that is damaged is not blamed on the trail", async () => {
   expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
 });
 
-test("what cannot be done is told once, tried again, and answered with nothing", async () => {
+test("a failure is reported once, tried again, and answered as unavailable", async () => {
   const { folder, process } = await storeWithTrail(0);
   await process.commit(20);
   const mark = process.journal.mark!;
@@ -315,7 +315,7 @@ test("what cannot be done is told once, tried again, and answered with nothing",
   keeper.close();
 });
 
-test("the log keeps every segment that the trail lacks, and lets go of it then", async () => {
+test("segments that the trail lacks are kept until the trail has followed", async () => {
   const { folder, process } = await storeWithTrail(0);
   await process.commit(20);
   const { keeper } = keep(folder);
@@ -335,7 +335,7 @@ test("the log keeps every segment that the trail lacks, and lets go of it then",
   expect(namesIn(folder, "wal").length).toBeLessThan(held - 2);
 });
 
-test("a trail that cannot be read yet holds the whole log", async () => {
+test("while the trail cannot be read, the whole log is kept", async () => {
   const { folder, process } = await storeWithTrail(0);
   for (let i = 0; i < 4; i++) {
     await process.commit(30);

@@ -25,11 +25,11 @@ function workload(seed: number, steps = STEPS): Workload {
   return made;
 }
 
-/** What a page of the seats listing would leave out. */
+/** The seats that a page of the listing shows. */
 const listed = <Seat extends { state: SeatState }>(seats: readonly Seat[]) =>
   seats.filter(({ state }) => state !== SeatState.WITHDRAWN);
 
-test.each(SEEDS)("the map as of any record is what replay to it gives, seed %d", (seed) => {
+test.each(SEEDS)("the map at any record is the one that replay gives, seed %d", (seed) => {
   const { kept } = workload(seed).bench.journal;
   const book = openBook();
   feed(book, kept);
@@ -49,7 +49,7 @@ test.each(SEEDS)("the map as of any record is what replay to it gives, seed %d",
   book.close();
 });
 
-test.each(SEEDS)("every move is in the trail as the engine made it, seed %d", (seed) => {
+test.each(SEEDS)("every move of the engine is in the trail, seed %d", (seed) => {
   const { bench } = workload(seed);
   const { kept } = bench.journal;
   const book = openBook();
@@ -73,17 +73,20 @@ test.each(SEEDS)("every move is in the trail as the engine made it, seed %d", (s
   book.close();
 });
 
-test.each(SEEDS)("each seat leaves the state that it was left in, seed %d", (seed) => {
-  const { bench } = workload(seed);
-  const book = openBook();
-  feed(book, bench.journal.kept);
-  for (const eventId of eventIdsIn(bench.journal.kept)) {
-    const states = new Map<number, SeatState | null>();
-    for (const { placeId, isArea, from, to } of transitionsOf(book, eventId)) {
-      if (isArea) continue;
-      expect(from ?? SeatState.UNPRICED).toBe(states.get(placeId) ?? SeatState.UNPRICED);
-      states.set(placeId, to);
+test.each(SEEDS)(
+  "each transition of a seat begins in the state in which the last one ended, seed %d",
+  (seed) => {
+    const { bench } = workload(seed);
+    const book = openBook();
+    feed(book, bench.journal.kept);
+    for (const eventId of eventIdsIn(bench.journal.kept)) {
+      const states = new Map<number, SeatState | null>();
+      for (const { placeId, isArea, from, to } of transitionsOf(book, eventId)) {
+        if (isArea) continue;
+        expect(from ?? SeatState.UNPRICED).toBe(states.get(placeId) ?? SeatState.UNPRICED);
+        states.set(placeId, to);
+      }
     }
-  }
-  book.close();
-});
+    book.close();
+  },
+);
