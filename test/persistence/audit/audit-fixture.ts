@@ -1,8 +1,5 @@
-/** An audit trail under test, fed with the records of an engine, and what it has to come to. */
-import fs from "node:fs";
-import os from "node:os";
+/** An audit trail under test, fed with the records of an engine, and its expected content. */
 import path from "node:path";
-import { onTestFinished } from "vitest";
 import { MOVES, SeatState } from "../../../engine/inventory/states.ts";
 import {
   type AuditAnswers,
@@ -18,14 +15,12 @@ import type { State } from "../../../engine/state.ts";
 import { OpenTrail } from "../../../persistence/audit/trail.ts";
 import type { ChainMark } from "../../../persistence/log/scan.ts";
 import type { KeptRecord } from "../../support/engine.ts";
+import { folderOf } from "../store/store-fixture.ts";
 
 export const AUDIT_STORE = "11111111-2222-4333-8444-555555555555";
-const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
 
 export function temporaryPath(name: string): string {
-  const folder = fs.mkdtempSync(path.join(ROOT, "frontrow-audit-"));
-  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
-  return path.join(folder, name);
+  return path.join(folderOf(), name);
 }
 
 export function openBook(file = temporaryPath("audit.sqlite")): OpenTrail {
@@ -36,7 +31,7 @@ export function markAt(sequence: number): ChainMark {
   return { sequence, chain: new Uint8Array(16).fill(sequence % 251) };
 }
 
-/** Takes the records behind what the book has. */
+/** Takes the records that the book lacks. */
 export function feed(book: OpenTrail, kept: readonly KeptRecord[]): void {
   const mark = markAt(kept.at(-1)?.sequence ?? 0);
   for (const { sequence, timeMs, record } of kept.slice(book.row.sequence)) {
@@ -54,7 +49,7 @@ export function ask<K extends AuditTopic>(
   throw new Error(`no answer: ${outcome.gap}`);
 }
 
-/** Ids of all events that the records create, also of those that they delete. */
+/** Ids of all events that the records create, including deleted ones. */
 export function eventIdsIn(kept: readonly KeptRecord[]): string[] {
   const puts = kept.flatMap(({ record }) =>
     record.type === RecordType.CATALOG ? record.puts : [],
@@ -87,7 +82,7 @@ export function mapOf(state: State, eventId: string) {
   };
 }
 
-/** The same as the trail has it, the seats that are not listed left out. */
+/** The same from the trail, without the seats that are not listed. */
 export function pastMapOf(book: OpenTrail, eventId: string, sequence: number) {
   const moment = { sequence };
   const query = { sort: [], offset: 0, limit: 1_000 };
@@ -95,7 +90,7 @@ export function pastMapOf(book: OpenTrail, eventId: string, sequence: number) {
   return { seats, isPublished, areas: ask(book, { about: "areas", eventId, moment }) };
 }
 
-/** What a move is to leave in the trail, told from the state before it. */
+/** The rows that a move must leave in the trail, derived from the state before it. */
 export function movedBy(state: State, record: MoveRecord): readonly Partial<Transition>[] {
   const partition = state.partitions.get(record.partition)!;
   const { layout, hold, holds, price, areas } = partition;

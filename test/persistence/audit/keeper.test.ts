@@ -1,19 +1,19 @@
-/** The keeper of the audit trail beside a real log: it goes on, begins anew, loses nothing. */
+/** The keeper of the audit trail with a real log: it continues, rebuilds, and loses nothing. */
 import fs from "node:fs";
 import path from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { AuditGap } from "../../../engine/queries/audit-trail.ts";
 import { State } from "../../../engine/state.ts";
 import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts";
-import { AuditKeeper, type AuditReport, makeAuditFile } from "../../../persistence/audit/keeper.ts";
+import { AuditKeeper, type AuditReport } from "../../../persistence/audit/keeper.ts";
 import { OpenTrail } from "../../../persistence/audit/trail.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
-import { History } from "../../support/store/history.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
-import { namesIn, newFolder, removeFolder, StoreProcess } from "../store/store-fixture.ts";
+import { history, storeWithTrail } from "../rescue/folder-fixture.ts";
+import { namesIn, StoreProcess } from "../store/store-fixture.ts";
 import {
   eventIdsIn,
   feed,
@@ -23,21 +23,7 @@ import {
   transitionsOf,
 } from "./audit-fixture.ts";
 
-const history = new History(7, 6_000);
 const eventIds = eventIdsIn(history.records);
-
-interface Scene {
-  readonly folder: string;
-  readonly process: StoreProcess;
-}
-
-async function scene(): Promise<Scene> {
-  const folder = newFolder();
-  onTestFinished(() => removeFolder(folder));
-  const process = await StoreProcess.start({ folder, history });
-  makeAuditFile(realDisk, folder);
-  return { folder, process };
-}
 
 interface Kept {
   readonly keeper: AuditKeeper;
@@ -60,7 +46,7 @@ function rowsIn(folder: string) {
   return { rows, trail };
 }
 
-/** All rows that the first records are to give. */
+/** The rows that the first records must give. */
 function rowsOf(records: number) {
   const file = temporaryPath("wanted.sqlite");
   const book = new OpenTrail(file, STORE_ID);
@@ -70,11 +56,11 @@ function rowsOf(records: number) {
   return rows;
 }
 
-test("it follows a log that grows over segments and starts, each record once", async () => {
-  const { folder, process } = await scene();
+test("it follows a log over segments and starts, and takes each record once", async () => {
+  const { folder, process } = await storeWithTrail(0);
   let current = process;
   let { keeper, reports } = keep(folder);
-  for (let round = 0; round < 24; round++) {
+  for (let round = 0; round < 80; round++) {
     await current.commit(1 + (round % 4), 1 + (round % 9));
     if (round % 3 > 0) expect(keeper.follow(current.journal.mark!)).toBe(true);
     if (round % 5 === 4) {
@@ -97,7 +83,7 @@ test("it follows a log that grows over segments and starts, each record once", a
   expect(reports).toEqual([]);
 });
 
-/** Dies at a read, as a process that is killed: what was not kept is not there. */
+/** Dies at a read, as a killed process does: rows that were not kept are lost. */
 function dyingDisk(lastRead: number): { disk: Disk; reads: () => number } {
   let reads = 0;
   const disk: Disk = {
@@ -116,8 +102,8 @@ function dyingDisk(lastRead: number): { disk: Disk; reads: () => number } {
   return { disk, reads: () => reads };
 }
 
-test("killed anywhere while it catches up, it goes on without loss or doubles", async () => {
-  const { folder, process } = await scene();
+test("a keeper that is killed while it catches up loses and repeats nothing", async () => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(60, 10);
   const mark = process.journal.mark!;
   const wanted = rowsOf(process.durable);
@@ -137,7 +123,7 @@ test("killed anywhere while it catches up, it goes on without loss or doubles", 
   expect(rowsIn(folder).rows).toEqual(wanted);
 });
 
-test("what was taken and not kept is not in the file", async () => {
+test("records that were taken but not kept are not in the file", async () => {
   const file = temporaryPath("audit.sqlite");
   const first = new OpenTrail(file, STORE_ID);
   feed(first, history.records.slice(0, 100));
@@ -152,9 +138,9 @@ test("what was taken and not kept is not in the file", async () => {
   again.close();
 });
 
-/** A store whose log has lost its beginning to snapshots, and a trail that had all of it. */
-async function pruned(): Promise<Scene> {
-  const made = await scene();
+/** A store whose log has lost its beginning to snapshots, with a complete trail. */
+async function pruned() {
+  const made = await storeWithTrail(0);
   const { keeper } = keep(made.folder);
   for (let i = 0; i < 4; i++) {
     await made.process.commit(30);
@@ -183,8 +169,8 @@ function expectPastOf(folder: string, from: number, to: number): void {
   book.close();
 }
 
-test("a trail that is missing is made anew from the whole log", async () => {
-  const { folder, process } = await scene();
+test("a missing trail is rebuilt from the whole log", async () => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(50);
   const { keeper, reports } = keep(folder);
   keeper.follow(process.journal.mark!);
@@ -197,7 +183,7 @@ test("a trail that is missing is made anew from the whole log", async () => {
   expect(reports).toEqual([]);
 });
 
-test("with its beginning gone, the log gives a trail from a snapshot on, and says so", async () => {
+test("a log without its beginning gives a trail from a snapshot on, and reports it", async () => {
   const { folder, process } = await pruned();
   fs.rmSync(path.join(folder, AUDIT_FILE));
   const { keeper, reports } = keep(folder);
@@ -211,7 +197,7 @@ test("with its beginning gone, the log gives a trail from a snapshot on, and say
   expect(trail.firstSequence).toBeGreaterThan(100);
   expectPastOf(folder, trail.firstSequence - 1, process.durable);
   const late = rowsOf(process.durable).filter(({ sequence }) => sequence >= trail.firstSequence);
-  // The locks of before are not known by number.
+  // The record numbers of earlier locks are unknown.
   const unnumbered = (each: typeof rows) => each.map((row) => ({ ...row, hold: 0 }));
   expect(unnumbered(rows)).toEqual(unnumbered(late));
 });
@@ -228,8 +214,8 @@ const DAMAGES: readonly (readonly [string, (file: string) => void])[] = [
   ],
 ];
 
-test.each(DAMAGES)("a file that %s is set aside, said so, and made anew", async (_, damage) => {
-  const { folder, process } = await scene();
+test.each(DAMAGES)("a trail that %s is set aside, reported and rebuilt", async (_, damage) => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(30);
   const mark = process.journal.mark!;
   const first = keep(folder);
@@ -244,8 +230,8 @@ test.each(DAMAGES)("a file that %s is set aside, said so, and made anew", async 
   expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
 });
 
-test("a trail that is ahead of the log, as of an older copy, is made anew", async () => {
-  const { folder, process } = await scene();
+test("a trail that is ahead of the log, as beside an older copy, is rebuilt", async () => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(40);
   const older = process.journal.mark!;
   await process.commit(10);
@@ -259,24 +245,29 @@ test("a trail that is ahead of the log, as of an older copy, is made anew", asyn
   keeper.close();
 });
 
-test("a log of another past, as after a restored copy, is told by its chain", async () => {
-  const { folder, process } = await scene();
+test.each([
+  ["as long", 50, "a trail of this log"],
+  ["longer", 60, "expected chain"],
+])("a trail beside another log that is %s is rebuilt from that log", async (...given) => {
+  const [, batches, reason] = given;
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(40);
   const first = keep(folder);
   first.keeper.follow(process.journal.mark!);
   first.keeper.close();
-  const copy = await scene();
-  await copy.process.commit(60, 4);
-  fs.copyFileSync(path.join(folder, AUDIT_FILE), path.join(copy.folder, AUDIT_FILE));
-  const { keeper, reports } = keep(copy.folder);
-  expect(keeper.follow(copy.process.journal.mark!)).toBe(true);
-  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
+  // As after a repair that cut the end, or beside a restored copy.
+  const other = await storeWithTrail(0);
+  await other.process.commit(batches, 4);
+  fs.copyFileSync(path.join(folder, AUDIT_FILE), path.join(other.folder, AUDIT_FILE));
+  const { keeper, reports } = keep(other.folder);
+  expect(keeper.follow(other.process.journal.mark!)).toBe(true);
+  expect(reports).toMatchObject([{ kind: "rebuilt", reason: expect.stringMatching(reason) }]);
   keeper.close();
-  expect(rowsIn(copy.folder).rows).toEqual(rowsOf(copy.process.durable));
+  expect(rowsIn(other.folder).rows).toEqual(rowsOf(other.process.durable));
 });
 
-test("a log that is damaged is not blamed on the trail", async () => {
-  const { folder, process } = await scene();
+test("damage of the log is not taken for damage of the trail", async () => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(40);
   const first = keep(folder);
   expect(first.keeper.follow(process.journal.mark!)).toBe(true);
@@ -302,8 +293,8 @@ test("a log that is damaged is not blamed on the trail", async () => {
   expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
 });
 
-test("what cannot be done is told once, tried again, and answered with nothing", async () => {
-  const { folder, process } = await scene();
+test("a failure is reported once, tried again, and answered as unavailable", async () => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(20);
   const mark = process.journal.mark!;
   let isBroken = true;
@@ -324,8 +315,8 @@ test("what cannot be done is told once, tried again, and answered with nothing",
   keeper.close();
 });
 
-test("the log keeps every segment that the trail lacks, and lets go of it then", async () => {
-  const { folder, process } = await scene();
+test("segments that the trail lacks are kept until the trail has followed", async () => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(20);
   const { keeper } = keep(folder);
   keeper.follow(process.journal.mark!);
@@ -344,8 +335,8 @@ test("the log keeps every segment that the trail lacks, and lets go of it then",
   expect(namesIn(folder, "wal").length).toBeLessThan(held - 2);
 });
 
-test("a trail that cannot be read yet holds the whole log", async () => {
-  const { folder, process } = await scene();
+test("while the trail cannot be read, the whole log is kept", async () => {
+  const { folder, process } = await storeWithTrail(0);
   for (let i = 0; i < 4; i++) {
     await process.commit(30);
     await process.snapshot();

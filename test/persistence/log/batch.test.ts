@@ -1,4 +1,4 @@
-/** A batch takes a record whole or not at all. */
+/** A batch takes a whole record or nothing of it. */
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
 import { type CatalogRecord, RecordType } from "../../../engine/records.ts";
@@ -14,7 +14,7 @@ const GOOD: CatalogRecord = {
   removes: [],
 };
 
-test("a record that cannot be encoded leaves the batch as it was", () => {
+test("a record that cannot be encoded does not change the batch", () => {
   const batch = new Batch();
   batch.add(1, GOOD);
   const { bytes } = batch;
@@ -23,7 +23,7 @@ test("a record that cannot be encoded leaves the batch as it was", () => {
   expect([batch.bytes, batch.recordCount]).toEqual([bytes, 1]);
 });
 
-test("whatever a caller may send as a drawing is encoded: a great many members too", () => {
+test("a drawing with a great many members is encoded", () => {
   const many = Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`m${i}`, i]));
   const document = { sectors: [], rows: [], seats: [], shapes: [{ many }], clientViewBox: many };
   const put = { table: "layouts", row: { id: 1, document } } as const;

@@ -1,10 +1,10 @@
-/** A copy of the catalog is handed over in parts, and is what was there when it was made. */
+/** A copy of the catalog is handed over in parts, and has the rows of one moment. */
 import { expect, test } from "vitest";
 import { State } from "../../../engine/state.ts";
 import { copyCatalog } from "../../../persistence/snapshot/catalog-copy.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 
-test("the parts are all rows in their order, whatever comes meanwhile", () => {
+test("the parts are all rows in order, whatever changes meanwhile", () => {
   const workload = new Workload(5);
   for (let step = 0; step < 500; step++) workload.step();
   const { catalog } = workload.bench.engine.state;
