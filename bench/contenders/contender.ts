@@ -1,4 +1,4 @@
-/** What the benchmark needs from each server that it compares. */
+/** What the benchmark needs from each server, and an event for servers without layouts. */
 import { randomUUID } from "node:crypto";
 import type { EventOnSale, Mix, Target } from "../load/plan.ts";
 
