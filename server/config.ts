@@ -59,11 +59,11 @@ const OPTIONS: readonly Option[] = [
 ];
 
 /** Variables that only the first start on an empty data folder reads. */
-export interface BootstrapVariables {
-  readonly tenantToken: string | undefined;
-  readonly adminEmail: string | undefined;
-  readonly adminPassword: string | undefined;
-}
+export const BOOTSTRAP_VARIABLES = [
+  "FRONTROW_TENANT_TOKEN",
+  "FRONTROW_ADMIN_EMAIL",
+  "FRONTROW_ADMIN_PASSWORD",
+] as const;
 
 const ENVIRONMENT_HELP = `
 Environment for an empty data folder; missing values are generated and printed once:
@@ -83,14 +83,6 @@ data folder cannot be used or is damaged.`;
 export function addServeOptions(command: Command): Command {
   for (const option of OPTIONS) command.addOption(option);
   return command.addHelpText("after", ENVIRONMENT_HELP);
-}
-
-export function bootstrapVariables(env: NodeJS.ProcessEnv): BootstrapVariables {
-  return {
-    tenantToken: env["FRONTROW_TENANT_TOKEN"],
-    adminEmail: env["FRONTROW_ADMIN_EMAIL"],
-    adminPassword: env["FRONTROW_ADMIN_PASSWORD"],
-  };
 }
 
 function parseCount(text: string): number {

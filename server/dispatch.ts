@@ -1,7 +1,7 @@
 /**
- * From a request value to an answer value, without knowing a socket. The order of the checks is the
- * documented precedence: path, key, shape, then the handler. An answer leaves only when what it
- * rests on is on disk.
+ * Turns a request into an answer; knows nothing of sockets. The order of the checks is the
+ * documented precedence: path, key, shape, then the handler. An answer leaves only when everything
+ * that it depends on is on disk.
  */
 import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
@@ -75,7 +75,7 @@ export class Dispatch implements Front<Matched> {
     const { first, path } = exchange;
     const { route } = exchange.found!.match;
     const answer = isRefused(handled) ? this.#problem(handled, path, route) : handled;
-    // An invalid request does not use up its key: it may come again, corrected.
+    // An invalid request does not use up its key: the client may send it again, corrected.
     const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
     if (first !== null && !isInvalid) this.#idempotency.store(first, answer);
     exchange.answer = answer;
@@ -83,7 +83,7 @@ export class Dispatch implements Front<Matched> {
     else this.leave(exchange);
   }
 
-  /** Ordering: the exchange serves another request from its answer on, and is not used after it. */
+  /** Ordering: `respond` comes last, because the exchange then serves another request. */
   leave(exchange: Exchange<Matched>): void {
     const { found, first, answer, startedMs } = exchange;
     if (first !== null) this.#idempotency.end(first);

@@ -77,8 +77,8 @@ export class Idempotency {
   }
 
   /**
-   * Stores the answer, unless another try may have another result. On a nearly full disk the log
-   * may have no room for a very long answer. It is not stored then, but the mutation stands.
+   * Stores the answer, unless a retry may have a different result. On a nearly full disk the log
+   * may have no space for a very long answer. Then the answer is not stored, but the change stands.
    */
   store({ id, fingerprint, caller, isConfidential }: FirstOfKey, answer: Answer): void {
     const { status } = answer;
@@ -90,7 +90,7 @@ export class Idempotency {
     this.#services.engine.submitFollowUp({ kind: "rememberReply", caller, reply });
   }
 
-  /** To be called when the request has been answered. */
+  /** Call this when the request has been answered. */
   end({ id }: FirstOfKey): void {
     this.#inFlight.delete(id);
   }

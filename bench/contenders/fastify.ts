@@ -1,9 +1,14 @@
 /** A fastify service in front of a database. */
 import { startModule } from "../harness/processes.ts";
 import { type EventOnSale, targetAt } from "../load/plan.ts";
-import type { Contender, RunningContender, SeatCounts } from "./contender.ts";
+import {
+  type Contender,
+  KEY,
+  type RunningContender,
+  type SeatCounts,
+  syntheticEvent,
+} from "./contender.ts";
 import type { StoreName } from "./store.ts";
-import { KEY, syntheticEvent } from "./synthetic-event.ts";
 
 export interface DatabaseServer extends Pick<Contender, "missing"> {
   /** @param folder - Empty, for this database only. */

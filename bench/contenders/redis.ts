@@ -4,10 +4,9 @@ import path from "node:path";
 import { freePort, isInstalled, startProgram } from "../harness/processes.ts";
 import type { EventOnSale } from "../load/plan.ts";
 import { SCRIPTS } from "../load/redis-scripts.ts";
-import type { Contender, SeatCounts } from "./contender.ts";
+import { type Contender, type SeatCounts, syntheticEvent } from "./contender.ts";
 import type { Database, DatabaseServer } from "./fastify.ts";
 import type { Store } from "./store.ts";
-import { syntheticEvent } from "./synthetic-event.ts";
 
 /** One script per request. The commands of the same turn are sent together. */
 export function openRedis(port: string): Store {

@@ -1,22 +1,12 @@
 /** Reports of the store: written to the log, and counted for the metrics. */
 import type { Logger } from "pino";
 
-/** Result of a snapshot, as persistence reports it. */
+/** Result of a snapshot. The log shows what else persistence reports. */
 export type SnapshotReport =
-  | {
-      readonly failure: null;
-      readonly name: string;
-      readonly partitions: number;
-      readonly copied: number;
-      readonly bytes: number;
-      readonly seconds: number;
-      readonly pauseMsMax: number;
-      readonly removedSegments: number;
-      readonly removedSnapshots: number;
-    }
+  | { readonly failure: null; readonly seconds: number; readonly pauseMsMax: number }
   | { readonly failure: Error };
 
-/** Result of a recovery. */
+/** Result of a recovery. The log shows what else persistence reports. */
 export interface RecoveryReport {
   readonly records: number;
   readonly seconds: number;
