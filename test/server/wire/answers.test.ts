@@ -45,6 +45,7 @@ const CODES: Readonly<Record<string, number>> = {
   LOG_UNAVAILABLE: 503,
 };
 
+const SAFE = { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" };
 const REFUSALS = Object.keys(REPLIES).map((code) => Number(code) as Refused);
 
 test.each(REFUSALS)("refusal %d is a problem with a documented code and status", (refused) => {
@@ -54,6 +55,7 @@ test.each(REFUSALS)("refusal %d is a problem with a documented code and status",
   expectProblem(reply, { status, errorCode, path: "/path" });
   expect(reply.body).toMatchObject({ timestamp: "2026-03-19T10:00:00.123Z", detail: "Because." });
   expect(reply.headers["Retry-After"]).toBe(status === 503 ? "1" : undefined);
+  expect(reply.headers).toMatchObject(SAFE);
 });
 
 test("every result of the engine except OK has an answer", () => {
@@ -107,6 +109,7 @@ test("true, false, 201, 204 and a redirect have their status, type and body", ()
     status: 201,
     type: "application/json; charset=utf-8",
     body: '{"a":"é"}',
+    headers: Object.entries(SAFE),
   });
   expect(NO_CONTENT).toMatchObject({ status: 204, type: "", body: "" });
   expect(redirect("/docs")).toMatchObject({ status: 302, headers: [["Location", "/docs"]] });
