@@ -228,10 +228,9 @@ class Exchanges {
     res.onAborted(exchange.abort);
     try {
       const found = exchange.find(this.front);
-      if (exchange.transferEncoding !== "") this.#refuseSoon(exchange, NO_LENGTH);
-      else if (Number(exchange.contentLength) > found.bodyBytesMax) {
-        this.#refuseSoon(exchange, tooLarge(found));
-      } else res.onData(exchange.take);
+      const problem = problemOfHead(exchange, found);
+      if (problem === null) res.onData(exchange.take);
+      else this.#refuseSoon(exchange, problem);
     } catch (error) {
       this.#onBroken(error);
     }
@@ -305,6 +304,15 @@ class Exchanges {
       else this.#onAllAnswered = resolve;
     });
   }
+}
+
+/** @returns Why the body is refused before any of it is read; null when it is read. */
+function problemOfHead(
+  { transferEncoding, contentLength }: HttpExchange,
+  found: Found,
+): Problem | null {
+  if (transferEncoding !== "") return NO_LENGTH;
+  return Number(contentLength) > found.bodyBytesMax ? tooLarge(found) : null;
 }
 
 /** @param last - Valid only during this call: the handler parses it at once. */
