@@ -76,7 +76,7 @@ export async function trailCaughtUp(url: URL): Promise<void> {
 
 async function waitUntil(what: string, isTrue: () => Promise<boolean>): Promise<void> {
   for (let polls = 0; !(await isTrue()); polls++) {
-    if (polls === POLLS_MAX) throw new Error(`waited too long until ${what}`);
+    if (polls === POLLS_MAX) throw new Error(`gave up waiting until ${what}`);
     await setTimeout(POLL_MS);
   }
 }

@@ -108,10 +108,11 @@ test("bootstrap variables with unusable values are refused by name", () => {
 });
 
 test("bootstrap variables may be missing, or as short or long as the rules allow", () => {
-  checkVariables({});
-  checkVariables({
+  const env = {
     FRONTROW_TENANT_TOKEN: "x".repeat(16),
     FRONTROW_ADMIN_EMAIL: "a@b",
     FRONTROW_ADMIN_PASSWORD: "x".repeat(128),
-  });
+  };
+  expect(() => checkVariables({})).not.toThrow();
+  expect(() => checkVariables(env)).not.toThrow();
 });
