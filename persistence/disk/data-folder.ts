@@ -93,7 +93,7 @@ export function containsStore(disk: ReadDisk, folder: string): boolean {
  * @returns A function that releases the lock. @throws FolderRefused when a process uses the store.
  */
 export function shareFolder(disk: ReadDisk, folder: string): () => void {
-  demandStore(disk, folder);
+  ensureStore(disk, folder);
   if (!namesIn(disk, folder).includes(LOCK)) return () => {};
   return lockOrRefuse(folder, shareLockedFile);
 }
@@ -103,7 +103,7 @@ export function shareFolder(disk: ReadDisk, folder: string): () => void {
  * @returns A function that releases the lock. @throws FolderRefused.
  */
 export function takeFolder(disk: Disk, folder: string): () => void {
-  demandStore(disk, folder);
+  ensureStore(disk, folder);
   makeLock(disk, folder);
   return lockOrRefuse(folder, (path) => disk.lockNow(path));
 }
@@ -115,7 +115,7 @@ function makeLock(disk: Disk, folder: string): void {
 }
 
 /** @throws FolderRefused when there is no store in the folder. */
-export function demandStore(disk: ReadDisk, folder: string): void {
+export function ensureStore(disk: ReadDisk, folder: string): void {
   if (containsStore(disk, folder)) return;
   const reason = disk.listNow(folder) === null ? "it does not exist" : `it has no ${STORE}`;
   throw new FolderRefused(folder, `${reason}: name one of Frontrow's`, ExitCode.CONFIGURATION);

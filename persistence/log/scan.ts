@@ -142,7 +142,7 @@ export class LogScan {
     if (this.start === null) return;
     const { sequence } = this.start.mark;
     atOffset(segment, extent.validBytes, () => {
-      demand(this.sequence >= sequence, `record ${this.sequence + 1} of ${sequence}`, "no more");
+      ensure(this.sequence >= sequence, `record ${this.sequence + 1} of ${sequence}`, "no more");
     });
   }
 
@@ -150,18 +150,18 @@ export class LogScan {
     const { place } = segment;
     const header = decodeSegmentHeader(segment.bytes);
     if (this.number === 0 && this.start !== null) this.#beginAt(segment, header);
-    demand(place.number === this.number + 1, `segment ${this.number + 1}`, `${place.number}`);
-    demand(header.storeId === this.storeId, `store ${this.storeId}`, header.storeId);
-    demand(header.number === place.number, `segment ${place.number}`, `${header.number}`);
+    ensure(place.number === this.number + 1, `segment ${this.number + 1}`, `${place.number}`);
+    ensure(header.storeId === this.storeId, `store ${this.storeId}`, header.storeId);
+    ensure(header.number === place.number, `segment ${place.number}`, `${header.number}`);
     const first = this.sequence + 1;
-    demand(place.firstSequence === first, `sequence ${first}`, `${place.firstSequence}`);
-    demand(header.firstSequence === first, `sequence ${first}`, `${header.firstSequence}`);
+    ensure(place.firstSequence === first, `sequence ${first}`, `${place.firstSequence}`);
+    ensure(header.firstSequence === first, `sequence ${first}`, `${header.firstSequence}`);
     this.#opensEpoch = header.epoch !== this.epoch || this.number === 0;
     const epoch = this.#opensEpoch ? this.epoch + 1 : this.epoch;
-    demand(header.epoch === epoch, `epoch ${epoch}`, `${header.epoch}`);
-    demandChain(this.chain, header.chain);
+    ensure(header.epoch === epoch, `epoch ${epoch}`, `${header.epoch}`);
+    ensureChain(this.chain, header.chain);
     // Nothing is written after a clean end, so the next segment opens an epoch.
-    if (!this.#opensEpoch) demand(!this.clean, "no segment after a clean end", "one");
+    if (!this.#opensEpoch) ensure(!this.clean, "no segment after a clean end", "one");
     this.number = header.number;
     this.epoch = header.epoch;
     if (this.#opensEpoch) this.clean = false;
@@ -179,27 +179,27 @@ export class LogScan {
     const mark = this.start?.mark;
     if (mark?.sequence !== this.sequence) return;
     // The log has none of the snapshot's records, so its first header must have the chain.
-    demandChain(mark.chain, header.chain);
+    ensureChain(mark.chain, header.chain);
     this.lastMark = mark;
   }
 
   /** An intact header that is out of place is damage: no torn write makes one. */
   #checkHeader(header: FrameHeader, at: number): void {
     const { flags } = header;
-    demand(!this.clean, "nothing after a clean end", "a frame");
-    demand(header.version === LOG_VERSION, `log version ${LOG_VERSION}`, `${header.version}`);
-    demand(header.offset === at, `a frame of byte ${at}`, `one of byte ${header.offset}`);
-    demand(header.epoch === this.epoch, `epoch ${this.epoch}`, `${header.epoch}`);
+    ensure(!this.clean, "nothing after a clean end", "a frame");
+    ensure(header.version === LOG_VERSION, `log version ${LOG_VERSION}`, `${header.version}`);
+    ensure(header.offset === at, `a frame of byte ${at}`, `one of byte ${header.offset}`);
+    ensure(header.epoch === this.epoch, `epoch ${this.epoch}`, `${header.epoch}`);
     const first = this.sequence + 1;
-    demand(header.firstSequence === first, `sequence ${first}`, `${header.firstSequence}`);
+    ensure(header.firstSequence === first, `sequence ${first}`, `${header.firstSequence}`);
     const durable = header.durableSequence;
-    demand(durable <= this.sequence, `a durable mark up to ${this.sequence}`, `${durable}`);
-    demand((flags & ~FLAGS_ALL) === 0, "known flags", `${flags}`);
-    demand(flags === 0 || header.recordCount === 0, "no records in a marker", "some");
+    ensure(durable <= this.sequence, `a durable mark up to ${this.sequence}`, `${durable}`);
+    ensure((flags & ~FLAGS_ALL) === 0, "known flags", `${flags}`);
+    ensure(flags === 0 || header.recordCount === 0, "no records in a marker", "some");
     const opens = this.#opensEpoch && at === SEGMENT_HEADER_BYTES;
     const startsEpoch = (flags & FrameFlag.EPOCH_START) !== 0;
-    demand(opens === startsEpoch, "the start of an epoch at its first frame only", "otherwise");
-    demand(header.frameBytes >= FRAME_HEADER_BYTES, "a whole header", `${header.frameBytes} bytes`);
+    ensure(opens === startsEpoch, "the start of an epoch at its first frame only", "otherwise");
+    ensure(header.frameBytes >= FRAME_HEADER_BYTES, "a whole header", `${header.frameBytes} bytes`);
   }
 
   /** @returns The offset of the frame's end; null when the frame is not whole and intact. */
@@ -209,7 +209,7 @@ export class LogScan {
     return atOffset({ path }, at, () => {
       this.#checkHeader(header, at);
       if (end > bytes.length || !payloadIsIntact(frame)) return null;
-      demandChain(chainAfter(frame, header.frameBytes, this.chain), readChain(frame));
+      ensureChain(chainAfter(frame, header.frameBytes, this.chain), readChain(frame));
       const records = frame.subarray(FRAME_HEADER_BYTES, header.frameBytes);
       decodeRecords(records, header.firstSequence, header.recordCount, this.#replay);
       this.chain = Buffer.from(readChain(frame));
@@ -225,8 +225,8 @@ export class LogScan {
     const mark = this.start?.mark;
     if (mark === undefined || mark.sequence <= before || mark.sequence > reached.sequence) return;
     const wanted = `a batch up to record ${mark.sequence}, as the snapshot says`;
-    demand(mark.sequence === reached.sequence, wanted, `one up to ${reached.sequence}`);
-    demandChain(mark.chain, reached.chain);
+    ensure(mark.sequence === reached.sequence, wanted, `one up to ${reached.sequence}`);
+    ensureChain(mark.chain, reached.chain);
   }
 
   /**
@@ -239,11 +239,11 @@ export class LogScan {
     if (tornBytes === 0 && !opening) return { validBytes: at, tornBytes };
     atOffset(segment, at, () => {
       const found = header === null ? "other bytes" : "one with broken records";
-      demand(!opening, "the first frame of an epoch", found);
-      demand(segment.newest, "a frame or zeros", `${found}, and later segments`);
-      demand(!this.clean, "zeros after a clean end", found);
+      ensure(!opening, "the first frame of an epoch", found);
+      ensure(segment.newest, "a frame or zeros", `${found}, and later segments`);
+      ensure(!this.clean, "zeros after a clean end", found);
       const later = this.#laterFrame(segment.bytes, at, header);
-      demand(later === null, "a frame", `${found}, and a later frame at byte ${later}`);
+      ensure(later === null, "a frame", `${found}, and a later frame at byte ${later}`);
     });
     return { validBytes: at, tornBytes };
   }
@@ -287,11 +287,11 @@ function atOffset<T>({ path }: Pick<SegmentBytes, "path">, offset: number, check
   }
 }
 
-function demand(fact: boolean, expected: string, found: string): void {
+function ensure(fact: boolean, expected: string, found: string): void {
   if (!fact) throw new Malformed(expected, found);
 }
 
-function demandChain(expected: Uint8Array, found: Uint8Array): void {
+function ensureChain(expected: Uint8Array, found: Uint8Array): void {
   if (Buffer.compare(expected, found) === 0) return;
   throw new Malformed(`chain ${hex(expected)}`, hex(found));
 }

@@ -5,7 +5,7 @@
  */
 import { basename, dirname, resolve } from "node:path";
 import { AUDIT_FILE, readAuditFile } from "../audit/file.ts";
-import { SECRET, STORE, demandStore, readStore, shareFolder } from "../disk/data-folder.ts";
+import { SECRET, STORE, ensureStore, readStore, shareFolder } from "../disk/data-folder.ts";
 import { type CopyDisk, type Disk, namesIn, type ReadFile } from "../disk/disk.ts";
 import { DiskFault, ExitCode, FolderRefused, only, StoreFault } from "../disk/faults.ts";
 import { SqlFault } from "../disk/sqlite.ts";
@@ -44,7 +44,7 @@ export interface Copied extends Verified {
  */
 export function backupFolder(options: CopyOptions): Copied {
   const { disk, from } = options;
-  demandStore(disk, from);
+  ensureStore(disk, from);
   return copyStore(options);
 }
 
@@ -57,7 +57,7 @@ export function restoreFolder(options: CopyOptions): Copied {
   const release = shareFolder(disk, from);
   try {
     const { findings } = verifyFolder({ disk, folder: from, onWork });
-    demandSound(from, { findings: findings.filter((one) => !canBeLeftOut(from, one)) });
+    ensureSound(from, { findings: findings.filter((one) => !canBeLeftOut(from, one)) });
     return copyStore(options);
   } finally {
     release();
@@ -95,7 +95,7 @@ function copyTo(partial: string, { disk, from, onWork }: CopyOptions): Copied {
   }
   disk.syncFolderNow(partial);
   const verified = verifyFolder({ disk, folder: partial, onWork });
-  demandSound(partial, verified);
+  ensureSound(partial, verified);
   return { ...verified, leftOut };
 }
 
@@ -176,7 +176,7 @@ function canBeLeftOut(folder: string, { path }: Finding): boolean {
 }
 
 /** @throws FolderRefused naming the first fault. */
-function demandSound(folder: string, { findings }: Pick<Verified, "findings">): void {
+function ensureSound(folder: string, { findings }: Pick<Verified, "findings">): void {
   const [first] = findings;
   if (first === undefined) return;
   const more = findings.length > 1 ? `, and ${findings.length - 1} more` : "";

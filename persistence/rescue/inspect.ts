@@ -1,14 +1,14 @@
 /** Shows the records of a log, even while it is being written. Changes nothing. */
-import { demandStore, readStore, type StorePlace } from "../disk/data-folder.ts";
+import { ensureStore, readStore, type StorePlace } from "../disk/data-folder.ts";
 import type { Disk } from "../disk/disk.ts";
 import { LogCorrupt, SnapshotsDamaged, only } from "../disk/faults.ts";
 import { findSegments } from "../log/read-log.ts";
 import { SNAPSHOT_FOLDER } from "../snapshot/file.ts";
 import { HeldFolder } from "./held-folder.ts";
-import { type RecordView, RecordViewer, type Wanted } from "./record-view.ts";
+import { type RecordView, RecordViewer, type RecordFilter } from "./record-view.ts";
 import { type OnWork, rebuild, surveySnapshots } from "./survey.ts";
 
-export interface InspectOptions extends Wanted {
+export interface InspectOptions extends RecordFilter {
   readonly disk: Disk;
   /** The data folder. */
   readonly folder: string;
@@ -28,7 +28,7 @@ export interface Inspected {
 }
 
 /** Thrown through the reader of the log to stop it. */
-class Enough extends Error {}
+class StopReading extends Error {}
 
 /**
  * Cost: O(bytes of the log), however few records match, because ids and names depend on all records
@@ -37,7 +37,7 @@ class Enough extends Error {}
  */
 export function inspectFolder(options: InspectOptions): Inspected {
   const { disk, folder, from, to, onWork, emit } = options;
-  demandStore(disk, folder);
+  ensureStore(disk, folder);
   const held = HeldFolder.hold(disk, folder);
   try {
     const { storeId } = readStore(held, folder);
@@ -50,11 +50,11 @@ export function inspectFolder(options: InspectOptions): Inspected {
       rebuild({ ...survey, onWork }, base, (step) => {
         if (first === 0) first = step.sequence;
         last = step.sequence;
-        if (last > to) throw new Enough();
+        if (last > to) throw new StopReading();
         if (last < from) return;
         viewer ??= new RecordViewer(step.state);
         const view = viewer.view(step, options);
-        if (view !== null && !emit(view)) throw new Enough();
+        if (view !== null && !emit(view)) throw new StopReading();
       }),
     );
     if (rebuilt === null) return { firstSequence: first, sequence: last };
@@ -81,7 +81,7 @@ function attempt<T>(act: () => T): T | null {
   try {
     return act();
   } catch (error) {
-    only(error, Enough);
+    only(error, StopReading);
     return null;
   }
 }

@@ -18,7 +18,7 @@ import { ACTOR_NAMES } from "../audit/file.ts";
 import type { Step } from "./survey.ts";
 
 /** Selects records. An undefined member matches all. */
-export interface Wanted {
+export interface RecordFilter {
   /** UUID, lower case. */
   readonly eventId?: string | undefined;
   readonly seatId?: number | undefined;
@@ -48,18 +48,18 @@ export class RecordViewer {
   }
 
   /** @returns null for a record that does not match. Cost: O(seats of the record). */
-  view(step: Step, wanted: Wanted): RecordView | null {
+  view(step: Step, filter: RecordFilter): RecordView | null {
     const { sequence, timeMs, record } = step;
     const head = { sequence, time: moment(timeMs), actor: actorOf(record.actor) };
     if (record.type === RecordType.CATALOG) {
-      if (wanted.seatId !== undefined || !concerns(this.#state, record, wanted)) return null;
+      if (filter.seatId !== undefined || !concerns(this.#state, record, filter)) return null;
       const puts = record.puts.map(({ table, row }) => ({ table, row: redacted(row) }));
       return { ...head, type: "catalog", puts, removes: record.removes };
     }
     const event = this.#eventOf(record.partition);
-    if (wanted.eventId !== undefined && event?.id !== wanted.eventId) return null;
+    if (filter.eventId !== undefined && event?.id !== filter.eventId) return null;
     const layout = event === undefined ? undefined : this.#state.layoutOf(event.schemaId);
-    if (wanted.seatId !== undefined && !hasSeat(record, layout, wanted.seatId)) return null;
+    if (filter.seatId !== undefined && !hasSeat(record, layout, filter.seatId)) return null;
     const place = { ...head, eventId: event?.id ?? null };
     if (record.type === RecordType.MOVE) {
       return { ...place, type: "move", ...this.#moveOf(record, layout, step.isExact) };
@@ -135,7 +135,11 @@ function redacted(row: object): unknown {
   );
 }
 
-function concerns(state: State, { puts, removes }: CatalogRecord, { eventId }: Wanted): boolean {
+function concerns(
+  state: State,
+  { puts, removes }: CatalogRecord,
+  { eventId }: RecordFilter,
+): boolean {
   if (eventId === undefined) return true;
   const { events, prices } = state.catalog;
   const schemaId = events.get(eventId)?.schemaId;

@@ -82,7 +82,7 @@ export function planRepair(given: PlanOptions): RepairPlan {
   // The oldest of them, which keeps the most ways of recovery.
   const [best] = kept;
   if (best === undefined) throw unrepairable(options);
-  demandNewest(options, best, intact);
+  ensureNewest(options, best, intact);
   const used = new Set(kept.map(({ base }) => base?.name));
   const { segment, bytes } = best;
   const cut = bytes === null ? null : { name: segments[segment]!.name, bytes };
@@ -127,7 +127,7 @@ function betterRestart(
 }
 
 /** An intact snapshot with more records is discarded only on request, even if it is not usable. */
-function demandNewest(
+function ensureNewest(
   { folder, cutAfter }: PlanOptions,
   way: Way,
   intact: readonly IntactSnapshot[],

@@ -98,7 +98,7 @@ export function decodeImage(bytes: Buffer): PartitionImage {
       opened,
     },
   };
-  demandShape(image);
+  ensureShape(image);
   if (input.at !== bytes.length) throw new Malformed("the end of the image", "further bytes");
   return image;
 }
@@ -128,21 +128,21 @@ function columnsOf({ seats, changes, areas, holds }: PartitionImage): Column[] {
 }
 
 /** @throws Malformed when columns that belong together have different numbers of entries. */
-function demandShape({ seats, changes, areas, holds }: PartitionImage): void {
+function ensureShape({ seats, changes, areas, holds }: PartitionImage): void {
   const seatCount = seats.state.length;
   const seatColumns = [seats.price, seats.hold, seats.changedAtMs, changes.later];
-  demandLengths("seats", seatColumns, seatCount);
+  ensureLengths("seats", seatColumns, seatCount);
   const areaCount = areas.price.length;
-  demandLengths("areas", [areas.changedAtMs], areaCount);
-  demandLengths("counters", [areas.counts], AREA_COUNTERS * areaCount);
-  demandLengths("held places", [areas.held], AREA_HELD * Math.floor(areas.held.length / AREA_HELD));
+  ensureLengths("areas", [areas.changedAtMs], areaCount);
+  ensureLengths("counters", [areas.counts], AREA_COUNTERS * areaCount);
+  ensureLengths("held places", [areas.held], AREA_HELD * Math.floor(areas.held.length / AREA_HELD));
   const { slots, sizes, ordinals, startedAtMs, expiresAtMs, seatCounts, textUnits } = holds;
   const perHold = [sizes, ordinals, startedAtMs, expiresAtMs, seatCounts];
-  demandLengths("holds", perHold, slots.length);
-  demandLengths("texts", [textUnits], 2 * slots.length);
+  ensureLengths("holds", perHold, slots.length);
+  ensureLengths("texts", [textUnits], 2 * slots.length);
 }
 
-function demandLengths(what: string, columns: readonly Column[], count: number): void {
+function ensureLengths(what: string, columns: readonly Column[], count: number): void {
   for (const { length } of columns) {
     if (length !== count) throw new Malformed(`${count} ${what}`, `${length}`);
   }

@@ -90,7 +90,7 @@ export class Snapshots implements Observer {
   #isDue = false;
   #cancelRetry: (() => void) | null = null;
   #isStopped = false;
-  #isGivenUp = false;
+  #isAbandoned = false;
   #onIdle: (() => void) | null = null;
 
   constructor(options: SnapshotsOptions) {
@@ -133,20 +133,20 @@ export class Snapshots implements Observer {
     this.#cancelRetry?.();
     const snapshot = this.#current;
     if (snapshot === null) return Promise.resolve();
-    if (this.#options.log.hasFailed) return this.#giveUp(snapshot);
+    if (this.#options.log.hasFailed) return this.#abandon(snapshot);
     return new Promise((resolve) => {
       const cancel = this.#options.scheduler.later(STOP_MS_MAX, () => {
-        void this.#giveUp(snapshot).then(resolve);
+        void this.#abandon(snapshot).then(resolve);
       });
       this.#onIdle = () => {
         cancel();
-        if (!this.#isGivenUp) resolve();
+        if (!this.#isAbandoned) resolve();
       };
     });
   }
 
-  async #giveUp(snapshot: SnapshotInProgress): Promise<void> {
-    this.#isGivenUp = true;
+  async #abandon(snapshot: SnapshotInProgress): Promise<void> {
+    this.#isAbandoned = true;
     await snapshot.writer.abandon();
     if (this.#current === snapshot) this.#failed(new Error("abandoned: the shutdown cannot wait"));
   }
@@ -161,7 +161,7 @@ export class Snapshots implements Observer {
     const { log, isSound } = this.#options;
     const sequence = this.#sequence;
     const isNeedless = sequence === this.#baseSequence || log.mark === null;
-    if (!isSound() || this.#isGivenUp || isNeedless) return;
+    if (!isSound() || this.#isAbandoned || isNeedless) return;
     assert(log.mark.sequence === sequence, "at the end everything is durable");
     if (this.#writeLast(write, log.mark) || this.#hasFailed) return;
     // There is no later attempt, and the files on disk may be the cause: copy everything from

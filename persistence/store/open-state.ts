@@ -55,7 +55,7 @@ export async function openState(options: StateOptions): Promise<OpenState> {
   const progressOf = (phase: RecoveryProgress["phase"]) => (done: number, total: number) =>
     onProgress?.({ phase, done, total });
   const { loaded, passedOver } = loadNewest(options, progressOf("snapshot"));
-  if (loaded === null) demandWholeLog(disk, folder, passedOver);
+  if (loaded === null) ensureWholeLog(disk, folder, passedOver);
   const state = loaded?.state ?? new State();
   const changed = new Set<number>();
   const { journal, report } = await openLog({
@@ -90,7 +90,7 @@ export async function openState(options: StateOptions): Promise<OpenState> {
  * Without a snapshot the log must have its beginning.
  * @param passedOver - Why each snapshot could not be used. @throws SnapshotsDamaged.
  */
-export function demandWholeLog(disk: Disk, folder: string, passedOver: readonly string[]): void {
+export function ensureWholeLog(disk: Disk, folder: string, passedOver: readonly string[]): void {
   const [first] = findSegments(disk, folder);
   const isGone = first === undefined ? passedOver.length > 0 : first.number > 1;
   if (isGone) throw new SnapshotsDamaged(`${folder}/${LOG_FOLDER}`, passedOver);

@@ -10,7 +10,7 @@ import { type ReadLog, readLog } from "../../../persistence/log/read-log.ts";
 import { LOG_FOLDER } from "../../../persistence/log/segment-header.ts";
 import { startOf } from "../../../persistence/snapshot/file.ts";
 import { loadNewest, replayAfter } from "../../../persistence/snapshot/load.ts";
-import { demandWholeLog } from "../../../persistence/store/open-state.ts";
+import { ensureWholeLog } from "../../../persistence/store/open-state.ts";
 
 export interface FolderState {
   readonly state: State;
@@ -26,7 +26,7 @@ export interface FolderState {
 export function readFolder(folder: string): FolderState {
   const storeId = storeIdOf(folder);
   const { loaded, passedOver } = loadNewest({ disk: realDisk, folder, storeId });
-  if (loaded === null) demandWholeLog(realDisk, folder, passedOver);
+  if (loaded === null) ensureWholeLog(realDisk, folder, passedOver);
   const state = loaded?.state ?? new State();
   const log = readLog({
     disk: realDisk,
