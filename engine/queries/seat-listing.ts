@@ -5,25 +5,53 @@ import { NONE } from "../constants.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState, STATE_NAMES } from "../inventory/states.ts";
 import { collectSeats, GroupType, type Layout } from "../layout/layout.ts";
+import { nameKey, ranksOf } from "./name-order.ts";
 import { type Compare, SortedSeats } from "./sorted-seats.ts";
 
 /** The prices of the event by slot. */
 type Prices = ReadonlyMap<number, PriceRow>;
-type SortKey = (seat: number, partition: Partition, prices: Prices) => number | string;
+type SortKey = (seat: number) => number | string;
 
-/** What each sort property compares. */
+/** What each sort property compares in an event. */
 const SORT_KEYS = {
-  seatId: (seat) => seat,
-  seatName: (seat, { layout }) => layout.seatNames[seat]!,
-  rowId: (seat, { layout }) => rowOf(layout, seat).id,
-  rowName: (seat, { layout }) => rowOf(layout, seat).name,
-  sectionId: (seat, { layout }) => sectionOf(layout, seat).id,
-  sectionName: (seat, { layout }) => sectionOf(layout, seat).name,
-  state: (seat, { state }) => STATE_NAMES[state[seat] as SeatState] ?? "",
-  priceId: (seat, { price }, prices) => prices.get(price[seat]!)?.id ?? 0,
-  priceName: (seat, { price }, prices) => prices.get(price[seat]!)?.name ?? "",
-  updatedAt: (seat, { changedAtMs }) => changedAtMs[seat]!,
-} satisfies Record<string, SortKey>;
+  seatId: () => (seat) => seat,
+  seatName: ({ layout }) => {
+    const { seats } = nameRanks(layout);
+    return (seat) => seats[seat]!;
+  },
+  rowId:
+    ({ layout }) =>
+    (seat) =>
+      rowOf(layout, seat).id,
+  rowName: ({ layout }) => {
+    const { rows } = nameRanks(layout);
+    return (seat) => rows[layout.rowOfSeat[seat]!]!;
+  },
+  sectionId:
+    ({ layout }) =>
+    (seat) =>
+      sectionOf(layout, seat).id,
+  sectionName: ({ layout }) => {
+    const { sections } = nameRanks(layout);
+    return (seat) => sections[rowOf(layout, seat).section]!;
+  },
+  state:
+    ({ state }) =>
+    (seat) =>
+      STATE_NAMES[state[seat] as SeatState] ?? "",
+  priceId:
+    ({ price }, prices) =>
+    (seat) =>
+      prices.get(price[seat]!)?.id ?? 0,
+  priceName: ({ price }, prices) => {
+    const keys = new Map([...prices].map(([slot, { name }]) => [slot, nameKey(name)]));
+    return (seat) => keys.get(price[seat]!) ?? "";
+  },
+  updatedAt:
+    ({ changedAtMs }) =>
+    (seat) =>
+      changedAtMs[seat]!,
+} satisfies Record<string, (partition: Partition, prices: Prices) => SortKey>;
 export type SeatSort = keyof typeof SORT_KEYS;
 export const SEAT_SORTS = Object.keys(SORT_KEYS) as readonly SeatSort[];
 /** All other properties are fixed by the layout. */
@@ -172,11 +200,11 @@ function repair(
 /** One criterion after the other. Ties are broken by seat index, which rises with the seat id. */
 function totalOrder(partition: Partition, prices: Prices, { sort }: SeatQuery): Compare {
   const compares = sort.map(({ property, descending }): Compare => {
-    const keyOf: SortKey = SORT_KEYS[property];
+    const keyOf: SortKey = SORT_KEYS[property](partition, prices);
     const sign = descending ? -1 : 1;
     return (a, b) => {
-      const keyA = keyOf(a, partition, prices);
-      const keyB = keyOf(b, partition, prices);
+      const keyA = keyOf(a);
+      const keyB = keyOf(b);
       return keyA < keyB ? -sign : keyA > keyB ? sign : 0;
     };
   });
@@ -187,6 +215,29 @@ function totalOrder(partition: Partition, prices: Prices, { sort }: SeatQuery): 
     }
     return a - b;
   };
+}
+
+/** By index: ranks of the names of a layout's seats, rows and sections. */
+interface NameRanks {
+  readonly seats: Uint32Array;
+  readonly rows: Uint32Array;
+  readonly sections: Uint32Array;
+}
+
+/** Filled when a listing is first sorted by a name; released with the layout. */
+const ranksOfLayout = new WeakMap<Layout, NameRanks>();
+
+function nameRanks(layout: Layout): NameRanks {
+  let ranks = ranksOfLayout.get(layout);
+  if (ranks === undefined) {
+    ranks = {
+      seats: ranksOf(layout.seatNames),
+      rows: ranksOf(layout.rows.map(({ name }) => name)),
+      sections: ranksOf(layout.sections.map(({ name }) => name)),
+    };
+    ranksOfLayout.set(layout, ranks);
+  }
+  return ranks;
 }
 
 function rowOf({ rows, rowOfSeat }: Layout, seat: number) {

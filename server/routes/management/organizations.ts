@@ -11,7 +11,13 @@ import { listRoute } from "../../routing/page.ts";
 import { Access, type Route, route } from "../../routing/route.ts";
 import { checksOf } from "../../routing/validate.ts";
 import { answer, NO_CONTENT } from "../../wire/answers.ts";
-import { HOLD_TYPES, ORGANIZATION, SESSION_CONFIG, SETTINGS } from "../../wire/shapes.ts";
+import {
+  HOLD_TYPES,
+  NEW_ORGANIZATION,
+  ORGANIZATION,
+  SESSION_CONFIG,
+  SETTINGS,
+} from "../../wire/shapes.ts";
 import { organizationView, settingsView } from "../../wire/views.ts";
 import { LONG_ID } from "../handling.ts";
 
@@ -32,7 +38,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/private/management/v2.0/organizations/", {
     summary: "Create an organization with its administrator",
     body: ORGANIZATION_WITH_USER,
-    answers: { 201: ORGANIZATION },
+    answers: { 201: NEW_ORGANIZATION },
     problems: problemsOf("createOrganization"),
     isConfidential: true,
     handle: async ({ services, caller, body: sent }) => {
@@ -55,7 +61,6 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   listRoute(BASE, "GET /api/private/management/v2.0/organizations/", {
     summary: "List organizations",
     item: ORGANIZATION,
-    sorts: ["id", "name", "domain", "type"],
     rows: ({ services, caller }) =>
       [...services.engine.state.catalog.organizations.values()]
         .filter(({ tenantId }) => tenantId === caller.tenantId)
