@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
 import { type FieldError, isRefused, refuseInvalid, Result } from "../engine/results.ts";
 import type { Caller } from "../engine/shapes/caller.ts";
-import { identify } from "./auth/access.ts";
+import { identify, refuseRotated } from "./auth/access.ts";
 import { Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
@@ -17,7 +17,7 @@ import type { Services } from "./routing/services.ts";
 import { checksOf, type RouteChecks } from "./routing/validate.ts";
 import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
 import type { Exchange, Found, Front, Request, RequestHead } from "./wire/front.ts";
-import { parseJson } from "./wire/json.ts";
+import { NO_MEMBERS, parseJson } from "./wire/json.ts";
 import { FrontResult, REPLIES } from "./wire/replies.ts";
 
 const BODY_BYTES_MAX = 1_024 * 1_024;
@@ -107,7 +107,8 @@ export class Dispatch implements Front<Matched> {
     let body: unknown = route.readBody?.(exchange.body) ?? null;
     let bodyErrors = NO_ERRORS;
     if (body === null && route.body !== undefined) {
-      const parsed = parseJson(exchange.body);
+      const isLeftOut = exchange.body.length === 0 && route.mayBeEmpty === true;
+      const parsed = isLeftOut ? NO_MEMBERS : parseJson(exchange.body);
       if (!parsed.ok) {
         return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
       }
@@ -152,7 +153,8 @@ export class Dispatch implements Front<Matched> {
     const takesOrgId = route.query?.["orgId"] !== undefined;
     const orgId = takesOrgId ? new URLSearchParams(head.query).get("orgId") : null;
     const caller = identify(services, route.access, head, orgId);
-    return isRefused(caller) ? this.#denied(caller, head) : caller;
+    if (isRefused(caller)) return this.#denied(caller, head);
+    return (route.needsCurrentKey === true ? refuseRotated(services, head) : null) ?? caller;
   }
 
   /** Slows down an address that tries many keys; valid keys from it are not affected. */

@@ -141,12 +141,12 @@ function sortKeys(item: Shape): ReadonlyMap<string, SortKey> {
   const members = Object.entries(item["properties"] as Readonly<Record<string, Shape>>);
   const keys = new Map<string, SortKey>();
   for (const [name, { type, format, enum: values }] of members) {
-    const types: readonly unknown[] = [type].flat();
-    if (types.includes("integer") || types.includes("number")) {
+    const isOf = (wanted: string) => [wanted, `${wanted},null`].includes(String(type));
+    if (isOf("integer") || isOf("number")) {
       keys.set(name, (value) => (typeof value === "number" ? value : -Infinity));
-    } else if (types.includes("boolean") || format !== undefined || values !== undefined) {
+    } else if (isOf("boolean") || format !== undefined || values !== undefined) {
       keys.set(name, textOf);
-    } else if (types.includes("string")) {
+    } else if (isOf("string")) {
       keys.set(name, (value) => nameKey(textOf(value)));
     }
   }

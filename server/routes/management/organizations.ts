@@ -1,7 +1,7 @@
 /** Management: organizations, their settings and hold types. Tenant token only. */
 import { randomUUID } from "node:crypto";
-import { tenantsOrganization } from "../../../engine/queries/access.ts";
-import { accountsByEmail } from "../../../engine/queries/lookups.ts";
+import { callersOrganization, tenantsOrganization } from "../../../engine/queries/access.ts";
+import { accountsByEmail, holdTypesOf } from "../../../engine/queries/lookups.ts";
 import { isRefused, refuseInvalid } from "../../../engine/results.ts";
 import { ORGANIZATION_MEMBERS } from "../../../engine/shapes/bodies.ts";
 import { EMAIL, NAME, PASSWORD } from "../../../engine/shapes/fields.ts";
@@ -91,11 +91,31 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       show: () => NO_CONTENT,
     },
   ),
+  route(BASE, "GET /api/private/management/v2.0/session-config/", {
+    summary: "Read whether public booking sessions may be created",
+    access: Access.TENANT_ORGANIZATION,
+    answers: { 200: SESSION_CONFIG },
+    problems: [400, 403],
+    handle: ({ services, caller }) => {
+      const { publicSessionsEnabled } = callersOrganization(services.engine.state, caller);
+      return answer(200, { publicSessionsEnabled });
+    },
+  }),
   commandRoute(BASE, "PUT /api/private/management/v2.0/session-config/", "configureSessions", {
     summary: "Switch public booking sessions",
     access: Access.TENANT_ORGANIZATION,
     answers: { 200: SESSION_CONFIG },
     show: ({ publicSessionsEnabled }) => answer(200, { publicSessionsEnabled }),
+  }),
+  route(BASE, "GET /api/private/management/v2.0/organizations/{id}/settings", {
+    summary: "Read the settings of an organization",
+    params: LONG_ID,
+    answers: { 200: SETTINGS },
+    problems: [400, 403, 404],
+    handle: ({ services, caller, params }) => {
+      const organization = tenantsOrganization(services.engine.state, caller, params.id);
+      return isRefused(organization) ? organization : answer(200, settingsView(organization));
+    },
   }),
   commandRoute(
     BASE,
@@ -107,6 +127,14 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       show: (organization) => answer(200, settingsView(organization)),
     },
   ),
+  route(BASE, "GET /api/private/management/v2.0/hold-types/", {
+    summary: "Read the hold types, with the built-in ones",
+    access: Access.TENANT_ORGANIZATION,
+    answers: { 200: HOLD_TYPES },
+    problems: [400, 403],
+    handle: ({ services, caller }) =>
+      answer(200, holdTypesOf(callersOrganization(services.engine.state, caller))),
+  }),
   commandRoute(BASE, "PUT /api/private/management/v2.0/hold-types/", "replaceHoldTypes", {
     summary: "Replace the organization's own hold types",
     access: Access.TENANT_ORGANIZATION,
