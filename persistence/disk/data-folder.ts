@@ -12,6 +12,7 @@ const FORMAT = 1;
 export const STORE = "store.json";
 export const SECRET = "secret";
 const LOCK = "lock.sqlite";
+const CREDENTIALS = "first-credentials";
 const SECRET_BYTES = 32;
 const UUID_BYTES = 16;
 const SECRET_PATTERN = /^[0-9a-f]{64}$/i;
@@ -49,6 +50,8 @@ export interface DataFolder {
   readonly hasLog: boolean;
   /** Keeps that the store has a log, once its first segment is on disk. */
   keepHasLog(): void;
+  /** Writes what a first start generated, for this user alone. @returns The path of the file. */
+  writeCredentials(text: string): string;
   close(): void;
 }
 
@@ -63,7 +66,11 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
     try {
       const store = openStore(options);
       const keepHasLog = () => writeStore(options, { ...store, hasLog: true });
-      return { ...store, keepHasLog, close: release };
+      const writeCredentials = (text: string) => {
+        writeText(disk, folder, CREDENTIALS, text);
+        return `${folder}/${CREDENTIALS}`;
+      };
+      return { ...store, keepHasLog, writeCredentials, close: release };
     } catch (error) {
       release();
       throw error;
@@ -163,7 +170,9 @@ function uuidOf(random: Buffer): string {
   return random.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-type Store = Omit<DataFolder, "close" | "keepHasLog"> & { readonly createdAt: string };
+type Store = Pick<DataFolder, "storeId" | "secret" | "fresh" | "hasLog"> & {
+  readonly createdAt: string;
+};
 
 /** Everything but the secret, which has a file of its own. */
 function writeStore({ disk, folder }: DataFolderOptions, store: Store): void {

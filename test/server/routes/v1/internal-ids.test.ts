@@ -66,7 +66,7 @@ test("a key that names something by its label comes before an id", async () => {
   expect(await desk.states("A1")).toEqual(["ACTIVE"]);
 });
 
-test("an entry with an empty key fails by itself, and one without a key fails the call", async () => {
+test("an empty key fails its entry, and a missing key fails the call", async () => {
   const desk = new Desk();
   await desk.books("lock", ["", "A1"], [""]);
   const long = "x".repeat(5_000);
