@@ -18,6 +18,7 @@ import { checksOf, type RouteChecks } from "./routing/validate.ts";
 import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
 import type { Exchange, Found, Front, Request, RequestHead } from "./wire/front.ts";
 import { NO_MEMBERS, parseJson } from "./wire/json.ts";
+import { errorsAsSent } from "./wire/number-literals.ts";
 import { FrontResult, REPLIES } from "./wire/replies.ts";
 
 const BODY_BYTES_MAX = 1_024 * 1_024;
@@ -64,7 +65,7 @@ export class Dispatch implements Front<Matched> {
           .then((later) => this.#finish(exchange, later))
           .catch((error: unknown) => this.#finish(exchange, this.#failed(error, exchange)));
       } else {
-        this.#finish(exchange, handled);
+        this.#finish(exchange, asSent(handled, exchange.body));
       }
     } catch (error) {
       this.#finish(exchange, this.#failed(error, exchange));
@@ -209,6 +210,11 @@ function isIdentity(contentEncoding: string): boolean {
 function isJson(contentType: string): boolean {
   if (contentType === "" || contentType === "application/json") return true;
   return contentType.split(";", 1)[0]!.trim().toLowerCase() === "application/json";
+}
+
+function asSent(handled: Handled, body: Buffer): Handled {
+  if (!isRefused(handled) || handled.errors === undefined) return handled;
+  return { ...handled, errors: errorsAsSent(handled.errors, body) };
 }
 
 function refuseRoute({ methods }: Match): Problem {
