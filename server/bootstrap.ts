@@ -23,7 +23,7 @@ const SYSTEM: Caller = {
 
 export interface Bootstrap {
   readonly tenantId: number;
-  /** Generated credentials, to be shown once: name and value. */
+  /** Generated credentials, to be written down once: name and value. */
   readonly generated: readonly (readonly [string, string])[];
 }
 

@@ -9,7 +9,8 @@ export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
-  readonly data: string;
+  /** Absent when none was chosen: see `dataFolderOf`. */
+  readonly data?: string;
   readonly demo: boolean;
   readonly metricsToken?: string;
   readonly badKeysPerMinute: number;
@@ -20,15 +21,20 @@ export interface ServeOptions {
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
+const DATA = "./data";
+/** The demo leaves `DATA` free for a store of one's own. */
+const DEMO_DATA = "./demo-data";
+
 const OPTIONS: readonly Option[] = [
   new Option("--host <address>", "address to listen on").env("FRONTROW_HOST").default("127.0.0.1"),
   new Option("--port <number>", "port to listen on; 0 for any free port")
     .env("FRONTROW_PORT")
     .default(8080)
     .argParser(parsePort),
-  new Option("--data <folder>", "data folder; created if it does not exist")
-    .env("FRONTROW_DATA")
-    .default("./data"),
+  new Option(
+    "--data <folder>",
+    `data folder; created if it does not exist (default: "${DATA}", with --demo "${DEMO_DATA}")`,
+  ).env("FRONTROW_DATA"),
   new Option(
     "--demo",
     "on an empty data folder, create a demo event and print how to try it (env: FRONTROW_DEMO)",
@@ -58,6 +64,10 @@ const OPTIONS: readonly Option[] = [
     .default("info"),
 ];
 
+export function dataFolderOf({ data, demo }: ServeOptions): string {
+  return data ?? (demo ? DEMO_DATA : DATA);
+}
+
 /** Variables that only the first start on an empty data folder reads. */
 export const BOOTSTRAP_VARIABLES = [
   "FRONTROW_TENANT_TOKEN",
@@ -66,7 +76,8 @@ export const BOOTSTRAP_VARIABLES = [
 ] as const;
 
 const ENVIRONMENT_HELP = `
-Environment for an empty data folder; missing values are generated and printed once:
+Environment for an empty data folder; missing values are generated, and written to the file
+first-credentials in it:
   FRONTROW_TENANT_TOKEN    token of the first tenant, at least 16 printable characters
   FRONTROW_ADMIN_EMAIL     account of its super admin
   FRONTROW_ADMIN_PASSWORD  password of that account, 8 to 128 characters

@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
 import { type FieldError, isRefused, refuseInvalid, Result } from "../engine/results.ts";
 import type { Caller } from "../engine/shapes/caller.ts";
-import { identify } from "./auth/access.ts";
+import { identify, refuseRotated } from "./auth/access.ts";
 import { Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
@@ -17,7 +17,8 @@ import type { Services } from "./routing/services.ts";
 import { checksOf, type RouteChecks } from "./routing/validate.ts";
 import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
 import type { Exchange, Found, Front, Request, RequestHead } from "./wire/front.ts";
-import { parseJson } from "./wire/json.ts";
+import { NO_MEMBERS, parseJson } from "./wire/json.ts";
+import { errorsAsSent } from "./wire/number-literals.ts";
 import { FrontResult, REPLIES } from "./wire/replies.ts";
 
 const BODY_BYTES_MAX = 1_024 * 1_024;
@@ -64,7 +65,7 @@ export class Dispatch implements Front<Matched> {
           .then((later) => this.#finish(exchange, later))
           .catch((error: unknown) => this.#finish(exchange, this.#failed(error, exchange)));
       } else {
-        this.#finish(exchange, handled);
+        this.#finish(exchange, asSent(handled, exchange.body));
       }
     } catch (error) {
       this.#finish(exchange, this.#failed(error, exchange));
@@ -107,7 +108,8 @@ export class Dispatch implements Front<Matched> {
     let body: unknown = route.readBody?.(exchange.body) ?? null;
     let bodyErrors = NO_ERRORS;
     if (body === null && route.body !== undefined) {
-      const parsed = parseJson(exchange.body);
+      const isLeftOut = exchange.body.length === 0 && route.mayBeEmpty === true;
+      const parsed = isLeftOut ? NO_MEMBERS : parseJson(exchange.body);
       if (!parsed.ok) {
         return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
       }
@@ -152,7 +154,8 @@ export class Dispatch implements Front<Matched> {
     const takesOrgId = route.query?.["orgId"] !== undefined;
     const orgId = takesOrgId ? new URLSearchParams(head.query).get("orgId") : null;
     const caller = identify(services, route.access, head, orgId);
-    return isRefused(caller) ? this.#denied(caller, head) : caller;
+    if (isRefused(caller)) return this.#denied(caller, head);
+    return (route.needsCurrentKey === true ? refuseRotated(services, head) : null) ?? caller;
   }
 
   /** Slows down an address that tries many keys; valid keys from it are not affected. */
@@ -207,6 +210,11 @@ function isIdentity(contentEncoding: string): boolean {
 function isJson(contentType: string): boolean {
   if (contentType === "" || contentType === "application/json") return true;
   return contentType.split(";", 1)[0]!.trim().toLowerCase() === "application/json";
+}
+
+function asSent(handled: Handled, body: Buffer): Handled {
+  if (!isRefused(handled) || handled.errors === undefined) return handled;
+  return { ...handled, errors: errorsAsSent(handled.errors, body) };
 }
 
 function refuseRoute({ methods }: Match): Problem {

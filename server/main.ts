@@ -15,8 +15,8 @@ import { Keys } from "./auth/keys.ts";
 import { Logins } from "./auth/logins.ts";
 import { Passwords } from "./auth/passwords.ts";
 import { Throttle } from "./auth/throttle.ts";
-import { bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
-import { BOOTSTRAP_VARIABLES, type ServeOptions } from "./config.ts";
+import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
+import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { createDemo, describeDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
 import { Metrics } from "./observe/metrics.ts";
@@ -48,14 +48,15 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   if (secret !== undefined && !SECRET.test(secret)) {
     throw new UsageError("FRONTROW_SECRET must have 64 hexadecimal digits");
   }
-  if (!hasStore(options.data)) checkVariables(env);
+  const folder = dataFolderOf(options);
+  if (!hasStore(folder)) checkVariables(env);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
   const { host, port } = options;
   const stopping = stopSignal();
   const http = await listen(new StartingFront(), { host, port, onBroken });
   const reports = new StoreReports(log);
   const store = await openStore(http, {
-    folder: options.data,
+    folder,
     secret,
     snapshotBytes: options.snapshotEvery * MEBIBYTE,
     onSnapshot: (report) => reports.snapshot(report),
@@ -128,7 +129,7 @@ async function open(
   } else {
     const { tenantId, generated } = await bootstrap(engine, services, env);
     if (options.demo) createDemo(engine, tenantId);
-    for (const [name, value] of generated) process.stderr.write(`${name}: ${value}\n`);
+    if (generated.length > 0) keepCredentials(store, generated);
   }
   await new Promise<void>((resolve) => {
     engine.afterDurable(resolve);
@@ -139,6 +140,16 @@ async function open(
   const demo = options.demo ? describeDemo(engine, keys, baseUrl) : null;
   if (demo !== null) process.stdout.write(`${demo}\n`);
   return running;
+}
+
+/** Only a terminal shows them: what else reads standard error may keep it for long. */
+function keepCredentials(store: Store, generated: Bootstrap["generated"]): void {
+  const text = generated.map(([name, value]) => `${name}: ${value}\n`).join("");
+  const file = store.writeCredentials(text);
+  process.stderr.write(
+    `The first credentials are in ${file}: keep them elsewhere and delete it.\n`,
+  );
+  if (process.stderr.isTTY) process.stderr.write(text);
 }
 
 function warnIgnored(log: Logger, env: NodeJS.ProcessEnv): void {

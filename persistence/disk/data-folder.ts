@@ -12,6 +12,7 @@ const FORMAT = 1;
 export const STORE = "store.json";
 export const SECRET = "secret";
 const LOCK = "lock.sqlite";
+const CREDENTIALS = "first-credentials";
 const SECRET_BYTES = 32;
 const UUID_BYTES = 16;
 const SECRET_PATTERN = /^[0-9a-f]{64}$/i;
@@ -58,6 +59,8 @@ export interface DataFolder {
   readonly hasLog: boolean;
   /** Records that the store has a log. To be called once its first segment is on disk. */
   markHasLog(): void;
+  /** Writes what a first start generated, for this user alone. @returns The path of the file. */
+  writeCredentials(text: string): string;
   close(): void;
 }
 
@@ -72,7 +75,11 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
     try {
       const store = openStore(options);
       const markHasLog = () => writeStore(options, { ...store, hasLog: true });
-      return { ...store, markHasLog, close: release };
+      const writeCredentials = (text: string) => {
+        writeText(disk, folder, CREDENTIALS, text);
+        return `${folder}/${CREDENTIALS}`;
+      };
+      return { ...store, markHasLog, writeCredentials, close: release };
     } catch (error) {
       release();
       throw error;
@@ -174,7 +181,9 @@ export function uuidText(bytes: Buffer): string {
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-type Store = Omit<DataFolder, "close" | "markHasLog"> & { readonly createdAt: string };
+type Store = Pick<DataFolder, "storeId" | "secret" | "isFresh" | "hasLog"> & {
+  readonly createdAt: string;
+};
 
 /** Writes everything except the secret, which has a file of its own. */
 function writeStore({ disk, folder }: DataFolderOptions, store: Store): void {

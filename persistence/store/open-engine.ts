@@ -118,6 +118,11 @@ export class Store {
     );
   }
 
+  /** Writes credentials to a file of the data folder, mode 0600. @returns Its path. */
+  writeCredentials(text: string): string {
+    return this.#store.dataFolder.writeCredentials(text);
+  }
+
   /** Begins a snapshot now, unless one is in progress. `onSnapshot` reports its outcome. */
   requestSnapshot(): void {
     this.#store.snapshots.request();

@@ -14,12 +14,11 @@ import type { State } from "../../engine/state.ts";
 import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
 import {
   listRoute,
-  offsetOf,
   PAGE_QUERY,
   pageAnswer,
   type PageQuery,
   pageShape,
-  parseSort,
+  rangeOf,
 } from "../routing/page.ts";
 import {
   Access,
@@ -81,12 +80,15 @@ export const EVENT_ROUTES: readonly Route[] = [
     summary: "List events",
     filters: FILTERS,
     item: EVENT_EXPAND,
-    sorts: ["id", "name", "start", "endDate", "schemaId", "createdDate", "status"],
     rows: ({ services, caller, query }) => {
       const { state } = services.engine;
-      return ownRows(state.catalog.events, caller)
-        .filter((event) => isWanted(state, event, query))
-        .map((event) => eventExpandView(state, event));
+      return (
+        ownRows(state.catalog.events, caller)
+          .filter((event) => isWanted(state, event, query))
+          // Partition numbers rise with each event that is created.
+          .sort((a, b) => a.partition - b.partition)
+          .map((event) => eventExpandView(state, event))
+      );
     },
   }),
   route(BASE, "GET /api/private/v2.0/events/{id}", {
@@ -195,9 +197,9 @@ function listEventSeats(
 }
 
 function seatQueryOf(query: SeatsQuery): SeatQuery | Problem {
-  const sort = parseSort(query.sort, SEAT_SORTS);
-  if (isRefused(sort)) return sort;
-  const { sectionId, rowId, lastUpdated, size: limit } = query;
+  const range = rangeOf(query, SEAT_SORTS);
+  if (isRefused(range)) return range;
+  const { sectionId, rowId, lastUpdated } = query;
   const changedSinceMs = lastUpdated === undefined ? undefined : momentMs(lastUpdated);
-  return { sectionId, rowId, changedSinceMs, sort, offset: offsetOf(query), limit };
+  return { sectionId, rowId, changedSinceMs, ...range };
 }

@@ -8,6 +8,7 @@ import { composerOf, isComposed } from "../../engine/shapes/composed.ts";
 import { FORMATS } from "../../engine/shapes/formats.ts";
 import type { Shape } from "../../engine/shapes/shape.ts";
 import { fieldErrorOf } from "../../engine/shapes/violations.ts";
+import { NumberLiteral } from "../wire/number-literals.ts";
 import type { QueryParameter, Route } from "./route.ts";
 
 /** Enough for a person to see what is wrong. */
@@ -36,6 +37,8 @@ export interface Checked {
   readonly values: Readonly<Record<string, unknown>>;
   readonly errors: readonly FieldError[];
 }
+
+const INTEGER = /^-?\d{1,19}$/;
 
 const NO_ERRORS: readonly FieldError[] = [];
 const NOTHING: Checked = { values: {}, errors: NO_ERRORS };
@@ -84,7 +87,7 @@ function paramsCheck(shapes: Readonly<Record<string, Shape>>): RouteChecks["para
     for (const { name, shape, check } of checks) {
       const value = convert(raw[name] ?? "", shape);
       values[name] = value;
-      for (const error of check(value)) errors.push({ ...error, field: name });
+      for (const error of check(value)) errors.push(errorOf(error, name, raw[name]));
     }
     return { values, errors };
   };
@@ -107,12 +110,19 @@ function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): Route
       }
       const value = convertAll(texts, parameter.shape);
       values[name] = value;
-      for (const error of check(value)) errors.push({ ...error, field: name });
+      for (const error of check(value)) errors.push(errorOf(error, name, texts[0]));
     }
     return { values, errors };
   };
   // The queries of lists differ too much to be worth remembering.
   return checks.length === 1 ? remembering(parse) : parse;
+}
+
+/** An error of a parameter; a number is given back as it was sent. */
+function errorOf(error: FieldError, field: string, text = ""): FieldError {
+  const isRounded = typeof error.rejectedValue === "number" && INTEGER.test(text);
+  const sent = isRounded ? new NumberLiteral(String(BigInt(text))) : error.rejectedValue;
+  return { ...error, field, rejectedValue: sent };
 }
 
 /**
@@ -163,7 +173,7 @@ function convertAll(texts: readonly string[], shape: Shape): unknown {
 
 /** Text to the type of the shape. Text that does not convert stays text and fails the check. */
 function convert(text: string, shape: Shape): unknown {
-  if (shape["type"] === "integer") return /^-?\d{1,19}$/.test(text) ? Number(text) : text;
+  if (shape["type"] === "integer") return INTEGER.test(text) ? Number(text) : text;
   if (shape["type"] === "boolean") return text === "true" ? true : text === "false" ? false : text;
   if (isComposed(shape)) return text.normalize("NFC");
   return shape["format"] === "uuid" ? text.toLowerCase() : text;

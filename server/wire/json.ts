@@ -19,6 +19,8 @@ export type Parsed =
   | { readonly ok: true; readonly value: unknown; readonly isAscii: boolean }
   | { readonly ok: false; readonly reason: string };
 
+export const NO_MEMBERS: Parsed = { ok: true, value: {}, isAscii: true };
+
 /** Cost: O(bytes), usually 100. */
 export function parseJson(bytes: Buffer): Parsed {
   if (!isUtf8(bytes)) return { ok: false, reason: "The body is not UTF-8." };

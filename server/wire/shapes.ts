@@ -29,18 +29,19 @@ const COUNT_OR_NULL = orNull(COUNT);
 
 export const DONE = BOOLEAN;
 
-export const ORGANIZATION = object({
+const ORGANIZATION_MEMBERS = {
   id: LONG,
   name: TEXT,
   publicKey: UUID,
   privateKey: UUID,
   domain: TEXT_OR_NULL,
-  autologinEnabled: whenSet(BOOLEAN),
-  appendDomainToLogin: whenSet(BOOLEAN),
+  autologinEnabled: BOOLEAN,
+  appendDomainToLogin: BOOLEAN,
   type: ORGANIZATION_TYPE,
   tenantId: LONG,
-  secretKey: whenSet(TEXT),
-});
+};
+export const ORGANIZATION = object(ORGANIZATION_MEMBERS);
+export const NEW_ORGANIZATION = object({ ...ORGANIZATION_MEMBERS, secretKey: TEXT });
 
 export const SETTINGS = object({
   salesControl: BOOLEAN,

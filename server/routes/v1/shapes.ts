@@ -17,14 +17,13 @@ import {
   object,
   optional,
   orNull,
-  type Shape,
   TEXT,
-  text,
   type TypeOf,
   whenSet,
 } from "../../../engine/shapes/shape.ts";
 
-const COMPOSITE_KEY = text({ minLength: 1, maxLength: 1_024 });
+/** A key that names nothing, such as an empty one, fails by itself. */
+const COMPOSITE_KEY = TEXT;
 
 const SELECTION = object({ compositeKey: COMPOSITE_KEY, capacity: optional(CAPACITY) });
 export type Selection = TypeOf<typeof SELECTION>;
@@ -73,8 +72,8 @@ export const SCHEMA = object({
   eventId: orNull(UUID),
 });
 
-/** A composite key; with `useInternalIds` the Long id. */
-const KEY: Shape<string | number> = { type: ["string", "integer"] };
+/** A composite key; with `useInternalIds` the Long id as text. */
+const KEY = TEXT;
 const INDEX = integer({ minimum: 0 });
 
 const METADATA_SEAT = object({

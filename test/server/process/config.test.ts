@@ -2,7 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { afterEach, expect, test, vi } from "vitest";
 import { checkVariables } from "../../../server/bootstrap.ts";
-import type { ServeOptions } from "../../../server/config.ts";
+import { dataFolderOf, type ServeOptions } from "../../../server/config.ts";
 import { UsageError } from "../../../server/usage-error.ts";
 
 afterEach(() => {
@@ -25,7 +25,6 @@ async function parse(
 const DEFAULTS = {
   host: "127.0.0.1",
   port: 8080,
-  data: "./data",
   demo: false,
   badKeysPerMinute: 6_000,
   snapshotEvery: 256,
@@ -35,6 +34,13 @@ const DEFAULTS = {
 
 test("without options the server listens on this machine only", async () => {
   expect(await parse([])).toEqual(DEFAULTS);
+});
+
+test("the data folder is ./data, or ./demo-data for a demo, or what is chosen", async () => {
+  expect(dataFolderOf(await parse([]))).toBe("./data");
+  expect(dataFolderOf(await parse(["--demo"]))).toBe("./demo-data");
+  expect(dataFolderOf(await parse(["--demo", "--data", "x"]))).toBe("x");
+  expect(dataFolderOf(await parse([], { FRONTROW_DEMO: "1", FRONTROW_DATA: "y" }))).toBe("y");
 });
 
 test("each option can be a flag or a variable, and the flag overrides the variable", async () => {

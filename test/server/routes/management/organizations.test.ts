@@ -8,7 +8,15 @@ import {
   TestServer,
   V2,
 } from "../../../support/server.ts";
-import { expectPage, expectProblem, invalid, UUID } from "../../wire/wire.ts";
+import {
+  DENIED,
+  expectPage,
+  expectProblem,
+  invalid,
+  NO_ID,
+  NOT_FOUND,
+  UUID,
+} from "../../wire/wire.ts";
 
 const ORGANIZATIONS = `${MANAGEMENT}/organizations/`;
 const HOLD_TYPES = `${MANAGEMENT}/hold-types/`;
@@ -276,4 +284,45 @@ test.each(BAD_HOLD_TYPES)("hold types are refused: %s", async (_, body, error) =
   const by = actingFor(unchanged.tenantToken, unchanged.a);
   expectProblem(await unchanged.put(HOLD_TYPES, body, by), invalid(error));
   expect(unchanged.digest).toBe(before);
+});
+
+test("hold types are read with the built-in ones, which the organization may replace", async () => {
+  const server = new TestServer();
+  const by = actingFor(server.tenantToken, server.a);
+  const reserved = { name: "RESERVED", ttlSeconds: null };
+  expect((await server.get(HOLD_TYPES, by)).body).toEqual([
+    { name: "CART", ttlSeconds: 900 },
+    reserved,
+  ]);
+  const own = [
+    { name: "CART", ttlSeconds: 60 },
+    { name: "VIP", ttlSeconds: 5 },
+  ];
+  await server.put(HOLD_TYPES, own, by);
+  expect((await server.get(HOLD_TYPES, by)).body).toEqual([reserved, ...own]);
+  expect((await server.get(HOLD_TYPES, actingFor(server.tenantToken, server.b))).body).toHaveLength(
+    2,
+  );
+});
+
+test("settings and the session configuration are read as they were written", async () => {
+  const server = new TestServer();
+  const { tenantToken: key, a, c } = server;
+  const settings = (id: number | string) => `${ORGANIZATIONS}${id}/settings`;
+  const off = { salesControl: false, bookingEnabled: false, orphanPrevention: true };
+  await server.put(settings(a.id), off, { key });
+  expect(await server.get(settings(a.id), { key })).toMatchObject({ status: 200, body: off });
+  expectProblem(await server.get(settings(c.id), { key }), DENIED);
+  expectProblem(await server.get(settings(NO_ID), { key }), NOT_FOUND);
+  expectProblem(await server.get(settings("x"), { key }), invalid("id TYPE"));
+  const sessions = `${MANAGEMENT}/session-config/`;
+  const by = actingFor(key, a);
+  expect((await server.get(sessions, by)).body).toEqual({ publicSessionsEnabled: false });
+  await server.put(sessions, { publicSessionsEnabled: true }, by);
+  expect((await server.get(sessions, by)).body).toEqual({ publicSessionsEnabled: true });
+  const word = { key, headers: { "x-organization-id": "word" } };
+  for (const path of [sessions, HOLD_TYPES]) {
+    expectProblem(await server.get(path, word), invalid("X-Organization-ID TYPE"));
+    expectProblem(await server.get(path, { key }), DENIED);
+  }
 });
