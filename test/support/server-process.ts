@@ -1,7 +1,7 @@
 /**
- * The compiled program in a process of its own: `frontrow serve` or another command. `npm run
- * build` compiles it. What a test starts with `startServer` and `temporaryFolder` is removed when
- * the test ends; the campaigns of faults spawn processes themselves, and end them.
+ * The compiled program in its own process: `frontrow serve` or another command. `npm run build`
+ * compiles it. Servers and folders of `startServer` and `temporaryFolder` are removed when the test
+ * ends; the campaigns of faults start and end their processes themselves.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -33,8 +33,6 @@ export interface RunOptions {
   /** Added to an environment without variables of Frontrow, Node and Vitest. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** A command that runs the command line which follows it. */
-  readonly wrapper?: readonly string[] | undefined;
 }
 
 export interface StartOptions extends RunOptions {
@@ -173,12 +171,11 @@ export function exitOf(child: ChildProcess): Promise<Exit> {
 
 /** Starts a compiled program of this project. */
 export function spawnNode(program: string, options: RunOptions): ChildProcess {
-  const { args = [], env = {}, cwd = ROOT, wrapper = [] } = options;
+  const { args = [], env = {}, cwd = ROOT } = options;
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(FRONTROW_|NODE_|VITEST|UV_)/.test(name),
   );
-  const [command, ...rest] = [...wrapper, process.execPath, program, ...args];
-  return spawn(command!, rest, {
+  return spawn(process.execPath, [program, ...args], {
     cwd,
     env: { ...Object.fromEntries(inherited), ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,4 +1,4 @@
-/** `frontrow onsale` as compiled, in a process of its own that ends with its scope. */
+/** The compiled `frontrow onsale`, in a process that ends with its scope. */
 import type { ChildProcess } from "node:child_process";
 import type { Report } from "../../../server/onsale/report.ts";
 import { CLI, collect, exitOf, sleep, spawnNode } from "../../support/server-process.ts";

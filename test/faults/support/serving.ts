@@ -5,9 +5,9 @@ import { guidOf } from "../../support/layout.ts";
 import { CLI, ServerProcess, spawnNode } from "../../support/server-process.ts";
 import type { Scope } from "./scope.ts";
 
-/** Of the first tenant of every store here. */
+/** The token of the first tenant of each store. */
 export const TENANT_TOKEN = "token-of-the-fault-tests";
-/** Nothing here is about the time of a start; the machine may be busy for minutes. */
+/** Generous, because the machine may be busy for minutes. */
 const START_MS_MAX = 600_000;
 const SEATS = 4_000;
 const SEATS_PER_ROW = 50;
@@ -16,38 +16,34 @@ const AREA_PLACES = 50_000;
 export interface ServeOptions {
   readonly folder: string;
   readonly args?: readonly string[];
-  /** Of the shim. */
+  /** For the shim. */
   readonly env?: Readonly<Record<string, string>>;
-  /** A command line that ends with the program: `prlimit`, for example. */
-  readonly wrapper?: readonly string[];
 }
 
-/** Starts it, without waiting. It is killed at the end of the scope. */
+/** Starts a server without waiting. It is killed at the end of the scope. */
 export function spawnServer(scope: Scope, options: ServeOptions): ServerProcess {
   const { folder, args = [], env = {} } = options;
   const child = spawnNode(CLI, {
     args: ["serve", "--port", "0", "--data", path.resolve(folder), ...args],
     env: { FRONTROW_TENANT_TOKEN: TENANT_TOKEN, ...env },
-    wrapper: options.wrapper,
   });
   const server = new ServerProcess(child, folder);
   scope.defer(async () => void (await server.kill("SIGKILL")));
   return server;
 }
 
-/** Starts it and waits until it is ready. @throws Error when it ends before. */
+/** Starts a server and waits until it is ready. @throws Error if it ends before. */
 export async function startServer(scope: Scope, options: ServeOptions): Promise<ServerProcess> {
   const server = spawnServer(scope, options);
   await server.ready(false, START_MS_MAX);
   return server;
 }
 
-/** An event on sale, and who may book on it. */
+/** An event on sale, and the key to book on it. */
 export interface House {
   readonly organizationId: number;
   readonly key: string;
   readonly eventId: string;
-  readonly priceId: number;
   readonly seatIds: readonly number[];
   readonly areaIds: readonly number[];
 }
@@ -82,7 +78,6 @@ export async function createHouse(server: ServerProcess): Promise<House> {
     organizationId,
     key,
     eventId,
-    priceId,
     seatIds: layout.seats.map(({ id }) => id),
     areaIds: layout.sectors.filter(({ ga }) => ga).map(({ id }) => id),
   };

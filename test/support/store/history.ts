@@ -1,4 +1,4 @@
-/** Records of a random workload, and the state after each of them. */
+/** The records of a random workload, and the state after each of them. */
 import { apply } from "../../../engine/apply.ts";
 import { State } from "../../../engine/state.ts";
 import { digest } from "../../../engine/verify/digest.ts";
