@@ -47,7 +47,7 @@ const SETTLE_US_MAX = 60_000_000;
 const LIFE_US_MAX = 60_000_000;
 const HOUR_MS = 3_600_000;
 /** Why a snapshot may fail: a fault of the disk, or a shutdown that does not wait for it. */
-const EXPLAINED = /^cannot |^given up|^the thread ended/;
+const EXPLAINED = /^cannot |^abandoned|^the thread ended/;
 
 export class Run {
   readonly tally = new Tally();
