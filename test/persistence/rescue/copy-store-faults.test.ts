@@ -56,15 +56,17 @@ test("a file that shrinks while it is copied fails the backup", async () => {
   expect(fs.existsSync(to)).toBe(false);
 });
 
-test("the refusal of a damaged backup names the first finding and counts the others", async () => {
+test("a damaged backup is refused with its first finding and the number of others", async () => {
   const from = placeOf();
   backupFolder({ disk: realDisk, from: await storeOf({ snapshots: 0, batches: 60 }), to: from });
-  const restore = () => restoreFolder({ disk: realDisk, from, to: placeOf() });
+  const to = placeOf();
+  const restore = () => restoreFolder({ disk: realDisk, from, to });
   const segments = segmentsIn(from);
   flip(segments[2]!, 5_000);
   expect(restore).toThrow(new RegExp(`${path.basename(segments[2]!)} at byte .*later segments; `));
   flip(segments[1]!, 5_000);
   expect(restore).toThrow(new RegExp(`${path.basename(segments[1]!)} at byte .*, and 1 more; `));
+  expect(fs.existsSync(to)).toBe(false);
 });
 
 test("a store that never had a log can be copied", () => {
