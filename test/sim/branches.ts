@@ -1,10 +1,10 @@
 /**
- * Branches that a long run must have gone through: a simulation that never reaches one of them says
- * nothing about it. Names are those under which `Tally` counts.
+ * Branches that a long run must cover: a simulation that never reaches one of them says nothing
+ * about it. `Tally` counts them under these names.
  */
 import { INVARIANTS, type Tally } from "./model/invariants.ts";
 
-/** A run of so many seeds goes through all of them. */
+/** A run of this many seeds covers all of them. */
 export const SEEDS_FOR_ALL = 2_000;
 
 const BRANCHES = [
@@ -73,7 +73,7 @@ const BRANCHES = [
   "opened all the same: a bit of a covered frame",
 ] as const;
 
-/** What was never gone through, and invariants that were never looked at. */
+/** Branches that were never covered, and invariants that were never checked. */
 export function neverSeen(tally: Tally): string[] {
   return [...BRANCHES, ...Object.keys(INVARIANTS)].filter((name) => tally.of(name) === 0);
 }

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { type CopyDisk, realDisk } from "../../../persistence/disk/disk.ts";
-import { DiskFault, FolderRefused } from "../../../persistence/disk/faults.ts";
+import { DiskFault } from "../../../persistence/disk/faults.ts";
 import {
   backupFolder,
   PARTIAL_SUFFIX,
@@ -80,16 +80,6 @@ test("a store that never had a log can be copied", () => {
     findings: [],
     digest: null,
   });
-});
-
-test("a restore from a folder whose lock file is another file is refused", () => {
-  const folder = folderOf();
-  fs.writeFileSync(path.join(folder, "lock.sqlite"), "not a database, but long enough to look");
-  const identity = { format: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: false };
-  fs.writeFileSync(path.join(folder, "store.json"), JSON.stringify(identity));
-  const act = () => restoreFolder({ disk: realDisk, from: folder, to: placeOf() });
-  expect(act).toThrow(FolderRefused);
-  expect(act).toThrow(/lock\.sqlite cannot be locked \(file is not a database\)/);
 });
 
 test("a file that is missing each time it is opened is reported after 20 attempts", async () => {
