@@ -230,7 +230,7 @@ function flipBehind({ disk, random, segments }: Place): ReturnType<Harm> {
   if (from >= segment.bytes.length) return null;
   const at = from + random.below(segment.bytes.length - from);
   disk.plant(segment.path, flipped(segment.bytes, at, random));
-  const what = "a bit behind the last frame";
+  const what = "a bit after the last frame";
   return { what, due: Due.EITHER, segment: segment.number, isLasting: true };
 }
 

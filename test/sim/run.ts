@@ -180,10 +180,10 @@ export class Run {
     const fault = await life.until(closing);
     if (life.isDead || fault !== null) {
       if (fault !== null && !(fault instanceof StoreFault && doom?.hasFailed === true)) throw fault;
-      this.tally.count("an end in order was cut short");
+      this.tally.count("an orderly end was interrupted");
       return this.#crash(life, doom);
     }
-    this.tally.count("a process ended in order");
+    this.tally.count("a process ended in an orderly way");
     this.#disk.kill();
     life.release();
   }
@@ -202,7 +202,7 @@ export class Run {
     if (start.kind === "open") {
       const isNeedless = due !== Due.HALT || isUnread(life, done);
       this.tally.holds("I19", isNeedless, () => `${what}: no halt`);
-      this.tally.count(`opened all the same: ${what}`);
+      this.tally.count(`still opened: ${what}`);
       this.#count(life, true);
       if (done.isLasting === true) this.#oracle.recovered(life);
       else this.#oracle.tried(life, null);
@@ -231,7 +231,11 @@ export class Run {
     await this.#close(life);
     const last = await this.#spared();
     const { cleanShutdown, tornBytes } = last.report;
-    this.tally.holds("I3", cleanShutdown && tornBytes === 0, () => "an end in order is not seen");
+    this.tally.holds(
+      "I3",
+      cleanShutdown && tornBytes === 0,
+      () => "an orderly end is not recognized",
+    );
     this.#bounds();
     this.#expectSnapshots();
     this.#disk.kill();
@@ -385,12 +389,12 @@ export class Run {
     // A snapshot is complete before it gets its name, even after a power cut.
     const [unsound] = report.passedOver;
     tally.holds("I5", isDamaged || unsound === undefined, () => unsound!);
-    if (report.tornBytes > 0) tally.count("a torn end was cut");
-    if (report.cleanShutdown && report.segments > 0) tally.count("an end in order was seen");
+    if (report.tornBytes > 0) tally.count("a torn end was cut off");
+    if (report.cleanShutdown && report.segments > 0) tally.count("an orderly end was recognized");
     if (report.segments > 0) tally.count("the newest segment was copied");
     if (report.snapshot !== null) tally.count("a snapshot was used");
     if (report.passedOver.length === 0) return;
-    tally.count("a snapshot was passed over");
+    tally.count("a snapshot was skipped");
     if (report.snapshot === null) tally.count("the whole log was read in place of a snapshot");
   }
 

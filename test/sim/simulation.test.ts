@@ -19,7 +19,7 @@ test(`${CRASHES} crashes violate no invariant`, { timeout: TIMEOUT_MS }, async (
     tally.add(result.counts);
   }
   // A run without one of these has not tested it.
-  const often = ["a torn end was cut", "crash: power", "a snapshot was used", "EIO: sync"];
+  const often = ["a torn end was cut off", "crash: power", "a snapshot was used", "EIO: sync"];
   for (const name of often) expect(tally.of(name), name).toBeGreaterThan(5);
 });
 
