@@ -49,7 +49,7 @@ export async function venues(world) {
 export async function schemas(world) {
   const { api, venue } = world;
   await step("a schema is created with its defaults", async () => {
-    const asked = { name: "Main", venueId: venue.id, description: "Stage left", gaCapacity: 20 };
+    const asked = { name: "Main", venueId: venue.id, description: "Stage left", gaCapacity: 70 };
     world.schema = done(await api.post("/schemas/", asked), 201);
     members(world.schema, SCHEMA);
     const { draft, template, archived, venueName, description } = world.schema;

@@ -47,7 +47,7 @@ export function theatre() {
 
 /** Creates a schema with the theatre. */
 export async function newSchema(world, name) {
-  const body = { name, venueId: world.venue.id, gaCapacity: 20 };
+  const body = { name, venueId: world.venue.id, gaCapacity: 70 };
   const schema = done(await world.api.post("/schemas/", body), 201);
   const layout = done(await world.api.put(`/schemas/${schema.id}/layout`, theatre()));
   return { ...schema, layout };

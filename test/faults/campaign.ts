@@ -23,6 +23,8 @@ export interface Campaign {
   readonly name: string;
   /** The property that it tests, in one line. */
   readonly shows: string;
+  /** Only in the long form. */
+  readonly isLongOnly?: boolean;
   /** @returns Why it cannot run here; null when it can. */
   readonly missing: () => string | null;
   readonly run: (run: Run) => Promise<Outcome>;

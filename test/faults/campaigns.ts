@@ -1,15 +1,32 @@
-/** All campaigns, in the order in which they run. */
+/** All campaigns, in the order of their running. */
 import type { Campaign } from "./campaign.ts";
+import { bitFlips } from "./campaigns/bit-flips.ts";
 import { clock } from "./campaigns/clock.ts";
+import { cuts } from "./campaigns/cuts.ts";
 import { fullDisk } from "./campaigns/full-disk.ts";
 import { kills } from "./campaigns/kills.ts";
 import { limits } from "./campaigns/limits.ts";
+import { misplaced } from "./campaigns/misplaced.ts";
 import { onsaleKills } from "./campaigns/onsale-kills.ts";
 import { slowDisk } from "./campaigns/slow-disk.ts";
 import { syncFaults } from "./campaigns/sync-faults.ts";
+import { systemCalls } from "./campaigns/system-calls.ts";
 
 /** The process dies, or the system denies it something. */
-export const PROCESS_CAMPAIGNS: readonly Campaign[] = [kills, onsaleKills, clock, limits];
+export const PROCESS_CAMPAIGNS: readonly Campaign[] = [
+  kills,
+  onsaleKills,
+  systemCalls,
+  clock,
+  limits,
+];
 
-/** The disk fails. Damaged files are tested in memory and by the simulation. */
-export const DISK_CAMPAIGNS: readonly Campaign[] = [syncFaults, fullDisk, slowDisk];
+/** The disk: what fails on it, and what it gives back. */
+export const DISK_CAMPAIGNS: readonly Campaign[] = [
+  syncFaults,
+  fullDisk,
+  slowDisk,
+  bitFlips,
+  cuts,
+  misplaced,
+];

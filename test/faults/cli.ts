@@ -37,7 +37,8 @@ async function main(names: readonly string[], { long, seed }: Options): Promise<
   process.stdout.write(`seed ${seed}, ${long ? "long" : "short"} form\n`);
   let isBroken = false;
   for (const campaign of chosen) {
-    const reason = campaign.missing();
+    const reason =
+      campaign.missing() ?? (campaign.isLongOnly === true && !long ? "long only" : null);
     if (reason !== null) {
       process.stdout.write(`\n${campaign.name}: skipped, ${reason}\n`);
       continue;

@@ -62,15 +62,18 @@ export class Tree {
   #test(file: string): Hunted {
     this.#build();
     const vitest = [`${PACKAGES}/vitest/vitest.mjs`, "run", file];
-    const { status, stdout } = this.#run(process.execPath, ...vitest);
+    const { status, stdout, stderr } = this.#run(process.execPath, ...vitest);
     if (status === 0) return { by: null };
     const found = /^ +× ([^\n]{0,100})/m.exec(stdout);
-    if (found === null) throw new Error(`the tests ended with ${status}:\n${stdout}`);
+    if (found === null) throw new Error(`the tests ended with ${status}:\n${stdout}\n${stderr}`);
     return { by: `${file}: ${found[1]!}` };
   }
 
+  /** A mistake may leave a name without a use; that alone must not find it. */
   #build(): void {
-    this.#must(process.execPath, `${PACKAGES}/typescript/bin/tsc`, "-p", "tsconfig.build.json");
+    const lenient = ["--noUnusedLocals", "false", "--noUnusedParameters", "false"];
+    const compile = [`${PACKAGES}/typescript/bin/tsc`, "-p", "tsconfig.build.json", ...lenient];
+    this.#must(process.execPath, ...compile);
   }
 
   #must(program: string, ...args: readonly string[]): void {

@@ -53,7 +53,10 @@ export class Front {
       this.#submit(asked);
       return this.#answer(null, answered);
     }
-    const begun = idempotency.begin(ROUTE, requestOf(asked, key), asked.command.caller);
+    const begun = idempotency.begin(ROUTE, requestOf(asked), {
+      caller: asked.command.caller,
+      idempotencyKey: key,
+    });
     if ("fingerprint" in begun) {
       const outcome = this.#submit(asked);
       this.#keep(begun, outcome);
@@ -193,13 +196,12 @@ function idOf({ command: { caller } }: Ask, key: string): string {
   return `${caller.organizationId || `tenant-${caller.tenantId}`}:${key}`;
 }
 
-function requestOf({ command }: Ask, idempotencyKey: string): Request {
+function requestOf({ command }: Ask): Request {
   const { caller: _, kind, ...rest } = command;
   return {
     method: "post",
     path: `/${kind}`,
     query: "",
-    idempotencyKey,
     body: Buffer.from(JSON.stringify(rest)),
   } as unknown as Request;
 }

@@ -104,6 +104,6 @@ function wrongValues(schema: Schema): unknown[] {
     ...(maxItems === undefined
       ? []
       : [Array.from({ length: maxItems + 1 }, () => sampleOf(schema.items!))]),
-    ...(format === undefined || format === "int64" ? [] : ["no\nsuch"]),
+    ...(format === undefined || format === "int64" ? [] : ["no\u0000such"]),
   ];
 }

@@ -4,7 +4,7 @@
  * ends; the campaigns of faults start and end their processes themselves.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
@@ -111,9 +111,10 @@ export class ServerProcess {
     return /event id\s+(\S+)/.exec(this.stdout)?.[1] ?? "";
   }
 
-  /** A secret that the first start generated and printed: `tenant token`, `admin password`. */
+  /** A secret that the first start generated: `tenant token`, `admin password`. */
   generated(name: string): string {
-    return new RegExp(`^${name}: (\\S+)$`, "m").exec(this.stderr)?.[1] ?? "";
+    const text = readFileSync(path.join(this.folder, "first-credentials"), "utf8");
+    return new RegExp(`^${name}: (\\S+)$`, "m").exec(text)?.[1] ?? "";
   }
 
   /** The messages of the log. */

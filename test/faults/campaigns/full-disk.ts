@@ -18,10 +18,13 @@ import {
 } from "../campaign.ts";
 import { Crowd } from "../support/crowd.ts";
 import { readFolder } from "../support/folder-state.ts";
+import { faultOf, FiledHistory, Life, SMALL_SEGMENT_BYTES } from "../support/lives.ts";
 import { type Scope, scoped } from "../support/scope.ts";
 import { createHouse, type House, sizedPlan, startServer } from "../support/serving.ts";
 
 const LINES = 8;
+const STEPS = 4_000;
+const MEBIBYTE = 1024 * 1024;
 /** Enough for two segments of 64 MiB and the other files, but not for a third segment. */
 const SMALL_MIB = 140;
 const LARGE_MIB = 400;
@@ -31,8 +34,6 @@ const FILLERS_MAX = 2_000;
 const WATCH_MS = 500;
 const RESUME_MS_MAX = 10_000;
 const READ_MS_MAX = 1_000;
-/** The short form runs beside other tests. */
-const BUSY_FACTOR = 10;
 const UNAVAILABLE = 503;
 
 export const fullDisk: Campaign = {
@@ -43,16 +44,20 @@ export const fullDisk: Campaign = {
   run,
 };
 
-async function run({ isLong, seed, tell }: Run): Promise<Outcome> {
+async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
+  const history = new FiledHistory(scope, seed, STEPS);
   const violations: string[] = [];
   const figures: Record<string, string | number> = {};
   const parts = {
-    "short writes": (inner: Scope) => fallShort(inner, seed),
-    full: (inner: Scope) => fillServer(inner, { isLong, seed, tell }),
+    "log, small segments": () => scoped((inner) => fillSmall(inner, history)),
+    snapshot: () => scoped((inner) => refuseSnapshot(inner, history)),
+    "server, short writes": () => scoped((inner) => fallShort(inner, seed)),
+    "server, full": () => scoped((inner) => fillServer(inner, seed, tell)),
   };
   for (const [name, part] of Object.entries(parts)) {
+    if (name === "server, full" && !isLong) continue;
     tell(name);
-    const outcome = await scoped(part);
+    const outcome = await part();
     for (const [label, value] of Object.entries(outcome.figures)) {
       figures[`${name}: ${label}`] = value;
     }
@@ -61,9 +66,58 @@ async function run({ isLong, seed, tell }: Run): Promise<Outcome> {
   return { figures, violations };
 }
 
+/** A log that fills its file system, and goes on when that has grown. */
+async function fillSmall(scope: Scope, history: FiledHistory): Promise<Outcome> {
+  const disk = new SmallDisk(scope, "160k");
+  const folder = path.join(disk.path, "data");
+  const plan = { folder, until: history.length, snapshotBytes: 64 * MEBIBYTE, stays: true };
+  const life = new Life(scope, history, plan);
+  await said(life, "refused");
+  const { acknowledged } = life;
+  await sleep(WATCH_MS);
+  const violations: string[] = [];
+  if (life.acknowledged !== acknowledged) violations.push("it went on without space");
+  disk.resize("8m");
+  await said(life, "waiting");
+  await life.kill("SIGKILL");
+  const fault = faultOf(folder, history, life.acknowledged);
+  if (fault !== null) violations.push(fault);
+  return {
+    figures: { "durable when refused": acknowledged, "durable in the end": life.acknowledged },
+    violations,
+  };
+}
+
+/** A snapshot that has no room loses nothing, and comes by itself when there is some. */
+async function refuseSnapshot(scope: Scope, history: FiledHistory): Promise<Outcome> {
+  const disk = new SmallDisk(scope, "8m");
+  const folder = path.join(disk.path, "data");
+  const first = new Life(scope, history, { folder, until: 300, snapshotBytes: MEBIBYTE });
+  await first.exited;
+  // Room for a segment and its spare, not for a snapshot beside the one that is there.
+  disk.resize(`${Math.ceil(disk.usedBytes / 1024) + (4 * SMALL_SEGMENT_BYTES) / 1024}k`);
+  const plan = { folder, until: 600, stays: true, snapshotBytes: SMALL_SEGMENT_BYTES / 2 };
+  const life = new Life(scope, history, plan);
+  await said(life, "no snapshot: ");
+  disk.resize("8m");
+  await said(life, "waiting");
+  const before = life.lines.length;
+  while (!life.lines.slice(before).includes("snapshot")) await going(life);
+  await life.kill("SIGKILL");
+  const fault = faultOf(folder, history, life.acknowledged);
+  const failed = life.lines.filter((line) => line.startsWith("no snapshot: "));
+  return {
+    figures: {
+      "failed first": failed.length,
+      reason: failed[0]!,
+      "durable in the end": life.acknowledged,
+    },
+    violations: fault === null ? [] : [fault],
+  };
+}
+
 /** The real program, whose file system fills up under load. */
-async function fillServer(scope: Scope, { isLong, seed, tell }: Omit<Run, "scope">) {
-  const patience = isLong ? 1 : BUSY_FACTOR;
+async function fillServer(scope: Scope, seed: number, tell: Run["tell"]): Promise<Outcome> {
   const disk = new SmallDisk(scope, `${SMALL_MIB}m`);
   const folder = path.join(disk.path, "data");
   const server = await startServer(scope, { folder });
@@ -79,10 +133,10 @@ async function fillServer(scope: Scope, { isLong, seed, tell }: Omit<Run, "scope
   const violations: string[] = [];
   if (count(fold) > acknowledged) violations.push("changes were made without space");
   if (crowd.answersOf(UNAVAILABLE) === refused) violations.push("nothing was refused with 503");
-  if (readMs > READ_MS_MAX * patience) violations.push(`a read took ${readMs.toFixed(0)} ms`);
+  if (readMs > READ_MS_MAX) violations.push(`a read took ${readMs.toFixed(0)} ms`);
   disk.resize(`${LARGE_MIB}m`);
   const resumedMs = await timed(async () => {
-    const endMs = performance.now() + RESUME_MS_MAX * patience;
+    const endMs = performance.now() + RESUME_MS_MAX;
     while (count(fold) === acknowledged && performance.now() < endMs) await sleep(20);
   });
   if (count(fold) === acknowledged) violations.push("changes did not go on");
@@ -193,6 +247,16 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedMs;
 }
 
+async function said(life: Life, start: string): Promise<void> {
+  while (!life.lines.some((line) => line.startsWith(start))) await going(life);
+}
+
+/** Waits a little. @throws Error when the life has ended meanwhile. */
+async function going(life: Life): Promise<void> {
+  const ended = await Promise.race([life.exited, sleep(5)]);
+  if (ended !== undefined) throw new Error(`it ended with ${ended.code}: ${life.stderr}`);
+}
+
 /** A file system of its own. */
 class SmallDisk {
   readonly path: string;
@@ -201,6 +265,11 @@ class SmallDisk {
     this.path = scope.folder();
     mount("-t", "tmpfs", "-o", `size=${size}`, "tmpfs", this.path);
     scope.defer(() => void spawnSync("umount", ["-l", this.path]));
+  }
+
+  get usedBytes(): number {
+    const { blocks, bfree, bsize } = fs.statfsSync(this.path);
+    return (blocks - bfree) * bsize;
   }
 
   resize(size: string): void {

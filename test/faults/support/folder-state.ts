@@ -9,9 +9,8 @@ import { realDisk } from "../../../persistence/disk/disk.ts";
 import { type ReadLog, readLog } from "../../../persistence/log/read-log.ts";
 import { LOG_FOLDER } from "../../../persistence/log/segment-header.ts";
 import { startOf } from "../../../persistence/snapshot/file.ts";
-import { loadNewest } from "../../../persistence/snapshot/load.ts";
-import { replayAfter } from "../../../persistence/snapshot/replay-after.ts";
-import { demandWholeLog, reasonsOf } from "../../../persistence/store/open-state.ts";
+import { loadNewest, replayAfter } from "../../../persistence/snapshot/load.ts";
+import { ensureWholeLog } from "../../../persistence/store/open-state.ts";
 
 export interface FolderState {
   readonly state: State;
@@ -26,20 +25,18 @@ export interface FolderState {
 /** @throws LogCorrupt, SnapshotsDamaged, or the error of a broken invariant. */
 export function readFolder(folder: string): FolderState {
   const storeId = storeIdOf(folder);
-  const found = loadNewest({ disk: realDisk, folder, storeId });
-  const { loaded } = found;
-  if (loaded === null) demandWholeLog(realDisk, folder, found);
+  const { loaded, passedOver } = loadNewest({ disk: realDisk, folder, storeId });
+  if (loaded === null) ensureWholeLog(realDisk, folder, passedOver);
   const state = loaded?.state ?? new State();
   const log = readLog({
     disk: realDisk,
-    folder: path.join(folder, LOG_FOLDER),
+    folder,
     storeId,
     replay: replayAfter(loaded, state),
     start: loaded === null ? null : startOf(loaded.meta),
   });
   checkState(state);
   const { sequence } = log.scan;
-  const passedOver = reasonsOf(found);
   const snapshot = loaded?.name ?? null;
   return { state, sequence, digest: digest(state), snapshot, passedOver, log };
 }
@@ -65,6 +62,7 @@ export class Archive {
   constructor(folder: string, storeId: string) {
     this.#folder = folder;
     this.#storeId = storeId;
+    fs.mkdirSync(path.join(folder, LOG_FOLDER));
   }
 
   /** Must be called after each end of a process, before the next one starts. */
@@ -72,7 +70,7 @@ export class Archive {
     const source = path.join(dataFolder, LOG_FOLDER);
     for (const name of fs.readdirSync(source)) {
       if (!name.endsWith(".log")) continue;
-      const target = path.join(this.#folder, name);
+      const target = path.join(this.#folder, LOG_FOLDER, name);
       if (name === newest?.name) {
         fs.writeFileSync(target, newest.bytes.subarray(0, newest.validBytes));
       } else if (!fs.existsSync(target)) {

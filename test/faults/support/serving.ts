@@ -1,6 +1,7 @@
 /** `frontrow serve` under faults, and a house with an event on sale. */
 import path from "node:path";
 import type { SettingsBody } from "../../../engine/shapes/bodies.ts";
+import { guidOf } from "../../support/layout.ts";
 import { CLI, ServerProcess, spawnNode } from "../../support/server-process.ts";
 import type { Scope } from "./scope.ts";
 
@@ -116,12 +117,21 @@ export function sizedPlan(seats: number, places = AREA_PLACES): object {
   const numbers = Array.from({ length: SEATS_PER_ROW }, (_, index) => index + 1);
   return {
     sectors: [
-      { guid: "stalls", name: "Stalls", ga: false },
-      { guid: "meadow", name: "Meadow", ga: true, gaCapacity: places },
+      { guid: guidOf("stalls"), name: "Stalls", ga: false },
+      { guid: guidOf("meadow"), name: "Meadow", ga: true, gaCapacity: places },
     ],
-    rows: rows.map((guid) => ({ guid, sectorGuid: "stalls", name: guid, rowNumber: guid })),
-    seats: rows.flatMap((rowGuid) =>
-      numbers.map((number) => ({ guid: `${rowGuid}/${number}`, rowGuid, name: String(number) })),
+    rows: rows.map((row) => ({
+      guid: guidOf(row),
+      sectorGuid: guidOf("stalls"),
+      name: row,
+      rowNumber: row,
+    })),
+    seats: rows.flatMap((row) =>
+      numbers.map((number) => ({
+        guid: guidOf(`${row}/${number}`),
+        rowGuid: guidOf(row),
+        name: String(number),
+      })),
     ),
   };
 }

@@ -1,6 +1,7 @@
 /*
- * Preloaded into a process under test: on demand it fails a sync, makes syncs slow, or shifts the
- * machine's clock. Unlike a tracer it sees all threads, and costs next to nothing.
+ * Preloaded into a process under test: counts its calls that change a folder, and on demand kills
+ * it before one, fails a sync, makes syncs slow, or shifts the machine's clock. Unlike a tracer it
+ * counts over all threads, and costs next to nothing.
  *
  * FAULTS_CONTROL names a file of the layout below, mapped and shared with the test, which reads and
  * changes it while the process runs. FAULTS_FOLDER is the folder: only files below it are watched.
@@ -9,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -17,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -24,6 +27,9 @@
 #include <unistd.h>
 
 struct control {
+  _Atomic int64_t changes;      /* calls that change the folder, so far */
+  _Atomic int64_t kill_at;      /* the process dies before this one; 0 for never */
+  _Atomic int64_t is_torn;      /* a write that it dies at is done by half */
   _Atomic int64_t syncs;        /* fdatasync, or writes through, of files in the folder, so far */
   _Atomic int64_t fail_sync_at; /* this one fails with EIO; 0 for never */
   _Atomic int64_t failed_at_ns; /* when it failed: CLOCK_MONOTONIC; 0 before */
@@ -32,6 +38,7 @@ struct control {
   _Atomic int64_t ended_at_ns;  /* when exit() ran: CLOCK_MONOTONIC */
   _Atomic int64_t delay_us;     /* every one of them takes so much longer */
   _Atomic int64_t clock_ms;     /* the machine's clock is so far ahead; may be negative */
+  char last[1024];              /* the call that it died at: its name and its file */
 };
 
 enum { FDS_MAX = 65536 };
@@ -40,10 +47,11 @@ static struct control none;
 static struct control *control = &none;
 static char folder[4096];
 static size_t folder_length;
-/* By file descriptor: its file is in the folder. */
+/* By file descriptor: its file is in the folder. Names are for the report only. */
 static _Atomic char is_watched[FDS_MAX];
 /* A write to it is a sync as well: it was opened with O_DSYNC. */
 static _Atomic char is_through[FDS_MAX];
+static char names[256][256];
 
 #define REAL(name) static __typeof__(&name) real; if (!real) real = dlsym(RTLD_NEXT, #name)
 
@@ -77,11 +85,33 @@ static int is_inside(const char *path) {
 
 static int is_watching(int fd) { return fd >= 0 && fd < FDS_MAX && is_watched[fd]; }
 
+/* @returns whether the call is the one to die at; all but a torn write have died by then. */
+static int changes(const char *call, const char *file, int can_tear) {
+  int64_t index = atomic_fetch_add(&control->changes, 1) + 1;
+  if (index != control->kill_at) return 0;
+  snprintf(control->last, sizeof control->last, "%s %s", call, file);
+  if (can_tear && control->is_torn) return 1;
+  kill(getpid(), SIGKILL);
+  for (;;) pause();
+}
+
+static int changes_fd(const char *call, int fd, int can_tear) {
+  if (!is_watching(fd)) return 0;
+  return changes(call, fd < 256 ? names[fd] : "", can_tear);
+}
+
 static int opened(int fd, const char *path, int flags) {
   if (fd < 0 || fd >= FDS_MAX) return fd;
   is_watched[fd] = is_inside(path);
   is_through[fd] = is_watched[fd] && (flags & O_DSYNC) != 0;
+  if (fd < 256 && is_watched[fd]) {
+    snprintf(names[fd], sizeof names[fd], "%s", path[folder_length] ? path + folder_length : "/.");
+  }
   return fd;
+}
+
+static void before_open(const char *path, int flags) {
+  if (is_inside(path) && flags & (O_CREAT | O_TRUNC)) changes("open", path + folder_length, 0);
 }
 
 #define OPEN(name)                                                  \
@@ -91,6 +121,7 @@ static int opened(int fd, const char *path, int flags) {
     va_start(rest, flags);                                          \
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0; \
     va_end(rest);                                                   \
+    before_open(path, flags);                                       \
     return opened(real(path, flags, mode), path, flags);                   \
   }
 OPEN(open)
@@ -103,6 +134,7 @@ OPEN(open64)
     va_start(rest, flags);                                          \
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0; \
     va_end(rest);                                                   \
+    before_open(path, flags);                                       \
     return opened(real(at, path, flags, mode), path, flags);               \
   }
 OPENAT(openat)
@@ -110,6 +142,7 @@ OPENAT(openat64)
 
 int close(int fd) {
   REAL(close);
+  changes_fd("close", fd, 0);
   if (fd >= 0 && fd < FDS_MAX) is_watched[fd] = is_through[fd] = 0;
   return real(fd);
 }
@@ -138,6 +171,10 @@ static int syncs(void) {
 
 ssize_t write(int fd, const void *bytes, size_t count) {
   REAL(write);
+  if (changes_fd("write", fd, 1)) {
+    real(fd, bytes, count / 2);
+    kill(getpid(), SIGKILL);
+  }
   if (folder_length && !is_watching(fd)) count_send(fd);
   return real(fd, bytes, count);
 }
@@ -145,6 +182,10 @@ ssize_t write(int fd, const void *bytes, size_t count) {
 #define PWRITE(name, offset_type)                                                    \
   ssize_t name(int fd, const void *bytes, size_t count, offset_type position) {      \
     REAL(name);                                                                      \
+    if (changes_fd("write", fd, 1)) {                                                \
+      real(fd, bytes, count / 2, position);                                          \
+      kill(getpid(), SIGKILL);                                                       \
+    }                                                                                \
     int fails = is_watching(fd) && is_through[fd] && syncs();                        \
     /* Every other failed write never happens at all, so that what was answered of it is lost. */ \
     if (fails && control->fail_sync_at % 2 == 0) return -1;                          \
@@ -158,8 +199,15 @@ PWRITE(pwrite64, off64_t)
 
 ssize_t writev(int fd, const struct iovec *parts, int count) {
   REAL(writev);
+  changes_fd("write", fd, 0);
   if (folder_length && !is_watching(fd)) count_send(fd);
   return real(fd, parts, count);
+}
+
+ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t position) {
+  REAL(pwritev64);
+  changes_fd("write", fd, 0);
+  return real(fd, parts, count, position);
 }
 
 ssize_t send(int fd, const void *bytes, size_t count, int flags) {
@@ -174,10 +222,48 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
   return real(fd, message, flags);
 }
 
+int fsync(int fd) {
+  REAL(fsync);
+  changes_fd("fsync", fd, 0);
+  return real(fd);
+}
+
 int fdatasync(int fd) {
   REAL(fdatasync);
   if (!is_watching(fd)) return real(fd);
+  changes_fd("fdatasync", fd, 0);
   return syncs() ? -1 : real(fd);
+}
+
+#define TRUNCATE(name, length_type)                \
+  int name(int fd, length_type length) {           \
+    REAL(name);                                    \
+    changes_fd("ftruncate", fd, 0);                \
+    return real(fd, length);                       \
+  }
+TRUNCATE(ftruncate, off_t)
+TRUNCATE(ftruncate64, off64_t)
+
+int rename(const char *from, const char *to) {
+  REAL(rename);
+  if (is_inside(from)) changes("rename", to + folder_length, 0);
+  for (int fd = 0; fd < 256 && is_inside(from); fd++) {
+    if (!is_watched[fd] || strcmp(names[fd], from + folder_length) != 0) continue;
+    snprintf(names[fd], sizeof names[fd], "%s", to + folder_length);
+  }
+  return real(from, to);
+}
+
+int unlink(const char *path) {
+  REAL(unlink);
+  if (is_inside(path)) changes("unlink", path + folder_length, 0);
+  return real(path);
+}
+
+int mkdir(const char *path, mode_t mode) {
+  REAL(mkdir);
+  if (is_inside(path)) changes("mkdir", path + folder_length, 0);
+  return real(path, mode);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {

@@ -10,8 +10,11 @@ import type { Scope } from "./scope.ts";
 
 const SOURCE = path.join(ROOT, "test/faults/support/shim.c");
 const PAGE_BYTES = 4_096;
-/** Members of `struct control`, eight bytes each. */
+/** Members of `struct control`, eight bytes each; a text follows. */
 const MEMBERS = [
+  "changes",
+  "killAt",
+  "isTorn",
   "syncs",
   "failSyncAt",
   "failedAtNs",
@@ -51,14 +54,24 @@ export class Shim {
   }
 
   get(member: Member): number {
-    const bytes = Buffer.alloc(8);
-    fs.readSync(this.#file, bytes, 0, 8, MEMBERS.indexOf(member) * 8);
-    return Number(bytes.readBigInt64LE());
+    return Number(this.#page().readBigInt64LE(MEMBERS.indexOf(member) * 8));
+  }
+
+  /** The call that the process died at. */
+  get last(): string {
+    const text = this.#page().subarray(MEMBERS.length * 8);
+    return text.toString("utf8", 0, text.indexOf(0));
   }
 
   /** The time from the failed sync to the end of the process. */
   get endedAfterMs(): number {
     return (this.get("endedAtNs") - this.get("failedAtNs")) / NS_PER_MS;
+  }
+
+  #page(): Buffer {
+    const page = Buffer.alloc(PAGE_BYTES);
+    fs.readSync(this.#file, page, 0, PAGE_BYTES, 0);
+    return page;
   }
 }
 

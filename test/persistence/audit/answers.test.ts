@@ -103,9 +103,9 @@ describe("a trail that begins late", () => {
   late.beginWith(state, markAt(first), middle.timeMs);
   const end = kept.at(-1)!.sequence;
   for (const { sequence, timeMs, record } of kept.slice(first)) {
-    late.take(sequence, timeMs, record, markAt(end));
+    late.add(sequence, timeMs, record, markAt(end));
   }
-  late.keep(markAt(end));
+  late.commit(markAt(end));
   afterAll(() => late.close());
 
   const MOMENTS: readonly (readonly [string, Moment, AuditGap | null])[] = [

@@ -12,7 +12,7 @@ import {
 import { areaFacts, seatFacts } from "../../../engine/queries/place-facts.ts";
 import { type MoveRecord, RecordType } from "../../../engine/records.ts";
 import type { State } from "../../../engine/state.ts";
-import { AuditBook } from "../../../persistence/audit/trail.ts";
+import { OpenTrail } from "../../../persistence/audit/trail.ts";
 import type { ChainMark } from "../../../persistence/log/scan.ts";
 import type { KeptRecord } from "../../support/engine.ts";
 import { folderOf } from "../store/store-fixture.ts";
@@ -23,8 +23,8 @@ export function temporaryPath(name: string): string {
   return path.join(folderOf(), name);
 }
 
-export function openBook(file = temporaryPath("audit.sqlite")): AuditBook {
-  return new AuditBook(file, AUDIT_STORE);
+export function openBook(file = temporaryPath("audit.sqlite")): OpenTrail {
+  return new OpenTrail(file, AUDIT_STORE);
 }
 
 export function markAt(sequence: number): ChainMark {
@@ -32,16 +32,16 @@ export function markAt(sequence: number): ChainMark {
 }
 
 /** Takes the records that the book lacks. */
-export function feed(book: AuditBook, kept: readonly KeptRecord[]): void {
+export function feed(book: OpenTrail, kept: readonly KeptRecord[]): void {
   const mark = markAt(kept.at(-1)?.sequence ?? 0);
-  for (const { sequence, timeMs, record } of kept.slice(book.trail.sequence)) {
-    book.take(sequence, timeMs, record, mark);
+  for (const { sequence, timeMs, record } of kept.slice(book.row.sequence)) {
+    book.add(sequence, timeMs, record, mark);
   }
-  book.keep(mark);
+  book.commit(mark);
 }
 
 export function ask<K extends AuditTopic>(
-  book: AuditBook,
+  book: OpenTrail,
   question: AuditQuestion<K>,
 ): AuditAnswers[K] {
   const outcome = book.answer(question as AuditQuestion) as AuditOutcome<AuditAnswers[K]>;
@@ -58,7 +58,7 @@ export function eventIdsIn(kept: readonly KeptRecord[]): string[] {
 }
 
 /** All transitions of an event; none before it is created. */
-export function transitionsOf(book: AuditBook, eventId: string): readonly Transition[] {
+export function transitionsOf(book: OpenTrail, eventId: string): readonly Transition[] {
   const all: Transition[] = [];
   if (book.answer({ about: "owner", eventId }).gap === AuditGap.NO_EVENT) return all;
   for (;;) {
@@ -76,14 +76,14 @@ export function mapOf(state: State, eventId: string) {
   const prices = state.catalog.pricesOf(eventId);
   const { seatIds, areas } = partition.layout;
   return {
-    seats: Array.from(seatIds, (_, seat) => seatFacts(partition, prices, seat)),
+    seats: Array.from(seatIds, (_, seat) => seatFacts({ partition, prices, changedAtMs: 0 }, seat)),
     areas: areas.map((_, area) => areaFacts(partition, prices, area)),
     isPublished: event.status === "PUBLISHED",
   };
 }
 
 /** The same from the trail, without the seats that are not listed. */
-export function pastMapOf(book: AuditBook, eventId: string, sequence: number) {
+export function pastMapOf(book: OpenTrail, eventId: string, sequence: number) {
   const moment = { sequence };
   const query = { sort: [], offset: 0, limit: 1_000 };
   const { seats, isPublished } = ask(book, { about: "seats", eventId, moment, query });

@@ -10,7 +10,7 @@ import {
   readTrail,
   writeTrail,
 } from "../../../persistence/audit/file.ts";
-import { AuditBook } from "../../../persistence/audit/trail.ts";
+import { OpenTrail } from "../../../persistence/audit/trail.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { AUDIT_STORE, markAt, temporaryPath } from "./audit-fixture.ts";
@@ -21,7 +21,7 @@ function trailOf(): { file: string; sequence: number } {
   for (let step = 0; step < 100; step++) workload.step();
   const { kept } = workload.bench.journal;
   const file = temporaryPath(AUDIT_FILE);
-  const book = new AuditBook(file, AUDIT_STORE);
+  const book = new OpenTrail(file, AUDIT_STORE);
   feed(book, kept);
   book.close();
   return { file, sequence: kept.length };

@@ -53,7 +53,7 @@ test("rows older than the retention time are removed once an hour and reported",
   time.nowMs = times.at(-1)! + 30 * DAY_MS + HOUR_MS;
   keeper.follow(mark);
   const gone = times.filter((timeMs) => timeMs < time.nowMs - 30 * DAY_MS).length;
-  expect(reports).toEqual([{ kind: "forgot", firstSequence: gone + 1 }]);
+  expect(reports).toEqual([{ kind: "expired", firstSequence: gone + 1 }]);
   expect(gone).toBeGreaterThan(0);
   time.nowMs += HOUR_MS - 1;
   keeper.follow(mark);
@@ -75,13 +75,13 @@ test("without the log's beginning and a good snapshot, no trail is made", async 
   const { keeper, reports } = keep(folder);
   // The newer snapshot is used.
   expect(keeper.follow(process.journal.mark!)).toBe(true);
-  expect(reports).toMatchObject([{ kind: "late" }]);
+  expect(reports).toMatchObject([{ kind: "incomplete" }]);
   keeper.close();
   fs.rmSync(path.join(folder, AUDIT_FILE));
   fs.truncateSync(newest!, 9_000);
   const last = keep(folder);
   expect(last.keeper.follow(process.journal.mark!)).toBe(false);
-  const failure = `${older}: expected a sound snapshot, got database disk image is malformed`;
+  const failure = `${older}: expected a sound snapshot, found database disk image is malformed`;
   expect(last.reports).toMatchObject([
     { kind: "failed", failure: expect.stringContaining(failure) },
   ]);
@@ -100,7 +100,7 @@ test("a trail that is damaged twice is set aside only once", async () => {
   damage();
   expect(keeper.follow(mark)).toBe(false);
   expect(keeper.follow(mark)).toBe(false);
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew", "failed"]);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt", "failed"]);
   expect(fs.readdirSync(folder).filter((name) => name.includes("damaged"))).toEqual([
     `${AUDIT_FILE}.damaged-1`,
   ]);
@@ -126,12 +126,12 @@ test("an event without recent changes keeps its last rows when older ones are re
   };
   otherwise();
   const before = transitionsOf(book, quiet);
-  book.forget(world.clock.timeMs);
-  const first = book.trail.firstSequence;
+  book.removeBefore(world.clock.timeMs);
+  const first = book.row.firstSequence;
   const map = pastMapOf(book, quiet, first);
   otherwise();
-  book.forget(world.clock.timeMs);
-  expect(book.trail.firstSequence).toBe(first + 2);
+  book.removeBefore(world.clock.timeMs);
+  expect(book.row.firstSequence).toBe(first + 2);
   expect(pastMapOf(book, quiet, first + 2)).toEqual(map);
   expect(map.seats).toMatchObject([{ state: SeatState.LOCKED }, { state: SeatState.ACTIVE }]);
   expect(before.length).toBeGreaterThan(2);
@@ -154,7 +154,7 @@ test("an event that was deleted before a trail is opened again stays deleted", (
   feed(again, journal.kept);
   expect(transitionsOf(again, eventId)).toEqual(rows);
   expect(rows.length).toBeGreaterThan(2);
-  const moment = { sequence: again.trail.sequence };
+  const moment = { sequence: again.row.sequence };
   expect(again.answer({ about: "areas", eventId, moment })).toMatchObject({
     gap: AuditGap.NO_EVENT,
   });

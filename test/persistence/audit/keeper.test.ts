@@ -8,7 +8,7 @@ import { AuditGap } from "../../../engine/queries/audit-trail.ts";
 import { State } from "../../../engine/state.ts";
 import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts";
 import { AuditKeeper, type AuditReport } from "../../../persistence/audit/keeper.ts";
-import { AuditBook } from "../../../persistence/audit/trail.ts";
+import { OpenTrail } from "../../../persistence/audit/trail.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
@@ -39,9 +39,9 @@ function keep(folder: string, disk: Disk = realDisk, rowsPerCommit?: number): Ke
 
 /** All rows of the trail in the folder. */
 function rowsIn(folder: string) {
-  const book = new AuditBook(path.join(folder, AUDIT_FILE), STORE_ID);
+  const book = new OpenTrail(path.join(folder, AUDIT_FILE), STORE_ID);
   const rows = eventIds.flatMap((eventId) => transitionsOf(book, eventId));
-  const { trail } = book;
+  const { row: trail } = book;
   book.close();
   return { rows, trail };
 }
@@ -49,7 +49,7 @@ function rowsIn(folder: string) {
 /** The rows that the first records must give. */
 function rowsOf(records: number) {
   const file = temporaryPath("wanted.sqlite");
-  const book = new AuditBook(file, STORE_ID);
+  const book = new OpenTrail(file, STORE_ID);
   feed(book, history.records.slice(0, records));
   const rows = eventIds.flatMap((eventId) => transitionsOf(book, eventId));
   book.close();
@@ -125,15 +125,15 @@ test("a keeper that is killed while it catches up loses and repeats nothing", as
 
 test("records that were taken but not kept are not in the file", async () => {
   const file = temporaryPath("audit.sqlite");
-  const first = new AuditBook(file, STORE_ID);
+  const first = new OpenTrail(file, STORE_ID);
   feed(first, history.records.slice(0, 100));
   const mark = { sequence: 300, chain: new Uint8Array(16) };
   for (const { sequence, timeMs, record } of history.records.slice(100, 250)) {
-    first.take(sequence, timeMs, record, mark);
+    first.add(sequence, timeMs, record, mark);
   }
   first.close();
-  const again = new AuditBook(file, STORE_ID);
-  expect(again.trail.sequence).toBe(100);
+  const again = new OpenTrail(file, STORE_ID);
+  expect(again.row.sequence).toBe(100);
   expect(eventIds.flatMap((id) => transitionsOf(again, id))).toEqual(rowsOf(100));
   again.close();
 });
@@ -154,7 +154,7 @@ async function pruned() {
 }
 
 function expectPastOf(folder: string, from: number, to: number): void {
-  const book = new AuditBook(path.join(folder, AUDIT_FILE), STORE_ID);
+  const book = new OpenTrail(path.join(folder, AUDIT_FILE), STORE_ID);
   const state = new State();
   for (const { sequence, timeMs, record } of history.records.slice(0, to)) {
     apply(state, record, timeMs);
@@ -193,7 +193,7 @@ test("a log without its beginning gives a trail from a snapshot on, and reports 
   expect(keeper.answer(early, process.journal.mark)).toMatchObject({ gap: AuditGap.TOO_EARLY });
   keeper.close();
   const { rows, trail } = rowsIn(folder);
-  expect(reports).toEqual([{ kind: "late", firstSequence: trail.firstSequence }]);
+  expect(reports).toEqual([{ kind: "incomplete", firstSequence: trail.firstSequence }]);
   expect(trail.firstSequence).toBeGreaterThan(100);
   expectPastOf(folder, trail.firstSequence - 1, process.durable);
   const late = rowsOf(process.durable).filter(({ sequence }) => sequence >= trail.firstSequence);
@@ -209,7 +209,7 @@ const DAMAGES: readonly (readonly [string, (file: string) => void])[] = [
     "is another store's",
     (file) => {
       fs.rmSync(file);
-      new AuditBook(file, "99999999-2222-4333-8444-555555555555").close();
+      new OpenTrail(file, "99999999-2222-4333-8444-555555555555").close();
     },
   ],
 ];
@@ -225,7 +225,7 @@ test.each(DAMAGES)("a trail that %s is set aside, reported and rebuilt", async (
   const { keeper, reports } = keep(folder);
   expect(keeper.follow(mark)).toBe(true);
   keeper.close();
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
   expect(fs.existsSync(path.join(folder, `${AUDIT_FILE}.damaged-1`))).toBe(true);
   expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
 });
@@ -241,7 +241,7 @@ test("a trail that is ahead of the log, as beside an older copy, is rebuilt", as
   const { keeper, reports } = keep(folder);
   expect(keeper.follow(older)).toBe(true);
   expect(keeper.sequence).toBe(older.sequence);
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
   keeper.close();
 });
 
@@ -261,7 +261,7 @@ test.each([
   fs.copyFileSync(path.join(folder, AUDIT_FILE), path.join(other.folder, AUDIT_FILE));
   const { keeper, reports } = keep(other.folder);
   expect(keeper.follow(other.process.journal.mark!)).toBe(true);
-  expect(reports).toMatchObject([{ kind: "anew", reason: expect.stringMatching(reason) }]);
+  expect(reports).toMatchObject([{ kind: "rebuilt", reason: expect.stringMatching(reason) }]);
   keeper.close();
   expect(rowsIn(other.folder).rows).toEqual(rowsOf(other.process.durable));
 });
@@ -273,7 +273,8 @@ test("damage of the log is not taken for damage of the trail", async () => {
   expect(first.keeper.follow(process.journal.mark!)).toBe(true);
   const known = first.keeper.sequence;
   first.keeper.close();
-  await process.commit(40);
+  // Frames follow the damaged one; else it would look torn.
+  await process.commit(44);
   const newest = path.join(folder, "wal", namesIn(folder, "wal").at(-2)!);
   const bytes = fs.readFileSync(newest);
   bytes[5_000]! ^= 1;

@@ -5,11 +5,11 @@ import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
 import type { Transition } from "../../../engine/queries/audit-trail.ts";
 import { ActorKind } from "../../../engine/records.ts";
 import { State } from "../../../engine/state.ts";
-import type { AuditBook } from "../../../persistence/audit/trail.ts";
-import { keepSqlFile } from "../../../persistence/disk/sqlite.ts";
+import type { OpenTrail } from "../../../persistence/audit/trail.ts";
+import { openSqlWriter } from "../../../persistence/disk/sqlite.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { START_MS, World } from "../../support/engine.ts";
-import { area, layoutOf, section } from "../../support/layout.ts";
+import { area, guidOf, layoutOf, section } from "../../support/layout.ts";
 import {
   ask,
   feed,
@@ -122,17 +122,16 @@ test("an expired hold, and prices removed from held, sold and blocked objects", 
     "expire Pit:2 LOCKED>ACTIVE old",
   ]);
   world.book("lock", world.selection("s", "A1", "Pit:2"));
-  world.book("directsale", world.selection("d", "A2", "Pit:1"));
+  world.book("directsale", world.selection("d", "A2"));
   world.book("block", world.selection("b", "A3", "Pit:3"));
   world.take();
   world.must("clearPrices", world.caller, { eventId: world.eventId });
   expect(world.take()).toEqual([
     "prices A1 LOCKED>WITHDRAWN s at 0",
-    "prices A2 SOLD>SOLD - at 0",
     "prices A3 BLOCKED>WITHDRAWN - at 0",
     "prices Pit:2 LOCKED>WITHDRAWN s at 0",
     "prices Pit:3 BLOCKED>WITHDRAWN - at 0",
-    "prices Pit:4 ACTIVE>WITHDRAWN - at 0",
+    "prices Pit:5 ACTIVE>WITHDRAWN - at 0",
     "prices Lawn:4 ACTIVE>WITHDRAWN - at 0",
   ]);
 });
@@ -165,11 +164,11 @@ test("a changed layout: removed and added objects, and holds in new slots", () =
   const body = {
     seats: [
       { ...parts.seats![0]!, id: removed[0]!, toRemove: true },
-      { guid: "new", rowGuid: "row A", name: "9", x: 9, y: 0 },
+      { guid: guidOf("new"), rowGuid: guidOf("row A"), name: "9", x: 9, y: 0 },
     ],
     sectors: [
       { ...parts.sectors![2]!, id: removed[1]!, toRemove: true },
-      { guid: "Box", name: "Box", ga: true, gaCapacity: 3 },
+      { guid: guidOf("Box"), name: "Box", ga: true, gaCapacity: 3 },
     ],
   };
   const { labels } = world;
@@ -279,16 +278,16 @@ test.each([5, 6])(
     for (const share of [0.3, 0.3001, 0.6, 1]) {
       const end = Math.floor(kept.length * share);
       feed(book, kept.slice(0, end));
-      book.forget(kept[Math.floor(end / 2)]!.timeMs);
-      expect(book.trail.firstSequence).toBeGreaterThanOrEqual(cut);
-      cut = book.trail.firstSequence;
+      book.removeBefore(kept[Math.floor(end / 2)]!.timeMs);
+      expect(book.row.firstSequence).toBeGreaterThanOrEqual(cut);
+      cut = book.row.firstSequence;
     }
     expect(cut).toBeGreaterThan(kept.length / 3);
     expectPast(book, bench.engine.state, kept, cut);
   },
 );
 
-function expectPast(book: AuditBook, end: State, kept: World["journal"]["kept"], from: number) {
+function expectPast(book: OpenTrail, end: State, kept: World["journal"]["kept"], from: number) {
   const whole = openBook();
   feed(whole, kept);
   const state = new State();
@@ -316,10 +315,10 @@ test("after the retention time, nothing is left of a deleted event", () => {
   world.must("createVenue", caller, { body: { name: "Later" } });
   feed(book, world.journal.kept);
   expect(ask(book, { about: "owner", eventId })).toBe(caller.organizationId);
-  book.forget(world.clock.timeMs);
+  book.removeBefore(world.clock.timeMs);
   expect(book.answer({ about: "owner", eventId })).toMatchObject({ gap: "no event" });
   book.close();
-  const sql = keepSqlFile(file);
+  const sql = openSqlWriter(file);
   for (const table of ["transitions", "events", "prices", "records"]) {
     expect(sql.row(`SELECT count(*) AS rows FROM ${table}`)).toEqual({ rows: 0 });
   }
@@ -333,7 +332,7 @@ test("the history view shows names instead of codes", () => {
   const book = openBook(file);
   feed(book, world.journal.kept);
   book.close();
-  const sql = keepSqlFile(file);
+  const sql = openSqlWriter(file);
   expect(sql.row("SELECT * FROM history WHERE session = 'till'")).toEqual({
     eventId: world.eventId,
     sequence: world.engine.sequence,
@@ -358,8 +357,8 @@ test("a trail takes only the record after its last one", () => {
   const { kept } = new World(PARTS).journal;
   const book = openBook();
   const [first, , third] = kept;
-  book.take(1, first!.timeMs, first!.record, markAt(9));
-  expect(() => book.take(3, third!.timeMs, third!.record, markAt(9))).toThrow("one record after");
-  expect(() => book.keep(markAt(0))).toThrow("never ahead");
+  book.add(1, first!.timeMs, first!.record, markAt(9));
+  expect(() => book.add(3, third!.timeMs, third!.record, markAt(9))).toThrow("one record after");
+  expect(() => book.commit(markAt(0))).toThrow("never ahead");
   book.close();
 });

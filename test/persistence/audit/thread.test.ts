@@ -88,7 +88,7 @@ test("a damaged trail is reported, rebuilt, and then answers", async () => {
   fs.writeFileSync(path.join(folder, AUDIT_FILE), "not a database, but long enough to look");
   const { thread, reports } = threadOf({ folder, mark: () => process.journal.mark });
   expect(await thread.ask(OWNER)).toMatchObject({ gap: null, value: organizationId });
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
 });
 
 test("a thread that cannot start is reported, and its questions are answered at once", async () => {

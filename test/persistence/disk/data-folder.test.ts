@@ -45,7 +45,7 @@ function contentOf(folder: string): Record<string, string> {
 test("a missing folder is created with its parents", () => {
   const folder = join(folderOf(), "a", "b");
   const data = open(folder);
-  expect(data.fresh).toBe(true);
+  expect(data.isFresh).toBe(true);
   expect(data.storeId).toMatch(/^[0-9a-f-]{36}$/);
   expect(data.secret).toMatch(/^[0-9a-f]{64}$/);
   data.close();
@@ -58,15 +58,15 @@ test("a missing folder is created with its parents", () => {
   });
 });
 
-test("keepHasLog is stored, and changes nothing else of the store", () => {
+test("markHasLog is stored, and changes nothing else of the store", () => {
   const folder = folderOf();
   const first = open(folder);
-  first.keepHasLog();
+  first.markHasLog();
   first.close();
   const second = open(folder);
   second.close();
   const { storeId, secret } = first;
-  expect(second).toMatchObject({ storeId, secret, fresh: false, hasLog: true });
+  expect(second).toMatchObject({ storeId, secret, isFresh: false, hasLog: true });
 });
 
 test("only the user can read the files of a store", () => {
@@ -114,8 +114,8 @@ test("files of an interrupted first start, and lost+found, are no obstacle", () 
   }
   const data = open(folder);
   data.close();
-  expect(data.fresh).toBe(true);
-  expect(open(folder, GIVEN).fresh).toBe(false);
+  expect(data.isFresh).toBe(true);
+  expect(open(folder, GIVEN).isFresh).toBe(false);
 });
 
 test("a store of another format, or without a store id, is refused", () => {
@@ -124,7 +124,7 @@ test("a store of another format, or without a store id, is refused", () => {
     ...["nothing", "[1]", "null", "7", '"store"', "{", ""].map((content) => {
       return [content, "has format undefined, this version reads 1"] as const;
     }),
-    ['{"format":1,"storeId":"x"}', "names no store"],
+    ['{"format":1,"storeId":"x"}', "has no store id"],
   ] as const) {
     const folder = folderOf();
     writeFileSync(join(folder, "store.json"), text);

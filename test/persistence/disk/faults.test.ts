@@ -24,14 +24,14 @@ test("the message of a fault says what happened, where, and what to do", () => {
     [
       new LogFailed(disk),
       70,
-      `the log failed: ${disk.message}; then start again: all acknowledged is kept`,
+      `the log failed: ${disk.message}; then restart: everything acknowledged is kept`,
     ],
     [
       new LogCorrupt("/data/wal/1.log", 512, "epoch 2", "1"),
       78,
       "the log is damaged: /data/wal/1.log at byte 512: expected epoch 2, found 1; " +
         "nothing was changed: put the undamaged file back from a copy, or restore a backup; " +
-        "`frontrow verify` lists what is damaged, `frontrow repair` saves the rest",
+        "`frontrow verify` lists all damage, `frontrow repair` saves the rest",
     ],
     [
       new FolderRefused("/data", "it is another's: choose another", ExitCode.TEMPORARY),
@@ -54,9 +54,8 @@ test("a fault keeps its cause", () => {
 });
 
 test("an unknown error code has a general hint", () => {
-  expect(new DiskFault("read", "/data", "EWEIRD").hint).toBe(
-    "see the code of the operating system",
-  );
+  const { message } = new DiskFault("read", "/data", "EWEIRD");
+  expect(message).toBe("cannot read /data: EWEIRD; see the error codes of the operating system");
 });
 
 test("only() accepts errors of the listed classes, and rethrows any other", () => {

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
 import { type CatalogRecord, RecordType } from "../../../engine/records.ts";
 import { Batch } from "../../../persistence/log/batch.ts";
-import { ByteReader } from "../../../persistence/log/bytes.ts";
 import { decodeRecords } from "../../../persistence/log/codec.ts";
 import { FRAME_HEADER_BYTES } from "../../../persistence/log/frame.ts";
 
@@ -32,10 +31,8 @@ test("a drawing with a great many members is encoded", () => {
   batch.add(1, { ...GOOD, puts: [put] });
   const facts = { flags: 0, firstSequence: 1, durableSequence: 0, epoch: 1, offset: 4_096 };
   const { frame } = batch.seal(facts, Buffer.alloc(16));
-  const input = new ByteReader(frame);
-  input.at = FRAME_HEADER_BYTES;
-  input.end = batch.bytes;
+  const payload = frame.subarray(FRAME_HEADER_BYTES, batch.bytes);
   const decoded: unknown[] = [];
-  decodeRecords(input, 1, 1, (_sequence, _timeMs, record) => decoded.push(record));
+  decodeRecords(payload, 1, 1, (_sequence, _timeMs, record) => decoded.push(record));
   expect(decoded).toEqual([{ ...GOOD, puts: [put] }]);
 });

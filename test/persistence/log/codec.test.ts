@@ -11,7 +11,7 @@ import {
   RecordType,
 } from "../../../engine/records.ts";
 import { Malformed } from "../../../persistence/disk/faults.ts";
-import { ByteReader, ByteWriter } from "../../../persistence/log/bytes.ts";
+import { ByteWriter } from "../../../persistence/log/bytes.ts";
 import { decodeRecords, encodeRecord } from "../../../persistence/log/codec.ts";
 import { recordOf, timeOf } from "./log-fixture.ts";
 
@@ -28,7 +28,7 @@ function encode(entries: readonly Entry[]): Buffer {
 
 function decode(bytes: Buffer, recordCount: number): Entry[] {
   const entries: Entry[] = [];
-  decodeRecords(new ByteReader(bytes), 1, recordCount, (sequence, timeMs, record) => {
+  decodeRecords(bytes, 1, recordCount, (sequence, timeMs, record) => {
     expect(sequence).toBe(entries.push({ timeMs, record }));
   });
   return entries;

@@ -102,6 +102,7 @@ export class LogProcess {
     const opened = await openLog({
       folder: "/data",
       segmentBytes: SEGMENT_BYTES,
+      start: null,
       storeId: STORE_ID,
       scheduler: time,
       clock: time,

@@ -21,7 +21,7 @@ function followerOf(disk: FakeDisk, start: LogStart | null = null) {
   const replay = (sequence: number) => void sequences.push(sequence);
   const follower = new LogFollower({
     disk: disk.process!,
-    folder: "/data/wal",
+    folder: "/data",
     storeId: STORE_ID,
     start,
     replay,
@@ -45,10 +45,10 @@ test("it follows a growing log over segments, and reads each record once", async
 test("a missing log is reported with the first missing record", async () => {
   const disk = emptyDisk();
   const at = (start: LogStart | null) => () => followerOf(disk, start).follower.read(9);
-  expect(at(null)).toThrow("expected record 1, found none behind record 0");
+  expect(at(null)).toThrow("expected record 1, found none after record 0");
   const mark = { sequence: 5, chain: Buffer.alloc(16) };
-  expect(at({ sequence: 5, mark })).toThrow("expected record 6, found none behind record 0");
-  const all = { disk: disk.process!, folder: "/data/wal", storeId: STORE_ID, replay: () => {} };
+  expect(at({ sequence: 5, mark })).toThrow("expected record 6, found none after record 0");
+  const all = { disk: disk.process!, folder: "/data", storeId: STORE_ID, replay: () => {} };
   const read = () => readLog({ ...all, start: { sequence: 5, mark } });
   expect(read).toThrow("expected a segment with record 5, found no segment");
 });
@@ -59,10 +59,10 @@ test("a missing segment is reported with its number", async () => {
   disk.plant(paths[1]!, null);
   const { follower, sequences } = followerOf(disk);
   const read = () => follower.read(log.acknowledged);
-  expect(read).toThrow("expected segment 2, found none behind record 12");
+  expect(read).toThrow("expected segment 2, found none after record 12");
   expect(sequences.at(-1)).toBe(12);
   disk.plant(paths[0]!, null);
-  const all = { disk: disk.process!, folder: "/data/wal", storeId: STORE_ID, replay: () => {} };
+  const all = { disk: disk.process!, folder: "/data", storeId: STORE_ID, replay: () => {} };
   const start = { sequence: 5, mark: { sequence: 6, chain: Buffer.alloc(16) } };
   const first = paths[2]!.slice("/data/wal/".length);
   expect(() => readLog({ ...all, start })).toThrow(`record 5, found ${first} as the first`);

@@ -137,6 +137,7 @@ test("a journal without a listener breaks an assertion", async () => {
     clock: time,
     scheduler: time,
     replay: () => {},
+    start: null,
     onFailure: () => {},
     segmentBytes: 8 * 1024,
   });

@@ -1,6 +1,8 @@
 /** Recovery finds every acknowledged record and only whole batches; damage halts it. */
 import { expect, test } from "vitest";
 import { LogCorrupt } from "../../../persistence/disk/faults.ts";
+import { readLog } from "../../../persistence/log/read-log.ts";
+import type { ChainMark } from "../../../persistence/log/scan.ts";
 import { SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
 import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import {
@@ -56,6 +58,25 @@ function usedBytes(bytes: Buffer): number {
   const last = bytes.findLastIndex((byte) => byte !== 0);
   return Math.ceil((last + 1) / SECTOR_BYTES) * SECTOR_BYTES;
 }
+
+test("the mark of a snapshot is the end of a batch, with its chain", async () => {
+  const disk = emptyDisk();
+  const log = await startedOn(disk);
+  await log.commit(3);
+  const { chain } = log.journal.mark!;
+  const read = (mark: ChainMark) => {
+    const reading = {
+      disk: disk.begin(),
+      folder: "/data/wal",
+      storeId: STORE_ID,
+      replay: () => {},
+    };
+    return readLog({ ...reading, start: { sequence: 1, mark } }).segments;
+  };
+  expect(read({ sequence: 3, chain })).toBe(1);
+  expect(() => read({ sequence: 2, chain })).toThrow("a batch up to record 2");
+  expect(() => read({ sequence: 3, chain: Buffer.alloc(16) })).toThrow("chain 0000");
+});
 
 test("an empty folder is an empty log", async () => {
   const log = await startedOn(emptyDisk());

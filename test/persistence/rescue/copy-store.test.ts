@@ -140,7 +140,7 @@ test("a target that is not empty, or is inside the source, is refused", async ()
     expect(() => act({ disk: realDisk, from: folder, to: above })).toThrow(/beside/);
     expect(() => act({ disk: realDisk, from: taken, to: placeOf() })).toThrow(/store\.json/);
     const nowhere = path.join(taken, "nowhere");
-    expect(() => act({ disk: realDisk, from: nowhere, to: placeOf() })).toThrow(/no such folder/);
+    expect(() => act({ disk: realDisk, from: nowhere, to: placeOf() })).toThrow(/does not exist/);
   }
   expect(fs.readdirSync(taken)).toEqual(["thesis.txt"]);
   const empty = folderOf();

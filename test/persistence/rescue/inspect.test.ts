@@ -5,13 +5,13 @@ import type { Caller } from "../../../engine/shapes/caller.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { LogCorrupt, SnapshotsDamaged } from "../../../persistence/disk/faults.ts";
 import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
-import type { RecordView, Wanted } from "../../../persistence/rescue/record-view.ts";
+import type { RecordView, RecordFilter } from "../../../persistence/rescue/record-view.ts";
 import { openEngine, type Store, valueOf } from "../../../persistence/store/open-engine.ts";
 import { area, labelsOf, layoutOf, section } from "../../support/layout.ts";
 import { folderOf } from "../store/store-fixture.ts";
 import { flip, history, segmentsIn, snapshotsIn, storeOf, usedBytes } from "./folder-fixture.ts";
 
-interface Range extends Wanted {
+interface Range extends RecordFilter {
   readonly from?: number;
   readonly to?: number;
 }

@@ -13,7 +13,7 @@ import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
 import {
   type RecordView,
   RecordViewer,
-  type Wanted,
+  type RecordFilter,
 } from "../../../persistence/rescue/record-view.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { World } from "../../support/engine.ts";
@@ -24,7 +24,7 @@ import { folderOf } from "../store/store-fixture.ts";
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 10)];
 
 /** The views of a world's records after `from`. */
-function shown(world: World, from: number, wanted: Wanted): RecordView[] {
+function shown(world: World, from: number, wanted: RecordFilter): RecordView[] {
   const state = new State();
   const viewer = new RecordViewer(state);
   const views: RecordView[] = [];
@@ -44,7 +44,7 @@ test("the records that delete a price and an event belong to the event", () => {
   world.must("deletePrice", caller, { eventId, priceId });
   world.must("deleteEvent", caller, { eventId });
   world.must("createVenue", caller, { body: { name: "Elsewhere" } });
-  const types = (wanted: Wanted) => shown(world, from, wanted).map(({ type }) => type);
+  const types = (wanted: RecordFilter) => shown(world, from, wanted).map(({ type }) => type);
   const all = types({});
   expect(types({ eventId })).toEqual(all.slice(0, -1));
   expect(JSON.stringify(shown(world, from, { eventId }))).toContain(`"key":"${eventId}"`);
@@ -108,7 +108,7 @@ describe("a record of a partition that does not exist", () => {
       const folder = await logOf(record);
       const records: RecordView[] = [];
       const emit = (one: RecordView) => records.push(one) > 0;
-      const inspect = (wanted: Wanted) => () =>
+      const inspect = (wanted: RecordFilter) => () =>
         inspectFolder({ disk: realDisk, folder, from: 1, to: 9, emit, ...wanted });
       expect(inspect({})).toThrow(LogCorrupt);
       expect(records).toMatchObject([{ ...head, ...view }]);

@@ -43,7 +43,7 @@ test("with a damaged log and two good snapshots, the newest one stays", async ()
   const before = segmentsIn(folder);
   const { plan, aside } = await repaired(folder);
   expect(plan).toMatchObject({ sequence: 300, cut: null, snapshots: [path.basename(older!)] });
-  expect(plan.anew).toMatchObject({ base: path.basename(newest!), isRewritten: false });
+  expect(plan.restart).toMatchObject({ base: path.basename(newest!), isRewritten: false });
   expect(plan.lost.range).toEqual({ from: 301, to: 325 });
   expect(plan.lost).toMatchObject({ total: 25, unreadable: 0 });
   expect(aside).toEqual([older!, ...before.toReversed()].map((name) => `${name}.broken`));
@@ -80,7 +80,7 @@ test("if both snapshots are damaged too, a repair is refused", async () => {
   const folder = await twoSnapshots();
   rotHeads(folder);
   for (const name of snapshotsIn(folder)) fs.truncateSync(name, 9_000);
-  expect(() => preview(folder)).toThrow(/nothing can be saved of it: restore a backup/);
+  expect(() => preview(folder)).toThrow(/nothing can be saved: restore a backup/);
 });
 
 test("with a given cut, no new log is begun", async () => {
@@ -102,7 +102,7 @@ test("segments of a later process that continue the snapshot's chain stay", asyn
   rotHeads(folder, segmentsIn(folder).length - count);
   const { plan } = await repaired(folder);
   expect(plan.sequence).toBe(390);
-  expect(plan.anew).toMatchObject({ segment: null, isRewritten: true, mark: { sequence: 190 } });
+  expect(plan.restart).toMatchObject({ segment: null, isRewritten: true, mark: { sequence: 190 } });
   expect([plan.lost.total, plan.lost.range]).toEqual([0, null]);
   expect(plan.segments).toHaveLength(count);
 });
@@ -158,8 +158,8 @@ test("a snapshot that was taken between records is rewritten as a sound state", 
   const { folder, from, to } = await fuzzyStore();
   rotHeads(folder);
   const said = preview(folder);
-  const { anew, lost, sequence } = said;
-  expect(anew?.isRewritten).toBe(true);
+  const { restart, lost, sequence } = said;
+  expect(restart?.isRewritten).toBe(true);
   expect(sequence).toBeGreaterThan(from);
   expect(lost.range?.from).toBeGreaterThan(from);
   expect(lost.range?.from).toBeLessThanOrEqual(sequence);
@@ -186,7 +186,7 @@ test("later segments are not applied to a snapshot that lacks records before the
   const segments = segmentsIn(folder);
   rotHeads(folder, segments.length - count);
   const plan = preview(folder);
-  expect([plan.sequence, plan.anew?.segment?.firstSequence]).toEqual([to, to + 1]);
+  expect([plan.sequence, plan.restart?.segment?.firstSequence]).toEqual([to, to + 1]);
   expect(plan.segments).toHaveLength(segments.length);
 });
 
@@ -202,7 +202,7 @@ test("a snapshot that is inconsistent without later records is skipped", async (
   const [older] = snapshotsIn(folder);
   rotHeads(folder);
   const { plan } = await repaired(folder);
-  expect(plan).toMatchObject({ sequence: 150, anew: { base: path.basename(older!) } });
+  expect(plan).toMatchObject({ sequence: 150, restart: { base: path.basename(older!) } });
 });
 
 test("such a snapshot is not given up for a shorter log, unless a cut is given", async () => {
@@ -213,7 +213,7 @@ test("such a snapshot is not given up for a shorter log, unless a cut is given",
     40,
   );
   expect(() => preview(folder)).toThrow(
-    new RegExp(`snapshot ${path.basename(newest)} is good and holds the records up to ${from + 5}`),
+    new RegExp(`snapshot ${path.basename(newest)} is intact and has the records up to ${from + 5}`),
   );
   const { plan } = await repaired(folder, 250);
   expect(plan).toMatchObject({ sequence: 250, snapshots: [path.basename(newest)] });
@@ -224,7 +224,7 @@ test("damage right after a snapshot cuts the log, and no new log is begun", asyn
   const last = segmentsIn(folder).at(-1)!;
   flip(last, usedBytes(last) - 1_100);
   const { plan } = await repaired(folder);
-  expect(plan).toMatchObject({ sequence: 300, anew: null, cut: { name: path.basename(last) } });
+  expect(plan).toMatchObject({ sequence: 300, restart: null, cut: { name: path.basename(last) } });
 });
 
 test("records that a snapshot proves to have existed are reported as lost", async () => {
@@ -240,7 +240,7 @@ test("the new segment has a greater number than those that were set aside", asyn
   const segments = segmentsIn(folder);
   for (const segment of segments) fs.renameSync(segment, `${segment}.broken`);
   const newest = Number.parseInt(path.basename(segments.at(-1)!), 16);
-  expect(preview(folder).anew?.segment?.number).toBe(newest + 1);
+  expect(preview(folder).restart?.segment?.number).toBe(newest + 1);
 });
 
 test("each tool accepts a log that begins after a snapshot", async () => {

@@ -96,7 +96,7 @@ test("a log without snapshots is cut before a missing segment", async () => {
 test("with two damaged snapshots and no beginning of the log, a repair is refused", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 5 });
   for (const name of snapshotsIn(folder)) fs.truncateSync(name, 9_000);
-  expect(() => preview(folder)).toThrow(/nothing can be saved of it: restore a backup/);
+  expect(() => preview(folder)).toThrow(/nothing can be saved: restore a backup/);
   expect(() => repairFolder({ disk: realDisk, folder })).toThrow(FolderRefused);
 });
 

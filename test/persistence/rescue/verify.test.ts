@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { digest } from "../../../engine/verify/digest.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { FolderRefused } from "../../../persistence/disk/faults.ts";
-import { readSqlFile } from "../../../persistence/disk/sqlite.ts";
+import { openSqlReader } from "../../../persistence/disk/sqlite.ts";
 import { type Finding, textOf } from "../../../persistence/rescue/survey.ts";
 import { type Verified, verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { digestOfSnapshot, readMeta } from "../../../persistence/snapshot/file.ts";
@@ -125,7 +125,7 @@ test("a missing log, and a log without the snapshot that it continues, are found
   fs.rmSync(path.join(folder, "wal"), { recursive: true });
   expect(verify(folder).findings.map(textOf).join("\n")).toMatch(/segments of the log, found none/);
   fs.rmSync(path.join(twin, "snapshots"), { recursive: true });
-  expect(verify(twin).findings.map(textOf).join("\n")).toMatch(/a good snapshot .* found none/);
+  expect(verify(twin).findings.map(textOf).join("\n")).toMatch(/an intact snapshot .* found none/);
 });
 
 test("an intact snapshot with another state than the log is found", async () => {
@@ -135,7 +135,7 @@ test("an intact snapshot with another state than the log is found", async () => 
   database.exec("UPDATE venues SET row = json_set(row, '$.name', 'Elsewhere')");
   const digestNow = (() => {
     database.exec("UPDATE snapshot SET digest = ''");
-    const sql = readSqlFile(newest!);
+    const sql = openSqlReader(newest!);
     try {
       expect(() => readMeta(sql, STORE_ID)).toThrow("digest");
       const [row] = [...sql.rows("SELECT * FROM snapshot")];
@@ -148,7 +148,7 @@ test("an intact snapshot with another state than the log is found", async () => 
   database.close();
   const { findings } = verify(folder);
   expect(placesOf(findings)).toEqual([path.basename(newest!)]);
-  expect(textOf(findings[0]!)).toMatch(/expected state [0-9a-f]{16} with the log behind it, found/);
+  expect(textOf(findings[0]!)).toMatch(/expected state [0-9a-f]{16} with the log after it, found/);
 });
 
 test("a snapshot of another store is found", async () => {

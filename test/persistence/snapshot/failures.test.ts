@@ -179,7 +179,7 @@ test("a close gives up a snapshot that does not end, and keeps the log", async (
   await process.time.pass(10_000);
   expect(await stopped).toBe("stopped");
   expect(process.reports.map(({ failure }) => failure?.message)).toEqual([
-    "given up: the shutdown cannot wait",
+    "abandoned: the shutdown cannot wait",
   ]);
   expect((await recovered(folder)).report.sequence).toBe(process.durable);
 });

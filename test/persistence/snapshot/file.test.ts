@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { Malformed } from "../../../persistence/disk/faults.ts";
-import { readSqlFile, type SqlFile, SqlFault } from "../../../persistence/disk/sqlite.ts";
+import { openSqlReader, type SqlFile, SqlFault } from "../../../persistence/disk/sqlite.ts";
 import { buildSnapshot } from "../../../persistence/snapshot/build.ts";
 import { checkSnapshot, digestOfSnapshot } from "../../../persistence/snapshot/file.ts";
 import { loadNewest, loadSnapshot, tryLoad } from "../../../persistence/snapshot/load.ts";
@@ -18,7 +18,7 @@ function change(file: string, sql: string): void {
 }
 
 function reading<T>(file: string, read: (sql: SqlFile) => T): T {
-  const sql = readSqlFile(file);
+  const sql = openSqlReader(file);
   try {
     return read(sql);
   } finally {
@@ -69,7 +69,7 @@ test.each(SEALED)("a snapshot with %s is skipped", async (_, sql, message) => {
   seal(newest!);
   expect(() => loadSnapshot(newest!, STORE_ID)).toThrow(message);
   const { loaded, passedOver } = loadNewest({ disk: realDisk, folder, storeId: STORE_ID });
-  expect(passedOver.map(({ path }) => path)).toEqual([newest]);
+  expect(passedOver).toEqual([expect.stringContaining(newest!)]);
   expect(older).toContain(loaded!.name);
 });
 

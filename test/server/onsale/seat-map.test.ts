@@ -52,11 +52,11 @@ function sellOut(world: World, listing: ListedSeat[], wishes: Wishes) {
   let orphanRefusals = 0;
   for (let turn = 0; map.freeCount > 0 && refusals < REFUSALS_MAX; turn++) {
     const count = wishes.counts[turn % wishes.counts.length]!;
-    const { seatIds, seatIndexes } = map.choose({ count, orphanRefusals }, random)!;
+    const { seatIds } = map.choose({ count, orphanRefusals }, random)!;
     const seats = seatIds.map((id) => ({ id }));
     if (world.book("lock", { sessionId: "s", seats }).refused === Result.OK) {
       orphanRefusals = 0;
-      for (const index of seatIndexes) map.set(index, Availability.HELD);
+      for (const id of seatIds) map.set(id, Availability.HELD);
     } else {
       orphanRefusals += 1;
       refusals += 1;
