@@ -1,6 +1,6 @@
 /**
- * Limits of the system: a second process on the data folder, and more connections than file
- * descriptors. The first process serves its open connections all the time.
+ * More connections than file descriptors: open connections are served all the time, and new ones as
+ * soon as there are descriptors again.
  */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -11,11 +11,9 @@ import { type ServerProcess, sleep } from "../../support/server-process.ts";
 import { type Campaign, missingPrograms, type Outcome, type Run } from "../campaign.ts";
 import { Crowd } from "../support/crowd.ts";
 import { readFolder } from "../support/folder-state.ts";
-import { createHouse, spawnServer, startServer } from "../support/serving.ts";
+import { createHouse, startServer } from "../support/serving.ts";
 
 const LINES = 8;
-const SECOND_PROCESSES = { short: 1, long: 10 };
-const IN_USE = 75;
 /** File descriptors that are left, and connections that need one. */
 const SPARE_FDS = 20;
 const CONNECTIONS = 200;
@@ -25,7 +23,7 @@ const TICKS_PER_SECOND = 100;
 
 export const limits: Campaign = {
   name: "limits",
-  shows: "a second process is refused; without file descriptors, open connections are served",
+  shows: "without file descriptors, open connections are served, and new ones when there are some",
   missing: () => missingPrograms("prlimit"),
   run,
 };
@@ -38,13 +36,6 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
   const fold = new LedgerFold();
   const crowd = new Crowd({ url: server.url, house, fold, seed, lines: LINES });
   const violations: string[] = [];
-
-  tell("second processes");
-  for (let i = 0; i < SECOND_PROCESSES[form]; i++) {
-    const second = spawnServer(scope, { folder });
-    const { code } = await second.exited;
-    if (code !== IN_USE) violations.push(`a second process exits with ${code}: ${second.stderr}`);
-  }
 
   tell("file descriptors");
   const fdsBefore = limitFds(server, fdsOf(server) + SPARE_FDS);
@@ -69,7 +60,6 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
   );
   return {
     figures: {
-      "second processes refused": SECOND_PROCESSES[form],
       "connections that needed a descriptor": CONNECTIONS,
       "  changes on open connections": during,
       "  share of a core used meanwhile": `${Math.round(cpu * 100)} %`,

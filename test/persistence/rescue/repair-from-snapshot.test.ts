@@ -295,8 +295,8 @@ test("a repaired store can be copied after a start that wrote nothing", async ()
 
 test.each([
   ["a snapshot", twoSnapshots],
-  ["a snapshot written anew", async () => (await fuzzyStore()).folder],
-])("time does not step back behind a log that begins anew behind %s", async (_, make) => {
+  ["a rewritten snapshot", async () => (await fuzzyStore()).folder],
+])("time does not step back in a log that begins after %s", async (_, make) => {
   const folder = await make();
   rotHeads(folder);
   repairFolder({ disk: realDisk, folder });
@@ -336,7 +336,7 @@ const CRASHES: readonly Crash[] = [
     },
   },
   {
-    what: "a snapshot written anew",
+    what: "a rewritten snapshot",
     make: async () => {
       const { folder } = await fuzzyStore();
       rotHeads(folder);
