@@ -221,11 +221,12 @@ test("such a snapshot is not thrown away for a shorter log, unless told to", asy
 });
 
 test("damage right behind a snapshot cuts the log, which does not begin anew", async () => {
-  const folder = await storeOf({ snapshots: 2, batches: 1 });
+  const folder = await storeOf({ snapshots: 2, batches: 2 });
   const last = segmentsIn(folder).at(-1)!;
-  flip(last, usedBytes(last) - 1_100);
+  // In the first of two batches of 1,024 bytes each.
+  flip(last, usedBytes(last) - 1_900);
   const { plan } = await repaired(folder);
-  expect(plan).toMatchObject({ sequence: 300, anew: null, segments: [path.basename(last)] });
+  expect(plan).toMatchObject({ sequence: 300, anew: null, cut: { name: path.basename(last) } });
 });
 
 test("records that a snapshot proves to have been there are told as lost", async () => {
