@@ -220,9 +220,10 @@ test("such a snapshot is not given up for a shorter log, unless a cut is given",
 });
 
 test("damage right after a snapshot cuts the log, and no new log is begun", async () => {
-  const folder = await storeOf({ snapshots: 2, batches: 1 });
+  const folder = await storeOf({ snapshots: 2, batches: 2 });
   const last = segmentsIn(folder).at(-1)!;
-  flip(last, usedBytes(last) - 1_100);
+  // In the first of two batches of 1,024 bytes each.
+  flip(last, usedBytes(last) - 1_900);
   const { plan } = await repaired(folder);
   expect(plan).toMatchObject({ sequence: 300, restart: null, cut: { name: path.basename(last) } });
 });
@@ -346,7 +347,7 @@ const CRASHES: readonly Crash[] = [
   {
     what: "a tail that stays",
     make: async () => {
-      const folder = await storeOf({ snapshots: 2, batches: 1 });
+      const folder = await storeOf({ snapshots: 2, batches: 2 });
       await (await start(folder)).close();
       const count = segmentsIn(folder).length;
       const process = await start(folder);
