@@ -1,4 +1,7 @@
-/** Rows and inventory in the wire form of the interface. */
+/**
+ * Rows and inventory in the wire form of the interface. A member is null where the contract says so;
+ * otherwise it is undefined while it has no value, and is left out of the answer.
+ */
 import type {
   AccountRow,
   CloneRow,
@@ -31,16 +34,24 @@ export function settingsView(row: OrganizationRow) {
 
 export function userView({ id, email, firstName, lastName, organizationIds }: AccountRow) {
   const name = `${firstName} ${lastName}`.trim();
-  return { id, email, name, organizationId: organizationIds[0] ?? null };
+  return { id, email, name, organizationId: organizationIds[0] };
 }
 
 export function venueView({ id, name, address, lat, lng, draft }: VenueRow) {
-  return { id, name, address, lat, lng, draft };
+  const set = { address: address ?? undefined, lat: lat ?? undefined, lng: lng ?? undefined };
+  return { id, name, ...set, draft };
 }
 
 export function schemaView(state: State, schema: SchemaRow) {
   const { organizationId: _organizationId, updatedAtMs: _updatedAtMs, ...row } = schema;
-  return { ...row, venueName: state.catalog.venues.get(row.venueId)?.name ?? null };
+  return {
+    ...row,
+    description: row.description ?? undefined,
+    externalId: row.externalId ?? undefined,
+    gaCapacity: row.gaCapacity ?? undefined,
+    seatsCapacity: row.seatsCapacity ?? undefined,
+    venueName: state.catalog.venues.get(row.venueId)?.name ?? null,
+  };
 }
 
 export function eventView({ id, createdAtMs, start, endDate, name, schemaId, status }: EventRow) {
@@ -53,8 +64,8 @@ export function eventExpandView(state: State, event: EventRow) {
   return {
     ...eventView(event),
     schemaName: schema?.name ?? null,
-    venueId: venue === undefined ? null : String(venue.id),
-    venueName: venue?.name ?? null,
+    venueId: venue === undefined ? undefined : String(venue.id),
+    venueName: venue?.name,
   };
 }
 
@@ -85,19 +96,20 @@ export function seatView(seat: SeatFacts, isPublished: boolean) {
     sectionName: seat.sectionName,
     state: STATE_NAMES[state],
     available: state === SeatState.ACTIVE && isPublished,
-    priceId: seat.priceId,
-    priceName: seat.priceName,
+    priceId: seat.priceId ?? undefined,
+    priceName: seat.priceName ?? undefined,
     updatedAt: localDateTime(seat.changedAtMs),
   };
 }
 
-export function areaView({ areaId, changedAtMs, ...facts }: AreaFacts) {
-  return { groupOfSeatsId: areaId, ...facts, updatedAt: localDateTime(changedAtMs) };
+export function areaView({ areaId, changedAtMs, priceId, priceName, ...facts }: AreaFacts) {
+  const price = { priceId: priceId ?? undefined, priceName: priceName ?? undefined };
+  return { groupOfSeatsId: areaId, ...facts, ...price, updatedAt: localDateTime(changedAtMs) };
 }
 
 /** An operation is complete before it is answered, so no other status is ever seen. */
 export function cloneView({ id, schemaId }: CloneRow) {
-  return { id, status: "COMPLETED", schemaId, errorMessage: null };
+  return { id, status: "COMPLETED", schemaId };
 }
 
 /** By the id of an object in a layout. */

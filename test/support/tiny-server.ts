@@ -38,7 +38,7 @@ interface TinyArea {
   readonly name: string;
   readonly capacity: number;
   readonly heldBy: Map<string, number>;
-  priceId: number | null;
+  priceId: number | undefined;
   active: number;
   locked: number;
   sold: number;
@@ -147,7 +147,7 @@ export class TinyInventory {
   ): string | undefined {
     const area = this.areas.get(id);
     if (area === undefined) return "NOT_FOUND";
-    if (area.priceId === null) return "NO_PRICE";
+    if (area.priceId === undefined) return "NO_PRICE";
     const available = name === "lock" ? area.active : (area.heldBy.get(sessionId) ?? 0);
     return available >= capacity ? undefined : "INSUFFICIENT_CAPACITY";
   }
@@ -195,7 +195,7 @@ export class TinyInventory {
 
 function newArea(id: number, { name, gaCapacity = 0 }: TinyLayout["sectors"][number]): TinyArea {
   const counters = { active: gaCapacity, locked: 0, sold: 0, blocked: 0 };
-  const area = { groupOfSeatsId: id, name, capacity: gaCapacity, priceId: null };
+  const area = { groupOfSeatsId: id, name, capacity: gaCapacity, priceId: undefined };
   return { ...area, ...counters, heldBy: new Map() };
 }
 
