@@ -1,6 +1,6 @@
 /**
- * Rows and inventory in the wire form of the interface. A member is null where the contract says so;
- * otherwise it is undefined while it has no value, and is left out of the answer.
+ * Rows and inventory in the wire form of the interface. A member without a value is null where the
+ * contract says so; otherwise it is undefined, and left out of the answer.
  */
 import type {
   AccountRow,

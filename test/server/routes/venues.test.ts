@@ -19,7 +19,7 @@ async function create(server: TestServer, body: object): Promise<VenueBody> {
   return reply.body;
 }
 
-test("a new venue has the given members, leaves out the rest, and is read back the same", async () => {
+test("a new venue has the given members only, and is read back the same", async () => {
   const server = new TestServer();
   const id = expect.any(Number) as number;
   const small = await create(server, { name: "Barn" });
