@@ -347,7 +347,7 @@ const CRASHES: readonly Crash[] = [
   {
     what: "a tail that stays",
     make: async () => {
-      const folder = await storeOf({ snapshots: 2, batches: 2 });
+      const folder = await storeOf({ snapshots: 2, batches: 1 });
       await (await start(folder)).close();
       const count = segmentsIn(folder).length;
       const process = await start(folder);
