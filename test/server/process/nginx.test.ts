@@ -6,7 +6,8 @@ import { request } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { missingPrograms } from "../../faults/campaign.ts";
 import { type ServerProcess, startServer, temporaryFolder } from "../../support/server-process.ts";
 
 const GUIDE = readFileSync("server/docs/guide/going-live.md", "utf8");
@@ -64,44 +65,49 @@ async function lockAndUnlock(url: string, { key, eventId }: ServerProcess, seatI
   return statuses;
 }
 
-test("requests through the nginx of the guide are answered, before and after a pause", async () => {
-  const server = await startServer({ args: ["--demo"] });
-  const url = await startNginx(CONFIGURATION, server);
-  const list = `${V2}/events/${server.eventId}/seats/?size=1`;
-  const answer = await fetch(url + list, { headers: { "X-API-Key": server.key } });
-  const { content } = (await answer.json()) as { content: { seatId: number }[] };
-  // It is meant for the connection between the two.
-  expect([answer.status, answer.headers.get("keep-alive")]).toEqual([200, null]);
-  const { seatId } = content[0]!;
-  const lock = () => lockAndUnlock(url, server, seatId);
-  for (let i = 0; i < 20; i++) expect(await lock()).toEqual([200, 200]);
-  // The server has closed its side of every connection that is still open by then.
-  await pause(10_000);
-  for (let i = 0; i < 20; i++) expect(await lock()).toEqual([200, 200]);
-});
+const missing = missingPrograms("nginx");
+const why = missing === null ? "" : ` (skipped: ${missing})`;
 
-test("nginx gives a body in chunks a length", async () => {
-  const server = await startServer({ args: ["--demo"] });
-  const url = await startNginx(CONFIGURATION, server);
-  const headers = { "X-API-Key": server.key, "Content-Type": "application/json" };
-  const create = (base: string) =>
-    new Promise<number | undefined>((resolve, reject) => {
-      const target = `${base}${V2}/venues/`;
-      const sent = request(target, { method: "POST", headers }, (reply) => {
-        reply.resume();
-        resolve(reply.statusCode);
+describe.skipIf(missing !== null)(`the nginx of the guide${why}`, () => {
+  test("its requests are answered, before and after a pause", async () => {
+    const server = await startServer({ args: ["--demo"] });
+    const url = await startNginx(CONFIGURATION, server);
+    const list = `${V2}/events/${server.eventId}/seats/?size=1`;
+    const answer = await fetch(url + list, { headers: { "X-API-Key": server.key } });
+    const { content } = (await answer.json()) as { content: { seatId: number }[] };
+    // It is meant for the connection between the two.
+    expect([answer.status, answer.headers.get("keep-alive")]).toEqual([200, null]);
+    const { seatId } = content[0]!;
+    const lock = () => lockAndUnlock(url, server, seatId);
+    for (let i = 0; i < 20; i++) expect(await lock()).toEqual([200, 200]);
+    // The server has closed its side of every connection that is still open by then.
+    await pause(10_000);
+    for (let i = 0; i < 20; i++) expect(await lock()).toEqual([200, 200]);
+  });
+
+  test("nginx gives a body in chunks a length", async () => {
+    const server = await startServer({ args: ["--demo"] });
+    const url = await startNginx(CONFIGURATION, server);
+    const headers = { "X-API-Key": server.key, "Content-Type": "application/json" };
+    const create = (base: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const target = `${base}${V2}/venues/`;
+        const sent = request(target, { method: "POST", headers }, (reply) => {
+          reply.resume();
+          resolve(reply.statusCode);
+        });
+        sent.on("error", reject);
+        sent.write('{"name":');
+        sent.end('"Odeon"}');
       });
-      sent.on("error", reject);
-      sent.write('{"name":');
-      sent.end('"Odeon"}');
-    });
-  expect(await create(url)).toBe(201);
-  expect(await create(server.url)).toBe(411);
-});
+    expect(await create(url)).toBe(201);
+    expect(await create(server.url)).toBe(411);
+  });
 
-test("an nginx that speaks HTTP/1.0 to the server gets 505", async () => {
-  const server = await startServer();
-  const old = CONFIGURATION.replace("proxy_http_version 1.1;", "proxy_http_version 1.0;");
-  expect(old).not.toBe(CONFIGURATION);
-  expect((await fetch(`${await startNginx(old, server)}/healthz`)).status).toBe(505);
+  test("an nginx that speaks HTTP/1.0 to the server gets 505", async () => {
+    const server = await startServer();
+    const old = CONFIGURATION.replace("proxy_http_version 1.1;", "proxy_http_version 1.0;");
+    expect(old).not.toBe(CONFIGURATION);
+    expect((await fetch(`${await startNginx(old, server)}/healthz`)).status).toBe(505);
+  });
 });
