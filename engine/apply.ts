@@ -1,6 +1,6 @@
 /**
- * The one place that changes state. It cannot refuse: what a record says has happened. Live
- * commands and replay both use it.
+ * The one place that changes state. It cannot refuse, because a record states what has happened.
+ * Live commands and replay both use it.
  */
 import { assert, unreachable } from "./assert.ts";
 import type { CatalogPut, EventRow } from "./catalog.ts";
@@ -48,7 +48,7 @@ function applyPut(state: State, put: CatalogPut, timeMs: number): void {
   migrateEvents(state, id, timeMs, marksRelabelled);
 }
 
-/** The events of the schema remain, without seats. */
+/** The events of the schema remain, but have no seats. */
 function removeLayout(state: State, schemaId: number, timeMs: number): void {
   state.layouts.delete(schemaId);
   migrateEvents(state, schemaId, timeMs);

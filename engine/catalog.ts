@@ -192,7 +192,7 @@ export interface ReplyRow {
   readonly expiresAtMs: number;
 }
 
-/** Every table: rows by key. The names of the tables are in the log and are never changed. */
+/** Every table: rows by key. The log stores the names of the tables, so they never change. */
 class Tables {
   readonly tenants = new Map<number, TenantRow>();
   readonly organizations = new Map<number, OrganizationRow>();

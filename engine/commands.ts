@@ -87,7 +87,7 @@ const {
 /** For a row that does not exist or belongs to somebody else. */
 const NOT_OWN = [ENTITY_NOT_FOUND, ACCESS_DENIED];
 /** A date-time that v1 clients keep with an event; it has no effect. */
-const KILL_AFTER = optional(orNull(LOCAL_DATE_TIME));
+const KILL_AFTER = optional(LOCAL_DATE_TIME);
 
 interface CommandOptions {
   /** Given by the front alone. */

@@ -116,7 +116,7 @@ export function updateEvent(state: State, command: ChangedEvent): Decision<Event
     ...times,
     schemaId,
     name: body.name,
-    killAfter: killAfter === undefined ? event.killAfter : momentOrNull(killAfter),
+    killAfter: momentOrNull(killAfter) ?? event.killAfter,
   };
   assert(row.id === eventId, "a change of an event keeps its id");
   return grantChange(state, caller, { puts: [{ table: "events", row }] }, row);

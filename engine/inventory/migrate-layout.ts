@@ -1,6 +1,6 @@
 /**
  * Migrates an event's inventory to another version of its layout. Seats and areas are matched by
- * id: a new one has no price yet, and one that no longer exists leaves its hold.
+ * id: a new one has no price, and one that no longer exists leaves its hold.
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";

@@ -5,23 +5,45 @@ import type { Partition } from "../inventory/partition.ts";
 import { SeatState, STATE_NAMES } from "../inventory/states.ts";
 import { collectSeats, GroupType, type Layout } from "../layout/layout.ts";
 import { changeOfSeat, type ListedEvent, priceOf } from "./listed-event.ts";
+import { nameKey, ranksOf } from "./name-order.ts";
 import { type Compare, SortedSeats } from "./sorted-seats.ts";
 
-type SortKey = (seat: number, event: ListedEvent) => number | string;
+type SortKey = (seat: number) => number | string;
 
-/** What each sort property compares. */
+/** What each sort property compares in an event. */
 const SORT_KEYS = {
-  seatId: (seat) => seat,
-  seatName: (seat, { partition: { layout } }) => layout.seatNames[seat]!,
-  rowId: (seat, { partition: { layout } }) => rowOf(layout, seat).id,
-  rowName: (seat, { partition: { layout } }) => rowOf(layout, seat).name,
-  sectionId: (seat, { partition: { layout } }) => sectionOf(layout, seat).id,
-  sectionName: (seat, { partition: { layout } }) => sectionOf(layout, seat).name,
-  state: (seat, { partition: { state } }) => STATE_NAMES[state[seat] as SeatState] ?? "",
-  priceId: (seat, event) => priceOf(event, seat)?.id ?? 0,
-  priceName: (seat, event) => priceOf(event, seat)?.name ?? "",
-  updatedAt: (seat, event) => changeOfSeat(event, seat),
-} satisfies Record<string, SortKey>;
+  seatId: () => (seat) => seat,
+  seatName: ({ partition: { layout } }) => {
+    const { seats } = nameRanks(layout);
+    return (seat) => seats[seat]!;
+  },
+  rowId:
+    ({ partition: { layout } }) =>
+    (seat) =>
+      rowOf(layout, seat).id,
+  rowName: ({ partition: { layout } }) => {
+    const { rows } = nameRanks(layout);
+    return (seat) => rows[layout.rowOfSeat[seat]!]!;
+  },
+  sectionId:
+    ({ partition: { layout } }) =>
+    (seat) =>
+      sectionOf(layout, seat).id,
+  sectionName: ({ partition: { layout } }) => {
+    const { sections } = nameRanks(layout);
+    return (seat) => sections[rowOf(layout, seat).section]!;
+  },
+  state:
+    ({ partition: { state } }) =>
+    (seat) =>
+      STATE_NAMES[state[seat] as SeatState] ?? "",
+  priceId: (event) => (seat) => priceOf(event, seat)?.id ?? 0,
+  priceName: ({ partition: { price }, prices }) => {
+    const keys = new Map([...prices].map(([slot, { name }]) => [slot, nameKey(name)]));
+    return (seat) => keys.get(price[seat]!) ?? "";
+  },
+  updatedAt: (event) => (seat) => changeOfSeat(event, seat),
+} satisfies Record<string, (event: ListedEvent) => SortKey>;
 export type SeatSort = keyof typeof SORT_KEYS;
 export const SEAT_SORTS = Object.keys(SORT_KEYS) as readonly SeatSort[];
 /** All other properties are fixed by the layout. */
@@ -177,11 +199,11 @@ function repair(
 /** One criterion after the other. Ties are broken by seat index, which rises with the seat id. */
 function totalOrder(event: ListedEvent, { sort }: SeatQuery): Compare {
   const compares = sort.map(({ property, descending }): Compare => {
-    const keyOf: SortKey = SORT_KEYS[property];
+    const keyOf: SortKey = SORT_KEYS[property](event);
     const sign = descending ? -1 : 1;
     return (a, b) => {
-      const keyA = keyOf(a, event);
-      const keyB = keyOf(b, event);
+      const keyA = keyOf(a);
+      const keyB = keyOf(b);
       return keyA < keyB ? -sign : keyA > keyB ? sign : 0;
     };
   });
@@ -192,6 +214,29 @@ function totalOrder(event: ListedEvent, { sort }: SeatQuery): Compare {
     }
     return a - b;
   };
+}
+
+/** By index: ranks of the names of a layout's seats, rows and sections. */
+interface NameRanks {
+  readonly seats: Uint32Array;
+  readonly rows: Uint32Array;
+  readonly sections: Uint32Array;
+}
+
+/** Filled when a listing is first sorted by a name; released with the layout. */
+const ranksOfLayout = new WeakMap<Layout, NameRanks>();
+
+function nameRanks(layout: Layout): NameRanks {
+  let ranks = ranksOfLayout.get(layout);
+  if (ranks === undefined) {
+    ranks = {
+      seats: ranksOf(layout.seatNames),
+      rows: ranksOf(layout.rows.map(({ name }) => name)),
+      sections: ranksOf(layout.sections.map(({ name }) => name)),
+    };
+    ranksOfLayout.set(layout, ranks);
+  }
+  return ranks;
 }
 
 function rowOf({ rows, rowOfSeat }: Layout, seat: number) {

@@ -233,14 +233,24 @@ export const ERROR_ENTRIES: Readonly<Record<string, ErrorEntry>> = {
       detail: "The first request with this Idempotency-Key has not been answered yet.",
     },
   },
+  LENGTH_REQUIRED: {
+    cause: "The body came with `Transfer-Encoding`, such as `chunked`, and without its length.",
+    client: "Send the body whole, with `Content-Length`. The connection is closed; open a new one.",
+    example: {
+      path: `${V2}/booking/lock`,
+      detail: "Send the body with a Content-Length and without a Transfer-Encoding.",
+    },
+  },
   PAYLOAD_TOO_LARGE: {
-    cause: "The body is larger than the path takes: 1 MiB, or 64 MiB for a layout.",
+    cause:
+      "The body is larger than the path takes: 1 MiB, 64 MiB for a layout, or 4 KiB below " +
+      "`/api/auth`.",
     client: "Send less in one request. The connection is closed; open a new one.",
     example: { path: `${V2}/booking/lock`, detail: "The body is larger than 1048576 bytes." },
   },
   UNSUPPORTED_MEDIA_TYPE: {
-    cause: "The `Content-Type` is not `application/json`.",
-    client: "Send JSON, with `Content-Type: application/json`.",
+    cause: "The `Content-Type` is not `application/json`, or the body is compressed.",
+    client: "Send JSON, with `Content-Type: application/json` and without `Content-Encoding`.",
     example: { path: `${V2}/booking/lock`, detail: "The body must be application/json." },
   },
   EVENT_NOT_PUBLISHED: {
@@ -304,7 +314,7 @@ export const ERROR_ENTRIES: Readonly<Record<string, ErrorEntry>> = {
     client: `Nothing was changed. ${AGAIN}`,
     example: {
       path: `${V2}/booking/lock`,
-      detail: "The log has no room for changes just now; reads go on.",
+      detail: "The log has no room for changes at the moment; reads continue.",
     },
   },
   OVERLOADED: {

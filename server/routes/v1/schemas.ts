@@ -61,7 +61,7 @@ export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
         description: "Put its position before the name of a section.",
         default: false,
       },
-      useInternalIds: { shape: BOOLEAN, description: "Use ids as keys.", default: false },
+      useInternalIds: { shape: BOOLEAN, description: "Use ids as keys, in text.", default: false },
     },
     answers: { 200: METADATA },
     problems: [400, 403],

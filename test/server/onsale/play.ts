@@ -8,12 +8,7 @@ import { afterAll, expect, onTestFinished, vi } from "vitest";
 import { addOnsaleCommand } from "../../../server/onsale/command.ts";
 import type { Report } from "../../../server/onsale/report.ts";
 import { guidOf } from "../../support/layout.ts";
-import {
-  TINY_KEY,
-  type TinyLayout,
-  type TinyOptions,
-  TinyServer,
-} from "../../support/tiny-server.ts";
+import { type TinyOptions, TinyServer } from "../../support/tiny-server.ts";
 
 const SPACING = 28;
 /**
@@ -38,7 +33,7 @@ export interface Played {
 export type PlayedReport = Report & { readonly exitCode: number };
 
 /** Ten rows of eighteen seats with an aisle, a round table, two areas. */
-function house(): TinyLayout {
+function house(): object {
   const rows = Array.from({ length: 10 }, (_, row) => `${row + 1}`);
   return {
     sectors: [
@@ -60,7 +55,7 @@ function house(): TinyLayout {
   };
 }
 
-function seatsOf(row: string, count: number): TinyLayout["seats"] {
+function seatsOf(row: string, count: number): object[] {
   return Array.from({ length: count }, (_, index) => {
     const aisle = index > 8 ? 2 * SPACING : 0;
     return {
@@ -89,7 +84,7 @@ export async function startTiny(options: Partial<TinyOptions> = {}): Promise<Tin
 }
 
 export function serverFlags(server: TinyServer): string[] {
-  return ["--url", server.url, "--key", TINY_KEY];
+  return ["--url", server.url, "--key", server.key];
 }
 
 /** Runs the command and captures its output and exit code. */

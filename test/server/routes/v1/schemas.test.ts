@@ -191,14 +191,15 @@ test("v1 booking accepts the keys of the metadata", async () => {
 test("the v1 metadata numbers sections and shows ids when asked to", async () => {
   const desk = new SchemaDesk();
   const { sectors } = await desk.metadata("?numberedSections=true&useInternalIds=true");
+  const textOf = (label: string) => String(desk.a.labels.idOf(label));
   expect(sectors.map(({ key, name }) => [key, name])).toEqual([
-    [desk.a.labels.idOf("Stalls"), "1. Stalls"],
-    [desk.a.labels.idOf("Round"), "2. Round"],
-    [desk.a.labels.idOf("Pit"), "3. Pit"],
+    [textOf("Stalls"), "1. Stalls"],
+    [textOf("Round"), "2. Round"],
+    [textOf("Pit"), "3. Pit"],
   ]);
   const [row] = sectors[0]!.rows;
-  expect([row!.key, row!.name]).toEqual([desk.a.labels.idOf("row A"), "A"]);
-  expect([row!.seats[0]!.key, row!.seats[0]!.name]).toEqual([desk.a.labels.idOf("A1"), "1"]);
+  expect([row!.key, row!.name]).toEqual([textOf("row A"), "A"]);
+  expect([row!.seats[0]!.key, row!.seats[0]!.name]).toEqual([textOf("A1"), "1"]);
 });
 
 test("the v1 metadata shows how sections are drawn", async () => {
