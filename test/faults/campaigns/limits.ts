@@ -1,6 +1,7 @@
 /**
- * More connections than file descriptors: open connections are served all the time, and new ones as
- * soon as there are descriptors again.
+ * What the system denies: the data folder to a second process, and file descriptors to a process
+ * with too many connections. Open connections are served all the time, and new ones as soon as there
+ * are descriptors again.
  */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -11,9 +12,11 @@ import { type ServerProcess, sleep } from "../../support/server-process.ts";
 import { type Campaign, missingPrograms, type Outcome, type Run } from "../campaign.ts";
 import { Crowd } from "../support/crowd.ts";
 import { readFolder } from "../support/folder-state.ts";
-import { createHouse, startServer } from "../support/serving.ts";
+import { createHouse, spawnServer, startServer } from "../support/serving.ts";
 
 const LINES = 8;
+const SECOND_PROCESSES = { short: 1, long: 10 };
+const IN_USE = 75;
 /** File descriptors that are left, and connections that need one. */
 const SPARE_FDS = 20;
 const CONNECTIONS = 200;
@@ -23,7 +26,7 @@ const TICKS_PER_SECOND = 100;
 
 export const limits: Campaign = {
   name: "limits",
-  shows: "without file descriptors, open connections are served, and new ones when there are some",
+  shows: "a second process is refused; without file descriptors, open connections are served",
   missing: () => missingPrograms("prlimit"),
   run,
 };
@@ -36,6 +39,13 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
   const fold = new LedgerFold();
   const crowd = new Crowd({ url: server.url, house, fold, seed, lines: LINES });
   const violations: string[] = [];
+
+  tell("second processes");
+  for (let i = 0; i < SECOND_PROCESSES[form]; i++) {
+    const second = spawnServer(scope, { folder });
+    const { code } = await second.exited;
+    if (code !== IN_USE) violations.push(`a second process exits with ${code}: ${second.stderr}`);
+  }
 
   tell("file descriptors");
   const fdsBefore = limitFds(server, fdsOf(server) + SPARE_FDS);
@@ -60,6 +70,7 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
   );
   return {
     figures: {
+      "second processes refused": SECOND_PROCESSES[form],
       "connections that needed a descriptor": CONNECTIONS,
       "  changes on open connections": during,
       "  share of a core used meanwhile": `${Math.round(cpu * 100)} %`,
