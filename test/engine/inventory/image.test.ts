@@ -33,6 +33,7 @@ function insides({ changes, holds, areas }: Partition): unknown {
     free: holds.copy().free,
     opened: holds.copy().opened,
     held: areas.copy().held,
+    sessions: holds.slots().map((slot) => [...areas.slotsOf(holds.get(slot).session)]),
   };
 }
 

@@ -92,6 +92,7 @@ test("a trail that does not fit a second time is not set aside a second time", a
   const file = path.join(folder, AUDIT_FILE);
   const damage = () => fs.writeFileSync(file, "not a database, but long enough to look");
   damage();
+  fs.writeFileSync(`${file}-wal`, "what was committed last");
   const { keeper, reports } = keep(folder);
   const mark = process.journal.mark!;
   expect(keeper.follow(mark)).toBe(true);
@@ -103,6 +104,7 @@ test("a trail that does not fit a second time is not set aside a second time", a
   expect(reports.map(({ kind }) => kind)).toEqual(["anew", "failed"]);
   expect(fs.readdirSync(folder).filter((name) => name.includes("damaged"))).toEqual([
     `${AUDIT_FILE}.damaged-1`,
+    `${AUDIT_FILE}.damaged-1-wal`,
   ]);
   // The log keeps all of itself for the trail that is to be made.
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(0);

@@ -242,6 +242,13 @@ test("an event that is deleted: its rows stay, and from then on there is no map"
   expect(pastMapOf(world.audit, eventId, last)).toEqual(map);
   expect(() => pastMapOf(world.audit, eventId, last + 1)).toThrow("no event");
   expect(ask(world.audit, { about: "owner", eventId })).toBe(caller.organizationId);
+
+  // Another event may get the id. The trail of the id is that of the new event.
+  const times = { start: "2026-05-01T20:00", endDate: "2026-05-01T23:00" };
+  const body = { name: "Again", schemaId: world.schemaId, ...times };
+  world.must("createEvent", caller, { eventId, body });
+  world.take();
+  expect(transitionsOf(world.audit, eventId)).toEqual([]);
 });
 
 test("who: the actor of the record, be it an account, a tenant or the system", () => {
@@ -308,10 +315,16 @@ test("an event that was deleted long ago leaves nothing", () => {
   const world = new World(PARTS);
   const book = openBook(file);
   const { caller, eventId } = world;
+  world.clock.timeMs += 1;
   world.must("deleteEvent", caller, { eventId });
+  const deletedMs = world.clock.timeMs;
   world.clock.timeMs += 86_400_000;
   world.must("createVenue", caller, { body: { name: "Later" } });
   feed(book, world.journal.kept);
+  // The record of the deletion is the first one that stays.
+  book.forget(deletedMs);
+  const moment = { timeMs: deletedMs - 1 };
+  expect(book.answer({ about: "areas", eventId, moment })).toMatchObject({ gap: "too early" });
   expect(ask(book, { about: "owner", eventId })).toBe(caller.organizationId);
   book.forget(world.clock.timeMs);
   expect(book.answer({ about: "owner", eventId })).toMatchObject({ gap: "no event" });
@@ -320,6 +333,21 @@ test("an event that was deleted long ago leaves nothing", () => {
   for (const table of ["transitions", "events", "prices", "records"]) {
     expect(sql.row(`SELECT count(*) AS rows FROM ${table}`)).toEqual({ rows: 0 });
   }
+  sql.close();
+});
+
+test("seats that left the layout long ago leave nothing", () => {
+  const file = temporaryPath("audit.sqlite");
+  const world = new World(PARTS);
+  world.must("deleteSchema", world.caller, { schemaId: world.schemaId });
+  world.clock.timeMs += 1;
+  world.must("createVenue", world.caller, { body: { name: "Later" } });
+  const book = openBook(file);
+  feed(book, world.journal.kept);
+  book.forget(world.clock.timeMs);
+  book.close();
+  const sql = keepSqlFile(file);
+  expect(sql.row("SELECT count(*) AS rows FROM transitions")).toEqual({ rows: 0 });
   sql.close();
 });
 

@@ -143,4 +143,7 @@ test("folders are made from the first one that is missing", () => {
   makeFoldersNow(disk.process!, "/data/a/b");
   makeFoldersNow(disk.process!, "/data/a/b");
   expect(disk.process!.listNow("/data/a")).toEqual(["b"]);
+  writeFileNow(disk.process!, "/data/a/b", "c", BYTES);
+  disk.losePower();
+  expect([...disk.files().keys()]).toEqual(["/data/a/b/c"]);
 });

@@ -191,6 +191,19 @@ test("a changed bit in covered data halts with its place, and nothing is changed
   expect(trials).toBeGreaterThan(1_000);
 });
 
+test("a damaged marker before a batch halts", async () => {
+  const disk = emptyDisk();
+  const log = await startedOn(disk);
+  await log.commit(1);
+  await log.time.pass(10);
+  await log.commit(1);
+  const files = disk.files();
+  const { path, bytes } = newestOf(files);
+  bytes[usedBytes(bytes) - 2 * SECTOR_BYTES]! ^= 1;
+  const fault = await corruptionIn(copyDisk(new Map(files).set(path, bytes)));
+  expect(fault.message).toContain("a later frame");
+});
+
 test("a changed bit behind a marker, or in the zeros of a full segment, halts", async () => {
   for (const finish of ["marker", "close"] as const) {
     const disk = emptyDisk();
