@@ -57,7 +57,7 @@ test("every line has the format, and a metric is described before its values", a
   expect(described).toContain(NAME);
 });
 
-test("a server with a metrics token shows its metrics to the bearer of the token only", async () => {
+test("with a metrics token, only its bearer may read the metrics", async () => {
   const server = new TestServer({ hasMetrics: true });
   Object.assign(server.services, { metricsToken: "scrape" });
   const read = (authorization: string) =>
