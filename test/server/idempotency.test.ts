@@ -158,6 +158,18 @@ test("a retry gets the same secret key, which is not stored in clear", async () 
   expect(kept).not.toContain(NOVA.password);
 });
 
+test.each([`${V2}/keys/rotate`, `${MANAGEMENT}/keys/rotate`])(
+  "the new key of POST %s is not stored in clear",
+  async (path) => {
+    const server = new TestServer();
+    const by = path.startsWith(V2) ? server.a : { key: server.tenantToken };
+    const { status, body } = await server.post<object>(path, {}, keyed(server, "k", by));
+    expect(status).toBe(200);
+    const kept = JSON.stringify(server.journal.kept.map(({ record }) => record));
+    expect(kept).not.toContain(Object.values(body)[0]);
+  },
+);
+
 test("reads and logins ignore the key", async () => {
   const server = new TestServer();
   expect((await server.get(VENUES, keyed(server, "é"))).status).toBe(200);

@@ -218,7 +218,8 @@ export class World extends Bench {
 
   createEvent(caller = this.caller, schemaId = this.schemaId): string {
     this.#events += 1;
-    const eventId = `00000000-0000-4000-8000-${String(this.#events).padStart(12, "0")}`;
+    // With letters, so that letter case matters.
+    const eventId = `0000abcd-0000-4000-8000-${String(this.#events).padStart(12, "0")}`;
     const body = {
       name: "Night",
       start: "2026-05-01T20:00",

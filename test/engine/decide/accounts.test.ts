@@ -7,7 +7,7 @@ import { Bench, START_MS } from "../../support/engine.ts";
 
 const tokens = (name: string, endsMs: number) => ({
   tokenSha256: `token ${name}`,
-  tokenExpiresAtMs: endsMs,
+  tokenExpiresAtMs: START_MS,
   refreshSha256: `refresh ${name}`,
   refreshExpiresAtMs: endsMs,
 });

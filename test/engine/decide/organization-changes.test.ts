@@ -108,6 +108,9 @@ test("an account with another organization stays, and so does a super admin", ()
   const { tenant, caller } = world;
   const email = "organization@house.example";
   const second = world.must("createOrganization", tenant, organizationOf("Second", email));
+  const row = accountOf(world, "admin@tenant.example")!;
+  const organizationIds = [caller.organizationId];
+  world.engine.state.catalog.put({ table: "accounts", row: { ...row, organizationIds } });
   world.must("deleteOrganization", tenant, { organizationId: caller.organizationId });
   expect(accountOf(world, email)).toMatchObject({ organizationIds: [second.id] });
   expect(accountOf(world, "admin@tenant.example")).toBeDefined();

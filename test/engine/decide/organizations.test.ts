@@ -71,6 +71,9 @@ test("an account that is not certain to belong to the tenant is not reused", () 
   const refused = () => expect(bench.create("Hall", email).refused).toBe(ACCOUNT_EMAIL_IN_USE);
   catalog.put({ table: "accounts", row: { ...account, organizationIds: [] } });
   refused();
+  const superAdminOf = bench.one.tenantId;
+  catalog.put({ table: "accounts", row: { ...account, superAdminOf } });
+  refused();
   const organizationIds = [...account.organizationIds, foreign];
   catalog.put({ table: "accounts", row: { ...account, organizationIds } });
   refused();

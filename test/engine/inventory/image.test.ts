@@ -24,6 +24,10 @@ function imaged(partition: Partition): Partition {
 
 /** What the digest leaves out. */
 function insides({ changes, holds, areas }: Partition): unknown {
+  const { held } = areas.copy();
+  const holders = new Set(held.filter((_, i) => i % 3 === 1));
+  const slotsOf = (session: string) =>
+    [...areas.slotsOf(session)].filter((slot) => holders.has(slot));
   return {
     order: [...changes.oldestFirst()],
     newest: changes.newest,
@@ -32,7 +36,8 @@ function insides({ changes, holds, areas }: Partition): unknown {
     count: holds.count,
     free: holds.copy().free,
     opened: holds.copy().opened,
-    held: areas.copy().held,
+    held,
+    sessions: holds.slots().map((slot) => slotsOf(holds.get(slot).session)),
   };
 }
 

@@ -226,6 +226,19 @@ test("a cached listing of a large event equals a new one after every change", ()
   }
 });
 
+test("a seat that changes twice in a row moves twice in a cached listing", () => {
+  const world = arena();
+  const first = () => {
+    const sort = [{ property: "state", descending: true }] as const;
+    return list(world, { sort, limit: 1 }).labels;
+  };
+  expect(first()).toEqual(["L1"]);
+  world.book("lock", world.selection("s", "L5"));
+  expect(first()).toEqual(["L5"]);
+  world.book("unlock", world.selection("s", "L5"));
+  expect(first()).toEqual(["L1"]);
+});
+
 test("renaming a price reorders the cached listing of a large event", () => {
   const { world } = new BusyArena();
   const first = () => {

@@ -48,6 +48,13 @@ test.each(DAMAGES)("a trail file with %s is refused, and has no record", (_, sql
   expect(auditedSequence(realDisk, folder, AUDIT_STORE)).toBe(0);
 });
 
+test("what is committed to the trail is synced", () => {
+  const sql = openAuditFile(temporaryPath(AUDIT_FILE), AUDIT_STORE);
+  const full = 2;
+  expect(sql.row("PRAGMA synchronous")).toEqual({ synchronous: full });
+  sql.close();
+});
+
 test("without a file there is no trail; a file that is not a database has no record", () => {
   const file = temporaryPath(AUDIT_FILE);
   const folder = path.dirname(file);

@@ -92,6 +92,7 @@ test("a trail that is damaged twice is set aside only once", async () => {
   const file = path.join(folder, AUDIT_FILE);
   const damage = () => fs.writeFileSync(file, "not a database, but long enough to look");
   damage();
+  fs.writeFileSync(`${file}-wal`, "what was committed last");
   const { keeper, reports } = keep(folder);
   const mark = process.journal.mark!;
   expect(keeper.follow(mark)).toBe(true);
@@ -103,6 +104,7 @@ test("a trail that is damaged twice is set aside only once", async () => {
   expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt", "failed"]);
   expect(fs.readdirSync(folder).filter((name) => name.includes("damaged"))).toEqual([
     `${AUDIT_FILE}.damaged-1`,
+    `${AUDIT_FILE}.damaged-1-wal`,
   ]);
   // The whole log is kept for the new trail.
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(0);

@@ -241,6 +241,13 @@ test("a deleted event keeps its rows, and has no map from then on", () => {
   expect(pastMapOf(world.audit, eventId, last)).toEqual(map);
   expect(() => pastMapOf(world.audit, eventId, last + 1)).toThrow("no event");
   expect(ask(world.audit, { about: "owner", eventId })).toBe(caller.organizationId);
+
+  // Another event may get the id. The trail of the id is that of the new event.
+  const times = { start: "2026-05-01T20:00", endDate: "2026-05-01T23:00" };
+  const body = { name: "Again", schemaId: world.schemaId, ...times };
+  world.must("createEvent", caller, { eventId, body });
+  world.take();
+  expect(transitionsOf(world.audit, eventId)).toEqual([]);
 });
 
 test("each row has its actor: an account, a tenant or the system", () => {
@@ -310,10 +317,16 @@ test("after the retention time, nothing is left of a deleted event", () => {
   const world = new World(PARTS);
   const book = openBook(file);
   const { caller, eventId } = world;
+  world.clock.timeMs += 1;
   world.must("deleteEvent", caller, { eventId });
+  const deletedMs = world.clock.timeMs;
   world.clock.timeMs += 86_400_000;
   world.must("createVenue", caller, { body: { name: "Later" } });
   feed(book, world.journal.kept);
+  // The record of the deletion is the first one that stays.
+  book.removeBefore(deletedMs);
+  const moment = { timeMs: deletedMs - 1 };
+  expect(book.answer({ about: "areas", eventId, moment })).toMatchObject({ gap: "too early" });
   expect(ask(book, { about: "owner", eventId })).toBe(caller.organizationId);
   book.removeBefore(world.clock.timeMs);
   expect(book.answer({ about: "owner", eventId })).toMatchObject({ gap: "no event" });
@@ -322,6 +335,21 @@ test("after the retention time, nothing is left of a deleted event", () => {
   for (const table of ["transitions", "events", "prices", "records"]) {
     expect(sql.row(`SELECT count(*) AS rows FROM ${table}`)).toEqual({ rows: 0 });
   }
+  sql.close();
+});
+
+test("seats that left the layout long ago leave nothing", () => {
+  const file = temporaryPath("audit.sqlite");
+  const world = new World(PARTS);
+  world.must("deleteSchema", world.caller, { schemaId: world.schemaId });
+  world.clock.timeMs += 1;
+  world.must("createVenue", world.caller, { body: { name: "Later" } });
+  const book = openBook(file);
+  feed(book, world.journal.kept);
+  book.removeBefore(world.clock.timeMs);
+  book.close();
+  const sql = openSqlWriter(file);
+  expect(sql.row("SELECT count(*) AS rows FROM transitions")).toEqual({ rows: 0 });
   sql.close();
 });
 

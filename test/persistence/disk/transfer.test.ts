@@ -143,4 +143,7 @@ test("missing folders are created from the first one on", () => {
   makeFoldersNow(disk.process!, "/data/a/b");
   makeFoldersNow(disk.process!, "/data/a/b");
   expect(disk.process!.listNow("/data/a")).toEqual(["b"]);
+  writeFileNow(disk.process!, "/data/a/b", "c", BYTES);
+  disk.losePower();
+  expect([...disk.files().keys()]).toEqual(["/data/a/b/c"]);
 });

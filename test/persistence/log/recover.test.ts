@@ -198,6 +198,19 @@ test("a changed bit in covered data halts the start, and no file is changed", as
   expect(trials).toBeGreaterThan(1_000);
 });
 
+test("a damaged marker before a batch halts", async () => {
+  const disk = emptyDisk();
+  const log = await startedOn(disk);
+  await log.commit(1);
+  await log.time.pass(10);
+  await log.commit(1);
+  const files = disk.files();
+  const { path, bytes } = newestOf(files);
+  bytes[usedBytes(bytes) - 2 * SECTOR_BYTES]! ^= 1;
+  const fault = await corruptionIn(copyDisk(new Map(files).set(path, bytes)));
+  expect(fault.message).toContain("a later frame");
+});
+
 test("a changed bit before a marker, or in a full segment's zeros, halts the start", async () => {
   for (const finish of ["marker", "close"] as const) {
     const disk = emptyDisk();

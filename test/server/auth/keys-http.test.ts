@@ -40,6 +40,11 @@ test("the previous key works until the end of its grace period", async () => {
   const { clock } = server.world;
   const first = server.a.key;
   const { secretKey: second } = await rotate(server, ROTATE_KEY, first, { graceSeconds: 60 });
+  // The same for a process that sees the key for the first time, as after a restart.
+  const keys = new Keys(TEST_SECRET, server.engine.state.catalog);
+  const { timeMs } = clock;
+  expect(keys.identify(first, { nowMs: () => timeMs })).not.toBeNull();
+  expect(keys.identify(first, { nowMs: () => timeMs + 60_000 })).toBeNull();
   clock.timeMs += 59_999;
   expect(await statuses(server, EVENTS, first, second)).toEqual([200, 200]);
   clock.timeMs += 1;

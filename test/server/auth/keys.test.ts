@@ -89,6 +89,21 @@ test("a key becomes invalid with its version, even when it was just used", () =>
   expect(own.identify(next, CLOCK)).not.toBeNull();
 });
 
+test("a sealed text that was changed is not opened", () => {
+  const sealed = Buffer.from(keys.seal("a reply"), "base64url");
+  expect(keys.unseal(sealed.toString("base64url"))).toBe("a reply");
+  sealed[sealed.length - 1]! ^= 1;
+  expect(() => keys.unseal(sealed.toString("base64url"))).toThrow(/authenticate/);
+});
+
+test("a fingerprint tells where the head of a request ends", () => {
+  const [shorter, longer] = [
+    keys.fingerprint("a", Buffer.from("bc")),
+    keys.fingerprint("ab", Buffer.from("c")),
+  ];
+  expect(shorter).not.toBe(longer);
+});
+
 test("no key is in any record of the log", () => {
   const records = JSON.stringify(server.journal.kept);
   for (const key of [server.a.key, server.b.key, server.tenantToken, TEST_SECRET]) {

@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import { Passwords } from "../../../server/auth/passwords.ts";
 import { type House, MANAGEMENT, type Reply, TestServer, V2 } from "../../support/server.ts";
+import { NO_ID } from "../wire/wire.ts";
 
 const PASSWORD = "correct horse";
 const ADMIN = "root@office.example";
@@ -115,6 +116,19 @@ test("the login of a super admin has all organizations and the token of the tena
   expect(secretKey).toBe(office.house.key);
   const list = await office.get(`${MANAGEMENT}/organizations/`, { key: office.token });
   expect(list.status).toBe(200);
+});
+
+test("the user of a login has the id of its first organization", async () => {
+  const office = new Office();
+  office.world.must("createOrganization", office.house.caller, {
+    body: { name: "Ballet" },
+    administrator: { email: CLERK, firstName: "", lastName: "", passwordHash },
+    publicKey: "00000000-0000-4000-8000-000000000005",
+    privateKey: "00000000-0000-4000-8000-000000000006",
+  });
+  const { user, organizations } = await office.logIn(CLERK);
+  expect(organizations).toMatchObject([{ name: "Opera" }, { name: "Ballet" }]);
+  expect(user).toMatchObject({ organizationId: organizations[0]!.id });
 });
 
 test("letter case does not matter in the email, but in the password", async () => {
@@ -244,6 +258,7 @@ test("the token of a login opens the layouts of the organization that it names",
   expect(await statusOf(path, { "x-organization-id": String(house.id) })).toBe(200);
   expect(await statusOf(`${path}?orgId=${second.id}`)).toBe(403);
   expect(await statusOf(`${path}?orgId=${office.a.id}`)).toBe(403);
+  expect(await statusOf(`/api/seatmap/${NO_ID}/?orgId=${office.a.id}`)).toBe(403);
   expect(await statusOf(`${V2}/schemas/${house.schemaId}/layout`)).toBe(403);
   expect(await statusOf(`${V2}/events/`)).toBe(403);
   expect(await statusOf(`${MANAGEMENT}/organizations/`)).toBe(403);

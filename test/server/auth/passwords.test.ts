@@ -1,4 +1,5 @@
 /** Hashing and checking of passwords. */
+import { hash as argon2 } from "@node-rs/argon2";
 import { expect, test } from "vitest";
 import { Passwords } from "../../../server/auth/passwords.ts";
 
@@ -42,6 +43,19 @@ test("a check for an unknown account costs as much CPU time as for a known one",
   const ratio = Math.min(...ofUnknown) / Math.min(...ofKnown);
   expect(ratio).toBeGreaterThan(0.5);
   expect(ratio).toBeLessThan(2);
+});
+
+test("passwords are checked one at a time", async () => {
+  const passwords = new Passwords();
+  const slow = await argon2("x", { memoryCost: 65_536, timeCost: 4 });
+  const fast = await argon2("x", { memoryCost: 64, timeCost: 1 });
+  const order: string[] = [];
+  const check = async (name: string, passwordHash: string) => {
+    await passwords.isRight(passwordHash, "x");
+    order.push(name);
+  };
+  await Promise.all([check("slow", slow), check("fast", fast)]);
+  expect(order).toEqual(["slow", "fast"]);
 });
 
 test("a task that fails does not stop the next one", async () => {

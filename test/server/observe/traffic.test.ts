@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { Traffic } from "../../../server/observe/traffic.ts";
 import { ROUTES, TestServer, V2 } from "../../support/server.ts";
+import { DENIED, expectProblem } from "../wire/wire.ts";
 
 const LOCK = ROUTES.find(({ path }) => path.endsWith("v2.0/booking/lock"))!;
 const LABELS = `method="POST",route="${V2}/booking/lock"`;
@@ -54,4 +55,15 @@ test("every line has the format, and a metric is described before its values", a
   }
   expect(described).toContain("frontrow_http_requests_total");
   expect(described).toContain(NAME);
+});
+
+test("with a metrics token, only its bearer may read the metrics", async () => {
+  const server = new TestServer({ hasMetrics: true });
+  Object.assign(server.services, { metricsToken: "scrape" });
+  const read = (authorization: string) =>
+    server.call("GET", "/metrics", { headers: { authorization } });
+  expect((await read("Bearer scrape")).status).toBe(200);
+  for (const other of ["", "scrape", "Bearer scrap", "Bearer scrapes"]) {
+    expectProblem(await read(other), DENIED);
+  }
 });

@@ -151,6 +151,7 @@ const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ["name=zzz", []],
   ["startDate=2026-01-02", ["100% .*", "Beta", "Night"]],
   ["startDate=2026-01-02T10:00", ["100% .*", "Beta", "Night"]],
+  ["startDate=2026-01-02T10:00:00.000", ["100% .*", "Beta", "Night"]],
   ["startDate=2026-01-02T10:00:00.001", ["Night"]],
   ["endDate=2026-01-02T12:00:00.5", ["Beta", "alpha"]],
   ["endDate=2026-01-02T12:00:00.500", ["Beta", "alpha"]],
@@ -169,6 +170,14 @@ const FILTERS: readonly (readonly [string, readonly string[]])[] = [
 
 test.each(FILTERS)("the list filtered by %s contains %j", async (query, names) => {
   expect((await list(festival, `?${query}`)).sort()).toEqual(names);
+});
+
+test("an event whose schema was deleted is at no venue", async () => {
+  const server = new TestServer();
+  const { schemaId, venueId, caller } = server.a;
+  expect(await list(server, `?venueId=${venueId}`)).toEqual(["Night"]);
+  server.world.must("deleteSchema", caller, { schemaId });
+  expect(await list(server, `?venueId=${venueId}`)).toEqual([]);
 });
 
 const SORTS: readonly (readonly [string, readonly string[]])[] = [

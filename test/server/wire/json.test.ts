@@ -119,3 +119,8 @@ test("the answer to a large or deep value is short", async () => {
     expect(reply.text.length).toBeLessThan(2_000);
   }
 });
+
+test("brackets after an escaped quotation mark are text", () => {
+  const text = JSON.stringify([`"${"[".repeat(40)}`]);
+  expect(parseJson(Buffer.from(text)).ok).toBe(true);
+});

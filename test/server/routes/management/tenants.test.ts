@@ -35,6 +35,7 @@ test("POST /api/admin/tenants/ creates a tenant whose token and super admin work
   const body = { username: "ADA@second.example", password: "correct horse" };
   const login = await server.post<TenantBody>("/api/auth/login", body, {});
   expect([login.status, login.body.tenantToken]).toEqual([200, tenantToken]);
+  expect(login.body).toMatchObject({ user: { name: "" } });
 });
 
 const TAKEN = { status: 409, errorCode: "ACCOUNT_EMAIL_IN_USE" };
