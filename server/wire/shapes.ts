@@ -15,6 +15,7 @@ import {
   list,
   object,
   oneOf,
+  openObject,
   optional,
   orNull,
   RECORD,
@@ -22,6 +23,7 @@ import {
   TEXT,
   text,
 } from "../../engine/shapes/shape.ts";
+import { REPLIES } from "./replies.ts";
 
 const TEXT_OR_NULL = orNull(TEXT);
 const COUNT = integer({ minimum: 0 });
@@ -105,10 +107,29 @@ export const GROUP_OF_SEATS = object({
   angle: NUMBER_OR_NULL,
 });
 
+const POSITION = { x: optional(NUMBER_OR_NULL), y: optional(NUMBER_OR_NULL) };
+const SECTOR = openObject({
+  id: LONG,
+  guid: TEXT,
+  name: TEXT,
+  ga: optional(BOOLEAN),
+  gaCapacity: optional(COUNT_OR_NULL),
+  angle: optional(NUMBER_OR_NULL),
+  ...POSITION,
+});
+const ROW = openObject({ id: LONG, guid: TEXT, sectorGuid: TEXT, rowNumber: optional(TEXT) });
+const SEAT = openObject({
+  id: LONG,
+  guid: TEXT,
+  rowGuid: optional(TEXT),
+  name: TEXT,
+  ...POSITION,
+});
+/** Drawing members that the service does not know are kept and given back. */
 export const LAYOUT = object({
-  sectors: list(object({ id: LONG, guid: TEXT, name: TEXT, ga: optional(BOOLEAN) })),
-  rows: list(object({ id: LONG, guid: TEXT, sectorGuid: TEXT })),
-  seats: list(object({ id: LONG, guid: TEXT, rowGuid: optional(TEXT), name: TEXT })),
+  sectors: list(SECTOR),
+  rows: list(ROW),
+  seats: list(SEAT),
   shapes: list(RECORD),
   clientViewBox: orNull(RECORD),
 });
@@ -233,6 +254,13 @@ export const LOGIN_FAILURE = object({ success: BOOLEAN, error: TEXT });
 
 export const HEALTH = object({ status: TEXT });
 
+export const ERROR_DETAIL = object({
+  field: TEXT,
+  message: TEXT,
+  rejectedValue: ANYTHING,
+  code: TEXT,
+});
+const ERROR_CODES = [...new Set(Object.values(REPLIES).map(({ errorCode }) => errorCode))].sort();
 export const PROBLEM = object({
   type: TEXT,
   title: TEXT,
@@ -241,6 +269,6 @@ export const PROBLEM = object({
   instance: TEXT,
   timestamp: text({ format: "date-time" }),
   path: TEXT,
-  errorCode: TEXT,
-  errors: list(object({ field: TEXT, message: TEXT, rejectedValue: ANYTHING, code: TEXT })),
+  errorCode: oneOf(ERROR_CODES),
+  errors: list(ERROR_DETAIL),
 });
