@@ -15,7 +15,7 @@ import {
   takesIdempotencyKey,
 } from "./problems.ts";
 import { Schemas } from "./schemas.ts";
-import { type Example, type OperationText, readTexts, type TagText } from "./texts.ts";
+import { codeLink, type Example, type OperationText, readTexts, type TagText } from "./texts.ts";
 
 const JSON_MEDIA = "application/json";
 const AUTH_TAG = "Login";
@@ -97,13 +97,13 @@ class OperationMaker {
   readonly responses: Record<string, object> = {};
 
   operation(route: Route, text: OperationText, tag: string): object {
-    const { id, takes, description, examples, scheme, isSchemeOptional } = text;
+    const { id, summary, takes, description, examples, scheme, isSchemeOptional } = text;
     const security = [...SECURITY[route.access], ...(scheme === "" ? [] : [[scheme]])];
     const granted = examples.filter(({ status }) => status < 400);
     return {
       operationId: id,
       tags: [tag],
-      summary: route.summary,
+      summary,
       description,
       ...(route.isLegacy === true ? { deprecated: true } : {}),
       security: [
@@ -213,7 +213,8 @@ function problemResponse(
   return {
     description: refusals
       .map(
-        ({ errorCode, text }) => `- \`${errorCode}\`: ${text || ERROR_ENTRIES[errorCode]!.cause}`,
+        ({ errorCode, text }) =>
+          `- ${codeLink(errorCode)}: ${text || ERROR_ENTRIES[errorCode]!.cause}`,
       )
       .join("\n"),
     ...headersOf(status),
@@ -278,9 +279,16 @@ function exampleOf(shape: Shape, text: string | null | undefined): object {
   return { example: shape["type"] === "string" ? text : (JSON.parse(text) as unknown) };
 }
 
+/** Segments of paths whose id is not that of their singular. */
+const NOUNS: Readonly<Record<string, string>> = {
+  series: "series",
+  seatmap: "schema",
+  clone: "schema to clone, or of the clone operation",
+};
+
 /** What an id in a path identifies: the last noun before it. */
 function idText(path: string, name: string): string {
   const noun = name === "id" ? path.slice(0, path.indexOf("{id}")).split("/").at(-2)! : name;
-  const words = noun.replace(/Id$/, "").replace(/s$/, "").replaceAll("_", " ");
+  const words = NOUNS[noun] ?? noun.replace(/(Id|s)$/, "").replaceAll("_", " ");
   return `The id of the ${words}.`;
 }

@@ -31,6 +31,7 @@ export interface TagText {
 export interface OperationText {
   /** The operation id. */
   readonly id: string;
+  readonly summary: string;
   /** Method and path, as in the route table. */
   readonly endpoint: string;
   /** Names of the schemas of body and answer; empty when there is none to name. */
@@ -70,7 +71,7 @@ export interface Example {
 }
 
 const NAME = "`(\\w+)`";
-const OPERATION = /^(\w+)\n+`([A-Z]+ \/\S*)`(.*)\n+([^]*)$/;
+const OPERATION = /^(\w+): (.+)\n+`([A-Z]+ \/\S*)`(.*)\n+([^]*)$/;
 const REFUSAL = /^- `([A-Z_]+)`(?: \(([^)]*)\))?: ([^]*?)(?=\n- |\n\n|$(?![^]))/gm;
 const FENCE = "```http(.*)\\n([^]*?)\\n```";
 const EXAMPLE = new RegExp(`^(.*)\\n+${FENCE}\\n+${FENCE}`);
@@ -90,18 +91,22 @@ function operationOf(section: string): OperationText {
   const [prose = "", ...examples] = section.split(/^### /m);
   const parts = OPERATION.exec(prose.trim());
   if (parts === null) throw new Error(`not the text of an operation: ${section.slice(0, 60)}`);
-  const [, id = "", endpoint = "", facts = "", description = ""] = parts;
+  const [, id = "", summary = "", endpoint = "", facts = "", description = ""] = parts;
   const find = (pattern: string) => new RegExp(pattern).exec(facts)?.slice(1) ?? [];
   const [isPage, returns = ""] = find(`returns (a page of )?(?:a list of )?${NAME}`);
   const [isOptional, scheme = ""] = find(`with (an optional )?${NAME}`);
   return {
     id,
+    summary,
     endpoint,
     takes: find(`takes (?:a list of )?${NAME}`)[0] ?? "",
     returns: isPage === undefined ? returns : `${returns}Page`,
     scheme,
     isSchemeOptional: isOptional !== undefined,
-    description,
+    description: description.replaceAll(
+      /^- `([A-Z_]+)`/gm,
+      (_, code: string) => `- ${codeLink(code)}`,
+    ),
     success: /^Returns [^]*?(?=\n\n|$(?![^]))/m.exec(description)?.[0] ?? "",
     refusals: [...description.matchAll(REFUSAL)].map(
       ([, errorCode = "", codes = "", text = ""]) => {
@@ -111,6 +116,11 @@ function operationOf(section: string): OperationText {
     ),
     examples: examples.map(exampleOf),
   };
+}
+
+/** An error code as a link to its page. */
+export function codeLink(errorCode: string): string {
+  return `[\`${errorCode}\`](/docs/errors/${errorCode})`;
 }
 
 function exampleOf(section: string): Example {
