@@ -1,6 +1,6 @@
 /**
- * The engine on a data folder, in this process: what `import { openEngine } from "frontrow"` gives.
- * It takes the same commands as the HTTP interface and answers each once it is on disk.
+ * The library: `import { openEngine } from "frontrow"` opens an engine on a data folder in this
+ * process. It takes the commands of the HTTP interface and answers each once it is on disk.
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
@@ -12,39 +12,16 @@ import { type FieldError, isGranted } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { State } from "../../engine/state.ts";
 import type { AuditThread } from "../audit/thread.ts";
-import { isStore } from "../disk/data-folder.ts";
-import { namesIn, realDisk } from "../disk/disk.ts";
+import { containsStore } from "../disk/data-folder.ts";
+import { realDisk } from "../disk/disk.ts";
 import type { StoreFault } from "../disk/faults.ts";
 import type { LogStats } from "../log/log-writer.ts";
-import type { SnapshotReport } from "../snapshot/options.ts";
-import type { RecoveryProgress, StateReport } from "./open-state.ts";
-import { type AuditOptions, type OpenStore, openStore } from "./open-store.ts";
+import type { StateReport } from "./open-state.ts";
+import { type OpenOptions, type OpenStore, openStore } from "./open-store.ts";
 import { realPlatform } from "./platform.ts";
-import { refuseCommand } from "./shape-check.ts";
+import { composeCommand, refuseCommand } from "./shape-check.ts";
 
-export interface OpenOptions {
-  /** Path of the data folder; made when it is missing. One process at a time has it. */
-  readonly folder: string;
-  /** The master secret, 64 hexadecimal digits, when it is kept elsewhere than in the folder. */
-  readonly secret?: string | undefined;
-  /**
-   * Called once when the log can no longer be written: the process must end, since what memory
-   * holds may never reach the disk. Without it, the process ends at once with the fault's exit
-   * code.
-   */
-  readonly onFailure?: ((fault: StoreFault) => void) | undefined;
-  /** A snapshot is taken each time the log has grown by so many bytes; 256 MiB by default. */
-  readonly snapshotBytes?: number | undefined;
-  /** Called after every snapshot that was taken or has failed; a failed one loses nothing. */
-  readonly onSnapshot?: ((report: SnapshotReport) => void) | undefined;
-  /**
-   * Keeps the audit trail, in `audit.sqlite`; without it there is none. Once a folder has a trail,
-   * always open it with one: the log keeps every record that the trail lacks.
-   */
-  readonly audit?: AuditOptions | undefined;
-  /** Called from time to time with the progress of recovery. */
-  readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
-}
+export type { OpenOptions };
 
 /** @throws StoreFault. */
 export async function openEngine(options: OpenOptions): Promise<Store> {
@@ -55,7 +32,7 @@ export async function openEngine(options: OpenOptions): Promise<Store> {
 
 /** Whether there is a store in the folder. Changes nothing. */
 export function hasStore(folder: string): boolean {
-  return isStore(namesIn(realDisk, path.resolve(folder)));
+  return containsStore(realDisk, path.resolve(folder));
 }
 
 function endProcess(fault: StoreFault): void {
@@ -63,9 +40,9 @@ function endProcess(fault: StoreFault): void {
   process.exit(fault.exitCode);
 }
 
-/** An open engine. */
+/** An open store, as a user of the library sees it. */
 export class Store {
-  /** The engine itself, for callers that wait for the disk with `afterDurable`. */
+  /** For callers that themselves wait for the disk with `afterDurable`. */
   readonly engine: Engine;
   readonly report: StateReport;
   /** Counters of the log since it was opened. */
@@ -82,23 +59,24 @@ export class Store {
     this.engine = store.engine;
     this.report = store.report;
     this.logStats = store.journal.stats;
-    this.isFresh = store.dataFolder.fresh;
+    this.isFresh = store.dataFolder.isFresh;
     this.secret = store.dataFolder.secret;
     this.audit = store.audit;
     this.#store = store;
   }
 
   /**
-   * Runs a command. A refusal is a value: `refused` tells it from a success, whose answer is
-   * `value`. Settles once everything that the answer rests on is on disk.
+   * Runs a command. A refusal is a value: `isGranted` distinguishes it from a success, whose answer
+   * is `value`. Settles once everything that the outcome depends on is on disk.
    */
   async execute<K extends CommandKind>(command: CommandOf<K>): Promise<Outcome<AnswerOf<K>>> {
-    const outcome = refuseCommand(this.engine.state, command) ?? this.engine.submit(command);
+    const composed = composeCommand(command);
+    const outcome = refuseCommand(this.engine.state, composed) ?? this.engine.submit(composed);
     await this.#durable();
     return outcome;
   }
 
-  /** Reads the state. Settles once everything that was read is on disk. */
+  /** Runs `read` on the current state. Settles once everything it may have read is on disk. */
   async read<Value>(read: (state: State) => Value): Promise<Value> {
     this.engine.expireAll();
     const value = read(this.engine.state);
@@ -106,7 +84,7 @@ export class Store {
     return value;
   }
 
-  /** The caller that acts for the organization of that name, which is created if necessary. */
+  /** @returns A caller that acts for the organization, which is created if it does not exist. */
   async callerFor(name: string): Promise<Caller> {
     const { organizations } = this.engine.state.catalog;
     const known = [...organizations.values()].find((organization) => organization.name === name);
@@ -140,12 +118,17 @@ export class Store {
     );
   }
 
-  /** Begins a snapshot now, unless one is in progress; `onSnapshot` reports its outcome. */
+  /** Writes credentials to a file of the data folder, mode 0600. @returns Its path. */
+  writeCredentials(text: string): string {
+    return this.#store.dataFolder.writeCredentials(text);
+  }
+
+  /** Begins a snapshot now, unless one is in progress. `onSnapshot` reports its outcome. */
   requestSnapshot(): void {
     this.#store.snapshots.request();
   }
 
-  /** Settles once everything is on disk and the folder is free for another process. */
+  /** Settles once everything is on disk and another process may use the folder. */
   close(): Promise<void> {
     return this.#store.close();
   }
@@ -157,13 +140,13 @@ export class Store {
   }
 }
 
-/** The answer of a command that must not be refused. @throws Refused when it was. */
+/** @returns The answer of a command that must succeed. @throws Refused when it was refused. */
 export function valueOf<Value>(outcome: Outcome<Value>): Value {
   if (isGranted(outcome)) return outcome.value;
   throw new Refused(outcome.detail, outcome.errors);
 }
 
-/** A refusal where none was expected. */
+/** An unexpected refusal. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly errors: readonly FieldError[];

@@ -33,6 +33,7 @@ const KEYS = ["apiKey", "bearer"];
 const SECURITY: Readonly<Record<Access, readonly (readonly string[])[]>> = {
   [Access.PUBLIC]: [],
   [Access.ORGANIZATION]: keysAlone(true),
+  [Access.LEGACY]: keysAlone(true),
   [Access.EDITOR]: [...keysAlone(true), ["loginToken"], ["loginToken", "organizationId"]],
   [Access.TENANT]: keysAlone(false),
   [Access.TENANT_ORGANIZATION]: KEYS.map((key) => [key, "organizationId"]),
@@ -111,7 +112,7 @@ class OperationMaker {
         ...security.map((names) => Object.fromEntries(names.map((name) => [name, []]))),
       ],
       parameters: this.#parameters(route, granted[0]),
-      ...(route.body === undefined ? {} : { requestBody: this.#body(route.body, takes, granted) }),
+      ...(route.body === undefined ? {} : { requestBody: this.#body(route, takes, granted) }),
       responses: {
         ...this.#successes(route, text, granted),
         ...this.#problems(route, text),
@@ -145,10 +146,10 @@ class OperationMaker {
     return { name, in: "query", required, description, schema: this.schemas.refer(schema, "") };
   }
 
-  #body(shape: Shape, name: string, granted: readonly Example[]): object {
-    const schema = this.schemas.refer(shape, name);
-    const examples = examplesOf(granted, ({ body }) => body);
-    return { required: true, content: { [JSON_MEDIA]: { schema, ...examples } } };
+  #body({ body, mayBeEmpty = false }: Route, name: string, granted: readonly Example[]): object {
+    const schema = this.schemas.refer(body!, name);
+    const examples = examplesOf(granted, (example) => example.body);
+    return { required: !mayBeEmpty, content: { [JSON_MEDIA]: { schema, ...examples } } };
   }
 
   #successes(route: Route, text: OperationText, granted: readonly Example[]): object {

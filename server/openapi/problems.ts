@@ -10,17 +10,19 @@ const EXAMPLE_TIME_MS = Date.UTC(2030, 4, 1, 18, 0, 0, 123);
 
 /** Error codes that the front adds to every route of a kind. */
 const FRONT_CODES: readonly (readonly [(route: Route) => boolean, readonly string[]])[] = [
-  [isGuarded, ["VALIDATION_FAILED", "ACCESS_DENIED", "RATE_LIMITED"]],
-  [
-    ({ body }) => body !== undefined,
-    ["VALIDATION_FAILED", "MALFORMED_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"],
-  ],
+  [isGuarded, ["VALIDATION_FAILED", "MALFORMED_REQUEST", "ACCESS_DENIED", "RATE_LIMITED"]],
+  [takesBody, ["VALIDATION_FAILED", "MALFORMED_REQUEST", "UNSUPPORTED_MEDIA_TYPE"]],
+  [takesBody, ["LENGTH_REQUIRED", "PAYLOAD_TOO_LARGE"]],
   [takesIdempotencyKey, ["IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_KEY_REUSED", "OVERLOADED"]],
   [({ durable }) => durable, ["INTERNAL_ERROR", "LOG_UNAVAILABLE"]],
 ];
 
 function isGuarded({ access }: Route): boolean {
   return access !== Access.PUBLIC;
+}
+
+function takesBody({ body }: Route): boolean {
+  return body !== undefined;
 }
 
 export function takesIdempotencyKey(route: Route): boolean {

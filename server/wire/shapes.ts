@@ -16,12 +16,12 @@ import {
   object,
   oneOf,
   openObject,
-  optional,
   orNull,
   RECORD,
   type Shape,
   TEXT,
   text,
+  whenSet,
 } from "../../engine/shapes/shape.ts";
 import { REPLIES } from "./replies.ts";
 
@@ -31,18 +31,19 @@ const COUNT_OR_NULL = orNull(COUNT);
 
 export const DONE = BOOLEAN;
 
-export const ORGANIZATION = object({
+const ORGANIZATION_MEMBERS = {
   id: LONG,
   name: TEXT,
   publicKey: UUID,
   privateKey: UUID,
   domain: TEXT_OR_NULL,
-  autologinEnabled: optional(BOOLEAN),
-  appendDomainToLogin: optional(BOOLEAN),
+  autologinEnabled: BOOLEAN,
+  appendDomainToLogin: BOOLEAN,
   type: ORGANIZATION_TYPE,
   tenantId: LONG,
-  secretKey: optional(TEXT),
-});
+};
+export const ORGANIZATION = object(ORGANIZATION_MEMBERS);
+export const NEW_ORGANIZATION = object({ ...ORGANIZATION_MEMBERS, secretKey: TEXT });
 
 export const SETTINGS = object({
   salesControl: BOOLEAN,
@@ -85,7 +86,7 @@ export const SCHEMA = object({
   venueName: TEXT_OR_NULL,
 });
 
-const DRAWN_SHAPE = object({ id: optional(TEXT) });
+const DRAWN_SHAPE = object({ id: whenSet(TEXT) });
 
 export const GROUP_OF_SEATS = object({
   id: LONG,
@@ -97,7 +98,7 @@ export const GROUP_OF_SEATS = object({
   ga: BOOLEAN,
   schemaId: LONG,
   pricingZoneId: orNull(LONG),
-  guid: TEXT,
+  guid: UUID,
   externalId: TEXT_OR_NULL,
   shapes: orNull(list(DRAWN_SHAPE)),
   width: NUMBER_OR_NULL,
@@ -107,21 +108,21 @@ export const GROUP_OF_SEATS = object({
   angle: NUMBER_OR_NULL,
 });
 
-const POSITION = { x: optional(NUMBER_OR_NULL), y: optional(NUMBER_OR_NULL) };
+const POSITION = { x: whenSet(NUMBER_OR_NULL), y: whenSet(NUMBER_OR_NULL) };
 const SECTOR = openObject({
   id: LONG,
   guid: TEXT,
   name: TEXT,
-  ga: optional(BOOLEAN),
-  gaCapacity: optional(COUNT_OR_NULL),
-  angle: optional(NUMBER_OR_NULL),
+  ga: whenSet(BOOLEAN),
+  gaCapacity: whenSet(COUNT_OR_NULL),
+  angle: whenSet(NUMBER_OR_NULL),
   ...POSITION,
 });
-const ROW = openObject({ id: LONG, guid: TEXT, sectorGuid: TEXT, rowNumber: optional(TEXT) });
+const ROW = openObject({ id: LONG, guid: TEXT, sectorGuid: TEXT, rowNumber: whenSet(TEXT) });
 const SEAT = openObject({
   id: LONG,
   guid: TEXT,
-  rowGuid: optional(TEXT),
+  rowGuid: whenSet(TEXT),
   name: TEXT,
   ...POSITION,
 });
@@ -248,7 +249,7 @@ export const LOGIN = object({
   refreshToken: TEXT,
   user: USER,
   organizations: list(object({ id: LONG, name: TEXT, secretKey: TEXT })),
-  tenantToken: optional(TEXT),
+  tenantToken: whenSet(TEXT),
 });
 export const LOGIN_FAILURE = object({ success: BOOLEAN, error: TEXT });
 

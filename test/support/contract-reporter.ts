@@ -51,9 +51,8 @@ export class ContractReporter implements Reporter {
     );
     const produced = new Set(seen.flatMap(({ codes }) => codes));
     const unseen = listed.filter((code) => !produced.has(code));
-    this.#vitest.logger.log(
-      `contract: ${listed.length - unseen.length} of ${listed.length} documented error codes produced`,
-    );
+    const codes = `${listed.length - unseen.length} of ${listed.length} documented error codes`;
+    this.#vitest.logger.log(`contract: ${codes} produced`);
     missing.push(...unseen);
     if (missing.length === 0) return;
     this.#vitest.logger.error(`contract: never produced:\n  ${missing.join("\n  ")}`);

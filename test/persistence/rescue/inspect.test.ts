@@ -1,24 +1,17 @@
-/** `inspectFolder` shows what the log says, in the words of the interface, and no secret. */
+/** `inspectFolder` shows records in the terms of the interface, and no secrets. */
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Caller } from "../../../engine/shapes/caller.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { LogCorrupt, SnapshotsDamaged } from "../../../persistence/disk/faults.ts";
 import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
-import type { RecordView, Wanted } from "../../../persistence/rescue/record-view.ts";
+import type { RecordView, RecordFilter } from "../../../persistence/rescue/record-view.ts";
 import { openEngine, type Store, valueOf } from "../../../persistence/store/open-engine.ts";
 import { area, labelsOf, layoutOf, section } from "../../support/layout.ts";
-import {
-  flip,
-  folderOf,
-  history,
-  segmentsIn,
-  snapshotsIn,
-  storeOf,
-  usedBytes,
-} from "./folder-fixture.ts";
+import { folderOf } from "../store/store-fixture.ts";
+import { flip, history, segmentsIn, snapshotsIn, storeOf, usedBytes } from "./folder-fixture.ts";
 
-interface Range extends Wanted {
+interface Range extends RecordFilter {
   readonly from?: number;
   readonly to?: number;
 }
@@ -92,7 +85,7 @@ class BoxOffice {
   }
 }
 
-test("what happened with one seat: ids, names, states, sessions, of a store in use", async () => {
+test("the records of one seat in a store in use show ids, names, states and sessions", async () => {
   const office = await new BoxOffice().open();
   const { folder, eventId, labels, caller } = office;
   await office.book("lock", "ann", "A1", "A2");
@@ -118,7 +111,7 @@ test("what happened with one seat: ids, names, states, sessions, of a store in u
   expect(sold).toMatchObject({ from: "LOCKED", to: "SOLD", heldBy: ["ann"], seats: [seat] });
 });
 
-test("of one event: its rows, its prices, and what was booked", async () => {
+test("the records of one event are its rows, its prices and its bookings", async () => {
   const office = await new BoxOffice().open();
   const [schema] = office.store.engine.state.catalog.schemas.values();
   const other = await office.newEvent(schema!.id);
@@ -153,7 +146,7 @@ test("no hash of a password or token, no private key and no stored answer is sho
   await store.close();
 });
 
-test("from and to are sequence numbers, both included", async () => {
+test("from and to are sequence numbers, and both are included", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 20 });
   expect(numbersOf(recordsOf(folder).records)).toEqual(
     Array.from({ length: 100 }, (_, i) => i + 1),
@@ -166,14 +159,14 @@ test("from and to are sequence numbers, both included", async () => {
   });
 });
 
-test("whoever has enough is given no more", async () => {
+test("a callback that returns false gets no further records", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 20 });
   let given = 0;
   inspectFolder({ disk: realDisk, folder, from: 1, to: Infinity, emit: () => ++given < 5 });
   expect(given).toBe(5);
 });
 
-test("behind a snapshot it begins with the record that the snapshot does not hold", async () => {
+test("with a snapshot, inspection begins at the first record after it", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 4 });
   const { firstSequence, sequence, records } = recordsOf(folder);
   expect([firstSequence, sequence]).toEqual([301, 470]);
@@ -188,7 +181,7 @@ test("behind a snapshot it begins with the record that the snapshot does not hol
   expect(moves[0]!["time"]).toBe(new Date(kept.timeMs).toISOString());
 });
 
-test("what lies before damage is shown, and then the damage is named", async () => {
+test("records before damage are shown, and then the damage is named", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 60 });
   const damaged = segmentsIn(folder)[1]!;
   flip(damaged, usedBytes(damaged) - 700);
@@ -199,7 +192,7 @@ test("what lies before damage is shown, and then the damage is named", async () 
   expect(shown.length).toBeGreaterThan(20);
 });
 
-test("without a good snapshot, a log without its beginning says why it is silent", async () => {
+test("without a good snapshot, a log without its beginning is refused", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 4 });
   const [older, newest] = snapshotsIn(folder);
   flip(newest!, 100);
@@ -209,7 +202,7 @@ test("without a good snapshot, a log without its beginning says why it is silent
   expect(() => recordsOf(folder)).toThrow(path.basename(older!));
 });
 
-test("an error of whoever is given the records is theirs", async () => {
+test("an error of the callback that gets the records is passed on", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 2 });
   const mistake = new TypeError("a pipe that is closed");
   const emit = () => {

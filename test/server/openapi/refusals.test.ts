@@ -17,7 +17,8 @@ import { witness } from "../../support/witness.ts";
 
 const PLATFORM_TOKEN = "a-platform-token-of-the-test";
 const MIB = 1_024 * 1_024;
-const EXAMPLE_EVENT = /6f1c8f0e-58a5-4b0e-9a5d-0b8f3c1d2e4f/g;
+/** The events that the examples create. */
+const EXAMPLE_EVENT = /6f1c8f0e-58a5-4b0e-9a5d-0b8f3c1d2e4f|5b3e1f7a-92c4-4d60-8a1b-6f0c2d9e7b35/g;
 
 const ROUTES = routeTable("0.0.0-test", true);
 const texts = new Map<string, OperationText>(
@@ -122,8 +123,7 @@ const FIRST: readonly (readonly [string, readonly Access[]])[] = [
   ["createTenant", [Access.PLATFORM]],
 ];
 
-test.each(FIRST)("the Idempotency-Key of %s is refused with other requests", async (...row) => {
-  const [name, accesses] = row;
+test.each(FIRST)("the key of %s is refused with other requests", async (name, accesses) => {
   const server = newServer();
   const first = changing.find(({ text }) => text.id === name)!;
   const alike = changing.filter(({ route }) => accesses.includes(route.access));
@@ -148,7 +148,7 @@ test.each(FIRST)("the Idempotency-Key of %s is refused with other requests", asy
   expect(reused).toEqual(each(alike, "IDEMPOTENCY_KEY_REUSED"));
 });
 
-test("a body that is not JSON is MALFORMED_REQUEST, another type UNSUPPORTED_MEDIA_TYPE", async () => {
+test("bodies that are not JSON, or are not said to be, are refused", async () => {
   const server = newServer();
   const call = (type: string) =>
     codesOf(bodied, async (operation) => {
@@ -161,7 +161,20 @@ test("a body that is not JSON is MALFORMED_REQUEST, another type UNSUPPORTED_MED
   expect(await call("text/plain")).toEqual(each(bodied, "UNSUPPORTED_MEDIA_TYPE"));
 });
 
-test("a body over the limit is refused with PAYLOAD_TOO_LARGE", async () => {
+test("a repeated header is refused with MALFORMED_REQUEST", async () => {
+  const server = newServer();
+  const codes = await codesOf(guarded, async ({ route }) => {
+    const request = requestOf(route.method, targetFor(route, server.a), {});
+    const answer = await server.send({ ...request, repeatedHeader: "x-api-key" });
+    return (JSON.parse(String(answer.body)) as { errorCode: string }).errorCode;
+  });
+  expect(codes).toEqual(each(guarded, "MALFORMED_REQUEST"));
+});
+
+test.each([
+  ["LENGTH_REQUIRED", () => "Transfer-Encoding: chunked"],
+  ["PAYLOAD_TOO_LARGE", (bytesMax: number) => `Content-Length: ${bytesMax + 1}`],
+])("a body is refused with %s before it is read", async (expected, header) => {
   const server = newServer();
   const options = { host: "127.0.0.1", port: 0, onBroken: () => {} };
   const http = await listen(server.dispatch, options);
@@ -169,26 +182,25 @@ test("a body over the limit is refused with PAYLOAD_TOO_LARGE", async () => {
   const codes = await codesOf(bodied, async (operation) => {
     const { route } = operation;
     const [target, { key = "", headers = {} }] = requestTo(server, operation);
-    const head = [
+    const text = await untilClosed(http.port, [
       `${route.method.toUpperCase()} ${target} HTTP/1.1`,
       "Host: x",
-      `Content-Length: ${2 * (route.bodyBytesMax ?? MIB)}`,
+      header(route.bodyBytesMax ?? MIB),
       "Content-Type: application/json",
       `X-API-Key: ${key}`,
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    ];
-    const text = await tooLarge(http.port, head, route.bodyBytesMax ?? MIB);
+    ]);
     const body = text.slice(text.indexOf("\r\n\r\n") + 4);
     const { errorCode, status } = JSON.parse(body) as { errorCode: string; status: number };
     const type = "application/problem+json";
     witness(route, { path: route.path }, { status, type, body, headers: [] });
     return errorCode;
   });
-  expect(codes).toEqual(each(bodied, "PAYLOAD_TOO_LARGE"));
+  expect(codes).toEqual(each(bodied, expected));
 });
 
-/** Sends a request until the server has answered and closed. @returns All that came back. */
-function tooLarge(port: number, head: readonly string[], bytesMax: number): Promise<string> {
+/** Sends the head of a request. @returns All that comes back until the server closes. */
+function untilClosed(port: number, head: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
     let text = "";
@@ -196,8 +208,6 @@ function tooLarge(port: number, head: readonly string[], bytesMax: number): Prom
     socket.on("data", (part: string) => (text += part));
     socket.on("close", () => resolve(text));
     socket.write(`${head.join("\r\n")}\r\n\r\n`);
-    const piece = Buffer.alloc(MIB, " ");
-    for (let sent = 0; sent <= bytesMax; sent += piece.length) socket.write(piece);
   });
 }
 
