@@ -238,7 +238,7 @@ function loginProblem(status: number, own: readonly Example[]): object {
   const examples = { refused: { value: { success: false, error } } };
   return {
     description: own[0]?.title ?? entry?.cause ?? "",
-    ...headersOf(status),
+    ...(status === 503 ? headersOf(status) : {}),
     content: {
       [JSON_MEDIA]: {
         schema: { $ref: "#/components/schemas/LoginFailure" },

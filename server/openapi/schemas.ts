@@ -2,6 +2,7 @@
 import type { Shape } from "../../engine/shapes/shape.ts";
 import { PAGEABLE, SORT } from "../routing/page.ts";
 import { AUDIT_TRAIL, ERROR_DETAIL, LOGIN_FAILURE, PROBLEM, USER } from "../wire/shapes.ts";
+import { readMembers } from "./texts.ts";
 
 /** Objects that no operation names, because they are only part of other ones. */
 const SHARED: Readonly<Record<string, Shape>> = {
@@ -28,6 +29,7 @@ export class Schemas {
   /** By name. */
   readonly all: Record<string, object> = {};
   readonly #names = new Map<string, string>();
+  readonly #texts = readMembers();
 
   constructor() {
     for (const [name, shape] of Object.entries(SHARED)) this.refer(shape, name);
@@ -55,9 +57,11 @@ export class Schemas {
     this.#names.set(JSON.stringify(shape), name);
     this.all[name] = {};
     const { properties, required, ...rest } = shape;
-    const members = Object.entries(properties as Record<string, Shape>).map(
-      ([member, value]) => [member, this.refer(value, memberName(name, member))] as const,
-    );
+    const members = Object.entries(properties as Record<string, Shape>).map(([member, value]) => {
+      const description = this.#texts.get(`${name}.${member}`);
+      const form = this.refer(value, memberName(name, member));
+      return [member, description === undefined ? form : { ...form, description }] as const;
+    });
     this.all[name] = {
       ...rest,
       properties: Object.fromEntries(members),

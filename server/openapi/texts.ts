@@ -80,6 +80,17 @@ export function readTexts(): readonly TagText[] {
   return FILES.map((name) => tagOf(readPackageFile(`${FOLDER}/${name}.md`).toString()));
 }
 
+/** Descriptions of members, by `Schema.member`. */
+export function readMembers(): ReadonlyMap<string, string> {
+  const [, ...sections] = readPackageFile(`${FOLDER}/members.md`).toString().split(/^## /m);
+  const members = sections.flatMap((section) => {
+    const name = /^\w+/.exec(section)![0];
+    const items = section.matchAll(/^- `(\w+)`: (.*)$/gm);
+    return [...items].map(([, member = "", text = ""]) => [`${name}.${member}`, text] as const);
+  });
+  return new Map(members);
+}
+
 function tagOf(markdown: string): TagText {
   const [head = "", ...sections] = markdown.split(/^## /m);
   const [name = "", ...lines] = head.replace(/^# /, "").split("\n");

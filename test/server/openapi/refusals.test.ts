@@ -116,9 +116,9 @@ test("reads are refused with LOG_UNAVAILABLE while the server starts", async () 
   expect(codes).toEqual(each(guarded, "LOG_UNAVAILABLE"));
 });
 
-/** A first request with an `Idempotency-Key`, by the access of the operations that share its keys. */
+/** A first request with an `Idempotency-Key`, and the access of those that share its keys. */
 const FIRST: readonly (readonly [string, readonly Access[]])[] = [
-  ["createVenue", [Access.ORGANIZATION, Access.EDITOR, Access.TENANT_ORGANIZATION]],
+  ["createVenue", [Access.ORGANIZATION, Access.LEGACY, Access.EDITOR, Access.TENANT_ORGANIZATION]],
   ["changeSettings", [Access.TENANT]],
   ["createTenant", [Access.PLATFORM]],
 ];
