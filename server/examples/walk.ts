@@ -7,6 +7,7 @@
  *
  * `FRONTROW_URL` names another server than http://127.0.0.1:8080.
  */
+import assert from "node:assert/strict";
 import createClient from "openapi-fetch";
 import type { paths } from "./api.d.ts";
 
@@ -40,18 +41,20 @@ const venue = must(await client.POST(`${V2}/venues/`, { body: { name: "Lakeside 
 const schema = must(
   await client.POST(`${V2}/schemas/`, { body: { name: "Concert", venueId: venue.id } }),
 );
-const [stalls, floor, row] = [1, 2, 3].map((n) => `11111111-0000-4000-8000-00000000000${n}`);
+const stalls = "11111111-0000-4000-8000-000000000001";
+const floor = "11111111-0000-4000-8000-000000000002";
+const row = "22222222-0000-4000-8000-000000000001";
 const layout = must(
   await client.PUT(`${V2}/schemas/{id}/layout`, {
     params: { path: { id: schema.id } },
     body: {
       sectors: [
-        { guid: stalls!, name: "Stalls", ga: false },
-        { guid: floor!, name: "Floor", ga: true, gaCapacity: 10 },
+        { guid: stalls, name: "Stalls", ga: false },
+        { guid: floor, name: "Floor", ga: true, gaCapacity: 10 },
       ],
-      rows: [{ guid: row!, sectorGuid: stalls!, rowNumber: "A" }],
+      rows: [{ guid: row, sectorGuid: stalls, rowNumber: "A" }],
       seats: ["1", "2", "3", "4"].map((name) => {
-        return { guid: `22222222-0000-4000-8000-00000000000${name}`, rowGuid: row!, name };
+        return { guid: `33333333-0000-4000-8000-00000000000${name}`, rowGuid: row, name };
       }),
     },
   }),
@@ -75,7 +78,8 @@ const [price] = must(
     body: [{ name: "Full", eventId: event.id }],
   }),
 );
-const groupOfSeats = layout.sectors.map(({ id }) => ({ objectId: id, assignmentId: price!.id }));
+assert.ok(price !== undefined);
+const groupOfSeats = layout.sectors.map(({ id }) => ({ objectId: id, assignmentId: price.id }));
 must(
   await client.POST(`${V2}/event/{eventId}/prices/assignments/`, {
     params: ofEvent,
@@ -84,8 +88,8 @@ must(
 );
 
 // A buyer locks two seats and pays for them. The same session must do both.
-const [first, second] = layout.seats;
-const pair = { sessionId: "buyer-1", seats: [{ id: first!.id }, { id: second!.id }] };
+const seats = layout.seats.slice(0, 2).map(({ id }) => ({ id }));
+const pair = { sessionId: "buyer-1", seats };
 const params = { query: { eventId: event.id } };
 console.log("lock:", must(await client.POST(`${V2}/booking/lock`, { params, body: pair })));
 console.log("sale:", must(await client.POST(`${V2}/booking/sale`, { params, body: pair })));
