@@ -108,7 +108,7 @@ export function object<M extends Members>(members: M): Shape<ObjectOf<M>> {
 export function openObject<M extends Members>(
   members: M,
 ): Shape<ObjectOf<M> & Readonly<Record<string, unknown>>> {
-  return object(members);
+  return { ...object(members), additionalProperties: true };
 }
 
 /** An object without further members. */

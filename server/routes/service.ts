@@ -4,7 +4,7 @@ import { ANYTHING, RECORD, TEXT } from "../../engine/shapes/shape.ts";
 import { bearerOf } from "../auth/access.ts";
 import { isSame } from "../auth/keys.ts";
 import { docsAnswers } from "../docs/site.ts";
-import { openApiDocument } from "../routing/openapi.ts";
+import { openApiDocument } from "../openapi/document.ts";
 import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
 import type { Services } from "../routing/services.ts";
 import { answer, HEALTHY, page, redirect } from "../wire/answers.ts";

@@ -195,8 +195,8 @@ export function pageAnswer(
   });
 }
 
-const SORT = object({ empty: BOOLEAN, sorted: BOOLEAN, unsorted: BOOLEAN });
-const PAGEABLE = object({
+export const SORT = object({ empty: BOOLEAN, sorted: BOOLEAN, unsorted: BOOLEAN });
+export const PAGEABLE = object({
   pageNumber: integer(),
   pageSize: integer(),
   sort: SORT,

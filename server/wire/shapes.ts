@@ -16,6 +16,7 @@ import {
   number,
   object,
   oneOf,
+  openObject,
   type Optional,
   orNull,
   RECORD,
@@ -24,6 +25,7 @@ import {
   text,
   whenSet,
 } from "../../engine/shapes/shape.ts";
+import { REPLIES } from "./replies.ts";
 
 const TEXT_OR_NULL = orNull(TEXT);
 const COUNT = integer({ minimum: 0 });
@@ -108,10 +110,29 @@ export const GROUP_OF_SEATS = object({
   angle: NUMBER_OR_NULL,
 });
 
+const POSITION = { x: whenSet(NUMBER_OR_NULL), y: whenSet(NUMBER_OR_NULL) };
+const SECTOR = openObject({
+  id: LONG,
+  guid: TEXT,
+  name: TEXT,
+  ga: whenSet(BOOLEAN),
+  gaCapacity: whenSet(COUNT_OR_NULL),
+  angle: whenSet(NUMBER_OR_NULL),
+  ...POSITION,
+});
+const ROW = openObject({ id: LONG, guid: TEXT, sectorGuid: TEXT, rowNumber: whenSet(TEXT) });
+const SEAT = openObject({
+  id: LONG,
+  guid: TEXT,
+  rowGuid: whenSet(TEXT),
+  name: TEXT,
+  ...POSITION,
+});
+/** Drawing members that the service does not know are kept and given back. */
 export const LAYOUT = object({
-  sectors: list(object({ id: LONG, guid: TEXT, name: TEXT, ga: whenSet(BOOLEAN) })),
-  rows: list(object({ id: LONG, guid: TEXT, sectorGuid: TEXT })),
-  seats: list(object({ id: LONG, guid: TEXT, rowGuid: whenSet(TEXT), name: TEXT })),
+  sectors: list(SECTOR),
+  rows: list(ROW),
+  seats: list(SEAT),
   shapes: list(RECORD),
   clientViewBox: orNull(RECORD),
 });
@@ -236,6 +257,13 @@ export const LOGIN_FAILURE = object({ success: BOOLEAN, error: TEXT });
 
 export const HEALTH = object({ status: TEXT });
 
+export const ERROR_DETAIL = object({
+  field: TEXT,
+  message: TEXT,
+  rejectedValue: ANYTHING,
+  code: TEXT,
+});
+const ERROR_CODES = [...new Set(Object.values(REPLIES).map(({ errorCode }) => errorCode))].sort();
 export const PROBLEM = object({
   type: TEXT,
   title: TEXT,
@@ -244,6 +272,6 @@ export const PROBLEM = object({
   instance: TEXT,
   timestamp: text({ format: "date-time" }),
   path: TEXT,
-  errorCode: TEXT,
-  errors: list(object({ field: TEXT, message: TEXT, rejectedValue: ANYTHING, code: TEXT })),
+  errorCode: oneOf(ERROR_CODES),
+  errors: list(ERROR_DETAIL),
 });

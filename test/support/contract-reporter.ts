@@ -1,12 +1,13 @@
 /**
  * Writes the contract table: for each row of the interface, a test that produced each documented
- * status. A run of all tests of the server fails when a documented status was never produced.
+ * status. A run of all tests of the server fails when a documented status or error code was never
+ * produced.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Reporter, TestModule, Vitest } from "vitest/node";
 import { CONTRACT } from "../contract.ts";
-import { makeWitnessFolder, type Witnessed } from "./witness-folder.ts";
+import { LISTED_FILE, makeWitnessFolder, type Witnessed } from "./witness-folder.ts";
 
 const TABLE_FILE = "coverage/contract.md";
 
@@ -21,6 +22,7 @@ export class ContractReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = new Set(modules.map(({ moduleId }) => moduleId));
     const seen = readSeen(this.#folder);
+    const listed = readListed(this.#folder);
     rmSync(this.#folder, { recursive: true });
     if (this.#vitest === undefined || !isWholeSuite(files)) return;
     const failed = new Set(
@@ -47,6 +49,11 @@ export class ContractReporter implements Reporter {
       `contract: ${CONTRACT.length} rows, ${count - missing.length} of ${count} documented ` +
         `statuses produced; the table is ${TABLE_FILE}`,
     );
+    const produced = new Set(seen.flatMap(({ codes }) => codes));
+    const unseen = listed.filter((code) => !produced.has(code));
+    const codes = `${listed.length - unseen.length} of ${listed.length} documented error codes`;
+    this.#vitest.logger.log(`contract: ${codes} produced`);
+    missing.push(...unseen);
     if (missing.length === 0) return;
     this.#vitest.logger.error(`contract: never produced:\n  ${missing.join("\n  ")}`);
     process.exitCode = 1;
@@ -61,8 +68,14 @@ function isWholeSuite(files: ReadonlySet<string>): boolean {
   return tests.every((name) => files.has(path.join(folder, name)));
 }
 
+function readListed(folder: string): readonly string[] {
+  const file = path.join(folder, LISTED_FILE);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as string[]) : [];
+}
+
 function readSeen(folder: string): Witnessed[] {
-  return readdirSync(folder).flatMap((name) =>
+  const names = readdirSync(folder).filter((name) => name.endsWith(".jsonl"));
+  return names.flatMap((name) =>
     readFileSync(path.join(folder, name), "utf8")
       .trim()
       .split("\n")

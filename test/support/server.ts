@@ -354,7 +354,7 @@ export function actingFor(token: string, { id }: { readonly id: number }): CallO
   return { key: token, headers: { "x-organization-id": String(id) } };
 }
 
-function requestOf(
+export function requestOf(
   method: string,
   target: string,
   { key = "", body, headers = {} }: CallOptions,

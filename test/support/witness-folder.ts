@@ -7,6 +7,8 @@ import os from "node:os";
 import path from "node:path";
 
 const VARIABLE = "FRONTROW_WITNESS";
+/** The documented error codes, in the folder. */
+export const LISTED_FILE = "listed.json";
 
 /** Must be called before the workers start. */
 export function makeWitnessFolder(): string {
@@ -25,5 +27,7 @@ export interface Witnessed {
   /** `POST /path/{id}`. */
   readonly row: string;
   readonly status: number;
+  /** Error codes: `POST /path CODE`, `CODE FIELD_CODE`, `POST /path CODE FIELD_CODE`. */
+  readonly codes: readonly string[];
   readonly test: string;
 }

@@ -1,14 +1,15 @@
-/** A client that is generated from the OpenAPI document. */
+/** `server/examples/walk.ts`, with a client that is generated from the OpenAPI document. */
 import { execFile } from "node:child_process";
 import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { API_ROUTES } from "../../../server/routes/table.ts";
-import { openApiDocument } from "../../../server/routing/openapi.ts";
+import { openApiDocument } from "../../../server/openapi/document.ts";
 import { startServer } from "../../support/server-process.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
+const TOKEN = "a-token-of-your-own";
 const SOURCES = path.join(ROOT, "test/clients/generated");
 /** It is inside the project, so that the client finds its packages. */
 const FOLDER = path.join(ROOT, "node_modules/.cache/frontrow-generated-client");
@@ -16,10 +17,11 @@ const FOLDER = path.join(ROOT, "node_modules/.cache/frontrow-generated-client");
 const node = (args: readonly string[], env: NodeJS.ProcessEnv = process.env) =>
   promisify(execFile)(process.execPath, args, { cwd: FOLDER, env });
 
-test("a client generated from the OpenAPI document compiles, and sells two seats", async () => {
+test("walk.ts compiles with the generated client, and sells two seats", async () => {
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
   await cp(SOURCES, FOLDER, { recursive: true });
+  await cp(path.join(ROOT, "server/examples/walk.ts"), path.join(FOLDER, "walk.ts"));
   await writeFile(
     path.join(FOLDER, "openapi.json"),
     JSON.stringify(openApiDocument(API_ROUTES, "0.0.0-test")),
@@ -36,8 +38,14 @@ test("a client generated from the OpenAPI document compiles, and sells two seats
   const hook = path.join(FOLDER, "compiler-hook.mjs");
   await node(["--import", hook, "generate.mjs", "openapi.json", "api.d.ts"]);
   await node([path.join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "."]);
-  const server = await startServer({ args: ["--demo"] });
-  const env = { ...process.env, BASE_URL: server.url, API_KEY: server.key };
-  const { stdout } = await node([path.join(FOLDER, "out/main-flow.js")], env);
-  expect(stdout).toBe("ok\n");
+  const server = await startServer({ env: { FRONTROW_TENANT_TOKEN: TOKEN } });
+  const env = { ...process.env, FRONTROW_URL: server.url, FRONTROW_TENANT_TOKEN: TOKEN };
+  const { stdout } = await node([path.join(FOLDER, "out/walk.js")], env);
+  expect(stdout.split("\n")).toEqual([
+    "lock: true",
+    "sale: true",
+    "refused: SOLD, SOLD",
+    "seats: 1 SOLD, 2 SOLD, 3 ACTIVE, 4 ACTIVE",
+    "",
+  ]);
 }, 60_000);

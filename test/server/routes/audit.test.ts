@@ -282,7 +282,8 @@ test.each(NO_ANSWERS)(
     const server = new TestServer({ audit: { ask: () => Promise.resolve({ gap, extent: null }) } });
     const event = `${V2}/events/${server.a.eventId}`;
     const unknown = `${V2}/events/${NOWHERE}`;
-    for (const target of [`${event}/audit/`, `${event}/seats/?asOf=9`, `${unknown}/audit/`]) {
+    const past = [`${event}/seats/?asOf=9`, `${event}/areas/?asOf=9`];
+    for (const target of [`${event}/audit/`, ...past, `${unknown}/audit/`]) {
       const { status, body, headers } = await server.get(target);
       expect([status, body.errorCode, headers["Retry-After"]]).toEqual([503, code, "1"]);
     }

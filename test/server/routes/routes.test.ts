@@ -15,6 +15,7 @@ import {
   TestServer,
   V2,
 } from "../../support/server.ts";
+import { pathFor, targetFor } from "../../support/targets.ts";
 import { expectProblem, invalid, NO_ID, NOT_FOUND, NOWHERE } from "../wire/wire.ts";
 
 const PASSWORD = "correct horse";
@@ -41,35 +42,6 @@ const isPlatform = ({ path }: Route) => path.startsWith("/api/admin/");
 const nameOf = ({ method, path }: Route) => `${method.toUpperCase()} ${path}`;
 /** For `test.each`: the name of a route, and the route. */
 const named = (routes: readonly Route[]) => routes.map((route) => [nameOf(route), route] as const);
-
-/** The id of the house for this place in a path, or an unknown id. */
-function idFor(path: string, name: string, house: House): string | number {
-  const before = path.slice(0, path.indexOf(`{${name}}`)).split("/");
-  const owner = before.at(-2) ?? "";
-  if (/^events?$/.test(owner)) return house.eventId;
-  if (owner === "venues") return house.venueId;
-  if (owner === "organizations") return house.id;
-  if (owner === "prices") return house.priceId;
-  if (owner === "schemas" || owner === "seatmap") return house.schemaId;
-  return NO_ID;
-}
-
-function pathFor({ path, params = {} }: Route, house: House): string {
-  return Object.keys(params).reduce((filled, name) => {
-    const isUuid = params[name]!["format"] === "uuid";
-    const id = idFor(path, name, house);
-    return filled.replace(`{${name}}`, String(isUuid && id === NO_ID ? NOWHERE : id));
-  }, path);
-}
-
-/** The path and the required query parameters. */
-function targetFor(route: Route, house: House): string {
-  const required = Object.entries(route.query ?? {}).filter(([, { required: is }]) => is === true);
-  const texts = required.map(([name, { shape }]) => {
-    return `${name}=${shape["format"] === "uuid" ? house.eventId : house.priceId}`;
-  });
-  return pathFor(route, house) + (texts.length === 0 ? "" : `?${texts.join("&")}`);
-}
 
 /** Ids that nobody has, for changes without a body: they would succeed. */
 const NO_HOUSE = { id: NO_ID, eventId: NOWHERE, schemaId: NO_ID, venueId: NO_ID, priceId: NO_ID };

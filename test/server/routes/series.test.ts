@@ -74,3 +74,13 @@ test("DELETE /api/private/v2.0/series/{id} leaves its events, which may move aga
   const body = { id, name: "Night", schemaId, ...times };
   expect((await server.put(`${V2}/events/`, body)).status).toBe(200);
 });
+
+test("v1 refuses to move an event in a series", async () => {
+  const server = new TestServer();
+  const { eventId: id, schemaId } = server.a;
+  const { id: seriesId } = await create(server, "Ring");
+  await server.put(`${V2}/events/${id}/series`, { seriesId });
+  const body = { id, name: "Night", schemaId, start: "2026-06-01T20:00" };
+  const reply = await server.put("/api/private/v1.0/events/", body);
+  expectProblem(reply, { status: 400, errorCode: "EVENT_BOUND_TO_SERIES" });
+});

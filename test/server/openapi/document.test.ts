@@ -1,6 +1,8 @@
 /** The OpenAPI document: it is well-formed, complete, and matches the route table. */
 import { expect, test } from "vitest";
-import { API_ROUTES } from "../../../server/routes/table.ts";
+import { openApiDocument } from "../../../server/openapi/document.ts";
+import { readMembers, readTexts } from "../../../server/openapi/texts.ts";
+import { API_ROUTES, routeTable } from "../../../server/routes/table.ts";
 import { Access } from "../../../server/routing/route.ts";
 import { REPLIES } from "../../../server/wire/replies.ts";
 import { TestServer } from "../../support/server.ts";
@@ -9,17 +11,28 @@ interface Parameter {
   readonly name: string;
   readonly in: string;
   readonly required: boolean;
+  readonly description: string;
   readonly schema: Readonly<Record<string, unknown>>;
+}
+
+interface Media {
+  readonly examples?: Readonly<Record<string, unknown>>;
+}
+
+interface Response {
+  readonly description: string;
+  readonly content?: Readonly<Record<string, Media>>;
 }
 
 interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
+  readonly description: string;
   readonly security: readonly object[];
   readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> };
-  readonly responses: Readonly<Record<string, { content?: object; description: string }>>;
+  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
+  readonly responses: Readonly<Record<string, Response>>;
 }
 
 interface Document {
@@ -28,7 +41,7 @@ interface Document {
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
-    readonly schemas: Readonly<Record<string, { enum?: string[] }>>;
+    readonly schemas: Readonly<Record<string, { properties: Record<string, { enum?: string[] }> }>>;
     readonly securitySchemes: Readonly<Record<string, unknown>>;
   };
 }
@@ -36,6 +49,13 @@ interface Document {
 const server = new TestServer();
 const reply = await server.call<Document>("GET", "/openapi.json");
 const document = reply.body;
+
+/** What a reference leads to; the value itself when it is none. */
+function resolved<T extends object>(value: T): T {
+  if (!("$ref" in value)) return value;
+  const parts = String(value.$ref).replace(/^#\//, "").split("/");
+  return parts.reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], document) as T;
+}
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
@@ -96,17 +116,20 @@ test("every operation has a unique id, a summary, and a tag from the list", () =
   expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
   const tags = new Set(document.tags.map(({ name }) => name));
   for (const { operation } of operations) {
-    expect(operation.operationId).toMatch(/^[a-z]\w*$/);
+    expect(operation.operationId).toMatch(/^[a-z][A-Za-z0-9]{3,24}$/);
     expect(operation.summary).toMatch(/\w/);
     expect(operation.tags.every((tag) => tags.has(tag))).toBe(true);
   }
 });
 
+/** Public routes that read a token themselves. */
+const TOKENS = { "/api/auth/user/": "loginToken", "/metrics": "metricsToken" };
+
 test("every operation declares its access, with security schemes that exist", () => {
   for (const { path, method, operation } of operations) {
     const route = API_ROUTES.find((known) => known.path === path && known.method === method);
-    const isPublic = (route?.access ?? Access.PUBLIC) === Access.PUBLIC;
-    expect([path, operation.security.length === 0]).toEqual([path, isPublic]);
+    const isOpen = (route?.access ?? Access.PUBLIC) === Access.PUBLIC && !(path in TOKENS);
+    expect([path, operation.security.length === 0]).toEqual([path, isOpen]);
     for (const scheme of operation.security.flatMap((item) => Object.keys(item))) {
       expect(document.components.securitySchemes).toHaveProperty(scheme);
     }
@@ -117,19 +140,68 @@ test("every operation has a success and its problems, each with a description", 
   for (const { path, method, operation } of operations) {
     const statuses = Object.keys(operation.responses);
     expect([path, statuses.some((status) => /^[23]/.test(status))]).toEqual([path, true]);
-    expect([path, statuses.includes("500")]).toEqual([path, true]);
     const route = API_ROUTES.find((known) => known.path === path && known.method === method);
+    expect([path, statuses.includes("500")]).toEqual([path, route?.durable === true]);
     for (const status of route?.problems ?? []) expect(statuses).toContain(String(status));
     for (const [status, response] of Object.entries(operation.responses)) {
-      expect([path, status, /\w/.test(response.description)]).toEqual([path, status, true]);
+      expect([path, status, resolved(response).description]).not.toEqual([path, status, ""]);
       if (status === "204") expect(response.content).toBeUndefined();
     }
   }
 });
 
+test("every operation, parameter, body and answer has a description and an example", () => {
+  const faults: string[] = [];
+  const ask = (isThere: boolean, what: string) => void (isThere || faults.push(what));
+  const hasExample = (media: Media) => Object.keys(media.examples ?? {}).length > 0;
+  for (const { operation } of operations) {
+    const { operationId: id, description, parameters, requestBody, responses } = operation;
+    ask(description.length > 10, `${id}: no description`);
+    for (const parameter of parameters.map(resolved)) {
+      ask(parameter.description !== "", `${id} ${parameter.name}: no description`);
+      ask(parameter.in !== "path" || "example" in parameter, `${id} ${parameter.name}: no example`);
+    }
+    const bodies = Object.values(requestBody?.content ?? {});
+    ask(bodies.every(hasExample), `${id}: no example of a body`);
+    for (const [status, response] of Object.entries(responses)) {
+      const media = Object.values(resolved(response).content ?? {});
+      ask(media.every(hasExample), `${id} ${status}: no example`);
+    }
+  }
+  expect(faults).toEqual([]);
+});
+
+test("every object has a name, but for the narrowed forms of problems", () => {
+  for (const [place, value] of walk(document)) {
+    if (typeof value !== "object" || value === null || !("properties" in value)) continue;
+    if (/\/examples\/|\/allOf\/1$|\/properties$/.test(place)) continue;
+    expect(place).toMatch(/^#\/components\/schemas\/[A-Z]\w+$/);
+  }
+});
+
+test("every text belongs to a route, and a route without a text is refused", () => {
+  const endpoints = new Set(
+    routeTable("0.0.0-test", true).map(({ method, path }) => `${method.toUpperCase()} ${path}`),
+  );
+  const texts = readTexts().flatMap((tag) => tag.operations);
+  const unknown = texts.filter(({ endpoint }) => !endpoints.has(endpoint));
+  expect(unknown.map(({ id }) => id)).toEqual([]);
+  const extra = { ...API_ROUTES[0]!, path: "/api/unknown" };
+  expect(() => openApiDocument([...API_ROUTES, extra], "0.0.0-test")).toThrow("no text");
+});
+
+test("every text of a member belongs to a member of a schema", () => {
+  const unknown = [...readMembers().keys()].filter((key) => {
+    const [name = "", member = ""] = key.split(".");
+    return document.components.schemas[name]?.properties[member] === undefined;
+  });
+  expect(unknown).toEqual([]);
+});
+
 test("the document lists every error code", () => {
   const known = Object.values(REPLIES).map(({ errorCode }) => errorCode);
-  expect(document.components.schemas["ErrorCode"]?.enum).toEqual([...new Set(known)].sort());
+  const { errorCode } = document.components.schemas["Problem"]!.properties;
+  expect(errorCode?.enum).toEqual([...new Set(known)].sort());
 });
 
 test("the document uses only formats that other tools know", () => {

@@ -1,0 +1,54 @@
+/** The examples of the API reference, played against a real server from the first to the last. */
+import { expect, test } from "vitest";
+import { readTexts } from "../../../server/openapi/texts.ts";
+import { PLATFORM_ROUTES } from "../../../server/routes/management/tenants.ts";
+import { API_ROUTES } from "../../../server/routes/table.ts";
+import { Access } from "../../../server/routing/route.ts";
+import { startServer } from "../../support/server-process.ts";
+import { witness } from "../../support/witness.ts";
+import { play, record } from "./play.ts";
+
+const TENANT_TOKEN = "the-token-of-the-examples";
+const PLATFORM_TOKEN = "the-platform-token-of-the-examples";
+const isRecording = process.env["FRONTROW_RECORD"] !== undefined;
+
+const routes = new Map(
+  [...API_ROUTES, ...PLATFORM_ROUTES].map((route) => [
+    `${route.method.toUpperCase()} ${route.path}`,
+    route,
+  ]),
+);
+const routeOf = new Map(
+  readTexts().flatMap(({ operations }) =>
+    operations.map(({ id, endpoint }) => [id, routes.get(endpoint)] as const),
+  ),
+);
+
+test("every example gets the answer that the reference shows", async () => {
+  const server = await startServer({
+    env: { FRONTROW_TENANT_TOKEN: TENANT_TOKEN, FRONTROW_PLATFORM_TOKEN: PLATFORM_TOKEN },
+  });
+  let secretKey = "";
+  const keyOf = (access: Access): string => {
+    if (access === Access.PLATFORM) return PLATFORM_TOKEN;
+    const isTenants = access === Access.TENANT || access === Access.TENANT_ORGANIZATION;
+    return isTenants ? TENANT_TOKEN : secretKey;
+  };
+  const played = await play(async (operation, { method, target, headers, body = null }) => {
+    const route = routeOf.get(operation);
+    const access = route?.access ?? Access.PUBLIC;
+    const own = { "X-API-Key": keyOf(access), "Content-Type": "application/json", ...headers };
+    const answer = await fetch(server.url + target, { method, headers: own, body });
+    const { status } = answer;
+    const text = await answer.text();
+    const type = answer.headers.get("content-type") ?? "";
+    if (status !== 405) witness(route, { path: target }, { status, type, body: text, headers: [] });
+    secretKey ||= /"secretKey":"([^"]+)"/.exec(text)?.[1] ?? "";
+    return { status, text };
+  });
+  if (isRecording) record(played);
+  const wrong = played.filter(({ differences }) => differences.length > 0);
+  expect(
+    wrong.map(({ operation, example, differences }) => [operation, example.title, differences]),
+  ).toEqual([]);
+});

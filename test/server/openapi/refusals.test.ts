@@ -1,0 +1,239 @@
+/**
+ * The refusals that the front adds to every operation of a kind. Each request has the body of the
+ * operation's first example. Every answer is checked against the document.
+ */
+import { connect } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { Admission } from "../../../engine/ports.ts";
+import { Throttle } from "../../../server/auth/throttle.ts";
+import { Dispatch } from "../../../server/dispatch.ts";
+import { type OperationText, readTexts } from "../../../server/openapi/texts.ts";
+import { routeTable } from "../../../server/routes/table.ts";
+import { Access, type Route } from "../../../server/routing/route.ts";
+import { listen } from "../../../server/wire/http.ts";
+import { actingFor, ask, type CallOptions, requestOf, TestServer } from "../../support/server.ts";
+import { targetFor } from "../../support/targets.ts";
+import { witness } from "../../support/witness.ts";
+
+const PLATFORM_TOKEN = "a-platform-token-of-the-test";
+const MIB = 1_024 * 1_024;
+/** The events that the examples create. */
+const EXAMPLE_EVENT = /6f1c8f0e-58a5-4b0e-9a5d-0b8f3c1d2e4f|5b3e1f7a-92c4-4d60-8a1b-6f0c2d9e7b35/g;
+
+const ROUTES = routeTable("0.0.0-test", true);
+const texts = new Map<string, OperationText>(
+  readTexts().flatMap(({ operations }) => operations.map((text) => [text.endpoint, text] as const)),
+);
+const operations = ROUTES.flatMap((route) => {
+  const text = texts.get(`${route.method.toUpperCase()} ${route.path}`);
+  return text === undefined ? [] : [{ route, text }];
+});
+type Operation = (typeof operations)[number];
+
+const guarded = operations.filter(({ route }) => route.access !== Access.PUBLIC);
+const changing = guarded.filter(({ route }) => route.method !== "get");
+const bodied = guarded.filter(({ route }) => route.body !== undefined);
+
+const newServer = () => new TestServer({ platformToken: PLATFORM_TOKEN });
+
+/** A request that passes the checks of the front. */
+function requestTo(server: TestServer, { route, text }: Operation): [string, CallOptions] {
+  return [targetFor(route, server.a), { ...callerOf(server, route), body: bodyOf(server, text) }];
+}
+
+function callerOf({ a, tenantToken }: TestServer, { access }: Route): CallOptions {
+  if (access === Access.PLATFORM) return { key: PLATFORM_TOKEN };
+  if (access === Access.TENANT) return { key: tenantToken };
+  return actingFor(tenantToken, a);
+}
+
+/** The body of the first example, with the event and the price of the house. */
+function bodyOf({ a }: TestServer, { examples }: OperationText): unknown {
+  const body = examples[0]?.body;
+  if (body === undefined) return undefined;
+  const text = JSON.stringify(body).replaceAll(EXAMPLE_EVENT, a.eventId);
+  return JSON.parse(text.replace(/"id":\d+(?=.*"eventId")/, `"id":${a.priceId}`)) as unknown;
+}
+
+/** The error code of each operation's answer, by operation id. */
+async function codesOf(of: readonly Operation[], call: (operation: Operation) => Promise<unknown>) {
+  const codes: Record<string, unknown> = {};
+  for (const operation of of) codes[operation.text.id] = await call(operation);
+  return codes;
+}
+
+/** The same code for each operation. */
+function each(of: readonly Operation[], errorCode: string): Record<string, string> {
+  return Object.fromEntries(of.map(({ text }) => [text.id, errorCode]));
+}
+
+test("a handler that throws is answered with INTERNAL_ERROR", async () => {
+  const server = newServer();
+  const handle = () => {
+    throw new Error("broken");
+  };
+  const log = { error: () => {} } as never;
+  const broken = ROUTES.map((route) => ({ ...route, handle }));
+  const dispatch = new Dispatch(server.services, broken, log);
+  const codes = await codesOf(guarded, async (operation) => {
+    const [target, options] = requestTo(server, operation);
+    const answer = await ask(dispatch, requestOf(operation.route.method, target, options));
+    return (JSON.parse(String(answer.body)) as { errorCode: string }).errorCode;
+  });
+  expect(codes).toEqual(each(guarded, "INTERNAL_ERROR"));
+});
+
+test("too many unknown keys are refused with RATE_LIMITED", async () => {
+  const server = newServer();
+  Object.assign(server.services, { badKeys: new Throttle(1) });
+  await server.get("/api/private/v2.0/venues/", {});
+  const codes = await codesOf(guarded, async ({ route }) => {
+    const body = route.body === undefined ? undefined : {};
+    return (await server.call(route.method, targetFor(route, server.a), { body })).body.errorCode;
+  });
+  expect(codes).toEqual(each(guarded, "RATE_LIMITED"));
+});
+
+test.each([
+  ["OVERLOADED", Admission.OVERLOADED],
+  ["LOG_UNAVAILABLE", Admission.UNAVAILABLE],
+])("changes are refused with %s while the log takes none", async (errorCode, admission) => {
+  const server = newServer();
+  server.journal.admits = admission;
+  const codes = await codesOf(changing, async (operation) => {
+    const [target, options] = requestTo(server, operation);
+    return (await server.call(operation.route.method, target, options)).body.errorCode;
+  });
+  expect(codes).toEqual(each(changing, errorCode));
+});
+
+test("reads are refused with LOG_UNAVAILABLE while the server starts", async () => {
+  const server = newServer();
+  server.isReady = false;
+  const codes = await codesOf(guarded, async ({ route }) => {
+    return (await server.call(route.method, targetFor(route, server.a))).body.errorCode;
+  });
+  expect(codes).toEqual(each(guarded, "LOG_UNAVAILABLE"));
+});
+
+/** A first request with an `Idempotency-Key`, and the access of those that share its keys. */
+const FIRST: readonly (readonly [string, readonly Access[]])[] = [
+  ["createVenue", [Access.ORGANIZATION, Access.LEGACY, Access.EDITOR, Access.TENANT_ORGANIZATION]],
+  ["changeSettings", [Access.TENANT]],
+  ["createTenant", [Access.PLATFORM]],
+];
+
+test.each(FIRST)("the key of %s is refused with other requests", async (name, accesses) => {
+  const server = newServer();
+  const first = changing.find(({ text }) => text.id === name)!;
+  const alike = changing.filter(({ route }) => accesses.includes(route.access));
+  const call = (operation: Operation, key: string, query = "") => {
+    const [target, options] = requestTo(server, operation);
+    const headers = { ...options.headers, "idempotency-key": key };
+    const path = query === "" ? target : `${target}${target.includes("?") ? "&" : "?"}${query}`;
+    return server.call(operation.route.method, path, { ...options, headers });
+  };
+  server.journal.withholds = true;
+  const opened = call(first, "open");
+  const waiting = alike.map((operation) => call(operation, "open", "other=1"));
+  await new Promise(setImmediate);
+  server.journal.withholds = false;
+  server.journal.sync();
+  expect((await opened).status).toBeLessThan(300);
+  const inProgress = (await Promise.all(waiting)).map(({ body }) => body.errorCode);
+  expect(new Set(inProgress)).toEqual(new Set(["IDEMPOTENCY_IN_PROGRESS"]));
+  const reused = await codesOf(alike, async (operation) => {
+    return (await call(operation, "open", "other=1")).body.errorCode;
+  });
+  expect(reused).toEqual(each(alike, "IDEMPOTENCY_KEY_REUSED"));
+});
+
+test("bodies that are not JSON, or are not said to be, are refused", async () => {
+  const server = newServer();
+  const call = (type: string) =>
+    codesOf(bodied, async (operation) => {
+      const [target, options] = requestTo(server, operation);
+      const headers = { ...options.headers, "content-type": type };
+      const { method } = operation.route;
+      return (await server.call(method, target, { ...options, headers, body: "{" })).body.errorCode;
+    });
+  expect(await call("application/json")).toEqual(each(bodied, "MALFORMED_REQUEST"));
+  expect(await call("text/plain")).toEqual(each(bodied, "UNSUPPORTED_MEDIA_TYPE"));
+});
+
+test("a repeated header is refused with MALFORMED_REQUEST", async () => {
+  const server = newServer();
+  const codes = await codesOf(guarded, async ({ route }) => {
+    const request = requestOf(route.method, targetFor(route, server.a), {});
+    const answer = await server.send({ ...request, repeatedHeader: "x-api-key" });
+    return (JSON.parse(String(answer.body)) as { errorCode: string }).errorCode;
+  });
+  expect(codes).toEqual(each(guarded, "MALFORMED_REQUEST"));
+});
+
+test.each([
+  ["LENGTH_REQUIRED", () => "Transfer-Encoding: chunked"],
+  ["PAYLOAD_TOO_LARGE", (bytesMax: number) => `Content-Length: ${bytesMax + 1}`],
+])("a body is refused with %s before it is read", async (expected, header) => {
+  const server = newServer();
+  const options = { host: "127.0.0.1", port: 0, onBroken: () => {} };
+  const http = await listen(server.dispatch, options);
+  onTestFinished(() => http.close());
+  const codes = await codesOf(bodied, async (operation) => {
+    const { route } = operation;
+    const [target, { key = "", headers = {} }] = requestTo(server, operation);
+    const text = await untilClosed(http.port, [
+      `${route.method.toUpperCase()} ${target} HTTP/1.1`,
+      "Host: x",
+      header(route.bodyBytesMax ?? MIB),
+      "Content-Type: application/json",
+      `X-API-Key: ${key}`,
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ]);
+    const body = text.slice(text.indexOf("\r\n\r\n") + 4);
+    const { errorCode, status } = JSON.parse(body) as { errorCode: string; status: number };
+    const type = "application/problem+json";
+    witness(route, { path: route.path }, { status, type, body, headers: [] });
+    return errorCode;
+  });
+  expect(codes).toEqual(each(bodied, expected));
+});
+
+/** Sends the head of a request. @returns All that comes back until the server closes. */
+function untilClosed(port: number, head: readonly string[]): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    let text = "";
+    socket.setEncoding("utf8").on("error", () => {});
+    socket.on("data", (part: string) => (text += part));
+    socket.on("close", () => resolve(text));
+    socket.write(`${head.join("\r\n")}\r\n\r\n`);
+  });
+}
+
+test("metrics are refused with ACCESS_DENIED without their token", async () => {
+  const server = newServer();
+  Object.assign(server.services, { metricsToken: "a-token" });
+  expect((await server.call("GET", "/metrics")).body.errorCode).toBe("ACCESS_DENIED");
+});
+
+const booking = guarded.filter(({ route }) => route.path.startsWith("/api/private/v2.0/booking/"));
+const booked = booking.map((operation) => [operation.text.id, operation] as const);
+
+test.each(booked)("%s refuses with the codes of errors[] that it documents", async (_, call) => {
+  const server = newServer();
+  const { a, world } = server;
+  await server.book("lock", "bob", "A2");
+  await server.book("directsale", null, "A3");
+  await server.book("block", null, "A4");
+  const unpriced = { seats: [{ objectId: a.labels.idOf("B1") }] };
+  world.must("unassignPrices", a.caller, { eventId: a.eventId, body: unpriced });
+  const selection = server.selection("ann", "A1", "A2", "A3", "A4", "B1", "Pit:101");
+  const body = { ...selection, seats: [...selection.seats!, { id: 999_999 }] };
+  const reply = await server.post(targetFor(call.route, a), body);
+  expect(reply.body.errorCode).toBe("INVENTORY_NOT_AVAILABLE");
+  const codes = new Set(reply.body.errors.map(({ code }) => code));
+  const { errorCode } = reply.body;
+  const documented = call.text.refusals.find((refusal) => refusal.errorCode === errorCode);
+  expect([...codes].sort()).toEqual([...documented!.fieldCodes].sort());
+});
