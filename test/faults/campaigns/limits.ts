@@ -1,7 +1,7 @@
 /**
  * What the system denies: the data folder to a second process, and file descriptors to a process
- * with too many connections. Open connections are served all the time, and new ones as soon as there
- * are descriptors again.
+ * with too many connections. Open connections are served all the time, and new ones as soon as
+ * there are descriptors again.
  */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
