@@ -99,8 +99,8 @@ test(`PUT ${V2}/events/ does not move the start of an event in a series`, async 
 test("a published event does not move to a draft schema", async () => {
   const server = new TestServer();
   const { world, a } = server;
-  const body = { name: "Sketch", venueId: a.venueId, draft: true };
-  const { id: schemaId } = world.must("createSchema", a.caller, { body });
+  const draft = { body: { name: "Sketch", venueId: a.venueId, draft: true } };
+  const { id: schemaId } = world.must("createSchema", a.caller, draft);
   const errorCode = "INVALID_STATUS_TRANSITION";
   const moved = { ...bodyOf(a), schemaId };
   expectProblem(await server.put(EVENTS, moved), { status: 409, errorCode });
