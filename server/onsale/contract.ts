@@ -38,7 +38,7 @@ export interface ListedSeat {
 export interface AreaCounters {
   readonly groupOfSeatsId: number;
   readonly name: string;
-  readonly priceId: number | null;
+  readonly priceId?: number;
   readonly capacity: number;
   readonly active: number;
   readonly locked: number;

@@ -73,14 +73,14 @@ function collectFacts({ record, after, statistics, checks, ...run }: RunResult) 
 }
 
 function countPlaces({ areas }: Inventory, counter: "active" | "locked"): number {
-  const priced = areas.filter(({ priceId }) => priceId !== null);
+  const priced = areas.filter(({ priceId }) => priceId !== undefined);
   return priced.reduce((places, area) => places + area[counter], 0);
 }
 
 /** The buyers of the run hold nothing at the end, so every hold belongs to another session. */
 function findHeld({ seats, areas }: Inventory) {
   const heldSeats = seats.filter(({ state }) => state === "LOCKED");
-  const heldAreas = areas.filter(({ priceId, locked }) => priceId !== null && locked > 0);
+  const heldAreas = areas.filter(({ priceId, locked }) => priceId !== undefined && locked > 0);
   return [
     ...heldSeats.map(({ seatId: id, sectionName, rowName, seatName }) => {
       return { name: `${sectionName}, row ${rowName}, seat ${seatName}`, id, places: undefined };

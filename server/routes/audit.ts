@@ -211,20 +211,20 @@ function entryView(transition: Transition) {
     time: localDateTime(timeMs),
     call,
     actorType: ACTOR_NAMES[actor.kind],
-    actorId: actor.id === 0 ? null : actor.id,
-    sessionId: session === "" ? null : session,
-    holdType: holdType === "" ? null : holdType,
-    holdSequence: hold > 0 ? hold : null,
-    seatId: isArea ? null : placeId,
-    groupOfSeatsId: isArea ? placeId : null,
-    capacity: places,
+    actorId: actor.id || undefined,
+    sessionId: session || undefined,
+    holdType: holdType || undefined,
+    holdSequence: hold > 0 ? hold : undefined,
+    seatId: isArea ? undefined : placeId,
+    groupOfSeatsId: isArea ? placeId : undefined,
+    capacity: places ?? undefined,
     fromState: from === null ? null : STATE_NAMES[from],
     toState: to === null ? null : STATE_NAMES[to],
-    priceId: priceId === 0 ? null : priceId,
+    priceId: priceId || undefined,
   };
 }
 
 function trailView({ firstSequence, firstTimeMs, lastSequence }: TrailExtent) {
-  const firstTime = firstTimeMs === 0 ? null : localDateTime(firstTimeMs);
+  const firstTime = firstTimeMs === 0 ? undefined : localDateTime(firstTimeMs);
   return { firstSequence, firstTime, lastSequence };
 }

@@ -124,7 +124,7 @@ export const EVENT_ROUTES: readonly Route[] = [
     summary: "Publish, archive or reopen an event",
     answers: { 200: EVENT_STATUS_CHANGE },
     show: ({ id, name, status, publishedAtMs }) => {
-      const publishedAt = publishedAtMs === null ? null : localDateTime(publishedAtMs);
+      const publishedAt = publishedAtMs === null ? undefined : localDateTime(publishedAtMs);
       return answer(200, { id, name, status, publishedAt });
     },
   }),

@@ -13,9 +13,11 @@ import {
   BOOLEAN,
   integer,
   list,
+  number,
   object,
   oneOf,
   openObject,
+  type Optional,
   orNull,
   RECORD,
   type Shape,
@@ -64,9 +66,9 @@ export const HOLD_TYPES = list(object({ name: TEXT, ttlSeconds: COUNT_OR_NULL })
 export const VENUE = object({
   id: LONG,
   name: TEXT,
-  address: TEXT_OR_NULL,
-  lat: NUMBER_OR_NULL,
-  lng: NUMBER_OR_NULL,
+  address: whenSet(TEXT),
+  lat: whenSet(number()),
+  lng: whenSet(number()),
   draft: BOOLEAN,
 });
 
@@ -74,13 +76,13 @@ export const SCHEMA = object({
   id: LONG,
   name: TEXT,
   venueId: LONG,
-  description: TEXT_OR_NULL,
+  description: whenSet(TEXT),
   draft: BOOLEAN,
   template: BOOLEAN,
   archived: BOOLEAN,
-  externalId: TEXT_OR_NULL,
-  gaCapacity: COUNT_OR_NULL,
-  seatsCapacity: COUNT_OR_NULL,
+  externalId: whenSet(TEXT),
+  gaCapacity: whenSet(COUNT),
+  seatsCapacity: whenSet(COUNT),
   preview: orNull(UUID),
   thumbnail: ANYTHING,
   venueName: TEXT_OR_NULL,
@@ -148,14 +150,14 @@ export const EVENT = object(EVENT_MEMBERS);
 export const EVENT_EXPAND = object({
   ...EVENT_MEMBERS,
   schemaName: TEXT_OR_NULL,
-  venueId: TEXT_OR_NULL,
-  venueName: TEXT_OR_NULL,
+  venueId: whenSet(TEXT),
+  venueName: whenSet(TEXT),
 });
 export const EVENT_STATUS_CHANGE = object({
   id: UUID,
   name: TEXT,
   status: EVENT_STATUS,
-  publishedAt: orNull(LOCAL_DATE_TIME),
+  publishedAt: whenSet(LOCAL_DATE_TIME),
 });
 
 export const EVENT_SERIES = object({ id: UUID, name: TEXT, seriesId: orNull(LONG) });
@@ -167,8 +169,8 @@ export const PRICING_ZONE = object({ id: LONG, name: TEXT, schemaId: LONG });
 export const CLONE = object({
   id: UUID,
   status: oneOf(["PENDING", "IN_PROGRESS", "COMPLETED", "FAILED"]),
-  schemaId: orNull(LONG),
-  errorMessage: TEXT_OR_NULL,
+  schemaId: LONG,
+  errorMessage: whenSet(TEXT),
 });
 
 const STATE: Shape = {
@@ -185,16 +187,16 @@ export const EVENT_SEAT = object({
   sectionName: TEXT,
   state: STATE,
   available: BOOLEAN,
-  priceId: orNull(LONG),
-  priceName: TEXT_OR_NULL,
+  priceId: whenSet(LONG),
+  priceName: whenSet(TEXT),
   updatedAt: LOCAL_DATE_TIME,
-} satisfies Record<(typeof SEAT_SORTS)[number] | "available", Shape>);
+} satisfies Record<(typeof SEAT_SORTS)[number] | "available", Shape | Optional>);
 
 export const AREA = object({
   groupOfSeatsId: LONG,
   name: TEXT,
-  priceId: orNull(LONG),
-  priceName: TEXT_OR_NULL,
+  priceId: whenSet(LONG),
+  priceName: whenSet(TEXT),
   capacity: COUNT,
   active: COUNT,
   locked: COUNT,
@@ -210,22 +212,22 @@ export const AUDIT_ENTRY = object({
   time: LOCAL_DATE_TIME,
   call: TEXT,
   actorType: oneOf(["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"]),
-  actorId: orNull(LONG),
-  sessionId: TEXT_OR_NULL,
-  holdType: TEXT_OR_NULL,
-  holdSequence: orNull(LONG),
-  seatId: orNull(LONG),
-  groupOfSeatsId: orNull(LONG),
-  capacity: COUNT_OR_NULL,
+  actorId: whenSet(LONG),
+  sessionId: whenSet(TEXT),
+  holdType: whenSet(TEXT),
+  holdSequence: whenSet(LONG),
+  seatId: whenSet(LONG),
+  groupOfSeatsId: whenSet(LONG),
+  capacity: whenSet(COUNT),
   fromState: STATE,
   toState: STATE,
-  priceId: orNull(LONG),
+  priceId: whenSet(LONG),
 });
 
 /** The part of the log that the trail covers. */
 export const AUDIT_TRAIL = object({
   firstSequence: LONG,
-  firstTime: orNull(LOCAL_DATE_TIME),
+  firstTime: whenSet(LOCAL_DATE_TIME),
   lastSequence: COUNT,
 });
 
@@ -240,7 +242,7 @@ export const USER = object({
   id: LONG,
   email: TEXT,
   name: TEXT,
-  organizationId: orNull(LONG),
+  organizationId: whenSet(LONG),
 });
 
 export const LOGIN = object({

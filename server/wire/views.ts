@@ -1,4 +1,7 @@
-/** Rows and inventory in the wire form of the interface. */
+/**
+ * Rows and inventory in the wire form of the interface. A member without a value is null where the
+ * contract says so; otherwise it is undefined, and left out of the answer.
+ */
 import type {
   AccountRow,
   CloneRow,
@@ -32,17 +35,25 @@ export function settingsView(row: OrganizationRow) {
 
 export function userView({ id, email, firstName, lastName, organizationIds }: AccountRow) {
   const name = `${firstName} ${lastName}`.trim();
-  return { id, email, name, organizationId: organizationIds[0] ?? null };
+  return { id, email, name, organizationId: organizationIds[0] };
 }
 
 export function venueView({ id, name, address, lat, lng, draft }: VenueRow) {
-  return { id, name, address, lat, lng, draft };
+  const set = { address: address ?? undefined, lat: lat ?? undefined, lng: lng ?? undefined };
+  return { id, name, ...set, draft };
 }
 
 export function schemaView(state: State, schema: SchemaRow) {
   const { organizationId: _organizationId, updatedAtMs: _updatedAtMs, ...row } = schema;
-  const venueName = state.catalog.venues.get(row.venueId)?.name ?? null;
-  return { ...row, ...capacitiesOf(state, schema), venueName };
+  const { gaCapacity, seatsCapacity } = capacitiesOf(state, schema);
+  return {
+    ...row,
+    description: row.description ?? undefined,
+    externalId: row.externalId ?? undefined,
+    gaCapacity: gaCapacity ?? undefined,
+    seatsCapacity: seatsCapacity ?? undefined,
+    venueName: state.catalog.venues.get(row.venueId)?.name ?? null,
+  };
 }
 
 export function eventView({ id, createdAtMs, start, endDate, name, schemaId, status }: EventRow) {
@@ -55,8 +66,8 @@ export function eventExpandView(state: State, event: EventRow) {
   return {
     ...eventView(event),
     schemaName: schema?.name ?? null,
-    venueId: venue === undefined ? null : String(venue.id),
-    venueName: venue?.name ?? null,
+    venueId: venue === undefined ? undefined : String(venue.id),
+    venueName: venue?.name,
   };
 }
 
@@ -87,19 +98,20 @@ export function seatView(seat: SeatFacts, isOnSale: boolean) {
     sectionName: seat.sectionName,
     state: STATE_NAMES[state],
     available: state === SeatState.ACTIVE && isOnSale,
-    priceId: seat.priceId,
-    priceName: seat.priceName,
+    priceId: seat.priceId ?? undefined,
+    priceName: seat.priceName ?? undefined,
     updatedAt: localDateTime(seat.changedAtMs),
   };
 }
 
-export function areaView({ areaId, changedAtMs, ...facts }: AreaFacts) {
-  return { groupOfSeatsId: areaId, ...facts, updatedAt: localDateTime(changedAtMs) };
+export function areaView({ areaId, changedAtMs, priceId, priceName, ...facts }: AreaFacts) {
+  const price = { priceId: priceId ?? undefined, priceName: priceName ?? undefined };
+  return { groupOfSeatsId: areaId, ...facts, ...price, updatedAt: localDateTime(changedAtMs) };
 }
 
 /** An operation is complete before it is answered, so no other status is ever seen. */
 export function cloneView({ id, schemaId }: CloneRow) {
-  return { id, status: "COMPLETED", schemaId, errorMessage: null };
+  return { id, status: "COMPLETED", schemaId };
 }
 
 /** By the id of an object in a layout. */

@@ -147,12 +147,15 @@ export async function holdTypes(world) {
       { name: "FOREVER", ttlSeconds: null },
     ];
     done(await manageOwn.put("/hold-types/", types));
+    done(await manageOwn.get("/hold-types/"));
+    done(await manageOwn.get("/session-config/"));
     invalid(await manageOwn.put("/hold-types/", [{ ttlSeconds: 1 }]), "[0].name");
   });
   await step("the settings of an organization are changed", async () => {
     const asked = { salesControl: true, bookingEnabled: true, orphanPrevention: false };
     const put = done(await manage.put(`/organizations/${organization.id}/settings`, asked));
     assert.deepEqual({ ...put, ...asked }, put);
+    assert.deepEqual(done(await manage.get(`/organizations/${organization.id}/settings`)), put);
   });
 }
 

@@ -138,18 +138,6 @@ export async function seatmaps(world) {
     const count = (type) => groups.filter((group) => group.type === type).length;
     assert.deepEqual(["SECTION", "ROW", "GA", "TABLE"].map(count), [2, 4, 2, 1]);
   });
-  await step("the seat map is filtered by type and parent", async () => {
-    for (const type of ["SECTION", "GA", "ROW", "TABLE"]) {
-      const groups = done(await api.get(`${path}?type=${type}`));
-      assert.ok(groups.length > 0 && groups.every((group) => group.type === type));
-    }
-    const stalls = idOf(schema.layout, "Stalls");
-    const rows = done(await api.get(`${path}?parentId=${stalls}`));
-    assert.deepEqual(rows.map(({ name }) => name).toSorted(), ["A", "B"]);
-    assert.ok(rows.every(({ type, parentId }) => type === "ROW" && parentId === stalls));
-    invalid(await api.get(`${path}?type=BALCONY`), "type");
-    missing(await api.get("/schemas/999999999/seatmaps/"));
-  });
 }
 
 export async function zones(world) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { done, invalid, isTrue, members, missing, page, step } from "./v2-kit.mjs";
-import { assign, counts, idOf, seatsOf } from "./v2-stage.mjs";
+import { assign, idOf, seatsOf } from "./v2-stage.mjs";
 
 const SEAT = {
   seatId: "long",
@@ -62,9 +62,11 @@ async function assignments(world, full, half) {
   const { api, event, schema } = world;
   const { layout } = schema;
   const item = (objectId, price, more) => ({ objectId, assignmentId: price.id, ...more });
-  await step("sections, tables and seats get their prices in one call", async () => {
+  await step("sections, tables, areas and seats get their prices in one call", async () => {
     const [first, second] = layout.seats;
-    const groups = ["Stalls", "Table 1"].map((name) => item(idOf(layout, name), full));
+    const groups = ["Stalls", "Table 1", "Pit", "Lawn"].map((name) =>
+      item(idOf(layout, name), full),
+    );
     // The documents allow `seatId` instead of `objectId`.
     const bySeat = { ...item(undefined, half), seatId: second.id };
     const selection = { seats: [item(first.id, half, { properties: null }), bySeat] };
@@ -72,17 +74,6 @@ async function assignments(world, full, half) {
     const names = (await seatsOf(api, event.id)).map(({ priceName }) => priceName ?? "none");
     const count = (name) => names.filter((found) => found === name).length;
     assert.deepEqual(["Half", "Full", "none"].map(count), [2, 22, 6]);
-  });
-  await step("an area gets its activeCount, its gaCapacity, or what is left", async () => {
-    const [pit, lawn] = [idOf(layout, "Pit"), idOf(layout, "Lawn")];
-    const price = (id, activeCount) =>
-      assign(api, event.id, { groupOfSeats: [item(id, full, { activeCount })] });
-    isTrue(await price(pit, 30));
-    await counts(api, event.id, pit, { active: 30 });
-    isTrue(await price(pit, null));
-    await counts(api, event.id, pit, { active: 50 });
-    isTrue(await price(lawn, null));
-    await counts(api, event.id, lawn, { active: 20 });
   });
 }
 
@@ -102,17 +93,6 @@ export async function seatListing(world) {
       assert.equal(seat.state, priced ? "ACTIVE" : null);
       assert.equal(seat.available, priced);
     }
-  });
-  await step("the listing is restricted to a section or a row", async () => {
-    const [seat] = listed;
-    const inRow = await seatsOf(api, event.id, `rowId=${seat.rowId}`);
-    assert.deepEqual(
-      inRow,
-      listed.filter(({ rowId }) => rowId === seat.rowId),
-    );
-    const inSection = await seatsOf(api, event.id, `sectionId=${seat.sectionId}`);
-    assert.equal(inSection.length, 20);
-    missing(await api.get(`/events/${randomUUID()}/seats/`));
   });
   await step("areas are listed with their counters", async () => {
     const areas = done(await api.get(`/events/${event.id}/areas/`));

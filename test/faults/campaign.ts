@@ -34,6 +34,7 @@ export interface Campaign {
 const PACKAGES: Readonly<Record<string, string>> = {
   gcc: "gcc",
   mount: "mount",
+  nginx: "nginx-light",
   prlimit: "util-linux",
 };
 

@@ -2,7 +2,6 @@
  * `npm run mutants`: makes each of the seeded mistakes in a copy of the tree and lets the
  * simulation, or a test, find it. The exit code is 1 when one is not found.
  */
-import { SingleBar } from "cli-progress";
 import { Command } from "commander";
 import { SEEDS_FOR_ALL } from "../sim/branches.ts";
 import { Tree } from "./hunt.ts";
@@ -25,7 +24,6 @@ const options = new Command("mutants")
   .opts<Options>();
 
 const mutants = findMutants().filter(({ name }) => name.includes(options.only ?? ""));
-const bar = process.stderr.isTTY ? startBar(mutants.length) : null;
 const tree = new Tree();
 try {
   const control = tree.simulate(CONTROL_SEEDS);
@@ -35,24 +33,15 @@ try {
   print(`mutants found: ${found} of ${mutants.length}`);
   process.exitCode = found === mutants.length ? 0 : 1;
 } finally {
-  bar?.stop();
   tree.remove();
 }
 
 function hunt(mutant: Mutant): boolean {
   const startedMs = performance.now();
   const { by } = tree.hunt(mutant, options.seeds);
-  bar?.increment();
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
   print(`${mutant.name.padEnd(NAME_COLUMNS)} ${by ?? "NOT FOUND"} (${seconds} s)`);
   return by !== null;
-}
-
-function startBar(total: number): SingleBar {
-  const format = "{bar} {percentage}% | {value}/{total} mistakes";
-  const started = new SingleBar({ format, stream: process.stderr, gracefulExit: true });
-  started.start(total, 0);
-  return started;
 }
 
 function print(line: string): void {

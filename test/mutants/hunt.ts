@@ -8,7 +8,10 @@ import { type Mutant, patchOf } from "./mutants.ts";
 /** What the tree needs to be built and tested; the packages are shared. */
 const PARTS = ["engine", "persistence", "server", "bench", "test"];
 const FILES = [
-  ...["package.json", "tsconfig.json", "tsconfig.build.json", "vitest.config.ts"],
+  "package.json",
+  "tsconfig.json",
+  "tsconfig.build.json",
+  "vitest.config.ts",
   // The server reads it when it starts, and only `npm run build` makes it.
   "dist/reference.js.gz",
 ];

@@ -1,10 +1,10 @@
 /**
- * Branches that a long run must have gone through: a simulation that never reaches one of them says
- * nothing about it. Names are those under which `Tally` counts.
+ * Branches that a long run must cover: a simulation that never reaches one of them says nothing
+ * about it. `Tally` counts them under these names.
  */
 import { INVARIANTS, type Tally } from "./model/invariants.ts";
 
-/** A run of so many seeds goes through all of them. */
+/** A run of this many seeds covers all of them. */
 export const SEEDS_FOR_ALL = 2_000;
 
 const BRANCHES = [
@@ -12,19 +12,19 @@ const BRANCHES = [
   "crash: kill",
   "crash: power",
   "crash: the log failed",
-  "a process ended in order",
-  "an end in order was cut short",
+  "a process ended in an orderly way",
+  "an orderly end was interrupted",
   "records that nobody saw were lost",
   // How they start.
   "start: open",
   "start: died",
   "start: fault",
   "a recovery was followed by a second one",
-  "a torn end was cut",
-  "an end in order was seen",
+  "a torn end was cut off",
+  "an orderly end was recognized",
   "the newest segment was copied",
   "a snapshot was used",
-  "a snapshot was passed over",
+  "a snapshot was skipped",
   "the whole log was read in place of a snapshot",
   // Faults of the disk.
   "EIO: at start",
@@ -64,16 +64,16 @@ const BRANCHES = [
   "halted: a segment is there twice",
   "halted: a segment of another store",
   "halted: an older segment is cut",
-  "halted: a bit behind the last frame",
+  "halted: a bit after the last frame",
   "halted: every snapshot is damaged",
-  "opened all the same: a bit behind the last frame",
-  "opened all the same: the newest snapshot is damaged",
-  "opened all the same: the newest snapshot is missing",
-  "opened all the same: every snapshot is damaged",
-  "opened all the same: a bit of a covered frame",
+  "still opened: a bit after the last frame",
+  "still opened: the newest snapshot is damaged",
+  "still opened: the newest snapshot is missing",
+  "still opened: every snapshot is damaged",
+  "still opened: a bit of a covered frame",
 ] as const;
 
-/** What was never gone through, and invariants that were never looked at. */
+/** Branches that were never covered, and invariants that were never checked. */
 export function neverSeen(tally: Tally): string[] {
   return [...BRANCHES, ...Object.keys(INVARIANTS)].filter((name) => tally.of(name) === 0);
 }

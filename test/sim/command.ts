@@ -1,6 +1,6 @@
 /**
- * `npm run sim`: runs seeds in some processes and prints what they went through. The exit code is 1
- * when anything was violated, and when a long run never went through a branch that it must.
+ * `npm run sim`: runs seeds in several processes and prints what happened. The exit code is 1 on a
+ * violation, and when a long run did not cover every branch.
  */
 import { SingleBar } from "cli-progress";
 import { Command } from "commander";
@@ -17,7 +17,7 @@ import type { Share } from "./worker.ts";
 import { planOf } from "./workload/plan.ts";
 
 const WORKER = fileURLToPath(new URL("./worker.js", import.meta.url));
-/** Nearly all garbage is young, and the other processors have processes of their own. */
+/** Nearly all garbage is young, and the other processors run other processes. */
 const WORKER_FLAGS = ["--single-threaded-gc", "--max-semi-space-size=32"];
 
 interface Options {
@@ -57,7 +57,7 @@ let seedCount = 0;
 let crashes = 0;
 let failure: string | null = null;
 
-// Of all runs: a process that is killed leaves its files behind.
+// For all runs, because a killed process does not remove its files.
 const root = fs.mkdtempSync(path.join(ROOT, "frontrow-sim-"));
 process.once("exit", () => fs.rmSync(root, { recursive: true, force: true }));
 const children: ChildProcess[] = [];
@@ -80,7 +80,7 @@ function sharesOf({ seeds, seed, jobs }: Options): Share[] {
   });
 }
 
-/** Settles when the share is done, or something failed. */
+/** Settles when the share is done or a seed has failed. */
 function work(share: Share): Promise<void> {
   const child = fork(WORKER, { execArgv: WORKER_FLAGS });
   children.push(child);
@@ -102,7 +102,7 @@ function take(result: SeedResult): void {
   bar?.update(seedCount, { crashes });
   if (result.failure === null) return;
   failure = result.failure;
-  // All of them: what is wrong may keep one of them in a loop.
+  // All of them, because the fault may keep one of them in a loop.
   for (const child of children) child.kill("SIGKILL");
 }
 

@@ -1,6 +1,6 @@
 /**
- * Damage by another hand while no process runs: bits that flip, files that go, are swapped, cut or
- * come from elsewhere, frames of another history. Says of each what a start must make of it.
+ * Damage while no process runs: flipped bits; removed, swapped, truncated and foreign files; frames
+ * of another history. Each has the required result of the next start.
  */
 import { posix } from "node:path";
 import {
@@ -23,13 +23,13 @@ import {
 import type { FakeDisk } from "../support/disk/fake-disk.ts";
 import type { Random } from "./workload/random.ts";
 
-/** What a start must come to. */
+/** The required result of a start. */
 export const Due = {
-  /** It halts, unless a snapshot makes the damaged segment needless. */
+  /** It halts, unless a snapshot makes the damaged segment unnecessary. */
   HALT: "halt",
-  /** It opens with everything there. */
+  /** It opens with every record. */
   OPEN: "open",
-  /** Either; but never opens with less. */
+  /** Either; but it never opens with fewer records. */
   EITHER: "either",
 } as const;
 export type Due = (typeof Due)[keyof typeof Due];
@@ -39,9 +39,9 @@ export interface Damage {
   readonly due: Due;
   /** The number of the lowest segment that is damaged; Infinity for none. */
   readonly segment: number;
-  /** What is left after a start is another log than without the damage; it must stay. */
+  /** The log after a start differs from the one without the damage, and must stay. */
   readonly isLasting?: boolean;
-  /** The number of the newest segment that is there then. */
+  /** The number of the newest segment after the damage. */
   readonly newest: number;
 }
 
@@ -67,7 +67,7 @@ interface Place {
   readonly snapshots: readonly string[];
 }
 
-/** Does one of many damages. @returns null when there is nothing to damage that way. */
+/** Does a random damage. @returns null if nothing can be damaged that way. */
 export function damage(disk: FakeDisk, random: Random): Damage | null {
   const files = disk.files();
   const paths = [...files.keys()];
@@ -90,7 +90,7 @@ function finite(number: number): number {
   return Number.isFinite(number) ? number : 0;
 }
 
-/** From the start up to the first that is not whole. */
+/** The frames up to the first one that is not intact. */
 function framesOf(bytes: Buffer): Frame[] {
   const frames: Frame[] = [];
   let at = SEGMENT_HEADER_BYTES;
@@ -104,7 +104,7 @@ function framesOf(bytes: Buffer): Frame[] {
   }
 }
 
-/** A bit of a frame that another frame or segment follows. */
+/** Flips a bit of a frame that is followed by another frame or segment. */
 function flipCovered({ disk, random, segments }: Place): ReturnType<Harm> {
   const segment = random.pick(segments);
   const frames = segment === segments.at(-1) ? segment.frames.slice(0, -1) : segment.frames;
@@ -120,7 +120,7 @@ function flipCovered({ disk, random, segments }: Place): ReturnType<Harm> {
   return { what, due: Due.HALT, segment: segment.number };
 }
 
-/** The right records, checks and place, and the chain of another history. */
+/** A frame with valid records, checksums and place, but the chain of another history. */
 function forgeChain({ disk, random, segments }: Place): ReturnType<Harm> {
   const segment = random.pick(segments);
   const frame = segment.frames.length === 0 ? undefined : random.pick(segment.frames);
@@ -130,7 +130,7 @@ function forgeChain({ disk, random, segments }: Place): ReturnType<Harm> {
   return { what: "a frame with another chain", due: Due.HALT, segment: segment.number };
 }
 
-/** Right in itself, behind the last frame; but of another process. */
+/** An intact frame after the last one, but of another process. */
 function forgeNext(changes: Partial<FrameHeader>, what: string): Harm {
   return ({ disk, segments }) => {
     const segment = segments.at(-1)!;
@@ -209,7 +209,7 @@ function foreign({ disk, random, segments }: Place): ReturnType<Harm> {
   return { what: "a segment of another store", due: Due.HALT, segment: segment.number };
 }
 
-/** Not the newest: a log whose end went as a whole looks like an older log. */
+/** Not the newest segment: a log that has lost its end looks like an older log. */
 function cut({ disk, random, segments }: Place): ReturnType<Harm> {
   const older = segments.slice(0, -1);
   if (older.length === 0) return null;
@@ -221,7 +221,7 @@ function cut({ disk, random, segments }: Place): ReturnType<Harm> {
   return { what: "an older segment is cut", due: Due.HALT, segment: segment.number };
 }
 
-/** Where nothing was acknowledged: zeros behind the last frame. */
+/** Flips a bit of the zeros after the last frame, where nothing was acknowledged. */
 function flipBehind({ disk, random, segments }: Place): ReturnType<Harm> {
   const segment = segments.at(-1)!;
   const last = segment.frames.at(-1);
@@ -230,11 +230,11 @@ function flipBehind({ disk, random, segments }: Place): ReturnType<Harm> {
   if (from >= segment.bytes.length) return null;
   const at = from + random.below(segment.bytes.length - from);
   disk.plant(segment.path, flipped(segment.bytes, at, random));
-  const what = "a bit behind the last frame";
+  const what = "a bit after the last frame";
   return { what, due: Due.EITHER, segment: segment.number, isLasting: true };
 }
 
-/** The older one, or the whole log, is the way out. */
+/** The older snapshot, or the whole log, replaces it. */
 function spoilNewest({ disk, random, snapshots }: Place): ReturnType<Harm> {
   const path = snapshots[0]!;
   disk.plant(path, spoiled(disk.files().get(path)!, random));
@@ -279,7 +279,7 @@ function flipped(bytes: Buffer, at: number, random: Random): Buffer {
   return copy;
 }
 
-/** Cut, or with a page that is not what was written. */
+/** Truncated, or with random bytes in one sector. */
 function spoiled(bytes: Buffer, random: Random): Buffer {
   if (random.once(3)) return Buffer.from(bytes.subarray(0, random.below(bytes.length)));
   const copy = Buffer.from(bytes);
@@ -289,7 +289,7 @@ function spoiled(bytes: Buffer, random: Random): Buffer {
   return copy;
 }
 
-/** @param chain - Before the frame, as it claims. */
+/** @param chain - The chain before the frame, according to the frame. */
 function forged(bytes: Buffer, { at, header }: Frame, chain: Buffer): Buffer {
   const copy = Buffer.from(bytes);
   sealFrame(copy.subarray(at, at + padToSector(header.frameBytes)), header, chain);

@@ -1,12 +1,12 @@
-/** What happens to one process: which steps of the disk fail, and how it ends. */
+/** The fate of one process: which disk operations fail, and how it ends. */
 import { CHANGES, type Outcome, type Step } from "../support/disk/process-disk.ts";
 import type { Tally } from "./model/invariants.ts";
 import type { Plan } from "./workload/plan.ts";
 import type { Random } from "./workload/random.ts";
 
-/** What the run makes of the steps of a process. */
+/** Decides about the disk operations of a process. */
 export interface DiskFaults {
-  /** Null lets the step happen. */
+  /** @returns null to let the step happen. */
   decide(step: Step): Outcome | null;
   /** Microseconds until an operation of the thread pool is done. */
   latencyUs(): number;
@@ -16,7 +16,7 @@ export interface DoomOptions {
   readonly plan: Plan;
   readonly random: Random;
   readonly tally: Tally;
-  /** A process to which nothing happens. */
+  /** The process has no faults. */
   readonly isSpared: boolean;
 }
 
@@ -25,15 +25,16 @@ const LATENCY_US_SPREAD = 120;
 const SLOW_US_MAX = 60_000;
 const SLOW_ONCE = 8;
 const SHORT_ONCE = 12;
-/** Steps are drawn from ranges of such sizes, so that the first ones are as likely as late ones. */
+/** Steps are drawn from ranges of these sizes, so that early steps are as likely as late ones. */
 const STEP_RANGES = [8, 32, 80, 160, 400];
 const EIO_RANGES = [2, 8, 24, 80];
-/** A start makes about so many changes; one that makes fewer ends behind the last of them. */
+/** A start makes about this many changes; one that makes fewer is not interrupted. */
 const START_CHANGES = 20;
+
 export class Doom implements DiskFaults {
-  /** The store is open: faults of a start come no more, those of a life begin. */
+  /** The store is open: from now on there are no faults of a start, but those of a life. */
   isOpen = false;
-  /** A fault that was asked for has come: the process may give up because of it. */
+  /** A planned fault has happened, and the process may end because of it. */
   hasFailed = false;
   readonly isOrderly: boolean;
   readonly isPowerLost: boolean;
@@ -83,7 +84,7 @@ export class Doom implements DiskFaults {
     }
     if (operation !== "write" || !this.#plan.faults.has("short")) return null;
     if (!this.#random.once(SHORT_ONCE)) return null;
-    // Twice in a row is a failure.
+    // Two in a row are a failure.
     this.hasFailed = true;
     this.#tally.count("a write fell short");
     return { writtenBytes: 1 + this.#random.below(1_024) };
@@ -97,7 +98,7 @@ export class Doom implements DiskFaults {
   }
 }
 
-/** A start ends at a change of the disk, each of them as likely as the others. */
+/** Ends a start at a random change of the disk. */
 export class CutDoom implements DiskFaults {
   readonly hasFailed = false;
   #untilEnd: number;

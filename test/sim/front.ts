@@ -1,7 +1,7 @@
 /**
- * Requests into the engine and answers out, as the server's front does it: a key is looked up, the
- * command decided, its reply kept in the same turn, the answer held back until it is on disk. Each
- * answer is held against the model on the way.
+ * Requests and answers as in the server's front: the idempotency key is looked up, the command is
+ * decided, its reply is stored in the same turn, and the answer waits until it is on disk. Each
+ * answer is compared with the model.
  */
 import { NONE } from "../../engine/constants.ts";
 import type { Outcome } from "../../engine/engine.ts";
@@ -20,7 +20,7 @@ import type { Model } from "./model/model.ts";
 import type { Oracle } from "./model/oracle.ts";
 import { type Ask, ask, scopeOf } from "./workload/ask.ts";
 
-/** A request, with the key under which it may come again. */
+/** A request, with the idempotency key of its retries. */
 export interface Keyed {
   readonly ask: Ask;
   readonly key: string | null;
@@ -29,7 +29,7 @@ export interface Keyed {
 const ROUTE = { isConfidential: false } as Route;
 const NOTHING: ReadonlySet<string> = new Set();
 const OK_STATUS = 200;
-/** Another try may come to another answer. */
+/** A retry may get another answer. */
 const CONFLICT_STATUS = 409;
 const FAILURE_STATUS = 500;
 
@@ -46,7 +46,7 @@ export class Front {
     this.#isThorough = isThorough;
   }
 
-  /** Calls back when the answer has left. */
+  /** Calls back when the answer has been sent. */
   ask({ ask: asked, key }: Keyed, answered: () => void): void {
     const { idempotency } = this.#life;
     if (key === null) {
@@ -74,7 +74,7 @@ export class Front {
     this.#answer(null, answered);
   }
 
-  /** Looks at the seats of an event; what it saw must be on disk too. */
+  /** Reads the seats of an event; the answer waits until what it saw is on disk. */
   read(eventId: string, answered: () => void): void {
     const { engine } = this.#life;
     const event = engine.state.catalog.events.get(eventId);
@@ -87,7 +87,7 @@ export class Front {
     this.#answer(null, answered);
   }
 
-  /** @param sweep - The store's own: ends expired holds, in all events. */
+  /** @param sweep - The sweep of the store, which ends expired holds in all events. */
   sweep(sweep: () => void): void {
     const { engine } = this.#life;
     const nowMs = engine.nowMs();
@@ -133,7 +133,7 @@ export class Front {
     this.#oracle.tally.count("I17");
   }
 
-  /** Holds have ended, but for those for whose end the log had no room. */
+  /** Ends holds in the models, except those for whose end the log had no space. */
   #expire(eventIds: readonly string[], nowMs: number): void {
     const ends = eventIds.map((eventId) => ({ eventId, left: this.#dueHolds(eventId, nowMs) }));
     const act = (model: Model) => {

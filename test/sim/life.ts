@@ -1,6 +1,6 @@
 /**
- * One process of the store, from its start to its end: the store as it ships, on a virtual disk and
- * a virtual clock.
+ * One process of the store, from its start to its end: the real store on a virtual disk and a
+ * virtual clock.
  */
 import type { Engine } from "../../engine/engine.ts";
 import type { Observer } from "../../engine/ports.ts";
@@ -26,12 +26,12 @@ import { Violation } from "./model/invariants.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Random } from "./workload/random.ts";
 
-/** A start or an end takes no longer, on the slowest disk. */
+/** The longest start or end, on the slowest disk. */
 const UNTIL_US_MAX = 30_000_000;
-/** A chain of promises in the sources is shorter than this. */
+/** Longer than each chain of promises in the sources. */
 const MICROTASKS = 12;
 const MESSAGE_US_MAX = 400;
-/** A step of the snapshot thread takes no longer. */
+/** The longest step of the snapshot thread. */
 const THREAD_STEP_US_MAX = 500;
 
 export interface LifeOptions {
@@ -40,7 +40,7 @@ export interface LifeOptions {
   readonly folder: string;
   /** Draws how threads and disk interleave. */
   readonly random: Random;
-  /** Draws what the operating system draws: the ids of a new store. */
+  /** Replaces the random bytes of the operating system: the ids of a new store. */
   readonly entropy: Random;
   readonly segmentBytes: number;
   readonly snapshotBytes: number | null;
@@ -52,7 +52,7 @@ export interface LifeOptions {
   readonly onSweep: (sweep: () => void) => void;
 }
 
-/** How a start went. */
+/** The result of a start. */
 export type Start =
   | { readonly kind: "open" }
   | { readonly kind: "died" }
@@ -60,7 +60,7 @@ export type Start =
 
 export class Life {
   readonly disk: ProcessDisk;
-  /** Milliseconds that the machine's running clock has leapt ahead of the timeline. */
+  /** Milliseconds by which the machine's running clock is ahead of the timeline. */
   leaptMs = 0;
   failure: LogFailed | null = null;
   store!: OpenStore;
@@ -160,7 +160,7 @@ export class Life {
       observer,
       onSnapshot,
       snapshotBytes: snapshotBytes ?? Infinity,
-      // One step a turn, so that records come between any two, and no real clock decides.
+      // One step per turn, so that records may come between any two, without a real clock.
       snapshotTurnMs: 0,
       onFailure: (failure) => {
         this.failure = failure as LogFailed;
@@ -198,10 +198,10 @@ export class Life {
   readonly #startThread: StartSnapshotThread = (data, events) => {
     const { timeline, random } = this.#options;
     const { folder, storeId, bell } = data;
-    // A thread that is told to hurry does not rest: a rest would be one of the real machine.
+    // The thread must not rest, because it would rest in real time.
     bell.fill(1);
     const beforeStep = () => {
-      // While the thread is at a step of the disk, the first thread goes on.
+      // During a disk operation of the thread, the first thread continues.
       const count = thread.hasEnded || !random.once(3) ? 0 : random.below(4);
       for (let n = 0; n < count; n++) timeline.step(THREAD_STEP_US_MAX);
       if (thread.hasEnded) throw new ProcessDied();
@@ -231,12 +231,12 @@ export class Life {
   };
 }
 
-/** Lets everything happen that waits for a promise. */
+/** Runs everything that waits for a promise. */
 export async function microtasks(): Promise<void> {
   for (let i = 0; i < MICROTASKS; i++) await Promise.resolve();
 }
 
-/** Replies are kept in clear here; a fingerprint is the request itself. */
+/** Replies are stored unencrypted here; a fingerprint is the request itself. */
 const KEYS = {
   fingerprint: (head: string, body: Uint8Array) => `${head}\n${String(body)}`,
   seal: (text: string) => text,

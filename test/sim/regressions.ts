@@ -1,4 +1,4 @@
-/** Runs that once found a bug, kept as files: what was found, and the whole plan. */
+/** Plans of runs that found a bug, kept as files with a description. */
 import fs from "node:fs";
 import path from "node:path";
 import { FAULTS, type Plan } from "./workload/plan.ts";
@@ -6,12 +6,12 @@ import { FAULTS, type Plan } from "./workload/plan.ts";
 const FOLDER = "test/sim/regressions";
 
 export interface Regression {
-  /** What was wrong, in a sentence, and the commit that mended it. */
+  /** The bug in one sentence, and the commit that fixed it. */
   readonly found: string;
   readonly plan: Plan;
 }
 
-/** The files, in the order of their names. To be called in the root of the project. */
+/** The files in the order of their names. Must be called in the root of the project. */
 export function findRegressions(): { readonly name: string; readonly regression: Regression }[] {
   const names = fs.existsSync(FOLDER) ? fs.readdirSync(FOLDER).toSorted() : [];
   return names.map((name) => {

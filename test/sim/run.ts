@@ -1,6 +1,6 @@
 /**
- * One seed: processes of one store, one after the other, each with clients, faults and an end, and
- * a look at everything after each start. The same seed gives the same run.
+ * One seed: several processes of one store, one after the other, each with clients, faults and an
+ * end, and a complete check after each start. The same seed gives the same run.
  */
 import { crc32 } from "node:zlib";
 import {
@@ -27,27 +27,27 @@ import type { Plan } from "./workload/plan.ts";
 import { Random } from "./workload/random.ts";
 
 export interface RunResult {
-  /** Of all that happened, in order. */
+  /** A checksum of all events in order. */
   readonly trace: number;
-  /** Processes that ended otherwise than in order, and were followed by a start. */
+  /** Processes that did not end in an orderly way, and were followed by a start. */
   readonly crashes: number;
   readonly tally: Tally;
 }
 
-/** After the log failed the process goes on for so many events at most: nobody may notice. */
+/** The most events of a process after its log has failed; no client may notice them. */
 const EVENTS_AFTER_FAILURE = 40;
 const FIRST_STARTS = 3;
-/** What a crash may leave is tried in fewer ways than this. */
+/** The outcomes of a crash that are tried, fewer than this. */
 const POWER_OUTCOMES_MAX = 5;
 const KILL_OUTCOMES_MAX = 2;
-/** Recoveries in a row that are cut short, fewer than this. */
+/** Interrupted recoveries in a row, fewer than this. */
 const CUTS_MAX = 3;
 const SETTLE_US_MAX = 60_000_000;
-/** Longer than clients go on asking on a slow disk that is full for a while. */
+/** Longer than the requests of a life take on a slow disk that is full for a while. */
 const LIFE_US_MAX = 60_000_000;
 const HOUR_MS = 3_600_000;
-/** Why a snapshot may fail: a fault of the disk, or a shutdown that does not wait for it. */
-const EXPLAINED = /^cannot |^given up|^the thread ended/;
+/** Allowed failures of a snapshot: a fault of the disk, or a shutdown that does not wait. */
+const EXPLAINED = /^cannot |^abandoned|^the thread ended/;
 
 export class Run {
   readonly tally = new Tally();
@@ -60,17 +60,17 @@ export class Run {
   readonly #clients: Clients;
   readonly #random: Random;
   readonly #entropy: Random;
-  /** Of the process that is open. */
+  /** The front of the current process, if it is open. */
   #front: Front | null = null;
-  /** Why there is no snapshot, where nothing had been wrong. */
+  /** The failure of a snapshot without a cause. */
   #unexplained: Error | null = null;
-  /** Of the process that lives. */
+  /** The faults of the current process. */
   #faults!: DiskFaults;
   #crashes = 0;
   #trace = 0;
   #wallOffsetMs = 0;
 
-  /** @param folder - Real and empty, for this run alone. */
+  /** @param folder - Real and empty, for this run only. */
   constructor(plan: Plan, folder: string) {
     const { seed } = plan;
     this.#plan = plan;
@@ -89,7 +89,7 @@ export class Run {
     this.#clients = new Clients({ plan, oracle: this.#oracle, timeline: this.#timeline });
   }
 
-  /** @throws Violation, or whatever the store threw that it must not. */
+  /** @throws Violation, or an unexpected error of the store. */
   async run(): Promise<RunResult> {
     const { lives } = this.#plan;
     for (let n = this.#random.below(FIRST_STARTS); n > 0; n--) await this.#firstStart();
@@ -102,7 +102,7 @@ export class Run {
     return { trace: this.#trace, crashes: this.#crashes, tally: this.tally };
   }
 
-  /** On an empty disk, with nobody asking anything. */
+  /** On an empty disk, without requests. */
   async #firstStart(): Promise<void> {
     const doom = this.#doom(false);
     const life = this.#begin(doom);
@@ -118,7 +118,7 @@ export class Run {
     this.#front = front;
     this.#clients.setUp(life, front);
     await this.#settle(life, front);
-    // An end in order leaves a snapshot, and most seeds are to recover from the log alone.
+    // An orderly end leaves a snapshot, and most seeds should recover from the log only.
     const { snapshotBytes, faults } = this.#plan;
     const mayEnd = snapshotBytes !== null || faults.has("order");
     if (mayEnd && this.#random.once(2)) await this.#close(life);
@@ -146,7 +146,7 @@ export class Run {
     await this.#close(life, doom);
   }
 
-  /** Until the clients have had enough, or the process has ended. */
+  /** Runs until the clients are done or the process has ended. */
   async #serve(life: Life): Promise<void> {
     let left = EVENTS_AFTER_FAILURE;
     const latestUs = this.#timeline.nowUs + LIFE_US_MAX;
@@ -163,14 +163,14 @@ export class Run {
     }
   }
 
-  /** Time runs, and expired holds are ended without a request. */
+  /** Time advances, and expired holds end without a request. */
   #expectTime(life: Life): void {
     const { clockLagMs, unsweptMs } = life;
     this.tally.holds("I12", clockLagMs < 2, () => `the clock has lost ${clockLagMs} ms`);
     this.tally.holds("I11", unsweptMs < 1_000, () => `not looked at for ${unsweptMs} ms`);
   }
 
-  /** Ends it in order. */
+  /** Ends the process in an orderly way. */
   async #close(life: Life, doom: Doom | null = null): Promise<void> {
     this.#disk.isFull = false;
     const closing = life.close().then(
@@ -180,15 +180,15 @@ export class Run {
     const fault = await life.until(closing);
     if (life.isDead || fault !== null) {
       if (fault !== null && !(fault instanceof StoreFault && doom?.hasFailed === true)) throw fault;
-      this.tally.count("an end in order was cut short");
+      this.tally.count("an orderly end was interrupted");
       return this.#crash(life, doom);
     }
-    this.tally.count("a process ended in order");
+    this.tally.count("a process ended in an orderly way");
     this.#disk.kill();
     life.release();
   }
 
-  /** A start on a damaged disk halts and changes nothing, or finds everything all the same. */
+  /** A start on a damaged disk halts and changes nothing, or still finds everything. */
   async #tryDamaged(): Promise<void> {
     this.#disk.isFull = false;
     const restore = this.#disk.save();
@@ -202,7 +202,7 @@ export class Run {
     if (start.kind === "open") {
       const isNeedless = due !== Due.HALT || isUnread(life, done);
       this.tally.holds("I19", isNeedless, () => `${what}: no halt`);
-      this.tally.count(`opened all the same: ${what}`);
+      this.tally.count(`still opened: ${what}`);
       this.#count(life, true);
       if (done.isLasting === true) this.#oracle.recovered(life);
       else this.#oracle.tried(life, null);
@@ -217,11 +217,11 @@ export class Run {
     }
     this.#disk.kill();
     life.release();
-    // What was cut by the trial may be there again on the disk as it was.
+    // The restored disk may again have records that the trial cut off.
     if (done.isLasting !== true || start.kind !== "open") restore();
   }
 
-  /** All is well again: everything pending is answered, and a last start finds everything. */
+  /** Without further faults every request is answered, and a last start finds everything. */
   async #end(): Promise<void> {
     const life = await this.#spared();
     const front = new Front(life, this.#oracle, this.#plan.isThorough);
@@ -231,14 +231,18 @@ export class Run {
     await this.#close(life);
     const last = await this.#spared();
     const { cleanShutdown, tornBytes } = last.report;
-    this.tally.holds("I3", cleanShutdown && tornBytes === 0, () => "an end in order is not seen");
+    this.tally.holds(
+      "I3",
+      cleanShutdown && tornBytes === 0,
+      () => "an orderly end is not recognized",
+    );
     this.#bounds();
     this.#expectSnapshots();
     this.#disk.kill();
     last.release();
   }
 
-  /** A process to which nothing happens. */
+  /** The process has no faults. */
   async #spared(): Promise<Life> {
     this.#disk.isFull = false;
     const doom = this.#doom(true);
@@ -290,7 +294,7 @@ export class Run {
     return new Doom({ plan: this.#plan, random: this.#random, tally: this.tally, isSpared });
   }
 
-  /** Whether a start may end as it did. */
+  /** Checks the result of a start. */
   #judge(start: Start, { hasFailed }: Pick<Doom, "hasFailed">): void {
     this.tally.count(`start: ${start.kind}`);
     if (start.kind !== "fault") return;
@@ -317,14 +321,14 @@ export class Run {
     this.#note(`crash ${this.#timeline.nowUs} ${isPowerLost}`);
   }
 
-  /** The process has ended, and what it wrote is left to the dice when the power went too. */
+  /** The process has ended; after a power cut, dice decide about its unsynced data. */
   #crashed(isPowerLost: boolean): void {
     this.#crashes += 1;
     this.tally.count(isPowerLost ? "crash: power" : "crash: kill");
     if (isPowerLost) this.#disk.losePower(this.#random.pick(LOSSES));
   }
 
-  /** What a crash may leave is tried in some ways, each followed by starts; then all is undone. */
+  /** Tries several outcomes of the crash, each followed by starts, and then undoes all of it. */
   async #tryOutcomes(isPowerLost: boolean): Promise<void> {
     const outcomes = this.#random.below(isPowerLost ? POWER_OUTCOMES_MAX : KILL_OUTCOMES_MAX);
     if (outcomes === 0) return;
@@ -332,14 +336,14 @@ export class Run {
     const restore = this.#disk.save();
     for (let n = 0; n < outcomes; n++) {
       if (isPowerLost) this.#crashed(true);
-      // A kill leaves but one thing, so what is tried there is another end of the recovery.
+      // A kill has only one outcome, so another interrupted recovery is tried.
       const cuts = this.#random.below(CUTS_MAX) + (isPowerLost ? 0 : 1);
       await this.#tryRecovery(cuts, isPowerLost);
       restore();
     }
   }
 
-  /** Recovers, after so many recoveries that are cut short at a random change of the disk. */
+  /** Recovers, after several recoveries that are interrupted at random changes of the disk. */
   async #tryRecovery(cuts: number, isPowerLost: boolean): Promise<void> {
     let before: StateReport | null = null;
     for (let left = cuts; left >= 0; left--) {
@@ -359,7 +363,7 @@ export class Run {
     }
   }
 
-  /** Between two processes somebody sets the clock. */
+  /** Sets the clock between two processes. */
   #setClock(): void {
     if (!this.#plan.faults.has("clock") || !this.#random.once(2)) return;
     const random = this.#random;
@@ -368,7 +372,7 @@ export class Run {
     this.tally.count(stepMs < 0 ? "the clock was set back" : "the clock was set forward");
   }
 
-  /** Now and then the disk is full for a while. */
+  /** Makes the disk full for a while, sometimes. */
   #fillLater(): void {
     if (!this.#plan.faults.has("full")) return;
     this.#timeline.later(this.#random.below(8), () => {
@@ -382,15 +386,15 @@ export class Run {
 
   #count({ report }: Life, isDamaged = false): void {
     const { tally } = this;
-    // What has the name of a snapshot was whole before it got it, whenever the power went.
+    // A snapshot is complete before it gets its name, even after a power cut.
     const [unsound] = report.passedOver;
     tally.holds("I5", isDamaged || unsound === undefined, () => unsound!);
-    if (report.tornBytes > 0) tally.count("a torn end was cut");
-    if (report.cleanShutdown && report.segments > 0) tally.count("an end in order was seen");
+    if (report.tornBytes > 0) tally.count("a torn end was cut off");
+    if (report.cleanShutdown && report.segments > 0) tally.count("an orderly end was recognized");
     if (report.segments > 0) tally.count("the newest segment was copied");
     if (report.snapshot !== null) tally.count("a snapshot was used");
     if (report.passedOver.length === 0) return;
-    tally.count("a snapshot was passed over");
+    tally.count("a snapshot was skipped");
     if (report.snapshot === null) tally.count("the whole log was read in place of a snapshot");
   }
 
@@ -402,9 +406,9 @@ export class Run {
   #onSnapshot(report: SnapshotReport): void {
     const { failure } = report;
     if (failure !== null) {
-      // The last step of the process was one of the snapshot.
+      // The process has died during a step of the snapshot.
       if (this.#disk.isDead) return;
-      // Told in a promise of the snapshots, which is none of this run's.
+      // An error thrown here would be lost in a promise of the snapshots.
       const isExplained = EXPLAINED.test(failure.message);
       if (!isExplained) this.#unexplained ??= failure;
       return this.tally.count("a snapshot failed");
@@ -414,7 +418,7 @@ export class Run {
     if (report.removedSnapshots > 0) this.tally.count("snapshots were removed");
   }
 
-  /** What lies around does not pile up. */
+  /** The numbers of files stay bounded. */
   #bounds(): void {
     const paths = [...this.#disk.files().keys()];
     const temporary = paths.filter((path) => path.endsWith(".tmp")).length;
@@ -428,7 +432,7 @@ export class Run {
   }
 }
 
-/** The damage is in a part of the log that the snapshot makes needless. */
+/** The damage is in a part of the log that the snapshot makes unnecessary. */
 function isUnread({ report }: Life, { segment, newest }: Damage): boolean {
   return report.snapshot !== null && segment <= newest - report.segments;
 }

@@ -1,4 +1,4 @@
-/** One seed from its number to its result; now and then twice, to see that it is the same run. */
+/** Runs one seed; some seeds run twice, to check that both runs are equal. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -6,17 +6,17 @@ import { Violation } from "./model/invariants.ts";
 import { Run, type RunResult } from "./run.ts";
 import { type Plan, planOf } from "./workload/plan.ts";
 
-/** In memory where there is such a folder: what outlasts a crash is for the virtual disk to say. */
+/** In memory where possible: the virtual disk decides what survives a crash. */
 export const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
-/** One seed in so many is run twice. */
+/** One in this many seeds runs twice. */
 const TWICE_ONCE = 100;
 
 export interface SeedResult {
   readonly seed: number;
   readonly crashes: number;
-  /** What happened and what was looked at, and how often. */
+  /** The counts of the tally. */
   readonly counts: readonly (readonly [string, number])[];
-  /** What was violated; null for nothing. */
+  /** The violation; null for none. */
   readonly failure: string | null;
 }
 
@@ -25,14 +25,14 @@ export async function runSeed(seed: number, root = ROOT): Promise<SeedResult> {
   return runPlan(planOf(seed), seed % TWICE_ONCE === 0, root);
 }
 
-/** @param isTwice - Whether a second run must be the same as the first. */
+/** @param isTwice - Whether a second run must equal the first. */
 export async function runPlan(plan: Plan, isTwice = false, root = ROOT): Promise<SeedResult> {
   const { seed } = plan;
   const first = await attempt(plan, root);
   if (first.failure !== null || !isTwice) return { seed, ...first };
   const second = await attempt(plan, root);
   const isSame = second.failure === null && second.trace === first.trace;
-  const failure = isSame ? null : `seed ${seed}: a second run was another one`;
+  const failure = isSame ? null : `seed ${seed}: a second run was different`;
   return { seed, crashes: first.crashes + second.crashes, counts: first.counts, failure };
 }
 
@@ -53,7 +53,7 @@ async function attempt(plan: Plan, root: string): Promise<Attempt> {
 }
 
 function describe(seed: number, thrown: unknown): string {
-  // The engine halts when its journal throws, and says so in its own words.
+  // When the journal throws, the engine halts with an error of its own.
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const error = cause instanceof Violation ? cause : thrown;
   if (error instanceof Violation) return `seed ${seed}: ${error.message}`;

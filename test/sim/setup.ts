@@ -1,4 +1,4 @@
-/** What is there before the first fault: two tenants, three organizations, something to sell. */
+/** The initial state: two tenants, three organizations, and events on sale. */
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { State } from "../../engine/state.ts";
 import { organizationOf } from "../support/engine.ts";
@@ -14,7 +14,7 @@ const TENANT = 2;
 const ORGANIZATION = 1;
 const BIG_EVENTS = 6;
 
-/** Asks, and is told when all of it is on disk. */
+/** Sends requests that must be granted. */
 export interface Builder {
   readonly must: (ask: Ask) => void;
   readonly scene: Omit<Scene, "houses">;

@@ -1,4 +1,4 @@
-/** Virtual time: what happens next, and when. Nothing here knows a real clock. */
+/** Virtual time: a queue of tasks, without a real clock. */
 import type { Scheduler } from "../../persistence/disk/scheduler.ts";
 
 interface Entry {
@@ -7,7 +7,7 @@ interface Entry {
   isCancelled: boolean;
 }
 
-/** Runs tasks in the order of their times; those of one time in the order in which they came. */
+/** Runs tasks in the order of their times; equal times in the order in which they were added. */
 export class Timeline implements Scheduler {
   /** Microseconds since the run began. */
   nowUs = 0;
@@ -15,7 +15,7 @@ export class Timeline implements Scheduler {
 
   after(delayUs: number, task: () => void): () => void {
     const entry = { timeUs: this.nowUs + delayUs, task, isCancelled: false };
-    // A few dozen entries at most: from the end it is mostly one comparison.
+    // There are a few dozen entries at most; from the end, one comparison is usually enough.
     let at = this.#entries.length;
     while (at > 0 && this.#entries[at - 1]!.timeUs > entry.timeUs) at -= 1;
     this.#entries.splice(at, 0, entry);
@@ -44,7 +44,7 @@ export class Timeline implements Scheduler {
     return () => cancel();
   }
 
-  /** Runs the next task. @returns False when there is none, or none within that time. */
+  /** Runs the next task. @returns False if there is none, or none within that time. */
   step(withinUs = Infinity): boolean {
     for (;;) {
       const [entry] = this.#entries;
@@ -58,7 +58,7 @@ export class Timeline implements Scheduler {
     }
   }
 
-  /** A process ends: nothing that it waited for comes. */
+  /** Forgets all tasks, because the process has ended. */
   clear(): void {
     this.#entries = [];
   }

@@ -1,7 +1,7 @@
-/** The process that runs a share of the seeds and tells of each: see `command.ts`. */
+/** The process that runs a share of the seeds and reports each; see `command.ts`. */
 import { type SeedResult, runSeed } from "./seed.ts";
 
-/** What it is told once. */
+/** The message that it gets once. */
 export interface Share {
   readonly first: number;
   readonly count: number;
@@ -10,7 +10,7 @@ export interface Share {
   readonly root: string;
 }
 
-// Whoever asked has gone, or has heard enough.
+// The parent process has ended, or needs no more results.
 process.once("disconnect", () => process.exit());
 process.once("message", (share: Share) => void run(share));
 

@@ -122,8 +122,8 @@ export interface SeatBody {
   readonly sectionName: string;
   readonly state: string | null;
   readonly available: boolean;
-  readonly priceId: number | null;
-  readonly priceName: string | null;
+  readonly priceId?: number;
+  readonly priceName?: string;
   readonly updatedAt: string;
 }
 

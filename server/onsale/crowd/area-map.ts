@@ -29,8 +29,8 @@ export class AreaMap {
   update(areas: readonly AreaCounters[]): void {
     this.#openCount = 0;
     for (const { groupOfSeatsId, priceId, active, locked } of areas) {
-      this.#freeById.set(groupOfSeatsId, priceId === null ? 0 : active);
-      if (priceId !== null) this.#openCount += active + locked;
+      this.#freeById.set(groupOfSeatsId, priceId === undefined ? 0 : active);
+      if (priceId !== undefined) this.#openCount += active + locked;
     }
   }
 

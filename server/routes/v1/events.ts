@@ -74,5 +74,5 @@ export const LEGACY_EVENT_ROUTES: readonly Route[] = [
 ];
 
 function eventView({ id, start, endDate, killAfter, name, schemaId }: EventRow) {
-  return { id, start, endDate, killAfter, name, schemaId };
+  return { id, start, endDate, killAfter: killAfter ?? undefined, name, schemaId };
 }

@@ -26,8 +26,15 @@ export function metadataView(document: LayoutDocument, layout: Layout, options: 
         key: keyOf(row.id, sector.name, row.name),
         name: row.name,
         seats: Array.from(row.seats, (seat, ix) => {
-          const { id, name, x = null, y = null } = seats.get(layout.seatIds[seat]!)!;
-          return { key: keyOf(id, sector.name, row.name, name), name, x, y, ix, iy };
+          const { id, name, x, y } = seats.get(layout.seatIds[seat]!)!;
+          return {
+            key: keyOf(id, sector.name, row.name, name),
+            name,
+            x: x ?? undefined,
+            y: y ?? undefined,
+            ix,
+            iy,
+          };
         }),
       };
     });
@@ -35,19 +42,19 @@ export function metadataView(document: LayoutDocument, layout: Layout, options: 
   const sectors = document.sectors.map((sector, i) => ({
     key: keyOf(sector.id, sector.name),
     name: options.isNumbered ? `${i + 1}. ${sector.name}` : sector.name,
-    x: number(sector["x"]),
-    y: number(sector["y"]),
-    width: number(sector["width"]),
-    height: number(sector["height"]),
-    angle: number(sector["angle"]),
+    x: number(sector["x"]) ?? undefined,
+    y: number(sector["y"]) ?? undefined,
+    width: number(sector["width"]) ?? undefined,
+    height: number(sector["height"]) ?? undefined,
+    angle: number(sector["angle"]) ?? undefined,
     guid: sector.guid,
     id: sector.id,
     rows: rowsOf(sector),
     shapes: (shapes.get(sector.guid) ?? []).map(shapeView),
-    labelOffsetX: number(sector["labelOffsetX"]),
-    labelOffsetY: number(sector["labelOffsetY"]),
-    labelStyle: sector["labelStyle"] ?? null,
-    labelVisible: typeof sector["labelVisible"] === "boolean" ? sector["labelVisible"] : null,
+    labelOffsetX: number(sector["labelOffsetX"]) ?? undefined,
+    labelOffsetY: number(sector["labelOffsetY"]) ?? undefined,
+    labelStyle: sector["labelStyle"] ?? undefined,
+    labelVisible: typeof sector["labelVisible"] === "boolean" ? sector["labelVisible"] : undefined,
   }));
   return { sectors };
 }

@@ -1,19 +1,13 @@
 /** The shapes of bodies and answers of v1. */
 import { OBJECTS_PER_REQUEST_MAX } from "../../../engine/constants.ts";
-import {
-  CAPACITY,
-  LOCAL_DATE_TIME,
-  LONG,
-  NAME,
-  NUMBER_OR_NULL,
-  UUID,
-} from "../../../engine/shapes/fields.ts";
+import { CAPACITY, LOCAL_DATE_TIME, LONG, NAME, UUID } from "../../../engine/shapes/fields.ts";
 import {
   ANYTHING,
   BOOLEAN,
   integer,
   list,
   NULL,
+  number,
   object,
   optional,
   orNull,
@@ -60,7 +54,7 @@ export const CHANGED_EVENT = object({
 export const EVENT = object({
   ...EVENT_MEMBERS,
   endDate: LOCAL_DATE_TIME,
-  killAfter: orNull(LOCAL_DATE_TIME),
+  killAfter: whenSet(LOCAL_DATE_TIME),
   id: UUID,
 });
 
@@ -79,8 +73,8 @@ const INDEX = integer({ minimum: 0 });
 const METADATA_SEAT = object({
   key: KEY,
   name: TEXT,
-  x: NUMBER_OR_NULL,
-  y: NUMBER_OR_NULL,
+  x: whenSet(number()),
+  y: whenSet(number()),
   ix: INDEX,
   iy: INDEX,
 });
@@ -90,19 +84,19 @@ export const METADATA = object({
     object({
       key: KEY,
       name: TEXT,
-      x: NUMBER_OR_NULL,
-      y: NUMBER_OR_NULL,
-      width: NUMBER_OR_NULL,
-      height: NUMBER_OR_NULL,
-      angle: NUMBER_OR_NULL,
+      x: whenSet(number()),
+      y: whenSet(number()),
+      width: whenSet(number()),
+      height: whenSet(number()),
+      angle: whenSet(number()),
       guid: UUID,
       id: LONG,
       rows: list(METADATA_ROW),
       shapes: list(object({ id: whenSet(TEXT) })),
-      labelOffsetX: NUMBER_OR_NULL,
-      labelOffsetY: NUMBER_OR_NULL,
-      labelStyle: ANYTHING,
-      labelVisible: orNull(BOOLEAN),
+      labelOffsetX: whenSet(number()),
+      labelOffsetY: whenSet(number()),
+      labelStyle: whenSet(ANYTHING),
+      labelVisible: whenSet(BOOLEAN),
     }),
   ),
 });

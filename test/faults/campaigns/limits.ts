@@ -1,6 +1,7 @@
 /**
- * Limits of the system: a second process on the data folder, and more connections than file
- * descriptors. The first process serves its open connections all the time.
+ * What the system denies: the data folder to a second process, and file descriptors to a process
+ * with too many connections. Open connections are served all the time, and new ones as soon as there
+ * are descriptors again.
  */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";

@@ -29,12 +29,12 @@ const FILTERS: Readonly<Record<string, Partial<TransitionQuery>>> = {
   nothing: {},
   "a seat": { seatId: seat.placeId },
   "an area": { areaId: held.placeId },
-  "an id of an area as that of a seat": { seatId: held.placeId },
+  "the id of an area as a seat id": { seatId: held.placeId },
   "a session": { session: held.session },
-  "no session, which nobody has": { session: "" },
+  "the empty session": { session: "" },
   "from a time": { fromMs: middle.timeMs },
   "to a time": { toMs: middle.timeMs },
-  "from a time on that nothing has": { fromMs: all.at(-1)!.timeMs + 1 },
+  "from a time after all": { fromMs: all.at(-1)!.timeMs + 1 },
   "to a time before all": { toMs: all[0]!.timeMs - 1 },
   "from a record": { fromSequence: middle.sequence },
   "to a record": { toSequence: middle.sequence },
@@ -109,13 +109,13 @@ describe("a trail that begins late", () => {
   afterAll(() => late.close());
 
   const MOMENTS: readonly (readonly [string, Moment, AuditGap | null])[] = [
-    ["the record it begins behind", { sequence: first }, null],
+    ["the record before its first one", { sequence: first }, null],
     ["a record before that", { sequence: first - 1 }, AuditGap.TOO_EARLY],
     ["its last record", { sequence: end }, null],
-    ["a record that is not there yet", { sequence: end + 1 }, AuditGap.TOO_LATE],
+    ["a later record", { sequence: end + 1 }, AuditGap.TOO_LATE],
     ["the time it begins", { timeMs: middle.timeMs }, null],
     ["a time before that", { timeMs: middle.timeMs - 1 }, AuditGap.TOO_EARLY],
-    ["a time to come", { timeMs: kept.at(-1)!.timeMs + 1 }, null],
+    ["a later time", { timeMs: kept.at(-1)!.timeMs + 1 }, null],
   ];
   test.each(MOMENTS)("the map at %s", (_, moment, gap) => {
     expect(late.answer({ about: "areas", eventId, moment })).toMatchObject({ gap });

@@ -141,7 +141,7 @@ describe("following without a question", () => {
   function echo() {
     let mark: ChainMark | null = null;
     let step = () => {};
-    const told: number[] = [];
+    const marks: number[] = [];
     const unanswered: number[] = [];
     let answer: (message: FromAuditThread) => void = () => {};
     let exit = () => {};
@@ -150,7 +150,7 @@ describe("following without a question", () => {
       exit = events.exit;
       const post = (message: ToAuditThread) => {
         if (message.kind === "end") return exit();
-        told.push(message.mark!.sequence);
+        marks.push(message.mark!.sequence);
         unanswered.push(message.mark!.sequence);
       };
       return { post, keepAlive: () => {}, terminate: () => Promise.resolve() };
@@ -166,7 +166,7 @@ describe("following without a question", () => {
       for (let i = 0; i < count; i++) step();
     };
     return {
-      told,
+      marks,
       steps,
       /** The log has grown to this record at the next step. */
       grow: (sequence: number) => {
@@ -183,57 +183,57 @@ describe("following without a question", () => {
   }
 
   test("it waits while the log grows, follows in the first idle second, and then hourly", () => {
-    const { grow, steps, followed, told } = echo();
+    const { grow, steps, followed, marks } = echo();
     steps(3);
     for (const sequence of [2, 4, 6]) grow(sequence);
-    expect(told).toEqual([]);
+    expect(marks).toEqual([]);
     steps(1);
-    expect(told).toEqual([6]);
+    expect(marks).toEqual([6]);
     followed();
     steps(3_599);
     grow(8);
     steps(1);
-    expect(told).toEqual([6, 8]);
+    expect(marks).toEqual([6, 8]);
     followed();
     steps(3_599);
-    expect(told).toEqual([6, 8]);
+    expect(marks).toEqual([6, 8]);
     steps(1);
-    expect(told).toEqual([6, 8, 8]);
+    expect(marks).toEqual([6, 8, 8]);
   });
 
   test("it follows a growing log once it is 250,000 records behind", () => {
-    const { grow, followed, told } = echo();
+    const { grow, followed, marks } = echo();
     for (const sequence of [100_000, 249_998, 250_000]) grow(sequence);
-    expect(told).toEqual([250_000]);
+    expect(marks).toEqual([250_000]);
     followed();
     for (const sequence of [300_000, 499_998, 500_002]) grow(sequence);
-    expect(told).toEqual([250_000, 500_002]);
+    expect(marks).toEqual([250_000, 500_002]);
   });
 
   test("after a failure it starts again with every record", () => {
-    const { grow, followed, told } = echo();
+    const { grow, followed, marks } = echo();
     grow(250_001);
     followed();
     grow(250_003);
-    expect(told).toEqual([250_001, 250_003]);
+    expect(marks).toEqual([250_001, 250_003]);
   });
 
   test("after a failure it tries again every second", () => {
-    const { grow, steps, followed, told } = echo();
+    const { grow, steps, followed, marks } = echo();
     grow(1);
     for (let i = 0; i < 4; i++) {
       steps(1);
       followed();
     }
-    expect(told).toEqual([1, 1, 1, 1]);
+    expect(marks).toEqual([1, 1, 1, 1]);
   });
 
   test("it does not follow again before the thread has answered", () => {
-    const { grow, followed, told } = echo();
+    const { grow, followed, marks } = echo();
     for (const sequence of [300_000, 900_000]) grow(sequence);
-    expect(told).toEqual([300_000]);
+    expect(marks).toEqual([300_000]);
     followed();
     grow(1_200_000);
-    expect(told).toEqual([300_000, 1_200_000]);
+    expect(marks).toEqual([300_000, 1_200_000]);
   });
 });

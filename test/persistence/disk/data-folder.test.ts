@@ -2,32 +2,17 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type DataFolder, openDataFolder } from "../../../persistence/disk/data-folder.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { DiskFault, FolderRefused } from "../../../persistence/disk/faults.ts";
-
-const root = mkdtempSync(join(tmpdir(), "frontrow-folder-"));
-afterAll(() => rmSync(root, { recursive: true }));
+import { folderOf } from "../store/store-fixture.ts";
 
 const clock = { nowMs: () => 1_790_000_000_000 };
 const GIVEN = "0123456789abcdef".repeat(4);
-
-function newFolder(): string {
-  return mkdtempSync(join(root, "case-"));
-}
 
 function open(folder: string, secret?: string, disk: Disk = realDisk): DataFolder {
   return openDataFolder({ disk, folder, clock, secret, randomBytes });
@@ -58,7 +43,7 @@ function contentOf(folder: string): Record<string, string> {
 }
 
 test("a missing folder is created with its parents", () => {
-  const folder = join(newFolder(), "a", "b");
+  const folder = join(folderOf(), "a", "b");
   const data = open(folder);
   expect(data.isFresh).toBe(true);
   expect(data.storeId).toMatch(/^[0-9a-f-]{36}$/);
@@ -74,7 +59,7 @@ test("a missing folder is created with its parents", () => {
 });
 
 test("markHasLog is stored, and changes nothing else of the store", () => {
-  const folder = newFolder();
+  const folder = folderOf();
   const first = open(folder);
   first.markHasLog();
   first.close();
@@ -85,7 +70,7 @@ test("markHasLog is stored, and changes nothing else of the store", () => {
 });
 
 test("only the user can read the files of a store", () => {
-  const folder = newFolder();
+  const folder = folderOf();
   open(folder).close();
   for (const name of ["secret", "store.json", "lock.sqlite"]) {
     expect(statSync(join(folder, name)).mode & 0o777, name).toBe(0o600);
@@ -93,7 +78,7 @@ test("only the user can read the files of a store", () => {
 });
 
 test("a given secret is used and not stored", () => {
-  const folder = newFolder();
+  const folder = folderOf();
   const data = open(folder, GIVEN.toUpperCase());
   data.close();
   expect(data.secret).toBe(GIVEN);
@@ -105,15 +90,15 @@ test("a given secret is used and not stored", () => {
 });
 
 test("a secret that is not 64 hexadecimal digits is refused", () => {
-  expect(refusalOf(newFolder(), "short").message).toContain("the given secret");
-  const folder = newFolder();
+  expect(refusalOf(folderOf(), "short").message).toContain("the given secret");
+  const folder = folderOf();
   open(folder).close();
   writeFileSync(join(folder, "secret"), "changed\n");
   expect(refusalOf(folder).message).toContain("its file secret is not 64 hexadecimal digits");
 });
 
 test("a folder with other files and no store is refused", () => {
-  const folder = newFolder();
+  const folder = folderOf();
   writeFileSync(join(folder, "holiday.txt"), "sea");
   const refusal = refusalOf(folder);
   expect(refusal.message).toContain("it has other files and no store.json");
@@ -122,7 +107,7 @@ test("a folder with other files and no store is refused", () => {
 });
 
 test("files of an interrupted first start, and lost+found, are no obstacle", () => {
-  const folder = newFolder();
+  const folder = folderOf();
   mkdirSync(join(folder, "lost+found"));
   for (const name of ["lock.sqlite", "secret", "secret.tmp", "store.json.tmp"]) {
     writeFileSync(join(folder, name), "");
@@ -141,7 +126,7 @@ test("a store of another format, or without a store id, is refused", () => {
     }),
     ['{"format":1,"storeId":"x"}', "has no store id"],
   ] as const) {
-    const folder = newFolder();
+    const folder = folderOf();
     writeFileSync(join(folder, "store.json"), text);
     const refusal = refusalOf(folder);
     expect(refusal.message).toContain(reason);
@@ -150,7 +135,7 @@ test("a store of another format, or without a store id, is refused", () => {
 });
 
 test("a path that cannot be a folder is refused", () => {
-  const folder = newFolder();
+  const folder = folderOf();
   writeFileSync(join(folder, "file"), "");
   for (const path of [join(folder, "file"), join(folder, "file", "inner")]) {
     expect(() => open(path)).toThrow(/cannot use the data folder .*ENOTDIR; name a folder/);
@@ -159,7 +144,7 @@ test("a path that cannot be a folder is refused", () => {
 });
 
 test("a folder that cannot be written is refused, and the message says what to do", () => {
-  const folder = newFolder();
+  const folder = folderOf();
   const createNow = (path: string): never => {
     throw new DiskFault("create", path, "EACCES");
   };
@@ -169,14 +154,14 @@ test("a folder that cannot be written is refused, and the message says what to d
 });
 
 test("a folder whose lock file is another file is refused", () => {
-  const folder = newFolder();
+  const folder = folderOf();
   open(folder).close();
   writeFileSync(join(folder, "lock.sqlite"), "something else".repeat(100));
   expect(refusalOf(folder).message).toContain("lock.sqlite cannot be locked");
 });
 
 test("a second process is refused until the first has closed the folder", () => {
-  const folder = newFolder();
+  const folder = folderOf();
   const first = open(folder);
   const refusal = refusalOf(folder);
   expect(refusal.exitCode).toBe(75);
@@ -186,7 +171,7 @@ test("a second process is refused until the first has closed the folder", () => 
 });
 
 test("a killed process frees the folder", async () => {
-  const folder = newFolder();
+  const folder = folderOf();
   open(folder).close();
   const sqlite = createRequire(import.meta.url).resolve("better-sqlite3");
   const holder = spawn(process.execPath, [
@@ -206,7 +191,7 @@ test("a killed process frees the folder", async () => {
 
 test("a start that fails at any disk operation can be repeated", () => {
   for (let failing = 1; ; failing++) {
-    const folder = newFolder();
+    const folder = folderOf();
     let steps = 0;
     const disk = new Proxy(realDisk, {
       get(target, name: keyof Disk) {

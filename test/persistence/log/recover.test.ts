@@ -67,7 +67,7 @@ test("the mark of a snapshot is the end of a batch, with its chain", async () =>
   const read = (mark: ChainMark) => {
     const reading = {
       disk: disk.begin(),
-      folder: "/data/wal",
+      folder: "/data",
       storeId: STORE_ID,
       replay: () => {},
     };

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { type CopyDisk, realDisk } from "../../../persistence/disk/disk.ts";
-import { DiskFault, FolderRefused } from "../../../persistence/disk/faults.ts";
+import { DiskFault } from "../../../persistence/disk/faults.ts";
 import {
   backupFolder,
   PARTIAL_SUFFIX,
@@ -56,15 +56,17 @@ test("a file that shrinks while it is copied fails the backup", async () => {
   expect(fs.existsSync(to)).toBe(false);
 });
 
-test("the refusal of a damaged backup names the first finding and counts the others", async () => {
+test("a damaged backup is refused with its first finding and the number of others", async () => {
   const from = placeOf();
   backupFolder({ disk: realDisk, from: await storeOf({ snapshots: 0, batches: 60 }), to: from });
-  const restore = () => restoreFolder({ disk: realDisk, from, to: placeOf() });
+  const to = placeOf();
+  const restore = () => restoreFolder({ disk: realDisk, from, to });
   const segments = segmentsIn(from);
   flip(segments[2]!, 5_000);
   expect(restore).toThrow(new RegExp(`${path.basename(segments[2]!)} at byte .*later segments; `));
   flip(segments[1]!, 5_000);
   expect(restore).toThrow(new RegExp(`${path.basename(segments[1]!)} at byte .*, and 1 more; `));
+  expect(fs.existsSync(to)).toBe(false);
 });
 
 test("a store that never had a log can be copied", () => {
@@ -78,16 +80,6 @@ test("a store that never had a log can be copied", () => {
     findings: [],
     digest: null,
   });
-});
-
-test("a restore from a folder whose lock file is another file is refused", () => {
-  const folder = folderOf();
-  fs.writeFileSync(path.join(folder, "lock.sqlite"), "not a database, but long enough to look");
-  const identity = { format: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: false };
-  fs.writeFileSync(path.join(folder, "store.json"), JSON.stringify(identity));
-  const act = () => restoreFolder({ disk: realDisk, from: folder, to: placeOf() });
-  expect(act).toThrow(FolderRefused);
-  expect(act).toThrow(/lock\.sqlite cannot be locked \(file is not a database\)/);
 });
 
 test("a file that is missing each time it is opened is reported after 20 attempts", async () => {

@@ -192,17 +192,6 @@ test("a damaged snapshot is left out of a backup and named, if the rest is compl
   expect(copied.leftOut.map((one) => path.basename(one.path))).toEqual([path.basename(newest!)]);
 });
 
-test("a damaged backup is not restored", async () => {
-  const from = placeOf();
-  backup(await storeOf({ snapshots: 3, batches: 2 }), from);
-  for (const name of snapshotsIn(from)) fs.truncateSync(name, 9_000);
-  const [segment] = fs.readdirSync(path.join(from, "wal")).toSorted();
-  fs.truncateSync(path.join(from, "wal", segment!), 5_000);
-  const to = placeOf();
-  expect(() => restoreFolder({ disk: realDisk, from, to })).toThrow(/it is damaged: .*verify/);
-  expect(fs.existsSync(to)).toBe(false);
-});
-
 test("a damaged snapshot or trail of a backup is left out of what is restored", async () => {
   const from = placeOf();
   backup(await storeOf({ snapshots: 3, batches: 2 }), from);

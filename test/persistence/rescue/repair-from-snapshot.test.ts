@@ -220,9 +220,10 @@ test("such a snapshot is not given up for a shorter log, unless a cut is given",
 });
 
 test("damage right after a snapshot cuts the log, and no new log is begun", async () => {
-  const folder = await storeOf({ snapshots: 2, batches: 1 });
+  const folder = await storeOf({ snapshots: 2, batches: 2 });
   const last = segmentsIn(folder).at(-1)!;
-  flip(last, usedBytes(last) - 1_100);
+  // In the first of two batches of 1,024 bytes each.
+  flip(last, usedBytes(last) - 1_900);
   const { plan } = await repaired(folder);
   expect(plan).toMatchObject({ sequence: 300, restart: null, cut: { name: path.basename(last) } });
 });
@@ -295,8 +296,8 @@ test("a repaired store can be copied after a start that wrote nothing", async ()
 
 test.each([
   ["a snapshot", twoSnapshots],
-  ["a snapshot written anew", async () => (await fuzzyStore()).folder],
-])("time does not step back behind a log that begins anew behind %s", async (_, make) => {
+  ["a rewritten snapshot", async () => (await fuzzyStore()).folder],
+])("time does not step back in a log that begins after %s", async (_, make) => {
   const folder = await make();
   rotHeads(folder);
   repairFolder({ disk: realDisk, folder });
@@ -336,7 +337,7 @@ const CRASHES: readonly Crash[] = [
     },
   },
   {
-    what: "a snapshot written anew",
+    what: "a rewritten snapshot",
     make: async () => {
       const { folder } = await fuzzyStore();
       rotHeads(folder);

@@ -11,7 +11,7 @@ import { namesIn, type StoreProcess } from "../store/store-fixture.ts";
 const RETRY_MS = 60_000;
 
 /** A process whose log has lost its beginning and whose snapshots are all damaged. */
-async function rotten(): Promise<{ folder: string; process: StoreProcess }> {
+async function damagedProcess(): Promise<{ folder: string; process: StoreProcess }> {
   const folder = await storeOf({ snapshots: 3, batches: 2 });
   const process = await start(folder);
   expect(namesIn(folder, "wal")[0]).not.toMatch(/^0{15}1-/);
@@ -27,7 +27,7 @@ async function expectWhole(folder: string, sequence: number): Promise<void> {
 }
 
 test("the second attempt copies everything from memory, and the store starts again", async () => {
-  const { folder, process } = await rotten();
+  const { folder, process } = await damagedProcess();
   expect((await process.snapshot()).failure).toBeInstanceOf(Error);
   await process.time.pass(RETRY_MS);
   await process.settled(() => process.reports.length === 2);
@@ -46,7 +46,7 @@ test("the second attempt copies everything from memory, and the store starts aga
 });
 
 test("an orderly close leaves a good snapshot, although all others are damaged", async () => {
-  const { folder, process } = await rotten();
+  const { folder, process } = await damagedProcess();
   await process.close();
   expect(process.reports.map(({ failure }) => failure === null)).toEqual([false, true]);
   await expectWhole(folder, process.durable);
@@ -57,7 +57,7 @@ test(
   { timeout: 60_000 },
   async () => {
     for (let extra = 0; extra < 60; extra += 11) {
-      const { folder, process } = await rotten();
+      const { folder, process } = await damagedProcess();
       await process.commit(1, extra + 1);
       await process.snapshot();
       void process.time.pass(RETRY_MS);

@@ -160,8 +160,8 @@ test("snapshots are taken as the log grows, and the folder stays small", async (
     most = Math.max(most, namesIn(folder, "wal").length);
   }
   expect(process.reports.length).toBeGreaterThan(2);
-  // Two rounds of the log, the current round, and spares.
-  expect(most).toBeLessThan(3 * (everyBytes / SEGMENT_BYTES) + 4);
+  // Two rounds of the log, the current round, and spares. A round may end a segment late.
+  expect(most).toBeLessThan(3 * (everyBytes / SEGMENT_BYTES + 1) + 4);
   expect(snapshotPaths(folder)).toHaveLength(2);
   await recovered(folder);
 });

@@ -136,7 +136,7 @@ test("the thread rests nine times as long as it works, and no longer than a seco
   ]);
 });
 
-test("a thread that is told to hurry does not rest", () => {
+test("after hurry() the thread does not rest", () => {
   const bells: Int32Array[] = [];
   const thread = new SnapshotThread({ folder: "none", storeId: STORE_ID }, ({ bell }) => {
     bells.push(bell);

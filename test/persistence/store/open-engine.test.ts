@@ -1,8 +1,6 @@
 /** The library: refusals lose nothing, and a closed store can be opened again. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
 import type { CommandKind, CommandOf } from "../../../engine/commands.ts";
 import { AuditGap } from "../../../engine/queries/audit-trail.ts";
@@ -15,19 +13,14 @@ import {
   type Store,
   valueOf,
 } from "../../../persistence/store/open-engine.ts";
-
-function newFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), "frontrow-library-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+import { folderOf } from "./store-fixture.ts";
 
 /** Executes a command as a caller without types can send it. */
 const give = (store: Store, command: object) =>
   store.execute(command as unknown as CommandOf<CommandKind>);
 
 test("answered commands survive a reopening; a second close does nothing", async () => {
-  const folder = newFolder();
+  const folder = folderOf();
   const store = await openEngine({ folder });
   const caller = await store.callerFor("Box office");
   await store.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
@@ -40,7 +33,7 @@ test("answered commands survive a reopening; a second close does nothing", async
 });
 
 test("a record that cannot be encoded halts the engine, and loses nothing", async () => {
-  const folder = newFolder();
+  const folder = folderOf();
   const store = await openEngine({ folder });
   const caller = await store.callerFor("Box office");
   const venue = await store.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
@@ -55,7 +48,7 @@ test("a record that cannot be encoded halts the engine, and loses nothing", asyn
 });
 
 test("without its program the audit trail is unavailable, and the store works", async () => {
-  const folder = newFolder();
+  const folder = folderOf();
   const reports: AuditReport[] = [];
   const audit = { days: null, onReport: (report: AuditReport) => void reports.push(report) };
   const store = await openEngine({ folder, audit });
@@ -72,14 +65,14 @@ test("without its program the audit trail is unavailable, and the store works", 
 });
 
 test("a folder has a store after it was opened once", async () => {
-  const folder = newFolder();
+  const folder = folderOf();
   expect([hasStore(folder), hasStore(path.join(folder, "none"))]).toEqual([false, false]);
   await (await openEngine({ folder })).close();
   expect(hasStore(folder)).toBe(true);
 });
 
 test("valueOf throws for a refusal, and the error names the refused field", async () => {
-  const store = await openEngine({ folder: newFolder() });
+  const store = await openEngine({ folder: folderOf() });
   const caller = await store.callerFor("Box office");
   const outcome = await give(store, { kind: "createVenue", caller, body: {} });
   expect(() => valueOf(outcome)).toThrow(/; body.name NOT_NULL: must be given, and not null$/);

@@ -1,4 +1,4 @@
-/** What the engine says and what the model says, held against each other. */
+/** Compares the answers and the inventory of the engine with those of the model. */
 import type { Partition } from "../../../engine/inventory/partition.ts";
 import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
 import { type FieldError, Result } from "../../../engine/results.ts";
@@ -13,7 +13,7 @@ export interface EngineOutcome {
 
 const NAMES = new Map(Object.entries(Result).map(([name, code]) => [code as number, name]));
 
-/** @returns What differs; null when nothing does. */
+/** @returns The difference; null for none. */
 export function sameAnswer(outcome: EngineOutcome, expected: Answer): string | null {
   const granted = outcome.value === false ? "false" : "true";
   const answer = outcome.refused === Result.OK ? granted : NAMES.get(outcome.refused)!;
@@ -39,7 +39,7 @@ function faultText(answer: string, { field, code, message, rejectedValue }: Fiel
   return `${field} ${code}${orphan} ${String(rejectedValue)}`;
 }
 
-/** @returns What differs in the inventory of the event; empty when nothing does. */
+/** @returns The differences in the inventory of the event. */
 export function differences(state: State, eventId: string, event: ModelEvent): string[] {
   const row = state.catalog.events.get(eventId)!;
   const partition = state.partitionOf(row);
@@ -82,7 +82,7 @@ function modelHold({ session, untilMs }: Hold): string {
   return `${session ?? ""} ${untilMs ?? 0}`;
 }
 
-/** The four counters, and whose the held places are, in the order in which they were locked. */
+/** The four counters, and the held places per hold, in the order in which they were locked. */
 function enginePlaces(partition: Partition, area: number): string {
   const { areas } = partition;
   const { ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;

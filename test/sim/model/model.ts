@@ -1,7 +1,7 @@
 /**
- * The rules of the inventory written a second time, slowly and plainly, from the interface document
- * and the decisions alone: Maps and objects, every rule a loop over everything. It shares no code
- * and no idea of storage with the engine, so that a mistake would have to be made twice.
+ * A second, simple and slow implementation of the inventory's rules, written from the interface
+ * document and the decisions only: Maps and objects, and loops over everything. It shares no code
+ * and no storage with the engine, so that a mistake would have to be made twice.
  */
 
 export type Word = "lock" | "unlock" | "sale" | "revertsale" | "directsale" | "block" | "unblock";
@@ -179,7 +179,7 @@ export class Model {
     return fields;
   }
 
-  /** Seconds; null for never, undefined when there is no such hold type. */
+  /** Seconds; null for no end, undefined for an unknown hold type. */
   #ttlOf({ holdTypes }: ModelOrganization, name: string | null): number | null | undefined {
     const wanted = name ?? "CART";
     if (holdTypes.has(wanted)) return holdTypes.get(wanted);
@@ -210,7 +210,7 @@ export class Model {
     }
   }
 
-  /** Holds that have run out end. @param left - Those for whose end there was no room yet. */
+  /** Ends expired holds. @param left - Holds for whose end the log had no space yet. */
   expire(eventId: string, nowMs: number, left?: ReadonlySet<string>): void {
     const event = this.events.get(eventId);
     if (event === undefined) return;
@@ -277,7 +277,7 @@ export class Model {
     return TRUE;
   }
 
-  /** Removes prices from everything that `has` one and is not sold. */
+  /** Removes the prices of the objects that `has` selects, unless they are sold. */
   #takePrices(event: ModelEvent, has: (object: { price: number }) => boolean, nowMs: number): void {
     for (const seat of event.seats.values()) {
       if (seat.price === 0 || seat.state === "SOLD" || !has(seat)) continue;
@@ -314,8 +314,8 @@ export class Model {
   }
 
   /**
-   * Lays an event on another schema. @returns INVENTORY_IN_USE where something is taken;
-   * ENTITY_NOT_FOUND when it was deleted since it was chosen.
+   * Moves an event to another schema. @returns INVENTORY_IN_USE if anything is held or sold;
+   * ENTITY_NOT_FOUND if it was deleted meanwhile.
    */
   moveEvent(eventId: string, to: Partial<ModelEvent>, force: boolean): Answer {
     const event = this.events.get(eventId);
@@ -330,7 +330,7 @@ export class Model {
     return TRUE;
   }
 
-  /** All of it once more, for somebody who goes on from here another way. */
+  /** A copy that can be changed independently. */
   clone(): Model {
     const copy = new Model();
     for (const [id, organization] of this.organizations) {
@@ -340,7 +340,7 @@ export class Model {
     return copy;
   }
 
-  /** Takes a seat out of the layout of the events. @returns INVENTORY_IN_USE where it is taken. */
+  /** Removes a seat from the layout of the events. @returns INVENTORY_IN_USE if it is taken. */
   removeSeat(events: readonly ModelEvent[], id: number, force: boolean): Answer {
     const inUse = events.filter((event) => !["ACTIVE", null].includes(event.seats.get(id)!.state));
     if (inUse.length > 0 && !force) {
@@ -410,7 +410,7 @@ function areaProblems(event: ModelEvent, { word, sessionId, areas }: BookingRequ
   });
 }
 
-/** Where the documents are silent on whose places go: those held longest go first. */
+/** The documents do not say which places are taken: those that were held longest. */
 function takeHeld(area: ModelArea, places: number, sessionId: string | null): void {
   for (const held of area.held) {
     if (sessionId !== null && held.hold.session !== sessionId) continue;
@@ -421,7 +421,7 @@ function takeHeld(area: ModelArea, places: number, sessionId: string | null): vo
   area.held = area.held.filter((held) => held.places > 0);
 }
 
-/** Seats that stand beside each other: same row, no aisle between, not at a table. */
+/** Neighbours: seats of one row without an aisle between them, and not at a table. */
 export function neighboursOf(event: ModelEvent, seat: ModelSeat): ModelSeat[] {
   if (seat.isTable) return [];
   const row = [...event.seats.values()].filter((other) => other.row === seat.row);

@@ -1,4 +1,4 @@
-/** Every move looked at by itself, with a table of its own of what may follow what. */
+/** Checks every move with its own table of allowed transitions. */
 import { NONE } from "../../../engine/constants.ts";
 import { Move } from "../../../engine/inventory/states.ts";
 import type { MoveRecord } from "../../../engine/records.ts";
@@ -6,7 +6,7 @@ import type { State } from "../../../engine/state.ts";
 import type { Tally } from "./invariants.ts";
 
 const [ACTIVE, LOCKED, SOLD, BLOCKED] = [2, 3, 4, 5];
-/** The state that each move leaves, in the words of the interface. */
+/** The state that each move leaves. */
 const LEAVES: Readonly<Record<Move, number | undefined>> = {
   [Move.LOCK]: ACTIVE,
   [Move.UNLOCK]: LOCKED,
@@ -22,16 +22,16 @@ const PARTITION = 2 ** 26;
 
 export class MoveAudit {
   readonly #tally: Tally;
-  /** Partition and seat id of what is sold. */
+  /** Partitions and ids of sold seats. */
   #sold = new Set<number>();
-  /** A layout may have changed: seats that went are sold no more. */
+  /** A layout may have changed: removed seats no longer count as sold. */
   isStale = false;
 
   constructor(tally: Tally) {
     this.#tally = tally;
   }
 
-  /** Goes on from a state that only records made. */
+  /** Continues from a state that was built from records only. */
   restart(state: State): void {
     this.#sold = new Set();
     this.isStale = false;

@@ -1,7 +1,7 @@
 /**
- * What must be true of a store, held against what its processes do: every record that they
- * appended, a state that only records made, the model, and what clients were told. After a crash
- * all of it is cut back to what was recovered, and must agree.
+ * Checks a store against the records that its processes appended, a state that was built from
+ * records only, the model, and the answers that clients got. After a crash all of them are cut back
+ * to the recovered records, and must agree.
  */
 import { apply } from "../../../engine/apply.ts";
 import { Move } from "../../../engine/inventory/states.ts";
@@ -22,14 +22,14 @@ interface Kept {
 }
 
 interface Act {
-  /** The last record when it was done. */
+  /** The last record at that time. */
   readonly sequence: number;
   readonly act: (model: Model) => void;
 }
 
-/** A reply that was kept with a key. */
+/** A reply that was stored with its key. */
 interface KeptReply {
-  /** Of the record that keeps it. */
+  /** The sequence number of its record. */
   readonly sequence: number;
   readonly body: string;
   readonly expiresAtMs: number;
@@ -37,12 +37,12 @@ interface KeptReply {
 
 export class Oracle implements Observer {
   readonly tally: Tally;
-  /** Where the process at hand is. */
+  /** The model of the current process. */
   model = new Model();
   life: Life | null = null;
-  /** The highest sequence number that an answer rested on. */
+  /** The highest sequence number that an answer depends on. */
   acknowledged = 0;
-  /** By key of the catalog, oldest first: a key may be used again after its day. */
+  /** By key of the catalog, oldest first: a key may be reused after a day. */
   readonly #replies = new Map<string, KeptReply[]>();
   #told = 0;
   #epoch = 0;
@@ -53,7 +53,7 @@ export class Oracle implements Observer {
   #records: Kept[] = [];
   #turns: number[] = [];
   #acts: Act[] = [];
-  /** By sequence number: states that only records made, while no further records come. */
+  /** States that were built from records only, by sequence number, until the next record. */
   readonly #expected = new Map<number, State>();
   readonly #audit: MoveAudit;
 
@@ -98,7 +98,7 @@ export class Oracle implements Observer {
     this.acknowledged = Math.max(this.acknowledged, sequence);
   }
 
-  /** A client is answered; what it saw was the state at `sequence`. */
+  /** A client gets an answer about the state at `sequence`. */
   answered(sequence: number): void {
     const { tally } = this;
     tally.holds("I15", this.life?.failure === null, () => "an answer after the log failed");
@@ -106,7 +106,7 @@ export class Oracle implements Observer {
     this.acknowledged = Math.max(this.acknowledged, sequence);
   }
 
-  /** What a client got, or would have got, for the first request with a key. */
+  /** The reply to the first request with a key. */
   replyTo(key: string): KeptReply | undefined {
     return this.#replies.get(key)?.at(-1);
   }
@@ -125,7 +125,7 @@ export class Oracle implements Observer {
     this.#acts.push({ sequence: this.sequence, act });
   }
 
-  /** The state of the process and the model, whole. */
+  /** Compares the whole state of the process with the model. */
   compare(): void {
     const { state } = this.life!.engine;
     const { events } = state.catalog;
@@ -140,7 +140,7 @@ export class Oracle implements Observer {
     for (const name of ["I2", "I9", "I10", "I11"] as const) this.tally.count(name);
   }
 
-  /** A process has recovered: is everything there, and nothing by half? */
+  /** Checks that a recovered process has everything, and nothing partially. */
   recovered(life: Life): void {
     const { report } = life;
     this.life = life;
@@ -161,8 +161,8 @@ export class Oracle implements Observer {
   }
 
   /**
-   * As `recovered`, of a process whose start will be undone.
-   * @param before - Of the start before that recovered from the same; null for none.
+   * The same as `recovered`, for a process whose start will be undone.
+   * @param before - The report of an earlier start from the same disk; null for none.
    */
   tried(life: Life, before: StateReport | null): void {
     const { sequence, epoch } = life.report;
@@ -221,7 +221,7 @@ export class Oracle implements Observer {
     }
   }
 
-  /** A reply is there with its effect, and gone with it. */
+  /** A reply exists exactly if its effect does. */
   #checkReplies(life: Life): void {
     const { replies } = life.state.catalog;
     for (const key of this.#replies.keys()) {
@@ -238,7 +238,7 @@ export class Oracle implements Observer {
   }
 }
 
-/** What a difference to the model breaks. */
+/** The invariant that a difference violates. */
 function invariantOf(difference: string): InvariantName {
   if (difference.startsWith("places of area")) return "I2";
   if (difference.startsWith("hold of")) return "I11";

@@ -1,13 +1,13 @@
 /**
- * Whether two states are the same one: what the digest covers, and also the order of rows and of
- * their members. Text is made only of rows that may differ.
+ * Compares two states: the content of the digest, and also the order of rows and of their members.
+ * Only rows that may differ are converted to text.
  */
 import { TABLES, type CatalogPut } from "../../../engine/catalog.ts";
 import { copyPartition, packImage, restorePartition } from "../../../engine/inventory/image.ts";
 import { State } from "../../../engine/state.ts";
 import { digestPartition } from "../../../engine/verify/digest.ts";
 
-/** @returns What differs; null when nothing does. */
+/** @returns The difference; null for none. */
 export function stateDifference(known: State, found: State): string | null {
   const [a, b] = [known.catalog, found.catalog];
   if (a.nextId !== b.nextId) return `next id ${b.nextId} in place of ${a.nextId}`;
@@ -32,7 +32,7 @@ export function stateDifference(known: State, found: State): string | null {
   return null;
 }
 
-/** The same state once more; rows and layouts, which never change, are shared. */
+/** A copy of the state that shares rows and layouts, which never change. */
 export function cloneState(state: State): State {
   const copy = new State();
   for (const table of TABLES) {

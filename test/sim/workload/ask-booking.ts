@@ -1,4 +1,4 @@
-/** Random requests that book and price: mostly such as can be granted, now and then anything. */
+/** Random requests that book and price: usually possible ones, sometimes any. */
 import type { Caller } from "../../../engine/shapes/caller.ts";
 import type { BookingRequest, Choice, ModelEvent, PriceItem, Word } from "../model/model.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene, type Twin } from "./ask.ts";
@@ -21,7 +21,7 @@ const FROM: Readonly<Record<Word, string>> = {
   unblock: "BLOCKED",
 };
 
-/** @returns null when there is no event to ask about. */
+/** @returns null if there is no event. */
 export function askBooking(scene: Scene, house: House): Ask | null {
   const { random, model } = scene;
   const eventId = anyOf(random, eventsOf(model, house.caller.organizationId));
@@ -46,7 +46,7 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   };
 }
 
-/** The house's own caller, or once in so many times another's. */
+/** The caller of the house, or once in this many times the caller of another one. */
 export function callerFor(
   { random, houses }: Scene,
   house: House,
@@ -56,7 +56,7 @@ export function callerFor(
   return { caller, isForeign: caller !== house.caller };
 }
 
-/** Mostly seats that the command can take, side by side. */
+/** Usually neighbouring seats that the command can take. */
 function chooseSeats({ random }: Scene, event: ModelEvent, word: Word): Choice[] {
   const all = [...event.seats.values()];
   if (all.length === 0) return [];
@@ -93,7 +93,7 @@ export function askPrices(scene: Scene, house: House): Ask | null {
   return askCreate(scene, house, eventId);
 }
 
-/** Prices all that is there, so that there is something to sell. */
+/** Assigns a price to everything, so that it can be sold. */
 export function askPriceAll(scene: Scene, house: House, eventId: string): Ask {
   const event = scene.model.events.get(eventId)!;
   const [price] = event.prices;

@@ -1,6 +1,6 @@
 /**
- * Random requests about what is not inventory: zones, series, venues, schemas, organizations,
- * logins, keys. The model knows nothing of them; what they come to is compared by replay.
+ * Random requests about other things than inventory: zones, series, venues, schemas, organizations,
+ * logins and keys. The model does not know them; their results are compared by replay.
  */
 import type { Caller } from "../../../engine/shapes/caller.ts";
 import { administratorOf, organizationOf } from "../../support/engine.ts";
@@ -8,7 +8,7 @@ import { callerFor } from "./ask-booking.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene } from "./ask.ts";
 import { SCHEMA_GA_CAPACITY, UNKNOWN_ID } from "./houses.ts";
 
-/** Rows of one kind that an organization may have in a run. */
+/** The most rows of one kind that an organization has in a run. */
 const ROWS_MAX = 3;
 
 type Owned = { readonly id: number; readonly organizationId: number };

@@ -1,4 +1,4 @@
-/** Random requests about events, their layouts, and what an organization is allowed. */
+/** Random requests about events, their layouts, and the settings of organizations. */
 import type { EventRow } from "../../../engine/catalog.ts";
 import { EMPTY_DOCUMENT } from "../../../engine/layout/layout.ts";
 import type { State } from "../../../engine/state.ts";
@@ -51,7 +51,7 @@ export function askCreateEvent(scene: Scene, house: House): Ask {
   };
 }
 
-/** So that an event that was just made gets something to sell. */
+/** Creates the prices of a new event. */
 function askPricesOf({ model }: Scene, { caller }: House, eventId: string): Ask | null {
   if (model.events.get(eventId)!.prices.size > 0) return null;
   const body = ["Full", "Half"].map((name) => ({ name, eventId }));
@@ -61,7 +61,7 @@ function askPricesOf({ model }: Scene, { caller }: House, eventId: string): Ask 
   };
 }
 
-/** Another name, or another schema of the organization. */
+/** Changes the name, or moves to another schema of the organization. */
 function askUpdate(scene: Scene, house: House, eventId: string): Ask {
   const { random, state } = scene;
   const { caller, isForeign } = callerFor(scene, house, 8);
@@ -136,7 +136,7 @@ export function askSettings({ random }: Scene, { caller, tenant }: House): Ask {
   };
 }
 
-/** A seat less, or one more at the end of a row. */
+/** Removes a seat, or adds one at the end of a row. */
 export function askLayout(scene: Scene, house: House): Ask | null {
   const { random, state } = scene;
   const { schemaId } = house;
@@ -176,7 +176,7 @@ function askRemoveSeat(scene: Scene, { caller, schemaId }: House, id: number): A
   return {
     command: commandOf("putLayout", caller, { schemaId, body, forceDelete }),
     twin: (before) => {
-      // Another client may have removed it meanwhile; then the rules of layouts answer.
+      // Another client may have removed it meanwhile; then the rules of layouts apply.
       if (!documentOf(before, schemaId).seats.some((seat) => seat.id === id)) return {};
       return {
         expect: (model) => model.removeSeat(eventsOn(model, schemaId), id, forceDelete),

@@ -1,4 +1,4 @@
-/** What a client of the simulation asks, and what the model has to say to it. */
+/** A request of a client of the simulation, and its effect on the model. */
 import type { CommandKind, CommandOf } from "../../../engine/commands.ts";
 import type { Engine, Outcome } from "../../../engine/engine.ts";
 import { Result } from "../../../engine/results.ts";
@@ -7,23 +7,23 @@ import type { State } from "../../../engine/state.ts";
 import type { Answer, Model } from "../model/model.ts";
 import type { Random } from "./random.ts";
 
-/** What the model makes of a request. Called on more than one model, so it keeps nothing. */
+/** The effect of a request on a model. It is used for several models, so it has no state. */
 export interface Twin {
-  /** What the answer must be; without it any is right. */
+  /** The required answer; without it any answer is right. */
   readonly expect?: (model: Model, nowMs: number) => Answer;
-  /** What a granted request changes beyond that; `value` is what the engine gave. */
+  /** Further changes by a granted request; `value` is the answer of the engine. */
   readonly effect?: (model: Model, value: never, nowMs: number) => void;
 }
 
 export interface Ask {
   readonly command: CommandOf<CommandKind>;
-  /** It names what is another organization's, or nobody's, so it must be refused. */
+  /** It names something of another organization, or unknown, so it must be refused. */
   readonly isForeign?: boolean;
-  /** @param state - Of the engine, just before it is asked. */
+  /** @param state - The state of the engine just before the request. */
   readonly twin?: (state: State) => Twin;
 }
 
-/** Who can ask, and what there is. */
+/** An organization, with what its clients use. */
 export interface House {
   readonly caller: Caller;
   readonly tenant: Caller;
@@ -31,7 +31,7 @@ export interface House {
   readonly schemaId: number;
 }
 
-/** What generators of requests choose from. */
+/** The choices of the generators of requests. */
 export interface Scene {
   readonly random: Random;
   readonly model: Model;
@@ -57,9 +57,9 @@ interface Scope {
   readonly organizationId: number;
 }
 
-/** What the model has to say to a request that was made. */
+/** The result of a request in the model. */
 export interface Acted {
-  /** What the answer must be; undefined where any is right. */
+  /** The required answer; undefined if any answer is right. */
   readonly expected: Answer | undefined;
   /** Events whose inventory it may have changed. */
   readonly events: readonly string[];
@@ -105,7 +105,7 @@ export function eventsOf(model: Model, organization: number): string[] {
     .map(([id]) => id);
 }
 
-/** One of many, or undefined. */
+/** A random one, or undefined if there is none. */
 export function anyOf<T>(random: Random, choices: Iterable<T>): T | undefined {
   const list = [...choices];
   return list.length === 0 ? undefined : random.pick(list);

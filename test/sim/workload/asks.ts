@@ -1,11 +1,11 @@
-/** All generators of requests, by group, and how often each is drawn. */
+/** All generators of requests, by group, with their weights. */
 import { askBooking, askPrices } from "./ask-booking.ts";
 import { askAccounts, askCatalog, askSeries, askZones } from "./ask-catalog.ts";
 import { askEvents, askLayout, askSettings } from "./ask-events.ts";
 import type { Ask, House, Scene } from "./ask.ts";
 import type { Group } from "./plan.ts";
 
-/** How much of the requests each group is. */
+/** The share of each group in the requests. */
 const WEIGHTS: Readonly<Record<Group, number>> = {
   booking: 60,
   prices: 5,
@@ -34,12 +34,12 @@ const ASKS: Readonly<Record<Group, Generator | null>> = {
   reads: null,
 };
 
-/** Each group as often as it weighs. */
+/** Each group as often as its weight. */
 export function bagOf(groups: readonly Group[]): Group[] {
   return groups.flatMap((group) => Array.from({ length: WEIGHTS[group] }, () => group));
 }
 
-/** @returns null where that group has nothing to ask. */
+/** @returns null if the group has no request now. */
 export function askOf(group: Group, scene: Scene, house: House): Ask | null {
   return ASKS[group]?.(scene, house) ?? null;
 }

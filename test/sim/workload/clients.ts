@@ -1,6 +1,6 @@
 /**
- * The clients of a run: each asks, waits for its answer, thinks, asks again. What was in flight
- * when the process ended is asked once more of the next one, with the same key, or given up.
+ * The clients of a run: each sends a request, waits for the answer, thinks, and sends the next one.
+ * Requests in flight at the end of a process are sent again with the same key, or given up.
  */
 import type { Front, Keyed } from "../front.ts";
 import type { Life } from "../life.ts";
@@ -13,12 +13,13 @@ import type { Group, Plan } from "./plan.ts";
 import { Random } from "./random.ts";
 
 const THINK_US_MAX = 1_500;
-/** Where nothing fails, an answer takes no longer. */
+/** The longest time of an answer without faults. */
 const ASK_US_MAX = 5_000_000;
+
 interface Client {
-  /** Asked and not answered. */
+  /** The request that is not answered yet. */
   pending: Keyed | null;
-  /** To be asked again. */
+  /** The request to send again. */
   retry: Keyed | null;
 }
 
@@ -46,7 +47,7 @@ export class Clients {
     this.#bag = bagOf(plan.groups);
   }
 
-  /** They ask nothing more of this process. */
+  /** They send no more requests to this process. */
   get isOver(): boolean {
     return this.#left <= 0;
   }
@@ -58,7 +59,7 @@ export class Clients {
     const must = (ask: Ask) => {
       const before = life.engine.sequence;
       const latestUs = timeline.nowUs + ASK_US_MAX;
-      // As long as there is no room for it, it is refused and asked again.
+      // It is sent again as long as it is refused for lack of space.
       while (front.waiting > 0 || life.engine.sequence === before) {
         if (front.waiting === 0) front.ask({ ask, key: null }, () => {});
         const isLate = !timeline.step() || timeline.nowUs > latestUs;
@@ -77,7 +78,7 @@ export class Clients {
     for (const client of this.#clients) this.#thinkThenAsk(client);
   }
 
-  /** Nobody answers any more. */
+  /** The process has ended, and answers no more. */
   processEnded(): void {
     for (const client of this.#clients) {
       const { pending } = client;
@@ -138,7 +139,7 @@ export class Clients {
     return String(this.#names);
   }
 
-  /** Holds run out when the machine sleeps for a while. */
+  /** The machine sleeps for a while, and holds expire. */
   #passTime(): void {
     const random = this.#random;
     if (random.once(12)) this.#life.leaptMs += random.below(20_000);

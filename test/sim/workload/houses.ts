@@ -3,7 +3,7 @@ import type { LayoutDocument } from "../../../engine/layout/layout-document.ts";
 import { area, section, table } from "../../support/layout.ts";
 import type { ModelArea, ModelEvent, ModelSeat } from "../model/model.ts";
 
-/** Two rows, one with an aisle, a table, an area of its own size, one of what is left. */
+/** Two rows, one with an aisle; a table; an area with its own capacity, one with the rest. */
 export const PARTS = [
   section("Stalls", { A: "1 2 3 4 5", B: "1 2 _ 3 4 5 6" }),
   table("T", "1 2 3"),
@@ -21,7 +21,7 @@ export interface NewEvent {
   readonly nowMs: number;
 }
 
-/** An event that nobody has booked in and nothing is priced in, as the model has it. */
+/** An event of the model without bookings and prices. */
 export function modelEventOf(document: LayoutDocument, event: NewEvent): ModelEvent {
   const { organization, schema, prices, nowMs } = event;
   return {

@@ -1,11 +1,11 @@
 /**
- * What a seed means: the size of its world, what its clients do, and which faults it has. Each seed
- * enables a random part of the operations and faults, which finds more than all of them always
+ * The plan of a seed: the size of its world, its requests, and its faults. Each seed enables a
+ * random part of the operations and faults, which finds more than enabling all of them
  * (Groce et al., "Swarm Testing", ISSTA 2012).
  */
 import { Random } from "./random.ts";
 
-/** What clients ask, in groups that a seed has or has not. */
+/** Groups of requests; each seed has some of them. */
 export const GROUPS = [
   "booking",
   "prices",
@@ -20,27 +20,27 @@ export const GROUPS = [
 ] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** Faults that a seed has or has not. */
+/** Faults; each seed has some of them. */
 export const FAULTS = [
-  /** The power goes; otherwise a crash leaves the cache. */
+  /** Power cuts; other crashes keep the cache. */
   "power",
-  /** A process ends at a step of the disk, in the middle of it; recovery is not spared. */
+  /** A process ends during a disk operation, possibly during recovery. */
   "steps",
   /** A write or a sync fails: once, or from then on. */
   "eio",
-  /** The start cannot read a file, or not write one. */
+  /** The start cannot read or write a file. */
   "startEio",
-  /** Nothing can grow for a while. */
+  /** No file can grow for a while. */
   "full",
-  /** Writes do less than asked, without saying why. */
+  /** Writes are short, without a reason. */
   "short",
-  /** Operations of the disk take long. */
+  /** Disk operations take long. */
   "slow",
-  /** The machine's clock is set between two processes, and leaps while one runs. */
+  /** The machine's clock is set between two processes. */
   "clock",
-  /** What is on the disk is changed by another hand before a start. */
+  /** Files are damaged before a start. */
   "damage",
-  /** Processes end in order. */
+  /** Processes end in an orderly way. */
   "order",
 ] as const;
 export type Fault = (typeof FAULTS)[number];
@@ -54,7 +54,7 @@ export interface Plan {
   /** Processes, one after the other. */
   readonly lives: number;
   readonly clients: number;
-  /** Requests of a process at most. */
+  /** The most requests of a process. */
   readonly requestsMax: number;
   readonly segmentBytes: number;
   /** Bytes of log between snapshots; null for no snapshots. */
@@ -65,7 +65,7 @@ export interface Plan {
 
 const BIG_ONCE = 20;
 const THOROUGH_ONCE = 10;
-/** Each fault is in so many of a hundred seeds. */
+/** The share of seeds that have each fault. */
 const FAULT_PERCENT = 45;
 const GROUP_PERCENT = 70;
 const SNAPSHOTS_PERCENT = 15;

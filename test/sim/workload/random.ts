@@ -1,5 +1,5 @@
 /**
- * Random numbers from one seed, the same on every machine: whole numbers only, no float is ever
+ * Random numbers from one seed, equal on every machine: only whole numbers, and no float is ever
  * compared. The generator is "xorshift32" of G. Marsaglia (2003); its seed must not be zero.
  */
 
@@ -13,8 +13,8 @@ export class Random {
   }
 
   /**
-   * The numbers of one subsystem: a further draw in one does not shift those of the others.
-   * @param name - Of the subsystem.
+   * The numbers of one subsystem: draws of one do not change the numbers of the others.
+   * @param name - The name of the subsystem.
    */
   static stream(seed: number, name: string): Random {
     let mixed = seed;

@@ -1,7 +1,7 @@
 /**
  * The engine and the model side by side, without disk and processes: the requests of the
  * simulation's clients go to both, and answers and inventory must be equal after each. Time
- * sometimes leaps, stands still or steps back.
+ * sometimes jumps, stands still or steps back.
  */
 import { Result } from "../../../engine/results.ts";
 import { Bench, SharingJournal } from "../../support/engine.ts";
@@ -14,7 +14,7 @@ import { GROUPS } from "./plan.ts";
 import { Random } from "./random.ts";
 
 const SWEEP_ONCE = 200;
-/** Mostly bookings, since those have the most rules. */
+/** Mostly bookings, because they have the most rules. */
 const BOOKINGS_TIMES = 5;
 const BAG = GROUPS.flatMap((group) => {
   const times = group === "booking" ? BOOKINGS_TIMES : 1;

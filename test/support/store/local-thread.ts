@@ -1,6 +1,6 @@
 /**
- * Runs the program of a thread in the thread of the test. Messages arrive in order, and never in the
- * turn in which they were sent; the test decides when.
+ * Runs the program of a thread in the thread of the test. Messages arrive in order and in a later
+ * turn than they were sent in; the test decides when.
  */
 import type { Thread, ThreadEvents, ThreadPort } from "../../../persistence/disk/threads.ts";
 import { ProcessDied } from "../disk/process-disk.ts";

@@ -39,7 +39,9 @@ class PriceDesk extends Desk {
   /** `label state price` of the seats of row A that are listed. */
   async rowA(): Promise<string[]> {
     const seats = (await this.seats()).filter(({ rowName }) => rowName === "A");
-    return seats.map(({ seatName, state, priceName }) => `A${seatName} ${state} ${priceName}`);
+    return seats.map(
+      ({ seatName, state, priceName }) => `A${seatName} ${state} ${priceName ?? null}`,
+    );
   }
 }
 

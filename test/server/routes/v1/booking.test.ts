@@ -39,7 +39,7 @@ test("a v1 lock returns entries with unknown keys", async () => {
     ";;;;",
     "Pit;;1;;1",
     "__proto__",
-    String(desk.a.labels.idOf("A1")),
+    String(desk.a.labels.idOf("row A")),
   ];
   await desk.books("lock", [...keys, "A2", ...keys], [...keys, ...keys]);
   expect(await desk.states("A1", "A2")).toEqual(["ACTIVE", "LOCKED"]);

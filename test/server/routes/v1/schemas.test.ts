@@ -160,19 +160,10 @@ test("the v1 metadata shows sectors, rows and seats", async () => {
   expect(stalls).toEqual({
     key: "Stalls",
     name: "Stalls",
-    x: null,
-    y: null,
-    width: null,
-    height: null,
-    angle: null,
     guid: guidOf("Stalls"),
     id: desk.a.labels.idOf("Stalls"),
     rows: expect.any(Array) as [],
     shapes: [],
-    labelOffsetX: null,
-    labelOffsetY: null,
-    labelStyle: null,
-    labelVisible: null,
   });
   const [rowA, rowB] = stalls!.rows;
   expect([rowA!.key, rowA!.name, rowB!.key]).toEqual(["Stalls;;A", "A", "Stalls;;B"]);
