@@ -155,11 +155,11 @@ class OperationMaker {
   #successes(route: Route, text: OperationText, granted: readonly Example[]): object {
     const { answers, media = JSON_MEDIA } = route;
     const byStatus = Object.entries(answers).map(([status, shape]) => {
-      const description = text.success;
-      if (shape === null) return [status, { description }] as const;
+      const facts = { description: text.success, headers: headerOf("Keep-Alive") };
+      if (shape === null) return [status, facts] as const;
       const examples = examplesOf(granted, ({ answer }) => answer);
       const content = { [media]: { schema: this.schemas.refer(shape, text.returns), ...examples } };
-      return [status, { description, content }] as const;
+      return [status, { ...facts, content }] as const;
     });
     return Object.fromEntries(byStatus);
   }
@@ -256,8 +256,11 @@ const HEADERS: Readonly<Record<number, string>> = {
 
 function headersOf(status: number): object {
   const name = HEADERS[status];
-  if (name === undefined) return {};
-  return { headers: { [name]: { $ref: `#/components/headers/${name}` } } };
+  return name === undefined ? {} : { headers: headerOf(name) };
+}
+
+function headerOf(name: string): object {
+  return { [name]: { $ref: `#/components/headers/${name}` } };
 }
 
 function codeOf(answer: unknown): unknown {
