@@ -34,7 +34,7 @@ export function errorList(intro: string): string {
 export function errorPage({ code, status, title, entry, refused }: ErrorCode): string {
   const { cause, client, fieldCodes, example } = entry;
   const { body } = problemAnswer({ refused, ...example }, example.path, EXAMPLE_TIME_MS);
-  const codes = Object.entries(fieldCodes ?? {}).map(([name, text]) => `| \`${name}\` | ${text} |`);
+  const codes = Object.entries(fieldCodes).map(([name, text]) => `| \`${name}\` | ${text} |`);
   return [
     `# ${code}`,
     `**${status}** ${title}`,

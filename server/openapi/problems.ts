@@ -65,7 +65,7 @@ export function schemaName(errorCode: string): string {
 /** A schema per error code: a problem with this code, and the codes of its field errors. */
 export function problemSchemas(): Record<string, object> {
   return Object.fromEntries(
-    Object.entries(ERROR_ENTRIES).map(([errorCode, { cause, client, fieldCodes = {} }]) => {
+    Object.entries(ERROR_ENTRIES).map(([errorCode, { cause, client, fieldCodes }]) => {
       const schema = refinedProblem("Problem", Object.keys(fieldCodes), errorCode);
       return [schemaName(errorCode), { description: `${cause}\n\n${client}`, ...schema }];
     }),

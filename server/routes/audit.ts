@@ -61,7 +61,6 @@ const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true };
 
 export const AUDIT_ROUTES: readonly Route[] = [
   route(BASE, "GET /api/private/v2.0/events/{id}/audit/", {
-    summary: "List every transition of the event's seats and areas",
     params: UUID_ID,
     query: { ...PAGE_QUERY, ...FILTERS },
     answers: { 200: pageShape(AUDIT_ENTRY, { trail: AUDIT_TRAIL }) },

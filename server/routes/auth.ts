@@ -17,7 +17,6 @@ const REFRESH = object({ refreshToken: TEXT });
 
 export const AUTH_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/auth/login", {
-    summary: "Log in with email and password",
     body: CREDENTIALS,
     bodyBytesMax: BODY_BYTES_MAX,
     answers: { 200: LOGIN },
@@ -26,7 +25,6 @@ export const AUTH_ROUTES: readonly Route[] = [
       opened(services, await services.logins.open(body.username, body.password)),
   }),
   route(BASE, "POST /api/auth/refresh", {
-    summary: "Take new tokens for a refresh token",
     body: REFRESH,
     bodyBytesMax: BODY_BYTES_MAX,
     answers: { 200: LOGIN },
@@ -34,7 +32,6 @@ export const AUTH_ROUTES: readonly Route[] = [
     handle: ({ services, body }) => opened(services, services.logins.refresh(body.refreshToken)),
   }),
   route(BASE, "POST /api/auth/logout", {
-    summary: "End both tokens",
     body: REFRESH,
     bodyBytesMax: BODY_BYTES_MAX,
     answers: { 204: null },
@@ -45,7 +42,6 @@ export const AUTH_ROUTES: readonly Route[] = [
     },
   }),
   route(BASE, "GET /api/auth/user/", {
-    summary: "Read the user of an access token",
     answers: { 200: USER },
     problems: [401],
     handle: ({ services, authorization }) => {

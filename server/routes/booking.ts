@@ -10,19 +10,18 @@ import { EVENT_ID } from "./handling.ts";
 const BASE = { tag: "Booking", access: Access.ORGANIZATION, durable: true };
 
 export const BOOKING_ROUTES: readonly Route[] = [
-  bookingRoute("lock", "Lock seats and places of areas"),
-  bookingRoute("unlock", "Unlock seats and places of areas"),
-  bookingRoute("sale", "Sell what is locked"),
-  bookingRoute("revertsale", "Put what is sold back on sale"),
-  bookingRoute("directsale", "Sell what is on sale in one step"),
-  bookingRoute("block", "Withdraw from sale"),
-  bookingRoute("unblock", "Put what is withdrawn back on sale"),
+  bookingRoute("lock"),
+  bookingRoute("unlock"),
+  bookingRoute("sale"),
+  bookingRoute("revertsale"),
+  bookingRoute("directsale"),
+  bookingRoute("block"),
+  bookingRoute("unblock"),
 ];
 
-function bookingRoute(kind: BookingKind, summary: string): Route {
+function bookingRoute(kind: BookingKind): Route {
   const reader = new SelectionReader();
   return route(BASE, `POST /api/private/v2.0/booking/${kind}`, {
-    summary,
     query: { eventId: EVENT_ID },
     body: COMMANDS[kind].members.body,
     readBody: (bytes) => reader.read(bytes),

@@ -12,7 +12,6 @@ const BASE = { tag: "Schemas", access: Access.ORGANIZATION, durable: true };
 
 export const CLONE_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/private/v2.0/schemas/clone/{id}", {
-    summary: "Clone a schema with its layout and pricing zones",
     params: LONG_ID,
     answers: { 200: UUID },
     problems: problemsOf("cloneSchema"),
@@ -24,7 +23,6 @@ export const CLONE_ROUTES: readonly Route[] = [
     },
   }),
   route(BASE, "GET /api/private/v2.0/schemas/clone/{id}", {
-    summary: "Read how far a clone operation is",
     params: UUID_ID,
     answers: { 200: CLONE },
     problems: [400, 403, 404],

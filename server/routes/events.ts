@@ -65,7 +65,6 @@ const SEAT_FILTERS = {
 
 export const EVENT_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/private/v2.0/events/", {
-    summary: "Create an event",
     body: COMMANDS.createEvent.members.body,
     answers: { 201: EVENT },
     problems: problemsOf("createEvent"),
@@ -77,7 +76,6 @@ export const EVENT_ROUTES: readonly Route[] = [
     },
   }),
   listRoute(BASE, "GET /api/private/v2.0/events/", {
-    summary: "List events",
     filters: FILTERS,
     item: EVENT_EXPAND,
     rows: ({ services, caller, query }) => {
@@ -92,7 +90,6 @@ export const EVENT_ROUTES: readonly Route[] = [
     },
   }),
   route(BASE, "GET /api/private/v2.0/events/{id}", {
-    summary: "Read an event",
     params: UUID_ID,
     answers: { 200: EVENT_EXPAND },
     problems: [400, 403, 404],
@@ -103,7 +100,6 @@ export const EVENT_ROUTES: readonly Route[] = [
     },
   }),
   route(BASE, "PUT /api/private/v2.0/events/", {
-    summary: "Change an event",
     query: { force: FORCE },
     body: EVENT_WITH_ID,
     answers: { 200: EVENT },
@@ -116,12 +112,10 @@ export const EVENT_ROUTES: readonly Route[] = [
     },
   }),
   commandRoute(BASE, "DELETE /api/private/v2.0/events/{id}", "deleteEvent", {
-    summary: "Delete an event with its prices, whatever its inventory",
     answers: { 204: null },
     show: () => NO_CONTENT,
   }),
   commandRoute(BASE, "POST /api/private/v2.0/events/{id}/status", "changeEventStatus", {
-    summary: "Publish, archive or reopen an event",
     answers: { 200: EVENT_STATUS_CHANGE },
     show: ({ id, name, status, publishedAtMs }) => {
       const publishedAt = publishedAtMs === null ? undefined : localDateTime(publishedAtMs);
@@ -129,7 +123,6 @@ export const EVENT_ROUTES: readonly Route[] = [
     },
   }),
   route(BASE, "GET /api/private/v2.0/events/{id}/seats/", {
-    summary: "List the seats of an event, what changed since a time, or how it was at one",
     params: UUID_ID,
     query: { ...PAGE_QUERY, ...SEAT_FILTERS, asOf: AS_OF },
     answers: { 200: pageShape(EVENT_SEAT) },
@@ -137,7 +130,6 @@ export const EVENT_ROUTES: readonly Route[] = [
     handle: listEventSeats,
   }),
   route(BASE, "GET /api/private/v2.0/events/{id}/areas/", {
-    summary: "Read the counters of the general-admission areas",
     params: UUID_ID,
     query: { asOf: AS_OF },
     answers: { 200: list(AREA) },

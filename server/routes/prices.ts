@@ -16,12 +16,10 @@ const BASE = { tag: "Prices", access: Access.ORGANIZATION, durable: true };
 
 export const PRICE_ROUTES: readonly Route[] = [
   commandRoute(BASE, "POST /api/private/v2.0/event/{eventId}/prices/", "createPrices", {
-    summary: "Create prices",
     answers: { 201: list(PRICE) },
     show: (prices) => answer(201, prices.map(priceView)),
   }),
   listRoute(BASE, "GET /api/private/v2.0/event/{eventId}/prices/", {
-    summary: "List prices",
     params: { eventId: UUID },
     item: PRICE,
     rows: ({ services, caller, params }) => {
@@ -32,12 +30,10 @@ export const PRICE_ROUTES: readonly Route[] = [
     },
   }),
   commandRoute(BASE, "PUT /api/private/v2.0/event/{eventId}/prices/", "updatePrices", {
-    summary: "Change the names and external ids of prices",
     answers: { 200: list(PRICE) },
     show: (prices) => answer(200, prices.map(priceView)),
   }),
   route(BASE, "GET /api/private/v2.0/event/{eventId}/prices/{id}", {
-    summary: "Read a price",
     params: { eventId: UUID, ...LONG_ID },
     answers: { 200: PRICE },
     problems: [400, 403, 404],
@@ -47,12 +43,10 @@ export const PRICE_ROUTES: readonly Route[] = [
     },
   }),
   commandRoute(BASE, "DELETE /api/private/v2.0/event/{eventId}/prices/{id}", "deletePrice", {
-    summary: "Delete a price and its assignments",
     answers: { 204: null },
     show: () => NO_CONTENT,
   }),
   commandRoute(BASE, "POST /api/private/v2.0/event/{eventId}/prices/assignments/", "assignPrices", {
-    summary: "Assign prices to seats, rows, sections, tables and areas",
     answers: { 200: DONE },
     show: () => TRUE,
   }),

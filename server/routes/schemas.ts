@@ -32,14 +32,12 @@ const FORCE_DELETE = {
 const ORGANIZATION_ID = { shape: LONG, description: "The organization acted for." };
 
 const READ_LAYOUT = {
-  summary: "Read the layout of a schema",
   params: LONG_ID,
   answers: { 200: LAYOUT },
   problems: [400, 403, 404],
   handle: readLayout,
 };
 const PUT_LAYOUT = {
-  summary: "Put the layout of a schema",
   params: LONG_ID,
   query: { forceDelete: FORCE_DELETE },
   body: COMMANDS.putLayout.members.body,
@@ -51,12 +49,10 @@ const PUT_LAYOUT = {
 
 export const SCHEMA_ROUTES: readonly Route[] = [
   commandRoute(BASE, "POST /api/private/v2.0/schemas/", "createSchema", {
-    summary: "Create a schema",
     answers: { 201: SCHEMA },
     show: (schema, { engine }) => answer(201, schemaView(engine.state, schema)),
   }),
   listRoute(BASE, "GET /api/private/v2.0/schemas/", {
-    summary: "List schemas",
     filters: { venueId: { shape: LONG, description: "Schemas of this venue." } },
     item: SCHEMA,
     rows: ({ services, caller, query }) => {
@@ -67,7 +63,6 @@ export const SCHEMA_ROUTES: readonly Route[] = [
     },
   }),
   route(BASE, "GET /api/private/v2.0/schemas/{id}", {
-    summary: "Read a schema",
     params: LONG_ID,
     answers: { 200: SCHEMA },
     problems: [400, 403, 404],
@@ -78,17 +73,14 @@ export const SCHEMA_ROUTES: readonly Route[] = [
     },
   }),
   commandRoute(BASE, "PUT /api/private/v2.0/schemas/", "updateSchema", {
-    summary: "Change a schema",
     answers: { 200: SCHEMA },
     show: (schema, { engine }) => answer(200, schemaView(engine.state, schema)),
   }),
   commandRoute(BASE, "DELETE /api/private/v2.0/schemas/{id}", "deleteSchema", {
-    summary: "Delete a schema with its layout and pricing zones",
     answers: { 204: null },
     show: () => NO_CONTENT,
   }),
   route(BASE, "GET /api/private/v2.0/schemas/{schemaId}/seatmaps/", {
-    summary: "List the sections, rows, tables and areas of a schema",
     params: { schemaId: LONG },
     query: GROUP_FILTERS,
     answers: { 200: list(GROUP_OF_SEATS) },

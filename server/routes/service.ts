@@ -15,19 +15,16 @@ const BASE = { tag: "Service", access: Access.PUBLIC, durable: false };
 
 export const HEALTH_ROUTES: readonly Route[] = [
   route(BASE, "GET /healthz", {
-    summary: "Whether the process is up",
     answers: { 200: HEALTH },
     problems: [],
     handle: () => HEALTHY,
   }),
   route(BASE, "GET /readyz", {
-    summary: "Whether requests are taken and the log is writable",
     answers: { 200: HEALTH },
     problems: [503],
     handle: ({ services }) => readiness(services),
   }),
   route(BASE, "GET /metrics", {
-    summary: "Metrics in the Prometheus text format",
     answers: { 200: TEXT },
     media: "text/plain",
     problems: [403],
@@ -51,7 +48,6 @@ function readiness({ isReady, engine }: Services): Handled {
 /** The OpenAPI document describes these routes and its own. */
 export function documentRoutes(routes: readonly Route[], version: string): readonly Route[] {
   const document = route(BASE, "GET /openapi.json", {
-    summary: "The OpenAPI document",
     answers: { 200: RECORD },
     problems: [],
     handle: () => described,
@@ -59,14 +55,12 @@ export function documentRoutes(routes: readonly Route[], version: string): reado
   const described = answer(200, openApiDocument([...routes, document], version));
   const pages = [...docsAnswers()].map(([path, ready]) =>
     route(BASE, `GET /${path.slice(1)}`, {
-      summary: "A page of the guide and the reference",
       answers: { 200: ANYTHING },
       problems: [],
       handle: () => ready,
     }),
   );
   const home = route(BASE, "GET /", {
-    summary: "To the guide",
     answers: { 302: null },
     problems: [],
     handle: () => redirect("/docs"),

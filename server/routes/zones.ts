@@ -15,12 +15,10 @@ const BASE = { tag: "Pricing zones", access: Access.ORGANIZATION, durable: true 
 
 export const ZONE_ROUTES: readonly Route[] = [
   commandRoute(BASE, "POST /api/private/v2.0/schemas/{schemaId}/pricing_zones/", "createZones", {
-    summary: "Create pricing zones",
     answers: { 201: list(PRICING_ZONE) },
     show: (zones) => answer(201, zones.map(zoneView)),
   }),
   listRoute(BASE, "GET /api/private/v2.0/schemas/{schemaId}/pricing_zones/", {
-    summary: "List pricing zones",
     params: { schemaId: LONG },
     item: PRICING_ZONE,
     rows: ({ services, caller, params }) => {
@@ -32,12 +30,10 @@ export const ZONE_ROUTES: readonly Route[] = [
     },
   }),
   commandRoute(BASE, "PUT /api/private/v2.0/schemas/{schemaId}/pricing_zones/", "updateZones", {
-    summary: "Change the names of pricing zones",
     answers: { 200: list(PRICING_ZONE) },
     show: (zones) => answer(200, zones.map(zoneView)),
   }),
   route(BASE, "GET /api/private/v2.0/schemas/{schemaId}/pricing_zones/{id}", {
-    summary: "Read a pricing zone",
     params: { schemaId: LONG, ...LONG_ID },
     answers: { 200: PRICING_ZONE },
     problems: [400, 403, 404],
@@ -51,7 +47,6 @@ export const ZONE_ROUTES: readonly Route[] = [
     "DELETE /api/private/v2.0/schemas/{schemaId}/pricing_zones/{id}",
     "deleteZone",
     {
-      summary: "Delete a pricing zone and its assignments",
       answers: { 204: null },
       show: () => NO_CONTENT,
     },
@@ -61,7 +56,6 @@ export const ZONE_ROUTES: readonly Route[] = [
     "POST /api/private/v2.0/schemas/{schemaId}/pricing_zones/assignments/",
     "assignZones",
     {
-      summary: "Assign pricing zones to sections, rows, tables, areas and seats",
       answers: { 200: DONE },
       show: () => TRUE,
     },

@@ -12,7 +12,6 @@ import { namesIn } from "./router.ts";
 import type { Services } from "./services.ts";
 
 interface CommandRow<K extends CommandKind> extends Partial<RouteBase> {
-  readonly summary: string;
   readonly answers: Route["answers"];
   /** When the contract lists others than the command's refusals give. */
   readonly problems?: readonly number[];

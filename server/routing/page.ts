@@ -106,7 +106,6 @@ export function pageOfRows(rows: readonly Identified[], query: PageQuery, item: 
 }
 
 interface ListRow<P extends Shapes, Q extends QueryParameters, Row> {
-  readonly summary: string;
   readonly params?: P;
   /** Parameters beside those of the page. */
   readonly filters?: Q;
@@ -119,10 +118,9 @@ interface ListRow<P extends Shapes, Q extends QueryParameters, Row> {
 export function listRoute<P extends Shapes, Q extends QueryParameters, Row extends Identified>(
   base: RouteBase,
   endpoint: Endpoint,
-  { summary, params, filters, item, rows }: ListRow<P, Q, Row>,
+  { params, filters, item, rows }: ListRow<P, Q, Row>,
 ): Route {
   return route(base, endpoint, {
-    summary,
     ...(params === undefined ? {} : { params }),
     query: { ...PAGE_QUERY, ...filters },
     answers: { 200: pageShape(item) },

@@ -89,7 +89,6 @@ export interface RouteRow<
   Q extends QueryParameters,
   Body,
 > extends Partial<RouteBase> {
-  readonly summary: string;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: Shape<Body>;

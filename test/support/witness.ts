@@ -119,7 +119,7 @@ function recordListed(): void {
       ...fieldCodes.map((code) => `${text.endpoint} ${errorCode} ${code}`),
     ]);
   });
-  const ofFields = Object.entries(ERROR_ENTRIES).flatMap(([errorCode, { fieldCodes = {} }]) =>
+  const ofFields = Object.entries(ERROR_ENTRIES).flatMap(([errorCode, { fieldCodes }]) =>
     Object.keys(fieldCodes).map((code) => `${errorCode} ${code}`),
   );
   writeFileSync(path.join(folder, LISTED_FILE), JSON.stringify([...ofRows, ...ofFields]));

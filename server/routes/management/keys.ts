@@ -15,13 +15,11 @@ const BASE = {
 
 export const KEY_ROUTES: readonly Route[] = [
   commandRoute(BASE, "POST /api/private/v2.0/keys/rotate", "rotateOrganizationKey", {
-    summary: "Replace the organization's secret key",
     answers: { 200: SECRET_KEY },
     show: (organization, { keys }) =>
       answer(200, { secretKey: keys.organizationKey(organization) }),
   }),
   commandRoute(BASE, "POST /api/private/management/v2.0/keys/rotate", "rotateTenantToken", {
-    summary: "Replace the tenant's token",
     access: Access.TENANT,
     answers: { 200: TENANT_TOKEN },
     show: (tenant, { keys }) => answer(200, { tenantToken: keys.tenantToken(tenant) }),

@@ -36,7 +36,6 @@ const { body: passwordErrors } = checksOf({ body: object({ password: PASSWORD })
 
 export const ORGANIZATION_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/private/management/v2.0/organizations/", {
-    summary: "Create an organization with its administrator",
     body: ORGANIZATION_WITH_USER,
     answers: { 201: NEW_ORGANIZATION },
     problems: problemsOf("createOrganization"),
@@ -59,7 +58,6 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     },
   }),
   listRoute(BASE, "GET /api/private/management/v2.0/organizations/", {
-    summary: "List organizations",
     item: ORGANIZATION,
     rows: ({ services, caller }) =>
       [...services.engine.state.catalog.organizations.values()]
@@ -67,7 +65,6 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
         .map(organizationView),
   }),
   route(BASE, "GET /api/private/management/v2.0/organizations/{id}", {
-    summary: "Read an organization",
     params: LONG_ID,
     answers: { 200: ORGANIZATION },
     problems: [400, 403, 404],
@@ -77,7 +74,6 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     },
   }),
   commandRoute(BASE, "PUT /api/private/management/v2.0/organizations/", "updateOrganization", {
-    summary: "Change an organization",
     answers: { 200: ORGANIZATION },
     show: (organization) => answer(200, organizationView(organization)),
   }),
@@ -86,13 +82,11 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     "DELETE /api/private/management/v2.0/organizations/{id}",
     "deleteOrganization",
     {
-      summary: "Delete an organization with all that it owns",
       answers: { 204: null },
       show: () => NO_CONTENT,
     },
   ),
   route(BASE, "GET /api/private/management/v2.0/session-config/", {
-    summary: "Read whether public booking sessions may be created",
     access: Access.TENANT_ORGANIZATION,
     answers: { 200: SESSION_CONFIG },
     problems: [400, 403],
@@ -102,13 +96,11 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     },
   }),
   commandRoute(BASE, "PUT /api/private/management/v2.0/session-config/", "configureSessions", {
-    summary: "Switch public booking sessions",
     access: Access.TENANT_ORGANIZATION,
     answers: { 200: SESSION_CONFIG },
     show: ({ publicSessionsEnabled }) => answer(200, { publicSessionsEnabled }),
   }),
   route(BASE, "GET /api/private/management/v2.0/organizations/{id}/settings", {
-    summary: "Read the settings of an organization",
     params: LONG_ID,
     answers: { 200: SETTINGS },
     problems: [400, 403, 404],
@@ -122,13 +114,11 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     "PUT /api/private/management/v2.0/organizations/{id}/settings",
     "changeSettings",
     {
-      summary: "Switch sales control, booking and orphan seat prevention",
       answers: { 200: SETTINGS },
       show: (organization) => answer(200, settingsView(organization)),
     },
   ),
   route(BASE, "GET /api/private/management/v2.0/hold-types/", {
-    summary: "Read the hold types, with the built-in ones",
     access: Access.TENANT_ORGANIZATION,
     answers: { 200: HOLD_TYPES },
     problems: [400, 403],
@@ -136,7 +126,6 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       answer(200, holdTypesOf(callersOrganization(services.engine.state, caller))),
   }),
   commandRoute(BASE, "PUT /api/private/management/v2.0/hold-types/", "replaceHoldTypes", {
-    summary: "Replace the organization's own hold types",
     access: Access.TENANT_ORGANIZATION,
     answers: { 200: HOLD_TYPES },
     show: (holdTypes) => answer(200, holdTypes),

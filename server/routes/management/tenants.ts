@@ -13,7 +13,6 @@ const TENANT_WITH_ADMIN = object({ name: NAME, adminEmail: EMAIL, adminPassword:
 
 export const PLATFORM_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/admin/tenants/", {
-    summary: "Create a tenant with its super admin",
     body: TENANT_WITH_ADMIN,
     answers: { 201: NEW_TENANT },
     problems: problemsOf("createTenant"),
@@ -31,7 +30,6 @@ export const PLATFORM_ROUTES: readonly Route[] = [
     },
   }),
   listRoute(BASE, "GET /api/admin/tenants/", {
-    summary: "List tenants",
     item: TENANT,
     rows: ({ services }) =>
       [...services.engine.state.catalog.tenants.values()].map(({ id, name }) => ({ id, name })),

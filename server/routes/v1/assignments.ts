@@ -21,7 +21,6 @@ const CLEAN = {
 
 export const LEGACY_ASSIGNMENT_ROUTES: readonly Route[] = [
   route(LEGACY, "POST /api/private/v1.0/assignments/", {
-    summary: "Assign prices to seats and areas; give back what failed",
     query: { id: EVENT_ID, clean: CLEAN },
     body: PRICE_ASSIGNMENTS,
     answers: { 200: PRICE_ASSIGNMENTS },
@@ -45,7 +44,6 @@ export const LEGACY_ASSIGNMENT_ROUTES: readonly Route[] = [
     },
   }),
   route(LEGACY, "POST /api/private/v1.0/assignments/clean", {
-    summary: "Remove all prices except those of sold inventory; holds end",
     query: { id: EVENT_ID },
     answers: { 200: DONE },
     problems: [400, 403],
@@ -53,7 +51,6 @@ export const LEGACY_ASSIGNMENT_ROUTES: readonly Route[] = [
       submit(services, { kind: "clearPrices", caller, eventId: query.id }, () => TRUE),
   }),
   route(LEGACY, "DELETE /api/private/v1.0/assignments/", {
-    summary: "Take prices away from seats and areas; give back what failed",
     query: { id: EVENT_ID },
     body: SELECTIONS,
     answers: { 200: SELECTIONS },

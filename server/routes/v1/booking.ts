@@ -12,14 +12,13 @@ import { BOOKED, type Selection, SELECTIONS } from "./shapes.ts";
 type Kind = "lock" | "sale" | "unlock";
 
 export const LEGACY_BOOKING_ROUTES: readonly Route[] = [
-  bookingRoute("lock", "Lock what can be locked; give back the rest"),
-  bookingRoute("sale", "Sell what is locked; give back the rest"),
-  bookingRoute("unlock", "Unlock what can be unlocked; give back the rest"),
+  bookingRoute("lock"),
+  bookingRoute("sale"),
+  bookingRoute("unlock"),
 ];
 
-function bookingRoute(kind: Kind, summary: string): Route {
+function bookingRoute(kind: Kind): Route {
   return route(LEGACY, `POST /api/private/v1.0/booking/${kind}`, {
-    summary,
     query: { id: EVENT_ID },
     body: BOOKED,
     answers: { 200: SELECTIONS },

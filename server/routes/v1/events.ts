@@ -15,7 +15,6 @@ import { CHANGED_EVENT, EVENT, NEW_EVENT } from "./shapes.ts";
 
 export const LEGACY_EVENT_ROUTES: readonly Route[] = [
   route(LEGACY, "GET /api/private/v1.0/events/", {
-    summary: "List published events, the oldest first",
     query: LIST_QUERY,
     answers: { 200: list(EVENT) },
     problems: [400, 403],
@@ -28,7 +27,6 @@ export const LEGACY_EVENT_ROUTES: readonly Route[] = [
     },
   }),
   route(LEGACY, "POST /api/private/v1.0/events/", {
-    summary: "Create an event",
     body: NEW_EVENT,
     answers: { 200: EVENT },
     problems: [400, 403],
@@ -43,7 +41,6 @@ export const LEGACY_EVENT_ROUTES: readonly Route[] = [
     },
   }),
   route(LEGACY, "PUT /api/private/v1.0/events/", {
-    summary: "Change an event; what is left out stays",
     body: CHANGED_EVENT,
     answers: { 200: EVENT },
     problems: [400, 403],
@@ -66,7 +63,6 @@ export const LEGACY_EVENT_ROUTES: readonly Route[] = [
     },
   }),
   commandRoute(LEGACY, "DELETE /api/private/v1.0/events/{id}", "deleteEvent", {
-    summary: "Delete an event for good",
     answers: { 200: DONE },
     problems: [400, 403],
     show: () => TRUE,

@@ -23,7 +23,6 @@ const PRICE_ID = { shape: LONG, description: "The price.", required: true };
 
 export const LEGACY_PRICE_ROUTES: readonly Route[] = [
   route(LEGACY, "GET /api/private/v1.0/prices/", {
-    summary: "List the prices of an event",
     query: { id: EVENT_ID },
     answers: { 200: list(PRICE) },
     problems: [400, 403],
@@ -36,21 +35,18 @@ export const LEGACY_PRICE_ROUTES: readonly Route[] = [
     },
   }),
   route(LEGACY, "POST /api/private/v1.0/prices/", {
-    summary: "Create a price",
     body: NEW_PRICE,
     answers: { 200: PRICE },
     problems: [400, 403, 409],
     handle: createPrice,
   }),
   route(LEGACY, "PUT /api/private/v1.0/prices/", {
-    summary: "Change a price; what is left out stays",
     body: PRICE_CHANGE,
     answers: { 200: PRICE },
     problems: [400, 403, 404, 409],
     handle: updatePrice,
   }),
   route(LEGACY, "DELETE /api/private/v1.0/prices/", {
-    summary: "Delete a price and its assignments",
     query: { id: PRICE_ID },
     answers: { 200: DONE },
     problems: [400, 403, 409],

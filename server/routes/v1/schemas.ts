@@ -17,7 +17,6 @@ const SCHEMA_ID = { schemaId: LONG };
 
 export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
   route(LEGACY, "GET /api/private/v1.0/venues/schemas/", {
-    summary: "List schemas that are not drafts",
     query: {
       ...LIST_QUERY,
       venueId: { shape: LONG, description: "Schemas of this venue." },
@@ -40,7 +39,6 @@ export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
     },
   }),
   route(LEGACY, "GET /api/private/v1.0/venues/schemas/{schemaId}/details/", {
-    summary: "Read a schema with its capacity",
     params: SCHEMA_ID,
     answers: { 200: SCHEMA },
     problems: [400, 403],
@@ -53,7 +51,6 @@ export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
     },
   }),
   route(LEGACY, "GET /api/private/v1.0/venues/schemas/{schemaId}/", {
-    summary: "Read the sectors, rows and seats of a schema with their keys",
     params: SCHEMA_ID,
     query: {
       numberedSections: {
