@@ -102,21 +102,27 @@ type Decide<M extends Members, Value> = (
   timeMs: number,
 ) => Decision<Value>;
 
-export interface CommandRow<M extends Members, Value> extends CommandOptions {
+type Refused = Refusal["refused"];
+
+export interface CommandRow<
+  M extends Members,
+  Value,
+  Code extends Refused = Refused,
+> extends CommandOptions {
   /** Ids, the body and whatever else the command carries beside its kind and its caller. */
   readonly members: M;
   /** What `decide` may refuse with; the journal may refuse every command as well. */
-  readonly refusals: readonly Refusal["refused"][];
+  readonly refusals: readonly Code[];
   /** All checks, in the order of the result codes. Changes nothing. */
   readonly decide: Decide<M, Value>;
 }
 
-function command<M extends Members, Value>(
+function command<M extends Members, Value, Code extends Refused = never>(
   members: M,
-  refusals: readonly Refusal["refused"][],
+  refusals: readonly Code[],
   decide: Decide<M, Value>,
   options: CommandOptions = {},
-): CommandRow<M, Value> {
+): CommandRow<M, Value, Code> {
   return { members, refusals, decide, ...options };
 }
 

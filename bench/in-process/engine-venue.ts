@@ -9,7 +9,7 @@ import { ActorKind, type LogRecord } from "../../engine/records.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { State } from "../../engine/state.ts";
 import { Batch } from "../../persistence/log/batch.ts";
-import { valueOf } from "../../persistence/store/open-engine.ts";
+import { resultOf, valueOf } from "../../persistence/store/results.ts";
 import { Random } from "../../server/onsale/random.ts";
 import { EVENT_TIMES, layoutOf } from "../harness/event-data.ts";
 
@@ -73,16 +73,15 @@ export class EngineVenue {
     const engine = new Engine(new State(), { sequence: 0, timeMs: 0 }, ports);
     const actor = { kind: ActorKind.SYSTEM, id: 0 };
     const system = { actor, tenantId: 1, organizationId: 0 };
-    const { id } = valueOf(
-      engine.submit({
-        kind: "createOrganization",
-        caller: system,
-        body: { name: "Bench" },
-        administrator: null,
-        publicKey: "",
-        privateKey: "",
-      }),
-    );
+    const outcome = engine.submit({
+      kind: "createOrganization",
+      caller: system,
+      body: { name: "Bench" },
+      administrator: null,
+      publicKey: "",
+      privateKey: "",
+    });
+    const { id } = valueOf(resultOf(outcome));
     return new EngineVenue(engine, { ...system, organizationId: id }, seatCount);
   }
 
@@ -120,7 +119,7 @@ export class EngineVenue {
   }
 
   #submit<K extends CommandKind>(command: CommandOf<K>): AnswerOf<K> {
-    return valueOf(this.engine.submit(command));
+    return valueOf(resultOf(this.engine.submit(command)));
   }
 }
 

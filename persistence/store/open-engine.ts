@@ -1,14 +1,14 @@
 /**
- * The engine on a data folder, in this process: what `import { openEngine } from "frontrow"` gives.
- * It takes the same commands as the HTTP interface and answers each once it is on disk.
+ * The engine on a data folder, in this process. It takes the same commands as the HTTP interface
+ * and answers each once it is on disk.
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 import type { CommandKind, CommandOf } from "../../engine/commands.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
+import type { Observer } from "../../engine/ports.ts";
 import { ActorKind } from "../../engine/records.ts";
-import { type FieldError, isGranted } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { State } from "../../engine/state.ts";
 import type { AuditThread } from "../audit/thread.ts";
@@ -20,6 +20,7 @@ import type { SnapshotReport } from "../snapshot/options.ts";
 import type { RecoveryProgress, StateReport } from "./open-state.ts";
 import { type AuditOptions, type OpenStore, openStore } from "./open-store.ts";
 import { realPlatform } from "./platform.ts";
+import { resultOf, valueOf } from "./results.ts";
 import { refuseCommand } from "./shape-check.ts";
 
 export interface OpenOptions {
@@ -46,11 +47,15 @@ export interface OpenOptions {
   readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
 }
 
-/** @throws StoreFault. */
-export async function openEngine(options: OpenOptions): Promise<Store> {
+/**
+ * @param observer - Notified of every record that is written from now on.
+ * @throws StoreFault.
+ */
+export async function openEngine(options: OpenOptions, observer?: Observer): Promise<Store> {
   const folder = path.resolve(options.folder);
   const onFailure = options.onFailure ?? endProcess;
-  return new Store(await openStore(realPlatform, { ...options, folder, onFailure }));
+  const store = await openStore(realPlatform, { ...options, folder, onFailure, observer });
+  return new Store(store, folder);
 }
 
 /** Whether there is a store in the folder. Changes nothing. */
@@ -77,8 +82,10 @@ export class Store {
   /** Every transition of every seat and area; null when `audit` was not given. */
   readonly audit: AuditThread | null;
   readonly #store: OpenStore;
+  readonly #folder: string;
+  #isClosed = false;
 
-  constructor(store: OpenStore) {
+  constructor(store: OpenStore, folder: string) {
     this.engine = store.engine;
     this.report = store.report;
     this.logStats = store.journal.stats;
@@ -86,21 +93,25 @@ export class Store {
     this.secret = store.dataFolder.secret;
     this.audit = store.audit;
     this.#store = store;
+    this.#folder = folder;
   }
 
   /**
    * Runs a command. A refusal is a value: `refused` tells it from a success, whose answer is
    * `value`. Settles once everything that the answer rests on is on disk.
+   *
+   * @throws StoreClosed.
    */
   async execute<K extends CommandKind>(command: CommandOf<K>): Promise<Outcome<AnswerOf<K>>> {
+    this.#demandOpen();
     const outcome = refuseCommand(this.engine.state, command) ?? this.engine.submit(command);
     await this.#durable();
     return outcome;
   }
 
-  /** Reads the state. Settles once everything that was read is on disk. */
+  /** Reads the state. Settles once everything that was read is on disk. @throws StoreClosed. */
   async read<Value>(read: (state: State) => Value): Promise<Value> {
-    this.engine.expireAll();
+    this.#demandOpen();
     const value = read(this.engine.state);
     await this.#durable();
     return value;
@@ -116,28 +127,23 @@ export class Store {
   }
 
   async #createOrganization(name: string) {
-    const [tenant] = this.engine.state.catalog.tenants.values();
-    const { id } =
-      tenant ??
-      valueOf(
-        await this.execute({
-          kind: "createTenant",
-          caller: systemCaller(0),
-          name: "default",
-          tokenSha256: null,
-          administrator: null,
-        }),
-      );
-    return valueOf(
-      await this.execute({
-        kind: "createOrganization",
-        caller: systemCaller(id),
-        body: { name },
-        administrator: null,
-        publicKey: randomUUID(),
-        privateKey: randomUUID(),
-      }),
-    );
+    const [known] = this.engine.state.catalog.tenants.values();
+    const secrets = { tokenSha256: null, administrator: null };
+    const tenant = { kind: "createTenant", name: "default", ...secrets } as const;
+    const { id } = known ?? (await this.#give({ ...tenant, caller: systemCaller(0) }));
+    return this.#give({
+      kind: "createOrganization",
+      caller: systemCaller(id),
+      body: { name },
+      administrator: null,
+      publicKey: randomUUID(),
+      privateKey: randomUUID(),
+    });
+  }
+
+  /** @throws Refused. */
+  async #give<K extends CommandKind>(command: CommandOf<K>): Promise<AnswerOf<K>> {
+    return valueOf(resultOf(await this.execute(command)));
   }
 
   /** Begins a snapshot now, unless one is in progress; `onSnapshot` reports its outcome. */
@@ -147,7 +153,12 @@ export class Store {
 
   /** Settles once everything is on disk and the folder is free for another process. */
   close(): Promise<void> {
+    this.#isClosed = true;
     return this.#store.close();
+  }
+
+  #demandOpen(): void {
+    if (this.#isClosed) throw new StoreClosed(this.#folder);
   }
 
   #durable(): Promise<void> {
@@ -157,24 +168,16 @@ export class Store {
   }
 }
 
-/** The answer of a command that must not be refused. @throws Refused when it was. */
-export function valueOf<Value>(outcome: Outcome<Value>): Value {
-  if (isGranted(outcome)) return outcome.value;
-  throw new Refused(outcome.detail, outcome.errors);
-}
+/** A call after `close`. */
+export class StoreClosed extends Error {
+  override readonly name = "StoreClosed";
 
-/** A refusal where none was expected. */
-export class Refused extends Error {
-  override readonly name = "Refused";
-  readonly errors: readonly FieldError[];
-
-  constructor(detail: string, errors: readonly FieldError[]) {
-    const fields = errors.map(({ field, code, message }) => `${field} ${code}: ${message}`);
-    super([detail, ...fields].join("; "));
-    this.errors = errors;
+  constructor(folder: string) {
+    super(`the store in ${folder} was closed; open it again`);
   }
 }
 
-function systemCaller(tenantId: number): Caller {
+/** Acts for a tenant as a whole; 0 for the operator. */
+export function systemCaller(tenantId: number): Caller {
   return { actor: { kind: ActorKind.SYSTEM, id: 0 }, tenantId, organizationId: 0 };
 }
