@@ -87,7 +87,7 @@ export class Frontrow {
     this.#closing = closing;
   }
 
-  /** As `open` of the package. */
+  /** Use the function `open`. */
   static async open({ organization, ...options }: FrontrowOptions): Promise<Frontrow> {
     const history = new History();
     const store = await openEngine(options, history);
@@ -164,6 +164,7 @@ export class Frontrow {
       ),
   };
 
+  /** A venue has schemas. */
   readonly venues = {
     create: (venue: VenueBody) => this.#acting.run("createVenue", { body: venue }),
     /** Replaces all members of the venue with this id. */
@@ -239,6 +240,7 @@ export class Frontrow {
     list: () => this.#acting.listOwn(({ series }) => series),
   };
 
+  /** An event has the inventory of its schema: a state for each seat and place. */
   readonly events = {
     /** Creates an event, published by default. Cost: O(seats of the schema). */
     create: (event: EventBody) =>
@@ -257,6 +259,7 @@ export class Frontrow {
     list: () => this.#acting.listOwn(({ events }) => events),
   };
 
+  /** The prices of an event, and what is on sale at them. */
   readonly prices = {
     create: (eventId: string, prices: readonly Omit<PriceBody, "eventId">[]) =>
       this.#acting.run("createPrices", { eventId, body: each(prices, { eventId }) }),

@@ -75,6 +75,11 @@ test("the codes of a call's refusals are in its type", () => {
   expectTypeOf<Value<Frontrow["prices"]["create"]>>().toEqualTypeOf<
     Result<PriceRow[], AnyCommand | "EVENT_ACCESS_DENIED">
   >();
+  type Unblock = "EVENT_ACCESS_DENIED" | "ORGANIZATION_DISABLED" | "INVENTORY_NOT_AVAILABLE";
+  expectTypeOf<Value<Frontrow["unblock"]>>().toEqualTypeOf<Result<boolean, AnyCommand | Unblock>>();
+  expectTypeOf<Value<Frontrow["lock"]>>().toEqualTypeOf<
+    Result<boolean, AnyCommand | Unblock | "EVENT_NOT_PUBLISHED" | "ORPHAN_SEAT">
+  >();
   expectTypeOf<Value<Frontrow["venues"]["create"]>>().not.toExtend<Result<unknown, never>>();
 });
 
