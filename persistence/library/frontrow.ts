@@ -195,8 +195,9 @@ export class Frontrow {
   /** The layout of a schema: sections, rows, seats, areas and the drawing. */
   readonly layouts = {
     /**
-     * Replaces the layout for all events of the schema, as one change. Objects without an id are
-     * new. Cost: O(seats of the schema and of its events).
+     * Changes the layout for all events of the schema, in one step. An object with the id or the
+     * guid of a stored one replaces it, or with `toRemove` removes it; any other is new. Objects
+     * that are not sent stay. Cost: O(seats of the schema and of its events).
      *
      * @param forceDelete - Removes seats even while they are held, sold or blocked.
      */
