@@ -73,43 +73,49 @@ export function stateName(state: SeatState): StateName | null {
   return STATE_NAMES[state];
 }
 
-/** The number of seats and areas. */
+/** The number of seats and areas; at least 1, so that the number of changes is limited too. */
 export function placesIn({ seats, areas }: Change): number {
-  return seats.length + areas.length;
+  return Math.max(1, seats.length + areas.length);
 }
 
-/** To be called once the record is applied, and before the next one is. */
-export function changeOf(state: State, pending: PendingRecord, affected: Affected): Change {
+/**
+ * To be called once the record is applied, and before the next one is.
+ *
+ * @returns Null when the record changed neither seats nor areas of the event.
+ */
+export function changeOf(state: State, pending: PendingRecord, affected: Affected): Change | null {
   const { sequence, timeMs, record } = pending;
   const { eventId, before } = affected;
   const after = state.partitions.get(affected.number);
-  const common = { sequence, timeMs, call: callOf(record, before, after), ...holdOf(record) };
+  const call = callOf(record, before, after);
+  if (call === null) return null;
+  const common = { sequence, timeMs, call, ...holdOf(record) };
   if (after === undefined) return { ...common, seats: [], areas: [] };
   const prices = state.catalog.pricesOf(eventId);
-  const seats = changedSeats(affected, after).map((seat) => ({
+  const seats: SeatChange[] = changedSeats(affected, after).map((seat) => ({
     seatId: after.layout.seatIds[seat]!,
     state: stateName(after.state[seat] as SeatState),
     priceId: prices.get(after.price[seat]!)?.id ?? null,
     expiresAtMs: endOfHold(after, seat),
   }));
   // A record of the same millisecond may have changed the area before; its values are right anyway.
-  const areas = after.layout.areas.flatMap((_, area) => {
+  const areas: AreaChange[] = after.layout.areas.flatMap((_, area) => {
     if (after.areas.changedAtMs[area] !== timeMs) return [];
     const { areaId, capacity, active, locked, sold, blocked } = areaFacts(after, prices, area);
     return [{ areaId, capacity, active, locked, sold, blocked }];
   });
-  return {
-    ...common,
-    seats: [...seats, ...removedSeats(before, after)],
-    areas: [...areas, ...removedAreas(before, after)],
-  };
+  seats.push(...removedSeats(before, after));
+  areas.push(...removedAreas(before, after));
+  return seats.length + areas.length === 0 ? null : { ...common, seats, areas };
 }
 
-function callOf(record: LogRecord, before: Partition, after: Partition | undefined): string {
+function callOf(record: LogRecord, before: Partition, after?: Partition): string | null {
   if (record.type === RecordType.MOVE) return MOVES[record.move].name;
   if (record.type === RecordType.PRICE) return "prices";
   if (after === undefined) return DELETED;
-  if (after === before) return "deleteprice";
+  if (after === before) {
+    return record.removes.some(({ table }) => table === "prices") ? "deleteprice" : null;
+  }
   return record.puts.some(({ table }) => table === "events") ? "event" : "layout";
 }
 

@@ -184,11 +184,10 @@ export class History implements Observer {
     this.#pending = null;
     for (const affected of pending.affected) {
       const change = changeOf(state, pending, affected);
-      const isDeleted = !state.partitions.has(affected.number);
-      if (isDeleted) this.#eventIds.delete(affected.number);
-      if (isDeleted || placesIn(change) > 0) {
-        this.#written.push({ eventId: affected.eventId, change });
-      }
+      if (change === null) continue;
+      const { eventId, number } = affected;
+      if (change.call === DELETED) this.#eventIds.delete(number);
+      this.#written.push({ eventId, change });
     }
   }
 }

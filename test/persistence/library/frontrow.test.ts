@@ -138,12 +138,21 @@ test("the catalog is created, read, changed and deleted", async () => {
 });
 
 test("each organization has its own rows, and its tenant manages them all", async () => {
-  const { frontrow, eventId } = await BoxOffice.open();
+  const { frontrow, eventId, schemaId, priceId } = await BoxOffice.open();
   const { organizations, tenants } = frontrow;
   const roxy = valueOf(await organizations.create({ name: "Roxy" }));
   const other = frontrow.as(roxy);
   expect(valueOf(await other.events.list())).toEqual([]);
-  expect(await other.seats(eventId)).toMatchObject({ ok: false, code: "ACCESS_DENIED" });
+  const refused = await Promise.all([
+    other.seats(eventId),
+    other.areas(eventId),
+    other.prices.list(eventId),
+    other.prices.get(eventId, priceId),
+    other.layouts.get(schemaId),
+    other.zones.list(schemaId),
+    other.subscribe(eventId, 0),
+  ]);
+  for (const result of refused) expect(result).toMatchObject({ ok: false, code: "ACCESS_DENIED" });
   valueOf(await organizations.changeSettings(roxy.id, { orphanPrevention: true }));
   valueOf(await organizations.update({ id: roxy.id, name: "Rex" }));
   valueOf(await other.organizations.configureSessions({ publicSessionsEnabled: true }));

@@ -136,6 +136,21 @@ test("a new layout changes the seats and areas that it adds and removes", async 
   ]);
 });
 
+test("an event that moves to another schema loses its seats and areas", async () => {
+  const office = await BoxOffice.open();
+  const { frontrow, eventId } = office;
+  const reader = await follow(office, await sequenceOf(office));
+  const [venue] = valueOf(await frontrow.venues.list());
+  const other = valueOf(await frontrow.schemas.create({ name: "Foyer", venueId: venue!.id }));
+  const { name, start, endDate } = valueOf(await frontrow.events.get(eventId));
+  const moved = { name, start, endDate, schemaId: other.id };
+  valueOf(await frontrow.events.update(eventId, moved, { force: true }));
+  await finish(office, reader);
+  const [change] = reader.changes;
+  expect(change).toMatchObject({ call: "event", areas: [{ capacity: 0 }] });
+  expect(change!.seats.map(({ state }) => state)).toEqual([null, null, null]);
+});
+
 test("changes since a sequence come first, and changes of other events never", async () => {
   const office = await BoxOffice.open();
   const { frontrow } = office;
@@ -154,17 +169,40 @@ test("changes since a sequence come first, and changes of other events never", a
   expect(sequences).toEqual([...sequences].sort((a, b) => a - b));
 });
 
-test("a change is delivered only once it is on disk", async () => {
-  const world = new World([section("Stalls", { A: "1 2 3" })]);
-  for (const label of ["A1", "A2", "A3"]) world.book("lock", world.selection("ann", label));
+/** A history that has observed the records of the world, none of which is on disk. */
+function historyOf({ journal }: World): History {
   const history = new History();
   const state = new State();
   history.begin(state, 0);
-  const changes = history.follow(world.eventId, 0, new AbortController().signal);
-  for (const { sequence, timeMs, record } of world.journal.kept) {
+  for (const { sequence, timeMs, record } of journal.kept) {
     history.beforeApply(sequence, timeMs, record);
     apply(state, record, timeMs);
   }
+  return history;
+}
+
+test("a new status and an unused price are no changes, even in the millisecond of one", async () => {
+  const world = new World([area("Pit", 10)]);
+  world.book("lock", world.selection("ann", "Pit:2"));
+  const { caller, eventId } = world;
+  world.must("changeEventStatus", caller, { eventId, body: { status: "ARCHIVED" } });
+  world.clock.timeMs += 1;
+  const [unused] = world.must("createPrices", caller, { eventId, body: [{ name: "B", eventId }] });
+  world.must("deletePrice", caller, { eventId, priceId: unused!.id });
+  world.must("deleteEvent", caller, { eventId });
+  const history = historyOf(world);
+  history.durable(world.engine.sequence);
+  const calls: string[] = [];
+  const signal = new AbortController().signal;
+  for await (const { call } of history.follow(eventId, 0, signal)) calls.push(call);
+  expect(calls).toEqual(["prices", "lock", "deleteevent"]);
+});
+
+test("a change is delivered only once it is on disk", async () => {
+  const world = new World([section("Stalls", { A: "1 2 3" })]);
+  for (const label of ["A1", "A2", "A3"]) world.book("lock", world.selection("ann", label));
+  const history = historyOf(world);
+  const changes = history.follow(world.eventId, 0, new AbortController().signal);
   const last = world.engine.sequence;
   const delivered: Change[] = [];
   const read = async () => {
