@@ -275,6 +275,20 @@ test("above 100,000 places the older half is dropped; only a slow reader notices
   expect(waiting.changes[0]).toMatchObject({ sessionId: "ann" });
 });
 
+test("the newest change is kept, however many seats it has", async () => {
+  const seats = Array.from({ length: 1_000 }, (_, i) => i + 1).join(" ");
+  const rows = Array.from({ length: 60 }, (_, i) => [`R${i}-`, seats] as const);
+  const world = new World([section("Stalls", Object.fromEntries(rows))]);
+  world.priceAll();
+  const history = historyOf(world);
+  const last = world.engine.sequence;
+  history.durable(last);
+  const changes = history.follow(world.eventId, last - 1, new AbortController().signal);
+  const { value } = await changes.next();
+  expect(value).toMatchObject({ sequence: last, call: "prices" });
+  expect(history.refuse(last - 2)).toMatchObject({ code: "HISTORY_GONE" });
+});
+
 test("a history that has not begun ignores the disk", () => {
   const history = new History();
   history.durable(1);
