@@ -39,10 +39,11 @@ export class Acting {
   ): Promise<
     Result<AnswerOf<K>, AnyCommand | CodeNames[(typeof COMMANDS)[K]["refusals"][number]]>
   > {
-    // The state shares no object with the program, which could change it without a record.
-    const command: unknown = { kind, caller: this.caller, ...structuredClone(members) };
+    // The state shares no object with the program, which could change it without a record. A value
+    // that JSON cannot represent throws here: the log could not keep it either.
+    const command: unknown = { kind, caller: this.caller, ...copyOf(members) };
     const outcome = await this.store.execute(command as CommandOf<K>);
-    return structuredClone(resultOf(outcome)) as Result<AnswerOf<K>, never>;
+    return copyOf(resultOf(outcome)) as Result<AnswerOf<K>, never>;
   }
 
   /** @param ask - Answers from the rows of the state. */
@@ -52,7 +53,7 @@ export class Acting {
     return this.store.read((state) => {
       const found = ask(state, this.caller);
       if (isRefusal(found)) return resultOf(found) as Refusal<NotOwn>;
-      return { ok: true, value: structuredClone(found) };
+      return { ok: true, value: copyOf(found) };
     });
   }
 
@@ -70,7 +71,7 @@ export class Acting {
     isListed: (row: Row) => boolean,
   ): Promise<Result<readonly Row[], never>> {
     const rows = await this.store.read(({ catalog }) =>
-      structuredClone([...table(catalog).values()].filter(isListed)),
+      copyOf([...table(catalog).values()].filter(isListed)),
     );
     return { ok: true, value: rows };
   }
@@ -92,6 +93,10 @@ export class Acting {
       return [...table(catalog).values()].filter((row) => row.schemaId === schemaId);
     });
   }
+}
+
+function copyOf<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value)) as Value;
 }
 
 function isRefusal(found: unknown): found is EngineRefusal {

@@ -72,8 +72,9 @@ export type Changed<Body> = Body & { readonly id: number };
 /**
  * An open store, and the organization that this object acts for.
  *
- * A call resolves once everything that its result depends on is on disk, and rejects only after
- * `close`. Calls take effect in the order in which they are made. Arguments and results are copies.
+ * A call resolves once everything that its result depends on is on disk. It rejects only after
+ * `close`, or when an argument cannot be written as JSON. Calls take effect in the order in which
+ * they are made. Arguments and results are copies.
  * Where no cost is given, it is proportional to the objects in the call or the rows in its result.
  */
 export class Frontrow {

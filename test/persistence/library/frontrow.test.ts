@@ -191,6 +191,20 @@ test("changes of arguments and results after a call do not reach the store", asy
   expect(valueOf(await frontrow.schemas.list())).toMatchObject([{ thumbnail: { colour: "red" } }]);
 });
 
+test("a value that JSON cannot represent is rejected, and the store keeps working", async () => {
+  const { frontrow, schemaId } = await BoxOffice.open();
+  const { venueId } = valueOf(await frontrow.schemas.get(schemaId));
+  const circle: Record<string, unknown> = {};
+  circle["self"] = circle;
+  let deep: unknown = "deep";
+  for (let depth = 0; depth < 20_000; depth++) deep = [deep];
+  for (const thumbnail of [circle, deep, 1n]) {
+    const call = frontrow.schemas.create({ name: "Hall", venueId, thumbnail });
+    await expect(call).rejects.toThrow(/circular|call stack|BigInt/);
+  }
+  expect(valueOf(await frontrow.schemas.list())).toHaveLength(1);
+});
+
 test("seats are filtered, sorted and listed in pages", async () => {
   const { frontrow, eventId, labels } = await BoxOffice.open();
   const sort = [{ property: "seatName", descending: true }] as const;

@@ -181,7 +181,7 @@ function historyOf({ journal }: World): History {
   return history;
 }
 
-test("a new status and an unused price are no changes, even in the millisecond of one", async () => {
+test("a new status and an unused price are no changes for a subscriber", async () => {
   const world = new World([area("Pit", 10)]);
   world.book("lock", world.selection("ann", "Pit:2"));
   const { caller, eventId } = world;
