@@ -6,7 +6,7 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import type { AuditQuestion } from "../engine/queries/audit-trail.ts";
 import type { LogRecord } from "../engine/records.ts";
-import { AuditBook } from "../persistence/audit/trail.ts";
+import { OpenTrail } from "../persistence/audit/trail.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
 import { measureSteps, newSteps } from "./harness/steps.ts";
 import { print, table, withCommas } from "./harness/table.ts";
@@ -29,7 +29,7 @@ const QUERY_RUNS = 5;
 
 await inTemporaryFolder(options.folder, async (data) => {
   const file = path.join(data, "audit.sqlite");
-  const trail = new AuditBook(file, "00000000-0000-4000-8000-000000000000");
+  const trail = new OpenTrail(file, "00000000-0000-4000-8000-000000000000");
   await measureQueries(trail, measureTaking(trail));
   trail.close();
   const bytes = (await stat(file)).size / trail.written;
@@ -41,65 +41,54 @@ interface Recorded {
   readonly record: LogRecord;
 }
 
-interface Cost {
-  readonly transitions: number;
-  readonly wallMs: number;
-  readonly cpuMs: number;
-}
-
 /** @returns The event. */
-function measureTaking(trail: AuditBook): string {
-  let records: Recorded[] = [];
+function measureTaking(trail: OpenTrail): string {
+  const records: Recorded[] = [];
   const venue = EngineVenue.inMemory(seatCount, (timeMs, record) => {
     records.push({ timeMs, record });
   });
-  const take = () => {
-    const taken = records;
-    records = [];
-    return takeAll(trail, taken);
-  };
   const eventId = venue.openEvent();
-  const onSale = [take()];
-  const bookings: Cost[] = [];
+  const onSale = { transitions: 0, wallMs: 0, cpuMs: 0 };
+  takeAll(trail, records, onSale);
+  const bookings = { transitions: 0, wallMs: 0, cpuMs: 0 };
   for (let turn = 0; turn < transitions / TRANSITIONS_PER_TURN; turn++) {
     const first = (2 * turn) % (seatCount - 1);
     venue.submit(venue.booking("lock", eventId, first));
     venue.submit(venue.booking("unlock", eventId, first));
-    if (turn % TURNS_PER_STEP === 0) bookings.push(take());
+    if (turn % TURNS_PER_STEP === 0) takeAll(trail, records, bookings);
   }
-  bookings.push(take());
-  const rows = [
-    [`${seatCount} seats put on sale`, ...ratesOf(onSale)],
-    ["locks and unlocks", ...ratesOf(bookings)],
-  ];
+  takeAll(trail, records, bookings);
+  const named = { [`${seatCount} seats put on sale`]: onSale, "locks and unlocks": bookings };
+  const rows = Object.entries(named).map(([name, { transitions: count, wallMs, cpuMs }]) => {
+    return [name, ...[wallMs, cpuMs].map((ms) => withCommas((count / ms) * 1_000))];
+  });
   print(table(["transitions taken", "per second", "per second of CPU"], rows));
   return eventId;
 }
 
-function takeAll(trail: AuditBook, records: readonly Recorded[]): Cost {
+/** Passes the records to the trail, empties the list, and adds the cost. */
+function takeAll(
+  trail: OpenTrail,
+  records: Recorded[],
+  cost: { transitions: number; wallMs: number; cpuMs: number },
+): void {
   const { written } = trail;
-  const { sequence } = trail.trail;
+  const { sequence } = trail.row;
   const mark = { sequence: sequence + records.length, chain: new Uint8Array(16) };
   const [startMs, startCpu] = [performance.now(), process.cpuUsage()];
   for (const [i, { timeMs, record }] of records.entries()) {
-    trail.take(sequence + 1 + i, timeMs, record, mark);
+    trail.add(sequence + 1 + i, timeMs, record, mark);
   }
-  trail.keep(mark);
-  const wallMs = performance.now() - startMs;
+  trail.commit(mark);
+  cost.wallMs += performance.now() - startMs;
   const { user, system } = process.cpuUsage(startCpu);
-  return { transitions: trail.written - written, wallMs, cpuMs: (user + system) / 1_000 };
+  cost.cpuMs += (user + system) / 1_000;
+  cost.transitions += trail.written - written;
+  records.length = 0;
 }
 
-function ratesOf(costs: readonly Cost[]): string[] {
-  const sum = (of: (cost: Cost) => number) => costs.reduce((total, cost) => total + of(cost), 0);
-  const count = sum((cost) => cost.transitions);
-  return [sum(({ wallMs }) => wallMs), sum(({ cpuMs }) => cpuMs)].map((ms) =>
-    withCommas((count / ms) * 1_000),
-  );
-}
-
-async function measureQueries(trail: AuditBook, eventId: string): Promise<void> {
-  const last = trail.trail.sequence;
+async function measureQueries(trail: OpenTrail, eventId: string): Promise<void> {
+  const last = trail.row.sequence;
   const seats = { sort: [], offset: 0, limit: 100 };
   const map = (sequence: number, offset: number): AuditQuestion => {
     return { about: "seats", eventId, moment: { sequence }, query: { ...seats, offset } };

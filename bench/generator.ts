@@ -8,7 +8,7 @@ import path from "node:path";
 import { GET_CONSTANT, POST_NOT_PARSED } from "./contenders/empty-handlers.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
 import { interleave, spreadOf } from "./harness/measure.ts";
-import { programInPath, run } from "./harness/processes.ts";
+import { isInstalled, run } from "./harness/processes.ts";
 import { print, table } from "./harness/table.ts";
 import { Generator } from "./load/generator-process.ts";
 import { HttpWire } from "./load/http-wire.ts";
@@ -26,7 +26,7 @@ const options = parseOptions(
 );
 const { connections, seconds, rounds } = options;
 
-if (programInPath("wrk") === null) {
+if (!isInstalled("wrk")) {
   print("wrk is not installed: apt-get install wrk\n");
   process.exit(1);
 }

@@ -3,8 +3,8 @@
  * and the length of the log. Writes a chart of each to the results; `README.md` explains them.
  */
 import { SEATS_PER_LAYOUT_MAX } from "../engine/constants.ts";
-import { chartSvg, type Point } from "./growth/chart.ts";
-import { byEvents, byHolds, byRequest, bySeats, type Size } from "./growth/command-cost.ts";
+import { type Chart, chartSvg, type Point } from "./growth/chart.ts";
+import { commandCost, type Size, sizeByHolds, sizeBySeats } from "./growth/command-cost.ts";
 import { type ServedEvents, serveEvents } from "./growth/http-throughput.ts";
 import {
   folder,
@@ -34,7 +34,7 @@ const options = parseOptions(
   },
 );
 
-/** Seats of each event over HTTP where the number of events is varied. */
+/** Seats of each event where another size is varied. */
 const SEATS = 1_000;
 /** Seats of the event whose bookings fill the logs. */
 const LOG_EVENT_SEATS = isTrial ? 200 : 23_200;
@@ -42,34 +42,31 @@ const RECOVERIES = isTrial ? 1 : 3;
 const THROUGHPUT_RATIO_MIN = 0.8;
 
 const series: Record<string, readonly Point[]> = {};
-await commandChart("seats", "Seats on sale", options.seats.map(bySeats));
-await commandChart(
-  "events",
-  "Events of 1,000 seats",
-  options.events.map((count) => byEvents(count)),
-);
-await commandChart("request", "Seats per request", options.request.map(byRequest));
-await commandChart("holds", "Active holds", options.holds.map(byHolds));
+await commandChart("seats", "Seats on sale", sizeBySeats);
+await commandChart("events", `Events of ${withCommas(SEATS)} seats`, (events) => ({
+  seats: SEATS,
+  events,
+}));
+await commandChart("request", "Seats per request", (request) => ({ seats: SEATS, request }));
+await commandChart("holds", "Active holds", sizeByHolds);
 await logCharts();
 const verdicts = await throughputVerdicts();
 await report("growth", options.folder, { verdicts, series });
 
-async function commandChart(name: string, xName: string, sizes: readonly Size[]): Promise<void> {
-  const subjects = sizes.map(({ measure }) => measure);
+async function commandChart(
+  name: "seats" | "events" | "request" | "holds",
+  xName: string,
+  sizeOf: (x: number) => Size,
+): Promise<void> {
+  const xs = options[name];
+  const subjects = xs.map((x) => commandCost(sizeOf(x)));
   const values = await interleave(subjects, options.rounds);
-  const points = sizes.map(({ x }, i) => ({ x, ...spreadOf(values[i]!) }));
+  const points = xs.map((x, i) => ({ x, ...spreadOf(values[i]!) }));
   const title = `${xName}: cost of a lock or unlock`;
   await writeChart(name, { title, xName, yName: "ns per command", points });
 }
 
-interface Chart {
-  readonly title: string;
-  readonly xName: string;
-  readonly yName: string;
-  readonly points: readonly Point[];
-}
-
-async function writeChart(name: string, chart: Chart): Promise<void> {
+async function writeChart(name: string, chart: Omit<Chart, "isLogX">): Promise<void> {
   series[name] = chart.points;
   const rows = chart.points.map(({ x, median }) => [withCommas(x), median.toFixed(2)]);
   print(`\n${table([chart.xName, chart.yName], rows)}`);

@@ -2,7 +2,7 @@
  * `npm run bench:listing`: how long a page of the seats listing takes over HTTP after a seat has
  * changed. The time must depend on the page, not on the number of seats of the event.
  */
-import { startServer, TENANT_TOKEN } from "./contenders/frontrow.ts";
+import { startServer } from "./contenders/frontrow.ts";
 import { call, createVenue, openEvent } from "./contenders/venue.ts";
 import { folder, inTemporaryFolder, numbers, parseOptions } from "./harness/command.ts";
 import { measureSteps, newSteps } from "./harness/steps.ts";
@@ -20,7 +20,7 @@ const options = parseOptions(
 await inTemporaryFolder(options.folder, async (data) => {
   const server = await startServer(data);
   for (const seatCount of options.seats) {
-    const venue = await createVenue(server.url, TENANT_TOKEN, seatCount);
+    const venue = await createVenue(server.url, seatCount);
     const { eventId, seatIds } = await openEvent(venue);
     const seats = [{ id: seatIds[seatIds.length >> 1] }];
     const book = async (kind: string) => {

@@ -6,8 +6,8 @@
 import { readFileSync } from "node:fs";
 import v8 from "node:v8";
 import vm from "node:vm";
-import { startServer, TENANT_TOKEN } from "./contenders/frontrow.ts";
-import { countStates, createVenue, openEvent } from "./contenders/venue.ts";
+import { startServer } from "./contenders/frontrow.ts";
+import { countSeats, createVenue, openEvent } from "./contenders/venue.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, table, withCommas } from "./harness/table.ts";
@@ -59,12 +59,12 @@ async function measureServer(data: string) {
   const server = await startServer(data);
   const residentNow = () => statusOf(server.pid, "VmRSS");
   const base = residentNow();
-  const venue = await createVenue(server.url, TENANT_TOKEN, seats);
+  const venue = await createVenue(server.url, seats);
   let last = await openEvent(venue);
   const first = residentNow();
   for (let event = 1; event < events; event++) last = await openEvent(venue);
-  const counts = await countStates(server.url, last);
-  if (counts.get("ACTIVE") !== venue.seatIds.length) throw new Error("seats are missing");
+  const counts = await countSeats(server.url, last);
+  if (counts.get("free") !== venue.seatIds.length) throw new Error("seats are missing");
   const result = { base, first, all: residentNow(), peak: statusOf(server.pid, "VmHWM") };
   await server.stop();
   return result;

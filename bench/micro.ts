@@ -4,10 +4,11 @@
  */
 import { apply } from "../engine/apply.ts";
 import { decide } from "../engine/decide.ts";
+import { listedEvent } from "../engine/queries/listed-event.ts";
 import { seatFacts } from "../engine/queries/place-facts.ts";
 import { listSeats } from "../engine/queries/seat-listing.ts";
 import type { LogRecord } from "../engine/records.ts";
-import { ByteReader, ByteWriter } from "../persistence/log/bytes.ts";
+import { ByteWriter } from "../persistence/log/bytes.ts";
 import { decodeRecords, encodeRecord } from "../persistence/log/codec.ts";
 import { BOOKING_ROUTES } from "../server/routes/booking.ts";
 import { checksOf } from "../server/routing/validate.ts";
@@ -47,7 +48,7 @@ const out = new ByteWriter(64 * 1_024);
 const payload = Buffer.from(encoded());
 const route = BOOKING_ROUTES.find(({ path }) => path.endsWith("/lock"))!;
 const checks = checksOf(route);
-const prices = state.catalog.pricesOf(eventId);
+const listed = listedEvent(state, state.catalog.events.get(eventId)!);
 const page = { sort: [], offset: seatCount / 2, limit: 100 };
 const byState = { ...page, sort: [{ property: "state", descending: true }] } as const;
 
@@ -63,7 +64,7 @@ const bookingSteps = newSteps(1, TASK_MS)
   })
   .add("encode a record", () => void encoded())
   .add("decode a record", () => {
-    decodeRecords(new ByteReader(payload), 1, BATCH, () => undefined);
+    decodeRecords(payload, 1, BATCH, () => undefined);
   })
   .add("read a body in place", () => {
     for (const body of bodies) if (route.readBody!(body) === null) throw new Error("not read");
@@ -72,14 +73,14 @@ const bookingSteps = newSteps(1, TASK_MS)
     for (const body of bodies) parsed(body);
   });
 const pageSteps = newSteps(1, TASK_MS)
-  .add("list a page of 100 seats, by id", () => void listSeats(partition, prices, page))
+  .add("list a page of 100 seats, by id", () => void listSeats(listed, page))
   .add("list the same page as JSON", () => {
-    const { seats } = listSeats(partition, prices, page);
-    JSON.stringify(seats.map((seat) => seatView(seatFacts(partition, prices, seat), true)));
+    const { seats } = listSeats(listed, page);
+    JSON.stringify(seats.map((seat) => seatView(seatFacts(listed, seat), true)));
   })
   .add(
     "list a page of 100 seats, by state, after two changes",
-    () => void listSeats(partition, prices, byState),
+    () => void listSeats(listed, byState),
     {
       async: false,
       beforeEach: () => {

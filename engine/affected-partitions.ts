@@ -1,6 +1,6 @@
 /**
- * Which partitions a record is going to change. Both functions must be called before the record is
- * applied. A snapshot copies a partition again only after a record has affected it.
+ * Finds the partitions that a record will change. Both functions must be called before the record
+ * is applied. A snapshot copies a partition again only after a record has affected it.
  */
 import { type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
 import type { State } from "./state.ts";
@@ -38,8 +38,8 @@ function affectedByCatalog({ catalog }: State, { puts, removes }: CatalogRecord)
 }
 
 /**
- * The partitions that the record removes without changing them first, so that they keep their
- * contents. Cost: O(rows of the record).
+ * @returns The partitions that the record removes without changing them first: their contents stay
+ * as they are. Cost: O(rows of the record).
  */
 export function removedPartitions(
   { catalog }: State,

@@ -1,6 +1,6 @@
 /**
- * The one place that changes state. It cannot refuse: what a record says has happened. Live
- * commands and replay both use it.
+ * The one place that changes state. It cannot refuse, because a record states what has happened.
+ * Live commands and replay both use it.
  */
 import { assert, unreachable } from "./assert.ts";
 import type { CatalogPut, EventRow } from "./catalog.ts";
@@ -43,25 +43,36 @@ function applyPut(state: State, put: CatalogPut, timeMs: number): void {
   if (put.table === "events") putPartition(state, put.row, timeMs);
   state.catalog.put(put);
   if (put.table !== "layouts") return;
-  state.layouts.set(put.row.id, buildLayout(put.row.document));
-  migrateEvents(state, put.row.id, timeMs);
+  const { id, document, marksRelabelled = false } = put.row;
+  state.layouts.set(id, buildLayout(document));
+  migrateEvents(state, id, timeMs, marksRelabelled);
 }
 
-/** The events of the schema remain, without seats. */
+/** The events of the schema remain, but have no seats. */
 function removeLayout(state: State, schemaId: number, timeMs: number): void {
   state.layouts.delete(schemaId);
   migrateEvents(state, schemaId, timeMs);
 }
 
 /** Migrates every event of the schema to the schema's present layout. */
-function migrateEvents(state: State, schemaId: number, timeMs: number): void {
+function migrateEvents(
+  state: State,
+  schemaId: number,
+  timeMs: number,
+  marksRelabelled = false,
+): void {
   for (const event of state.catalog.events.values()) {
-    if (event.schemaId === schemaId) putPartition(state, event, timeMs);
+    if (event.schemaId === schemaId) putPartition(state, event, timeMs, marksRelabelled);
   }
 }
 
 /** Creates the event's partition, or migrates it when its layout is not the present one. */
-function putPartition(state: State, event: EventRow, timeMs: number): void {
+function putPartition(
+  state: State,
+  event: EventRow,
+  timeMs: number,
+  marksRelabelled = false,
+): void {
   const { partition: number, schemaId } = event;
   const layout = state.layoutOf(schemaId);
   const existing = state.partitions.get(number);
@@ -72,7 +83,7 @@ function putPartition(state: State, event: EventRow, timeMs: number): void {
   const partition =
     existing === undefined
       ? new Partition(layout, timeMs)
-      : migrateToLayout(existing, layout, timeMs);
+      : migrateToLayout(existing, layout, timeMs, marksRelabelled);
   state.partitions.set(number, partition);
 }
 

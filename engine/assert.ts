@@ -1,13 +1,13 @@
 /**
- * Assertions: on in production, with fixed text. They check this code's own promises, never a
- * caller's input. When one fails, the state can no longer be trusted, so the process ends.
+ * Assertions with fixed texts, which are also checked in production. They check invariants of this
+ * code, never a caller's input. When one fails, the state cannot be trusted, so the process ends.
  */
 
-/** A promise of this code was broken. Only the last error handler of the process may catch it. */
+/** An invariant was violated. Only the last error handler of the process may catch it. */
 export class Broken extends Error {
   override readonly name = "Broken";
 
-  /** @param cause - The error that broke the promise, when it was not an assertion. */
+  /** @param cause - The error that violated the invariant, if it was not an assertion. */
   constructor(text: string, cause?: unknown) {
     super(text, { cause });
   }
@@ -21,7 +21,7 @@ export function assert(fact: boolean, text: string): asserts fact {
   if (!fact) throw new Broken(text);
 }
 
-/** Ends a switch over a union; compiles only when every case is handled. */
+/** Ends a switch over a union. It compiles only when every case is handled. */
 export function unreachable(value: never): never {
   throw new Broken(`no case for ${String(value)}`);
 }

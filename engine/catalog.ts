@@ -46,6 +46,8 @@ export interface OrganizationRow {
   readonly publicSessionsEnabled: boolean;
   readonly salesControl: boolean;
   readonly bookingEnabled: boolean;
+  /** Milliseconds since 1970: the last change of `bookingEnabled`. Older rows lack it. */
+  readonly bookingChangedAtMs?: number;
   readonly orphanPrevention: boolean;
   /** The organization's own, in addition to the built-in CART and RESERVED. */
   readonly holdTypes: readonly HoldTypeRow[];
@@ -110,6 +112,8 @@ export interface SchemaRow {
 export interface LayoutRow {
   readonly id: number;
   readonly document: LayoutDocument;
+  /** Seats whose labels differ from the version before count as changed. Older rows lack it. */
+  readonly marksRelabelled?: true;
 }
 
 /** A pricing zone of a schema, shared by all its events. */
@@ -160,6 +164,8 @@ export interface EventRow {
   /** Milliseconds since 1970 on the service clock. */
   readonly createdAtMs: number;
   readonly status: EventStatus;
+  /** Milliseconds since 1970: the last change of `status`. Older rows lack it. */
+  readonly statusChangedAtMs?: number;
   readonly publishedAtMs: number | null;
   readonly seriesId: number | null;
 }
@@ -170,6 +176,8 @@ export interface PriceRow {
   /** Position in the partition's price table, from 1. */
   readonly slot: number;
   readonly name: string;
+  /** Milliseconds since 1970: the last change of `name`. Older rows lack it. */
+  readonly renamedAtMs?: number;
   readonly externalId: string | null;
 }
 
@@ -185,7 +193,7 @@ export interface ReplyRow {
   readonly expiresAtMs: number;
 }
 
-/** Every table: rows by key. The names of the tables are in the log and are never changed. */
+/** Every table: rows by key. The log stores the names of the tables, so they never change. */
 class Tables {
   readonly tenants = new Map<number, TenantRow>();
   readonly organizations = new Map<number, OrganizationRow>();

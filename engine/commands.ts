@@ -87,7 +87,7 @@ const {
 /** For a row that does not exist or belongs to somebody else. */
 const NOT_OWN = [ENTITY_NOT_FOUND, ACCESS_DENIED];
 /** A date-time that v1 clients keep with an event; it has no effect. */
-const KILL_AFTER = optional(orNull(LOCAL_DATE_TIME));
+const KILL_AFTER = optional(LOCAL_DATE_TIME);
 
 interface CommandOptions {
   /** Given by the front alone. */
@@ -261,7 +261,13 @@ export const COMMANDS = {
   /** Without `killAfter` the event keeps the one that it has. */
   updateEvent: command(
     { eventId: UUID_KEY, body: EVENT_CHANGE, force: BOOLEAN, killAfter: KILL_AFTER },
-    [VALIDATION_FAILED, ...NOT_OWN, EVENT_BOUND_TO_SERIES, INVENTORY_IN_USE],
+    [
+      VALIDATION_FAILED,
+      ...NOT_OWN,
+      EVENT_BOUND_TO_SERIES,
+      INVALID_STATUS_TRANSITION,
+      INVENTORY_IN_USE,
+    ],
     updateEvent,
   ),
   deleteEvent: command({ eventId: UUID_KEY }, NOT_OWN, deleteEvent),

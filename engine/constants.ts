@@ -9,18 +9,17 @@ export const OBJECTS_PER_REQUEST_MAX = 1_000;
 /** Seats of one layout. */
 export const SEATS_PER_LAYOUT_MAX = 200_000;
 /**
- * Bytes of a stored layout, written as JSON. In the log it can take two and a quarter times as much
- * (a short fraction becomes eight bytes), and must still fit into one record.
+ * Bytes of a stored layout as JSON. In the log it can take 2.25 times as many (a short fraction
+ * becomes eight bytes), and it must fit in one record.
  */
 export const LAYOUT_BYTES_MAX = 56 * 1_024 * 1_024;
 /** Prices that one event can have at a time. Slot 0 means "no price". */
 export const PRICES_PER_EVENT_MAX = 65_535;
 /** Places of one general-admission area. */
 export const AREA_CAPACITY_MAX = 2_147_483_647;
-/** Code points, as all lengths of texts: of a name, a session identifier, a hold type. */
+/** In code points, as all lengths of texts. */
 export const NAME_LENGTH_MAX = 255;
 export const SESSION_LENGTH_MAX = 255;
-/** Characters of the name of a hold type. */
 export const HOLD_TYPE_LENGTH_MAX = 64;
 export const PASSWORD_LENGTH_MIN = 8;
 export const PASSWORD_LENGTH_MAX = 128;

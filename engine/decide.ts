@@ -1,5 +1,5 @@
 /**
- * From a command to its decision: a refusal, or a grant with the record to write. Changes nothing.
+ * Decides a command: returns a refusal, or a grant with the record to write. Changes nothing.
  */
 import { assert } from "./assert.ts";
 import { type CommandKind, type CommandOf, type CommandRow, COMMANDS } from "./commands.ts";
@@ -9,7 +9,7 @@ import type { State } from "./state.ts";
 
 type ValueOf<D> = D extends Grant<infer Value> ? Value : never;
 
-/** What a granted command of the kind answers. */
+/** The answer of a granted command of the kind. */
 export type AnswerOf<K extends CommandKind> = ValueOf<ReturnType<(typeof COMMANDS)[K]["decide"]>>;
 
 export function isCommandKind(kind: unknown): kind is CommandKind {
@@ -21,7 +21,7 @@ export function decide<K extends CommandKind>(
   command: CommandOf<K>,
   timeMs: number,
 ): Decision<AnswerOf<K>> {
-  // The table pairs each kind with its decision; the compiler cannot follow that through K.
+  // The table pairs each kind with its decision, but the compiler cannot derive that for K.
   const row = COMMANDS[command.kind] as unknown as CommandRow<Members, AnswerOf<K>>;
   const decision = row.decide(state, command, timeMs);
   if (isRefused(decision)) {

@@ -1,7 +1,7 @@
 /** Callbacks that wait until a sequence number is on disk, in order. */
 import { assert } from "./assert.ts";
 
-/** Called entries stay in the arrays until there are this many of them. */
+/** Entries that were called are removed from the arrays in batches of this size. */
 const COMPACT_ENTRIES = 1_024;
 
 export class DurabilityQueue {
@@ -19,7 +19,7 @@ export class DurabilityQueue {
 
   /** Calls back once `sequence` is on disk: immediately if it already is. */
   add(sequence: number, callback: () => void): void {
-    // An entry that is still waiting goes first, also while `durable` is calling its predecessors.
+    // An entry that is still waiting comes first, even while `durable` is calling earlier ones.
     if (sequence <= this.#durable && this.#head === this.#sequences.length) {
       callback();
       return;

@@ -3,8 +3,9 @@
  * when they are on disk. Single-threaded and synchronous; nothing here waits.
  *
  * Ordering: a command's record is appended and applied before the next command is decided, so the
- * log has the order of the decisions. Whoever sends an outcome must first wait with `afterDurable`,
- * for refusals and reads too: what a client observes must be as durable as what it was granted.
+ * log has the order of the decisions. Before sending an outcome, even a refusal or the result of a
+ * read, the caller must wait with `afterDurable`: a client must never observe a change that a crash
+ * could undo.
  */
 import { apply } from "./apply.ts";
 import { assert, Broken } from "./assert.ts";
@@ -23,14 +24,11 @@ import {
   type Observer,
 } from "./ports.ts";
 import type { LogRecord } from "./records.ts";
-import { type Refusal, refuse, Result } from "./results.ts";
+import { type Grant, type Refusal, refuse, Result } from "./results.ts";
 import type { State } from "./state.ts";
 
 /** A `Grant` as the caller sees it. */
-export interface Granted<Value> {
-  readonly refused: typeof Result.OK;
-  readonly value: Value;
-}
+export type Granted<Value> = Omit<Grant<Value>, "record">;
 
 export type Outcome<Value> = Refusal | Granted<Value>;
 
@@ -38,7 +36,7 @@ const REFUSALS = {
   [Admission.OVERLOADED]: refuse(Result.OVERLOADED, "Too much is waiting for the disk; try again."),
   [Admission.UNAVAILABLE]: refuse(
     Result.LOG_UNAVAILABLE,
-    "The log has no room for changes just now; reads go on.",
+    "The log has no room for changes at the moment; reads continue.",
   ),
 };
 
@@ -49,7 +47,7 @@ interface Scope {
   readonly organizationId: number;
 }
 
-/** A point of the log. */
+/** A position in the log. */
 export interface Position {
   /** Of the last record; 0 before the first. */
   readonly sequence: number;
@@ -115,8 +113,8 @@ export class Engine {
   }
 
   /**
-   * Like `submit`, for a command that completes one granted in the same turn. Admission is not
-   * asked again: the journal keeps a reserve for it. Refused only when the reserve is too small.
+   * Like `submit`, for a command that completes one granted in the same turn. It skips admission,
+   * because the journal has a reserve for it. It is refused only when the reserve is too small.
    */
   submitFollowUp<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
     assert(!this.#isHalted, "a halted engine takes no commands");
@@ -124,8 +122,8 @@ export class Engine {
   }
 
   /**
-   * Ends the expired holds of an event; to be called before its inventory is read. Holds for which
-   * the log has no space are ended by a later call.
+   * Ends the expired holds of an event. To be called before its inventory is read. A later call
+   * ends the holds for which the log has no space now.
    */
   expire(event: EventRow): void {
     if (this.#refusalNow() !== null) return;
@@ -181,7 +179,9 @@ export class Engine {
     return null;
   }
 
-  /** @param number - Of the partition. @returns Why a hold could not be ended; else null. */
+  /**
+   * @param number - Of the partition. @returns Why a hold could not be ended; null when all were.
+   */
   #expireHolds(number: number, timeMs: number, space: LogSpace): Refusal | null {
     const partition = this.state.partitionAt(number);
     const { holds } = partition;
@@ -212,7 +212,7 @@ export class Engine {
       return null;
     } catch (error) {
       this.#isHalted = true;
-      throw error instanceof Broken ? error : new Broken("a record is kept and applied", error);
+      throw error instanceof Broken ? error : new Broken("a record is appended and applied", error);
     }
   }
 }

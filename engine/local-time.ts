@@ -1,12 +1,12 @@
 /**
- * Local date-times (`2026-03-19T10:00:00.123`, no offset) as the interface has them. Only text: the
- * engine has no calendar of the machine.
+ * Local date-times of the interface (`2026-03-19T10:00:00.123`, without an offset). They are
+ * handled as text, because the engine does not use the machine's calendar.
  */
 
 const PATTERN = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?$/;
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Whether the text is a date-time that the calendar has. */
+/** Whether the text is a valid local date-time. */
 export function isLocalDateTime(text: string): boolean {
   const match = PATTERN.exec(text);
   if (match === null) return false;
@@ -16,7 +16,7 @@ export function isLocalDateTime(text: string): boolean {
   return day! >= 1 && day! <= days && hour! <= 23 && minute! <= 59 && second! <= 59;
 }
 
-/** The same moment always as the same text: with seconds, without trailing zeros of a fraction. */
+/** @returns The canonical text of the date-time: with seconds, without trailing zeros. */
 export function normalLocalDateTime(text: string): string {
   const withSeconds = text.length === "2026-03-19T10:00".length ? `${text}:00` : text;
   return withSeconds.includes(".") ? withSeconds.replace(/\.?0+$/, "") : withSeconds;

@@ -1,6 +1,6 @@
 /**
- * What the engine needs from outside, as types: a clock, a journal that makes records durable, and
- * perhaps an observer of the records.
+ * The interfaces that the engine needs: a clock, a journal that makes records durable, and
+ * optionally an observer of the records.
  */
 import type { LogRecord } from "./records.ts";
 
@@ -26,7 +26,7 @@ export type Admission = (typeof Admission)[keyof typeof Admission];
 export const LogSpace = {
   /** All but the reserve. */
   GENERAL: 0,
-  /** The reserve too: for what completes a command that was granted in the same turn. */
+  /** Including the reserve: for a command that completes one granted in the same turn. */
   RESERVE: 1,
 } as const;
 export type LogSpace = (typeof LogSpace)[keyof typeof LogSpace];
@@ -46,8 +46,8 @@ export interface Journal {
   admission(): Admission;
   /**
    * Encodes the record into the open batch; the caller may reuse the record afterwards. An accepted
-   * record is written unless the disk fails. Nothing is kept of a refused record, and the journal
-   * starts to make space for it.
+   * record is written unless the disk fails. A refused record has no effect, except that the
+   * journal starts to make space for it.
    *
    * @param timeMs - Milliseconds since 1970.
    * @returns OPEN when the record was accepted. Cost: O(bytes of the record), usually under 200.
@@ -61,7 +61,7 @@ export interface Journal {
 export interface Observer {
   /** The journal accepted the record; the state is still as before it. */
   beforeApply(sequence: number, timeMs: number, record: LogRecord): void;
-  /** Every record up to `sequence` is on disk. Called before the answers that waited for it. */
+  /** Every record up to `sequence` is on disk. Called before the answers that wait for it. */
   durable(sequence: number): void;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What a command may come to. A refusal is a value, never an exception: most answers of a busy
- * on-sale are refusals. Codes are ordered by precedence: where two apply, the smaller one answers,
- * and that is the order in which the checks are made.
+ * The outcomes of a command. A refusal is a value, never an exception, because most answers of a
+ * busy on-sale are refusals. Codes are ordered by precedence: the checks are made in this order, so
+ * the smallest code that applies is the one that is returned.
  */
 import type { LogRecord } from "./records.ts";
 
@@ -27,7 +27,7 @@ export const Result = {
 } as const;
 export type Result = (typeof Result)[keyof typeof Result];
 
-/** One thing that is wrong with a request, and where. */
+/** One error in a request, and its place. */
 export interface FieldError {
   /** Path into the request body, such as `seats[1].id`. */
   readonly field: string;
@@ -45,21 +45,22 @@ export interface Refusal {
   readonly errors: readonly FieldError[];
 }
 
-/** What a granted command writes (null when nothing changes) and answers. */
+/** The success of a command. */
 export interface Grant<Value> {
   readonly refused: typeof Result.OK;
+  /** Null when nothing changes. */
   readonly record: LogRecord | null;
   readonly value: Value;
 }
 
 export type Decision<Value> = Refusal | Grant<Value>;
 
-/** The members of a union that are refusals, of the engine or of the front. */
+/** The members of a union that are refusals, of the engine or of the server. */
 type RefusedOf<T> = T extends { readonly refused: typeof Result.OK }
   ? never
   : Extract<T, { readonly refused: number }>;
 
-/** Whether it is a refusal: not a success, a row that was looked up, or an answer. */
+/** Whether it is a refusal, not a success, a row or an answer. */
 export function isRefused<T extends object>(value: T): value is RefusedOf<T> {
   return "refused" in value && value.refused !== Result.OK;
 }

@@ -1,4 +1,4 @@
-/** Everything that the engine knows: the catalog, and one partition per event. */
+/** The whole state of the engine: the catalog, and one partition per event. */
 import { assert } from "./assert.ts";
 import { Catalog, type EventRow } from "./catalog.ts";
 import type { Partition } from "./inventory/partition.ts";

@@ -8,7 +8,7 @@ import type { Caller } from "../engine/shapes/caller.ts";
 import { FORMATS } from "../engine/shapes/formats.ts";
 import { type Keys, sha256 } from "./auth/keys.ts";
 import type { Passwords } from "./auth/passwords.ts";
-import type { BootstrapVariables } from "./config.ts";
+import { BOOTSTRAP_VARIABLES } from "./config.ts";
 import { UsageError } from "./usage-error.ts";
 
 const GENERATED_BYTES = 18;
@@ -23,16 +23,17 @@ const SYSTEM: Caller = {
 
 export interface Bootstrap {
   readonly tenantId: number;
-  /** Generated credentials, to be shown once: name and value. */
+  /** Generated credentials, to be written down once: name and value. */
   readonly generated: readonly (readonly [string, string])[];
 }
 
-/** Creates the tenant. The variables have passed `checkVariables`. */
+/** Creates the tenant. @param env - Has passed `checkVariables`. */
 export async function bootstrap(
   engine: Engine,
   services: { readonly keys: Keys; readonly passwords: Passwords },
-  { tenantToken, adminEmail, adminPassword }: BootstrapVariables,
+  env: NodeJS.ProcessEnv,
 ): Promise<Bootstrap> {
+  const { tenantToken, adminEmail, adminPassword } = variablesIn(env);
   const email = adminEmail ?? "admin@frontrow.local";
   const password = adminPassword ?? randomBytes(GENERATED_BYTES).toString("base64url");
   const passwordHash = await services.passwords.hash(password);
@@ -61,11 +62,8 @@ export function checkToken(variable: string, token: string | undefined): void {
 }
 
 /** @throws UsageError naming the variable. */
-export function checkVariables({
-  tenantToken,
-  adminEmail,
-  adminPassword,
-}: BootstrapVariables): void {
+export function checkVariables(env: NodeJS.ProcessEnv): void {
+  const { tenantToken, adminEmail, adminPassword } = variablesIn(env);
   checkToken("FRONTROW_TENANT_TOKEN", tenantToken);
   if (adminEmail !== undefined && FORMATS["email"]?.(adminEmail) !== true) {
     throw new UsageError("FRONTROW_ADMIN_EMAIL must be an email address");
@@ -76,4 +74,9 @@ export function checkVariables({
     const range = `${PASSWORD_LENGTH_MIN} to ${PASSWORD_LENGTH_MAX}`;
     throw new UsageError(`FRONTROW_ADMIN_PASSWORD must have ${range} characters`);
   }
+}
+
+function variablesIn(env: NodeJS.ProcessEnv) {
+  const [tenantToken, adminEmail, adminPassword] = BOOTSTRAP_VARIABLES.map((name) => env[name]);
+  return { tenantToken, adminEmail, adminPassword };
 }

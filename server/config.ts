@@ -9,7 +9,8 @@ export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
-  readonly data: string;
+  /** Absent when none was chosen: see `dataFolderOf`. */
+  readonly data?: string;
   readonly demo: boolean;
   readonly metricsToken?: string;
   readonly badKeysPerMinute: number;
@@ -20,15 +21,20 @@ export interface ServeOptions {
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
+const DATA = "./data";
+/** The demo leaves `DATA` free for a store of one's own. */
+const DEMO_DATA = "./demo-data";
+
 const OPTIONS: readonly Option[] = [
   new Option("--host <address>", "address to listen on").env("FRONTROW_HOST").default("127.0.0.1"),
   new Option("--port <number>", "port to listen on; 0 for any free port")
     .env("FRONTROW_PORT")
     .default(8080)
     .argParser(parsePort),
-  new Option("--data <folder>", "data folder; created if it does not exist")
-    .env("FRONTROW_DATA")
-    .default("./data"),
+  new Option(
+    "--data <folder>",
+    `data folder; created if it does not exist (default: "${DATA}", with --demo "${DEMO_DATA}")`,
+  ).env("FRONTROW_DATA"),
   new Option(
     "--demo",
     "on an empty data folder, create a demo event and print how to try it (env: FRONTROW_DEMO)",
@@ -58,15 +64,20 @@ const OPTIONS: readonly Option[] = [
     .default("info"),
 ];
 
-/** Variables that only the first start on an empty data folder reads. */
-export interface BootstrapVariables {
-  readonly tenantToken: string | undefined;
-  readonly adminEmail: string | undefined;
-  readonly adminPassword: string | undefined;
+export function dataFolderOf({ data, demo }: ServeOptions): string {
+  return data ?? (demo ? DEMO_DATA : DATA);
 }
 
+/** Variables that only the first start on an empty data folder reads. */
+export const BOOTSTRAP_VARIABLES = [
+  "FRONTROW_TENANT_TOKEN",
+  "FRONTROW_ADMIN_EMAIL",
+  "FRONTROW_ADMIN_PASSWORD",
+] as const;
+
 const ENVIRONMENT_HELP = `
-Environment for an empty data folder; missing values are generated and printed once:
+Environment for an empty data folder; missing values are generated, and written to the file
+first-credentials in it:
   FRONTROW_TENANT_TOKEN    token of the first tenant, at least 16 printable characters
   FRONTROW_ADMIN_EMAIL     account of its super admin
   FRONTROW_ADMIN_PASSWORD  password of that account, 8 to 128 characters
@@ -83,14 +94,6 @@ data folder cannot be used or is damaged.`;
 export function addServeOptions(command: Command): Command {
   for (const option of OPTIONS) command.addOption(option);
   return command.addHelpText("after", ENVIRONMENT_HELP);
-}
-
-export function bootstrapVariables(env: NodeJS.ProcessEnv): BootstrapVariables {
-  return {
-    tenantToken: env["FRONTROW_TENANT_TOKEN"],
-    adminEmail: env["FRONTROW_ADMIN_EMAIL"],
-    adminPassword: env["FRONTROW_ADMIN_PASSWORD"],
-  };
 }
 
 function parseCount(text: string): number {

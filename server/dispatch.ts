@@ -1,13 +1,13 @@
 /**
- * From a request value to an answer value, without knowing a socket. The order of the checks is the
- * documented precedence: path, key, shape, then the handler. An answer leaves only when what it
- * rests on is on disk.
+ * Turns a request into an answer; knows nothing of sockets. The order of the checks is the
+ * documented precedence: path, key, shape, then the handler. An answer leaves only when everything
+ * that it depends on is on disk.
  */
 import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
 import { type FieldError, isRefused, refuseInvalid, Result } from "../engine/results.ts";
 import type { Caller } from "../engine/shapes/caller.ts";
-import { identify } from "./auth/access.ts";
+import { identify, refuseRotated } from "./auth/access.ts";
 import { Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
@@ -17,7 +17,8 @@ import type { Services } from "./routing/services.ts";
 import { checksOf, type RouteChecks } from "./routing/validate.ts";
 import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
 import type { Exchange, Found, Front, Request, RequestHead } from "./wire/front.ts";
-import { parseJson } from "./wire/json.ts";
+import { NO_MEMBERS, parseJson } from "./wire/json.ts";
+import { errorsAsSent } from "./wire/number-literals.ts";
 import { FrontResult, REPLIES } from "./wire/replies.ts";
 
 const BODY_BYTES_MAX = 1_024 * 1_024;
@@ -64,7 +65,7 @@ export class Dispatch implements Front<Matched> {
           .then((later) => this.#finish(exchange, later))
           .catch((error: unknown) => this.#finish(exchange, this.#failed(error, exchange)));
       } else {
-        this.#finish(exchange, handled);
+        this.#finish(exchange, asSent(handled, exchange.body));
       }
     } catch (error) {
       this.#finish(exchange, this.#failed(error, exchange));
@@ -75,7 +76,7 @@ export class Dispatch implements Front<Matched> {
     const { first, path } = exchange;
     const { route } = exchange.found!.match;
     const answer = isRefused(handled) ? this.#problem(handled, path, route) : handled;
-    // An invalid request does not use up its key: it may come again, corrected.
+    // An invalid request does not use up its key: the client may send it again, corrected.
     const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
     if (first !== null && !isInvalid) this.#idempotency.store(first, answer);
     exchange.answer = answer;
@@ -83,7 +84,7 @@ export class Dispatch implements Front<Matched> {
     else this.leave(exchange);
   }
 
-  /** Ordering: the exchange serves another request from its answer on, and is not used after it. */
+  /** Ordering: `respond` comes last, because the exchange then serves another request. */
   leave(exchange: Exchange<Matched>): void {
     const { found, first, answer, startedMs } = exchange;
     if (first !== null) this.#idempotency.end(first);
@@ -107,11 +108,12 @@ export class Dispatch implements Front<Matched> {
     let body: unknown = route.readBody?.(exchange.body) ?? null;
     let bodyErrors = NO_ERRORS;
     if (body === null && route.body !== undefined) {
-      const parsed = parseJson(exchange.body);
+      const isLeftOut = exchange.body.length === 0 && route.mayBeEmpty === true;
+      const parsed = isLeftOut ? NO_MEMBERS : parseJson(exchange.body);
       if (!parsed.ok) {
         return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
       }
-      body = parsed.value;
+      body = parsed.isAscii ? parsed.value : checks.compose(parsed.value);
       bodyErrors = checks.body(body, exchange.body.length);
     }
     const params = checks.params(match.params);
@@ -120,8 +122,9 @@ export class Dispatch implements Front<Matched> {
       return refuseInvalid([...params.errors, ...query.errors, ...bodyErrors]);
     }
     const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
-    if (isMutation && exchange.idempotencyKey !== "") {
-      const begun = this.#idempotency.begin(route, exchange, caller);
+    const { idempotencyKey } = exchange;
+    if (isMutation && idempotencyKey !== null) {
+      const begun = this.#idempotency.begin(route, exchange, { caller, idempotencyKey });
       if (!("fingerprint" in begun)) return begun;
       exchange.first = begun;
     }
@@ -140,11 +143,19 @@ export class Dispatch implements Front<Matched> {
   #admit(route: Route, head: RequestHead): Caller | Problem {
     const services = this.#services;
     if (route.tag !== "Service" && !services.isReady()) return NOT_READY;
-    if (route.body !== undefined && !isJson(head.contentType)) return NOT_JSON;
+    if (route.body !== undefined) {
+      if (!isJson(head.contentType)) return NOT_JSON;
+      if (!isIdentity(head.contentEncoding)) return ENCODED;
+    }
+    if (head.repeatedHeader !== "") {
+      const detail = `The header ${head.repeatedHeader} may come only once.`;
+      return { refused: FrontResult.MALFORMED_REQUEST, detail };
+    }
     const takesOrgId = route.query?.["orgId"] !== undefined;
     const orgId = takesOrgId ? new URLSearchParams(head.query).get("orgId") : null;
     const caller = identify(services, route.access, head, orgId);
-    return isRefused(caller) ? this.#denied(caller, head) : caller;
+    if (isRefused(caller)) return this.#denied(caller, head);
+    return (route.needsCurrentKey === true ? refuseRotated(services, head) : null) ?? caller;
   }
 
   /** Slows down an address that tries many keys; valid keys from it are not affected. */
@@ -186,10 +197,24 @@ const NOT_JSON: Problem = {
   detail: "The body must be application/json.",
 };
 
+const ENCODED: Problem = {
+  refused: FrontResult.UNSUPPORTED_MEDIA_TYPE,
+  detail: "The body must not be compressed: Content-Encoding must be identity.",
+};
+
+function isIdentity(contentEncoding: string): boolean {
+  return contentEncoding === "" || contentEncoding.trim().toLowerCase() === "identity";
+}
+
 /** A body without a type counts as JSON. */
 function isJson(contentType: string): boolean {
   if (contentType === "" || contentType === "application/json") return true;
   return contentType.split(";", 1)[0]!.trim().toLowerCase() === "application/json";
+}
+
+function asSent(handled: Handled, body: Buffer): Handled {
+  if (!isRefused(handled) || handled.errors === undefined) return handled;
+  return { ...handled, errors: errorsAsSent(handled.errors, body) };
 }
 
 function refuseRoute({ methods }: Match): Problem {

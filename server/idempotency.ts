@@ -43,6 +43,11 @@ const REUSED: Problem = {
   detail: "This Idempotency-Key came with another request before.",
 };
 
+interface KeyedCaller {
+  readonly caller: Caller;
+  readonly idempotencyKey: string;
+}
+
 export class Idempotency {
   readonly #services: Services;
   /** Keys whose first request has not been answered. */
@@ -53,8 +58,8 @@ export class Idempotency {
   }
 
   /** @returns The stored answer, a refusal, or the claim of the first request with the key. */
-  begin(route: Route, request: Request, caller: Caller): Answer | Problem | FirstOfKey {
-    const { idempotencyKey } = request;
+  begin(route: Route, request: Request, by: KeyedCaller): Answer | Problem | FirstOfKey {
+    const { caller, idempotencyKey } = by;
     if (!KEY.test(idempotencyKey)) return BAD_KEY;
     const { engine, keys } = this.#services;
     const id = `${caller.organizationId || `tenant-${caller.tenantId}`}:${idempotencyKey}`;
@@ -72,8 +77,8 @@ export class Idempotency {
   }
 
   /**
-   * Stores the answer, unless another try may have another result. On a nearly full disk the log
-   * may have no room for a very long answer. It is not stored then, but the mutation stands.
+   * Stores the answer, unless a retry may have a different result. On a nearly full disk the log
+   * may have no space for a very long answer. Then the answer is not stored, but the change stands.
    */
   store({ id, fingerprint, caller, isConfidential }: FirstOfKey, answer: Answer): void {
     const { status } = answer;
@@ -85,7 +90,7 @@ export class Idempotency {
     this.#services.engine.submitFollowUp({ kind: "rememberReply", caller, reply });
   }
 
-  /** To be called when the request has been answered. */
+  /** Call this when the request has been answered. */
   end({ id }: FirstOfKey): void {
     this.#inFlight.delete(id);
   }

@@ -1,6 +1,6 @@
 /**
- * `frontrow serve`: builds the parts, joins them, and stops them in order. The only file that knows
- * engine, persistence and front together.
+ * `frontrow serve`: builds the parts, connects them, and stops them in order. The only file of the
+ * server that knows the engine, the persistence and the HTTP front.
  */
 import { type Logger, pino } from "pino";
 import { assert } from "../engine/assert.ts";
@@ -15,8 +15,8 @@ import { Keys } from "./auth/keys.ts";
 import { Logins } from "./auth/logins.ts";
 import { Passwords } from "./auth/passwords.ts";
 import { Throttle } from "./auth/throttle.ts";
-import { bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
-import { type BootstrapVariables, bootstrapVariables, type ServeOptions } from "./config.ts";
+import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
+import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { createDemo, describeDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
 import { Metrics } from "./observe/metrics.ts";
@@ -48,15 +48,15 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   if (secret !== undefined && !SECRET.test(secret)) {
     throw new UsageError("FRONTROW_SECRET must have 64 hexadecimal digits");
   }
-  const variables = bootstrapVariables(env);
-  if (!hasStore(options.data)) checkVariables(variables);
+  const folder = dataFolderOf(options);
+  if (!hasStore(folder)) checkVariables(env);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
   const { host, port } = options;
   const stopping = stopSignal();
   const http = await listen(new StartingFront(), { host, port, onBroken });
   const reports = new StoreReports(log);
   const store = await openStore(http, {
-    folder: options.data,
+    folder,
     secret,
     snapshotBytes: options.snapshotEvery * MEBIBYTE,
     onSnapshot: (report) => reports.snapshot(report),
@@ -68,7 +68,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   await stopAll(running, http, log);
 }
 
-/** Settles at the first of the two signals; a later one finds the process stopping already. */
+/** Resolves at the first of the two signals. Later ones have no effect. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     process.on("SIGINT", resolve);
@@ -123,14 +123,13 @@ async function open(
   const access = { keys, passwords, logins, badKeys };
   const services = { engine, audit, ...access, metrics, metricsToken, isReady };
   reports.recovered(store.report);
-  const variables = bootstrapVariables(env);
-  // A start that was killed half-way may have left a folder without its tenant.
+  // A process that was killed during its first start may have left a folder without a tenant.
   if (engine.state.catalog.tenants.size > 0) {
-    warnIgnored(log, variables);
+    warnIgnored(log, env);
   } else {
-    const { tenantId, generated } = await bootstrap(engine, services, variables);
+    const { tenantId, generated } = await bootstrap(engine, services, env);
     if (options.demo) createDemo(engine, tenantId);
-    for (const [name, value] of generated) process.stderr.write(`${name}: ${value}\n`);
+    if (generated.length > 0) keepCredentials(store, generated);
   }
   await new Promise<void>((resolve) => {
     engine.afterDurable(resolve);
@@ -143,24 +142,29 @@ async function open(
   return running;
 }
 
-function warnIgnored(log: Logger, variables: BootstrapVariables): void {
-  const { tenantToken, adminEmail, adminPassword } = variables;
-  const given = {
-    FRONTROW_TENANT_TOKEN: tenantToken,
-    FRONTROW_ADMIN_EMAIL: adminEmail,
-    FRONTROW_ADMIN_PASSWORD: adminPassword,
-  };
-  for (const [variable, value] of Object.entries(given)) {
-    if (value !== undefined) log.warn({ variable }, "ignored: the data folder is not empty");
+/** Only a terminal shows them: what else reads standard error may keep it for long. */
+function keepCredentials(store: Store, generated: Bootstrap["generated"]): void {
+  const text = generated.map(([name, value]) => `${name}: ${value}\n`).join("");
+  const file = store.writeCredentials(text);
+  process.stderr.write(
+    `The first credentials are in ${file}: keep them elsewhere and delete it.\n`,
+  );
+  if (process.stderr.isTTY) process.stderr.write(text);
+}
+
+function warnIgnored(log: Logger, env: NodeJS.ProcessEnv): void {
+  for (const variable of BOOTSTRAP_VARIABLES) {
+    if (env[variable] === undefined) continue;
+    log.warn({ variable }, "ignored: the data folder is not empty");
   }
 }
 
-/** An IPv6 address as a URL has it. */
+/** Adds the brackets that a URL needs around an IPv6 address. */
 function bracketed(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** No new requests, what is in flight answered, everything on disk, exit 0. */
+/** Accepts no new requests, answers those in flight, completes the log, and exits with 0. */
 async function stopAll(running: Running, http: HttpServer, log: Logger): Promise<void> {
   log.info("stopping");
   running.isReady = false;
@@ -174,7 +178,7 @@ async function stopAll(running: Running, http: HttpServer, log: Logger): Promise
   process.exit(0);
 }
 
-/** Memory and disk may differ from here on: nothing more is answered, the next start recovers. */
+/** Memory and disk may now differ, so nothing more is answered. The next start recovers. */
 function endBroken(log: Logger, error: unknown): never {
   log.fatal({ err: error }, "the process ends: its state can no longer be trusted");
   const { exitCode = EXIT_BROKEN } = error as { exitCode?: number };

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { contenders } from "../bench/contenders/all.ts";
 import * as names from "../bench/contenders/names.ts";
-import { programInPath } from "../bench/harness/processes.ts";
+import { isInstalled } from "../bench/harness/processes.ts";
 import { type Result, verdictTable } from "../bench/harness/results.ts";
 import { MIXES } from "../bench/load/plan.ts";
 import { verdictsOf } from "../bench/rounds/goals.ts";
@@ -104,7 +104,7 @@ test("a contender that is not installed is left out, with the command to install
 });
 
 test("generator compares the load generator with wrk", async ({ skip }) => {
-  skip(programInPath("wrk") === null, "not installed");
+  skip(!isInstalled("wrk"), "not installed");
   const toy = ["--connections", "4", "--seconds", "1", "--rounds", "1"];
   const printed = await run("generator.js", toy);
   expect(printed.match(/^uWebSockets\.js (GET|POST).* \d+ k +\d+ k-\d+ k$/gm)).toHaveLength(2);

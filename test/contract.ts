@@ -75,8 +75,11 @@ GET ${MANAGEMENT}/organizations/{id} ${READ}
 GET ${MANAGEMENT}/organizations/ ${LIST}
 PUT ${MANAGEMENT}/organizations/ ${CHANGE} 409
 DELETE ${MANAGEMENT}/organizations/{id} 204 400 403 404
+GET ${MANAGEMENT}/organizations/{id}/settings ${READ}
 PUT ${MANAGEMENT}/organizations/{id}/settings ${CHANGE}
+GET ${MANAGEMENT}/session-config/ ${LIST}
 PUT ${MANAGEMENT}/session-config/ 200 400 403
+GET ${MANAGEMENT}/hold-types/ ${LIST}
 PUT ${MANAGEMENT}/hold-types/ 200 400 403
 POST ${MANAGEMENT}/keys/rotate 200 400 403
 POST ${V1}/booking/lock ${LIST}

@@ -1,4 +1,5 @@
-/** What the benchmark needs from each server that it compares. */
+/** What the benchmark needs from each server, and an event for servers without layouts. */
+import { randomUUID } from "node:crypto";
 import type { EventOnSale, Mix, Target } from "../load/plan.ts";
 
 export interface Contender {
@@ -25,3 +26,13 @@ export interface RunningContender {
 
 /** Number of seats by state: `free`, `locked` or `sold`. States without seats are absent. */
 export type SeatCounts = ReadonlyMap<string, number>;
+
+/** The API key that the alternatives look up; as long as Frontrow's secret keys. */
+export const KEY = "b".repeat(48);
+const FIRST_SEAT_ID = 1_001;
+
+/** An event for contenders without layouts: invented ids of the same length as Frontrow's. */
+export function syntheticEvent(seatCount: number): EventOnSale {
+  const seatIds = Array.from({ length: seatCount }, (_, i) => FIRST_SEAT_ID + i);
+  return { key: KEY, eventId: randomUUID(), seatIds };
+}

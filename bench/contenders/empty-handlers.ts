@@ -1,9 +1,8 @@
 /** Handlers that only receive a request and answer it; the other figures are compared with them. */
 import { startModule } from "../harness/processes.ts";
 import { type Protocol, targetAt } from "../load/plan.ts";
-import type { Contender } from "./contender.ts";
+import { type Contender, syntheticEvent } from "./contender.ts";
 import * as names from "./names.ts";
-import { syntheticEvent } from "./synthetic-event.ts";
 
 const UWS = new URL("./empty-server.js", import.meta.url);
 const FASTIFY = new URL("./fastify-server.js", import.meta.url);

@@ -4,14 +4,10 @@ import { setTimeout } from "node:timers/promises";
 import { type Server, startModule } from "../harness/processes.ts";
 import { MIXES, targetAt } from "../load/plan.ts";
 import type { Contender, RunningContender } from "./contender.ts";
-import { countStates, createVenue, openEvent, type Venue } from "./venue.ts";
+import { countSeats, createVenue, openEvent, TENANT_TOKEN, type Venue } from "./venue.ts";
 
-const SNAPSHOT_MS_MAX = 10_000;
-const TRAIL_MS_MAX = 60_000;
 const POLL_MS = 50;
-export const TENANT_TOKEN = "bench-tenant-token";
-/** States of the interface by the names that every contender uses. */
-const STATES: Readonly<Record<string, string>> = { ACTIVE: "free", SOLD: "sold" };
+const POLLS_MAX = 1_200;
 
 /** @param args - Further arguments of `frontrow serve`. */
 export function startServer(folder: string, args: readonly string[] = []): Promise<Server> {
@@ -42,45 +38,18 @@ export function frontrowSnapshotting(name: string, args: readonly string[]): Con
     missing: () => null,
     start: async (folder) => {
       const server = await startServer(folder, [...args, "--snapshot-every", "0.001"]);
-      const running = runningAt(server);
-      const snapshots = async () =>
-        (await metricOf(server.url, 'frontrow_snapshots_total{result="made"}')) ?? 0;
+      const snapshots = () => metricOf(server.url, 'frontrow_snapshots_total{result="made"}');
       let before = await snapshots();
       return {
-        ...running,
+        ...runningAt(server),
         countSeats: async (event) => {
-          const isMade = async () => (await snapshots()) > before;
-          await waitUntil("the server has made a snapshot", isMade, SNAPSHOT_MS_MAX);
+          await waitUntil("a snapshot is made", async () => (await snapshots()) > before);
           before = await snapshots();
-          return running.countSeats!(event);
+          return countSeats(server.url, event);
         },
       };
     },
   };
-}
-
-/** Waits until the audit trail has every record: catching up costs processor time later. */
-export async function trailCaughtUp(url: URL): Promise<void> {
-  const isCaughtUp = async () => (await metricOf(url, "frontrow_audit_lag_records")) === 0;
-  await waitUntil("the audit trail has caught up", isCaughtUp, TRAIL_MS_MAX);
-}
-
-async function waitUntil(
-  what: string,
-  isTrue: () => Promise<boolean>,
-  waitMsMax: number,
-): Promise<void> {
-  for (let waitedMs = 0; !(await isTrue()); waitedMs += POLL_MS) {
-    if (waitedMs >= waitMsMax) throw new Error(`waited ${waitMsMax} ms until ${what}`);
-    await setTimeout(POLL_MS);
-  }
-}
-
-/** @param series - With its labels. @returns null when there is no such series. */
-export async function metricOf(url: URL, series: string): Promise<number | null> {
-  const metrics = await (await fetch(new URL("/metrics", url))).text();
-  const line = metrics.split("\n").find((one) => one.startsWith(`${series} `));
-  return line === undefined ? null : Number(line.slice(series.length));
 }
 
 function runningAt({ url, pid, stop }: Server): RunningContender {
@@ -89,15 +58,33 @@ function runningAt({ url, pid, stop }: Server): RunningContender {
     target: targetAt(url),
     pids: [pid],
     openEvent: async (seatCount) => {
-      const venue = venues.get(seatCount) ?? (await createVenue(url, TENANT_TOKEN, seatCount));
+      const venue = venues.get(seatCount) ?? (await createVenue(url, seatCount));
       venues.set(seatCount, venue);
       return openEvent(venue);
     },
-    countSeats: async (event) => {
-      const counts = await countStates(url, event);
-      return new Map([...counts].map(([state, count]) => [STATES[state] ?? state, count]));
-    },
+    countSeats: (event) => countSeats(url, event),
     settle: () => trailCaughtUp(url),
     stop,
   };
+}
+
+/** Waits until the audit trail has every record: catching up costs processor time later. */
+export async function trailCaughtUp(url: URL): Promise<void> {
+  const lag = () => metricOf(url, "frontrow_audit_lag_records");
+  await waitUntil("the audit trail has every record", async () => (await lag()) === 0);
+}
+
+async function waitUntil(what: string, isTrue: () => Promise<boolean>): Promise<void> {
+  for (let polls = 0; !(await isTrue()); polls++) {
+    if (polls === POLLS_MAX) throw new Error(`gave up waiting until ${what}`);
+    await setTimeout(POLL_MS);
+  }
+}
+
+/** @param series - With its labels. */
+export async function metricOf(url: URL, series: string): Promise<number> {
+  const metrics = await (await fetch(new URL("/metrics", url))).text();
+  const line = metrics.split("\n").find((one) => one.startsWith(`${series} `));
+  if (line === undefined) throw new Error(`the server has no metric ${series}`);
+  return Number(line.slice(series.length));
 }

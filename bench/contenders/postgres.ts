@@ -5,8 +5,7 @@ import path from "node:path";
 import pg from "pg";
 import { freePort, run, startProgram } from "../harness/processes.ts";
 import type { BookingKind } from "../load/wire.ts";
-import type { Contender } from "./contender.ts";
-import { type Database, fastify } from "./fastify.ts";
+import type { Database, DatabaseServer } from "./fastify.ts";
 import { type Booking, FREE, MOVES, STATES, type Store } from "./store.ts";
 
 const SCHEMA = `
@@ -48,28 +47,27 @@ type Form = "transaction" | "function";
 
 export function openPostgres(port: string, form: Form): Store {
   const pool = new pg.Pool({ ...addressAt(Number(port)), max: CONNECTIONS });
-  return {
-    book: form === "function" ? (kind, booking) => call(pool, kind, booking) : transact,
-  };
+  const book = form === "function" ? callFunction : transact;
+  return { book: (kind, booking) => book(pool, kind, booking) };
+}
 
-  async function transact(kind: BookingKind, booking: Booking): Promise<boolean> {
-    const client = await pool.connect();
-    try {
-      await client.query("begin");
-      const values = valuesOf(kind, booking);
-      const { rowCount } = await client.query({ name: "update", text: UPDATE, values });
-      const isDone = rowCount === booking.seatIds.length;
-      await client.query(isDone ? "commit" : "rollback");
-      client.release();
-      return isDone;
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
+async function transact(pool: pg.Pool, kind: BookingKind, booking: Booking): Promise<boolean> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    const values = valuesOf(kind, booking);
+    const { rowCount } = await client.query({ name: "update", text: UPDATE, values });
+    const isDone = rowCount === booking.seatIds.length;
+    await client.query(isDone ? "commit" : "rollback");
+    client.release();
+    return isDone;
+  } catch (error) {
+    client.release(true);
+    throw error;
   }
 }
 
-async function call(pool: pg.Pool, kind: BookingKind, booking: Booking): Promise<boolean> {
+async function callFunction(pool: pg.Pool, kind: BookingKind, booking: Booking): Promise<boolean> {
   const query = { name: "book", text: CALL, values: valuesOf(kind, booking) };
   const { rows } = await pool.query<{ done: boolean }>(query);
   return rows[0]!.done;
@@ -80,10 +78,10 @@ function valuesOf(kind: BookingKind, { eventId, sessionId, seatIds }: Booking): 
   return [eventId, seatIds, from, to, sessionId];
 }
 
-export function fastifyPostgres(name: string, form: Form): Contender {
-  const missing = () => (programFolder() === null ? "apt-get install postgresql" : null);
-  return fastify({ name, store: `postgres-${form}`, missing, startDatabase: startPostgres });
-}
+export const POSTGRES: DatabaseServer = {
+  missing: () => (programFolder() === undefined ? "apt-get install postgresql" : null),
+  start: startPostgres,
+};
 
 async function startPostgres(folder: string): Promise<Database> {
   const bin = programFolder()!;
@@ -94,53 +92,50 @@ async function startPostgres(folder: string): Promise<Database> {
   const init = ["-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale", "C"];
   await run(path.join(bin, "initdb"), init, options);
   const port = await freePort();
-  const address = addressAt(port);
-  const program = await startProgram({
+  const { pid, stop, connection } = await startProgram({
     path: path.join(bin, "postgres"),
     args: ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", folder],
     options,
     // A fast shutdown: it does not wait for clients to disconnect.
     stopSignal: "SIGINT",
-    probe: async () => {
-      const probe = new pg.Client(address);
-      await probe.connect();
-      await probe.end();
+    connect: async () => {
+      const client = new pg.Client(addressAt(port));
+      await client.connect();
+      return client;
     },
   });
-  const client = new pg.Client(address);
-  await client.connect();
-  await client.query(SCHEMA);
+  await connection.query(SCHEMA);
   return {
     address: String(port),
-    pids: [program.pid],
+    pids: [pid],
     addSeats: async ({ eventId, seatIds }) => {
       const insert = "insert into seats (event_id, seat_id) select $1, unnest($2::bigint[])";
-      await client.query(insert, [eventId, seatIds]);
-      await client.query("analyze seats");
+      await connection.query(insert, [eventId, seatIds]);
+      await connection.query("analyze seats");
     },
     countSeats: async ({ eventId }) => {
-      const { rows } = await client.query<{ state: number; seats: string }>(
+      const { rows } = await connection.query<{ state: number; seats: string }>(
         "select state, count(*) as seats from seats where event_id = $1 group by state",
         [eventId],
       );
       return new Map(rows.map(({ state, seats }) => [STATES[state]!, Number(seats)]));
     },
     stop: async () => {
-      await client.end();
-      await program.stop();
+      await connection.end();
+      await stop();
     },
   };
 }
 
 const VERSIONS = "/usr/lib/postgresql";
 
-/** @returns The folder with the programs of the newest version; null when there is none. */
-function programFolder(): string | null {
+/** @returns The folder with the programs of the newest version; undefined when there is none. */
+function programFolder(): string | undefined {
   const versions = existsSync(VERSIONS) ? readdirSync(VERSIONS).map(Number) : [];
-  const folders = versions
-    .sort((a, b) => b - a)
-    .map((version) => path.join(VERSIONS, String(version), "bin"));
-  return folders.find((folder) => existsSync(path.join(folder, "initdb"))) ?? null;
+  return versions
+    .toSorted((a, b) => b - a)
+    .map((version) => path.join(VERSIONS, String(version), "bin"))
+    .find((folder) => existsSync(path.join(folder, "initdb")));
 }
 
 /** PostgreSQL refuses to run as root. @returns The user of its package; null to keep ours. */

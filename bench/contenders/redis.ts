@@ -1,18 +1,16 @@
 /** Redis from Debian's package: over its own protocol, and behind fastify. */
 import { Redis } from "ioredis";
 import path from "node:path";
-import { freePort, programInPath, startProgram } from "../harness/processes.ts";
+import { freePort, isInstalled, startProgram } from "../harness/processes.ts";
 import type { EventOnSale } from "../load/plan.ts";
 import { SCRIPTS } from "../load/redis-scripts.ts";
-import type { Contender, SeatCounts } from "./contender.ts";
-import { type Database, fastify } from "./fastify.ts";
+import { type Contender, type SeatCounts, syntheticEvent } from "./contender.ts";
+import type { Database, DatabaseServer } from "./fastify.ts";
 import type { Store } from "./store.ts";
-import { syntheticEvent } from "./synthetic-event.ts";
 
 /** One script per request. The commands of the same turn are sent together. */
 export function openRedis(port: string): Store {
-  const options = { host: "127.0.0.1", port: Number(port), enableAutoPipelining: true };
-  const client = new Redis(options);
+  const client = new Redis({ host: "127.0.0.1", port: Number(port), enableAutoPipelining: true });
   return {
     book: async (kind, { eventId, sessionId, seatIds }) => {
       const { sha } = SCRIPTS[kind];
@@ -40,13 +38,10 @@ export function redis(name: string, sync: Sync): Contender {
   };
 }
 
-export function fastifyRedis(name: string): Contender {
-  const startDatabase = (folder: string) => startRedis(folder, "always");
-  return fastify({ name, store: "redis", missing, startDatabase });
-}
+export const REDIS: DatabaseServer = { missing, start: (folder) => startRedis(folder, "always") };
 
 function missing(): string | null {
-  return programInPath("redis-server") === null ? "apt-get install redis-server" : null;
+  return isInstalled("redis-server") ? null : "apt-get install redis-server";
 }
 
 async function startRedis(folder: string, sync: Sync): Promise<Database> {
@@ -55,22 +50,22 @@ async function startRedis(folder: string, sync: Sync): Promise<Database> {
   const log = ["--appendonly", "yes", "--appendfsync", sync];
   const client = new Redis({ host: "127.0.0.1", port, lazyConnect: true });
   client.on("error", () => undefined);
-  const program = await startProgram({
+  const { pid, stop } = await startProgram({
     path: "redis-server",
     args: ["--port", String(port), "--bind", "127.0.0.1", ...files, ...log],
     stopSignal: "SIGTERM",
-    probe: async () => void (await client.ping()),
+    connect: () => client.ping(),
   });
   for (const { lua } of Object.values(SCRIPTS)) await client.script("LOAD", lua);
   return {
     address: String(port),
-    pids: [program.pid],
+    pids: [pid],
     // A seat without a field is free.
     addSeats: async () => undefined,
     countSeats: (event) => countSeats(client, event),
     stop: async () => {
       client.disconnect();
-      await program.stop();
+      await stop();
     },
   };
 }

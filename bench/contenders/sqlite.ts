@@ -2,8 +2,7 @@
 import Database from "better-sqlite3";
 import path from "node:path";
 import type { BookingKind } from "../load/wire.ts";
-import type { Contender } from "./contender.ts";
-import { fastify } from "./fastify.ts";
+import type { DatabaseServer } from "./fastify.ts";
 import { type Booking, FREE, MOVES, STATES, type Store } from "./store.ts";
 
 const SCHEMA = `
@@ -47,31 +46,27 @@ export function openSqlite(file: string): Store {
 /** Thrown to roll the transaction back. */
 const REFUSED = new Error("a seat is not in the state it has to be in");
 
-export function fastifySqlite(name: string): Contender {
-  return fastify({
-    name,
-    store: "sqlite",
-    missing: () => null,
-    startDatabase: async (folder) => {
-      const address = path.join(folder, "seats.sqlite");
-      const database = new Database(address);
-      database.exec(SCHEMA);
-      const insert = database.prepare("insert into seats (event_id, seat_id) values (?, ?)");
-      const count = database.prepare<[string], { state: number; seats: number }>(
-        "select state, count(*) as seats from seats where event_id = ? group by state",
-      );
-      return {
-        address,
-        pids: [],
-        addSeats: async ({ eventId, seatIds }) => {
-          database.transaction(() => {
-            for (const id of seatIds) insert.run(eventId, id);
-          })();
-        },
-        countSeats: async ({ eventId }) =>
-          new Map(count.all(eventId).map(({ state, seats }) => [STATES[state]!, seats])),
-        stop: async () => void database.close(),
-      };
-    },
-  });
-}
+export const SQLITE: DatabaseServer = {
+  missing: () => null,
+  start: async (folder) => {
+    const address = path.join(folder, "seats.sqlite");
+    const database = new Database(address);
+    database.exec(SCHEMA);
+    const insert = database.prepare("insert into seats (event_id, seat_id) values (?, ?)");
+    const count = database.prepare<[string], { state: number; seats: number }>(
+      "select state, count(*) as seats from seats where event_id = ? group by state",
+    );
+    return {
+      address,
+      pids: [],
+      addSeats: async ({ eventId, seatIds }) => {
+        database.transaction(() => {
+          for (const id of seatIds) insert.run(eventId, id);
+        })();
+      },
+      countSeats: async ({ eventId }) =>
+        new Map(count.all(eventId).map(({ state, seats }) => [STATES[state]!, seats])),
+      stop: async () => void database.close(),
+    };
+  },
+};

@@ -6,88 +6,49 @@ import { SEATS_PER_LAYOUT_MAX } from "../../engine/constants.ts";
 import { isTrial } from "../harness/command.ts";
 import { EngineVenue, shuffled } from "../in-process/engine-venue.ts";
 
-/** A size that is ready to be measured. */
+/** What is on sale, and how it is booked. Each chart varies one of these. */
 export interface Size {
-  readonly x: number;
-  readonly measure: () => number;
+  readonly events?: number;
+  /** Seats of each event. */
+  readonly seats: number;
+  /** Seats of each command. */
+  readonly request?: number;
+  /** Holds of other sessions that last as long as the measurement. */
+  readonly holds?: number;
 }
 
-/** Seats of an event where another size is varied. */
-const SEATS = 1_000;
-/** Pairs of a round: enough for the clock, too many for the processor's caches. */
-const PAIRS = isTrial ? 50 : 2_000;
+/** Commands of a round: enough for the clock, too many for the processor's caches. */
+const LOCKS_MAX = isTrial ? 50 : 2_000;
 
-/** Nanoseconds of a command by the number of seats on sale. */
-export function bySeats(seats: number): Size {
+/** @param seats - On sale; a layout has a maximum, so many seats need several events. */
+export function sizeBySeats(seats: number): Size {
   const events = Math.ceil(seats / SEATS_PER_LAYOUT_MAX);
-  return { ...byEvents(events, Math.ceil(seats / events)), x: seats };
+  return { events, seats: Math.ceil(seats / events) };
 }
 
-/** Nanoseconds of a command by the number of events. @param seats - Of each event. */
-export function byEvents(events: number, seats = SEATS): Size {
-  const sale = open(events, seats);
-  const places = shuffled(events * (seats >> 1)).slice(0, PAIRS);
-  return { x: events, measure: commandCost(sale, places.map(placeIn(sale)), 2) };
-}
-
-/** Nanoseconds of a command by the number of seats in it. */
-export function byRequest(seats: number): Size {
-  const sale = open(1, SEATS);
-  const eventId = sale.eventIds[0]!;
-  const count = Math.floor(SEATS / seats);
-  const places = Array.from({ length: count }, (_, i) => ({ eventId, first: i * seats }));
-  return { x: seats, measure: commandCost(sale, places, seats) };
-}
-
-/** Nanoseconds of a command by the number of active holds of other sessions. */
-export function byHolds(holds: number): Size {
-  const holdsPerEvent = (SEATS_PER_LAYOUT_MAX >> 1) - PAIRS;
-  const events = Math.max(1, Math.ceil(holds / holdsPerEvent));
+/** @param holds - Of two seats each. */
+export function sizeByHolds(holds: number): Size {
+  const heldMax = (SEATS_PER_LAYOUT_MAX >> 1) - LOCKS_MAX;
+  const events = Math.max(1, Math.ceil(holds / heldMax));
   const held = Math.ceil(holds / events);
-  const sale = { ...open(events, (held + PAIRS) * 2), holds: held * events };
-  const placeOf = placeIn(sale);
-  for (let i = 0; i < sale.holds; i++) {
-    const { eventId, first } = placeOf(i);
-    sale.venue.submit(sale.venue.booking("lock", eventId, first));
-  }
-  const places = shuffled(PAIRS).map((place) => placeOf(sale.holds + place));
-  return { x: holds, measure: commandCost(sale, places, 2) };
+  return { events, seats: (held + LOCKS_MAX) * 2, holds: held * events };
 }
 
-interface Sale {
-  readonly venue: EngineVenue;
-  readonly eventIds: readonly string[];
-  /** Holds that last as long as the measurement. */
-  readonly holds: number;
-}
-
-interface Place {
-  readonly eventId: string;
-  /** Index of the first seat. */
-  readonly first: number;
-}
-
-function open(events: number, seats: number): Sale {
+/** @returns A function that measures the nanoseconds of a lock or an unlock. */
+export function commandCost({ events = 1, seats, request = 2, holds = 0 }: Size): () => number {
   const venue = EngineVenue.inMemory(seats);
-  return { venue, eventIds: Array.from({ length: events }, () => venue.openEvent()), holds: 0 };
-}
-
-/** Numbers the pairs: the first pair of each event, then the second pair of each event. */
-function placeIn({ eventIds }: Sale): (pair: number) => Place {
-  return (pair) => ({
-    eventId: eventIds[pair % eventIds.length]!,
-    first: Math.floor(pair / eventIds.length) * 2,
-  });
-}
-
-/** @returns A function that measures the nanoseconds of a lock or an unlock at these places. */
-function commandCost(sale: Sale, places: readonly Place[], seats: number): () => number {
-  const { venue, eventIds, holds } = sale;
-  const bookings = (kind: "lock" | "unlock") =>
-    places.map(({ eventId, first }) => venue.booking(kind, eventId, first, seats));
-  const locks = bookings("lock");
-  const unlocks = bookings("unlock");
-  const turns = Math.ceil(PAIRS / places.length / seats);
+  const eventIds = Array.from({ length: events }, () => venue.openEvent());
+  // Numbers the groups of seats: the first of each event, then the second of each event.
+  const booking = (kind: "lock" | "unlock", group: number) => {
+    const first = Math.floor(group / events) * request;
+    return venue.booking(kind, eventIds[group % events]!, first, request);
+  };
+  for (let group = 0; group < holds; group++) venue.submit(booking("lock", group));
+  const freeCount = events * Math.floor(seats / request) - holds;
+  const groups = shuffled(freeCount).slice(0, LOCKS_MAX);
+  const locks = groups.map((group) => booking("lock", holds + group));
+  const unlocks = groups.map((group) => booking("unlock", holds + group));
+  const turns = Math.ceil(LOCKS_MAX / groups.length / request);
   return () => {
     const before = process.cpuUsage();
     for (let turn = 0; turn < turns; turn++) {
@@ -97,6 +58,6 @@ function commandCost(sale: Sale, places: readonly Place[], seats: number): () =>
     const { user, system } = process.cpuUsage(before);
     const left = venue.holdCount(eventIds);
     if (left !== holds) throw new Error(`${left} holds are left, not ${holds}`);
-    return ((user + system) * 1e3) / (turns * places.length * 2);
+    return ((user + system) * 1e3) / (turns * groups.length * 2);
   };
 }

@@ -6,11 +6,10 @@ import {
   fork,
   spawn,
   type SpawnOptions,
+  spawnSync,
 } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import path from "node:path";
 import readline from "node:readline";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -80,17 +79,19 @@ export async function startModule(
   throw new Error(`the server ended with ${child.exitCode ?? child.signalCode}`);
 }
 
-export interface Program {
+export interface Program<Connection> {
   readonly path: string;
   readonly args: readonly string[];
   readonly options?: SpawnOptions;
   readonly stopSignal: NodeJS.Signals;
   /** Throws until the program accepts connections. */
-  readonly probe: () => Promise<void>;
+  readonly connect: () => Promise<Connection>;
 }
 
 /** Starts an installed program. @throws Error with its output when it is not ready in time. */
-export async function startProgram(program: Program): Promise<RunningProgram> {
+export async function startProgram<Connection>(
+  program: Program<Connection>,
+): Promise<RunningProgram & { readonly connection: Connection }> {
   const options: SpawnOptions = { ...program.options, stdio: ["ignore", "pipe", "pipe"] };
   const child = track(spawn(program.path, program.args, options));
   let output = "";
@@ -99,8 +100,8 @@ export async function startProgram(program: Program): Promise<RunningProgram> {
   }
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
     try {
-      await program.probe();
-      return programOf(child, program.stopSignal);
+      const connection = await program.connect();
+      return { ...programOf(child, program.stopSignal), connection };
     } catch (error) {
       if (waitedMs < START_MS_MAX && child.exitCode === null) await setTimeout(POLL_MS);
       else throw new Error(`${program.path} did not start: ${output}`, { cause: error });
@@ -127,8 +128,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** @returns The path; null when the program is not installed. */
-export function programInPath(name: string): string | null {
-  const folders = (process.env["PATH"] ?? "").split(path.delimiter);
-  return folders.map((folder) => path.join(folder, name)).find((file) => existsSync(file)) ?? null;
+/** Whether the folders of `PATH` have the program. */
+export function isInstalled(name: string): boolean {
+  return spawnSync(name, ["--version"]).error === undefined;
 }

@@ -4,7 +4,7 @@ import type { BookingKind, CommandKind, CommandOf } from "../../engine/commands.
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
-import { Admission, type Journal } from "../../engine/ports.ts";
+import { Admission } from "../../engine/ports.ts";
 import { ActorKind, type LogRecord } from "../../engine/records.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { State } from "../../engine/state.ts";
@@ -17,25 +17,6 @@ const BATCH_BYTES_MAX = 1024 * 1024;
 
 type TakeRecord = (timeMs: number, record: LogRecord) => void;
 
-/** Passes each record on, and writes nothing. */
-class MemoryJournal implements Journal {
-  readonly #take: TakeRecord;
-  durable: (sequence: number) => void = () => undefined;
-
-  constructor(take: TakeRecord) {
-    this.#take = take;
-  }
-
-  admission(): Admission {
-    return Admission.OPEN;
-  }
-
-  append(_sequence: number, timeMs: number, record: LogRecord): Admission {
-    this.#take(timeMs, record);
-    return Admission.OPEN;
-  }
-}
-
 /** Encodes each record as the log does. */
 function encodeOnly(): TakeRecord {
   const batch = new Batch();
@@ -43,6 +24,20 @@ function encodeOnly(): TakeRecord {
     batch.add(timeMs, record);
     if (batch.bytes > BATCH_BYTES_MAX) batch.clear();
   };
+}
+
+/** An engine that passes each record on and writes nothing. */
+function engineInMemory(take: TakeRecord): Engine {
+  const journal = {
+    admission: () => Admission.OPEN,
+    append: (_sequence: number, timeMs: number, record: LogRecord) => {
+      take(timeMs, record);
+      return Admission.OPEN;
+    },
+    durable: () => undefined,
+  };
+  const clock = { nowMs: () => Date.now() };
+  return new Engine(new State(), { sequence: 0, timeMs: 0 }, { clock, journal });
 }
 
 /** A booking command that is ready to be submitted. */
@@ -58,22 +53,21 @@ export class EngineVenue {
   constructor(engine: Engine, caller: Caller, seatCount: number) {
     this.engine = engine;
     this.#caller = caller;
-    const venue = this.#submit({ kind: "createVenue", caller, body: { name: "Venue" } });
+    const venue = this.submit({ kind: "createVenue", caller, body: { name: "Venue" } });
     const plan = { name: "Plan", venueId: venue.id };
-    this.#schemaId = this.#submit({ kind: "createSchema", caller, body: plan }).id;
+    this.#schemaId = this.submit({ kind: "createSchema", caller, body: plan }).id;
     const layout = { schemaId: this.#schemaId, body: layoutOf(seatCount), forceDelete: false };
-    const { sectors, seats } = this.#submit({ kind: "putLayout", caller, ...layout });
+    const { sectors, seats } = this.submit({ kind: "putLayout", caller, ...layout });
     this.#sectorId = sectors[0]!.id;
     this.seatIds = seats.map((seat) => seat.id);
   }
 
   /** @param take - Gets every record. Without it records are encoded, then dropped. */
   static inMemory(seatCount: number, take: TakeRecord = encodeOnly()): EngineVenue {
-    const ports = { clock: { nowMs: () => Date.now() }, journal: new MemoryJournal(take) };
-    const engine = new Engine(new State(), { sequence: 0, timeMs: 0 }, ports);
+    const engine = engineInMemory(take);
     const actor = { kind: ActorKind.SYSTEM, id: 0 };
     const system = { actor, tenantId: 1, organizationId: 0 };
-    const outcome = engine.submit({
+    const organization = engine.submit({
       kind: "createOrganization",
       caller: system,
       body: { name: "Bench" },
@@ -81,8 +75,8 @@ export class EngineVenue {
       publicKey: "",
       privateKey: "",
     });
-    const { id } = valueOf(resultOf(outcome));
-    return new EngineVenue(engine, { ...system, organizationId: id }, seatCount);
+    const caller = { ...system, organizationId: valueOf(resultOf(organization)).id };
+    return new EngineVenue(engine, caller, seatCount);
   }
 
   /** Puts another event on sale, with every seat free. @returns Its id. */
@@ -90,11 +84,11 @@ export class EngineVenue {
     const caller = this.#caller;
     const eventId = randomUUID();
     const body = { name: "Show", schemaId: this.#schemaId, ...EVENT_TIMES };
-    this.#submit({ kind: "createEvent", caller, eventId, body });
+    this.submit({ kind: "createEvent", caller, eventId, body });
     const names = [{ name: "Seat", eventId }];
-    const [price] = this.#submit({ kind: "createPrices", caller, eventId, body: names });
+    const [price] = this.submit({ kind: "createPrices", caller, eventId, body: names });
     const groupOfSeats = [{ objectId: this.#sectorId, assignmentId: price!.id }];
-    this.#submit({ kind: "assignPrices", caller, eventId, body: { groupOfSeats } });
+    this.submit({ kind: "assignPrices", caller, eventId, body: { groupOfSeats } });
     return eventId;
   }
 
@@ -114,11 +108,7 @@ export class EngineVenue {
   }
 
   /** @throws Refused. */
-  submit(booking: Booking): void {
-    this.#submit(booking);
-  }
-
-  #submit<K extends CommandKind>(command: CommandOf<K>): AnswerOf<K> {
+  submit<K extends CommandKind>(command: CommandOf<K>): AnswerOf<K> {
     return valueOf(resultOf(this.engine.submit(command)));
   }
 }

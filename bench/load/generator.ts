@@ -4,14 +4,14 @@
  * no HTTP library and no stream, and each connection has one buffer, so the generator costs less
  * than the servers that it measures.
  */
-import { build, type Histogram } from "hdr-histogram-js";
+import { build } from "hdr-histogram-js";
 import { once } from "node:events";
 import net from "node:net";
 import { type Buyer, Crowd } from "./buyers.ts";
 import { HttpWire } from "./http-wire.ts";
 import { type EventOnSale, type Measurement, type Plan, sellsOut, type Target } from "./plan.ts";
 import { RespWire } from "./resp-wire.ts";
-import { type AnswerReader, Outcome, type Wire } from "./wire.ts";
+import { Outcome, type Wire } from "./wire.ts";
 
 /** A page of the listing arrives in one or two reads. */
 const READ_BYTES = 32 * 1_024;
@@ -27,50 +27,43 @@ process.on("disconnect", () => process.exit(0));
 
 /** @throws Error when an answer is neither a success nor a refusal, or a connection is lost. */
 async function drive(plan: Plan): Promise<Measurement> {
-  const wires = plan.events.map((event) => wireOf(plan, event));
+  const wires = plan.events.map((event) => wireOf(plan.target, event));
   const crowd = new Crowd(plan, wires);
-  const run = new Run(plan, crowd);
+  const run = new Run();
   const connections = Array.from(
     { length: plan.connections },
-    (_, i) => new Connection(run, crowd.buyer(i), wires[0]!.reader(), plan.target),
+    (_, i) => new Connection(run, crowd.buyer(i), wires[0]!, plan.target),
   );
   await Promise.all(connections.map((connection) => connection.connected()));
   const cpuBefore = process.cpuUsage();
-  run.start();
+  run.start(sellsOut(plan.mix) ? Infinity : plan.durationMs);
   await Promise.all(connections.map((connection) => connection.run()));
   const cpu = process.cpuUsage(cpuBefore);
-  return { ...run.measured(), cpuSeconds: (cpu.user + cpu.system) / 1e6 };
+  const { soldPairs } = crowd;
+  return { ...run.measured(), soldPairs, cpuSeconds: (cpu.user + cpu.system) / 1e6 };
 }
 
-function wireOf({ target }: Plan, event: EventOnSale): Wire {
-  if (target.protocol === "resp") return new RespWire(event);
-  return new HttpWire(event, target.protocol === "http-get");
+function wireOf({ protocol }: Target, event: EventOnSale): Wire {
+  return protocol === "resp" ? new RespWire(event) : new HttpWire(event, protocol === "http-get");
 }
 
 /** The clock and the counters of all connections. */
 class Run {
-  readonly #crowd: Crowd;
-  readonly #durationMs: number;
-  readonly #latency: Histogram = build({ highestTrackableValue: LATENCY_US_MAX });
+  readonly #latency = build({ highestTrackableValue: LATENCY_US_MAX });
   #startedMs = 0;
   #endMs = 0;
   #lastMs = 0;
   #done = 0;
   #refused = 0;
 
-  constructor(plan: Plan, crowd: Crowd) {
-    this.#crowd = crowd;
-    this.#durationMs = sellsOut(plan.mix) ? Infinity : plan.durationMs;
-  }
-
-  start(): void {
+  start(durationMs: number): void {
     this.#startedMs = performance.now();
-    this.#endMs = this.#startedMs + this.#durationMs;
+    this.#endMs = this.#startedMs + durationMs;
   }
 
   /** Answers after the end do not count, because the connections stop one after the other. */
   count(outcome: Outcome, sentMs: number, nowMs: number): void {
-    if (nowMs >= this.#endMs) return;
+    if (this.isOver(nowMs)) return;
     this.#lastMs = nowMs;
     this.#latency.recordValue(Math.round((nowMs - sentMs) * 1_000));
     if (outcome === Outcome.DONE) this.#done += 1;
@@ -81,17 +74,12 @@ class Run {
     return nowMs >= this.#endMs;
   }
 
-  measured(): Omit<Measurement, "cpuSeconds"> {
+  measured() {
+    const [done, refused] = [this.#done, this.#refused];
     const seconds = (this.#lastMs - this.#startedMs) / 1_000;
     const atMs = (percentile: number) => this.#latency.getValueAtPercentile(percentile) / 1_000;
-    return {
-      requestsPerSecond: (this.#done + this.#refused) / seconds,
-      seconds,
-      latencyMs: { p50: atMs(50), p99: atMs(99), p999: atMs(99.9) },
-      done: this.#done,
-      refused: this.#refused,
-      soldPairs: this.#crowd.soldPairs,
-    };
+    const latencyMs = { p50: atMs(50), p99: atMs(99), p999: atMs(99.9) };
+    return { requestsPerSecond: (done + refused) / seconds, seconds, latencyMs, done, refused };
   }
 }
 
@@ -99,18 +87,21 @@ class Run {
 class Connection {
   readonly #run: Run;
   readonly #buyer: Buyer;
-  readonly #reader: AnswerReader;
+  readonly #wire: Wire;
   readonly #socket: net.Socket;
+  /** The first part of an answer that has not arrived whole. */
+  #early = "";
   #sentMs = 0;
+  #isLast = false;
   #isFinished = false;
 
-  constructor(run: Run, buyer: Buyer, reader: AnswerReader, { host, port }: Target) {
+  constructor(run: Run, buyer: Buyer, wire: Wire, { host, port }: Target) {
     this.#run = run;
     this.#buyer = buyer;
-    this.#reader = reader;
+    this.#wire = wire;
     const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
     const callback = (length: number): boolean => {
-      this.#receive(buffer, length);
+      this.#receive(buffer.toString("latin1", 0, length));
       return true;
     };
     this.#socket = net.connect({ host, port, noDelay: true, onread: { buffer, callback } });
@@ -128,10 +119,11 @@ class Connection {
   }
 
   #ask(last: Outcome): void {
-    const request = this.#buyer.next(last);
-    if (request === null) this.#finish();
-    else if (this.#buyer.pauseMs > 0) setTimeout(() => this.#send(request), this.#buyer.pauseMs);
-    else this.#send(request);
+    const { value: step } = this.#buyer.next(last);
+    if (step === undefined) return this.#finish();
+    this.#isLast = step.isLast;
+    if (step.pauseMs > 0) setTimeout(() => this.#send(step.request), step.pauseMs);
+    else this.#send(step.request);
   }
 
   #send(request: Buffer): void {
@@ -139,14 +131,15 @@ class Connection {
     this.#socket.write(request);
   }
 
-  #receive(buffer: Buffer, length: number): void {
+  #receive(text: string): void {
     try {
-      const outcome = this.#reader.read(buffer, length);
+      const answer = this.#early + text;
+      const outcome = this.#wire.read(answer);
+      this.#early = outcome === Outcome.PENDING ? answer : "";
       if (outcome === Outcome.PENDING) return;
-      if (outcome === Outcome.FAILED) throw new Error(buffer.toString("latin1", 0, length));
       const nowMs = performance.now();
       this.#run.count(outcome, this.#sentMs, nowMs);
-      if (this.#buyer.isIdle && this.#run.isOver(nowMs)) this.#finish();
+      if (this.#isLast && this.#run.isOver(nowMs)) this.#finish();
       else this.#ask(outcome);
     } catch (error) {
       this.#socket.destroy(error as Error);

@@ -1,15 +1,9 @@
-/** The part of HTTP/1.1 that the load generator needs: prebuilt requests, a reader of answers. */
+/** The part of HTTP/1.1 that the load generator needs: prebuilt requests, and reading answers. */
 import type { EventOnSale } from "./plan.ts";
-import { type AnswerReader, type BookingKind, Outcome, type Wire } from "./wire.ts";
+import { type BookingKind, Outcome, type Wire } from "./wire.ts";
 
-const STATUS_AT = "HTTP/1.1 ".length;
-const LINE_END = 13;
-const LENGTH_NAME = "content-length: ";
-const NAME_LETTERS = Buffer.from(LENGTH_NAME);
-/** Setting this bit makes a letter lower case; hyphen, colon, space and digits have it already. */
-const LOWER_CASE_BIT = 0x20;
-const DIGIT_0 = 48;
-const LETTER_F = 102;
+const HEAD_END = "\r\n\r\n";
+const LENGTH = /^content-length: (\d+)/im;
 const PAGE_SIZE = 100;
 
 export class HttpWire implements Wire {
@@ -23,82 +17,38 @@ export class HttpWire implements Wire {
   }
 
   booking(kind: BookingKind, pair: number, session: string): Buffer {
-    const { key, eventId, seatIds } = this.#event;
-    const path = `/api/private/v2.0/booking/${kind}?eventId=${eventId}`;
-    const head = `Host: bench\r\nX-API-Key: ${key}\r\n`;
-    if (this.#isGet) return Buffer.from(`GET ${path} HTTP/1.1\r\n${head}\r\n`);
-    const seats = `[{"id":${seatIds[pair * 2]}},{"id":${seatIds[pair * 2 + 1]}}]`;
-    const body = `{"sessionId":"${session}","seats":${seats}}`;
-    return Buffer.from(
-      `POST ${path} HTTP/1.1\r\n${head}Content-Type: application/json\r\n` +
-        `Content-Length: ${body.length}\r\n\r\n${body}`,
-    );
+    const { eventId, seatIds } = this.#event;
+    const path = `booking/${kind}?eventId=${eventId}`;
+    if (this.#isGet) return this.#request("GET", path, "");
+    const seats = seatIds.slice(pair * 2, pair * 2 + 2).map((id) => ({ id }));
+    const body = JSON.stringify({ sessionId: session, seats });
+    const head = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+    return this.#request("POST", path, head, body);
   }
 
   page(turn: number): Buffer {
-    const { key, eventId, seatIds } = this.#event;
+    const { eventId, seatIds } = this.#event;
     const number = turn % Math.ceil(seatIds.length / PAGE_SIZE);
-    const path = `/api/private/v2.0/events/${eventId}/seats/?size=${PAGE_SIZE}&page=${number}`;
-    return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: bench\r\nX-API-Key: ${key}\r\n\r\n`);
+    return this.#request("GET", `events/${eventId}/seats/?size=${PAGE_SIZE}&page=${number}`, "");
   }
 
-  reader(): AnswerReader {
-    return new HttpReader();
+  #request(method: string, path: string, head: string, body = ""): Buffer {
+    const common = `Host: bench\r\nX-API-Key: ${this.#event.key}\r\n`;
+    const line = `${method} /api/private/v2.0/${path} HTTP/1.1\r\n`;
+    return Buffer.from(`${line}${common}${head}\r\n${body}`);
   }
-}
 
-/** Reads one answer at a time: the next request is sent only after the whole answer. */
-class HttpReader implements AnswerReader {
-  /** The first part of an answer that has not arrived whole. */
-  #early: Buffer | null = null;
-
-  read(chunk: Buffer, chunkLength: number): Outcome {
-    let [bytes, length] = [chunk, chunkLength];
-    if (this.#early !== null) {
-      bytes = Buffer.concat([this.#early, chunk.subarray(0, chunkLength)]);
-      length = bytes.length;
-      this.#early = null;
+  /** `false` is the refusal of a handler that sends no problem document. */
+  read(answer: string): Outcome {
+    const headLength = answer.indexOf(HEAD_END);
+    if (headLength < 0) return Outcome.PENDING;
+    const bodyAt = headLength + HEAD_END.length;
+    const missing = bodyAt + Number(LENGTH.exec(answer)?.[1]) - answer.length;
+    if (missing > 0) return Outcome.PENDING;
+    if (missing === 0 && answer.startsWith("HTTP/1.1 4")) return Outcome.REFUSED;
+    if (missing === 0 && answer.startsWith("HTTP/1.1 2")) {
+      return answer[bodyAt] === "f" ? Outcome.REFUSED : Outcome.DONE;
     }
-    const bodyAt = bodyStartOf(bytes, length);
-    const end = bodyAt < 0 ? Infinity : bodyAt + bodyLengthOf(bytes, bodyAt);
-    if (length > end) throw new Error("more bytes than Content-Length says");
-    if (length === end) return outcomeOf(bytes, bodyAt, end);
-    this.#early = Buffer.from(bytes.subarray(0, length));
-    return Outcome.PENDING;
+    throw new Error(answer);
   }
-}
-
-/** @returns Where the body begins; -1 while the head is incomplete. */
-function bodyStartOf(bytes: Buffer, length: number): number {
-  for (let at = STATUS_AT; at + 3 < length; at++) {
-    if (bytes[at] === LINE_END && bytes[at + 2] === LINE_END) return at + 4;
-  }
-  return -1;
-}
-
-/** A body that begins with f is `false`. */
-function outcomeOf(bytes: Buffer, bodyAt: number, end: number): Outcome {
-  const hundreds = bytes[STATUS_AT]! - DIGIT_0;
-  if (hundreds === 4) return Outcome.REFUSED;
-  if (hundreds !== 2) return Outcome.FAILED;
-  return bodyAt < end && bytes[bodyAt] === LETTER_F ? Outcome.REFUSED : Outcome.DONE;
-}
-
-function bodyLengthOf(bytes: Buffer, bodyAt: number): number {
-  for (let at = STATUS_AT; at < bodyAt; at++) {
-    if (bytes[at] !== LINE_END || !isLengthLine(bytes, at + 2)) continue;
-    let value = 0;
-    for (let digit = at + 2 + LENGTH_NAME.length; bytes[digit] !== LINE_END; digit++) {
-      value = value * 10 + bytes[digit]! - DIGIT_0;
-    }
-    return value;
-  }
-  throw new Error(`the answer has no Content-Length: ${bytes.toString("latin1", 0, bodyAt)}`);
-}
-
-function isLengthLine(bytes: Buffer, at: number): boolean {
-  for (let i = 0; i < NAME_LETTERS.length; i++) {
-    if ((bytes[at + i]! | LOWER_CASE_BIT) !== NAME_LETTERS[i]) return false;
-  }
-  return true;
 }

@@ -83,8 +83,9 @@ type ChangedEvent = CommandWith<{
  * With another schema the event gets a new inventory. It keeps its prices, but they are assigned to
  * nothing, since the seats are different. The status has a command of its own.
  *
- * @returns EVENT_BOUND_TO_SERIES when the start would move, INVENTORY_IN_USE when the schema would
- * change while something is LOCKED or SOLD and `force` is false.
+ * @returns EVENT_BOUND_TO_SERIES when the start would move, INVALID_STATUS_TRANSITION when a
+ * published event would move to a draft, INVENTORY_IN_USE when the schema would change while
+ * something is LOCKED or SOLD and `force` is false.
  * Cost: O(seats of both schemas) when the schema changes.
  */
 export function updateEvent(state: State, command: ChangedEvent): Decision<EventRow> {
@@ -103,6 +104,10 @@ export function updateEvent(state: State, command: ChangedEvent): Decision<Event
   if (event.seriesId !== null && times.start !== event.start) {
     return refuse(Result.EVENT_BOUND_TO_SERIES, "The start of an event in a series does not move.");
   }
+  if (isMoved && event.status === "PUBLISHED" && isDraft(state, schemaId)) {
+    const detail = "A published event does not move to a schema that is a draft.";
+    return refuse(Result.INVALID_STATUS_TRANSITION, detail);
+  }
   if (isMoved && !force && isHeldOrSold(state.partitionOf(event))) {
     return refuse(Result.INVENTORY_IN_USE, "Seats or places of the event are held or sold.");
   }
@@ -111,7 +116,7 @@ export function updateEvent(state: State, command: ChangedEvent): Decision<Event
     ...times,
     schemaId,
     name: body.name,
-    killAfter: killAfter === undefined ? event.killAfter : momentOrNull(killAfter),
+    killAfter: momentOrNull(killAfter) ?? event.killAfter,
   };
   assert(row.id === eventId, "a change of an event keeps its id");
   return grantChange(state, caller, { puts: [{ table: "events", row }] }, row);
@@ -133,6 +138,10 @@ const NEXT_STATUS: Readonly<Record<EventStatus, EventStatus>> = {
   ARCHIVED: "DRAFT",
 };
 
+function isDraft({ catalog }: State, schemaId: number): boolean {
+  return catalog.schemas.get(schemaId)?.draft === true;
+}
+
 export function changeEventStatus(
   state: State,
   command: CommandWith<{ eventId: string; body: { readonly status: EventStatus } }>,
@@ -148,8 +157,14 @@ export function changeEventStatus(
       `An event that is ${event.status} becomes ${NEXT_STATUS[event.status]}, not ${status}.`,
     );
   }
+  if (status === "PUBLISHED" && isDraft(state, event.schemaId)) {
+    return refuse(
+      Result.INVALID_STATUS_TRANSITION,
+      "The schema of the event is a draft, so the event cannot be published.",
+    );
+  }
   const publishedAtMs = status === "PUBLISHED" ? timeMs : event.publishedAtMs;
   if (status !== "DRAFT") assert(publishedAtMs !== null, "an event that left DRAFT was published");
-  const row = { ...event, status, publishedAtMs };
+  const row = { ...event, status, statusChangedAtMs: timeMs, publishedAtMs };
   return grantChange(state, caller, { puts: [{ table: "events", row }] }, row);
 }

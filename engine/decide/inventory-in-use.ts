@@ -14,11 +14,9 @@ export function isHeldOrSold({ state, areas }: Partition): boolean {
   return false;
 }
 
-/** How many seats and areas prevent the deletion of a price. */
+/** How many seats and areas with LOCKED, SOLD or BLOCKED inventory prevent a price's deletion. */
 interface PriceUse {
-  /** LOCKED, SOLD or BLOCKED. */
   readonly seats: number;
-  /** With LOCKED or SOLD places. */
   readonly areas: number;
 }
 
@@ -31,8 +29,7 @@ export function usesOfPrice({ state, price, areas }: Partition, slot: number): P
   }
   let used = 0;
   for (let area = 0; area < areas.count; area++) {
-    if (areas.price[area] !== slot) continue;
-    if (areas.places(area, LOCKED) + areas.places(area, SOLD) > 0) used++;
+    if (areas.price[area] === slot && areas.capacity(area) > areas.places(area, ACTIVE)) used++;
   }
   return { seats, areas: used };
 }

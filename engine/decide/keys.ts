@@ -37,10 +37,11 @@ export function rotateTenantToken(
 /** @returns Null when the old key stops working at once. */
 function retire(
   key: Omit<RetiredKey, "validUntilMs">,
-  graceSeconds = 0,
+  graceSeconds: number | null | undefined,
   timeMs: number,
 ): RetiredKey | null {
   assert(key.keyVersion > 0, "the first version of a key is 1");
-  assert(graceSeconds >= 0, "a key does not stop working in the past");
-  return graceSeconds === 0 ? null : { ...key, validUntilMs: timeMs + graceSeconds * 1_000 };
+  const graceMs = (graceSeconds ?? 0) * 1_000;
+  assert(graceMs >= 0, "a key does not stop working in the past");
+  return graceMs === 0 ? null : { ...key, validUntilMs: timeMs + graceMs };
 }

@@ -117,13 +117,17 @@ function organizationRow(
 export function changeSettings(
   state: State,
   { caller, organizationId, body }: CommandWith<{ organizationId: number; body: SettingsBody }>,
+  timeMs: number,
 ): Decision<OrganizationRow> {
   const organization = tenantsOrganization(state, caller, organizationId);
   if (isRefused(organization)) return organization;
+  const bookingEnabled = body.bookingEnabled ?? organization.bookingEnabled;
+  const isSwitched = bookingEnabled !== organization.bookingEnabled;
   const row: OrganizationRow = {
     ...organization,
     salesControl: body.salesControl ?? organization.salesControl,
-    bookingEnabled: body.bookingEnabled ?? organization.bookingEnabled,
+    bookingEnabled,
+    ...(isSwitched ? { bookingChangedAtMs: timeMs } : {}),
     orphanPrevention: body.orphanPrevention ?? organization.orphanPrevention,
   };
   assert(row.id === organizationId, "the settings change of the organization that was named");

@@ -30,7 +30,7 @@ export class Areas {
   readonly changedAtMs: Float64Array;
   /** Index: area. Value: places by hold slot, from the oldest hold on. */
   readonly #held: readonly Map<number, number>[];
-  /** By session: the slots of its holds that have had places in an area. */
+  /** By session: the slots of its holds that have or had places in an area. */
   readonly #slotsOfSession = new Map<string, Set<number>>();
 
   constructor(areaCount: number, createdAtMs: number) {
@@ -80,7 +80,7 @@ export class Areas {
     return this.#held[area]!;
   }
 
-  /** Slots of the session's holds that have had places in an area, from the oldest hold on. */
+  /** Slots of the session's holds that have or had places in an area, from the oldest hold on. */
   slotsOf(session: string): Iterable<number> {
     return this.#slotsOfSession.get(session) ?? [];
   }

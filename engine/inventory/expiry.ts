@@ -1,7 +1,7 @@
 /**
- * When holds end. Holds of one lifetime end in the order in which they began, because time never
- * steps back, so each lifetime has a queue that is always sorted. There are only as many queues as
- * lifetimes were ever in use at once: a handful. Removing a hold is constant, wherever it stands.
+ * Expiry of holds. Holds with the same lifetime end in the order in which they began, because time
+ * never steps back, so each lifetime has a queue that is always sorted. There are only as many
+ * queues as lifetimes were ever in use at once: a handful. Removing any hold has constant cost.
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
@@ -19,7 +19,7 @@ const [QUEUE, BEFORE, AFTER, LINKS] = [0, 1, 2, 3];
 export class ExpiryQueues {
   /** An empty queue is reused, also for another lifetime. */
   readonly #queues: Queue[] = [];
-  /** Three links per hold slot, side by side, so that reading them costs one cache miss. */
+  /** Three adjacent links per hold slot, so reading them costs one cache miss. */
   readonly #links: number[] = [];
   /** Index: hold slot. Value: milliseconds since 1970. */
   readonly #expiresAtMs: number[] = [];
@@ -93,7 +93,7 @@ export class ExpiryQueues {
       const { first } = this.#queues[i]!;
       if (first === NONE) continue;
       const endMs = this.#expiresAtMs[first]!;
-      // A tie between queues goes to the lower slot, so that the result does not depend on theirs.
+      // A tie goes to the lower slot, so the result does not depend on the order of the queues.
       if (endMs < earliestMs || (endMs === earliestMs && first < slot)) {
         slot = first;
         earliestMs = endMs;

@@ -1,6 +1,6 @@
 /**
- * The holds of one partition: who has which seats and places until when. A hold lives in a slot;
- * the slot that was freed last is reused first. A hold ends when it has no seat and no place left.
+ * The holds of one partition: their sessions, seats and expiry. A hold occupies a slot; the slot
+ * that was freed last is reused first. A hold ends when it has no seat and no place left.
  */
 import { assert } from "../assert.ts";
 import { ExpiryQueues } from "./expiry.ts";
@@ -13,11 +13,11 @@ export interface Hold {
   readonly startedAtMs: number;
   /** Milliseconds since 1970; 0 for never. */
   readonly expiresAtMs: number;
-  /** Indexes of the seats that it began with. `Partition.hold` says which it still has. */
+  /** Indexes of the seats that it began with; `Partition.hold` has those that remain. */
   readonly seats: Uint32Array;
 }
 
-/** A copy of the slots. The holds are shared with the original, since a `Hold` never changes. */
+/** A copy of the slots. The holds are shared with the original, because a `Hold` never changes. */
 export interface HoldSlots {
   /** Index: slot; undefined where it is free. */
   readonly holds: readonly (Hold | undefined)[];
@@ -30,14 +30,14 @@ export interface HoldSlots {
 
 export class Holds {
   /** Index: slot; undefined where it is free. */
-  readonly #holds: (Hold | undefined)[] = [];
+  #holds: (Hold | undefined)[] = [];
   /** Index: slot. Value: seats and places still held. */
-  readonly #sizes: number[] = [];
+  #sizes: number[] = [];
   /** Index: slot. Value: how many holds were opened before; orders holds of one millisecond. */
-  readonly #ordinals: number[] = [];
+  #ordinals: number[] = [];
   /** How many holds were ever opened. */
   #opened = 0;
-  readonly #free: number[] = [];
+  #free: number[] = [];
   readonly #expiry = new ExpiryQueues();
 
   /** The slot that the next hold takes. */
@@ -113,15 +113,11 @@ export class Holds {
     assert(this.#holds.length === 0, "slots are restored into an empty table");
     assert(holds.length === sizes.length, "every slot has its size");
     assert(holds.length === ordinals.length, "every slot has its ordinal");
-    for (const [slot, hold] of holds.entries()) {
-      this.#holds.push(hold);
-      this.#sizes.push(sizes[slot]!);
-      this.#ordinals.push(ordinals[slot]!);
-    }
-    for (const slot of free) {
-      assert(holds[slot] === undefined, "a free slot has no hold");
-      this.#free.push(slot);
-    }
+    for (const slot of free) assert(holds[slot] === undefined, "a free slot has no hold");
+    this.#holds = holds.slice();
+    this.#sizes = sizes.slice();
+    this.#ordinals = ordinals.slice();
+    this.#free = free.slice();
     this.#opened = opened;
     const slots = this.slots();
     assert(slots.length === this.count, "a slot is free or has a hold");

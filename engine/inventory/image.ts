@@ -1,9 +1,9 @@
 /**
- * A partition as plain buffers, for a snapshot that is stored elsewhere, and back. An image also
- * keeps what the digest leaves out: slots and their free list, ordinals, the order of changes.
+ * Converts a partition to plain buffers for a snapshot, and back. An image also has the facts that
+ * the digest omits: slots and their free list, ordinals, the order of changes.
  *
  * The work is split, because the partition must not change while it is copied: `copyPartition`
- * only copies arrays; an `ImagePacker` later flattens the holds, which never change.
+ * copies only arrays; later an `ImagePacker` flattens the holds, which never change.
  */
 import { assert } from "../assert.ts";
 import type { Layout } from "../layout/layout.ts";
@@ -21,7 +21,7 @@ export interface PartitionCopy {
 }
 
 /** The holds in ascending order of slot. Index: position in that order, unless said otherwise. */
-export interface HoldColumns {
+interface HoldColumns {
   readonly slots: Uint32Array;
   /** Seats and places still held. */
   readonly sizes: Uint32Array;
@@ -70,8 +70,8 @@ export function packImage(copy: PartitionCopy): PartitionImage {
 }
 
 /**
- * The restored partition keeps the arrays of the image, so these must not be used elsewhere.
- * @throws Broken when the image is not one of a partition with that layout. Cost: O(seats).
+ * The restored partition owns the arrays of the image, so they must not be used elsewhere.
+ * @throws Broken when the image does not match the layout. Cost: O(seats).
  */
 export function restorePartition(image: PartitionImage, layout: Layout): Partition {
   const { seats, changes, areas, holds } = image;
@@ -84,7 +84,7 @@ export function restorePartition(image: PartitionImage, layout: Layout): Partiti
 }
 
 /**
- * Flattens the holds of a copy in steps, so that nothing else waits long.
+ * Flattens the holds of a copy in small steps, so other work is not delayed for long.
  * Cost: O(holds and the seats that they began with).
  */
 export class ImagePacker {

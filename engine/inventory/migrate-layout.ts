@@ -1,6 +1,6 @@
 /**
  * Migrates an event's inventory to another version of its layout. Seats and areas are matched by
- * id: a new one has no price yet, and one that no longer exists leaves its hold.
+ * id: a new one has no price, and one that no longer exists leaves its hold.
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
@@ -10,30 +10,51 @@ import { BOOKING_STATES, SeatState } from "./states.ts";
 
 /**
  * @param timeMs - Milliseconds since 1970: the time of change of the new seats and areas.
+ * @param marksRelabelled - Whether seats with other labels change at that time too.
  * @returns The migrated partition; `source` is not changed. Cost: O(seats).
  */
-export function migrateToLayout(source: Partition, layout: Layout, timeMs: number): Partition {
+export function migrateToLayout(
+  source: Partition,
+  layout: Layout,
+  timeMs: number,
+  marksRelabelled = false,
+): Partition {
   const target = new Partition(layout, timeMs);
-  copySeats(source, target);
+  copySeats(source, target, marksRelabelled);
   copyAreas(source, target);
   copyHolds(source, target);
   return target;
 }
 
-/** Matched seats keep their order of change; new seats come after them, as the latest change. */
-function copySeats(source: Partition, target: Partition): void {
+/**
+ * Matched seats keep their order of change. The new ones, and those that are marked as relabelled,
+ * come after them, as the latest change.
+ */
+function copySeats(source: Partition, target: Partition, marksRelabelled: boolean): void {
+  const isUnchanged = new Uint8Array(target.layout.seatCount);
   for (const seat of source.changes.oldestFirst()) {
     const match = matchSeat(source, target, seat);
     if (match === NONE) continue;
     assert(target.state[match] === SeatState.UNPRICED, "a seat is copied once");
     target.state[match] = source.state[seat]!;
     target.price[match] = source.price[seat]!;
+    if (marksRelabelled && !hasSameLabels(source.layout, seat, target.layout, match)) continue;
     target.changedAtMs[match] = source.changedAtMs[seat]!;
     target.changes.touch(match);
+    isUnchanged[match] = 1;
   }
-  for (const [seat, id] of target.layout.seatIds.entries()) {
-    if (!source.layout.seatIndexes.has(id)) target.changes.touch(seat);
+  for (const [seat, unchanged] of isUnchanged.entries()) {
+    if (unchanged === 0) target.changes.touch(seat);
   }
+}
+
+/** Whether two versions of a seat are listed with the same row, section and labels. */
+function hasSameLabels(a: Layout, seat: number, b: Layout, match: number): boolean {
+  const [rowA, rowB] = [a.rows[a.rowOfSeat[seat]!]!, b.rows[b.rowOfSeat[match]!]!];
+  const [sectionA, sectionB] = [a.sections[rowA.section]!, b.sections[rowB.section]!];
+  const isInSameRow = rowA.id === rowB.id && rowA.name === rowB.name;
+  const isInSameSection = sectionA.id === sectionB.id && sectionA.name === sectionB.name;
+  return isInSameRow && isInSameSection && a.seatNames[seat] === b.seatNames[match];
 }
 
 function copyAreas(source: Partition, target: Partition): void {

@@ -1,7 +1,7 @@
 /**
  * The inventory of one event: the state of its seats as a structure of arrays, and the counters of
- * its areas. There are no rules here: `decide` reads it, `apply` calls the few changes below, and
- * each asserts what it relies on before it writes. Memory: 23 bytes per seat, without the layout.
+ * its areas. There are no rules here: `decide` reads it, `apply` calls the few methods that change
+ * it, and each asserts its preconditions. Memory: 23 bytes per seat, without the layout.
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";

@@ -1,6 +1,6 @@
 /**
- * The states of a seat, and the moves between them in one table: the state that a move leaves and
- * the state that it reaches. The log stores these codes, so they are never renumbered.
+ * The states of a seat, and a table of the moves between them. The log stores these codes, so they
+ * are never renumbered.
  */
 import { assert } from "../assert.ts";
 

@@ -31,7 +31,7 @@ export interface LayoutRow {
 export interface LayoutArea {
   readonly id: number;
   readonly name: string;
-  /** Places when a price is assigned without a count; null for the schema's default. */
+  /** Places when a price is assigned without a count; null when the area declares none. */
   readonly capacity: number | null;
 }
 

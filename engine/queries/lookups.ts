@@ -1,5 +1,14 @@
 /** Looks up rows for a caller by the ids, or the email address, that a request names. */
-import type { AccountRow, PriceRow, ReplyRow, SchemaRow, ZoneRow } from "../catalog.ts";
+import type {
+  AccountRow,
+  HoldTypeRow,
+  OrganizationRow,
+  PriceRow,
+  ReplyRow,
+  SchemaRow,
+  ZoneRow,
+} from "../catalog.ts";
+import { CART_TTL_SECONDS } from "../constants.ts";
 import { isRefused, refuse, type Refusal, Result } from "../results.ts";
 import type { Caller, CommandWith } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
@@ -54,12 +63,20 @@ export function findZone(
   return refuse(Result.ENTITY_NOT_FOUND, "There is no such pricing zone on the schema.");
 }
 
-/**
- * Addresses with the same key are the same address: the composed form with ASCII letters in lower
- * case. Full Unicode folding would let a look-alike letter take over an account.
- */
+export const BUILT_IN_HOLD_TYPES: readonly HoldTypeRow[] = [
+  { name: "CART", ttlSeconds: CART_TTL_SECONDS },
+  { name: "RESERVED", ttlSeconds: null },
+];
+
+/** The built-in hold types that the organization has not replaced, then its own. */
+export function holdTypesOf({ holdTypes }: OrganizationRow): readonly HoldTypeRow[] {
+  const own = new Set(holdTypes.map(({ name }) => name));
+  return [...BUILT_IN_HOLD_TYPES.filter(({ name }) => !own.has(name)), ...holdTypes];
+}
+
+/** Addresses with the same key are the same address: the composed form in lower case. */
 export function emailKey(email: string): string {
-  return email.normalize("NFC").replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return email.normalize("NFC").toLowerCase().normalize("NFC");
 }
 
 /** Cost: O(accounts). */

@@ -2,6 +2,7 @@
 import type { PriceRow } from "../catalog.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
+import { changeOfSeat, type ListedEvent } from "./listed-event.ts";
 
 /** The prices of the event by slot. */
 type Prices = ReadonlyMap<number, Pick<PriceRow, "id" | "name">>;
@@ -36,7 +37,8 @@ export interface AreaFacts {
 }
 
 /** Cost: constant. */
-export function seatFacts(partition: Partition, prices: Prices, seat: number): SeatFacts {
+export function seatFacts(event: ListedEvent, seat: number): SeatFacts {
+  const { partition, prices } = event;
   const { layout } = partition;
   const row = layout.rows[layout.rowOfSeat[seat]!]!;
   const section = layout.sections[row.section]!;
@@ -51,7 +53,7 @@ export function seatFacts(partition: Partition, prices: Prices, seat: number): S
     state: partition.state[seat] as SeatState,
     priceId: price?.id ?? null,
     priceName: price?.name ?? null,
-    changedAtMs: partition.changedAtMs[seat]!,
+    changedAtMs: changeOfSeat(event, seat),
   };
 }
 

@@ -4,23 +4,24 @@ import {
   HOLD_TYPE_LENGTH_MAX,
   HOLD_TYPES_MAX,
   KEY_GRACE_SECONDS_MAX,
+  NAME_LENGTH_MAX,
   SESSION_LENGTH_MAX,
 } from "../constants.ts";
 import {
-  CAPACITY_OR_NULL,
+  CAPACITY,
   EMAIL,
   EVENT_STATUS,
   LINE,
   LOCAL_DATE_TIME,
   LONG,
   NAME,
-  NUMBER_OR_NULL,
   ORGANIZATION_TYPE,
   UUID,
 } from "./fields.ts";
 import {
   ANYTHING,
   BOOLEAN,
+  exactObject,
   integer,
   list,
   NULL,
@@ -29,31 +30,30 @@ import {
   oneOf,
   openObject,
   optional,
-  orNull,
   RECORD,
   TEXT,
   text,
   type TypeOf,
 } from "./shape.ts";
 
-const OPTIONAL_FLAG = optional(orNull(BOOLEAN));
-const OPTIONAL_ID = optional(orNull(LONG));
-const OPTIONAL_LINE = optional(orNull(LINE));
+const OPTIONAL_FLAG = optional(BOOLEAN);
+const OPTIONAL_ID = optional(LONG);
+const OPTIONAL_LINE = optional(LINE);
 /** A body that creates something may have an `id`, but it is null. */
 const NO_ID = optional(NULL);
 
-const HOLD_TYPE_LIMITS = { maxLength: HOLD_TYPE_LENGTH_MAX, format: "line" };
+const HOLD_TYPE_LIMITS = { maxLength: HOLD_TYPE_LENGTH_MAX, format: "name" };
 
 /** A seat, or places of an area. */
-const CHOICE = object({ id: LONG, capacity: optional(orNull(integer())) });
+const CHOICE = object({ id: LONG, capacity: optional(integer()) });
 /** A seat by its id, or `capacity` places of the area with the id. */
 export type SeatChoice = TypeOf<typeof CHOICE>;
 
 export const STATE_SELECTION = object({
-  sessionId: optional(orNull(text({ maxLength: SESSION_LENGTH_MAX, format: "line" }))),
-  seats: optional(orNull(list(CHOICE))),
-  groupOfSeats: optional(orNull(list(CHOICE))),
-  holdType: optional(orNull(text(HOLD_TYPE_LIMITS))),
+  sessionId: optional(text({ maxLength: SESSION_LENGTH_MAX, format: "line" })),
+  seats: optional(list(CHOICE)),
+  groupOfSeats: optional(list(CHOICE)),
+  holdType: optional(text(HOLD_TYPE_LIMITS)),
 });
 /**
  * What a booking call is about, each object once: `seats`, and places of areas in `groupOfSeats`.
@@ -67,7 +67,7 @@ const ASSIGNMENT = object({
   seatId: OPTIONAL_ID,
   /** The price, or the pricing zone. */
   assignmentId: OPTIONAL_ID,
-  activeCount: optional(CAPACITY_OR_NULL),
+  activeCount: optional(CAPACITY),
 });
 /**
  * A price or zone for an object: a seat, row, section, table or area. `activeCount` is the number
@@ -77,8 +77,8 @@ export type AssignmentItem = TypeOf<typeof ASSIGNMENT>;
 
 /** Prices or pricing zones for seats and groups of seats. */
 export const ASSIGNMENTS = object({
-  seats: optional(orNull(list(ASSIGNMENT))),
-  groupOfSeats: optional(orNull(list(ASSIGNMENT))),
+  seats: optional(list(ASSIGNMENT)),
+  groupOfSeats: optional(list(ASSIGNMENT)),
 });
 /**
  * Prices or zones for objects: `seats` by id; rows, sections, tables and areas in `groupOfSeats`.
@@ -88,8 +88,8 @@ export type AssignmentSelection = TypeOf<typeof ASSIGNMENTS>;
 const OBJECT = object({ objectId: LONG });
 /** Seats and areas. */
 export const OBJECTS = object({
-  seats: optional(orNull(list(OBJECT))),
-  groupOfSeats: optional(orNull(list(OBJECT))),
+  seats: optional(list(OBJECT)),
+  groupOfSeats: optional(list(OBJECT)),
 });
 /** Objects by id: `seats`; rows, sections, tables and areas in `groupOfSeats`. */
 export type ObjectSelection = TypeOf<typeof OBJECTS>;
@@ -97,9 +97,9 @@ export type ObjectSelection = TypeOf<typeof OBJECTS>;
 export const VENUE = object({
   id: OPTIONAL_ID,
   name: NAME,
-  address: OPTIONAL_LINE,
-  lat: optional(orNull(number({ minimum: -90, maximum: 90 }))),
-  lng: optional(orNull(number({ minimum: -180, maximum: 180 }))),
+  address: optional(text({ maxLength: NAME_LENGTH_MAX, format: "text" })),
+  lat: optional(number({ minimum: -90, maximum: 90 })),
+  lng: optional(number({ minimum: -180, maximum: 180 })),
   draft: OPTIONAL_FLAG,
 });
 /** A venue. `lat` and `lng` are in degrees. */
@@ -109,33 +109,32 @@ export const SCHEMA = object({
   id: OPTIONAL_ID,
   name: NAME,
   venueId: LONG,
-  description: optional(orNull(text({ maxLength: 10_000 }))),
+  description: optional(text({ maxLength: 10_000, format: "text" })),
   draft: OPTIONAL_FLAG,
   template: OPTIONAL_FLAG,
   archived: OPTIONAL_FLAG,
   externalId: OPTIONAL_LINE,
-  gaCapacity: optional(CAPACITY_OR_NULL),
-  seatsCapacity: optional(CAPACITY_OR_NULL),
-  preview: optional(orNull(UUID)),
+  gaCapacity: optional(CAPACITY),
+  seatsCapacity: optional(CAPACITY),
+  preview: optional(UUID),
   thumbnail: optional(ANYTHING),
 });
 /** A schema. `seatsCapacity` counts seats, `gaCapacity` the places of all its areas. */
 export type SchemaBody = TypeOf<typeof SCHEMA>;
 
-const GUID = text({ minLength: 1, maxLength: 64, format: "line" });
 /** What every object of a layout has. It has an id when it is stored already. */
-const SENT = { id: OPTIONAL_ID, guid: GUID, toRemove: OPTIONAL_FLAG };
+const SENT = { id: OPTIONAL_ID, guid: UUID, toRemove: OPTIONAL_FLAG };
 const SENT_OBJECT = openObject(SENT);
 export type SentObject = TypeOf<typeof SENT_OBJECT>;
-const POSITION = { x: optional(NUMBER_OR_NULL), y: optional(NUMBER_OR_NULL) };
+const POSITION = { x: optional(number()), y: optional(number()) };
 
 const SECTOR = openObject({
   ...SENT,
   ...POSITION,
   name: NAME,
   ga: BOOLEAN,
-  angle: optional(NUMBER_OR_NULL),
-  gaCapacity: optional(CAPACITY_OR_NULL),
+  angle: optional(number()),
+  gaCapacity: optional(CAPACITY),
   type: optional(oneOf(["SECTION", "TABLE"])),
 });
 /**
@@ -144,20 +143,28 @@ const SECTOR = openObject({
  */
 export type SentSector = TypeOf<typeof SECTOR>;
 
-const ROW = openObject({ ...SENT, sectorGuid: GUID, rowNumber: NAME });
+const ROW = openObject({ ...SENT, sectorGuid: UUID, rowNumber: NAME });
 /** A row of the section with the guid `sectorGuid`. `rowNumber` is its label, such as "A". */
 export type SentRow = TypeOf<typeof ROW>;
 
-const SEAT = openObject({ ...SENT, ...POSITION, rowGuid: GUID, name: NAME });
+const SEAT = openObject({ ...SENT, ...POSITION, rowGuid: UUID, name: NAME });
 /** A seat of the row with the guid `rowGuid`. `x` and `y` are drawing units within the section. */
 export type SentSeat = TypeOf<typeof SEAT>;
 
-export const LAYOUT = object({
-  sectors: optional(orNull(list(SECTOR))),
-  rows: optional(orNull(list(ROW))),
-  seats: optional(orNull(list(SEAT))),
-  shapes: optional(orNull(list(RECORD))),
-  clientViewBox: optional(orNull(RECORD)),
+const SHAPE = openObject({
+  id: optional(UUID),
+  groupOfSeatsGuid: optional(UUID),
+  toRemove: OPTIONAL_FLAG,
+});
+export type SentShape = TypeOf<typeof SHAPE>;
+
+/** Without further members: a misspelled list would make an empty plan. */
+export const LAYOUT = exactObject({
+  sectors: optional(list(SECTOR)),
+  rows: optional(list(ROW)),
+  seats: optional(list(SEAT)),
+  shapes: optional(list(SHAPE)),
+  clientViewBox: optional(RECORD),
 });
 /** A layout, or the part of it that changes: objects that are not sent stay as they are. */
 export type LayoutBody = TypeOf<typeof LAYOUT>;
@@ -215,7 +222,7 @@ export type SettingsBody = TypeOf<typeof SETTINGS>;
 
 const HOLD_TYPE = object({
   name: text({ minLength: 1, ...HOLD_TYPE_LIMITS }),
-  ttlSeconds: optional(orNull(integer({ minimum: 1, maximum: HOLD_TTL_SECONDS_MAX }))),
+  ttlSeconds: optional(integer({ minimum: 1, maximum: HOLD_TTL_SECONDS_MAX })),
 });
 export const HOLD_TYPES = list(HOLD_TYPE, { maxItems: HOLD_TYPES_MAX });
 /** Kinds of holds. `ttlSeconds` is how long such a hold lasts; null for no end. */

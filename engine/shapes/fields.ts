@@ -22,17 +22,15 @@ export const EMAIL: Shape<string> = text({ format: "email" });
 export const NAME: Shape<string> = text({
   minLength: 1,
   maxLength: NAME_LENGTH_MAX,
-  format: "line",
+  format: "name",
 });
 export const LINE: Shape<string> = text({ maxLength: NAME_LENGTH_MAX, format: "line" });
 export const PASSWORD: Shape<string> = text({
   minLength: PASSWORD_LENGTH_MIN,
   maxLength: PASSWORD_LENGTH_MAX,
 });
-/** Places of an area; null where none are declared. */
-export const CAPACITY_OR_NULL: Shape<number | null> = orNull(
-  integer({ minimum: 0, maximum: AREA_CAPACITY_MAX }),
-);
+/** Places of an area. */
+export const CAPACITY: Shape<number> = integer({ minimum: 0, maximum: AREA_CAPACITY_MAX });
 export const NUMBER_OR_NULL: Shape<number | null> = orNull(number());
 export const EVENT_STATUS = oneOf(["DRAFT", "PUBLISHED", "ARCHIVED"]);
 export const ORGANIZATION_TYPE = oneOf(["VENUE", "DEFAULT"]);

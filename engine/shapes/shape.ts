@@ -13,7 +13,7 @@ export interface Shape<T = unknown> {
 
 export type TypeOf<S> = S extends Shape<infer T> ? T : never;
 
-/** Marks a member that may be left out. */
+/** Marks a member that may be missing. */
 export interface Optional<T = unknown> {
   readonly optional: Shape<T>;
 }
@@ -75,14 +75,24 @@ export function oneOf<const Value extends string>(values: readonly Value[]): Sha
 }
 
 export function orNull<T>(shape: Shape<T>): Shape<T | null> {
-  return { ...shape, type: [shape["type"], "null"] };
+  const { type, enum: values } = shape;
+  const types = [type].flat();
+  if (type === undefined || types.includes("null")) return shape;
+  const orNullValue = Array.isArray(values) ? { enum: [...(values as unknown[]), null] } : {};
+  return { ...shape, type: [...types, "null"], ...orNullValue };
 }
 
 export function list<T>(items: Shape<T>, limits: ListLimits = {}): Shape<readonly T[]> {
   return { type: "array", items, ...limits };
 }
 
-export function optional<T>(shape: Shape<T>): Optional<T> {
+/** A member of a request that may be left out; null means the same. */
+export function optional<T>(shape: Shape<T>): Optional<T | null> {
+  return { optional: orNull(shape) };
+}
+
+/** A member of an answer that is left out while it has no value. */
+export function whenSet<T>(shape: Shape<T>): Optional<T> {
   return { optional: shape };
 }
 

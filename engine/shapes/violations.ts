@@ -35,6 +35,8 @@ const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
   "lower-case-uuid": "must be a UUID",
   email: "must be an email address",
   line: "must be one line of text without control characters",
+  name: "must be one line of text without control characters",
+  text: "must be text without control characters other than line breaks and tabs",
   "local-date-time": "must be a local date-time such as 2026-03-19T10:00:00",
   moment: "must be a sequence number, a date or a local date-time",
   "local-date": "must be a date or a local date-time, such as 2026-03-19T10:00:00",

@@ -1,4 +1,4 @@
-/** The invariants of the catalog: what a row refers to exists and has the same owner. */
+/** The invariants of the catalog: the objects that a row names exist and have the same owner. */
 import { assert } from "../assert.ts";
 import { TABLES } from "../catalog.ts";
 import type { State } from "../state.ts";
@@ -19,7 +19,7 @@ function checkOwners({ catalog }: State): void {
   }
   for (const table of [venues, schemas, series, catalog.events]) {
     for (const { organizationId } of table.values()) {
-      assert(organizations.has(organizationId), "what is owned has an owner");
+      assert(organizations.has(organizationId), "an owner exists");
     }
   }
   for (const { venueId, organizationId } of schemas.values()) {
@@ -35,8 +35,8 @@ function checkOwners({ catalog }: State): void {
 function checkLogins({ catalog }: State): void {
   const { accounts, organizations, logins } = catalog;
   for (const { organizationIds } of accounts.values()) {
-    const areThere = organizationIds.every((id) => organizations.has(id));
-    assert(areThere, "an account belongs to organizations that exist");
+    const doExist = organizationIds.every((id) => organizations.has(id));
+    assert(doExist, "an account belongs to organizations that exist");
   }
   for (const { accountId } of logins.values()) {
     assert(accounts.has(accountId), "a login belongs to an account");

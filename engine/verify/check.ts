@@ -34,12 +34,12 @@ export function checkPartition(partition: Partition): void {
   const held = checkSeats(partition);
   checkAreas(partition, held);
   for (const slot of holds.slots()) {
-    assert(held.get(slot) === holds.size(slot), "a hold has as much as it says");
+    assert(held.get(slot) === holds.size(slot), "a hold has as many places as its size");
     const { seats, startedAtMs, expiresAtMs } = holds.get(slot);
     assert(seats.length <= layout.seatCount, "a hold began with seats of the layout");
     assert(expiresAtMs === 0 || expiresAtMs > startedAtMs, "a hold ends after it began");
   }
-  assert(held.size === holds.count, "a hold that ended has nothing");
+  assert(held.size === holds.count, "only existing holds have seats or places");
   checkChanges(partition);
 }
 
@@ -50,7 +50,7 @@ function checkSeats({ layout, state, price, hold }: Partition): Map<number, numb
   for (let seat = 0; seat < layout.seatCount; seat++) {
     const current = state[seat]!;
     const slot = hold[seat]!;
-    assert(current <= SeatState.BLOCKED, "a state is one of six");
+    assert(current <= SeatState.BLOCKED, "a state is one of the six");
     assert((current === SeatState.LOCKED) === (slot !== NONE), "LOCKED means held");
     assert(current !== SeatState.ACTIVE || price[seat] !== 0, "an ACTIVE seat has a price");
     assert(current >= SeatState.ACTIVE || price[seat] === 0, "a seat off sale has no price");

@@ -1,6 +1,6 @@
 /**
- * A hash of what the state means, not of its form in memory: two engines that applied the same log
- * have the same digest. It consists of two 32-bit lanes. It detects differences, not forgeries.
+ * A hash of the meaning of the state, not of its form in memory: two engines that applied the same
+ * log have the same digest. It consists of two 32-bit lanes. It detects differences, not forgery.
  */
 import { assert } from "../assert.ts";
 import { TABLES } from "../catalog.ts";

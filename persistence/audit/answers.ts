@@ -1,5 +1,4 @@
 /** Answers questions from the file of the audit trail. */
-import { unreachable } from "../../engine/assert.ts";
 import type { SeatState } from "../../engine/inventory/states.ts";
 import {
   type AuditAnswers,
@@ -14,27 +13,27 @@ import {
   type TransitionPage,
   type TransitionQuery,
 } from "../../engine/queries/audit-trail.ts";
-import { type AreaFacts, areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
+import { areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
 import { listSeats, type SeatQuery } from "../../engine/queries/seat-listing.ts";
 import type { ActorKind } from "../../engine/records.ts";
 import type { SqlFile, SqlRow, SqlValue } from "../disk/sqlite.ts";
 import { eventAt, type PastEvent } from "./past.ts";
 
-/** Past maps that are kept, so that the next page of one costs a page. */
+/** Past maps that are kept in memory, so the next page of one is cheap. */
 const KEPT_MAX = 4;
 
 type Answer = AuditAnswers[AuditTopic] | AuditGap;
 
 export class AuditAnswering {
   readonly #sql: SqlFile;
-  /** By partition and sequence number; the one that was not asked for longest first. */
+  /** By partition and sequence number; the least recently used first. */
   readonly #kept = new Map<string, PastEvent>();
 
   constructor(sql: SqlFile) {
     this.#sql = sql;
   }
 
-  /** Cost: of a page O(rows that match); of a past map O(seats and rows of the event), once. */
+  /** Cost: O(matching rows) for a page; O(seats and rows of the event), once, for a past map. */
   answer(question: AuditQuestion, extent: TrailExtent): AuditOutcome<AuditAnswers[AuditTopic]> {
     const found = this.#sql.row(OWNER, question.eventId);
     const partition = Number(found?.["partition"]);
@@ -57,13 +56,9 @@ export class AuditAnswering {
     }
     const event = this.#eventAt(partition, question.moment, extent);
     if (isGap(event)) return event;
-    switch (question.about) {
-      case "seats":
-        return pastSeats(event, question.query);
-      case "areas":
-        return pastAreas(event);
-    }
-    return unreachable(question);
+    if (question.about === "seats") return pastSeats(event, question.query);
+    const { partition: inventory, prices } = event;
+    return inventory.layout.areas.map((_, area) => areaFacts(inventory, prices, area));
   }
 
   #transitions(
@@ -92,7 +87,7 @@ export class AuditAnswering {
     return { transitions: Array.from(rows, transitionOf), total: Number(count!["total"]) };
   }
 
-  /** Times rise with sequence numbers, so a range of times is one of sequence numbers. */
+  /** Times rise with sequence numbers, so a range of times becomes a range of sequence numbers. */
   #conditions(partition: number, query: TransitionQuery, firstSequence: number) {
     const { fromMs, toMs, fromSequence = 0, toSequence, seatId, areaId, session } = query;
     let first = Math.max(firstSequence, fromSequence);
@@ -111,7 +106,7 @@ export class AuditAnswering {
     return { where, values: conditions.map(([, value]) => value) };
   }
 
-  /** The last record that has a time before that one; 0 when there is none. */
+  /** @returns The last record before the time, in milliseconds since 1970; 0 when there is none. */
   #lastBefore(timeMs: number): number {
     const last =
       "SELECT sequence FROM records WHERE timeMs < ? ORDER BY timeMs DESC, sequence DESC";
@@ -140,7 +135,7 @@ export class AuditAnswering {
   }
 }
 
-/** The newest event of that id. */
+/** The newest event with the id. */
 const OWNER = `SELECT partition, organizationId FROM events WHERE eventId = ?
   ORDER BY partition DESC, sequence DESC LIMIT 1`;
 
@@ -151,13 +146,10 @@ function isGap(value: unknown): value is AuditGap {
 }
 
 function pastSeats({ partition, prices, status }: PastEvent, query: SeatQuery): PastSeats {
-  const { seats, total } = listSeats(partition, prices, query);
-  const facts = seats.map((seat) => seatFacts(partition, prices, seat));
+  const listed = { partition, prices, changedAtMs: 0 };
+  const { seats, total } = listSeats(listed, query);
+  const facts = seats.map((seat) => seatFacts(listed, seat));
   return { seats: facts, total, isPublished: status === "PUBLISHED" };
-}
-
-function pastAreas({ partition, prices }: PastEvent): AreaFacts[] {
-  return partition.layout.areas.map((_, area) => areaFacts(partition, prices, area));
 }
 
 function transitionOf(row: SqlRow): Transition {

@@ -1,15 +1,15 @@
 /**
- * The state with which a trail begins that cannot begin with the log: every living event, price and
- * layout, and how each seat and area was left.
+ * The first rows of a trail whose log has lost its beginning: every existing event, price and
+ * layout, and the state of each seat and area.
  */
 import type { EventRow } from "../../engine/catalog.ts";
 import { NONE } from "../../engine/constants.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
-import { SeatState } from "../../engine/inventory/states.ts";
+import { BOOKING_STATES, SeatState } from "../../engine/inventory/states.ts";
 import type { State } from "../../engine/state.ts";
 import type { AreaHold, AuditAreas } from "./areas.ts";
 import type { AuditCatalog } from "./catalog.ts";
-import { type AuditPlaces, type Counts, NO_HOLD, seatMove } from "./places.ts";
+import { type AuditPlaces, type Counts, type Held, NO_HOLD, seatMove } from "./places.ts";
 
 interface Parts {
   readonly catalog: AuditCatalog;
@@ -17,9 +17,9 @@ interface Parts {
   readonly areas: AuditAreas;
 }
 
-const { UNPRICED, LOCKED, ACTIVE, SOLD, BLOCKED } = SeatState;
+const { UNPRICED, ACTIVE } = SeatState;
 
-/** Cost: O(seats of all events). @param sequence - The record behind which the state is. */
+/** @param sequence - The last record in the state. Cost: O(seats of all events). */
 export function writeBaseline(parts: Parts, state: State, sequence: number): void {
   const { catalog, places } = parts;
   const { layouts, events, prices } = state.catalog;
@@ -31,26 +31,25 @@ export function writeBaseline(parts: Parts, state: State, sequence: number): voi
   for (const price of prices.values()) catalog.putPrice({ sequence, timeMs: 0 }, price);
   for (const event of events.values()) {
     const partition = state.partitionOf(event);
-    const holds = namesOfHolds(partition);
+    const slots = partition.holds.slots();
+    const holds = new Map(slots.map((slot, i) => [slot, i - slots.length]));
     writeSeats(parts, { partition, event, sequence, holds });
     writeAreas(parts, { partition, event, sequence, holds });
   }
 }
 
-interface Laid {
+interface Inventory {
   readonly partition: Partition;
   readonly event: EventRow;
   readonly sequence: number;
-  /** By slot: stands for the lock, which is not known; below all that are. */
+  /** By slot: a negative number in place of the unknown record that began the hold. */
   readonly holds: ReadonlyMap<number, number>;
 }
 
-function namesOfHolds({ holds }: Partition): Map<number, number> {
-  const slots = holds.slots();
-  return new Map(slots.map((slot, i) => [slot, i - slots.length]));
-}
-
-function writeSeats({ catalog, places }: Parts, { partition, event, sequence, holds }: Laid): void {
+function writeSeats(
+  { catalog, places }: Parts,
+  { partition, event, sequence, holds }: Inventory,
+): void {
   for (const [seat, id] of partition.layout.seatIds.entries()) {
     const state = partition.state[seat] as SeatState;
     const timeMs = partition.changedAtMs[seat]!;
@@ -63,16 +62,14 @@ function writeSeats({ catalog, places }: Parts, { partition, event, sequence, ho
   }
 }
 
-function writeAreas(parts: Parts, { partition, event, sequence, holds }: Laid): void {
+function writeAreas(parts: Parts, { partition, event, sequence, holds }: Inventory): void {
   const { areas, layout } = partition;
   const held: AreaHold[] = [];
   for (const [area, { id }] of layout.areas.entries()) {
-    const counts: Counts = [
-      areas.places(area, ACTIVE),
-      areas.places(area, LOCKED),
-      areas.places(area, SOLD),
-      areas.places(area, BLOCKED),
-    ];
+    const [active, locked, sold, blocked] = BOOKING_STATES.map((state) =>
+      areas.places(area, state),
+    );
+    const counts: Counts = [active!, locked!, sold!, blocked!];
     const priceId = parts.catalog.priceIn(event.partition, areas.price[area]!);
     const row = { from: null, state: ACTIVE, priceId, ...NO_HOLD, places: 0, counts };
     parts.places.write(event.partition, id, { sequence, timeMs: areas.changedAtMs[area]! }, row);
@@ -83,7 +80,7 @@ function writeAreas(parts: Parts, { partition, event, sequence, holds }: Laid): 
   parts.areas.replaceHolds(event.partition, held);
 }
 
-function heldBy({ holds }: Partition, names: Laid["holds"], slot: number) {
+function heldBy({ holds }: Partition, numbers: Inventory["holds"], slot: number): Held {
   const { session, holdType } = holds.get(slot);
-  return { hold: names.get(slot)!, session, holdType };
+  return { hold: numbers.get(slot)!, session, holdType };
 }

@@ -1,6 +1,6 @@
 /**
- * What of the catalog the audit trail needs, each change kept with the record that made it: events,
- * their layouts and prices. The living ones are in memory as well.
+ * The part of the catalog that the audit trail needs: events, their layouts and prices, each
+ * version with the record that made it. Those that exist now are also in memory.
  */
 import { assert } from "../../engine/assert.ts";
 import type { EventRow, LayoutRow, PriceRow } from "../../engine/catalog.ts";
@@ -9,35 +9,37 @@ import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import type { SqlFile } from "../disk/sqlite.ts";
 import type { At } from "./places.ts";
 
-/** A living event. */
+/** An event that exists. */
 export interface AuditEvent {
   readonly partition: number;
   readonly eventId: string;
   readonly schemaId: number;
-  /** 0 for none: an event without a seat. */
+  /** 0 for the empty layout of a schema without a stored one. */
   readonly layoutId: number;
 }
 
-/** Ids by index, as records name seats and areas. */
+/** Ids of the seats and areas of a layout, by the indexes in records. */
 export interface PlaceIds {
   readonly seats: Float64Array;
   readonly areas: readonly number[];
 }
 
+const INSERT_PRICE = "INSERT OR REPLACE INTO prices VALUES (?, ?, ?, ?, ?)";
 const NO_PLACES: PlaceIds = { seats: new Float64Array(), areas: [] };
-/** Seat ids that are kept in memory, eight bytes each. */
+/** Seat ids that are cached, eight bytes each. */
 const IDS_MAX = 4_000_000;
 
 export class AuditCatalog {
   readonly #sql: SqlFile;
   readonly #events = new Map<number, AuditEvent>();
   readonly #partitions = new Map<string, number>();
-  /** By schema. */
+  /** By schema id: the layout id. */
   readonly #layouts = new Map<number, number>();
-  /** By id: partition and slot. */
+  /** By price id. */
   readonly #prices = new Map<number, { readonly partition: number; readonly slot: number }>();
-  /** By partition, by slot. */
+  /** By partition, then by slot: the price id. */
   readonly #slots = new Map<number, Map<number, number>>();
+  /** By layout id. */
   #places = new Map<number, PlaceIds>();
   #idCount = 0;
 
@@ -60,24 +62,24 @@ export class AuditCatalog {
 
   event(partition: number): AuditEvent {
     const event = this.#events.get(partition);
-    assert(event !== undefined, "a record names a living event");
+    assert(event !== undefined, "a record names an existing event");
     return event;
   }
 
-  isLiving(partition: number): boolean {
+  hasEvent(partition: number): boolean {
     return this.#events.has(partition);
   }
 
-  /** The living event with the id. */
   eventOf(eventId: string): AuditEvent | undefined {
     return this.#events.get(this.#partitions.get(eventId) ?? 0);
   }
 
   /** Cost: O(events). */
-  eventsOn(schemaId: number): AuditEvent[] {
+  eventsOfSchema(schemaId: number): AuditEvent[] {
     return [...this.#events.values()].filter((event) => event.schemaId === schemaId);
   }
 
+  /** @returns The id of the schema's layout; 0 for none. */
   layoutOf(schemaId: number): number {
     return this.#layouts.get(schemaId) ?? 0;
   }
@@ -85,23 +87,14 @@ export class AuditCatalog {
   putEvent({ sequence, timeMs }: At, row: EventRow): void {
     const { partition, id: eventId, schemaId, organizationId, name, status } = row;
     const event = { partition, eventId, schemaId, layoutId: this.layoutOf(schemaId) };
-    this.#sql.run(
-      "INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      partition,
-      sequence,
-      timeMs,
-      eventId,
-      organizationId,
-      schemaId,
-      event.layoutId,
-      name,
-      status,
-    );
+    const key = [partition, sequence, timeMs, eventId, organizationId, schemaId] as const;
+    const insert = "INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    this.#sql.run(insert, ...key, event.layoutId, name, status);
     this.#keepEvent(event);
   }
 
-  /** The event is on the layout that its schema has now. */
-  layEvent({ sequence, timeMs }: At, event: AuditEvent): void {
+  /** Moves the event to the present layout of its schema. */
+  updateLayout({ sequence, timeMs }: At, event: AuditEvent): void {
     const layoutId = this.layoutOf(event.schemaId);
     this.#sql.run(
       `INSERT OR REPLACE INTO events
@@ -129,7 +122,7 @@ export class AuditCatalog {
   }
 
   putLayout({ sequence }: At, { id: schemaId, document }: LayoutRow): void {
-    const text = JSON.stringify(labelsOf(document));
+    const text = JSON.stringify(withoutDrawing(document));
     this.#sql.run("INSERT INTO layouts VALUES (NULL, ?, ?, ?)", schemaId, sequence, text);
     const row = this.#sql.row("SELECT last_insert_rowid() AS id");
     this.#layouts.set(schemaId, Number(row!["id"]));
@@ -140,40 +133,37 @@ export class AuditCatalog {
     this.#layouts.delete(schemaId);
   }
 
-  /** The price in the slot; 0 for slot 0. */
+  /** @returns The id of the price in the slot; 0 for slot 0. */
   priceIn(partition: number, slot: number): number {
     if (slot === 0) return 0;
     const id = this.#slots.get(partition)?.get(slot);
-    assert(id !== undefined, "a record names a living price");
+    assert(id !== undefined, "a record names an existing price");
     return id;
   }
 
-  /** Whose price it is. */
   partitionOfPrice(priceId: number): number | undefined {
     return this.#prices.get(priceId)?.partition;
   }
 
   putPrice({ sequence }: At, { id, slot, name, eventId }: PriceRow): void {
     const partition = this.#partitions.get(eventId);
-    assert(partition !== undefined, "a price is of a living event");
-    const values = [id, sequence, partition, slot, name] as const;
-    this.#sql.run("INSERT OR REPLACE INTO prices VALUES (?, ?, ?, ?, ?)", ...values);
+    assert(partition !== undefined, "a price belongs to an existing event");
+    this.#sql.run(INSERT_PRICE, id, sequence, partition, slot, name);
     this.#keepPrice(id, partition, slot);
   }
 
   removePrice({ sequence }: At, id: number): void {
     const price = this.#prices.get(id);
-    assert(price !== undefined, "a removed price was there");
+    assert(price !== undefined, "only an existing price is removed");
     const { partition, slot } = price;
-    const values = [id, sequence, partition, slot, null] as const;
-    this.#sql.run("INSERT OR REPLACE INTO prices VALUES (?, ?, ?, ?, ?)", ...values);
+    this.#sql.run(INSERT_PRICE, id, sequence, partition, slot, null);
     this.#prices.delete(id);
     const slots = this.#slots.get(partition)!;
     slots.delete(slot);
     if (slots.size === 0) this.#slots.delete(partition);
   }
 
-  /** Cost: that of reading the layout, when it is not in memory. */
+  /** Cost: O(bytes of the layout) when it is not cached. */
   placesOf(layoutId: number): PlaceIds {
     if (layoutId === 0) return NO_PLACES;
     const known = this.#places.get(layoutId);
@@ -205,14 +195,15 @@ export class AuditCatalog {
   }
 }
 
-/** A layout without its drawing: what is needed to name and to list seats and areas. */
+/** @returns A layout as `withoutDrawing` stored it. */
 export function readDocument(sql: SqlFile, layoutId: number): LayoutDocument {
   if (layoutId === 0) return EMPTY_DOCUMENT;
   const row = sql.row("SELECT document FROM layouts WHERE id = ?", layoutId);
   return JSON.parse(String(row?.["document"])) as LayoutDocument;
 }
 
-function labelsOf({ sectors, rows, seats }: LayoutDocument): LayoutDocument {
+/** @returns Only the members that are needed to name and to list seats and areas. */
+function withoutDrawing({ sectors, rows, seats }: LayoutDocument): LayoutDocument {
   return {
     ...EMPTY_DOCUMENT,
     sectors: sectors.map(({ id, guid, name, ga, type, gaCapacity }) => {

@@ -1,12 +1,18 @@
 /**
- * The file of the audit trail: SQLite that a person can query (`history` is the view to begin
- * with). Its row in `trail` says up to which record of which log it goes; that row changes in the
- * same transaction as the rest, so the file is always the trail of a whole number of records.
+ * The format of the audit trail: an SQLite file that a person can query, best with the view
+ * `history`. The row in the table `trail` names the log and the last record in the file. It changes
+ * in the same transaction as the other rows, so the file never contains part of a record.
  */
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
 import { namesIn, type ReadDisk } from "../disk/disk.ts";
 import { Malformed, only } from "../disk/faults.ts";
-import { keepSqlFile, readKeptFile, readSqlFile, SqlFault, type SqlFile } from "../disk/sqlite.ts";
+import {
+  openSqlWriter,
+  readSqlFile,
+  removeFilesBeside,
+  SqlFault,
+  type SqlFile,
+} from "../disk/sqlite.ts";
 import { isCount } from "../log/checks.ts";
 import type { ChainMark, LogStart } from "../log/scan.ts";
 
@@ -16,13 +22,13 @@ export const AUDIT_FORMAT = 1;
 /** The row of the table `trail`. */
 export interface TrailRow {
   readonly storeId: string;
-  /** The last record that it has; 0 before the first. */
+  /** The last record in the trail; 0 before the first. */
   readonly sequence: number;
-  /** The end of a batch that was on disk, at or behind `sequence`; null before the first record. */
+  /** The end of a durable batch, at or after `sequence`; null before the first record. */
   readonly mark: ChainMark | null;
-  /** Transitions from this record on are kept; what was before, only as the state it came to. */
+  /** The first record with all its transitions; of earlier ones only the result is kept. */
   readonly firstSequence: number;
-  /** Milliseconds since 1970; 0 when the trail is kept from the beginning. */
+  /** Milliseconds since 1970; 0 when the trail begins with the log. */
   readonly firstTimeMs: number;
 }
 
@@ -86,11 +92,11 @@ FROM transitions t LEFT JOIN records r ON r.sequence = t.sequence;
 `;
 
 /**
- * Opens the file and makes its tables when it is empty.
- * @throws Malformed when it is of another format or store; SqlFault.
+ * Opens the file, and creates the tables of an empty one.
+ * @throws Malformed when it has another format or belongs to another store; SqlFault.
  */
 export function openAuditFile(path: string, storeId: string): SqlFile {
-  const sql = keepSqlFile(path);
+  const sql = openSqlWriter(path);
   try {
     if (sql.row("SELECT 1 FROM sqlite_schema") === undefined) {
       sql.execute(`BEGIN IMMEDIATE;${SCHEMA}`);
@@ -138,39 +144,37 @@ export function writeTrail(sql: SqlFile, { sequence, mark, ...first }: TrailRow)
   );
 }
 
-/** Where the log goes on behind the trail; null at its beginning. */
+/** Where the log continues after the trail; null for its beginning. */
 export function startOfTrail({ sequence, mark }: TrailRow): LogStart | null {
   return mark === null ? null : { sequence, mark };
 }
 
 /**
- * Opens the trail of a folder for reading, by whomever it is used, and leaves no file beside it
- * that was not there.
- * @param folder - The data folder. @throws SqlFault.
+ * Reads the trail of a data folder, even while a process uses it. Leaves no new file beside it.
+ * @throws SqlFault.
  */
-export function readAuditFile(disk: ReadDisk, folder: string): SqlFile {
+export function readAuditFile<T>(disk: ReadDisk, folder: string, read: (sql: SqlFile) => T): T {
   const path = `${folder}/${AUDIT_FILE}`;
-  // What a killed process did not bring into the file yet stays where it is.
-  const hasRest = disk.listNow(folder)?.includes(`${AUDIT_FILE}-wal`) === true;
-  return hasRest ? readSqlFile(path) : readKeptFile(path);
+  // A write-ahead log of a killed process must stay: it may have commits that the file lacks.
+  const hasLog = namesIn(disk, folder).includes(`${AUDIT_FILE}-wal`);
+  try {
+    return readSqlFile(path, read);
+  } finally {
+    if (!hasLog) removeFilesBeside(path);
+  }
 }
 
 /**
- * The last record that the trail has; behind it the log is needed yet. A file that cannot be read
- * has nothing, so that it can be made anew from all there is.
  * @param folder - The data folder.
- * @returns null when there is no trail.
+ * @returns The last record in the trail; later ones must stay in the log. 0 when the file cannot be
+ * read, because it will be rebuilt from the whole log; null when there is no file.
  */
 export function auditedSequence(disk: ReadDisk, folder: string, storeId: string): number | null {
   if (!namesIn(disk, folder).includes(AUDIT_FILE)) return null;
-  let sql: SqlFile | null = null;
   try {
-    sql = readAuditFile(disk, folder);
-    return readTrail(sql, storeId).sequence;
+    return readAuditFile(disk, folder, (sql) => readTrail(sql, storeId).sequence);
   } catch (error) {
     only(error, SqlFault, Malformed);
     return 0;
-  } finally {
-    sql?.close();
   }
 }

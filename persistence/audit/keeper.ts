@@ -1,6 +1,6 @@
 /**
- * Keeps the audit trail beside the log: reads what became durable, begins anew from what there is
- * when the file is missing or damaged, forgets what is too old. Used by one thread; knows none.
+ * Keeps the audit trail up to date with the log: adds durable records, rebuilds a missing or
+ * damaged file, and applies the retention. For use by one thread.
  */
 import { Broken } from "../../engine/assert.ts";
 import {
@@ -10,6 +10,7 @@ import {
   type AuditQuestion,
   type AuditTopic,
 } from "../../engine/queries/audit-trail.ts";
+import type { StorePlace } from "../disk/data-folder.ts";
 import { type Disk, namesIn } from "../disk/disk.ts";
 import {
   DiskFault,
@@ -24,53 +25,49 @@ import { LogFollower } from "../log/log-follower.ts";
 import { findSegments, readLog } from "../log/read-log.ts";
 import { type ChainMark, startOfFirst } from "../log/scan.ts";
 import { LOG_FOLDER } from "../log/segment-header.ts";
-import { findSnapshots, SNAPSHOT_FOLDER, startOf } from "../snapshot/file.ts";
-import { type LoadedSnapshot, loadSnapshot, tryLoad } from "../snapshot/load.ts";
-import { replayAfter } from "../snapshot/replay-after.ts";
+import { startOf } from "../snapshot/file.ts";
+import { loadOldest, replayAfter } from "../snapshot/load.ts";
 import { AUDIT_FILE, startOfTrail } from "./file.ts";
-import { AuditBook } from "./trail.ts";
+import { OpenTrail } from "./trail.ts";
 
 const DAY_MS = 86_400_000;
-/** How often it looks for what is too old. */
-const FORGET_EVERY_MS = 3_600_000;
+/** How often the retention is applied. */
+const RETENTION_EVERY_MS = 3_600_000;
 
-/** What people are to know. */
+/** Something that an operator should know. */
 export type AuditReport =
-  /** The file could not be used and has another name now; it is made anew. */
-  | { readonly kind: "anew"; readonly reason: string }
+  /** The file could not be used, was renamed, and is rebuilt. */
+  | { readonly kind: "rebuilt"; readonly reason: string }
   /** The log had lost its beginning, so the trail begins with a snapshot, not with the store. */
-  | { readonly kind: "late"; readonly firstSequence: number }
-  /** What was before is too old and has gone. */
-  | { readonly kind: "forgot"; readonly firstSequence: number }
-  /** It is tried again until it can be done; the log keeps what the trail lacks. */
+  | { readonly kind: "incomplete"; readonly firstSequence: number }
+  /** Transitions before that record are past their retention and were removed. */
+  | { readonly kind: "expired"; readonly firstSequence: number }
+  /** The update is repeated until it succeeds. The log keeps the records that the trail lacks. */
   | { readonly kind: "failed"; readonly failure: string };
 
-export interface KeeperOptions {
-  readonly disk: Disk;
-  /** The data folder. */
-  readonly folder: string;
-  readonly storeId: string;
+export interface KeeperOptions extends StorePlace {
   /** Days for which transitions are kept; null for ever. */
   readonly days: number | null;
   readonly nowMs: () => number;
   readonly onReport: (report: AuditReport) => void;
-  /** As `AuditBook` has it when it is not given. */
+  /** As in `OpenTrail`. */
   readonly rowsPerCommit?: number | undefined;
 }
 
 export class AuditKeeper {
   readonly #options: KeeperOptions;
-  #book: AuditBook | null = null;
+  #trail: OpenTrail | null = null;
   #follower: LogFollower | null = null;
   #mark: ChainMark | null = null;
-  #forgottenMs = -Infinity;
-  /** The follower has proven that trail and log belong together. */
+  /** When the retention was last applied. */
+  #retentionMs = -Infinity;
+  /** Whether the follower has proved that trail and log belong together. */
   #isProven = false;
-  /** A trail that does not fit twice is not the file's fault. */
-  #isAnew = false;
-  /** A log does not mend while it is in use. */
+  /** Whether the file was replaced. If the new one is unusable too, the file is not at fault. */
+  #isRebuilt = false;
+  /** Damage to a log is permanent while it is in use. */
   #isLogDamaged = false;
-  /** What was told last. */
+  /** The failure that was reported last. */
   #failure: string | null = null;
 
   constructor(options: KeeperOptions) {
@@ -79,18 +76,18 @@ export class AuditKeeper {
 
   /** The last record of the trail; 0 when it is not open. */
   get sequence(): number {
-    return this.#book?.trail.sequence ?? 0;
+    return this.#trail?.row.sequence ?? 0;
   }
 
-  /** It could not be read or written at the last try. */
+  /** Whether the last attempt to read or write the trail failed. */
   get isFailing(): boolean {
     return this.#failure !== null;
   }
 
   /**
-   * Brings the trail up to the mark. Never throws: what cannot be done is reported, and tried again
-   * at the next call.
-   * @returns Whether the trail is there.
+   * Brings the trail up to the mark. Never throws: a failure is reported, and the next call tries
+   * again.
+   * @returns Whether it succeeded.
    */
   follow(mark: ChainMark): boolean {
     try {
@@ -109,7 +106,7 @@ export class AuditKeeper {
     }
   }
 
-  /** Told once, however often it is tried. */
+  /** Reports the same failure once, however often it happens. */
   #fail(error: unknown): void {
     this.#drop();
     const failure = messageOf(error);
@@ -117,25 +114,23 @@ export class AuditKeeper {
     this.#failure = failure;
   }
 
-  /** That the file is broken, or does not fit to a log that is sound by itself. */
+  /** Whether the file is damaged, or does not match a log that is itself sound. */
   #isDamage(error: unknown): boolean {
-    if (this.#isAnew) return false;
+    if (this.#isRebuilt) return false;
     if (error instanceof SqlFault) return error.isDamage;
     if (error instanceof LogCorrupt) return !this.#isProven && this.#isLogSound();
     return error instanceof Malformed || error instanceof Broken;
   }
 
-  /** Whether the log by itself can be read to the mark. Cost: O(bytes of the log), once. */
+  /** Whether the log can be read up to the mark. Cost: O(bytes of the log), once. */
   #isLogSound(): boolean {
     if (this.#isLogDamaged) return false;
-    const { disk, folder, storeId } = this.#options;
-    const log = `${folder}/${LOG_FOLDER}`;
+    const { disk, folder } = this.#options;
     try {
-      const [first] = findSegments(log, namesIn(disk, log));
+      const [first] = findSegments(disk, folder);
       if (first === undefined) return false;
-      const start = startOfFirst(first);
       const until = this.#mark?.sequence ?? 0;
-      readLog({ disk, folder: log, storeId, start, until, replay: () => {} });
+      readLog({ ...this.#options, start: startOfFirst(first), until, replay: () => {} });
       return true;
     } catch (error) {
       only(error, LogCorrupt);
@@ -144,14 +139,14 @@ export class AuditKeeper {
     }
   }
 
-  /** From all that the mark covers. @param mark - null while the log has no record. */
+  /** Answers from all records up to the mark. @param mark - null while the log has no record. */
   answer(question: AuditQuestion, mark: ChainMark | null): AuditOutcome<AuditAnswers[AuditTopic]> {
     if (mark === null) return { gap: AuditGap.NO_EVENT, extent: null };
     if (!this.follow(mark)) return { gap: AuditGap.UNAVAILABLE, extent: null };
     try {
-      return this.#book!.answer(question);
+      return this.#trail!.answer(question);
     } catch (error) {
-      // Perhaps a part of it is damaged: what is left of it is not thrown away for that.
+      // A part of the file may be damaged, which is no reason to discard the rest.
       this.#fail(error);
       return { gap: AuditGap.UNAVAILABLE, extent: null };
     }
@@ -163,64 +158,51 @@ export class AuditKeeper {
 
   #follow(mark: ChainMark): void {
     this.#mark = mark;
-    const book = (this.#book ??= this.#open());
-    if (book.trail.sequence > mark.sequence) {
-      throw new Malformed(`a trail up to record ${mark.sequence}`, `${book.trail.sequence}`);
+    const trail = (this.#trail ??= this.#open());
+    const { sequence, mark: own } = trail.row;
+    if (sequence > mark.sequence) {
+      throw new Malformed(`a trail up to record ${mark.sequence}`, `${sequence}`);
     }
-    const { mark: own } = book.trail;
     if (own?.sequence === mark.sequence && Buffer.compare(mark.chain, own.chain) !== 0) {
       throw new Malformed("a trail of this log", "one of another log of that length");
     }
-    if (book.trail.sequence < mark.sequence) {
-      this.#follower ??= this.#openFollower(book);
+    if (sequence < mark.sequence) {
+      this.#follower ??= new LogFollower({
+        ...this.#options,
+        start: startOfTrail(trail.row),
+        replay: (number, timeMs, record) => trail.add(number, timeMs, record, this.#mark!),
+      });
       this.#follower.read(mark.sequence);
       this.#isProven = true;
-      book.keep(mark);
+      trail.commit(mark);
     }
-    this.#forget(book);
+    this.#applyRetention(trail);
   }
 
-  #openFollower(book: AuditBook): LogFollower {
-    const { disk, folder, storeId } = this.#options;
-    return new LogFollower({
-      disk,
-      folder: `${folder}/${LOG_FOLDER}`,
-      storeId,
-      start: startOfTrail(book.trail),
-      replay: (sequence, timeMs, record) => book.take(sequence, timeMs, record, this.#mark!),
-    });
-  }
-
-  #open(): AuditBook {
-    const { folder, storeId, rowsPerCommit } = this.#options;
-    const book = new AuditBook(`${folder}/${AUDIT_FILE}`, storeId, rowsPerCommit);
+  #open(): OpenTrail {
+    const { disk, folder, storeId, rowsPerCommit } = this.#options;
+    const trail = new OpenTrail(`${folder}/${AUDIT_FILE}`, storeId, rowsPerCommit);
     try {
-      if (book.trail.sequence === 0 && !this.#hasWholeLog()) this.#beginLate(book);
+      const hasWholeLog = findSegments(disk, folder)[0]?.number === 1;
+      if (trail.row.sequence === 0 && !hasWholeLog) this.#beginWithSnapshot(trail);
     } catch (error) {
-      book.close();
+      trail.close();
       throw error;
     }
-    return book;
+    return trail;
   }
 
-  #hasWholeLog(): boolean {
-    const { disk, folder } = this.#options;
-    const log = `${folder}/${LOG_FOLDER}`;
-    const [first] = findSegments(log, namesIn(disk, log));
-    return first?.number === 1;
-  }
-
-  /** The beginning of the log is gone: the trail begins with the oldest snapshot. */
-  #beginLate(book: AuditBook): void {
-    const { disk, folder, storeId, onReport } = this.#options;
-    const { meta, state, sequences } = this.#oldestSnapshot();
+  /** The log has lost its beginning, so the trail begins with the oldest snapshot. */
+  #beginWithSnapshot(trail: OpenTrail): void {
+    const { folder, onReport } = this.#options;
+    const { loaded, passedOver } = loadOldest(this.#options);
+    if (loaded === null) throw new SnapshotsDamaged(`${folder}/${LOG_FOLDER}`, passedOver);
+    const { meta, state } = loaded;
     const start = startOf(meta);
     let timeMs = Date.parse(meta.createdAt);
-    const replay = replayAfter({ sequences }, state);
+    const replay = replayAfter(loaded, state);
     readLog({
-      disk,
-      folder: `${folder}/${LOG_FOLDER}`,
-      storeId,
+      ...this.#options,
       replay: (sequence, recordMs, record) => {
         timeMs = Math.max(timeMs, recordMs);
         replay(sequence, recordMs, record);
@@ -228,42 +210,29 @@ export class AuditKeeper {
       start,
       until: start.mark.sequence,
     });
-    book.beginWith(state, start.mark, timeMs);
-    onReport({ kind: "late", firstSequence: book.trail.firstSequence });
+    trail.beginWith(state, start.mark, timeMs);
+    onReport({ kind: "incomplete", firstSequence: trail.row.firstSequence });
   }
 
-  #oldestSnapshot(): Omit<LoadedSnapshot, "name"> {
-    const { disk, folder, storeId } = this.#options;
-    const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
-    const reasons: string[] = [];
-    for (const name of findSnapshots(namesIn(disk, snapshots)).toReversed()) {
-      const path = `${snapshots}/${name}`;
-      const loaded = tryLoad(path, () => loadSnapshot(path, storeId));
-      if (!("expected" in loaded)) return loaded;
-      reasons.push(`${path}: expected ${loaded.expected}, got ${loaded.found}`);
-    }
-    throw new SnapshotsDamaged(`${folder}/${LOG_FOLDER}`, reasons);
-  }
-
-  #forget(book: AuditBook): void {
+  #applyRetention(trail: OpenTrail): void {
     const { days, nowMs, onReport } = this.#options;
-    if (days === null || nowMs() - this.#forgottenMs < FORGET_EVERY_MS) return;
-    this.#forgottenMs = nowMs();
-    const before = book.trail.firstSequence;
-    book.forget(nowMs() - days * DAY_MS);
-    const { firstSequence } = book.trail;
-    if (firstSequence > before) onReport({ kind: "forgot", firstSequence });
+    if (days === null || nowMs() - this.#retentionMs < RETENTION_EVERY_MS) return;
+    this.#retentionMs = nowMs();
+    const before = trail.row.firstSequence;
+    trail.removeBefore(nowMs() - days * DAY_MS);
+    const { firstSequence } = trail.row;
+    if (firstSequence > before) onReport({ kind: "expired", firstSequence });
   }
 
-  /** Keeps the file for people under another name. */
+  /** Renames the file, which may have records that the log has lost, and creates an empty one. */
   #setAside(reason: string): void {
     const { disk, folder, onReport } = this.#options;
     this.#drop();
-    this.#isAnew = true;
+    this.#isRebuilt = true;
     const names = namesIn(disk, folder);
     let count = 1;
     while (names.includes(damagedName(count))) count += 1;
-    // With its write-ahead log, which holds what was committed last.
+    // The write-ahead log has the last commits, so it keeps its place beside the file.
     for (const suffix of ["", "-wal"]) {
       if (!names.includes(AUDIT_FILE + suffix)) continue;
       disk.renameNow(
@@ -273,30 +242,29 @@ export class AuditKeeper {
     }
     if (names.includes(`${AUDIT_FILE}-shm`)) disk.removeNow(`${folder}/${AUDIT_FILE}-shm`);
     makeAuditFile(disk, folder);
-    onReport({ kind: "anew", reason });
+    onReport({ kind: "rebuilt", reason });
   }
 
   #drop(): void {
-    const [book, follower] = [this.#book, this.#follower];
-    this.#book = null;
+    const [trail, follower] = [this.#trail, this.#follower];
+    this.#trail = null;
     this.#follower = null;
     this.#isProven = false;
     try {
       follower?.close();
     } catch (error) {
-      // Of what was only read nothing can be lost.
+      // The segments were only read, so nothing is lost.
       only(error, DiskFault);
     }
-    book?.close();
+    trail?.close();
   }
 }
 
-/** None is ever lost: it may hold what the log no longer does. */
 function damagedName(count: number): string {
   return `${AUDIT_FILE}.damaged-${count}`;
 }
 
-/** Makes an empty file, so that from now on no part of the log goes that the trail needs. */
+/** Creates an empty file, so that from now on the log keeps the segments that the trail needs. */
 export function makeAuditFile(disk: Disk, folder: string): void {
   if (namesIn(disk, folder).includes(AUDIT_FILE)) return;
   disk.createNow(`${folder}/${AUDIT_FILE}`).closeNow();

@@ -1,6 +1,6 @@
 /**
- * An event laid on another layout, as the audit trail sees it: seats and areas that come and go,
- * and holds that get other slots, as `migrateToLayout` assigns them.
+ * The transitions of an event that moves to another layout: seats and areas are added and removed,
+ * and the remaining holds get the slots that `migrateToLayout` assigns.
  */
 import { SeatState } from "../../engine/inventory/states.ts";
 import type { AreaHold, AuditAreas } from "./areas.ts";
@@ -18,7 +18,12 @@ interface Layouts {
 }
 
 /** Cost: O(seats of both layouts + rows of the event). */
-export function layAnew(parts: Parts, at: At, partition: number, { before, after }: Layouts): void {
+export function changeLayout(
+  parts: Parts,
+  at: At,
+  partition: number,
+  { before, after }: Layouts,
+): void {
   const { places, areas } = parts;
   const seatsBefore = new Set(before.seats);
   const seatsAfter = new Set(after.seats);
@@ -33,23 +38,23 @@ export function layAnew(parts: Parts, at: At, partition: number, { before, after
     places.write(partition, id, at, seatMove(null, SeatState.UNPRICED, 0, NO_HOLD));
   }
   for (const id of before.areas) {
-    if (!after.areas.includes(id)) areas.vanish(at, { partition, id });
+    if (!after.areas.includes(id)) areas.remove(at, { partition, id });
   }
   for (const id of after.areas) {
-    if (!before.areas.includes(id)) areas.appear(at, { partition, id });
+    if (!before.areas.includes(id)) areas.add(at, { partition, id });
   }
   renumber(parts, partition);
 }
 
-/** What is left of each hold takes the slots from 0 on, in the order in which the holds began. */
+/** Gives the remaining holds the slots from 0 on, in the order in which they began. */
 function renumber({ places, areas }: Parts, partition: number): void {
   const held = areas.holds(partition);
   if (held.length === 0) return;
-  const living = new Set(held.map(({ hold }) => hold));
+  const holds = new Set(held.map(({ hold }) => hold));
   for (const [, { state, hold, counts }] of places.all(partition)) {
-    if (counts === null && state === SeatState.LOCKED) living.add(hold);
+    if (counts === null && state === SeatState.LOCKED) holds.add(hold);
   }
-  const slots = new Map([...living].sort((a, b) => a - b).map((hold, slot) => [hold, slot]));
+  const slots = new Map([...holds].sort((a, b) => a - b).map((hold, slot) => [hold, slot]));
   areas.replaceHolds(
     partition,
     held.map((hold): AreaHold => ({ ...hold, slot: slots.get(hold.hold)! })),

@@ -1,4 +1,4 @@
-/** The inventory of an event as it was behind a record, built from the audit trail. */
+/** The inventory of an event as it was after a record, built from the audit trail. */
 import type { EventStatus, PriceRow } from "../../engine/catalog.ts";
 import { Partition } from "../../engine/inventory/partition.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
@@ -7,7 +7,7 @@ import type { SqlFile, SqlRow } from "../disk/sqlite.ts";
 import { readDocument } from "./catalog.ts";
 import { LAST_OF_ALL } from "./places.ts";
 
-/** An event as it was. Its holds are not known: they have no part in a map. */
+/** An event as it was, without its holds, which are not part of a map. */
 export interface PastEvent {
   readonly partition: Partition;
   /** By slot. */
@@ -22,8 +22,8 @@ const PRICES = `SELECT *, max(sequence) FROM prices WHERE partition = ? AND sequ
   GROUP BY id`;
 
 /**
- * Cost: O(seats and rows of the event).
- * @returns null when there was no such event then.
+ * @param number - Of the partition. Cost: O(seats and rows of the event).
+ * @returns null when the event did not exist after the record.
  */
 export function eventAt(sql: SqlFile, number: number, sequence: number): PastEvent | null {
   const version = sql.row(VERSION, number, sequence);

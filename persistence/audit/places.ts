@@ -1,17 +1,17 @@
-/** The transitions of seats and areas; the last one of each place, which the next goes on from. */
+/** Writes transitions of seats and areas, and reads the last one of a place. */
 import { SeatState } from "../../engine/inventory/states.ts";
 import type { SqlFile, SqlRow } from "../disk/sqlite.ts";
 
 /** Places of an area by state: ACTIVE, LOCKED, SOLD, BLOCKED. */
 export type Counts = readonly [number, number, number, number];
 
-/** How a transition left a seat or an area. */
+/** A seat or an area after a transition. */
 export interface PlaceFacts {
   /** Of a seat; null when it is not in the layout. */
   readonly state: SeatState | null;
   /** 0 for none. */
   readonly priceId: number;
-  /** The lock that began the hold of a LOCKED seat; 0 for none. */
+  /** The sequence number of the lock that began the hold of a LOCKED seat; 0 for none. */
   readonly hold: number;
   readonly session: string;
   readonly holdType: string;
@@ -19,31 +19,28 @@ export interface PlaceFacts {
   readonly counts: Counts | null;
 }
 
-/** What a transition moves, beside how it leaves the place. */
+/** A transition: the place after it, and what it moved. */
 export interface Move extends PlaceFacts {
+  /** The state before; null when the seat or area is new in the layout. */
   readonly from: SeatState | null;
   /** How many places of an area; null for a seat. */
   readonly places: number | null;
 }
 
-/** The record that is being taken. */
+/** The record of a transition. */
 export interface At {
   readonly sequence: number;
+  /** Milliseconds since 1970. */
   readonly timeMs: number;
 }
 
-/** Whose a place is, or who moved it. */
+/** The hold of a place, or that of the call that moves it. */
 export type Held = Pick<PlaceFacts, "hold" | "session" | "holdType">;
 export const NO_HOLD: Held = { hold: 0, session: "", holdType: "" };
-/** A seat that nothing was done to. */
-const FRESH_SEAT: PlaceFacts = {
-  state: SeatState.UNPRICED,
-  priceId: 0,
-  ...NO_HOLD,
-  counts: null,
-};
+/** A seat without a transition. */
+const FRESH_SEAT: PlaceFacts = { state: SeatState.UNPRICED, priceId: 0, ...NO_HOLD, counts: null };
 const FRESH_AREA: PlaceFacts = { ...FRESH_SEAT, counts: [0, 0, 0, 0] };
-/** Places that are kept in memory, a few hundred bytes each. */
+/** Places that are cached, a few hundred bytes each. */
 const CACHED_MAX = 200_000;
 
 const INSERT = `INSERT INTO transitions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
@@ -55,7 +52,7 @@ export const LAST_OF_ALL = `SELECT placeId, toState, priceId, hold, session, hol
   active, locked, sold, blocked, max((sequence << 20) | ordinal) AS position
   FROM transitions WHERE partition = ? AND sequence <= ? GROUP BY placeId ORDER BY position`;
 
-/** Written out, for there is one for every seat of every record. */
+/** Without a spread, because it is called for every seat of every record. */
 export function seatMove(
   from: SeatState | null,
   state: SeatState | null,
@@ -67,10 +64,10 @@ export function seatMove(
 
 export class AuditPlaces {
   readonly #sql: SqlFile;
-  /** By partition, by id of the seat or area. */
+  /** By partition, then by id of the seat or area. */
   #cached = new Map<number, Map<number, PlaceFacts>>();
   #cachedCount = 0;
-  /** By partition: rows that the record at hand has. */
+  /** By partition: how many rows the current record has. */
   readonly #ordinals = new Map<number, number>();
   /** Rows written so far. */
   written = 0;
@@ -87,7 +84,7 @@ export class AuditPlaces {
     return (this.#last(partition, id) ?? FRESH_AREA) as PlaceFacts & { readonly counts: Counts };
   }
 
-  /** Ids and facts of all places that have a row. Cost: O(rows of the event). */
+  /** Reads ids and facts of all places that have a row. Cost: O(rows of the event). */
   *all(partition: number): Generator<[number, PlaceFacts]> {
     const rows = this.#sql.list(LAST_OF_ALL, partition, Number.MAX_SAFE_INTEGER);
     for (const row of rows) yield [Number(row["placeId"]), factsOf(row)];
@@ -110,7 +107,8 @@ export class AuditPlaces {
     this.written += 1;
   }
 
-  forget(partition: number): void {
+  /** Removes the places of the partition from the cache. */
+  dropCache(partition: number): void {
     this.#cachedCount -= this.#cached.get(partition)?.size ?? 0;
     this.#cached.delete(partition);
   }

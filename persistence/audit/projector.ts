@@ -1,6 +1,6 @@
 /**
- * From a record of the log to rows of the audit trail. It knows no state of the engine: what a
- * record does not say is in the last row of the place.
+ * Turns records of the log into rows of the audit trail. It has no state of the engine: facts that
+ * a record lacks are in the last row of the place.
  */
 import { assert, unreachable } from "../../engine/assert.ts";
 import type { CatalogPut } from "../../engine/catalog.ts";
@@ -16,14 +16,14 @@ import {
 import type { SqlFile } from "../disk/sqlite.ts";
 import { AuditAreas } from "./areas.ts";
 import type { AuditCatalog, AuditEvent } from "./catalog.ts";
-import { layAnew } from "./layout-change.ts";
+import { changeLayout } from "./layout-change.ts";
 import { type At, type AuditPlaces, NO_HOLD, seatMove } from "./places.ts";
 
 const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD } = SeatState;
 const RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?)";
-/** What brought a transition about, where it was no move. */
+/** The cause of a transition that is not a move. */
 const Call = { PRICES: "prices", PRICE_DELETED: "deleteprice", LAYOUT: "layout", EVENT: "event" };
-/** A record that changed what the trail knows without a transition. */
+/** For a record that changed events, layouts or prices without a transition. */
 const NO_CALL = "catalog";
 
 export class AuditProjector {
@@ -31,7 +31,7 @@ export class AuditProjector {
   readonly #catalog: AuditCatalog;
   readonly #places: AuditPlaces;
   readonly #areas: AuditAreas;
-  /** Why the catalog record at hand has rows; null as long as it has none. */
+  /** Why the current catalog record has rows; null while it has none. */
   #call: string | null = null;
 
   constructor(sql: SqlFile, catalog: AuditCatalog, places: AuditPlaces) {
@@ -41,15 +41,18 @@ export class AuditProjector {
     this.#areas = new AuditAreas(sql, places);
   }
 
-  /** Cost: O(transitions); of a layout and a removed price O(rows of the events it touches). */
-  take(at: At, record: LogRecord): void {
+  /**
+   * Writes the rows of a record. Cost: O(transitions); for a layout or a removed price O(rows of
+   * the affected events).
+   */
+  project(at: At, record: LogRecord): void {
     this.#places.begin();
     switch (record.type) {
       case RecordType.MOVE:
-        this.#keepRecord(at, MOVES[record.move].name, record.actor);
+        this.#writeRecord(at, MOVES[record.move].name, record.actor);
         return this.#move(at, record);
       case RecordType.PRICE:
-        this.#keepRecord(at, Call.PRICES, record.actor);
+        this.#writeRecord(at, Call.PRICES, record.actor);
         return this.#prices(at, record);
       case RecordType.CATALOG:
         return this.#changeCatalog(at, record);
@@ -57,7 +60,7 @@ export class AuditProjector {
     return unreachable(record);
   }
 
-  #keepRecord({ sequence, timeMs }: At, call: string, { kind, id }: Actor): void {
+  #writeRecord({ sequence, timeMs }: At, call: string, { kind, id }: Actor): void {
     this.#sql.run(RECORD, sequence, timeMs, call, kind, id);
   }
 
@@ -74,9 +77,10 @@ export class AuditProjector {
       this.#places.write(partition, id, at, seatMove(from, to, last.priceId, held));
     }
     for (let i = 0; i < record.areas.length; i += 3) {
-      const [area, slot, places] = record.areas.subarray(i, i + 3) as unknown as number[];
-      const id = ids.areas[area!]!;
-      this.#areas.move(at, { partition, id, slot: slot! }, { from, to, places: places!, called });
+      const [index, slot, places] = record.areas.subarray(i, i + 3);
+      const id = ids.areas[index!]!;
+      const area = { partition, id, slot: slot! };
+      this.#areas.move(at, area, { from, to, places: places!, held: called });
     }
   }
 
@@ -96,11 +100,11 @@ export class AuditProjector {
     }
   }
 
-  /** As `Partition` does: without a price there is no state, only what is SOLD stays SOLD. */
+  /** Like `Partition`: a seat without a price has no state, unless it is SOLD. */
   #priceSeat(at: At, partition: number, id: number, priceId: number): void {
     const last = this.#places.seat(partition, id);
     const from = last.state;
-    assert(from !== null, "a seat that is priced is in the layout");
+    assert(from !== null, "a priced seat is in the layout");
     let state: SeatState = from;
     if (priceId === 0 && from >= ACTIVE && from !== SOLD) state = WITHDRAWN;
     if (priceId !== 0 && (from === UNPRICED || from === WITHDRAWN)) state = ACTIVE;
@@ -116,28 +120,28 @@ export class AuditProjector {
       if (table === "prices") this.#removePrice(at, Number(key));
     }
     for (const put of record.puts) this.#put(at, put);
-    if (this.#call !== null) this.#keepRecord(at, this.#call, record.actor);
+    if (this.#call !== null) this.#writeRecord(at, this.#call, record.actor);
   }
 
   #removeEvent(at: At, eventId: string): void {
     const event = this.#catalog.eventOf(eventId);
-    assert(event !== undefined, "a removed event was there");
+    assert(event !== undefined, "only an existing event is removed");
     this.#catalog.removeEvent(at, event);
-    this.#areas.forget(event.partition);
-    this.#places.forget(event.partition);
+    this.#areas.removeHolds(event.partition);
+    this.#places.dropCache(event.partition);
     this.#call ??= NO_CALL;
   }
 
   #removeLayout(at: At, schemaId: number): void {
     this.#catalog.removeLayout(at, schemaId);
-    this.#layEvents(at, schemaId);
+    this.#migrateEvents(at, schemaId);
   }
 
-  #layEvents(at: At, schemaId: number): void {
+  #migrateEvents(at: At, schemaId: number): void {
     this.#call = Call.LAYOUT;
-    for (const event of this.#catalog.eventsOn(schemaId)) {
-      this.#lay(at, event, schemaId);
-      this.#catalog.layEvent(at, event);
+    for (const event of this.#catalog.eventsOfSchema(schemaId)) {
+      this.#migrate(at, event, schemaId);
+      this.#catalog.updateLayout(at, event);
     }
   }
 
@@ -145,7 +149,7 @@ export class AuditProjector {
     const partition = this.#catalog.partitionOfPrice(priceId);
     this.#catalog.removePrice(at, priceId);
     this.#call ??= NO_CALL;
-    if (partition === undefined || !this.#catalog.isLiving(partition)) return;
+    if (partition === undefined || !this.#catalog.hasEvent(partition)) return;
     for (const [id, facts] of this.#places.all(partition)) {
       if (facts.priceId !== priceId) continue;
       if (facts.counts === null) this.#priceSeat(at, partition, id, 0);
@@ -157,11 +161,11 @@ export class AuditProjector {
   #put(at: At, put: CatalogPut): void {
     if (put.table === "layouts") {
       this.#catalog.putLayout(at, put.row);
-      this.#layEvents(at, put.row.id);
+      this.#migrateEvents(at, put.row.id);
     }
     if (put.table === "events") {
       const existing = this.#catalog.eventOf(put.row.id);
-      if (existing !== undefined) this.#lay(at, existing, put.row.schemaId);
+      if (existing !== undefined) this.#migrate(at, existing, put.row.schemaId);
       this.#catalog.putEvent(at, put.row);
       this.#call ??= NO_CALL;
     }
@@ -171,14 +175,14 @@ export class AuditProjector {
     }
   }
 
-  /** Lays an event on the layout that the schema has now, if that is another. */
-  #lay(at: At, { partition, layoutId }: AuditEvent, schemaId: number): void {
+  /** Moves an event to the schema's present layout, unless it has that already. */
+  #migrate(at: At, { partition, layoutId }: AuditEvent, schemaId: number): void {
     const newId = this.#catalog.layoutOf(schemaId);
     if (newId === layoutId) return;
     const before = this.#catalog.placesOf(layoutId);
     const after = this.#catalog.placesOf(newId);
-    layAnew({ places: this.#places, areas: this.#areas }, at, partition, { before, after });
-    this.#call = this.#call === Call.LAYOUT ? Call.LAYOUT : Call.EVENT;
+    changeLayout({ places: this.#places, areas: this.#areas }, at, partition, { before, after });
+    if (this.#call !== Call.LAYOUT) this.#call = Call.EVENT;
   }
 
   #idsOf(partition: number) {

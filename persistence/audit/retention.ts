@@ -1,4 +1,4 @@
-/** Forgets the oldest part of the audit trail, but not how it left each place. */
+/** Removes the oldest part of the audit trail, except the last row of each place. */
 import type { SqlFile } from "../disk/sqlite.ts";
 import type { TrailRow } from "./file.ts";
 
@@ -8,11 +8,11 @@ const IS_SUPERSEDED = `EXISTS (SELECT 1 FROM transitions later
 
 /**
  * To be called within a transaction.
- * @param beforeMs - Transitions before it go.
- * @returns Where the trail begins now.
- * Cost: O(events + rows before the new beginning of events that have some since the old one).
+ * @param beforeMs - Milliseconds since 1970: earlier transitions are removed.
+ * @returns The row with the new beginning of the trail. Cost: O(events + rows before that beginning
+ * of the events that have rows since the old one).
  */
-export function forgetBefore(sql: SqlFile, trail: TrailRow, beforeMs: number): TrailRow {
+export function removeBefore(sql: SqlFile, trail: TrailRow, beforeMs: number): TrailRow {
   const old = sql.row("SELECT max(sequence) AS last FROM records WHERE timeMs < ?", beforeMs);
   const first = Number(old?.["last"] ?? 0) + 1;
   if (first <= trail.firstSequence) return trail;

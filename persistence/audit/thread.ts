@@ -1,6 +1,6 @@
 /**
- * The audit trail in a thread of its own, as long as the store is open. The thread brings the trail
- * up to date before each answer, when the log is idle, and when the trail has fallen far behind.
+ * The audit thread, as the engine's thread sees it. The thread brings the trail up to date before
+ * each answer, when the log is idle, and when the trail lags too far.
  */
 import {
   type AuditAnswers,
@@ -12,19 +12,19 @@ import {
 import type { Scheduler } from "../disk/scheduler.ts";
 import type { StartThread, Thread } from "../disk/threads.ts";
 import type { ChainMark } from "../log/scan.ts";
-import type { AuditReport, KeeperOptions } from "./keeper.ts";
+import type { AuditKeeper, AuditReport, KeeperOptions } from "./keeper.ts";
 
 const FOLLOW_EVERY_MS = 1_000;
-/** How far the trail may fall behind while the log grows: the engine needs the processor more. */
+/** How far the trail may lag while the log grows, because the engine has priority. */
 const LAG_RECORDS_MAX = 250_000;
-/** Even when nothing happens, old transitions are deleted: once an hour. */
+/** On an idle log the thread runs once an hour, to apply the retention. */
 const IDLE_STEPS_MAX = 3_600;
-/** How long a shutdown waits for the trail; the next start adds what is missing then. */
+/** How long a shutdown waits for the trail. The next start adds the missing records. */
 const END_MS_MAX = 5_000;
-/** Questions that may wait. */
+/** Questions that may wait for an answer. */
 const WAITING_MAX = 64;
 
-/** What the thread is given at its start. */
+/** The data that the thread starts with. */
 export type AuditThreadData = Pick<KeeperOptions, "folder" | "storeId" | "days">;
 
 /** Messages to the thread, in order. */
@@ -38,13 +38,8 @@ export type ToAuditThread =
     }
   | { readonly kind: "end" };
 
-/** How far the trail goes. */
-export interface TrailState {
-  /** The last record in the trail; 0 when it is not open. */
-  readonly sequence: number;
-  /** The last try to read or write the trail failed. */
-  readonly isFailing: boolean;
-}
+/** As in `AuditKeeper`. */
+export type TrailState = Pick<AuditKeeper, "sequence" | "isFailing">;
 
 /** Messages from the thread. */
 export type FromAuditThread =
@@ -73,9 +68,8 @@ const BUSY = { gap: AuditGap.BUSY, extent: null } as const;
 
 type Resolve = (outcome: AuditOutcome<never>) => void;
 
-/** An open audit trail. */
 export class AuditThread {
-  /** The last try to read or write the trail failed. */
+  /** Whether the last attempt to read or write the trail failed. */
   isFailing = false;
   readonly #options: AuditThreadOptions;
   readonly #thread: Thread<ToAuditThread>;
@@ -83,10 +77,10 @@ export class AuditThread {
   readonly #stopFollowing: () => void;
   readonly #exited: Promise<void>;
   #asked = 0;
-  /** The mark that the thread was last told to follow. */
+  /** The last record that the thread was asked to follow; 0 after a failure. */
   #followed = 0;
   #isFollowing = false;
-  /** The last record that is known to be in the trail. */
+  /** The last record known to be in the trail. */
   #projected: number;
   /** The mark at the previous step. */
   #seen = 0;
@@ -116,7 +110,7 @@ export class AuditThread {
     this.#stopFollowing = scheduler.every(FOLLOW_EVERY_MS, () => this.#follow());
   }
 
-  /** Answers from everything that is on disk at the time of the call. Never rejects. */
+  /** Answers from all records that are on disk at the time of the call. Never rejects. */
   ask<K extends AuditTopic>(question: AuditQuestion<K>): Promise<AuditOutcome<AuditAnswers[K]>> {
     if (this.#hasEnded) return Promise.resolve(UNAVAILABLE);
     if (this.#waiting.size >= WAITING_MAX) return Promise.resolve(BUSY);
@@ -132,7 +126,7 @@ export class AuditThread {
     return Math.max(0, (this.#options.mark()?.sequence ?? 0) - this.#projected);
   }
 
-  /** Settles when everything on disk is in the trail, or when that takes too long. */
+  /** Settles when all records on disk are in the trail, or after five seconds. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -163,7 +157,7 @@ export class AuditThread {
     this.#thread.post({ kind: "follow", mark });
   }
 
-  /** Copies the chain: a message would copy all of the memory that the chain lies in. */
+  /** Copies the chain, because a message would copy the whole buffer that the chain is part of. */
   #mark(): ChainMark | null {
     const mark = this.#options.mark();
     return mark === null ? null : { ...mark, chain: Uint8Array.from(mark.chain) };
@@ -189,7 +183,7 @@ export class AuditThread {
 
   #update({ sequence, isFailing }: TrailState): void {
     this.isFailing = isFailing;
-    // A failure is tried again at the next step.
+    // After a failure the next step tries again.
     if (isFailing) this.#followed = 0;
     else this.#projected = Math.max(this.#projected, sequence);
   }

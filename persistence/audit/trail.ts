@@ -1,6 +1,6 @@
 /**
- * An open audit trail: takes records, keeps them in whole transactions, answers questions. Used by
- * one thread; any error but a question's leaves it to be closed, for memory and file may differ.
+ * An open audit trail: adds records in transactions and answers questions. For use by one thread.
+ * After an error, except from a question, it must be closed, because memory and file may differ.
  */
 import { assert } from "../../engine/assert.ts";
 import type {
@@ -20,64 +20,71 @@ import { AuditCatalog } from "./catalog.ts";
 import { openAuditFile, readTrail, type TrailRow, writeTrail } from "./file.ts";
 import { AuditPlaces } from "./places.ts";
 import { AuditProjector } from "./projector.ts";
-import { forgetBefore } from "./retention.ts";
+import { removeBefore } from "./retention.ts";
 
-/** Rows of one transaction, about, and records, where they make no rows. */
+/** Approximate rows, or records without rows, of one transaction. */
 const ROWS_PER_COMMIT = 50_000;
 
-export class AuditBook {
-  /** Up to which record the file goes, and from which on. */
-  trail: TrailRow;
+export class OpenTrail {
+  /** The extent of the file, as committed. */
+  row: TrailRow;
   readonly #sql: SqlFile;
   readonly #catalog: AuditCatalog;
   readonly #places: AuditPlaces;
   readonly #projector: AuditProjector;
   readonly #answering: AuditAnswering;
-  /** The last record that was taken. */
-  #sequence: number;
-  #isOpen = false;
-  /** Rows written when the open transaction began. */
-  #rowsBefore = 0;
-
   readonly #rowsPerCommit: number;
+  /** The last record that was added. */
+  #sequence: number;
+  /** Whether a transaction is open. */
+  #isOpen = false;
+  /** `written` when the open transaction began. */
+  #rowsBefore = 0;
 
   /** @throws Malformed, SqlFault. */
   constructor(path: string, storeId: string, rowsPerCommit = ROWS_PER_COMMIT) {
     this.#rowsPerCommit = rowsPerCommit;
     this.#sql = openAuditFile(path, storeId);
-    this.trail = readTrail(this.#sql, storeId);
-    this.#sequence = this.trail.sequence;
+    this.row = readTrail(this.#sql, storeId);
+    this.#sequence = this.row.sequence;
     this.#catalog = new AuditCatalog(this.#sql);
     this.#places = new AuditPlaces(this.#sql);
     this.#projector = new AuditProjector(this.#sql, this.#catalog, this.#places);
     this.#answering = new AuditAnswering(this.#sql);
   }
 
-  /** Transitions that were written since it was opened. */
+  /** How many transitions were written since the trail was opened. */
   get written(): number {
     return this.#places.written;
   }
 
-  /** @param durable - The end of a batch at or behind the record, which is on disk. */
-  take(sequence: number, timeMs: number, record: LogRecord, durable: ChainMark): void {
-    assert(sequence === this.#sequence + 1, "a trail takes one record after the other");
+  /**
+   * Adds the next record, and commits from time to time.
+   * @param durable - The end of a batch that is on disk, at or after the record.
+   */
+  add(sequence: number, timeMs: number, record: LogRecord, durable: ChainMark): void {
+    assert(sequence === this.#sequence + 1, "a trail gets one record after the other");
     this.#begin();
-    this.#projector.take({ sequence, timeMs }, record);
+    this.#projector.project({ sequence, timeMs }, record);
     this.#sequence = sequence;
     const rows = this.#places.written - this.#rowsBefore;
-    const records = sequence - this.trail.sequence;
-    if (Math.max(rows, records) >= this.#rowsPerCommit) this.keep(durable);
+    const records = sequence - this.row.sequence;
+    if (Math.max(rows, records) >= this.#rowsPerCommit) this.commit(durable);
   }
 
-  /** Makes what was taken last. */
-  keep(durable: ChainMark): void {
+  /** Commits the records that were added. @param durable - As in `add`. */
+  commit(durable: ChainMark): void {
     assert(durable.sequence >= this.#sequence, "a trail is never ahead of the log");
-    if (this.#sequence === this.trail.sequence) return;
+    if (this.#sequence === this.row.sequence) return;
     this.#begin();
-    this.#commit({ ...this.trail, sequence: this.#sequence, mark: durable });
+    this.#commit({ ...this.row, sequence: this.#sequence, mark: durable });
   }
 
-  /** Begins an empty trail with a state. @param mark - The end of a batch: its last record. */
+  /**
+   * Begins an empty trail with a state.
+   * @param mark - The last record in the state, which ends a batch.
+   * @param timeMs - Milliseconds since 1970: its time.
+   */
   beginWith(state: State, mark: ChainMark, timeMs: number): void {
     assert(this.#sequence === 0, "an empty trail begins once");
     this.#begin();
@@ -85,20 +92,20 @@ export class AuditBook {
     const parts = { catalog: this.#catalog, places: this.#places, areas };
     writeBaseline(parts, state, mark.sequence);
     this.#sequence = mark.sequence;
-    const firstSequence = mark.sequence + 1;
     const { sequence } = mark;
-    this.#commit({ ...this.trail, sequence, mark, firstSequence, firstTimeMs: timeMs });
+    const first = { firstSequence: sequence + 1, firstTimeMs: timeMs };
+    this.#commit({ ...this.row, sequence, mark, ...first });
   }
 
-  /** Forgets transitions before a time. To be called with nothing taken that is not kept. */
-  forget(beforeMs: number): void {
-    assert(!this.#isOpen, "what was taken is kept before anything is forgotten");
+  /** Removes the transitions before a time. To be called when all added records are committed. */
+  removeBefore(beforeMs: number): void {
+    assert(!this.#isOpen, "added records are committed before others are removed");
     this.#begin();
-    this.#commit(forgetBefore(this.#sql, this.trail, beforeMs));
+    this.#commit(removeBefore(this.#sql, this.row, beforeMs));
   }
 
   answer(question: AuditQuestion): AuditOutcome<AuditAnswers[AuditTopic]> {
-    const { firstSequence, firstTimeMs, sequence: lastSequence } = this.trail;
+    const { firstSequence, firstTimeMs, sequence: lastSequence } = this.row;
     const extent: TrailExtent = { firstSequence, firstTimeMs, lastSequence };
     return this.#answering.answer(question, extent);
   }
@@ -114,10 +121,10 @@ export class AuditBook {
     this.#rowsBefore = this.#places.written;
   }
 
-  #commit(trail: TrailRow): void {
-    writeTrail(this.#sql, trail);
+  #commit(row: TrailRow): void {
+    writeTrail(this.#sql, row);
     this.#sql.execute("COMMIT");
     this.#isOpen = false;
-    this.trail = trail;
+    this.row = row;
   }
 }

@@ -1,23 +1,24 @@
 /**
- * The data folder: which store it is, its master secret, and that one process at a time has it. A
- * folder that cannot be used is refused before anything in it is changed.
+ * The data folder: the identity of the store, its master secret, and the lock that lets one process
+ * at a time use it. A folder that cannot be used is refused before anything in it changes.
  */
 import type { Clock } from "../../engine/ports.ts";
 import { type Disk, type ReadDisk, namesIn } from "./disk.ts";
 import { DiskFault, ExitCode, FolderRefused, only } from "./faults.ts";
 import { type FileLock, shareLockedFile, SqlFault } from "./sqlite.ts";
-import { makeFoldersNow, readAllNow, writeFileNow } from "./transfer.ts";
+import { makeFoldersNow, readFileNow, writeFileNow } from "./transfer.ts";
 
 const FORMAT = 1;
 export const STORE = "store.json";
 export const SECRET = "secret";
 const LOCK = "lock.sqlite";
+const CREDENTIALS = "first-credentials";
 const SECRET_BYTES = 32;
 const UUID_BYTES = 16;
 const SECRET_PATTERN = /^[0-9a-f]{64}$/i;
 const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** What a first start that was cut short, or a new file system, may have left. */
+/** Files that an interrupted first start, or a new file system, may have left. */
 const LEFTOVERS: ReadonlySet<string> = new Set([
   `${STORE}.tmp`,
   SECRET,
@@ -28,27 +29,38 @@ const LEFTOVERS: ReadonlySet<string> = new Set([
 
 export interface DataFolderOptions {
   readonly disk: Disk;
-  /** Path of the folder; made when missing. */
+  /** Path of the folder, which is created if it does not exist. */
   readonly folder: string;
   readonly clock: Clock;
-  /** The master secret, 64 hexadecimal digits, when it is kept elsewhere than in the folder. */
+  /** The master secret, 64 hexadecimal digits, when it is not kept in the folder. */
   readonly secret?: string | undefined;
   /** From a secure source. */
   readonly randomBytes: (count: number) => Buffer;
 }
 
-/** An open data folder: this process alone has it until `close`. */
+/** A store, and the data folder that it is in. */
+export interface StorePlace<AnyDisk extends ReadDisk = Disk> {
+  readonly disk: AnyDisk;
+  /** Path of the data folder. */
+  readonly folder: string;
+  /** UUID, lower case. */
+  readonly storeId: string;
+}
+
+/** An open data folder. This process holds its lock until `close`. */
 export interface DataFolder {
-  /** UUID of the store, lower case. */
+  /** UUID, lower case. */
   readonly storeId: string;
   /** The master secret, 64 hexadecimal digits, lower case. */
   readonly secret: string;
-  /** True when this call made the store. */
-  readonly fresh: boolean;
-  /** True once the store has had a log: from then on a missing one is damage. */
+  /** Whether this call created the store. */
+  readonly isFresh: boolean;
+  /** Whether the store has ever had a log: if so, a missing log is damage. */
   readonly hasLog: boolean;
-  /** Keeps that the store has a log, once its first segment is on disk. */
-  keepHasLog(): void;
+  /** Records that the store has a log. To be called once its first segment is on disk. */
+  markHasLog(): void;
+  /** Writes what a first start generated, for this user alone. @returns The path of the file. */
+  writeCredentials(text: string): string;
   close(): void;
 }
 
@@ -62,8 +74,12 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
     const release = lockOrRefuse(folder, (path) => disk.lockNow(path));
     try {
       const store = openStore(options);
-      const keepHasLog = () => writeStore(options, { ...store, hasLog: true });
-      return { ...store, keepHasLog, close: release };
+      const markHasLog = () => writeStore(options, { ...store, hasLog: true });
+      const writeCredentials = (text: string) => {
+        writeText(disk, folder, CREDENTIALS, text);
+        return `${folder}/${CREDENTIALS}`;
+      };
+      return { ...store, markHasLog, writeCredentials, close: release };
     } catch (error) {
       release();
       throw error;
@@ -74,44 +90,46 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
   }
 }
 
-/** @param names - Of the files in a folder. */
-export function isStore(names: readonly string[]): boolean {
-  return names.includes(STORE);
+/** Whether there is a store in the folder. */
+export function containsStore(disk: ReadDisk, folder: string): boolean {
+  return namesIn(disk, folder).includes(STORE);
 }
 
 /**
- * Keeps others from writing in a store while somebody reads it; several may read. Changes nothing.
- * @returns What ends that. @throws FolderRefused when a process has the store.
+ * Locks the store against writers while it is read. There may be several readers. Changes nothing.
+ * @returns A function that releases the lock. @throws FolderRefused when a process uses the store.
  */
 export function shareFolder(disk: ReadDisk, folder: string): () => void {
-  demandStore(disk, folder);
+  ensureStore(disk, folder);
   if (!namesIn(disk, folder).includes(LOCK)) return () => {};
   return lockOrRefuse(folder, shareLockedFile);
 }
 
-/** Has the store for this process alone, as `openDataFolder` does. @throws FolderRefused. */
+/**
+ * Locks the store for this process alone, as `openDataFolder` does.
+ * @returns A function that releases the lock. @throws FolderRefused.
+ */
 export function takeFolder(disk: Disk, folder: string): () => void {
-  demandStore(disk, folder);
+  ensureStore(disk, folder);
   makeLock(disk, folder);
   return lockOrRefuse(folder, (path) => disk.lockNow(path));
 }
 
-/** By the disk, so that it is private to this user, as all else. */
+/** Created by the disk, which makes files private to this user. */
 function makeLock(disk: Disk, folder: string): void {
   if (namesIn(disk, folder).includes(LOCK)) return;
   disk.createNow(`${folder}/${LOCK}`).closeNow();
 }
 
 /** @throws FolderRefused when there is no store in the folder. */
-export function demandStore(disk: ReadDisk, folder: string): void {
-  const names = disk.listNow(folder);
-  if (names !== null && isStore(names)) return;
-  const reason = names === null ? "there is no such folder" : `it has no ${STORE}`;
+export function ensureStore(disk: ReadDisk, folder: string): void {
+  if (containsStore(disk, folder)) return;
+  const reason = disk.listNow(folder) === null ? "it does not exist" : `it has no ${STORE}`;
   throw new FolderRefused(folder, `${reason}: name one of Frontrow's`, ExitCode.CONFIGURATION);
 }
 
 function refuseForeign(folder: string, names: readonly string[]): void {
-  if (isStore(names) || names.every((name) => LEFTOVERS.has(name))) return;
+  if (names.includes(STORE) || names.every((name) => LEFTOVERS.has(name))) return;
   const reason = `it has other files and no ${STORE}: choose an empty folder or a new name`;
   throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }
@@ -132,47 +150,49 @@ function lockOrRefuse(folder: string, take: (path: string) => FileLock | null): 
 }
 
 /**
- * Ordering: `store.json` comes last, so a store that has it is complete, and one that was cut short
- * is made again.
+ * Ordering: `store.json` is written last, so a store that has one is complete. Without one, the
+ * next start creates the store again.
  */
 function openStore(options: DataFolderOptions): Store {
   const { disk, folder, clock, randomBytes } = options;
-  const fresh = !namesIn(disk, folder).includes(STORE);
+  const isFresh = !containsStore(disk, folder);
   const given = options.secret?.toLowerCase();
   if (given !== undefined) checkSecret(folder, given, "the given secret");
-  if (!fresh)
-    return { ...readStore(disk, folder), secret: given ?? readSecret(disk, folder), fresh };
+  if (!isFresh)
+    return { ...readStore(disk, folder), secret: given ?? readSecret(disk, folder), isFresh };
   const secret = given ?? randomBytes(SECRET_BYTES).toString("hex");
   if (given === undefined) writeText(disk, folder, SECRET, `${secret}\n`);
   const createdAt = new Date(clock.nowMs()).toISOString();
-  const store = {
-    storeId: uuidOf(randomBytes(UUID_BYTES)),
-    createdAt,
-    secret,
-    fresh,
-    hasLog: false,
-  };
+  const storeId = newUuid(randomBytes(UUID_BYTES));
+  const store = { storeId, createdAt, secret, isFresh, hasLog: false };
   writeStore(options, store);
   return store;
 }
 
-/** A version 4 UUID. */
-function uuidOf(random: Buffer): string {
+/** @returns A version 4 UUID. */
+function newUuid(random: Buffer): string {
   random[6] = (random[6]! & 0x0f) | 0x40;
   random[8] = (random[8]! & 0x3f) | 0x80;
-  return random.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  return uuidText(random);
 }
 
-type Store = Omit<DataFolder, "close" | "keepHasLog"> & { readonly createdAt: string };
+/** @param bytes - The 16 bytes of a UUID. @returns Its text, lower case. */
+export function uuidText(bytes: Buffer): string {
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
 
-/** Everything but the secret, which has a file of its own. */
+type Store = Pick<DataFolder, "storeId" | "secret" | "isFresh" | "hasLog"> & {
+  readonly createdAt: string;
+};
+
+/** Writes everything except the secret, which has a file of its own. */
 function writeStore({ disk, folder }: DataFolderOptions, store: Store): void {
   const { storeId, createdAt, hasLog } = store;
   const text = JSON.stringify({ format: FORMAT, storeId, createdAt, hasLog });
   writeText(disk, folder, STORE, `${text}\n`);
 }
 
-/** What `store.json` says. @throws FolderRefused. */
+/** Reads `store.json`. @throws FolderRefused when it is not one of this version. */
 export function readStore(
   disk: ReadDisk,
   folder: string,
@@ -184,7 +204,7 @@ export function readStore(
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
   }
   if (typeof storeId !== "string" || !UUID_PATTERN.test(storeId)) {
-    const reason = `its ${STORE} names no store: put the file back from a copy`;
+    const reason = `its ${STORE} has no store id: put the file back from a copy`;
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
   }
   return { storeId, createdAt: String(createdAt), hasLog: hasLog === true };
@@ -195,14 +215,14 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? { ...value } : {};
   } catch {
-    // Not JSON: without members it is refused for the format it does not name.
+    // Not JSON. Without members it is refused for its missing format.
     return {};
   }
 }
 
 function readSecret(disk: ReadDisk, folder: string): string {
   if (!namesIn(disk, folder).includes(SECRET)) {
-    const reason = `its file ${SECRET} is missing: put it back, or give the secret from outside`;
+    const reason = `its file ${SECRET} is missing: put it back, or configure the secret`;
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
   }
   const secret = readText(disk, folder, SECRET).trim().toLowerCase();
@@ -212,19 +232,12 @@ function readSecret(disk: ReadDisk, folder: string): string {
 
 function checkSecret(folder: string, secret: string, source: string): void {
   if (SECRET_PATTERN.test(secret)) return;
-  const reason = `${source} is not ${2 * SECRET_BYTES} hexadecimal digits: put the right one there`;
+  const reason = `${source} is not ${2 * SECRET_BYTES} hexadecimal digits: correct it`;
   throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }
 
 function readText(disk: ReadDisk, folder: string, name: string): string {
-  const file = disk.openNow(`${folder}/${name}`);
-  try {
-    const bytes = Buffer.alloc(file.sizeNow());
-    readAllNow(file, bytes);
-    return bytes.toString("utf8");
-  } finally {
-    file.closeNow();
-  }
+  return readFileNow(disk, `${folder}/${name}`).toString("utf8");
 }
 
 function writeText(disk: Disk, folder: string, name: string, text: string): void {

@@ -1,7 +1,7 @@
 /**
- * The disk, as narrow as the store needs it, and the real one. The only file that touches
- * `node:fs`. Operations named `…Now` return when done and throw a `DiskFault`: for start and
- * recovery. The others run in the thread pool and call back: for a log that serves.
+ * The disk, with only the operations that the store needs, and the real one. The only file that
+ * uses `node:fs`. Operations named `…Now` block and throw a `DiskFault`: for starts, recovery and
+ * other threads. The others run in the thread pool and call back: for the log of a running engine.
  */
 import fs from "node:fs";
 import { DiskFault } from "./faults.ts";
@@ -9,7 +9,7 @@ import { type FileLock, lockFile } from "./sqlite.ts";
 
 export type Done = (fault: DiskFault | null) => void;
 
-/** Writes part or all of `source`; see `transfer.ts`. */
+/** Writes `source` at byte `position`, perhaps only a part of it: see `transfer.ts`. */
 export type Write = (
   source: Uint8Array,
   position: number,
@@ -18,23 +18,23 @@ export type Write = (
 
 /** An open file. Positions and lengths are bytes. */
 export interface DiskFile {
-  /** Names the file in faults; the owner changes it after a rename. */
+  /** Names the file in faults. The owner changes it after a rename. */
   path: string;
   sizeNow(): number;
-  /** @returns Bytes read, fewer than asked for only at the end of the file. */
+  /** @returns Bytes read; see `readAllNow`. */
   readNow(target: Uint8Array, position: number): number;
-  /** @returns Bytes written, perhaps fewer than given: see `transfer.ts`. */
+  /** @returns Bytes written, perhaps fewer than given: see `writeAllNow`. */
   writeNow(source: Uint8Array, position: number): number;
   /** Data and metadata (fsync). */
   syncNow(): void;
   closeNow(): void;
   readonly write: Write;
   /**
-   * `write` and `syncData` in one operation: what it says was written is on disk. Undefined where
-   * that cannot be had; then the two do it.
+   * `write` and `syncData` in one operation: the bytes reported as written are on disk. Undefined
+   * on platforms without it.
    */
   readonly writeThrough?: Write | undefined;
-  /** Data, and what is needed to read it back (fdatasync). */
+  /** Data, and the metadata that is needed to read it back (fdatasync). */
   syncData(done: Done): void;
   /** Data and metadata (fsync). */
   syncAll(done: Done): void;
@@ -42,18 +42,18 @@ export interface DiskFile {
 }
 
 export interface Disk {
-  /** Makes a folder in an existing one, private to this user. */
+  /** Makes a folder, private to this user, in an existing one. */
   makeFolderNow(path: string): void;
-  /** @returns Names in the folder, in no order; null when there is no such folder. */
+  /** @returns Names in the folder, in no order; null when it does not exist. */
   listNow(path: string): string[] | null;
   /** Opens an existing file for reading. */
   openNow(path: string): DiskFile;
-  /** Makes an empty file, private to this user, for writing; a file of that name is emptied. */
+  /** Makes an empty file, private to this user, for writing. An existing file is emptied. */
   createNow(path: string): DiskFile;
-  /** Replaces a file of the new name. Lasts once the folder is synced. */
+  /** Replaces any file with the new name. Survives a power cut once the folder is synced. */
   renameNow(from: string, to: string): void;
   removeNow(path: string): void;
-  /** Makes the names in the folder last. */
+  /** Makes the creation, renaming and removal of files in the folder survive a power cut. */
   syncFolderNow(path: string): void;
   /** Locks a file for this process. @returns null when another process holds the lock. */
   lockNow(path: string): FileLock | null;
@@ -63,9 +63,9 @@ export interface Disk {
   syncFolder(path: string, done: Done): void;
 }
 
-/** A disk on which a copy can be given up: nothing else removes folders. */
+/** A disk for copies: only the cleanup after a failed copy removes folders. */
 export interface CopyDisk extends Disk {
-  /** The folder is empty. */
+  /** The folder must be empty. */
   removeFolderNow(path: string): void;
 }
 
@@ -76,12 +76,12 @@ export interface ReadDisk {
   openNow(path: string): ReadFile;
 }
 
-/** @returns Names in the folder, in no order; none when there is no such folder. */
+/** @returns Names in the folder, in no order; none when it does not exist. */
 export function namesIn(disk: ReadDisk, folder: string): string[] {
   return disk.listNow(folder) ?? [];
 }
 
-/** Elsewhere a write to such a file may stop in the drive's own memory. */
+/** On other platforms a write with `O_DSYNC` may stop in the drive's own cache. */
 const HAS_WRITE_THROUGH = process.platform === "linux";
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
@@ -142,7 +142,7 @@ export const realDisk: CopyDisk = {
 class RealFile implements DiskFile {
   path: string;
   readonly #fd: number;
-  /** The same file, opened so that a write returns when it is on disk. */
+  /** The same file, opened with `O_DSYNC`. */
   #throughFd: number | null = null;
 
   constructor(path: string, fd: number) {

@@ -1,11 +1,11 @@
-/** When the store runs things later. Passed in, so that a test can hold time still. */
+/** Runs work later. It is passed in, because a test controls time. */
 
 export interface Scheduler {
-  /** Runs `task` at the end of this turn of the event loop, after all input that it polled. */
+  /** Runs `task` at the end of this turn of the event loop, after all input of the turn. */
   soon(task: () => void): void;
-  /** Runs `task` after a delay. @returns A function that cancels it. */
+  /** Runs `task` once after the delay. @returns A function that cancels it. */
   later(delayMs: number, task: () => void): () => void;
-  /** Runs `task` again and again; does not keep the process alive. @returns As `later`. */
+  /** Runs `task` periodically; does not keep the process alive. @returns As `later`. */
   every(periodMs: number, task: () => void): () => void;
 }
 

@@ -1,15 +1,15 @@
 /**
- * The service clock: the machine's time at start, carried on by a clock that only runs forward. So
- * a step of the machine's clock while the service runs neither ends holds early nor keeps them
- * alive, and after a start behind the log's last record time goes on from that record.
+ * The service clock: the machine's time at the start, advanced by a monotonic clock. A step of the
+ * machine's clock while the service runs therefore neither ends holds early nor prolongs them. If
+ * the machine's time at the start is earlier than the last record, time continues from that record.
  */
 import type { Clock } from "../../engine/ports.ts";
 
 /** The clocks of the machine, in milliseconds. */
 export interface MachineTime {
-  /** Since 1970, UTC; it may be set. */
+  /** Since 1970, UTC; it may step. */
   wallMs(): number;
-  /** Since some moment; it only runs forward. */
+  /** Since an arbitrary moment; monotonic. */
   runningMs(): number;
 }
 
@@ -33,7 +33,7 @@ export class ServiceClock implements Clock {
     return Math.floor(this.#baseMs + this.#time.runningMs() - this.#startedMs);
   }
 
-  /** Never shows less than `timeMs` from now on. */
+  /** From now on the clock is at least at `timeMs`. */
   atLeast(timeMs: number): void {
     this.#baseMs += Math.max(0, timeMs - this.nowMs());
   }

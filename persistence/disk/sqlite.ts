@@ -1,32 +1,32 @@
-/** SQLite, as narrow as the store needs it. The only file that touches better-sqlite3. */
+/** SQLite, reduced to the operations of the store. Only this file uses better-sqlite3. */
 import Database from "better-sqlite3";
 
-/** Held until `release`, or until the process ends in whatever way. */
+/** Held until `release`, or until the process ends, however it ends. */
 export interface FileLock {
   release(): void;
 }
 
 /**
- * Locks a database file of its own, made when missing. The lock is the kernel's, so it never
- * outlives the process.
+ * Locks a database file that serves only as a lock, and creates it if it does not exist. The kernel
+ * holds the lock, so it never outlives the process.
  * @returns null when another process holds it. @throws SqlFault.
  */
 export function lockFile(path: string): FileLock | null {
   return lock(path, {}, (database) => {
-    // Nothing is ever written, so there is no need for a journal file beside it.
+    // Nothing is ever written, so no journal file is needed beside it.
     database.pragma("journal_mode = MEMORY");
     database.exec("BEGIN EXCLUSIVE");
   });
 }
 
 /**
- * Like `lockFile`, for readers: many at a time, but not together with a holder of the other lock.
- * @returns null when that is held. @throws SqlFault.
+ * Like `lockFile`, but for any number of readers at a time, never together with that lock.
+ * @returns null while `lockFile` holds it. @throws SqlFault.
  */
 export function shareLockedFile(path: string): FileLock | null {
   return lock(path, { readonly: true, fileMustExist: true }, (database) => {
     database.exec("BEGIN");
-    // The lock is taken by the first look into the file.
+    // The first read takes the lock.
     database.prepare("SELECT count(*) FROM sqlite_master").get();
   });
 }
@@ -50,23 +50,25 @@ function lock(
 export type SqlValue = number | string | Uint8Array | null;
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** An open database. Statements are prepared once. Everything throws an `SqlFault`. */
+/** An open database. Each statement is prepared once. All methods throw `SqlFault`. */
 export interface SqlFile {
-  /** Statements that give nothing back. */
+  /** Runs any number of statements that return no rows. */
   execute(sql: string): void;
+  /** Runs one statement that returns no rows. */
   run(sql: string, ...values: readonly SqlValue[]): void;
+  /** Reads rows one at a time. */
   rows(sql: string, ...values: readonly SqlValue[]): Iterable<SqlRow>;
-  /** All rows at once: faster where there are many. */
+  /** Reads all rows at once, which is faster. */
   list(sql: string, ...values: readonly SqlValue[]): readonly SqlRow[];
-  /** The first row. */
+  /** Reads the first row. */
   row(sql: string, ...values: readonly SqlValue[]): SqlRow | undefined;
   close(): void;
 }
 
-/** SQLite could not do what was asked: a broken file, or a full disk. */
+/** An operation of SQLite failed, for example because of a damaged file or a full disk. */
 export class SqlFault extends Error {
   override readonly name = "SqlFault";
-  /** The content of the file is not what it was. */
+  /** Whether the content of the file is damaged. */
   readonly isDamage: boolean;
   readonly isBusy: boolean;
 
@@ -78,25 +80,28 @@ export class SqlFault extends Error {
   }
 }
 
-/** Opens an existing file for reading; nothing is made or changed. @throws SqlFault. */
-export function readSqlFile(path: string): SqlFile {
-  return guarded(() => new Database(path, { readonly: true, fileMustExist: true }));
+/** Opens an existing file for reading. Creates and changes nothing. @throws SqlFault. */
+export function openSqlReader(path: string): SqlFile {
+  return open(path, { readonly: true, fileMustExist: true }, []);
+}
+
+/** Opens an existing file for reading, passes it to `read`, and closes it. @throws SqlFault. */
+export function readSqlFile<T>(path: string, read: (sql: SqlFile) => T): T {
+  const sql = openSqlReader(path);
+  try {
+    return read(sql);
+  } finally {
+    sql.close();
+  }
 }
 
 /**
- * As `readSqlFile`, for a file of `keepSqlFile` that nobody has open perhaps. A reader makes files
- * beside it and, alone, leaves them there; here they go when it is closed.
- * @throws SqlFault.
+ * Removes the files that SQLite keeps beside a file of `openSqlWriter`, unless that is in use: a
+ * reader creates them and cannot remove them; the last connection that may write does.
  */
-export function readKeptFile(path: string): SqlFile {
-  const sql = readSqlFile(path);
-  return { ...sql, close: () => (sql.close(), removeFilesBeside(path)) };
-}
-
-/** Whoever may write and is the last to close removes them. */
-function removeFilesBeside(path: string): void {
+export function removeFilesBeside(path: string): void {
   try {
-    const last = guarded(() => new Database(path, { fileMustExist: true }));
+    const last = open(path, { fileMustExist: true }, []);
     try {
       last.row("SELECT 1 FROM sqlite_schema");
     } finally {
@@ -108,34 +113,30 @@ function removeFilesBeside(path: string): void {
   }
 }
 
+/** @returns The first problem that SQLite finds in the file; null when it is sound. */
+export function problemIn(sql: SqlFile): string | null {
+  const problem = sql.row("PRAGMA quick_check(1)")?.["quick_check"];
+  return problem === "ok" ? null : String(problem);
+}
+
 /**
- * Opens an empty file to be filled once and by this process alone. No journal on disk and no sync:
- * whoever gives the file its name syncs it before.
- * @throws SqlFault.
+ * Opens an empty file that this process alone fills once. There is no journal on disk and no sync:
+ * the caller must sync the file before renaming it. @throws SqlFault.
  */
 export function fillSqlFile(path: string): SqlFile {
-  return guarded(() => {
-    const database = new Database(path, { fileMustExist: true });
-    for (const setting of FILLING) database.pragma(setting);
-    return database;
-  });
+  return open(path, { fileMustExist: true }, FILLING);
 }
 
 /**
- * Opens a file, or makes it, to be read and changed for long; others may read it meanwhile. What is
- * committed is on disk, and a power cut leaves whole transactions.
- * @throws SqlFault.
+ * Opens or creates a file for reading and writing; others may read it at the same time. A commit is
+ * on disk when it returns, and a power cut leaves whole transactions. @throws SqlFault.
  */
-export function keepSqlFile(path: string): SqlFile {
-  return guarded(() => {
-    const database = new Database(path);
-    for (const setting of KEEPING) database.pragma(setting);
-    return database;
-  });
+export function openSqlWriter(path: string): SqlFile {
+  return open(path, {}, WRITING);
 }
 
-/** With the write-ahead log, FULL is what syncs it at every commit. */
-const KEEPING = [
+/** With the write-ahead log, FULL syncs it at every commit. */
+const WRITING = [
   "page_size = 8192",
   "journal_mode = WAL",
   "synchronous = FULL",
@@ -146,15 +147,19 @@ const KEEPING = [
 
 const FILLING = [
   "page_size = 8192",
-  // OFF would be refused without a word: SQLite is in its defensive mode here.
+  // SQLite silently refuses OFF, because it runs in its defensive mode.
   "journal_mode = MEMORY",
   "synchronous = OFF",
   "locking_mode = EXCLUSIVE",
   "temp_store = MEMORY",
 ];
 
-function guarded(open: () => Database.Database): SqlFile {
-  const database = attempt(open);
+function open(path: string, options: Database.Options, settings: readonly string[]): SqlFile {
+  const database = attempt(() => {
+    const opened = new Database(path, options);
+    for (const setting of settings) opened.pragma(setting);
+    return opened;
+  });
   const statements = new Map<string, Database.Statement>();
   const prepared = (sql: string) => {
     let statement = statements.get(sql);

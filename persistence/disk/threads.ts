@@ -1,4 +1,4 @@
-/** Threads as the store sees them, from outside and from inside, and the real ones. */
+/** The interface of a thread, from outside and from inside, and real worker threads. */
 import os from "node:os";
 import { type MessagePort, parentPort, Worker } from "node:worker_threads";
 import { assert } from "../../engine/assert.ts";
@@ -9,11 +9,11 @@ export interface Thread<Message> {
   post(message: Message, transfer?: readonly ArrayBuffer[]): void;
   /** Whether the process stays alive for the thread. */
   keepAlive(isNeeded: boolean): void;
-  /** Ends the thread, wherever its program is. Settles when it has ended. */
+  /** Ends the thread at once, whatever it is doing. Settles when it has ended. */
   terminate(): Promise<void>;
 }
 
-/** What the starter of a thread is notified of. */
+/** Events of a thread, reported to its starter. */
 export interface ThreadEvents<Answer> {
   readonly message: (answer: Answer) => void;
   /** The thread threw an error; `exit` follows. */
@@ -21,7 +21,7 @@ export interface ThreadEvents<Answer> {
   readonly exit: () => void;
 }
 
-/** Starts the one program that it stands for. */
+/** Starts a thread that runs one particular program. */
 export type StartThread<Data, Message, Answer> = (
   data: Data,
   events: ThreadEvents<Answer>,
@@ -53,11 +53,11 @@ export function workerThread<Data, Message, Answer>(
   };
 }
 
-/** @returns The port of this thread, which from now on yields the processor to the engine's. */
+/** Lowers the priority of this thread below the engine's. @returns The port of the thread. */
 export function portOfThisThread(): MessagePort {
   assert(parentPort !== null, "the program of a thread runs in one");
-  // On Linux each thread has a priority of its own. Not the lowest: the end of the process waits
-  // for its threads, and on a busy machine those would hardly ever run.
+  // On Linux each thread has a priority of its own. It is not the lowest one, because the process
+  // waits for its threads when it ends, and on a busy machine those would hardly ever run.
   const { PRIORITY_BELOW_NORMAL } = os.constants.priority;
   if (process.platform === "linux") os.setPriority(0, PRIORITY_BELOW_NORMAL);
   return parentPort;

@@ -1,16 +1,29 @@
 /**
- * Whole reads and writes over a disk that may do less than asked. A short write is followed by one
- * more, which names the reason (a full disk reports it only then).
+ * Complete reads and writes on a disk that may do less than asked. A short write is followed by one
+ * more, which reports the reason: a full disk reports it only then.
  */
 import { dirname } from "node:path";
-import type { Disk, DiskFile, Done, ReadFile } from "./disk.ts";
+import {
+  type Disk,
+  type DiskFile,
+  type Done,
+  namesIn,
+  type ReadDisk,
+  type ReadFile,
+} from "./disk.ts";
 import { DiskFault } from "./faults.ts";
+
+/** Ends the name of an unfinished file, which the next start removes. */
+export const TEMPORARY_SUFFIX = ".tmp";
 
 export function writeAll(file: DiskFile, bytes: Uint8Array, position: number, done: Done): void {
   writeWhole(file, "write", { bytes, position }, done);
 }
 
-/** Calls back when all is on disk. One operation where the disk can, since each costs a thread. */
+/**
+ * Calls back when all bytes are on disk. It is a single operation where the disk supports that,
+ * because each operation occupies a thread of the pool.
+ */
 export function writeAllThrough(
   file: DiskFile,
   bytes: Uint8Array,
@@ -60,25 +73,65 @@ export function readAllNow(file: ReadFile, target: Uint8Array): void {
   }
 }
 
+/** @param memory - Reused when it has the size of the file. @throws DiskFault. */
+export function readFileNow(disk: ReadDisk, path: string, memory?: Buffer): Buffer {
+  const file = disk.openNow(path);
+  try {
+    const sizeBytes = file.sizeNow();
+    const bytes = sizeBytes === memory?.length ? memory : Buffer.allocUnsafeSlow(sizeBytes);
+    readAllNow(file, bytes);
+    return bytes;
+  } finally {
+    file.closeNow();
+  }
+}
+
+/** Syncs an existing file. @returns Its size in bytes. */
+export function syncFileNow(disk: Disk, path: string): number {
+  const file = disk.openNow(path);
+  try {
+    file.syncNow();
+    return file.sizeNow();
+  } finally {
+    file.closeNow();
+  }
+}
+
 /**
- * Makes a file that is there with all its bytes or not at all, also after a power cut.
+ * Creates or replaces a file atomically: after a power cut it has all its bytes or none.
  *
- * Ordering: data before name, name before return.
+ * Ordering: the data is synced before the file is renamed, and the folder before this returns.
  */
 export function writeFileNow(disk: Disk, folder: string, name: string, bytes: Uint8Array): void {
   const path = `${folder}/${name}`;
-  const file = disk.createNow(`${path}.tmp`);
+  createFileNow(disk, `${path}${TEMPORARY_SUFFIX}`, [bytes]);
+  disk.renameNow(`${path}${TEMPORARY_SUFFIX}`, path);
+  disk.syncFolderNow(folder);
+}
+
+/** Creates a file with the chunks one after the other, and syncs it. */
+export function createFileNow(disk: Disk, path: string, chunks: Iterable<Uint8Array>): void {
+  const file = disk.createNow(path);
+  let position = 0;
   try {
-    writeAllNow(file, bytes, 0);
+    for (const chunk of chunks) {
+      writeAllNow(file, chunk, position);
+      position += chunk.length;
+    }
     file.syncNow();
   } finally {
     file.closeNow();
   }
-  disk.renameNow(`${path}.tmp`, path);
-  disk.syncFolderNow(folder);
 }
 
-/** Makes a folder and those above it, where missing; they outlast a power cut. */
+/** Removes the unfinished files in the folder. */
+export function removeTemporary(disk: Disk, folder: string): void {
+  for (const name of namesIn(disk, folder)) {
+    if (name.endsWith(TEMPORARY_SUFFIX)) disk.removeNow(`${folder}/${name}`);
+  }
+}
+
+/** Makes the folder and its missing parents, which then survive a power cut. */
 export function makeFoldersNow(disk: Disk, path: string): void {
   if (disk.listNow(path) !== null) return;
   const parent = dirname(path);

@@ -1,6 +1,4 @@
 /** The seats and areas of an event, now and at an earlier moment, and their audit trail. */
-import type { PriceRow } from "../../engine/catalog.ts";
-import type { Partition } from "../../engine/inventory/partition.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import { ownRow } from "../../engine/queries/access.ts";
 import {
@@ -13,6 +11,7 @@ import {
   type Transition,
   type TransitionQuery,
 } from "../../engine/queries/audit-trail.ts";
+import { type ListedEvent, listedEvent } from "../../engine/queries/listed-event.ts";
 import {
   type AreaFacts,
   areaFacts,
@@ -101,31 +100,29 @@ export function seatsOf(
   eventId: string,
   filter: SeatFilter,
 ): Promise<Result<Seats, NotOwn>> {
-  return readEvent(acting, eventId, (partition, prices) => {
-    const { seats, total } = listSeats(partition, prices, { sort: [], ...ALL, ...filter });
-    return { seats: seats.map((seat) => seatOf(seatFacts(partition, prices, seat))), total };
+  return readEvent(acting, eventId, (event) => {
+    const { seats, total } = listSeats(event, { sort: [], ...ALL, ...filter });
+    return { seats: seats.map((seat) => seatOf(seatFacts(event, seat))), total };
   });
 }
 
 export function areasOf(acting: Acting, eventId: string): Promise<Result<Areas, NotOwn>> {
-  return readEvent(acting, eventId, (partition, prices) => {
+  return readEvent(acting, eventId, ({ partition, prices }) => {
     return { areas: partition.layout.areas.map((_, area) => areaFacts(partition, prices, area)) };
   });
 }
-
-type Prices = ReadonlyMap<number, PriceRow>;
 
 /** Reads the inventory of the caller's event, after its expired holds have ended. */
 function readEvent<Shown extends object>(
   { store, caller }: Acting,
   eventId: string,
-  show: (partition: Partition, prices: Prices) => Shown,
+  show: (event: ListedEvent) => Shown,
 ): Promise<Result<Shown & { readonly sequence: number }, NotOwn>> {
   return store.read((state) => {
     const event = ownRow(state.catalog.events.get(eventId), caller, "event");
     if (isRefused(event)) return resultOf(event) as Refusal<NotOwn>;
     store.engine.expire(event);
-    const shown = show(state.partitionOf(event), state.catalog.pricesOf(eventId));
+    const shown = show(listedEvent(state, event));
     return { ok: true, value: { sequence: store.engine.sequence, ...shown } };
   });
 }

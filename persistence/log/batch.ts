@@ -1,26 +1,26 @@
-/** The records of one group commit, encoded as they come into the frame that will be written. */
+/** The records of one group commit, encoded into a frame as they arrive. */
 import { assert } from "../../engine/assert.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import { ByteWriter } from "./bytes.ts";
 import { encodeRecord } from "./codec.ts";
-import { FRAME_HEADER_BYTES, LOG_VERSION, padToSector, sealFrame } from "./frame.ts";
+import {
+  FRAME_HEADER_BYTES,
+  type FrameHeader,
+  LOG_VERSION,
+  padToSector,
+  sealFrame,
+} from "./frame.ts";
 
 const BATCH_BYTES = 64 * 1024;
-/** A buffer that grew beyond is given back after use: a long record must not stay in memory. */
+/** A longer buffer is released after use, because a long record must not occupy memory for good. */
 const BATCH_BYTES_KEPT_MAX = 16 * 1024 * 1024;
 
-/** What the log writer knows of the frame. */
-export interface FrameFacts {
-  readonly flags: number;
-  readonly firstSequence: number;
-  readonly durableSequence: number;
-  readonly epoch: number;
-  readonly offset: number;
-}
+/** The part of the frame header that the writer provides. */
+type FrameFacts = Omit<FrameHeader, "version" | "recordCount" | "frameBytes">;
 
 export class Batch {
   recordCount = 0;
-  /** Before the record that was added last. */
+  /** `bytes` before the last record was added. */
   #bytesBefore = FRAME_HEADER_BYTES;
   #out = emptyFrame();
 
@@ -29,7 +29,7 @@ export class Batch {
     return this.#out.length;
   }
 
-  /** Takes the record whole or, when it cannot be encoded, not at all. */
+  /** Adds the record. When it cannot be encoded, this throws and the batch is unchanged. */
   add(timeMs: number, record: LogRecord): void {
     const lengthBefore = this.#out.length;
     try {
@@ -42,14 +42,14 @@ export class Batch {
     this.#bytesBefore = lengthBefore;
   }
 
-  /** Gives back the record that was added last; once. */
-  takeBack(): void {
-    assert(this.bytes > this.#bytesBefore, "a record is given back once");
+  /** Removes the record that was added last. To be called once for it. */
+  removeLast(): void {
+    assert(this.bytes > this.#bytesBefore, "the last record is removed once");
     this.recordCount -= 1;
     this.#out.length = this.#bytesBefore;
   }
 
-  /** @returns The frame, in the batch's own memory until `clear`, and the chain after it. */
+  /** @returns The frame, in memory that `clear` reuses, and the chain after it. */
   seal(facts: FrameFacts, chainBefore: Uint8Array): { frame: Buffer; chain: Buffer } {
     const frameBytes = this.#out.length;
     const paddedBytes = padToSector(frameBytes);
@@ -57,7 +57,7 @@ export class Batch {
     const frame = this.#out.bytes.subarray(0, paddedBytes);
     const { recordCount } = this;
     const { flags, firstSequence, durableSequence, epoch, offset } = facts;
-    // Spelled out: a spread of another object costs microseconds here.
+    // Written out, because the spread of another object costs microseconds here.
     const header = {
       version: LOG_VERSION,
       flags,

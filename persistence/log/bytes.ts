@@ -1,24 +1,24 @@
 /**
- * Little-endian numbers and text to and from bytes. The writer grows and is kept from batch to
- * batch, so that the hot path allocates nothing; the reader refuses to read past its end.
+ * Writes and reads little-endian numbers and text. The writer grows as needed and is reused for
+ * every batch, so the hot path allocates nothing. The reader never reads past its end.
  */
 import { assert } from "../../engine/assert.ts";
 import { Malformed } from "../disk/faults.ts";
 
 const TWO_POW_32 = 0x1_0000_0000;
 const TEXT_BYTES_MAX = 0xffff;
-/** UTF-8 takes at most three bytes for one unit of a JavaScript string. */
+/** UTF-8 bytes of one code unit of a JavaScript string, at most. */
 export const TEXT_UNIT_BYTES_MAX = 3;
 const NO_WORDS = new Uint32Array(0);
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Room is made by `reserve`, once for many fields, before any of them; a number beyond it throws.
- * Who has many fields at fixed places stores them through `view` and sets `length` once.
+ * Before writing, a caller must `reserve` room for its fields, once for all of them; a write beyond
+ * that throws. For many fields at fixed offsets, write through `view` and set `length` once.
  */
 export class ByteWriter {
   bytes: Buffer;
-  /** All of `bytes`; another one after each `reserve` that had to grow. */
+  /** A view of all of `bytes`. A `reserve` that grows replaces it. */
   view: DataView;
   /** Bytes in use. */
   length = 0;
@@ -28,7 +28,7 @@ export class ByteWriter {
     this.view = viewOf(this.bytes);
   }
 
-  /** Makes sure that so many further bytes fit. Cost: O(1), O(length) when it has to grow. */
+  /** Makes room for `extraBytes` more bytes. Cost: O(1), or O(length) when it must grow. */
   reserve(extraBytes: number): void {
     const neededBytes = this.length + extraBytes;
     if (neededBytes <= this.bytes.length) return;
@@ -53,7 +53,7 @@ export class ByteWriter {
     this.length += 8;
   }
 
-  /** UTF-8 behind its length in two bytes. Cost: O(characters); ASCII is the fast case. */
+  /** A length of two bytes, then UTF-8. Cost: O(characters); ASCII is the fast case. */
   text(value: string): void {
     const { bytes } = this;
     const start = this.length + 2;
@@ -75,9 +75,9 @@ export class ByteWriter {
     this.length += value.length;
   }
 
-  /** Stores a number where room was left for it. */
+  /** Overwrites a number that was written before. */
   patchU32(at: number, value: number): void {
-    assert(at + 4 <= this.length, "a patch lies in what was written");
+    assert(at + 4 <= this.length, "a patch is within the bytes written");
     this.view.setUint32(at, value, true);
   }
 
@@ -91,7 +91,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads between `at` and `end`, and throws `Malformed` rather than read beyond. */
+/** Reads from `at` on, and throws `Malformed` instead of reading past `end`. */
 export class ByteReader {
   readonly #bytes: Buffer;
   readonly #view: DataView;
@@ -145,12 +145,12 @@ export class ByteReader {
     return this.#bytes.toString("latin1", start, this.at);
   }
 
-  /** Goes over so many bytes. @returns Where they start. */
+  /** Skips `count` bytes. @returns The offset where they start. */
   skip(count: number): number {
     return this.#take(count);
   }
 
-  /** All up to the end, as a view of the same memory. */
+  /** @returns All bytes up to the end, as a view of the same memory. */
   rest(): Buffer {
     const start = this.#take(this.end - this.at);
     return this.#bytes.subarray(start, this.end);
@@ -160,12 +160,12 @@ export class ByteReader {
     try {
       return UTF8.decode(this.#bytes.subarray(start, this.at));
     } catch {
-      // The decoder says no more than that it is not UTF-8.
+      // The decoder does not say where the text is invalid.
       throw new Malformed("text in UTF-8", "other bytes");
     }
   }
 
-  /** @returns Where the field starts. */
+  /** @returns The offset where the field starts. */
   #take(fieldBytes: number): number {
     const start = this.at;
     if (start + fieldBytes > this.end) {
@@ -176,7 +176,7 @@ export class ByteReader {
   }
 }
 
-/** A safe integer as 64 bits. */
+/** Writes a safe integer as 64 bits. */
 export function storeU64(view: DataView, at: number, value: number): void {
   const high = Math.floor(value / TWO_POW_32);
   // A remainder of doubles is many times slower than this.
@@ -184,7 +184,7 @@ export function storeU64(view: DataView, at: number, value: number): void {
   view.setUint32(at + 4, high, true);
 }
 
-/** A count and that many 32-bit words. @returns Where they end. */
+/** Writes a count and that many 32-bit words. @returns The offset where they end. */
 export function storeWords(view: DataView, at: number, words: Uint32Array): number {
   view.setUint32(at, words.length, true);
   let end = at + 4;

@@ -1,7 +1,7 @@
 /**
- * The body of a catalog record: MessagePack with plain maps, neither shared structures nor the
- * record extension, so that any reader of MessagePack can read an old log. The order of the members
- * is kept, and so are null, undefined and missing.
+ * The body of a catalog record: MessagePack with plain maps, without shared structures or the
+ * record extension, so any MessagePack reader can read an old log. It preserves the order of
+ * members and the differences between null, undefined and missing.
  */
 import { Packr } from "msgpackr";
 import { assert } from "../../engine/assert.ts";
@@ -15,7 +15,7 @@ import { RecordType, type Actor, type CatalogRecord } from "../../engine/records
 import { Malformed, messageOf } from "../disk/faults.ts";
 import { isActorKind, isCount } from "./checks.ts";
 
-/** `variableMapSize`: the fast form has room for 65,535 members, and a caller may send more. */
+/** Without `variableMapSize` a map has at most 65,535 members, and a caller may send more. */
 const packr = new Packr({
   useRecords: false,
   mapsAsObjects: true,
@@ -32,7 +32,7 @@ export function packCatalog(record: CatalogRecord): Buffer {
   return packr.pack({ actor, nextId, puts, removes });
 }
 
-/** @throws Malformed when the bytes are not the body of a catalog record. */
+/** Cost: O(bytes). @throws Malformed when the bytes are not the body of a catalog record. */
 export function unpackCatalog(bytes: Buffer): CatalogRecord {
   const body = unpack(bytes);
   if (!isBody(body)) throw new Malformed("a catalog record", "another value");

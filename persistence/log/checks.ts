@@ -1,4 +1,4 @@
-/** What a field of the log may hold: asserted when it is encoded, demanded when it is decoded. */
+/** The valid values of fields in the log: asserted when encoding, required when decoding. */
 import { MOVES, type Move } from "../../engine/inventory/states.ts";
 import { ActorKind } from "../../engine/records.ts";
 
@@ -6,7 +6,7 @@ export function isU32(value: number): boolean {
   return value >>> 0 === value;
 }
 
-/** Whole, not negative, and exact as a double. */
+/** Whether it is a whole number that is not negative and exact as a double. */
 export function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -1,7 +1,7 @@
 /**
- * Records to and from the payload of a frame. No I/O. A record is `{u32 bytes, u8 type, u8 version,
- * u16 zero, f64 timeMs, body}`; its sequence number is that of the frame plus its index. What
- * encoding asserts, decoding demands.
+ * Encodes records into the payload of a frame and decodes them. No I/O. A record is `{u32 bytes, u8
+ * type, u8 version, u16 zero, f64 timeMs, body}`; its sequence number is that of the frame plus its
+ * index. Decoding requires whatever encoding asserts.
  */
 import { assert } from "../../engine/assert.ts";
 import {
@@ -12,29 +12,23 @@ import {
   type PriceRecord,
 } from "../../engine/records.ts";
 import { Malformed } from "../disk/faults.ts";
-import {
-  type ByteReader,
-  type ByteWriter,
-  storeU64,
-  storeWords,
-  TEXT_UNIT_BYTES_MAX,
-} from "./bytes.ts";
+import { ByteReader, type ByteWriter, storeU64, storeWords, TEXT_UNIT_BYTES_MAX } from "./bytes.ts";
 import { packCatalog, unpackCatalog } from "./catalog-codec.ts";
 import { isActorKind, isCount, isMove, isU32 } from "./checks.ts";
 
-/** Told of each record in order. */
+/** Called with each record in order. */
 export type Replay = (sequence: number, timeMs: number, record: LogRecord) => void;
 
-/** Version of each record's body, raised when its fields change; old ones stay readable. */
+/** Version of a record's body. It rises when the fields change; old versions stay readable. */
 const RECORD_VERSION = 1;
 const RECORD_HEAD_BYTES = 16;
-/** The longest record: the layout of a very large hall takes about 40 MiB. */
+/** The layout of a very large hall takes about 40 MiB. */
 export const RECORD_BYTES_MAX = 128 * 1024 * 1024;
-/** The fixed fields of the largest body, its counts included. */
+/** The fixed fields of the largest body, including its counts. */
 const BODY_FIXED_BYTES_MAX = 64;
 /** Kind and id. */
 const ACTOR_BYTES = 9;
-/** An area entry is three words, a price run too. */
+/** Words of an area entry or a price run. */
 const TRIPLE = 3;
 
 /** Appends one record. Cost: O(bytes of the record). */
@@ -63,20 +57,22 @@ export function encodeRecord(out: ByteWriter, timeMs: number, record: LogRecord)
     }
   }
   const recordBytes = out.length - start;
-  assert(recordBytes <= RECORD_BYTES_MAX, "a record is not longer than the log can keep");
+  assert(recordBytes <= RECORD_BYTES_MAX, "a record is not longer than the log can store");
   out.patchU32(start, recordBytes);
 }
 
 /**
- * Reads `recordCount` records up to the reader's end and hands on each.
- * @throws Malformed when the bytes are not exactly that.
+ * Replays the records of a frame.
+ * @param payload - The records, without the header and the zeros.
+ * @throws Malformed when it does not consist of exactly `recordCount` records.
  */
 export function decodeRecords(
-  input: ByteReader,
+  payload: Buffer,
   firstSequence: number,
   recordCount: number,
   replay: Replay,
 ): void {
+  const input = new ByteReader(payload);
   const payloadEnd = input.end;
   for (let i = 0; i < recordCount; i++) {
     const start = input.at;
@@ -119,7 +115,7 @@ function decodeOne(input: ByteReader, sequence: number, replay: Replay): void {
   }
 }
 
-/** Stores through the view: the writer's methods, one for each field, are slower. */
+/** Stores through the view, because a method call per field is slower. */
 function encodeMove(out: ByteWriter, record: MoveRecord): void {
   const { partition, move, hold, expiresAtMs, session, holdType, seats, areas } = record;
   assert(isU32(partition), "a partition number fits 32 bits");

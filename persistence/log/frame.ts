@@ -1,44 +1,44 @@
 /**
- * The batch frame: one group commit, the unit that is on disk wholly or not at all. No I/O. A
- * header of 64 bytes, the records, then zeros up to a whole sector, so that no sector is written
- * twice.
+ * The frame: the format of one batch, which is on disk as a whole or not at all. No I/O. It
+ * consists of a header of 64 bytes, the records, and zeros up to a whole sector, because no sector
+ * is ever written twice.
  *
- *     0 u32 magic         16 u64 first sequence     40 u32 payload checksum, its zeros included
+ *     0 u32 magic         16 u64 first sequence     40 u32 payload checksum, including the zeros
  *     4 u32 frame bytes   24 u64 durable sequence   44 u32 offset in the segment / 512
  *     8 u32 header check  32 u32 epoch              48 chain, 16 bytes
  *    12 u16 version       36 u32 record count       64 records
  *    14 u16 flags
  *
- * Frame bytes are the header and the records without the zeros. The header check (CRC-32) covers
- * bytes 0–63 but itself, so that a garbled length never steers the reader. The chain is SHA-256 of
- * the chain before, bytes 0–7 and 12–47, and the records, cut to 16 bytes: it binds each frame to
- * all before it.
+ * "Frame bytes" counts the header and the records, without the zeros. The header check (CRC-32)
+ * covers bytes 0–63 except itself, so a reader never follows a corrupt length. The chain is the
+ * SHA-256, truncated to 16 bytes, of the previous chain, bytes 0–7 and 12–47, and the records: it
+ * links each frame to all frames before it.
  */
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { assert } from "../../engine/assert.ts";
 import { isCount, isU32 } from "./checks.ts";
 
-/** Version of segments and frames. When it rises, `frame.test.ts` says what else is to do. */
+/** Version of segments and frames. When it rises, `frame.test.ts` says what else to do. */
 export const LOG_VERSION = 1;
 export const SECTOR_BYTES = 512;
 export const FRAME_HEADER_BYTES = 64;
 export const CHAIN_BYTES = 16;
-/** The open batch is bounded far below; one very long record may come on top. */
+/** An open batch is far smaller, except for one very long record that may be added to it. */
 export const FRAME_BYTES_MAX = 256 * 1024 * 1024;
 
-/** "FRWF" in the order of the bytes. */
+/** "FRWF" as little-endian bytes. */
 const MAGIC = 0x46_57_52_46;
 const AT_HEADER_CHECK = 8;
 const AT_PAYLOAD_CHECK = 40;
 const AT_CHAIN = 48;
 
 export const FrameFlag = {
-  /** The first frame of a process; it has no records. */
+  /** The first frame of a process; without records. */
   EPOCH_START: 1,
-  /** Written when nothing else came: keeps the durable mark; it has no records. */
+  /** Stores the durable mark when the log is idle; without records. */
   IDLE_MARKER: 2,
-  /** The last frame of a process that ended in order; it has no records. */
+  /** The last frame of a process that shut down cleanly; without records. */
   CLEAN_SHUTDOWN: 4,
 } as const;
 
@@ -48,32 +48,32 @@ export interface FrameHeader {
   readonly flags: number;
   /** Sequence number of the first record, or of the next one when there is none. */
   readonly firstSequence: number;
-  /** Everything up to this number was on disk when the frame was written. */
+  /** All records up to this number were on disk when the frame was written. */
   readonly durableSequence: number;
   readonly epoch: number;
   readonly recordCount: number;
-  /** Where the frame starts in its segment, in bytes. */
+  /** Offset of the frame in its segment, in bytes. */
   readonly offset: number;
   /** Header and records, without the zeros. */
   readonly frameBytes: number;
 }
 
-/** Up to the next whole sector. */
+/** Rounds up to whole sectors. */
 export function padToSector(bytes: number): number {
   return Math.ceil(bytes / SECTOR_BYTES) * SECTOR_BYTES;
 }
 
 /**
- * Completes a frame in place: the records are there from byte 64, the rest is overwritten.
- * @param frame - The padded frame.
- * @returns The chain after this frame.
+ * Completes a frame in place: writes the header and the zeros.
+ * @param frame - The padded frame, with the records from byte 64 on.
+ * @returns The chain after this frame, 16 bytes.
  */
 export function sealFrame(frame: Buffer, header: FrameHeader, chainBefore: Uint8Array): Buffer {
   assert(isCount(header.firstSequence), "a sequence number is a safe integer");
-  assert(header.durableSequence < header.firstSequence, "a frame is not durable before written");
+  assert(header.durableSequence < header.firstSequence, "a frame is written before it is durable");
   assert(header.offset % SECTOR_BYTES === 0, "a frame starts at a sector");
   assert(isU32(header.epoch) && isU32(header.recordCount), "epoch and count fit 32 bits");
-  assert(header.frameBytes <= FRAME_BYTES_MAX, "a frame is not longer than the reader takes");
+  assert(header.frameBytes <= FRAME_BYTES_MAX, "a frame is not longer than a reader accepts");
   assert(frame.length === padToSector(header.frameBytes), "a frame fills whole sectors");
   assert(chainBefore.length === CHAIN_BYTES, "a chain has 128 bits");
   frame.fill(0, header.frameBytes);
@@ -94,8 +94,8 @@ export function sealFrame(frame: Buffer, header: FrameHeader, chainBefore: Uint8
 }
 
 /**
- * @param bytes - A segment, or the part of it that holds the frame.
- * @returns null when no whole and intact header is there. What it says may still be out of place.
+ * @param bytes - A segment, or the part of it that contains the frame.
+ * @returns null when there is no intact header at `at`. A header may be intact but out of place.
  */
 export function readFrameHeader(bytes: Buffer, at: number): FrameHeader | null {
   if (at + FRAME_HEADER_BYTES > bytes.length) return null;
@@ -116,16 +116,16 @@ export function readFrameHeader(bytes: Buffer, at: number): FrameHeader | null {
 
 /**
  * @param frame - The padded frame, with an intact header.
- * @returns False when the records or the zeros behind them are not what was written.
+ * @returns False when the records or the zeros after them differ from those that were written.
  */
 export function payloadIsIntact(frame: Buffer): boolean {
   return frame.readUInt32LE(AT_PAYLOAD_CHECK) === payloadCheck(frame);
 }
 
-/** What the chain takes in before the records: the chain before, bytes 0–7 and 12–47. */
+/** The input of the chain before the records: the previous chain, bytes 0–7 and 12–47. */
 const chained = Buffer.alloc(CHAIN_BYTES + AT_CHAIN - 4);
 
-/** The chain that the frame should carry, given the chain before it. Cost: O(frame bytes). */
+/** Computes the chain of a frame from the previous chain. Cost: O(frame bytes). */
 export function chainAfter(frame: Buffer, frameBytes: number, chainBefore: Uint8Array): Buffer {
   chained.set(chainBefore, 0);
   frame.copy(chained, CHAIN_BYTES, 0, AT_HEADER_CHECK);

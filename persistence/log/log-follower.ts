@@ -2,33 +2,30 @@
  * Reads a log that is still being written, each record once: from where the reader last stopped to
  * a record that is known to be on disk. Changes nothing on disk.
  */
-import { type Disk, type DiskFile, namesIn } from "../disk/disk.ts";
+import type { DiskFile } from "../disk/disk.ts";
+import type { StorePlace } from "../disk/data-folder.ts";
 import { LogCorrupt } from "../disk/faults.ts";
-import type { Replay } from "./codec.ts";
 import { FRAME_HEADER_BYTES, padToSector, readFrameHeader } from "./frame.ts";
-import { findSegments, firstBehind } from "./read-log.ts";
-import { LogScan, type LogStart, type SegmentBytes } from "./scan.ts";
-import { SEGMENT_HEADER_BYTES, type SegmentPlace, segmentName } from "./segment-header.ts";
+import { type ReadOptions, findSegments, firstSegment } from "./read-log.ts";
+import { LogScan, type SegmentBytes } from "./scan.ts";
+import {
+  LOG_FOLDER,
+  SEGMENT_HEADER_BYTES,
+  type SegmentPlace,
+  segmentName,
+} from "./segment-header.ts";
 
-/** Read ahead in one go. */
+/** Bytes that are read ahead. */
 const STEP_BYTES = 1024 * 1024;
 
-export interface FollowOptions {
-  readonly disk: Disk;
-  /** The folder of the segments. */
-  readonly folder: string;
-  readonly storeId: string;
-  /** Null to begin with the first record. */
-  readonly start: LogStart | null;
-  readonly replay: Replay;
-}
+export type FollowOptions = StorePlace & Pick<ReadOptions, "start" | "replay">;
 
-/** The segment at hand. Its bytes are read as far as they are needed. */
+/** The segment that is being read, as far as its bytes are needed. */
 interface Open extends SegmentBytes {
   readonly file: DiskFile;
-  /** Where the next frame begins. */
+  /** Offset of the next frame in bytes. */
   at: number;
-  /** Up to where the bytes are those of the file, as of this call of `read`. */
+  /** How many bytes are up to date. Each call of `read` reads the bytes from `at` on again. */
   readBytes: number;
 }
 
@@ -45,10 +42,10 @@ export class LogFollower {
   }
 
   /**
-   * Hands on the records up to the end of the batch with this one.
+   * Replays the records up to `until`.
    * @param until - The last record of a batch that is on disk.
-   * @throws LogCorrupt on damage, DiskFault when the disk fails; the reader is of no use then.
-   * Cost: O(bytes behind where it stopped); memory O(bytes of a segment).
+   * @throws LogCorrupt on damage, DiskFault when the disk fails; the reader is unusable afterwards.
+   * Cost: O(bytes since it last stopped); memory O(bytes of a segment).
    */
   read(until: number): void {
     const scan = this.#scan;
@@ -70,7 +67,7 @@ export class LogFollower {
   #openNext(): Open {
     const { disk, folder } = this.#options;
     const place = this.#nextPlace();
-    const path = `${folder}/${segmentName(place)}`;
+    const path = `${folder}/${LOG_FOLDER}/${segmentName(place)}`;
     const file = disk.openNow(path);
     const sizeBytes = file.sizeNow();
     if (this.#memory.length !== sizeBytes) this.#memory = Buffer.allocUnsafeSlow(sizeBytes);
@@ -78,7 +75,7 @@ export class LogFollower {
     const at = SEGMENT_HEADER_BYTES;
     const segment: Open = { path, place, bytes, newest: true, file, at, readBytes: 0 };
     this.#segment = segment;
-    // Where a start lies in the past, the first frame says whether it opens an epoch.
+    // A reader that begins in the middle of a log needs the first frame: it may open an epoch.
     fill(segment, SEGMENT_HEADER_BYTES + FRAME_HEADER_BYTES);
     this.#scan.open(segment);
     return segment;
@@ -86,17 +83,13 @@ export class LogFollower {
 
   #nextPlace(): SegmentPlace {
     const { disk, folder, start } = this.#options;
-    const places = findSegments(folder, namesIn(disk, folder));
+    const places = findSegments(disk, folder);
     const { number, sequence } = this.#scan;
-    const next =
-      number > 0
-        ? places.find((place) => place.number === number + 1)
-        : start === null
-          ? places[0]
-          : firstBehind(places, start);
-    if (next !== undefined && next !== null) return next;
+    const isNext = (place: SegmentPlace) => place.number === number + 1;
+    const next = number > 0 ? places.find(isNext) : firstSegment(places, start);
+    if (next !== undefined) return next;
     const wanted = number > 0 ? `segment ${number + 1}` : `record ${(start?.sequence ?? 0) + 1}`;
-    throw new LogCorrupt(folder, 0, wanted, `none behind record ${sequence}`);
+    throw new LogCorrupt(`${folder}/${LOG_FOLDER}`, 0, wanted, `none after record ${sequence}`);
   }
 
   #fillFrame(segment: Open): void {

@@ -1,41 +1,39 @@
 /**
- * The journal: group commit to the newest segment. One write and one sync per batch run in the
- * thread pool, as one operation where the disk can, while the next batch fills. Knows nothing of
- * recovery.
+ * The journal: group commit to the newest segment. Each batch takes one write and one sync in the
+ * thread pool, as a single operation where the disk supports it, while the next batch fills.
  */
 import { assert } from "../../engine/assert.ts";
 import { Admission, type Clock, type Journal, LogSpace } from "../../engine/ports.ts";
 import type { LogRecord } from "../../engine/records.ts";
-import type { Disk, DiskFile } from "../disk/disk.ts";
+import type { DiskFile } from "../disk/disk.ts";
 import { type DiskFault, LogFailed } from "../disk/faults.ts";
-import type { Scheduler } from "../disk/scheduler.ts";
 import { writeAllThrough } from "../disk/transfer.ts";
 import { Batch } from "./batch.ts";
 import { RECORD_BYTES_MAX } from "./codec.ts";
 import { FRAME_BYTES_MAX, FrameFlag, SECTOR_BYTES, padToSector } from "./frame.ts";
 import type { ChainMark } from "./scan.ts";
 import { SEGMENT_HEADER_BYTES, encodeSegmentHeader, segmentName } from "./segment-header.ts";
-import { Spares, activate, roomIn } from "./segments.ts";
+import { Spares, type SparesOptions, activate, roomIn } from "./segments.ts";
 
-/** Beyond this the open batch takes no more: the disk does not keep up. */
+/** A larger open batch accepts no more commands: the disk cannot keep up. */
 const PENDING_BYTES_MAX = 16 * 1024 * 1024;
 export const PENDING_RECORDS_MAX = 100_000;
-/** Room kept for what comes along in a turn; only the reply to a very long call may be longer. */
+/** Room for follow-up records of a turn. Only the reply to a very long call may be longer. */
 const RESERVE_BYTES_MAX = 256 * 1024;
-/** In a small segment the reserve is this part of it. */
+/** The reserve is at most this fraction of a segment: a quarter. */
 const RESERVE_SHARE = 4;
-/** How long the log may rest before the durable mark is written by itself. */
+/** How long the log is idle before the durable mark is written in a frame of its own. */
 const IDLE_MARK_DELAY_MS = 10;
 
 assert(
   PENDING_BYTES_MAX + RECORD_BYTES_MAX + RESERVE_BYTES_MAX < FRAME_BYTES_MAX,
-  "a full batch fits a frame, with the longest record on top",
+  "a full batch with the longest record fits in a frame",
 );
 
-/** Where the log stands, and the segment that takes what comes. */
+/** The end of the log, and the segment where it continues. */
 export interface LogEnd {
   readonly epoch: number;
-  /** Last sequence number, all up to it durable. */
+  /** The last sequence number; all records up to it are durable. */
   readonly sequence: number;
   /** Chain of the last frame. */
   readonly chain: Uint8Array;
@@ -48,24 +46,19 @@ export interface OpenSegment {
   readonly file: DiskFile;
   readonly number: number;
   readonly bytes: number;
-  /** Where the next frame goes. */
+  /** Offset of the next frame in bytes. */
   position: number;
 }
 
-export interface LogWriterOptions {
-  readonly disk: Disk;
-  /** The folder of the segments. */
-  readonly folder: string;
+export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
   readonly storeId: string;
   readonly clock: Clock;
-  readonly scheduler: Scheduler;
-  readonly segmentBytes: number;
   readonly end: LogEnd;
-  /** Called at most once, when a write or sync failed: the process has to end. */
+  /** Called at most once, after a failed write or sync: the process must end. */
   readonly onFailure: (failure: LogFailed) => void;
 }
 
-/** Counters since the start. */
+/** Counters since the log was opened. */
 export interface LogStats {
   /** Frames with records. */
   readonly batches: number;
@@ -73,7 +66,7 @@ export interface LogStats {
   readonly bytes: number;
   /** Syncs of frames. */
   readonly syncs: number;
-  /** The longest write and sync of a frame. */
+  /** The longest write and sync of a frame, in milliseconds. */
   readonly syncMsMax: number;
 }
 
@@ -85,12 +78,12 @@ interface Flight {
 }
 
 /**
- * Ordering: frames go to disk one after the other, each synced before the next is written, so at
- * most one frame is ever unsynced. `durable` is called in order, after the sync of the frame; the
- * next one is on its way by then. A frame goes out at the end of an event-loop turn, so all records
- * of a turn share one sync; no timer takes part. After a failed write or sync nothing is written,
- * nothing is retried and `durable` is not called again: what the kernel says of that file from
- * there on cannot be trusted.
+ * Ordering: each frame is synced before the next one is written, so at most one frame is unsynced.
+ * `durable` is called in order after the sync of a frame, when the write of the next one has
+ * already begun. Frames are written at the end of a turn of the event loop, so all records of a
+ * turn share one sync without a timer. After a failed write or sync nothing more is written or
+ * retried, and `durable` is never called again: whatever the kernel reports for that file cannot be
+ * trusted.
  */
 export class LogWriter implements Journal {
   readonly #options: LogWriterOptions;
@@ -99,22 +92,22 @@ export class LogWriter implements Journal {
   readonly #stats = { batches: 0, bytes: 0, syncs: 0, syncMsMax: 0 };
   #segment: OpenSegment;
   /**
-   * Room for the open batch in the segment that it comes into, behind what is in flight, less what
+   * Room for the open batch in its segment, after the frame in flight and without the sector that
    * `close` needs; may be negative.
    */
   #roomBytes: number;
   #chain: Uint8Array;
   #mark: ChainMark | null;
   #open = new Batch();
-  /** The batch in flight while there is one; else empty. */
+  /** The batch in flight; empty when there is none. */
   #other = new Batch();
   #flight: Flight | null = null;
-  /** A frame is in flight, or a segment is being activated. */
+  /** Whether a frame is in flight or a segment is being activated. */
   #busy = false;
   #woken = false;
   #appendedSequence: number;
   #durableSequence: number;
-  /** The durable mark that is itself on disk. */
+  /** The durable mark in the last frame on disk. */
   #markedSequence: number;
   #markDue = false;
   #cancelMark: (() => void) | null = null;
@@ -123,7 +116,7 @@ export class LogWriter implements Journal {
   #closing: { resolve: () => void; reject: (fault: Error) => void } | null = null;
 
   constructor(options: LogWriterOptions) {
-    const { disk, scheduler, folder, segmentBytes, end } = options;
+    const { segmentBytes, end } = options;
     this.#options = options;
     this.#segment = { ...end.segment };
     this.#roomBytes = roomIn(end.segment.bytes) - (end.segment.position - SEGMENT_HEADER_BYTES);
@@ -133,21 +126,20 @@ export class LogWriter implements Journal {
     this.#durableSequence = end.sequence;
     this.#markedSequence = end.sequence;
     this.#reserveBytes = Math.min(RESERVE_BYTES_MAX, Math.floor(segmentBytes / RESERVE_SHARE));
-    const onReady = this.#commit;
-    this.#spares = new Spares({ disk, scheduler, folder, segmentBytes, onReady });
+    this.#spares = new Spares({ ...options, onReady: this.#commit });
     this.#spares.request(0);
   }
 
   /** Set once by the engine, before the first `append`. */
   durable: (sequence: number) => void = () => {
-    assert(false, "the engine listens to the journal before it appends");
+    assert(false, "the engine sets its callback before it appends");
   };
 
   get stats(): LogStats {
     return this.#stats;
   }
 
-  /** The last durable record; null when there is none. A snapshot names it. */
+  /** The last durable record, which a snapshot names; null when there is none. */
   get mark(): ChainMark | null {
     return this.#mark;
   }
@@ -171,7 +163,7 @@ export class LogWriter implements Journal {
     this.#open.add(timeMs, record);
     const neededBytes = this.#open.bytes + (space === LogSpace.RESERVE ? 0 : this.#reserveBytes);
     if (neededBytes > this.#batchBytesMax()) {
-      this.#open.takeBack();
+      this.#open.removeLast();
       this.#spares.request(padToSector(neededBytes));
       return this.#noRoom();
     }
@@ -181,9 +173,9 @@ export class LogWriter implements Journal {
   }
 
   /**
-   * Ends the log in order, once. Waits for space when a batch waits for it.
-   * @returns Settles when all that was appended is durable and the end is marked; rejects with
-   * `LogFailed` when that cannot be reached.
+   * Ends the log with a clean shutdown. To be called once.
+   * @returns Settles when all appended records and the clean end are on disk; rejects with
+   * `LogFailed` when a write or sync fails.
    */
   close(): Promise<void> {
     assert(this.#closing === null, "a log is closed once");
@@ -194,7 +186,7 @@ export class LogWriter implements Journal {
     });
   }
 
-  /** What the open batch may come to: it has its room before anything of it is applied. */
+  /** The open batch never outgrows its room, so a record has its place before it is applied. */
   #batchBytesMax(): number {
     return Math.min(Math.max(this.#roomBytes, this.#spares.roomBytes), FRAME_BYTES_MAX);
   }
@@ -260,13 +252,13 @@ export class LogWriter implements Journal {
     this.#flight = null;
     this.#busy = false;
     if (hadRecords) this.#mark = { sequence: lastSequence, chain };
-    // The next batch first, so that the disk works while the answers of this one leave.
+    // The next batch goes first, so the disk works while the answers of this one are sent.
     if (flags === FrameFlag.CLEAN_SHUTDOWN) this.#finish();
-    else this.#goOn();
+    else this.#next();
     if (hadRecords) this.durable(lastSequence);
   };
 
-  #goOn(): void {
+  #next(): void {
     if (this.#open.recordCount > 0 || this.#closing !== null) this.#commit();
     else if (this.#markedSequence < this.#durableSequence) {
       this.#cancelMark = this.#options.scheduler.later(IDLE_MARK_DELAY_MS, () => {
@@ -276,27 +268,21 @@ export class LogWriter implements Journal {
     }
   }
 
-  /** Goes on in the spare. Without one an idle mark waits; every batch has its room. */
+  /** Continues in the spare. Without a spare an idle mark waits; a batch always has its room. */
   #roll(frameBytes: number): void {
     const { disk, folder, storeId, clock, end } = this.#options;
     const spare = this.#spares.take(frameBytes);
     if (spare === null) {
-      assert(this.#open.recordCount === 0, "what was appended has its room");
+      assert(this.#open.recordCount === 0, "appended records have their room");
       return this.#spares.request(frameBytes);
     }
     const number = this.#segment.number + 1;
-    const firstSequence = this.#durableSequence + 1;
-    const head = encodeSegmentHeader({
-      storeId,
-      number,
-      firstSequence,
-      epoch: end.epoch,
-      chain: this.#chain,
-      createdAtMs: clock.nowMs(),
-    });
-    const name = segmentName({ number, firstSequence });
+    const place = { number, firstSequence: this.#durableSequence + 1 };
+    const log = { storeId, epoch: end.epoch, chain: this.#chain, createdAtMs: clock.nowMs() };
+    const head = encodeSegmentHeader({ ...place, ...log });
+    const name = segmentName(place);
     this.#busy = true;
-    // From here on: what is appended while it is activated comes into it too.
+    // Records that are appended during the activation go into the new segment.
     this.#roomBytes = roomIn(spare.bytes);
     activate(disk, spare, { folder, name, head }, (fault) => {
       if (fault !== null) return this.#fail(fault);
@@ -319,7 +305,7 @@ export class LogWriter implements Journal {
     this.#stats.syncMsMax = Math.max(this.#stats.syncMsMax, syncMs);
   }
 
-  /** Leaves `busy` set, so that nothing is ever written again. */
+  /** Leaves `#busy` set, so nothing is ever written again. */
   #fail(fault: DiskFault): void {
     assert(this.#failure === null, "a log fails once");
     this.#busy = true;

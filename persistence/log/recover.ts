@@ -1,74 +1,71 @@
 /**
- * Start: reads the log, whole or from where a snapshot ends, checks it, replays its records, and
- * makes its end safe to go on from. When something is damaged it halts before anything on disk is
- * changed.
+ * Recovery of the log: reads it, whole or from the end of a snapshot, checks it, replays its
+ * records, and makes its end safe to continue from. It stops at damage before it changes anything
+ * on disk.
  */
 import type { Clock } from "../../engine/ports.ts";
-import { type Disk, namesIn } from "../disk/disk.ts";
-import { writeFileNow } from "../disk/transfer.ts";
-import { type ReadSegment, type ReadOptions, readLog, SEGMENT_SUFFIX } from "./read-log.ts";
-import type { ChainMark } from "./scan.ts";
-import { TEMPORARY_SUFFIX } from "./segments.ts";
+import type { Disk } from "../disk/disk.ts";
+import { removeTemporary, writeFileNow } from "../disk/transfer.ts";
+import { type ReadSegment, type ReadOptions, readLog } from "./read-log.ts";
+import type { LogScan } from "./scan.ts";
+import { LOG_FOLDER } from "./segment-header.ts";
 
 export const BROKEN_SUFFIX = ".broken";
 
 export interface RecoveryReport {
+  /** Records that were replayed. */
   readonly records: number;
+  /** Segments that were read. */
   readonly segments: number;
-  /** Bytes of good frames and headers. */
+  /** Bytes of valid frames and headers. */
   readonly bytes: number;
   readonly seconds: number;
-  /** Bytes of a frame that was not wholly written, cut off. */
+  /** Bytes of an incomplete frame that were cut off. */
   readonly tornBytes: number;
-  /** Name of the segment that ended torn; its original is kept as `….broken`. */
+  /** Name of the segment that ended with it; its original is kept as `….broken`. */
   readonly tornSegment: string | null;
-  /** The process before ended in order; true of an empty log. */
+  /** Whether the previous process shut down cleanly; true for an empty log. */
   readonly cleanShutdown: boolean;
   /** The last epoch in the log; this process writes the next one. */
   readonly epoch: number;
   /** Sequence number of the last record; 0 when there is none. */
   readonly sequence: number;
-  /** Time of the last record; 0 when there is none. */
+  /** Milliseconds since 1970: the time of the last record; 0 when there is none. */
   readonly timeMs: number;
 }
 
-/** What to go on from. */
+/** The report, and the scan that reached the end of the log. */
 export interface Recovered {
   readonly report: RecoveryReport;
-  readonly chain: Uint8Array;
-  /** The last record; null when there is none. */
-  readonly mark: ChainMark | null;
-  /** Number of the last segment; 0 when there is none. */
-  readonly segmentNumber: number;
+  readonly scan: LogScan;
 }
 
-export interface RecoverOptions extends ReadOptions {
+export interface RecoverOptions extends Omit<ReadOptions, "until" | "onSegment"> {
   readonly disk: Disk;
   readonly clock: Clock;
-  /** Called when all records were replayed, before anything on disk is changed; may throw. */
+  /** Called after all records are replayed, before anything on disk changes; may throw. */
   readonly check?: (() => void) | undefined;
 }
 
 /**
- * Ordering: all is checked and replayed before the first change. Each change leaves a log from
- * which the same records are recovered, so a start that is interrupted anywhere can be repeated.
+ * Ordering: everything is checked and replayed before the first change on disk. After each change
+ * the same records can be recovered, so a start that is interrupted anywhere can be repeated.
  *
- * Cost: O(bytes of the log); memory O(bytes of the longest segment).
- * @throws LogCorrupt on damage, DiskFault when the disk fails; a read error is no end of file.
+ * Cost and errors: as `readLog`.
  */
 export function recover(options: RecoverOptions): Recovered {
-  const { disk, folder, clock } = options;
+  const { disk, clock } = options;
+  const folder = `${options.folder}/${LOG_FOLDER}`;
   const startMs = clock.nowMs();
-  const { scan, segments, goodBytes, newest } = readLog(options);
+  const { scan, segments, validBytes, newest } = readLog(options);
   options.check?.();
-  const names = namesIn(disk, folder);
-  removeTemporary(disk, folder, names);
+  removeTemporary(disk, folder);
   if (newest !== null) secureNewest(disk, folder, newest);
   const tornBytes = newest?.tornBytes ?? 0;
   const report = {
     records: scan.recordCount,
     segments,
-    bytes: goodBytes,
+    bytes: validBytes,
     seconds: Math.max(0, clock.nowMs() - startMs) / 1_000,
     tornBytes,
     tornSegment: newest !== null && tornBytes > 0 ? newest.name : null,
@@ -77,24 +74,14 @@ export function recover(options: RecoverOptions): Recovered {
     sequence: scan.sequence,
     timeMs: scan.timeMs,
   };
-  return { report, chain: scan.chain, mark: scan.lastMark, segmentNumber: scan.number };
-}
-
-export function hasSegments(disk: Disk, folder: string): boolean {
-  return namesIn(disk, folder).some((name) => name.endsWith(SEGMENT_SUFFIX));
-}
-
-function removeTemporary(disk: Disk, folder: string, names: readonly string[]): void {
-  for (const name of names) {
-    if (name.endsWith(TEMPORARY_SUFFIX)) disk.removeNow(`${folder}/${name}`);
-  }
+  return { report, scan };
 }
 
 /**
- * Puts a copy in the place of the newest segment, without its torn end, which is kept beside it.
+ * Replaces the newest segment with a copy, without its torn end. A torn original is kept beside it.
  *
- * Always a copy: after a failed sync, what is read here may be in memory only, and syncing the old
- * file again would report success without writing it. A new file has no such past.
+ * It is always a copy: after a failed sync, the bytes that are read here may be only in memory, and
+ * another sync of the same file would report success without writing them.
  */
 function secureNewest(disk: Disk, folder: string, newest: ReadSegment): void {
   const { name, bytes, validBytes, tornBytes } = newest;

@@ -1,6 +1,6 @@
 /**
- * The name of a segment file and its first block: which store, which place in the log, and the
- * chain and epoch that it goes on from. No I/O. The block has 4,096 bytes and is written once.
+ * The name of a segment file and its first block: the store, the position in the log, the epoch,
+ * and the chain that it continues. No I/O. The block has 4,096 bytes and is written once.
  *
  *     0 "SEATWAL1"          16 store id, 16 bytes    48 u32 epoch        64 chain before, 16 bytes
  *     8 u16 version         32 u64 segment number    52 u32 zero       4092 u32 check (CRC-32)
@@ -10,17 +10,20 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { assert } from "../../engine/assert.ts";
+import { uuidText } from "../disk/data-folder.ts";
 import { Malformed } from "../disk/faults.ts";
 import { isCount, isU32 } from "./checks.ts";
 import { CHAIN_BYTES, LOG_VERSION, SECTOR_BYTES } from "./frame.ts";
 
+/** The folder of the segments, in the data folder. */
+export const LOG_FOLDER = "wal";
 export const SEGMENT_HEADER_BYTES = 4_096;
 
 const MAGIC = "SEATWAL1";
 const AT_CHECK = SEGMENT_HEADER_BYTES - 4;
 const NAME = /^([0-9a-f]{16})-([0-9a-f]{16})\.log$/;
 
-/** Where a segment stands in the log. */
+/** The position of a segment in the log. */
 export interface SegmentPlace {
   /** From 1, without gaps. */
   readonly number: number;
@@ -43,7 +46,7 @@ export function segmentName(place: SegmentPlace): string {
   return `${hex16(place.number)}-${hex16(place.firstSequence)}.log`;
 }
 
-/** @returns null when it is not the name of a segment. */
+/** @returns null when `name` is not the name of a segment. */
 export function parseSegmentName(name: string): SegmentPlace | null {
   const match = NAME.exec(name);
   if (match === null) return null;
@@ -83,7 +86,7 @@ export function decodeSegmentHeader(bytes: Buffer): SegmentHeader {
   const version = bytes.readUInt16LE(8);
   if (version !== LOG_VERSION) throw new Malformed(`log version ${LOG_VERSION}`, `${version}`);
   return {
-    storeId: storeIdText(bytes.subarray(16, 32)),
+    storeId: uuidText(bytes.subarray(16, 32)),
     number: Number(bytes.readBigUInt64LE(32)),
     firstSequence: Number(bytes.readBigUInt64LE(40)),
     epoch: bytes.readUInt32LE(48),
@@ -92,7 +95,7 @@ export function decodeSegmentHeader(bytes: Buffer): SegmentHeader {
   };
 }
 
-/** The chain before the first frame of a store: no two stores share one. */
+/** @returns The chain before the first frame of the store; every store has its own. */
 export function chainOfStore(storeId: string): Buffer {
   const digest = createHash("sha256").update(MAGIC).update(storeIdBytes(storeId)).digest();
   return digest.subarray(0, CHAIN_BYTES);
@@ -104,12 +107,6 @@ function hex16(value: number): string {
 
 function storeIdBytes(storeId: string): Buffer {
   const bytes = Buffer.from(storeId.replaceAll("-", ""), "hex");
-  assert(storeIdText(bytes) === storeId, "a store id is a UUID in lower case");
+  assert(uuidText(bytes) === storeId, "a store id is a UUID in lower case");
   return bytes;
 }
-
-function storeIdText(bytes: Buffer): string {
-  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
-export const LOG_FOLDER = "wal";

@@ -1,29 +1,28 @@
 /**
- * Segment files before they are part of the log. A spare is filled with zeros and synced in the
- * background under a temporary name, so that the log itself never waits for space, and is named
- * when it is needed.
+ * Spares: segment files that are not part of the log yet. A spare is filled with zeros and synced
+ * in the background under a temporary name, so the log itself never waits for space. It is renamed
+ * when the log needs it.
  */
 import type { Disk, DiskFile, Done } from "../disk/disk.ts";
 import type { DiskFault } from "../disk/faults.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
-import { writeAll } from "../disk/transfer.ts";
+import { TEMPORARY_SUFFIX, writeAll } from "../disk/transfer.ts";
 import { SECTOR_BYTES, padToSector } from "./frame.ts";
 import { SEGMENT_HEADER_BYTES } from "./segment-header.ts";
 
 export const SEGMENT_BYTES = 64 * 1024 * 1024;
-export const TEMPORARY_SUFFIX = ".tmp";
 
 const FILL_STEP_BYTES = 1024 * 1024;
 const RETRY_DELAY_MS = 1_000;
 const ZEROS = Buffer.alloc(FILL_STEP_BYTES);
 
-/** A file full of zeros, on disk. */
+/** A file of zeros that is on disk. */
 export interface Spare {
   readonly file: DiskFile;
   readonly bytes: number;
 }
 
-/** Makes a spare, or leaves nothing behind. */
+/** Makes a spare. After a failure it removes the file again. */
 export function makeSpare(
   disk: Disk,
   path: string,
@@ -40,10 +39,12 @@ export function makeSpare(
 }
 
 /**
- * Makes a spare a segment of the log: `head` is its header block, and what may follow it at once.
+ * Turns a spare into a segment of the log.
  *
- * Ordering: head, sync, name, sync of the folder. So a file with the name of a segment has an
- * intact header, whenever the power goes.
+ * Ordering: the head is written and synced, then the file is renamed, then the folder is synced. So
+ * after a power cut every file with the name of a segment has an intact header.
+ *
+ * @param target - `head` is the header block, which may be followed by a first frame.
  */
 export function activate(
   disk: Disk,
@@ -77,15 +78,15 @@ export interface SparesOptions {
 }
 
 /**
- * Keeps one spare ready. When it cannot be made, for example on a full disk, it says why and tries
- * again every second.
+ * Keeps one spare ready. While none can be made, for example on a full disk, it sets `fault` and
+ * tries again every second.
  *
- * Ordering: a longer one is made beside the one that is ready and then takes its place, so that on
- * a disk without room for it the log still has the other. It is tried once for each time that it
- * is asked for, and not before a second has passed since something could not be made.
+ * Ordering: a longer spare is made beside the one that is ready and then replaces it, so a disk
+ * without room for it leaves the log with the shorter one. Each request for a longer spare is tried
+ * once, at least a second after the last failure.
  */
 export class Spares {
-  /** Why there is no spare; null while all is well. */
+  /** Why the last spare could not be made; null when it could. */
   fault: DiskFault | null = null;
   readonly #options: SparesOptions;
   #ready: Spare | null = null;
@@ -99,22 +100,22 @@ export class Spares {
     this.#options = options;
   }
 
-  /** The longest frame that the spare takes, as the first one in it; 0 when none is ready. */
+  /** Bytes of the longest frame that fits in the spare; 0 when none is ready. */
   get roomBytes(): number {
     return this.#ready === null ? 0 : roomIn(this.#ready.bytes);
   }
 
-  /** Gets a spare under way that takes a frame of so many bytes, and at least a usual segment. */
+  /** Starts to make a spare with room for the frame, and of at least `segmentBytes`. */
   request(frameBytes: number): void {
     const { segmentBytes } = this.#options;
     const fits = frameBytes <= roomIn(segmentBytes);
-    // A longer one also leaves a usual segment's room behind the frame.
+    // A longer spare also has the room of a normal segment after the frame.
     const bytes = fits ? segmentBytes : segmentBytes + padToSector(frameBytes);
     this.#wantedBytes = Math.max(this.#wantedBytes, bytes);
     if (!this.#making && this.#cancelRetry === null && this.#closed === null) this.#make();
   }
 
-  /** @returns The spare when it takes such a frame; it is then the caller's. */
+  /** @returns The spare, which the caller then owns; null when the frame does not fit in it. */
   take(frameBytes: number): Spare | null {
     if (this.roomBytes < frameBytes) return null;
     const spare = this.#ready;
@@ -123,7 +124,7 @@ export class Spares {
     return spare;
   }
 
-  /** Removes the spare; waits for the one that is being made. Called once. */
+  /** Removes the spare, also one that is still being made. To be called once. */
   close(done: Done): void {
     this.#closed = done;
     this.#cancelRetry?.();
@@ -148,7 +149,7 @@ export class Spares {
         return this.#made();
       }
       this.#ready = spare;
-      // A file that stays behind is removed at the next start.
+      // If the removal fails, the next start removes the file.
       if (smaller === null) this.#made();
       else discard(disk, smaller.file, () => this.#made());
     });
@@ -158,13 +159,11 @@ export class Spares {
     this.#making = false;
     if (this.#closed !== null) this.#finish();
     else if (this.fault !== null) this.#retryLater();
-    else this.#announce();
-  }
-
-  #announce(): void {
-    // More may have been asked for meanwhile.
-    this.#make();
-    if (this.#ready !== null) this.#options.onReady();
+    else {
+      // A longer spare may have been requested in the meantime.
+      this.#make();
+      if (this.#ready !== null) this.#options.onReady();
+    }
   }
 
   #retryLater(): void {
@@ -181,7 +180,7 @@ export class Spares {
   }
 }
 
-/** The end of a segment keeps one sector for the frame that marks a clean shutdown. */
+/** Room for frames, in bytes. One sector is reserved for the frame that marks a clean shutdown. */
 export function roomIn(segmentBytes: number): number {
   return segmentBytes - SEGMENT_HEADER_BYTES - SECTOR_BYTES;
 }

@@ -1,15 +1,15 @@
 /**
- * Backup and restore: a copy of a store at one moment, checked whole before it has its name. The
- * store may be in use; a copy is a data folder like any other, and the process that opens it goes
- * on in a new epoch of the same log.
+ * Backup and restore: both copy a store as it is at one moment, and check the whole copy before it
+ * gets its name. The source of a backup may be in use. A copy is a data folder like any other; the
+ * process that opens it continues the log in a new epoch.
  */
-import { dirname, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { AUDIT_FILE, readAuditFile } from "../audit/file.ts";
-import { SECRET, STORE, demandStore, readStore, shareFolder } from "../disk/data-folder.ts";
-import { type CopyDisk, type Disk, namesIn } from "../disk/disk.ts";
+import { SECRET, STORE, ensureStore, readStore, shareFolder } from "../disk/data-folder.ts";
+import { type CopyDisk, type Disk, namesIn, type ReadFile } from "../disk/disk.ts";
 import { DiskFault, ExitCode, FolderRefused, only, StoreFault } from "../disk/faults.ts";
 import { SqlFault } from "../disk/sqlite.ts";
-import { makeFoldersNow, writeAllNow } from "../disk/transfer.ts";
+import { createFileNow, makeFoldersNow, syncFileNow } from "../disk/transfer.ts";
 import { findSegments, readLog } from "../log/read-log.ts";
 import { startOfFirst } from "../log/scan.ts";
 import { LOG_FOLDER } from "../log/segment-header.ts";
@@ -18,56 +18,53 @@ import { HeldFolder } from "./held-folder.ts";
 import { type Finding, type OnWork, surveySnapshots, textOf } from "./survey.ts";
 import { type Verified, verifyFolder } from "./verify.ts";
 
-/** What is unfinished is called so. It goes when the copy fails; a kill may leave it. */
+/** Ends the name of an unfinished copy, which is removed when the copy fails. A kill leaves it. */
 export const PARTIAL_SUFFIX = ".partial";
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
 export interface CopyOptions {
   readonly disk: CopyDisk;
-  /** Where the store is. */
+  /** The data folder to copy. */
   readonly from: string;
-  /** Where the copy goes: a folder that is not there yet, or is empty. */
+  /** The folder of the copy, which must be empty or not exist. */
   readonly to: string;
   readonly onWork?: OnWork | undefined;
 }
 
 export interface Copied extends Verified {
-  /** Damaged snapshots, and a damaged trail, which were left out. */
+  /** Damaged snapshots or a damaged trail, which were not copied. */
   readonly leftOut: readonly Finding[];
 }
 
 /**
- * A backup, also of a store in use: everything that was acknowledged before it began is in it.
+ * Makes a backup, also of a store in use. It contains everything acknowledged before it began.
  * Cost: O(bytes of the folder), twice.
- * @throws FolderRefused, LogCorrupt when the store is damaged, DiskFault; nothing has the name of
- * the copy then.
+ * @throws FolderRefused, LogCorrupt when the store is damaged, DiskFault; then there is no copy.
  */
 export function backupFolder(options: CopyOptions): Copied {
   const { disk, from } = options;
-  demandStore(disk, from);
+  ensureStore(disk, from);
   return copyStore(options);
 }
 
 /**
- * The way back from a backup, which is checked whole before. It must not be in use.
- * @throws As `backupFolder`; a damaged backup is refused.
+ * Restores a backup, which must not be in use and is checked before it is copied.
+ * @throws As `backupFolder`; FolderRefused for a damaged backup.
  */
 export function restoreFolder(options: CopyOptions): Copied {
   const { disk, from, onWork } = options;
   const release = shareFolder(disk, from);
   try {
     const { findings } = verifyFolder({ disk, folder: from, onWork });
-    demandSound(from, { findings: findings.filter((one) => !canBeLeftOut(from, one)) });
+    ensureSound(from, { findings: findings.filter((one) => !canBeLeftOut(from, one)) });
     return copyStore(options);
   } finally {
     release();
   }
 }
 
-/**
- * Ordering: copied and synced under another name, checked, renamed, and the folder above synced.
- */
+/** Ordering: copy and sync under another name, check, rename, sync the parent folder. */
 function copyStore(options: CopyOptions): Copied {
   const { disk, from, to } = options;
   refuseTarget(disk, from, to);
@@ -79,7 +76,7 @@ function copyStore(options: CopyOptions): Copied {
     copied = copyTo(partial, options);
     disk.renameNow(partial, to);
   } catch (error) {
-    giveUp(disk, partial);
+    removePartial(disk, partial);
     throw error;
   }
   disk.syncFolderNow(dirname(to));
@@ -90,113 +87,100 @@ function copyTo(partial: string, { disk, from, onWork }: CopyOptions): Copied {
   const held = HeldFolder.hold(disk, from);
   let leftOut: readonly Finding[];
   try {
-    for (const name of namesIn(held, from)) copyFile(disk, held, `${from}/${name}`, partial);
+    for (const name of namesIn(held, from))
+      copyFile(disk, held.openNow(`${from}/${name}`), partial);
     leftOut = copyRest({ disk, from, to: partial, onWork }, held);
   } finally {
     held.release();
   }
   disk.syncFolderNow(partial);
   const verified = verifyFolder({ disk, folder: partial, onWork });
-  demandSound(partial, verified);
+  ensureSound(partial, verified);
   return { ...verified, leftOut };
 }
 
-/** What is unfinished goes: it may hold the secret of the store already. */
-function giveUp(disk: CopyDisk, partial: string): void {
+/** Removes an unfinished copy, which may already contain the secret. */
+function removePartial(disk: CopyDisk, partial: string): void {
   try {
     clear(disk, partial);
     for (const name of namesIn(disk, partial)) disk.removeFolderNow(`${partial}/${name}`);
     disk.removeFolderNow(partial);
   } catch (error) {
-    // What failed first is told; what is left goes with the next try, unless it is not ours.
+    // The first failure is reported. The next copy removes the rest, unless it has foreign files.
     only(error, StoreFault);
   }
 }
 
-/** @returns What was left out. */
+/** @returns The damage of files that were not copied. */
 function copyRest({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): readonly Finding[] {
   const { storeId } = readStore(held, from);
-  const snapshots = `${from}/${SNAPSHOT_FOLDER}`;
-  const names = findSnapshots(namesIn(held, snapshots));
+  const names = findSnapshots(held, from);
   const target = `${to}/${SNAPSHOT_FOLDER}`;
   makeFoldersNow(disk, target);
   for (const [i, name] of names.entries()) {
-    copyFile(disk, held, `${snapshots}/${name}`, target);
+    copyFile(disk, held.openNow(`${from}/${SNAPSHOT_FOLDER}/${name}`), target);
     onWork?.("copying snapshots", i + 1, names.length);
   }
-  // The copies are looked at: the originals may go meanwhile.
+  // The copies are checked, because the originals may be removed at any time.
   const survey = surveySnapshots({ disk, folder: to, storeId });
-  for (const { name, meta } of survey.snapshots) {
-    if (meta === null) disk.removeNow(`${target}/${name}`);
-  }
+  for (const { path } of survey.findings) disk.removeNow(path);
   disk.syncFolderNow(target);
   const trail = copyAudit(disk, from, to);
-  // The trail may be ahead of what was there when the folder was opened.
+  // The trail may have records of segments that are new since the folder was opened.
   held.extend(disk, from);
   copyLog({ disk, from, to, onWork }, held);
   return [...survey.findings, ...trail];
 }
 
-/** The audit trail, where there is one. Before the log, so that it is never ahead of it. */
+/** Copies the audit trail, if there is one: before the log, because it must not be ahead of it. */
 function copyAudit(disk: Disk, from: string, to: string): Finding[] {
   if (!namesIn(disk, from).includes(AUDIT_FILE)) return [];
   const path = `${to}/${AUDIT_FILE}`;
   disk.createNow(path).closeNow();
   try {
-    const sql = readAuditFile(disk, from);
-    try {
-      sql.run("VACUUM INTO ?", path);
-    } finally {
-      sql.close();
-    }
+    readAuditFile(disk, from, (sql) => sql.run("VACUUM INTO ?", path));
   } catch (error) {
     only(error, SqlFault);
     disk.removeNow(path);
     return [{ path, offset: null, expected: "a sound trail", found: error.message }];
   }
-  const file = disk.openNow(path);
-  try {
-    file.syncNow();
-  } finally {
-    file.closeNow();
-  }
+  syncFileNow(disk, path);
   return [];
 }
 
-/** All segments: that they go with the snapshots is seen when the copy is checked. */
+/** Copies all segments. The check of the copy compares them with the snapshots. */
 function copyLog({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): void {
-  const log = `${from}/${LOG_FOLDER}`;
   const target = `${to}/${LOG_FOLDER}`;
   makeFoldersNow(disk, target);
   const { storeId } = readStore(held, from);
-  const [first] = findSegments(log, namesIn(held, log));
+  const [first] = findSegments(held, from);
   if (first === undefined) return;
   readLog({
     disk: held,
-    folder: log,
+    folder: from,
     storeId,
     start: startOfFirst(first),
     until: Infinity,
     replay: () => {},
     onSegment: ({ name, bytes, validBytes }) => {
-      writeFile(disk, `${target}/${name}`, (write) => write(bytes.subarray(0, validBytes)));
+      createFileNow(disk, `${target}/${name}`, [bytes.subarray(0, validBytes)]);
     },
     onProgress: (done, total) => onWork?.("copying segments of the log", done, total),
   });
   disk.syncFolderNow(target);
 }
 
-/** A snapshot, or the trail: the copy is checked without it, and may do with the rest. */
+/** Whether it is a snapshot or the trail: the rest may be a sound store without it. */
 function canBeLeftOut(folder: string, { path }: Finding): boolean {
   return path === `${folder}/${AUDIT_FILE}` || path.startsWith(`${folder}/${SNAPSHOT_FOLDER}/`);
 }
 
 /** @throws FolderRefused naming the first fault. */
-function demandSound(folder: string, { findings }: Pick<Verified, "findings">): void {
+function ensureSound(folder: string, { findings }: Pick<Verified, "findings">): void {
   const [first] = findings;
   if (first === undefined) return;
   const more = findings.length > 1 ? `, and ${findings.length - 1} more` : "";
-  const reason = `it is damaged: ${textOf(first)}${more}; \`frontrow verify\` lists all`;
+  const reason = `it is damaged: ${textOf(first)}${more}; \`frontrow verify\` lists all damage`;
   throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }
 
@@ -210,7 +194,7 @@ function refuseTarget(disk: Disk, from: string, to: string): void {
   throw new FolderRefused(to, reason, ExitCode.CANNOT_CREATE);
 }
 
-/** Removes what a copy that was cut short left behind: the files of a store, and nothing else. */
+/** Removes the files of an interrupted copy. @throws FolderRefused when there are other files. */
 function clear(disk: Disk, partial: string): void {
   const known = new Set([STORE, SECRET, AUDIT_FILE, SNAPSHOT_FOLDER, LOG_FOLDER]);
   const names = namesIn(disk, partial);
@@ -228,35 +212,18 @@ function clear(disk: Disk, partial: string): void {
   }
 }
 
-/** Private to this user, as every file that a disk makes: a copy holds the secret. */
-function copyFile(disk: Disk, held: HeldFolder, path: string, folder: string): void {
-  const source = held.openNow(path);
-  const bytes = source.sizeNow();
-  writeFile(disk, `${folder}/${path.slice(path.lastIndexOf("/") + 1)}`, (write) => {
-    const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, bytes));
-    for (let at = 0; at < bytes;) {
-      const readBytes = source.readNow(chunk.subarray(0, Math.min(chunk.length, bytes - at)), at);
-      if (readBytes === 0) throw new DiskFault("read all of", path, "TRUNCATED");
-      write(chunk.subarray(0, readBytes));
-      at += readBytes;
-    }
-  });
+/** The copy is private to this user, like every file that a disk creates. */
+function copyFile(disk: Disk, source: ReadFile, folder: string): void {
+  createFileNow(disk, `${folder}/${basename(source.path)}`, chunksOf(source));
 }
 
-function writeFile(
-  disk: Disk,
-  path: string,
-  fill: (write: (bytes: Uint8Array) => void) => void,
-): void {
-  const file = disk.createNow(path);
-  let position = 0;
-  try {
-    fill((bytes) => {
-      writeAllNow(file, bytes, position);
-      position += bytes.length;
-    });
-    file.syncNow();
-  } finally {
-    file.closeNow();
+function* chunksOf(source: ReadFile): Generator<Buffer> {
+  const bytes = source.sizeNow();
+  const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, bytes));
+  for (let at = 0; at < bytes;) {
+    const readBytes = source.readNow(chunk.subarray(0, bytes - at), at);
+    if (readBytes === 0) throw new DiskFault("read all of", source.path, "TRUNCATED");
+    yield chunk.subarray(0, readBytes);
+    at += readBytes;
   }
 }

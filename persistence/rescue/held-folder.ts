@@ -1,7 +1,7 @@
 /**
- * A data folder as it is at one moment, while its process goes on: its files are opened at once, so
- * that none can go, and the segment that grows is read from its end, so that what is read is the
- * log up to some batch.
+ * A view of a data folder at one moment, while its process keeps running. All files are opened at
+ * the start, so none can disappear, and the newest segment is read from its end, so the result is
+ * always the log up to some batch.
  */
 import { SECRET, STORE } from "../disk/data-folder.ts";
 import { type Disk, namesIn, type ReadDisk, type ReadFile } from "../disk/disk.ts";
@@ -11,7 +11,7 @@ import { SEGMENT_SUFFIX, findSegments } from "../log/read-log.ts";
 import { segmentName, LOG_FOLDER } from "../log/segment-header.ts";
 import { SNAPSHOT_FOLDER, findSnapshots } from "../snapshot/file.ts";
 
-/** A file that goes between listing and opening makes it begin again; pruning is rare. */
+/** A file that is pruned between listing and opening causes another attempt. Pruning is rare. */
 const ATTEMPTS_MAX = 20;
 
 /** The files of a store by path, open until `release`. */
@@ -19,7 +19,7 @@ export class HeldFolder implements ReadDisk {
   readonly #files = new Map<string, HeldFile>();
   readonly #names = new Map<string, readonly string[]>();
 
-  /** @throws DiskFault, LogCorrupt for a segment whose name is unknown. */
+  /** @throws DiskFault, LogCorrupt for a segment with an invalid name. */
   static hold(disk: Disk, folder: string): HeldFolder {
     for (let attempt = 1; ; attempt++) {
       const held = new HeldFolder();
@@ -45,14 +45,14 @@ export class HeldFolder implements ReadDisk {
     return file;
   }
 
-  /** Takes in the segments that came since. */
+  /** Adds the segments that are new since. */
   extend(disk: Disk, folder: string): void {
     const log = `${folder}/${LOG_FOLDER}`;
     const known = this.#names.get(log) ?? [];
-    const names = findSegments(log, namesIn(disk, log)).map(segmentName);
-    const came = names.filter((name) => !known.includes(name));
-    this.#openAll(disk, log, came);
-    this.#names.set(log, [...known, ...came]);
+    const names = findSegments(disk, folder).map(segmentName);
+    const added = names.filter((name) => !known.includes(name));
+    this.#openAll(disk, log, added);
+    this.#names.set(log, [...known, ...added]);
   }
 
   release(): void {
@@ -60,21 +60,12 @@ export class HeldFolder implements ReadDisk {
     this.#files.clear();
   }
 
-  /**
-   * Ordering: snapshots before segments, since a segment goes only once newer snapshots are there.
-   */
+  /** Ordering: snapshots first, because a segment is removed only after a new snapshot. */
   #open(disk: Disk, folder: string): void {
-    const names = namesIn(disk, folder);
-    this.#openAll(
-      disk,
-      folder,
-      names.filter((name) => name === STORE || name === SECRET),
-    );
-    const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
-    this.#openAll(disk, snapshots, findSnapshots(namesIn(disk, snapshots)));
-    const log = `${folder}/${LOG_FOLDER}`;
-    const segments = findSegments(log, namesIn(disk, log)).map(segmentName);
-    this.#openAll(disk, log, segments);
+    const names = namesIn(disk, folder).filter((name) => name === STORE || name === SECRET);
+    this.#openAll(disk, folder, names);
+    this.#openAll(disk, `${folder}/${SNAPSHOT_FOLDER}`, findSnapshots(disk, folder));
+    this.extend(disk, folder);
   }
 
   #openAll(disk: Disk, folder: string, names: readonly string[]): void {
@@ -86,12 +77,12 @@ export class HeldFolder implements ReadDisk {
   }
 }
 
-/** Only the newest segment does. */
+/** Whether it is the newest segment. */
 function isGrowing(name: string, names: readonly string[]): boolean {
   return name.endsWith(SEGMENT_SUFFIX) && name === names.at(-1);
 }
 
-/** Stays open when its readers close it. */
+/** A file that stays open when a reader closes it. */
 class HeldFile implements ReadFile {
   readonly path: string;
   readonly #file: ReadFile;
@@ -108,8 +99,8 @@ class HeldFile implements ReadFile {
   }
 
   /**
-   * A frame is written once the one before it is on disk. So sector by sector from the end: where
-   * some of a frame is seen, all before it is seen whole.
+   * Reads a growing file sector by sector from the end. A frame is written only when the one before
+   * it is on disk, so where part of a frame is read, all frames before it are read whole.
    */
   readNow(target: Uint8Array, position: number): number {
     if (!this.#grows) return this.#file.readNow(target, position);
@@ -122,7 +113,7 @@ class HeldFile implements ReadFile {
   }
 
   closeNow(): void {
-    // Others may read it yet.
+    // `release` closes it, because others may still read it.
   }
 
   release(): void {

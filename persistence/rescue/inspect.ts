@@ -1,44 +1,43 @@
-/** Shows the records of a log, also of one that is being written. Changes nothing. */
-import { demandStore, readStore } from "../disk/data-folder.ts";
-import { type Disk, namesIn } from "../disk/disk.ts";
+/** Shows the records of a log, even while it is being written. Changes nothing. */
+import { ensureStore, readStore, type StorePlace } from "../disk/data-folder.ts";
+import type { Disk } from "../disk/disk.ts";
 import { LogCorrupt, SnapshotsDamaged, only } from "../disk/faults.ts";
 import { findSegments } from "../log/read-log.ts";
-import { LOG_FOLDER } from "../log/segment-header.ts";
 import { SNAPSHOT_FOLDER } from "../snapshot/file.ts";
 import { HeldFolder } from "./held-folder.ts";
-import { type RecordView, RecordViewer, type Wanted } from "./record-view.ts";
+import { type RecordView, RecordViewer, type RecordFilter } from "./record-view.ts";
 import { type OnWork, rebuild, surveySnapshots } from "./survey.ts";
 
-export interface InspectOptions extends Wanted {
+export interface InspectOptions extends RecordFilter {
   readonly disk: Disk;
   /** The data folder. */
   readonly folder: string;
-  /** Sequence numbers, both included. */
+  /** Sequence numbers, both inclusive. */
   readonly from: number;
   readonly to: number;
   readonly onWork?: OnWork | undefined;
-  /** Given each record that is wanted. @returns False to be given no more. */
+  /** Called with each matching record. @returns False to stop. */
   readonly emit: (record: RecordView) => boolean;
 }
 
 export interface Inspected {
-  /** The first record that can be shown: what is before it is in the snapshots only. */
+  /** The first record that can be shown. Earlier ones are contained only in snapshots. */
   readonly firstSequence: number;
-  /** The last record of the log. */
+  /** The last record that was read. */
   readonly sequence: number;
 }
 
-/** Thrown through the reader of the log, when nobody wants more. */
-class Enough extends Error {}
+/** Thrown through the reader of the log to stop it. */
+class StopReading extends Error {}
 
 /**
- * Cost: O(bytes of the log that is there), whatever is wanted of it: names and ids change as the
- * catalog does.
- * @throws FolderRefused, LogCorrupt behind the last good record, SnapshotsDamaged, DiskFault.
+ * Cost: O(bytes of the log), however few records match, because ids and names depend on all records
+ * before.
+ * @throws FolderRefused, LogCorrupt after the last intact record, SnapshotsDamaged, DiskFault.
  */
 export function inspectFolder(options: InspectOptions): Inspected {
   const { disk, folder, from, to, onWork, emit } = options;
-  demandStore(disk, folder);
+  ensureStore(disk, folder);
   const held = HeldFolder.hold(disk, folder);
   try {
     const { storeId } = readStore(held, folder);
@@ -51,31 +50,29 @@ export function inspectFolder(options: InspectOptions): Inspected {
       rebuild({ ...survey, onWork }, base, (step) => {
         if (first === 0) first = step.sequence;
         last = step.sequence;
-        if (last > to) throw new Enough();
+        if (last > to) throw new StopReading();
         if (last < from) return;
         viewer ??= new RecordViewer(step.state);
         const view = viewer.view(step, options);
-        if (view !== null && !emit(view)) throw new Enough();
+        if (view !== null && !emit(view)) throw new StopReading();
       }),
     );
     if (rebuilt === null) return { firstSequence: first, sequence: last };
     const { fault, sequence } = rebuilt;
-    if (fault !== null)
-      throw new LogCorrupt(fault.path, fault.offset ?? 0, fault.expected, fault.found);
-    return { firstSequence: first, sequence };
+    if (fault === null) return { firstSequence: first, sequence };
+    throw new LogCorrupt(fault.path, fault.offset ?? 0, fault.expected, fault.found);
   } finally {
     held.release();
   }
 }
 
-/** The one that most of the log lies behind. @returns Null for the log's own beginning. */
-function oldestBase(survey: { disk: HeldFolder; folder: string; storeId: string }): string | null {
-  const log = `${survey.folder}/${LOG_FOLDER}`;
-  const [first] = findSegments(log, namesIn(survey.disk, log));
+/** @returns The oldest intact snapshot; null when the log has its beginning. */
+function oldestBase(survey: StorePlace<HeldFolder>): string | null {
+  const [first] = findSegments(survey.disk, survey.folder);
   if (first === undefined || first.number === 1) return null;
-  const { snapshots, findings } = surveySnapshots(survey);
-  const good = snapshots.findLast(({ meta }) => meta !== null);
-  if (good !== undefined) return good.name;
+  const { intact, findings } = surveySnapshots(survey);
+  const oldest = intact.at(-1);
+  if (oldest !== undefined) return oldest.name;
   const reasons = findings.map(({ path, found }) => `${path}: ${found}`);
   throw new SnapshotsDamaged(`${survey.folder}/${SNAPSHOT_FOLDER}`, reasons);
 }
@@ -84,7 +81,7 @@ function attempt<T>(act: () => T): T | null {
   try {
     return act();
   } catch (error) {
-    only(error, Enough);
+    only(error, StopReading);
     return null;
   }
 }

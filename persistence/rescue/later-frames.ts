@@ -1,7 +1,6 @@
-/** The frames of a damaged log, each by itself: where to cut, and what is lost by it. No I/O. */
+/** The frames of a damaged log, each on its own: where to cut, and what the cut loses. No I/O. */
 import { type LogRecord, RecordType } from "../../engine/records.ts";
 import { Malformed, only } from "../disk/faults.ts";
-import { ByteReader } from "../log/bytes.ts";
 import { decodeRecords } from "../log/codec.ts";
 import {
   FRAME_HEADER_BYTES,
@@ -13,16 +12,17 @@ import {
 } from "../log/frame.ts";
 import { SEGMENT_HEADER_BYTES } from "../log/segment-header.ts";
 
-/** Where a log can be cut: behind a whole frame. */
+/** A place where a log can be cut: the end of a frame. */
 export interface CutPoint {
   /** The last record before it. */
   readonly sequence: number;
+  /** Its offset in bytes. */
   readonly bytes: number;
 }
 
 /**
- * The last place that keeps no record behind `sequence` and no byte behind `offset`.
- * @returns Null when not even the first frame stays. Cost: O(frames).
+ * @returns The last cut point that keeps no record after `sequence` and no byte after `offset`;
+ * null when not even the first frame remains. Cost: O(frames).
  */
 export function cutPoint(bytes: Buffer, sequence: number, offset: number): CutPoint | null {
   let point: CutPoint | null = null;
@@ -35,15 +35,14 @@ export function cutPoint(bytes: Buffer, sequence: number, offset: number): CutPo
   }
 }
 
-/** Told of each record that can be read behind a cut. */
+/** Called with each readable record after a cut. */
 export type OnLost = (record: LogRecord, sequence: number) => void;
 
 /**
- * Goes through every intact frame from `offset` on, whatever lies between.
- * @returns The last sequence number that was seen, 0 for none. Cost: O(bytes).
+ * Reads every intact frame from `offset` on, across damage.
+ * @returns The last sequence number in any frame header; 0 for none. Cost: O(bytes).
  */
 export function readLost(bytes: Buffer, offset: number, onLost: OnLost): number {
-  const input = new ByteReader(bytes);
   let last = 0;
   for (let at = offset; at < bytes.length;) {
     const header = readFrameHeader(bytes, at);
@@ -53,22 +52,22 @@ export function readLost(bytes: Buffer, offset: number, onLost: OnLost): number 
     }
     last = Math.max(last, lastOf(header));
     const end = at + padToSector(header.frameBytes);
-    const isWhole = end <= bytes.length && payloadIsIntact(bytes.subarray(at, end));
-    if (isWhole) readFrame(input, at, header, onLost);
-    at = isWhole ? end : at + SECTOR_BYTES;
+    const frame = bytes.subarray(at, end);
+    const isIntact = end <= bytes.length && payloadIsIntact(frame);
+    if (isIntact) readFrame(frame, header, onLost);
+    at = isIntact ? end : at + SECTOR_BYTES;
   }
   return last;
 }
 
-function readFrame(input: ByteReader, at: number, header: FrameHeader, onLost: OnLost): void {
-  input.at = at + FRAME_HEADER_BYTES;
-  input.end = at + header.frameBytes;
+function readFrame(frame: Buffer, header: FrameHeader, onLost: OnLost): void {
+  const records = frame.subarray(FRAME_HEADER_BYTES, header.frameBytes);
   try {
-    decodeRecords(input, header.firstSequence, header.recordCount, (sequence, _, record) => {
+    decodeRecords(records, header.firstSequence, header.recordCount, (sequence, _, record) => {
       onLost(record, sequence);
     });
   } catch (error) {
-    // What cannot be read is counted as such: by the numbers that are missing.
+    // The missing sequence numbers are counted as unreadable records.
     only(error, Malformed);
   }
 }
@@ -77,19 +76,19 @@ function lastOf({ firstSequence, recordCount }: FrameHeader): number {
   return firstSequence + recordCount - 1;
 }
 
-/** Records that are lost, as far as they can be known. */
+/** Counts the lost records, as far as they are known. */
 export class Lost {
   /** By event id. */
   readonly byEvent = new Map<string, number>();
-  /** Of the catalog: accounts, layouts, events, prices, and answers that would be repeated. */
+  /** Of the catalog: accounts, layouts, events, prices, and idempotent replies. */
   catalog = 0;
-  /** Known to have been there, and not readable. */
+  /** Records that are known to have existed but cannot be read. */
   unreadable = 0;
-  /** Sequence numbers that they are among, both included; null when nothing is lost. */
+  /** The sequence numbers that contain all of them, both inclusive; null when nothing is lost. */
   range: { readonly from: number; readonly to: number } | null = null;
   readonly #events: Map<number, string>;
 
-  /** @param events - Their ids by number of partition, before the first lost record. */
+  /** @param events - Event ids by partition number, before the first lost record. */
   constructor(events: ReadonlyMap<number, string>) {
     this.#events = new Map(events);
   }
@@ -104,11 +103,11 @@ export class Lost {
     return count;
   }
 
-  /** @param seen - Records that could be read of the range, lost or not. */
-  setRange(from: number, to: number, seen: number): void {
+  /** @param readable - How many records of the range could be read, lost or not. */
+  setRange(from: number, to: number, readable: number): void {
     if (to < from) return;
     this.range = { from, to };
-    this.unreadable = Math.max(0, to - from + 1 - seen);
+    this.unreadable = Math.max(0, to - from + 1 - readable);
   }
 
   add(record: LogRecord): void {

@@ -1,6 +1,6 @@
 /**
- * A record of the log as people and their tools read it: ids in place of indexes, names in place of
- * codes, moments as ISO 8601, and no secret. Told with the state before the record.
+ * A record of the log as JSON for people and their tools: ids instead of indexes, names instead of
+ * codes, times as ISO 8601, and no secrets. It is rendered with the state before the record.
  */
 import type { EventRow } from "../../engine/catalog.ts";
 import { MOVES, STATE_NAMES, SeatState } from "../../engine/inventory/states.ts";
@@ -14,20 +14,21 @@ import {
   RecordType,
 } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
+import { ACTOR_NAMES } from "../audit/file.ts";
 import type { Step } from "./survey.ts";
 
-/** Which records are wanted; what is undefined excludes none. */
-export interface Wanted {
+/** Selects records. An undefined member matches all. */
+export interface RecordFilter {
   /** UUID, lower case. */
   readonly eventId?: string | undefined;
   readonly seatId?: number | undefined;
 }
 
-/** One line: plain JSON. */
+/** Plain JSON. */
 export type RecordView = Readonly<Record<string, unknown>>;
 
 const REDACTED = "(redacted)";
-/** Members of rows that open a door, or that an answer repeats them in. */
+/** Members of rows that are secret; "body" is a stored reply, which may repeat one. */
 const SECRETS: ReadonlySet<string> = new Set([
   "passwordHash",
   "tokenSha256",
@@ -36,34 +37,29 @@ const SECRETS: ReadonlySet<string> = new Set([
   "fingerprint",
   "body",
 ]);
-const ACTOR_NAMES: Readonly<Record<ActorKind, string>> = {
-  [ActorKind.SYSTEM]: "system",
-  [ActorKind.ORGANIZATION]: "organization",
-  [ActorKind.TENANT]: "tenant",
-  [ActorKind.ACCOUNT]: "account",
-};
 
-/** Finds events by partition; partitions are never used twice, so what was found stays found. */
 export class RecordViewer {
   readonly #state: State;
+  /** By partition number, which is never reused. */
   readonly #events = new Map<number, EventRow>();
 
   constructor(state: State) {
     this.#state = state;
   }
 
-  /** @returns Null for a record that is not wanted. Cost: O(seats of the record). */
-  view(step: Step, wanted: Wanted): RecordView | null {
+  /** @returns null for a record that does not match. Cost: O(seats of the record). */
+  view(step: Step, filter: RecordFilter): RecordView | null {
     const { sequence, timeMs, record } = step;
     const head = { sequence, time: moment(timeMs), actor: actorOf(record.actor) };
     if (record.type === RecordType.CATALOG) {
-      if (wanted.seatId !== undefined || !concerns(this.#state, record, wanted)) return null;
-      return { ...head, type: "catalog", ...catalogOf(record) };
+      if (filter.seatId !== undefined || !concerns(this.#state, record, filter)) return null;
+      const puts = record.puts.map(({ table, row }) => ({ table, row: redacted(row) }));
+      return { ...head, type: "catalog", puts, removes: record.removes };
     }
     const event = this.#eventOf(record.partition);
-    if (wanted.eventId !== undefined && event?.id !== wanted.eventId) return null;
+    if (filter.eventId !== undefined && event?.id !== filter.eventId) return null;
     const layout = event === undefined ? undefined : this.#state.layoutOf(event.schemaId);
-    if (wanted.seatId !== undefined && !hasSeat(record, layout, wanted.seatId)) return null;
+    if (filter.seatId !== undefined && !hasSeat(record, layout, filter.seatId)) return null;
     const place = { ...head, eventId: event?.id ?? null };
     if (record.type === RecordType.MOVE) {
       return { ...place, type: "move", ...this.#moveOf(record, layout, step.isExact) };
@@ -73,7 +69,7 @@ export class RecordViewer {
 
   #eventOf(partition: number): EventRow | undefined {
     const known = this.#events.get(partition);
-    // A row may have been put anew since.
+    // The row may have been replaced since.
     const event = known === undefined ? undefined : this.#state.catalog.events.get(known.id);
     if (event !== undefined) return event;
     for (const row of this.#state.catalog.events.values()) this.#events.set(row.partition, row);
@@ -96,7 +92,7 @@ export class RecordViewer {
     };
   }
 
-  /** Sessions whose held seats and places move. */
+  /** @returns Sessions of the holds whose seats and places move. */
   #holdersOf({ partition, seats, areas }: MoveRecord): string[] {
     const { hold, holds } = this.#state.partitions.get(partition) ?? {};
     if (hold === undefined || holds === undefined) return [];
@@ -130,11 +126,7 @@ export class RecordViewer {
   }
 }
 
-function catalogOf({ puts, removes }: CatalogRecord): RecordView {
-  return { puts: puts.map(({ table, row }) => ({ table, row: redacted(row) })), removes };
-}
-
-/** A copy without what must not be shown, at any depth. */
+/** @returns A copy without the values of secret members at any depth. */
 function redacted(row: object): unknown {
   return JSON.parse(
     JSON.stringify(row, (name, value: unknown) =>
@@ -143,7 +135,11 @@ function redacted(row: object): unknown {
   );
 }
 
-function concerns(state: State, { puts, removes }: CatalogRecord, { eventId }: Wanted): boolean {
+function concerns(
+  state: State,
+  { puts, removes }: CatalogRecord,
+  { eventId }: RecordFilter,
+): boolean {
   if (eventId === undefined) return true;
   const { events, prices } = state.catalog;
   const schemaId = events.get(eventId)?.schemaId;
@@ -185,7 +181,8 @@ function areaOf(layout: Layout | undefined, area: number): RecordView {
 }
 
 function actorOf({ kind, id }: Actor): RecordView {
-  return kind === ActorKind.SYSTEM ? { kind: "system" } : { kind: ACTOR_NAMES[kind], id };
+  const name = ACTOR_NAMES[kind].toLowerCase();
+  return kind === ActorKind.SYSTEM ? { kind: name } : { kind: name, id };
 }
 
 function moment(timeMs: number): string {

@@ -1,11 +1,12 @@
 /**
- * The way on from a snapshot that is good while the log it stands on is not: the log begins anew
- * behind it. Says what that would be; changes nothing.
+ * Plans how the log restarts after an intact snapshot when the log that the snapshot belongs to is
+ * damaged. Changes nothing.
  */
 import type { LogRecord } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
 import { checkState } from "../../engine/verify/check.ts";
-import { namesIn, type ReadDisk } from "../disk/disk.ts";
+import { namesIn } from "../disk/disk.ts";
+import { readFileNow } from "../disk/transfer.ts";
 import {
   FRAME_HEADER_BYTES,
   SECTOR_BYTES,
@@ -13,43 +14,44 @@ import {
   readChain,
   readFrameHeader,
 } from "../log/frame.ts";
-import { readSegment } from "../log/read-log.ts";
 import type { ChainMark } from "../log/scan.ts";
 import { type SegmentPlace, parseSegmentName, LOG_FOLDER } from "../log/segment-header.ts";
-import { SNAPSHOT_FOLDER, type SnapshotMeta, startOf } from "../snapshot/file.ts";
+import { SNAPSHOT_FOLDER, startOf } from "../snapshot/file.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import { Lost, readLost } from "./later-frames.ts";
-import { type SegmentFacts, type SurveyOptions, faultOf, rebuild } from "./survey.ts";
+import {
+  type IntactSnapshot,
+  type SegmentFacts,
+  type SurveyOptions,
+  faultOf,
+  rebuild,
+  without,
+} from "./survey.ts";
 
-/** A good snapshot. */
-export interface Base {
-  readonly name: string;
-  readonly meta: SnapshotMeta;
-}
-
-/** How the log begins anew. */
-export interface Anew {
-  /** Name of the snapshot that the store goes on from. */
+/** How the log restarts. */
+export interface LogRestart {
+  /** Name of the snapshot that the store continues from. */
   readonly base: string;
-  /** The last record before the log: no record of it is in the log any more. */
+  /** The last record before the restart; the log no longer contains it. */
   readonly mark: ChainMark;
-  /** The snapshot does not stand there by itself, so it is written anew, with what joins it. */
+  /** Whether the snapshot is rewritten, so that it stands exactly at the mark. */
   readonly isRewritten: boolean;
-  /** The segment that is made; null when one that is there goes on from the mark. */
+  /** The segment that is created; null when an existing one continues from the mark. */
   readonly segment: SegmentPlace | null;
 }
 
-export interface AnewPlan {
-  readonly anew: Anew;
-  /** The last record that stays. */
+export interface RestartPlan {
+  readonly restart: LogRestart;
+  /** The last record that is kept. */
   readonly sequence: number;
   /** Names of segments that are set aside, the newest first. */
   readonly segments: readonly string[];
   readonly lost: Lost;
 }
 
+/** The end of the log, from a segment that continues from the snapshot. */
 interface Tail {
-  /** Index of the first segment of it. */
+  /** Index of its first segment. */
   readonly index: number;
   readonly mark: ChainMark;
   /** The last record. */
@@ -59,59 +61,65 @@ interface Tail {
 type Segments = readonly SegmentFacts[];
 
 /**
- * @param segments - All of the log, in order.
- * @returns Null when the snapshot with what joins it is no sound state.
- * Cost: O(bytes of the snapshot + bytes of the log).
+ * @param segments - All segments of the log, in order.
+ * @returns null when the snapshot with the log up to its mark is not a sound state.
+ * Cost: O(bytes of the snapshot and of the log).
  */
-export function planAnew(options: SurveyOptions, segments: Segments, base: Base): AnewPlan | null {
+export function planRestart(
+  options: SurveyOptions,
+  segments: Segments,
+  base: IntactSnapshot,
+): RestartPlan | null {
   const { name, meta } = base;
   const { state, sequence } = rebuild(options, name);
   const { mark } = startOf(meta);
   if (sequence > mark.sequence || faultOf(() => checkState(state)) !== null) return null;
-  // With records missing before it, a tail would be applied to another state than it was made from.
+  // If records before the tail are missing, the tail does not apply to this state.
   const tail = sequence === mark.sequence ? findTail(options, segments, base) : null;
   const aside = segments.slice(0, tail?.index).toReversed();
+  const names = aside.map((segment) => segment.name);
   if (tail !== null) {
     const isRewritten = Buffer.compare(tail.mark.chain, mark.chain) !== 0;
     return {
-      anew: { base: name, mark: tail.mark, isRewritten, segment: null },
+      restart: { base: name, mark: tail.mark, isRewritten, segment: null },
       sequence: tail.sequence,
-      segments: aside.map((one) => one.name),
+      segments: names,
       lost: new Lost(new Map()),
     };
   }
   const segment = { number: nextNumber(options), firstSequence: mark.sequence + 1 };
   return {
-    anew: { base: name, mark, isRewritten: meta.sequence < mark.sequence, segment },
+    restart: { base: name, mark, isRewritten: meta.sequence < mark.sequence, segment },
     sequence: mark.sequence,
-    segments: aside.map((one) => one.name),
-    lost: lostBehind(options, segments, base, { state, sequence }),
+    segments: names,
+    lost: lostAfter(options, segments, base, { state, sequence }),
   };
 }
 
-/** Segments that are whole and begin right behind the snapshot, bound to it by the chain. */
-function findTail(options: SurveyOptions, segments: Segments, { name, meta }: Base): Tail | null {
+/** Finds intact segments that begin right after the snapshot and are linked to it by the chain. */
+function findTail(
+  options: SurveyOptions,
+  segments: Segments,
+  { name, meta }: IntactSnapshot,
+): Tail | null {
   const { sequence, chain } = startOf(meta).mark;
   let reached: Uint8Array = chain;
   for (const [index, segment] of segments.entries()) {
     const follows = segment.place.firstSequence === sequence + 1;
-    if (follows && segments.slice(index).every(({ isGood }) => isGood)) {
+    if (follows && segments.slice(index).every(({ isIntact }) => isIntact)) {
       const mark = { sequence, chain: Buffer.from(reached) };
-      const gone = segments.slice(0, index).map((one) => one.name);
-      const disk = without(options.disk, gone);
+      const earlier = segments.slice(0, index).map((one) => one.name);
+      const disk = without(options.disk, earlier);
       const tail = rebuild({ ...options, disk }, name, undefined, mark);
       if (tail.fault === null) return { index, mark, sequence: tail.sequence };
     }
-    reached = chainBehind(bytesOf(options, segment), reached);
+    reached = chainAfterMarkers(bytesOf(options, segment), reached);
   }
   return null;
 }
 
-/**
- * The chain that the next record builds on: carried on over frames without records, such as those
- * that a process writes at its end.
- */
-function chainBehind(bytes: Buffer, chain: Uint8Array): Uint8Array {
+/** @returns The chain after frames without records, such as that of a clean shutdown. */
+function chainAfterMarkers(bytes: Buffer, chain: Uint8Array): Uint8Array {
   let reached = chain;
   for (let at = 0; at < bytes.length; at += SECTOR_BYTES) {
     const header = readFrameHeader(bytes, at);
@@ -123,21 +131,21 @@ function chainBehind(bytes: Buffer, chain: Uint8Array): Uint8Array {
   return reached;
 }
 
-/** Greater than any there was. */
+/** @returns A segment number greater than any that was ever used. */
 function nextNumber({ disk, folder }: SurveyOptions): number {
   const numbers = namesIn(disk, `${folder}/${LOG_FOLDER}`).map(
-    // Also of those that were set aside.
+    // Including segments that were set aside.
     (name) => parseSegmentName(name.replace(/\.log\..*$/, ".log"))?.number ?? 0,
   );
-  // The first would be taken for the beginning of the store.
+  // Number 1 would mean the beginning of the store.
   return Math.max(1, ...numbers) + 1;
 }
 
-/** Everything behind the records that are in the state, but for what a partition has yet. */
-function lostBehind(
+/** @returns The records after those in the state, except those that a newer partition contains. */
+function lostAfter(
   options: SurveyOptions,
   segments: Segments,
-  { name, meta }: Base,
+  { name, meta }: IntactSnapshot,
   { state, sequence }: { readonly state: State; readonly sequence: number },
 ): Lost {
   const events = new Map<number, string>();
@@ -148,28 +156,20 @@ function lostBehind(
     options.storeId,
   );
   let last = meta.markSequence;
-  let seen = 0;
-  const take = (record: LogRecord, number: number) => {
+  let readable = 0;
+  const count = (record: LogRecord, number: number) => {
     if (number <= sequence) return;
-    seen += 1;
+    readable += 1;
     const kept = "partition" in record ? (sequences.get(record.partition) ?? 0) : 0;
     if (number > kept) lost.add(record);
   };
   for (const segment of segments) {
-    last = Math.max(last, readLost(bytesOf(options, segment), 0, take));
+    last = Math.max(last, readLost(bytesOf(options, segment), 0, count));
   }
-  lost.setRange(sequence + 1, last, seen);
+  lost.setRange(sequence + 1, last, readable);
   return lost;
 }
 
-/** A disk on which these files are not. */
-export function without(disk: ReadDisk, names: readonly string[]): ReadDisk {
-  return {
-    openNow: (path) => disk.openNow(path),
-    listNow: (path) => disk.listNow(path)?.filter((name) => !names.includes(name)) ?? null,
-  };
-}
-
 export function bytesOf({ disk, folder }: SurveyOptions, { name }: SegmentFacts): Buffer {
-  return readSegment(disk, `${folder}/${LOG_FOLDER}/${name}`, Buffer.alloc(0));
+  return readFileNow(disk, `${folder}/${LOG_FOLDER}/${name}`);
 }

@@ -1,63 +1,54 @@
 /**
- * What a repair would do: which way of recovery reaches furthest, what of the folder it needs, and
- * which records are lost. Changes nothing.
+ * Plans a repair: finds the way of recovery that reaches furthest, the files that it does not need,
+ * and the records that are lost. Changes nothing.
  */
-import { namesIn, type ReadDisk } from "../disk/disk.ts";
 import { ExitCode, FolderRefused } from "../disk/faults.ts";
-import { SEGMENT_SUFFIX, segmentOf } from "../log/read-log.ts";
-import { parseSegmentName, LOG_FOLDER } from "../log/segment-header.ts";
+import { segmentOf } from "../log/read-log.ts";
 import { Lost, cutPoint, readLost } from "./later-frames.ts";
-import {
-  type Anew,
-  type AnewPlan,
-  type Base,
-  bytesOf,
-  planAnew,
-  without,
-} from "./repair-from-snapshot.ts";
+import { bytesOf, type LogRestart, planRestart, type RestartPlan } from "./repair-from-snapshot.ts";
 import {
   type Finding,
-  type OnWork,
+  type IntactSnapshot,
+  misnamedSegments,
   type SegmentFacts,
+  type SurveyOptions,
   rebuild,
   surveyLog,
   surveySnapshots,
+  without,
 } from "./survey.ts";
 
-export interface PlanOptions {
-  readonly disk: ReadDisk;
-  /** The data folder, which no process changes meanwhile. */
-  readonly folder: string;
-  readonly storeId: string;
-  /** The last record that may stay; as many as can be saved when not given. */
+/** No process may change the folder meanwhile. */
+export interface PlanOptions extends SurveyOptions {
+  /** The last record to keep; by default as many as can be saved are kept. */
   readonly cutAfter?: number | undefined;
-  readonly onWork?: OnWork | undefined;
 }
 
 export interface RepairPlan {
   readonly findings: readonly Finding[];
-  /** The last record that stays. */
+  /** The last record that is kept. */
   readonly sequence: number;
-  /** Names of snapshots and of segments that are set aside whole, in this order. */
+  /** Names of snapshots and segments that are set aside as a whole, in the order of the repair. */
   readonly snapshots: readonly string[];
   readonly segments: readonly string[];
-  /** The segment that loses its end, and the bytes that stay; null for none. */
+  /** The segment that loses its end, and how many bytes remain; null for none. */
   readonly cut: { readonly name: string; readonly bytes: number } | null;
-  /** How the log begins anew behind a snapshot; null when the log that is there goes on. */
-  readonly anew: Anew | null;
+  /** How the log restarts after a snapshot; null when the present log continues. */
+  readonly restart: LogRestart | null;
   readonly lost: Lost;
 }
 
-/** A way of recovery: from a snapshot, or from the first record, and how far it leads. */
+/** A way of recovery: from a snapshot or from the first record, up to some record. */
 interface Way {
-  readonly base: Base | null;
+  /** Null for the first record of the log. */
+  readonly base: IntactSnapshot | null;
   /** The last record. */
   readonly sequence: number;
-  /** Index of the last segment that stays. */
+  /** Index of the last segment that is kept. */
   readonly segment: number;
-  /** Bytes that stay of that segment; null for all. */
+  /** How many bytes of that segment are kept; null for all. */
   readonly bytes: number | null;
-  /** Ids by number of partition. */
+  /** Event ids by partition number. */
   readonly events: ReadonlyMap<number, string>;
 }
 
@@ -65,106 +56,105 @@ type Segments = readonly SegmentFacts[];
 
 /**
  * Cost: as `verifyFolder`.
- * @throws FolderRefused when nothing can be saved, or nothing that ends where `cutAfter` says.
+ * @throws FolderRefused when nothing can be saved, or nothing that ends with record `cutAfter`.
  */
 export function planRepair(given: PlanOptions): RepairPlan {
-  const strangers = misnamedSegments(given);
-  const options = { ...given, disk: without(given.disk, strangers) };
+  const misnamed = misnamedSegments(given.disk, given.folder);
+  const options = { ...given, disk: without(given.disk, misnamed) };
   const { segments, findings } = surveyLog(given);
-  const survey = surveySnapshots(options);
-  const good = survey.snapshots.flatMap(({ name, meta }) => (meta === null ? [] : { name, meta }));
-  const bases: (Base | null)[] = good.toReversed();
+  const { names, intact, findings: more } = surveySnapshots(options);
+  const bases: (IntactSnapshot | null)[] = intact.toReversed();
   if (segments[0]?.place.number === 1) bases.unshift(null);
   const ways = bases.flatMap((base) => wayFrom(options, segments, base) ?? []);
   const furthest = Math.max(...ways.map(({ sequence }) => sequence));
   const kept = ways.filter(({ sequence }) => sequence === furthest);
-  const all = [...findings, ...survey.findings];
-  const names = survey.snapshots.map(({ name }) => name);
-  const anew = richerPlan(options, segments, good, furthest);
-  if (anew !== null) {
+  const all = [...findings, ...more];
+  const better = betterRestart(options, segments, intact, furthest);
+  if (better !== null) {
     return {
-      ...anew,
+      ...better,
       findings: all,
-      snapshots: names.filter((name) => name !== anew.anew.base),
-      segments: [...strangers, ...anew.segments],
+      snapshots: names.filter((name) => name !== better.restart.base),
+      segments: [...misnamed, ...better.segments],
       cut: null,
     };
   }
-  // The oldest of them, so that most ways stay.
+  // The oldest of them, which keeps the most ways of recovery.
   const [best] = kept;
   if (best === undefined) throw unrepairable(options);
-  demandNoRicher(options, best, good);
+  ensureNewest(options, best, intact);
   const used = new Set(kept.map(({ base }) => base?.name));
   const { segment, bytes } = best;
   const cut = bytes === null ? null : { name: segments[segment]!.name, bytes };
-  const behind = segments.slice(segment + 1).toReversed();
-  const durable = Math.max(0, ...good.map(({ meta }) => meta.markSequence));
+  const later = segments.slice(segment + 1).toReversed();
+  const durable = Math.max(0, ...intact.map(({ meta }) => meta.markSequence));
   const lost = lostBy(options, segments, best, durable);
-  // Everything would go: that is a new store, and no repair.
+  // If everything is lost, the result would be a new store, not a repair.
   if (best.sequence === 0 && lost.total > 0) throw unrepairable(options);
   return {
     findings: all,
     sequence: best.sequence,
     snapshots: names.filter((name) => !used.has(name)),
-    segments: [...strangers, ...[...behind, ...before(segments, best)].map(({ name }) => name)],
+    segments: [
+      ...misnamed,
+      ...[...later, ...damagedBefore(segments, best)].map(({ name }) => name),
+    ],
     cut,
-    anew: null,
+    restart: null,
     lost,
   };
 }
 
 /**
- * From the newest snapshot by which more is kept than by any way over the log: it holds more, or
- * segments that are whole begin right behind it.
- * @param reached - The last record that such a way leads to.
- * @returns Null when there is none, or when it is told where to cut.
+ * Finds the newest snapshot after which a restart keeps more records than any way through the log:
+ * because it contains more, or because intact segments begin right after it.
+ * @param reached - The last record of the best way through the log.
+ * @returns null when there is none, or when `cutAfter` is given.
  */
-function richerPlan(
+function betterRestart(
   options: PlanOptions,
   segments: Segments,
-  good: readonly Base[],
+  intact: readonly IntactSnapshot[],
   reached: number,
-): AnewPlan | null {
+): RestartPlan | null {
   if (options.cutAfter !== undefined) return null;
-  for (const base of good) {
+  for (const base of intact) {
     if (base.meta.markSequence < reached) continue;
-    const plan = planAnew(options, segments, base);
+    const plan = planRestart(options, segments, base);
     if (plan !== null && plan.sequence > reached) return plan;
   }
   return null;
 }
 
-/** A good snapshot is not thrown away unasked, also where it is no sound state by itself. */
-function demandNoRicher({ folder, cutAfter }: PlanOptions, way: Way, good: readonly Base[]): void {
-  const richer = good.find(({ meta }) => meta.sequence > way.sequence);
-  if (richer === undefined || cutAfter !== undefined) return;
-  const { name, meta } = richer;
+/** An intact snapshot with more records is discarded only on request, even if it is not usable. */
+function ensureNewest(
+  { folder, cutAfter }: PlanOptions,
+  way: Way,
+  intact: readonly IntactSnapshot[],
+): void {
+  const newer = intact.find(({ meta }) => meta.sequence > way.sequence);
+  if (newer === undefined || cutAfter !== undefined) return;
+  const { name, meta } = newer;
   const reason =
-    `snapshot ${name} is good and holds the records up to ${meta.sequence}, but the log that it ` +
-    `is joined by is damaged, so that only those up to ${way.sequence} can be put together: ` +
-    `restore a backup, or give --cut-after ${way.sequence} to go on without the rest`;
+    `snapshot ${name} is intact and has the records up to ${meta.sequence}, but the log that it ` +
+    `needs is damaged, so only those up to ${way.sequence} can be recovered: ` +
+    `restore a backup, or give --cut-after ${way.sequence} to continue without the rest`;
   throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }
 
-/** Files in the log's folder that have the name of a segment nearly. */
-function misnamedSegments({ disk, folder }: PlanOptions): string[] {
-  const names = namesIn(disk, `${folder}/${LOG_FOLDER}`);
-  return names.filter((name) => name.endsWith(SEGMENT_SUFFIX) && parseSegmentName(name) === null);
-}
-
-/** @returns Null when it leads nowhere. */
-function wayFrom(options: PlanOptions, segments: Segments, base: Base | null): Way | null {
+/** @returns null when nothing can be recovered in this way. */
+function wayFrom(options: PlanOptions, segments: Segments, base: Way["base"]): Way | null {
   const { cutAfter = Infinity } = options;
   const { state, sequence, fault } = rebuild(options, base?.name ?? null);
   const events = new Map<number, string>();
   for (const { id, partition } of state.catalog.events.values()) events.set(partition, id);
   const end = { base, sequence, segment: segments.length - 1, bytes: null, events };
   if (fault === null && cutAfter >= sequence) return end;
-  const isToldTo = cutAfter < sequence;
-  const at = isToldTo
+  const isRequested = cutAfter < sequence;
+  const at = isRequested
     ? indexOf(segments, cutAfter)
     : segments.findIndex(({ name }) => fault?.path.endsWith(`/${name}`));
-  const offset = isToldTo ? Infinity : (fault?.offset ?? 0);
+  const offset = isRequested ? Infinity : (fault?.offset ?? 0);
   const way = at < 0 ? null : cutAt(options, segments, { ...end, segment: at }, offset);
   if (way === null) return null;
   if (base === null) return way;
@@ -172,12 +162,12 @@ function wayFrom(options: PlanOptions, segments: Segments, base: Base | null): W
   return holdsBase && way.sequence >= base.meta.markSequence ? way : null;
 }
 
-/** @param offset - Of the damage in the last segment of the way. */
+/** Ends a way before damage. @param offset - Of the damage in its last segment, in bytes. */
 function cutAt(options: PlanOptions, segments: Segments, way: Way, offset: number): Way | null {
   const { cutAfter = Infinity } = options;
   const point = cutPoint(bytesOf(options, segments[way.segment]!), cutAfter, offset);
   if (point !== null) return { ...way, ...point };
-  // Nothing of it stays: the way ends with the segment before.
+  // Nothing of that segment remains, so the way ends with an earlier one.
   for (let segment = way.segment - 1; segment >= 0; segment--) {
     const last = cutPoint(bytesOf(options, segments[segment]!), Infinity, Infinity);
     if (last !== null) return { ...way, segment, sequence: last.sequence };
@@ -185,15 +175,15 @@ function cutAt(options: PlanOptions, segments: Segments, way: Way, offset: numbe
   return null;
 }
 
-/** What lies before the base stays, unless it is damaged. */
-function before(segments: Segments, { base }: Way): Segments {
+/** @returns The segments before the base if one is damaged; otherwise they are kept. */
+function damagedBefore(segments: Segments, { base }: Way): Segments {
   if (base === null) return [];
   const first = indexOf(segments, base.meta.sequence);
-  const isGood = segments.slice(0, first + 1).every((segment) => segment.isGood);
-  return isGood ? [] : segments.slice(0, first);
+  const areIntact = segments.slice(0, first + 1).every(({ isIntact }) => isIntact);
+  return areIntact ? [] : segments.slice(0, first);
 }
 
-/** @param durable - A record that is known to have been acknowledged. */
+/** @param durable - A record that was certainly acknowledged. */
 function lostBy(options: PlanOptions, segments: Segments, way: Way, durable: number): Lost {
   const lost = new Lost(way.events);
   let last = Math.max(way.sequence, durable);
@@ -209,7 +199,7 @@ function lostBy(options: PlanOptions, segments: Segments, way: Way, durable: num
   return lost;
 }
 
-/** Index of the segment that holds the record, or would. */
+/** @returns The index of the segment that contains the record, or would contain it. */
 function indexOf(segments: Segments, sequence: number): number {
   const place = segmentOf(
     segments.map((segment) => segment.place),
@@ -220,6 +210,6 @@ function indexOf(segments: Segments, sequence: number): number {
 
 function unrepairable({ folder, cutAfter }: PlanOptions): FolderRefused {
   const what = cutAfter === undefined ? "nothing" : `nothing that ends with record ${cutAfter}`;
-  const reason = `${what} can be saved of it: restore a backup`;
+  const reason = `${what} can be saved: restore a backup`;
   return new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }

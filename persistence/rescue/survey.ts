@@ -1,15 +1,17 @@
 /**
- * Looks at the parts of a data folder one by one and lists every fault, where recovery would stop
- * at the first. Changes nothing.
+ * Checks the parts of a data folder one by one and lists every fault, where recovery would stop at
+ * the first one. Changes nothing.
  */
 import { Broken } from "../../engine/assert.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
 import { checkState } from "../../engine/verify/check.ts";
+import type { StorePlace } from "../disk/data-folder.ts";
 import { type ReadDisk, namesIn } from "../disk/disk.ts";
 import { LogCorrupt, only } from "../disk/faults.ts";
 import { readSqlFile } from "../disk/sqlite.ts";
-import { SEGMENT_SUFFIX, findSegments, readLog, readSegment } from "../log/read-log.ts";
+import { readFileNow } from "../disk/transfer.ts";
+import { SEGMENT_SUFFIX, findSegments, readLog } from "../log/read-log.ts";
 import { type ChainMark, LogScan, type LogStart, startUnverified } from "../log/scan.ts";
 import {
   type SegmentPlace,
@@ -24,13 +26,12 @@ import {
   findSnapshots,
   startOf,
 } from "../snapshot/file.ts";
-import { type LoadedSnapshot, loadSnapshot, tryLoad } from "../snapshot/load.ts";
-import { replayAfter } from "../snapshot/replay-after.ts";
+import { loadSnapshot, replayAfter, tryLoad } from "../snapshot/load.ts";
 
-/** Something that is not as it was written. */
+/** A place where the folder is damaged. */
 export interface Finding {
   readonly path: string;
-  /** Byte in the file; null where there is none to name. */
+  /** In bytes; null where there is none to name. */
   readonly offset: number | null;
   readonly expected: string;
   readonly found: string;
@@ -42,48 +43,49 @@ export function textOf({ path, offset, expected, found }: Finding): string {
   return `${place}: expected ${expected}, found ${found}`;
 }
 
-/** How far some work is, in words for people: "checking segments", 3, 8. */
+/** Reports the progress of work in words for people: "checking segments", 3, 8. */
 export type OnWork = (what: string, done: number, total: number) => void;
 
-export interface SurveyOptions {
-  readonly disk: ReadDisk;
-  /** The data folder. */
-  readonly folder: string;
-  readonly storeId: string;
+export interface SurveyOptions extends StorePlace<ReadDisk> {
   readonly onWork?: OnWork | undefined;
 }
 
 export interface SegmentFacts {
   readonly name: string;
   readonly place: SegmentPlace;
-  readonly isGood: boolean;
+  readonly isIntact: boolean;
 }
 
 export interface LogSurvey {
   /** In order. */
   readonly segments: readonly SegmentFacts[];
   readonly findings: readonly Finding[];
-  /** Of the newest segment: a frame that was not wholly written, as a kill leaves it. */
+  /** Of the newest segment: bytes of an incomplete frame, as a kill leaves it. */
   readonly tornBytes: number;
 }
 
-export interface SnapshotFacts {
+export interface IntactSnapshot {
   readonly name: string;
-  /** Null when it is damaged. */
-  readonly meta: SnapshotMeta | null;
+  readonly meta: SnapshotMeta;
 }
 
 export interface SnapshotSurvey {
-  /** The newest first. */
-  readonly snapshots: readonly SnapshotFacts[];
+  /** Of all snapshots, the newest first. */
+  readonly names: readonly string[];
+  /** Those that are not damaged. */
+  readonly intact: readonly IntactSnapshot[];
   readonly findings: readonly Finding[];
 }
 
-/** Goes on behind damage, with the next segment. Cost: O(bytes of the log). */
+/** Checks every segment; continues after damage. Cost: O(bytes of the log). */
 export function surveyLog({ disk, folder, storeId, onWork }: SurveyOptions): LogSurvey {
   const log = `${folder}/${LOG_FOLDER}`;
-  const findings: Finding[] = [];
-  const places = findSegments(log, goodNames(log, namesIn(disk, log), findings));
+  const misnamed = misnamedSegments(disk, folder);
+  const findings = misnamed.map((name): Finding => {
+    const [path, found] = [`${log}/${name}`, `"${name}"`];
+    return { path, offset: 0, expected: "the name of a segment", found };
+  });
+  const places = findSegments(without(disk, misnamed), folder);
   const begin = (start: LogStart | null) => new LogScan(storeId, () => {}, start);
   let scan = begin(places[0]?.number === 1 ? null : startUnverified(0));
   let tornBytes = 0;
@@ -91,7 +93,7 @@ export function surveyLog({ disk, folder, storeId, onWork }: SurveyOptions): Log
   for (const place of places) {
     const name = segmentName(place);
     const path = `${log}/${name}`;
-    const bytes = readSegment(disk, path, Buffer.alloc(0));
+    const bytes = readFileNow(disk, path);
     const newest = place === places.at(-1);
     const check = () => {
       const fault = faultOf(() => ({ tornBytes } = scan.segment({ path, place, bytes, newest })));
@@ -99,59 +101,75 @@ export function surveyLog({ disk, folder, storeId, onWork }: SurveyOptions): Log
       return fault;
     };
     const fault = check();
-    // One that is out of place may be damaged besides.
+    // A segment that is out of place may also be damaged.
     const second = fault?.offset === 0 ? check() : null;
     for (const one of [fault, second]) {
       if (one !== null && !isIn(findings, one)) findings.push(one);
     }
-    segments.push({ name, place, isGood: fault === null });
+    segments.push({ name, place, isIntact: fault === null });
     onWork?.("checking segments of the log", segments.length, places.length);
   }
   return { segments, findings, tornBytes };
 }
 
-/** Cost: O(bytes of the snapshots). */
-export function surveySnapshots({ disk, folder, storeId, onWork }: SurveyOptions): SnapshotSurvey {
-  const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
-  const names = findSnapshots(namesIn(disk, snapshots));
-  const findings: Finding[] = [];
-  const facts = names.map((name, i): SnapshotFacts => {
-    const path = `${snapshots}/${name}`;
-    const meta = tryLoad(path, () => checkWhole(path, storeId));
-    onWork?.("checking snapshots", i + 1, names.length);
-    if (!("expected" in meta)) return { name, meta };
-    findings.push({ ...meta, offset: null });
-    return { name, meta: null };
-  });
-  return { snapshots: facts, findings };
+/** Names of the files in the log's folder that look like segments but have an invalid name. */
+export function misnamedSegments(disk: ReadDisk, folder: string): string[] {
+  const names = namesIn(disk, `${folder}/${LOG_FOLDER}`);
+  return names.filter((name) => name.endsWith(SEGMENT_SUFFIX) && parseSegmentName(name) === null);
 }
 
-/** A state rebuilt from a snapshot, or from nothing, and the log behind it. */
+/** @returns A disk that hides files with these names. */
+export function without(disk: ReadDisk, names: readonly string[]): ReadDisk {
+  return {
+    openNow: (path) => disk.openNow(path),
+    listNow: (path) => disk.listNow(path)?.filter((name) => !names.includes(name)) ?? null,
+  };
+}
+
+/** Checks every snapshot. Cost: O(bytes of the snapshots). */
+export function surveySnapshots({ disk, folder, storeId, onWork }: SurveyOptions): SnapshotSurvey {
+  const names = findSnapshots(disk, folder);
+  const intact: IntactSnapshot[] = [];
+  const findings: Finding[] = [];
+  for (const [i, name] of names.entries()) {
+    const path = `${folder}/${SNAPSHOT_FOLDER}/${name}`;
+    const meta = tryLoad(path, () => {
+      readSqlFile(path, (sql) => checkSnapshot(sql, storeId));
+      return loadSnapshot(path, storeId).meta;
+    });
+    onWork?.("checking snapshots", i + 1, names.length);
+    if ("expected" in meta) findings.push({ ...meta, offset: null });
+    else intact.push({ name, meta });
+  }
+  return { names, intact, findings };
+}
+
+/** A state that was rebuilt from a snapshot, or from nothing, and the log after it. */
 export interface Rebuilt {
   readonly state: State;
-  /** The last record in it. */
+  /** The last record in the state. */
   readonly sequence: number;
-  /** What stopped it; null when it is the end of the log. */
+  /** Why the rebuild stopped; null at the end of the log. */
   readonly fault: Finding | null;
 }
 
 /** A record that is about to be applied. */
 export interface Step {
-  /** As before the record. */
+  /** The state before the record. */
   readonly state: State;
   readonly sequence: number;
   readonly timeMs: number;
   readonly record: LogRecord;
-  /** False while the record's partition is that of a snapshot and newer than the record. */
+  /** False while the partition is that of the snapshot and already contains the record. */
   readonly isExact: boolean;
 }
 
 /**
- * As recovery does; but what stops it comes back as a value, with the state up to there.
- * @param base - Name of a good snapshot; null for the first record of the log.
- * @param before - Told of each record behind the base.
- * @param mark - Where the log goes on, when that is not what the base says.
- * Cost: O(bytes of the snapshot + bytes of the log behind it).
+ * Rebuilds a state like recovery, but returns a fault as a value, with the state up to it.
+ * @param base - Name of an intact snapshot; null for the first record of the log.
+ * @param before - Called with each record after the base.
+ * @param mark - Where the log continues, if not where the base says.
+ * Cost: O(bytes of the snapshot and of the log after it).
  */
 export function rebuild(
   { disk, folder, storeId, onWork }: SurveyOptions,
@@ -161,13 +179,14 @@ export function rebuild(
 ): Rebuilt {
   const path = `${folder}/${base === null ? LOG_FOLDER : `${SNAPSHOT_FOLDER}/${base}`}`;
   const loaded = base === null ? null : { name: base, ...loadSnapshot(path, storeId) };
-  const { state, start, sequence: first } = beginningOf(loaded);
-  let sequence = first;
+  const state = loaded?.state ?? new State();
+  const start = loaded === null ? null : startOf(loaded.meta);
+  let sequence = start?.sequence ?? 0;
   const replay = replayAfter(loaded, state);
   const fault = faultOf(() => {
     readLog({
       disk,
-      folder: `${folder}/${LOG_FOLDER}`,
+      folder,
       storeId,
       start: mark === null ? start : { sequence: mark.sequence, mark },
       replay: (number, timeMs, record) => {
@@ -183,23 +202,7 @@ export function rebuild(
   return { state, sequence, fault };
 }
 
-function beginningOf(loaded: LoadedSnapshot | null) {
-  if (loaded === null) return { state: new State(), start: null, sequence: 0 };
-  const { state, meta } = loaded;
-  return { state, start: startOf(meta), sequence: meta.sequence };
-}
-
-function checkWhole(path: string, storeId: string): SnapshotMeta {
-  const sql = readSqlFile(path);
-  try {
-    checkSnapshot(sql, storeId);
-  } finally {
-    sql.close();
-  }
-  return loadSnapshot(path, storeId).meta;
-}
-
-/** @param path - What is at fault when the state that came out is not sound. */
+/** @param path - The file to name when the resulting state is not sound. */
 export function faultOf(check: () => void, path = ""): Finding | null {
   try {
     check();
@@ -212,16 +215,6 @@ export function faultOf(check: () => void, path = ""): Finding | null {
     only(error, Broken);
     return { path, offset: null, expected: "a sound state", found: error.message };
   }
-}
-
-function goodNames(log: string, names: readonly string[], findings: Finding[]): string[] {
-  return names.filter((name) => {
-    if (!name.endsWith(SEGMENT_SUFFIX)) return false;
-    if (parseSegmentName(name) !== null) return true;
-    const path = `${log}/${name}`;
-    findings.push({ path, offset: 0, expected: "the name of a segment", found: `"${name}"` });
-    return false;
-  });
 }
 
 function isIn(findings: readonly Finding[], { path, offset }: Finding): boolean {

@@ -1,13 +1,13 @@
 /**
- * Checks a whole data folder, read only: the log from its first segment, every snapshot, and that
- * each way of recovery gives the same state.
+ * Checks a whole data folder without changing it: the log from its first segment, every snapshot,
+ * the audit trail, and that every way of recovery leads to the same state.
  */
 import { digest } from "../../engine/verify/digest.ts";
 import { AUDIT_FILE, readAuditFile } from "../audit/file.ts";
 import { SECRET, readStore } from "../disk/data-folder.ts";
 import { type ReadDisk, namesIn } from "../disk/disk.ts";
 import { only } from "../disk/faults.ts";
-import { SqlFault } from "../disk/sqlite.ts";
+import { problemIn, SqlFault } from "../disk/sqlite.ts";
 import { LOG_FOLDER } from "../log/segment-header.ts";
 import { SNAPSHOT_FOLDER } from "../snapshot/file.ts";
 import {
@@ -23,30 +23,31 @@ import {
 
 export interface VerifyOptions {
   readonly disk: ReadDisk;
-  /** The data folder, which no process changes meanwhile. */
+  /** The data folder, which must not change during the check. */
   readonly folder: string;
   readonly onWork?: OnWork | undefined;
 }
 
 export interface Verified {
   readonly storeId: string;
-  /** Everything that is damaged; empty when all is well. */
+  /** All damage; empty when the folder is sound. */
   readonly findings: readonly Finding[];
-  /** What is worth knowing and no damage. */
+  /** Facts worth knowing that are not damage. */
   readonly notes: readonly string[];
   readonly segments: number;
+  /** Intact ones. */
   readonly snapshots: number;
   /** Sequence numbers of the first record that the log still has, and of the last; 0 for none. */
   readonly firstSequence: number;
   readonly sequence: number;
   readonly events: number;
-  /** Digest of the state; null when it cannot be told. */
+  /** Digest of the state; null when no state could be rebuilt. */
   readonly digest: string | null;
 }
 
 /**
- * Cost: O(bytes of the folder), the log once for itself and once for each way of recovery; memory
- * for one state.
+ * Cost: O(bytes of the folder); the log is read once by itself and once for each way of recovery.
+ * Memory: one state.
  * @throws FolderRefused without a readable `store.json`, DiskFault when the disk fails.
  */
 export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified {
@@ -63,13 +64,12 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
   findings.push(...auditFindings(options));
   const ways = compare(options, log, snapshots);
   findings.push(...ways.findings);
-  const good = snapshots.snapshots.filter(({ meta }) => meta !== null);
   return {
     storeId,
     findings,
     notes: notesOn(options, log),
     segments: log.segments.length,
-    snapshots: good.length,
+    snapshots: snapshots.intact.length,
     firstSequence: ways.sequence === 0 ? 0 : first!.firstSequence,
     sequence: ways.sequence,
     events: ways.events,
@@ -77,27 +77,22 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
   };
 }
 
-const SOUND_TRAIL = "a sound audit trail (the next start makes a bad one anew from the log)";
+/** Recovery does not need the trail. */
+const SOUND_TRAIL = "a sound audit trail (the next start rebuilds a damaged one from the log)";
 
-/** The trail is no part of what recovery needs; a bad one is made anew by the next start. */
 function auditFindings({ disk, folder }: SurveyOptions): Finding[] {
   if (!namesIn(disk, folder).includes(AUDIT_FILE)) return [];
+  const found = problemInTrail(disk, folder);
   const path = `${folder}/${AUDIT_FILE}`;
-  const unsound = (found: string) => [{ path, offset: null, expected: SOUND_TRAIL, found }];
+  return found === null ? [] : [{ path, offset: null, expected: SOUND_TRAIL, found }];
+}
+
+function problemInTrail(disk: ReadDisk, folder: string): string | null {
   try {
-    const sql = readAuditFile(disk, folder);
-    try {
-      for (const row of sql.rows("PRAGMA quick_check")) {
-        const [problem] = Object.values(row);
-        if (problem !== "ok") return unsound(String(problem));
-      }
-      return [];
-    } finally {
-      sql.close();
-    }
+    return readAuditFile(disk, folder, problemIn);
   } catch (error) {
     only(error, SqlFault);
-    return unsound(error.message);
+    return error.message;
   }
 }
 
@@ -108,20 +103,19 @@ interface Ways {
   digest: string | null;
 }
 
-/** Recovers in every way there is: from the first record, from each snapshot. */
-function compare(options: SurveyOptions, log: LogSurvey, { snapshots }: SnapshotSurvey): Ways {
+/** Recovers in every possible way: from the first record, and from each intact snapshot. */
+function compare(options: SurveyOptions, log: LogSurvey, { intact }: SnapshotSurvey): Ways {
   const ways: Ways = { findings: [], sequence: 0, events: 0, digest: null };
-  const good = snapshots.filter(({ meta }) => meta !== null).toReversed();
-  const bases: (string | null)[] = good.map(({ name }) => name);
+  const bases: (string | null)[] = intact.map(({ name }) => name).toReversed();
   const [first] = log.segments;
   if (first === undefined && bases.length === 0) return ways;
   if (first?.place.number === 1) bases.unshift(null);
   const path = `${options.folder}/${SNAPSHOT_FOLDER}`;
   if (bases.length === 0) {
-    const expected = "a good snapshot that the log goes on from";
+    const expected = "an intact snapshot that the log continues from";
     ways.findings.push({ path, offset: null, expected, found: "none" });
   }
-  // A damaged log stops every way; that is found already.
+  // A damaged log stops every way, and its damage is already reported.
   if (log.findings.length > 0) return ways;
   for (const base of bases) {
     const { state, sequence, fault } = rebuild(options, base);
@@ -134,7 +128,7 @@ function compare(options: SurveyOptions, log: LogSurvey, { snapshots }: Snapshot
     ways.sequence = sequence;
     ways.events = state.partitions.size;
     if (reached === ways.digest) continue;
-    const expected = `state ${ways.digest} with the log behind it`;
+    const expected = `state ${ways.digest} with the log after it`;
     ways.findings.push({ path: `${path}/${base}`, offset: null, expected, found: reached });
   }
   return ways;
@@ -144,12 +138,12 @@ function notesOn({ disk, folder }: SurveyOptions, { tornBytes }: LogSurvey): str
   const notes: string[] = [];
   if (tornBytes > 0) {
     notes.push(
-      `the log ends with ${tornBytes} bytes of a batch that was never acknowledged, as a kill ` +
-        "leaves it; the next start cuts them off",
+      `the log ends with ${tornBytes} bytes of a batch that was never acknowledged, as after a ` +
+        "kill; the next start cuts them off",
     );
   }
   if (!namesIn(disk, folder).includes(SECRET)) {
-    notes.push("the secret is kept elsewhere: the store starts only with FRONTROW_SECRET");
+    notes.push("the secret is not in the folder: the store starts only with FRONTROW_SECRET");
   }
   return notes;
 }

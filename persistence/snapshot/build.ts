@@ -1,21 +1,25 @@
 /**
- * Makes one snapshot file from the images that are handed in, the unchanged partitions of the
+ * Builds one snapshot file from the images of changed partitions, the unchanged partitions of the
  * previous snapshot, and the catalog of that snapshot with the log after it. Synchronous, for a
- * thread of its own. The log may grow meanwhile: what this code reads is never written again.
+ * thread of its own. The log may grow meanwhile: the bytes that are read here never change.
  */
 import { assert } from "../../engine/assert.ts";
 import { TABLES, type CatalogPut } from "../../engine/catalog.ts";
-import type { PartitionImage } from "../../engine/inventory/image.ts";
+import { copyPartition, packImage, type PartitionImage } from "../../engine/inventory/image.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import { type CatalogRecord, RecordType } from "../../engine/records.ts";
-import { type Disk, namesIn } from "../disk/disk.ts";
-import { Malformed, only } from "../disk/faults.ts";
-import { type SqlFile, SqlFault, fillSqlFile, readSqlFile } from "../disk/sqlite.ts";
-import { makeFoldersNow } from "../disk/transfer.ts";
+import type { State } from "../../engine/state.ts";
+import type { StorePlace } from "../disk/data-folder.ts";
+import { Malformed } from "../disk/faults.ts";
+import { type SqlFile, fillSqlFile, readSqlFile } from "../disk/sqlite.ts";
+import {
+  makeFoldersNow,
+  removeTemporary,
+  syncFileNow,
+  TEMPORARY_SUFFIX,
+} from "../disk/transfer.ts";
 import { readLog } from "../log/read-log.ts";
 import type { ChainMark, LogStart } from "../log/scan.ts";
-import { LOG_FOLDER } from "../log/segment-header.ts";
-import { TEMPORARY_SUFFIX } from "../log/segments.ts";
 import type { CatalogCopy } from "./catalog-copy.ts";
 import {
   SCHEMA,
@@ -29,21 +33,16 @@ import {
   readMeta,
   snapshotName,
   startOf,
+  valuesOf,
 } from "./file.ts";
 import { encodeImage } from "./image-codec.ts";
-import { type Pruned, type PruneOptions, prune } from "./prune.ts";
+import { tryLoad } from "./load.ts";
+import type { Pruned } from "./prune.ts";
 
-export interface BuildOptions {
-  readonly disk: Disk;
-  /** The data folder. */
-  readonly folder: string;
-  readonly storeId: string;
-  /**
-   * Name of the snapshot from which the partitions that are not handed in are taken; null when all
-   * of them are handed in.
-   */
+export interface BuildOptions extends StorePlace {
+  /** Name of the snapshot with the unchanged partitions; null when all images are added. */
   readonly base: string | null;
-  /** Called between steps, so that the thread can leave the machine to a busy engine. */
+  /** Called between steps. A thread may rest here to leave the processor to a busy engine. */
   readonly rest?: (() => void) | undefined;
 }
 
@@ -54,7 +53,7 @@ export interface ImageAt {
   readonly image: PartitionImage;
 }
 
-/** Where the snapshot ends. */
+/** The position of the snapshot in the log. */
 export interface BuildEnd {
   /** The catalog is as of this record. */
   readonly sequence: number;
@@ -63,10 +62,11 @@ export interface BuildEnd {
   readonly createdAtMs: number;
 }
 
-/** Everything that a snapshot is made of. */
+/** The contents of a snapshot. */
 export interface BuildParts {
+  /** As in `BuildOptions`. */
   readonly base: string | null;
-  /** Null when the catalog is to be taken from disk. */
+  /** Null to read the catalog from disk. */
   readonly catalog: CatalogCopy | null;
   readonly images: Iterable<ImageAt>;
   readonly end: BuildEnd;
@@ -74,19 +74,19 @@ export interface BuildParts {
 
 const TEMPORARY_NAME = `next${TEMPORARY_SUFFIX}`;
 
-/** The new snapshot. */
+/** The new snapshot; `bytes` is the size of its file. */
 interface Made {
   readonly name: string;
   readonly partitions: number;
   readonly bytes: number;
 }
 
-/** The new snapshot, and what was removed because of it. */
+/** The new snapshot, and the files that it allowed to remove. */
 export type Built = Made & Pruned;
 
 /**
- * Ordering: the file is written, synced, read back and checked as a whole; then renamed; then the
- * folder is synced. So whatever has the name of a snapshot was whole when it got that name.
+ * Ordering: the file is written, synced, read back and checked as a whole; then it is renamed; then
+ * the folder is synced. So every file with the name of a snapshot was complete when it was renamed.
  */
 export class SnapshotBuild {
   readonly base: string | null;
@@ -94,10 +94,10 @@ export class SnapshotBuild {
   readonly #folder: string;
   readonly #path: string;
   readonly #sql: SqlFile;
-  /** Partitions that were handed in. */
+  /** Numbers of the partitions whose images were added. */
   readonly #added = new Set<number>();
   #newestImage = 0;
-  /** Catalog rows were handed in, and therefore all partitions. */
+  /** Whether catalog rows were put; if so, all images are added too. */
   #hasCatalog = false;
   #nextId = 1;
 
@@ -108,8 +108,8 @@ export class SnapshotBuild {
     this.#folder = `${folder}/${SNAPSHOT_FOLDER}`;
     this.#path = `${this.#folder}/${TEMPORARY_NAME}`;
     makeFoldersNow(disk, this.#folder);
-    this.#removeFile();
-    // Created by the disk, which makes the file private to this user.
+    removeTemporary(disk, this.#folder);
+    // Created by the disk, which makes files private to this user.
     disk.createNow(this.#path).closeNow();
     this.#sql = fillSqlFile(this.#path);
     try {
@@ -122,17 +122,17 @@ export class SnapshotBuild {
     }
   }
 
-  /** Hands in catalog rows, for a build without a base. Cost: O(bytes of the rows). */
+  /** Adds catalog rows to a build without a base. Cost: O(bytes of the rows). */
   put(nextId: number, puts: readonly CatalogPut[]): void {
-    assert(this.base === null, "a build with a base takes the catalog from it");
+    assert(this.base === null, "a build with a base has the catalog of the base");
     this.#hasCatalog = true;
     this.#applyCatalog({ nextId, removes: [], puts });
     this.#rest();
   }
 
-  /** Cost: O(bytes of the image). */
+  /** Adds a partition. Cost: O(bytes of the image). */
   add({ number, sequence, image }: ImageAt): void {
-    assert(!this.#added.has(number), "a partition is handed in once");
+    assert(!this.#added.has(number), "a partition is added once");
     this.#added.add(number);
     this.#newestImage = Math.max(this.#newestImage, sequence);
     const bytes = encodeImage(image);
@@ -151,55 +151,47 @@ export class SnapshotBuild {
   }
 
   /**
-   * Cost: O(bytes of the snapshot + bytes of the log since the base).
-   * @throws DiskFault, SqlFault, Malformed, LogCorrupt when there is no new snapshot; nothing else
-   * has changed then.
+   * Completes and publishes the snapshot. Cost: O(bytes of the snapshot and of the log since the
+   * base). @throws DiskFault, SqlFault, Malformed, LogCorrupt: then there is no new snapshot, and
+   * nothing else has changed.
    */
   finish(end: BuildEnd): Made {
     assert(end.sequence > 0, "an empty store has no snapshot");
     assert(end.sequence <= end.mark.sequence, "the catalog is durable");
     assert(this.#newestImage <= end.mark.sequence, "every image is durable");
     const { disk, storeId } = this.#options;
-    if (!this.#hasCatalog) this.#takeCatalog(end);
+    if (!this.#hasCatalog) this.#readCatalog(end);
     this.#rest();
-    const partitions = this.#takePartitions();
+    const partitions = this.#copyPartitions();
     this.#rest();
-    const meta = this.#seal(end);
+    this.#seal(end);
     this.#sql.close();
     this.#rest();
-    const bytes = this.#sync();
+    const bytes = syncFileNow(disk, this.#path);
     this.#rest();
-    check(this.#path, storeId, meta);
+    // Reads the file back, as recovery will.
+    const meta = readSqlFile(this.#path, (sql) => checkSnapshot(sql, storeId));
+    assert(meta.markSequence === end.mark.sequence, "the file has the values that were written");
     const name = snapshotName(end.sequence);
     disk.renameNow(this.#path, `${this.#folder}/${name}`);
     disk.syncFolderNow(this.#folder);
     return { name, partitions, bytes };
   }
 
-  /** Gives up, also after a failure. Removes the unfinished file. */
+  /** Ends the build without a snapshot, also after a failure. Removes the unfinished file. */
   abandon(): void {
     this.#sql.close();
-    this.#removeFile();
+    removeTemporary(this.#options.disk, this.#folder);
   }
 
   #rest(): void {
     this.#options.rest?.();
   }
 
-  #removeFile(): void {
-    const { disk } = this.#options;
-    const exists = namesIn(disk, this.#folder).includes(TEMPORARY_NAME);
-    if (exists) disk.removeNow(this.#path);
-  }
-
-  #takeCatalog(end: BuildEnd): void {
-    const { disk, folder, storeId } = this.#options;
-    const start = this.#takeBase();
+  #readCatalog(end: BuildEnd): void {
     const { scan } = readLog({
-      disk,
-      folder: `${folder}/${LOG_FOLDER}`,
-      storeId,
-      start,
+      ...this.#options,
+      start: this.#attachBase(),
       until: end.sequence,
       replay: (sequence, _, record) => {
         if (record.type !== RecordType.CATALOG || sequence > end.sequence) return;
@@ -211,13 +203,14 @@ export class SnapshotBuild {
     }
   }
 
-  /** Takes the catalog of the previous snapshot. @returns null when none can be read. */
-  #takeBase(): LogStart | null {
-    const { disk, storeId } = this.#options;
-    const names = this.base === null ? findSnapshots(namesIn(disk, this.#folder)) : [this.base];
+  /** Copies the catalog of the previous snapshot. @returns null when no snapshot can be read. */
+  #attachBase(): LogStart | null {
+    const { disk, folder, storeId } = this.#options;
+    const names = this.base === null ? findSnapshots(disk, folder) : [this.base];
     for (const name of names) {
-      const meta = metaOfFile(`${this.#folder}/${name}`, storeId);
-      if (meta === null) continue;
+      const path = `${this.#folder}/${name}`;
+      const meta = tryLoad(path, () => readSqlFile(path, (sql) => readMeta(sql, storeId)));
+      if ("expected" in meta) continue;
       this.#nextId = meta.nextId;
       this.#attach(name);
       return startOf(meta);
@@ -227,7 +220,7 @@ export class SnapshotBuild {
   }
 
   #attach(name: string): void {
-    // SQLite attaches outside of transactions only.
+    // SQLite attaches a file only outside of a transaction.
     this.#sql.execute("COMMIT");
     this.#sql.run("ATTACH ? AS base", `${this.#folder}/${name}`);
     this.#sql.execute("BEGIN");
@@ -240,7 +233,7 @@ export class SnapshotBuild {
     this.#nextId = nextId;
     for (const { table, key } of removes) this.#sql.run(`DELETE FROM ${table} WHERE id = ?`, key);
     for (const { table, row } of puts) {
-      // A row that is put again keeps its position, as it does in memory.
+      // A replaced row keeps its position, as it does in memory.
       this.#sql.run(
         `INSERT INTO ${table} (id, row) VALUES (?, ?)
          ON CONFLICT (id) DO UPDATE SET row = excluded.row`,
@@ -250,8 +243,8 @@ export class SnapshotBuild {
     }
   }
 
-  /** @returns How many partitions there are. */
-  #takePartitions(): number {
+  /** Copies the unchanged partitions of the base. @returns How many partitions the snapshot has. */
+  #copyPartitions(): number {
     const sql = this.#sql;
     if (this.base !== null) {
       sql.execute(`INSERT INTO main.partitions SELECT * FROM base.partitions
@@ -259,16 +252,14 @@ export class SnapshotBuild {
     }
     const living = "SELECT row ->> 'partition' FROM events";
     sql.execute(`DELETE FROM main.partitions WHERE number NOT IN (${living})`);
-    const [counts] = [
-      ...sql.rows(`SELECT (SELECT count(*) FROM main.partitions) AS partitions,
-        (SELECT count(*) FROM main.events) AS events`),
-    ];
+    const counts = sql.row(`SELECT (SELECT count(*) FROM main.partitions) AS partitions,
+        (SELECT count(*) FROM main.events) AS events`);
     const { partitions, events } = counts as { partitions: number; events: number };
     if (partitions !== events) throw new Malformed(`${events} partitions`, `${partitions}`);
     return partitions;
   }
 
-  #seal(end: BuildEnd): SnapshotMeta {
+  #seal(end: BuildEnd): void {
     const meta: SnapshotMeta = {
       format: SNAPSHOT_FORMAT,
       storeId: this.#options.storeId,
@@ -278,66 +269,32 @@ export class SnapshotBuild {
       nextId: this.#nextId,
       createdAt: new Date(end.createdAtMs).toISOString(),
     };
-    const { format, storeId, sequence, markSequence, markChain, nextId, createdAt } = meta;
-    const digest = digestOfSnapshot(this.#sql, meta);
-    const values = [format, storeId, sequence, markSequence, markChain, nextId, createdAt, digest];
+    const values = [...valuesOf(meta), digestOfSnapshot(this.#sql, meta)];
     this.#sql.run("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)", ...values);
     this.#sql.execute("COMMIT");
-    return meta;
-  }
-
-  /** @returns The size of the file in bytes. */
-  #sync(): number {
-    const file = this.#options.disk.openNow(this.#path);
-    try {
-      file.syncNow();
-      return file.sizeNow();
-    } finally {
-      file.closeNow();
-    }
   }
 }
 
-/** Makes a whole snapshot in this thread, then prunes. Leaves no unfinished file on failure. */
-export function buildSnapshot(
-  options: Omit<PruneOptions, "newest" | "base">,
-  { base, catalog, images, end }: BuildParts,
-): Built {
-  const build = new SnapshotBuild({ ...options, base });
-  let made: Made;
+/** Builds a snapshot in this thread. After a failure no unfinished file remains. */
+export function buildSnapshot(place: StorePlace, { base, catalog, images, end }: BuildParts): Made {
+  const build = new SnapshotBuild({ ...place, base });
   try {
-    if (catalog !== null) for (const puts of catalog) build.put(catalog.nextId, puts);
+    if (catalog !== null) for (const puts of catalog.parts) build.put(catalog.nextId, puts);
     for (const image of images) build.add(image);
-    made = build.finish(end);
+    return build.finish(end);
   } catch (error) {
     build.abandon();
     throw error;
   }
-  return { ...made, ...prune({ ...options, newest: made.name, base }) };
 }
 
-/** @returns null when the file is not a readable snapshot of this store. */
-function metaOfFile(path: string, storeId: string): SnapshotMeta | null {
-  try {
-    const sql = readSqlFile(path);
-    try {
-      return readMeta(sql, storeId);
-    } finally {
-      sql.close();
-    }
-  } catch (error) {
-    only(error, Malformed, SqlFault);
-    return null;
-  }
-}
-
-/** Reads the file back, as recovery will. */
-function check(path: string, storeId: string, written: SnapshotMeta): void {
-  const sql = readSqlFile(path);
-  try {
-    const meta = checkSnapshot(sql, storeId);
-    assert(meta.markSequence === written.markSequence, "the file says what was written");
-  } finally {
-    sql.close();
+/** @returns Images of the partitions, as of the last record. */
+export function* imagesOf(
+  state: State,
+  numbers: Iterable<number>,
+  sequence: number,
+): Generator<ImageAt> {
+  for (const number of numbers) {
+    yield { number, sequence, image: packImage(copyPartition(state.partitionAt(number))) };
   }
 }

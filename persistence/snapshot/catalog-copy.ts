@@ -1,42 +1,28 @@
-/**
- * The catalog as it is at one moment, to be handed over later and in parts: its rows never change,
- * so only the lists of them are copied at once.
- */
+/** A copy of the catalog at one moment, which is handed over later and in parts. */
 import { type Catalog, TABLES, type TableName, type CatalogPut } from "../../engine/catalog.ts";
 
-/** A part is at most so many rows. */
+/** Rows of a part, at most. */
 const ROWS_PER_PART = 500;
 
-export class CatalogCopy {
+export interface CatalogCopy {
   readonly nextId: number;
-  readonly #rows: readonly { readonly table: TableName; readonly rows: readonly unknown[] }[];
-  #table = 0;
-  #row = 0;
+  /** Puts of all rows, in the order of the tables and of their rows in memory. */
+  readonly parts: Generator<CatalogPut[], void>;
+}
 
-  /** Cost: O(rows), pointers only. */
-  constructor(catalog: Catalog) {
-    this.nextId = catalog.nextId;
-    this.#rows = TABLES.map((table) => ({ table, rows: [...catalog[table].values()] }));
-  }
+/** Copies only the lists of rows, because a row never changes. Cost: O(rows), pointers only. */
+export function copyCatalog(catalog: Catalog): CatalogCopy {
+  const tables = TABLES.map((table) => ({ table, rows: [...catalog[table].values()] }));
+  return { nextId: catalog.nextId, parts: partsOf(tables) };
+}
 
-  get isDone(): boolean {
-    return this.#table === this.#rows.length;
-  }
-
-  /** The next rows, in the order in which they lie in memory. To be called until it is done. */
-  next(): CatalogPut[] {
-    const { table, rows } = this.#rows[this.#table]!;
-    const part = rows.slice(this.#row, this.#row + ROWS_PER_PART);
-    this.#row += ROWS_PER_PART;
-    if (this.#row >= rows.length) {
-      this.#table += 1;
-      this.#row = 0;
+function* partsOf(
+  tables: readonly { readonly table: TableName; readonly rows: readonly unknown[] }[],
+): Generator<CatalogPut[], void> {
+  for (const { table, rows } of tables) {
+    for (let first = 0; first < rows.length; first += ROWS_PER_PART) {
+      const part = rows.slice(first, first + ROWS_PER_PART);
+      yield part.map((row) => ({ table, row }) as CatalogPut);
     }
-    return part.map((row) => ({ table, row }) as CatalogPut);
-  }
-
-  /** All that is left, part by part. */
-  *[Symbol.iterator](): Generator<CatalogPut[]> {
-    while (!this.isDone) yield this.next();
   }
 }

@@ -1,15 +1,16 @@
 /**
- * The snapshot file: SQLite that a person can query. One table for each table of the catalog (a
- * position, an id, the row as JSON), one row for each partition, and one row that says where in the
- * log the snapshot stands. What a reader trusts is covered by digests. No change of a file here.
+ * The format of a snapshot: an SQLite file that a person can query. It has a table for each table
+ * of the catalog (position, id, row as JSON), a row for each partition, and a row with the position
+ * in the log. Digests cover everything that a reader relies on. Nothing here changes a file.
  *
- * A snapshot is fuzzy: the catalog is as of `sequence`, each partition as of a number of its own,
- * at or behind what the row says; see `snapshots.ts` for why the log then makes one state of it.
+ * A snapshot is fuzzy: the catalog is as of `sequence`, each partition as of that or a later record
+ * of its own. `snapshots.ts` explains why replaying the log makes it consistent.
  */
 import { createHash, type Hash } from "node:crypto";
 import { TABLES, type TableName } from "../../engine/catalog.ts";
+import { namesIn, type ReadDisk } from "../disk/disk.ts";
 import { Malformed } from "../disk/faults.ts";
-import type { SqlFile, SqlRow } from "../disk/sqlite.ts";
+import { problemIn, type SqlFile, type SqlRow } from "../disk/sqlite.ts";
 import { isCount, isU32 } from "../log/checks.ts";
 import type { LogStart } from "../log/scan.ts";
 
@@ -17,7 +18,7 @@ export const SNAPSHOT_FOLDER = "snapshots";
 export const SNAPSHOT_FORMAT = 1;
 
 const NAME = /^([0-9a-f]{16})\.sqlite$/;
-/** Tables whose ids are texts; all others have numbers. */
+/** Tables with text as ids; all others have numbers. */
 const TEXT_IDS: ReadonlySet<TableName> = new Set(["clones", "events", "replies"]);
 
 /** The row of the table `snapshot`. */
@@ -36,10 +37,26 @@ export interface SnapshotMeta {
   readonly createdAt: string;
 }
 
-/** The row of one partition, without its image. */
-export interface PartitionFacts {
+/** In the order of the columns. */
+const META_FIELDS = [
+  "format",
+  "storeId",
+  "sequence",
+  "markSequence",
+  "markChain",
+  "nextId",
+  "createdAt",
+] as const satisfies readonly (keyof SnapshotMeta)[];
+
+/** The values of the row `snapshot`, without the digest. */
+export function valuesOf(meta: SnapshotMeta): (number | string)[] {
+  return META_FIELDS.map((field) => meta[field]);
+}
+
+/** The row of a partition, without its image. */
+interface PartitionFacts {
   readonly number: number;
-  /** The last record that the image holds, of those that touch the partition. */
+  /** The image contains the partition's records up to this one. */
   readonly sequence: number;
   /** SHA-256 of the image, hexadecimal digits. */
   readonly digest: string;
@@ -70,12 +87,13 @@ export function snapshotName(sequence: number): string {
   return `${sequence.toString(16).padStart(16, "0")}.sqlite`;
 }
 
-/** @returns Names of snapshots among these, the newest first. */
-export function findSnapshots(names: readonly string[]): string[] {
+/** @param folder - The data folder. @returns Names of the snapshots, the newest first. */
+export function findSnapshots(disk: ReadDisk, folder: string): string[] {
+  const names = namesIn(disk, `${folder}/${SNAPSHOT_FOLDER}`);
   return names.filter((name) => NAME.test(name)).toSorted((a, b) => (a < b ? 1 : -1));
 }
 
-/** Where the log goes on behind the snapshot. */
+/** Where the log continues after the snapshot. */
 export function startOf({ sequence, markSequence, markChain }: SnapshotMeta): LogStart {
   return { sequence, mark: { sequence: markSequence, chain: Buffer.from(markChain, "hex") } };
 }
@@ -85,14 +103,12 @@ export function digestOfImage(image: Uint8Array): string {
 }
 
 /**
- * Covers the row of the snapshot, every row of the catalog, and the digests of the images.
- * Cost: O(bytes of the catalog).
+ * @returns SHA-256 in hexadecimal digits of the row `snapshot`, every row of the catalog, and the
+ * digests of the images. Cost: O(bytes of the catalog).
  */
 export function digestOfSnapshot(sql: SqlFile, meta: SnapshotMeta): string {
   const hash = createHash("sha256");
-  const { format, storeId, sequence, markSequence, markChain, nextId, createdAt } = meta;
-  const fields = [format, storeId, sequence, markSequence, markChain, nextId, createdAt];
-  hash.update(JSON.stringify(fields));
+  hash.update(JSON.stringify(valuesOf(meta)));
   for (const table of TABLES) {
     addRow(hash, [table]);
     for (const { id, row } of rowsOf(sql, table)) addRow(hash, [String(id), row]);
@@ -108,9 +124,9 @@ function addRow(hash: Hash, texts: readonly string[]): void {
   for (const text of texts) hash.update(`${text.length}:`).update(text);
 }
 
-/** @throws Malformed when the file is no snapshot of this format and store. */
+/** @throws Malformed when the file is not a snapshot of this format and store. */
 export function readMeta(sql: SqlFile, storeId: string): SnapshotMeta {
-  const [row] = [...sql.rows("SELECT * FROM snapshot")];
+  const row = sql.row("SELECT * FROM snapshot");
   if (row === undefined) throw new Malformed("the row of a snapshot", "none");
   const meta = metaOf(row);
   if (meta.format !== SNAPSHOT_FORMAT) {
@@ -122,7 +138,7 @@ export function readMeta(sql: SqlFile, storeId: string): SnapshotMeta {
   return meta;
 }
 
-/** Ids and rows (JSON) of a catalog table, in the order in which they lie in memory. */
+/** Reads ids and rows (JSON) of a catalog table, in the order that they had in memory. */
 export function* rowsOf(
   sql: SqlFile,
   table: TableName,
@@ -135,8 +151,8 @@ export function* rowsOf(
 }
 
 /**
- * All partitions, their images checked against their digests.
- * @throws Malformed at the first that is not what was written. Cost: O(bytes of the images).
+ * Reads all partitions and checks each image against its digest.
+ * @throws Malformed at the first one that is damaged. Cost: O(bytes of the images).
  */
 export function* partitionsOf(sql: SqlFile): Generator<PartitionFacts & { image: Buffer }> {
   for (const row of sql.rows("SELECT * FROM partitions ORDER BY number")) {
@@ -150,12 +166,10 @@ export function* partitionsOf(sql: SqlFile): Generator<PartitionFacts & { image:
   }
 }
 
-/** All that can be checked without the log. @throws Malformed, SqlFault. */
+/** Checks everything that can be checked without the log. @throws Malformed, SqlFault. */
 export function checkSnapshot(sql: SqlFile, storeId: string): SnapshotMeta {
-  for (const row of sql.rows("PRAGMA quick_check")) {
-    const [problem] = Object.values(row);
-    if (problem !== "ok") throw new Malformed("a sound SQLite file", String(problem));
-  }
+  const problem = problemIn(sql);
+  if (problem !== null) throw new Malformed("a sound SQLite file", problem);
   const meta = readMeta(sql, storeId);
   for (const { number, sequence } of partitionsOf(sql)) {
     if (sequence <= meta.markSequence) continue;
@@ -171,7 +185,9 @@ function metaOf(row: SqlRow): SnapshotMeta {
   if (!counts.every(isCount) || texts.some((text) => typeof text !== "string")) {
     throw new Malformed("the row of a snapshot", "another value");
   }
-  return { format, storeId, sequence, markSequence, markChain, nextId, createdAt } as SnapshotMeta;
+  return Object.fromEntries(
+    META_FIELDS.map((field) => [field, row[field]]),
+  ) as unknown as SnapshotMeta;
 }
 
 function partitionFactsOf(row: SqlRow): PartitionFacts {

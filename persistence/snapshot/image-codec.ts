@@ -1,13 +1,13 @@
 /**
- * The image of a partition to and from the bytes of a snapshot's row. No I/O. A head of 32 bytes,
- * then the columns in the order of the list below, each behind its length in bytes; all numbers are
- * little-endian, and a typed array is as it lies in memory.
+ * Encodes the image of a partition into the bytes of a snapshot's row and decodes it. No I/O. A
+ * head of 32 bytes is followed by the columns in the order of `columnsOf`, each after its length in
+ * bytes. All numbers are little-endian, and a typed array is stored as it is in memory.
  *
  *     0 u32 version    8 f64 touches of the change list    24 u32 oldest seat of the change list
  *     4 u32 columns   16 f64 holds ever opened             28 u32 zero
  */
 import { assert } from "../../engine/assert.ts";
-import type { HoldColumns, PartitionImage } from "../../engine/inventory/image.ts";
+import type { PartitionImage } from "../../engine/inventory/image.ts";
 import { Malformed } from "../disk/faults.ts";
 import { ByteReader, ByteWriter } from "../log/bytes.ts";
 
@@ -19,7 +19,7 @@ const AREA_HELD = 3;
 
 assert(
   new Uint8Array(new Uint16Array([1]).buffer)[0] === 1,
-  "the machine keeps numbers as the snapshots do, the low byte first",
+  "the machine stores numbers as the snapshots do, the low byte first",
 );
 
 type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
@@ -61,7 +61,7 @@ export function decodeImage(bytes: Buffer): PartitionImage {
   const opened = input.f64();
   const oldest = input.u32();
   input.u32();
-  // Copied, so that every column lies as its type wants it.
+  // Copied, because a typed array needs the alignment of its type.
   const take = <C extends Column>(type: ColumnType<C>): C => {
     const columnBytes = input.u32();
     if (columnBytes % type.BYTES_PER_ELEMENT !== 0) {
@@ -98,7 +98,7 @@ export function decodeImage(bytes: Buffer): PartitionImage {
       opened,
     },
   };
-  demandShape(image);
+  ensureShape(image);
   if (input.at !== bytes.length) throw new Malformed("the end of the image", "further bytes");
   return image;
 }
@@ -127,25 +127,22 @@ function columnsOf({ seats, changes, areas, holds }: PartitionImage): Column[] {
   ];
 }
 
-/** That columns which belong together have the same number of entries. */
-function demandShape({ seats, changes, areas, holds }: PartitionImage): void {
+/** @throws Malformed when columns that belong together have different numbers of entries. */
+function ensureShape({ seats, changes, areas, holds }: PartitionImage): void {
   const seatCount = seats.state.length;
   const seatColumns = [seats.price, seats.hold, seats.changedAtMs, changes.later];
-  demandLengths("seats", seatColumns, seatCount);
+  ensureLengths("seats", seatColumns, seatCount);
   const areaCount = areas.price.length;
-  demandLengths("areas", [areas.changedAtMs], areaCount);
-  demandLengths("counters", [areas.counts], AREA_COUNTERS * areaCount);
-  demandLengths("held places", [areas.held], AREA_HELD * Math.floor(areas.held.length / AREA_HELD));
-  demandLengths("holds", holdColumns(holds), holds.slots.length);
-  demandLengths("texts", [holds.textUnits], 2 * holds.slots.length);
+  ensureLengths("areas", [areas.changedAtMs], areaCount);
+  ensureLengths("counters", [areas.counts], AREA_COUNTERS * areaCount);
+  ensureLengths("held places", [areas.held], AREA_HELD * Math.floor(areas.held.length / AREA_HELD));
+  const { slots, sizes, ordinals, startedAtMs, expiresAtMs, seatCounts, textUnits } = holds;
+  const perHold = [sizes, ordinals, startedAtMs, expiresAtMs, seatCounts];
+  ensureLengths("holds", perHold, slots.length);
+  ensureLengths("texts", [textUnits], 2 * slots.length);
 }
 
-function holdColumns(holds: HoldColumns): Column[] {
-  const { sizes, ordinals, startedAtMs, expiresAtMs, seatCounts } = holds;
-  return [sizes, ordinals, startedAtMs, expiresAtMs, seatCounts];
-}
-
-function demandLengths(what: string, columns: readonly Column[], count: number): void {
+function ensureLengths(what: string, columns: readonly Column[], count: number): void {
   for (const { length } of columns) {
     if (length !== count) throw new Malformed(`${count} ${what}`, `${length}`);
   }

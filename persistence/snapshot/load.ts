@@ -1,16 +1,19 @@
 /**
- * A state from a snapshot file: what recovery goes on from. Changes nothing on disk. A snapshot
- * that is damaged is passed over and named, never used in part.
+ * Loads the state from a snapshot. Changes nothing on disk. A damaged snapshot is skipped and
+ * reported, never used in part.
  */
+import { apply } from "../../engine/apply.ts";
 import { Broken } from "../../engine/assert.ts";
 import { type EventRow, TABLES, type CatalogPut } from "../../engine/catalog.ts";
 import { restorePartition } from "../../engine/inventory/image.ts";
 import { buildLayout } from "../../engine/layout/layout.ts";
+import { type LogRecord, RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
 import { checkPartition } from "../../engine/verify/check.ts";
-import { type Disk, namesIn } from "../disk/disk.ts";
+import type { StorePlace } from "../disk/data-folder.ts";
 import { Malformed, only } from "../disk/faults.ts";
 import { SqlFault, type SqlFile, readSqlFile } from "../disk/sqlite.ts";
+import type { Replay } from "../log/codec.ts";
 import type { OnProgress } from "../log/read-log.ts";
 import {
   SNAPSHOT_FOLDER,
@@ -22,61 +25,62 @@ import {
 } from "./file.ts";
 import { decodeImage } from "./image-codec.ts";
 
-/** What a snapshot holds. */
 export interface LoadedSnapshot {
   /** Name of the file. */
   readonly name: string;
   readonly meta: SnapshotMeta;
   readonly state: State;
-  /** By partition number: the record up to which the log's moves and prices are in it. */
+  /** By partition number: the partition contains its moves and prices up to this record. */
   readonly sequences: ReadonlyMap<number, number>;
 }
 
 /** A snapshot that cannot be used. */
-export interface PassedOver {
+interface DamagedSnapshot {
   /** Path of the file. */
   readonly path: string;
   readonly expected: string;
   readonly found: string;
 }
 
-export interface FoundSnapshots {
-  /** The newest good one; null when there is none. */
+export interface FoundSnapshot {
+  /** The first intact one; null when there is none. */
   readonly loaded: LoadedSnapshot | null;
-  /** Newer ones that are damaged, the newest first. */
-  readonly passedOver: readonly PassedOver[];
+  /** Why each one before it cannot be used. */
+  readonly passedOver: readonly string[];
 }
 
-export interface LoadOptions {
-  readonly disk: Disk;
-  /** The data folder. */
-  readonly folder: string;
-  readonly storeId: string;
-  readonly onProgress?: OnProgress | undefined;
+/** Loads the newest intact snapshot. Cost: O(bytes of the snapshot, and of each damaged one). */
+export function loadNewest(place: StorePlace, onProgress?: OnProgress): FoundSnapshot {
+  return loadFirst(place, findSnapshots(place.disk, place.folder), onProgress);
 }
 
-/** Cost: O(bytes of the newest snapshot), and of each damaged one. */
-export function loadNewest(options: LoadOptions): FoundSnapshots {
-  const { disk, folder, storeId, onProgress } = options;
-  const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
-  const passedOver: PassedOver[] = [];
-  for (const name of findSnapshots(namesIn(disk, snapshots))) {
-    const path = `${snapshots}/${name}`;
+/** Loads the oldest intact snapshot. Cost: as `loadNewest`. */
+export function loadOldest(place: StorePlace): FoundSnapshot {
+  return loadFirst(place, findSnapshots(place.disk, place.folder).toReversed());
+}
+
+function loadFirst(
+  { folder, storeId }: StorePlace,
+  names: readonly string[],
+  onProgress?: OnProgress,
+): FoundSnapshot {
+  const passedOver: string[] = [];
+  for (const name of names) {
+    const path = `${folder}/${SNAPSHOT_FOLDER}/${name}`;
     const loaded = tryLoad(path, () => loadSnapshot(path, storeId, onProgress));
-    if ("expected" in loaded) passedOver.push(loaded);
-    else return { loaded: { name, ...loaded }, passedOver };
+    if (!("expected" in loaded)) return { loaded: { name, ...loaded }, passedOver };
+    passedOver.push(`${path}: expected ${loaded.expected}, found ${loaded.found}`);
   }
   return { loaded: null, passedOver };
 }
 
-/** @throws Malformed, SqlFault, Broken when any part of it is damaged. */
+/** @throws Malformed, SqlFault, Broken when any part of the snapshot is damaged. */
 export function loadSnapshot(
   path: string,
   storeId: string,
   onProgress?: OnProgress,
 ): Omit<LoadedSnapshot, "name"> {
-  const sql = readSqlFile(path);
-  try {
+  return readSqlFile(path, (sql) => {
     const meta = readMeta(sql, storeId);
     const state = loadCatalog(sql, meta);
     const sequences = loadPartitions(sql, state, onProgress);
@@ -84,13 +88,11 @@ export function loadSnapshot(
       if (sequence > meta.markSequence) throw new Malformed("a durable partition", "a newer one");
     }
     return { meta, state, sequences };
-  } finally {
-    sql.close();
-  }
+  });
 }
 
-/** Runs a check of a snapshot; what is wrong with it comes back as a value. */
-export function tryLoad<T>(path: string, load: () => T): T | PassedOver {
+/** Runs `load` on a snapshot. @returns Its result, or the damage as a value. */
+export function tryLoad<T>(path: string, load: () => T): T | DamagedSnapshot {
   try {
     return load();
   } catch (error) {
@@ -138,4 +140,23 @@ function loadPartitions(
     throw new Malformed(`${eventOf.size} partitions`, `${sequences.size}`);
   }
   return sequences;
+}
+
+/**
+ * @returns A replay that applies the records that the snapshot does not contain: a partition of it
+ * may be newer than its catalog.
+ * @param before - Called with each record before it is applied.
+ */
+export function replayAfter(
+  loaded: LoadedSnapshot | null,
+  state: State,
+  before: (record: LogRecord) => void = () => {},
+): Replay {
+  return (sequence, timeMs, record) => {
+    if (record.type !== RecordType.CATALOG) {
+      if (sequence <= (loaded?.sequences.get(record.partition) ?? 0)) return;
+    }
+    before(record);
+    apply(state, record, timeMs);
+  };
 }

@@ -1,4 +1,4 @@
-/** What `Snapshots` is given: the log, its ports, and where recovery ended. */
+/** The options and reports of `Snapshots`. */
 import type { CatalogPut } from "../../engine/catalog.ts";
 import type { Clock } from "../../engine/ports.ts";
 import type { State } from "../../engine/state.ts";
@@ -6,18 +6,18 @@ import type { Scheduler } from "../disk/scheduler.ts";
 import type { LogWriter } from "../log/log-writer.ts";
 import type { BuildEnd, Built, ImageAt } from "./build.ts";
 
-/** Writes one snapshot, in another thread. */
+/** Writes one snapshot in another thread. */
 export interface SnapshotWriter {
-  /** Hands over catalog rows; before the images, and only if the catalog is not taken from disk. */
+  /** Adds catalog rows: before the images, and only when the catalog is not read from disk. */
   put(nextId: number, puts: readonly CatalogPut[]): void;
   add(image: ImageAt): void;
-  /** Images that were handed over and are not written yet. */
+  /** How many added images are not written yet. */
   readonly queued: number;
-  /** No image follows. */
+  /** To be called after the last image. */
   finish(end: BuildEnd): void;
-  /** Rejects as soon as there can be no snapshot, for whatever reason. */
+  /** Rejects as soon as the snapshot has failed, for whatever reason. */
   readonly built: Promise<Built>;
-  /** Stops at once. Settles when nothing is written any more. */
+  /** Stops at once. Settles when nothing is being written any more. */
   abandon(): Promise<void>;
 }
 
@@ -26,28 +26,28 @@ export interface SnapshotsOptions {
   readonly log: Pick<LogWriter, "mark" | "stats" | "hasFailed">;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
-  /** Whether memory agrees with the log; otherwise the state is not copied. */
+  /** Whether memory agrees with the log. If not, the state is not copied. */
   readonly isSound: () => boolean;
   /**
-   * Begins a snapshot; `base` as in `BuildOptions`. May throw when no thread can be started.
-   * @param onWritten - Called in a later turn whenever an image has left the queue.
+   * Begins a snapshot; `base` as in `BuildOptions`. Throws when no thread can be started.
+   * @param onWritten - Called in a later turn whenever an image was written.
    */
   readonly open: (base: string | null, onWritten: () => void) => SnapshotWriter;
-  /** A snapshot is taken each time the log has grown by so much. */
+  /** A snapshot is taken each time the log has grown by this many bytes. */
   readonly everyBytes: number;
-  /** How long a turn may copy before it takes its last step: usually `TURN_MS`. */
+  /** How long a turn copies before its last step, in milliseconds: usually `TURN_MS`. */
   readonly turnMs: number;
   readonly start: SnapshotsStart;
   readonly onReport: (report: SnapshotReport) => void;
 }
 
-/** Where recovery ended. */
+/** The result of recovery, as `Snapshots` needs it. */
 export interface SnapshotsStart {
   /** The last record. */
   readonly sequence: number;
-  /** Name of the snapshot that was used; null for none, and then all partitions are copied. */
+  /** Name of the snapshot that was used; null for none: then all partitions are copied. */
   readonly base: string | null;
-  /** The last record in the catalog of the base; 0 without one. */
+  /** The last record in the catalog of the base; 0 without a base. */
   readonly baseSequence: number;
   /** Partitions that have changed since the base. */
   readonly changed: Iterable<number>;
@@ -62,7 +62,7 @@ export type SnapshotReport =
       /** Partitions that were copied. */
       readonly copied: number;
       readonly seconds: number;
-      /** The longest time for which the engine stood still. */
+      /** The longest time for which the engine was paused, in milliseconds. */
       readonly pauseMsMax: number;
     })
   | { readonly failure: Error };

@@ -1,51 +1,48 @@
 /**
  * Removes files that are no longer needed. Two snapshots are kept, and the segments of the log that
- * the older snapshot or the audit trail still needs. With a single good snapshot every segment
- * stays, so that the whole log is the second way to recover.
+ * the older snapshot or the audit trail still needs. With a single intact snapshot every segment is
+ * kept, because the whole log is then the second way to recover.
  */
+import type { StorePlace } from "../disk/data-folder.ts";
 import { type Disk, namesIn } from "../disk/disk.ts";
-import { Malformed, only } from "../disk/faults.ts";
-import { SqlFault, readSqlFile } from "../disk/sqlite.ts";
+import { readSqlFile } from "../disk/sqlite.ts";
 import { findSegments, segmentOf } from "../log/read-log.ts";
 import { BROKEN_SUFFIX } from "../log/recover.ts";
 import { segmentName, LOG_FOLDER } from "../log/segment-header.ts";
 import { SNAPSHOT_FOLDER, checkSnapshot, findSnapshots } from "./file.ts";
+import { tryLoad } from "./load.ts";
 
-export interface PruneOptions {
-  readonly disk: Disk;
-  /** The data folder. */
-  readonly folder: string;
-  readonly storeId: string;
+export interface PruneOptions extends StorePlace {
   /** @returns The last record in the audit trail; null when there is no trail. */
   readonly audited: () => number | null;
-  /** Name of the snapshot that was just made. */
+  /** Name of the snapshot that was just built. */
   readonly newest: string;
-  /** Name of the snapshot that it was made from, when that is known to be good. */
+  /** Name of the snapshot that it was built from; null for none. */
   readonly base: string | null;
 }
 
-/** What was removed. */
+/** How many files were removed. */
 export interface Pruned {
   readonly removedSegments: number;
   readonly removedSnapshots: number;
 }
 
 /**
- * Ordering: the oldest file goes first, so that what remains is always the end of the log without
- * gaps, whenever the process ends.
+ * Ordering: the oldest segment is removed first, so the rest is always the end of the log without a
+ * gap, whenever the process ends.
  */
 export function prune(options: PruneOptions): Pruned {
   const { disk, folder, newest, audited } = options;
   const older = findOlder(options);
   if (older === null) return { removedSegments: 0, removedSnapshots: 0 };
   const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
-  const others = findSnapshots(namesIn(disk, snapshots)).filter(
+  const others = findSnapshots(disk, folder).filter(
     (name) => name !== newest && name !== older.name,
   );
   for (const name of others) disk.removeNow(`${snapshots}/${name}`);
   if (others.length > 0) disk.syncFolderNow(snapshots);
   const needed = Math.min(older.sequence, audited() ?? older.sequence);
-  const removedSegments = removeSegments(disk, `${folder}/${LOG_FOLDER}`, needed);
+  const removedSegments = removeSegments(disk, folder, needed);
   return { removedSegments, removedSnapshots: others.length };
 }
 
@@ -54,45 +51,34 @@ interface Older {
   readonly sequence: number;
 }
 
-/** The newest of the other snapshots that is wholly good; null when none is. */
+/** Finds the base, or else the newest of the other snapshots that is intact; null when none is. */
 function findOlder({ disk, folder, storeId, newest, base }: PruneOptions): Older | null {
-  const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
-  const names = findSnapshots(namesIn(disk, snapshots)).filter((name) => name !== newest);
-  const known = base === null ? names : [base, ...names];
-  for (const name of known) {
-    const sequence = goodSequence(`${snapshots}/${name}`, storeId);
-    if (sequence !== null) return { name, sequence };
+  const names = findSnapshots(disk, folder).filter((name) => name !== newest);
+  const candidates = base === null ? names : [base, ...names];
+  for (const name of candidates) {
+    const path = `${folder}/${SNAPSHOT_FOLDER}/${name}`;
+    const meta = tryLoad(path, () => readSqlFile(path, (sql) => checkSnapshot(sql, storeId)));
+    if (!("expected" in meta)) return { name, sequence: meta.sequence };
   }
   return null;
 }
 
-function goodSequence(path: string, storeId: string): number | null {
-  try {
-    const sql = readSqlFile(path);
-    try {
-      return checkSnapshot(sql, storeId).sequence;
-    } finally {
-      sql.close();
-    }
-  } catch (error) {
-    only(error, Malformed, SqlFault);
-    return null;
-  }
-}
-
-/** @param sequence - The segment that holds this record, and all later ones, are needed. */
+/**
+ * Removes the segments before the one that contains the record.
+ * @returns How many were removed.
+ */
 function removeSegments(disk: Disk, folder: string, sequence: number): number {
-  const names = namesIn(disk, folder);
-  const places = findSegments(folder, names);
+  const log = `${folder}/${LOG_FOLDER}`;
+  const places = findSegments(disk, folder);
   const first = segmentOf(places, sequence);
-  if (first === null) return 0;
-  const gone = places.filter(({ number }) => number < first.number).map(segmentName);
-  for (const name of gone) {
-    if (names.includes(`${name}${BROKEN_SUFFIX}`)) {
-      disk.removeNow(`${folder}/${name}${BROKEN_SUFFIX}`);
-    }
-    disk.removeNow(`${folder}/${name}`);
+  if (first === undefined) return 0;
+  const names = namesIn(disk, log);
+  const unneeded = places.filter(({ number }) => number < first.number).map(segmentName);
+  for (const name of unneeded) {
+    const broken = `${name}${BROKEN_SUFFIX}`;
+    if (names.includes(broken)) disk.removeNow(`${log}/${broken}`);
+    disk.removeNow(`${log}/${name}`);
   }
-  if (gone.length > 0) disk.syncFolderNow(folder);
-  return gone.length;
+  if (unneeded.length > 0) disk.syncFolderNow(log);
+  return unneeded.length;
 }

@@ -1,13 +1,13 @@
-/** The work of the snapshot thread: what `thread.ts` asks of it, message by message. */
+/** The work of the snapshot thread: handles the messages that `thread.ts` sends. */
 import { messageOf } from "../disk/faults.ts";
 import type { ThreadPort } from "../disk/threads.ts";
 import { type BuildEnd, type Built, SnapshotBuild } from "./build.ts";
 import { type PruneOptions, prune } from "./prune.ts";
 import type { FromThread, SnapshotThreadData, ToThread } from "./thread.ts";
 
-/** Milliseconds of rest per millisecond of work: the engine and its log need the machine more. */
+/** Milliseconds of rest per millisecond of work: the engine and its log have priority. */
 const REST_SHARE = 9;
-/** So that the snapshot of a large store ends in reasonable time. */
+/** Bounds the time for the snapshot of a large store. */
 const REST_MS_MAX = 1_000;
 
 export type ServiceOptions = SnapshotThreadData & Omit<PruneOptions, "newest" | "base">;
@@ -25,14 +25,14 @@ class Service {
   readonly #options: ServiceOptions;
   /** The snapshot in progress; null before it begins and after it has failed. */
   #build: SnapshotBuild | null = null;
-  /** When the work began that has not been followed by a rest; as `performance.now`. */
+  /** When the work since the last rest began; as `performance.now`. */
   #workedFromMs = 0;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
   }
 
-  /** @returns null when there is nothing to answer. */
+  /** @returns null for a message without an answer. */
   answerTo(message: ToThread): FromThread | null {
     this.#workedFromMs = performance.now();
     try {
@@ -62,7 +62,7 @@ class Service {
       this.#build = new SnapshotBuild({ disk, folder, storeId, base: message.base, rest });
       return null;
     }
-    // What follows a failure belongs to a snapshot that will not be made.
+    // The messages after a failure belong to the failed snapshot.
     if (this.#build === null) return null;
     switch (message.kind) {
       case "put":
@@ -78,7 +78,7 @@ class Service {
   }
 
   #finish(build: SnapshotBuild, end: BuildEnd): Built {
-    // A message turns the chain into a plain array of bytes.
+    // A message turns the chain from a Buffer into a Uint8Array.
     const { sequence, chain } = end.mark;
     const made = build.finish({ ...end, mark: { sequence, chain: Buffer.from(chain) } });
     this.#build = null;

@@ -1,12 +1,12 @@
 /**
- * When and how the state of a running engine is copied into a snapshot. The engine stands still no
- * longer than it takes to copy one partition; a writer in another thread does the rest.
+ * Decides when a snapshot is taken, and copies the state of the running engine. The engine pauses
+ * no longer than it takes to copy one partition; a writer in another thread does the rest.
  *
- * The snapshot is fuzzy. It begins at a record C. Its catalog is as of C; each partition that has
+ * A snapshot is fuzzy. It begins at a record C. Its catalog is as of C; each partition that has
  * changed since the previous snapshot is copied in a later turn, as of a record P at or after C.
- * Recovery reads the log from C on: catalog records always apply, moves and prices of a partition
- * only after its own P. The result is consistent because no catalog record that affects a partition
- * lies between C and its P: such a record is applied only after the partition has been copied.
+ * Recovery replays the log from C on: every catalog record, and the moves and prices of a partition
+ * after its own P. The result is consistent because no catalog record that affects a partition lies
+ * between C and its P: such a record is applied only after the partition has been copied.
  */
 import { removedPartitions, affectedPartitions } from "../../engine/affected-partitions.ts";
 import { assert, Broken } from "../../engine/assert.ts";
@@ -15,19 +15,19 @@ import type { Partition } from "../../engine/inventory/partition.ts";
 import type { Observer } from "../../engine/ports.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "../../engine/records.ts";
 import type { ChainMark } from "../log/scan.ts";
-import type { BuildParts, Built, ImageAt } from "./build.ts";
-import { CatalogCopy } from "./catalog-copy.ts";
+import { type BuildParts, type Built, imagesOf } from "./build.ts";
+import { type CatalogCopy, copyCatalog } from "./catalog-copy.ts";
 import type { SnapshotReport, SnapshotsOptions, SnapshotWriter } from "./options.ts";
 
 /** Holds that are flattened in one step. */
 const SLOTS_PER_STEP = 2_000;
-/** A turn that has taken less time takes another step. */
+/** A turn that has taken less time continues with another step. */
 export const TURN_MS = 1;
 /** After a failure, for example on a full disk. */
 const RETRY_DELAY_MS = 60_000;
 /** How long a shutdown waits for the snapshot in progress. */
 const STOP_MS_MAX = 10_000;
-/** Images that may wait for the writer, so that memory never holds all of them at once. */
+/** Images that may wait for the writer. The limit bounds their memory. */
 const QUEUED_MAX = 4;
 
 type WriteLast = (parts: BuildParts) => Built;
@@ -54,16 +54,17 @@ interface SnapshotInProgress {
   readonly pending: Set<number>;
   /** Those of them whose event was deleted, by number: nothing changes them any more. */
   readonly retained: Map<number, RetainedPartition>;
-  /** To be handed over first; null when the writer takes the catalog from disk. */
-  readonly catalog: CatalogCopy | null;
+  /** Handed over first; null when that is done, or when the writer reads the catalog from disk. */
+  catalog: CatalogCopy | null;
   /** Copied, but not handed over yet. */
   readonly copies: Copy[];
+  /** How many partitions are copied in total. */
   readonly copied: number;
   /** The newest record in any image. */
   imageSequence: number;
   pauseMsMax: number;
   isFinishing: boolean;
-  /** Copying continues when the writer has written an image. */
+  /** Whether copying waits until the writer has written an image. */
   isWaiting: boolean;
 }
 
@@ -71,8 +72,8 @@ interface SnapshotInProgress {
  * Observes the engine's records, because a partition may have to be copied before a record changes
  * it.
  *
- * Ordering: one snapshot at a time. It is finished only when every record in its images is durable,
- * so a snapshot is never ahead of the log.
+ * Ordering: there is one snapshot at a time. It is finished only when every record in its images is
+ * durable, so a snapshot is never ahead of the log.
  */
 export class Snapshots implements Observer {
   readonly #options: SnapshotsOptions;
@@ -84,12 +85,12 @@ export class Snapshots implements Observer {
   /** The next snapshot is due when `LogStats.bytes` reaches this. */
   #dueBytes: number;
   #current: SnapshotInProgress | null = null;
-  /** The files on disk may be the cause, so the next snapshot takes everything from memory. */
+  /** The files on disk may be the cause, so the next snapshot copies everything from memory. */
   #hasFailed = false;
   #isDue = false;
   #cancelRetry: (() => void) | null = null;
   #isStopped = false;
-  #isGivenUp = false;
+  #isAbandoned = false;
   #onIdle: (() => void) | null = null;
 
   constructor(options: SnapshotsOptions) {
@@ -124,45 +125,47 @@ export class Snapshots implements Observer {
   }
 
   /**
-   * Settles when no snapshot is in progress; none begins any more. A snapshot that takes too long
-   * is abandoned, which loses nothing: the log has everything.
+   * Prevents further snapshots. Settles when none is in progress. A snapshot that takes too long is
+   * abandoned, which loses nothing, because the log has everything.
    */
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelRetry?.();
     const snapshot = this.#current;
     if (snapshot === null) return Promise.resolve();
-    if (this.#options.log.hasFailed) return this.#giveUp(snapshot);
+    if (this.#options.log.hasFailed) return this.#abandon(snapshot);
     return new Promise((resolve) => {
       const cancel = this.#options.scheduler.later(STOP_MS_MAX, () => {
-        void this.#giveUp(snapshot).then(resolve);
+        void this.#abandon(snapshot).then(resolve);
       });
       this.#onIdle = () => {
         cancel();
-        if (!this.#isGivenUp) resolve();
+        if (!this.#isAbandoned) resolve();
       };
     });
   }
 
-  async #giveUp(snapshot: SnapshotInProgress): Promise<void> {
-    this.#isGivenUp = true;
+  async #abandon(snapshot: SnapshotInProgress): Promise<void> {
+    this.#isAbandoned = true;
     await snapshot.writer.abandon();
-    if (this.#current === snapshot) this.#failed(new Error("given up: the shutdown cannot wait"));
+    if (this.#current === snapshot) this.#failed(new Error("abandoned: the shutdown cannot wait"));
   }
 
   /**
-   * Takes one more snapshot in this thread: at shutdown, when nobody waits for the engine.
-   * @param write - Writes it. To be called after `stop`, when everything is durable.
+   * Takes a last snapshot in this thread, at shutdown. To be called after `stop`, when everything
+   * is durable.
+   * @param write - Writes the snapshot.
    */
   last(write: WriteLast): void {
     assert(this.#isStopped && this.#current === null, "no other snapshot is in progress");
     const { log, isSound } = this.#options;
     const sequence = this.#sequence;
     const isNeedless = sequence === this.#baseSequence || log.mark === null;
-    if (!isSound() || this.#isGivenUp || isNeedless) return;
+    if (!isSound() || this.#isAbandoned || isNeedless) return;
     assert(log.mark.sequence === sequence, "at the end everything is durable");
     if (this.#writeLast(write, log.mark) || this.#hasFailed) return;
-    // There is no later try, and the files on disk may be the cause: so everything from memory.
+    // There is no later attempt, and the files on disk may be the cause: copy everything from
+    // memory.
     this.#hasFailed = true;
     this.#base = null;
     this.#writeLast(write, log.mark);
@@ -173,27 +176,21 @@ export class Snapshots implements Observer {
     const startMs = clock.nowMs();
     const numbers = this.#numbersToCopy();
     const end = { sequence: this.#sequence, mark, createdAtMs: startMs };
-    const catalog = this.#hasFailed ? new CatalogCopy(state.catalog) : null;
+    const catalog = this.#hasFailed ? copyCatalog(state.catalog) : null;
     try {
-      const built = write({ base: this.#base, catalog, images: this.#imagesOf(numbers), end });
+      const images = imagesOf(state, numbers, this.#sequence);
+      const built = write({ base: this.#base, catalog, images, end });
       const seconds = (clock.nowMs() - startMs) / 1_000;
       onReport({ ...built, failure: null, copied: numbers.size, seconds, pauseMsMax: 0 });
       return true;
     } catch (error) {
       // The log has everything; only the next start takes longer.
-      onReport({ failure: error instanceof Error ? error : new Error(String(error)) });
+      onReport({ failure: errorOf(error) });
       return false;
     }
   }
 
-  *#imagesOf(numbers: Iterable<number>): Generator<ImageAt> {
-    for (const number of numbers) {
-      const packer = new ImagePacker(copyPartition(this.#options.state.partitions.get(number)!));
-      yield { number, sequence: this.#sequence, image: packer.step(Infinity)! };
-    }
-  }
-
-  /** Partitions that a snapshot which begins now has to copy. */
+  /** @returns Numbers of the partitions that a snapshot must copy if it begins now. */
   #numbersToCopy(): Set<number> {
     const { partitions } = this.#options.state;
     if (this.#base === null) return new Set(partitions.keys());
@@ -223,7 +220,7 @@ export class Snapshots implements Observer {
     if (this.#current?.isWaiting === true) this.#options.scheduler.soon(this.#turn);
   };
 
-  /** Without memory for a copy, or without a thread, there is no snapshot; nothing is lost. */
+  /** Without the memory for a copy, or without a thread, the snapshot fails; nothing is lost. */
   #guard(act: () => void): void {
     try {
       act();
@@ -248,7 +245,7 @@ export class Snapshots implements Observer {
       writer,
       pending,
       retained: new Map(),
-      catalog: this.#hasFailed ? new CatalogCopy(state.catalog) : null,
+      catalog: this.#hasFailed ? copyCatalog(state.catalog) : null,
       copies: [],
       copied: pending.size,
       imageSequence: this.#sequence,
@@ -268,10 +265,12 @@ export class Snapshots implements Observer {
   /** @returns Whether there is more to do. */
   #step(snapshot: SnapshotInProgress): boolean {
     const { catalog, writer } = snapshot;
-    if (catalog?.isDone === false) {
-      writer.put(catalog.nextId, catalog.next());
+    const part = catalog?.parts.next().value;
+    if (catalog !== null && part !== undefined) {
+      writer.put(catalog.nextId, part);
       return true;
     }
+    snapshot.catalog = null;
     const [copy] = snapshot.copies;
     if (copy !== undefined) {
       const image = copy.packer.step(SLOTS_PER_STEP);
@@ -286,7 +285,7 @@ export class Snapshots implements Observer {
     return true;
   }
 
-  /** Copies a partition as of the last record, or as it was when its event was deleted. */
+  /** Copies a partition as of the last record, or as of the deletion of its event. */
   #copy(snapshot: SnapshotInProgress, number: number): void {
     const retained = snapshot.retained.get(number);
     const partition = retained?.partition ?? this.#options.state.partitions.get(number);
@@ -331,7 +330,7 @@ export class Snapshots implements Observer {
 
   #finishWhenDurable(snapshot: SnapshotInProgress): void {
     const { mark } = this.#options.log;
-    if (snapshot.isFinishing || snapshot.catalog?.isDone === false) return;
+    if (snapshot.isFinishing || snapshot.catalog !== null) return;
     if (snapshot.pending.size > 0 || snapshot.copies.length > 0) return;
     if (mark === null || mark.sequence < snapshot.imageSequence) return;
     snapshot.isFinishing = true;
@@ -348,7 +347,7 @@ export class Snapshots implements Observer {
     this.#end({ ...built, failure: null, copied, seconds, pauseMsMax });
   }
 
-  /** The log keeps everything meanwhile. The next snapshot copies everything. */
+  /** Nothing is lost: the log keeps everything, and the next snapshot copies everything. */
   #failed(error: unknown): void {
     this.#hasFailed = true;
     this.#base = null;
@@ -359,7 +358,7 @@ export class Snapshots implements Observer {
         this.request();
       });
     }
-    this.#end({ failure: error instanceof Error ? error : new Error(String(error)) });
+    this.#end({ failure: errorOf(error) });
   }
 
   #end(report: SnapshotReport): void {
@@ -367,4 +366,8 @@ export class Snapshots implements Observer {
     this.#onIdle?.();
     this.#options.onReport(report);
   }
+}
+
+function errorOf(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -1,27 +1,25 @@
-/** Writes snapshots in a thread of their own, one at a time. */
+/** The snapshot thread, as the engine's thread sees it. It writes one snapshot at a time. */
 import type { CatalogPut } from "../../engine/catalog.ts";
 import type { PartitionImage } from "../../engine/inventory/image.ts";
+import type { StorePlace } from "../disk/data-folder.ts";
 import type { StartThread, Thread } from "../disk/threads.ts";
 import type { BuildEnd, Built, ImageAt } from "./build.ts";
 import type { SnapshotWriter } from "./options.ts";
 
-/** What the thread is given at its start. */
-export interface SnapshotThreadData {
-  /** The data folder. */
-  readonly folder: string;
-  readonly storeId: string;
-  /** One number in shared memory: the thread rests between steps as long as it is 0. */
+/** The data that the thread starts with. */
+export interface SnapshotThreadData extends Omit<StorePlace, "disk"> {
+  /** One number in shared memory: the thread rests between steps while it is 0. */
   readonly bell: Int32Array;
 }
 
-/** Messages to the thread, in this order, for each snapshot. */
+/** Messages to the thread, in this order for each snapshot. */
 export type ToThread =
   | { readonly kind: "begin"; readonly base: string | null }
   | { readonly kind: "put"; readonly nextId: number; readonly puts: readonly CatalogPut[] }
   | { readonly kind: "add"; readonly image: ImageAt }
   | { readonly kind: "finish"; readonly end: BuildEnd };
 
-/** Messages from the thread: one for each image that it wrote, and one at the end. */
+/** Messages from the thread: one for each written image, and one at the end. */
 export type FromThread =
   | { readonly kind: "written" }
   | { readonly kind: "built"; readonly built: Built }
@@ -29,7 +27,7 @@ export type FromThread =
 
 export type StartSnapshotThread = StartThread<SnapshotThreadData, ToThread, FromThread>;
 
-/** Who waits for the snapshot in progress. */
+/** The callbacks of the snapshot in progress. */
 interface Waiting {
   readonly resolve: (built: Built) => void;
   readonly reject: (failure: Error) => void;
@@ -42,8 +40,8 @@ interface Running {
 }
 
 /**
- * The thread is started before the first snapshot begins, since the engine would stand still for
- * the milliseconds that a start takes. One that has ended is started again when it is needed.
+ * The thread is started before the first snapshot, because a start blocks the engine for some
+ * milliseconds. A thread that has ended is started again when it is needed.
  */
 export class SnapshotThread {
   readonly #data: SnapshotThreadData;
@@ -85,7 +83,7 @@ export class SnapshotThread {
     };
   }
 
-  /** From now on the thread works without rests: a shutdown waits for it. */
+  /** From now on the thread does not rest, because a shutdown waits for it. */
   hurry(): void {
     Atomics.store(this.#data.bell, 0, 1);
     Atomics.notify(this.#data.bell, 0);
@@ -122,7 +120,7 @@ function hear(running: Running, answer: FromThread): void {
   else waiting?.reject(new Error(answer.message));
 }
 
-/** Moved to the thread instead of copied: this thread does not use them any more. */
+/** The buffers are moved to the thread instead of copied: this thread no longer uses them. */
 function buffersOf({ seats, changes, areas, holds }: PartitionImage): ArrayBuffer[] {
   const members = [seats, changes, areas, holds].flatMap((part) => Object.values(part));
   return members

@@ -1,6 +1,6 @@
 /**
- * The engine on a data folder, in this process. It takes the same commands as the HTTP interface
- * and answers each once it is on disk.
+ * Opens an engine on a data folder in this process. It takes the commands of the HTTP interface and
+ * answers each once it is on disk.
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
@@ -12,40 +12,17 @@ import { ActorKind } from "../../engine/records.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { State } from "../../engine/state.ts";
 import type { AuditThread } from "../audit/thread.ts";
-import { isStore } from "../disk/data-folder.ts";
-import { namesIn, realDisk } from "../disk/disk.ts";
+import { containsStore } from "../disk/data-folder.ts";
+import { realDisk } from "../disk/disk.ts";
 import type { StoreFault } from "../disk/faults.ts";
 import type { LogStats } from "../log/log-writer.ts";
-import type { SnapshotReport } from "../snapshot/options.ts";
-import type { RecoveryProgress, StateReport } from "./open-state.ts";
-import { type AuditOptions, type OpenStore, openStore } from "./open-store.ts";
+import type { StateReport } from "./open-state.ts";
+import { type OpenOptions, type OpenStore, openStore } from "./open-store.ts";
 import { realPlatform } from "./platform.ts";
 import { resultOf, valueOf } from "./results.ts";
-import { refuseCommand } from "./shape-check.ts";
+import { composeCommand, refuseCommand } from "./shape-check.ts";
 
-export interface OpenOptions {
-  /** Path of the data folder; made when it is missing. One process at a time has it. */
-  readonly folder: string;
-  /** The master secret, 64 hexadecimal digits, when it is kept elsewhere than in the folder. */
-  readonly secret?: string | undefined;
-  /**
-   * Called once when the log can no longer be written: the process must end, since what memory
-   * holds may never reach the disk. Without it, the process ends at once with the fault's exit
-   * code.
-   */
-  readonly onFailure?: ((fault: StoreFault) => void) | undefined;
-  /** A snapshot is taken each time the log has grown by so many bytes; 256 MiB by default. */
-  readonly snapshotBytes?: number | undefined;
-  /** Called after every snapshot that was taken or has failed; a failed one loses nothing. */
-  readonly onSnapshot?: ((report: SnapshotReport) => void) | undefined;
-  /**
-   * Keeps the audit trail, in `audit.sqlite`; without it there is none. Once a folder has a trail,
-   * always open it with one: the log keeps every record that the trail lacks.
-   */
-  readonly audit?: AuditOptions | undefined;
-  /** Called from time to time with the progress of recovery. */
-  readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
-}
+export type { OpenOptions };
 
 /**
  * @param observer - Notified of every record that is written from now on.
@@ -60,7 +37,7 @@ export async function openEngine(options: OpenOptions, observer?: Observer): Pro
 
 /** Whether there is a store in the folder. Changes nothing. */
 export function hasStore(folder: string): boolean {
-  return isStore(namesIn(realDisk, path.resolve(folder)));
+  return containsStore(realDisk, path.resolve(folder));
 }
 
 function endProcess(fault: StoreFault): void {
@@ -68,9 +45,9 @@ function endProcess(fault: StoreFault): void {
   process.exit(fault.exitCode);
 }
 
-/** An open engine. */
+/** An open store, as a user of the library sees it. */
 export class Store {
-  /** The engine itself, for callers that wait for the disk with `afterDurable`. */
+  /** For callers that themselves wait for the disk with `afterDurable`. */
   readonly engine: Engine;
   readonly report: StateReport;
   /** Counters of the log since it was opened. */
@@ -89,7 +66,7 @@ export class Store {
     this.engine = store.engine;
     this.report = store.report;
     this.logStats = store.journal.stats;
-    this.isFresh = store.dataFolder.fresh;
+    this.isFresh = store.dataFolder.isFresh;
     this.secret = store.dataFolder.secret;
     this.audit = store.audit;
     this.#store = store;
@@ -97,19 +74,24 @@ export class Store {
   }
 
   /**
-   * Runs a command. A refusal is a value: `refused` tells it from a success, whose answer is
-   * `value`. Settles once everything that the answer rests on is on disk.
+   * Runs a command. A refusal is a value: `isGranted` distinguishes it from a success, whose answer
+   * is `value`. Settles once everything that the outcome depends on is on disk.
    *
    * @throws StoreClosed.
    */
   async execute<K extends CommandKind>(command: CommandOf<K>): Promise<Outcome<AnswerOf<K>>> {
     this.#demandOpen();
-    const outcome = refuseCommand(this.engine.state, command) ?? this.engine.submit(command);
+    const composed = composeCommand(command);
+    const outcome = refuseCommand(this.engine.state, composed) ?? this.engine.submit(composed);
     await this.#durable();
     return outcome;
   }
 
-  /** Reads the state. Settles once everything that was read is on disk. @throws StoreClosed. */
+  /**
+   * Runs `read` on the current state. Settles once everything it may have read is on disk.
+   *
+   * @throws StoreClosed.
+   */
   async read<Value>(read: (state: State) => Value): Promise<Value> {
     this.#demandOpen();
     const value = read(this.engine.state);
@@ -117,7 +99,7 @@ export class Store {
     return value;
   }
 
-  /** The caller that acts for the organization of that name, which is created if necessary. */
+  /** @returns A caller that acts for the organization, which is created if it does not exist. */
   async callerFor(name: string): Promise<Caller> {
     const { organizations } = this.engine.state.catalog;
     const known = [...organizations.values()].find((organization) => organization.name === name);
@@ -146,12 +128,17 @@ export class Store {
     return valueOf(resultOf(await this.execute(command)));
   }
 
-  /** Begins a snapshot now, unless one is in progress; `onSnapshot` reports its outcome. */
+  /** Writes credentials to a file of the data folder, mode 0600. @returns Its path. */
+  writeCredentials(text: string): string {
+    return this.#store.dataFolder.writeCredentials(text);
+  }
+
+  /** Begins a snapshot now, unless one is in progress. `onSnapshot` reports its outcome. */
   requestSnapshot(): void {
     this.#store.snapshots.request();
   }
 
-  /** Settles once everything is on disk and the folder is free for another process. */
+  /** Settles once everything is on disk and another process may use the folder. */
   close(): Promise<void> {
     this.#isClosed = true;
     return this.#store.close();

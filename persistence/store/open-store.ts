@@ -1,6 +1,6 @@
 /**
- * Puts a store together: the only place that joins engine, log, snapshots, audit trail and data
- * folder. What it runs on is the platform, so a simulation runs exactly this code.
+ * Assembles a store: the only place that joins engine, log, snapshots, audit trail and data folder.
+ * Everything else comes from the platform, so a simulation runs exactly this code.
  */
 import { Engine } from "../../engine/engine.ts";
 import type { Observer } from "../../engine/ports.ts";
@@ -11,46 +11,75 @@ import { type DataFolder, openDataFolder } from "../disk/data-folder.ts";
 import type { StoreFault } from "../disk/faults.ts";
 import { ServiceClock } from "../disk/service-clock.ts";
 import type { LogWriter } from "../log/log-writer.ts";
-import { buildSnapshot } from "../snapshot/build.ts";
+import { type BuildParts, buildSnapshot } from "../snapshot/build.ts";
 import type { SnapshotReport } from "../snapshot/options.ts";
+import { prune } from "../snapshot/prune.ts";
 import { Snapshots, TURN_MS } from "../snapshot/snapshots.ts";
 import { SnapshotThread } from "../snapshot/thread.ts";
 import { openState, type RecoveryProgress, type StateReport } from "./open-state.ts";
 import type { Platform } from "./platform.ts";
 
-export interface StoreOptions {
-  /** Absolute path of the data folder. */
+/** The options of the library, and those of everyone who opens a store. */
+export interface OpenOptions {
+  /** Path of the data folder, which is created if necessary. One process at a time may use it. */
   readonly folder: string;
-  /** The master secret, 64 hexadecimal digits, when it is kept elsewhere than in the folder. */
+  /** The master secret, 64 hexadecimal digits, when it is not kept in the folder. */
   readonly secret?: string | undefined;
-  /** Called once when the log can no longer be written: the process must end. */
-  readonly onFailure: (fault: StoreFault) => void;
-  readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
-  /** A snapshot is taken each time the log has grown by so many bytes; 256 MiB by default. */
+  /**
+   * Called once when the log can no longer be written: the process must end, because the changes in
+   * memory may never reach the disk. By default it ends at once with the fault's exit code.
+   */
+  readonly onFailure?: ((fault: StoreFault) => void) | undefined;
+  /** A snapshot is taken each time the log has grown by this many bytes; 256 MiB by default. */
   readonly snapshotBytes?: number | undefined;
+  /** Called after every snapshot and every failed one. A failed snapshot loses nothing. */
   readonly onSnapshot?: ((report: SnapshotReport) => void) | undefined;
-  /** Keeps the audit trail; without it there is none. */
+  /**
+   * Keeps the audit trail in `audit.sqlite`; by default there is none. Once a folder has a trail,
+   * always open it with this option: otherwise the log keeps every record that the trail lacks.
+   */
   readonly audit?: AuditOptions | undefined;
-  /** 64 MiB by default. */
+  /** Called from time to time during recovery. */
+  readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
+}
+
+export interface StoreOptions extends OpenOptions {
+  /** Absolute. */
+  readonly folder: string;
+  readonly onFailure: (fault: StoreFault) => void;
+  /** Whole sectors; 64 MiB by default. */
   readonly segmentBytes?: number | undefined;
-  /** How long a turn may copy for a snapshot; `TURN_MS` by default. */
+  /** As `turnMs` of `SnapshotsOptions`; `TURN_MS` by default. */
   readonly snapshotTurnMs?: number | undefined;
-  /** Notified of every record, before the snapshots are. */
+  /** Notified of every record before the snapshots are. */
   readonly observer?: Observer | undefined;
 }
 
 export interface AuditOptions {
   /** Days for which transitions are kept; null for ever. */
   readonly days: number | null;
-  /** Called with what an operator should know about the trail. */
+  /** Called when an operator should know something about the trail. */
   readonly onReport: (report: AuditReport) => void;
 }
 
-/** Expired holds are ended at least this often. */
+/** An open store. */
+export interface OpenStore {
+  readonly engine: Engine;
+  readonly journal: LogWriter;
+  readonly report: StateReport;
+  readonly dataFolder: DataFolder;
+  /** Null when the store was opened without `audit`. */
+  readonly audit: AuditThread | null;
+  readonly snapshots: Snapshots;
+  /** Settles when everything is on disk and another process may use the folder. */
+  close(): Promise<void>;
+}
+
+/** How often expired holds of all events are ended, in milliseconds. */
 const SWEEP_MS = 500;
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
-/** @throws StoreFault; the folder is free again then. */
+/** @throws StoreFault; then another process may use the folder. */
 export async function openStore(platform: Platform, options: StoreOptions): Promise<OpenStore> {
   const { disk, scheduler, randomBytes, time, startSnapshotThread } = platform;
   const { folder, secret, onFailure, onProgress, segmentBytes } = options;
@@ -62,7 +91,7 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     const timing = { clock, scheduler };
     const log = { mustExist, segmentBytes, onFailure, onProgress };
     const { state, journal, report, start } = await openState({ ...place, ...timing, ...log });
-    if (!mustExist) dataFolder.keepHasLog();
+    if (!mustExist) dataFolder.markHasLog();
     clock.atLeast(report.timeMs);
     const audit = openAudit(platform, options, { storeId, journal });
     const thread = new SnapshotThread({ folder, storeId }, startSnapshotThread);
@@ -81,11 +110,15 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     const engine = new Engine(state, report, { clock, journal, observer });
     const stopSweep = scheduler.every(SWEEP_MS, () => engine.expireAll());
     const audited = () => auditedSequence(disk, folder, storeId);
-    const lastSnapshot = () => {
-      snapshots.last((parts) => buildSnapshot({ ...place, audited }, parts));
+    const writeLast = (parts: BuildParts) => {
+      const built = buildSnapshot(place, parts);
+      return { ...built, ...prune({ ...place, audited, newest: built.name, base: parts.base }) };
     };
+    const lastSnapshot = () => snapshots.last(writeLast);
     const parts = { engine, journal, report, dataFolder, audit, snapshots };
-    return new OpenStore({ ...parts, thread, stopSweep, lastSnapshot });
+    let closing: Promise<void> | undefined;
+    const close = () => (closing ??= closeAll(parts, { thread, stopSweep, lastSnapshot }));
+    return { ...parts, close };
   } catch (error) {
     dataFolder.close();
     throw error;
@@ -118,63 +151,30 @@ function both(first: Observer | undefined, second: Observer): Observer {
   };
 }
 
-interface Parts {
-  readonly engine: Engine;
-  readonly journal: LogWriter;
-  readonly report: StateReport;
-  readonly dataFolder: DataFolder;
-  readonly audit: AuditThread | null;
-  readonly snapshots: Snapshots;
+interface Closing {
   readonly thread: SnapshotThread;
   readonly stopSweep: () => void;
   readonly lastSnapshot: () => void;
 }
 
-/** The parts of an open store, and how they end together. */
-export class OpenStore {
-  readonly engine: Engine;
-  readonly journal: LogWriter;
-  readonly report: StateReport;
-  readonly dataFolder: DataFolder;
-  /** Null when the store was opened without `audit`. */
-  readonly audit: AuditThread | null;
-  readonly snapshots: Snapshots;
-  readonly #parts: Parts;
-  #closing: Promise<void> | undefined;
-
-  constructor(parts: Parts) {
-    this.engine = parts.engine;
-    this.journal = parts.journal;
-    this.report = parts.report;
-    this.dataFolder = parts.dataFolder;
-    this.audit = parts.audit;
-    this.snapshots = parts.snapshots;
-    this.#parts = parts;
-  }
-
-  /** Settles when everything is on disk and the folder is free for another process. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  /**
-   * Ordering: the last snapshot needs a log that is durable to its end, and prunes by what the
-   * trail has. The folder is released last.
-   */
-  async #close(): Promise<void> {
-    const { thread, stopSweep, lastSnapshot } = this.#parts;
-    stopSweep();
-    try {
-      thread.hurry();
-      await this.snapshots.stop();
-      await this.journal.close();
-      await this.audit?.close();
-      lastSnapshot();
-    } finally {
-      await this.audit?.close();
-      await thread.close();
-      this.dataFolder.close();
-    }
+/**
+ * Ordering: the last snapshot comes after the log, which must be durable to its end, and after the
+ * trail, because the segments that the trail lacks are kept. The folder is released last.
+ */
+async function closeAll(
+  { snapshots, journal, audit, dataFolder }: Omit<OpenStore, "close">,
+  { thread, stopSweep, lastSnapshot }: Closing,
+): Promise<void> {
+  stopSweep();
+  try {
+    thread.hurry();
+    await snapshots.stop();
+    await journal.close();
+    await audit?.close();
+    lastSnapshot();
+  } finally {
+    await audit?.close();
+    await thread.close();
+    dataFolder.close();
   }
 }

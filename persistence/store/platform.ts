@@ -1,4 +1,4 @@
-/** Everything outside the store that it runs on, and the real one. */
+/** The platform that a store runs on, and the real one. */
 import { randomBytes } from "node:crypto";
 import type { StartAuditThread } from "../audit/thread.ts";
 import { type Disk, realDisk } from "../disk/disk.ts";

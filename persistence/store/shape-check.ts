@@ -1,4 +1,4 @@
-/** Checks the command of a library caller: every member, as the front checks a request. */
+/** Validates every member of a library caller's command, as the server validates a request. */
 import { Ajv, type ValidateFunction } from "ajv";
 import { type CommandKind, type CommandOf, COMMANDS, commandShape } from "../../engine/commands.ts";
 import { isCommandKind } from "../../engine/decide.ts";
@@ -9,6 +9,7 @@ import {
   refuseInvalid,
   Result,
 } from "../../engine/results.ts";
+import { composerOf } from "../../engine/shapes/composed.ts";
 import { FORMATS } from "../../engine/shapes/formats.ts";
 import { fieldErrorOf } from "../../engine/shapes/violations.ts";
 import type { State } from "../../engine/state.ts";
@@ -18,8 +19,18 @@ for (const [name, validate] of Object.entries(FORMATS)) ajv.addFormat(name, vali
 ajv.addFormat("int64", true);
 
 const checks = new Map<CommandKind, ValidateFunction>();
+const composers = new Map<CommandKind, ReturnType<typeof composerOf>>();
 
-/** What the front would not let through: another shape, or a caller that acts for nobody. */
+/** The command with its texts in the composed form, in which the front hands them on. */
+export function composeCommand<K extends CommandKind>(command: CommandOf<K>): CommandOf<K> {
+  const { kind } = command;
+  if (!isCommandKind(kind)) return command;
+  let compose = composers.get(kind);
+  if (compose === undefined) composers.set(kind, (compose = composerOf(commandShape(kind))));
+  return compose === null ? command : (compose(command) as CommandOf<K>);
+}
+
+/** Refuses a command of the wrong shape, and one whose caller does not exist; else returns null. */
 export function refuseCommand<K extends CommandKind>(
   { catalog }: State,
   command: CommandOf<K>,
@@ -33,10 +44,10 @@ export function refuseCommand<K extends CommandKind>(
     organizationId === 0 && scope === "tenant"
       ? catalog.tenants.has(tenantId)
       : catalog.organizations.get(organizationId)?.tenantId === tenantId;
-  return isKnown ? null : refuse(Result.ACCESS_DENIED, "The caller acts for nobody that exists.");
+  return isKnown ? null : refuse(Result.ACCESS_DENIED, "The caller does not exist.");
 }
 
-/** @returns The first thing that is wrong with the command; empty when nothing is. */
+/** @returns Why the command is invalid; empty when it is valid. */
 export function commandErrors(command: { readonly kind: string }): FieldError[] {
   const { kind } = command;
   if (!isCommandKind(kind) || COMMANDS[kind].isInternal === true) {

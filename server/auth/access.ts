@@ -1,6 +1,6 @@
 /**
- * From the headers of a request to the caller that its commands carry. Every failure gives the same
- * answer, which does not say what was wrong.
+ * From the headers of a request to the caller that its commands carry. Failures give the same
+ * answer, which does not say what was wrong, unless the key itself is valid.
  */
 import type { AccountRow, OrganizationRow } from "../../engine/catalog.ts";
 import { ActorKind } from "../../engine/records.ts";
@@ -30,6 +30,16 @@ const DENIED: Problem = {
   detail: "The API key is missing or not valid for this, or the organization is not yours.",
 };
 
+const NOT_TENANT: Problem = {
+  refused: Result.ACCESS_DENIED,
+  detail: "This path needs the tenant token; the key is that of an organization.",
+};
+
+const NOT_CURRENT: Problem = {
+  refused: Result.ACCESS_DENIED,
+  detail: "The key has been rotated: only the new one may rotate again.",
+};
+
 const LONG = /^[1-9]\d{0,15}$/;
 const BEARER = /^Bearer +(\S+)$/i;
 
@@ -43,8 +53,10 @@ export function identify(
   if (access === Access.PUBLIC) return NOBODY;
   const isEditor = access === Access.EDITOR && credentials.organizationId === "";
   const organizationId = isEditor ? (orgId ?? "") : credentials.organizationId;
-  const key = credentials.apiKey || bearerOf(credentials.authorization);
-  const principal = services.keys.identify(key, services.engine);
+  const key = keyOf(credentials);
+  const principal =
+    services.keys.identify(key, services.engine) ??
+    (access === Access.LEGACY ? services.keys.privateKeyOwner(key) : null);
   if (principal === null) {
     const account = access === Access.EDITOR ? services.logins.accountOf(key) : null;
     return account === null ? DENIED : accountCaller(services, account, organizationId);
@@ -56,11 +68,20 @@ export function identify(
     return principal.kind === "platform" && access === Access.PLATFORM ? NOBODY : DENIED;
   }
   if (principal.kind === "organization") {
-    return access === Access.ORGANIZATION || access === Access.EDITOR
-      ? organizationCaller(principal.organization, organizationId)
-      : DENIED;
+    return access === Access.TENANT || access === Access.TENANT_ORGANIZATION
+      ? NOT_TENANT
+      : organizationCaller(principal.organization, organizationId);
   }
   return tenantCaller(services, access, principal, Number(organizationId));
+}
+
+/** Refuses a key that was identified, if it has been rotated. */
+export function refuseRotated({ keys }: Services, credentials: Credentials): Problem | null {
+  return keys.isRotated(keyOf(credentials)) ? NOT_CURRENT : null;
+}
+
+function keyOf({ apiKey, authorization }: Credentials): string {
+  return apiKey || bearerOf(authorization);
 }
 
 export function bearerOf(authorization: string): string {

@@ -31,6 +31,7 @@ interface Holder {
 }
 
 const KEY = /^(fro|frt)_(\d{1,16})_([A-Za-z0-9_-]{43})$/;
+const PRIVATE_KEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -50,6 +51,9 @@ export class Keys {
   readonly #catalog: Catalog;
   readonly #platformSha256: string | null;
   readonly #remembered = new Map<string, Remembered>();
+  /** Organization id by the hash of its private key. */
+  readonly #privateKeys = new Map<string, number>();
+  #indexedUpTo = 0;
 
   /**
    * @param secret - The master secret, 64 hexadecimal digits.
@@ -113,6 +117,32 @@ export class Keys {
     if (holder === null) return this.#isPlatform(key) ? PLATFORM : null;
     this.#remember(key, holder);
     return holder.principal;
+  }
+
+  /** The organization of a private key, which opens v1 paths; null for any other text. */
+  privateKeyOwner(key: string): Principal | null {
+    if (!PRIVATE_KEY.test(key)) return null;
+    // Ids are given out in order, so a new one says that organizations may be new.
+    if (this.#indexedUpTo !== this.#catalog.nextId) this.#indexPrivateKeys();
+    // A look-up by hash takes no time that depends on how much of a key is right.
+    const organization = this.#catalog.organizations.get(this.#privateKeys.get(sha256(key)) ?? 0);
+    return organization === undefined ? null : { kind: "organization", organization };
+  }
+
+  #indexPrivateKeys(): void {
+    this.#privateKeys.clear();
+    for (const { id, privateKey } of this.#catalog.organizations.values()) {
+      this.#privateKeys.set(sha256(privateKey), id);
+    }
+    this.#indexedUpTo = this.#catalog.nextId;
+  }
+
+  /** Whether a key that was identified works only because of its grace time. */
+  isRotated(key: string): boolean {
+    const remembered = this.#remembered.get(key);
+    if (remembered === undefined) return false;
+    const principal = this.#principal(remembered.kind, remembered.id);
+    return principal !== null && rowOf(principal).keyVersion !== remembered.keyVersion;
   }
 
   #isPlatform(key: string): boolean {

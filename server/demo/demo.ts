@@ -3,7 +3,9 @@ import { randomUUID } from "node:crypto";
 import { assert } from "../../engine/assert.ts";
 import type { EventRow, OrganizationRow } from "../../engine/catalog.ts";
 import { NONE } from "../../engine/constants.ts";
-import type { Engine, Outcome } from "../../engine/engine.ts";
+import type { CommandKind, CommandOf } from "../../engine/commands.ts";
+import type { AnswerOf } from "../../engine/decide.ts";
+import type { Engine } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import { ActorKind } from "../../engine/records.ts";
@@ -19,64 +21,38 @@ const SHOW_MS = 3 * 3_600_000;
 
 /** Creates the demo data in a store that has only its tenant. */
 export function createDemo(engine: Engine, tenantId: number): void {
+  const submit = <K extends CommandKind>(command: CommandOf<K>): AnswerOf<K> => {
+    const outcome = engine.submit(command);
+    assert(isGranted(outcome), "the demo breaks no rule");
+    return outcome.value;
+  };
   const system = { kind: ActorKind.SYSTEM, id: 0 };
-  const organization = must(
-    engine.submit({
-      kind: "createOrganization",
-      caller: { actor: system, tenantId, organizationId: 0 },
-      body: { name: ORGANIZATION },
-      administrator: null,
-      publicKey: randomUUID(),
-      privateKey: randomUUID(),
-    }),
-  );
+  const organization = submit({
+    kind: "createOrganization",
+    caller: { actor: system, tenantId, organizationId: 0 },
+    body: { name: ORGANIZATION },
+    administrator: null,
+    publicKey: randomUUID(),
+    privateKey: randomUUID(),
+  });
   const caller: Caller = { actor: system, tenantId, organizationId: organization.id };
-  const schemaId = createTheatre(engine, caller);
+  const venue = submit({ kind: "createVenue", caller, body: { name: "Demo theatre" } });
+  const hall = { name: "Main hall", venueId: venue.id };
+  const { id: schemaId } = submit({ kind: "createSchema", caller, body: hall });
+  submit({ kind: "putLayout", caller, schemaId, body: demoLayout(), forceDelete: false });
+  const eventId = randomUUID();
   const startMs = engine.nowMs() + DAY_MS;
-  const event = must(
-    engine.submit({
-      kind: "createEvent",
-      caller,
-      eventId: randomUUID(),
-      body: {
-        name: "Opening night",
-        schemaId,
-        start: localDateTime(startMs),
-        endDate: localDateTime(startMs + SHOW_MS),
-      },
-    }),
-  );
-  createPrices(engine, caller, event);
-}
-
-function createTheatre(engine: Engine, caller: Caller): number {
-  const venue = must(
-    engine.submit({ kind: "createVenue", caller, body: { name: "Demo theatre" } }),
-  );
-  const body = { name: "Main hall", venueId: venue.id };
-  const schema = must(engine.submit({ kind: "createSchema", caller, body }));
-  const layout = { schemaId: schema.id, body: demoLayout(), forceDelete: false };
-  must(engine.submit({ kind: "putLayout", caller, ...layout }));
-  return schema.id;
-}
-
-function createPrices(engine: Engine, caller: Caller, event: EventRow): void {
-  const names = ["Seated", "Standing"].map((name) => ({ name, eventId: event.id }));
-  const [seated, standing] = must(
-    engine.submit({ kind: "createPrices", caller, eventId: event.id, body: names }),
-  );
+  const times = { start: localDateTime(startMs), endDate: localDateTime(startMs + SHOW_MS) };
+  const show = { name: "Opening night", schemaId, ...times };
+  const event = submit({ kind: "createEvent", caller, eventId, body: show });
+  const names = ["Seated", "Standing"].map((name) => ({ name, eventId }));
+  const [seated, standing] = submit({ kind: "createPrices", caller, eventId, body: names });
   const { sections, areas } = engine.state.partitionOf(event).layout;
   const groupOfSeats = [
     ...sections.map(({ id }) => ({ objectId: id, assignmentId: seated!.id })),
     ...areas.map(({ id }) => ({ objectId: id, assignmentId: standing!.id })),
   ];
-  const body = { groupOfSeats };
-  must(engine.submit({ kind: "assignPrices", caller, eventId: event.id, body }));
-}
-
-function must<Value>(outcome: Outcome<Value>): Value {
-  assert(isGranted(outcome), "the demo breaks no rule");
-  return outcome.value;
+  submit({ kind: "assignPrices", caller, eventId, body: { groupOfSeats } });
 }
 
 /** The text to print: URL, key, event and three commands; null when the store has no demo. */

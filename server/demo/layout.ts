@@ -1,6 +1,7 @@
 /**
  * The small theatre of the demo: stalls with an aisle, a balcony, two tables and a standing pit.
  */
+import { randomUUID } from "node:crypto";
 import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/shapes/bodies.ts";
 
 const PITCH = 28;
@@ -36,25 +37,28 @@ export function demoLayout(): LayoutBody {
   const seats: SentSeat[] = [];
   for (const block of BLOCKS) {
     const { name, x, y } = block;
-    sectors.push({ guid: name, name, ga: false, x, y });
+    const sectorGuid = randomUUID();
+    sectors.push({ guid: sectorGuid, name, ga: false, x, y });
     for (const [r, rowNumber] of block.rows.entries()) {
-      const rowGuid = `${name}/${rowNumber}`;
-      rows.push({ guid: rowGuid, sectorGuid: name, name: "Row", rowNumber });
+      const rowGuid = randomUUID();
+      rows.push({ guid: rowGuid, sectorGuid, name: "Row", rowNumber });
       for (let s = 0; s < block.seatsPerRow; s++) {
         const passed = block.aisle > 0 && s >= block.aisle ? 2 : 0;
         const place = { x: (s + passed) * PITCH, y: r * PITCH };
         const label = String(s + 1);
-        seats.push({ guid: `${rowGuid}/${label}`, rowGuid, name: label, ...place });
+        seats.push({ guid: randomUUID(), rowGuid, name: label, ...place });
       }
     }
   }
   for (const [t, name] of TABLES.entries()) {
-    sectors.push({ guid: name, name, ga: false, type: "TABLE", x: 600, y: t * 120 });
-    rows.push({ guid: `${name}/1`, sectorGuid: name, name: "Row", rowNumber: "1" });
+    const [sectorGuid, rowGuid] = [randomUUID(), randomUUID()];
+    sectors.push({ guid: sectorGuid, name, ga: false, type: "TABLE", x: 600, y: t * 120 });
+    rows.push({ guid: rowGuid, sectorGuid, name: "Row", rowNumber: "1" });
     for (let s = 1; s <= TABLE_SEATS; s++) {
-      seats.push({ guid: `${name}/1/${s}`, rowGuid: `${name}/1`, name: String(s) });
+      seats.push({ guid: randomUUID(), rowGuid, name: String(s) });
     }
   }
-  sectors.push({ guid: "Pit", name: "Pit", ga: true, gaCapacity: PIT_PLACES, x: 0, y: 300 });
+  const pit = { guid: randomUUID(), name: "Pit", ga: true, gaCapacity: PIT_PLACES };
+  sectors.push({ ...pit, x: 0, y: 300 });
   return { sectors, rows, seats, shapes: [] };
 }

@@ -191,10 +191,12 @@ export const ERROR_ENTRIES: Readonly<Record<string, ErrorEntry>> = {
     },
   },
   INVALID_STATUS_TRANSITION: {
-    cause: "An event cannot go from its status to the requested one.",
+    cause:
+      "An event cannot go from its status to the requested one, or it would be published on a " +
+      "schema that is a draft.",
     client:
       "An event goes from DRAFT to PUBLISHED to ARCHIVED and back to DRAFT. Read its status and " +
-      "take the steps in this order.",
+      "take the steps in this order. If its schema is a draft, change the schema first.",
     example: {
       path: `${EVENT}/status`,
       detail: "An event that is DRAFT becomes PUBLISHED, not ARCHIVED.",
@@ -231,14 +233,24 @@ export const ERROR_ENTRIES: Readonly<Record<string, ErrorEntry>> = {
       detail: "The first request with this Idempotency-Key has not been answered yet.",
     },
   },
+  LENGTH_REQUIRED: {
+    cause: "The body came with `Transfer-Encoding`, such as `chunked`, and without its length.",
+    client: "Send the body whole, with `Content-Length`. The connection is closed; open a new one.",
+    example: {
+      path: `${V2}/booking/lock`,
+      detail: "Send the body with a Content-Length and without a Transfer-Encoding.",
+    },
+  },
   PAYLOAD_TOO_LARGE: {
-    cause: "The body is larger than the path takes: 1 MiB, or 64 MiB for a layout.",
+    cause:
+      "The body is larger than the path takes: 1 MiB, 64 MiB for a layout, or 4 KiB below " +
+      "`/api/auth`.",
     client: "Send less in one request. The connection is closed; open a new one.",
     example: { path: `${V2}/booking/lock`, detail: "The body is larger than 1048576 bytes." },
   },
   UNSUPPORTED_MEDIA_TYPE: {
-    cause: "The `Content-Type` is not `application/json`.",
-    client: "Send JSON, with `Content-Type: application/json`.",
+    cause: "The `Content-Type` is not `application/json`, or the body is compressed.",
+    client: "Send JSON, with `Content-Type: application/json` and without `Content-Encoding`.",
     example: { path: `${V2}/booking/lock`, detail: "The body must be application/json." },
   },
   EVENT_NOT_PUBLISHED: {
@@ -302,7 +314,7 @@ export const ERROR_ENTRIES: Readonly<Record<string, ErrorEntry>> = {
     client: `Nothing was changed. ${AGAIN}`,
     example: {
       path: `${V2}/booking/lock`,
-      detail: "The log has no room for changes just now; reads go on.",
+      detail: "The log has no room for changes at the moment; reads continue.",
     },
   },
   OVERLOADED: {

@@ -13,7 +13,7 @@ export interface ErrorCode {
 
 const EXAMPLE_TIME_MS = Date.UTC(2030, 4, 1, 18, 0, 0, 123);
 
-/** Every code of the table that has an entry, by status; a code's first row says its title. */
+/** Every code that has an entry, by status, with the title of its first row in the table. */
 export const ERROR_CODES: readonly ErrorCode[] = Object.entries(ERROR_ENTRIES)
   .flatMap(([code, entry]) => {
     const row = Object.entries(REPLIES).find(([, { errorCode }]) => errorCode === code);

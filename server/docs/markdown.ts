@@ -12,7 +12,7 @@ export interface Rendered {
   readonly headings: readonly Heading[];
 }
 
-/** Where text leads: links of the Markdown files, and code that names something with a page. */
+/** Resolves the links of the Markdown files, and code that has a page of its own. */
 export interface Links {
   /** @returns Where the target of a link is served; the target itself for all others. */
   readonly target: (href: string) => string;
@@ -44,7 +44,7 @@ export function renderMarkdown(text: string, links: Links): Rendered {
         const href = links.code(code);
         return href === null ? html : `<a href="${href}">${html}</a>`;
       },
-      // Each cell says its column, for screens on which a row is a block.
+      // Each cell names its column, because narrow screens show a row as a block.
       table({ header, rows }: Tokens.Table): string {
         const inline = ({ tokens }: Tokens.TableCell) => this.parser.parseInline(tokens);
         const head = header.map((cell) => `<th>${inline(cell)}</th>`).join("");

@@ -1,6 +1,6 @@
 /**
- * Everything that is served below `/docs`, made once at start into an allow-list, so that no
- * request ever names a file.
+ * Everything below `/docs`, rendered once at the start. A request can only name a path of this
+ * list, never a file.
  */
 import type { Answer } from "../wire/answers.ts";
 import { ERROR_CODES, errorList, errorPage } from "./error-pages.ts";

@@ -38,14 +38,7 @@ const shapes: object[] = [];
 /** A UUID (version 8, RFC 9562) that depends on the path alone, so that the file never changes. */
 function guidOf(...path: readonly (string | number)[]): string {
   const hex = createHash("sha256").update(path.join("/")).digest("hex");
-  const [a, b, c, d, e] = [
-    [0, 8],
-    [8, 12],
-    [13, 16],
-    [17, 20],
-    [20, 32],
-  ].map((ends) => hex.slice(...ends));
-  return `${a}-${b}-8${c}-a${d}-${e}`;
+  return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, "$1-$2-8$3-a$4-$5");
 }
 
 /** @param placeOf - Position of a seat, relative to the section. */

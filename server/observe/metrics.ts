@@ -37,35 +37,31 @@ export interface MetricsSources {
   readonly audit: AuditCounters;
 }
 
+type Row = readonly [name: string, help: string, read: () => number];
+
 export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
 
   constructor({ engine, log, store, audit }: MetricsSources) {
     collectDefaultMetrics({ register: this.#registry });
-    this.#gauge("frontrow_sequence", "Sequence number of the last record.", () => engine.sequence);
-    this.#gauge("frontrow_events", "Events in memory.", () => engine.state.partitions.size);
-    this.#gauge("frontrow_holds", "Live holds.", () => holdCount(engine));
-    this.#gauge("frontrow_log_writable", "1 while the log accepts records, else 0.", () =>
-      Number(engine.isWritable),
-    );
-    this.#counter(
-      "frontrow_log_batches_total",
-      "Batches of records written to the log.",
-      () => log.batches,
-    );
-    this.#counter("frontrow_log_bytes_total", "Bytes written to the log.", () => log.bytes);
-    this.#counter("frontrow_log_syncs_total", "Syncs of the log.", () => log.syncs);
-    this.#gauge(
-      "frontrow_audit_lag_records",
-      "Durable records that the audit trail does not have yet.",
-      () => {
-        return audit.lagRecords;
-      },
-    );
-    this.#gauge("frontrow_audit_usable", "1 while the audit trail can be written, else 0.", () =>
-      Number(!audit.isFailing),
-    );
+    this.#addGauges([
+      ["sequence", "Sequence number of the last record.", () => engine.sequence],
+      ["events", "Events in memory.", () => engine.state.partitions.size],
+      ["holds", "Live holds.", () => holdCount(engine)],
+      ["log_writable", "1 while the log accepts records, else 0.", () => Number(engine.isWritable)],
+    ]);
+    this.#addCounters([
+      ["log_batches_total", "Batches of records written to the log.", () => log.batches],
+      ["log_bytes_total", "Bytes written to the log.", () => log.bytes],
+      ["log_syncs_total", "Syncs of the log.", () => log.syncs],
+    ]);
+    const lag = "Durable records that the audit trail does not have yet.";
+    const usable = "1 while the audit trail can be written, else 0.";
+    this.#addGauges([
+      ["audit_lag_records", lag, () => audit.lagRecords],
+      ["audit_usable", usable, () => Number(!audit.isFailing)],
+    ]);
     this.#addStore(store);
   }
 
@@ -81,24 +77,18 @@ export class Metrics {
         snapshots.inc({ result: "failed" }, store.snapshotsFailed);
       },
     });
-    const gauges: readonly (readonly [string, string, keyof StoreCounters])[] = [
-      [
-        "snapshot_pause_seconds_max",
-        "Longest pause of the engine for a snapshot since the start.",
-        "snapshotPauseSecondsMax",
-      ],
-      ["snapshot_duration_seconds", "Duration of the last snapshot.", "snapshotSeconds"],
-      [
-        "snapshot_last_success_timestamp_seconds",
-        "Time of the last snapshot; 0 if there was none since the start.",
-        "snapshotAtSeconds",
-      ],
-      ["recovery_duration_seconds", "Duration of the recovery at the start.", "recoverySeconds"],
-      ["recovery_records", "Records of the log that the recovery applied.", "recoveryRecords"],
-    ];
-    for (const [name, help, member] of gauges) {
-      this.#gauge(`frontrow_${name}`, help, () => store[member]);
-    }
+    const pause = "Longest pause of the engine for a snapshot since the start.";
+    const duration = "Duration of the last snapshot.";
+    const success = "Time of the last snapshot; 0 if there was none since the start.";
+    const recovery = "Duration of the recovery at the start.";
+    const records = "Records of the log that the recovery applied.";
+    this.#addGauges([
+      ["snapshot_pause_seconds_max", pause, () => store.snapshotPauseSecondsMax],
+      ["snapshot_duration_seconds", duration, () => store.snapshotSeconds],
+      ["snapshot_last_success_timestamp_seconds", success, () => store.snapshotAtSeconds],
+      ["recovery_duration_seconds", recovery, () => store.recoverySeconds],
+      ["recovery_records", records, () => store.recoveryRecords],
+    ]);
   }
 
   get contentType(): string {
@@ -115,19 +105,23 @@ export class Metrics {
     this.#traffic.answered(route, status, durationMs);
   }
 
-  #gauge(name: string, help: string, read: () => number): void {
-    const collect = () => gauge.set(read());
-    const gauge: Gauge = new Gauge({ name, help, registers: [], collect });
-    this.#registry.registerMetric(gauge);
+  #addGauges(rows: readonly Row[]): void {
+    for (const [name, help, read] of rows) {
+      const collect = () => gauge.set(read());
+      const options = { name: `frontrow_${name}`, help, registers: [this.#registry], collect };
+      const gauge: Gauge = new Gauge(options);
+    }
   }
 
-  #counter(name: string, help: string, read: () => number): void {
-    const collect = () => {
-      counter.reset();
-      counter.inc(read());
-    };
-    const counter = new Counter({ name, help, registers: [], collect });
-    this.#registry.registerMetric(counter);
+  #addCounters(rows: readonly Row[]): void {
+    for (const [name, help, read] of rows) {
+      const collect = () => {
+        counter.reset();
+        counter.inc(read());
+      };
+      const options = { name: `frontrow_${name}`, help, registers: [this.#registry], collect };
+      const counter = new Counter(options);
+    }
   }
 }
 

@@ -1,22 +1,12 @@
 /** Reports of the store: written to the log, and counted for the metrics. */
 import type { Logger } from "pino";
 
-/** Result of a snapshot, as persistence reports it. */
+/** Result of a snapshot. The log shows what else persistence reports. */
 export type SnapshotReport =
-  | {
-      readonly failure: null;
-      readonly name: string;
-      readonly partitions: number;
-      readonly copied: number;
-      readonly bytes: number;
-      readonly seconds: number;
-      readonly pauseMsMax: number;
-      readonly removedSegments: number;
-      readonly removedSnapshots: number;
-    }
+  | { readonly failure: null; readonly seconds: number; readonly pauseMsMax: number }
   | { readonly failure: Error };
 
-/** Result of a recovery. */
+/** Result of a recovery. The log shows what else persistence reports. */
 export interface RecoveryReport {
   readonly records: number;
   readonly seconds: number;
@@ -25,8 +15,8 @@ export interface RecoveryReport {
 
 /** Event of the audit trail, as persistence reports it. */
 export type AuditReport =
-  | { readonly kind: "anew"; readonly reason: string }
-  | { readonly kind: "late" | "forgot"; readonly firstSequence: number }
+  | { readonly kind: "rebuilt"; readonly reason: string }
+  | { readonly kind: "incomplete" | "expired"; readonly firstSequence: number }
   | { readonly kind: "failed"; readonly failure: string };
 
 const MS_PER_SECOND = 1_000;
@@ -74,7 +64,7 @@ export class StoreReports {
   }
 
   audit(report: AuditReport): void {
-    if (report.kind === "forgot")
+    if (report.kind === "expired")
       this.#log.info(report, "audit trail: removed transitions past their retention");
     else if (report.kind === "failed")
       this.#log.error(report, "audit trail: cannot be updated; trying again");

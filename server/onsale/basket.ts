@@ -3,8 +3,6 @@
 /** Adjacent seats of one row, or places in one general-admission area. */
 export interface Basket {
   readonly seatIds: readonly number[];
-  /** Seat indexes in the `SeatMap`, in the order of `seatIds`. */
-  readonly seatIndexes: readonly number[];
   readonly areas: readonly { readonly id: number; readonly capacity: number }[];
 }
 

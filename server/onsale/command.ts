@@ -2,9 +2,8 @@
 import type { Command } from "commander";
 import { FatalError } from "./http/errors.ts";
 import { addOnsaleOptions, type Flags, type OnsaleOptions } from "./options.ts";
-import { ProgressLine } from "./progress.ts";
 import { formatReport } from "./report.ts";
-import { runOnsale, type RunObserver } from "./run.ts";
+import { runOnsale } from "./run.ts";
 import { readLayoutFile } from "./setup.ts";
 import { paintFor } from "./terminal.ts";
 
@@ -78,7 +77,7 @@ function readLayout(path: string, command: Command): string {
 async function runAndPrint(options: OnsaleOptions, asJson: boolean): Promise<number> {
   const { stdout, stderr } = process;
   try {
-    const report = await runOnsale(options, observerFor(stderr));
+    const report = await runOnsale(options, stderr);
     stdout.write(`${asJson ? JSON.stringify(report) : formatReport(report, paintFor(stdout))}\n`);
     return report.passed ? ExitCode.PASSED : ExitCode.FAILED;
   } catch (error) {
@@ -86,15 +85,4 @@ async function runAndPrint(options: OnsaleOptions, asJson: boolean): Promise<num
     stderr.write(`error: ${error.message}\n`);
     return ExitCode.FAILED;
   }
-}
-
-function observerFor(stream: NodeJS.WriteStream): RunObserver {
-  let line: ProgressLine | undefined;
-  return {
-    onEvent: (eventId) => stream.write(`event ${eventId}\n`),
-    onStart: (readProgress) => {
-      if (stream.isTTY) line = new ProgressLine(stream, paintFor(stream), readProgress);
-    },
-    onEnd: () => line?.stop(),
-  };
 }

@@ -1,6 +1,6 @@
 /** The progress line of a run, for a terminal. */
 import type { HoldWait } from "./crowd/sale.ts";
-import { formatCount, type Paint } from "./terminal.ts";
+import { formatCount, type Paint, paintFor } from "./terminal.ts";
 
 const DRAW_INTERVAL_MS = 250;
 /** The rate is the average over this many intervals. */
@@ -30,22 +30,24 @@ export class ProgressLine {
   readonly #stream: NodeJS.WriteStream;
   readonly #paint: Paint;
   readonly #readProgress: () => SaleProgress;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   /** The last draws, oldest first. */
   readonly #samples: { readonly atMs: number; readonly soldCount: number }[] = [];
   #p99Ms: number | undefined;
 
-  /** Draws the line regularly until `stop`. */
-  constructor(stream: NodeJS.WriteStream, paint: Paint, readProgress: () => SaleProgress) {
+  /** Draws the line regularly until `stop`. Draws nothing if the stream is not a terminal. */
+  constructor(stream: NodeJS.WriteStream, readProgress: () => SaleProgress) {
     this.#stream = stream;
-    this.#paint = paint;
+    this.#paint = paintFor(stream);
     this.#readProgress = readProgress;
+    if (!stream.isTTY) return;
     this.#timer = setInterval(() => this.#draw(), DRAW_INTERVAL_MS);
     this.#draw();
   }
 
   /** Erases the line. */
   stop(): void {
+    if (this.#timer === undefined) return;
     clearInterval(this.#timer);
     this.#stream.write(`\r${ERASE_TO_END_OF_LINE}`);
   }

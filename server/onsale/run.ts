@@ -11,7 +11,7 @@ import { InventoryReader } from "./http/inventory-reader.ts";
 import { RetryPolicy } from "./http/retry-policy.ts";
 import { Transport } from "./http/transport.ts";
 import type { OnsaleOptions } from "./options.ts";
-import type { SaleProgress } from "./progress.ts";
+import { ProgressLine } from "./progress.ts";
 import { Random } from "./random.ts";
 import { buildReport, type Report } from "./report.ts";
 import { createEvent } from "./setup.ts";
@@ -23,21 +23,20 @@ const START_MS_MAX = 10_000;
 /** After the time limit: to settle what is held, and to read everything for the check. */
 const END_MS_MAX = 60_000;
 
-/** Shows the run while it goes on. */
-export interface RunObserver {
-  onEvent(eventId: string): void;
-  onStart(readProgress: () => SaleProgress): void;
-  onEnd(): void;
-}
-
-/** @throws FatalError if the run cannot continue. */
-export async function runOnsale(options: OnsaleOptions, observer: RunObserver): Promise<Report> {
+/**
+ * @param stream - Gets the event, and on a terminal the progress.
+ * @throws FatalError if the run cannot continue.
+ */
+export async function runOnsale(
+  options: OnsaleOptions,
+  stream: NodeJS.WriteStream,
+): Promise<Report> {
   const ledger = options.ledger === undefined ? undefined : new Ledger(options.ledger);
   const statistics = new Statistics();
   const transport = new Transport(options, statistics);
   const retryPolicy = new RetryPolicy(transport, new Random(options.seed));
   try {
-    return await play(options, observer, { transport, retryPolicy, statistics, ledger });
+    return await play(options, stream, { transport, retryPolicy, statistics, ledger });
   } finally {
     retryPolicy.allow(0);
     await transport.destroy();
@@ -47,7 +46,7 @@ export async function runOnsale(options: OnsaleOptions, observer: RunObserver): 
 
 async function play(
   options: OnsaleOptions,
-  observer: RunObserver,
+  stream: NodeJS.WriteStream,
   services: Services,
 ): Promise<Report> {
   const { retryPolicy, statistics, transport } = services;
@@ -56,7 +55,7 @@ async function play(
   retryPolicy.allow(START_MS_MAX);
   await retryPolicy.waitUntilReady();
   const eventId = "eventId" in target ? target.eventId : await createEvent(client, target.layout);
-  observer.onEvent(eventId);
+  stream.write(`event ${eventId}\n`);
 
   const reader = new InventoryReader(client, eventId);
   const before = await reader.readAll();
@@ -71,14 +70,14 @@ async function play(
   const totalCount = view.openCount;
   retryPolicy.allow(limitMs + END_MS_MAX);
   const startMs = performance.now();
-  observer.onStart(() => ({
+  const progressLine = new ProgressLine(stream, () => ({
     soldCount: record.seatCount + record.placeCount,
     totalCount,
     msLeft: startMs + limitMs - performance.now(),
     p99Ms: statistics.takeRecentP99Ms(),
     holdWait: sale.holdWait,
   }));
-  const endedBy = await sale.run().finally(() => observer.onEnd());
+  const endedBy = await sale.run().finally(() => progressLine.stop());
   const seconds = (performance.now() - startMs) / MS_PER_SECOND;
   const requests = statistics.requests - requestsBefore;
 

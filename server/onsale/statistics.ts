@@ -77,9 +77,5 @@ function percentileMs(histogram: Histogram, percentile: number): number {
 }
 
 function newHistogram(): Histogram {
-  return build({
-    lowestDiscernibleValue: 1,
-    highestTrackableValue: LATENCY_US_MAX,
-    numberOfSignificantValueDigits: 3,
-  });
+  return build({ highestTrackableValue: LATENCY_US_MAX });
 }

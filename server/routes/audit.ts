@@ -17,12 +17,12 @@ import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import { LOCAL_DATE, LONG } from "../../engine/shapes/fields.ts";
 import { text } from "../../engine/shapes/shape.ts";
 import {
-  offsetOf,
   PAGE_QUERY,
   pageAnswer,
   type PageQuery,
   pageShape,
-  parseSort,
+  type Range,
+  rangeOf,
 } from "../routing/page.ts";
 import {
   Access,
@@ -78,13 +78,12 @@ async function listTransitions(
   const { query } = context;
   const eventId = await ownedEvent(context);
   if (typeof eventId !== "string") return eventId;
-  const sorts = parseSort(query.sort, ["sequence"]);
-  if (isRefused(sorts)) return sorts;
-  const newestFirst = sorts[0]?.descending === true;
+  const range = rangeOf(query, ["sequence"]);
+  if (isRefused(range)) return range;
   const outcome = await ask(context, {
     about: "transitions",
     eventId,
-    query: transitionQuery(query, newestFirst),
+    query: transitionQuery(query, range),
   });
   if (outcome.gap !== null) {
     const field = query.to === undefined ? "toSequence" : "to";
@@ -95,9 +94,12 @@ async function listTransitions(
   return pageAnswer(content, value.total, query, { trail: trailView(extent) });
 }
 
-function transitionQuery(query: AuditQuery, newestFirst: boolean): TransitionQuery {
+function transitionQuery(
+  query: AuditQuery,
+  { sort, offset, limit }: Range<"sequence">,
+): TransitionQuery {
   const { seatId, groupOfSeatsId: areaId, sessionId: session, fromSequence, toSequence } = query;
-  const { from, to, size: limit } = query;
+  const { from, to } = query;
   return {
     seatId,
     areaId,
@@ -106,8 +108,8 @@ function transitionQuery(query: AuditQuery, newestFirst: boolean): TransitionQue
     toSequence,
     fromMs: from === undefined ? undefined : momentMs(from),
     toMs: to === undefined ? undefined : momentMs(to),
-    newestFirst,
-    offset: offsetOf(query),
+    newestFirst: sort[0]?.descending === true,
+    offset,
     limit,
   };
 }

@@ -10,6 +10,7 @@ import { userView } from "../wire/views.ts";
 
 const BASE = { tag: "Login", access: Access.PUBLIC, durable: true };
 
+const BODY_BYTES_MAX = 4 * 1_024;
 const TEXT = text({ minLength: 1, maxLength: 512 });
 const CREDENTIALS = object({ username: TEXT, password: TEXT });
 const REFRESH = object({ refreshToken: TEXT });
@@ -18,6 +19,7 @@ export const AUTH_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/auth/login", {
     summary: "Log in with email and password",
     body: CREDENTIALS,
+    bodyBytesMax: BODY_BYTES_MAX,
     answers: { 200: LOGIN },
     problems: [400, 401, 429, 503],
     handle: async ({ services, body }) =>
@@ -26,6 +28,7 @@ export const AUTH_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/auth/refresh", {
     summary: "Take new tokens for a refresh token",
     body: REFRESH,
+    bodyBytesMax: BODY_BYTES_MAX,
     answers: { 200: LOGIN },
     problems: [400, 401, 503],
     handle: ({ services, body }) => opened(services, services.logins.refresh(body.refreshToken)),
@@ -33,6 +36,7 @@ export const AUTH_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/auth/logout", {
     summary: "End both tokens",
     body: REFRESH,
+    bodyBytesMax: BODY_BYTES_MAX,
     answers: { 204: null },
     problems: [400, 401, 503],
     handle: ({ services, body }) => {

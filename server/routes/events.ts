@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { EventRow } from "../../engine/catalog.ts";
 import { COMMANDS } from "../../engine/commands.ts";
 import { NAME_LENGTH_MAX } from "../../engine/constants.ts";
+import { isOnSale, listedEvent } from "../../engine/queries/listed-event.ts";
 import { areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
 import { listSeats, SEAT_SORTS, type SeatQuery } from "../../engine/queries/seat-listing.ts";
 import { isRefused } from "../../engine/results.ts";
@@ -13,12 +14,11 @@ import type { State } from "../../engine/state.ts";
 import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
 import {
   listRoute,
-  offsetOf,
   PAGE_QUERY,
   pageAnswer,
   type PageQuery,
   pageShape,
-  parseSort,
+  rangeOf,
 } from "../routing/page.ts";
 import {
   Access,
@@ -40,11 +40,12 @@ const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true };
 /** A change of an event: its id is in the body, not in the path. */
 const EVENT_WITH_ID = object({ id: UUID, ...EVENT_MEMBERS });
 
+const SEARCHED = text({ maxLength: NAME_LENGTH_MAX, format: "text" });
 const FILTERS = {
   id: { shape: UUID, description: "Exactly this event." },
   schemaId: { shape: LONG, description: "Events of this schema." },
   venueId: { shape: LONG, description: "Events at this venue." },
-  name: { shape: text({ maxLength: NAME_LENGTH_MAX }), description: "Part of the name, any case." },
+  name: { shape: SEARCHED, description: "Part of the name, any case." },
   startDate: { shape: LOCAL_DATE, description: "Starting at or after this date-time or date." },
   endDate: { shape: LOCAL_DATE, description: "Ending at or before this date-time or date." },
   status: { shape: EVENT_STATUS, description: "Events of this status." },
@@ -79,12 +80,15 @@ export const EVENT_ROUTES: readonly Route[] = [
     summary: "List events",
     filters: FILTERS,
     item: EVENT_EXPAND,
-    sorts: ["id", "name", "start", "endDate", "schemaId", "createdDate", "status"],
     rows: ({ services, caller, query }) => {
       const { state } = services.engine;
-      return ownRows(state.catalog.events, caller)
-        .filter((event) => isWanted(state, event, query))
-        .map((event) => eventExpandView(state, event));
+      return (
+        ownRows(state.catalog.events, caller)
+          .filter((event) => isWanted(state, event, query))
+          // Partition numbers rise with each event that is created.
+          .sort((a, b) => a.partition - b.partition)
+          .map((event) => eventExpandView(state, event))
+      );
     },
   }),
   route(BASE, "GET /api/private/v2.0/events/{id}", {
@@ -165,7 +169,7 @@ function isWanted({ catalog }: State, event: EventRow, query: QueryOf<typeof FIL
 }
 
 function isPart(part: string, name: string): boolean {
-  return name.toLowerCase().includes(part.toLowerCase());
+  return name.normalize("NFC").toLowerCase().includes(part.toLowerCase());
 }
 
 interface AsOf {
@@ -185,18 +189,17 @@ function listEventSeats(
   if (isRefused(event)) return event;
   if (isRefused(seatQuery)) return seatQuery;
   const { state } = services.engine;
-  const partition = state.partitionOf(event);
-  const prices = state.catalog.pricesOf(event.id);
-  const { seats, total } = listSeats(partition, prices, seatQuery);
-  const isPublished = event.status === "PUBLISHED";
-  const content = seats.map((seat) => seatView(seatFacts(partition, prices, seat), isPublished));
+  const listed = listedEvent(state, event);
+  const { seats, total } = listSeats(listed, seatQuery);
+  const onSale = isOnSale(state, event);
+  const content = seats.map((seat) => seatView(seatFacts(listed, seat), onSale));
   return pageAnswer(content, total, query);
 }
 
 function seatQueryOf(query: SeatsQuery): SeatQuery | Problem {
-  const sort = parseSort(query.sort, SEAT_SORTS);
-  if (isRefused(sort)) return sort;
-  const { sectionId, rowId, lastUpdated, size: limit } = query;
+  const range = rangeOf(query, SEAT_SORTS);
+  if (isRefused(range)) return range;
+  const { sectionId, rowId, lastUpdated } = query;
   const changedSinceMs = lastUpdated === undefined ? undefined : momentMs(lastUpdated);
-  return { sectionId, rowId, changedSinceMs, sort, offset: offsetOf(query), limit };
+  return { sectionId, rowId, changedSinceMs, ...range };
 }

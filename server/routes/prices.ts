@@ -24,7 +24,6 @@ export const PRICE_ROUTES: readonly Route[] = [
     summary: "List prices",
     params: { eventId: UUID },
     item: PRICE,
-    sorts: ["id", "name", "externalId"],
     rows: ({ services, caller, params }) => {
       const { state } = services.engine;
       const event = ownEvent(state, caller, params.eventId);

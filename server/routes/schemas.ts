@@ -59,7 +59,6 @@ export const SCHEMA_ROUTES: readonly Route[] = [
     summary: "List schemas",
     filters: { venueId: { shape: LONG, description: "Schemas of this venue." } },
     item: SCHEMA,
-    sorts: ["id", "name", "venueId", "draft", "template", "archived", "externalId"],
     rows: ({ services, caller, query }) => {
       const { state } = services.engine;
       return ownRows(state.catalog.schemas, caller)

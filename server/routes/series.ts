@@ -18,7 +18,6 @@ export const SERIES_ROUTES: readonly Route[] = [
   listRoute(BASE, "GET /api/private/v2.0/series/", {
     summary: "List series",
     item: SERIES,
-    sorts: ["id", "name"],
     rows: ({ services, caller }) =>
       ownRows(services.engine.state.catalog.series, caller).map(seriesView),
   }),

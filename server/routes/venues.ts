@@ -18,7 +18,6 @@ export const VENUE_ROUTES: readonly Route[] = [
   listRoute(BASE, "GET /api/private/v2.0/venues/", {
     summary: "List venues",
     item: VENUE,
-    sorts: ["id", "name", "address", "draft"],
     rows: ({ services, caller }) =>
       ownRows(services.engine.state.catalog.venues, caller).map(venueView),
   }),

@@ -23,7 +23,6 @@ export const ZONE_ROUTES: readonly Route[] = [
     summary: "List pricing zones",
     params: { schemaId: LONG },
     item: PRICING_ZONE,
-    sorts: ["id", "name"],
     rows: ({ services, caller, params }) => {
       const { state } = services.engine;
       const schema = zonedSchema(state, { caller, schemaId: params.schemaId });

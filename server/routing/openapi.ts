@@ -7,6 +7,11 @@ import { Access, type QueryParameter, type Route } from "./route.ts";
 const JSON_MEDIA = "application/json";
 const PROBLEM_MEDIA = "application/problem+json";
 const AUTH_TAG = "Login";
+const TAKES_ORGANIZATION: ReadonlySet<Access> = new Set([
+  Access.ORGANIZATION,
+  Access.LEGACY,
+  Access.TENANT_ORGANIZATION,
+]);
 
 /** The formats of this project as patterns, for plain JSON Schema. */
 const PATTERNS: Readonly<Record<string, string>> = {
@@ -14,6 +19,9 @@ const PATTERNS: Readonly<Record<string, string>> = {
   "local-date": "^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?)?$",
   moment: "^([1-9]\\d{0,14}|\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?)?)$",
 };
+
+/** Formats that say what is done with a text, or what no pattern can say. */
+const UNPATTERNED = new Set(["line", "name", "text"]);
 
 export function openApiDocument(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
@@ -53,7 +61,7 @@ function operationOf(route: Route): object {
     ...(route.isLegacy === true ? { deprecated: true } : {}),
     security: access === Access.PUBLIC ? [] : [{ apiKey: [] }, { bearer: [] }],
     parameters: parametersOf(route),
-    ...(route.body === undefined ? {} : { requestBody: bodyOf(route.body) }),
+    ...(route.body === undefined ? {} : { requestBody: bodyOf(route, route.body) }),
     responses: responsesOf(route),
   };
 }
@@ -73,7 +81,7 @@ function parametersOf({ params = {}, query = {}, access }: Route): object[] {
     description: "The organization acted for; required with a tenant token.",
     schema: { type: "integer", minimum: 1 },
   };
-  const takesHeader = access === Access.ORGANIZATION || access === Access.TENANT_ORGANIZATION;
+  const takesHeader = TAKES_ORGANIZATION.has(access);
   return [...inPath, ...inQuery, ...(takesHeader ? [organization] : [])];
 }
 
@@ -84,8 +92,8 @@ function queryParameter(name: string, parameter: QueryParameter): object {
   return { name, in: "query", required, description, schema };
 }
 
-function bodyOf(shape: Shape): object {
-  return { required: true, content: { [JSON_MEDIA]: { schema: publicShape(shape) } } };
+function bodyOf({ mayBeEmpty = false }: Route, shape: Shape): object {
+  return { required: !mayBeEmpty, content: { [JSON_MEDIA]: { schema: publicShape(shape) } } };
 }
 
 function responsesOf(route: Route): object {
@@ -132,7 +140,7 @@ function publicShape(shape: Shape): object {
   const pattern = PATTERNS[format ?? ""];
   const known = pattern === undefined ? { format } : { pattern };
   return Object.fromEntries([
-    ...Object.entries(format === undefined || format === "line" ? {} : known),
+    ...Object.entries(format === undefined || UNPATTERNED.has(format) ? {} : known),
     ...Object.entries(rest).map(([name, value]) => [name, publicMember(name, value)]),
   ]) as object;
 }

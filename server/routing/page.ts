@@ -1,6 +1,6 @@
 /** Paged lists: the query parameters, the order, and the documented wrapper. */
-import { compareText } from "../../engine/layout/natural-order.ts";
-import { isRefused, Result } from "../../engine/results.ts";
+import { nameKey } from "../../engine/queries/name-order.ts";
+import { isRefused, refuseInvalid } from "../../engine/results.ts";
 import { BOOLEAN, integer, list, object, type Shape, TEXT } from "../../engine/shapes/shape.ts";
 import { answer, type Problem } from "../wire/answers.ts";
 import {
@@ -44,12 +44,24 @@ export interface Sort<Property extends string> {
   readonly descending: boolean;
 }
 
-/** @returns The criteria, or VALIDATION_FAILED for the first that names no sortable property. */
-export function parseSort<Property extends string>(
-  texts: readonly string[],
+/** The rows that a query asks for. */
+export interface Range<Property extends string> {
+  readonly sort: readonly Sort<Property>[];
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** @returns VALIDATION_FAILED for a page too far, or a sort by no sortable property. */
+export function rangeOf<Property extends string>(
+  { page, size, sort: texts }: PageQuery,
   properties: readonly Property[],
-): readonly Sort<Property>[] | Problem {
-  const sorts: Sort<Property>[] = [];
+): Range<Property> | Problem {
+  const lastPage = Math.floor(Number.MAX_SAFE_INTEGER / size);
+  if (page > lastPage) {
+    const message = `must be at most ${lastPage} for pages of this size`;
+    return refuseInvalid([{ field: "page", code: "RANGE", message, rejectedValue: page }]);
+  }
+  const sort: Sort<Property>[] = [];
   for (const text of texts) {
     const [name, direction = "asc", ...rest] = text.split(",");
     const property = properties.find((known) => known === name);
@@ -57,34 +69,40 @@ export function parseSort<Property extends string>(
     if (property === undefined || !isDirection) {
       const message = `must be one of ${properties.join(", ")}, then asc or desc`;
       const errors = [{ field: "sort", code: "UNKNOWN", message, rejectedValue: text }];
-      return { refused: Result.VALIDATION_FAILED, detail: "The sort is not valid.", errors };
+      return refuseInvalid(errors);
     }
-    sorts.push({ property, descending: direction.toLowerCase() === "desc" });
+    sort.push({ property, descending: direction.toLowerCase() === "desc" });
   }
-  return sorts;
+  return { sort, offset: page * size, limit: size };
 }
 
-export function offsetOf({ page, size }: Pick<PageQuery, "page" | "size">): number {
-  return page * size;
+interface Identified {
+  readonly id: number | string;
 }
 
-/** Rows in wire form, sorted by any of their members that are plain values; ties break by id. */
-export function pageOfRows<Row extends { readonly id: number | string }>(
-  rows: readonly Row[],
-  query: PageQuery,
-  properties: readonly (keyof Row & string)[],
-): Handled {
-  const sorts = parseSort(query.sort, properties);
-  if (isRefused(sorts)) return sorts;
-  const sorted = [...rows].sort((a, b) => {
-    for (const { property, descending } of sorts) {
-      const order = compareValues(a[property], b[property]);
-      if (order !== 0) return descending ? -order : order;
-    }
-    return compareValues(a.id, b.id);
+/**
+ * Rows in wire form, sorted by any of their members that are plain values; ties break by id.
+ *
+ * @param rows - Where ids are UUIDs: in the order of their creation, which is that without a sort.
+ */
+export function pageOfRows(rows: readonly Identified[], query: PageQuery, item: Shape): Handled {
+  const keys = sortKeys(item);
+  const range = rangeOf(query, [...keys.keys()]);
+  if (isRefused(range)) return range;
+  const { sort, offset, limit } = range;
+  const criteria = sort.map(({ property, descending }) => {
+    const keyOf = keys.get(property)!;
+    const keyed = new Map(rows.map((row) => [row, keyOf(row[property as keyof Identified])]));
+    return { keyed, sign: descending ? -1 : 1 };
   });
-  const offset = offsetOf(query);
-  return pageAnswer(sorted.slice(offset, offset + query.size), rows.length, query);
+  const sorted = [...rows].sort((a, b) => {
+    for (const { keyed, sign } of criteria) {
+      const order = compare(keyed.get(a)!, keyed.get(b)!);
+      if (order !== 0) return sign * order;
+    }
+    return sort.length === 0 && typeof a.id === "string" ? 0 : compare(a.id, b.id);
+  });
+  return pageAnswer(sorted.slice(offset, offset + limit), rows.length, query);
 }
 
 interface ListRow<P extends Shapes, Q extends QueryParameters, Row> {
@@ -92,21 +110,16 @@ interface ListRow<P extends Shapes, Q extends QueryParameters, Row> {
   readonly params?: P;
   /** Parameters beside those of the page. */
   readonly filters?: Q;
+  /** Its members that are plain values sort the list. */
   readonly item: Shape;
-  /** Members by which the list can be sorted. */
-  readonly sorts: readonly (keyof Row & string)[];
   readonly rows: (context: Context<ParamsOf<P>, QueryOf<Q>>) => readonly Row[] | Problem;
 }
 
 /** Makes the row of a paged list. */
-export function listRoute<
-  P extends Shapes,
-  Q extends QueryParameters,
-  Row extends { readonly id: number | string },
->(
+export function listRoute<P extends Shapes, Q extends QueryParameters, Row extends Identified>(
   base: RouteBase,
   endpoint: Endpoint,
-  { summary, params, filters, item, sorts, rows }: ListRow<P, Q, Row>,
+  { summary, params, filters, item, rows }: ListRow<P, Q, Row>,
 ): Route {
   return route(base, endpoint, {
     summary,
@@ -116,20 +129,36 @@ export function listRoute<
     problems: [400, 403],
     handle: (context) => {
       const found = rows(context as unknown as Context<ParamsOf<P>, QueryOf<Q>>);
-      return isRefused(found) ? found : pageOfRows(found, context.query, sorts);
+      return isRefused(found) ? found : pageOfRows(found, context.query, item);
     },
   });
 }
 
-/** Compares numbers by size and everything else as text; missing values come first. */
-function compareValues(a: unknown, b: unknown): number {
-  if (typeof a === "number" && typeof b === "number") return a - b;
-  return compareText(textOf(a), textOf(b));
+type SortKey = (value: unknown) => number | string;
+
+/** What sorts compare, by member of the rows; a missing value comes first. */
+function sortKeys(item: Shape): ReadonlyMap<string, SortKey> {
+  const members = Object.entries(item["properties"] as Readonly<Record<string, Shape>>);
+  const keys = new Map<string, SortKey>();
+  for (const [name, { type, format, enum: values }] of members) {
+    const isOf = (wanted: string) => [wanted, `${wanted},null`].includes(String(type));
+    if (isOf("integer") || isOf("number")) {
+      keys.set(name, (value) => (typeof value === "number" ? value : -Infinity));
+    } else if (isOf("boolean") || format !== undefined || values !== undefined) {
+      keys.set(name, textOf);
+    } else if (isOf("string")) {
+      keys.set(name, (value) => nameKey(textOf(value)));
+    }
+  }
+  return keys;
 }
 
 function textOf(value: unknown): string {
-  if (typeof value === "string") return value;
-  return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
+  return typeof value === "string" || typeof value === "boolean" ? String(value) : "";
+}
+
+function compare(a: number | string, b: number | string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** @param more - Further members of the answer. */
@@ -149,7 +178,7 @@ export function pageAnswer(
       pageNumber: number,
       pageSize: size,
       sort,
-      offset: offsetOf(query),
+      offset: number * size,
       paged: true,
       unpaged: false,
     },

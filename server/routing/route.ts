@@ -15,7 +15,9 @@ export const Access = {
   PUBLIC: "public",
   /** An organization's key, or a tenant token that names an organization. */
   ORGANIZATION: "organization",
-  /** The same, or a login's token that names one of its organizations. */
+  /** The same, or the organization's private key. */
+  LEGACY: "legacy",
+  /** As ORGANIZATION, or a login's token that names one of its organizations. */
   EDITOR: "editor",
   /** A tenant token alone. */
   TENANT: "tenant",
@@ -76,6 +78,10 @@ export interface RouteBase {
   readonly isConfidential?: boolean;
   /** A row of v1: deprecated, and refused in the words of v1. */
   readonly isLegacy?: boolean;
+  /** An empty body counts as an empty object. */
+  readonly mayBeEmpty?: boolean;
+  /** A key that was rotated and is in its grace time is refused. */
+  readonly needsCurrentKey?: boolean;
 }
 
 export interface RouteRow<

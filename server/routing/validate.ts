@@ -4,9 +4,11 @@
  */
 import { Ajv } from "ajv";
 import { type FieldError, missing } from "../../engine/results.ts";
+import { composerOf, isComposed } from "../../engine/shapes/composed.ts";
 import { FORMATS } from "../../engine/shapes/formats.ts";
 import type { Shape } from "../../engine/shapes/shape.ts";
 import { fieldErrorOf } from "../../engine/shapes/violations.ts";
+import { NumberLiteral } from "../wire/number-literals.ts";
 import type { QueryParameter, Route } from "./route.ts";
 
 /** Enough for a person to see what is wrong. */
@@ -22,6 +24,8 @@ const QUERIES_MIN = 10_000;
 const QUERY_LENGTH_MAX = 200;
 
 export interface RouteChecks {
+  /** Composes the texts of a body; to be called before its check. */
+  readonly compose: (value: unknown) => unknown;
   /** @returns The errors of the body; empty when it matches its shape. */
   readonly body: (value: unknown, bodyBytes?: number) => readonly FieldError[];
   readonly params: (raw: Readonly<Record<string, string>>) => Checked;
@@ -33,6 +37,8 @@ export interface Checked {
   readonly values: Readonly<Record<string, unknown>>;
   readonly errors: readonly FieldError[];
 }
+
+const INTEGER = /^-?\d{1,19}$/;
 
 const NO_ERRORS: readonly FieldError[] = [];
 const NOTHING: Checked = { values: {}, errors: NO_ERRORS };
@@ -64,6 +70,7 @@ type Checkable = Pick<Route, "body" | "params" | "query">;
 
 export function checksOf({ body, params, query }: Checkable): RouteChecks {
   return {
+    compose: (body === undefined ? null : composerOf(body)) ?? ((value) => value),
     body: body === undefined ? () => NO_ERRORS : checkOf(body),
     params: params === undefined ? () => NOTHING : paramsCheck(params),
     query: query === undefined ? () => NOTHING : queryCheck(query),
@@ -80,7 +87,7 @@ function paramsCheck(shapes: Readonly<Record<string, Shape>>): RouteChecks["para
     for (const { name, shape, check } of checks) {
       const value = convert(raw[name] ?? "", shape);
       values[name] = value;
-      for (const error of check(value)) errors.push({ ...error, field: name });
+      for (const error of check(value)) errors.push(errorOf(error, name, raw[name]));
     }
     return { values, errors };
   };
@@ -95,7 +102,7 @@ function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): Route
     const errors: FieldError[] = [];
     const given = new URLSearchParams(raw);
     for (const { name, parameter, check } of checks) {
-      const texts = given.getAll(name);
+      const texts = textsOf(given.getAll(name));
       if (texts.length === 0) {
         if (parameter.required === true) errors.push(missing(name));
         values[name] = parameter.default;
@@ -103,12 +110,19 @@ function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): Route
       }
       const value = convertAll(texts, parameter.shape);
       values[name] = value;
-      for (const error of check(value)) errors.push({ ...error, field: name });
+      for (const error of check(value)) errors.push(errorOf(error, name, texts[0]));
     }
     return { values, errors };
   };
   // The queries of lists differ too much to be worth remembering.
   return checks.length === 1 ? remembering(parse) : parse;
+}
+
+/** An error of a parameter; a number is given back as it was sent. */
+function errorOf(error: FieldError, field: string, text = ""): FieldError {
+  const isRounded = typeof error.rejectedValue === "number" && INTEGER.test(text);
+  const sent = isRounded ? new NumberLiteral(String(BigInt(text))) : error.rejectedValue;
+  return { ...error, field, rejectedValue: sent };
 }
 
 /**
@@ -146,15 +160,21 @@ function firstByField(errors: readonly FieldError[]): FieldError[] {
   return [...byField.values()];
 }
 
+/** An empty text counts as not given, and an equal one counts once. */
+function textsOf(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].filter((text) => text !== "");
+}
+
 function convertAll(texts: readonly string[], shape: Shape): unknown {
   if (shape["type"] === "array") return texts;
-  // A repeated parameter is ambiguous. The list matches no other type, so it is refused.
+  // Two different texts are ambiguous. The list matches no other type, so it is refused.
   return texts.length === 1 ? convert(texts[0]!, shape) : texts;
 }
 
 /** Text to the type of the shape. Text that does not convert stays text and fails the check. */
 function convert(text: string, shape: Shape): unknown {
-  if (shape["type"] === "integer") return /^-?\d{1,19}$/.test(text) ? Number(text) : text;
+  if (shape["type"] === "integer") return INTEGER.test(text) ? Number(text) : text;
   if (shape["type"] === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  if (isComposed(shape)) return text.normalize("NFC");
   return shape["format"] === "uuid" ? text.toLowerCase() : text;
 }

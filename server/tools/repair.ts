@@ -2,7 +2,7 @@
 import path from "node:path";
 import { realDisk } from "../../persistence/disk/disk.ts";
 import type { Lost } from "../../persistence/rescue/later-frames.ts";
-import type { Anew } from "../../persistence/rescue/repair-from-snapshot.ts";
+import type { LogRestart } from "../../persistence/rescue/repair-from-snapshot.ts";
 import type { RepairPlan } from "../../persistence/rescue/repair-plan.ts";
 import { previewRepair, repairFolder } from "../../persistence/rescue/repair.ts";
 import { textOf } from "../../persistence/rescue/survey.ts";
@@ -33,24 +33,24 @@ export function repair(given: string, { yes, cutAfter }: RepairFlags): number {
   return verified.findings.length === 0 ? Exit.DONE : Exit.DAMAGED;
 }
 
-function isEmpty({ findings, snapshots, segments, cut, anew }: RepairPlan): boolean {
-  const isUntouched = cut === null && anew === null;
+function isEmpty({ findings, snapshots, segments, cut, restart }: RepairPlan): boolean {
+  const isUntouched = cut === null && restart === null;
   return findings.length + snapshots.length + segments.length === 0 && isUntouched;
 }
 
 function describePlan(plan: RepairPlan): void {
   if (isEmpty(plan)) return say("nothing to repair");
-  const { findings, sequence, snapshots, segments, cut, anew, lost } = plan;
+  const { findings, sequence, snapshots, segments, cut, restart, lost } = plan;
   for (const finding of findings) say(`damaged: ${textOf(finding)}`);
   for (const name of snapshots) say(`set aside: snapshot ${name}`);
   for (const name of segments) say(`set aside: segment ${name}`);
   if (cut !== null) say(`cut: segment ${cut.name} after byte ${cut.bytes}`);
-  if (anew !== null) describeAnew(anew, sequence);
+  if (restart !== null) describeRestart(restart, sequence);
   else say(`keep: all records up to ${sequence}`);
   say(...describeLost(lost));
 }
 
-function describeAnew({ base, mark, isRewritten, segment }: Anew, sequence: number): void {
+function describeRestart({ base, mark, isRewritten, segment }: LogRestart, sequence: number): void {
   if (isRewritten) say(`rewrite: snapshot ${base}, as of record ${mark.sequence}`);
   const log = segment === null ? "remaining segments" : "new segment";
   say(

@@ -1,6 +1,7 @@
 /** Answers as values: handlers return them, the socket sends them. */
 import type { FieldError } from "../../engine/results.ts";
 import { localDateTime } from "./moments.ts";
+import { NumberLiteral } from "./number-literals.ts";
 import { FrontResult, type Refused, REPLIES, RETRY_AFTER_SECONDS } from "./replies.ts";
 
 export interface Answer {
@@ -11,7 +12,7 @@ export interface Answer {
   readonly headers: readonly (readonly [string, string])[];
 }
 
-export const JSON_TYPE = "application/json; charset=utf-8";
+const JSON_TYPE = "application/json; charset=utf-8";
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 const NO_HEADERS: Answer["headers"] = [];
 /** Nobody on the way may guess the type of an answer, or keep it. */
@@ -59,13 +60,8 @@ export interface Problem {
 export function problemAnswer(problem: Problem, path: string, timeMs: number): Answer {
   const { title, errorCode, ...reply } = REPLIES[problem.refused];
   const status = problem.status ?? reply.status;
-  const errors = (problem.errors ?? []).map(({ field, code, message, rejectedValue }) => ({
-    field,
-    message,
-    rejectedValue: printable(field, rejectedValue),
-    code,
-  }));
-  const body = {
+  const errors = (problem.errors ?? []).map(errorText);
+  const body = JSON.stringify({
     type: "about:blank",
     title,
     status,
@@ -74,12 +70,11 @@ export function problemAnswer(problem: Problem, path: string, timeMs: number): A
     timestamp: `${localDateTime(timeMs)}Z`,
     path,
     errorCode,
-    errors,
-  };
+  });
   return {
     status,
     type: PROBLEM_TYPE,
-    body: JSON.stringify(body),
+    body: `${body.slice(0, -1)},"errors":[${errors.join(",")}]}`,
     headers: headersOf(status, problem.headers),
   };
 }
@@ -93,9 +88,18 @@ export function headersOf(
   return [...SAFE_HEADERS, ...headers, ...(status === 503 ? [retryAfter] : [])];
 }
 
+/** An error as JSON. A number literal is written as it is. */
+function errorText({ field, code, message, rejectedValue }: FieldError): string {
+  const value = printable(field, rejectedValue);
+  const [head, tail] = [JSON.stringify({ field, message }), JSON.stringify({ code })];
+  const text = value instanceof NumberLiteral ? value.text : JSON.stringify(value);
+  return `${head.slice(0, -1)},"rejectedValue":${text},${tail.slice(1)}`;
+}
+
 /** A rejected value is shown only if it is harmless: no secret, nothing large or deep. */
 function printable(field: string, value: unknown): unknown {
   if (/password|token|secret/i.test(field)) return null;
+  if (value instanceof NumberLiteral) return value;
   if (typeof value === "string") return value.slice(0, REJECTED_LENGTH_MAX);
   return typeof value === "object" ? null : (value ?? null);
 }

@@ -13,7 +13,11 @@ export interface Request {
   readonly authorization: string;
   readonly organizationId: string;
   readonly contentType: string;
-  readonly idempotencyKey: string;
+  readonly contentEncoding: string;
+  /** Null when the header is missing: an empty one is not valid. */
+  readonly idempotencyKey: string | null;
+  /** The name of a header that came twice, of those above; empty when none did. */
+  readonly repeatedHeader: string;
   /** Where the request came from. Called only when its key is unknown. */
   readonly address: () => string;
   readonly body: Buffer;
@@ -53,7 +57,9 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   authorization = "";
   organizationId = "";
   contentType = "";
-  idempotencyKey = "";
+  contentEncoding = "";
+  idempotencyKey: string | null = null;
+  repeatedHeader = "";
   /** Valid only while `handle` runs. */
   body: Buffer = NO_BODY;
   /** The front that found the request: another one could not handle it. */
@@ -81,8 +87,21 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.body = NO_BODY;
   }
 
-  /** Forgets everything of the request that must not reach the next one. */
+  /**
+   * Forgets everything of the request: the next one must not see it, and texts that an exchange
+   * held while it waits would have to be kept by the collector.
+   */
   protected clear(): void {
+    this.method = "";
+    this.path = "";
+    this.query = "";
+    this.apiKey = "";
+    this.authorization = "";
+    this.organizationId = "";
+    this.contentType = "";
+    this.contentEncoding = "";
+    this.idempotencyKey = null;
+    this.repeatedHeader = "";
     this.front = null;
     this.found = null;
     this.first = null;

@@ -9,7 +9,7 @@
 import { STATUS_CODES } from "node:http";
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
-import { type Answer, JSON_TYPE, type Problem } from "./answers.ts";
+import type { Answer, Problem } from "./answers.ts";
 import { Exchange, type Found, type Front } from "./front.ts";
 import { FrontResult } from "./replies.ts";
 
@@ -43,14 +43,20 @@ const TOO_MANY_BODIES: Problem = {
   refused: Result.OVERLOADED,
   detail: "Too many large requests are on their way; try again shortly.",
 };
+const NO_LENGTH: Problem = {
+  refused: FrontResult.LENGTH_REQUIRED,
+  detail: "Send the body with a Content-Length and without a Transfer-Encoding.",
+};
 /** Header names as bytes: the library would encode a text at every call. */
-const API_KEY = bytesOf("x-api-key");
-const AUTHORIZATION = bytesOf("authorization");
-const ORGANIZATION_ID = bytesOf("x-organization-id");
-const CONTENT_TYPE = bytesOf("content-type");
 const CONTENT_TYPE_NAME = bytesOf("Content-Type");
-const JSON_TYPE_BYTES = bytesOf(JSON_TYPE);
-const IDEMPOTENCY_KEY = bytesOf("idempotency-key");
+const KEEP_ALIVE_NAME = bytesOf("Keep-Alive");
+/**
+ * The library closes a connection that has been idle for a little more than 8 seconds. A client
+ * that knows sends no request on a connection that is about to close.
+ */
+const KEEP_ALIVE = "timeout=8";
+/** The library closes a connection after a request whose `Connection` header has this length. */
+const CLOSE_LENGTH = "close".length;
 /** Exchanges that are kept for later requests. */
 const IDLE_MAX = 10_000;
 
@@ -110,12 +116,53 @@ class HttpExchange extends Exchange {
   bodyBytes = 0;
   /** Bytes of an unfinished body. */
   keptBytes = 0;
+  contentLength = "";
+  transferEncoding = "";
+  /** Whether the connection is closed after the answer. */
+  isLast = false;
   readonly #exchanges: Exchanges;
   readonly address = () => Buffer.from(this.res!.getRemoteAddressAsText()).toString();
   readonly abort = () => this.#exchanges.end(this);
   readonly take = (chunk: ArrayBuffer, isLast: boolean) =>
     this.#exchanges.take(this, chunk, isLast);
-  readonly write = () => writeAnswer(this.res!, this.method, this.answer!);
+  readonly write = () => writeAnswer(this, this.answer!);
+  /** One call for all headers takes less time than one for each that is needed. */
+  readonly #takeHeader = (name: string, value: string) => {
+    switch (name) {
+      case "x-api-key":
+        if (this.apiKey !== "") this.repeatedHeader = name;
+        this.apiKey = value;
+        break;
+      case "authorization":
+        if (this.authorization !== "") this.repeatedHeader = name;
+        this.authorization = value;
+        break;
+      case "x-organization-id":
+        if (this.organizationId !== "") this.repeatedHeader = name;
+        this.organizationId = value;
+        break;
+      case "idempotency-key":
+        if (this.idempotencyKey !== null) this.repeatedHeader = name;
+        this.idempotencyKey = value;
+        break;
+      case "content-type":
+        this.contentType = value;
+        break;
+      case "content-encoding":
+        this.contentEncoding = value;
+        break;
+      case "content-length":
+        this.contentLength = value;
+        break;
+      case "transfer-encoding":
+        this.transferEncoding = value;
+        break;
+      case "connection":
+        this.isLast = value.length === CLOSE_LENGTH;
+        break;
+      default:
+    }
+  };
 
   constructor(exchanges: Exchanges) {
     super();
@@ -128,11 +175,7 @@ class HttpExchange extends Exchange {
     // Undefined without a question mark, whatever its declaration says.
     const query: string | undefined = req.getQuery();
     this.query = query ?? "";
-    this.apiKey = req.getHeader(API_KEY);
-    this.authorization = req.getHeader(AUTHORIZATION);
-    this.organizationId = req.getHeader(ORGANIZATION_ID);
-    this.contentType = req.getHeader(CONTENT_TYPE);
-    this.idempotencyKey = req.getHeader(IDEMPOTENCY_KEY);
+    req.forEach(this.#takeHeader);
     this.res = res;
     this.isOver = false;
   }
@@ -149,6 +192,9 @@ class HttpExchange extends Exchange {
 
   protected override clear(): void {
     super.clear();
+    this.contentLength = "";
+    this.transferEncoding = "";
+    this.isLast = false;
     this.res = null;
     this.chunks = null;
     this.bodyBytes = 0;
@@ -181,8 +227,10 @@ class Exchanges {
     this.#open += 1;
     res.onAborted(exchange.abort);
     try {
-      exchange.find(this.front);
-      res.onData(exchange.take);
+      const found = exchange.find(this.front);
+      const problem = problemOfHead(exchange, found);
+      if (problem === null) res.onData(exchange.take);
+      else this.#refuseSoon(exchange, problem);
     } catch (error) {
       this.#onBroken(error);
     }
@@ -215,16 +263,26 @@ class Exchanges {
     this.#keptBytes += chunk.byteLength;
   }
 
+  /**
+   * Refuses a body before any of it is read. The library has read more than the head already. It
+   * takes no request from there while this one has no answer, so the answer is not given at once.
+   */
+  #refuseSoon(exchange: HttpExchange, problem: Problem): void {
+    setImmediate(() => {
+      if (!exchange.isOver) this.#refuse(exchange, problem);
+    });
+  }
+
   #refusal(exchange: HttpExchange, problem: Problem): Answer {
     return exchange.front!.refuse(problem, exchange.path);
   }
 
   /** Answers before the whole body has come, and closes the connection: the rest is not needed. */
   #refuse(exchange: HttpExchange, problem: Problem): void {
-    const { res } = exchange;
     const answer = this.#refusal(exchange, problem);
     this.end(exchange);
-    res!.cork(() => writeAnswer(res!, exchange.method, answer, true));
+    exchange.isLast = true;
+    exchange.res!.cork(() => writeAnswer(exchange, answer));
   }
 
   release(exchange: HttpExchange): void {
@@ -248,18 +306,28 @@ class Exchanges {
   }
 }
 
+/** @returns Why the body is refused before any of it is read; null when it is read. */
+function problemOfHead(
+  { transferEncoding, contentLength }: HttpExchange,
+  found: Found,
+): Problem | null {
+  if (transferEncoding !== "") return NO_LENGTH;
+  return Number(contentLength) > found.bodyBytesMax ? tooLarge(found) : null;
+}
+
 /** @param last - Valid only during this call: the handler parses it at once. */
 function wholeBody({ chunks }: HttpExchange, last: Buffer): Buffer {
   return chunks === null ? last : Buffer.concat([...chunks, last]);
 }
 
 /** To be called in the library's cork, which makes an answer one write. */
-function writeAnswer(res: HttpResponse, method: string, answer: Answer, isLast = false): void {
-  const { status, type, headers, body } = answer;
+function writeAnswer(exchange: HttpExchange, { status, type, headers, body }: Answer): void {
+  const { method, isLast } = exchange;
+  const res = exchange.res!;
   // Status 200 is what the library writes by default.
   if (status !== 200) res.writeStatus(STATUS_LINES.get(status) ?? String(status));
-  if (type === JSON_TYPE) res.writeHeader(CONTENT_TYPE_NAME, JSON_TYPE_BYTES);
-  else if (type !== "") res.writeHeader(CONTENT_TYPE_NAME, type);
+  if (type !== "") res.writeHeader(CONTENT_TYPE_NAME, isLast ? type : typeAndKeepAlive(type));
+  else if (!isLast) res.writeHeader(KEEP_ALIVE_NAME, KEEP_ALIVE);
   for (const [name, value] of headers) {
     // The library writes values as they are: a line break would begin a new header.
     if (PRINTABLE.test(value)) res.writeHeader(name, value);
@@ -272,6 +340,18 @@ function writeAnswer(res: HttpResponse, method: string, answer: Answer, isLast =
   } else {
     res.end(body, isLast);
   }
+}
+
+const typesAndKeepAlive = new Map<string, ArrayBuffer>();
+
+/** A content type and the header `Keep-Alive` as one value: each call of the library costs time. */
+function typeAndKeepAlive(type: string): ArrayBuffer {
+  let bytes = typesAndKeepAlive.get(type);
+  if (bytes === undefined) {
+    bytes = bytesOf(`${type}\r\nKeep-Alive: ${KEEP_ALIVE}`);
+    typesAndKeepAlive.set(type, bytes);
+  }
+  return bytes;
 }
 
 function tooLarge({ bodyBytesMax }: Found): Problem {

@@ -2,7 +2,7 @@
  * Request bodies as values: strict UTF-8, bounded depth, and no member name that reaches into an
  * object's prototype. A body is refused before any other code sees it.
  */
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 
 const DEPTH_MAX = 32;
 const FORBIDDEN = new Set(["__proto__", "constructor", "prototype"]);
@@ -11,15 +11,21 @@ const HALF_CHARACTER = /\p{Cs}/u;
 const HALF_REASON = "The body has half of a character (a lone surrogate).";
 /** A forbidden name, or an escape that could spell one or a lone surrogate. */
 const SUSPICIOUS = /__proto__|constructor|prototype|\\u/;
+/** U+FEFF at the start of a text says that it is UTF-8. */
+const BYTE_ORDER_MARK = 0xfeff;
 
+/** `isAscii` is true only when no text of the value can hold another character. */
 export type Parsed =
-  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: true; readonly value: unknown; readonly isAscii: boolean }
   | { readonly ok: false; readonly reason: string };
+
+export const NO_MEMBERS: Parsed = { ok: true, value: {}, isAscii: true };
 
 /** Cost: O(bytes), usually 100. */
 export function parseJson(bytes: Buffer): Parsed {
   if (!isUtf8(bytes)) return { ok: false, reason: "The body is not UTF-8." };
-  const text = bytes.toString("utf8");
+  const marked = bytes.toString("utf8");
+  const text = marked.charCodeAt(0) === BYTE_ORDER_MARK ? marked.slice(1) : marked;
   if (isTooDeep(bytes))
     return { ok: false, reason: `The body is nested over ${DEPTH_MAX} levels.` };
   let value: unknown;
@@ -29,8 +35,10 @@ export function parseJson(bytes: Buffer): Parsed {
     // The parser's message quotes the body and differs between versions.
     return { ok: false, reason: "The body is not JSON." };
   }
-  const reason = SUSPICIOUS.test(text) ? objection(value) : null;
-  return reason === null ? { ok: true, value } : { ok: false, reason };
+  const isSuspicious = SUSPICIOUS.test(text);
+  const reason = isSuspicious ? objection(value) : null;
+  if (reason !== null) return { ok: false, reason };
+  return { ok: true, value, isAscii: !isSuspicious && isAscii(bytes) };
 }
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];

@@ -15,6 +15,7 @@ export const FrontResult = {
   IDEMPOTENCY_IN_PROGRESS: 1_007,
   IDEMPOTENCY_KEY_REUSED: 1_008,
   RATE_LIMITED: 1_009,
+  LENGTH_REQUIRED: 1_010,
 } as const;
 export type FrontResult = (typeof FrontResult)[keyof typeof FrontResult];
 
@@ -51,6 +52,7 @@ const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = 
   ORPHAN_SEAT: [422, "Orphan seat"],
   MALFORMED_REQUEST: [400, "Malformed request"],
   METHOD_NOT_ALLOWED: [405, "Method not allowed"],
+  LENGTH_REQUIRED: [411, "Length required"],
   PAYLOAD_TOO_LARGE: [413, "Payload too large"],
   UNSUPPORTED_MEDIA_TYPE: [415, "Unsupported media type"],
   INTERNAL_ERROR: [500, "Internal error"],

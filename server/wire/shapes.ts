@@ -15,12 +15,12 @@ import {
   list,
   object,
   oneOf,
-  optional,
   orNull,
   RECORD,
   type Shape,
   TEXT,
   text,
+  whenSet,
 } from "../../engine/shapes/shape.ts";
 
 const TEXT_OR_NULL = orNull(TEXT);
@@ -29,18 +29,19 @@ const COUNT_OR_NULL = orNull(COUNT);
 
 export const DONE = BOOLEAN;
 
-export const ORGANIZATION = object({
+const ORGANIZATION_MEMBERS = {
   id: LONG,
   name: TEXT,
   publicKey: UUID,
   privateKey: UUID,
   domain: TEXT_OR_NULL,
-  autologinEnabled: optional(BOOLEAN),
-  appendDomainToLogin: optional(BOOLEAN),
+  autologinEnabled: BOOLEAN,
+  appendDomainToLogin: BOOLEAN,
   type: ORGANIZATION_TYPE,
   tenantId: LONG,
-  secretKey: optional(TEXT),
-});
+};
+export const ORGANIZATION = object(ORGANIZATION_MEMBERS);
+export const NEW_ORGANIZATION = object({ ...ORGANIZATION_MEMBERS, secretKey: TEXT });
 
 export const SETTINGS = object({
   salesControl: BOOLEAN,
@@ -83,7 +84,7 @@ export const SCHEMA = object({
   venueName: TEXT_OR_NULL,
 });
 
-const DRAWN_SHAPE = object({ id: optional(TEXT) });
+const DRAWN_SHAPE = object({ id: whenSet(TEXT) });
 
 export const GROUP_OF_SEATS = object({
   id: LONG,
@@ -95,7 +96,7 @@ export const GROUP_OF_SEATS = object({
   ga: BOOLEAN,
   schemaId: LONG,
   pricingZoneId: orNull(LONG),
-  guid: TEXT,
+  guid: UUID,
   externalId: TEXT_OR_NULL,
   shapes: orNull(list(DRAWN_SHAPE)),
   width: NUMBER_OR_NULL,
@@ -106,9 +107,9 @@ export const GROUP_OF_SEATS = object({
 });
 
 export const LAYOUT = object({
-  sectors: list(object({ id: LONG, guid: TEXT, name: TEXT, ga: optional(BOOLEAN) })),
+  sectors: list(object({ id: LONG, guid: TEXT, name: TEXT, ga: whenSet(BOOLEAN) })),
   rows: list(object({ id: LONG, guid: TEXT, sectorGuid: TEXT })),
-  seats: list(object({ id: LONG, guid: TEXT, rowGuid: optional(TEXT), name: TEXT })),
+  seats: list(object({ id: LONG, guid: TEXT, rowGuid: whenSet(TEXT), name: TEXT })),
   shapes: list(RECORD),
   clientViewBox: orNull(RECORD),
 });
@@ -227,7 +228,7 @@ export const LOGIN = object({
   refreshToken: TEXT,
   user: USER,
   organizations: list(object({ id: LONG, name: TEXT, secretKey: TEXT })),
-  tenantToken: optional(TEXT),
+  tenantToken: whenSet(TEXT),
 });
 export const LOGIN_FAILURE = object({ success: BOOLEAN, error: TEXT });
 

@@ -13,6 +13,7 @@ import type {
 } from "../../engine/catalog.ts";
 import { SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
 import type { LayoutDocument, Row, Sector, Shape } from "../../engine/layout/layout-document.ts";
+import { capacitiesOf } from "../../engine/queries/capacities.ts";
 import type { AreaFacts, SeatFacts } from "../../engine/queries/place-facts.ts";
 import type { State } from "../../engine/state.ts";
 import { localDateTime } from "./moments.ts";
@@ -40,7 +41,8 @@ export function venueView({ id, name, address, lat, lng, draft }: VenueRow) {
 
 export function schemaView(state: State, schema: SchemaRow) {
   const { organizationId: _organizationId, updatedAtMs: _updatedAtMs, ...row } = schema;
-  return { ...row, venueName: state.catalog.venues.get(row.venueId)?.name ?? null };
+  const venueName = state.catalog.venues.get(row.venueId)?.name ?? null;
+  return { ...row, ...capacitiesOf(state, schema), venueName };
 }
 
 export function eventView({ id, createdAtMs, start, endDate, name, schemaId, status }: EventRow) {
@@ -72,9 +74,9 @@ export function priceView({ id, name, eventId, externalId }: PriceRow) {
 
 /**
  * A page has a hundred seats. Copying their members by spreading took most of its time.
- * @param isPublished - Whether the event is published; otherwise its seats are not on sale.
+ * @param isOnSale - Whether ACTIVE seats of the event can be booked.
  */
-export function seatView(seat: SeatFacts, isPublished: boolean) {
+export function seatView(seat: SeatFacts, isOnSale: boolean) {
   const { state } = seat;
   return {
     seatId: seat.seatId,
@@ -84,7 +86,7 @@ export function seatView(seat: SeatFacts, isPublished: boolean) {
     sectionId: seat.sectionId,
     sectionName: seat.sectionName,
     state: STATE_NAMES[state],
-    available: state === SeatState.ACTIVE && isPublished,
+    available: state === SeatState.ACTIVE && isOnSale,
     priceId: seat.priceId,
     priceName: seat.priceName,
     updatedAt: localDateTime(seat.changedAtMs),

@@ -101,7 +101,11 @@ async function takePricesAway(eventId, prices, sold, free) {
   assert.deepEqual(await ok("DELETE", path, [free, first]), [first]);
   assert.deepEqual(await ok("POST", `/booking/lock?id=${eventId}`, [free]), [free]);
   assert.equal(await ok("POST", `/assignments/clean?id=${eventId}`), true);
-  assert.equal(await ok("DELETE", `/prices/?id=${prices.pit}`), true);
+  await refused(409, "DELETE", `/prices/?id=${prices.pit}`);
+  const late = await ok("POST", "/prices/", { id: null, name: "Late", eventId });
+  const { compositeKey } = free;
+  assert.deepEqual(await ok("POST", path, [{ compositeKey, price: late.id }]), []);
+  assert.equal(await ok("DELETE", `/prices/?id=${late.id}`), true);
 }
 
 const { schema, rows, area } = await findPlan();

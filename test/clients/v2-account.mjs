@@ -1,10 +1,8 @@
-// Topics of the v2 client: organizations, accounts, logins, keys, isolation of organizations.
+// Topics of the v2 client: organizations, logins, keys, settings and tenants.
 
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { MANAGEMENT, V2, caller, withKey, step, done } from "./v2-kit.mjs";
 import { forbidden, invalid, members, missing, page, problem } from "./v2-kit.mjs";
-import { onSale } from "./v2-stage.mjs";
 
 const PASSWORD = "correct horse battery";
 const ORGANIZATION = {
@@ -45,17 +43,13 @@ export async function organizations(world) {
     const named = { "X-Organization-ID": String(world.organization.id) };
     world.manageOwn = withKey(MANAGEMENT, world.token, named);
   });
-  const { id, name, email } = world.organization;
+  const { id, email } = world.organization;
   await step("an organization is read by id", async () => {
     const read = done(await world.manage.get(`/organizations/${id}`));
     members(read, ORGANIZATION);
     const { secretKey: _secret, email: _email, ...rest } = world.organization;
     for (const member of Object.keys(ORGANIZATION)) assert.deepEqual(read[member], rest[member]);
     missing(await world.manage.get("/organizations/999999999"));
-  });
-  await step("a duplicate name is 409", async () => {
-    const twin = { ...person(world, "Twin"), name };
-    problem(await world.manage.post("/organizations/", twin), 409, "DUPLICATE_NAME");
   });
   await step("organizations are listed, sorted and paged", async () => {
     await found(world, "Second", { email: email.toUpperCase(), password: "is ignored" });
@@ -74,7 +68,8 @@ export async function organizations(world) {
     assert.equal(put.name, renamed.name);
     assert.equal(put.domain, "example.com");
     assert.equal(put.publicKey, third.publicKey);
-    problem(await world.manage.put("/organizations/", { ...whole, name }), 409, "DUPLICATE_NAME");
+    const twin = { ...whole, name: world.organization.name };
+    problem(await world.manage.put("/organizations/", twin), 409, "DUPLICATE_NAME");
     missing(await world.manage.put("/organizations/", { ...renamed, id: 999999999 }));
     done(await world.manage.delete(`/organizations/${third.id}`), 204);
     missing(await world.manage.get(`/organizations/${third.id}`));
@@ -112,17 +107,6 @@ export async function login(world) {
     checkLogin(world, world.session);
     page(await withKey(V2, world.session.organizations[0].secretKey).get("/events/"));
   });
-  await step("an account has all organizations of its email", () => {
-    const names = world.session.organizations.map(({ name }) => name).toSorted();
-    assert.deepEqual(names, [`Odeon ${world.run}`, `Second ${world.run}`]);
-  });
-  await step("a wrong password and an unknown account get the same 401", async () => {
-    const wrong = done(await signIn(email, "is ignored"), 401);
-    const unknown = done(await signIn(`nobody.${world.run}@example.com`, "is ignored"), 401);
-    assert.equal(wrong.success, false);
-    members(wrong, { error: "text" });
-    assert.deepEqual(unknown, wrong);
-  });
   await step("a token is refreshed, shows its user, and ends at logout", async () => {
     const { refreshToken } = world.session;
     const again = done(await auth.post("/refresh", { refreshToken }));
@@ -138,71 +122,14 @@ export async function login(world) {
   });
 }
 
-export async function accounts(world) {
-  await step("five wrong passwords close an account for a minute", async () => {
-    const other = await found(world, "Closed");
-    for (let count = 0; count < 5; count += 1) done(await signIn(other.email, "wrong"), 401);
-    assert.equal(done(await signIn(other.email, PASSWORD), 429).success, false);
-  });
-  await step("a missing or wrong key is 403", async () => {
-    forbidden(await caller(V2, {}).get("/events/"));
-    forbidden(await withKey(V2, "fro_1_nothing").get("/events/"));
-    forbidden(await withKey(V2, world.organization.privateKey).get("/events/"));
-    forbidden(await withKey(MANAGEMENT, world.organization.secretKey).get("/organizations/"));
-  });
-  await step("the tenant token acts for the organization of the header", async () => {
-    const { id } = world.organization;
-    page(await withKey(V2, world.token, { "X-Organization-ID": String(id) }).get("/events/"));
-    forbidden(await withKey(V2, world.token).get("/events/"));
-    forbidden(await withKey(V2, world.token, { "X-Organization-ID": "99999999" }).get("/events/"));
-  });
-}
-
-export async function isolation(world) {
-  const other = await found(world, "Rival");
-  const rival = withKey(V2, other.secretKey);
-  const show = await onSale(world, "Behind the wall");
-  const { schema, venue } = world;
-  await step("another organization's entities are 403, unknown ones 404", async () => {
-    const paths = [
-      `/events/${show.id}`,
-      `/events/${show.id}/seats/`,
-      `/events/${show.id}/areas/`,
-      `/event/${show.id}/prices/${show.price.id}`,
-      `/schemas/${schema.id}`,
-      `/schemas/${schema.id}/layout`,
-      `/schemas/${schema.id}/seatmaps/`,
-      `/venues/${venue.id}`,
-    ];
-    for (const path of paths) forbidden(await rival.get(path));
-    missing(await rival.get(`/events/${randomUUID()}`));
-    missing(await rival.get("/schemas/999999999"));
-  });
-  await step("two organizations may use the same Idempotency-Key", async () => {
-    const venueOf = (api) =>
-      api.post("/venues/", { name: "Hall" }, { "Idempotency-Key": `hall-${world.run}` });
-    const mine = done(await venueOf(world.api), 201);
-    const theirs = done(await venueOf(rival), 201);
-    assert.notEqual(mine.id, theirs.id);
-  });
-}
-
 export async function keys(world) {
   const old = world.organization.secretKey;
-  await step("a rotated key leaves the old one its grace period", async () => {
+  await step("after a rotation the old key works until the end of its grace period", async () => {
     const { secretKey } = done(await world.api.post("/keys/rotate", { graceSeconds: 3600 }));
     assert.notEqual(secretKey, old);
     page(await withKey(V2, old).get("/events/"));
     page(await withKey(V2, secretKey).get("/events/"));
     world.api = withKey(V2, secretKey);
-  });
-  await step("without a grace period the old key ends at once", async () => {
-    const before = world.api;
-    const { secretKey } = done(await before.post("/keys/rotate", {}));
-    forbidden(await before.get("/events/"));
-    forbidden(await withKey(V2, old).get("/events/"));
-    world.api = withKey(V2, secretKey);
-    page(await world.api.get("/events/"));
   });
   await step("a login shows the newest key", async () => {
     const session = done(await signIn(world.organization.email, PASSWORD));
@@ -210,4 +137,48 @@ export async function keys(world) {
     page(await withKey(V2, own.secretKey).get("/events/"));
     invalid(await world.api.post("/keys/rotate", { graceSeconds: -1 }), "graceSeconds");
   });
+}
+
+export async function holdTypes(world) {
+  const { manage, manageOwn, organization } = world;
+  await step("an organization sets its hold types", async () => {
+    const types = [
+      { name: "SHORT", ttlSeconds: 1 },
+      { name: "FOREVER", ttlSeconds: null },
+    ];
+    done(await manageOwn.put("/hold-types/", types));
+    invalid(await manageOwn.put("/hold-types/", [{ ttlSeconds: 1 }]), "[0].name");
+  });
+  await step("the settings of an organization are changed", async () => {
+    const asked = { salesControl: true, bookingEnabled: true, orphanPrevention: false };
+    const put = done(await manage.put(`/organizations/${organization.id}/settings`, asked));
+    assert.deepEqual({ ...put, ...asked }, put);
+  });
+}
+
+/** Needs the operator: PLATFORM_TOKEN. */
+export async function tenants(world) {
+  const platform = process.env.PLATFORM_TOKEN;
+  if (platform === undefined) return;
+  const admin = withKey("/api/admin", platform);
+  const email = `root.${world.run}@example.com`;
+  let tenant;
+  await step("the operator creates a tenant", async () => {
+    const asked = { name: `Tenant ${world.run}`, adminEmail: email, adminPassword: PASSWORD };
+    tenant = done(await admin.post("/tenants/", asked), 201);
+    members(tenant, { id: "long", name: "text", tenantToken: "text" });
+    done(await admin.get("/tenants/"));
+    forbidden(await withKey("/api/admin", world.token).get("/tenants/"));
+  });
+  const manage = withKey(MANAGEMENT, tenant.tenantToken);
+  await step(
+    "after a rotation the old tenant token works until the end of its grace period",
+    async () => {
+      assert.equal(done(await signIn(email, PASSWORD)).tenantToken, tenant.tenantToken);
+      const next = done(await manage.post("/keys/rotate", { graceSeconds: 3600 })).tenantToken;
+      assert.notEqual(next, tenant.tenantToken);
+      page(await manage.get("/organizations/"));
+      page(await withKey(MANAGEMENT, next).get("/organizations/"));
+    },
+  );
 }

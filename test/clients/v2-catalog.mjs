@@ -1,10 +1,9 @@
 // Topics of the v2 client: venues, schemas, layouts, seatmaps, pricing zones, clones.
 
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { all, caller, done, invalid, isTrue, members } from "./v2-kit.mjs";
 import { missing, page, problem, step } from "./v2-kit.mjs";
-import { book, idOf, newSchema, onSale, priceAll, seats, seatsOf, theatre } from "./v2-stage.mjs";
+import { idOf, newSchema, onSale, theatre } from "./v2-stage.mjs";
 
 const SCHEMA = {
   id: "long",
@@ -50,7 +49,7 @@ export async function venues(world) {
 export async function schemas(world) {
   const { api, venue } = world;
   await step("a schema is created with its defaults", async () => {
-    const asked = { name: "Main", venueId: venue.id, description: "Stage left", gaCapacity: 20 };
+    const asked = { name: "Main", venueId: venue.id, description: "Stage left", gaCapacity: 70 };
     world.schema = done(await api.post("/schemas/", asked), 201);
     members(world.schema, SCHEMA);
     const { draft, template, archived, venueName, description } = world.schema;
@@ -191,71 +190,16 @@ export async function zones(world) {
 export async function clone(world) {
   const { api } = world;
   const source = await newSchema(world, "Original");
-  const zone = [{ name: "Copied zone", schemaId: source.id }];
-  done(await api.post(`/schemas/${source.id}/pricing_zones/`, zone), 201);
-  let copyId;
   await step("a clone is an operation that is COMPLETED", async () => {
     const operation = done(await api.post(`/schemas/clone/${source.id}`));
     members({ operation }, { operation: "uuid" });
     const result = done(await api.get(`/schemas/clone/${operation}`));
     assert.deepEqual([result.id, result.status], [operation, "COMPLETED"]);
-    copyId = result.schemaId;
-    members({ copyId }, { copyId: "long" });
-  });
-  await step("the clone has all fields, the whole layout and the zones, with new ids", async () => {
-    const copy = done(await api.get(`/schemas/${copyId}`));
-    assert.notEqual(copyId, source.id);
-    assert.equal(copy.name, "Original (copy)");
-    assert.equal(copy.venueId, source.venueId);
-    const layout = done(await api.get(`/schemas/${copyId}/layout`));
-    for (const list of ["sectors", "rows", "seats"]) {
-      const ids = new Set(source.layout[list].map(({ id }) => id));
-      assert.equal(layout[list].length, source.layout[list].length);
-      assert.ok(layout[list].every(({ id }) => !ids.has(id)));
-    }
-    const place = ({ name, ax, ay }) => `${name} ${ax} ${ay}`;
-    assert.deepEqual(layout.seats.map(place).toSorted(), source.layout.seats.map(place).toSorted());
-    const [own] = page(await api.get(`/schemas/${copyId}/pricing_zones/`), { total: 1 });
-    assert.equal(own.name, "Copied zone");
-  });
-}
-
-export async function layoutChange(world) {
-  const { api } = world;
-  const schema = await newSchema(world, "Rebuilt");
-  const show = await onSale(world, "On the rebuilt one", { schema });
-  const path = `/schemas/${schema.id}/layout`;
-  const [sold] = show.a;
-  isTrue(await book(api, "directsale", show.id, seats([sold])));
-  const without = async (id) => {
-    const layout = done(await api.get(path));
-    const marked = (seat) => (seat.id === id ? { ...seat, toRemove: true } : seat);
-    return { ...layout, seats: layout.seats.map(marked) };
-  };
-  await step("a sold seat cannot be removed from the layout", async () => {
-    problem(await api.put(path, await without(sold)), 409, "INVENTORY_IN_USE");
-    assert.deepEqual(done(await api.get(path)), schema.layout);
-  });
-  await step("a free seat can be removed, and a sold one with forceDelete", async () => {
-    done(await api.put(path, await without(show.a[9])));
-    done(await api.put(`${path}?forceDelete=true`, await without(sold)));
-    const left = (await seatsOf(api, show.id)).map(({ seatId }) => seatId);
-    assert.ok(!left.includes(sold));
-    problem(await book(api, "revertsale", show.id, seats([sold])), 400, "INVENTORY_NOT_AVAILABLE", [
-      { field: "seats[0].id", rejectedValue: sold, code: "NOT_FOUND" },
-    ]);
-  });
-  await step("a new seat appears in the event without a price", async () => {
-    const layout = done(await api.get(path));
-    const row = layout.rows.find(({ id }) => id === layout.rows[1].id);
-    const seat = { guid: randomUUID(), rowGuid: row.guid, name: "New", x: 300, y: 30 };
-    const next = done(await api.put(path, { ...layout, seats: [...layout.seats, seat] }));
-    const { id } = next.seats.find(({ guid }) => guid === seat.guid);
-    const listed = (await seatsOf(api, show.id)).find(({ seatId }) => seatId === id);
-    assert.deepEqual([listed.state, listed.available], [null, false]);
-    await priceAll(api, show.id, next, show.price);
-    const priced = (await seatsOf(api, show.id)).find(({ seatId }) => seatId === id);
-    assert.deepEqual([priced.state, priced.available], ["ACTIVE", true]);
+    const copy = done(await api.get(`/schemas/${result.schemaId}`));
+    members(copy, SCHEMA);
+    assert.deepEqual([copy.name, copy.venueId], ["Original (copy)", source.venueId]);
+    const { seats } = done(await api.get(`/schemas/${copy.id}/layout`));
+    assert.equal(seats.length, source.layout.seats.length);
   });
 }
 
@@ -263,11 +207,6 @@ export async function schemaDeletion(world) {
   const { api } = world;
   const schema = await newSchema(world, "Short-lived");
   const show = await onSale(world, "On the short-lived one", { schema });
-  await step("a schema with held inventory is not deleted", async () => {
-    isTrue(await book(api, "lock", show.id, seats([show.a[0]])));
-    problem(await api.delete(`/schemas/${schema.id}`), 409, "INVENTORY_IN_USE");
-    isTrue(await book(api, "unlock", show.id, seats([show.a[0]])));
-  });
   await step(
     "a schema without held inventory is deleted, and its event stays readable",
     async () => {

@@ -7,9 +7,10 @@ const base = (process.env.BASE_URL ?? "http://127.0.0.1:8080").replace(/\/$/, ""
 
 export const V2 = "/api/private/v2.0";
 export const MANAGEMENT = "/api/private/management/v2.0";
-export const V1 = "/api/private/v1.0";
 
 export const deviations = [];
+/** Methods and paths that were called with success. */
+export const calledRows = new Set();
 let steps = 0;
 let last = "";
 
@@ -50,6 +51,7 @@ async function request(method, path, body, headers) {
   const text = await response.text();
   const shown = (words = "") => (words.length > 600 ? `${words.slice(0, 600)}…` : words);
   last = `${method} ${path} ${shown(sent)} -> ${response.status} ${shown(text)}`;
+  if (response.ok) calledRows.add(`${method} ${path.split("?")[0]}`);
   const contentType = response.headers.get("content-type") ?? "";
   const parsed = /json/.test(contentType) && text !== "" ? JSON.parse(text) : undefined;
   return { status: response.status, text, contentType, body: parsed, path: path.split("?")[0] };
@@ -69,7 +71,6 @@ export function caller(prefix, headers) {
 }
 
 export const withKey = (prefix, key, more) => caller(prefix, { "X-API-Key": key, ...more });
-export const sleep = (milliseconds) => new Promise((wake) => setTimeout(wake, milliseconds));
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/;

@@ -1,10 +1,9 @@
-// Topics of the v2 client: prices and their assignment, the listing of seats, deletion of a price.
+// Topics of the v2 client: prices and their assignment, the listing of seats and areas.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { done, invalid, isTrue, members, missing, page, problem, step } from "./v2-kit.mjs";
-import { assign, book, counts, idOf } from "./v2-stage.mjs";
-import { newPrice, onSale, priceAll, seats, seatsOf } from "./v2-stage.mjs";
+import { done, invalid, isTrue, members, missing, page, step } from "./v2-kit.mjs";
+import { assign, counts, idOf, seatsOf } from "./v2-stage.mjs";
 
 const SEAT = {
   seatId: "long",
@@ -63,37 +62,18 @@ async function assignments(world, full, half) {
   const { api, event, schema } = world;
   const { layout } = schema;
   const item = (objectId, price, more) => ({ objectId, assignmentId: price.id, ...more });
-  const named = async () => {
-    const found = new Map();
-    for (const { sectionName, rowName, priceName } of await seatsOf(api, event.id)) {
-      const label = `${sectionName} ${rowName} ${priceName ?? "none"}`;
-      found.set(label, (found.get(label) ?? 0) + 1);
-    }
-    return Object.fromEntries(found);
-  };
-  await step("sections, rows, tables and seats get their prices in one call", async () => {
-    const rowB = layout.rows.find(({ rowNumber }) => rowNumber === "B");
-    const stalls = idOf(layout, "Stalls");
-    isTrue(await assign(api, event.id, { groupOfSeats: [item(stalls, full)] }));
+  await step("sections, tables and seats get their prices in one call", async () => {
     const [first, second] = layout.seats;
-    isTrue(
-      await assign(api, event.id, {
-        seats: [
-          item(first.id, half, { properties: null }),
-          { ...item(0, half), ...bySeat(second) },
-        ],
-        groupOfSeats: [item(rowB.id, half), item(idOf(layout, "Table 1"), half)],
-      }),
-    );
-    assert.deepEqual(await named(), {
-      "Stalls A Half": 2,
-      "Stalls A Full": 8,
-      "Stalls B Half": 10,
-      "Balcony A none": 6,
-      "Table 1 1 Half": 4,
-    });
+    const groups = ["Stalls", "Table 1"].map((name) => item(idOf(layout, name), full));
+    // The documents allow `seatId` instead of `objectId`.
+    const bySeat = { ...item(undefined, half), seatId: second.id };
+    const selection = { seats: [item(first.id, half, { properties: null }), bySeat] };
+    isTrue(await assign(api, event.id, { ...selection, groupOfSeats: groups }));
+    const names = (await seatsOf(api, event.id)).map(({ priceName }) => priceName ?? "none");
+    const count = (name) => names.filter((found) => found === name).length;
+    assert.deepEqual(["Half", "Full", "none"].map(count), [2, 22, 6]);
   });
-  await step("an area gets its activeCount, its gaCapacity, or the schema's", async () => {
+  await step("an area gets its activeCount, its gaCapacity, or what is left", async () => {
     const [pit, lawn] = [idOf(layout, "Pit"), idOf(layout, "Lawn")];
     const price = (id, activeCount) =>
       assign(api, event.id, { groupOfSeats: [item(id, full, { activeCount })] });
@@ -105,9 +85,6 @@ async function assignments(world, full, half) {
     await counts(api, event.id, lawn, { active: 20 });
   });
 }
-
-/** The documents allow `seatId` instead of `objectId`. */
-const bySeat = ({ id }) => ({ objectId: undefined, seatId: id });
 
 export async function seatListing(world) {
   const { api, event } = world;
@@ -145,27 +122,7 @@ export async function seatListing(world) {
       members(counter, { priceName: "text", capacity: "integer", updatedAt: "stamp" });
     }
   });
-}
-
-export async function priceDeletion(world) {
-  const { api } = world;
-  const show = await onSale(world, "Repriced");
-  const path = `/event/${show.id}/prices/${show.price.id}`;
-  const body = seats([show.a[0]]);
-  await step("a price cannot be deleted while one of its seats is held", async () => {
-    isTrue(await book(api, "lock", show.id, body));
-    problem(await api.delete(path), 409, "INVENTORY_IN_USE");
-    isTrue(await book(api, "unlock", show.id, body));
-  });
-  await step("the seats of a deleted price are not listed until they get another", async () => {
-    done(await api.delete(path), 204);
-    missing(await api.get(path));
-    page(await api.get(`/events/${show.id}/seats/`), { total: 0 });
-    problem(await book(api, "lock", show.id, body), 400, "INVENTORY_NOT_AVAILABLE", [
-      { field: "seats[0].id", rejectedValue: show.a[0], code: "NO_PRICE" },
-    ]);
-    const price = await newPrice(api, show.id, "Again");
-    await priceAll(api, show.id, show.schema.layout, price);
-    page(await api.get(`/events/${show.id}/seats/`), { total: 30 });
+  await step("the trail of an event is listed", async () => {
+    page(await api.get(`/events/${event.id}/audit/?size=100`), { size: 100 });
   });
 }

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import assert from "node:assert/strict";
-import { all, done, isTrue, sleep } from "./v2-kit.mjs";
+import { all, done, isTrue } from "./v2-kit.mjs";
 
 export const TIMES = { start: "2031-05-01T20:00:00", endDate: "2031-05-01T23:00:00" };
 
@@ -47,7 +47,7 @@ export function theatre() {
 
 /** Creates a schema with the theatre. */
 export async function newSchema(world, name) {
-  const body = { name, venueId: world.venue.id, gaCapacity: 20 };
+  const body = { name, venueId: world.venue.id, gaCapacity: 70 };
   const schema = done(await world.api.post("/schemas/", body), 201);
   const layout = done(await world.api.put(`/schemas/${schema.id}/layout`, theatre()));
   return { ...schema, layout };
@@ -92,10 +92,7 @@ export async function onSale(world, name, { schema = world.schema, ...more } = {
     schema,
     a: row("Stalls", "A"),
     b: row("Stalls", "B"),
-    balcony: row("Balcony", "A"),
-    table: row("Table 1", "1"),
     pit: idOf(schema.layout, "Pit"),
-    lawn: idOf(schema.layout, "Lawn"),
   };
 }
 
@@ -125,13 +122,6 @@ export async function inState(api, eventId, ids, state) {
     found,
     ids.map(() => state),
   );
-}
-
-/** Waits until a seat is in a state. */
-export async function becomes(api, eventId, id, state) {
-  const isThere = async () =>
-    (await seatsOf(api, eventId)).some((seat) => seat.seatId === id && seat.state === state);
-  while (!(await isThere())) await sleep(50);
 }
 
 /** Checks the four counters of an area. */

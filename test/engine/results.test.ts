@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Admission } from "../../engine/ports.ts";
 import { grant, refuse, refuseInvalid, Result } from "../../engine/results.ts";
 import { administratorOf, organizationOf, World } from "../support/engine.ts";
-import { area, section } from "../support/layout.ts";
+import { area, guidOf, section } from "../support/layout.ts";
 
 const world = (): World => new World([section("Stalls", { A: "1 2 3" }), area("Pit", 5)]);
 const NOBODY = "00000000-0000-4000-8000-00000000beef";
@@ -65,7 +65,7 @@ const WAYS: Record<keyof typeof Result, (made: World) => { refused: Result }> = 
   INVENTORY_IN_USE: (made) => {
     made.book("block", made.selection("A", "A1"));
     const { caller, schemaId } = made;
-    const gone = { guid: "A1", rowGuid: "row A", name: "1", toRemove: true };
+    const gone = { guid: guidOf("A1"), rowGuid: guidOf("row A"), name: "1", toRemove: true };
     return made.submit("putLayout", caller, {
       schemaId,
       body: { seats: [gone] },

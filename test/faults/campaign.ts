@@ -1,27 +1,27 @@
-/** What every campaign of faults is: a name, what it needs, and figures with what was broken. */
+/** A campaign of faults: its name, its requirements, its figures and violations. */
 import { spawnSync } from "node:child_process";
 import type { Scope } from "./support/scope.ts";
 
 export interface Run {
   /** Minutes instead of seconds. */
   readonly isLong: boolean;
-  /** Draws whatever is drawn: the same seed makes the same plan. */
+  /** The same seed makes the same plan. */
   readonly seed: number;
   readonly scope: Scope;
-  /** Shows how far it is. */
+  /** Shows the progress. */
   readonly tell: (text: string) => void;
 }
 
 export interface Outcome {
-  /** In the order of their printing. */
+  /** In the order in which they are printed. */
   readonly figures: Readonly<Record<string, string | number>>;
-  /** What must not be, one line each; empty when all is well. */
+  /** One line each; empty if everything holds. */
   readonly violations: readonly string[];
 }
 
 export interface Campaign {
   readonly name: string;
-  /** What it shows, in one line. */
+  /** The property that it tests, in one line. */
   readonly shows: string;
   /** Only in the long form. */
   readonly isLongOnly?: boolean;
@@ -30,14 +30,14 @@ export interface Campaign {
   readonly run: (run: Run) => Promise<Outcome>;
 }
 
-/** Programs by the Debian package that has them. */
+/** The Debian package of each program. */
 const PACKAGES: Readonly<Record<string, string>> = {
   gcc: "gcc",
   mount: "mount",
   prlimit: "util-linux",
 };
 
-/** @returns Why the programs cannot be used; null when all are there. */
+/** @returns Why the programs cannot be used; null if all exist. */
 export function missingPrograms(...names: readonly string[]): string | null {
   if (process.platform !== "linux") return "needs Linux";
   const isThere = (name: string) => spawnSync("which", [name]).status === 0;
@@ -66,7 +66,7 @@ export async function inLanes<T>(
   await Promise.all(Array.from({ length: width }, lane));
 }
 
-/** The middle and the largest, in milliseconds. */
+/** The median and the maximum, in milliseconds. */
 export function spreadMs(values: readonly number[]): string {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted[Math.floor(sorted.length / 2)] ?? NaN;

@@ -7,12 +7,19 @@ import { fullDisk } from "./campaigns/full-disk.ts";
 import { kills } from "./campaigns/kills.ts";
 import { limits } from "./campaigns/limits.ts";
 import { misplaced } from "./campaigns/misplaced.ts";
+import { onsaleKills } from "./campaigns/onsale-kills.ts";
 import { slowDisk } from "./campaigns/slow-disk.ts";
 import { syncFaults } from "./campaigns/sync-faults.ts";
 import { systemCalls } from "./campaigns/system-calls.ts";
 
-/** The process: when it dies, and what the system denies to it. */
-export const PROCESS_CAMPAIGNS: readonly Campaign[] = [kills, systemCalls, clock, limits];
+/** The process dies, or the system denies it something. */
+export const PROCESS_CAMPAIGNS: readonly Campaign[] = [
+  kills,
+  onsaleKills,
+  systemCalls,
+  clock,
+  limits,
+];
 
 /** The disk: what fails on it, and what it gives back. */
 export const DISK_CAMPAIGNS: readonly Campaign[] = [

@@ -1,6 +1,6 @@
 /**
  * `npm run faults -- [names] [--long] [--seed N]`: runs campaigns of faults against the real
- * program and prints their figures. Exits with 1 when anything was lost, or not as promised.
+ * program and prints their figures. Exits with 1 on any violation.
  */
 import { Command } from "commander";
 import type { Campaign, Outcome } from "./campaign.ts";
@@ -10,7 +10,7 @@ import { scoped } from "./support/scope.ts";
 const CAMPAIGNS = [...PROCESS_CAMPAIGNS, ...DISK_CAMPAIGNS];
 const SEED_MAX = 1_000_000;
 const SHOWN_MAX = 20;
-/** Where nobody looks at a terminal, a line so often. */
+/** Without a terminal, a progress line is printed this often. */
 const TELL_MS = 60_000;
 
 interface Options {

@@ -1,4 +1,4 @@
-/** Faults of the disk, in their short forms. */
+/** The short forms of the campaigns in which the disk fails. */
 import { DISK_CAMPAIGNS } from "./campaigns.ts";
 import { testShortForms } from "./short-forms.ts";
 

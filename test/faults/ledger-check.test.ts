@@ -1,4 +1,4 @@
-/** Each way in which a state can break what a ledger says is found, and nothing else is. */
+/** Every deviation of a state from a ledger is found, and nothing else. */
 import { expect, test } from "vitest";
 import type { LedgerLine, LedgerStep } from "../../server/onsale/books/ledger.ts";
 import { World } from "../support/engine.ts";
@@ -7,18 +7,18 @@ import { ledgerDeviations, LedgerFold } from "../support/ledger-check.ts";
 
 type Op = LedgerLine["op"];
 
-/** A house, and a ledger beside it that may say something else. */
+/** A house, and a ledger that may differ from it. */
 class Scene {
   readonly world = new World([section("Stalls", { A: "1 2 3 4 5 6" }), area("Pit", 9)]);
   readonly fold = new LedgerFold();
 
-  /** What the server does. */
+  /** Books in the house. */
   done(op: Op, session: string, ...objects: readonly string[]): void {
     const outcome = this.world.book(op, this.world.selection(session, ...objects));
     expect(outcome.refused).toBe(0);
   }
 
-  /** What the ledger says. */
+  /** Enters in the ledger. */
   told(op: Op, steps: readonly LedgerStep[], session: string, ...objects: readonly string[]): void {
     const { seats = [], groupOfSeats = [] } = this.world.selection(session, ...objects);
     const time = new Date(0).toISOString();
@@ -44,7 +44,7 @@ class Scene {
   }
 }
 
-test("a state that has what was acknowledged deviates in nothing", () => {
+test("a state with everything that was acknowledged has no deviation", () => {
   const scene = new Scene();
   scene.both("lock", "ann", "A1", "A2");
   scene.both("sale", "ann", "A1", "A2");
@@ -60,7 +60,7 @@ test("a state that has what was acknowledged deviates in nothing", () => {
   expect(scene.fold.soldCount).toBe(6);
 });
 
-test("a request of unknown outcome explains that it was done and that it was not", () => {
+test("a request of unknown outcome may have been done or not", () => {
   for (const isDone of [true, false]) {
     const scene = new Scene();
     const unknown = (op: Op, session: string, ...objects: readonly string[]) => {
@@ -79,7 +79,7 @@ test("a request of unknown outcome explains that it was done and that it was not
   }
 });
 
-test("an acknowledged lock that is gone is found", () => {
+test("a lost acknowledged lock is found", () => {
   const scene = new Scene();
   scene.told("lock", ["asked", "answered"], "ann", "A1", "A2");
   scene.told("lock", ["asked", "answered"], "ben", "Pit:2");
@@ -89,7 +89,7 @@ test("an acknowledged lock that is gone is found", () => {
   ]);
 });
 
-test("an acknowledged sale that is gone is found", () => {
+test("a lost acknowledged sale is found", () => {
   const scene = new Scene();
   scene.both("lock", "ann", "A1");
   scene.told("sale", ["asked", "answered"], "ann", "A1");
@@ -102,7 +102,7 @@ test("an acknowledged sale that is gone is found", () => {
   ]);
 });
 
-test("an acknowledged unlock that is undone is found", () => {
+test("an undone acknowledged unlock is found", () => {
   const scene = new Scene();
   scene.both("lock", "ann", "A1");
   scene.told("unlock", ["asked", "answered"], "ann", "A1");
@@ -114,7 +114,7 @@ test("an acknowledged unlock that is undone is found", () => {
   ]);
 });
 
-test("a lock of which only a part is there is found, also when its outcome is unknown", () => {
+test("a partially applied lock is found, even if its outcome is unknown", () => {
   const scene = new Scene();
   scene.done("lock", "ann", "A1");
   scene.told("lock", ["asked"], "ann", "A1", "A2");
@@ -123,7 +123,7 @@ test("a lock of which only a part is there is found, also when its outcome is un
   ]);
 });
 
-test("what nobody asked for is found", () => {
+test("seats and places that nobody requested are found", () => {
   const scene = new Scene();
   scene.done("lock", "ann", "A1", "Pit:2");
   scene.done("lock", "ben", "A3", "Pit:1");
@@ -136,14 +136,14 @@ test("what nobody asked for is found", () => {
   ]);
 });
 
-test("a hold must be there again after its sale was refused", () => {
+test("after a refused sale its hold must exist", () => {
   const scene = new Scene();
   scene.told("lock", ["asked", "answered"], "ann", "A1");
   scene.told("sale", ["asked", "refused"], "ann", "A1");
   expect(scene.deviations).toEqual(["session ann must hold its basket: seat A1 ACTIVE"]);
 });
 
-test("an event that is gone is one deviation", () => {
+test("a missing event is one deviation", () => {
   const { fold, world } = new Scene();
   expect(ledgerDeviations(fold, world.engine.state, "no-event")).toEqual([
     "event no-event is gone",

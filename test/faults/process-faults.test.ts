@@ -1,4 +1,4 @@
-/** Deaths of the process and limits of the system, in their short forms. */
+/** The short forms of the campaigns in which the process dies or reaches a limit. */
 import { PROCESS_CAMPAIGNS } from "./campaigns.ts";
 import { testShortForms } from "./short-forms.ts";
 

@@ -1,4 +1,4 @@
-/** The short form of campaigns as tests: skipped, with the reason, where something is missing. */
+/** The short forms of campaigns as tests. A title names the reason if one is skipped. */
 import { randomInt } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Campaign } from "./campaign.ts";

@@ -109,6 +109,25 @@ test("a conflict does not use up its key", async () => {
   expect((await remove(id)).status).toBe(204);
 });
 
+test("a very long answer is not kept", async () => {
+  const server = new TestServer();
+  const layout = { shapes: [{ id: "x", points: "x".repeat(16 * 1_024 * 1_024) }] };
+  const path = `${V2}/schemas/${server.a.schemaId}/layout`;
+  expect((await server.put(path, layout, keyed(server, "k"))).status).toBe(200);
+  expect(server.engine.state.catalog.replies.size).toBe(0);
+});
+
+test("an unexpected error does not use up its key", async () => {
+  const server = new TestServer();
+  const value = () => {
+    throw new TypeError("broken");
+  };
+  Object.defineProperty(server.engine, "submit", { value, configurable: true });
+  expect((await lock(server, "k", "A1")).status).toBe(500);
+  Reflect.deleteProperty(server.engine, "submit");
+  expect((await lock(server, "k", "A1")).text).toBe("true");
+});
+
 test("a reply that the log has no room for is answered, but not kept", async () => {
   const server = new TestServer();
   const { journal } = server;

@@ -18,7 +18,7 @@ import type { Life } from "./life.ts";
 import { sameAnswer } from "./model/compare.ts";
 import type { Model } from "./model/model.ts";
 import type { Oracle } from "./model/oracle.ts";
-import type { Ask, Twin } from "./workload/ask.ts";
+import { type Ask, ask, scopeOf } from "./workload/ask.ts";
 
 /** A request, with the key under which it may come again. */
 export interface Keyed {
@@ -32,13 +32,6 @@ const OK_STATUS = 200;
 /** Another try may come to another answer. */
 const CONFLICT_STATUS = 409;
 const FAILURE_STATUS = 500;
-
-/** The members of a command that say at which events the engine looks. */
-interface Scope {
-  readonly eventId: string;
-  readonly schemaId: number;
-  readonly organizationId: number;
-}
 
 export class Front {
   readonly #life: Life;
@@ -54,20 +47,23 @@ export class Front {
   }
 
   /** Calls back when the answer has left. */
-  ask({ ask, key }: Keyed, answered: () => void): void {
+  ask({ ask: asked, key }: Keyed, answered: () => void): void {
     const { idempotency } = this.#life;
     if (key === null) {
-      this.#submit(ask);
+      this.#submit(asked);
       return this.#answer(null, answered);
     }
-    const begun = idempotency.begin(ROUTE, requestOf(ask, key), ask.command.caller);
+    const begun = idempotency.begin(ROUTE, requestOf(asked), {
+      caller: asked.command.caller,
+      idempotencyKey: key,
+    });
     if ("fingerprint" in begun) {
-      const outcome = this.#submit(ask);
+      const outcome = this.#submit(asked);
       this.#keep(begun, outcome);
       return this.#answer(begun, answered);
     }
     const { tally } = this.#oracle;
-    const id = idOf(ask, key);
+    const id = idOf(asked, key);
     if ("status" in begun && "body" in begun) {
       const body = this.#oracle.replyTo(id)?.body;
       tally.holds("I13", begun.body === body, () => `${id}: ${String(begun.body)}, not ${body}`);
@@ -100,15 +96,12 @@ export class Front {
     this.#oracle.turnEnded();
   }
 
-  #submit(ask: Ask): Outcome<unknown> {
+  #submit(asked: Ask): Outcome<unknown> {
     const { engine } = this.#life;
-    const oracle = this.#oracle;
-    const { tally } = oracle;
-    const twin = ask.twin?.(engine.state) ?? {};
+    const { tally, model } = this.#oracle;
+    const { command } = asked;
     const before = engine.sequence;
-    const nowMs = engine.nowMs();
-    const { command } = ask;
-    const outcome: Outcome<unknown> = engine.submit(command);
+    const { outcome, nowMs, act } = ask(engine, asked);
     const { refused } = outcome;
     tally.count(`asked: ${command.kind}`);
     if (refused === Result.OVERLOADED || refused === Result.LOG_UNAVAILABLE) {
@@ -116,39 +109,28 @@ export class Front {
         refused === Result.OVERLOADED ? "refused: overloaded" : "refused: log unavailable",
       );
       this.#expectOnlyEnds(before, command.kind);
-      this.#expire(scopeOf(oracle.model, command), nowMs);
+      this.#expire(scopeOf(model, command), nowMs);
       return outcome;
     }
     const isRefused = refused !== Result.OK;
     if (isRefused) this.#expectOnlyEnds(before, command.kind);
-    if (ask.isForeign === true) {
+    if (asked.isForeign === true) {
       tally.holds("I14", isRefused, () => `${command.kind} ${JSON.stringify(command)}`);
     }
-    this.#judge(outcome, { ask, twin, nowMs });
+    const { expected } = act(model);
+    if (expected !== undefined) {
+      const problem = sameAnswer(outcome, expected);
+      tally.holds("I9", problem === null, () => `${problem} after ${JSON.stringify(command)}`);
+    }
+    this.#oracle.acted(act);
+    if (this.#isThorough) this.#compare();
     return outcome;
   }
 
-  #judge(outcome: Outcome<unknown>, of: { ask: Ask; twin: Twin; nowMs: number }): void {
-    const { ask, twin, nowMs } = of;
-    const { tally, model } = this.#oracle;
-    const isGranted = outcome.refused === Result.OK;
-    const value = isGranted ? (outcome.value as never) : (undefined as never);
-    const act = (one: Model) => {
-      for (const eventId of scopeOf(one, ask.command)) one.expire(eventId, nowMs);
-      const answer = twin.expect?.(one, nowMs);
-      if (isGranted) twin.effect?.(one, value, nowMs);
-      return answer;
-    };
-    const answer = act(model);
-    if (answer !== undefined) {
-      const problem = sameAnswer(outcome, answer);
-      tally.holds("I9", problem === null, () => `${problem} after ${JSON.stringify(ask.command)}`);
-    }
-    this.#oracle.acted(act);
-    if (!this.#isThorough) return;
+  #compare(): void {
     this.#oracle.compare();
     checkState(this.#life.engine.state);
-    tally.count("I17");
+    this.#oracle.tally.count("I17");
   }
 
   /** Holds have ended, but for those for whose end the log had no room. */
@@ -210,28 +192,16 @@ export class Front {
   }
 }
 
-/** The events whose holds the engine ends before it decides. */
-function scopeOf(model: Model, command: object): string[] {
-  const { eventId, schemaId, organizationId } = command as Partial<Scope>;
-  const own = eventId !== undefined && model.events.has(eventId) ? [eventId] : [];
-  if (schemaId === undefined && organizationId === undefined) return own;
-  const others = [...model.events].filter(
-    ([, event]) => event.schema === schemaId || event.organization === organizationId,
-  );
-  return [...own, ...others.map(([id]) => id)];
-}
-
 function idOf({ command: { caller } }: Ask, key: string): string {
   return `${caller.organizationId || `tenant-${caller.tenantId}`}:${key}`;
 }
 
-function requestOf({ command }: Ask, idempotencyKey: string): Request {
+function requestOf({ command }: Ask): Request {
   const { caller: _, kind, ...rest } = command;
   return {
     method: "post",
     path: `/${kind}`,
     query: "",
-    idempotencyKey,
     body: Buffer.from(JSON.stringify(rest)),
   } as unknown as Request;
 }

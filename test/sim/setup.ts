@@ -20,7 +20,7 @@ export interface Builder {
   readonly scene: Omit<Scene, "houses">;
 }
 
-export function openHouses(builder: Builder, plan: Plan): House[] {
+export function openHouses(builder: Builder, plan: Pick<Plan, "seed" | "isBig">): House[] {
   const tenants = ["first", "second"].map((name) => openTenant(builder, name));
   return [tenants[0]!, tenants[0]!, tenants[1]!].map((tenant, i) => {
     const house = openHouse(builder, tenant, `house${i}`);

@@ -5,7 +5,7 @@ import type {
   AuditQuestion,
   AuditTopic,
 } from "../../engine/queries/audit-trail.ts";
-import { AuditBook } from "../../persistence/audit/trail.ts";
+import { OpenTrail } from "../../persistence/audit/trail.ts";
 import type { AuditTrail } from "../../server/routing/services.ts";
 import type { MemoryJournal } from "./engine.ts";
 
@@ -14,14 +14,14 @@ const CHAIN = new Uint8Array(16);
 
 export class JournalTrail implements AuditTrail {
   readonly #journal: MemoryJournal;
-  #book: AuditBook | null = null;
+  #book: OpenTrail | null = null;
 
   constructor(journal: MemoryJournal) {
     this.#journal = journal;
   }
 
-  get book(): AuditBook {
-    return (this.#book ??= new AuditBook(":memory:", STORE));
+  get book(): OpenTrail {
+    return (this.#book ??= new OpenTrail(":memory:", STORE));
   }
 
   async ask<K extends AuditTopic>(
@@ -30,10 +30,10 @@ export class JournalTrail implements AuditTrail {
     const { book } = this;
     const { kept } = this.#journal;
     const mark = { sequence: kept.length, chain: CHAIN };
-    for (const { sequence, timeMs, record } of kept.slice(book.trail.sequence)) {
-      book.take(sequence, timeMs, record, mark);
+    for (const { sequence, timeMs, record } of kept.slice(book.row.sequence)) {
+      book.add(sequence, timeMs, record, mark);
     }
-    book.keep(mark);
+    book.commit(mark);
     return book.answer(question as AuditQuestion) as AuditOutcome<AuditAnswers[K]>;
   }
 }

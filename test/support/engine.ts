@@ -159,7 +159,7 @@ export function organizationOf(
 export interface WorldOptions {
   /** Labels of the seats and areas that get no price; `true` for all of them. */
   readonly unpriced?: readonly string[] | true;
-  /** Of the schema; 7 by default. */
+  /** The declared total of the schema; 17 by default. */
   readonly gaCapacity?: number | null;
   readonly settings?: SettingsBody;
   readonly journal?: MemoryJournal;
@@ -178,7 +178,7 @@ export class World extends Bench {
 
   constructor(parts: readonly LayoutPart[], options: WorldOptions = {}) {
     super(options.journal);
-    const { unpriced = [], gaCapacity = 7 } = options;
+    const { unpriced = [], gaCapacity = 17 } = options;
     this.tenant = this.createTenant();
     this.caller = this.createOrganization(this.tenant);
     this.venueId = this.must("createVenue", this.caller, { body: { name: "House" } }).id;

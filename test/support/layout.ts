@@ -5,11 +5,23 @@
 import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/shapes/bodies.ts";
 
-/** A part of a layout. The guids are the labels, so that tests can use them. */
+/** A part of a layout. The guids are made of labels, so that tests can use them. */
 export interface LayoutPart {
   readonly sector: SentSector;
   readonly rows: readonly SentRow[];
   readonly seats: readonly SentSeat[];
+}
+
+/** A guid from a label of up to sixteen bytes. */
+export function guidOf(label: string): string {
+  const hex = Buffer.from(label).toString("hex").padStart(32, "0");
+  if (hex.length > 32) throw new Error(`the label ${label} is too long for a guid`);
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/** The label that a guid was made of. */
+export function labelOfGuid(guid: string): string {
+  return Buffer.from(guid.replaceAll("-", "").replace(/^(00)+/, ""), "hex").toString();
 }
 
 /** Leaves a gap as wide as a seat: an aisle. */
@@ -17,25 +29,25 @@ const GAP = "_";
 
 /** Seats are one unit apart within a row, and so are the rows. */
 export function section(name: string, rows: Readonly<Record<string, string>>): LayoutPart {
-  return part({ guid: name, name, ga: false }, rows);
+  return part({ guid: guidOf(name), name, ga: false }, rows);
 }
 
 export function table(name: string, seats: string): LayoutPart {
-  return part({ guid: name, name, ga: false, type: "TABLE" }, { [name]: seats });
+  return part({ guid: guidOf(name), name, ga: false, type: "TABLE" }, { [name]: seats });
 }
 
 export function area(name: string, gaCapacity: number | null): LayoutPart {
-  return { sector: { guid: name, name, ga: true, gaCapacity }, rows: [], seats: [] };
+  return { sector: { guid: guidOf(name), name, ga: true, gaCapacity }, rows: [], seats: [] };
 }
 
 function part(sector: SentSector, rowsByLabel: Readonly<Record<string, string>>): LayoutPart {
   const rows: SentRow[] = [];
   const seats: SentSeat[] = [];
   for (const [y, [rowNumber, text]] of Object.entries(rowsByLabel).entries()) {
-    const rowGuid = `row ${rowNumber}`;
+    const rowGuid = guidOf(`row ${rowNumber}`);
     rows.push({ guid: rowGuid, sectorGuid: sector.guid, rowNumber });
     for (const [x, name] of text.split(" ").entries()) {
-      if (name !== GAP) seats.push({ guid: `${rowNumber}${name}`, rowGuid, name, x, y });
+      if (name !== GAP) seats.push({ guid: guidOf(rowNumber + name), rowGuid, name, x, y });
     }
   }
   return { sector, rows, seats };
@@ -69,7 +81,7 @@ export function labelsOf({ sectors, rows, seats }: LayoutDocument): Labels {
   const seatLabels = seats.map(({ id, rowGuid, name }) =>
     add(`${labelOfRow.get(rowGuid)}${name}`, id),
   );
-  for (const { id, guid } of rows) add(guid, id);
+  for (const { id, rowNumber } of rows) add(`row ${rowNumber}`, id);
   for (const { id, name } of sectors) add(name, id);
   const labels = new Map([...ids].map(([label, id]) => [id, label]));
   return {

@@ -1,6 +1,6 @@
 /**
- * Holds the ledger of an on-sale against a state: what the server acknowledged must be there, and
- * whatever else is there must be explained by a request of unknown outcome. Only the players of the
+ * Compares the ledger of an on-sale with a state: what the server acknowledged must be there, and
+ * anything else must be explained by a request of unknown outcome. Only the players of the
  * ledger may have booked on the event.
  */
 import type { Partition } from "../../engine/inventory/partition.ts";
@@ -8,32 +8,32 @@ import { SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
 import type { State } from "../../engine/state.ts";
 import type { LedgerLine } from "../../server/onsale/books/ledger.ts";
 
-/** What happened, whenever it did. */
+/** A line without its time. */
 type Line = Omit<LedgerLine, "time">;
 
-/** What one session asked for and is not off its hands yet: all of it moves, or nothing. */
+/** The basket of a session, which is booked as a whole or not at all. */
 interface Basket {
   readonly session: string;
   readonly seats: LedgerLine["seats"];
   readonly areas: LedgerLine["areas"];
   /** The lock was acknowledged. */
   isLocked: boolean;
-  /** Sales and unlocks that were asked and not answered. */
+  /** Sales and unlocks that were requested and not answered. */
   salesOpen: number;
   unlocksOpen: number;
 }
 
-/** What the server has acknowledged so far. */
+/** The numbers of acknowledged calls. */
 export interface Acknowledged {
   readonly lock: number;
   readonly unlock: number;
   readonly sale: number;
 }
 
-/** What the lines up to some moment say. */
+/** The sum of the lines so far. */
 export class LedgerFold {
   readonly acknowledged = { lock: 0, unlock: 0, sale: 0 } satisfies Acknowledged;
-  /** Ids of seats that somebody was told to have bought. */
+  /** Ids of seats whose sale was acknowledged. */
   readonly soldSeats = new Set<number>();
   /** Places that were bought, by area id. */
   readonly soldPlaces = new Map<number, number>();
@@ -45,7 +45,7 @@ export class LedgerFold {
     this.take(JSON.parse(text) as LedgerLine);
   }
 
-  /** The same, as it is before it is written. */
+  /** Takes a line before it is written. */
   take(line: Line): void {
     if (line.step === "answered") this.acknowledged[line.op] += 1;
     if (line.op === "lock") this.#enterLock(line);
@@ -96,12 +96,12 @@ export class LedgerFold {
   }
 }
 
-/** Whether the state must show the basket as held: acknowledged, and nothing asked since. */
-export function isCertain({ isLocked, salesOpen, unlocksOpen }: Readonly<Basket>): boolean {
+/** Whether the basket must be held: its lock is acknowledged, and nothing was requested since. */
+function isCertain({ isLocked, salesOpen, unlocksOpen }: Readonly<Basket>): boolean {
   return isLocked && salesOpen === 0 && unlocksOpen === 0;
 }
 
-/** @returns One line for everything in the state that the ledger forbids or cannot explain. */
+/** @returns One line for each object in the state that contradicts the ledger. */
 export function ledgerDeviations(fold: LedgerFold, state: State, eventId: string): string[] {
   const event = state.catalog.events.get(eventId);
   if (event === undefined) return [`event ${eventId} is gone`];
@@ -114,7 +114,7 @@ export function ledgerDeviations(fold: LedgerFold, state: State, eventId: string
   ];
 }
 
-/** The inventory of the event in the words of the interface: ids, and sessions instead of slots. */
+/** The inventory of the event by ids, with sessions instead of slots. */
 interface House {
   readonly seats: ReadonlyMap<number, { readonly state: SeatState; readonly session: string }>;
   /** By area id. */
@@ -148,7 +148,7 @@ function soldSeatFaults(fold: LedgerFold, house: House): string[] {
     .map((id) => `seat ${id} was acknowledged as sold and is ${seatText(house, id)}`);
 }
 
-/** A basket is held as a whole, or as a whole went where an open request may have taken it. */
+/** A basket is held, or was moved by an open request; in both cases as a whole. */
 function basketFaults(basket: Readonly<Basket>, house: House): string[] {
   const { session, seats, areas, isLocked, salesOpen, unlocksOpen } = basket;
   const isMine = (id: number) => house.seats.get(id)?.session === session;
@@ -166,7 +166,7 @@ function basketFaults(basket: Readonly<Basket>, house: House): string[] {
   return [`session ${session} ${duty}: ${found}`];
 }
 
-/** What is LOCKED or SOLD, somebody asked for. */
+/** Somebody must have requested each LOCKED or SOLD seat. */
 function seatFaults({ soldSeats, baskets }: LedgerFold, { seats }: House): string[] {
   const selling = [...baskets.values()].filter(({ salesOpen }) => salesOpen > 0);
   const maybeSold = new Set(selling.flatMap((basket) => basket.seats));

@@ -1,4 +1,4 @@
-/** Valid values made from shapes, and everything that can be wrong with them. */
+/** Valid values of shapes, and all the ways to make them invalid. */
 import { type CommandKind, type CommandOf, COMMANDS, commandShape } from "../../engine/commands.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 
@@ -25,7 +25,7 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
   "local-date-time": "2030-05-01T20:00",
 };
 
-/** Commands that a library caller may give, and those that are the front's. */
+/** Commands that a library caller may give, and those of the front only. */
 const KINDS = Object.keys(COMMANDS) as CommandKind[];
 export const OPEN_KINDS = KINDS.filter((kind) => COMMANDS[kind].isInternal !== true);
 export const INTERNAL_KINDS = KINDS.filter((kind) => COMMANDS[kind].isInternal === true);
@@ -104,6 +104,6 @@ function wrongValues(schema: Schema): unknown[] {
     ...(maxItems === undefined
       ? []
       : [Array.from({ length: maxItems + 1 }, () => sampleOf(schema.items!))]),
-    ...(format === undefined || format === "int64" ? [] : ["no\nsuch"]),
+    ...(format === undefined || format === "int64" ? [] : ["no\u0000such"]),
   ];
 }

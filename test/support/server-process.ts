@@ -1,10 +1,10 @@
 /**
- * The compiled program in a process of its own: `frontrow serve` or another command. `npm run
- * build` compiles it. What a test starts with `startServer` and `temporaryFolder` is removed when
- * the test ends; the campaigns of faults spawn processes themselves, and end them.
+ * The compiled program in its own process: `frontrow serve` or another command. `npm run build`
+ * compiles it. Servers and folders of `startServer` and `temporaryFolder` are removed when the test
+ * ends; the campaigns of faults start and end their processes themselves.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
@@ -33,8 +33,6 @@ export interface RunOptions {
   /** Added to an environment without variables of Frontrow, Node and Vitest. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** A command that runs the command line which follows it. */
-  readonly wrapper?: readonly string[] | undefined;
 }
 
 export interface StartOptions extends RunOptions {
@@ -113,9 +111,10 @@ export class ServerProcess {
     return /event id\s+(\S+)/.exec(this.stdout)?.[1] ?? "";
   }
 
-  /** A secret that the first start generated and printed: `tenant token`, `admin password`. */
+  /** A secret that the first start generated: `tenant token`, `admin password`. */
   generated(name: string): string {
-    return new RegExp(`^${name}: (\\S+)$`, "m").exec(this.stderr)?.[1] ?? "";
+    const text = readFileSync(path.join(this.folder, "first-credentials"), "utf8");
+    return new RegExp(`^${name}: (\\S+)$`, "m").exec(text)?.[1] ?? "";
   }
 
   /** The messages of the log. */
@@ -172,12 +171,11 @@ export function exitOf(child: ChildProcess): Promise<Exit> {
 
 /** Starts a compiled program of this project. */
 export function spawnNode(program: string, options: RunOptions): ChildProcess {
-  const { args = [], env = {}, cwd = ROOT, wrapper = [] } = options;
+  const { args = [], env = {}, cwd = ROOT } = options;
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(FRONTROW_|NODE_|VITEST|UV_)/.test(name),
   );
-  const [command, ...rest] = [...wrapper, process.execPath, program, ...args];
-  return spawn(command!, rest, {
+  return spawn(process.execPath, [program, ...args], {
     cwd,
     env: { ...Object.fromEntries(inherited), ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -368,7 +368,9 @@ function requestOf(
     authorization: headers["authorization"] ?? "",
     organizationId: headers["x-organization-id"] ?? "",
     address: () => ADDRESS,
-    idempotencyKey: headers["idempotency-key"] ?? "",
+    idempotencyKey: headers["idempotency-key"] ?? null,
+    contentEncoding: headers["content-encoding"] ?? "",
+    repeatedHeader: "",
     contentType: headers["content-type"] ?? (body === undefined ? "" : "application/json"),
     body: bytesOf(body),
   };

@@ -1,12 +1,7 @@
 /** Hold types: how long a lock with a given `holdType` lasts. */
 import { assert } from "../../assert.ts";
 import type { HoldTypeRow, OrganizationRow } from "../../catalog.ts";
-import { CART_TTL_SECONDS } from "../../constants.ts";
-
-const BUILT_IN: readonly HoldTypeRow[] = [
-  { name: "CART", ttlSeconds: CART_TTL_SECONDS },
-  { name: "RESERVED", ttlSeconds: null },
-];
+import { BUILT_IN_HOLD_TYPES } from "../../queries/lookups.ts";
 
 /**
  * The organization's own hold types come first: they may replace the built-in ones.
@@ -18,7 +13,7 @@ export function findHoldType(
   name: string | null | undefined,
 ): HoldTypeRow | undefined {
   const wanted = name ?? "CART";
-  return named(organization.holdTypes, wanted) ?? named(BUILT_IN, wanted);
+  return named(organization.holdTypes, wanted) ?? named(BUILT_IN_HOLD_TYPES, wanted);
 }
 
 function named(holdTypes: readonly HoldTypeRow[], wanted: string): HoldTypeRow | undefined {

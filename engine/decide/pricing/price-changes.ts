@@ -23,6 +23,7 @@ import { otherEvents } from "./prices.ts";
 export function updatePrices(
   state: State,
   { caller, eventId, body }: CommandWith<{ eventId: string; body: readonly PriceChange[] }>,
+  timeMs: number,
 ): Decision<PriceRow[]> {
   const errors = [...otherEvents(body, eventId), ...repeatedIds(body)];
   if (errors.length > 0) return refuseInvalid(errors);
@@ -38,7 +39,8 @@ export function updatePrices(
   const rows = body.map(({ id, name, externalId }): PriceRow => {
     const price = prices.get(id);
     assert(price !== undefined, "every price of the request was found");
-    return { ...price, name, externalId: externalId ?? null };
+    const renaming = name === price.name ? {} : { renamedAtMs: timeMs };
+    return { ...price, name, ...renaming, externalId: externalId ?? null };
   });
   const puts = rows.map((row) => ({ table: "prices", row }) as const);
   return grantChange(state, caller, { puts }, rows);
@@ -47,8 +49,8 @@ export function updatePrices(
 /**
  * Removes the price from the seats and areas that have it, and deletes it.
  *
- * @returns INVENTORY_IN_USE while one of its seats is LOCKED, SOLD or BLOCKED or one of its areas
- * has LOCKED or SOLD places. Cost: O(seats of the event).
+ * @returns INVENTORY_IN_USE while one of its seats or areas has LOCKED, SOLD or BLOCKED inventory.
+ * Cost: O(seats of the event).
  */
 export function deletePrice(
   state: State,

@@ -24,11 +24,10 @@ interface Losers {
   readonly hasArea: (area: number) => boolean;
 }
 
-const EVERYTHING: Losers = { hasSeat: () => true, hasArea: () => true };
-
 /**
- * Removes all prices, whatever the state: holds end, BLOCKED seats are no longer BLOCKED, and SOLD
- * seats stay SOLD. Cost: O(seats of the event).
+ * Removes all prices but those of SOLD seats and of areas with SOLD places, which stay as they are.
+ * Of everything else the holds end, and what is BLOCKED is no longer BLOCKED.
+ * Cost: O(seats of the event).
  */
 export function clearPrices(
   state: State,
@@ -36,7 +35,12 @@ export function clearPrices(
 ): Decision<boolean> {
   const event = ownEvent(state, caller, eventId);
   if (event === null) return refuseEvent();
-  return grant(removalRecord(state, caller, event, EVERYTHING), true);
+  const { state: states, areas } = state.partitionOf(event);
+  const unsold: Losers = {
+    hasSeat: (seat) => states[seat] !== SeatState.SOLD,
+    hasArea: (area) => areas.places(area, SeatState.SOLD) === 0,
+  };
+  return grant(removalRecord(state, caller, event, unsold), true);
 }
 
 /**

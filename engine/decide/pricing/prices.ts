@@ -6,6 +6,7 @@ import type { Partition } from "../../inventory/partition.ts";
 import { SeatState } from "../../inventory/states.ts";
 import { collectSeats, GroupType, type Layout } from "../../layout/layout.ts";
 import { ownEvent, refuseEvent } from "../../queries/access.ts";
+import { remainingPlaces } from "../../queries/capacities.ts";
 import { RecordType } from "../../records.ts";
 import {
   type Decision,
@@ -113,8 +114,9 @@ export function assignPrices(
     if (seat === undefined) errors.push(notFound(`${field}.objectId`, id, "seat in the layout"));
     else slotOfSeat[seat] = slot;
   }
-  const defaultCapacity = state.catalog.schemas.get(event.schemaId)?.gaCapacity ?? null;
-  const triples = areas.map((area) => areaTriple(partition, area, defaultCapacity, errors));
+  const total = state.catalog.schemas.get(event.schemaId)?.gaCapacity ?? null;
+  const left = remainingPlaces(partition.layout, total);
+  const triples = areas.map((area) => areaTriple(partition, area, left, errors));
   if (errors.length > 0) return refuseInvalid(errors);
 
   const taken = areas.filter(({ area }, i) => triples[i]![2] < takenPlaces(partition, area));
@@ -192,14 +194,17 @@ function spreadGroups(
   return areas;
 }
 
-/** @returns Area index, price slot, capacity. */
+/**
+ * @param left - The capacity of an area that has none of its own.
+ * @returns Area index, price slot, capacity.
+ */
 function areaTriple(
   { layout }: Partition,
   { area, slot, item, field }: AreaAssignment,
-  defaultCapacity: number | null,
+  left: number | null,
   errors: FieldError[],
 ): [number, number, number] {
-  const capacity = item.activeCount ?? layout.areas[area]!.capacity ?? defaultCapacity;
+  const capacity = item.activeCount ?? layout.areas[area]!.capacity ?? left;
   if (capacity === null) errors.push(missing(`${field}.activeCount`));
   const places = capacity ?? 0;
   assert(Number.isSafeInteger(places), "a capacity that passed its shape is a whole number");

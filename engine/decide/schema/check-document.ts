@@ -8,6 +8,7 @@ import { KEY_SEPARATOR } from "../../layout/composite-keys.ts";
 import type { LayoutDocument } from "../../layout/layout-document.ts";
 import { duplicate, type FieldError } from "../../results.ts";
 import type { LayoutBody } from "../../shapes/bodies.ts";
+import { lowerGuid } from "./guids.ts";
 
 /** Enough for a person to see what is wrong; a layout may have a hundred thousand objects. */
 const ERRORS_MAX = 100;
@@ -41,7 +42,7 @@ class Report {
 
   constructor(body: LayoutBody) {
     const places = (objects: readonly { guid: string }[] | null | undefined) =>
-      new Map((objects ?? []).map(({ guid }, i) => [guid, i]));
+      new Map((objects ?? []).map(({ guid }, i) => [lowerGuid(guid), i]));
     this.#places = {
       sectors: places(body.sectors),
       rows: places(body.rows),
@@ -61,11 +62,15 @@ class Report {
   }
 }
 
+/** Of two objects with one guid, the later one that was sent is reported. */
 function checkGuids({ sectors, rows, seats }: LayoutDocument, report: Report): void {
-  const seen = new Set<string>();
+  const members = new Map<string, Member>();
   const check = (member: Member, guid: string) => {
-    if (seen.has(guid)) report.add(member, guid, duplicate("guid", guid, "is there twice"));
-    seen.add(guid);
+    const other = members.get(guid);
+    members.set(guid, member);
+    if (other === undefined) return;
+    const reported = report.hasSent(member, guid) ? member : other;
+    report.add(reported, guid, duplicate("guid", guid, "is there twice"));
   };
   for (const { guid } of sectors) check("sectors", guid);
   for (const { guid } of rows) check("rows", guid);

@@ -12,13 +12,14 @@ import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
 import { assignmentsOf, objectIds } from "../removals.ts";
+import { mapGuids, newGuid } from "./guids.ts";
 
 /** From the id of an original to the id of its copy. */
 type IdOf = (id: number) => number;
 
 /**
- * The ids of the copies are in the order of the originals. Guids stay: they are unique only within
- * a layout. Answers the operation, whose id is `cloneId`. Cost: O(n log n) in the seats.
+ * The ids of the copies are in the order of the originals; guids are new. Answers the operation,
+ * whose id is `cloneId`. Cost: O(n log n) in the seats.
  */
 export function cloneSchema(
   state: State,
@@ -46,7 +47,19 @@ export function cloneSchema(
     { table: "schemas", row: { ...schema, id, name: copyName(schema.name), updatedAtMs: timeMs } },
     { table: "clones", row: clone },
   ];
-  if (layout !== undefined) puts.push({ table: "layouts", row: copyLayout(layout, idOf) });
+  const shapes = layout?.document.shapes ?? [];
+  if (layout !== undefined) {
+    const { sectors, rows, seats } = layout.document;
+    const guids = new Map<string, string>();
+    for (const object of [...sectors, ...rows, ...seats]) {
+      guids.set(object.guid, newGuid(timeMs, idOf(object.id)));
+    }
+    for (const [i, shape] of shapes.entries()) {
+      const serial = catalog.nextId + originals.length + i;
+      if (shape.id !== undefined) guids.set(shape.id, newGuid(timeMs, serial));
+    }
+    puts.push({ table: "layouts", row: copyLayout(layout, idOf, guids) });
+  }
   for (const zone of zones) {
     puts.push({ table: "zones", row: { ...zone, id: idOf(zone.id), schemaId: id } });
   }
@@ -55,7 +68,8 @@ export function cloneSchema(
     const row = { id: idOf(assignment.id), schemaId: id, zoneId };
     puts.push({ table: "zoneAssignments", row });
   }
-  return grantChange(state, caller, { newIds: originals.length, puts }, clone);
+  const newIds = originals.length + shapes.length;
+  return grantChange(state, caller, { newIds, puts }, clone);
 }
 
 /** Lengths of names are counted in code points. */
@@ -63,7 +77,12 @@ function copyName(name: string): string {
   return Array.from(`${name} (copy)`).slice(0, NAME_LENGTH_MAX).join("");
 }
 
-function copyLayout({ id, document }: LayoutRow, idOf: IdOf): LayoutRow {
+/** @param guids - From the guid of an original, or the id of a shape, to that of its copy. */
+function copyLayout(
+  { id, document }: LayoutRow,
+  idOf: IdOf,
+  guids: ReadonlyMap<string, string>,
+): LayoutRow {
   const copy = <T extends { readonly id: number }>(objects: readonly T[]): T[] =>
     objects.map((object) => ({ ...object, id: idOf(object.id) }));
   const { sectors, rows, seats, ...drawing } = document;
@@ -73,5 +92,5 @@ function copyLayout({ id, document }: LayoutRow, idOf: IdOf): LayoutRow {
     rows: copy(rows),
     seats: copy(seats),
   };
-  return { id: idOf(id), document: copied };
+  return { id: idOf(id), document: mapGuids(copied, (guid) => guids.get(guid) ?? guid) };
 }

@@ -37,7 +37,7 @@ export function putLayout(
   const schema = ownRow(schemas.get(schemaId), caller, "schema");
   if (isRefused(schema)) return schema;
   const stored = layouts.get(schemaId)?.document ?? EMPTY_DOCUMENT;
-  const { document, newIds, errors } = mergeLayout(stored, body, nextId);
+  const { document, newIds, errors } = mergeLayout(stored, body, { nextId, timeMs });
   if (errors.length > 0) return refuseInvalid(errors);
   const invalid = checkDocument(document, body);
   if (invalid.length > 0) return refuseInvalid(invalid);
@@ -47,7 +47,7 @@ export function putLayout(
   }
   const puts = [
     { table: "schemas", row: { ...schema, updatedAtMs: timeMs } },
-    { table: "layouts", row: { id: schemaId, document } },
+    { table: "layouts", row: { id: schemaId, document, marksRelabelled: true } },
   ] as const;
   const kept = new Set(objectIds(document));
   const removes = removesOfAssignments(

@@ -2,12 +2,14 @@
  * Merges a sent layout into the stored one. A sent object with an id replaces the stored object of
  * that id; one without an id replaces the stored object of the same guid, or is new. Objects that
  * are not sent stay. `toRemove` removes an object, and a sector together with its rows and seats. A
- * row that loses its last seat is removed too.
+ * row that loses its last seat is removed too. Shapes have rules of their own.
  */
 import { assert } from "../../assert.ts";
 import type { LayoutDocument, Row, Seat, Sector } from "../../layout/layout-document.ts";
 import { duplicate, type FieldError, notFound } from "../../results.ts";
 import type { LayoutBody, SentObject } from "../../shapes/bodies.ts";
+import { lowerGuid, mapGuids, newGuid } from "./guids.ts";
+import { mergeShapes } from "./merge-shapes.ts";
 
 export interface MergedLayout {
   readonly document: LayoutDocument;
@@ -21,12 +23,17 @@ interface StoredObject {
   readonly guid: string;
 }
 
-/** Cost: O(objects stored and sent). */
+/**
+ * @param nextId - The first id for new objects.
+ * @param timeMs - Milliseconds since 1970: makes the ids of new shapes unique.
+ * Cost: O(objects stored and sent).
+ */
 export function mergeLayout(
-  stored: LayoutDocument,
-  body: LayoutBody,
-  nextId: number,
+  older: LayoutDocument,
+  sent: LayoutBody,
+  { nextId, timeMs }: { readonly nextId: number; readonly timeMs: number },
 ): MergedLayout {
+  const [stored, body] = [mapGuids(older, lowerGuid), mapGuids(sent, lowerGuid)];
   const merging: Merging = { nextId, errors: [] };
   const sectors = mergeObjects<Sector>(stored.sectors, body.sectors, "sectors", merging);
   const rows = mergeObjects<Row>(stored.rows, body.rows, "rows", merging);
@@ -38,11 +45,14 @@ export function mergeLayout(
   const keptSeats = seats.kept.filter(({ rowGuid }) => !removedRows.has(rowGuid));
   const emptied = new Set(stored.seats.map(({ rowGuid }) => rowGuid));
   for (const { rowGuid } of keptSeats) emptied.delete(rowGuid);
+  const newShapeId = () => newGuid(timeMs, merging.nextId++);
+  const { shapes, errors } = mergeShapes(stored.shapes, body.shapes ?? [], newShapeId);
+  merging.errors.push(...errors);
   const document: LayoutDocument = {
     sectors: sectors.kept,
     rows: keptRows.filter(({ guid }) => !emptied.has(guid)),
     seats: keptSeats,
-    shapes: body.shapes ?? stored.shapes,
+    shapes,
     clientViewBox: body.clientViewBox ?? stored.clientViewBox,
   };
   assert(merging.nextId >= nextId, "an id that was given out is never given out again");
@@ -70,7 +80,6 @@ function mergeObjects<T extends StoredObject>(
   const byId = new Map(stored.map((object) => [object.id, object]));
   const idOfGuid = new Map(stored.map((object) => [object.guid, object.id]));
   assert(byId.size === stored.length, "every object of a stored layout has an id of its own");
-  assert(idOfGuid.size === stored.length, "every object of a stored layout has its own guid");
   const removed: T[] = [];
   const seen = new Set<number>();
   for (const [i, { toRemove, id: sentId, ...object }] of (sent ?? []).entries()) {

@@ -53,7 +53,7 @@ export class AreaMap {
     for (const [areaId, free] of this.#freeById) {
       if (skip < free) {
         const area = { id: areaId, capacity: Math.min(wantedCount, free) };
-        return { seatIds: [], seatIndexes: [], areas: [area] };
+        return { seatIds: [], areas: [area] };
       }
       skip -= free;
     }

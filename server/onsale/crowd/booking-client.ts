@@ -67,12 +67,11 @@ export class BookingClient {
       if (result.kind === "lost" || result.status >= STATUS_SERVER_ERROR_MIN) {
         const mayBeDone = result.kind === "answer" || result.wasSent;
         statistics[mayBeDone ? "unknownOutcomes" : "unsent"] += 1;
-        await retryPolicy.backOff(attempt);
-        await retryPolicy.waitForRecovery();
+        await retryPolicy.waitAfter(result, attempt);
         if (mayBeDone) return { kind: "unknown" };
       } else if (result.status === STATUS_TOO_MANY_REQUESTS) {
         statistics.throttled += 1;
-        await retryPolicy.backOff(attempt);
+        await retryPolicy.waitAfter(result, attempt);
       } else {
         statistics.recordLatency(call, result.durationMs);
         const isTrue = result.status === STATUS_OK && result.body[0] === TRUE_FIRST_BYTE;

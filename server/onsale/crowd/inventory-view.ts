@@ -82,15 +82,15 @@ export class InventoryView {
       for (const { id, capacity } of basket.areas) {
         this.#areas.limitBelow(id, isShort ? capacity : 1);
       }
-      const index = basket.seatIndexes[seatPosition(field) ?? -1];
-      if (index === undefined) continue;
+      const seatId = basket.seatIds[seatPosition(field) ?? -1];
+      if (seatId === undefined) continue;
       const isHeld = code === "LOCKED" || code === "HELD_BY_ANOTHER_SESSION";
-      if (!isHeld) this.#seats.set(index, Availability.UNAVAILABLE);
-      else if (this.#seats.isFree(index)) this.#seats.set(index, Availability.HELD);
+      if (!isHeld) this.#seats.set(seatId, Availability.UNAVAILABLE);
+      else if (this.#seats.isFree(seatId)) this.#seats.set(seatId, Availability.HELD);
     }
   }
 
   #setSeats(basket: Basket, availability: Availability): void {
-    for (const index of basket.seatIndexes) this.#seats.set(index, availability);
+    for (const seatId of basket.seatIds) this.#seats.set(seatId, availability);
   }
 }

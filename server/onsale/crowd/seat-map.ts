@@ -73,16 +73,15 @@ export class SeatMap {
     return this.#freeCount + this.#heldCount;
   }
 
-  /** Takes over a listing. Seats that were not in the first listing are ignored. */
+  /** Takes over a listing. */
   update(listing: readonly ListedSeat[]): void {
-    for (const seat of listing) {
-      const index = this.#indexOfId.get(seat.seatId);
-      if (index !== undefined) this.set(index, availabilityOf(seat.state));
-    }
+    for (const { seatId, state } of listing) this.set(seatId, availabilityOf(state));
   }
 
-  /** Cost: constant, so every answer can be taken over at once. */
-  set(index: number, availability: Availability): void {
+  /** Ignores seats that were not in the first listing. Cost: constant. */
+  set(seatId: number, availability: Availability): void {
+    const index = this.#indexOfId.get(seatId);
+    if (index === undefined) return;
     const before = this.#availability[index];
     if (before === availability) return;
     if (before === Availability.FREE) this.#removeFree(index);
@@ -92,7 +91,11 @@ export class SeatMap {
     this.#availability[index] = availability;
   }
 
-  isFree(index: number): boolean {
+  isFree(seatId: number): boolean {
+    return this.#isFreeAt(this.#indexOfId.get(seatId) ?? -1);
+  }
+
+  #isFreeAt(index: number): boolean {
     return this.#availability[index] === Availability.FREE;
   }
 
@@ -136,13 +139,13 @@ export class SeatMap {
     while (this.#rowIds[first - 1] === rowId) first -= 1;
     const free: number[] = [];
     for (let index = first; this.#rowIds[index] === rowId; index++) {
-      if (this.isFree(index)) free.push(index);
+      if (this.#isFreeAt(index)) free.push(index);
     }
     return free;
   }
 
   #basketOf(seatIndexes: readonly number[]): Basket {
-    return { seatIds: seatIndexes.map((index) => this.#ids[index]!), seatIndexes, areas: [] };
+    return { seatIds: seatIndexes.map((index) => this.#ids[index]!), areas: [] };
   }
 
   #randomFree(random: Random): number {
@@ -165,8 +168,8 @@ export class SeatMap {
     const rowId = this.#rowIds[index];
     let first = index;
     let last = index;
-    while (this.isFree(first - 1) && this.#rowIds[first - 1] === rowId) first -= 1;
-    while (this.isFree(last + 1) && this.#rowIds[last + 1] === rowId) last += 1;
+    while (this.#isFreeAt(first - 1) && this.#rowIds[first - 1] === rowId) first -= 1;
+    while (this.#isFreeAt(last + 1) && this.#rowIds[last + 1] === rowId) last += 1;
     return { firstIndex: first, count: last - first + 1 };
   }
 

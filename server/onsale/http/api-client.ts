@@ -30,8 +30,7 @@ export class ApiClient {
       if (result.kind === "answer" && !isTransient(result.status)) {
         return parseSuccess(request, result) as Body;
       }
-      await this.#retryPolicy.backOff(attempt);
-      if (result.kind === "lost") await this.#retryPolicy.waitForRecovery();
+      await this.#retryPolicy.waitAfter(result, attempt);
     }
   }
 

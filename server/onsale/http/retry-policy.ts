@@ -3,10 +3,10 @@
  * jitter up to a maximum, and a deadline for the whole run.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { READY_PATH, STATUS_OK } from "../contract.ts";
+import { READY_PATH, STATUS_OK, STATUS_SERVER_ERROR_MIN } from "../contract.ts";
 import type { Random } from "../random.ts";
 import { FatalError } from "./errors.ts";
-import type { Transport } from "./transport.ts";
+import type { HttpResult, Transport } from "./transport.ts";
 
 const BACKOFF_MS_MIN = 10;
 const BACKOFF_MS_MAX = 1_000;
@@ -16,7 +16,7 @@ export class RetryPolicy {
   readonly #random: Random;
   #deadlineMs = 0;
   #recovery: Promise<void> | undefined;
-  /** How often the client had to wait for the server after a lost connection. */
+  /** How often the client had to wait until the server was ready again. */
   outages = 0;
 
   constructor(transport: Transport, random: Random) {
@@ -30,10 +30,19 @@ export class RetryPolicy {
   }
 
   /**
-   * Waits before another attempt. The maximum wait doubles with each attempt.
-   * @throws FatalError if the wait would exceed the deadline.
+   * Waits before another attempt. After a lost answer or a 5xx, it also waits until the server is
+   * ready.
+   * @throws FatalError at the deadline.
    */
-  async backOff(attempt: number): Promise<void> {
+  async waitAfter(result: HttpResult, attempt: number): Promise<void> {
+    await this.#backOff(attempt);
+    if (result.kind === "lost" || result.status >= STATUS_SERVER_ERROR_MIN) {
+      await this.#waitForRecovery();
+    }
+  }
+
+  /** The maximum wait doubles with each attempt. */
+  async #backOff(attempt: number): Promise<void> {
     const stepMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** Math.min(attempt, 16));
     const pauseMs = this.#random.between(stepMs / 2, stepMs);
     if (performance.now() + pauseMs > this.#deadlineMs) {
@@ -42,12 +51,8 @@ export class RetryPolicy {
     await sleep(pauseMs);
   }
 
-  /**
-   * After a lost connection, resolves when the server is ready again. All buyers share one check,
-   * so an outage with a thousand buyers causes no more requests than with one.
-   * @throws FatalError at the deadline.
-   */
-  waitForRecovery(): Promise<void> {
+  /** All buyers share one check, so a thousand buyers cause no more requests than one. */
+  #waitForRecovery(): Promise<void> {
     this.#recovery ??= this.waitUntilReady().finally(() => {
       this.#recovery = undefined;
       this.outages += 1;
@@ -63,7 +68,7 @@ export class RetryPolicy {
     for (let attempt = 0; ; attempt++) {
       const result = await this.#transport.send({ method: "GET", path: READY_PATH });
       if (result.kind === "answer" && result.status === STATUS_OK) return;
-      await this.backOff(attempt);
+      await this.#backOff(attempt);
     }
   }
 }

@@ -45,8 +45,8 @@ export interface Answer {
 export class Transport {
   readonly #pool: Pool;
   /**
-   * Thousands of buyers wait here instead of in the pool's queue. An entry here is one function, in
-   * the pool's queue a whole request, which the garbage collector would copy again and again.
+   * Thousands of buyers wait here instead of in the pool's queue, where the garbage collector would
+   * copy a whole request again and again.
    */
   readonly #limiter: ConnectionLimiter;
   readonly #statistics: Statistics;
@@ -67,16 +67,16 @@ export class Transport {
     this.#headers = { "x-api-key": key, "content-type": "application/json" };
   }
 
-  send(request: HttpRequest): Promise<HttpResult> {
-    return new Promise((resolve) => {
-      this.#limiter.acquire(() => {
-        this.#dispatch(request, (result) => {
-          this.#limiter.release();
-          if (result.kind === "answer") this.#count(result.status);
-          resolve(result);
-        });
-      });
-    });
+  async send(request: HttpRequest): Promise<HttpResult> {
+    await this.#limiter.acquire();
+    const result = await this.#dispatch(request);
+    this.#limiter.release();
+    if (result.kind === "lost") return result;
+    this.#statistics.requests += 1;
+    if (result.status >= STATUS_SERVER_ERROR_MIN) {
+      this.#statistics.serverErrors.increment(result.status);
+    }
+    return result;
   }
 
   /** Closes every connection at once, even those with a request in flight. */
@@ -84,37 +84,34 @@ export class Transport {
     return this.#pool.destroy();
   }
 
-  #dispatch(request: HttpRequest, onResult: (result: HttpResult) => void): void {
+  #dispatch(request: HttpRequest): Promise<HttpResult> {
     const { method, path, body = null, onSend } = request;
-    const chunks: Buffer[] = [];
-    let sentAtMs: number | undefined;
-    let status = 0;
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart: () => {
-        onSend?.();
-        sentAtMs = performance.now();
-      },
-      onResponseStart: (_controller, code) => {
-        status = code;
-      },
-      onResponseData: (_controller, chunk) => {
-        chunks.push(chunk);
-      },
-      onResponseEnd: () => {
-        const durationMs = performance.now() - sentAtMs!;
-        onResult({ kind: "answer", status, body: Buffer.concat(chunks), durationMs });
-      },
-      onResponseError: (_controller, error) => {
-        const reason = error.message || error.name;
-        onResult({ kind: "lost", wasSent: sentAtMs !== undefined, reason });
-      },
-    };
     const target = { method, path: this.#basePath + path, headers: this.#headers, body };
-    this.#pool.dispatch(target, handler);
-  }
-
-  #count(status: number): void {
-    this.#statistics.requests += 1;
-    if (status >= STATUS_SERVER_ERROR_MIN) this.#statistics.serverErrors.increment(status);
+    return new Promise((resolve) => {
+      const chunks: Buffer[] = [];
+      let sentAtMs: number | undefined;
+      let status = 0;
+      const handler: Dispatcher.DispatchHandler = {
+        onRequestStart: () => {
+          onSend?.();
+          sentAtMs = performance.now();
+        },
+        onResponseStart: (_controller, code) => {
+          status = code;
+        },
+        onResponseData: (_controller, chunk) => {
+          chunks.push(chunk);
+        },
+        onResponseEnd: () => {
+          const durationMs = performance.now() - sentAtMs!;
+          resolve({ kind: "answer", status, body: Buffer.concat(chunks), durationMs });
+        },
+        onResponseError: (_controller, error) => {
+          const reason = error.message || error.name;
+          resolve({ kind: "lost", wasSent: sentAtMs !== undefined, reason });
+        },
+      };
+      this.#pool.dispatch(target, handler);
+    });
   }
 }

@@ -4,7 +4,14 @@ import { Access, type Route } from "../../routing/route.ts";
 import { answer } from "../../wire/answers.ts";
 import { SECRET_KEY, TENANT_TOKEN } from "../../wire/shapes.ts";
 
-const BASE = { tag: "Keys", access: Access.ORGANIZATION, isConfidential: true, durable: true };
+const BASE = {
+  tag: "Keys",
+  access: Access.ORGANIZATION,
+  isConfidential: true,
+  durable: true,
+  mayBeEmpty: true,
+  needsCurrentKey: true,
+};
 
 export const KEY_ROUTES: readonly Route[] = [
   commandRoute(BASE, "POST /api/private/v2.0/keys/rotate", "rotateOrganizationKey", {

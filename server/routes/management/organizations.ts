@@ -1,15 +1,23 @@
 /** Management: organizations, their settings and hold types. Tenant token only. */
 import { randomUUID } from "node:crypto";
-import { tenantsOrganization } from "../../../engine/queries/access.ts";
-import { isRefused } from "../../../engine/results.ts";
+import { callersOrganization, tenantsOrganization } from "../../../engine/queries/access.ts";
+import { accountsByEmail, holdTypesOf } from "../../../engine/queries/lookups.ts";
+import { isRefused, refuseInvalid } from "../../../engine/results.ts";
 import { ORGANIZATION_MEMBERS } from "../../../engine/shapes/bodies.ts";
 import { EMAIL, NAME, PASSWORD } from "../../../engine/shapes/fields.ts";
-import { object } from "../../../engine/shapes/shape.ts";
+import { object, optional, TEXT } from "../../../engine/shapes/shape.ts";
 import { commandRoute, problemsOf, submit } from "../../routing/command-route.ts";
 import { listRoute } from "../../routing/page.ts";
 import { Access, type Route, route } from "../../routing/route.ts";
+import { checksOf } from "../../routing/validate.ts";
 import { answer, NO_CONTENT } from "../../wire/answers.ts";
-import { HOLD_TYPES, ORGANIZATION, SESSION_CONFIG, SETTINGS } from "../../wire/shapes.ts";
+import {
+  HOLD_TYPES,
+  NEW_ORGANIZATION,
+  ORGANIZATION,
+  SESSION_CONFIG,
+  SETTINGS,
+} from "../../wire/shapes.ts";
 import { organizationView, settingsView } from "../../wire/views.ts";
 import { LONG_ID } from "../handling.ts";
 
@@ -21,19 +29,26 @@ const ORGANIZATION_WITH_USER = object({
   email: EMAIL,
   firstName: NAME,
   lastName: NAME,
-  password: PASSWORD,
+  /** Of a new account. An account that exists keeps its own. */
+  password: optional(TEXT),
 });
+const { body: passwordErrors } = checksOf({ body: object({ password: PASSWORD }) });
 
 export const ORGANIZATION_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/private/management/v2.0/organizations/", {
     summary: "Create an organization with its administrator",
     body: ORGANIZATION_WITH_USER,
-    answers: { 201: ORGANIZATION },
+    answers: { 201: NEW_ORGANIZATION },
     problems: problemsOf("createOrganization"),
     isConfidential: true,
     handle: async ({ services, caller, body: sent }) => {
       const { password, email, firstName, lastName, ...body } = sent;
-      const passwordHash = await services.passwords.hash(password);
+      let passwordHash = "";
+      if (accountsByEmail(services.engine.state, email).length === 0) {
+        const errors = passwordErrors({ password });
+        if (errors.length > 0) return refuseInvalid(errors);
+        passwordHash = await services.passwords.hash(password!);
+      }
       const administrator = { email, firstName, lastName, passwordHash };
       const keys = { publicKey: randomUUID(), privateKey: randomUUID() };
       const command = { caller, body, administrator, ...keys };
@@ -46,7 +61,6 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   listRoute(BASE, "GET /api/private/management/v2.0/organizations/", {
     summary: "List organizations",
     item: ORGANIZATION,
-    sorts: ["id", "name", "domain", "type"],
     rows: ({ services, caller }) =>
       [...services.engine.state.catalog.organizations.values()]
         .filter(({ tenantId }) => tenantId === caller.tenantId)
@@ -77,11 +91,31 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       show: () => NO_CONTENT,
     },
   ),
+  route(BASE, "GET /api/private/management/v2.0/session-config/", {
+    summary: "Read whether public booking sessions may be created",
+    access: Access.TENANT_ORGANIZATION,
+    answers: { 200: SESSION_CONFIG },
+    problems: [400, 403],
+    handle: ({ services, caller }) => {
+      const { publicSessionsEnabled } = callersOrganization(services.engine.state, caller);
+      return answer(200, { publicSessionsEnabled });
+    },
+  }),
   commandRoute(BASE, "PUT /api/private/management/v2.0/session-config/", "configureSessions", {
     summary: "Switch public booking sessions",
     access: Access.TENANT_ORGANIZATION,
     answers: { 200: SESSION_CONFIG },
     show: ({ publicSessionsEnabled }) => answer(200, { publicSessionsEnabled }),
+  }),
+  route(BASE, "GET /api/private/management/v2.0/organizations/{id}/settings", {
+    summary: "Read the settings of an organization",
+    params: LONG_ID,
+    answers: { 200: SETTINGS },
+    problems: [400, 403, 404],
+    handle: ({ services, caller, params }) => {
+      const organization = tenantsOrganization(services.engine.state, caller, params.id);
+      return isRefused(organization) ? organization : answer(200, settingsView(organization));
+    },
   }),
   commandRoute(
     BASE,
@@ -93,6 +127,14 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       show: (organization) => answer(200, settingsView(organization)),
     },
   ),
+  route(BASE, "GET /api/private/management/v2.0/hold-types/", {
+    summary: "Read the hold types, with the built-in ones",
+    access: Access.TENANT_ORGANIZATION,
+    answers: { 200: HOLD_TYPES },
+    problems: [400, 403],
+    handle: ({ services, caller }) =>
+      answer(200, holdTypesOf(callersOrganization(services.engine.state, caller))),
+  }),
   commandRoute(BASE, "PUT /api/private/management/v2.0/hold-types/", "replaceHoldTypes", {
     summary: "Replace the organization's own hold types",
     access: Access.TENANT_ORGANIZATION,

@@ -33,7 +33,6 @@ export const PLATFORM_ROUTES: readonly Route[] = [
   listRoute(BASE, "GET /api/admin/tenants/", {
     summary: "List tenants",
     item: TENANT,
-    sorts: ["id", "name"],
     rows: ({ services }) =>
       [...services.engine.state.catalog.tenants.values()].map(({ id, name }) => ({ id, name })),
   }),

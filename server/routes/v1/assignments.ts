@@ -1,5 +1,4 @@
 /** v1 assignments of prices by composite key, each entry on its own. */
-import { findKey } from "../../../engine/layout/composite-keys.ts";
 import type { Layout } from "../../../engine/layout/layout.ts";
 import { ownEvent, refuseEvent } from "../../../engine/queries/access.ts";
 import { isRefused } from "../../../engine/results.ts";
@@ -10,13 +9,13 @@ import { type Route, route } from "../../routing/route.ts";
 import { answer, TRUE } from "../../wire/answers.ts";
 import { DONE } from "../../wire/shapes.ts";
 import { EVENT_ID } from "../handling.ts";
-import { Attempts, type Entry, nowhere, Turn } from "./attempts.ts";
+import { Attempts, type Entry, nowhere, placeOf, Turn } from "./attempts.ts";
 import { LEGACY } from "./legacy.ts";
 import { PRICE_ASSIGNMENTS, type PriceAssignment, SELECTIONS } from "./shapes.ts";
 
 const CLEAN = {
   shape: BOOLEAN,
-  description: "Take all prices away before assigning.",
+  description: "Remove all prices first, except those of sold inventory.",
   default: false,
 };
 
@@ -46,7 +45,7 @@ export const LEGACY_ASSIGNMENT_ROUTES: readonly Route[] = [
     },
   }),
   route(LEGACY, "POST /api/private/v1.0/assignments/clean", {
-    summary: "Take all prices away, from what is locked too",
+    summary: "Remove all prices except those of sold inventory; holds end",
     query: { id: EVENT_ID },
     answers: { 200: DONE },
     problems: [400, 403],
@@ -69,7 +68,7 @@ export const LEGACY_ASSIGNMENT_ROUTES: readonly Route[] = [
         turn.submit({ kind: "unassignPrices", caller, eventId: event.id, body: items }),
       );
       const entries = given.map(({ compositeKey }, position) => {
-        const { member, id } = findKey(layout, compositeKey) ?? nowhere(position);
+        const { member, id } = placeOf(layout, compositeKey, position);
         return { position, member, item: { objectId: id } };
       });
       return attempts.run(entries) ?? answer(200, attempts.failedOf(given));
@@ -83,7 +82,7 @@ function entryOf(
   { compositeKey, capacity = null, price }: PriceAssignment,
   position: number,
 ): Entry<AssignmentItem> {
-  const place = findKey(layout, compositeKey) ?? nowhere(position);
+  const place = placeOf(layout, compositeKey, position);
   const isIncomplete = place.member === "groupOfSeats" && capacity === null;
   const { member, id } = isIncomplete ? nowhere(position) : place;
   return { position, member, item: { objectId: id, assignmentId: price, activeCount: capacity } };

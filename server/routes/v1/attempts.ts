@@ -6,7 +6,8 @@
 import type { CommandKind, CommandOf } from "../../../engine/commands.ts";
 import type { AnswerOf } from "../../../engine/decide.ts";
 import type { Engine, Outcome } from "../../../engine/engine.ts";
-import type { KeyedPlace } from "../../../engine/layout/composite-keys.ts";
+import { findKey, type KeyedPlace } from "../../../engine/layout/composite-keys.ts";
+import type { Layout } from "../../../engine/layout/layout.ts";
 import { isGranted, type Refusal, Result } from "../../../engine/results.ts";
 
 type Member = KeyedPlace["member"];
@@ -122,6 +123,22 @@ export class Turn {
     if (isGranted(outcome)) this.isGranted = true;
     return outcome;
   }
+}
+
+const ID = /^[1-9]\d{0,15}$/;
+
+/**
+ * The seat or area of a key: by its labels, or else by its id. With `useInternalIds` the metadata
+ * give ids as keys.
+ */
+export function placeOf(layout: Layout, key: string, position: number): KeyedPlace {
+  const id = ID.test(key) ? Number(key) : 0;
+  return (
+    findKey(layout, key.normalize("NFC")) ??
+    (layout.seatIndexes.has(id) ? { member: "seats", id } : undefined) ??
+    (layout.areaIndexes.has(id) ? { member: "groupOfSeats", id } : undefined) ??
+    nowhere(position)
+  );
 }
 
 /** Stands for a key that names nothing: an id that no layout has, different for each entry. */

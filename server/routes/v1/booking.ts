@@ -1,12 +1,11 @@
 /** v1 booking: entries by composite key, each tried; no sessions and no hold types. */
-import { findKey } from "../../../engine/layout/composite-keys.ts";
 import type { Layout } from "../../../engine/layout/layout.ts";
 import { ownEvent, refuseEvent } from "../../../engine/queries/access.ts";
 import type { SeatChoice } from "../../../engine/shapes/bodies.ts";
 import { type Route, route } from "../../routing/route.ts";
 import { answer } from "../../wire/answers.ts";
 import { EVENT_ID } from "../handling.ts";
-import { Attempts, type Entry, nowhere, Turn } from "./attempts.ts";
+import { Attempts, type Entry, nowhere, placeOf, Turn } from "./attempts.ts";
 import { LEGACY } from "./legacy.ts";
 import { BOOKED, type Selection, SELECTIONS } from "./shapes.ts";
 
@@ -50,7 +49,7 @@ function entryOf(
   { compositeKey, capacity }: Selection,
   position: number,
 ): Entry<SeatChoice> {
-  const { member, id } = findKey(layout, compositeKey) ?? nowhere(position);
+  const { member, id } = placeOf(layout, compositeKey, position);
   const places = capacity ?? 0;
   if (member === "seats" && places === 0) return { position, member, item: { id } };
   if (member === "groupOfSeats" && places > 0) {

@@ -1,10 +1,13 @@
-/** v1 events: with `killAfter`, and an end that may be left out. */
+/** v1 events: with `killAfter`, an end that may be left out, and updates of some members. */
 import { randomUUID } from "node:crypto";
 import type { EventRow } from "../../../engine/catalog.ts";
-import { list, type TypeOf } from "../../../engine/shapes/shape.ts";
+import { ownRow } from "../../../engine/queries/access.ts";
+import { isRefused } from "../../../engine/results.ts";
+import { list } from "../../../engine/shapes/shape.ts";
 import { commandRoute, submit } from "../../routing/command-route.ts";
 import { type Route, route } from "../../routing/route.ts";
 import { answer, TRUE } from "../../wire/answers.ts";
+import { momentOf } from "../../wire/moments.ts";
 import { DONE } from "../../wire/shapes.ts";
 import { ownRows } from "../handling.ts";
 import { LEGACY, LIST_QUERY, partOf } from "./legacy.ts";
@@ -12,12 +15,13 @@ import { CHANGED_EVENT, EVENT, NEW_EVENT } from "./shapes.ts";
 
 export const LEGACY_EVENT_ROUTES: readonly Route[] = [
   route(LEGACY, "GET /api/private/v1.0/events/", {
-    summary: "List events, the oldest first",
+    summary: "List published events, the oldest first",
     query: LIST_QUERY,
     answers: { 200: list(EVENT) },
     problems: [400, 403],
     handle: ({ services, caller, query }) => {
       const events = ownRows(services.engine.state.catalog.events, caller)
+        .filter(({ status }) => status === "PUBLISHED")
         // Partition numbers rise with each event that is created.
         .sort((a, b) => a.partition - b.partition);
       return answer(200, partOf(events, query).map(eventView));
@@ -29,20 +33,34 @@ export const LEGACY_EVENT_ROUTES: readonly Route[] = [
     answers: { 200: EVENT },
     problems: [400, 403],
     handle: ({ services, caller, body }) => {
-      const event = { eventId: randomUUID(), ...membersOf(body) };
-      return submit(services, { kind: "createEvent", caller, ...event }, (created) =>
+      const { name, schemaId, start, killAfter } = body;
+      // An event without an end ends at `killAfter`, or else when it starts.
+      const event = { name, schemaId, start, endDate: body.endDate ?? killAfter ?? start };
+      const command = { caller, eventId: randomUUID(), body: event, killAfter };
+      return submit(services, { kind: "createEvent", ...command }, (created) =>
         answer(200, eventView(created)),
       );
     },
   }),
   route(LEGACY, "PUT /api/private/v1.0/events/", {
-    summary: "Change an event",
+    summary: "Change an event; what is left out stays",
     body: CHANGED_EVENT,
     answers: { 200: EVENT },
     problems: [400, 403],
     handle: ({ services, caller, body }) => {
-      const event = { eventId: body.id.toLowerCase(), force: false, ...membersOf(body) };
-      return submit(services, { kind: "updateEvent", caller, ...event }, (changed) =>
+      const eventId = body.id.toLowerCase();
+      const stored = ownRow(services.engine.state.catalog.events.get(eventId), caller, "event");
+      if (isRefused(stored)) return stored;
+      const start = momentOf(body.start ?? stored.start);
+      const event = {
+        name: body.name ?? stored.name,
+        schemaId: body.schemaId ?? stored.schemaId,
+        start,
+        // An event without an end of its own may move to a later start.
+        endDate: body.endDate ?? (stored.endDate < start ? start : stored.endDate),
+      };
+      const change = { eventId, body: event, force: false, killAfter: body.killAfter };
+      return submit(services, { kind: "updateEvent", caller, ...change }, (changed) =>
         answer(200, eventView(changed)),
       );
     },
@@ -54,12 +72,6 @@ export const LEGACY_EVENT_ROUTES: readonly Route[] = [
     show: () => TRUE,
   }),
 ];
-
-/** An event without an end ends at `killAfter`, or else when it starts. */
-function membersOf(event: TypeOf<typeof NEW_EVENT> | TypeOf<typeof CHANGED_EVENT>) {
-  const { name, schemaId, start, endDate, killAfter = null } = event;
-  return { body: { name, schemaId, start, endDate: endDate ?? killAfter ?? start }, killAfter };
-}
 
 function eventView({ id, start, endDate, killAfter, name, schemaId }: EventRow) {
   return { id, start, endDate, killAfter, name, schemaId };

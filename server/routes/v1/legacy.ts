@@ -7,7 +7,7 @@ const LIMIT_MAX = 1_000;
 
 export const LEGACY = {
   tag: "Legacy v1",
-  access: Access.ORGANIZATION,
+  access: Access.LEGACY,
   durable: true,
   isLegacy: true,
 };

@@ -7,7 +7,7 @@ import { number, shapesByGroup, shapeView } from "../../wire/views.ts";
 export interface MetadataOptions {
   /** Puts its position before the name of a sector: `1. Stalls`. */
   readonly isNumbered: boolean;
-  /** Uses ids instead of composite keys. */
+  /** Uses ids, as text, instead of composite keys. */
   readonly hasIds: boolean;
 }
 
@@ -16,7 +16,7 @@ export function metadataView(document: LayoutDocument, layout: Layout, options: 
   const seats = new Map(document.seats.map((seat) => [seat.id, seat]));
   const shapes = shapesByGroup(document);
   const keyOf = (id: number, ...labels: readonly string[]) =>
-    options.hasIds ? id : joinKey(...labels);
+    options.hasIds ? String(id) : joinKey(...labels);
   const rowsOf = (sector: Sector) => {
     const group = layout.groups.get(sector.id);
     const rows = sector.ga || group === undefined ? [] : layout.sections[group.index]!.rows;

@@ -43,7 +43,7 @@ export const LEGACY_PRICE_ROUTES: readonly Route[] = [
     handle: createPrice,
   }),
   route(LEGACY, "PUT /api/private/v1.0/prices/", {
-    summary: "Change a price",
+    summary: "Change a price; what is left out stays",
     body: PRICE_CHANGE,
     answers: { 200: PRICE },
     problems: [400, 403, 404, 409],
@@ -83,7 +83,8 @@ function updatePrice({ services, caller, body: price }: WithBody<PriceChange>): 
   if (isRefused(found)) return found;
   const taken = refuseTakenName(state, eventId, price);
   if (taken !== null) return taken;
-  return submit(services, { kind: "updatePrices", caller, eventId, body: [price] }, ([changed]) =>
+  const body = [{ ...price, externalId: price.externalId ?? found.externalId }];
+  return submit(services, { kind: "updatePrices", caller, eventId, body }, ([changed]) =>
     answer(200, priceView(changed!)),
   );
 }

@@ -14,6 +14,7 @@ const TRANSLATED: ReadonlySet<Refused> = new Set<Refused>([
   Result.ENTITY_NOT_FOUND,
   Result.EVENT_NOT_PUBLISHED,
   Result.EVENT_BOUND_TO_SERIES,
+  Result.INVALID_STATUS_TRANSITION,
   Result.ENTITY_IN_USE,
   Result.INVENTORY_IN_USE,
 ]);

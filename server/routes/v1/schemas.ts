@@ -1,6 +1,7 @@
 /** v1 schemas: their list, and the metadata that give clients their composite keys. */
 import type { SchemaRow } from "../../../engine/catalog.ts";
-import { EMPTY_DOCUMENT, type Layout } from "../../../engine/layout/layout.ts";
+import { EMPTY_DOCUMENT } from "../../../engine/layout/layout.ts";
+import { capacitiesOf } from "../../../engine/queries/capacities.ts";
 import { LOCAL_DATE, LONG } from "../../../engine/shapes/fields.ts";
 import { BOOLEAN, list } from "../../../engine/shapes/shape.ts";
 import type { State } from "../../../engine/state.ts";
@@ -16,7 +17,7 @@ const SCHEMA_ID = { schemaId: LONG };
 
 export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
   route(LEGACY, "GET /api/private/v1.0/venues/schemas/", {
-    summary: "List schemas",
+    summary: "List schemas that are not drafts",
     query: {
       ...LIST_QUERY,
       venueId: { shape: LONG, description: "Schemas of this venue." },
@@ -29,6 +30,7 @@ export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
       const { venueId, lastUpdated } = query;
       const sinceMs = lastUpdated === undefined ? -1 : momentMs(lastUpdated);
       const schemas = ownRows(state.catalog.schemas, caller)
+        .filter((schema) => !schema.draft)
         .filter((schema) => venueId === undefined || schema.venueId === venueId)
         .filter(({ updatedAtMs }) => updatedAtMs > sinceMs)
         .sort((a, b) => a.id - b.id);
@@ -44,9 +46,8 @@ export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
     problems: [400, 403],
     handle: (context) => {
       const { state } = context.services.engine;
-      const schema = state.catalog.schemas.get(context.params.schemaId);
-      return showOwn(schema, context, "schema", (own) => {
-        const capacity = capacityOf(own, state.layoutOf(own.id));
+      return showOwn(publicSchema(state, context.params.schemaId), context, "schema", (own) => {
+        const capacity = capacityOf(state, own);
         return answer(200, schemaView(own, eventsBySchema(state), capacity));
       });
     },
@@ -60,21 +61,26 @@ export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
         description: "Put its position before the name of a section.",
         default: false,
       },
-      useInternalIds: { shape: BOOLEAN, description: "Use ids as keys.", default: false },
+      useInternalIds: { shape: BOOLEAN, description: "Use ids as keys, in text.", default: false },
     },
     answers: { 200: METADATA },
     problems: [400, 403],
     handle: (context) => {
       const { state } = context.services.engine;
       const { numberedSections: isNumbered, useInternalIds: hasIds } = context.query;
-      const schema = state.catalog.schemas.get(context.params.schemaId);
-      return showOwn(schema, context, "schema", ({ id }) => {
+      return showOwn(publicSchema(state, context.params.schemaId), context, "schema", ({ id }) => {
         const document = state.catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT;
         return answer(200, metadataView(document, state.layoutOf(id), { isNumbered, hasIds }));
       });
     },
   }),
 ];
+
+/** A draft is hidden from production use. */
+function publicSchema({ catalog }: State, id: number): SchemaRow | undefined {
+  const schema = catalog.schemas.get(id);
+  return schema?.draft === true ? undefined : schema;
+}
 
 type EventsBySchema = ReadonlyMap<number, string | null>;
 
@@ -96,9 +102,9 @@ function schemaView(
   return { id, capacity, name, venueId, eventId: events.get(id) ?? null };
 }
 
-/** The declared capacity, or else the drawn one; null when there is neither. */
-function capacityOf({ seatsCapacity, gaCapacity }: SchemaRow, layout: Layout): number | null {
-  const drawn = layout.areas.reduce((sum, area) => sum + (area.capacity ?? 0), 0);
-  const total = (seatsCapacity ?? layout.seatCount) + (gaCapacity ?? drawn);
-  return total === 0 ? null : total;
+/** Seats and places; null when neither is known. */
+function capacityOf(state: State, schema: SchemaRow): number | null {
+  const { seatsCapacity, gaCapacity } = capacitiesOf(state, schema);
+  if (seatsCapacity === null && gaCapacity === null) return null;
+  return (seatsCapacity ?? 0) + (gaCapacity ?? 0);
 }

@@ -1,7 +1,7 @@
 /** The shapes of bodies and answers of v1. */
 import { OBJECTS_PER_REQUEST_MAX } from "../../../engine/constants.ts";
 import {
-  CAPACITY_OR_NULL,
+  CAPACITY,
   LOCAL_DATE_TIME,
   LONG,
   NAME,
@@ -17,15 +17,15 @@ import {
   object,
   optional,
   orNull,
-  type Shape,
   TEXT,
-  text,
   type TypeOf,
+  whenSet,
 } from "../../../engine/shapes/shape.ts";
 
-const COMPOSITE_KEY = text({ minLength: 1, maxLength: 1_024 });
+/** A key that names nothing, such as an empty one, fails by itself. */
+const COMPOSITE_KEY = TEXT;
 
-const SELECTION = object({ compositeKey: COMPOSITE_KEY, capacity: optional(CAPACITY_OR_NULL) });
+const SELECTION = object({ compositeKey: COMPOSITE_KEY, capacity: optional(CAPACITY) });
 export type Selection = TypeOf<typeof SELECTION>;
 
 /** The body of a booking. */
@@ -34,7 +34,7 @@ export const SELECTIONS = list(SELECTION);
 
 const PRICE_ASSIGNMENT = object({
   compositeKey: COMPOSITE_KEY,
-  capacity: optional(CAPACITY_OR_NULL),
+  capacity: optional(CAPACITY),
   /** The id of the price. */
   price: LONG,
   properties: optional(ANYTHING),
@@ -44,13 +44,19 @@ export const PRICE_ASSIGNMENTS = list(PRICE_ASSIGNMENT);
 
 const EVENT_MEMBERS = {
   start: LOCAL_DATE_TIME,
-  endDate: optional(orNull(LOCAL_DATE_TIME)),
-  killAfter: optional(orNull(LOCAL_DATE_TIME)),
+  endDate: optional(LOCAL_DATE_TIME),
+  killAfter: optional(LOCAL_DATE_TIME),
   name: NAME,
   schemaId: LONG,
 };
 export const NEW_EVENT = object({ id: optional(NULL), ...EVENT_MEMBERS });
-export const CHANGED_EVENT = object({ id: UUID, ...EVENT_MEMBERS });
+export const CHANGED_EVENT = object({
+  ...EVENT_MEMBERS,
+  id: UUID,
+  start: optional(LOCAL_DATE_TIME),
+  name: optional(NAME),
+  schemaId: optional(LONG),
+});
 export const EVENT = object({
   ...EVENT_MEMBERS,
   endDate: LOCAL_DATE_TIME,
@@ -66,8 +72,8 @@ export const SCHEMA = object({
   eventId: orNull(UUID),
 });
 
-/** A composite key; with `useInternalIds` the Long id. */
-const KEY: Shape<string | number> = { type: ["string", "integer"] };
+/** A composite key; with `useInternalIds` the Long id as text. */
+const KEY = TEXT;
 const INDEX = integer({ minimum: 0 });
 
 const METADATA_SEAT = object({
@@ -89,10 +95,10 @@ export const METADATA = object({
       width: NUMBER_OR_NULL,
       height: NUMBER_OR_NULL,
       angle: NUMBER_OR_NULL,
-      guid: TEXT,
+      guid: UUID,
       id: LONG,
       rows: list(METADATA_ROW),
-      shapes: list(object({ id: optional(TEXT) })),
+      shapes: list(object({ id: whenSet(TEXT) })),
       labelOffsetX: NUMBER_OR_NULL,
       labelOffsetY: NUMBER_OR_NULL,
       labelStyle: ANYTHING,

@@ -3,6 +3,7 @@
  * if the document is right about requests and answers. Environment: BASE_URL, API_KEY.
  */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import createClient from "openapi-fetch";
 import type { paths } from "./api.d.ts";
 
@@ -22,16 +23,17 @@ const venue = must(await client.POST(`${V2}/venues/`, { body: { name: "Odeon" } 
 const schema = must(
   await client.POST(`${V2}/schemas/`, { body: { name: "Stalls", venueId: venue.id } }),
 );
+const [stalls, row] = [randomUUID(), randomUUID()];
 const layout = must(
   await client.PUT(`${V2}/schemas/{id}/layout`, {
     params: { path: { id: schema.id } },
     body: {
       sectors: [
-        { guid: "stalls", name: "Stalls", ga: false },
-        { guid: "pit", name: "Pit", ga: true, gaCapacity: 10 },
+        { guid: stalls, name: "Stalls", ga: false },
+        { guid: randomUUID(), name: "Pit", ga: true, gaCapacity: 10 },
       ],
-      rows: [{ guid: "a", sectorGuid: "stalls", rowNumber: "A" }],
-      seats: ["1", "2", "3", "4"].map((name) => ({ guid: `a-${name}`, rowGuid: "a", name })),
+      rows: [{ guid: row, sectorGuid: stalls, rowNumber: "A" }],
+      seats: ["1", "2", "3", "4"].map((name) => ({ guid: randomUUID(), rowGuid: row, name })),
     },
   }),
 );

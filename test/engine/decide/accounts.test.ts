@@ -12,10 +12,11 @@ const tokens = (name: string, endsMs: number) => ({
   refreshExpiresAtMs: endsMs,
 });
 
-test("emails that differ only in ASCII letter case or Unicode composition are equal", () => {
+test("emails that differ only in letter case or Unicode composition are equal", () => {
   expect(emailKey("Ada@House.Example")).toBe(emailKey("ada@house.example"));
   expect(emailKey("ame\u0301lie@x.example")).toBe(emailKey("am\u00E9lie@x.example"));
-  expect(emailKey("\u00C9@x.example")).not.toBe(emailKey("\u00E9@x.example"));
+  expect(emailKey("\u00C9@x.example")).toBe(emailKey("\u00E9@x.example"));
+  expect(emailKey("e@x.example")).not.toBe(emailKey("\u00E9@x.example"));
 });
 
 test("an account is found by its email", () => {
@@ -75,9 +76,9 @@ test("opening a login removes the expired logins of the same account, and no oth
   expect(bench.submit("openLogin", tenant, nobody).refused).toBe(Result.ENTITY_NOT_FOUND);
   open(first!, "over", START_MS + 10);
   open(first!, "alive", START_MS + 11);
-  open(second!, "another's", START_MS + 10);
+  open(second!, "other", START_MS + 10);
   bench.clock.timeMs += 10;
   open(first!, "new", START_MS + 50);
   const names = [...bench.engine.state.catalog.logins.values()].map((login) => login.tokenSha256);
-  expect(names).toEqual(["token alive", "token another's", "token new"]);
+  expect(names).toEqual(["token alive", "token other", "token new"]);
 });

@@ -139,6 +139,31 @@ test("an event goes from DRAFT to PUBLISHED to ARCHIVED to DRAFT, and no other w
   expect(world.partition).toBe(partition);
 });
 
+test("an event is published only once its schema is no draft", () => {
+  const world = new World(HALL);
+  const { caller, eventId, schemaId, venueId } = world;
+  const setDraft = (draft: boolean) =>
+    world.must("updateSchema", caller, { body: { id: schemaId, name: "Plan", venueId, draft } });
+  const publish = () =>
+    world.submit("changeEventStatus", caller, { eventId, body: { status: "PUBLISHED" } });
+  checkMore(world, "status  ARCHIVED\nstatus  DRAFT");
+  setDraft(true);
+  expect(publish().refused).toBe(Result.INVALID_STATUS_TRANSITION);
+  setDraft(false);
+  expect(publish().refused).toBe(Result.OK);
+});
+
+test("a published event does not move to a draft schema; a draft event does", () => {
+  const world = new World(HALL);
+  const { caller, venueId } = world;
+  const { id: schemaId } = world.must("createSchema", caller, {
+    body: { name: "Draft", venueId, draft: true },
+  });
+  expect(update(world, { schemaId }).refused).toBe(Result.INVALID_STATUS_TRANSITION);
+  checkMore(world, "status  ARCHIVED\nstatus  DRAFT");
+  expect(update(world, { schemaId }).refused).toBe(Result.OK);
+});
+
 test("an update changes the name and the times, and nothing else", () => {
   const world = new World(HALL);
   world.book("lock", world.selection("A", "A1", "Pit:2"));
@@ -155,7 +180,7 @@ test("an update changes the name and the times, and nothing else", () => {
   expectConsistent(world);
 });
 
-test("an update keeps killAfter when it is not sent, and removes it when it is null", () => {
+test("an update keeps killAfter when it is not sent or null", () => {
   const world = new World(HALL);
   const { caller, eventId } = world;
   const change = (rest: { killAfter?: string | null }) =>
@@ -164,7 +189,7 @@ test("an update keeps killAfter when it is not sent, and removes it when it is n
   expect(change({})).toBeNull();
   expect(change({ killAfter: "2026-05-02T00:00" })).toBe("2026-05-02T00:00:00");
   expect(change({})).toBe("2026-05-02T00:00:00");
-  expect(change({ killAfter: null })).toBeNull();
+  expect(change({ killAfter: null })).toBe("2026-05-02T00:00:00");
 });
 
 test("an event that moves to another schema keeps its prices, but they are not assigned", () => {

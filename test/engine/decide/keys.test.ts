@@ -19,7 +19,7 @@ test("a rotation increases the version and retires the previous key for its grac
   expectConsistent(world);
 });
 
-test("rotating a token that was given at first retires its hash; the new token is derived", () => {
+test("rotating an initial token retires its hash, and the new token is derived", () => {
   const world = new World(HALL);
   const { actor } = world.tenant;
   const nobody = { actor, tenantId: 0, organizationId: 0 };

@@ -5,7 +5,7 @@ import { ExpiryQueues } from "../../../engine/inventory/expiry.ts";
 import { Move } from "../../../engine/inventory/states.ts";
 import { digest } from "../../../engine/verify/digest.ts";
 import { replayed, World } from "../../support/engine.ts";
-import { area, layoutOf, section } from "../../support/layout.ts";
+import { area, guidOf, layoutOf, section } from "../../support/layout.ts";
 import { checkIn } from "../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10)];
@@ -123,7 +123,7 @@ test("a seat whose hold has expired may be removed from the layout before any sw
     wait    15m
   `);
   const { schemaId, caller } = world;
-  const gone = { guid: "A4", rowGuid: "row A", name: "4", toRemove: true };
+  const gone = { guid: guidOf("A4"), rowGuid: guidOf("row A"), name: "4", toRemove: true };
   const body = { ...layoutOf(), seats: [gone] };
   expect(world.submit("putLayout", caller, { schemaId, body, forceDelete: false })).toMatchObject({
     refused: 0,

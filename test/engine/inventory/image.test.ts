@@ -16,7 +16,7 @@ import { World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
 
 const STEPS = 6_000;
-const IMAGE_STEPS = 500;
+const IMAGE_STEPS = 150;
 
 function imaged(partition: Partition): Partition {
   return restorePartition(packImage(copyPartition(partition)), partition.layout);

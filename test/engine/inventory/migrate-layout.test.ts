@@ -2,16 +2,17 @@
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
 import { migrateToLayout } from "../../../engine/inventory/migrate-layout.ts";
+import { buildLayout } from "../../../engine/layout/layout.ts";
 import { checkPartition } from "../../../engine/verify/check.ts";
 import { digest } from "../../../engine/verify/digest.ts";
-import { replayed, World } from "../../support/engine.ts";
-import { area, section } from "../../support/layout.ts";
+import { replayed, START_MS, World } from "../../support/engine.ts";
+import { area, guidOf, section } from "../../support/layout.ts";
 import { checkIn, checkMore } from "../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10), area("Lawn", 5)];
 const check = checkIn(HALL);
 const gone = (label: string) => {
-  return { guid: label, rowGuid: "row A", name: label.slice(1), toRemove: true };
+  return { guid: guidOf(label), rowGuid: guidOf("row A"), name: label.slice(1), toRemove: true };
 };
 
 test("migrating to the same layout changes neither the inventory nor its source", () => {
@@ -33,6 +34,21 @@ test("migrating to the same layout changes neither the inventory nor its source"
   expect([...copy.areas.holdsIn(0)]).toEqual([[0, 3]]);
   expect(copy.holds.get(1)).toMatchObject({ session: "B", holdType: "RESERVED", expiresAtMs: 0 });
   expect([...copy.areas.changedAtMs]).toEqual([...partition.areas.changedAtMs]);
+});
+
+test("seats with new labels count as changed only when the layout says so", () => {
+  const world = new World(HALL);
+  const { partition } = world;
+  const { document } = world.engine.state.catalog.layouts.get(world.schemaId)!;
+  const seats = document.seats.map((seat, i) => (i === 1 ? { ...seat, name: "9" } : seat));
+  const layout = buildLayout({ ...document, seats });
+  const timeMs = START_MS + 5;
+  const unmarked = migrateToLayout(partition, layout, timeMs);
+  expect([...unmarked.changedAtMs]).toEqual([...partition.changedAtMs]);
+  const marked = migrateToLayout(partition, layout, timeMs, true);
+  checkPartition(marked);
+  expect([...marked.changedAtMs]).toEqual([START_MS, timeMs, START_MS, START_MS]);
+  expect(marked.changes.newest).toBe(1);
 });
 
 test("a hold keeps the seats that remain, and ends when none does", () => {
@@ -114,7 +130,9 @@ test("new seats are the latest change, at the time of the migration", () => {
   world.clock.timeMs += 1_000;
   checkMore(world, `lock  A  A1  ok`);
   world.clock.timeMs += 1_000;
-  world.putLayout({ seats: [{ guid: "A0", rowGuid: "row A", name: "0", x: -1, y: 0 }] });
+  world.putLayout({
+    seats: [{ guid: guidOf("A0"), rowGuid: guidOf("row A"), name: "0", x: -1, y: 0 }],
+  });
   const { partition } = world;
   expect(partition.changes.newest).toBe(world.seat("A0"));
   expect(partition.changedAtMs[world.seat("A0")]).toBe(world.clock.timeMs);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { findKey, joinKey } from "../../../engine/layout/composite-keys.ts";
 import { World } from "../../support/engine.ts";
-import { area, section, table } from "../../support/layout.ts";
+import { area, guidOf, section, table } from "../../support/layout.ts";
 
 test("three labels find a seat, a name finds an area, any other key finds nothing", () => {
   const world = new World([section("Stalls", { A: "1 2" }), table("T", "1"), area("Pit", 5)]);
@@ -27,8 +27,8 @@ test("after a change of the layout, keys find its new seats and no removed ones"
   expect(findKey(world.partition.layout, "Stalls;;A;;2")).toBeDefined();
   world.putLayout({
     seats: [
-      { guid: "A2", rowGuid: "row A", name: "2", toRemove: true },
-      { guid: "A3", rowGuid: "row A", name: "3" },
+      { guid: guidOf("A2"), rowGuid: guidOf("row A"), name: "2", toRemove: true },
+      { guid: guidOf("A3"), rowGuid: guidOf("row A"), name: "3" },
     ],
   });
   expect(findKey(world.partition.layout, "Stalls;;A;;2")).toBeUndefined();

@@ -9,7 +9,7 @@ import {
   type Layout,
   seatIndexOf,
 } from "../../../engine/layout/layout.ts";
-import { area, layoutOf, section, table } from "../../support/layout.ts";
+import { area, labelOfGuid, layoutOf, section, table } from "../../support/layout.ts";
 
 const DOCUMENT = mergeLayout(
   EMPTY_DOCUMENT,
@@ -19,21 +19,26 @@ const DOCUMENT = mergeLayout(
     table("T", "1 2"),
     area("Lawn", null),
   ),
-  100,
+  { nextId: 100, timeMs: 0 },
 ).document;
 
-/** By guid of a seat: the neighbours before and after it. */
+function groupId(label: string): number {
+  const groups = [...DOCUMENT.sectors, ...DOCUMENT.rows];
+  return groups.find(({ guid }) => labelOfGuid(guid) === label)!.id;
+}
+
+/** By label of a seat: the neighbours before and after it. */
 function besides(layout: Layout): Record<string, (string | null)[]> {
-  const guidOf = (seat: number) => {
+  const labelOf = (seat: number) => {
     const id = layout.seatIds[seat];
-    return DOCUMENT.seats.find((candidate) => candidate.id === id)?.guid ?? null;
+    return labelOfGuid(DOCUMENT.seats.find((candidate) => candidate.id === id)!.guid);
   };
   const seats = Array.from({ length: layout.seatCount }, (_, seat) => seat);
   return Object.fromEntries(
     seats.map((seat) => [
-      guidOf(seat),
+      labelOf(seat),
       [layout.previousSeat[seat]!, layout.nextSeat[seat]!].map((n) =>
-        n === NONE ? null : guidOf(n),
+        n === NONE ? null : labelOf(n),
       ),
     ]),
   );
@@ -61,10 +66,7 @@ test("neighbours follow the row; an aisle, a row end and a table separate them",
 
 test("sections, tables, rows and areas are found by id", () => {
   const layout = buildLayout(DOCUMENT);
-  const typeOf = (guid: string) => {
-    const { id } = [...DOCUMENT.sectors, ...DOCUMENT.rows].find((group) => group.guid === guid)!;
-    return layout.groups.get(id)!.type;
-  };
+  const typeOf = (label: string) => layout.groups.get(groupId(label))!.type;
   expect(["Stalls", "T", "row A", "Pit", "Lawn"].map(typeOf)).toEqual([
     "SECTION",
     "TABLE",
@@ -81,12 +83,8 @@ test("sections, tables, rows and areas are found by id", () => {
 
 test("a section or table has the seats of all its rows, and an area has none", () => {
   const layout = buildLayout(DOCUMENT);
-  const groupOf = (guid: string) => {
-    const { id } = [...DOCUMENT.sectors, ...DOCUMENT.rows].find((group) => group.guid === guid)!;
-    return layout.groups.get(id)!;
-  };
-  const namesOf = (guid: string) => {
-    const seats = collectSeats(layout, groupOf(guid));
+  const namesOf = (label: string) => {
+    const seats = collectSeats(layout, layout.groups.get(groupId(label))!);
     return seats.map(
       (seat) => layout.rows[layout.rowOfSeat[seat]!]!.name + layout.seatNames[seat]!,
     );

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { migrateToLayout } from "../../../engine/inventory/migrate-layout.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
+import { changeOfSeat, listedEvent } from "../../../engine/queries/listed-event.ts";
 import {
   listSeats,
   SEAT_SORTS,
@@ -16,9 +17,10 @@ import { area, section, table } from "../../support/layout.ts";
 const HALL = [section("Stalls", { B: "1 2", A: "1 10 2" }), table("T", "1"), area("Pit", 5)];
 const ALL: SeatQuery = { sort: [], offset: 0, limit: 100 };
 
+const listedOf = (world: World) => listedEvent(world.engine.state, world.event);
+
 function list(world: World, query: Partial<SeatQuery> = {}): { labels: string[]; total: number } {
-  const prices = world.engine.state.catalog.pricesOf(world.eventId);
-  const { seats, total } = listSeats(world.partition, prices, { ...ALL, ...query });
+  const { seats, total } = listSeats(listedOf(world), { ...ALL, ...query });
   const { seatIds } = world.partition.layout;
   return { labels: seats.map((seat) => world.labels.labelOf(seatIds[seat]!)), total };
 }
@@ -58,7 +60,7 @@ test("every sort property sorts both ways, ties by id", () => {
   world.book("directsale", world.selection("A", "B1"));
   const expected: Record<SeatSort, [up: string, down: string]> = {
     seatId: ["B1 B2 A1 A10 A2 T1", "T1 A2 A10 A1 B2 B1"],
-    seatName: ["B1 A1 T1 A10 B2 A2", "B2 A2 A10 B1 A1 T1"],
+    seatName: ["B1 A1 T1 B2 A2 A10", "A10 B2 A2 B1 A1 T1"],
     rowId: ["B1 B2 A1 A10 A2 T1", "T1 A1 A10 A2 B1 B2"],
     rowName: ["A1 A10 A2 B1 B2 T1", "T1 B1 B2 A1 A10 A2"],
     sectionId: ["B1 B2 A1 A10 A2 T1", "T1 B1 B2 A1 A10 A2"],
@@ -80,7 +82,7 @@ test("several sorts apply one after the other", () => {
     { property: "rowName", descending: true },
     { property: "seatName", descending: true },
   ] as const;
-  expect(list(world, { sort }).labels.join(" ")).toBe("T1 B2 B1 A2 A10 A1");
+  expect(list(world, { sort }).labels.join(" ")).toBe("T1 B2 B1 A10 A2 A1");
 });
 
 test("a page has the total of all pages, and one past the end is empty", () => {
@@ -156,6 +158,7 @@ class BusyArena {
       world.must("updatePrices", caller, { eventId, body });
     }
     if (round === 70) world.createPrice("Third");
+    if (round % 50 === 45) world.change({ bookingEnabled: round === 95 });
     if (round === 90) world.partition.removePrice(2, world.clock.timeMs);
   }
 
@@ -173,7 +176,6 @@ test("a cached listing of a large event equals a new one after every change", ()
   const busy = new BusyArena();
   const { world, random, repricedMs } = busy;
   const { partition, labels } = world;
-  const prices = world.engine.state.catalog.pricesOf(world.eventId);
   const filters: Pick<SeatQuery, "rowId" | "sectionId" | "changedSinceMs">[] = [
     {},
     {},
@@ -201,22 +203,23 @@ test("a cached listing of a large event equals a new one after every change", ()
     const sort = sorts[(2 * Math.floor(round / 25) + random.below(2)) % sorts.length]!;
     const query: SeatQuery = { ...random.pick(filters), sort, offset: 0, limit: 10_000 };
     const text = JSON.stringify(query);
-    const { seats, total } = listSeats(partition, prices, query);
+    const listedNow = listedOf(world);
+    const { seats, total } = listSeats(listedNow, query);
     // A copy of the partition has no cached listings.
     const copy = migrateToLayout(partition, partition.layout, 0);
-    expect(seats, text).toEqual(listSeats(copy, prices, query).seats);
+    expect(seats, text).toEqual(listSeats({ ...listedNow, partition: copy }, query).seats);
     const { rowId, sectionId, changedSinceMs = 0 } = query;
-    const { layout, state, changedAtMs } = partition;
+    const { layout, state } = partition;
     const listed = [...state.keys()].filter((seat) => {
       const row = layout.rows[layout.rowOfSeat[seat]!]!;
       const isInRow = rowId === undefined || row.id === rowId;
       const isInSection = sectionId === undefined || layout.sections[row.section]!.id === sectionId;
-      const isRecent = changedAtMs[seat]! >= changedSinceMs;
+      const isRecent = changeOfSeat(listedNow, seat) >= changedSinceMs;
       return isInRow && isInSection && isRecent && state[seat] !== SeatState.WITHDRAWN;
     });
     expect([total, seats.toSorted((a, b) => a - b)], text).toEqual([listed.length, listed]);
     const page = { ...query, offset: random.below(2_400), limit: 1 + random.below(100) };
-    expect(listSeats(partition, prices, page)).toEqual({
+    expect(listSeats(listedNow, page)).toEqual({
       seats: seats.slice(page.offset, page.offset + page.limit),
       total,
     });
@@ -227,11 +230,7 @@ test("renaming a price reorders the cached listing of a large event", () => {
   const { world } = new BusyArena();
   const first = () => {
     const sort = [{ property: "priceName", descending: false }] as const;
-    const { seats } = listSeats(
-      world.partition,
-      world.engine.state.catalog.pricesOf(world.eventId),
-      { sort, offset: 0, limit: 1 },
-    );
+    const { seats } = listSeats(listedOf(world), { sort, offset: 0, limit: 1 });
     return world.labels.labelOf(world.partition.layout.seatIds[seats[0]!]!);
   };
   const rename = (name: string) =>

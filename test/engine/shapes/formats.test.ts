@@ -13,9 +13,8 @@ const TEXTS: Readonly<Record<string, readonly [good: string[], bad: string[]]>> 
     ["11111111-1111-4111-8111-11111111111A", "11111111-1111-4111-8111-1111111111", ""],
   ],
   email: [
-    ["ann@odeon.example", "zo\u00eb@odeon.example"],
-    // The second letter of the first one is spelled with two characters.
-    ["zoe\u0308@odeon.example", "ann", "ann@", "@odeon", "an n@odeon.example", "a@b@c"],
+    ["ann@odeon.example", "zo\u00eb@odeon.example", "zoe\u0308@odeon.example"],
+    ["ann", "ann@", "@odeon", "an n@odeon.example", "a@b@c"],
   ],
   "local-date-time": [
     ["2026-05-02T20:00", "2026-05-02T20:00:30"],
@@ -32,6 +31,14 @@ const TEXTS: Readonly<Record<string, readonly [good: string[], bad: string[]]>> 
   line: [
     ["Stalls", "\u{1f3ad} Gala"],
     ["two\nlines", "half \ud83c", "tab\t"],
+  ],
+  name: [
+    ["Stalls", "\u{1f3ad} Gala"],
+    ["two\nlines", "half \ud83c", "tab\t"],
+  ],
+  text: [
+    ["two\r\nlines", "tab\t"],
+    ["half \ud83c", "zero \u0000"],
   ],
 };
 

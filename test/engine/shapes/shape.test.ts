@@ -14,18 +14,22 @@ import {
   type TypeOf,
 } from "../../../engine/shapes/shape.ts";
 
-const ITEM = object({ id: integer({ minimum: 1 }), note: optional(orNull(text({}))) });
+const ITEM = object({ id: integer({ minimum: 1 }), note: optional(text({})) });
 
 test("a shape is JSON Schema, its members in the order in which they were written", () => {
   expect(
     JSON.stringify(exactObject({ items: optional(list(ITEM, { maxItems: 2 })), ok: BOOLEAN })),
   ).toBe(
-    '{"type":"object","properties":{"items":{"type":"array","items":{"type":"object",' +
+    '{"type":"object","properties":{"items":{"type":["array","null"],"items":{"type":"object",' +
       '"properties":{"id":{"type":"integer","minimum":1},"note":{"type":["string","null"]}},' +
       '"required":["id"]},"maxItems":2},"ok":{"type":"boolean"}},"required":["ok"],' +
       '"additionalProperties":false}',
   );
   expect(orNull(list(ITEM))["type"]).toEqual(["array", "null"]);
+  expect(orNull(orNull(oneOf(["RED"])))).toEqual({
+    type: ["string", "null"],
+    enum: ["RED", null],
+  });
 });
 
 test("the type of a value follows from its shape", () => {

@@ -42,7 +42,7 @@ function changeFirst<Key, Row>(rows: Map<Key, Row>, members: Partial<Row>): void
 
 test.each<[invariant: string, corrupt: (catalog: Catalog) => unknown]>([
   ["an organization belongs to a tenant", ({ tenants }) => loseFirst(tenants)],
-  ["what is owned has an owner", ({ organizations }) => loseFirst(organizations)],
+  ["an owner exists", ({ organizations }) => loseFirst(organizations)],
   [
     "an account belongs to organizations that exist",
     ({ accounts }) => changeFirst(accounts, { organizationIds: [999] }),

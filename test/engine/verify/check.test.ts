@@ -40,15 +40,19 @@ function openHold({ holds }: Partition, seatCount: number): number {
 }
 
 const CORRUPT_PARTITIONS: readonly [what: string, broken: string, (p: Partition) => unknown][] = [
-  ["a seat in no state", "a state is one of six", (p) => (p.state[A1] = 6)],
+  ["a seat in no state", "a state is one of the six", (p) => (p.state[A1] = 6)],
   ["a LOCKED seat without a hold", "LOCKED means held", (p) => (p.hold[A2] = NONE)],
   ["a held seat that is SOLD", "LOCKED means held", (p) => (p.hold[A3] = 0)],
   ["an ACTIVE seat without a price", "an ACTIVE seat has a price", (p) => (p.price[A1] = 0)],
   ["a priced seat off sale", "a seat off sale has no price", (p) => (p.price[A4] = 1)],
-  ["a hold with another's seat", "a hold has as much as it says", (p) => (p.hold[A2] = 1)],
-  ["a hold that is too small", "a hold has as much as it says", (p) => p.holds.release(0, 1)],
-  ["a hold that has nothing", "a hold has as much as it says", (p) => openHold(p, 0)],
-  ["a seat of no hold", "a hold that ended has nothing", (p) => lockFirst(p, 7)],
+  ["a hold with another's seat", "a hold has as many places as its size", (p) => (p.hold[A2] = 1)],
+  [
+    "a hold that is too small",
+    "a hold has as many places as its size",
+    (p) => p.holds.release(0, 1),
+  ],
+  ["a hold that has nothing", "a hold has as many places as its size", (p) => openHold(p, 0)],
+  ["a seat of no hold", "only existing holds have seats or places", (p) => lockFirst(p, 7)],
   ["places of a hold that ended", "a named hold exists", (p) => p.holds.release(1, 3)],
   ["LOCKED places of no hold", "LOCKED places are held", (p) => p.areas.add(PIT, LOCKED, 1)],
   ["held places off the count", "LOCKED places are held", (p) => p.areas.add(PIT, LOCKED, -1)],

@@ -13,7 +13,7 @@ import { sameFiles } from "../../persistence/log/log-fixture.ts";
 import type { Campaign, Outcome, Run } from "../campaign.ts";
 import { framesOf, type FramePlace, liveAndDie, logFolder, NEVER } from "../support/corpus.ts";
 import { readFolder } from "../support/folder-state.ts";
-import { History, SMALL_SEGMENT_BYTES } from "../support/lives.ts";
+import { FiledHistory, SMALL_SEGMENT_BYTES } from "../support/lives.ts";
 import { flipped, MemoryLog } from "../support/memory-log.ts";
 import type { Scope } from "../support/scope.ts";
 
@@ -33,7 +33,7 @@ export const bitFlips: Campaign = {
 
 async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
   const counts = isLong ? LONG : SHORT;
-  const history = new History(scope, seed, STEPS);
+  const history = new FiledHistory(scope, seed, STEPS);
   const random = new Random(seed);
   const plain = await folderOf(scope, history, NEVER);
   const log = flipLog({ folder: plain, history, random, tell }, counts.log);
@@ -46,7 +46,11 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
 }
 
 /** Three lives in one folder. */
-async function folderOf(scope: Scope, history: History, snapshotBytes: number): Promise<string> {
+async function folderOf(
+  scope: Scope,
+  history: FiledHistory,
+  snapshotBytes: number,
+): Promise<string> {
   const folder = path.join(scope.folder(), "data");
   for (const until of LIVES) await liveAndDie(scope, history, { folder, until, snapshotBytes });
   return folder;
@@ -54,7 +58,7 @@ async function folderOf(scope: Scope, history: History, snapshotBytes: number): 
 
 interface Damage {
   readonly folder: string;
-  readonly history: History;
+  readonly history: FiledHistory;
   readonly random: Random;
   readonly tell: Run["tell"];
 }

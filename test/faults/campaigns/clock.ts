@@ -1,6 +1,6 @@
 /**
- * The machine's clock leaps an hour back and three hours ahead while the service runs, and back
- * across a kill: times of changes never step back, holds end neither early nor late.
+ * The machine's clock jumps an hour back and three hours ahead while the service runs, and back
+ * across a kill. Times of changes never go back, and holds end neither early nor late.
  */
 import path from "node:path";
 import { type ServerProcess, sleep } from "../../support/server-process.ts";
@@ -12,7 +12,7 @@ import { missingShim, Shim } from "../support/shim.ts";
 const HOUR_MS = 3_600_000;
 const HOLD_SECONDS = 2;
 const HOLD_MS = HOLD_SECONDS * 1_000;
-/** Whole milliseconds are counted, downwards. */
+/** Times are rounded down to whole milliseconds. */
 const EARLY_MS = 5;
 /** A limit for a busy machine. */
 const LATE_MS = 2_500;
@@ -22,7 +22,7 @@ const V2 = "/api/private/v2.0";
 
 export const clock: Campaign = {
   name: "clock",
-  shows: "leaps of -1 h and +3 h: times never step back, holds end neither early nor late",
+  shows: "jumps of -1 h and +3 h: times never go back, and holds end neither early nor late",
   missing: missingShim,
   run,
 };
@@ -30,7 +30,7 @@ export const clock: Campaign = {
 const LEAPS = [
   { name: "-1 h", leapMs: -HOUR_MS, isKilled: false },
   { name: "+3 h", leapMs: 3 * HOUR_MS, isKilled: false },
-  // Behind the time at which the service began: a clock that is ahead at a start is believed.
+  // Before the time of the first start; a clock that is ahead at a start is accepted.
   { name: "-4 h and a kill", leapMs: -4 * HOUR_MS, isKilled: true },
 ] as const;
 
@@ -73,7 +73,7 @@ async function run({ isLong, scope, tell }: Run): Promise<Outcome> {
 
 interface Held {
   readonly seat: number;
-  /** When the lock was asked for: it holds from then on or later. */
+  /** When the lock was requested; it begins then or later. */
   readonly askedMs: number;
 }
 
@@ -87,7 +87,7 @@ class Room {
   #seat = 0;
   #clockMs = 0;
   #latest = "";
-  /** Changes whose time is before that of an earlier one. */
+  /** Changes whose time is before the time of an earlier change. */
   readonly stepsBack: string[] = [];
 
   private constructor(scope: Scope, shim: Shim, house: House, server: ServerProcess) {
@@ -121,7 +121,7 @@ class Room {
     this.#shim.set("clockMs", this.#clockMs);
   }
 
-  /** @returns Milliseconds without a process. */
+  /** @returns How many milliseconds no process was running. */
   async restart(): Promise<number> {
     const startedMs = performance.now();
     await this.#server.kill("SIGKILL");
@@ -144,20 +144,20 @@ class Room {
     return { seat, askedMs };
   }
 
-  /** Waits until the seat is free. @returns How long it was held, at most. */
+  /** Waits until the seat is free. @returns The longest time that it may have been held. */
   async freed({ seat, askedMs }: Held): Promise<number> {
     while ((await this.#read(seat)).state === "LOCKED") await sleep(POLL_MS);
     return performance.now() - askedMs;
   }
 
-  /** @returns What is wrong with the end, or with the leaps themselves. */
+  /** @returns Violations of the end, and whether the clock did not jump at all. */
   async close(): Promise<string[]> {
     const { code } = await this.#server.kill("SIGTERM");
     const last = Number(this.#server.logLines.find(({ msg }) => msg === "stopped")?.["time"]);
     const isLeapt = Math.abs(last - Date.now() - this.#clockMs) < HOUR_MS / 2;
     return [
-      ...(code === 0 ? [] : [`an end in order exits with ${code}`]),
-      ...(isLeapt ? [] : ["the machine's clock did not leap in the process"]),
+      ...(code === 0 ? [] : [`an orderly end exits with ${code}`]),
+      ...(isLeapt ? [] : ["the machine's clock did not jump in the process"]),
     ];
   }
 

@@ -7,7 +7,7 @@ import path from "node:path";
 import { SECTOR_BYTES } from "../../../persistence/log/frame.ts";
 import type { Campaign, Outcome, Run } from "../campaign.ts";
 import { framesOf, liveAndDie, NEVER } from "../support/corpus.ts";
-import { History } from "../support/lives.ts";
+import { FiledHistory } from "../support/lives.ts";
 import { MemoryLog } from "../support/memory-log.ts";
 
 const STEPS = 3_000;
@@ -25,7 +25,7 @@ export const cuts: Campaign = {
 };
 
 async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
-  const history = new History(scope, seed, STEPS);
+  const history = new FiledHistory(scope, seed, STEPS);
   const folder = path.join(scope.folder(), "data");
   const plan = { folder, until: RECORDS, snapshotBytes: NEVER, batchRecords: BATCH_RECORDS };
   await liveAndDie(scope, history, { ...plan, segmentBytes: 64 * 1024 });
@@ -74,7 +74,7 @@ interface Tail {
 
 function faultOfTail(
   log: MemoryLog,
-  history: History,
+  history: FiledHistory,
   { segment, bytes, ends }: Tail,
 ): string | null {
   const disk = log.diskWith(new Map([[segment, bytes]]));

@@ -1,7 +1,7 @@
 /**
- * No room: a small file system that fills up, and a limit on the size of files that makes a write
- * come back short. Changes are refused before anything of them is applied, reads go on, and when
- * there is room again so do changes, without anybody's help.
+ * No space: a small file system that fills up, and a limit on the size of files that makes a write
+ * short. Changes are refused before anything of them is applied, reads are answered, and once there
+ * is space again, changes are accepted without intervention.
  */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -18,17 +18,17 @@ import {
 } from "../campaign.ts";
 import { Crowd } from "../support/crowd.ts";
 import { readFolder } from "../support/folder-state.ts";
-import { faultOf, History, Life, SMALL_SEGMENT_BYTES } from "../support/lives.ts";
+import { faultOf, FiledHistory, Life, SMALL_SEGMENT_BYTES } from "../support/lives.ts";
 import { type Scope, scoped } from "../support/scope.ts";
 import { createHouse, type House, sizedPlan, startServer } from "../support/serving.ts";
 
 const LINES = 8;
 const STEPS = 4_000;
 const MEBIBYTE = 1024 * 1024;
-/** Two segments of 64 MiB and what lies beside them, but no third. */
+/** Enough for two segments of 64 MiB and the other files, but not for a third segment. */
 const SMALL_MIB = 140;
 const LARGE_MIB = 400;
-/** About 150 KB as a row, and as the answer that is kept for its key. */
+/** About 150 KB as a row, and again as the stored answer of its idempotency key. */
 const FILLER_SEATS = 1_500;
 const FILLERS_MAX = 2_000;
 const WATCH_MS = 500;
@@ -39,19 +39,19 @@ const UNAVAILABLE = 503;
 export const fullDisk: Campaign = {
   name: "full-disk",
   shows:
-    "no space, and writes that fall short: refused before they are applied, and nothing is lost",
+    "no space and short writes: changes are refused before they are applied, and nothing is lost",
   missing: () => missingRoot() ?? missingPrograms("mount", "prlimit"),
   run,
 };
 
 async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
-  const history = new History(scope, seed, STEPS);
+  const history = new FiledHistory(scope, seed, STEPS);
   const violations: string[] = [];
   const figures: Record<string, string | number> = {};
   const parts = {
     "log, small segments": () => scoped((inner) => fillSmall(inner, history)),
     snapshot: () => scoped((inner) => refuseSnapshot(inner, history)),
-    "server, writes that fall short": () => scoped((inner) => fallShort(inner, seed)),
+    "server, short writes": () => scoped((inner) => fallShort(inner, seed)),
     "server, full": () => scoped((inner) => fillServer(inner, seed, tell)),
   };
   for (const [name, part] of Object.entries(parts)) {
@@ -67,7 +67,7 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
 }
 
 /** A log that fills its file system, and goes on when that has grown. */
-async function fillSmall(scope: Scope, history: History): Promise<Outcome> {
+async function fillSmall(scope: Scope, history: FiledHistory): Promise<Outcome> {
   const disk = new SmallDisk(scope, "160k");
   const folder = path.join(disk.path, "data");
   const plan = { folder, until: history.length, snapshotBytes: 64 * MEBIBYTE, stays: true };
@@ -89,7 +89,7 @@ async function fillSmall(scope: Scope, history: History): Promise<Outcome> {
 }
 
 /** A snapshot that has no room loses nothing, and comes by itself when there is some. */
-async function refuseSnapshot(scope: Scope, history: History): Promise<Outcome> {
+async function refuseSnapshot(scope: Scope, history: FiledHistory): Promise<Outcome> {
   const disk = new SmallDisk(scope, "8m");
   const folder = path.join(disk.path, "data");
   const first = new Life(scope, history, { folder, until: 300, snapshotBytes: MEBIBYTE });
@@ -160,7 +160,7 @@ async function fillServer(scope: Scope, seed: number, tell: Run["tell"]): Promis
   };
 }
 
-/** Puts layouts until one is refused for want of space. @returns How many were put. */
+/** Puts layouts until one is refused for lack of space. @returns How many were put. */
 async function fill(
   server: ServerProcess,
   house: House,
@@ -186,7 +186,7 @@ async function idOf(asked: Promise<Response>): Promise<number> {
   return ((await (await asked).json()) as { id: number }).id;
 }
 
-/** The real program, under a limit on the size of files that its segment crosses in a write. */
+/** The real program, with a limit on file sizes that a write to its segment crosses. */
 async function fallShort(scope: Scope, seed: number): Promise<Outcome> {
   const folder = path.join(scope.folder(), "data");
   const server = await startServer(scope, { folder });
@@ -194,7 +194,7 @@ async function fallShort(scope: Scope, seed: number): Promise<Outcome> {
   const fold = new LedgerFold();
   const crowd = new Crowd({ url: server.url, house, fold, seed, lines: LINES });
   await crowd.answered(50);
-  // Little more than the header of a frame then fits before the limit.
+  // Only a little more than the header of a frame fits before the limit.
   const limit = usedBytes(folder) + 20 * SECTOR_BYTES + FRAME_HEADER_BYTES + (seed % 32);
   const { status, stderr } = spawnSync(
     "prlimit",
@@ -224,7 +224,7 @@ async function fallShort(scope: Scope, seed: number): Promise<Outcome> {
   };
 }
 
-/** Bytes of the newest segment that are in use, in whole sectors. */
+/** The used bytes of the newest segment, in whole sectors. */
 function usedBytes(folder: string): number {
   const wal = path.join(folder, "wal");
   const newest = fs

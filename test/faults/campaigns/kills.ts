@@ -1,7 +1,7 @@
 /**
- * kill -9 at random moments under load, again and again: the real program, snapshots and recovery
- * included. After each kill its folder is held against what the clients were told, and against the
- * state that the whole log makes without any snapshot.
+ * kill -9 of the real program at random moments under load, with snapshots and recovery. After each
+ * kill its folder is compared with the answers that the clients got, and with the state that the
+ * whole log gives without any snapshot.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -17,29 +17,29 @@ import { createHouse, type House, spawnServer, startServer } from "../support/se
 const SHORT_KILLS = 10;
 const LONG_KILLS = 1_000;
 const SHORT_STORES = 2;
-/** A store's holds must not run out before its last check, on a busy machine either. */
+/** The holds of a store must not expire before its last check, even on a busy machine. */
 const KILLS_PER_STORE = 20;
 const LANES = 4;
 const LINES = 16;
-/** The load before a kill is counted in answers, so that a slow machine is as thorough. */
+/** The load before a kill is counted in answers, so that slow machines test as much. */
 const ANSWERS_MAX = 1_000;
 const DELAY_MS_MAX = 20;
-/** One kill in so many comes while the process starts. */
+/** One in this many kills happens during a start. */
 const EARLY_EVERY = 5;
 const START_MS_MAX = 400;
-/** The whole log is made a state again at every so many-th check. */
+/** At one in this many checks, the state is rebuilt from the whole log. */
 const REPLAY_EVERY = 5;
 const SERVE_ARGS = ["--snapshot-every", "0.05"];
 
 export const kills: Campaign = {
   name: "kills",
   shows:
-    "kill -9 at a random moment under load: nothing acknowledged is lost, nothing is there by half",
+    "kill -9 at a random moment under load: no acknowledged change is lost or partially applied",
   missing: () => (process.platform === "win32" ? "needs signals" : null),
   run,
 };
 
-/** What was seen, over all stores. */
+/** The counts of all stores. */
 class Tally {
   kills = 0;
   killsAtStart = 0;
@@ -83,7 +83,7 @@ async function run({ isLong, seed, tell }: Run): Promise<Outcome> {
   };
 }
 
-/** One data folder through its lives. */
+/** One data folder and its processes. */
 class Store {
   readonly #scope: Scope;
   readonly #folder: string;
@@ -95,7 +95,7 @@ class Store {
   readonly #seed: number;
   #server: ServerProcess | null;
   #cycles = 0;
-  /** Operations and baskets that the tally has already. */
+  /** Operations and baskets that are counted already. */
   #counted = 0;
   #unknown = 0;
 
@@ -117,7 +117,7 @@ class Store {
     return new Store({ scope, folder, tally, seed, house, server });
   }
 
-  /** Load, a kill, and the check of what it left. */
+  /** Load, a kill, and the check of the folder. */
   async cycle(): Promise<void> {
     this.#cycles += 1;
     this.#tally.kills += 1;
@@ -126,11 +126,11 @@ class Store {
     this.#check();
   }
 
-  /** An end in order is the last check. */
+  /** Ends the process in an orderly way, and checks the folder a last time. */
   async finish(): Promise<void> {
     const server = this.#server ?? (await this.#start());
     const { code } = await server.kill("SIGTERM");
-    if (code !== 0) this.#violate(`an end in order exits with ${code}`);
+    if (code !== 0) this.#violate(`an orderly end exits with ${code}`);
     this.#check(true);
   }
 
@@ -174,7 +174,7 @@ class Store {
       this.#archive.add(this.#folder, found.log);
       const isDue = this.#cycles % REPLAY_EVERY === 0;
       if ((isDue || isLast) && this.#archive.digest() !== found.digest) {
-        this.#violate("snapshot and tail make another state than the whole log");
+        this.#violate("a snapshot and the log after it give another state than the whole log");
       }
       if (found.snapshot !== null) this.#tally.withSnapshot += 1;
       if (isInTheMaking(this.#folder)) this.#tally.snapshotsCut += 1;
@@ -201,7 +201,7 @@ class Store {
     this.#keep();
   }
 
-  /** For whoever looks for the cause. */
+  /** Keeps a copy of the folder, to look for the cause. */
   #keep(): void {
     const target = `${this.#folder}-kept-${process.pid}`;
     if (!fs.existsSync(target)) fs.cpSync(this.#folder, target, { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * What the system denies: the data folder to a second process, and file descriptors to one that has
- * too many connections. The first process and the connections that it has go on as if nothing were.
+ * Limits of the system: a second process on the data folder, and more connections than file
+ * descriptors. The first process serves its open connections all the time.
  */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -16,7 +16,7 @@ import { createHouse, spawnServer, startServer } from "../support/serving.ts";
 const LINES = 8;
 const SECOND_PROCESSES = { short: 1, long: 10 };
 const IN_USE = 75;
-/** File descriptors that are left, and connections that want one. */
+/** File descriptors that are left, and connections that need one. */
 const SPARE_FDS = 20;
 const CONNECTIONS = 200;
 const PRESSED_MS = { short: 2_000, long: 20_000 };
@@ -25,7 +25,7 @@ const TICKS_PER_SECOND = 100;
 
 export const limits: Campaign = {
   name: "limits",
-  shows: "a second process is turned away; without file descriptors the connections that are go on",
+  shows: "a second process is refused; without file descriptors, open connections are served",
   missing: () => missingPrograms("prlimit"),
   run,
 };
@@ -54,24 +54,24 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
   await sleep(PRESSED_MS[form]);
   const during = count(fold) - before;
   const cpu = (cpuSecondsOf(server) - cpuBefore) / (PRESSED_MS[form] / 1_000);
-  if (during === 0) violations.push("the connections that were there were not served");
+  if (during === 0) violations.push("the open connections were not served");
   for (const socket of sockets) socket.destroy();
   limitFds(server, fdsBefore);
   const isServing = await servesAgain(server);
-  if (!isServing) violations.push("it takes no connections any more");
+  if (!isServing) violations.push("it accepts no connections any more");
 
   await crowd.stop();
   const { code } = await server.kill("SIGTERM");
-  if (code !== 0) violations.push(`an end in order exits with ${code}`);
+  if (code !== 0) violations.push(`an orderly end exits with ${code}`);
   violations.push(
     ...crowd.failures,
     ...ledgerDeviations(fold, readFolder(folder).state, house.eventId),
   );
   return {
     figures: {
-      "second processes turned away": SECOND_PROCESSES[form],
-      "connections that wanted a descriptor": CONNECTIONS,
-      "  changes on those that were there": during,
+      "second processes refused": SECOND_PROCESSES[form],
+      "connections that needed a descriptor": CONNECTIONS,
+      "  changes on open connections": during,
       "  share of a core used meanwhile": `${Math.round(cpu * 100)} %`,
       "operations acknowledged": count(fold),
       lost: violations.length,
@@ -85,7 +85,7 @@ const count = ({ acknowledged }: LedgerFold) =>
 
 const fdsOf = ({ pid }: ServerProcess) => fs.readdirSync(`/proc/${pid}/fd`).length;
 
-/** @returns The limit before. */
+/** @returns The previous limit. */
 function limitFds({ pid }: ServerProcess, limit: number): number {
   const { 1: before = "0" } =
     /Max open files\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/limits`, "utf8")) ?? [];
@@ -95,13 +95,13 @@ function limitFds({ pid }: ServerProcess, limit: number): number {
   return Number(before);
 }
 
-/** User and system time so far. */
+/** User and system time since the start. */
 function cpuSecondsOf({ pid }: ServerProcess): number {
   const fields = fs.readFileSync(`/proc/${pid}/stat`, "utf8").split(" ");
   return (Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND;
 }
 
-/** Some are taken, the others wait in the system's line. */
+/** Some are accepted, the others wait in the system's queue. */
 async function connectMany(url: string): Promise<readonly net.Socket[]> {
   const { hostname, port } = new URL(url);
   const sockets = Array.from({ length: CONNECTIONS }, () => {

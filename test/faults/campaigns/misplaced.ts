@@ -10,7 +10,7 @@ import { sameFiles } from "../../persistence/log/log-fixture.ts";
 import { contentOf } from "../../persistence/store/store-fixture.ts";
 import type { Campaign, Outcome, Run } from "../campaign.ts";
 import { liveAndDie, logFolder, NEVER, segmentsOf } from "../support/corpus.ts";
-import { History, Life } from "../support/lives.ts";
+import { FiledHistory, Life } from "../support/lives.ts";
 import { type Scope, scoped } from "../support/scope.ts";
 import { spawnServer } from "../support/serving.ts";
 
@@ -104,7 +104,7 @@ const CASES: readonly Misplaced[] = [
 ];
 
 async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
-  const history = new History(scope, seed, STEPS);
+  const history = new FiledHistory(scope, seed, STEPS);
   const folders = await foldersOf(scope, history);
   const violations: string[] = [];
   for (const [i, one] of CASES.entries()) {
@@ -117,7 +117,7 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
   return { figures: { cases: CASES.length, "not halted": violations.length }, violations };
 }
 
-async function foldersOf(scope: Scope, history: History): Promise<Folders> {
+async function foldersOf(scope: Scope, history: FiledHistory): Promise<Folders> {
   const [folder, foreign, backup] = ["data", "foreign", "backup"].map((name) => {
     return path.join(scope.folder(), name);
   }) as [string, string, string];
@@ -139,7 +139,7 @@ async function foldersOf(scope: Scope, history: History): Promise<Folders> {
 
 async function faultOf(
   scope: Scope,
-  history: History,
+  history: FiledHistory,
   folders: Folders,
   { damage, says, isServed }: Misplaced & { readonly isServed: boolean },
 ): Promise<string | null> {

@@ -1,261 +1,156 @@
 /**
- * The real program under a flash sale, killed with SIGKILL at random moments and started again each
- * time. After each kill a copy of the data folder is opened in this process and held against what
- * the crowd was told; the crowd waits, and then goes on to the last place.
+ * The real program during an on-sale, killed with SIGKILL at random moments and started again each
+ * time. After each kill its folder is compared with what the buyers were told; they wait, and then
+ * buy up to the last place.
  */
-import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
-import { checkState } from "../../../engine/verify/check.ts";
-import { openEngine } from "../../../persistence/store/open-engine.ts";
 import { Random } from "../../../server/onsale/random.ts";
-import type { Report } from "../../../server/onsale/report.ts";
-import { readLayoutFile } from "../../../server/onsale/setup.ts";
-import { isCertain, ledgerDeviations, type LedgerFold } from "../../support/ledger-check.ts";
-import {
-  type Exit,
-  type ServerProcess,
-  sleep,
-  startServer,
-  temporaryFolder,
-} from "../../support/server-process.ts";
+import { ledgerDeviations } from "../../support/ledger-check.ts";
+import { type ServerProcess, sleep } from "../../support/server-process.ts";
+import { type Campaign, type Outcome, type Run, spreadMs } from "../campaign.ts";
+import { readFolder } from "../support/folder-state.ts";
 import { LedgerReader } from "../support/ledger-reader.ts";
 import { Player } from "../support/player.ts";
+import type { Scope } from "../support/scope.ts";
+import { createOrganization, sizedPlan, startServer } from "../support/serving.ts";
 
-/** Below the ports that the system gives to clients: the crowd must not connect to itself. */
+const SHORT = { seats: 1_200, places: 400, buyers: 40, kills: 2, seconds: 150 };
+const LONG = { seats: 20_000, places: 4_000, buyers: 3_000, kills: 5, seconds: 600 };
+/** Below the ports that the system gives to clients: the buyers must not connect to themselves. */
 const PORT_MIN = 20_000;
 const PORT_COUNT = 10_000;
-const POLL_MS = 5;
-/** The crowd is quiet when its ledger has not grown for so long. */
+/** The buyers are quiet when their ledger has not grown for so long. */
 const QUIET_MS = 250;
+/** A kill comes when at least so much of the house is sold, and at most so much. */
 const SHARE_MIN = 0.02;
 const SHARE_MAX = 0.95;
 const DELAY_MS_MAX = 50;
-const TENANT_TOKEN = "token-of-the-kill-test";
 
-export interface KillPlan {
-  /** Path of the layout file. */
-  readonly layout: string;
-  readonly buyers: number;
-  readonly thinkMs: number;
-  readonly kills: number;
-  /** Draws the moments of the kills and the crowd. */
-  readonly seed: number;
-  readonly preventsOrphans: boolean;
-  /** Time limit of the sale. */
-  readonly seconds: number;
-}
+export const onsaleKills: Campaign = {
+  name: "onsale-kills",
+  shows: "kill -9 during an on-sale: no answered lock or sale is lost, and it sells out",
+  missing: () => (process.platform === "win32" ? "needs signals" : null),
+  run,
+};
 
-/** A kill is due when so much of the house has been sold, and a little later. */
-interface Moment {
-  readonly share: number;
-  readonly delayMs: number;
-}
-
-/** What a state was held against. */
-export interface Checked {
-  /** Locks, unlocks and sales that had been acknowledged. */
-  readonly acknowledged: number;
-  readonly soldSeats: number;
-  readonly soldPlaces: number;
-  /** Baskets that had to be held. */
-  readonly held: number;
-  /** Baskets with a request of unknown outcome. */
-  readonly unknown: number;
-  readonly deviations: readonly string[];
-}
-
-export interface Kill extends Moment {
-  readonly checked: Checked;
-  /** From the start of the process to its ready line. */
-  readonly restartSeconds: number;
-  /** As the server logged it: records replayed, seconds, bytes cut off. */
-  readonly recovered: Readonly<Record<string, unknown>>;
-}
-
-export interface Outcome {
-  readonly kills: readonly Kill[];
-  /** After the sale and an orderly stop. */
-  readonly final: Checked;
-  readonly stopped: Exit;
-  readonly exitCode: number | null;
-  readonly report: Report;
-  /** Seats and places of the layout. */
-  readonly capacity: number;
-}
-
-/** Plays the plan to its end; whatever is found is in the outcome. @throws Error if it cannot. */
-export async function playWithKills(plan: KillPlan): Promise<Outcome> {
-  const run = await KillRun.start(plan);
-  const kills: Kill[] = [];
-  for (const moment of momentsOf(plan)) kills.push(await run.kill(moment));
-  return { kills, ...(await run.finish()) };
-}
-
-export function momentsOf({ seed, kills }: Pick<KillPlan, "seed" | "kills">): readonly Moment[] {
+async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
+  const form = isLong ? LONG : SHORT;
+  const sale = await Sale.start(scope, form, seed);
   const random = new Random(seed);
-  const range = SHARE_MAX - SHARE_MIN;
-  const shares = Array.from(
-    { length: kills },
-    () => SHARE_MIN + (random.below(1_000) / 1e3) * range,
-  );
-  return shares
-    .toSorted((a, b) => a - b)
-    .map((share) => ({ share, delayMs: random.between(0, DELAY_MS_MAX) }));
+  const shares = Array.from({ length: form.kills }, () => {
+    return SHARE_MIN + (random.below(1_000) / 1_000) * (SHARE_MAX - SHARE_MIN);
+  });
+  for (const share of shares.toSorted((a, b) => a - b)) {
+    tell(`a kill when ${(share * 100).toFixed(0)} % are sold`);
+    await sale.kill(share, random.below(DELAY_MS_MAX));
+  }
+  return sale.finish();
 }
 
-class KillRun {
-  readonly #root: string;
-  readonly #port: number;
+class Sale {
+  readonly #scope: Scope;
+  readonly #folder: string;
+  readonly #args: readonly string[];
   readonly #player: Player;
   readonly #ledger: LedgerReader;
-  readonly #eventId: string;
   readonly #capacity: number;
   #server: ServerProcess;
+  readonly #startMs: number[] = [];
+  readonly #violations: string[] = [];
 
   private constructor(parts: Parts) {
-    this.#root = parts.root;
-    this.#port = parts.port;
-    this.#server = parts.server;
+    this.#scope = parts.scope;
+    this.#folder = parts.folder;
+    this.#args = parts.args;
     this.#player = parts.player;
     this.#ledger = parts.ledger;
-    this.#eventId = parts.eventId;
     this.#capacity = parts.capacity;
+    this.#server = parts.server;
   }
 
-  /** A server on an empty folder, an organization, and a crowd that has begun. */
-  static async start(plan: KillPlan): Promise<KillRun> {
-    const { kills: _, preventsOrphans, ...play } = plan;
-    const root = temporaryFolder();
-    const port = await freePort();
-    const server = await startServer({
-      folder: dataFolder(root),
-      args: ["--port", String(port)],
-      env: { FRONTROW_TENANT_TOKEN: TENANT_TOKEN },
+  /** A server on an empty folder, and buyers who have begun. */
+  static async start(scope: Scope, form: typeof SHORT, seed: number): Promise<Sale> {
+    const { seats, places, buyers, seconds } = form;
+    const root = scope.folder();
+    const [folder, layout, file] = ["data", "layout.json", "ledger.jsonl"].map((name) => {
+      return path.join(root, name);
+    }) as [string, string, string];
+    writeFileSync(layout, JSON.stringify(sizedPlan(seats, places)));
+    const args = ["--port", String(await freePort())];
+    const server = await startServer(scope, { folder, args });
+    const { secretKey: key } = await createOrganization(server, {
+      orphanPrevention: seed % 2 === 1,
     });
-    const key = await createOrganization(server, preventsOrphans);
-    const ledgerPath = path.join(root, "ledger.jsonl");
-    const player = new Player({ ...play, url: server.url, key, ledger: ledgerPath });
-    await until(player, () => player.eventId !== undefined && existsSync(ledgerPath));
-    const ledger = new LedgerReader(ledgerPath);
-    const capacity = capacityOf(plan.layout);
-    return new KillRun({ root, port, server, player, ledger, capacity, eventId: player.eventId! });
+    const play = { url: server.url, key, layout, ledger: file, buyers, seconds, seed };
+    const player = new Player(scope, play);
+    await player.until(() => player.eventId !== undefined && existsSync(file));
+    const ledger = new LedgerReader(file);
+    scope.defer(() => ledger.close());
+    return new Sale({ scope, folder, args, player, ledger, capacity: seats + places, server });
   }
 
-  async kill(moment: Moment): Promise<Kill> {
-    await until(this.#player, () => {
+  async kill(share: number, delayMs: number): Promise<void> {
+    await this.#player.until(() => {
       this.#ledger.readOn();
-      return this.#ledger.fold.soldCount >= moment.share * this.#capacity;
+      return this.#ledger.fold.soldCount >= share * this.#capacity;
     });
-    await sleep(moment.delayMs);
+    await sleep(delayMs);
     await this.#server.kill("SIGKILL");
-    await this.#quiet();
-    const checked = await this.#check();
-    const startedMs = performance.now();
-    this.#server = await startServer({
-      folder: dataFolder(this.#root),
-      args: ["--port", String(this.#port)],
-    });
-    const restartSeconds = (performance.now() - startedMs) / 1_000;
-    const recovered = this.#server.logLines.find(({ msg }) => msg === "recovered") ?? {};
-    return { ...moment, checked, restartSeconds, recovered };
-  }
-
-  async finish(): Promise<Omit<Outcome, "kills">> {
-    const { exitCode, report } = await this.#player.ended;
-    const stopped = await this.#server.kill("SIGTERM");
-    this.#ledger.readOn();
-    const final = await this.#check();
-    this.#ledger.close();
-    return { final, stopped, exitCode, report, capacity: this.#capacity };
-  }
-
-  async #quiet(): Promise<void> {
     do await sleep(QUIET_MS);
     while (this.#ledger.readOn() > 0);
+    this.#check(`killed at ${(share * 100).toFixed(1)} %`);
+    const startedMs = performance.now();
+    this.#server = await startServer(this.#scope, { folder: this.#folder, args: this.#args });
+    this.#startMs.push(performance.now() - startedMs);
   }
 
-  /** On a copy, since opening a folder writes to it. */
-  async #check(): Promise<Checked> {
+  /** Lets the buyers come to an end. */
+  async finish(): Promise<Outcome> {
+    const { exitCode, report } = await this.#player.ended();
+    const { code } = await this.#server.kill("SIGTERM");
+    if (code !== 0) this.#violations.push(`an orderly end exits with ${code}`);
+    this.#ledger.readOn();
+    this.#check("at the end");
+    const { soldCount, baskets, acknowledged } = this.#ledger.fold;
+    if (exitCode !== 0) this.#violations.push(`the on-sale exits with ${exitCode}`);
+    if (!report.soldOut) this.#violations.push("it is not sold out");
+    if (soldCount !== this.#capacity) this.#violations.push(`${soldCount} are sold`);
+    if (baskets.size > 0) this.#violations.push(`${baskets.size} baskets are left`);
+    const { latency, outages, unknownOutcomes } = report;
+    return {
+      figures: {
+        kills: this.#startMs.length,
+        "operations acknowledged": acknowledged.lock + acknowledged.unlock + acknowledged.sale,
+        "outages that the buyers noticed": outages,
+        "unknown outcomes that they resolved": unknownOutcomes,
+        "seconds, with all kills": report.seconds.toFixed(1),
+        "p99 of a lock": `${latency.lock.p99Ms} ms`,
+        "restart until ready": spreadMs(this.#startMs),
+        lost: this.#violations.length,
+      },
+      violations: this.#violations,
+    };
+  }
+
+  #check(when: string): void {
     const { fold } = this.#ledger;
-    const copy = mkdtempSync(path.join(this.#root, "copy-"));
-    cpSync(dataFolder(this.#root), copy, { recursive: true });
-    const store = await openEngine({ folder: copy });
-    const deviations = await store.read((state) => {
-      checkState(state);
-      return ledgerDeviations(fold, state, this.#eventId);
-    });
-    await store.close();
-    rmSync(copy, { recursive: true });
-    return { ...countsOf(fold), deviations };
+    if (fold.acknowledged.lock === 0) this.#violations.push(`${when}: nothing is acknowledged`);
+    const { state } = readFolder(this.#folder);
+    const deviations = ledgerDeviations(fold, state, this.#player.eventId!);
+    this.#violations.push(...deviations.map((line) => `${when}: ${line}`));
   }
 }
 
 interface Parts {
-  readonly root: string;
-  readonly port: number;
-  readonly server: ServerProcess;
+  readonly scope: Scope;
+  readonly folder: string;
+  readonly args: readonly string[];
   readonly player: Player;
   readonly ledger: LedgerReader;
-  readonly eventId: string;
   readonly capacity: number;
-}
-
-function countsOf({ acknowledged, soldSeats, soldPlaces, baskets }: LedgerFold) {
-  const held = [...baskets.values()].filter(isCertain).length;
-  return {
-    acknowledged: acknowledged.lock + acknowledged.unlock + acknowledged.sale,
-    soldSeats: soldSeats.size,
-    soldPlaces: [...soldPlaces.values()].reduce((sum, places) => sum + places, 0),
-    held,
-    unknown: baskets.size - held,
-  };
-}
-
-const dataFolder = (root: string) => path.join(root, "data");
-
-interface LayoutFile {
-  readonly sectors: readonly { readonly ga: boolean; readonly gaCapacity?: number }[];
-  readonly seats: readonly object[];
-}
-
-function capacityOf(layout: string): number {
-  const { sectors, seats } = JSON.parse(readLayoutFile(layout)) as LayoutFile;
-  const areas = sectors.filter(({ ga }) => ga);
-  return areas.reduce((sum, { gaCapacity = 0 }) => sum + gaCapacity, seats.length);
-}
-
-/** @returns Its secret key. */
-async function createOrganization(
-  server: ServerProcess,
-  orphanPrevention: boolean,
-): Promise<string> {
-  const target = "/api/private/management/v2.0/organizations/";
-  const created = await server.request("POST", target, ORGANIZATION, TENANT_TOKEN);
-  const { id, secretKey } = (await created.json()) as { id: number; secretKey: string };
-  const settings = { orphanPrevention };
-  const changed = await server.request("PUT", `${target}${id}/settings`, settings, TENANT_TOKEN);
-  if (!changed.ok) throw new Error(`the settings were refused: ${await changed.text()}`);
-  return secretKey;
-}
-
-const ORGANIZATION = {
-  name: "Kill test",
-  email: "kill@test.example",
-  firstName: "Ann",
-  lastName: "Lee",
-  password: "a long password",
-};
-
-/** @throws Error when the on-sale ends before. */
-async function until(player: Player, isDue: () => boolean): Promise<void> {
-  while (!isDue()) {
-    if (player.hasEnded) {
-      const { exitCode } = await player.ended;
-      throw new Error(`the on-sale ended with ${exitCode} before its time`);
-    }
-    await sleep(POLL_MS);
-  }
+  readonly server: ServerProcess;
 }
 
 /** A port that nobody listens on now; the same server has it again after each kill. */

@@ -75,11 +75,11 @@ async function serveSlowly(scope: Scope, plan: Plan): Promise<Outcome> {
     if (lock + unlock + sale === 0) violations.push(`syncs of ${delayMs} ms: nothing was done`);
   }
   const { code } = await server.kill("SIGTERM");
-  if (code !== 0) violations.push(`an end in order exits with ${code}`);
+  if (code !== 0) violations.push(`an orderly end exits with ${code}`);
   return { figures, violations };
 }
 
-/** Asks again and again. @returns How long each answer took, in milliseconds. */
+/** Sends requests one after the other. @returns The time of each answer in milliseconds. */
 async function probe(url: string, forMs: number): Promise<number[]> {
   const waitsMs: number[] = [];
   const endMs = performance.now() + forMs;

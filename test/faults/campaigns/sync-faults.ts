@@ -1,6 +1,6 @@
 /**
- * The k-th sync of the log fails, and every later one would succeed, as kernels do: the process
- * must end at once, with nothing answered after it; the next start has all that was acknowledged.
+ * The k-th sync of the log fails, and every later one would succeed, as in a kernel. The process
+ * must end at once and answer nothing more; the next start has every acknowledged change.
  */
 import path from "node:path";
 import { ledgerDeviations, LedgerFold } from "../../support/ledger-check.ts";
@@ -15,19 +15,19 @@ import { missingShim, Shim } from "../support/shim.ts";
 const LONG_CALLS = 200;
 const SHORT_CALLS = 4;
 const LINES = 32;
-/** One after the other: the time to the end is that of a process with its callers, and no other. */
+/** One after the other, so that no other process affects the time to the end. */
 const LANES = 1;
 const END_MS_MAX = 100;
 /** The short form runs beside other tests. */
 const END_MS_MAX_BUSY = 1_000;
-/** The log failed; or it could not even be begun. */
+/** Exit codes when the log has failed, and when it could not be started. */
 const EXITS_SERVING = [70];
 const EXITS_STARTING = [70, 74];
 const WAIT_MS_MAX = 300_000;
 
 export const syncFaults: Campaign = {
   name: "sync-faults",
-  shows: `a sync fails, call 1 to ${LONG_CALLS}: the process ends, nothing of it was answered`,
+  shows: `sync 1 to ${LONG_CALLS} fails: the process ends, and nothing of its batch is answered`,
   missing: missingShim,
   run,
 };
@@ -35,7 +35,7 @@ export const syncFaults: Campaign = {
 interface Seen {
   readonly call: number;
   readonly acknowledged: number;
-  /** Sends to clients, in all and after the failed call. */
+  /** Sends to clients: all of them, and those after the failed call. */
   readonly sent: number;
   readonly sentAfter: number;
   readonly endedAfterMs: number;
@@ -60,7 +60,7 @@ async function run({ isLong, seed, tell }: Run): Promise<Outcome> {
       "failed syncs": seen.length,
       "operations acknowledged before": sum(({ acknowledged }) => acknowledged),
       "answers sent before": sum(({ sent, sentAfter }) => sent - sentAfter),
-      // Those of the batch before, which was on disk: what was not would be missing at the restart.
+      // Answers of the batch before, which is on disk; others would be missing at the restart.
       "answers sent after the failed call": sum(({ sentAfter }) => sentAfter),
       "from the failed call to the end": spreadMs(seen.map(({ endedAfterMs }) => endedAfterMs)),
       [`ends after more than ${endMsMax} ms`]: late.length,

@@ -8,7 +8,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { type Campaign, inLanes, type Outcome, type Run } from "../campaign.ts";
 import { liveAndDie, NEVER } from "../support/corpus.ts";
-import { faultOf, History, Life, type LifePlan } from "../support/lives.ts";
+import { faultOf, FiledHistory, Life, type LifePlan } from "../support/lives.ts";
 import { type Scope, scoped } from "../support/scope.ts";
 import { missingShim, Shim } from "../support/shim.ts";
 
@@ -41,7 +41,7 @@ interface Point {
 }
 
 async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
-  const history = new History(scope, seed, STEPS);
+  const history = new FiledHistory(scope, seed, STEPS);
   const killed = await killedFolder(scope, history);
   const beginnings: readonly Beginning[] = [
     { name: "first start", folder: null, until: LIFE_RECORDS },
@@ -80,14 +80,14 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
 }
 
 /** A folder with two snapshots and a log, whose process was killed in the middle of a commit. */
-async function killedFolder(scope: Scope, history: History): Promise<string> {
+async function killedFolder(scope: Scope, history: FiledHistory): Promise<string> {
   const folder = path.join(scope.folder(), "data");
   await liveAndDie(scope, history, { folder, until: LIFE_RECORDS });
   return folder;
 }
 
 /** How many calls a life makes that nothing disturbs. */
-function callsOf(history: History, beginning: Beginning): Promise<number> {
+function callsOf(history: FiledHistory, beginning: Beginning): Promise<number> {
   return scoped(async (scope) => {
     const { shim, life } = begin(scope, history, beginning);
     const { code } = await life.exited;
@@ -114,7 +114,10 @@ function pointsOf(
 }
 
 /** @returns What is wrong with what is left; null when nothing is. */
-function dieAt(history: History, point: Point): Promise<{ fault: string | null; call: string }> {
+function dieAt(
+  history: FiledHistory,
+  point: Point,
+): Promise<{ fault: string | null; call: string }> {
   return scoped(async (scope) => {
     const { shim, life, plan } = begin(scope, history, point.beginning, point);
     const { signal, code } = await life.exited;
@@ -141,7 +144,7 @@ interface Begun {
 
 function begin(
   scope: Scope,
-  history: History,
+  history: FiledHistory,
   { folder: source, until }: Beginning,
   point?: Point,
 ): Begun {

@@ -6,7 +6,7 @@ import path from "node:path";
 import { padToSector, readFrameHeader } from "../../../persistence/log/frame.ts";
 import { SEGMENT_HEADER_BYTES, LOG_FOLDER } from "../../../persistence/log/segment-header.ts";
 import { sleep } from "../../support/server-process.ts";
-import { type History, Life, type LifePlan } from "./lives.ts";
+import { type FiledHistory, Life, type LifePlan } from "./lives.ts";
 import type { Scope } from "./scope.ts";
 
 /** No log grows so far that a snapshot is due. */
@@ -27,7 +27,11 @@ export interface FramePlace {
  * Lives until its last record, and a snapshot where some are to be made; rests long enough to mark
  * all as durable, and is killed.
  */
-export async function liveAndDie(scope: Scope, history: History, plan: LifePlan): Promise<void> {
+export async function liveAndDie(
+  scope: Scope,
+  history: FiledHistory,
+  plan: LifePlan,
+): Promise<void> {
   const life = new Life(scope, history, { ...plan, stays: true });
   const isMade = () => plan.snapshotBytes === NEVER || life.lines.includes("snapshot");
   while (!life.lines.includes("waiting") || !isMade()) {

@@ -1,6 +1,6 @@
 /**
- * Clients of a server that will be disturbed: each line has one request under way, and enters in
- * the ledger what it asks for before it asks, and what it is told.
+ * Clients of a server under faults: each line sends one request at a time, and enters it in the
+ * ledger before it is sent and after it is answered.
  */
 import { Client } from "undici";
 import type { LedgerLine } from "../../../server/onsale/books/ledger.ts";
@@ -16,7 +16,7 @@ const COUNT_MAX = 4;
 const AREA_SHARE = 0.2;
 const SALE_SHARE = 0.15;
 const KEEP_SHARE = 0.02;
-/** Before a request that was refused for want of room is sent again. */
+/** The pause before a request that was refused for lack of space is sent again. */
 const PAUSE_MS = 20;
 const TIMEOUT_MS = 300_000;
 const OK = 200;
@@ -32,14 +32,14 @@ export interface CrowdOptions {
 }
 
 export class Crowd {
-  /** Answers by status. */
+  /** The number of answers per status. */
   readonly statuses = new Map<number, number>();
-  /** What ended a line and was no lost connection: an answer that may not be, for example. */
+  /** Errors that ended a line, other than a lost connection: an unexpected answer, for example. */
   readonly failures: string[] = [];
-  /** Settles when every line has ended: the server is gone, or `stop` was called. */
+  /** Settles when every line has ended: the server has ended, or `stop` was called. */
   readonly ended: Promise<void>;
   readonly #options: CrowdOptions;
-  /** Sessions of one crowd share a prefix that no other has. */
+  /** The prefix of the sessions of this crowd. */
   readonly #name: string;
   #basketCount = 0;
   #answerCount = 0;
@@ -52,7 +52,7 @@ export class Crowd {
     this.ended = this.#run();
   }
 
-  /** Lets each line come to the end of its basket. */
+  /** Lets each line finish its basket. */
   stop(): Promise<void> {
     this.#isStopping = true;
     return this.ended;
@@ -82,7 +82,7 @@ export class Crowd {
     try {
       while (!this.#isStopping) await this.#serve(client, this.#draw(random, house), random);
     } catch (error) {
-      // A lost connection has a code: the outcome of what was asked is unknown.
+      // A lost connection has a code: the outcome of the request is unknown.
       if (!(error instanceof Error && "code" in error)) this.failures.push(String(error));
     } finally {
       await client.destroy();
@@ -112,7 +112,7 @@ export class Crowd {
     return { session, seats: seatIds.slice(start, start + count), areas: [] };
   }
 
-  /** @returns Whether the server said yes. @throws the error of a lost connection. */
+  /** @returns Whether it was granted. @throws the error of a lost connection. */
   async #ask(client: Client, op: Op, basket: Basket): Promise<boolean> {
     const { house, fold } = this.#options;
     fold.take({ op, step: "asked", ...basket });
@@ -137,7 +137,7 @@ export class Crowd {
         if (isLater) await sleep(PAUSE_MS);
         return false;
       }
-      // It was not done; it is asked again until it is, or until the connection is gone.
+      // It was not done, and is sent again until it is granted or the connection is lost.
       await sleep(PAUSE_MS);
     }
   }

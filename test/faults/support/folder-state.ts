@@ -1,4 +1,4 @@
-/** What a data folder holds, found with the code of recovery and without changing anything. */
+/** The content of a data folder, read by the code of recovery without changing anything. */
 import fs from "node:fs";
 import path from "node:path";
 import { apply } from "../../../engine/apply.ts";
@@ -9,37 +9,34 @@ import { realDisk } from "../../../persistence/disk/disk.ts";
 import { type ReadLog, readLog } from "../../../persistence/log/read-log.ts";
 import { LOG_FOLDER } from "../../../persistence/log/segment-header.ts";
 import { startOf } from "../../../persistence/snapshot/file.ts";
-import { loadNewest } from "../../../persistence/snapshot/load.ts";
-import { replayAfter } from "../../../persistence/snapshot/replay-after.ts";
-import { demandWholeLog, reasonsOf } from "../../../persistence/store/open-state.ts";
+import { loadNewest, replayAfter } from "../../../persistence/snapshot/load.ts";
+import { ensureWholeLog } from "../../../persistence/store/open-state.ts";
 
 export interface FolderState {
   readonly state: State;
   readonly sequence: number;
   readonly digest: string;
-  /** Name of the snapshot that was used. */
+  /** The name of the snapshot that was used. */
   readonly snapshot: string | null;
   readonly passedOver: readonly string[];
   readonly log: ReadLog;
 }
 
-/** @throws LogCorrupt, SnapshotsDamaged, or a broken invariant. */
+/** @throws LogCorrupt, SnapshotsDamaged, or the error of a broken invariant. */
 export function readFolder(folder: string): FolderState {
   const storeId = storeIdOf(folder);
-  const found = loadNewest({ disk: realDisk, folder, storeId });
-  const { loaded } = found;
-  if (loaded === null) demandWholeLog(realDisk, folder, found);
+  const { loaded, passedOver } = loadNewest({ disk: realDisk, folder, storeId });
+  if (loaded === null) ensureWholeLog(realDisk, folder, passedOver);
   const state = loaded?.state ?? new State();
   const log = readLog({
     disk: realDisk,
-    folder: path.join(folder, LOG_FOLDER),
+    folder,
     storeId,
     replay: replayAfter(loaded, state),
     start: loaded === null ? null : startOf(loaded.meta),
   });
   checkState(state);
   const { sequence } = log.scan;
-  const passedOver = reasonsOf(found);
   const snapshot = loaded?.name ?? null;
   return { state, sequence, digest: digest(state), snapshot, passedOver, log };
 }
@@ -49,14 +46,14 @@ export function storeIdOf(folder: string): string {
   return (JSON.parse(text) as { storeId: string }).storeId;
 }
 
-/** Whether a first start came far enough for anything to be acknowledged. */
+/** Whether a first start got far enough to acknowledge anything. */
 export function hasStoreFile(folder: string): boolean {
   return fs.existsSync(path.join(folder, "store.json"));
 }
 
 /**
- * Keeps every segment that a store ever had, also those that snapshots made superfluous, so that
- * its state can be made again from the first record on.
+ * Keeps every segment that a store ever had, even those that were removed after a snapshot, so that
+ * its state can be rebuilt from the first record.
  */
 export class Archive {
   readonly #folder: string;
@@ -65,14 +62,15 @@ export class Archive {
   constructor(folder: string, storeId: string) {
     this.#folder = folder;
     this.#storeId = storeId;
+    fs.mkdirSync(path.join(folder, LOG_FOLDER));
   }
 
-  /** To be called after each end of a process, before the next one starts. */
+  /** Must be called after each end of a process, before the next one starts. */
   add(dataFolder: string, { newest }: ReadLog): void {
     const source = path.join(dataFolder, LOG_FOLDER);
     for (const name of fs.readdirSync(source)) {
       if (!name.endsWith(".log")) continue;
-      const target = path.join(this.#folder, name);
+      const target = path.join(this.#folder, LOG_FOLDER, name);
       if (name === newest?.name) {
         fs.writeFileSync(target, newest.bytes.subarray(0, newest.validBytes));
       } else if (!fs.existsSync(target)) {
@@ -81,7 +79,7 @@ export class Archive {
     }
   }
 
-  /** Digest of the state that the whole log makes, from an empty state, without any snapshot. */
+  /** The digest of the state that the whole log gives, without any snapshot. */
   digest(): string {
     const state = new State();
     readLog({

@@ -1,4 +1,4 @@
-/** Reads a ledger while it grows, and folds it. */
+/** Reads and folds a ledger while it grows. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { LedgerFold } from "../../support/ledger-check.ts";
 
@@ -9,14 +9,14 @@ export class LedgerReader {
   readonly fold = new LedgerFold();
   readonly #file: number;
   readonly #chunk = Buffer.alloc(CHUNK_BYTES);
-  /** The beginning of a line whose end has not been read. */
+  /** The beginning of a line whose end has not been read yet. */
   #rest: Buffer = Buffer.alloc(0);
 
   constructor(path: string) {
     this.#file = openSync(path, "r");
   }
 
-  /** Folds the lines that came since. @returns How many bytes came. */
+  /** Folds the new lines. @returns The number of new bytes. */
   readOn(): number {
     let total = 0;
     for (;;) {

@@ -3,11 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { serialize } from "node:v8";
-import { apply } from "../../../engine/apply.ts";
-import { State } from "../../../engine/state.ts";
-import { digest } from "../../../engine/verify/digest.ts";
-import { Workload } from "../../sim/workload/workload.ts";
-import type { KeptRecord } from "../../support/engine.ts";
+import { History } from "../../support/store/history.ts";
 import { collect, type Exit, exitOf, ROOT, spawnNode } from "../../support/server-process.ts";
 import type { LifeOptions } from "../life.ts";
 import { hasStoreFile, readFolder } from "./folder-state.ts";
@@ -18,30 +14,18 @@ const LIFE_MS_MAX = 300_000;
 
 export const SMALL_SEGMENT_BYTES = 16 * 1024;
 
-/** Records of a random workload, and the digest of the state after each. */
-export class History {
+/** A history whose records are in a file, for the program of a life. */
+export class FiledHistory extends History {
   readonly file: string;
-  readonly length: number;
-  readonly #digests: readonly string[];
 
   constructor(scope: Scope, seed: number, steps: number) {
-    const workload = new Workload(seed);
-    for (let step = 0; step < steps; step++) workload.step();
-    const records: readonly KeptRecord[] = workload.bench.journal.kept;
-    const state = new State();
-    const digests = [digest(state)];
-    for (const { record, timeMs } of records) {
-      apply(state, record, timeMs);
-      digests.push(digest(state));
-    }
-    this.#digests = digests;
-    this.length = records.length;
+    super(seed, steps);
     this.file = path.join(scope.folder(), "records");
-    fs.writeFileSync(this.file, serialize(records));
+    fs.writeFileSync(this.file, serialize(this.records));
   }
 
-  digestAt(sequence: number): string {
-    return this.#digests[sequence] ?? "no such record";
+  get length(): number {
+    return this.records.length;
   }
 }
 
@@ -58,7 +42,7 @@ export class Life {
   readonly #child: ChildProcess;
   readonly #output: { stdout: string; stderr: string };
 
-  constructor(scope: Scope, history: History, { env = {}, ...plan }: LifePlan) {
+  constructor(scope: Scope, history: FiledHistory, { env = {}, ...plan }: LifePlan) {
     const options: LifeOptions = {
       records: history.file,
       segmentBytes: SMALL_SEGMENT_BYTES,
@@ -98,7 +82,11 @@ export class Life {
 }
 
 /** @returns What is wrong with what a life left behind; null when nothing is. */
-export function faultOf(folder: string, history: History, acknowledged: number): string | null {
+export function faultOf(
+  folder: string,
+  history: FiledHistory,
+  acknowledged: number,
+): string | null {
   if (!hasStoreFile(folder)) {
     return acknowledged === 0 ? null : `${acknowledged} records were acknowledged, and no store`;
   }

@@ -44,7 +44,7 @@ export class MemoryLog {
     const state = new State();
     const { report } = recover({
       disk: disk.begin(),
-      folder: FOLDER,
+      folder: ROOT,
       storeId: this.#storeId,
       clock: { nowMs: () => 0 },
       start: null,

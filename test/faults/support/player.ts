@@ -1,10 +1,11 @@
-/** `frontrow onsale` as compiled, in a process of its own that goes when the test ends. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { onTestFinished } from "vitest";
+/** The compiled `frontrow onsale`, in a process that ends with its scope. */
+import type { ChildProcess } from "node:child_process";
 import type { Report } from "../../../server/onsale/report.ts";
-import { CLI } from "../../support/server-process.ts";
+import { CLI, collect, exitOf, sleep, spawnNode } from "../../support/server-process.ts";
+import type { Scope } from "./scope.ts";
 
 const EVENT = /^event (\S+)$/m;
+const POLL_MS = 5;
 
 export interface PlayOptions {
   readonly url: string;
@@ -13,49 +14,48 @@ export interface PlayOptions {
   readonly layout: string;
   readonly ledger: string;
   readonly buyers: number;
-  readonly thinkMs: number;
   readonly seconds: number;
   readonly seed: number;
 }
 
 /** How the on-sale ended. */
-export interface Played {
+interface Played {
   readonly exitCode: number | null;
   readonly report: Report;
 }
 
 export class Player {
-  readonly ended: Promise<Played>;
   readonly #child: ChildProcess;
-  #stdout = "";
-  #stderr = "";
+  readonly #output: { stdout: string; stderr: string };
+  readonly #exited: ReturnType<typeof exitOf>;
 
-  constructor({ key, thinkMs, ...options }: PlayOptions) {
-    const flags = Object.entries({ ...options, "think-ms": thinkMs });
-    const args = flags.flatMap(([name, value]) => [`--${name}`, String(value)]);
-    this.#child = spawn(process.execPath, [CLI, "onsale", "--json", ...args], {
-      env: { PATH: process.env["PATH"], FRONTROW_KEY: key },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    this.#child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.#stdout += text));
-    this.#child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.#stderr += text));
-    this.ended = new Promise((resolve, reject) => {
-      this.#child.once("close", (exitCode) => {
-        if (this.#stdout === "") reject(new Error(`the on-sale ended early: ${this.#stderr}`));
-        else resolve({ exitCode, report: JSON.parse(this.#stdout) as Report });
-      });
-    });
-    // Whoever waits for the end hears of it; until then it is no unhandled rejection.
-    this.ended.catch(() => {});
-    onTestFinished(() => void this.#child.kill("SIGKILL"));
+  constructor(scope: Scope, { key, ...options }: PlayOptions) {
+    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const env = { FRONTROW_KEY: key };
+    this.#child = spawnNode(CLI, { args: ["onsale", "--json", ...args], env });
+    this.#output = collect(this.#child);
+    this.#exited = exitOf(this.#child);
+    scope.defer(() => void this.#child.kill("SIGKILL"));
   }
 
-  /** Undefined until the event is there. */
+  /** Undefined until the event exists. */
   get eventId(): string | undefined {
-    return EVENT.exec(this.#stderr)?.[1];
+    return EVENT.exec(this.#output.stderr)?.[1];
   }
 
-  get hasEnded(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  /** Waits. @throws Error when the on-sale ends before. */
+  async until(isDue: () => boolean): Promise<void> {
+    while (!isDue()) {
+      const ended = await Promise.race([this.#exited, sleep(POLL_MS)]);
+      if (ended === undefined) continue;
+      throw new Error(`the on-sale ended with ${ended.code} before its time`);
+    }
+  }
+
+  async ended(): Promise<Played> {
+    const { code } = await this.#exited;
+    const { stdout, stderr } = this.#output;
+    if (stdout === "") throw new Error(`the on-sale ended early: ${stderr}`);
+    return { exitCode: code, report: JSON.parse(stdout) as Report };
   }
 }

@@ -1,9 +1,9 @@
-/** What a piece of work leaves behind, taken away when it ends: folders, processes, mounts. */
+/** Cleans up after a piece of work: folders, processes, mounts. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
-/** A file system in memory: fast, and as good as a disk where only processes die. */
+/** A file system in memory: fast, and sufficient as long as only processes die. */
 const MEMORY = "/dev/shm";
 
 export class Scope {
@@ -14,9 +14,8 @@ export class Scope {
     this.#endings.push(end);
   }
 
-  /** @param isInMemory - Not on the disk, where there is such a place. */
-  folder(isInMemory = true): string {
-    const root = isInMemory && fs.existsSync(MEMORY) ? MEMORY : os.tmpdir();
+  folder(): string {
+    const root = fs.existsSync(MEMORY) ? MEMORY : os.tmpdir();
     const folder = fs.mkdtempSync(path.join(root, "frontrow-faults-"));
     this.defer(() => fs.rmSync(folder, { recursive: true, force: true }));
     return folder;

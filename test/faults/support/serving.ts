@@ -1,11 +1,13 @@
-/** `frontrow serve` under faults: on a folder, with whatever disturbs it, and a house in it. */
+/** `frontrow serve` under faults, and a house with an event on sale. */
 import path from "node:path";
+import type { SettingsBody } from "../../../engine/shapes/bodies.ts";
+import { guidOf } from "../../support/layout.ts";
 import { CLI, ServerProcess, spawnNode } from "../../support/server-process.ts";
 import type { Scope } from "./scope.ts";
 
-/** Of the first tenant of every store here. */
+/** The token of the first tenant of each store. */
 export const TENANT_TOKEN = "token-of-the-fault-tests";
-/** Nothing here is about the time of a start; the machine may be busy for minutes. */
+/** Generous, because the machine may be busy for minutes. */
 const START_MS_MAX = 600_000;
 const SEATS = 4_000;
 const SEATS_PER_ROW = 50;
@@ -14,38 +16,34 @@ const AREA_PLACES = 50_000;
 export interface ServeOptions {
   readonly folder: string;
   readonly args?: readonly string[];
-  /** Of the shim. */
+  /** For the shim. */
   readonly env?: Readonly<Record<string, string>>;
-  /** A command line that ends with the program: `prlimit`, for example. */
-  readonly wrapper?: readonly string[];
 }
 
-/** Starts it, without waiting. It is killed at the end of the scope. */
+/** Starts a server without waiting. It is killed at the end of the scope. */
 export function spawnServer(scope: Scope, options: ServeOptions): ServerProcess {
   const { folder, args = [], env = {} } = options;
   const child = spawnNode(CLI, {
     args: ["serve", "--port", "0", "--data", path.resolve(folder), ...args],
     env: { FRONTROW_TENANT_TOKEN: TENANT_TOKEN, ...env },
-    wrapper: options.wrapper,
   });
   const server = new ServerProcess(child, folder);
   scope.defer(async () => void (await server.kill("SIGKILL")));
   return server;
 }
 
-/** Starts it and waits until it is ready. @throws Error when it ends before. */
+/** Starts a server and waits until it is ready. @throws Error if it ends before. */
 export async function startServer(scope: Scope, options: ServeOptions): Promise<ServerProcess> {
   const server = spawnServer(scope, options);
   await server.ready(false, START_MS_MAX);
   return server;
 }
 
-/** An event on sale, and who may book on it. */
+/** An event on sale, and the key to book on it. */
 export interface House {
   readonly organizationId: number;
   readonly key: string;
   readonly eventId: string;
-  readonly priceId: number;
   readonly seatIds: readonly number[];
   readonly areaIds: readonly number[];
 }
@@ -61,9 +59,7 @@ interface Layout {
 
 /** 4,000 seats and a meadow. */
 export async function createHouse(server: ServerProcess): Promise<House> {
-  const organizations = "/api/private/management/v2.0/organizations/";
-  const made = await call(server, "POST", organizations, ORGANIZATION, TENANT_TOKEN);
-  const { id: organizationId, secretKey: key } = made as Created & { secretKey: string };
+  const { id: organizationId, secretKey: key } = await createOrganization(server);
   const v2 = (method: string, target: string, body: object) =>
     call(server, method, `/api/private/v2.0/${target}`, body, key);
   const venue = (await v2("POST", "venues/", { name: "House" })) as Created;
@@ -82,10 +78,20 @@ export async function createHouse(server: ServerProcess): Promise<House> {
     organizationId,
     key,
     eventId,
-    priceId,
     seatIds: layout.seats.map(({ id }) => id),
     areaIds: layout.sectors.filter(({ ga }) => ga).map(({ id }) => id),
   };
+}
+
+export async function createOrganization(
+  server: ServerProcess,
+  settings: SettingsBody = {},
+): Promise<Created & { readonly secretKey: string }> {
+  const target = "/api/private/management/v2.0/organizations/";
+  const made = await call(server, "POST", target, ORGANIZATION, TENANT_TOKEN);
+  const created = made as Created & { readonly secretKey: string };
+  await call(server, "PUT", `${target}${created.id}/settings`, settings, TENANT_TOKEN);
+  return created;
 }
 
 async function call(server: ServerProcess, ...request: Request): Promise<unknown> {
@@ -105,18 +111,27 @@ const ORGANIZATION = {
   password: "a long password",
 };
 
-/** @param seats - A multiple of a row's. */
-export function sizedPlan(seats: number): object {
+/** @param seats - A multiple of the seats of a row. */
+export function sizedPlan(seats: number, places = AREA_PLACES): object {
   const rows = Array.from({ length: seats / SEATS_PER_ROW }, (_, row) => `row ${row + 1}`);
   const numbers = Array.from({ length: SEATS_PER_ROW }, (_, index) => index + 1);
   return {
     sectors: [
-      { guid: "stalls", name: "Stalls", ga: false },
-      { guid: "meadow", name: "Meadow", ga: true, gaCapacity: AREA_PLACES },
+      { guid: guidOf("stalls"), name: "Stalls", ga: false },
+      { guid: guidOf("meadow"), name: "Meadow", ga: true, gaCapacity: places },
     ],
-    rows: rows.map((guid) => ({ guid, sectorGuid: "stalls", name: guid, rowNumber: guid })),
-    seats: rows.flatMap((rowGuid) =>
-      numbers.map((number) => ({ guid: `${rowGuid}/${number}`, rowGuid, name: String(number) })),
+    rows: rows.map((row) => ({
+      guid: guidOf(row),
+      sectorGuid: guidOf("stalls"),
+      name: row,
+      rowNumber: row,
+    })),
+    seats: rows.flatMap((row) =>
+      numbers.map((number) => ({
+        guid: guidOf(`${row}/${number}`),
+        rowGuid: guidOf(row),
+        name: String(number),
+      })),
     ),
   };
 }

@@ -1,4 +1,4 @@
-/** Compiles `shim.c` once, and gives a process the page that they share. */
+/** Compiles `shim.c` once, and shares a page of memory with a process. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -32,7 +32,7 @@ export function missingShim(): string | null {
   return missingPrograms("gcc");
 }
 
-/** One process's shim: see `shim.c` for what each member means. */
+/** The shim of one process; `shim.c` explains each member. */
 export class Shim {
   readonly env: Readonly<Record<string, string>>;
   readonly #file: number;
@@ -63,7 +63,7 @@ export class Shim {
     return text.toString("utf8", 0, text.indexOf(0));
   }
 
-  /** From the failed sync to the end of the process. */
+  /** The time from the failed sync to the end of the process. */
   get endedAfterMs(): number {
     return (this.get("endedAtNs") - this.get("failedAtNs")) / NS_PER_MS;
   }
@@ -81,7 +81,7 @@ function library(): string {
   return (compiled ??= compile());
 }
 
-/** Named after its content, so that a changed source is compiled again. */
+/** The file is named after the source's hash, so that a changed source is compiled again. */
 function compile(): string {
   const hash = createHash("sha256").update(fs.readFileSync(SOURCE)).digest("hex").slice(0, 16);
   const user = process.getuid?.() ?? 0;

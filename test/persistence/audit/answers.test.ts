@@ -1,4 +1,4 @@
-/** What the audit trail answers: each filter, each order, each page, and what it cannot tell. */
+/** The answers of the audit trail: filters, orders, pages, and gaps. */
 import { afterAll, describe, expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
@@ -60,7 +60,7 @@ function isAskedFor(row: Transition, query: Partial<TransitionQuery>): boolean {
   );
 }
 
-describe.each([false, true])("transitions, the newest first: %s", (newestFirst) => {
+describe.each([false, true])("transitions with newest first %s", (newestFirst) => {
   test.each(Object.entries(FILTERS))("%s", (_, filter) => {
     const found = all.filter((row) => isAskedFor(row, filter));
     const wanted = newestFirst ? found.toReversed() : found;
@@ -75,14 +75,14 @@ describe.each([false, true])("transitions, the newest first: %s", (newestFirst) 
   });
 });
 
-test("the filters of the table find something, and not all", () => {
+test("most filters of the table match some transitions, but not all", () => {
   const counts = Object.values(FILTERS).map(
     (filter) => all.filter((row) => isAskedFor(row, filter)).length,
   );
   expect(counts.filter((count) => count > 0 && count < all.length).length).toBe(10);
 });
 
-test("the map as of a time is that of the last record up to it", () => {
+test("the map at a time is that of the last record up to it", () => {
   const state = new State();
   for (const [i, { timeMs, record }] of kept.entries()) {
     apply(state, record, timeMs);
@@ -103,9 +103,9 @@ describe("a trail that begins late", () => {
   late.beginWith(state, markAt(first), middle.timeMs);
   const end = kept.at(-1)!.sequence;
   for (const { sequence, timeMs, record } of kept.slice(first)) {
-    late.take(sequence, timeMs, record, markAt(end));
+    late.add(sequence, timeMs, record, markAt(end));
   }
-  late.keep(markAt(end));
+  late.commit(markAt(end));
   afterAll(() => late.close());
 
   const MOMENTS: readonly (readonly [string, Moment, AuditGap | null])[] = [
@@ -117,7 +117,7 @@ describe("a trail that begins late", () => {
     ["a time before that", { timeMs: middle.timeMs - 1 }, AuditGap.TOO_EARLY],
     ["a time to come", { timeMs: kept.at(-1)!.timeMs + 1 }, null],
   ];
-  test.each(MOMENTS)("the map as of %s", (_, moment, gap) => {
+  test.each(MOMENTS)("the map at %s", (_, moment, gap) => {
     expect(late.answer({ about: "areas", eventId, moment })).toMatchObject({ gap });
   });
 
@@ -134,7 +134,7 @@ describe("a trail that begins late", () => {
   });
 });
 
-test("a trail that begins before seats had prices has them in its first map", () => {
+test("a trail that begins before seats have prices lists them in its first map", () => {
   const state = new State();
   let unpriced = 0;
   for (const { sequence, timeMs, record } of kept.slice(0, 200)) {

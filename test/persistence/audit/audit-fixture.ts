@@ -1,51 +1,47 @@
-/** An audit trail under test, fed with the records of an engine, and what it has to come to. */
-import fs from "node:fs";
-import os from "node:os";
+/** An audit trail under test, fed with the records of an engine, and its expected content. */
 import path from "node:path";
-import { onTestFinished } from "vitest";
 import { MOVES, SeatState } from "../../../engine/inventory/states.ts";
-import type {
-  AuditAnswers,
-  AuditOutcome,
-  AuditQuestion,
-  AuditTopic,
-  Transition,
+import {
+  type AuditAnswers,
+  AuditGap,
+  type AuditOutcome,
+  type AuditQuestion,
+  type AuditTopic,
+  type Transition,
 } from "../../../engine/queries/audit-trail.ts";
 import { areaFacts, seatFacts } from "../../../engine/queries/place-facts.ts";
-import type { MoveRecord } from "../../../engine/records.ts";
+import { type MoveRecord, RecordType } from "../../../engine/records.ts";
 import type { State } from "../../../engine/state.ts";
-import { AuditBook } from "../../../persistence/audit/trail.ts";
+import { OpenTrail } from "../../../persistence/audit/trail.ts";
 import type { ChainMark } from "../../../persistence/log/scan.ts";
 import type { KeptRecord } from "../../support/engine.ts";
+import { folderOf } from "../store/store-fixture.ts";
 
 export const AUDIT_STORE = "11111111-2222-4333-8444-555555555555";
-const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
 
 export function temporaryPath(name: string): string {
-  const folder = fs.mkdtempSync(path.join(ROOT, "frontrow-audit-"));
-  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
-  return path.join(folder, name);
+  return path.join(folderOf(), name);
 }
 
-export function openBook(file = temporaryPath("audit.sqlite")): AuditBook {
-  return new AuditBook(file, AUDIT_STORE);
+export function openBook(file = temporaryPath("audit.sqlite")): OpenTrail {
+  return new OpenTrail(file, AUDIT_STORE);
 }
 
 export function markAt(sequence: number): ChainMark {
   return { sequence, chain: new Uint8Array(16).fill(sequence % 251) };
 }
 
-/** Takes the records behind what the book has. */
-export function feed(book: AuditBook, kept: readonly KeptRecord[]): void {
+/** Takes the records that the book lacks. */
+export function feed(book: OpenTrail, kept: readonly KeptRecord[]): void {
   const mark = markAt(kept.at(-1)?.sequence ?? 0);
-  for (const { sequence, timeMs, record } of kept.slice(book.trail.sequence)) {
-    book.take(sequence, timeMs, record, mark);
+  for (const { sequence, timeMs, record } of kept.slice(book.row.sequence)) {
+    book.add(sequence, timeMs, record, mark);
   }
-  book.keep(mark);
+  book.commit(mark);
 }
 
 export function ask<K extends AuditTopic>(
-  book: AuditBook,
+  book: OpenTrail,
   question: AuditQuestion<K>,
 ): AuditAnswers[K] {
   const outcome = book.answer(question as AuditQuestion) as AuditOutcome<AuditAnswers[K]>;
@@ -53,8 +49,18 @@ export function ask<K extends AuditTopic>(
   throw new Error(`no answer: ${outcome.gap}`);
 }
 
-export function transitionsOf(book: AuditBook, eventId: string): readonly Transition[] {
+/** Ids of all events that the records create, including deleted ones. */
+export function eventIdsIn(kept: readonly KeptRecord[]): string[] {
+  const puts = kept.flatMap(({ record }) =>
+    record.type === RecordType.CATALOG ? record.puts : [],
+  );
+  return [...new Set(puts.flatMap(({ table, row }) => (table === "events" ? [row.id] : [])))];
+}
+
+/** All transitions of an event; none before it is created. */
+export function transitionsOf(book: OpenTrail, eventId: string): readonly Transition[] {
   const all: Transition[] = [];
+  if (book.answer({ about: "owner", eventId }).gap === AuditGap.NO_EVENT) return all;
   for (;;) {
     const query = { newestFirst: false, offset: all.length, limit: 1_000 };
     const { transitions } = ask(book, { about: "transitions", eventId, query });
@@ -70,21 +76,21 @@ export function mapOf(state: State, eventId: string) {
   const prices = state.catalog.pricesOf(eventId);
   const { seatIds, areas } = partition.layout;
   return {
-    seats: Array.from(seatIds, (_, seat) => seatFacts(partition, prices, seat)),
+    seats: Array.from(seatIds, (_, seat) => seatFacts({ partition, prices, changedAtMs: 0 }, seat)),
     areas: areas.map((_, area) => areaFacts(partition, prices, area)),
     isPublished: event.status === "PUBLISHED",
   };
 }
 
-/** The same as the trail has it, the seats that are not listed left out. */
-export function pastMapOf(book: AuditBook, eventId: string, sequence: number) {
+/** The same from the trail, without the seats that are not listed. */
+export function pastMapOf(book: OpenTrail, eventId: string, sequence: number) {
   const moment = { sequence };
   const query = { sort: [], offset: 0, limit: 1_000 };
   const { seats, isPublished } = ask(book, { about: "seats", eventId, moment, query });
   return { seats, isPublished, areas: ask(book, { about: "areas", eventId, moment }) };
 }
 
-/** What a move is to leave in the trail, told from the state before it. */
+/** The rows that a move must leave in the trail, derived from the state before it. */
 export function movedBy(state: State, record: MoveRecord): readonly Partial<Transition>[] {
   const partition = state.partitions.get(record.partition)!;
   const { layout, hold, holds, price, areas } = partition;

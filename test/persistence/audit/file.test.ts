@@ -1,4 +1,4 @@
-/** The file of the audit trail: what it says of itself is checked before it is believed. */
+/** The file of the audit trail, which is checked before it is used. */
 import Database from "better-sqlite3";
 import fs from "node:fs";
 import path from "node:path";
@@ -10,7 +10,7 @@ import {
   readTrail,
   writeTrail,
 } from "../../../persistence/audit/file.ts";
-import { AuditBook } from "../../../persistence/audit/trail.ts";
+import { OpenTrail } from "../../../persistence/audit/trail.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { AUDIT_STORE, markAt, temporaryPath } from "./audit-fixture.ts";
@@ -21,7 +21,7 @@ function trailOf(): { file: string; sequence: number } {
   for (let step = 0; step < 100; step++) workload.step();
   const { kept } = workload.bench.journal;
   const file = temporaryPath(AUDIT_FILE);
-  const book = new AuditBook(file, AUDIT_STORE);
+  const book = new OpenTrail(file, AUDIT_STORE);
   feed(book, kept);
   book.close();
   return { file, sequence: kept.length };
@@ -34,10 +34,10 @@ const DAMAGES: readonly (readonly [string, string, string])[] = [
   ["another format", "UPDATE trail SET format = 9", "found 9"],
   ["another store", `UPDATE trail SET storeId = '${ELSEWHERE}'`, `found ${ELSEWHERE}`],
   ["half a record", "UPDATE trail SET sequence = 1.5", "expected whole numbers"],
-  ["a beginning before all", "UPDATE trail SET firstSequence = -1", "expected whole numbers"],
+  ["a negative first record", "UPDATE trail SET firstSequence = -1", "expected whole numbers"],
 ];
 
-test.each(DAMAGES)("%s is no trail, and has no record", (_, sql, message) => {
+test.each(DAMAGES)("a trail file with %s is refused, and has no record", (_, sql, message) => {
   const { file, sequence } = trailOf();
   const folder = path.dirname(file);
   expect(auditedSequence(realDisk, folder, AUDIT_STORE)).toBe(sequence);
@@ -48,7 +48,7 @@ test.each(DAMAGES)("%s is no trail, and has no record", (_, sql, message) => {
   expect(auditedSequence(realDisk, folder, AUDIT_STORE)).toBe(0);
 });
 
-test("without a file there is no trail; one that is no database has no record", () => {
+test("without a file there is no trail; a file that is not a database has no record", () => {
   const file = temporaryPath(AUDIT_FILE);
   const folder = path.dirname(file);
   expect(auditedSequence(realDisk, folder, AUDIT_STORE)).toBeNull();
@@ -57,7 +57,7 @@ test("without a file there is no trail; one that is no database has no record", 
   expect(auditedSequence(realDisk, folder, AUDIT_STORE)).toBe(0);
 });
 
-test("what is written of the trail is read back, with a mark and without", () => {
+test("the row of a trail is read back, with a mark and without", () => {
   const sql = openAuditFile(temporaryPath(AUDIT_FILE), AUDIT_STORE);
   const first = { storeId: AUDIT_STORE, firstSequence: 4, firstTimeMs: 7 };
   for (const mark of [markAt(12), null]) {

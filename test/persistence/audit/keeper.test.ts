@@ -1,43 +1,29 @@
-/** The keeper of the audit trail beside a real log: it goes on, begins anew, loses nothing. */
+/** The keeper of the audit trail with a real log: it continues, rebuilds, and loses nothing. */
 import fs from "node:fs";
 import path from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { AuditGap } from "../../../engine/queries/audit-trail.ts";
 import { State } from "../../../engine/state.ts";
 import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts";
-import { AuditKeeper, type AuditReport, makeAuditFile } from "../../../persistence/audit/keeper.ts";
-import { AuditBook } from "../../../persistence/audit/trail.ts";
+import { AuditKeeper, type AuditReport } from "../../../persistence/audit/keeper.ts";
+import { OpenTrail } from "../../../persistence/audit/trail.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
-import { History, namesIn, newFolder, removeFolder, StoreProcess } from "../store/store-fixture.ts";
-import { feed, mapOf, pastMapOf, temporaryPath, transitionsOf } from "./audit-fixture.ts";
+import { history, storeWithTrail } from "../rescue/folder-fixture.ts";
+import { namesIn, StoreProcess } from "../store/store-fixture.ts";
+import {
+  eventIdsIn,
+  feed,
+  mapOf,
+  pastMapOf,
+  temporaryPath,
+  transitionsOf,
+} from "./audit-fixture.ts";
 
-const history = new History(7, 3_000);
-const eventIds = [
-  ...new Set(
-    history.records.flatMap(({ record }) =>
-      record.type === 1
-        ? record.puts.flatMap((put) => (put.table === "events" ? [put.row.id] : []))
-        : [],
-    ),
-  ),
-];
-
-interface Scene {
-  readonly folder: string;
-  readonly process: StoreProcess;
-}
-
-async function scene(): Promise<Scene> {
-  const folder = newFolder();
-  onTestFinished(() => removeFolder(folder));
-  const process = await StoreProcess.start({ folder, history });
-  makeAuditFile(realDisk, folder);
-  return { folder, process };
-}
+const eventIds = eventIdsIn(history.records);
 
 interface Kept {
   readonly keeper: AuditKeeper;
@@ -53,28 +39,28 @@ function keep(folder: string, disk: Disk = realDisk, rowsPerCommit?: number): Ke
 
 /** All rows of the trail in the folder. */
 function rowsIn(folder: string) {
-  const book = new AuditBook(path.join(folder, AUDIT_FILE), STORE_ID);
+  const book = new OpenTrail(path.join(folder, AUDIT_FILE), STORE_ID);
   const rows = eventIds.flatMap((eventId) => transitionsOf(book, eventId));
-  const { trail } = book;
+  const { row: trail } = book;
   book.close();
   return { rows, trail };
 }
 
-/** All rows that the first records are to give. */
+/** The rows that the first records must give. */
 function rowsOf(records: number) {
   const file = temporaryPath("wanted.sqlite");
-  const book = new AuditBook(file, STORE_ID);
+  const book = new OpenTrail(file, STORE_ID);
   feed(book, history.records.slice(0, records));
   const rows = eventIds.flatMap((eventId) => transitionsOf(book, eventId));
   book.close();
   return rows;
 }
 
-test("it follows a log that grows over segments and starts, each record once", async () => {
-  const { folder, process } = await scene();
+test("it follows a log over segments and starts, and takes each record once", async () => {
+  const { folder, process } = await storeWithTrail(0);
   let current = process;
   let { keeper, reports } = keep(folder);
-  for (let round = 0; round < 24; round++) {
+  for (let round = 0; round < 80; round++) {
     await current.commit(1 + (round % 4), 1 + (round % 9));
     if (round % 3 > 0) expect(keeper.follow(current.journal.mark!)).toBe(true);
     if (round % 5 === 4) {
@@ -97,7 +83,7 @@ test("it follows a log that grows over segments and starts, each record once", a
   expect(reports).toEqual([]);
 });
 
-/** Dies at a read, as a process that is killed: what was not kept is not there. */
+/** Dies at a read, as a killed process does: rows that were not kept are lost. */
 function dyingDisk(lastRead: number): { disk: Disk; reads: () => number } {
   let reads = 0;
   const disk: Disk = {
@@ -116,8 +102,8 @@ function dyingDisk(lastRead: number): { disk: Disk; reads: () => number } {
   return { disk, reads: () => reads };
 }
 
-test("killed anywhere while it catches up, it goes on without loss or doubles", async () => {
-  const { folder, process } = await scene();
+test("a keeper that is killed while it catches up loses and repeats nothing", async () => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(60, 10);
   const mark = process.journal.mark!;
   const wanted = rowsOf(process.durable);
@@ -137,24 +123,24 @@ test("killed anywhere while it catches up, it goes on without loss or doubles", 
   expect(rowsIn(folder).rows).toEqual(wanted);
 });
 
-test("what was taken and not kept is not in the file", async () => {
+test("records that were taken but not kept are not in the file", async () => {
   const file = temporaryPath("audit.sqlite");
-  const first = new AuditBook(file, STORE_ID);
+  const first = new OpenTrail(file, STORE_ID);
   feed(first, history.records.slice(0, 100));
   const mark = { sequence: 300, chain: new Uint8Array(16) };
   for (const { sequence, timeMs, record } of history.records.slice(100, 250)) {
-    first.take(sequence, timeMs, record, mark);
+    first.add(sequence, timeMs, record, mark);
   }
   first.close();
-  const again = new AuditBook(file, STORE_ID);
-  expect(again.trail.sequence).toBe(100);
+  const again = new OpenTrail(file, STORE_ID);
+  expect(again.row.sequence).toBe(100);
   expect(eventIds.flatMap((id) => transitionsOf(again, id))).toEqual(rowsOf(100));
   again.close();
 });
 
-/** A store whose log has lost its beginning to snapshots, and a trail that had all of it. */
-async function pruned(): Promise<Scene> {
-  const made = await scene();
+/** A store whose log has lost its beginning to snapshots, with a complete trail. */
+async function pruned() {
+  const made = await storeWithTrail(0);
   const { keeper } = keep(made.folder);
   for (let i = 0; i < 4; i++) {
     await made.process.commit(30);
@@ -168,7 +154,7 @@ async function pruned(): Promise<Scene> {
 }
 
 function expectPastOf(folder: string, from: number, to: number): void {
-  const book = new AuditBook(path.join(folder, AUDIT_FILE), STORE_ID);
+  const book = new OpenTrail(path.join(folder, AUDIT_FILE), STORE_ID);
   const state = new State();
   for (const { sequence, timeMs, record } of history.records.slice(0, to)) {
     apply(state, record, timeMs);
@@ -183,8 +169,8 @@ function expectPastOf(folder: string, from: number, to: number): void {
   book.close();
 }
 
-test("a trail that is missing is made anew from the whole log", async () => {
-  const { folder, process } = await scene();
+test("a missing trail is rebuilt from the whole log", async () => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(50);
   const { keeper, reports } = keep(folder);
   keeper.follow(process.journal.mark!);
@@ -197,7 +183,7 @@ test("a trail that is missing is made anew from the whole log", async () => {
   expect(reports).toEqual([]);
 });
 
-test("with its beginning gone, the log gives a trail from a snapshot on, and says so", async () => {
+test("a log without its beginning gives a trail from a snapshot on, and reports it", async () => {
   const { folder, process } = await pruned();
   fs.rmSync(path.join(folder, AUDIT_FILE));
   const { keeper, reports } = keep(folder);
@@ -207,11 +193,11 @@ test("with its beginning gone, the log gives a trail from a snapshot on, and say
   expect(keeper.answer(early, process.journal.mark)).toMatchObject({ gap: AuditGap.TOO_EARLY });
   keeper.close();
   const { rows, trail } = rowsIn(folder);
-  expect(reports).toEqual([{ kind: "late", firstSequence: trail.firstSequence }]);
+  expect(reports).toEqual([{ kind: "incomplete", firstSequence: trail.firstSequence }]);
   expect(trail.firstSequence).toBeGreaterThan(100);
   expectPastOf(folder, trail.firstSequence - 1, process.durable);
   const late = rowsOf(process.durable).filter(({ sequence }) => sequence >= trail.firstSequence);
-  // The locks of before are not known by number.
+  // The record numbers of earlier locks are unknown.
   const unnumbered = (each: typeof rows) => each.map((row) => ({ ...row, hold: 0 }));
   expect(unnumbered(rows)).toEqual(unnumbered(late));
 });
@@ -223,13 +209,13 @@ const DAMAGES: readonly (readonly [string, (file: string) => void])[] = [
     "is another store's",
     (file) => {
       fs.rmSync(file);
-      new AuditBook(file, "99999999-2222-4333-8444-555555555555").close();
+      new OpenTrail(file, "99999999-2222-4333-8444-555555555555").close();
     },
   ],
 ];
 
-test.each(DAMAGES)("a file that %s is set aside, said so, and made anew", async (_, damage) => {
-  const { folder, process } = await scene();
+test.each(DAMAGES)("a trail that %s is set aside, reported and rebuilt", async (_, damage) => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(30);
   const mark = process.journal.mark!;
   const first = keep(folder);
@@ -239,13 +225,13 @@ test.each(DAMAGES)("a file that %s is set aside, said so, and made anew", async 
   const { keeper, reports } = keep(folder);
   expect(keeper.follow(mark)).toBe(true);
   keeper.close();
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
   expect(fs.existsSync(path.join(folder, `${AUDIT_FILE}.damaged-1`))).toBe(true);
   expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
 });
 
-test("a trail that is ahead of the log, as of an older copy, is made anew", async () => {
-  const { folder, process } = await scene();
+test("a trail that is ahead of the log, as beside an older copy, is rebuilt", async () => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(40);
   const older = process.journal.mark!;
   await process.commit(10);
@@ -255,34 +241,40 @@ test("a trail that is ahead of the log, as of an older copy, is made anew", asyn
   const { keeper, reports } = keep(folder);
   expect(keeper.follow(older)).toBe(true);
   expect(keeper.sequence).toBe(older.sequence);
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
   keeper.close();
 });
 
-test("a log of another past, as after a restored copy, is told by its chain", async () => {
-  const { folder, process } = await scene();
+test.each([
+  ["as long", 50, "a trail of this log"],
+  ["longer", 60, "expected chain"],
+])("a trail beside another log that is %s is rebuilt from that log", async (...given) => {
+  const [, batches, reason] = given;
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(40);
   const first = keep(folder);
   first.keeper.follow(process.journal.mark!);
   first.keeper.close();
-  const copy = await scene();
-  await copy.process.commit(60, 4);
-  fs.copyFileSync(path.join(folder, AUDIT_FILE), path.join(copy.folder, AUDIT_FILE));
-  const { keeper, reports } = keep(copy.folder);
-  expect(keeper.follow(copy.process.journal.mark!)).toBe(true);
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  // As after a repair that cut the end, or beside a restored copy.
+  const other = await storeWithTrail(0);
+  await other.process.commit(batches, 4);
+  fs.copyFileSync(path.join(folder, AUDIT_FILE), path.join(other.folder, AUDIT_FILE));
+  const { keeper, reports } = keep(other.folder);
+  expect(keeper.follow(other.process.journal.mark!)).toBe(true);
+  expect(reports).toMatchObject([{ kind: "rebuilt", reason: expect.stringMatching(reason) }]);
   keeper.close();
-  expect(rowsIn(copy.folder).rows).toEqual(rowsOf(copy.process.durable));
+  expect(rowsIn(other.folder).rows).toEqual(rowsOf(other.process.durable));
 });
 
-test("a log that is damaged is not blamed on the trail", async () => {
-  const { folder, process } = await scene();
+test("damage of the log is not taken for damage of the trail", async () => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(40);
   const first = keep(folder);
   expect(first.keeper.follow(process.journal.mark!)).toBe(true);
   const known = first.keeper.sequence;
   first.keeper.close();
-  await process.commit(40);
+  // Frames follow the damaged one; else it would look torn.
+  await process.commit(44);
   const newest = path.join(folder, "wal", namesIn(folder, "wal").at(-2)!);
   const bytes = fs.readFileSync(newest);
   bytes[5_000]! ^= 1;
@@ -302,8 +294,8 @@ test("a log that is damaged is not blamed on the trail", async () => {
   expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
 });
 
-test("what cannot be done is told once, tried again, and answered with nothing", async () => {
-  const { folder, process } = await scene();
+test("a failure is reported once, tried again, and answered as unavailable", async () => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(20);
   const mark = process.journal.mark!;
   let isBroken = true;
@@ -324,8 +316,8 @@ test("what cannot be done is told once, tried again, and answered with nothing",
   keeper.close();
 });
 
-test("the log keeps every segment that the trail lacks, and lets go of it then", async () => {
-  const { folder, process } = await scene();
+test("segments that the trail lacks are kept until the trail has followed", async () => {
+  const { folder, process } = await storeWithTrail(0);
   await process.commit(20);
   const { keeper } = keep(folder);
   keeper.follow(process.journal.mark!);
@@ -344,8 +336,8 @@ test("the log keeps every segment that the trail lacks, and lets go of it then",
   expect(namesIn(folder, "wal").length).toBeLessThan(held - 2);
 });
 
-test("a trail that cannot be read yet holds the whole log", async () => {
-  const { folder, process } = await scene();
+test("while the trail cannot be read, the whole log is kept", async () => {
+  const { folder, process } = await storeWithTrail(0);
   for (let i = 0; i < 4; i++) {
     await process.commit(30);
     await process.snapshot();

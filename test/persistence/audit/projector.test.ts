@@ -1,15 +1,15 @@
-/** What each kind of record leaves in the audit trail, and what is left of it when it is old. */
+/** The rows that each kind of record leaves in the audit trail, and their retention. */
 import { expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
 import type { Transition } from "../../../engine/queries/audit-trail.ts";
 import { ActorKind } from "../../../engine/records.ts";
 import { State } from "../../../engine/state.ts";
-import type { AuditBook } from "../../../persistence/audit/trail.ts";
-import { keepSqlFile } from "../../../persistence/disk/sqlite.ts";
+import type { OpenTrail } from "../../../persistence/audit/trail.ts";
+import { openSqlWriter } from "../../../persistence/disk/sqlite.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { START_MS, World } from "../../support/engine.ts";
-import { area, layoutOf, section } from "../../support/layout.ts";
+import { area, guidOf, layoutOf, section } from "../../support/layout.ts";
 import {
   ask,
   feed,
@@ -23,7 +23,7 @@ import {
 
 const PARTS = [section("Stalls", { A: "1 2 3" }), area("Pit", 10), area("Lawn", 4)];
 
-/** A world whose every record is compared as it is taken. */
+/** A world that compares the trail with its state after each record. */
 class Audited extends World {
   readonly audit = openBook();
   #taken = 0;
@@ -33,7 +33,7 @@ class Audited extends World {
     this.take();
   }
 
-  /** Rows of what happened since, of this event or of another. */
+  /** The new rows of an event since the last call. */
   take(eventId = this.eventId): string[] {
     const { kept } = this.journal;
     const before = this.#taken;
@@ -65,7 +65,7 @@ class Audited extends World {
   }
 }
 
-test("every move, of seats and places, with the session and the price", () => {
+test("each kind of move of seats and places, with its session and its price", () => {
   const world = new Audited();
   const book = (kind: Parameters<World["book"]>[0], ...what: string[]) => {
     world.book(kind, world.selection(kind === "sale" ? null : "s", ...what));
@@ -103,7 +103,7 @@ test("every move, of seats and places, with the session and the price", () => {
   expect(book("unlock", "A2")).toEqual([]);
 });
 
-test("places that two sessions hold are each their own when they are sold together", () => {
+test("places of two sessions that are sold together appear per session", () => {
   const world = new Audited();
   world.book("lock", world.selection("one", "Pit:2"));
   world.book("lock", world.selection("two", "A1", "Pit:3"));
@@ -112,7 +112,7 @@ test("places that two sessions hold are each their own when they are sold togeth
   expect(world.take()).toEqual(["sale Pit:2 LOCKED>SOLD one", "sale Pit:2 LOCKED>SOLD two"]);
 });
 
-test("a hold that runs out, and prices taken away from what is held, sold and blocked", () => {
+test("an expired hold, and prices removed from held, sold and blocked objects", () => {
   const world = new Audited();
   world.book("lock", world.selection("old", "A1", "Pit:2"));
   world.clock.timeMs = START_MS + 3_600_000;
@@ -122,22 +122,21 @@ test("a hold that runs out, and prices taken away from what is held, sold and bl
     "expire Pit:2 LOCKED>ACTIVE old",
   ]);
   world.book("lock", world.selection("s", "A1", "Pit:2"));
-  world.book("directsale", world.selection("d", "A2", "Pit:1"));
+  world.book("directsale", world.selection("d", "A2"));
   world.book("block", world.selection("b", "A3", "Pit:3"));
   world.take();
   world.must("clearPrices", world.caller, { eventId: world.eventId });
   expect(world.take()).toEqual([
     "prices A1 LOCKED>WITHDRAWN s at 0",
-    "prices A2 SOLD>SOLD - at 0",
     "prices A3 BLOCKED>WITHDRAWN - at 0",
     "prices Pit:2 LOCKED>WITHDRAWN s at 0",
     "prices Pit:3 BLOCKED>WITHDRAWN - at 0",
-    "prices Pit:4 ACTIVE>WITHDRAWN - at 0",
+    "prices Pit:5 ACTIVE>WITHDRAWN - at 0",
     "prices Lawn:4 ACTIVE>WITHDRAWN - at 0",
   ]);
 });
 
-test("a price that is deleted leaves its seats; another takes its slot", () => {
+test("a deleted price leaves its seats, and a new price takes its slot", () => {
   const world = new Audited();
   const { caller, eventId, priceId } = world;
   world.must("deletePrice", caller, { eventId, priceId });
@@ -154,7 +153,7 @@ test("a price that is deleted leaves its seats; another takes its slot", () => {
   expect(world.take()).toEqual([]);
 });
 
-test("a layout that changes: what goes, what comes, and holds that get other slots", () => {
+test("a changed layout: removed and added objects, and holds in new slots", () => {
   const world = new Audited();
   world.book("lock", world.selection("a", "A1"));
   world.book("lock", world.selection("b", "Pit:2"));
@@ -165,11 +164,11 @@ test("a layout that changes: what goes, what comes, and holds that get other slo
   const body = {
     seats: [
       { ...parts.seats![0]!, id: removed[0]!, toRemove: true },
-      { guid: "new", rowGuid: "row A", name: "9", x: 9, y: 0 },
+      { guid: guidOf("new"), rowGuid: guidOf("row A"), name: "9", x: 9, y: 0 },
     ],
     sectors: [
       { ...parts.sectors![2]!, id: removed[1]!, toRemove: true },
-      { guid: "Box", name: "Box", ga: true, gaCapacity: 3 },
+      { guid: guidOf("Box"), name: "Box", ga: true, gaCapacity: 3 },
     ],
   };
   const { labels } = world;
@@ -196,7 +195,7 @@ test("a layout that changes: what goes, what comes, and holds that get other slo
   ]);
 });
 
-test("an event that moves to another schema and back, and a schema that is deleted", () => {
+test("an event that moves to another schema and back, and a deleted schema", () => {
   const world = new Audited();
   const { caller, eventId, schemaId } = world;
   const { id: otherId } = world.must("createSchema", caller, {
@@ -227,7 +226,7 @@ test("an event that moves to another schema and back, and a schema that is delet
   expect(world.take()).toContain("layout A1 UNPRICED>gone - at 0");
 });
 
-test("an event that is deleted: its rows stay, and from then on there is no map", () => {
+test("a deleted event keeps its rows, and has no map from then on", () => {
   const world = new Audited();
   const { caller, eventId } = world;
   world.book("lock", world.selection("s", "A1", "Pit:1"));
@@ -244,7 +243,7 @@ test("an event that is deleted: its rows stay, and from then on there is no map"
   expect(ask(world.audit, { about: "owner", eventId })).toBe(caller.organizationId);
 });
 
-test("who: the actor of the record, be it an account, a tenant or the system", () => {
+test("each row has its actor: an account, a tenant or the system", () => {
   const world = new Audited();
   const actors = [
     { kind: ActorKind.ACCOUNT, id: 77 },
@@ -262,30 +261,33 @@ test("who: the actor of the record, be it an account, a tenant or the system", (
   expect(found.map(({ actor }) => actor)).toEqual([...actors, system, system]);
 });
 
-/** A random past, in which time goes on by days. */
+/** A random history over many days. */
 function longPast(seed: number): Workload {
   const workload = new Workload(seed);
   for (let step = 0; step < 1_200; step++) workload.step();
   return workload;
 }
 
-test.each([5, 6])("what is too old goes, and all that comes after stays exact, seed %d", (seed) => {
-  const { bench } = longPast(seed);
-  const { kept } = bench.journal;
-  const book = openBook();
-  let cut = 1;
-  for (const share of [0.3, 0.3001, 0.6, 1]) {
-    const end = Math.floor(kept.length * share);
-    feed(book, kept.slice(0, end));
-    book.forget(kept[Math.floor(end / 2)]!.timeMs);
-    expect(book.trail.firstSequence).toBeGreaterThanOrEqual(cut);
-    cut = book.trail.firstSequence;
-  }
-  expect(cut).toBeGreaterThan(kept.length / 3);
-  expectPast(book, bench.engine.state, kept, cut);
-});
+test.each([5, 6])(
+  "old rows are removed, and everything after them stays exact, seed %d",
+  (seed) => {
+    const { bench } = longPast(seed);
+    const { kept } = bench.journal;
+    const book = openBook();
+    let cut = 1;
+    for (const share of [0.3, 0.3001, 0.6, 1]) {
+      const end = Math.floor(kept.length * share);
+      feed(book, kept.slice(0, end));
+      book.removeBefore(kept[Math.floor(end / 2)]!.timeMs);
+      expect(book.row.firstSequence).toBeGreaterThanOrEqual(cut);
+      cut = book.row.firstSequence;
+    }
+    expect(cut).toBeGreaterThan(kept.length / 3);
+    expectPast(book, bench.engine.state, kept, cut);
+  },
+);
 
-function expectPast(book: AuditBook, end: State, kept: World["journal"]["kept"], from: number) {
+function expectPast(book: OpenTrail, end: State, kept: World["journal"]["kept"], from: number) {
   const whole = openBook();
   feed(whole, kept);
   const state = new State();
@@ -303,7 +305,7 @@ function expectPast(book: AuditBook, end: State, kept: World["journal"]["kept"],
   }
 }
 
-test("an event that was deleted long ago leaves nothing", () => {
+test("after the retention time, nothing is left of a deleted event", () => {
   const file = temporaryPath("audit.sqlite");
   const world = new World(PARTS);
   const book = openBook(file);
@@ -313,24 +315,24 @@ test("an event that was deleted long ago leaves nothing", () => {
   world.must("createVenue", caller, { body: { name: "Later" } });
   feed(book, world.journal.kept);
   expect(ask(book, { about: "owner", eventId })).toBe(caller.organizationId);
-  book.forget(world.clock.timeMs);
+  book.removeBefore(world.clock.timeMs);
   expect(book.answer({ about: "owner", eventId })).toMatchObject({ gap: "no event" });
   book.close();
-  const sql = keepSqlFile(file);
+  const sql = openSqlWriter(file);
   for (const table of ["transitions", "events", "prices", "records"]) {
     expect(sql.row(`SELECT count(*) AS rows FROM ${table}`)).toEqual({ rows: 0 });
   }
   sql.close();
 });
 
-test("a person reads the trail with names", () => {
+test("the history view shows names instead of codes", () => {
   const file = temporaryPath("audit.sqlite");
   const world = new World(PARTS);
   world.book("directsale", world.selection("till", "A1"));
   const book = openBook(file);
   feed(book, world.journal.kept);
   book.close();
-  const sql = keepSqlFile(file);
+  const sql = openSqlWriter(file);
   expect(sql.row("SELECT * FROM history WHERE session = 'till'")).toEqual({
     eventId: world.eventId,
     sequence: world.engine.sequence,
@@ -351,12 +353,12 @@ test("a person reads the trail with names", () => {
   sql.close();
 });
 
-test("a trail that does not go on where it was takes nothing", () => {
+test("a trail takes only the record after its last one", () => {
   const { kept } = new World(PARTS).journal;
   const book = openBook();
   const [first, , third] = kept;
-  book.take(1, first!.timeMs, first!.record, markAt(9));
-  expect(() => book.take(3, third!.timeMs, third!.record, markAt(9))).toThrow("one record after");
-  expect(() => book.keep(markAt(0))).toThrow("never ahead");
+  book.add(1, first!.timeMs, first!.record, markAt(9));
+  expect(() => book.add(3, third!.timeMs, third!.record, markAt(9))).toThrow("one record after");
+  expect(() => book.commit(markAt(0))).toThrow("never ahead");
   book.close();
 });

@@ -26,7 +26,7 @@ import { markAt } from "./audit-fixture.ts";
 const COMPILED = new URL("../../../dist/persistence/store/audit-worker.js", import.meta.url);
 const NOWHERE = new URL("none.js", import.meta.url);
 
-/** An event of the history, and whose it is. */
+/** An event of the history, and its organization. */
 const [{ eventId, organizationId }] = history.records.flatMap(({ record }) =>
   record.type === RecordType.CATALOG
     ? record.puts.flatMap(({ table, row }) =>
@@ -54,7 +54,7 @@ function threadOf(source: Source, options: Partial<AuditThreadOptions> = {}) {
   return { thread, reports };
 }
 
-test("a question is answered from all that is on disk, and an end leaves all there", async () => {
+test("an answer covers all durable records, and after a close the trail has them all", async () => {
   const { folder, process } = await storeWithTrail(20);
   const { thread, reports } = threadOf({ folder, mark: () => process.journal.mark });
   const answered = await thread.ask(OWNER);
@@ -73,7 +73,7 @@ test("before the first record there is no event", async () => {
   expect(await thread.ask(OWNER)).toEqual({ gap: AuditGap.NO_EVENT, extent: null });
 });
 
-test("of very many questions at once the last are told that it is busy", async () => {
+test("of 70 concurrent questions, the last six are refused as busy", async () => {
   const { folder, process } = await storeWithTrail(20);
   const { thread } = threadOf({ folder, mark: () => process.journal.mark });
   const outcomes = await Promise.all(Array.from({ length: 70 }, () => thread.ask(OWNER)));
@@ -83,15 +83,15 @@ test("of very many questions at once the last are told that it is busy", async (
   expect(await thread.ask(OWNER)).toMatchObject({ gap: null });
 });
 
-test("a damaged trail is reported by the thread, and answered from when it is anew", async () => {
+test("a damaged trail is reported, rebuilt, and then answers", async () => {
   const { folder, process } = await storeWithTrail(20);
   fs.writeFileSync(path.join(folder, AUDIT_FILE), "not a database, but long enough to look");
   const { thread, reports } = threadOf({ folder, mark: () => process.journal.mark });
   expect(await thread.ask(OWNER)).toMatchObject({ gap: null, value: organizationId });
-  expect(reports.map(({ kind }) => kind)).toEqual(["anew"]);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
 });
 
-test("a thread that cannot begin is reported, and nobody waits for its answers", async () => {
+test("a thread that cannot start is reported, and its questions are answered at once", async () => {
   const { folder, process } = await storeWithTrail(1);
   const startThread: StartAuditThread = workerThread(NOWHERE, "test");
   const source = { folder, mark: () => process.journal.mark };
@@ -102,7 +102,7 @@ test("a thread that cannot begin is reported, and nobody waits for its answers",
   ]);
 });
 
-test("the service follows, answers, reports and ends as it is told", async () => {
+test("the service follows, answers, reports and ends on request", async () => {
   const { folder, process } = await storeWithTrail(10);
   const said: FromAuditThread[] = [];
   let hasEnded = false;
@@ -124,7 +124,7 @@ test("the service follows, answers, reports and ends as it is told", async () =>
   ]);
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(process.durable);
   service.post({ kind: "ask", id: 4, question: OWNER, mark });
-  // No log is that long: the thread reports it and goes on.
+  // No log is that long: the thread reports it and continues.
   service.post({ kind: "follow", mark: { ...mark, sequence: 900_000 } });
   expect(hasEnded).toBe(false);
   service.post({ kind: "end" });
@@ -136,8 +136,8 @@ test("the service follows, answers, reports and ends as it is told", async () =>
   expect(hasEnded).toBe(true);
 });
 
-describe("when the thread follows without a question", () => {
-  /** A thread that only notes which marks it is told, and answers when the test says so. */
+describe("following without a question", () => {
+  /** A thread that only notes the marks it gets, and answers when the test decides. */
   function echo() {
     let mark: ChainMark | null = null;
     let step = () => {};
@@ -182,7 +182,7 @@ describe("when the thread follows without a question", () => {
     };
   }
 
-  test("it waits while the log grows, follows in the first idle second, then hourly", () => {
+  test("it waits while the log grows, follows in the first idle second, and then hourly", () => {
     const { grow, steps, followed, told } = echo();
     steps(3);
     for (const sequence of [2, 4, 6]) grow(sequence);
@@ -210,7 +210,7 @@ describe("when the thread follows without a question", () => {
     expect(told).toEqual([250_000, 500_002]);
   });
 
-  test("after a failure it is behind by everything", () => {
+  test("after a failure it starts again with every record", () => {
     const { grow, followed, told } = echo();
     grow(250_001);
     followed();
@@ -218,7 +218,7 @@ describe("when the thread follows without a question", () => {
     expect(told).toEqual([250_001, 250_003]);
   });
 
-  test("a failure is tried again every second", () => {
+  test("after a failure it tries again every second", () => {
     const { grow, steps, followed, told } = echo();
     grow(1);
     for (let i = 0; i < 4; i++) {
@@ -228,7 +228,7 @@ describe("when the thread follows without a question", () => {
     expect(told).toEqual([1, 1, 1, 1]);
   });
 
-  test("it does not follow again before it has answered", () => {
+  test("it does not follow again before the thread has answered", () => {
     const { grow, followed, told } = echo();
     for (const sequence of [300_000, 900_000]) grow(sequence);
     expect(told).toEqual([300_000]);

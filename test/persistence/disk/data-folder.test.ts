@@ -1,4 +1,4 @@
-/** Which folders are opened, which are refused, and that a refusal changes nothing. */
+/** Which folders are opened and which are refused; a refusal changes nothing. */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -33,7 +33,7 @@ function open(folder: string, secret?: string, disk: Disk = realDisk): DataFolde
   return openDataFolder({ disk, folder, clock, secret, randomBytes });
 }
 
-/** Opens in vain, and checks that every file stays as it was. */
+/** Expects a refusal, and that no file changes. */
 function refusalOf(folder: string, secret?: string, disk?: Disk): FolderRefused {
   const before = contentOf(folder);
   try {
@@ -46,7 +46,7 @@ function refusalOf(folder: string, secret?: string, disk?: Disk): FolderRefused 
   throw new Error("not refused");
 }
 
-/** Every file but the lock, which has no content. */
+/** Every file except the lock, which has no content. */
 function contentOf(folder: string): Record<string, string> {
   const content: Record<string, string> = {};
   for (const name of readdirSync(folder)) {
@@ -57,10 +57,10 @@ function contentOf(folder: string): Record<string, string> {
   return content;
 }
 
-test("a missing folder is made, with those above it", () => {
+test("a missing folder is created with its parents", () => {
   const folder = join(newFolder(), "a", "b");
   const data = open(folder);
-  expect(data.fresh).toBe(true);
+  expect(data.isFresh).toBe(true);
   expect(data.storeId).toMatch(/^[0-9a-f-]{36}$/);
   expect(data.secret).toMatch(/^[0-9a-f]{64}$/);
   data.close();
@@ -73,27 +73,18 @@ test("a missing folder is made, with those above it", () => {
   });
 });
 
-test("that it has a log is kept, and nothing else of the store changes", () => {
+test("markHasLog is stored, and changes nothing else of the store", () => {
   const folder = newFolder();
   const first = open(folder);
-  first.keepHasLog();
+  first.markHasLog();
   first.close();
   const second = open(folder);
   second.close();
   const { storeId, secret } = first;
-  expect(second).toMatchObject({ storeId, secret, fresh: false, hasLog: true });
+  expect(second).toMatchObject({ storeId, secret, isFresh: false, hasLog: true });
 });
 
-test("a folder that is opened again is the same store", () => {
-  const folder = newFolder();
-  const first = open(folder);
-  first.close();
-  const second = open(folder);
-  second.close();
-  expect(second).toMatchObject({ storeId: first.storeId, secret: first.secret, fresh: false });
-});
-
-test("every file is private to its user, the secret before all", () => {
+test("only the user can read the files of a store", () => {
   const folder = newFolder();
   open(folder).close();
   for (const name of ["secret", "store.json", "lock.sqlite"]) {
@@ -101,7 +92,7 @@ test("every file is private to its user, the secret before all", () => {
   }
 });
 
-test("a secret that is given is used and not stored", () => {
+test("a given secret is used and not stored", () => {
   const folder = newFolder();
   const data = open(folder, GIVEN.toUpperCase());
   data.close();
@@ -121,7 +112,7 @@ test("a secret that is not 64 hexadecimal digits is refused", () => {
   expect(refusalOf(folder).message).toContain("its file secret is not 64 hexadecimal digits");
 });
 
-test("a folder of something else is refused", () => {
+test("a folder with other files and no store is refused", () => {
   const folder = newFolder();
   writeFileSync(join(folder, "holiday.txt"), "sea");
   const refusal = refusalOf(folder);
@@ -130,7 +121,7 @@ test("a folder of something else is refused", () => {
   expect(readdirSync(folder)).toEqual(["holiday.txt"]);
 });
 
-test("what a first start left that was cut short, or a new file system, is no obstacle", () => {
+test("files of an interrupted first start, and lost+found, are no obstacle", () => {
   const folder = newFolder();
   mkdirSync(join(folder, "lost+found"));
   for (const name of ["lock.sqlite", "secret", "secret.tmp", "store.json.tmp"]) {
@@ -138,16 +129,17 @@ test("what a first start left that was cut short, or a new file system, is no ob
   }
   const data = open(folder);
   data.close();
-  expect(data.fresh).toBe(true);
-  expect(open(folder, GIVEN).fresh).toBe(false);
+  expect(data.isFresh).toBe(true);
+  expect(open(folder, GIVEN).isFresh).toBe(false);
 });
 
-test("a store of another format, or without a name, is refused", () => {
+test("a store of another format, or without a store id, is refused", () => {
   for (const [text, reason] of [
     ['{"format":2}', "has format 2"],
-    ["nothing", "has format undefined"],
-    ["[1]", "has format undefined"],
-    ['{"format":1,"storeId":"x"}', "names no store"],
+    ...["nothing", "[1]", "null", "7", '"store"', "{", ""].map((content) => {
+      return [content, "has format undefined, this version reads 1"] as const;
+    }),
+    ['{"format":1,"storeId":"x"}', "has no store id"],
   ] as const) {
     const folder = newFolder();
     writeFileSync(join(folder, "store.json"), text);
@@ -166,7 +158,7 @@ test("a path that cannot be a folder is refused", () => {
   expect(readdirSync(folder)).toEqual(["file"]);
 });
 
-test("a folder that cannot be written is refused with the way out", () => {
+test("a folder that cannot be written is refused, and the message says what to do", () => {
   const folder = newFolder();
   const createNow = (path: string): never => {
     throw new DiskFault("create", path, "EACCES");
@@ -176,14 +168,14 @@ test("a folder that cannot be written is refused with the way out", () => {
   expect(refusal.message).toContain("EACCES; give this user the right to read and write there");
 });
 
-test("a lock file that is no lock file is refused", () => {
+test("a folder whose lock file is another file is refused", () => {
   const folder = newFolder();
   open(folder).close();
   writeFileSync(join(folder, "lock.sqlite"), "something else".repeat(100));
   expect(refusalOf(folder).message).toContain("lock.sqlite cannot be locked");
 });
 
-test("a second user of the folder is refused until the first has closed it", () => {
+test("a second process is refused until the first has closed the folder", () => {
   const folder = newFolder();
   const first = open(folder);
   const refusal = refusalOf(folder);
@@ -193,7 +185,7 @@ test("a second user of the folder is refused until the first has closed it", () 
   open(folder).close();
 });
 
-test("a process that is killed gives the folder free", async () => {
+test("a killed process frees the folder", async () => {
   const folder = newFolder();
   open(folder).close();
   const sqlite = createRequire(import.meta.url).resolve("better-sqlite3");
@@ -212,7 +204,7 @@ test("a process that is killed gives the folder free", async () => {
   open(folder).close();
 });
 
-test("a start that fails at any step of the disk can be repeated", () => {
+test("a start that fails at any disk operation can be repeated", () => {
   for (let failing = 1; ; failing++) {
     const folder = newFolder();
     let steps = 0;
@@ -237,13 +229,5 @@ test("a start that fails at any step of the disk can be repeated", () => {
     data.close();
     expect(open(folder).storeId).toBe(data.storeId);
     rmSync(folder, { recursive: true });
-  }
-});
-
-test("a store.json that holds no object is refused for the format that it does not name", () => {
-  const folder = newFolder();
-  for (const text of ["null", "7", '"store"', "{", ""]) {
-    writeFileSync(join(folder, "store.json"), text);
-    expect(refusalOf(folder).message).toContain("has format undefined, this version reads 1");
   }
 });

@@ -1,17 +1,17 @@
-/** What every `Disk` has to do, run for the real one and for the one in memory. */
+/** What each `Disk` must do; run for the real one and for the one in memory. */
 import { expect, test } from "vitest";
 import type { Disk, DiskFile } from "../../../persistence/disk/disk.ts";
 import { DiskFault } from "../../../persistence/disk/faults.ts";
 
 /** @param open - A disk and an empty folder on it. */
 export function testDisk(open: () => { disk: Disk; folder: string }): void {
-  test("a missing folder is no list, an empty one an empty list", () => {
+  test("the list of a missing folder is null, and of an empty one empty", () => {
     const { disk, folder } = open();
     expect(disk.listNow(`${folder}/none`)).toBeNull();
     expect(disk.listNow(folder)).toEqual([]);
   });
 
-  test("a folder is made in its parent and listed there", () => {
+  test("a new folder is listed in its parent", () => {
     const { disk, folder } = open();
     disk.makeFolderNow(`${folder}/inner`);
     disk.syncFolderNow(folder);
@@ -21,7 +21,7 @@ export function testDisk(open: () => { disk: Disk; folder: string }): void {
     expect(faultOf(() => disk.makeFolderNow(`${folder}/none/inner`)).code).toBe("ENOENT");
   });
 
-  test("what is written is read back, and zeros where nothing was written", () => {
+  test("a read returns the written bytes, and zeros where nothing was written", () => {
     const { disk, folder } = open();
     const file = disk.createNow(`${folder}/a`);
     expect(file.writeNow(Buffer.from("seat"), 3)).toBe(4);
@@ -30,7 +30,7 @@ export function testDisk(open: () => { disk: Disk; folder: string }): void {
     expect(contentOf(disk, `${folder}/a`)).toEqual(Buffer.from("\0\0\0seat"));
   });
 
-  test("a read past the end gives what is there, then nothing", () => {
+  test("a read beyond the end returns the bytes before it, then none", () => {
     const { disk, folder } = open();
     const file = disk.createNow(`${folder}/a`);
     file.writeNow(Buffer.from("seat"), 0);
@@ -42,7 +42,7 @@ export function testDisk(open: () => { disk: Disk; folder: string }): void {
     file.closeNow();
   });
 
-  test("a file that is made again is empty", () => {
+  test("a file that is created again is empty", () => {
     const { disk, folder } = open();
     for (const text of ["longer", "new"]) {
       const file = disk.createNow(`${folder}/a`);
@@ -83,7 +83,7 @@ export function testDisk(open: () => { disk: Disk; folder: string }): void {
     }
   });
 
-  test("the operations that call back do the same, after the call", async () => {
+  test("the operations with callbacks do the same, after the call", async () => {
     const { disk, folder } = open();
     const file = await new Promise<DiskFile>((resolve) => {
       disk.create(`${folder}/a`, (fault, made) => {
@@ -105,7 +105,7 @@ export function testDisk(open: () => { disk: Disk; folder: string }): void {
     expect(disk.listNow(folder)).toEqual([]);
   });
 
-  test("the operations that call back hand on their fault", async () => {
+  test("the operations with callbacks pass on their fault", async () => {
     const { disk, folder } = open();
     const path = `${folder}/none`;
     expect(await faultFrom((done) => disk.remove(path, done))).toMatchObject({ code: "ENOENT" });

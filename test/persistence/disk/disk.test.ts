@@ -1,4 +1,4 @@
-/** The real disk: what every disk does, and what only a real one can show. */
+/** The real disk: the suite of every disk, and what only a real one can show. */
 import { constants, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { testDisk } from "./disk.suite.ts";
 
-/** The flags of every descriptor that this process has of the file, as the kernel has them. */
+/** The kernel's flags of each descriptor that this process has for the file. */
 function openFlags(path: string): number[] {
   return readdirSync("/proc/self/fd").flatMap((fd) => {
     const link = statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false });
@@ -22,25 +22,28 @@ afterAll(() => rmSync(root, { recursive: true }));
 testDisk(() => ({ disk: realDisk, folder: mkdtempSync(join(root, "case-")) }));
 
 const isLinux = process.platform === "linux";
-test.runIf(isLinux)("what is written through is there, past a rename and a close", async () => {
-  const [path, renamed] = [`${root}/through`, `${root}/renamed`];
-  const file = realDisk.createNow(path);
-  file.writeNow(Buffer.alloc(8, "."), 0);
-  realDisk.renameNow(path, renamed);
-  file.path = renamed;
-  const write = (text: string, at: number) =>
-    new Promise((resolve) => {
-      file.writeThrough!(Buffer.from(text), at, (fault, bytes) => resolve(fault ?? bytes));
-    });
-  expect([await write("se", 1), await write("at", 3)]).toEqual([2, 2]);
-  const flags = openFlags(renamed);
-  expect(flags.filter((flag) => (flag & constants.O_DSYNC) !== 0).length).toBe(1);
-  expect(await new Promise((resolve) => file.close(resolve))).toBeNull();
-  expect(openFlags(renamed)).toEqual([]);
-  expect(readFileSync(renamed, "latin1")).toBe(".seat...");
-});
+test.runIf(isLinux)(
+  "written-through bytes are in the file after a rename and a close",
+  async () => {
+    const [path, renamed] = [`${root}/through`, `${root}/renamed`];
+    const file = realDisk.createNow(path);
+    file.writeNow(Buffer.alloc(8, "."), 0);
+    realDisk.renameNow(path, renamed);
+    file.path = renamed;
+    const write = (text: string, at: number) =>
+      new Promise((resolve) => {
+        file.writeThrough!(Buffer.from(text), at, (fault, bytes) => resolve(fault ?? bytes));
+      });
+    expect([await write("se", 1), await write("at", 3)]).toEqual([2, 2]);
+    const flags = openFlags(renamed);
+    expect(flags.filter((flag) => (flag & constants.O_DSYNC) !== 0).length).toBe(1);
+    expect(await new Promise((resolve) => file.close(resolve))).toBeNull();
+    expect(openFlags(renamed)).toEqual([]);
+    expect(readFileSync(renamed, "latin1")).toBe(".seat...");
+  },
+);
 
-test.runIf(isLinux)("a write through that cannot begin is a fault that says why", async () => {
+test.runIf(isLinux)("a write-through whose file is gone is a fault with its reason", async () => {
   const file = realDisk.createNow(`${root}/gone`);
   realDisk.removeNow(`${root}/gone`);
   const fault = await new Promise((resolve) => file.writeThrough!(Buffer.alloc(1), 0, resolve));
@@ -48,7 +51,7 @@ test.runIf(isLinux)("a write through that cannot begin is a fault that says why"
   file.closeNow();
 });
 
-test.runIf(isLinux)("closed at once, it is closed for what is written through too", async () => {
+test.runIf(isLinux)("closeNow closes the descriptor for write-through, too", async () => {
   const path = `${root}/at-once`;
   const file = realDisk.createNow(path);
   await new Promise((resolve) => file.writeThrough!(Buffer.from("seat"), 0, resolve));
@@ -57,7 +60,7 @@ test.runIf(isLinux)("closed at once, it is closed for what is written through to
   expect(openFlags(path)).toEqual([]);
 });
 
-test("a write that fails says so, and that nothing was written", async () => {
+test("a failed write reports its fault and zero bytes", async () => {
   const path = `${root}/read-only`;
   realDisk.createNow(path).closeNow();
   const file = realDisk.openNow(path);
@@ -68,7 +71,7 @@ test("a write that fails says so, and that nothing was written", async () => {
   file.closeNow();
 });
 
-test("in a folder that is not there nothing is made, and nothing synced", async () => {
+test("a create or a sync in a missing folder is a fault", async () => {
   const path = `${root}/none/a`;
   const made = await new Promise((resolve) => {
     realDisk.create(path, (fault, file) => resolve({ fault, file }));
@@ -81,7 +84,7 @@ test("in a folder that is not there nothing is made, and nothing synced", async 
   expect(synced).toMatchObject({ operation: "open", code: "ENOENT" });
 });
 
-test.runIf(isLinux)("a folder that cannot be synced says so", async () => {
+test.runIf(isLinux)("a folder that cannot be synced is a fault", async () => {
   const fault = await new Promise((resolve) => realDisk.syncFolder("/proc", resolve));
   expect(fault).toMatchObject({ operation: "sync", path: "/proc", code: "EINVAL" });
 });

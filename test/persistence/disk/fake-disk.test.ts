@@ -1,14 +1,14 @@
-/** The fake disk behaves like any disk while all is well, and is merciless when the power fails. */
+/** The fake disk behaves like a real one, and loses what it may when the power fails. */
 import fs from "node:fs";
 import path from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { DiskFault } from "../../../persistence/disk/faults.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { Loss, LOSSES, SECTOR_BYTES } from "../../support/disk/inode.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
 import { settle } from "../log/log-fixture.ts";
-import { diskOn, newFolder, removeFolder } from "../store/store-fixture.ts";
+import { diskOn, folderOf } from "../store/store-fixture.ts";
 import { testDisk } from "./disk.suite.ts";
 
 const SECTORS = 40;
@@ -21,13 +21,13 @@ function openDisk(seed = 1) {
 
 testDisk(() => ({ disk: openDisk().process, folder }));
 
-/** Each sector full of a number of its own. */
+/** Sectors that are each filled with another number. */
 function pattern(from: number): Buffer {
   const sectors = Array.from({ length: SECTORS }, (_, i) => Buffer.alloc(SECTOR_BYTES, from + i));
   return Buffer.concat(sectors);
 }
 
-/** How many sectors have their pattern, are zero, or are anything else. */
+/** How many sectors have their pattern, are zero, or have other content. */
 function fates(bytes: Buffer, expected: Buffer) {
   const counts = { kept: 0, lost: 0, garbled: 0 };
   for (let at = 0; at < bytes.length; at += SECTOR_BYTES) {
@@ -39,7 +39,7 @@ function fates(bytes: Buffer, expected: Buffer) {
   return counts;
 }
 
-test("what was synced stays; what was not is kept, lost or garbled, by the sector", () => {
+test("synced sectors stay; each other sector is kept, lost or garbled", () => {
   const seen = { kept: 0, lost: 0, garbled: 0, short: 0 };
   for (let seed = 1; seed <= 60; seed++) {
     const { disk, process } = openDisk(seed);
@@ -62,7 +62,7 @@ test("what was synced stays; what was not is kept, lost or garbled, by the secto
   for (const [fate, times] of Object.entries(seen)) expect(times, fate).toBeGreaterThan(5);
 });
 
-test("names last once their folder is synced; before, up to some change of it", () => {
+test("names are durable after a sync of their folder, and before it up to some change", () => {
   const outcomes = new Set<string>();
   for (let seed = 1; seed <= 40; seed++) {
     const { disk, process } = openDisk(seed);
@@ -76,7 +76,7 @@ test("names last once their folder is synced; before, up to some change of it", 
   expect([...outcomes].toSorted()).toEqual(["a", "b", "b,c"]);
 });
 
-test("a failed sync leaves data readable, and a later one does not write it", () => {
+test("after a failed sync the data is readable, and a later sync does not write it", () => {
   let lost = 0;
   for (let seed = 1; seed <= 30; seed++) {
     const { disk, process } = openDisk(seed);
@@ -97,7 +97,7 @@ test("a failed sync leaves data readable, and a later one does not write it", ()
   expect(lost).toBeGreaterThan(100);
 });
 
-test("on a full disk only what is there can be written", () => {
+test("on a full disk only allocated bytes can be written", () => {
   const { disk, process } = openDisk();
   const file = process.createNow(`${folder}/a`);
   file.writeNow(pattern(1), 0);
@@ -114,7 +114,7 @@ test("on a full disk only what is there can be written", () => {
   expect(attempts.some((written) => typeof written === "number")).toBe(true);
 });
 
-test("a process that ended gets nothing done, but what it had in flight may happen", async () => {
+test("a process that ended does nothing more, but operations in flight may happen", async () => {
   const happened = new Set<boolean>();
   for (let seed = 1; seed <= 30; seed++) {
     const { disk, process } = openDisk(seed);
@@ -160,7 +160,7 @@ function firstBytes(disk: FakeDisk): string {
   return [0, 1, 2].map((i) => String.fromCharCode(bytes[i * SECTOR_BYTES]!)).join("");
 }
 
-test("without dice everything that was not synced is lost, and nothing else", () => {
+test("without dice everything unsynced is lost, and nothing else", () => {
   const disk = new FakeDisk({ folder });
   const process = disk.begin();
   const file = process.createNow(`${folder}/a`);
@@ -185,14 +185,12 @@ test("without dice everything that was not synced is lost, and nothing else", ()
 
 describe("a disk whose files are real", () => {
   testDisk(() => {
-    const real = newFolder();
-    onTestFinished(() => removeFolder(real));
+    const real = folderOf();
     return { disk: diskOn(real).begin(), folder: real };
   });
 
-  test("a power cut takes away what was not synced, and keeps what others made", () => {
-    const real = newFolder();
-    onTestFinished(() => removeFolder(real));
+  test("a power cut removes unsynced changes, and keeps files of other programs", () => {
+    const real = folderOf();
     fs.mkdirSync(`${real}/old`);
     fs.writeFileSync(`${real}/old/a`, "old");
     const disk = diskOn(real);

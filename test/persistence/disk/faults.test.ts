@@ -1,4 +1,4 @@
-/** Each fault is one line that names the cause and the way out, with its exit code. */
+/** The message of a fault is one line with the cause and the remedy; it has an exit code. */
 import { expect, test } from "vitest";
 import {
   DiskFault,
@@ -14,7 +14,7 @@ import {
 
 const disk = new DiskFault("sync", "/data/wal/1.log", "EIO", new Error("cause"));
 
-test("every fault says what happened, where, and what to do", () => {
+test("the message of a fault says what happened, where, and what to do", () => {
   const faults: [StoreFault, ExitCode, string][] = [
     [
       disk,
@@ -24,14 +24,14 @@ test("every fault says what happened, where, and what to do", () => {
     [
       new LogFailed(disk),
       70,
-      `the log failed: ${disk.message}; then start again: all acknowledged is kept`,
+      `the log failed: ${disk.message}; then restart: everything acknowledged is kept`,
     ],
     [
       new LogCorrupt("/data/wal/1.log", 512, "epoch 2", "1"),
       78,
       "the log is damaged: /data/wal/1.log at byte 512: expected epoch 2, found 1; " +
         "nothing was changed: put the undamaged file back from a copy, or restore a backup; " +
-        "`frontrow verify` lists what is damaged, `frontrow repair` saves the rest",
+        "`frontrow verify` lists all damage, `frontrow repair` saves the rest",
     ],
     [
       new FolderRefused("/data", "it is another's: choose another", ExitCode.TEMPORARY),
@@ -48,18 +48,17 @@ test("every fault says what happened, where, and what to do", () => {
   }
 });
 
-test("the cause of a fault is kept for those who look", () => {
+test("a fault keeps its cause", () => {
   expect(disk.cause).toEqual(new Error("cause"));
   expect(new LogFailed(disk).cause).toBe(disk);
 });
 
-test("a code without a hint of its own still says where to look", () => {
-  expect(new DiskFault("read", "/data", "EWEIRD").hint).toBe(
-    "see the code of the operating system",
-  );
+test("an unknown error code has a general hint", () => {
+  const { message } = new DiskFault("read", "/data", "EWEIRD");
+  expect(message).toBe("cannot read /data: EWEIRD; see the error codes of the operating system");
 });
 
-test("a catch answers the errors it knows, and passes on every other as it is", () => {
+test("only() accepts errors of the listed classes, and rethrows any other", () => {
   const other = new TypeError("a mistake of ours");
   for (const known of [new Malformed("a", "b"), disk]) {
     expect(() => only(known, Malformed, DiskFault)).not.toThrow();
@@ -75,7 +74,7 @@ test("a catch answers the errors it knows, and passes on every other as it is", 
   }
 });
 
-test("whatever is thrown has a message", () => {
+test("messageOf gives a text for anything that is thrown", () => {
   expect(messageOf(new TypeError("a mistake"))).toBe("a mistake");
   expect(messageOf("a text")).toBe("a text");
 });

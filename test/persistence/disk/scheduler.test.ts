@@ -1,8 +1,8 @@
-/** The real scheduler: after the turn, after the delay, or not at all. */
+/** The real scheduler runs tasks after the turn, after a delay, or never. */
 import { expect, test } from "vitest";
 import { realScheduler } from "../../../persistence/disk/scheduler.ts";
 
-test("soon is after this turn, later is after the delay", async () => {
+test("soon runs after this turn, later runs after the delay", async () => {
   const order: string[] = [];
   const done = new Promise<void>((resolve) => {
     realScheduler.later(5, () => {
@@ -16,7 +16,7 @@ test("soon is after this turn, later is after the delay", async () => {
   expect(order).toEqual(["turn", "soon", "later"]);
 });
 
-test("what was cancelled does not run", async () => {
+test("a cancelled task does not run", async () => {
   let runs = 0;
   const cancel = realScheduler.later(1, () => (runs += 1));
   cancel();

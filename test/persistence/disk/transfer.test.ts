@@ -1,4 +1,4 @@
-/** Whole reads and writes over a disk that does less than asked. */
+/** Complete reads and writes on a disk that does less than requested. */
 import { expect, test } from "vitest";
 import type { DiskFile } from "../../../persistence/disk/disk.ts";
 import { DiskFault } from "../../../persistence/disk/faults.ts";
@@ -16,7 +16,7 @@ import { emptyDisk } from "../log/log-fixture.ts";
 
 const BYTES = Buffer.from("two seats in row seven");
 
-/** Gives the writes these outcomes, one after the other; later ones happen. */
+/** Gives these outcomes to the first writes; later ones succeed. */
 function diskWith(...outcomes: (Outcome | null)[]): FakeDisk {
   const disk = emptyDisk();
   disk.decide = ({ operation }) => (operation === "write" ? (outcomes.shift() ?? null) : null);
@@ -27,7 +27,7 @@ function writeOn(disk: FakeDisk): Promise<DiskFault | null> {
   return new Promise((resolve) => writeAll(disk.process!.createNow("/data/a"), BYTES, 0, resolve));
 }
 
-test("a short write is finished by one more", async () => {
+test("a short write is completed by one more", async () => {
   const disk = diskWith({ writtenBytes: 5 });
   expect(await writeOn(disk)).toBeNull();
   expect(disk.files().get("/data/a")).toEqual(BYTES);
@@ -36,7 +36,7 @@ test("a short write is finished by one more", async () => {
   expect(again.files().get("/data/a")).toEqual(BYTES);
 });
 
-test("the second write names the reason of the first", async () => {
+test("the second write shows why the first one was short", async () => {
   const outcomes = [{ writtenBytes: 5 }, { code: "ENOSPC" }];
   expect(await writeOn(diskWith(...outcomes))).toMatchObject({ code: "ENOSPC" });
   const file = diskWith(...outcomes).process!.createNow("/data/a");
@@ -58,7 +58,7 @@ test("a write that fails is a fault at once", async () => {
   });
 });
 
-/** A file that writes through, told what becomes of each write. */
+/** A file that writes through, with the outcome of each write. */
 function throughFile(...outcomes: (DiskFault | number)[]): { file: DiskFile; calls: string[] } {
   const calls: string[] = [];
   const made = emptyDisk().process!.createNow("/data/a");
@@ -81,14 +81,14 @@ test("a disk that writes through is asked once, and nothing else", async () => {
   expect(calls).toEqual([`512: ${BYTES.toString()}`]);
 });
 
-test("a short write through is finished by one more, and twice short is a fault", async () => {
+test("a short write-through is completed by one more; two short ones are a fault", async () => {
   const { file, calls } = throughFile(4);
   expect(await throughOn(file)).toBeNull();
   expect(calls).toEqual([`512: ${BYTES.toString()}`, `516: ${BYTES.subarray(4).toString()}`]);
   expect(await throughOn(throughFile(4, 4).file)).toMatchObject({ code: "SHORT" });
 });
 
-test("a write through that fails is a fault at once", async () => {
+test("a write-through that fails is a fault at once", async () => {
   const { file, calls } = throughFile(new DiskFault("write", "/data/a", "EIO"));
   expect(await throughOn(file)).toMatchObject({ code: "EIO" });
   expect(calls.length).toBe(1);
@@ -110,7 +110,7 @@ test("a disk that cannot write through writes, then syncs", async () => {
   expect(await throughOn(file)).toMatchObject({ code: "ENOSPC", operation: "write" });
 });
 
-test("a file that ends before it should is a fault", () => {
+test("a file that is shorter than expected is a fault", () => {
   const disk = emptyDisk().plant("/data/a", BYTES);
   const target = Buffer.alloc(BYTES.length + 1);
   expect(() => readAllNow(disk.process!.openNow("/data/a"), target)).toThrow(
@@ -118,7 +118,7 @@ test("a file that ends before it should is a fault", () => {
   );
 });
 
-test("a file is written wholly or not at all, whenever the power goes", () => {
+test("a power cut at any change leaves a file whole or unwritten", () => {
   for (let failing = 1; ; failing++) {
     const disk = emptyDisk().plant("/data/a", Buffer.from("before"));
     disk.endAtChange(failing);
@@ -138,7 +138,7 @@ test("a file is written wholly or not at all, whenever the power goes", () => {
   }
 });
 
-test("folders are made from the first one that is missing", () => {
+test("missing folders are created from the first one on", () => {
   const disk = emptyDisk();
   makeFoldersNow(disk.process!, "/data/a/b");
   makeFoldersNow(disk.process!, "/data/a/b");

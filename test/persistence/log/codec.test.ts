@@ -1,4 +1,4 @@
-/** Records come back as they went in, bit for bit, and nothing malformed comes back at all. */
+/** Decoded records equal the encoded ones, and malformed bytes are refused. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
@@ -11,7 +11,7 @@ import {
   RecordType,
 } from "../../../engine/records.ts";
 import { Malformed } from "../../../persistence/disk/faults.ts";
-import { ByteReader, ByteWriter } from "../../../persistence/log/bytes.ts";
+import { ByteWriter } from "../../../persistence/log/bytes.ts";
 import { decodeRecords, encodeRecord } from "../../../persistence/log/codec.ts";
 import { recordOf, timeOf } from "./log-fixture.ts";
 
@@ -28,7 +28,7 @@ function encode(entries: readonly Entry[]): Buffer {
 
 function decode(bytes: Buffer, recordCount: number): Entry[] {
   const entries: Entry[] = [];
-  decodeRecords(new ByteReader(bytes), 1, recordCount, (sequence, timeMs, record) => {
+  decodeRecords(bytes, 1, recordCount, (sequence, timeMs, record) => {
     expect(sequence).toBe(entries.push({ timeMs, record }));
   });
   return entries;
@@ -46,7 +46,7 @@ function problemIn(bytes: Buffer, recordCount = 1): Malformed {
 
 const count = fc.maxSafeNat();
 const u32 = fc.nat(0xffff_ffff);
-/** Objects as literals make them. */
+/** Objects with the usual prototype. */
 const plain = { noNullPrototype: true };
 const actor = fc.record({ kind: fc.constantFrom(0, 1, 2, 3), id: count }, plain);
 const text = fc.string({ unit: "grapheme", maxLength: 60 });
@@ -79,7 +79,7 @@ const price: fc.Arbitrary<PriceRecord> = fc.record(
   },
   plain,
 );
-/** The one name that MessagePack readers change, as it would reach the prototype. */
+/** MessagePack readers rename `__proto__`, which would otherwise change the prototype. */
 const member = fc.string().filter((name) => name !== "__proto__");
 const value = fc.jsonValue().map(asLiteral).filter(hasPlainNames);
 const anyRow = fc.dictionary(
@@ -111,7 +111,7 @@ function hasPlainNames(json: unknown): boolean {
   return !JSON.stringify(json).includes("__proto__");
 }
 
-test("every record comes back equal, in its place", () => {
+test("decoded records equal the encoded ones, in order", () => {
   const entry = fc.record({ timeMs: count, record: fc.oneof(move, price, catalog) }, plain);
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 5 }), (entries) => {
@@ -121,7 +121,7 @@ test("every record comes back equal, in its place", () => {
   );
 });
 
-test("the same record is always the same bytes", () => {
+test("a record always has the same encoding", () => {
   fc.assert(
     fc.property(fc.oneof(move, catalog), count, (record, timeMs) => {
       const entry = { timeMs, record };
@@ -131,7 +131,7 @@ test("the same record is always the same bytes", () => {
   );
 });
 
-test("null, undefined and missing stay apart in a row", () => {
+test("null, undefined and missing members of a row stay different", () => {
   const row = { id: 1, given: null, unknown: undefined, deep: [{ x: -0.5, y: 1e300 }] };
   const record = catalogWith(row);
   const [entry] = decode(encode([{ timeMs: 1, record }]), 1);
@@ -140,13 +140,13 @@ test("null, undefined and missing stay apart in a row", () => {
   expect(Object.keys(put!.row)).toEqual(["id", "given", "unknown", "deep"]);
 });
 
-test("a layout of many seats comes back whole", () => {
+test("a decoded layout of many seats equals the encoded one", () => {
   const seats = Array.from({ length: 20_000 }, (_, id) => ({ id, guid: `seat-${id}`, x: id / 3 }));
   const record = catalogWith({ id: 1, document: { seats } });
   expect(decode(encode([{ timeMs: 1, record }]), 1)[0]!.record).toStrictEqual(record);
 });
 
-test("bytes that are cut off anywhere are refused", () => {
+test("a record that is truncated anywhere is refused", () => {
   for (const record of [recordOf(1), catalogWith({ id: 1 })]) {
     const bytes = encode([{ timeMs: timeOf(1), record }]);
     for (let cut = 0; cut < bytes.length; cut++) {
@@ -155,7 +155,7 @@ test("bytes that are cut off anywhere are refused", () => {
   }
 });
 
-test("other bytes in a field are refused, and say what was expected and found", () => {
+test("an invalid field is refused with the expected and the found value", () => {
   const cases: [string, number, number, string][] = [
     ["length", 0, 15, "a record within its frame"],
     ["type", 4, 9, "a known type of record"],
@@ -178,7 +178,7 @@ test("other bytes in a field are refused, and say what was expected and found", 
   }
 });
 
-test("more or fewer records than said are refused", () => {
+test("a frame with more or fewer records than its header says is refused", () => {
   const bytes = encode([{ timeMs: timeOf(1), record: recordOf(1) }]);
   expect(problemIn(bytes, 0).expected).toBe("0 records");
   expect(problemIn(bytes, 2).expected).toBe("4 further bytes");
@@ -187,7 +187,7 @@ test("more or fewer records than said are refused", () => {
   expect(problemIn(longer).expected).toBe("the end of the record");
 });
 
-test("areas that are no triples are refused", () => {
+test("a list of areas that does not consist of triples is refused", () => {
   const bytes = encode([
     { timeMs: timeOf(1), record: { ...recordOf(1), areas: new Uint32Array() } },
   ]);
@@ -206,7 +206,7 @@ test("a catalog body that is no catalog record is refused", () => {
   expect(problemIn(bytes).expected).toBe("a catalog record");
 });
 
-test("a record that the log cannot keep is a broken promise", () => {
+test("a record that the log cannot encode breaks an assertion", () => {
   const good = recordOf(1);
   const bad: Partial<Record<keyof MoveRecord, unknown>>[] = [
     { partition: -1 },

@@ -1,4 +1,4 @@
-/** The frame is frozen, and every bit of it is checked. */
+/** The bytes of a frame are frozen, and each bit is checked. */
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
 import { Batch } from "../../../persistence/log/batch.ts";
@@ -25,7 +25,7 @@ function sealed(records: number): { frame: Buffer; chain: Buffer } {
 }
 
 // When one of these changes, old logs can no longer be read: raise LOG_VERSION, write how the
-// version before is read, keep a segment of it under test/, and only then change what stands here.
+// version before is read, keep a segment of it under test/, and only then change the bytes here.
 const GOLDEN_HEADER =
   "46525746970000001fb813b0010000000600000000000000050000000000000003000000010000003787c719" +
   "090000007033e40046b40d081c8dec644be50c65";
@@ -49,7 +49,7 @@ test("the codes of the flags are frozen", () => {
   expect(FrameFlag).toEqual({ EPOCH_START: 1, IDLE_MARKER: 2, CLEAN_SHUTDOWN: 4 });
 });
 
-test("a header says what was sealed", () => {
+test("a frame header has the values that were sealed", () => {
   const { frame, chain } = sealed(20);
   const header = readFrameHeader(frame, 0)!;
   expect(header).toMatchObject({ ...FACTS, version: LOG_VERSION, recordCount: 20 });
@@ -59,7 +59,7 @@ test("a header says what was sealed", () => {
   expect(chainAfter(frame, header.frameBytes, chainOfStore(STORE_ID))).toEqual(chain);
 });
 
-test("numbers beyond 32 bits are kept whole", () => {
+test("numbers beyond 32 bits are kept exactly", () => {
   const firstSequence = Number.MAX_SAFE_INTEGER;
   const facts = { ...FACTS, firstSequence, durableSequence: 2 ** 40 + 1 };
   const { frame } = new Batch().seal(facts, chainOfStore(STORE_ID));
@@ -77,19 +77,19 @@ test("no changed bit goes unseen", () => {
   }
 });
 
-test("the chain depends on every frame before", () => {
+test("the chain depends on every earlier frame", () => {
   const { frame, chain } = sealed(1);
   const { frameBytes } = readFrameHeader(frame, 0)!;
   expect(chainAfter(frame, frameBytes, chain)).not.toEqual(chain);
 });
 
-test("no header is read beyond the end, or where none is", () => {
+test("no frame header is read beyond the end, or from zeros", () => {
   const { frame } = sealed(1);
   expect(readFrameHeader(frame, frame.length - 63)).toBeNull();
   expect(readFrameHeader(Buffer.alloc(512), 0)).toBeNull();
 });
 
-test("a batch can be filled and sealed again", () => {
+test("a batch can be cleared, filled and sealed again", () => {
   const batch = new Batch();
   batch.add(timeOf(1), recordOf(1, 40_000_000));
   const long = batch.seal(FACTS, chainOfStore(STORE_ID));
@@ -99,7 +99,7 @@ test("a batch can be filled and sealed again", () => {
   expect(batch.seal(FACTS, chainOfStore(STORE_ID))).toEqual(sealed(1));
 });
 
-test("a frame that promises what cannot be is a broken promise", () => {
+test("a frame header with an impossible value breaks an assertion", () => {
   const chain = chainOfStore(STORE_ID);
   const good: FrameHeader = { ...FACTS, version: 1, recordCount: 0, frameBytes: 64 };
   const frame = Buffer.alloc(512);

@@ -1,4 +1,4 @@
-/** One store's log under test: records that can be told apart, time that stands, a process. */
+/** The log of a store under test: distinct records, manual time, and a process. */
 import { isDeepStrictEqual } from "node:util";
 import { Move } from "../../../engine/inventory/states.ts";
 import { Admission, type Clock, LogSpace } from "../../../engine/ports.ts";
@@ -16,7 +16,7 @@ const START_MS = 1_790_000_000_000;
 
 export type Files = ReadonlyMap<string, Buffer>;
 
-/** Time that only the test moves; `soon` is the end of the test's own turn. */
+/** Time that only the test advances; `soon` runs at the end of the current turn. */
 export class ManualTime implements Scheduler, Clock {
   #nowMs = START_MS;
   #waiting: { readonly dueMs: number; readonly task: () => void }[] = [];
@@ -37,12 +37,12 @@ export class ManualTime implements Scheduler, Clock {
     };
   }
 
-  /** What comes again and again is for the tests of what comes. */
+  /** Periodic tasks never run here. */
   every(): () => void {
     return () => {};
   }
 
-  /** Moves on, runs what is due, and waits until all that follows from it is done. */
+  /** Advances the time, runs the due tasks, and waits until their effects are done. */
   async pass(delayMs: number): Promise<void> {
     this.#nowMs += delayMs;
     const due = this.#waiting.filter((entry) => entry.dueMs <= this.#nowMs);
@@ -52,12 +52,12 @@ export class ManualTime implements Scheduler, Clock {
   }
 }
 
-/** Waits until the disk in memory has nothing more to do: all its work is in microtasks. */
+/** Waits until the disk in memory is idle: all its work is in microtasks. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** The record of that sequence number: each one differs. */
+/** The record with that sequence number; no two are equal. */
 export function recordOf(sequence: number, extraBytes = 0): MoveRecord {
   return {
     type: RecordType.MOVE,
@@ -85,7 +85,7 @@ export interface LogOptions {
   readonly storeId?: string;
 }
 
-/** What a process with an engine sees of the log. */
+/** The log as a process with an engine uses it. */
 export class LogProcess {
   readonly time = new ManualTime();
   readonly replayed: LogRecord[] = [];
@@ -102,6 +102,7 @@ export class LogProcess {
     const opened = await openLog({
       folder: "/data",
       segmentBytes: SEGMENT_BYTES,
+      start: null,
       storeId: STORE_ID,
       scheduler: time,
       clock: time,
@@ -119,7 +120,7 @@ export class LogProcess {
     return process;
   }
 
-  /** Sequence number up to which everything was acknowledged; 0 for nothing. */
+  /** The last sequence number that was acknowledged; 0 for none. */
   get acknowledged(): number {
     return this.durable.at(-1) ?? 0;
   }
@@ -144,7 +145,7 @@ export class LogProcess {
     return admission;
   }
 
-  /** Checks that what was replayed is what was appended, each record whole. */
+  /** Checks that each replayed record equals the appended one. */
   expectWhole(): void {
     const broken = this.replayed.findIndex(
       (record, i) => !isDeepStrictEqual(record, recordOf(i + 1)),
@@ -169,13 +170,13 @@ export function segmentPaths(disk: FakeDisk): string[] {
   return [...disk.files().keys()].filter((path) => path.endsWith(".log"));
 }
 
-/** Fast, also for long files. */
+/** Fast, even for long files. */
 export function sameFiles(a: Files, b: Files): boolean {
   if (a.size !== b.size) return false;
   return [...a].every(([path, bytes]) => b.get(path)?.equals(bytes) === true);
 }
 
-/** A copy of the disk's files on a disk of its own. */
+/** A new disk with these files. */
 export function copyDisk(files: Files): FakeDisk {
   const disk = emptyDisk();
   disk.process!.makeFolderNow("/data/wal");

@@ -1,4 +1,4 @@
-/** Reading a log behind its writer: what is not there is told by its place. */
+/** Reading a log while it is written; what is missing is reported with its place. */
 import { expect, onTestFinished, test } from "vitest";
 import { LogCorrupt } from "../../../persistence/disk/faults.ts";
 import { LogFollower } from "../../../persistence/log/log-follower.ts";
@@ -21,7 +21,7 @@ function followerOf(disk: FakeDisk, start: LogStart | null = null) {
   const replay = (sequence: number) => void sequences.push(sequence);
   const follower = new LogFollower({
     disk: disk.process!,
-    folder: "/data/wal",
+    folder: "/data",
     storeId: STORE_ID,
     start,
     replay,
@@ -30,7 +30,7 @@ function followerOf(disk: FakeDisk, start: LogStart | null = null) {
   return { follower, sequences };
 }
 
-test("it reads on as the log grows, each record once, over the ends of segments", async () => {
+test("it follows a growing log over segments, and reads each record once", async () => {
   const { disk, log } = await logOf(5);
   const { follower, sequences } = followerOf(disk);
   for (let round = 0; round < 12; round++) {
@@ -42,33 +42,33 @@ test("it reads on as the log grows, each record once, over the ends of segments"
   expect(segmentPaths(disk).length).toBeGreaterThan(3);
 });
 
-test("a log that is not there is told by the record that is wanted", async () => {
+test("a missing log is reported with the first missing record", async () => {
   const disk = emptyDisk();
   const at = (start: LogStart | null) => () => followerOf(disk, start).follower.read(9);
-  expect(at(null)).toThrow("expected record 1, found none behind record 0");
+  expect(at(null)).toThrow("expected record 1, found none after record 0");
   const mark = { sequence: 5, chain: Buffer.alloc(16) };
-  expect(at({ sequence: 5, mark })).toThrow("expected record 6, found none behind record 0");
-  const all = { disk: disk.process!, folder: "/data/wal", storeId: STORE_ID, replay: () => {} };
+  expect(at({ sequence: 5, mark })).toThrow("expected record 6, found none after record 0");
+  const all = { disk: disk.process!, folder: "/data", storeId: STORE_ID, replay: () => {} };
   const read = () => readLog({ ...all, start: { sequence: 5, mark } });
   expect(read).toThrow("expected a segment with record 5, found no segment");
 });
 
-test("a segment that is missing is told by its number", async () => {
+test("a missing segment is reported with its number", async () => {
   const { disk, log } = await logOf(30);
   const paths = segmentPaths(disk);
   disk.plant(paths[1]!, null);
   const { follower, sequences } = followerOf(disk);
   const read = () => follower.read(log.acknowledged);
-  expect(read).toThrow("expected segment 2, found none behind record 12");
+  expect(read).toThrow("expected segment 2, found none after record 12");
   expect(sequences.at(-1)).toBe(12);
   disk.plant(paths[0]!, null);
-  const all = { disk: disk.process!, folder: "/data/wal", storeId: STORE_ID, replay: () => {} };
+  const all = { disk: disk.process!, folder: "/data", storeId: STORE_ID, replay: () => {} };
   const start = { sequence: 5, mark: { sequence: 6, chain: Buffer.alloc(16) } };
   const first = paths[2]!.slice("/data/wal/".length);
   expect(() => readLog({ ...all, start })).toThrow(`record 5, found ${first} as the first`);
 });
 
-test("a segment that ends before the record is damage, with its place", async () => {
+test("a segment that ends before the wanted record is damage", async () => {
   const { disk, log } = await logOf(4);
   const [path] = segmentPaths(disk);
   const { follower } = followerOf(disk);
@@ -85,7 +85,7 @@ test("a segment that ends before the record is damage, with its place", async ()
   expect(sequences).toEqual([]);
 });
 
-test("a file that becomes shorter while it is read is damage, not the end", async () => {
+test("a file that shrinks while it is read is damage, not the end of the log", async () => {
   const { disk, log } = await logOf(4);
   const [path] = segmentPaths(disk);
   const process = disk.process!;

@@ -1,4 +1,4 @@
-/** The journal on a disk that fails: what is acknowledged, told, and found by the next start. */
+/** The journal on a failing disk: acknowledgements, reports, and the next start. */
 import { expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import { LogFailed } from "../../../persistence/disk/faults.ts";
@@ -6,7 +6,7 @@ import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import type { Operation, Outcome } from "../../support/disk/process-disk.ts";
 import { LogProcess, emptyDisk, settle } from "./log-fixture.ts";
 
-/** Lets the k-th step of a kind on the log have another outcome. */
+/** Gives another outcome to the k-th operation of this kind on the log. */
 function atLogStep(disk: FakeDisk, operation: Operation, k: number, outcome: Outcome): void {
   let seen = 0;
   disk.decide = (step) => {
@@ -16,7 +16,7 @@ function atLogStep(disk: FakeDisk, operation: Operation, k: number, outcome: Out
   };
 }
 
-test("after a sync that failed nothing is acknowledged, and the failure is told once", async () => {
+test("after a failed sync nothing is acknowledged, and the failure is reported once", async () => {
   for (let k = 1; k <= 6; k++) {
     const disk = emptyDisk();
     const log = await LogProcess.start({ disk });
@@ -33,7 +33,7 @@ test("after a sync that failed nothing is acknowledged, and the failure is told 
   }
 });
 
-test("a short write is finished by a second one", async () => {
+test("a short write is completed by a second one", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk });
   atLogStep(disk, "write", 1, { writtenBytes: 100 });
@@ -44,7 +44,7 @@ test("a short write is finished by a second one", async () => {
   expect(next.report).toMatchObject({ records: 3, tornBytes: 0 });
 });
 
-test("a short write whose rest fails is a failure, and a torn end for the next start", async () => {
+test("a short write whose rest fails the log is a torn end for the next start", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk });
   await log.commit(1);
@@ -63,7 +63,7 @@ test("a short write whose rest fails is a failure, and a torn end for the next s
   expect(next.report).toMatchObject({ records: 1, tornBytes: 100 });
 });
 
-test("a file that cannot be closed makes close fail", async () => {
+test("close fails if a file cannot be closed", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk });
   await log.commit(1);
@@ -71,16 +71,7 @@ test("a file that cannot be closed makes close fail", async () => {
   await expect(log.close()).rejects.toMatchObject({ cause: { operation: "close" } });
 });
 
-test("a write that stays short twice is a failure", async () => {
-  const disk = emptyDisk();
-  const log = await LogProcess.start({ disk });
-  disk.decide = ({ path, operation }) =>
-    operation === "write" && path.endsWith(".log") ? { writtenBytes: 8 } : null;
-  await log.commit(1);
-  expect(log.failures).toMatchObject([{ cause: { code: "SHORT" } }]);
-});
-
-test("a segment that cannot be started is a failure", async () => {
+test("a segment that cannot be started fails the log", async () => {
   for (const operation of ["write", "sync", "rename", "close"] as const) {
     const disk = emptyDisk();
     const log = await LogProcess.start({ disk, segmentBytes: 16 * 1024 });

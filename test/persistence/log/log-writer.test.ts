@@ -34,7 +34,7 @@ function framesOf(disk: FakeDisk): FrameHeader[] {
   }
 }
 
-test("all records of one turn are one frame and one sync", async () => {
+test("all records of one turn are written as one frame with one sync", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk });
   log.append(3);
@@ -45,7 +45,7 @@ test("all records of one turn are one frame and one sync", async () => {
   expect(framesOf(disk).map((frame) => frame.recordCount)).toEqual([0, 3]);
 });
 
-test("what comes while a sync is in flight is the next batch", async () => {
+test("records that are appended during a sync are the next batch", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk });
   log.append(1);
@@ -60,7 +60,7 @@ test("what comes while a sync is in flight is the next batch", async () => {
   expect(log.journal.stats.batches).toBe(2);
 });
 
-test("the durable mark follows by itself when nothing else comes", async () => {
+test("without further records an idle marker writes the durable mark", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk });
   await log.commit(2);
@@ -77,7 +77,7 @@ test("the durable mark follows by itself when nothing else comes", async () => {
   expect(log.durable).toEqual([2, 3]);
 });
 
-test("a batch in time takes the marker's place", async () => {
+test("a batch that is written before the idle marker replaces it", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk });
   await log.commit(1);
@@ -87,7 +87,7 @@ test("a batch in time takes the marker's place", async () => {
   expect(framesOf(disk).map((frame) => frame.flags)).toEqual([FrameFlag.EPOCH_START, 0, 0]);
 });
 
-test("close waits for everything and marks the end", async () => {
+test("close waits for every record and writes the clean end", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk });
   log.append(5);
@@ -101,7 +101,7 @@ test("close waits for everything and marks the end", async () => {
   expect([...disk.files().keys()]).toEqual(segmentPaths(disk));
 });
 
-test("a full segment on a full disk still takes the mark of a clean end", async () => {
+test("a full segment on a full disk has space for the mark of a clean end", async () => {
   const disk = emptyDisk();
   disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
   const log = await LogProcess.start({ disk, segmentBytes: 8 * 1024 });
@@ -113,7 +113,7 @@ test("a full segment on a full disk still takes the mark of a clean end", async 
   expect(next.report).toMatchObject({ records: frames, cleanShutdown: true });
 });
 
-test("the sector of the clean end is not taken by a batch", async () => {
+test("no batch takes the sector of the clean end", async () => {
   const disk = emptyDisk();
   let full = true;
   disk.decide = ({ path }) => (full && path.includes("spare") ? { code: "ENOSPC" } : null);
@@ -128,7 +128,7 @@ test("the sector of the clean end is not taken by a batch", async () => {
   expect(log.acknowledged).toBe(frames + 1);
 });
 
-test("a journal that nobody listens to is a broken promise", async () => {
+test("a journal without a listener breaks an assertion", async () => {
   const time = new ManualTime();
   const { journal } = await openLog({
     disk: emptyDisk().process!,
@@ -137,13 +137,14 @@ test("a journal that nobody listens to is a broken promise", async () => {
     clock: time,
     scheduler: time,
     replay: () => {},
+    start: null,
     onFailure: () => {},
     segmentBytes: 8 * 1024,
   });
   expect(() => journal.durable(1)).toThrow(Broken);
 });
 
-test("a log that was closed at once starts again clean", async () => {
+test("a log that was closed without records starts again cleanly", async () => {
   const disk = emptyDisk();
   const first = await LogProcess.start({ disk });
   expect(first.report).toMatchObject({ epoch: 0, cleanShutdown: true, segments: 0 });
@@ -152,7 +153,7 @@ test("a log that was closed at once starts again clean", async () => {
   expect(second.report).toMatchObject({ epoch: 1, cleanShutdown: true, records: 0 });
 });
 
-test("a full segment is followed by the spare, and nothing is lost", async () => {
+test("the spare follows a full segment, and nothing is lost", async () => {
   const disk = emptyDisk();
   const segmentBytes = 16 * 1024;
   const log = await LogProcess.start({ disk, segmentBytes });
@@ -164,7 +165,7 @@ test("a full segment is followed by the spare, and nothing is lost", async () =>
   expect(next.replayed).toHaveLength(log.acknowledged);
 });
 
-test("a record longer than a segment is refused until there is a segment for it", async () => {
+test("a record longer than a segment is refused until a segment is long enough", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk });
   await log.commit(1);
@@ -179,7 +180,7 @@ test("a record longer than a segment is refused until there is a segment for it"
   expect(next.report.records).toBe(3);
 });
 
-test("without space for a spare mutations are refused before, and then resume", async () => {
+test("without space for a spare records are refused until there is space", async () => {
   const disk = emptyDisk();
   let full = false;
   disk.decide = ({ path, operation }) =>
@@ -194,7 +195,7 @@ test("without space for a spare mutations are refused before, and then resume", 
   }
   expect(log.journal.admission()).toBe(Admission.UNAVAILABLE);
   expect(log.acknowledged).toBe(admitted);
-  // The segment at hand, and the spare that was ready, are used before anything is refused.
+  // The current segment and the ready spare are used before any record is refused.
   expect(segmentPaths(disk)).toHaveLength(2);
   expect(log.failures).toEqual([]);
   expect([...disk.files().keys()]).toEqual(segmentPaths(disk));
@@ -209,10 +210,10 @@ test("without space for a spare mutations are refused before, and then resume", 
   expect(next.report.records).toBe(admitted + 1);
 });
 
-/** A spare is filled in steps of so many bytes. */
+/** A spare is filled in steps of this size. */
 const MEBIBYTE = 1024 * 1024;
 
-/** Lets no spare be made that is longer than a step. */
+/** Allows only spares of one step. */
 function limitSpares(disk: FakeDisk): void {
   let writes = 0;
   disk.decide = ({ path, operation }) => {
@@ -223,7 +224,7 @@ function limitSpares(disk: FakeDisk): void {
   };
 }
 
-test("a record that finds no room leaves nothing behind, and others go on", async () => {
+test("a record that does not fit is refused, and smaller ones are accepted", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk, segmentBytes: MEBIBYTE });
   await settle();
@@ -233,7 +234,7 @@ test("a record that finds no room leaves nothing behind, and others go on", asyn
   expect([first, log.append(1)]).toEqual([Admission.OPEN, Admission.OPEN]);
   await settle();
   expect(log.durable).toEqual([3]);
-  // More than the segment and the spare that was ready: usual spares are made as before.
+  // More than the current segment and the ready spare: spares of usual length are still made.
   for (let i = 0; i < 40; i++) {
     expect(await log.commit(1, 2 * MEBIBYTE), `at ${i}`).toBe(Admission.UNAVAILABLE);
     await log.time.pass(1_000);
@@ -249,21 +250,21 @@ test("a record that finds no room leaves nothing behind, and others go on", asyn
   expect(next.report).toMatchObject({ records: log.acknowledged, cleanShutdown: true });
 });
 
-test("a spare that was too long for the disk is tried anew once it is asked for anew", async () => {
+test("a spare that was too long for the disk is tried again at the next request", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk, segmentBytes: MEBIBYTE });
   await settle();
   limitSpares(disk);
   await log.commit(1, 2 * MEBIBYTE);
   expect(await log.commit(1, 2 * MEBIBYTE)).toBe(Admission.UNAVAILABLE);
-  // Tried once more, since it was asked for once more.
+  // Tried once, because of the second request.
   await log.time.pass(1_000);
   expect(await log.commit(1, MEBIBYTE / 8)).toBe(Admission.OPEN);
   await log.time.pass(1_000);
   expect(await log.commit(1, 2 * MEBIBYTE)).toBe(Admission.OVERLOADED);
 });
 
-test("some room is left for what comes along, and for nothing else", async () => {
+test("reserved space is left for follow-up records only", async () => {
   const disk = emptyDisk();
   disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
   const log = await LogProcess.start({ disk, segmentBytes: 64 * 1024 });
@@ -278,7 +279,7 @@ test("some room is left for what comes along, and for nothing else", async () =>
   expect(log.durable).toEqual([2]);
 });
 
-test("what is in flight takes its room from what comes next", async () => {
+test("a batch in flight reduces the space for the next records", async () => {
   const disk = emptyDisk();
   disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
   const log = await LogProcess.start({ disk, segmentBytes: 64 * 1024 });
@@ -295,7 +296,7 @@ test("what is in flight takes its room from what comes next", async () => {
   expect(log.durable).toEqual([1]);
 });
 
-test("while a spare becomes a segment the log takes what fits into it", async () => {
+test("while a spare becomes a segment, the log accepts records that fit into it", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk, segmentBytes: 64 * 1024 });
   await settle();
@@ -311,7 +312,7 @@ test("while a spare becomes a segment the log takes what fits into it", async ()
   expect(segmentPaths(disk)).toHaveLength(2);
 });
 
-test("too many waiting records are refused until the disk has taken them", async () => {
+test("while too many records wait for the disk, others are refused", async () => {
   const log = await LogProcess.start({ disk: emptyDisk(), segmentBytes: 16 * 1024 * 1024 });
   await settle();
   log.append(PENDING_RECORDS_MAX - 1);

@@ -1,4 +1,4 @@
-/** A process that dies at any step of the disk loses nothing acknowledged, nothing by half. */
+/** A process that dies at any disk operation loses no acknowledged record and splits no batch. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,13 +15,13 @@ const SEGMENT_BYTES = 8 * 1024;
 type Ending = "kill" | "power cut";
 const ENDINGS: readonly Ending[] = ["kill", "power cut"];
 
-/** What was promised to callers, whichever process it was. */
+/** What all processes together have promised to callers. */
 interface Ledger {
   acknowledged: number;
   appended: number;
 }
 
-/** Two processes: batches, marks, segments that fill, an end in order, and a start on it. */
+/** Two processes: batches, marks, full segments, an orderly end, and a start after it. */
 async function workload(disk: FakeDisk, ledger: Ledger): Promise<void> {
   for (const rounds of [14, 9]) {
     const log = await started(disk, ledger);
@@ -49,7 +49,7 @@ async function started(disk: FakeDisk, ledger: Ledger): Promise<LogProcess> {
   log.expectWhole();
   expect(log.report.records).toBeGreaterThanOrEqual(ledger.acknowledged);
   expect(log.report.records).toBeLessThanOrEqual(ledger.appended);
-  // What a start has shown may have been observed.
+  // Recovered records may have been observed.
   ledger.acknowledged = log.report.records;
   ledger.appended = log.report.records;
   log.journal.durable = (sequence) => {
@@ -58,7 +58,7 @@ async function started(disk: FakeDisk, ledger: Ledger): Promise<LogProcess> {
   return log;
 }
 
-/** Runs until the process ends by itself, or at that change of the disk. */
+/** Runs until the process ends, at the latest at the given change of the disk. */
 async function run(disk: FakeDisk, change: number, act: () => Promise<unknown>) {
   disk.endAtChange(change);
   const finished = act().then(
@@ -72,7 +72,7 @@ async function run(disk: FakeDisk, change: number, act: () => Promise<unknown>) 
   void finished.then(() => (over.isTrue = true));
   while (!over.isTrue && !disk.isDead) await settle();
   const how = disk.isDead ? "died" : await finished;
-  // What the process was about to do must not reach the disk of the next one.
+  // Pending operations of this process must not reach the disk of the next one.
   await settle();
   disk.decide = () => null;
   return how;
@@ -96,7 +96,7 @@ async function countChanges(): Promise<number> {
 }
 
 for (const ending of ENDINGS) {
-  test(`a ${ending} at any change of the disk keeps all that was acknowledged`, async () => {
+  test(`a ${ending} at any change of the disk keeps every acknowledged record`, async () => {
     const total = await countChanges();
     expect(total).toBeGreaterThan(100);
     for (let step = 1; step <= total; step++) {
@@ -113,7 +113,7 @@ for (const ending of ENDINGS) {
     }
   });
 
-  test(`a ${ending} during the start after one can be followed by another start`, async () => {
+  test(`after a ${ending} a recovery may be interrupted by another one`, async () => {
     const total = await countChanges();
     for (let step = 1; step <= total; step += 7) {
       for (let again = 1; ; again++) {
@@ -132,7 +132,7 @@ for (const ending of ENDINGS) {
   });
 }
 
-test("on the real disk a log is written, closed and read again", async () => {
+test("on the real disk a log can be written, closed and read", async () => {
   const folder = mkdtempSync(join(tmpdir(), "frontrow-log-"));
   const options = { disk: realDisk, folder, scheduler: realScheduler, segmentBytes: 64 * 1024 };
   try {
@@ -161,7 +161,7 @@ test("a start without space for a segment fails with its cause", async () => {
   expect([...disk.files().keys()]).toEqual([]);
 });
 
-test("a start whose segment cannot be made to last fails with its cause", async () => {
+test("a start whose segment cannot be renamed fails with its cause", async () => {
   const disk = emptyDisk();
   disk.decide = ({ operation }) => (operation === "rename" ? { code: "EIO" } : null);
   const start = LogProcess.start({ disk, segmentBytes: SEGMENT_BYTES });

@@ -1,6 +1,8 @@
-/** Recovery: what was acknowledged is there, nothing is there by half, and damage halts. */
+/** Recovery finds every acknowledged record and only whole batches; damage halts it. */
 import { expect, test } from "vitest";
 import { LogCorrupt } from "../../../persistence/disk/faults.ts";
+import { readLog } from "../../../persistence/log/read-log.ts";
+import type { ChainMark } from "../../../persistence/log/scan.ts";
 import { SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
 import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import {
@@ -24,7 +26,7 @@ async function startedOn(disk: FakeDisk): Promise<LogProcess> {
   return log;
 }
 
-/** A log of several segments and two epochs, as a kill leaves it; its last batch is not covered. */
+/** A log of several segments and two epochs after a kill; nothing covers its last batch. */
 async function killedLog(): Promise<{ files: Files; records: number }> {
   const disk = emptyDisk();
   const first = await startedOn(disk);
@@ -51,11 +53,30 @@ function newestOf(files: Files): { path: string; bytes: Buffer } {
   return { path, bytes: Buffer.from(files.get(path)!) };
 }
 
-/** Where the last byte that is not zero ends, up to a whole sector. */
+/** The end of the last non-zero byte, rounded up to a whole sector. */
 function usedBytes(bytes: Buffer): number {
   const last = bytes.findLastIndex((byte) => byte !== 0);
   return Math.ceil((last + 1) / SECTOR_BYTES) * SECTOR_BYTES;
 }
+
+test("the mark of a snapshot is the end of a batch, with its chain", async () => {
+  const disk = emptyDisk();
+  const log = await startedOn(disk);
+  await log.commit(3);
+  const { chain } = log.journal.mark!;
+  const read = (mark: ChainMark) => {
+    const reading = {
+      disk: disk.begin(),
+      folder: "/data/wal",
+      storeId: STORE_ID,
+      replay: () => {},
+    };
+    return readLog({ ...reading, start: { sequence: 1, mark } }).segments;
+  };
+  expect(read({ sequence: 3, chain })).toBe(1);
+  expect(() => read({ sequence: 2, chain })).toThrow("a batch up to record 2");
+  expect(() => read({ sequence: 3, chain: Buffer.alloc(16) })).toThrow("chain 0000");
+});
 
 test("an empty folder is an empty log", async () => {
   const log = await startedOn(emptyDisk());
@@ -73,7 +94,7 @@ test("an empty folder is an empty log", async () => {
   });
 });
 
-test("the report says what was found", async () => {
+test("the report of a recovery counts records, segments, epochs and torn bytes", async () => {
   const { files, records } = await killedLog();
   const log = await startedOn(copyDisk(files));
   expect(log.report).toMatchObject({
@@ -87,7 +108,7 @@ test("the report says what was found", async () => {
   });
 });
 
-test("a log that goes on after many restarts has every record", async () => {
+test("a log has every record after forty restarts", async () => {
   const disk = emptyDisk();
   for (let round = 1; round <= 40; round++) {
     const log = await startedOn(disk);
@@ -115,12 +136,17 @@ test("a cut at any byte of the last three batches drops whole batches only", asy
   const end = usedBytes(bytes);
   ends.push({ bytes: end, records: log.acknowledged });
   for (let cut = ends[0]!.bytes; cut <= end; cut++) {
-    const cutDisk = copyDisk(new Map(files).set(path, bytes.subarray(0, cut)));
-    const next = await startedOn(cutDisk);
-    const kept = ends.findLast((batch) => batch.bytes <= cut)!;
-    expect(next.report.records).toBe(kept.records);
-    expect(next.report.tornBytes > 0).toBe(next.report.tornSegment !== null);
-    expect(cutDisk.files().has(`${path}.broken`)).toBe(next.report.tornBytes > 0);
+    // The file ends there, or its space was allocated and never written.
+    for (const left of [bytes.subarray(0, cut), Buffer.from(bytes).fill(0, cut)]) {
+      const isIntact = (length: number) =>
+        left.subarray(0, length).equals(bytes.subarray(0, length));
+      const kept = ends.findLast((batch) => isIntact(batch.bytes))!;
+      const cutDisk = copyDisk(new Map(files).set(path, left));
+      const next = await startedOn(cutDisk);
+      expect(next.report.records).toBe(kept.records);
+      expect(next.report.tornBytes > 0).toBe(next.report.tornSegment !== null);
+      expect(cutDisk.files().has(`${path}.broken`)).toBe(next.report.tornBytes > 0);
+    }
   }
 });
 
@@ -151,7 +177,7 @@ test("any sectors of the batch that was not synced may be lost or garbled", asyn
   }
 });
 
-test("a changed bit in covered data halts with its place, and nothing is changed", async () => {
+test("a changed bit in covered data halts the start, and no file is changed", async () => {
   const { files } = await killedLog();
   const newest = newestOf(files);
   let trials = 0;
@@ -163,14 +189,16 @@ test("a changed bit in covered data halts with its place, and nothing is changed
       damaged[at]! ^= 1 << (at % 8);
       const fault = await corruptionIn(copyDisk(new Map(files).set(path, damaged)));
       expect(fault.exitCode).toBe(78);
-      expect(fault.message).toContain(fault.segment);
+      expect(fault.segment).toBe(path);
+      expect(fault.offset).toBeLessThanOrEqual(at);
+      expect(fault.message).toContain(path);
       trials += 1;
     }
   }
   expect(trials).toBeGreaterThan(1_000);
 });
 
-test("a changed bit behind a marker, or in the zeros of a full segment, halts", async () => {
+test("a changed bit before a marker, or in a full segment's zeros, halts the start", async () => {
   for (const finish of ["marker", "close"] as const) {
     const disk = emptyDisk();
     const log = await startedOn(disk);
@@ -193,7 +221,7 @@ test("a changed bit behind a marker, or in the zeros of a full segment, halts", 
   expect((await corruptionIn(copyDisk(new Map(files).set(path, damaged)))).segment).toBe(path);
 });
 
-test("anything behind a clean end halts", async () => {
+test("data after a clean end halts the start", async () => {
   const disk = emptyDisk();
   const log = await startedOn(disk);
   await log.commit(1);
@@ -205,7 +233,7 @@ test("anything behind a clean end halts", async () => {
   expect(fault.expected).toBe("zeros after a clean end");
 });
 
-test("a changed bit in the newest batch, with nothing behind it, is a torn end", async () => {
+test("a changed bit in the last batch, which nothing covers, is a torn end", async () => {
   const disk = emptyDisk();
   const log = await startedOn(disk);
   await log.commit(4);
@@ -217,7 +245,7 @@ test("a changed bit in the newest batch, with nothing behind it, is a torn end",
   expect(next.report).toMatchObject({ records: 4, tornSegment: path.split("/").at(-1) });
 });
 
-test("the torn original is kept beside the copy", async () => {
+test("the torn segment is kept beside its copy", async () => {
   const { files } = await killedLog();
   const { path, bytes } = newestOf(files);
   bytes.write("torn", usedBytes(bytes) + 100);
@@ -230,7 +258,7 @@ test("the torn original is kept beside the copy", async () => {
   expect(disk.files().get(path)!).toEqual(bytes.subarray(0, kept.length - 104));
 });
 
-test("a torn byte far behind, in a segment of usual length, is found", async () => {
+test("a torn byte far beyond the end, in a segment of full length, is found", async () => {
   const disk = emptyDisk();
   const segmentBytes = 64 * 1024 * 1024;
   const log = await LogProcess.start({ disk, segmentBytes });
@@ -247,7 +275,7 @@ test("a torn byte far behind, in a segment of usual length, is found", async () 
   }
 });
 
-test("a missing, swapped, doubled, foreign or unknown segment halts", async () => {
+test("a missing, swapped, duplicated, foreign or misnamed segment halts the start", async () => {
   const { files } = await killedLog();
   const paths = [...files.keys()].filter((name) => name.endsWith(".log"));
   const [first, second, third] = paths as [string, string, string];
@@ -273,7 +301,7 @@ test("a missing, swapped, doubled, foreign or unknown segment halts", async () =
   }
 });
 
-test("an older state of a segment in the middle halts", async () => {
+test("an older state of a middle segment halts the start", async () => {
   const { files } = await killedLog();
   const path = segmentPaths(copyDisk(files))[1]!;
   const older = Buffer.from(files.get(path)!);
@@ -282,7 +310,7 @@ test("an older state of a segment in the middle halts", async () => {
   expect(fault.expected).toMatch(/^sequence|^chain/);
 });
 
-test("a read that fails halts, and is no end of the log", async () => {
+test("a failed read halts the start, and is not the end of the log", async () => {
   const { files } = await killedLog();
   const disk = copyDisk(files);
   const { path } = newestOf(files);
@@ -292,7 +320,7 @@ test("a read that fails halts, and is no end of the log", async () => {
   expect(sameFiles(disk.files(), files)).toBe(true);
 });
 
-test("what a failed sync left in memory only is on disk after the next start", async () => {
+test("records whose sync failed are durable after the next start that finds them", async () => {
   const disk = emptyDisk();
   const log = await startedOn(disk);
   await log.commit(3);
@@ -304,7 +332,7 @@ test("what a failed sync left in memory only is on disk after the next start", a
   disk.kill();
   disk.decide = () => null;
   const second = await startedOn(disk);
-  // Read back from the cache, so it may be observed from now on.
+  // The start read them from the cache, so they may be observed from now on.
   expect(second.report.records).toBe(5);
   await second.commit(1);
   disk.losePower();
@@ -312,7 +340,7 @@ test("what a failed sync left in memory only is on disk after the next start", a
   expect(third.report.records).toBe(6);
 });
 
-test("files that a start left half made are removed", async () => {
+test("unfinished files of an earlier start are removed", async () => {
   const { files, records } = await killedLog();
   const disk = copyDisk(files);
   disk.plant("/data/wal/spare-9.tmp", Buffer.alloc(100));

@@ -1,4 +1,4 @@
-/** An intact frame or header that is out of place is damage, wherever it stands. */
+/** An intact frame or header in the wrong place is damage. */
 import { expect, test } from "vitest";
 import { LogCorrupt } from "../../../persistence/disk/faults.ts";
 import { FrameFlag, type FrameHeader, sealFrame } from "../../../persistence/log/frame.ts";
@@ -42,7 +42,7 @@ interface Parts {
   readonly newest?: boolean;
 }
 
-/** Scans a first segment that is intact in itself. */
+/** Scans a first segment with valid checksums. */
 function scan(parts: Parts): LogScan {
   let chain: Uint8Array = CHAIN;
   const frames = (parts.frames ?? [START]).map((header) => {
@@ -68,14 +68,14 @@ function damageIn(parts: Parts): LogCorrupt {
   throw new Error("no damage was found");
 }
 
-test("an epoch and its markers are a log", () => {
+test("an epoch with its markers is a valid log", () => {
   expect(scan({ frames: [START, MARKER] })).toMatchObject({ epoch: 1, sequence: 0, clean: false });
   expect(scan({ frames: [START, { ...MARKER, flags: FrameFlag.CLEAN_SHUTDOWN }] }).clean).toBe(
     true,
   );
 });
 
-test("a header of another place is damage at the start of the segment", () => {
+test("a header of another segment is damage at byte 0", () => {
   const cases: [Partial<SegmentHeader>, string][] = [
     [{ storeId: STORE_ID.replace("0b", "0c") }, `store ${STORE_ID}`],
     [{ number: 2 }, "segment 1"],
@@ -89,7 +89,7 @@ test("a header of another place is damage at the start of the segment", () => {
   }
 });
 
-test("an intact frame of another place is damage at its offset", () => {
+test("an intact frame that is out of place is damage at its offset", () => {
   const cases: [Partial<FrameHeader>, string][] = [
     [{ version: 2 }, "log version 1"],
     [{ offset: SEGMENT_HEADER_BYTES }, "a frame of byte 4608"],
@@ -108,19 +108,19 @@ test("an intact frame of another place is damage at its offset", () => {
   }
 });
 
-test("an epoch that does not start with its mark is damage", () => {
+test("an epoch that does not begin with its start frame is damage", () => {
   const offset = SEGMENT_HEADER_BYTES;
   expect(damageIn({ frames: [{ ...MARKER, offset }] })).toMatchObject({ offset });
   expect(damageIn({ frames: [] })).toMatchObject({ expected: "the first frame of an epoch" });
 });
 
-test("a frame behind a clean end is damage", () => {
+test("a frame after a clean end is damage", () => {
   const end = { ...MARKER, flags: FrameFlag.CLEAN_SHUTDOWN };
   const frames = [START, end, { ...MARKER, offset: MARKER.offset + 512 }];
   expect(damageIn({ frames }).expected).toBe("nothing after a clean end");
 });
 
-test("a frame of another chain is damage", () => {
+test("a frame with another chain is damage", () => {
   const other = Buffer.alloc(512);
   sealFrame(other, START, Buffer.alloc(16, 1));
   const log = new LogScan(STORE_ID, () => {});
@@ -129,7 +129,7 @@ test("a frame of another chain is damage", () => {
   expect(() => log.segment({ path: "1.log", place, bytes, newest: true })).toThrow(/chain/);
 });
 
-test("a log may be read on from a segment that has no frame yet", () => {
+test("reading may continue in a segment that has no frame yet", () => {
   const log = new LogScan(STORE_ID, () => {}, {
     sequence: 40,
     mark: { sequence: 40, chain: CHAIN },

@@ -1,4 +1,4 @@
-/** The first block of a segment is frozen, and every bit of it is checked; so is its name. */
+/** The bytes of a segment header are frozen and checked; so is the name of a segment. */
 import { crc32 } from "node:zlib";
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
@@ -32,7 +32,7 @@ test("the bytes of a header are frozen", () => {
   expect(block.toString("hex", 80)).toBe(`${"00".repeat(4_012)}eca975b0`);
 });
 
-test("a header comes back as it went in", () => {
+test("a decoded header equals the encoded one", () => {
   expect(decodeSegmentHeader(encodeSegmentHeader(HEADER))).toEqual(HEADER);
 });
 
@@ -46,7 +46,7 @@ test("no changed bit goes unseen", () => {
   expect(() => decodeSegmentHeader(block.subarray(1))).toThrow("a header of 4096 bytes");
 });
 
-test("names sort as their segments, and are read back", () => {
+test("names sort like their segments, and can be parsed", () => {
   const place = { number: 26, firstSequence: 1_000 };
   expect(segmentName(place)).toBe("000000000000001a-00000000000003e8.log");
   expect(parseSegmentName(segmentName(place))).toEqual(place);

@@ -1,4 +1,4 @@
-/** Spares: ready before they are needed, as long as they must be, gone when they are not. */
+/** Spares are ready before they are needed, long enough, and removed in the end. */
 import { expect, test } from "vitest";
 import type { DiskFault } from "../../../persistence/disk/faults.ts";
 import { Spares, makeSpare, roomIn } from "../../../persistence/log/segments.ts";
@@ -33,7 +33,7 @@ test("a spare is a file of zeros that survives a power cut", async () => {
   expect(disk.files().get("/data/a.tmp")!.equals(Buffer.alloc(bytes))).toBe(true);
 });
 
-test("a spare is made when it is asked for, once, and belongs to who takes it", async () => {
+test("a spare is made once per request, and its taker owns it", async () => {
   const disk = emptyDisk();
   const { spares, readyCount } = sparesOn(disk);
   expect(spares.roomBytes).toBe(0);
@@ -49,7 +49,7 @@ test("a spare is made when it is asked for, once, and belongs to who takes it", 
   expect(disk.files().size).toBe(1);
 });
 
-test("a spare that is too small gives way to a longer one, also while it is made", async () => {
+test("a spare that is too small is replaced by a longer one", async () => {
   for (const wait of [settle, () => Promise.resolve()]) {
     const disk = emptyDisk();
     const { spares } = sparesOn(disk);
@@ -62,7 +62,7 @@ test("a spare that is too small gives way to a longer one, also while it is made
   }
 });
 
-test("the spare that is ready stays while there is no room for a longer one", async () => {
+test("a ready spare stays while there is no space for a longer one", async () => {
   const disk = emptyDisk();
   const { spares, time } = sparesOn(disk);
   spares.request(0);
@@ -73,7 +73,7 @@ test("the spare that is ready stays while there is no room for a longer one", as
   expect(spares.fault).toMatchObject({ code: "ENOSPC" });
   expect(spares.roomBytes).toBe(roomIn(SEGMENT_BYTES));
   disk.decide = () => null;
-  // Nobody asks for it any more: the disk is not filled again and again.
+  // Without another request it is not tried again: the disk is not filled repeatedly.
   await time.pass(1_000);
   expect(spares.roomBytes).toBe(roomIn(SEGMENT_BYTES));
   spares.request(100_000);
@@ -82,7 +82,7 @@ test("the spare that is ready stays while there is no room for a longer one", as
   expect(spares.fault).toBeNull();
 });
 
-test("a spare that cannot be made leaves nothing, says why, and is tried again", async () => {
+test("a spare that cannot be made leaves no file, and is tried again", async () => {
   for (const operation of ["create", "write", "sync"] as const) {
     const disk = emptyDisk();
     const { spares, time, readyCount } = sparesOn(disk);
@@ -101,7 +101,7 @@ test("a spare that cannot be made leaves nothing, says why, and is tried again",
   }
 });
 
-test("close removes the spare, also one that is being made, and stops trying", async () => {
+test("close removes the spare, even one that is being made, and stops retrying", async () => {
   for (const code of [null, "ENOSPC"]) {
     for (const wait of [settle, () => Promise.resolve()]) {
       const disk = emptyDisk();

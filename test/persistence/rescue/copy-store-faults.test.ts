@@ -1,4 +1,4 @@
-/** What comes in the way of a copy, and of reading a folder in use: each is told by name. */
+/** Obstacles to a backup, and to reading a folder in use; each is named. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -12,11 +12,12 @@ import {
 import { HeldFolder } from "../../../persistence/rescue/held-folder.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
-import { flip, folderOf, segmentsIn, snapshotsIn, storeOf } from "./folder-fixture.ts";
+import { folderOf } from "../store/store-fixture.ts";
+import { flip, segmentsIn, snapshotsIn, storeOf } from "./folder-fixture.ts";
 
 const placeOf = () => path.join(folderOf(), "copy");
 
-test("what else is in an unfinished copy stays, and the copy is refused", async () => {
+test("an unfinished backup with other files is not replaced", async () => {
   const from = await storeOf({ snapshots: 1, batches: 1 });
   const to = placeOf();
   const partial = `${to}${PARTIAL_SUFFIX}`;
@@ -27,7 +28,7 @@ test("what else is in an unfinished copy stays, and the copy is refused", async 
   expect(fs.readdirSync(partial)).toEqual(["thesis.txt"]);
 });
 
-test("what a copy that was cut short has left is begun anew, whatever it is", async () => {
+test("an unfinished backup is replaced, whatever it contains", async () => {
   const from = await storeOf({ snapshots: 1, batches: 1 });
   const to = placeOf();
   const partial = `${to}${PARTIAL_SUFFIX}`;
@@ -38,7 +39,7 @@ test("what a copy that was cut short has left is begun anew, whatever it is", as
   expect(fs.existsSync(partial)).toBe(false);
 });
 
-test("a file that becomes shorter while it is copied gives no copy", async () => {
+test("a file that shrinks while it is copied fails the backup", async () => {
   const from = await storeOf({ snapshots: 1, batches: 1 });
   const [snapshot] = snapshotsIn(from);
   const disk: CopyDisk = {
@@ -55,7 +56,7 @@ test("a file that becomes shorter while it is copied gives no copy", async () =>
   expect(fs.existsSync(to)).toBe(false);
 });
 
-test("the refusal of a damaged backup names the first fault, and how many more", async () => {
+test("the refusal of a damaged backup names the first finding and counts the others", async () => {
   const from = placeOf();
   backupFolder({ disk: realDisk, from: await storeOf({ snapshots: 0, batches: 60 }), to: from });
   const restore = () => restoreFolder({ disk: realDisk, from, to: placeOf() });
@@ -66,7 +67,7 @@ test("the refusal of a damaged backup names the first fault, and how many more",
   expect(restore).toThrow(new RegExp(`${path.basename(segments[1]!)} at byte .*, and 1 more; `));
 });
 
-test("a store that never had a log is copied as such", () => {
+test("a store that never had a log can be copied", () => {
   const from = folderOf();
   const identity = { format: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: false };
   fs.writeFileSync(path.join(from, "store.json"), JSON.stringify(identity));
@@ -79,7 +80,7 @@ test("a store that never had a log is copied as such", () => {
   });
 });
 
-test("from a folder whose lock is no lock nobody restores", () => {
+test("a restore from a folder whose lock file is another file is refused", () => {
   const folder = folderOf();
   fs.writeFileSync(path.join(folder, "lock.sqlite"), "not a database, but long enough to look");
   const identity = { format: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: false };
@@ -89,7 +90,7 @@ test("from a folder whose lock is no lock nobody restores", () => {
   expect(act).toThrow(/lock\.sqlite cannot be locked \(file is not a database\)/);
 });
 
-test("a file that is never there when it is opened is told, not tried for ever", async () => {
+test("a file that is missing each time it is opened is reported after 20 attempts", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 1 });
   const [segment] = segmentsIn(folder);
   for (const [code, tries] of [
@@ -110,7 +111,7 @@ test("a file that is never there when it is opened is told, not tried for ever",
   }
 });
 
-test("what was not there when a folder was opened is not there for its readers", async () => {
+test("a file that is created after a folder was opened is invisible to its readers", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 1 });
   const held = HeldFolder.hold(realDisk, folder);
   fs.writeFileSync(path.join(folder, "late.txt"), "late");

@@ -1,4 +1,4 @@
-/** Backup and restore: whole copies, also of a store that goes on meanwhile. */
+/** Backup and restore: complete copies, even of a store that is in use. */
 import Database from "better-sqlite3";
 import fs from "node:fs";
 import path from "node:path";
@@ -9,10 +9,9 @@ import { DiskFault } from "../../../persistence/disk/faults.ts";
 import { backupFolder, restoreFolder } from "../../../persistence/rescue/copy-store.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { sameFiles } from "../log/log-fixture.ts";
-import { contentOf, removeFolder } from "../store/store-fixture.ts";
+import { contentOf, folderOf, removeFolder } from "../store/store-fixture.ts";
 import {
   flip,
-  folderOf,
   history,
   segmentsIn,
   snapshotsIn,
@@ -22,14 +21,14 @@ import {
   usedBytes,
 } from "./folder-fixture.ts";
 
-/** A place for a copy that is not there yet. */
+/** A path where nothing exists yet. */
 const placeOf = () => path.join(folderOf(), "copy");
 
 function backup(from: string, to: string, disk: CopyDisk = realDisk) {
   return backupFolder({ disk, from, to });
 }
 
-test("a backup has all, is private, and starts; a restored one goes on where it ends", async () => {
+test("a backup is complete and private, and a store restored from it continues", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 10 });
   const before = contentOf(folder);
   const to = placeOf();
@@ -54,11 +53,11 @@ test("a backup has all, is private, and starts; a restored one goes on where it 
     await process.close();
   }
   expect(verifyFolder({ disk: realDisk, folder: restored }).findings).toEqual([]);
-  // The backup itself is as it was.
+  // The backup itself has not changed.
   expect(backup(to, placeOf()).digest).toBe(copied.digest);
 });
 
-/** A disk on which the store goes on before each step of the copy. */
+/** A disk on which the store makes progress before each step of the copy. */
 function goingOn(steps: () => void): CopyDisk {
   return {
     ...realDisk,
@@ -75,7 +74,7 @@ function goingOn(steps: () => void): CopyDisk {
   };
 }
 
-test("files that go while they are opened make it begin again", async () => {
+test("files that are removed while they are opened make the backup start again", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 2 });
   const [oldest] = segmentsIn(folder);
   const aside = path.join(folderOf(), "aside");
@@ -84,7 +83,7 @@ test("files that go while they are opened make it begin again", async () => {
     ...realDisk,
     openNow(name) {
       opened += name === oldest ? 1 : 0;
-      // As if a snapshot came between listing and opening, twice.
+      // As if a snapshot removed it between listing and opening, twice.
       if (name === oldest && opened <= 2) throw new DiskFault("open", name, "ENOENT");
       return realDisk.openNow(name);
     },
@@ -94,7 +93,7 @@ test("files that go while they are opened make it begin again", async () => {
 });
 
 test(
-  "a store that writes between any two reads is copied up to some batch",
+  "a backup of a store that goes on writing ends after a whole batch",
   { timeout: 60_000 },
   async () => {
     const folder = await storeOf({ snapshots: 2, batches: 4 });
@@ -102,7 +101,7 @@ test(
     const whole = fs.readFileSync(segment!);
     const used = usedBytes(segment!);
     const end = used + (512 - (used % 512));
-    // Frames appear one sector after the other, as somebody writes them behind the reader.
+    // Frames appear sector by sector, as a writer appends them.
     let shown = 8 * 512;
     const grow = () => {
       shown = Math.min(end, shown + 512);
@@ -128,7 +127,7 @@ test(
   },
 );
 
-test("a target that is not empty, or lies inside, is refused and stays as it is", async () => {
+test("a target that is not empty, or is inside the source, is refused", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 2 });
   const taken = folderOf();
   fs.writeFileSync(path.join(taken, "thesis.txt"), "years of work");
@@ -141,7 +140,7 @@ test("a target that is not empty, or lies inside, is refused and stays as it is"
     expect(() => act({ disk: realDisk, from: folder, to: above })).toThrow(/beside/);
     expect(() => act({ disk: realDisk, from: taken, to: placeOf() })).toThrow(/store\.json/);
     const nowhere = path.join(taken, "nowhere");
-    expect(() => act({ disk: realDisk, from: nowhere, to: placeOf() })).toThrow(/no such folder/);
+    expect(() => act({ disk: realDisk, from: nowhere, to: placeOf() })).toThrow(/does not exist/);
   }
   expect(fs.readdirSync(taken)).toEqual(["thesis.txt"]);
   const empty = folderOf();
@@ -149,14 +148,14 @@ test("a target that is not empty, or lies inside, is refused and stays as it is"
   expect(verifyFolder({ disk: realDisk, folder: empty })).toMatchObject({ findings: [] });
 });
 
-test("a copy may lie beside its store under a name that begins with the store's", async () => {
+test("a backup may be beside its store, under a name that begins with the store's", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 2 });
   const to = `${folder}-backup`;
   onTestFinished(() => removeFolder(to));
   expect(backup(folder, to)).toMatchObject({ findings: [], sequence: 160 });
 });
 
-test("a copy that the disk has changed does not get the name", async () => {
+test("a backup that the disk has changed does not get its name", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 40 });
   const disk: CopyDisk = {
     ...realDisk,
@@ -174,16 +173,16 @@ test("a copy that the disk has changed does not get the name", async () => {
   expect(fs.readdirSync(path.dirname(to))).toEqual([]);
 });
 
-test("a damaged log is not backed up, and no copy has the name", async () => {
+test("a damaged log is not backed up, and nothing is left at the target", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 40 });
   flip(segmentsIn(folder)[1]!, 5_000);
   const to = placeOf();
   expect(() => backup(folder, to)).toThrow(/the log is damaged/);
-  // Nor anything of what was copied, such as the secret.
+  // Nothing that was copied is left, such as the secret.
   expect(fs.readdirSync(path.dirname(to))).toEqual([]);
 });
 
-test("a damaged snapshot is left out and named, when the rest is whole without it", async () => {
+test("a damaged snapshot is left out of a backup and named, if the rest is complete", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 2 });
   const [, newest] = snapshotsIn(folder);
   fs.truncateSync(newest!, 9_000);
@@ -220,7 +219,7 @@ test("a damaged snapshot or trail of a backup is left out of what is restored", 
 });
 
 test(
-  "a copy cut short at any step leaves no name, and is made the next time",
+  "a backup that fails at any step leaves no folder, and the next one succeeds",
   { timeout: 60_000 },
   async () => {
     const folder = await storeOf({ snapshots: 3, batches: 2 });
@@ -253,7 +252,7 @@ test(
       }
       expect(failed).toMatchObject({ code: "ENOSPC" });
       expect(fs.existsSync(`${to}.partial`)).toBe(false);
-      // The last step syncs the folder above: the copy is whole by then.
+      // The last step syncs the parent folder, when the copy is complete.
       if (fs.existsSync(to)) continue;
       expect(backup(folder, to)).toMatchObject({ findings: [], sequence: 460 });
       expect(fs.readdirSync(path.dirname(to))).toEqual(["copy"]);
@@ -261,7 +260,7 @@ test(
   },
 );
 
-test("the audit trail goes with the copy, and is checked", async () => {
+test("a backup contains the audit trail, and checks it", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 2 });
   const name = path.join(folder, "audit.sqlite");
   const trail = new Database(name);
@@ -285,7 +284,7 @@ test("the audit trail goes with the copy, and is checked", async () => {
   expect(without.leftOut.map((one) => path.basename(one.path))).toEqual(["audit.sqlite"]);
 });
 
-test("the log of a copy reaches as far as its trail, while both grow", async () => {
+test("the log of a backup reaches as far as its trail, even while both grow", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 2 });
   const early = twinOf(folder);
   const process = await start(folder);
@@ -297,7 +296,7 @@ test("the log of a copy reaches as far as its trail, while both grow", async () 
     ...realDisk,
     createNow(name) {
       if (name.endsWith("audit.sqlite")) {
-        // The newest segment grows, and others come.
+        // The newest segment grows, and others follow.
         fs.cpSync(path.join(folder, "wal"), path.join(early, "wal"), { recursive: true });
         trail.exec(`UPDATE trail SET sequence = ${process.sequence}`);
       }
@@ -311,7 +310,7 @@ test("the log of a copy reaches as far as its trail, while both grow", async () 
   });
 });
 
-test("a copy is on disk before it has its name, and leaves no file open", async () => {
+test("a backup is synced before it gets its name, and leaves no file open", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 2 });
   new Database(path.join(folder, "audit.sqlite")).exec("CREATE TABLE trail (sequence)").close();
   const to = placeOf();

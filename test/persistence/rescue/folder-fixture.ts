@@ -1,27 +1,17 @@
-/** A whole data folder under test: two snapshots, a log behind each, and ways to damage it. */
+/** A whole data folder under test: snapshots, a log, and ways to damage them. */
 import fs from "node:fs";
 import path from "node:path";
-import { onTestFinished } from "vitest";
+import { expect } from "vitest";
+import { checkState } from "../../../engine/verify/check.ts";
+import { digest } from "../../../engine/verify/digest.ts";
 import { makeAuditFile } from "../../../persistence/audit/keeper.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
-import {
-  History,
-  newFolder,
-  removeFolder,
-  snapshotPaths,
-  StoreProcess,
-} from "../store/store-fixture.ts";
+import { History } from "../../support/store/history.ts";
+import { diskOn, folderOf, snapshotPaths, StoreProcess } from "../store/store-fixture.ts";
 
-export const history = new History(7, 6_000);
+export const history = new History(7, 8_000);
 
-/** A folder that goes when the test ends. */
-export function folderOf(): string {
-  const folder = newFolder();
-  onTestFinished(() => removeFolder(folder));
-  return folder;
-}
-
-/** Everything in the folder, in a folder of its own. */
+/** A copy of the folder. */
 export function twinOf(folder: string): string {
   const twin = folderOf();
   fs.cpSync(folder, twin, { recursive: true });
@@ -32,7 +22,15 @@ export function start(folder: string): Promise<StoreProcess> {
   return StoreProcess.start({ folder, history });
 }
 
-/** A store after so many batches of ten records, with a trail that has none of them yet. */
+/** Starts, and checks that the state is the one after the last record that was recovered. */
+export async function recovered(folder: string, disk = diskOn(folder)): Promise<StoreProcess> {
+  const process = await StoreProcess.start({ folder, history, disk });
+  checkState(process.state);
+  expect(digest(process.state)).toBe(history.digestAt(process.report.sequence));
+  return process;
+}
+
+/** A store after so many batches of ten records, with a trail that is still empty. */
 export async function storeWithTrail(batches: number) {
   const folder = folderOf();
   const process = await start(folder);
@@ -42,13 +40,13 @@ export async function storeWithTrail(batches: number) {
 }
 
 export interface Shape {
-  /** Snapshots made, each behind thirty batches. */
+  /** How many snapshots are taken, each after thirty batches. */
   readonly snapshots: number;
-  /** Batches behind the last one. */
+  /** Batches after the last snapshot. */
   readonly batches: number;
 }
 
-/** A store whose process ended in order, or was killed behind its last batch. */
+/** A store whose process was killed after its last batch. */
 export async function storeOf({ snapshots, batches }: Shape): Promise<string> {
   const folder = folderOf();
   const process = await start(folder);
@@ -73,7 +71,7 @@ export function snapshotsIn(folder: string): string[] {
   return fs.existsSync(path.join(folder, "snapshots")) ? snapshotPaths(folder).toReversed() : [];
 }
 
-/** Where the content of a file ends that was filled with zeros. */
+/** The end of the last non-zero byte. */
 export function usedBytes(file: string): number {
   return fs.readFileSync(file).findLastIndex((byte) => byte !== 0) + 1;
 }

@@ -1,23 +1,16 @@
-/** `inspectFolder` shows what the log says, in the words of the interface, and no secret. */
+/** `inspectFolder` shows records in the terms of the interface, and no secrets. */
 import path from "node:path";
 import { expect, test } from "vitest";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { LogCorrupt, SnapshotsDamaged } from "../../../persistence/disk/faults.ts";
 import { open, valueOf } from "../../../persistence/library/library.ts";
 import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
-import type { RecordView, Wanted } from "../../../persistence/rescue/record-view.ts";
+import type { RecordView, RecordFilter } from "../../../persistence/rescue/record-view.ts";
 import { BoxOffice } from "../../support/box-office.ts";
-import {
-  flip,
-  folderOf,
-  history,
-  segmentsIn,
-  snapshotsIn,
-  storeOf,
-  usedBytes,
-} from "./folder-fixture.ts";
+import { folderOf } from "../store/store-fixture.ts";
+import { flip, history, segmentsIn, snapshotsIn, storeOf, usedBytes } from "./folder-fixture.ts";
 
-interface Range extends Wanted {
+interface Range extends RecordFilter {
   readonly from?: number;
   readonly to?: number;
 }
@@ -31,7 +24,7 @@ function recordsOf(folder: string, { from = 1, to = Infinity, ...wanted }: Range
 
 const numbersOf = (records: readonly RecordView[]) => records.map(({ sequence }) => sequence);
 
-test("what happened with one seat: ids, names, states, sessions, of a store in use", async () => {
+test("the records of one seat in a store in use show ids, names, states and sessions", async () => {
   const office = await BoxOffice.open();
   const { frontrow, folder, eventId, labels } = office;
   await frontrow.lock(eventId, office.selection("ann", ["A1", "A2"], 2));
@@ -58,7 +51,7 @@ test("what happened with one seat: ids, names, states, sessions, of a store in u
   expect(sold).toMatchObject({ from: "LOCKED", to: "SOLD", heldBy: ["ann"], seats: [seat] });
 });
 
-test("of one event: its rows, its prices, and what was booked", async () => {
+test("the records of one event are its rows, its prices and its bookings", async () => {
   const office = await BoxOffice.open();
   const { frontrow, folder, eventId } = office;
   const other = await office.putOnSale();
@@ -90,7 +83,7 @@ test("no hash of a password or token, no private key and no stored answer is sho
   await frontrow.close();
 });
 
-test("from and to are sequence numbers, both included", async () => {
+test("from and to are sequence numbers, and both are included", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 20 });
   expect(numbersOf(recordsOf(folder).records)).toEqual(
     Array.from({ length: 100 }, (_, i) => i + 1),
@@ -103,14 +96,14 @@ test("from and to are sequence numbers, both included", async () => {
   });
 });
 
-test("whoever has enough is given no more", async () => {
+test("a callback that returns false gets no further records", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 20 });
   let given = 0;
   inspectFolder({ disk: realDisk, folder, from: 1, to: Infinity, emit: () => ++given < 5 });
   expect(given).toBe(5);
 });
 
-test("behind a snapshot it begins with the record that the snapshot does not hold", async () => {
+test("with a snapshot, inspection begins at the first record after it", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 4 });
   const { firstSequence, sequence, records } = recordsOf(folder);
   expect([firstSequence, sequence]).toEqual([301, 470]);
@@ -125,7 +118,7 @@ test("behind a snapshot it begins with the record that the snapshot does not hol
   expect(moves[0]!["time"]).toBe(new Date(kept.timeMs).toISOString());
 });
 
-test("what lies before damage is shown, and then the damage is named", async () => {
+test("records before damage are shown, and then the damage is named", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 60 });
   const damaged = segmentsIn(folder)[1]!;
   flip(damaged, usedBytes(damaged) - 700);
@@ -136,7 +129,7 @@ test("what lies before damage is shown, and then the damage is named", async () 
   expect(shown.length).toBeGreaterThan(20);
 });
 
-test("without a good snapshot, a log without its beginning says why it is silent", async () => {
+test("without a good snapshot, a log without its beginning is refused", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 4 });
   const [older, newest] = snapshotsIn(folder);
   flip(newest!, 100);
@@ -146,7 +139,7 @@ test("without a good snapshot, a log without its beginning says why it is silent
   expect(() => recordsOf(folder)).toThrow(path.basename(older!));
 });
 
-test("an error of whoever is given the records is theirs", async () => {
+test("an error of the callback that gets the records is passed on", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 2 });
   const mistake = new TypeError("a pipe that is closed");
   const emit = () => {

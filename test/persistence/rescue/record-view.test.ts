@@ -1,4 +1,4 @@
-/** Single records as people read them: whose they are, and what is shown of broken ones. */
+/** Records as people read them: to which event they belong, and how invalid ones are shown. */
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -13,18 +13,18 @@ import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
 import {
   type RecordView,
   RecordViewer,
-  type Wanted,
+  type RecordFilter,
 } from "../../../persistence/rescue/record-view.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
 import { LogProcess, recordOf, settle, STORE_ID, timeOf } from "../log/log-fixture.ts";
-import { folderOf } from "./folder-fixture.ts";
+import { folderOf } from "../store/store-fixture.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 10)];
 
-/** What is shown of a world's records behind `from`. */
-function shown(world: World, from: number, wanted: Wanted): RecordView[] {
+/** The views of a world's records after `from`. */
+function shown(world: World, from: number, wanted: RecordFilter): RecordView[] {
   const state = new State();
   const viewer = new RecordViewer(state);
   const views: RecordView[] = [];
@@ -36,7 +36,7 @@ function shown(world: World, from: number, wanted: Wanted): RecordView[] {
   return views;
 }
 
-test("a price and an event that go belong to the event, as long as they are known", () => {
+test("the records that delete a price and an event belong to the event", () => {
   const world = new World(HALL);
   const { eventId, priceId, caller, engine } = world;
   const other = world.createEvent();
@@ -44,14 +44,14 @@ test("a price and an event that go belong to the event, as long as they are know
   world.must("deletePrice", caller, { eventId, priceId });
   world.must("deleteEvent", caller, { eventId });
   world.must("createVenue", caller, { body: { name: "Elsewhere" } });
-  const types = (wanted: Wanted) => shown(world, from, wanted).map(({ type }) => type);
+  const types = (wanted: RecordFilter) => shown(world, from, wanted).map(({ type }) => type);
   const all = types({});
   expect(types({ eventId })).toEqual(all.slice(0, -1));
   expect(JSON.stringify(shown(world, from, { eventId }))).toContain(`"key":"${eventId}"`);
   expect(types({ eventId: other })).toEqual([]);
 });
 
-test("of one seat: what moved it, what priced it, and nothing of a seat that is not there", () => {
+test("the records of one seat are its moves and its prices", () => {
   const world = new World(HALL);
   const [first, second] = ["A1", "A3"].map((label) => world.labels.idOf(label));
   world.book("lock", world.selection("ann", "A1", "A2"));
@@ -61,7 +61,7 @@ test("of one seat: what moved it, what priced it, and nothing of a seat that is 
   expect(types(world.labels.idOf("Pit"))).toEqual([]);
 });
 
-describe("a record that no event has a place for", () => {
+describe("a record of a partition that does not exist", () => {
   const actor = { kind: ActorKind.SYSTEM, id: 0 } as const;
   const head = { sequence: 1, actor: { kind: "system" }, eventId: null };
   const seats = [7, 9];
@@ -101,19 +101,22 @@ describe("a record that no event has a place for", () => {
     return folder;
   }
 
-  test.each(RECORDS)("%s is shown as it is, and named as what stops the log", async (...given) => {
-    const [, record, view] = given;
-    const folder = await logOf(record);
-    const records: RecordView[] = [];
-    const emit = (one: RecordView) => records.push(one) > 0;
-    const inspect = (wanted: Wanted) => () =>
-      inspectFolder({ disk: realDisk, folder, from: 1, to: 9, emit, ...wanted });
-    expect(inspect({})).toThrow(LogCorrupt);
-    expect(records).toMatchObject([{ ...head, ...view }]);
-    expect(inspect({ seatId: 7 })).toThrow(LogCorrupt);
-    expect(inspect({ eventId: crypto.randomUUID() })).toThrow(LogCorrupt);
-    expect(records.length).toBe(1);
-    const { findings } = verifyFolder({ disk: realDisk, folder });
-    expect(findings).toMatchObject([{ path: `${folder}/wal`, expected: "a sound state" }]);
-  });
+  test.each(RECORDS)(
+    "%s is shown by its indexes, and reported as the damage that stops the log",
+    async (...given) => {
+      const [, record, view] = given;
+      const folder = await logOf(record);
+      const records: RecordView[] = [];
+      const emit = (one: RecordView) => records.push(one) > 0;
+      const inspect = (wanted: RecordFilter) => () =>
+        inspectFolder({ disk: realDisk, folder, from: 1, to: 9, emit, ...wanted });
+      expect(inspect({})).toThrow(LogCorrupt);
+      expect(records).toMatchObject([{ ...head, ...view }]);
+      expect(inspect({ seatId: 7 })).toThrow(LogCorrupt);
+      expect(inspect({ eventId: crypto.randomUUID() })).toThrow(LogCorrupt);
+      expect(records.length).toBe(1);
+      const { findings } = verifyFolder({ disk: realDisk, folder });
+      expect(findings).toMatchObject([{ path: `${folder}/wal`, expected: "a sound state" }]);
+    },
+  );
 });

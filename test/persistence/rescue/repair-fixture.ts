@@ -1,4 +1,4 @@
-/** Repairs of a folder under test, and what every one of them must do. */
+/** Repairs of a folder under test, and the checks after each of them. */
 import { expect } from "vitest";
 import { digest } from "../../../engine/verify/digest.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
@@ -9,7 +9,7 @@ import { sameFiles } from "../log/log-fixture.ts";
 import { contentOf, StoreProcess } from "../store/store-fixture.ts";
 import { history } from "./folder-fixture.ts";
 
-/** What it would do; it changes nothing. */
+/** The plan of the repair; it changes nothing. */
 export function preview(folder: string, cutAfter?: number): RepairPlan {
   const before = contentOf(folder);
   const plan = previewRepair({ disk: realDisk, folder, cutAfter });
@@ -18,8 +18,8 @@ export function preview(folder: string, cutAfter?: number): RepairPlan {
 }
 
 /**
- * Repairs, and checks what every repair must do: what was said is what happens, the folder is sound
- * after it, no byte that was there is gone, and the store goes on.
+ * Repairs, and checks that the plan is carried out, that the folder is sound, that no byte is lost,
+ * and that the store can be used.
  */
 export async function repaired(folder: string, cutAfter?: number): Promise<Repaired> {
   const before = contentOf(folder);

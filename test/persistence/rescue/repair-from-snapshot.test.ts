@@ -1,4 +1,4 @@
-/** A repair where a good snapshot holds more than the log can be joined to: the log begins anew. */
+/** Repairs after which a new log begins at a snapshot, because the old one is damaged before it. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -9,10 +9,9 @@ import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
 import { repairFolder } from "../../../persistence/rescue/repair.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
-import { diskOn, StoreProcess } from "../store/store-fixture.ts";
+import { diskOn, folderOf, StoreProcess } from "../store/store-fixture.ts";
 import {
   flip,
-  folderOf,
   history,
   segmentsIn,
   snapshotsIn,
@@ -23,13 +22,13 @@ import {
 } from "./folder-fixture.ts";
 import { preview, repaired } from "./repair-fixture.ts";
 
-/** Every segment but the newest ones has a bit of its header turned. */
+/** Flips a bit in the header of every segment except the newest ones. */
 function rotHeads(folder: string, butNewest = 0): void {
   const segments = segmentsIn(folder);
   for (const segment of segments.slice(0, segments.length - butNewest)) flip(segment, 40);
 }
 
-/** Sequence number of its first record, from its name. */
+/** The sequence number of its first record, from its name. */
 function firstIn(segment: string): number {
   return Number.parseInt(path.basename(segment).split("-")[1]!, 16);
 }
@@ -37,29 +36,29 @@ function firstIn(segment: string): number {
 /** Two good snapshots at 150 and 300, records up to 325. */
 const twoSnapshots = () => storeOf({ snapshots: 2, batches: 5 });
 
-test("a rotten log, two good snapshots: the newest stays, and what it lacks is told", async () => {
+test("with a damaged log and two good snapshots, the newest one stays", async () => {
   const folder = await twoSnapshots();
   const [older, newest] = snapshotsIn(folder);
   rotHeads(folder);
   const before = segmentsIn(folder);
   const { plan, aside } = await repaired(folder);
   expect(plan).toMatchObject({ sequence: 300, cut: null, snapshots: [path.basename(older!)] });
-  expect(plan.anew).toMatchObject({ base: path.basename(newest!), isRewritten: false });
+  expect(plan.restart).toMatchObject({ base: path.basename(newest!), isRewritten: false });
   expect(plan.lost.range).toEqual({ from: 301, to: 325 });
   expect(plan.lost).toMatchObject({ total: 25, unreadable: 0 });
   expect(aside).toEqual([older!, ...before.toReversed()].map((name) => `${name}.broken`));
 });
 
-test("no segment is left at all", async () => {
+test("without any segment, the newest snapshot stays", async () => {
   const folder = await twoSnapshots();
   for (const segment of segmentsIn(folder)) fs.rmSync(segment);
   const { plan } = await repaired(folder);
   expect(plan).toMatchObject({ sequence: 300, segments: [] });
-  // Nobody knows any more that there were others.
+  // Nothing shows that there were later records.
   expect(plan.lost.range).toBeNull();
 });
 
-test("the newest snapshot is rotten too: the older one stays", async () => {
+test("if the newest snapshot is damaged too, the older one stays", async () => {
   const folder = await twoSnapshots();
   rotHeads(folder);
   fs.truncateSync(snapshotsIn(folder)[1]!, 9_000);
@@ -69,7 +68,7 @@ test("the newest snapshot is rotten too: the older one stays", async () => {
   expect(plan.lost.unreadable).toBe(0);
 });
 
-test("the older snapshot is rotten too", async () => {
+test("if the older snapshot is damaged too, the newest one stays", async () => {
   const folder = await twoSnapshots();
   rotHeads(folder);
   fs.truncateSync(snapshotsIn(folder)[0]!, 9_000);
@@ -77,22 +76,22 @@ test("the older snapshot is rotten too", async () => {
   expect(plan.sequence).toBe(300);
 });
 
-test("both snapshots are rotten too: refused", async () => {
+test("if both snapshots are damaged too, a repair is refused", async () => {
   const folder = await twoSnapshots();
   rotHeads(folder);
   for (const name of snapshotsIn(folder)) fs.truncateSync(name, 9_000);
-  expect(() => preview(folder)).toThrow(/nothing can be saved of it: restore a backup/);
+  expect(() => preview(folder)).toThrow(/nothing can be saved: restore a backup/);
 });
 
-test("told where to cut, it does not begin anew", async () => {
+test("with a given cut, no new log is begun", async () => {
   const folder = await twoSnapshots();
   rotHeads(folder);
   expect(() => preview(folder, 300)).toThrow(/nothing that ends with record 300 can be saved/);
 });
 
-test("segments of a later process that join the snapshot by the chain stay", async () => {
+test("segments of a later process that continue the snapshot's chain stay", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 5 });
-  // An end in order: a snapshot of the last record, and a mark behind it in the log.
+  // An orderly end: a snapshot of the last record, and a mark after it in the log.
   const first = await start(folder);
   await first.commit(3);
   await first.close();
@@ -103,12 +102,12 @@ test("segments of a later process that join the snapshot by the chain stay", asy
   rotHeads(folder, segmentsIn(folder).length - count);
   const { plan } = await repaired(folder);
   expect(plan.sequence).toBe(390);
-  expect(plan.anew).toMatchObject({ segment: null, isRewritten: true, mark: { sequence: 190 } });
+  expect(plan.restart).toMatchObject({ segment: null, isRewritten: true, mark: { sequence: 190 } });
   expect([plan.lost.total, plan.lost.range]).toEqual([0, null]);
   expect(plan.segments).toHaveLength(count);
 });
 
-test("they stay too where the damage lies behind what the snapshot holds", async () => {
+test("they also stay if the damage is after the snapshot's last record", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 5 });
   const first = await start(folder);
   await first.commit(3);
@@ -117,14 +116,14 @@ test("they stay too where the damage lies behind what the snapshot holds", async
   const second = await start(folder);
   await second.commit(40);
   await second.time.pass(20);
-  // In the zeros that no frame reaches.
+  // In the zeros after the last frame.
   flip(last, fs.statSync(last).size - 1);
   const { plan } = await repaired(folder);
   expect(plan.sequence).toBe(390);
   expect([plan.lost.total, plan.lost.range]).toEqual([0, null]);
 });
 
-test("segments behind the snapshot that the chain does not bind to it go", async () => {
+test("segments after the snapshot that its chain does not cover are set aside", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 0 });
   await (await start(folder)).close();
   const count = segmentsIn(folder).length;
@@ -137,10 +136,10 @@ test("segments behind the snapshot that the chain does not bind to it go", async
   expect(plan.lost).toMatchObject({ total: 15, range: { from: 151, to: 165 } });
 });
 
-/** Not a sound state without the records between its catalog and its last partition. */
-const BATCHES_TO_AN_UNSOUND_SNAPSHOT = 88;
+/** Then a price is created after the catalog was copied, and used before its partition is. */
+const BATCHES_TO_AN_UNSOUND_SNAPSHOT = 29;
 
-/** The newest snapshot has records between its catalog and its last partition. */
+/** The newest snapshot was taken while records were written. */
 async function fuzzyStore(batches = 20): Promise<{ folder: string; from: number; to: number }> {
   const folder = await storeOf({ snapshots: 1, batches: 2 });
   const process = await start(folder);
@@ -155,17 +154,17 @@ async function fuzzyStore(batches = 20): Promise<{ folder: string; from: number;
   return { folder, from, to: process.sequence };
 }
 
-test("a snapshot that was made while records came is written anew, as a sound state", async () => {
+test("a snapshot that was taken between records is rewritten as a sound state", async () => {
   const { folder, from, to } = await fuzzyStore();
   rotHeads(folder);
   const said = preview(folder);
-  const { anew, lost, sequence } = said;
-  expect(anew?.isRewritten).toBe(true);
+  const { restart, lost, sequence } = said;
+  expect(restart?.isRewritten).toBe(true);
   expect(sequence).toBeGreaterThan(from);
   expect(lost.range?.from).toBeGreaterThan(from);
   expect(lost.range?.from).toBeLessThanOrEqual(sequence);
   expect(lost.range?.to).toBe(to);
-  // The others lie in the partitions that were copied last.
+  // The other records are in the partitions that were copied last.
   expect(lost.total).toBeLessThan(to - lost.range!.from + 1);
   const original = fs.readFileSync(snapshotsIn(folder).at(-1)!);
   const { verified, aside } = repairFolder({ disk: realDisk, folder });
@@ -178,7 +177,7 @@ test("a snapshot that was made while records came is written anew, as a sound st
   await process.close();
 });
 
-test("a tail is not applied to a snapshot that lacks records before it", async () => {
+test("later segments are not applied to a snapshot that lacks records before them", async () => {
   const { folder, to } = await fuzzyStore();
   const count = segmentsIn(folder).length;
   const second = await start(folder);
@@ -187,26 +186,26 @@ test("a tail is not applied to a snapshot that lacks records before it", async (
   const segments = segmentsIn(folder);
   rotHeads(folder, segments.length - count);
   const plan = preview(folder);
-  expect([plan.sequence, plan.anew?.segment?.firstSequence]).toEqual([to, to + 1]);
+  expect([plan.sequence, plan.restart?.segment?.firstSequence]).toEqual([to, to + 1]);
   expect(plan.segments).toHaveLength(segments.length);
 });
 
-test("a cut between the records of a snapshot sets the snapshot aside", async () => {
+test("a cut within the records of a snapshot sets the snapshot aside", async () => {
   const { folder, from } = await fuzzyStore();
   const newest = snapshotsIn(folder).at(-1)!;
   const { plan } = await repaired(folder, from + 10);
   expect(plan).toMatchObject({ sequence: from + 10, snapshots: [path.basename(newest)] });
 });
 
-test("a snapshot that is no sound state by itself is passed over", async () => {
+test("a snapshot that is inconsistent without later records is skipped", async () => {
   const { folder } = await fuzzyStore(BATCHES_TO_AN_UNSOUND_SNAPSHOT);
   const [older] = snapshotsIn(folder);
   rotHeads(folder);
   const { plan } = await repaired(folder);
-  expect(plan).toMatchObject({ sequence: 150, anew: { base: path.basename(older!) } });
+  expect(plan).toMatchObject({ sequence: 150, restart: { base: path.basename(older!) } });
 });
 
-test("such a snapshot is not thrown away for a shorter log, unless told to", async () => {
+test("such a snapshot is not given up for a shorter log, unless a cut is given", async () => {
   const { folder, from } = await fuzzyStore(BATCHES_TO_AN_UNSOUND_SNAPSHOT);
   const newest = snapshotsIn(folder).at(-1)!;
   flip(
@@ -214,21 +213,21 @@ test("such a snapshot is not thrown away for a shorter log, unless told to", asy
     40,
   );
   expect(() => preview(folder)).toThrow(
-    new RegExp(`snapshot ${path.basename(newest)} is good and holds the records up to ${from + 5}`),
+    new RegExp(`snapshot ${path.basename(newest)} is intact and has the records up to ${from + 5}`),
   );
-  const { plan } = await repaired(folder, 300);
-  expect(plan).toMatchObject({ sequence: 300, snapshots: [path.basename(newest)] });
+  const { plan } = await repaired(folder, 250);
+  expect(plan).toMatchObject({ sequence: 250, snapshots: [path.basename(newest)] });
 });
 
-test("damage right behind a snapshot cuts the log, which does not begin anew", async () => {
+test("damage right after a snapshot cuts the log, and no new log is begun", async () => {
   const folder = await storeOf({ snapshots: 2, batches: 1 });
   const last = segmentsIn(folder).at(-1)!;
   flip(last, usedBytes(last) - 1_100);
   const { plan } = await repaired(folder);
-  expect(plan).toMatchObject({ sequence: 300, anew: null, segments: [path.basename(last)] });
+  expect(plan).toMatchObject({ sequence: 300, restart: null, cut: { name: path.basename(last) } });
 });
 
-test("records that a snapshot proves to have been there are told as lost", async () => {
+test("records that a snapshot proves to have existed are reported as lost", async () => {
   const folder = await twoSnapshots();
   const later = segmentsIn(folder).filter((segment) => firstIn(segment) > 210);
   for (const segment of later) fs.rmSync(segment);
@@ -236,15 +235,15 @@ test("records that a snapshot proves to have been there are told as lost", async
   expect(plan.lost.range).toEqual({ from: 201, to: 300 });
 });
 
-test("the new segment has a greater number than those that are set aside already", async () => {
+test("the new segment has a greater number than those that were set aside", async () => {
   const folder = await twoSnapshots();
   const segments = segmentsIn(folder);
   for (const segment of segments) fs.renameSync(segment, `${segment}.broken`);
   const newest = Number.parseInt(path.basename(segments.at(-1)!), 16);
-  expect(preview(folder).anew?.segment?.number).toBe(newest + 1);
+  expect(preview(folder).restart?.segment?.number).toBe(newest + 1);
 });
 
-test("every tool takes a log that begins behind a snapshot", async () => {
+test("each tool accepts a log that begins after a snapshot", async () => {
   const folder = await twoSnapshots();
   rotHeads(folder);
   repairFolder({ disk: realDisk, folder });
@@ -276,7 +275,7 @@ test("every tool takes a log that begins behind a snapshot", async () => {
   });
 });
 
-test("it can be copied and read also when a start behind the repair wrote nothing", async () => {
+test("a repaired store can be copied after a start that wrote nothing", async () => {
   const folder = await twoSnapshots();
   for (const segment of segmentsIn(folder)) fs.rmSync(segment);
   repairFolder({ disk: realDisk, folder });
@@ -285,7 +284,7 @@ test("it can be copied and read also when a start behind the repair wrote nothin
   const busy = await start(folder);
   await busy.commit(3);
   await busy.close();
-  // The first two begin with the same record, for the first of them has none.
+  // The first two segments begin with the same record, because the first has none.
   expect(segmentsIn(folder).length).toBeGreaterThan(2);
   const to = path.join(folderOf(), "copy");
   expect(backupFolder({ disk: realDisk, from: folder, to })).toMatchObject({ findings: [] });
@@ -307,7 +306,7 @@ test.each([
   expect(report.timeMs).toBeGreaterThanOrEqual(Math.max(...changes));
 });
 
-test("a snapshot whose file was copied beside another log is not joined to it", async () => {
+test("a snapshot beside a log of another number is not joined to it", async () => {
   const folder = await twoSnapshots();
   rotHeads(folder);
   repairFolder({ disk: realDisk, folder });
@@ -359,31 +358,34 @@ const CRASHES: readonly Crash[] = [
   },
 ];
 
-test.each(CRASHES)("interrupted at any step, it can be repeated: $what", async ({ make }) => {
-  const folder = await make();
-  const whole = twinOf(folder);
-  const { verified } = repairFolder({ disk: realDisk, folder: whole });
-  let step = 1;
-  for (let isDone = false; !isDone; step++) {
-    for (const losesPower of [false, true]) {
-      const twin = twinOf(folder);
-      const disk = diskOn(twin);
-      disk.endAtChange(step);
-      isDone = !died(() => repairFolder({ disk: disk.begin(), folder: twin }));
-      if (losesPower) disk.losePower();
-      // It says again what it does, and does it.
-      expect(preview(twin).sequence).toBe(verified.sequence);
-      if (isDone) expect(preview(twin).findings).toEqual([]);
-      const again = repairFolder({ disk: realDisk, folder: twin });
-      expect(again.verified.findings).toEqual([]);
-      expect(again.verified.sequence).toBe(verified.sequence);
-      expect(again.verified.digest).toBe(verified.digest);
-      const process = await StoreProcess.start({ folder: twin, history });
-      expect(digest(process.state)).toBe(verified.digest);
+test.each(CRASHES)(
+  "a repair that is interrupted at any step can be repeated: $what",
+  async ({ make }) => {
+    const folder = await make();
+    const whole = twinOf(folder);
+    const { verified } = repairFolder({ disk: realDisk, folder: whole });
+    let step = 1;
+    for (let isDone = false; !isDone; step++) {
+      for (const losesPower of [false, true]) {
+        const twin = twinOf(folder);
+        const disk = diskOn(twin);
+        disk.endAtChange(step);
+        isDone = !died(() => repairFolder({ disk: disk.begin(), folder: twin }));
+        if (losesPower) disk.losePower();
+        // The plan is the same, and is carried out.
+        expect(preview(twin).sequence).toBe(verified.sequence);
+        if (isDone) expect(preview(twin).findings).toEqual([]);
+        const again = repairFolder({ disk: realDisk, folder: twin });
+        expect(again.verified.findings).toEqual([]);
+        expect(again.verified.sequence).toBe(verified.sequence);
+        expect(again.verified.digest).toBe(verified.digest);
+        const process = await StoreProcess.start({ folder: twin, history });
+        expect(digest(process.state)).toBe(verified.digest);
+      }
     }
-  }
-  expect(step).toBeGreaterThan(5);
-});
+    expect(step).toBeGreaterThan(5);
+  },
+);
 
 function died(act: () => void): boolean {
   try {

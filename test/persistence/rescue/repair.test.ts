@@ -1,4 +1,4 @@
-/** `repairFolder` keeps all that can be kept, says what is lost, and keeps the originals. */
+/** `repairFolder` saves what it can, reports the losses, and keeps the originals. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -46,7 +46,7 @@ test.each(["newest", "older"])(
   },
 );
 
-test("a log that is damaged is cut there, and what is lost is counted by event", async () => {
+test("a damaged log is cut at the damage, and lost records are counted per event", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 60 });
   const segments = segmentsIn(folder);
   const damaged = segments[2]!;
@@ -61,7 +61,7 @@ test("a log that is damaged is cut there, and what is lost is counted by event",
   );
   const { lost, sequence } = plan;
   expect(lost.total).toBe(300 - sequence);
-  // One frame of five records is the damaged one.
+  // The damaged frame has five records.
   expect(lost.unreadable).toBe(5);
   const behind = history.records.slice(sequence + 5, 300);
   const catalog = behind.filter(({ record }) => record.type === RecordType.CATALOG);
@@ -70,7 +70,7 @@ test("a log that is damaged is cut there, and what is lost is counted by event",
   for (const event of lost.byEvent.keys()) expect(event).toMatch(/^[0-9a-f]{8}-/);
 });
 
-test("damage before the newest snapshot costs the older one, and no record", async () => {
+test("damage before the newest snapshot costs the older snapshot, but no record", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 20 });
   const [older] = snapshotsIn(folder);
   const [first] = segmentsIn(folder);
@@ -82,7 +82,7 @@ test("damage before the newest snapshot costs the older one, and no record", asy
   expect(aside).toContain(`${first!}.broken`);
 });
 
-test("a missing segment in the middle of a log without snapshots", async () => {
+test("a log without snapshots is cut before a missing segment", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 60 });
   const segments = segmentsIn(folder);
   fs.rmSync(segments[2]!);
@@ -93,14 +93,14 @@ test("a missing segment in the middle of a log without snapshots", async () => {
   expect(plan.lost.unreadable).toBeGreaterThan(0);
 });
 
-test("both snapshots damaged and the beginning of the log gone: only a backup helps", async () => {
+test("with two damaged snapshots and no beginning of the log, a repair is refused", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 5 });
   for (const name of snapshotsIn(folder)) fs.truncateSync(name, 9_000);
-  expect(() => preview(folder)).toThrow(/nothing can be saved of it: restore a backup/);
+  expect(() => preview(folder)).toThrow(/nothing can be saved: restore a backup/);
   expect(() => repairFolder({ disk: realDisk, folder })).toThrow(FolderRefused);
 });
 
-test("told to, it cuts a sound log behind a batch", async () => {
+test("with a given cut, a sound log is cut after a whole batch", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 60 });
   const { plan } = await repaired(folder, 212);
   // Batches have five records.
@@ -108,26 +108,26 @@ test("told to, it cuts a sound log behind a batch", async () => {
   expect(plan.lost).toMatchObject({ total: 240, unreadable: 0 });
 });
 
-test("a snapshot that is ahead of the cut goes with what is cut", async () => {
+test("a snapshot that is ahead of the cut is set aside", async () => {
   const folder = await storeOf({ snapshots: 2, batches: 5 });
   const { plan } = await repaired(folder, 200);
   expect(plan.sequence).toBe(200);
   expect(plan.snapshots).toHaveLength(1);
 });
 
-test("it cannot cut before what the oldest snapshot holds", async () => {
+test("a cut before the oldest snapshot is refused", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 5 });
   expect(() => preview(folder, 100)).toThrow(/nothing that ends with record 100 can be saved/);
 });
 
-test("a file with nearly the name of a segment is set aside", async () => {
+test("a file whose name resembles a segment's is set aside", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 20 });
   fs.writeFileSync(path.join(folder, "wal", "7.log"), "x");
   const { plan } = await repaired(folder);
   expect(plan).toMatchObject({ segments: ["7.log"], cut: null, sequence: 100 });
 });
 
-test("a second repair does not overwrite what the first one kept", async () => {
+test("a second repair does not overwrite the originals that the first one kept", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 20 });
   await repaired(folder, 50);
   const name = fs.readdirSync(path.join(folder, "wal")).find((one) => one.endsWith(".broken"));
@@ -137,7 +137,7 @@ test("a second repair does not overwrite what the first one kept", async () => {
 });
 
 test(
-  "whatever one or two places are damaged, the repair keeps a sound store",
+  "after damage in any one or two places, a repair leaves a sound store",
   { timeout: 60_000 },
   async () => {
     const random = new Random(5);
@@ -176,7 +176,7 @@ function damage(folder: string, random: Random): void {
   else flip(file, random.below(used), random.below(8));
 }
 
-test("a folder in use is neither looked at nor repaired", async () => {
+test("a folder in use is neither read nor repaired", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 2 });
   const { takeFolder } = await import("../../../persistence/disk/data-folder.ts");
   const release = takeFolder(realDisk, folder);

@@ -1,4 +1,4 @@
-/** `verifyFolder` finds all that is damaged, and changes nothing. */
+/** `verifyFolder` finds all damage, and changes nothing. */
 import Database from "better-sqlite3";
 import fs from "node:fs";
 import path from "node:path";
@@ -6,16 +6,15 @@ import { expect, test } from "vitest";
 import { digest } from "../../../engine/verify/digest.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { FolderRefused } from "../../../persistence/disk/faults.ts";
-import { readSqlFile } from "../../../persistence/disk/sqlite.ts";
+import { openSqlReader } from "../../../persistence/disk/sqlite.ts";
 import { type Finding, textOf } from "../../../persistence/rescue/survey.ts";
 import { type Verified, verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { digestOfSnapshot, readMeta } from "../../../persistence/snapshot/file.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { sameFiles, STORE_ID } from "../log/log-fixture.ts";
-import { contentOf } from "../store/store-fixture.ts";
+import { contentOf, folderOf } from "../store/store-fixture.ts";
 import {
   flip,
-  folderOf,
   history,
   segmentsIn,
   snapshotsIn,
@@ -51,7 +50,7 @@ test("a store that was never written to, and one without snapshots, are sound", 
   expect(verify(plain)).toMatchObject({ findings: [], sequence: 200, firstSequence: 1 });
 });
 
-test("the end of a batch that a kill tore is a note, no finding", async () => {
+test("a torn last batch is a note, not a finding", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 10 });
   const newest = segmentsIn(folder).at(-1)!;
   const used = usedBytes(newest);
@@ -68,7 +67,7 @@ test("the end of a batch that a kill tore is a note, no finding", async () => {
   });
 });
 
-test("a secret that is kept elsewhere is a note", async () => {
+test("a missing secret file is a note, not a finding", async () => {
   const folder = await storeOf({ snapshots: 0, batches: 1 });
   fs.rmSync(path.join(folder, "secret"));
   expect(verify(folder).notes).toEqual([expect.stringContaining("FRONTROW_SECRET")]);
@@ -120,23 +119,23 @@ test.each(LOG_DAMAGE)("damage of the log is found: %s", async (_, damage, text) 
   expect(findings.map(textOf).join("\n")).toMatch(text);
 });
 
-test("a log that is gone, and one without the snapshot it goes on from, are found", async () => {
+test("a missing log, and a log without the snapshot that it continues, are found", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 5 });
   const twin = twinOf(folder);
   fs.rmSync(path.join(folder, "wal"), { recursive: true });
   expect(verify(folder).findings.map(textOf).join("\n")).toMatch(/segments of the log, found none/);
   fs.rmSync(path.join(twin, "snapshots"), { recursive: true });
-  expect(verify(twin).findings.map(textOf).join("\n")).toMatch(/a good snapshot .* found none/);
+  expect(verify(twin).findings.map(textOf).join("\n")).toMatch(/an intact snapshot .* found none/);
 });
 
-test("a snapshot that is whole and says something else is found by its state", async () => {
+test("an intact snapshot with another state than the log is found", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 5 });
   const [, newest] = snapshotsIn(folder);
   const database = new Database(newest);
   database.exec("UPDATE venues SET row = json_set(row, '$.name', 'Elsewhere')");
   const digestNow = (() => {
     database.exec("UPDATE snapshot SET digest = ''");
-    const sql = readSqlFile(newest!);
+    const sql = openSqlReader(newest!);
     try {
       expect(() => readMeta(sql, STORE_ID)).toThrow("digest");
       const [row] = [...sql.rows("SELECT * FROM snapshot")];
@@ -149,7 +148,7 @@ test("a snapshot that is whole and says something else is found by its state", a
   database.close();
   const { findings } = verify(folder);
   expect(placesOf(findings)).toEqual([path.basename(newest!)]);
-  expect(textOf(findings[0]!)).toMatch(/expected state [0-9a-f]{16} with the log behind it, found/);
+  expect(textOf(findings[0]!)).toMatch(/expected state [0-9a-f]{16} with the log after it, found/);
 });
 
 test("a snapshot of another store is found", async () => {
@@ -161,7 +160,7 @@ test("a snapshot of another store is found", async () => {
   expect(placesOf(verify(folder).findings)).toEqual([path.basename(older!)]);
 });
 
-test("without a store.json there is nothing to check it against", () => {
+test("verify refuses a folder without a valid store.json", () => {
   expect(() => verify(folderOf())).toThrow("store.json");
   const folder = folderOf();
   fs.writeFileSync(path.join(folder, "store.json"), "{}");
@@ -169,7 +168,7 @@ test("without a store.json there is nothing to check it against", () => {
 });
 
 test(
-  "one bit anywhere is found, or every way of recovery still gives the same state",
+  "a changed bit anywhere is found, or recovery still gives the same state",
   { timeout: 60_000 },
   async () => {
     const folder = await storeOf({ snapshots: 3, batches: 12 });
@@ -195,7 +194,7 @@ test(
   },
 );
 
-/** A trail as a server leaves it: stopped in order, or killed. */
+/** A trail as a stopped or a killed server leaves it. */
 function addTrail(folder: string, isKilled: boolean): void {
   const name = path.join(folder, "audit.sqlite");
   const trail = new Database(name);
@@ -209,17 +208,20 @@ function addTrail(folder: string, isKilled: boolean): void {
   for (const [one, bytes] of copies) fs.writeFileSync(one, bytes);
 }
 
-test.each([false, true])("nothing is made beside the trail; killed: %s", async (isKilled) => {
-  const folder = await storeOf({ snapshots: 1, batches: 2 });
-  addTrail(folder, isKilled);
-  const before = contentOf(folder);
-  expect(verifyFolder({ disk: realDisk, folder }).findings).toEqual([]);
-  const after = contentOf(folder);
-  expect([...after.keys()]).toEqual([...before.keys()]);
-  // An index in shared memory, which says who reads: no data.
-  for (const files of [before, after]) files.delete(path.join(folder, "audit.sqlite-shm"));
-  expect(sameFiles(after, before)).toBe(true);
-  const trail = new Database(path.join(folder, "audit.sqlite"), { readonly: true });
-  expect(trail.prepare("SELECT * FROM trail").all()).toEqual([{ sequence: 160 }]);
-  trail.close();
-});
+test.each([false, true])(
+  "verify creates no file beside the trail; killed: %s",
+  async (isKilled) => {
+    const folder = await storeOf({ snapshots: 1, batches: 2 });
+    addTrail(folder, isKilled);
+    const before = contentOf(folder);
+    expect(verifyFolder({ disk: realDisk, folder }).findings).toEqual([]);
+    const after = contentOf(folder);
+    expect([...after.keys()]).toEqual([...before.keys()]);
+    // An index in shared memory that lists the readers; it has no data.
+    for (const files of [before, after]) files.delete(path.join(folder, "audit.sqlite-shm"));
+    expect(sameFiles(after, before)).toBe(true);
+    const trail = new Database(path.join(folder, "audit.sqlite"), { readonly: true });
+    expect(trail.prepare("SELECT * FROM trail").all()).toEqual([{ sequence: 160 }]);
+    trail.close();
+  },
+);

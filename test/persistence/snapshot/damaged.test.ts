@@ -1,4 +1,4 @@
-/** Snapshots that rot while the process runs: memory has everything, so the next one is whole. */
+/** Snapshots that are damaged while the process runs: the next one is written from memory. */
 import fs from "node:fs";
 import { expect, test } from "vitest";
 import { digest } from "../../../engine/verify/digest.ts";
@@ -10,7 +10,7 @@ import { namesIn, type StoreProcess } from "../store/store-fixture.ts";
 
 const RETRY_MS = 60_000;
 
-/** A process on a log whose beginning is gone, and no snapshot is good any more. */
+/** A process whose log has lost its beginning and whose snapshots are all damaged. */
 async function rotten(): Promise<{ folder: string; process: StoreProcess }> {
   const folder = await storeOf({ snapshots: 3, batches: 2 });
   const process = await start(folder);
@@ -26,22 +26,26 @@ async function expectWhole(folder: string, sequence: number): Promise<void> {
   expect(digest(next.state)).toBe(history.digestAt(sequence));
 }
 
-test("the second try takes all from memory, and the store starts again", async () => {
+test("the second attempt copies everything from memory, and the store starts again", async () => {
   const { folder, process } = await rotten();
   expect((await process.snapshot()).failure).toBeInstanceOf(Error);
   await process.time.pass(RETRY_MS);
   await process.settled(() => process.reports.length === 2);
-  expect(process.reports[1]).toMatchObject({ failure: null, copied: 3, removedSegments: 0 });
+  expect(process.reports[1]).toMatchObject({
+    failure: null,
+    copied: process.state.partitions.size,
+    removedSegments: 0,
+  });
   await process.commit(2);
   await expectWhole(folder, process.durable);
-  // The next one is made as ever, and what is rotten goes with it.
+  // The next one is usual, and removes the damaged ones.
   const next = await start(folder);
   await next.commit(2);
   expect(await next.snapshot()).toMatchObject({ failure: null, removedSnapshots: 2 });
   expect(verifyFolder({ disk: realDisk, folder }).findings).toEqual([]);
 });
 
-test("an end in order leaves a whole snapshot, though all others are rotten", async () => {
+test("an orderly close leaves a good snapshot, although all others are damaged", async () => {
   const { folder, process } = await rotten();
   await process.close();
   expect(process.reports.map(({ failure }) => failure === null)).toEqual([false, true]);
@@ -49,7 +53,7 @@ test("an end in order leaves a whole snapshot, though all others are rotten", as
 });
 
 test(
-  "records of every kind may come while the catalog is handed over",
+  "records of every kind may be written while the catalog is handed over",
   { timeout: 60_000 },
   async () => {
     for (let extra = 0; extra < 60; extra += 11) {

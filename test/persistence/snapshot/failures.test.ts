@@ -1,4 +1,4 @@
-/** What comes in the way of a snapshot costs nothing that was acknowledged. */
+/** A snapshot that fails, waits or is given up loses no acknowledged record. */
 import { expect, test, vi } from "vitest";
 import { digest } from "../../../engine/verify/digest.ts";
 import type { Thread } from "../../../persistence/disk/threads.ts";
@@ -6,14 +6,15 @@ import type { StartSnapshotThread, ToThread } from "../../../persistence/snapsho
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 import { settle } from "../log/log-fixture.ts";
+import { history, recovered } from "../rescue/folder-fixture.ts";
 import {
   diskOn,
+  folderOf,
   namesIn,
   snapshotPaths,
   snapshotThreadOn,
   StoreProcess,
 } from "../store/store-fixture.ts";
-import { folderOf, history, recovered } from "./snapshot-fixture.ts";
 
 test("partitions are copied no faster than they are written", async () => {
   const world = new World([section("Stalls", { A: "1 2 3" })]);
@@ -53,7 +54,7 @@ test("partitions are copied no faster than they are written", async () => {
   expect(process.reports).toMatchObject([{ failure: null, copied: 8 }]);
 });
 
-test("a snapshot waits for the log, and never comes when the log fails", async () => {
+test("a snapshot waits for the log, and is not published if the log fails", async () => {
   const folder = folderOf();
   const disk = diskOn(folder);
   const process = await StoreProcess.start({ folder, history, disk });
@@ -67,7 +68,7 @@ test("a snapshot waits for the log, and never comes when the log fails", async (
   expect(namesIn(folder, "snapshots")).toEqual(["next.tmp"]);
 });
 
-test("a snapshot that fails loses nothing, and is tried again with all partitions", async () => {
+test("a failed snapshot loses nothing, and the next attempt copies all partitions", async () => {
   const folder = folderOf();
   const disk = diskOn(folder);
   const process = await StoreProcess.start({ folder, history, disk });
@@ -83,11 +84,14 @@ test("a snapshot that fails loses nothing, and is tried again with all partition
   await process.commit(2);
   await process.time.pass(60_000);
   await process.settled(() => process.reports.length === 3);
-  expect(process.reports.at(-1)).toMatchObject({ failure: null, copied: 3 });
+  expect(process.reports.at(-1)).toMatchObject({
+    failure: null,
+    copied: process.state.partitions.size,
+  });
   expect((await recovered(folder)).report.sequence).toBe(process.durable);
 });
 
-test("a snapshot asked for while one is in the making changes nothing for later ones", async () => {
+test("a request during a snapshot is ignored, and later snapshots are taken", async () => {
   const process = await StoreProcess.start({ folder: folderOf(), history });
   await process.commit(4);
   process.snapshots.request();
@@ -99,7 +103,7 @@ test("a snapshot asked for while one is in the making changes nothing for later 
   expect(process.reports).toHaveLength(2);
 });
 
-test("without a thread there is no snapshot, and the next one copies what changed", async () => {
+test("without a thread a snapshot fails, and the next one copies every partition", async () => {
   const folder = folderOf();
   const disk = diskOn(folder);
   const threads: Thread<ToThread>[] = [];
@@ -121,13 +125,16 @@ test("without a thread there is no snapshot, and the next one copies what change
   isAvailable = true;
   await process.time.pass(60_000);
   await process.settled(() => process.reports.length === 3);
-  expect(process.reports.at(-1)).toMatchObject({ failure: null, copied: 3 });
+  expect(process.reports.at(-1)).toMatchObject({
+    failure: null,
+    copied: process.state.partitions.size,
+  });
   const again = await recovered(folder);
   expect(again.report.snapshot).toBe(snapshotPaths(folder)[0]!.split("/").at(-1));
   expect(digest(again.state)).toBe(history.digestAt(process.durable));
 });
 
-test("a state that may not be what the log says is never copied", async () => {
+test("the state of a halted engine is not copied", async () => {
   const folder = folderOf();
   const process = await StoreProcess.start({ folder, history });
   await process.commit(10);
@@ -144,7 +151,7 @@ test("a state that may not be what the log says is never copied", async () => {
   expect(digest((await recovered(folder)).state)).toBe(history.digestAt(process.durable));
 });
 
-test("an end behind a log that failed does not wait for a snapshot", async () => {
+test("a close after the log failed does not wait for a snapshot", async () => {
   const folder = folderOf();
   const disk = diskOn(folder);
   const process = await StoreProcess.start({ folder, history, disk });
@@ -158,12 +165,12 @@ test("an end behind a log that failed does not wait for a snapshot", async () =>
   expect(process.reports.map(({ failure }) => failure !== null)).toEqual([true]);
 });
 
-test("an end in order gives up a snapshot that never ends, and keeps the log", async () => {
+test("a close gives up a snapshot that does not end, and keeps the log", async () => {
   const folder = folderOf();
   const disk = diskOn(folder);
   const process = await StoreProcess.start({ folder, history, disk });
   await process.commit(4);
-  // Its writer never comes back.
+  // Its writer never answers.
   disk.decide = ({ operation }) => (operation === "create" ? { dies: true } : null);
   process.snapshots.request();
   await settle();
@@ -172,7 +179,7 @@ test("an end in order gives up a snapshot that never ends, and keeps the log", a
   await process.time.pass(10_000);
   expect(await stopped).toBe("stopped");
   expect(process.reports.map(({ failure }) => failure?.message)).toEqual([
-    "given up: the shutdown cannot wait",
+    "abandoned: the shutdown cannot wait",
   ]);
   expect((await recovered(folder)).report.sequence).toBe(process.durable);
 });

@@ -1,4 +1,4 @@
-/** Images come back as they went in, and nothing malformed comes back at all. */
+/** Decoded images equal the encoded ones, and malformed bytes are refused. */
 import { expect, test } from "vitest";
 import { copyPartition, packImage, restorePartition } from "../../../engine/inventory/image.ts";
 import { digestPartition } from "../../../engine/verify/digest.ts";
@@ -16,7 +16,7 @@ function heldWorld(): World {
   return world;
 }
 
-test("every image of a random workload comes back, byte for byte", () => {
+test("every image of a random workload is decoded as it was encoded", () => {
   const workload = new Workload(5);
   for (let step = 1; step <= 3_000; step++) {
     workload.step();
@@ -31,7 +31,7 @@ test("every image of a random workload comes back, byte for byte", () => {
   }
 });
 
-test("an image lies anywhere in the memory that it came in", () => {
+test("an image can be decoded at any offset of its buffer", () => {
   const { partition } = heldWorld();
   const bytes = encodeImage(packImage(copyPartition(partition)));
   for (let shift = 0; shift < 8; shift++) {
@@ -42,7 +42,7 @@ test("an image lies anywhere in the memory that it came in", () => {
   }
 });
 
-test("an image that is cut anywhere is refused", () => {
+test("an image that is truncated anywhere is refused", () => {
   const bytes = encodeImage(packImage(copyPartition(heldWorld().partition)));
   for (let end = 0; end < bytes.length; end++) {
     expect(() => decodeImage(bytes.subarray(0, end))).toThrow(Malformed);

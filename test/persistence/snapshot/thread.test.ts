@@ -1,4 +1,4 @@
-/** The thread that writes snapshots: the real one, and its work message by message. */
+/** The thread that writes snapshots: the real one, and its service in this thread. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -15,8 +15,8 @@ import {
 } from "../../../persistence/snapshot/thread.ts";
 import { LocalThread } from "../../support/store/local-thread.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
-import { folderOf, history, snapshotsIn, start, twinOf } from "../rescue/folder-fixture.ts";
-import { StoreProcess } from "../store/store-fixture.ts";
+import { history, snapshotsIn, start, twinOf } from "../rescue/folder-fixture.ts";
+import { folderOf, StoreProcess } from "../store/store-fixture.ts";
 
 const COMPILED = new URL("../../../dist/persistence/store/snapshot-worker.js", import.meta.url);
 const NOWHERE = new URL("none.js", import.meta.url);
@@ -29,7 +29,7 @@ async function startWith(startSnapshotThread: StartSnapshotThread) {
   return { folder, process };
 }
 
-/** A thread takes its time, which no turn of this one waits for. */
+/** Waits for the real thread. */
 async function snapshotOf(process: StoreProcess): Promise<SnapshotReport> {
   const before = process.reports.length;
   process.snapshots.request();
@@ -43,7 +43,7 @@ async function expectRecovered(folder: string, sequence: number): Promise<void> 
   expect(digest(next.state)).toBe(history.digestAt(sequence));
 }
 
-test("one thread writes one snapshot after the other, and a start can use each", async () => {
+test("one thread writes several snapshots, and each can be recovered", async () => {
   const { folder, process } = await startWith(startCompiled);
   for (let round = 1; round <= 3; round++) {
     await process.commit(10);
@@ -63,7 +63,7 @@ test("an error in the thread fails that snapshot and no other", async () => {
   await expectRecovered(folder, 50);
 });
 
-test("without its program no thread makes a snapshot, and the next one tries again", async () => {
+test("without its program the thread fails each snapshot", async () => {
   const { process } = await startWith(workerThread(NOWHERE, "test"));
   await process.commit(4);
   for (let i = 0; i < 2; i++) {
@@ -81,7 +81,7 @@ test("a thread that is terminated abandons the snapshot in progress", async () =
   expect(snapshotsIn(folder)).toEqual([]);
 });
 
-/** The work of the thread in this one. @returns What it answers to each message. */
+/** The service of the thread, run in this one. @returns A function that gives its answers. */
 function serviceOn(folder: string, bell: Int32Array) {
   const answers: FromThread[] = [];
   const thread = new LocalThread<ToThread, FromThread>({

@@ -1,4 +1,4 @@
-/** A library caller's command is checked whole: nothing of another shape reaches the log. */
+/** A command of a library caller is checked completely before it reaches the log. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Gives a command as a caller without types may; it must be refused, and write nothing. */
+/** Expects that a command is refused and writes nothing. */
 async function expectRefused(command: unknown, refusal: object): Promise<void> {
   const { sequence } = store.engine;
   const outcome = await store.execute(command as CommandOf<CommandKind>);
@@ -51,12 +51,12 @@ test.each(OPEN_KINDS)(
   },
 );
 
-test("an event without an id is refused, and its row is not written", async () => {
+test("createEvent without an id is refused, and no row is written", async () => {
   const { eventId: _, ...command } = sampleCommand("createEvent", caller);
   await expectRefused(command, invalid("eventId", "NOT_NULL"));
 });
 
-test("only the front gives commands of logins and replies", async () => {
+test("commands about logins and replies are refused to library callers", async () => {
   expect(INTERNAL_KINDS).toEqual(["openLogin", "renewLogin", "closeLogin", "rememberReply"]);
   for (const kind of INTERNAL_KINDS) {
     await expectRefused(sampleCommand(kind, caller), invalid("kind", "UNKNOWN"));
@@ -64,13 +64,16 @@ test("only the front gives commands of logins and replies", async () => {
   await expectRefused({ kind: "toString", caller }, invalid("kind", "UNKNOWN"));
 });
 
-test.each(OPEN_KINDS)("%s needs a caller that acts for somebody that exists", async (kind) => {
-  const { scope } = COMMANDS[kind];
-  const strangers: object[] = [{ organizationId: 99 }, { tenantId: 99 }];
-  if (scope !== "platform") strangers.push({ tenantId: 99, organizationId: 0 });
-  if (scope === undefined) strangers.push({ organizationId: 0 });
-  for (const stranger of strangers) {
-    const command = sampleCommand(kind, { ...caller, ...stranger });
-    await expectRefused(command, { refused: Result.ACCESS_DENIED });
-  }
-});
+test.each(OPEN_KINDS)(
+  "%s is refused for a caller whose tenant or organization does not exist",
+  async (kind) => {
+    const { scope } = COMMANDS[kind];
+    const strangers: object[] = [{ organizationId: 99 }, { tenantId: 99 }];
+    if (scope !== "platform") strangers.push({ tenantId: 99, organizationId: 0 });
+    if (scope === undefined) strangers.push({ organizationId: 0 });
+    for (const stranger of strangers) {
+      const command = sampleCommand(kind, { ...caller, ...stranger });
+      await expectRefused(command, { refused: Result.ACCESS_DENIED });
+    }
+  },
+);

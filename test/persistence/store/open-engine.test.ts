@@ -1,4 +1,4 @@
-/** A store on the real disk: what fails loses nothing, and a store that was closed opens again. */
+/** A store on the real disk: failures lose nothing, and a closed store can be opened again. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -16,7 +16,7 @@ function newFolder(): string {
   return folder;
 }
 
-test("what was answered is there when the store opens again; closing twice is one", async () => {
+test("answered commands survive a reopening; a second close does nothing", async () => {
   const folder = newFolder();
   const store = await openEngine({ folder });
   const caller = await store.callerFor("Box office");
@@ -29,7 +29,7 @@ test("what was answered is there when the store opens again; closing twice is on
   await again.close();
 });
 
-test("a record that cannot be kept halts the engine, and the folder is free again", async () => {
+test("a record that cannot be encoded halts the engine, and loses nothing", async () => {
   const folder = newFolder();
   const store = await openEngine({ folder });
   const caller = await store.callerFor("Box office");
@@ -45,7 +45,7 @@ test("a record that cannot be kept halts the engine, and the folder is free agai
   await again.close();
 });
 
-test("without its program the audit trail says so, and the store works without it", async () => {
+test("without its program the audit trail is unavailable, and the store works", async () => {
   const folder = newFolder();
   const reports: AuditReport[] = [];
   const audit = { days: null, onReport: (report: AuditReport) => void reports.push(report) };
@@ -54,7 +54,7 @@ test("without its program the audit trail says so, and the store works without i
   const venue = await store.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
   expect(venue).toMatchObject({ refused: Result.OK });
   const question = { about: "owner", eventId: "none" } as const;
-  // The thread's program is compiled: there is none beside the source.
+  // The thread's program is compiled; beside the source there is none.
   expect(await store.audit!.ask(question)).toMatchObject({ gap: AuditGap.UNAVAILABLE });
   expect(reports).toMatchObject([
     { kind: "failed", failure: expect.stringMatching(/Cannot find module/) },
@@ -62,7 +62,7 @@ test("without its program the audit trail says so, and the store works without i
   await store.close();
 });
 
-test("a folder has a store once it was opened", async () => {
+test("a folder has a store after it was opened once", async () => {
   const folder = newFolder();
   expect([hasStore(folder), hasStore(path.join(folder, "none"))]).toEqual([false, false]);
   await (await openEngine({ folder })).close();

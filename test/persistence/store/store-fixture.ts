@@ -1,11 +1,10 @@
-/** A store under test: random records of a real engine, its log, and snapshots of it. */
+/** A store under test: random records of a real engine, a log, and snapshots. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { apply } from "../../../engine/apply.ts";
+import { onTestFinished } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
-import { State } from "../../../engine/state.ts";
-import { digest } from "../../../engine/verify/digest.ts";
+import type { State } from "../../../engine/state.ts";
 import { auditedSequence } from "../../../persistence/audit/file.ts";
 import type { Disk } from "../../../persistence/disk/disk.ts";
 import type { LogWriter } from "../../../persistence/log/log-writer.ts";
@@ -20,9 +19,8 @@ import type {
 import type { StateReport } from "../../../persistence/store/open-state.ts";
 import { openStore, type OpenStore } from "../../../persistence/store/open-store.ts";
 import type { Platform } from "../../../persistence/store/platform.ts";
-import { Workload } from "../../sim/workload/workload.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
-import type { KeptRecord } from "../../support/engine.ts";
+import type { History } from "../../support/store/history.ts";
 import { LocalThread } from "../../support/store/local-thread.ts";
 import { RecordFeed } from "../../support/store/record-feed.ts";
 import { ManualTime, settle, STORE_ID } from "../log/log-fixture.ts";
@@ -30,39 +28,21 @@ import { ManualTime, settle, STORE_ID } from "../log/log-fixture.ts";
 const TURNS_MAX = 1_000;
 
 export const SEGMENT_BYTES = 16 * 1024;
-/** In memory where there is such a folder: what survives a crash is decided by `FakeDisk`. */
+/** In memory where possible: `FakeDisk` decides what survives a crash. */
 const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
 
-/** Records of a random workload, and the digest of the state after each of them. */
-export class History {
-  readonly records: readonly KeptRecord[];
-  readonly #digests = new Map<number, string>();
-
-  constructor(seed: number, steps: number) {
-    const workload = new Workload(seed);
-    for (let step = 0; step < steps; step++) workload.step();
-    this.records = workload.bench.journal.kept;
-  }
-
-  digestAt(sequence: number): string {
-    let found = this.#digests.get(sequence);
-    if (found !== undefined) return found;
-    const state = new State();
-    for (const { record, timeMs } of this.records.slice(0, sequence)) apply(state, record, timeMs);
-    this.#digests.set(sequence, (found = digest(state)));
-    return found;
-  }
-}
-
-export function newFolder(): string {
-  return fs.mkdtempSync(path.join(ROOT, "frontrow-store-"));
+/** A folder that is removed when the test ends. */
+export function folderOf(): string {
+  const folder = fs.mkdtempSync(path.join(ROOT, "frontrow-store-"));
+  onTestFinished(() => removeFolder(folder));
+  return folder;
 }
 
 export function removeFolder(folder: string): void {
   fs.rmSync(folder, { recursive: true, force: true });
 }
 
-/** As the data folder takes them: the id of the store, and its secret. */
+/** The random bytes that the data folder asks for: the store id and the secret. */
 const STORE_ID_BYTES = Buffer.from(STORE_ID.replaceAll("-", ""), "hex");
 const randomBytes = (count: number) =>
   count === STORE_ID_BYTES.length ? Buffer.from(STORE_ID_BYTES) : Buffer.alloc(count, 0x5e);
@@ -76,7 +56,7 @@ export interface StoreOptions {
   readonly startSnapshotThread?: StartSnapshotThread;
 }
 
-/** A process that has the store, and feeds it with the records of the history. */
+/** A process that opens the store, and feeds it with the records of the history. */
 export class StoreProcess {
   readonly time = new ManualTime();
   readonly reports: SnapshotReport[] = [];
@@ -91,7 +71,7 @@ export class StoreProcess {
       folder,
       segmentBytes,
       snapshotBytes: everyBytes,
-      // One step a turn, so that records come between any two.
+      // One step per turn, so that records may come between any two.
       snapshotTurnMs: 0,
       onFailure: () => {},
       onSnapshot: (report) => process.reports.push(report),
@@ -110,7 +90,7 @@ export class StoreProcess {
       scheduler: {
         soon: (task) => setImmediate(task),
         later: (delayMs, task) => time.later(delayMs, task),
-        // The holds of the records that are fed end by records.
+        // The history has its own records that end holds.
         every: () => () => {},
       },
       randomBytes,
@@ -142,13 +122,13 @@ export class StoreProcess {
     return this.#feed.sequence;
   }
 
-  /** Everything up to this record was reported to be on disk, or recovered. */
+  /** The last record that was reported as durable, or recovered. */
   get durable(): number {
     return this.acknowledged.at(-1) ?? this.report.sequence;
   }
 
   /**
-   * Appends the next records of the history, in one batch, as far as the log has space for them.
+   * Appends the next records of the history in one batch, up to the first that is refused.
    * @returns How many it refused.
    */
   append(count: number): number {
@@ -186,7 +166,7 @@ export class StoreProcess {
   }
 }
 
-/** A disk on which everything is a real file too, for whoever else looks at the folder. */
+/** A disk whose files are all real, too, for other readers of the folder. */
 export function diskOn(folder: string): FakeDisk {
   return new FakeDisk({ folder, isReal: (name) => name.startsWith(`${folder}/`) });
 }
@@ -194,7 +174,7 @@ export function diskOn(folder: string): FakeDisk {
 /** Runs `snapshot-worker.ts` in this thread, on a disk of the test. */
 export function snapshotThreadOn(disk: Disk): StartSnapshotThread {
   return (data, events) => {
-    // A thread that is told to hurry does not rest.
+    // The thread must not rest.
     data.bell.fill(1);
     const audited = () => auditedSequence(disk, data.folder, data.storeId);
     return new LocalThread<ToThread, FromThread>({
@@ -205,7 +185,7 @@ export function snapshotThreadOn(disk: Disk): StartSnapshotThread {
   };
 }
 
-/** Every file in the folder and below, by path. */
+/** All files in the folder and its subfolders, by path. */
 export function contentOf(folder: string): Map<string, Buffer> {
   const names = fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted();
   const paths = names.map((name) => path.join(folder, name));
@@ -217,7 +197,7 @@ export function namesIn(folder: string, sub: string): string[] {
   return fs.readdirSync(path.join(folder, sub)).toSorted();
 }
 
-/** The newest snapshot, and the one before. */
+/** Snapshots, the newest first. */
 export function snapshotPaths(folder: string): string[] {
   const names = namesIn(folder, "snapshots").filter((name) => name.endsWith(".sqlite"));
   return names.toReversed().map((name) => path.join(folder, "snapshots", name));

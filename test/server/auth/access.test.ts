@@ -1,11 +1,28 @@
 /** Who is calling: every kind of credentials on every kind of path. */
+import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { ActorKind } from "../../../engine/records.ts";
 import { isRefused } from "../../../engine/results.ts";
 import { bearerOf, identify } from "../../../server/auth/access.ts";
 import { Access } from "../../../server/routing/route.ts";
-import { ADDRESS, BAD_KEYS_MAX, TestServer, V2 } from "../../support/server.ts";
-import { expectProblem } from "../wire/wire.ts";
+import {
+  actingFor,
+  ADDRESS,
+  BAD_KEYS_MAX,
+  type CallOptions,
+  MANAGEMENT,
+  TestServer,
+  V2,
+} from "../../support/server.ts";
+import { DENIED, expectProblem } from "../wire/wire.ts";
+
+const ORGANIZATIONS = `${MANAGEMENT}/organizations/`;
+const V1_EVENTS = "/api/private/v1.0/events/";
+
+interface Created {
+  readonly id: number;
+  readonly privateKey: string;
+}
 
 const server = new TestServer();
 const { a, b, c, tenantToken, otherTenantToken } = server;
@@ -77,7 +94,7 @@ const MATRIX: readonly (readonly [string, Shown, readonly string[]])[] = [
   ["an unknown key naming a word", { key: "x", organizationId: "A" }, NONE],
 ];
 
-test.each(MATRIX)("%s is identified by the kind of path", (_, shown, expected) => {
+test.each(MATRIX)("%s is accepted or denied by the kind of path", (_, shown, expected) => {
   expect(GUARDED.map((access) => who(access, shown))).toEqual(expected);
 });
 
@@ -103,7 +120,8 @@ test("many bad keys from one address are limited for a minute; a good key is not
   const guess = (i: number) => guarded.get(path, { key: `fro_1_${i}` });
   expect((await guess(1)).status).toBe(403);
   const { badKeys, engine } = guarded.services;
-  for (let i = 2; i <= BAD_KEYS_MAX; i++) badKeys.failed(ADDRESS, engine.nowMs());
+  for (let i = 2; i < BAD_KEYS_MAX; i++) badKeys.failed(ADDRESS, engine.nowMs());
+  expect((await guess(2)).status).toBe(403);
   const limited = await guess(BAD_KEYS_MAX);
   expectProblem(limited, { status: 429, errorCode: "RATE_LIMITED" });
   expect(limited.headers["Retry-After"]).toBe("60");
@@ -113,4 +131,39 @@ test("many bad keys from one address are limited for a minute; a good key is not
   expect((await guess(0)).status).toBe(429);
   guarded.world.clock.timeMs += 1;
   expect((await guess(0)).status).toBe(403);
+});
+
+test("the private key of an organization opens v1 paths, and no others", async () => {
+  const guarded = new TestServer();
+  const by = { key: guarded.tenantToken };
+  const person = { email: "x@x.example", firstName: "X", lastName: "Y", password: "long enough" };
+  const create = async (name: string) =>
+    (await guarded.post<Created>(ORGANIZATIONS, { name, ...person }, by)).body;
+  const status = async (path: string, options: CallOptions) =>
+    (await guarded.get(path, options)).status;
+  const first = await create("First");
+  const { privateKey: key } = first;
+  expect(await status(V1_EVENTS, { key })).toBe(200);
+  expect(await status(V1_EVENTS, { headers: { authorization: `Bearer ${key}` } })).toBe(200);
+  expect(await status(V1_EVENTS, actingFor(key, first))).toBe(200);
+  expect(await status(V1_EVENTS, actingFor(key, guarded.a))).toBe(403);
+  for (const path of [`${V2}/events/`, `/api/seatmap/${guarded.a.schemaId}/`, ORGANIZATIONS]) {
+    expect([path, await status(path, { key })]).toEqual([path, 403]);
+  }
+  expect(await status(V1_EVENTS, guarded.a)).toBe(200);
+  const second = await create("Second");
+  expect(await status(V1_EVENTS, { key: second.privateKey })).toBe(200);
+  await guarded.delete(`${ORGANIZATIONS}${first.id}`, by);
+  expect(await status(V1_EVENTS, { key })).toBe(403);
+  expect(await status(V1_EVENTS, { key: randomUUID() })).toBe(403);
+});
+
+test("an organization's key on a tenant's path is told to use the tenant token", async () => {
+  const paths = [ORGANIZATIONS, `${MANAGEMENT}/hold-types/`, `${MANAGEMENT}/session-config/`];
+  for (const path of paths) {
+    const reply = await server.get(path);
+    expectProblem(reply, DENIED);
+    expect(reply.body.detail).toContain("tenant token");
+    expect((await server.get(path, { key: "wrong" })).body.detail).not.toContain("tenant token");
+  }
 });

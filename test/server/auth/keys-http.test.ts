@@ -47,7 +47,7 @@ test("the previous key works until the end of its grace period", async () => {
 
   // Only one previous key is kept, even if another one has some of its grace period left.
   const { secretKey: third } = await rotate(server, ROTATE_KEY, second, { graceSeconds: 60 });
-  const { secretKey: fourth } = await rotate(server, ROTATE_KEY, second, { graceSeconds: 60 });
+  const { secretKey: fourth } = await rotate(server, ROTATE_KEY, third, { graceSeconds: 60 });
   expect(await statuses(server, EVENTS, second, third, fourth)).toEqual([403, 200, 200]);
 });
 
@@ -89,13 +89,15 @@ test("a tenant token is rotated, and works until the end of its grace period", a
   ]);
 });
 
-test("a tenant token that was given at first can be rotated, too", async () => {
+test("an initial tenant token can be rotated, too", async () => {
   const server = new TestServer();
   const given = "a-token-of-your-own";
   const nobody = { ...server.world.tenant, tenantId: 0 };
-  const tenant = { name: "Given", tokenSha256: sha256(given), administrator: null };
-  server.world.must("createTenant", nobody, tenant);
-  expect(await statuses(server, ORGANIZATIONS, given)).toEqual([200]);
+  const body = { name: "Given", tokenSha256: sha256(given), administrator: null };
+  const tenant = server.world.must("createTenant", nobody, body);
+  // The token that would be derived is no second key beside the given one.
+  const derived = server.services.keys.tenantToken({ ...tenant, tokenSha256: null })!;
+  expect(await statuses(server, ORGANIZATIONS, given, derived)).toEqual([200, 403]);
   const { tenantToken } = await rotate(server, ROTATE_TOKEN, given, { graceSeconds: 1 });
   expect(await statuses(server, ORGANIZATIONS, given, tenantToken)).toEqual([200, 200]);
 
@@ -107,4 +109,35 @@ test("a tenant token that was given at first can be rotated, too", async () => {
   expect(identify(nowMs + 1_000)).toBeNull();
   server.world.clock.timeMs += 1_000;
   expect(await statuses(server, ORGANIZATIONS, given, tenantToken)).toEqual([403, 200]);
+});
+
+test.each([ROTATE_KEY, ROTATE_TOKEN])("POST %s takes an empty body", async (path) => {
+  for (const body of [undefined, ""]) {
+    const server = new TestServer();
+    const [key, read] =
+      path === ROTATE_KEY ? [server.a.key, EVENTS] : [server.tenantToken, ORGANIZATIONS];
+    expect((await server.post(path, body, { key })).status).toBe(200);
+    expect(await statuses(server, read, key)).toEqual([403]);
+  }
+});
+
+test.each([ROTATE_KEY, ROTATE_TOKEN])("POST %s refuses a key in its grace time", async (path) => {
+  const server = new TestServer();
+  const old = path === ROTATE_KEY ? server.a.key : server.tenantToken;
+  await rotate(server, path, old, { graceSeconds: 60 });
+  const before = server.digest;
+  const refused = await server.post(path, {}, { key: old });
+  expectProblem(refused, DENIED);
+  expect(refused.body.detail).toContain("rotated");
+  const bearer = await server.post(path, {}, { headers: { authorization: `Bearer ${old}` } });
+  expectProblem(bearer, DENIED);
+  expect(server.digest).toBe(before);
+});
+
+test("a tenant token in its grace time does not rotate the key of an organization", async () => {
+  const server = new TestServer();
+  const by = actingFor(server.tenantToken, server.a);
+  await rotate(server, ROTATE_TOKEN, server.tenantToken, { graceSeconds: 60 });
+  expect((await server.get(EVENTS, by)).status).toBe(200);
+  expectProblem(await server.post(ROTATE_KEY, {}, by), DENIED);
 });

@@ -23,7 +23,7 @@ test("no password is right for an unknown account", async () => {
   }
 });
 
-test("a check for an unknown account takes as much CPU time as for a known one", async () => {
+test("a check for an unknown account costs as much CPU time as for a known one", async () => {
   const passwords = new Passwords();
   const known = await passwords.hash("right");
   await passwords.isRight(null, "warm");

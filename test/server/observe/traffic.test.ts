@@ -19,7 +19,7 @@ test("answers are counted by route and status", () => {
   ]);
 });
 
-test("a bucket counts all requests that took at most so long", () => {
+test("a bucket counts all requests up to its duration", () => {
   const traffic = new Traffic();
   for (const durationMs of [0.2, 0.5, 0.6, 30, 5_000, 5_001]) {
     traffic.answered(LOCK, 200, durationMs);

@@ -23,11 +23,11 @@ function area(active: number, sold: number): AreaCounters {
 }
 
 function seatBasket(...seatIds: number[]): Basket {
-  return { seatIds, seatIndexes: [], areas: [] };
+  return { seatIds, areas: [] };
 }
 
 function placeBasket(capacity: number): Basket {
-  return { seatIds: [], seatIndexes: [], areas: [{ id: AREA_ID, capacity }] };
+  return { seatIds: [], areas: [{ id: AREA_ID, capacity }] };
 }
 
 /** A correct sale: seat 1 was sold before; seats 2 and 3 and four places were bought. */

@@ -1,12 +1,12 @@
 /**
  * Whole sales over HTTP. Those against a correct server can use a running one: set
- * FRONTROW_ONSALE_URL and FRONTROW_ONSALE_KEY. By default each test starts a tiny server.
+ * FRONTROW_ONSALE_URL and FRONTROW_ONSALE_KEY. By default each test starts a server.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import type { LedgerLine } from "../../../server/onsale/books/ledger.ts";
-import type { TinyCall, TinyOptions } from "../../support/tiny-server.ts";
+import type { TinyOptions } from "../../support/tiny-server.ts";
 import {
   expectSoldOut,
   folder,
@@ -88,17 +88,16 @@ test("at the time limit, buyers who hesitate decide at once", async () => {
 test("holds of another session that do not end are named, and end the sale early", async () => {
   const server = await startTiny();
   const event = await prepareEvent(server);
-  const [seat] = server.inventory.seats.values();
-  const [pit] = server.inventory.areas.values();
-  const id = pit!.groupOfSeatsId;
-  const seats = [{ id: seat!.seatId }];
+  const [seatId] = server.seatIds as [number];
+  const [id] = server.areaIds as [number];
+  const seats = [{ id: seatId }];
   const selection = { sessionId: "other", seats, groupOfSeats: [{ id, capacity: 2 }] };
-  expect(server.inventory.call("lock", selection)).toBe(true);
+  expect(server.book("lock", selection)).toBe(true);
   const played = await playReport(...event, "--hold-wait", "1");
   expect(played).toMatchObject({ exitCode: 0, soldOut: false, endedBy: "HELD_BY_OTHERS" });
   expect(played.left).toEqual({ free: NOTHING, held: { seats: 1, places: 2 } });
   expect(played.heldByOthers).toEqual([
-    { name: "Stalls, row 1, seat 1", id: seat!.seatId },
+    { name: "Stalls, row 1, seat 1", id: seatId },
     { name: "Pit", id, places: 2 },
   ]);
   const headline = /^NOT SOLD OUT: 278 tickets in \d+\.\d s, 3 held by others, 0 sold twice$/;
@@ -109,16 +108,12 @@ test("holds of another session that do not end are named, and end the sale early
 test("a seat that another session releases during the wait is sold", async () => {
   const server = await startTiny();
   const event = await prepareEvent(server);
-  const { inventory } = server;
-  const [seat] = inventory.seats.values();
-  const selection = { sessionId: "other", seats: [{ id: seat!.seatId }], groupOfSeats: [] };
-  expect(inventory.call("lock", selection)).toBe(true);
+  const selection = { sessionId: "other", seats: [{ id: server.seatIds[0]! }] };
+  expect(server.book("lock", selection)).toBe(true);
   const playing = playReport(...event, "--hold-wait", "600");
-  const isLast = () =>
-    [...inventory.seats.values()].filter(({ state }) => state === "SOLD").length ===
-    HOUSE_SEATS - 1;
+  const isLast = () => server.soldSeatCount === HOUSE_SEATS - 1;
   await vi.waitUntil(isLast, { timeout: 60_000 });
-  expect(inventory.call("unlock", selection)).toBe(true);
+  expect(server.book("unlock", selection)).toBe(true);
   expectSoldOut(await playing);
 });
 
@@ -130,13 +125,11 @@ test("the sale does not wait for holds of its own buyers", async () => {
 test("with orphan prevention, seats released beside the last free ones are sold", async () => {
   const server = await startTiny({ preventsOrphans: true });
   const event = await prepareEvent(server);
-  const { inventory } = server;
-  const ids = [...inventory.seats.keys()];
-  const ends = Array.from({ length: 10 }, (_, row) => ids[row * 18]!);
+  const ends = Array.from({ length: 10 }, (_, row) => server.seatIds[row * 18]!);
   const besideEnds = ends.map((id) => id + 1);
-  const call = (name: TinyCall, seatIds: readonly number[]) => {
+  const call = (name: "lock" | "unlock", seatIds: readonly number[]) => {
     const seats = seatIds.map((id) => ({ id }));
-    expect(inventory.call(name, { sessionId: "other", seats, groupOfSeats: [] })).toBe(true);
+    expect(server.book(name, { sessionId: "other", seats })).toBe(true);
   };
   call("lock", [...ends, ...besideEnds]);
   call("unlock", ends);
@@ -152,7 +145,7 @@ test("when the organization is disabled, a crowd of thousands ends with one erro
   const flags = ["--buyers", "20000", "--give-up", "1", ...layoutFlags()];
   const { exitCode, stderr } = await play(...serverFlags(server), ...flags);
   expect(exitCode).toBe(1);
-  expect(stderr).toMatch(/^error: POST .*: 400 ORGANIZATION_DISABLED: .*\n$/m);
+  expect(stderr).toMatch(/^error: POST .*: 402 ORGANIZATION_DISABLED: .*\n$/m);
 });
 
 test("after crashes and restarts of the server, the sale goes on and nothing is lost", async () => {

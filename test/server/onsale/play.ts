@@ -7,12 +7,8 @@ import { gzipSync } from "node:zlib";
 import { afterAll, expect, onTestFinished, vi } from "vitest";
 import { addOnsaleCommand } from "../../../server/onsale/command.ts";
 import type { Report } from "../../../server/onsale/report.ts";
-import {
-  TINY_KEY,
-  type TinyLayout,
-  type TinyOptions,
-  TinyServer,
-} from "../../support/tiny-server.ts";
+import { guidOf } from "../../support/layout.ts";
+import { type TinyOptions, TinyServer } from "../../support/tiny-server.ts";
 
 const SPACING = 28;
 /**
@@ -37,29 +33,34 @@ export interface Played {
 export type PlayedReport = Report & { readonly exitCode: number };
 
 /** Ten rows of eighteen seats with an aisle, a round table, two areas. */
-function house(): TinyLayout {
+function house(): object {
   const rows = Array.from({ length: 10 }, (_, row) => `${row + 1}`);
   return {
     sectors: [
-      { guid: "stalls", name: "Stalls", ga: false },
-      { guid: "table", name: "Table", ga: false, type: "TABLE" },
-      { guid: "pit", name: "Pit", ga: true, gaCapacity: 60 },
-      { guid: "lawn", name: "Lawn", ga: true, gaCapacity: 35 },
+      { guid: guidOf("stalls"), name: "Stalls", ga: false },
+      { guid: guidOf("table"), name: "Table", ga: false, type: "TABLE" },
+      { guid: guidOf("pit"), name: "Pit", ga: true, gaCapacity: 60 },
+      { guid: guidOf("lawn"), name: "Lawn", ga: true, gaCapacity: 35 },
     ],
     rows: [
-      ...rows.map((guid) => ({ guid, sectorGuid: "stalls", name: "Row", rowNumber: guid })),
-      { guid: "round", sectorGuid: "table", name: "Row", rowNumber: "1" },
+      ...rows.map((row) => ({
+        guid: guidOf(row),
+        sectorGuid: guidOf("stalls"),
+        name: "Row",
+        rowNumber: row,
+      })),
+      { guid: guidOf("round"), sectorGuid: guidOf("table"), name: "Row", rowNumber: "1" },
     ],
-    seats: [...rows.flatMap((rowGuid) => seatsOf(rowGuid, 18)), ...seatsOf("round", 6)],
+    seats: [...rows.flatMap((row) => seatsOf(row, 18)), ...seatsOf("round", 6)],
   };
 }
 
-function seatsOf(rowGuid: string, count: number): TinyLayout["seats"] {
+function seatsOf(row: string, count: number): object[] {
   return Array.from({ length: count }, (_, index) => {
     const aisle = index > 8 ? 2 * SPACING : 0;
     return {
-      guid: `${rowGuid}/${index}`,
-      rowGuid,
+      guid: guidOf(`${row}/${index}`),
+      rowGuid: guidOf(row),
       name: `${index + 1}`,
       ax: index * SPACING + aisle,
       ay: 0,
@@ -83,7 +84,7 @@ export async function startTiny(options: Partial<TinyOptions> = {}): Promise<Tin
 }
 
 export function serverFlags(server: TinyServer): string[] {
-  return ["--url", server.url, "--key", TINY_KEY];
+  return ["--url", server.url, "--key", server.key];
 }
 
 /** Runs the command and captures its output and exit code. */

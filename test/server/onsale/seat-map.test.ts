@@ -1,11 +1,13 @@
 /** The choice of seats: adjacent seats, no single seat left behind, and every seat in the end. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { SeatState } from "../../../engine/inventory/states.ts";
+import { Result } from "../../../engine/results.ts";
 import type { ListedSeat } from "../../../server/onsale/contract.ts";
 import { InventoryView } from "../../../server/onsale/crowd/inventory-view.ts";
 import { Availability, fittingCount, SeatMap } from "../../../server/onsale/crowd/seat-map.ts";
 import { Random } from "../../../server/onsale/random.ts";
-import { TinyInventory, type TinyLayout } from "../../support/tiny-server.ts";
+import { SharingJournal, World } from "../../support/engine.ts";
 
 const SPACING = 10;
 const AISLE_WIDTH = 30;
@@ -13,34 +15,28 @@ const AISLE_WIDTH = 30;
 const REFUSALS_MAX = 50_000;
 
 /** One row per list. Each number is a block of seats; an aisle separates the blocks. */
-function layoutOf(rows: readonly (readonly number[])[]): TinyLayout {
-  const sectors = [{ guid: "s", name: "Stalls", ga: false }];
+function worldOf(rows: readonly (readonly number[])[]): World {
   const seats = rows.flatMap((blocks, row) => {
     let ax = 0;
     return blocks.flatMap((count) => {
       ax += AISLE_WIDTH;
       return Array.from({ length: count }, () => {
         ax += SPACING;
-        return { guid: `${row}-${ax}`, rowGuid: `r${row}`, name: `${ax}`, ax, ay: 0 };
+        return { guid: `${row}-${ax}`, rowGuid: `r${row}`, name: `-${ax}`, ax, ay: 0 };
       });
     });
   });
-  const names = rows.map((_, row) => `r${row}`);
-  return {
-    sectors,
-    seats,
-    rows: names.map((guid) => ({ guid, sectorGuid: "s", name: "Row", rowNumber: guid })),
-  };
+  const sector = { guid: "s", name: "Stalls", ga: false };
+  const guids = rows.map((_, row) => `r${row}`);
+  const sent = guids.map((guid) => ({ guid, sectorGuid: "s", rowNumber: guid }));
+  const settings = { orphanPrevention: true };
+  return new World([{ sector, rows: sent, seats }], { settings, journal: new SharingJournal() });
 }
 
-function inventoryOf(rows: readonly (readonly number[])[]): TinyInventory {
-  const inventory = new TinyInventory(layoutOf(rows), true);
-  inventory.price();
-  return inventory;
-}
-
-function listingOf(inventory: TinyInventory): ListedSeat[] {
-  return [...inventory.seats.values()];
+function listingOf({ engine, schemaId }: World): ListedSeat[] {
+  const { rows, seats } = engine.state.catalog.layouts.get(schemaId)!.document;
+  const rowIds = new Map(rows.map(({ guid, id }) => [guid, id]));
+  return seats.map(({ id, rowGuid }) => seat(id, rowIds.get(rowGuid)!));
 }
 
 function seat(seatId: number, rowId: number, state: ListedSeat["state"] = "ACTIVE"): ListedSeat {
@@ -49,18 +45,18 @@ function seat(seatId: number, rowId: number, state: ListedSeat["state"] = "ACTIV
 }
 
 /** Locks seats, one buyer after the other, until none seems free. */
-function sellOut(inventory: TinyInventory, listing: ListedSeat[], wishes: Wishes) {
+function sellOut(world: World, listing: ListedSeat[], wishes: Wishes) {
   const map = new SeatMap(listing);
   const random = new Random(wishes.seed);
   let refusals = 0;
   let orphanRefusals = 0;
   for (let turn = 0; map.freeCount > 0 && refusals < REFUSALS_MAX; turn++) {
     const count = wishes.counts[turn % wishes.counts.length]!;
-    const { seatIds, seatIndexes } = map.choose({ count, orphanRefusals }, random)!;
+    const { seatIds } = map.choose({ count, orphanRefusals }, random)!;
     const seats = seatIds.map((id) => ({ id }));
-    if (inventory.call("lock", { sessionId: "s", seats, groupOfSeats: [] }) === true) {
+    if (world.book("lock", { sessionId: "s", seats }).refused === Result.OK) {
       orphanRefusals = 0;
-      for (const index of seatIndexes) map.set(index, Availability.HELD);
+      for (const id of seatIds) map.set(id, Availability.HELD);
     } else {
       orphanRefusals += 1;
       refusals += 1;
@@ -117,8 +113,8 @@ test("without aisles, the orphan rule refuses no choice and the rows sell out", 
   const row = fc.tuple(fc.integer({ min: 1, max: 30 }));
   fc.assert(
     fc.property(fc.array(row, { minLength: 1, maxLength: 4 }), wishes, (rows, wished) => {
-      const inventory = inventoryOf(rows);
-      const sold = sellOut(inventory, listingOf(inventory), wished);
+      const world = worldOf(rows);
+      const sold = sellOut(world, listingOf(world), wished);
       expect(sold).toEqual({ freeCount: 0, refusals: 0 });
     }),
   );
@@ -129,10 +125,9 @@ const blocks = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLeng
 test("rows with aisles, which the listing does not show, sell out", () => {
   fc.assert(
     fc.property(fc.array(blocks, { minLength: 1, maxLength: 3 }), wishes, (rows, wished) => {
-      const inventory = inventoryOf(rows);
-      expect(sellOut(inventory, listingOf(inventory), wished).freeCount).toBe(0);
-      const states = [...inventory.seats.values()].map(({ state }) => state);
-      expect(new Set(states)).toEqual(new Set(["LOCKED"]));
+      const world = worldOf(rows);
+      expect(sellOut(world, listingOf(world), wished).freeCount).toBe(0);
+      expect(new Set(world.partition.state)).toEqual(new Set([SeatState.LOCKED]));
     }),
   );
 });
@@ -140,9 +135,9 @@ test("rows with aisles, which the listing does not show, sell out", () => {
 test("a row that is listed in another order sells out", () => {
   fc.assert(
     fc.property(blocks, wishes, fc.func(fc.integer()), (row, wished, place) => {
-      const inventory = inventoryOf([row]);
-      const listing = listingOf(inventory).toSorted((a, b) => place(a.seatId) - place(b.seatId));
-      expect(sellOut(inventory, listing, wished).freeCount).toBe(0);
+      const world = worldOf([row]);
+      const listing = listingOf(world).toSorted((a, b) => place(a.seatId) - place(b.seatId));
+      expect(sellOut(world, listing, wished).freeCount).toBe(0);
     }),
   );
 });

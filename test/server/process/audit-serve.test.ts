@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { readSqlFile } from "../../../persistence/disk/sqlite.ts";
+import { openSqlReader } from "../../../persistence/disk/sqlite.ts";
 import { openEngine } from "../../../persistence/store/open-engine.ts";
 import { type ServerProcess, startServer, temporaryFolder } from "../../support/server-process.ts";
 import { type PageBody, V2 } from "../../support/server.ts";
@@ -91,7 +91,7 @@ test("what was answered is in the trail at once, and after any kill, once", LONG
   expect(state.trail.firstSequence).toBe(1);
   expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
   expect(existsSync(path.join(folder, "audit.sqlite-wal"))).toBe(false);
-  const file = readSqlFile(path.join(folder, "audit.sqlite"));
+  const file = openSqlReader(path.join(folder, "audit.sqlite"));
   expect(file.row("PRAGMA integrity_check")).toEqual({ integrity_check: "ok" });
   const unordered = `SELECT count(*) AS doubles FROM transitions a JOIN transitions b
     ON a.partition = b.partition AND a.placeId = b.placeId AND a.sequence = b.sequence
@@ -110,7 +110,7 @@ test("a file that is damaged or gone is made anew, and the log says so", LONG, a
   const second = await startServer({ folder });
   expect(await trailOf(second, demo, "")).toEqual(before);
   const told = second.logLines.filter(({ msg }) => String(msg).startsWith("audit trail"));
-  expect(told).toMatchObject([{ level: 40, kind: "anew", reason: "file is not a database" }]);
+  expect(told).toMatchObject([{ level: 40, kind: "rebuilt", reason: "file is not a database" }]);
   await second.kill("SIGTERM");
   rmSync(path.join(folder, "audit.sqlite"));
   const third = await startServer({ folder, args: ["--audit-days", "1"] });

@@ -7,7 +7,8 @@ import { type ServerProcess, startServer } from "../../support/server-process.ts
 /** Every one of these starts processes; a busy machine takes its time. */
 const SLOW = { timeout: 120_000 };
 const V2 = "/api/private/v2.0";
-const OFTEN = ["--demo", "--snapshot-every", "0.02"];
+/** More than the log of the demo, so that the first snapshot comes with the bookings. */
+const OFTEN = ["--demo", "--snapshot-every", "0.05"];
 const STOP_MS_MAX = 15_000;
 
 interface Seat {

@@ -54,7 +54,7 @@ async function statusOf(server: ServerProcess, token: string): Promise<number> {
   return (await server.request("GET", ORGANIZATIONS, undefined, token)).status;
 }
 
-test("a first start prints its address and, only once, what it generated", async () => {
+test("a first start prints its address, and writes what it generated to a file once", async () => {
   const server = await startServer();
   expect(server.stdout).toMatch(/^frontrow listening on http:\/\/127\.0\.0\.1:[1-9]\d*\n$/);
   for (const target of ["/healthz", "/readyz"]) {
@@ -62,7 +62,13 @@ test("a first start prints its address and, only once, what it generated", async
     expect([target, reply.status, await reply.text()]).toEqual([target, 200, '{"status":"ok"}']);
   }
   expect(statSync(path.join(server.folder, "secret")).mode & 0o777).toBe(0o600);
+  const file = path.join(server.folder, "first-credentials");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(server.stderr).toContain(file);
   const token = server.generated("tenant token");
+  for (const line of readFileSync(file, "utf8").trim().split("\n")) {
+    expect(server.stderr).not.toContain(line.split(": ")[1]);
+  }
   expect(token).toMatch(/^frt_\d+_[\w-]{43}$/);
   expect(await statusOf(server, token)).toBe(200);
   const credentials = {
@@ -77,7 +83,9 @@ test("a first start prints its address and, only once, what it generated", async
   expect(await statusOf(server, token)).toBe(200);
 
   expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
+  rmSync(file);
   const second = await startServer({ folder: server.folder });
+  expect(existsSync(file)).toBe(false);
   expect(second.stderr).not.toMatch(/tenant token|admin password|WARN|"level":40/);
   expect(second.stderr).not.toContain(token);
   const recovered = second.logLines.find(({ msg }) => msg === "recovered");

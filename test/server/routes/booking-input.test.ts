@@ -101,13 +101,13 @@ test("a request with exactly 1,000 seats and areas is valid", async () => {
 
 const EVENT_IDS: readonly (readonly [string, string])[] = [
   ["", "eventId NOT_NULL"],
-  ["eventId=", "eventId FORMAT"],
+  ["eventId=", "eventId NOT_NULL"],
   ["eventId=7", "eventId FORMAT"],
   ["eventId=null", "eventId FORMAT"],
   ["eventId=00000000-0000-4000-8000-00000000000g", "eventId FORMAT"],
   ["eventId=00000000-0000-4000-8000-0000000000011", "eventId FORMAT"],
   ["eventid=00000000-0000-4000-8000-000000000001", "eventId NOT_NULL"],
-  [`eventId=${a.eventId}&eventId=${a.eventId}`, "eventId TYPE"],
+  [`eventId=${a.eventId}&eventId=${a.eventId.replace("1", "2")}`, "eventId TYPE"],
 ];
 
 test.each(EVENT_IDS)("every booking command refuses the query %j", async (query, error) => {

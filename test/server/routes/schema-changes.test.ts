@@ -27,14 +27,15 @@ test("PUT /api/private/v2.0/schemas/ replaces a schema", async () => {
   const server = new TestServer();
   const { schemaId, venueId } = server.a;
   const body = { id: schemaId, name: "New plan", venueId, description: "D", archived: true };
-  const reply = await server.put(SCHEMAS, body);
+  // What is drawn counts, not what is declared.
+  const reply = await server.put(SCHEMAS, { ...body, seatsCapacity: 300 });
   const expected = {
     ...body,
     draft: false,
     template: false,
     externalId: null,
-    gaCapacity: null,
-    seatsCapacity: null,
+    gaCapacity: 100,
+    seatsCapacity: 12,
     preview: null,
     thumbnail: null,
     venueName: "House",

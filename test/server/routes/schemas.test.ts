@@ -1,6 +1,6 @@
 /** The rows of schemas, their layouts and their seat maps. */
 import { expect, test } from "vitest";
-import { area, layoutOf, section, table } from "../../support/layout.ts";
+import { area, guidOf, layoutOf, section, table } from "../../support/layout.ts";
 import { type PageBody, TestServer, V2 } from "../../support/server.ts";
 import { expectPage, expectProblem, IN_USE, invalid } from "../wire/wire.ts";
 
@@ -140,7 +140,7 @@ test("the seat map lists all groups with every documented member", async () => {
     ga: true,
     schemaId,
     pricingZoneId: null,
-    guid: "Pit",
+    guid: guidOf("Pit"),
     externalId: null,
     shapes: [],
     width: null,
@@ -188,7 +188,9 @@ test.each(ADDRESSES)("a layout is put at %s and read at both addresses", async (
   expect((await server.get(path)).body).toEqual(empty);
   const body = {
     ...layoutOf(section("S", { A: "1 2" }), table("T", "1"), area("G", 7)),
-    shapes: [{ shapeType: "RECT", purpose: "GA", groupOfSeatsGuid: "G", left: 1.5, custom: [1] }],
+    shapes: [
+      { shapeType: "RECT", purpose: "GA", groupOfSeatsGuid: guidOf("G"), left: 1.5, custom: [1] },
+    ],
     clientViewBox: { x: 0, y: 0, width: 10, height: 10 },
   };
   const put = await server.put<LayoutReply>(path, body);
@@ -208,7 +210,7 @@ test.each(ADDRESSES)("a layout is put at %s and read at both addresses", async (
   }
 });
 
-const hall = { guid: "s", name: "a", ga: false };
+const hall = { guid: guidOf("s"), name: "a", ga: false };
 const BAD_LAYOUTS: readonly (readonly [string, object, string])[] = [
   ["an object for the sectors", { sectors: {} }, "sectors TYPE"],
   ["a sector without a name", { sectors: [{ ...hall, name: null }] }, "sectors[0].name NOT_NULL"],
@@ -219,25 +221,49 @@ const BAD_LAYOUTS: readonly (readonly [string, object, string])[] = [
   ],
   [
     "two sectors of one name",
-    { sectors: [hall, { ...hall, guid: "t" }] },
+    { sectors: [hall, { ...hall, guid: guidOf("t") }] },
     "sectors[1].name DUPLICATE",
   ],
   ["a name with ;;", { sectors: [{ ...hall, name: "a;;b" }] }, "sectors[0].name PATTERN"],
   [
     "a row without its sector",
-    { rows: [{ guid: "r", sectorGuid: "none", rowNumber: "A" }] },
+    { rows: [{ guid: guidOf("r"), sectorGuid: guidOf("none"), rowNumber: "A" }] },
     "rows[0].sectorGuid NOT_FOUND",
   ],
   [
     "a row in an area",
-    { sectors: [{ ...hall, ga: true }], rows: [{ guid: "r", sectorGuid: "s", rowNumber: "A" }] },
+    {
+      sectors: [{ ...hall, ga: true }],
+      rows: [{ guid: guidOf("r"), sectorGuid: guidOf("s"), rowNumber: "A" }],
+    },
     "rows[0].sectorGuid CONFLICT",
   ],
   [
     "a seat without its row",
-    { seats: [{ guid: "x", rowGuid: "none", name: "1" }] },
+    { seats: [{ guid: guidOf("x"), rowGuid: guidOf("none"), name: "1" }] },
     "seats[0].rowGuid NOT_FOUND",
   ],
+  ["a guid that is no UUID", { sectors: [{ ...hall, guid: "s" }] }, "sectors[0].guid FORMAT"],
+  [
+    "a row whose sectorGuid is no UUID",
+    { rows: [{ guid: guidOf("r"), sectorGuid: "s", rowNumber: "A" }] },
+    "rows[0].sectorGuid FORMAT",
+  ],
+  [
+    "a seat with the guid of a sector, in capital letters",
+    {
+      sectors: [hall],
+      seats: [{ guid: hall.guid.toUpperCase(), rowGuid: guidOf("row A"), name: "9" }],
+    },
+    "seats[0].guid DUPLICATE",
+  ],
+  [
+    "two seats of one label in a row",
+    { seats: [{ guid: guidOf("x"), rowGuid: guidOf("row A"), name: "1" }] },
+    "seats[0].name DUPLICATE",
+  ],
+  ["a shape whose id is no UUID", { shapes: [{ id: "stage" }] }, "shapes[0].id FORMAT"],
+  ["an unknown list", { sections: [hall] }, "sections UNKNOWN"],
   ["an unknown id", { sectors: [{ ...hall, id: 999_999 }] }, "sectors[0].id NOT_FOUND"],
   ["a string for x", { sectors: [{ ...hall, x: "1" }] }, "sectors[0].x TYPE"],
 ];
@@ -251,11 +277,30 @@ test.each(BAD_LAYOUTS)("a layout with %s is refused as a whole", async (_, body,
   expect(unchanged.digest).toBe(before);
 });
 
+test("a guid is answered in lower case, and one file fits several schemas", async () => {
+  const server = new TestServer();
+  const guid = guidOf("zzz").toUpperCase();
+  const body = { sectors: [{ guid, name: "S", ga: false }], shapes: [{ fill: "red" }] };
+  for (let i = 0; i < 2; i++) {
+    const path = at(ADDRESSES[0]!, (await create(server)).id);
+    const { status, body: stored } = await server.put<LayoutReply>(path, body);
+    expect([status, stored.sectors[0]!["guid"]]).toEqual([200, guid.toLowerCase()]);
+    const shape = stored.shapes[0] as { id: string };
+    expect(shape).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string, fill: "red" });
+    const again = await server.put<LayoutReply>(path, body);
+    expect(again.body).toEqual(stored);
+    const removal = { shapes: [{ id: shape.id.toUpperCase(), toRemove: true }] };
+    expect((await server.put<LayoutReply>(path, removal)).body.shapes).toEqual([]);
+  }
+});
+
 test.each(ADDRESSES)("seats that are held are removed only with forceDelete, at %s", async (of) => {
   const server = new TestServer();
   await server.book("lock", "s", "A1");
   const path = at(of, server.a.schemaId);
-  const body = { seats: [{ guid: "A1", rowGuid: "row A", name: "1", toRemove: true }] };
+  const body = {
+    seats: [{ guid: guidOf("A1"), rowGuid: guidOf("row A"), name: "1", toRemove: true }],
+  };
   const errors = ["seats INVENTORY_IN_USE"];
   expectProblem(await server.put(path, body), { ...IN_USE, errors });
   const unclear = await server.put(`${path}?forceDelete=yes`, body);
@@ -266,7 +311,7 @@ test.each(ADDRESSES)("seats that are held are removed only with forceDelete, at 
 
 test("new seats of a schema appear in its events without a price", async () => {
   const server = new TestServer();
-  const body = { seats: [{ guid: "A7", rowGuid: "row A", name: "7" }] };
+  const body = { seats: [{ guid: guidOf("A7"), rowGuid: guidOf("row A"), name: "7" }] };
   await server.put(`${SCHEMAS}${server.a.schemaId}/layout`, body);
   const seats = await server.seats();
   expect(seats.length).toBe(13);

@@ -95,8 +95,8 @@ test("the list shows the venues of the caller, sorted as requested", async () =>
   expectPage(await read("?sort=name,desc"), { total: 4, count: 4, isSorted: true });
   for (const [query, names] of [
     ["", ["House", "b", "c", "a"]],
-    ["?sort=name", ["House", "a", "b", "c"]],
-    ["?sort=address,desc&sort=name,desc", ["c", "b", "a", "House"]],
+    ["?sort=name", ["a", "b", "c", "House"]],
+    ["?sort=address,desc&sort=name,desc", ["c", "House", "b", "a"]],
     ["?sort=draft&sort=id,desc&size=2", ["a", "c"]],
     ["?size=3&page=1", ["a"]],
   ] as const) {

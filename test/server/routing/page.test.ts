@@ -1,6 +1,7 @@
 /** Paged lists: their order, their pages and their wrapper. */
 import { expect, test } from "vitest";
-import { offsetOf, pageOfRows, parseSort } from "../../../server/routing/page.ts";
+import { BOOLEAN, integer, object, orNull, TEXT } from "../../../engine/shapes/shape.ts";
+import { pageOfRows, rangeOf } from "../../../server/routing/page.ts";
 import type { Answer } from "../../../server/wire/answers.ts";
 import { type PageBody, replyOf } from "../../support/server.ts";
 import { expectPage } from "../wire/wire.ts";
@@ -18,21 +19,27 @@ const ROWS: readonly Row[] = [
   { id: 2, name: "B", note: "y", draft: true },
   { id: 1, name: "a", note: null, draft: false },
 ];
+const ITEM = object({
+  id: integer(),
+  name: TEXT,
+  note: orNull(TEXT),
+  draft: BOOLEAN,
+});
 const PROPERTIES = ["id", "name", "note", "draft"] as const;
 
 function list(sort: readonly string[], page = 0, size = 20) {
-  const handled = pageOfRows(ROWS, { page, size, sort }, PROPERTIES);
+  const handled = pageOfRows(ROWS, { page, size, sort }, ITEM);
   return replyOf<PageBody<Row>>(handled as Answer);
 }
 
 const ORDERS: readonly (readonly [readonly string[], readonly number[]])[] = [
   [[], [1, 2, 9, 10]],
   [["id,desc"], [10, 9, 2, 1]],
-  [["name"], [2, 1, 9, 10]],
-  [["name,desc"], [10, 1, 9, 2]],
+  [["name"], [1, 9, 10, 2]],
+  [["name,desc"], [2, 10, 1, 9]],
   [
     ["name", "id,desc"],
-    [2, 9, 1, 10],
+    [9, 1, 10, 2],
   ],
   [["note"], [1, 10, 9, 2]],
   [["note,desc"], [2, 9, 1, 10]],
@@ -75,24 +82,36 @@ test.each(CUTS)("page %d of size %d has %d rows", (number, size, count) => {
 });
 
 test("a list without rows is one empty page, the first and the last", () => {
-  const handled = pageOfRows([] as Row[], { page: 0, size: 20, sort: [] }, PROPERTIES);
+  const handled = pageOfRows([] as Row[], { page: 0, size: 20, sort: [] }, ITEM);
   const { body } = replyOf<PageBody<Row>>(handled as Answer);
   expect(body).toMatchObject({ totalPages: 0, first: true, last: true, empty: true });
 });
 
 test("a sort is a property of the list, with or without a direction", () => {
-  expect(parseSort(["name,desc", "id"], PROPERTIES)).toEqual([
-    { property: "name", descending: true },
-    { property: "id", descending: false },
-  ]);
+  const rangeBy = (...sort: string[]) => rangeOf({ page: 7, size: 13, sort }, PROPERTIES);
+  expect(rangeBy("name,desc", "id")).toEqual({
+    sort: [
+      { property: "name", descending: true },
+      { property: "id", descending: false },
+    ],
+    offset: 91,
+    limit: 13,
+  });
   const wrong = ["", ",", "nam", "Name", "name,", "name,up", "name,asc,", "name asc", "__proto__"];
   for (const text of wrong) {
     const message = expect.stringContaining("id, name, note, draft") as string;
     const error = { field: "sort", code: "UNKNOWN", message, rejectedValue: text };
-    expect(parseSort(["id", text], PROPERTIES)).toMatchObject({ errors: [error] });
+    expect(rangeBy("id", text)).toMatchObject({ errors: [error] });
   }
 });
 
-test("the offset is the page times the size", () => {
-  expect(offsetOf({ page: 7, size: 13 })).toBe(91);
+test("a page whose offset is not below 2^53 is refused", () => {
+  const at = (page: number, size: number) => rangeOf({ page, size, sort: [] }, PROPERTIES);
+  for (const size of [1, 3, 20, 100]) {
+    const last = Math.floor(Number.MAX_SAFE_INTEGER / size);
+    expect(at(last, size)).toMatchObject({ offset: last * size });
+    if (last === Number.MAX_SAFE_INTEGER) continue;
+    const error = { field: "page", code: "RANGE", rejectedValue: last + 1 };
+    expect(at(last + 1, size)).toMatchObject({ errors: [error] });
+  }
 });

@@ -101,12 +101,14 @@ const QUERIES: readonly (readonly [string, object, readonly string[]])[] = [
   ["need=1&flag=false&other=x", { page: 7, flag: false, sort: [], need: 1 }, []],
   ["need=1&sort=a,b", { page: 7, flag: undefined, sort: ["a,b"], need: 1 }, []],
   ["", { page: 7, flag: undefined, sort: [], need: undefined }, ["need NOT_NULL"]],
-  ["need=", { page: 7, flag: undefined, sort: [], need: "" }, ["need TYPE"]],
+  ["need=", { page: 7, flag: undefined, sort: [], need: undefined }, ["need NOT_NULL"]],
+  ["need=1&page=&flag=&sort=", { page: 7, flag: undefined, sort: [], need: 1 }, []],
   ["need=1&flag=1", { page: 7, flag: "1", sort: [], need: 1 }, ["flag TYPE"]],
   ["need=1&flag=TRUE", { page: 7, flag: "TRUE", sort: [], need: 1 }, ["flag TYPE"]],
   ["need=1&page=+1", { page: " 1", flag: undefined, sort: [], need: 1 }, ["page TYPE"]],
   ["need=1&page=-1", { page: -1, flag: undefined, sort: [], need: 1 }, ["page RANGE"]],
-  ["need=1&need=1", { page: 7, flag: undefined, sort: [], need: ["1", "1"] }, ["need TYPE"]],
+  ["need=1&need=1", { page: 7, flag: undefined, sort: [], need: 1 }, []],
+  ["need=1&need=2", { page: 7, flag: undefined, sort: [], need: ["1", "2"] }, ["need TYPE"]],
   ["need=%31", { page: 7, flag: undefined, sort: [], need: 1 }, []],
 ];
 

@@ -33,6 +33,7 @@ const CODES: Readonly<Record<string, number>> = {
   INVENTORY_IN_USE: 409,
   ENTITY_IN_USE: 409,
   IDEMPOTENCY_IN_PROGRESS: 409,
+  LENGTH_REQUIRED: 411,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   EVENT_NOT_PUBLISHED: 422,
@@ -44,6 +45,7 @@ const CODES: Readonly<Record<string, number>> = {
   LOG_UNAVAILABLE: 503,
 };
 
+const SAFE = { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" };
 const REFUSALS = Object.keys(REPLIES).map((code) => Number(code) as Refused);
 
 test.each(REFUSALS)("refusal %d is a problem with a documented code and status", (refused) => {
@@ -53,6 +55,7 @@ test.each(REFUSALS)("refusal %d is a problem with a documented code and status",
   expectProblem(reply, { status, errorCode, path: "/path" });
   expect(reply.body).toMatchObject({ timestamp: "2026-03-19T10:00:00.123Z", detail: "Because." });
   expect(reply.headers["Retry-After"]).toBe(status === 503 ? "1" : undefined);
+  expect(reply.headers).toMatchObject(SAFE);
 });
 
 test("every result of the engine except OK has an answer", () => {
@@ -106,6 +109,7 @@ test("true, false, 201, 204 and a redirect have their status, type and body", ()
     status: 201,
     type: "application/json; charset=utf-8",
     body: '{"a":"é"}',
+    headers: Object.entries(SAFE),
   });
   expect(NO_CONTENT).toMatchObject({ status: 204, type: "", body: "" });
   expect(redirect("/docs")).toMatchObject({ status: 302, headers: [["Location", "/docs"]] });

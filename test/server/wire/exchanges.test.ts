@@ -53,6 +53,8 @@ test("the headers of a request are not those of the next one", async () => {
   expect(await lock("A1", "Idempotency-Key: one")).toBe(200);
   // With the same Idempotency-Key it would get the first answer again.
   expect(await lock("A1")).toBe(400);
+  // Nor has the answer to that request become the one of the key.
+  expect(await lock("A1", "Idempotency-Key: one")).toBe(200);
   expect(await lock("A2", "X-Organization-ID: 999")).toBe(403);
   expect(await lock("A2")).toBe(200);
 });
@@ -160,15 +162,26 @@ test.each(ENDS_OF_A_BODY)("after a body %s, there is room for another one", asyn
   expect(await unfinished.statusOf(" ")).toBe(400);
 });
 
-test("a body belongs to the front that was there when its head arrived", async () => {
+test("unfinished bodies may take all of the room", async () => {
+  const listening = await Listening.start({ keptBytesMax: 1_000 });
+  const connection = await listening.connection();
+  const request = blank(listening, 1_001);
+  const bodyAt = request.indexOf("\r\n\r\n") + 4;
+  for (const piece of [request.slice(0, bodyAt), request.slice(bodyAt, -1)]) {
+    connection.socket.write(piece);
+    await listening.settled();
+  }
+  expect(await connection.statusOf(" ")).toBe(400);
+});
+
+test("a body is answered by the front that received its head", async () => {
   const listening = await Listening.start();
-  listening.http.front = new StartingFront();
   const connection = await listening.connection();
   const request = listening.lockRequest("A1");
   const bodyAt = request.indexOf("\r\n\r\n") + 4;
   connection.socket.write(request.slice(0, bodyAt));
   await listening.settled();
-  listening.http.front = listening.server.dispatch;
-  expect(await connection.statusOf(request.slice(bodyAt))).toBe(503);
+  listening.http.front = new StartingFront();
+  expect(await connection.statusOf(request.slice(bodyAt))).toBe(200);
   expect(listening.broken).toEqual([]);
 });

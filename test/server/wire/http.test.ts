@@ -2,7 +2,10 @@
 import { request as httpRequest } from "node:http";
 import { expect, test } from "vitest";
 import { assert, Broken } from "../../../engine/assert.ts";
+import { HEALTHY } from "../../../server/wire/answers.ts";
+import { type Exchange, StartingFront } from "../../../server/wire/front.ts";
 import { listen } from "../../../server/wire/http.ts";
+import { guidOf } from "../../support/layout.ts";
 import { V2 } from "../../support/server.ts";
 import { Listening, until } from "./connection.ts";
 
@@ -12,10 +15,11 @@ const JSON_BODY = { "Content-Type": "application/json" };
 test("a large body in many pieces arrives complete", async () => {
   const listening = await Listening.start();
   const { server } = listening;
-  const shapes = [{ id: "x", points: "é".repeat(1_500_000) }];
+  const shapes = [{ id: guidOf("x"), points: "é".repeat(1_500_000) }];
   const body = Buffer.from(JSON.stringify({ shapes }));
   const path = `${V2}/schemas/${server.a.schemaId}/layout`;
-  const headers = { "X-API-Key": server.a.key, ...JSON_BODY };
+  const length = { "Content-Length": String(body.length) };
+  const headers = { "X-API-Key": server.a.key, ...JSON_BODY, ...length };
   const status = await new Promise<number | undefined>((resolve, reject) => {
     const request = httpRequest(listening.base + path, { method: "PUT", headers }, (reply) => {
       reply.resume();
@@ -320,6 +324,29 @@ test("an unexpected error gets a 500 that does not contain its message", async (
   expect(text).not.toMatch(/secret|TypeError|\.ts|node:/);
   expect(server.logged.filter((line) => line.includes("an inner secret")).length).toBe(2);
   expect(listening.broken).toEqual([]);
+});
+
+test("a failed assertion before the body is read ends the process", async () => {
+  const listening = await Listening.start();
+  const find = () => assert(false, "this never happens");
+  Object.defineProperty(listening.server.dispatch, "find", { value: find });
+  const connection = await listening.connection();
+  connection.socket.write(listening.lockRequest("A1"));
+  await until(() => listening.broken.length === 1);
+  expect(listening.broken[0]).toBeInstanceOf(Broken);
+});
+
+test("a header whose value has a line break is left out", async () => {
+  const listening = await Listening.start();
+  class UnsafeFront extends StartingFront {
+    override handle(exchange: Exchange): void {
+      exchange.respond({ ...HEALTHY, headers: [["X-Note", "a\r\nX-Evil: 1"]] });
+    }
+  }
+  listening.http.front = new UnsafeFront();
+  const connection = await listening.connection();
+  connection.get("/healthz");
+  expect(await connection.answer()).toMatch(/^HTTP\/1\.1 200 OK(?!.*X-(Note|Evil))/s);
 });
 
 test("a failed assertion ends the process, and the request gets no answer", async () => {

@@ -8,7 +8,7 @@ import { digest } from "../../../engine/verify/digest.ts";
 import { replayed } from "../../support/engine.ts";
 import { Workload } from "../workload/workload.ts";
 
-const SEEDS = Array.from({ length: 24 }, (_, i) => i + 1);
+const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8];
 const seeds = process.env["SIM_SEED"] === undefined ? SEEDS : [Number(process.env["SIM_SEED"])];
 const steps = Number(process.env["SIM_STEPS"] ?? 12_500);
 /** Wide, for a machine that has much else to do. */

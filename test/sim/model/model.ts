@@ -243,7 +243,7 @@ export class Model {
         else if (!known(item.id)) add(`${name}[${i}].objectId`);
         const area = event.areas.get(item.id);
         if (name === "seats" || area === undefined) return;
-        const count = item.activeCount ?? area.gaCapacity ?? event.schemaGaCapacity;
+        const count = item.activeCount ?? area.gaCapacity ?? remainder(event);
         if (count === null) add(`${name}[${i}].activeCount`);
         else counts.set(item, count);
       });
@@ -277,17 +277,14 @@ export class Model {
     return TRUE;
   }
 
-  /**
-   * Takes prices from everything that `has` one: what is sold stays sold, all else has no state.
-   */
+  /** Removes prices from everything that `has` one and is not sold. */
   #takePrices(event: ModelEvent, has: (object: { price: number }) => boolean, nowMs: number): void {
     for (const seat of event.seats.values()) {
-      if (seat.price === 0 || !has(seat)) continue;
-      const state = seat.state === "SOLD" ? "SOLD" : null;
-      Object.assign(seat, { state, price: 0, hold: null, updatedMs: nowMs });
+      if (seat.price === 0 || seat.state === "SOLD" || !has(seat)) continue;
+      Object.assign(seat, { state: null, price: 0, hold: null, updatedMs: nowMs });
     }
     for (const area of event.areas.values()) {
-      if (area.price === 0 || !has(area)) continue;
+      if (area.price === 0 || area.sold > 0 || !has(area)) continue;
       Object.assign(area, { price: 0, active: 0, blocked: 0, held: [], updatedMs: nowMs });
     }
   }
@@ -307,7 +304,7 @@ export class Model {
     const areas = [...event.areas.values()].filter((area) => area.price === price);
     if (
       seats.some(({ state }) => state !== "ACTIVE") ||
-      areas.some((area) => area.held.length > 0 || area.sold > 0)
+      areas.some((area) => area.held.length > 0 || area.sold > 0 || area.blocked > 0)
     ) {
       return refusal("INVENTORY_IN_USE");
     }
@@ -355,6 +352,14 @@ export class Model {
   }
 }
 
+/** What is left of the schema's places for its only area without a capacity. */
+function remainder({ areas, schemaGaCapacity }: ModelEvent): number | null {
+  const all = [...areas.values()];
+  const taken = all.reduce((sum, { gaCapacity }) => sum + (gaCapacity ?? 0), 0);
+  const left = (schemaGaCapacity ?? 0) - taken;
+  return left > 0 && all.filter(({ gaCapacity }) => gaCapacity === null).length === 1 ? left : null;
+}
+
 /** Holds never change, so the copies share them. */
 function cloneEvent(event: ModelEvent): ModelEvent {
   const areas = [...event.areas].map(
@@ -378,8 +383,6 @@ function seatProblems(event: ModelEvent, { word, sessionId, seats }: BookingRequ
     if (seat.state === null) return "NO_PRICE";
     if (seat.state === "ACTIVE" && (word === "unlock" || word === "unblock")) return null;
     if (seat.state !== FROM[word]) return seat.state;
-    // Sold, and its price was cleared since: where the documents are silent, it stays sold.
-    if (word === "revertsale" && seat.price === 0) return "NO_PRICE";
     if ((word !== "unlock" && word !== "sale") || sessionId === null) return null;
     return seat.hold!.session === sessionId ? null : "HELD_BY_ANOTHER_SESSION";
   };

@@ -2,6 +2,7 @@
 import type { EventRow } from "../../../engine/catalog.ts";
 import { EMPTY_DOCUMENT } from "../../../engine/layout/layout.ts";
 import type { State } from "../../../engine/state.ts";
+import { guidOf } from "../../support/layout.ts";
 import type { Model, ModelEvent } from "../model/model.ts";
 import { callerFor, priced } from "./ask-booking.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene } from "./ask.ts";
@@ -148,7 +149,7 @@ export function askLayout(scene: Scene, house: House): Ask | null {
   const row = rows.find(({ guid }) => guid === seat.rowGuid)!;
   const x = Math.max(...ofRow.map((other) => other.x!)) + 1;
   const name = scene.nextName();
-  const added = { guid: name, rowGuid: row.guid, name, x, y: seat.y };
+  const added = { guid: guidOf(name), rowGuid: row.guid, name, x, y: seat.y };
   const body = { seats: [added] };
   return {
     command: commandOf("putLayout", house.caller, { schemaId, body, forceDelete: false }),

@@ -1,5 +1,7 @@
 /** What a client of the simulation asks, and what the model has to say to it. */
 import type { CommandKind, CommandOf } from "../../../engine/commands.ts";
+import type { Engine, Outcome } from "../../../engine/engine.ts";
+import { Result } from "../../../engine/results.ts";
 import type { Caller } from "../../../engine/shapes/caller.ts";
 import type { State } from "../../../engine/state.ts";
 import type { Answer, Model } from "../model/model.ts";
@@ -46,6 +48,54 @@ export function commandOf<K extends CommandKind>(
   rest: Omit<CommandOf<K>, "kind" | "caller">,
 ): CommandOf<CommandKind> {
   return { kind, caller, ...rest } as unknown as CommandOf<CommandKind>;
+}
+
+/** The members of a command that name the events whose holds the engine ends before it decides. */
+interface Scope {
+  readonly eventId: string;
+  readonly schemaId: number;
+  readonly organizationId: number;
+}
+
+/** What the model has to say to a request that was made. */
+export interface Acted {
+  /** What the answer must be; undefined where any is right. */
+  readonly expected: Answer | undefined;
+  /** Events whose inventory it may have changed. */
+  readonly events: readonly string[];
+}
+
+export interface Asked {
+  readonly outcome: Outcome<unknown>;
+  readonly nowMs: number;
+  /** Does the same to a model; may be called on more than one. */
+  readonly act: (model: Model) => Acted;
+}
+
+/** Submits the command of a request. */
+export function ask(engine: Engine, { command, twin }: Ask): Asked {
+  const { expect, effect } = twin?.(engine.state) ?? {};
+  const nowMs = engine.nowMs();
+  const outcome: Outcome<unknown> = engine.submit(command);
+  const act = (model: Model): Acted => {
+    const events = scopeOf(model, command);
+    for (const eventId of events) model.expire(eventId, nowMs);
+    const expected = expect?.(model, nowMs);
+    if (outcome.refused === Result.OK) effect?.(model, outcome.value as never, nowMs);
+    return { expected, events };
+  };
+  return { outcome, nowMs, act };
+}
+
+/** The events whose holds the engine ends before it decides. */
+export function scopeOf(model: Model, command: object): string[] {
+  const { eventId, schemaId, organizationId } = command as Partial<Scope>;
+  const own = eventId !== undefined && model.events.has(eventId) ? [eventId] : [];
+  if (schemaId === undefined && organizationId === undefined) return own;
+  const others = [...model.events].filter(
+    ([, event]) => event.schema === schemaId || event.organization === organizationId,
+  );
+  return [...own, ...others.map(([id]) => id)];
 }
 
 /** Ids of events of an organization, as the model knows them. */

@@ -7,9 +7,7 @@ import type { Life } from "../life.ts";
 import type { Oracle } from "../model/oracle.ts";
 import { openHouses } from "../setup.ts";
 import type { Timeline } from "../timeline.ts";
-import { askBooking, askPrices } from "./ask-booking.ts";
-import { askAccounts, askCatalog, askSeries, askZones } from "./ask-catalog.ts";
-import { askEvents, askLayout, askSettings } from "./ask-events.ts";
+import { askOf, bagOf } from "./asks.ts";
 import { anyOf, type Ask, type House, type Scene } from "./ask.ts";
 import type { Group, Plan } from "./plan.ts";
 import { Random } from "./random.ts";
@@ -17,32 +15,6 @@ import { Random } from "./random.ts";
 const THINK_US_MAX = 1_500;
 /** Where nothing fails, an answer takes no longer. */
 const ASK_US_MAX = 5_000_000;
-/** How much of the requests each group is. */
-const WEIGHTS: Readonly<Record<Group, number>> = {
-  booking: 60,
-  prices: 5,
-  layouts: 2,
-  events: 5,
-  settings: 4,
-  zones: 3,
-  series: 2,
-  catalog: 2,
-  accounts: 2,
-  reads: 5,
-};
-const ASKS: Readonly<Record<Exclude<Group, "reads">, (scene: Scene, house: House) => Ask | null>> =
-  {
-    booking: askBooking,
-    prices: askPrices,
-    layouts: askLayout,
-    events: askEvents,
-    settings: askSettings,
-    zones: askZones,
-    series: askSeries,
-    catalog: askCatalog,
-    accounts: askAccounts,
-  };
-
 interface Client {
   /** Asked and not answered. */
   pending: Keyed | null;
@@ -71,7 +43,7 @@ export class Clients {
     const { plan } = options;
     this.#options = options;
     this.#random = Random.stream(plan.seed, "clients");
-    this.#bag = plan.groups.flatMap((group) => Array.from({ length: WEIGHTS[group] }, () => group));
+    this.#bag = bagOf(plan.groups);
   }
 
   /** They ask nothing more of this process. */
@@ -135,16 +107,16 @@ export class Clients {
       const eventId = anyOf(this.#random, oracle.model.events.keys());
       return eventId === undefined ? done() : this.#front.read(eventId, done);
     }
-    const keyed = again ?? this.#next(group as Exclude<Group, "reads">);
+    const keyed = again ?? this.#next(group);
     if (again !== null) oracle.tally.count("a request was asked again after a crash");
     if (keyed === null) return done();
     client.pending = keyed;
     this.#front.ask(keyed, done);
   }
 
-  #next(group: Exclude<Group, "reads">): Keyed | null {
+  #next(group: Group): Keyed | null {
     const random = this.#random;
-    const ask = ASKS[group](this.#scene(), random.pick(this.#houses));
+    const ask = askOf(group, this.#scene(), random.pick(this.#houses));
     if (ask === null) return null;
     const isKeyed = random.once(group === "booking" ? 3 : 6);
     return { ask, key: isKeyed ? `key ${this.#nextName()}` : null };

@@ -3,14 +3,14 @@ import type { LayoutDocument } from "../../../engine/layout/layout-document.ts";
 import { area, section, table } from "../../support/layout.ts";
 import type { ModelArea, ModelEvent, ModelSeat } from "../model/model.ts";
 
-/** Two rows, one with an aisle, a table, an area of its own size, one of the schema's. */
+/** Two rows, one with an aisle, a table, an area of its own size, one of what is left. */
 export const PARTS = [
   section("Stalls", { A: "1 2 3 4 5", B: "1 2 _ 3 4 5 6" }),
   table("T", "1 2 3"),
   area("Pit", 8),
   area("Lawn", null),
 ];
-export const SCHEMA_GA_CAPACITY = 5;
+export const SCHEMA_GA_CAPACITY = 13;
 export const SEATS_OF_ROW_MAX = 8;
 export const UNKNOWN_ID = 999_999;
 

@@ -1,7 +1,7 @@
 /**
- * A disk in memory that behaves like a failing one. What is written stays in a cache until it is
- * synced, names last once their folder is synced, and what is neither may be kept, lost or garbled
- * when the power fails. A test may make any step fail, fall short, or be the last of the process.
+ * A disk in memory that behaves like a failing one. Written data stays in a cache until it is
+ * synced, and names are durable once their folder is synced. Anything else may be kept, lost or
+ * garbled when the power fails. A test may make any step fail, fall short, or be the last one.
  */
 import type { Loss } from "./inode.ts";
 import { Platter, type PlatterOptions } from "./platter.ts";
@@ -15,7 +15,7 @@ import {
 } from "./process-disk.ts";
 
 export interface FakeDiskOptions extends PlatterOptions {
-  /** When the thread pool does an operation: in a microtask if not given. */
+  /** Decides when the thread pool does an operation; by default in a microtask. */
   readonly later?: (operation: Operation, task: () => void) => void;
   /** Called when a process has ended. */
   readonly onEnd?: () => void;
@@ -24,7 +24,7 @@ export interface FakeDiskOptions extends PlatterOptions {
 export class FakeDisk extends Platter {
   /** Decides on each step of the process; null lets it happen. */
   decide: (step: Step) => Outcome | null = () => null;
-  /** The process that lives; null when it has ended. */
+  /** The running process; null when it has ended. */
   process: ProcessDisk | null = null;
   readonly #options: FakeDiskOptions;
 
@@ -33,7 +33,7 @@ export class FakeDisk extends Platter {
     this.#options = options;
   }
 
-  /** A process begins; the one before, if it does not know yet that it ended, gets nothing done. */
+  /** Starts a process. Operations of the previous one have no effect from now on. */
   begin(): ProcessDisk {
     this.process = this.#processDisk(() => {});
     return this.process;
@@ -41,14 +41,14 @@ export class FakeDisk extends Platter {
 
   /**
    * The disk for another thread of the process.
-   * @param beforeStep - What happens in the first thread meanwhile; may throw `ProcessDied`.
+   * @param beforeStep - Runs the first thread meanwhile; may throw `ProcessDied`.
    */
   beginThread(beforeStep: () => void): ProcessDisk {
     const { process } = this;
     return this.#processDisk(beforeStep, () => this.process === process);
   }
 
-  /** The process ends at that change of the disk, counted from now on. */
+  /** Ends the process at that change of the disk, counted from now on. */
   endAtChange(number: number): void {
     let left = number;
     this.decide = ({ operation }) => {
@@ -61,7 +61,7 @@ export class FakeDisk extends Platter {
     return this.process === null;
   }
 
-  /** Ends the process. What it had in flight happens, partially or not at all; the cache stays. */
+  /** Ends the process. Operations in flight may happen completely, partially or not at all. */
   kill(): void {
     const { process } = this;
     this.process = null;
@@ -69,7 +69,7 @@ export class FakeDisk extends Platter {
     this.#options.onEnd?.();
   }
 
-  /** Ends the process, and leaves what was not synced to the dice. */
+  /** Ends the process, and lets the dice decide about unsynced data. */
   override losePower(loss?: Loss): void {
     this.kill();
     super.losePower(loss);

@@ -1,6 +1,6 @@
 /**
  * One file of the fake disk: what processes read (the page cache), what is durable, and which
- * sectors differ. Dice decide what becomes of those sectors when the power fails.
+ * sectors differ. When the power fails, dice decide about those sectors.
  */
 
 /** Random decisions; see `Random` of the simulation. */
@@ -13,7 +13,7 @@ export interface Dice {
 
 export const SECTOR_BYTES = 512;
 
-/** What a power cut leaves of unsynced data. */
+/** How much unsynced data survives a power cut. */
 export const Loss = {
   ALL: 0,
   /** The sectors that were written first are kept; the next one is torn. */
@@ -27,19 +27,19 @@ export const LOSSES = Object.values(Loss);
 const EMPTY = Buffer.alloc(0);
 
 export class Inode {
-  /** Where it is a real file as well, which SQLite or a test may write; null for nowhere. */
+  /** The path of the real file, which SQLite or a test may write; null for none. */
   realPath: string | null;
   #cached: Buffer;
   #durable: Buffer;
   /** The buffer is not shared; a shared one is copied before the next change. */
   #ownsCached = false;
   #ownsDurable = false;
-  /** The cache may differ from what is durable, whatever counts as written. */
+  /** The cache may differ from the durable content, even if no sector is dirty. */
   #differs = false;
   /** Numbers of sectors, in the order in which they were first written. */
   readonly #dirty = new Set<number>();
 
-  /** @param bytes - The durable content; never changed by anybody else. */
+  /** @param bytes - The durable content; the caller must not change it. */
   constructor(realPath: string | null, bytes: Buffer = EMPTY) {
     this.realPath = realPath;
     this.#cached = bytes;
@@ -75,7 +75,7 @@ export class Inode {
     for (let i = Math.floor(position / SECTOR_BYTES); i <= lastSector; i++) this.#dirty.add(i);
   }
 
-  /** Empties the file, as creating it again does. */
+  /** Empties the file, as a new creation does. */
   truncate(): void {
     this.#differs = true;
     this.#cached = EMPTY;
@@ -83,8 +83,8 @@ export class Inode {
   }
 
   /**
-   * Takes over what another program has written.
-   * @param bytes - Never changed again.
+   * Takes over the changes of another program.
+   * @param bytes - The caller must not change them.
    */
   replace(bytes: Buffer): void {
     if (bytes.equals(this.#cached)) return;
@@ -108,7 +108,7 @@ export class Inode {
   }
 
   /**
-   * As in a kernel: some sectors may have arrived, and all count as written from now on. They stay
+   * As in a kernel, some sectors may be written, and all count as written from now on. They stay
    * readable until the power fails.
    */
   failSync(dice: Dice): void {
@@ -139,7 +139,7 @@ export class Inode {
     this.#differs = false;
   }
 
-  /** Shares the memory of what is not changed later, in either of the two. */
+  /** The copy shares memory with this file until one of them is changed. */
   clone(): Inode {
     this.#ownsCached = false;
     this.#ownsDurable = false;
@@ -165,7 +165,7 @@ export class Inode {
     this.#cached.copy(this.#ownDurable(), start, start, end);
   }
 
-  /** The sector gets some first bytes of what was to be written, or random bytes. */
+  /** The sector gets the first bytes of the write, or random bytes. */
   #garble(i: number, dice: Dice): void {
     const start = i * SECTOR_BYTES;
     const end = Math.min(start + SECTOR_BYTES, this.#durable.length);

@@ -1,6 +1,6 @@
 /**
- * What the fake disk holds: names and inodes as processes see them, and what of both is durable.
- * Knows no processes and no faults. Files for which `isReal` holds exist as real files too, because
+ * The content of the fake disk: names and inodes as processes see them, and their durable state.
+ * It knows no processes and no faults. Files for which `isReal` holds are real files, too, because
  * SQLite writes them.
  */
 import fs from "node:fs";
@@ -15,7 +15,7 @@ type NameChange =
   | { readonly kind: "rename"; readonly path: string; readonly to: string; readonly inode: Inode }
   | { readonly kind: "remove"; readonly path: string };
 
-/** Everything that a disk holds. */
+/** The whole content of a disk. */
 interface Content {
   names: Map<string, Inode>;
   folders: Set<string>;
@@ -32,7 +32,7 @@ export interface PlatterOptions {
   readonly dice?: Dice;
 }
 
-/** Whatever may fail or be lost, does and is. */
+/** The worst case: everything that can be lost is lost. */
 const NO_LUCK: Dice = { below: () => 0, once: () => false };
 
 export class Platter {
@@ -54,7 +54,7 @@ export class Platter {
     this.#content = { names, folders, durableNames, durableFolders, pending: new Map() };
   }
 
-  /** What was not synced is left to the dice, or lost. */
+  /** Dice decide about unsynced data; without dice it is lost. */
   losePower(loss: Loss = Loss.ALL): void {
     const { pending, durableNames, durableFolders, names } = this.#content;
     for (const changes of pending.values()) {
@@ -78,14 +78,14 @@ export class Platter {
     return new Map(paths.map((path) => [path, Buffer.from(names.get(path)!.content())]));
   }
 
-  /** @returns What puts everything back as it is now, as often as it is called. */
+  /** @returns A function that restores the current content; it may be called repeatedly. */
   save(): () => void {
     this.#readReal();
     const saved = copyOf(this.#content);
     return () => this.#replace(copyOf(saved), this.#content.names);
   }
 
-  /** Puts a file there as if it had always existed; null takes it away. */
+  /** Puts a file on the disk as if it had always existed; null removes it. */
   plant(path: string, bytes: Uint8Array | null): this {
     this.#readReal();
     const { names, folders, durableFolders } = this.#content;
@@ -112,7 +112,7 @@ export class Platter {
     return found;
   }
 
-  /** A real folder that another program made counts as durable. */
+  /** A real folder of another program counts as durable. */
   #hasFolder(path: string): boolean {
     const { folders, durableFolders } = this.#content;
     if (folders.has(path)) return true;
@@ -133,7 +133,7 @@ export class Platter {
     if (this.#isRealFolder(path)) fs.mkdirSync(path, { recursive: true });
   }
 
-  /** The file of that name. A real one that another program made counts as durable. */
+  /** The file of that name. A real file of another program counts as durable. */
   #find(path: string): Inode | undefined {
     const { names, durableNames } = this.#content;
     const known = names.get(path);
@@ -188,13 +188,14 @@ export class Platter {
   write(inode: Inode, bytes: Uint8Array, position: number): void {
     this.changeCount += 1;
     inode.write(bytes, position);
-    if (inode.realPath === null) return;
-    const file = fs.openSync(inode.realPath, "r+");
+    const { realPath } = inode;
+    if (realPath === null || !fs.existsSync(realPath)) return;
+    const file = fs.openSync(realPath, "r+");
     fs.writeSync(file, bytes, 0, bytes.length, position);
     fs.closeSync(file);
   }
 
-  /** Takes over what SQLite has written to a real file. */
+  /** Takes over the changes of SQLite to a real file. */
   refresh(inode: Inode): Inode {
     const { realPath } = inode;
     if (realPath !== null && fs.existsSync(realPath)) inode.replace(fs.readFileSync(realPath));
@@ -223,7 +224,7 @@ export class Platter {
     for (const inode of this.#content.names.values()) this.refresh(inode);
   }
 
-  /** @param names - Those of before: real files that have gone are removed. */
+  /** @param names - The previous names: real files without a name are removed. */
   #replace(content: Content, names: ReadonlyMap<string, Inode>): void {
     const { folders } = this.#content;
     this.#content = content;

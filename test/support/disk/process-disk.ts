@@ -1,4 +1,4 @@
-/** The fake disk as one process has it: every step may fail, fall short, or be its last. */
+/** The fake disk as one process sees it: each step may fail, fall short, or be its last one. */
 import type { Disk, DiskFile, Done, Write } from "../../../persistence/disk/disk.ts";
 import { DiskFault } from "../../../persistence/disk/faults.ts";
 import type { FileLock } from "../../../persistence/disk/sqlite.ts";
@@ -34,7 +34,7 @@ export interface Step {
   readonly path: string;
 }
 
-/** What becomes of a step: a fault by its code, a short write, or the end of the process. */
+/** The outcome of a step: a fault by its code, a short write, or the end of the process. */
 export type Outcome =
   | { readonly code: string }
   | { readonly writtenBytes: number }
@@ -45,21 +45,21 @@ export class ProcessDied extends Error {
   override readonly name = "ProcessDied";
 }
 
-/** What runs a process. */
+/** The environment of a process. */
 export interface Host {
   isAlive(): boolean;
   /** @returns null to let the step happen. */
   decide(step: Step): Outcome | null;
-  /** Runs what the thread pool of the process does, in some later turn. */
+  /** Runs a task of the thread pool in some later turn. */
   later(operation: Operation, task: () => void): void;
   kill(): void;
 }
 
-/** A step that a process asks for. */
+/** A step that a process requests. */
 interface Asked<T> extends Step {
   /** Does it. @param most - Bytes that a write may write; null for all. */
   readonly act: (most: number | null) => T;
-  /** What may be done of a write when the process ends before. */
+  /** The part of a write that may happen although the process has ended. */
   readonly happen?: () => void;
 }
 
@@ -68,9 +68,9 @@ type Callback<T> = (fault: DiskFault | null, result: T | null) => void;
 export class ProcessDisk implements Disk {
   readonly platter: Platter;
   readonly #host: Host;
-  /** What the thread pool was asked for and has not done yet. */
+  /** Operations of the thread pool that are not done yet. */
   readonly #flights = new Set<() => void>();
-  /** The thread pool is at work now. */
+  /** The thread pool is working now. */
   #isInFlight = false;
 
   constructor(platter: Platter, host: Host) {
@@ -157,7 +157,7 @@ export class ProcessDisk implements Disk {
     throw new ProcessDied();
   }
 
-  /** Does a step later, as the thread pool does; never for a process that has ended. */
+  /** Does a step later, like the thread pool; never for a process that has ended. */
   later<T>(asked: Asked<T>, done: Callback<T>): void {
     const flight = asked.happen ?? (() => void asked.act(null));
     this.#flights.add(flight);
@@ -266,14 +266,14 @@ class ProcessFile implements DiskFile {
       if (most === 0 && source.length > 0) throw new DiskFault("write", this.path, "ENOSPC");
       return write(most);
     };
-    // The first bytes, or all.
+    // The first bytes, or all of them.
     const happen = () => {
       write(dice.once(2) ? source.length : dice.below(source.length + 1));
     };
     return { operation: "write", path: this.path, act, happen };
   }
 
-  /** On a full disk: what is allocated already, and sometimes the rest of a page. */
+  /** The bytes that a full disk can write: allocated ones, and sometimes the rest of a page. */
   #roomAt(position: number, wantedBytes: number): number {
     const { dice } = this.#platter;
     const inPlace = this.#inode.sizeBytes - position;

@@ -1,6 +1,6 @@
 /**
- * Runs the program of a thread in the test's own thread. Messages arrive in order, each as late as
- * the test decides, and never in the turn in which they were sent.
+ * Runs the program of a thread in the thread of the test. Messages arrive in order and in a later
+ * turn than they were sent in; the test decides when.
  */
 import type { Thread, ThreadEvents, ThreadPort } from "../../../persistence/disk/threads.ts";
 import { ProcessDied } from "../disk/process-disk.ts";
@@ -12,14 +12,14 @@ export interface LocalThreadOptions<Message, Answer> {
 }
 
 export class LocalThread<Message, Answer> implements Thread<Message> {
-  /** The thread has ended; what it still does is to throw `ProcessDied`. */
+  /** The thread has ended; it can only throw `ProcessDied` now. */
   hasEnded = false;
   readonly #options: LocalThreadOptions<Message, Answer>;
   readonly #inbox: Message[] = [];
   readonly #outbox: Answer[] = [];
   #receive: (message: Message) => void = () => {};
   #close: () => void = () => {};
-  /** Messages that have arrived and were not handled yet. */
+  /** The number of messages that have arrived and are not handled yet. */
   #arrived = 0;
   #isBusy = false;
 
@@ -51,7 +51,7 @@ export class LocalThread<Message, Answer> implements Thread<Message> {
     return Promise.resolve();
   }
 
-  /** Ends the thread without notice, as the end of its process does; open files are closed. */
+  /** Ends the thread without notice, like the end of its process; open files are closed. */
   release(): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
@@ -68,7 +68,7 @@ export class LocalThread<Message, Answer> implements Thread<Message> {
     this.#options.later(() => this.#options.events.exit());
   }
 
-  /** Handles one message after the other, also when more arrive on the way. */
+  /** Handles one message after the other, including those that arrive meanwhile. */
   #work(): void {
     if (this.#isBusy) return;
     this.#isBusy = true;

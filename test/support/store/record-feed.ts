@@ -1,4 +1,4 @@
-/** Feeds a store with given records, as its engine does with the records that it decides. */
+/** Feeds a store with given records, like an engine that decides them. */
 import { apply } from "../../../engine/apply.ts";
 import { Admission, LogSpace } from "../../../engine/ports.ts";
 import type { OpenStore } from "../../../persistence/store/open-store.ts";
@@ -10,7 +10,7 @@ export class RecordFeed {
   readonly #store: OpenStore;
   readonly #records: readonly KeptRecord[];
 
-  /** @param onDurable - Called in place of the engine, which knows nothing of these records. */
+  /** @param onDurable - Called instead of the engine, which does not know these records. */
   constructor(
     store: OpenStore,
     records: readonly KeptRecord[],

@@ -32,7 +32,7 @@ test("a session cannot lock a seat that it already holds", () => {
   );
 });
 
-test("one seat or area that is not available refuses the whole request", () => {
+test("a request is refused as a whole when one seat or area is not available", () => {
   check(
     HALL,
     `

@@ -108,7 +108,7 @@ test("a seat whose only neighbour is LOCKED, SOLD, BLOCKED or unpriced counts as
   );
 });
 
-test("seats of different rows are no neighbours, and seats of a table are never orphans", () => {
+test("seats of different rows are not neighbours, and seats of a table never orphans", () => {
   check(
     [section("Stalls", { A: "1 2", B: "1 2" }), table("T", "1 2 3 4")],
     `

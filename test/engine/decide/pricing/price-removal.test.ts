@@ -34,15 +34,29 @@ const unassign = (world: World, body: ObjectSelection) =>
 const named = (world: World, ...labels: readonly string[]) =>
   labels.map((label) => ({ objectId: world.labels.idOf(label) }));
 
-test("clearing takes every price away, ends all holds, and keeps what is sold", () => {
+test("clearing removes the prices of all that is not sold, and ends its holds", () => {
   const world = busyWorld();
+  checkMore(world, "lock  s  Lawn:4  ok");
   expect(world.must("clearPrices", world.caller, { eventId: world.eventId })).toBe(true);
   expectConsistent(world);
   expect(states(world)).toBe("- SOLD - - -");
-  expect(world.partition.holds.count).toBe(0);
-  const { areas } = world.partition;
-  expect([areas.capacity(world.area("Pit")), areas.capacity(world.area("Lawn"))]).toEqual([2, 0]);
-  expect([...world.partition.price, ...areas.price].every((slot) => slot === 0)).toBe(true);
+  const { areas, price } = world.partition;
+  expect([...price]).toEqual([0, 1, 0, 0, 0]);
+  expect([areas.capacity(world.area("Lawn")), areas.price[world.area("Lawn")]]).toEqual([0, 0]);
+});
+
+test("an area with sold places keeps its price and all its places when prices are cleared", () => {
+  const world = busyWorld();
+  world.must("clearPrices", world.caller, { eventId: world.eventId });
+  checkMore(
+    world,
+    `
+    places      Pit  active 4 locked 1 sold 2 blocked 3
+    sale        s    Pit:1  ok
+    revertsale  -    A2 Pit:3  ok
+    `,
+  );
+  expect(world.partition.areas.price[world.area("Pit")]).toBe(1);
 });
 
 test("clearing an event without prices writes no record", () => {

@@ -86,7 +86,7 @@ test("a seat goes on sale when it gets a price", () => {
   );
 });
 
-test("an area gets the count of the request, or its own capacity, or that of the schema", () => {
+test("an area gets the given count, its own capacity, or what is left of the total", () => {
   check(
     HALL,
     `
@@ -101,15 +101,21 @@ test("an area gets the count of the request, or its own capacity, or that of the
   );
 });
 
-test("an area without a capacity needs a count", () => {
+const TWO_OPEN = [area("Pit", 10), area("Lawn", null), area("Meadow", null)];
+
+test.each([
+  ["no total is declared", HALL, null],
+  ["the other areas take the whole total", HALL, 10],
+  ["several areas have no capacity", TWO_OPEN, 100],
+] as const)("an area without a capacity needs a count when %s", (_, parts, gaCapacity) => {
   check(
-    HALL,
+    parts,
     `
     price   Lawn              invalid  groupOfSeats[0].activeCount NOT_NULL
     price   Lawn:3            ok
     places  Lawn  active 3 locked 0 sold 0 blocked 0
     `,
-    { unpriced: true, gaCapacity: null },
+    { unpriced: true, gaCapacity },
   );
 });
 

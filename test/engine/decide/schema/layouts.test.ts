@@ -4,13 +4,13 @@ import { Result } from "../../../../engine/results.ts";
 import type { LayoutBody, SentSeat } from "../../../../engine/shapes/bodies.ts";
 import { digest } from "../../../../engine/verify/digest.ts";
 import { World } from "../../../support/engine.ts";
-import { area, layoutOf, section } from "../../../support/layout.ts";
+import { area, guidOf, layoutOf, section } from "../../../support/layout.ts";
 import { checkMore } from "../../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 5)];
 const removed = (name: string): SentSeat => ({
-  guid: `A${name}`,
-  rowGuid: "row A",
+  guid: guidOf(`A${name}`),
+  rowGuid: guidOf("row A"),
   name,
   toRemove: true,
 });
@@ -68,7 +68,7 @@ test("an area cannot be removed while places in it are taken", () => {
 
 test("an area cannot become a section while places in it are taken", () => {
   const world = new World(HALL);
-  const section2 = { guid: "Pit", name: "Pit", ga: false };
+  const section2 = { guid: guidOf("Pit"), name: "Pit", ga: false };
   checkMore(world, `lock  A  Pit:1  ok`);
   expect(put(world, { sectors: [section2] }).refused).toBe(Result.INVENTORY_IN_USE);
   checkMore(world, `unlock  A  Pit:1  ok`);
@@ -77,7 +77,7 @@ test("an area cannot become a section while places in it are taken", () => {
 
 test("removing a section removes its rows and seats, unless a seat is in use", () => {
   const world = new World(HALL);
-  const body = { sectors: [{ guid: "Stalls", name: "Stalls", ga: false, toRemove: true }] };
+  const body = { sectors: [{ guid: guidOf("Stalls"), name: "Stalls", ga: false, toRemove: true }] };
   checkMore(world, `directsale  -  A2  ok`);
   expect(put(world, body).refused).toBe(Result.INVENTORY_IN_USE);
   checkMore(world, `revertsale  -  A2  ok`);
@@ -88,7 +88,9 @@ test("removing a section removes its rows and seats, unless a seat is in use", (
 test("new seats have no price in existing events, whose other seats do not change", () => {
   const world = new World(HALL);
   checkMore(world, `lock  A  A1 Pit:2  ok`);
-  world.putLayout({ seats: [{ guid: "A4", rowGuid: "row A", name: "4", x: 3, y: 0 }] });
+  world.putLayout({
+    seats: [{ guid: guidOf("A4"), rowGuid: guidOf("row A"), name: "4", x: 3, y: 0 }],
+  });
   checkMore(
     world,
     `
@@ -127,7 +129,7 @@ test("a seat is not protected by a hold in an event of another schema", () => {
 test("a layout with one unknown seat is refused as a whole", () => {
   const world = new World(HALL);
   const before = digest(world.engine.state);
-  const unknown = { guid: "B9", rowGuid: "row B", name: "9", id: 424_242 };
+  const unknown = { guid: guidOf("B9"), rowGuid: guidOf("row B"), name: "9", id: 424_242 };
   const body = { ...layoutOf(section("Circle", { B: "1" })), seats: [unknown] };
   expect(put(world, body)).toMatchObject({ refused: Result.VALIDATION_FAILED });
   expect(digest(world.engine.state)).toBe(before);

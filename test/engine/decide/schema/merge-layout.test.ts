@@ -6,29 +6,31 @@ import { mergeLayout } from "../../../../engine/decide/schema/merge-layout.ts";
 import type { LayoutDocument } from "../../../../engine/layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../../../engine/layout/layout.ts";
 import type { LayoutBody } from "../../../../engine/shapes/bodies.ts";
-import { area, layoutOf, section } from "../../../support/layout.ts";
+import { START_MS } from "../../../support/engine.ts";
+import { area, guidOf, labelOfGuid, layoutOf, section } from "../../../support/layout.ts";
 
+const at = (nextId: number) => ({ nextId, timeMs: START_MS });
 const HALL = layoutOf(section("Stalls", { A: "1 2", B: "1" }), area("Pit", 5));
 const DRAWING = { shapes: [{ id: "x", fill: "red" }], clientViewBox: { w: 3 } };
 const stored = (): LayoutDocument =>
-  mergeLayout(EMPTY_DOCUMENT, { ...HALL, ...DRAWING }, 100).document;
+  mergeLayout(EMPTY_DOCUMENT, { ...HALL, ...DRAWING }, at(100)).document;
 
 const guidsOf = ({ sectors, rows, seats }: LayoutDocument) => ({
-  sectors: sectors.map(({ guid }) => guid),
-  rows: rows.map(({ guid }) => guid),
-  seats: seats.map(({ guid }) => guid),
+  sectors: sectors.map(({ guid }) => labelOfGuid(guid)),
+  rows: rows.map(({ guid }) => labelOfGuid(guid)),
+  seats: seats.map(({ guid }) => labelOfGuid(guid)),
 });
 
 /** What is wrong with the stored layout after the body is merged into it, as `field CODE`. */
 function errorsOf(body: LayoutBody, over = stored()): string[] {
-  const merged = mergeLayout(over, body, 200);
+  const merged = mergeLayout(over, body, at(200));
   const errors = merged.errors.length > 0 ? merged.errors : checkDocument(merged.document, body);
   return errors.map(({ field, code }) => `${field} ${code}`);
 }
 
 test("new objects get ids in the order in which they are sent, and all members are kept", () => {
   const sent = { ...HALL, ...DRAWING };
-  const { document, newIds, errors } = mergeLayout(EMPTY_DOCUMENT, sent, 100);
+  const { document, newIds, errors } = mergeLayout(EMPTY_DOCUMENT, sent, at(100));
   expect(errors).toEqual([]);
   const ids = [...document.sectors, ...document.rows, ...document.seats].map(({ id }) => id);
   expect(ids).toEqual([100, 101, 102, 103, 104, 105, 106]);
@@ -43,16 +45,16 @@ test("an object that is sent again, by guid or id, is replaced; the others are k
     before,
     {
       seats: [
-        { guid: one!.guid, rowGuid: "row A", name: "1a", fill: "blue" },
-        { id: two!.id, guid: "moved", rowGuid: "row B", name: "2" },
+        { guid: one!.guid, rowGuid: guidOf("row A"), name: "1a", fill: "blue" },
+        { id: two!.id, guid: guidOf("moved"), rowGuid: guidOf("row B"), name: "2" },
       ],
     },
-    200,
+    at(200),
   );
   expect(newIds).toBe(0);
   expect(document.seats).toEqual([
-    { id: one!.id, guid: one!.guid, rowGuid: "row A", name: "1a", fill: "blue" },
-    { id: two!.id, guid: "moved", rowGuid: "row B", name: "2" },
+    { id: one!.id, guid: one!.guid, rowGuid: guidOf("row A"), name: "1a", fill: "blue" },
+    { id: two!.id, guid: guidOf("moved"), rowGuid: guidOf("row B"), name: "2" },
     before.seats[2],
   ]);
   expect(document.sectors).toEqual(before.sectors);
@@ -61,28 +63,33 @@ test("an object that is sent again, by guid or id, is replaced; the others are k
 
 test("putting the same layout again changes nothing", () => {
   const before = stored();
-  const again = mergeLayout(before, HALL, 200);
+  const again = mergeLayout(before, HALL, at(200));
   expect(again).toEqual({ document: before, newIds: 0, errors: [] });
   const answered: LayoutBody = { ...before, clientViewBox: null };
-  expect(mergeLayout(before, answered, 200).document).toEqual(before);
+  expect(mergeLayout(before, answered, at(200)).document).toEqual(before);
 });
 
 test("a row is removed together with its last seat", () => {
-  const removed = (guid: string, rowGuid: string) => ({ guid, rowGuid, name: "1", toRemove: true });
-  const one = mergeLayout(stored(), { seats: [removed("A1", "row A")] }, 200).document;
+  const removed = (label: string, row: string) => ({
+    guid: guidOf(label),
+    rowGuid: guidOf(row),
+    name: "1",
+    toRemove: true,
+  });
+  const one = mergeLayout(stored(), { seats: [removed("A1", "row A")] }, at(200)).document;
   expect(guidsOf(one)).toMatchObject({ rows: ["row A", "row B"], seats: ["A2", "B1"] });
-  const last = mergeLayout(stored(), { seats: [removed("B1", "row B")] }, 200).document;
+  const last = mergeLayout(stored(), { seats: [removed("B1", "row B")] }, at(200)).document;
   expect(guidsOf(last)).toMatchObject({ rows: ["row A"], seats: ["A1", "A2"] });
 });
 
 test("a row stays when its last seat is removed and a new one is added in one request", () => {
   const body = {
     seats: [
-      { guid: "B1", rowGuid: "row B", name: "1", toRemove: true },
-      { guid: "B2", rowGuid: "row B", name: "2" },
+      { guid: guidOf("B1"), rowGuid: guidOf("row B"), name: "1", toRemove: true },
+      { guid: guidOf("B2"), rowGuid: guidOf("row B"), name: "2" },
     ],
   };
-  const { document } = mergeLayout(stored(), body, 200);
+  const { document } = mergeLayout(stored(), body, at(200));
   expect(guidsOf(document)).toMatchObject({
     rows: ["row A", "row B"],
     seats: ["A1", "A2", "B2"],
@@ -92,22 +99,27 @@ test("a row stays when its last seat is removed and a new one is added in one re
 test("a row is removed when its last seat moves to another row", () => {
   const { document } = mergeLayout(
     stored(),
-    { seats: [{ guid: "B1", rowGuid: "row A", name: "3" }] },
-    200,
+    { seats: [{ guid: guidOf("B1"), rowGuid: guidOf("row A"), name: "3" }] },
+    at(200),
   );
   expect(guidsOf(document)).toMatchObject({ rows: ["row A"], seats: ["A1", "A2", "B1"] });
 });
 
 test("removing a row removes its seats, removing a section its rows and their seats", () => {
-  const row = { guid: "row A", sectorGuid: "Stalls", rowNumber: "A", toRemove: true };
-  expect(guidsOf(mergeLayout(stored(), { rows: [row] }, 200).document)).toMatchObject({
+  const row = {
+    guid: guidOf("row A"),
+    sectorGuid: guidOf("Stalls"),
+    rowNumber: "A",
+    toRemove: true,
+  };
+  expect(guidsOf(mergeLayout(stored(), { rows: [row] }, at(200)).document)).toMatchObject({
     rows: ["row B"],
     seats: ["B1"],
   });
-  const stalls = { guid: "Stalls", name: "Stalls", ga: false, toRemove: true };
-  const empty = { guid: "row C", sectorGuid: "Stalls", rowNumber: "C" };
-  const withEmptyRow = mergeLayout(stored(), { rows: [empty] }, 200).document;
-  expect(guidsOf(mergeLayout(withEmptyRow, { sectors: [stalls] }, 300).document)).toEqual({
+  const stalls = { guid: guidOf("Stalls"), name: "Stalls", ga: false, toRemove: true };
+  const empty = { guid: guidOf("row C"), sectorGuid: guidOf("Stalls"), rowNumber: "C" };
+  const withEmptyRow = mergeLayout(stored(), { rows: [empty] }, at(200)).document;
+  expect(guidsOf(mergeLayout(withEmptyRow, { sectors: [stalls] }, at(300)).document)).toEqual({
     sectors: ["Pit"],
     rows: [],
     seats: [],
@@ -115,51 +127,56 @@ test("removing a row removes its seats, removing a section its rows and their se
 });
 
 test("removing an unknown object without an id changes nothing", () => {
-  const body = { seats: [{ guid: "Z9", rowGuid: "row A", name: "9", toRemove: true }] };
+  const body = {
+    seats: [{ guid: guidOf("Z9"), rowGuid: guidOf("row A"), name: "9", toRemove: true }],
+  };
   expect(errorsOf(body)).toEqual([]);
-  expect(mergeLayout(stored(), body, 200).document).toEqual(stored());
+  expect(mergeLayout(stored(), body, at(200)).document).toEqual(stored());
 });
 
 test("an unknown id is refused, and so is an object that is sent twice", () => {
-  const seat = { rowGuid: "row A", name: "9" };
-  expect(errorsOf({ seats: [{ ...seat, guid: "x", id: 9_999 }] })).toEqual([
+  const seat = { rowGuid: guidOf("row A"), name: "9" };
+  expect(errorsOf({ seats: [{ ...seat, guid: guidOf("x"), id: 9_999 }] })).toEqual([
     "seats[0].id NOT_FOUND",
   ]);
   const { id } = stored().seats[0]!;
   const twice = [
-    { ...seat, guid: "A1" },
-    { ...seat, guid: "A1x", id },
+    { ...seat, guid: guidOf("A1") },
+    { ...seat, guid: guidOf("A1x"), id },
   ];
   expect(errorsOf({ seats: twice })).toEqual(["seats[1].guid DUPLICATE"]);
 });
 
 test("a guid that another sector, row or seat has is refused", () => {
-  const rowGuid = "row A";
+  const rowGuid = guidOf("row A");
   expect(
     errorsOf({
       seats: [
-        { guid: "n", rowGuid, name: "8" },
-        { guid: "n", rowGuid, name: "9" },
+        { guid: guidOf("n"), rowGuid, name: "8" },
+        { guid: guidOf("n"), rowGuid, name: "9" },
       ],
     }),
   ).toEqual(["seats[1].guid DUPLICATE"]);
-  expect(errorsOf({ seats: [{ guid: "Pit", rowGuid, name: "9" }] })).toEqual([
+  expect(errorsOf({ seats: [{ guid: guidOf("Pit"), rowGuid, name: "9" }] })).toEqual([
     "seats[0].guid DUPLICATE",
   ]);
-  expect(errorsOf({ rows: [{ guid: "Pit", sectorGuid: "Stalls", rowNumber: "C" }] })).toEqual([
-    "rows[0].guid DUPLICATE",
+  expect(errorsOf({ sectors: [{ guid: guidOf("A1"), name: "Circle", ga: false }] })).toEqual([
+    "sectors[0].guid DUPLICATE",
   ]);
+  expect(
+    errorsOf({ rows: [{ guid: guidOf("Pit"), sectorGuid: guidOf("Stalls"), rowNumber: "C" }] }),
+  ).toEqual(["rows[0].guid DUPLICATE"]);
 });
 
 test("a seat without its row, a row without its section, and a row in an area are refused", () => {
-  expect(errorsOf({ seats: [{ guid: "n", rowGuid: "row Z", name: "9" }] })).toEqual([
-    "seats[0].rowGuid NOT_FOUND",
-  ]);
-  const row = { guid: "n", rowNumber: "C" };
-  expect(errorsOf({ rows: [{ ...row, sectorGuid: "Nowhere" }] })).toEqual([
+  expect(errorsOf({ seats: [{ guid: guidOf("n"), rowGuid: guidOf("row Z"), name: "9" }] })).toEqual(
+    ["seats[0].rowGuid NOT_FOUND"],
+  );
+  const row = { guid: guidOf("n"), rowNumber: "C" };
+  expect(errorsOf({ rows: [{ ...row, sectorGuid: guidOf("Nowhere") }] })).toEqual([
     "rows[0].sectorGuid NOT_FOUND",
   ]);
-  expect(errorsOf({ rows: [{ ...row, sectorGuid: "Pit" }] })).toEqual([
+  expect(errorsOf({ rows: [{ ...row, sectorGuid: guidOf("Pit") }] })).toEqual([
     "rows[0].sectorGuid CONFLICT",
   ]);
   const areaNow = { ...stored().sectors[0]!, ga: true };
@@ -167,7 +184,12 @@ test("a seat without its row, a row without its section, and a row in an area ar
     "sectors[0].ga CONFLICT",
     "sectors[0].ga CONFLICT",
   ]);
-  const renamed = { id: stored().sectors[0]!.id, guid: "Parterre", name: "Stalls", ga: false };
+  const renamed = {
+    id: stored().sectors[0]!.id,
+    guid: guidOf("Parterre"),
+    name: "Stalls",
+    ga: false,
+  };
   expect(errorsOf({ sectors: [renamed] })).toEqual([
     "rows.sectorGuid NOT_FOUND",
     "rows.sectorGuid NOT_FOUND",
@@ -175,25 +197,27 @@ test("a seat without its row, a row without its section, and a row in an area ar
 });
 
 test("two seats of a row, rows of a section, or sectors with one label are refused", () => {
-  expect(errorsOf({ seats: [{ guid: "n", rowGuid: "row A", name: "2" }] })).toEqual([
-    "seats[0].name DUPLICATE",
-  ]);
-  expect(errorsOf({ seats: [{ guid: "n", rowGuid: "row B", name: "2" }] })).toEqual([]);
-  expect(errorsOf({ rows: [{ guid: "n", sectorGuid: "Stalls", rowNumber: "B" }] })).toEqual([
-    "rows[0].rowNumber DUPLICATE",
-  ]);
-  expect(errorsOf({ sectors: [{ guid: "n", name: "Pit", ga: false }] })).toEqual([
+  expect(errorsOf({ seats: [{ guid: guidOf("n"), rowGuid: guidOf("row A"), name: "2" }] })).toEqual(
+    ["seats[0].name DUPLICATE"],
+  );
+  expect(errorsOf({ seats: [{ guid: guidOf("n"), rowGuid: guidOf("row B"), name: "2" }] })).toEqual(
+    [],
+  );
+  expect(
+    errorsOf({ rows: [{ guid: guidOf("n"), sectorGuid: guidOf("Stalls"), rowNumber: "B" }] }),
+  ).toEqual(["rows[0].rowNumber DUPLICATE"]);
+  expect(errorsOf({ sectors: [{ guid: guidOf("n"), name: "Pit", ga: false }] })).toEqual([
     "sectors[0].name DUPLICATE",
   ]);
 });
 
 test("a label that contains the separator of composite keys is refused", () => {
   const body = {
-    sectors: [{ guid: "s", name: "Up;;per", ga: false }],
-    rows: [{ guid: "r", sectorGuid: "s", rowNumber: ";;" }],
+    sectors: [{ guid: guidOf("s"), name: "Up;;per", ga: false }],
+    rows: [{ guid: guidOf("r"), sectorGuid: guidOf("s"), rowNumber: ";;" }],
     seats: [
-      { guid: "t", rowGuid: "r", name: "1;;2" },
-      { guid: "u", rowGuid: "r", name: "1;2;" },
+      { guid: guidOf("t"), rowGuid: guidOf("r"), name: "1;;2" },
+      { guid: guidOf("u"), rowGuid: guidOf("r"), name: "1;2;" },
     ],
   };
   expect(errorsOf(body)).toEqual([
@@ -209,7 +233,7 @@ test("a layout with too many seats is refused; at most a hundred errors are repo
     seats: Array.from({ length: count }, (_, i) => ({
       id: i + 1,
       guid: `s${i}`,
-      rowGuid: "row A",
+      rowGuid: guidOf("row A"),
       name: name(i),
     })),
   });

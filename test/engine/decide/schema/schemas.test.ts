@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { buildLayout } from "../../../../engine/layout/layout.ts";
 import { Result } from "../../../../engine/results.ts";
 import { World } from "../../../support/engine.ts";
-import { area, labelsOf, layoutOf, section, table } from "../../../support/layout.ts";
+import { area, guidOf, labelsOf, section, table } from "../../../support/layout.ts";
 import { checkMore, expectConsistent } from "../../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2" }), table("T", "1 2"), area("Pit", 5)];
@@ -87,7 +87,7 @@ test("an update replaces the schema and keeps its layout and its events", () => 
 test("a new layout counts as an update of its schema", () => {
   const world = new World(HALL);
   world.clock.timeMs += 5;
-  world.putLayout({ seats: [{ guid: "A4", rowGuid: "row A", name: "4" }] });
+  world.putLayout({ seats: [{ guid: guidOf("A4"), rowGuid: guidOf("row A"), name: "4" }] });
   const schema = world.engine.state.catalog.schemas.get(world.schemaId)!;
   expect(schema.updatedAtMs).toBe(world.clock.timeMs);
 });
@@ -138,7 +138,7 @@ test.each(["A1", "Pit:1"])("a schema stays while %s is held or sold in an event"
   }
 });
 
-test("a clone has all fields, the same layout under new ids, and its own zones", () => {
+test("a clone has all fields, the same layout under new ids and guids, and its own zones", () => {
   const world = new Zoned();
   const { caller, schemaId, venueId } = world;
   const more = { description: "D", template: true, externalId: "x", gaCapacity: 9 };
@@ -161,10 +161,17 @@ test("a clone has all fields, the same layout under new ids, and its own zones",
     ...rows,
     ...seats,
   ];
-  const withoutId = (object: object) => ({ ...object, id: 0 });
-  expect(objects(copy!).map(withoutId)).toEqual(objects(source!).map(withoutId));
-  const ids = [source!, copy!].flatMap(objects).map(({ id }) => id);
-  expect(new Set(ids).size).toBe(ids.length);
+  const anonymous = (object: object) => ({
+    ...object,
+    id: 0,
+    guid: "",
+    sectorGuid: "",
+    rowGuid: "",
+  });
+  expect(objects(copy!).map(anonymous)).toEqual(objects(source!).map(anonymous));
+  const all = [source!, copy!].flatMap(objects);
+  const names = all.flatMap(({ id, guid }): unknown[] => [id, guid]);
+  expect(new Set(names).size).toBe(2 * all.length);
   expect(buildLayout(copy!).seatNames).toEqual(buildLayout(source!).seatNames);
 
   const zoned = [...catalog.zoneAssignments.values()]
@@ -179,10 +186,26 @@ test("a clone has all fields, the same layout under new ids, and its own zones",
   expectConsistent(world);
 });
 
+test("the shapes of a clone have new ids and belong to its own sections", () => {
+  const world = new World(HALL);
+  const groupOfSeatsGuid = guidOf("Pit");
+  const [pit, stage] = [guidOf("shape"), guidOf("stage")];
+  world.putLayout({ shapes: [{ id: pit, groupOfSeatsGuid }, { id: stage }, { fill: "red" }] });
+  const { layouts } = world.engine.state.catalog;
+  const { shapes: originals } = layouts.get(world.schemaId)!.document;
+  const { shapes, sectors } = layouts.get(clone(world))!.document;
+  const { guid } = sectors.find(({ name }) => name === "Pit")!;
+  expect(shapes).toMatchObject([{ groupOfSeatsGuid: guid }, {}, { fill: "red" }]);
+  const ids = [...originals, ...shapes].map(({ id }) => id);
+  expect(new Set(ids).size).toBe(6);
+  expectConsistent(world);
+});
+
 test("a change of a clone does not change its source", () => {
   const world = new World(HALL);
   const schemaId = clone(world);
-  const rows = layoutOf(...HALL).rows!.slice(0, 1);
+  const { rows: copies } = world.engine.state.catalog.layouts.get(schemaId)!.document;
+  const rows = copies.slice(0, 1);
   const body = { rows: rows.map((row) => ({ ...row, toRemove: true })) };
   world.must("putLayout", world.caller, { schemaId, body, forceDelete: false });
   expect(world.partition.layout.seatCount).toBe(4);

@@ -6,7 +6,7 @@ import { section } from "../../../support/layout.ts";
 
 const HALL = [section("Stalls", { A: "1" })];
 
-test("members that a new venue does not get are empty", () => {
+test("members that are not sent for a new venue are null", () => {
   const world = new World(HALL);
   expect(
     world.must("createVenue", world.caller, { body: { name: "Club", lat: 52.5 } }),

@@ -8,7 +8,15 @@ import {
   TestServer,
   V2,
 } from "../../../support/server.ts";
-import { expectPage, expectProblem, invalid, UUID } from "../../wire/wire.ts";
+import {
+  DENIED,
+  expectPage,
+  expectProblem,
+  invalid,
+  NO_ID,
+  NOT_FOUND,
+  UUID,
+} from "../../wire/wire.ts";
 
 const ORGANIZATIONS = `${MANAGEMENT}/organizations/`;
 const HOLD_TYPES = `${MANAGEMENT}/hold-types/`;
@@ -138,11 +146,31 @@ test("an account of the tenant is reused and keeps its password", async () => {
   const server = new TestServer();
   const first = await create(server);
   const account = accountsOf(server).at(-1)!;
-  const again = { name: "Ballet", email: "ADA@Opera.EXAMPLE", password: "another secret" };
-  const second = await create(server, again);
-  expect(second.status).toBe(201);
-  const organizationIds = [first.body.id, second.body.id];
+  const organizationIds = [first.body.id];
+  for (const [i, password] of ["another secret", "short", "", null, undefined].entries()) {
+    const again = { name: `Ballet ${i}`, email: "ADA@Opera.EXAMPLE", password };
+    const { status, body } = await create(server, again);
+    expect(status).toBe(201);
+    organizationIds.push(body.id);
+  }
   expect(accountsOf(server).at(-1)).toEqual({ ...account, organizationIds });
+});
+
+test("an account is found in any letter case and composition of its email", async () => {
+  const server = new TestServer();
+  await create(server, { email: "JOS\u00c9x@Opera.example" });
+  const accounts = accountsOf(server).length;
+  for (const email of [
+    "jos\u00e9x@opera.EXAMPLE",
+    "jose\u0301x@opera.example",
+    "JOSE\u0301X@opera.example",
+  ]) {
+    expect((await create(server, { name: `for ${email}`, email })).status).toBe(201);
+    const login = { username: email, password: OPERA.password };
+    expect((await server.post("/api/auth/login", login)).status).toBe(200);
+  }
+  expect(accountsOf(server).length).toBe(accounts);
+  expect(accountsOf(server).at(-1)!.organizationIds.length).toBe(4);
 });
 
 test.each([
@@ -161,7 +189,7 @@ test("an email with a look-alike letter never reaches the account of another ema
   const server = new TestServer();
   const { body: first } = await create(server, { email: "kim@x.example" });
   const account = accountsOf(server).at(-1)!;
-  for (const email of ["\u212Aim@x.example", "k\u0131m@x.example", "k\u0130m@x.example"]) {
+  for (const email of ["\u043aim@x.example", "k\u0131m@x.example", "k\u0130m@x.example"]) {
     await create(server, { name: `for ${email}`, email });
   }
   const { organizationIds } = accountsOf(server).find(({ id }) => id === account.id)!;
@@ -211,7 +239,7 @@ test("a change of settings answers with all settings", async () => {
   expect([reply.status, reply.body]).toEqual([200, off]);
   expectProblem(await put([]), invalid(" TYPE"));
   expectProblem(await put({ salesControl: "no" }), invalid("salesControl TYPE"));
-  expectProblem(await put({ bookingEnabled: null }), invalid("bookingEnabled NOT_NULL"));
+  expect((await put({ bookingEnabled: null })).body).toEqual(off);
   expectProblem(await put({ orphanPrevention: 1 }), invalid("orphanPrevention TYPE"));
 });
 
@@ -256,4 +284,45 @@ test.each(BAD_HOLD_TYPES)("hold types are refused: %s", async (_, body, error) =
   const by = actingFor(unchanged.tenantToken, unchanged.a);
   expectProblem(await unchanged.put(HOLD_TYPES, body, by), invalid(error));
   expect(unchanged.digest).toBe(before);
+});
+
+test("hold types are read with the built-in ones, which the organization may replace", async () => {
+  const server = new TestServer();
+  const by = actingFor(server.tenantToken, server.a);
+  const reserved = { name: "RESERVED", ttlSeconds: null };
+  expect((await server.get(HOLD_TYPES, by)).body).toEqual([
+    { name: "CART", ttlSeconds: 900 },
+    reserved,
+  ]);
+  const own = [
+    { name: "CART", ttlSeconds: 60 },
+    { name: "VIP", ttlSeconds: 5 },
+  ];
+  await server.put(HOLD_TYPES, own, by);
+  expect((await server.get(HOLD_TYPES, by)).body).toEqual([reserved, ...own]);
+  expect((await server.get(HOLD_TYPES, actingFor(server.tenantToken, server.b))).body).toHaveLength(
+    2,
+  );
+});
+
+test("settings and the session configuration are read as they were written", async () => {
+  const server = new TestServer();
+  const { tenantToken: key, a, c } = server;
+  const settings = (id: number | string) => `${ORGANIZATIONS}${id}/settings`;
+  const off = { salesControl: false, bookingEnabled: false, orphanPrevention: true };
+  await server.put(settings(a.id), off, { key });
+  expect(await server.get(settings(a.id), { key })).toMatchObject({ status: 200, body: off });
+  expectProblem(await server.get(settings(c.id), { key }), DENIED);
+  expectProblem(await server.get(settings(NO_ID), { key }), NOT_FOUND);
+  expectProblem(await server.get(settings("x"), { key }), invalid("id TYPE"));
+  const sessions = `${MANAGEMENT}/session-config/`;
+  const by = actingFor(key, a);
+  expect((await server.get(sessions, by)).body).toEqual({ publicSessionsEnabled: false });
+  await server.put(sessions, { publicSessionsEnabled: true }, by);
+  expect((await server.get(sessions, by)).body).toEqual({ publicSessionsEnabled: true });
+  const word = { key, headers: { "x-organization-id": "word" } };
+  for (const path of [sessions, HOLD_TYPES]) {
+    expectProblem(await server.get(path, word), invalid("X-Organization-ID TYPE"));
+    expectProblem(await server.get(path, { key }), DENIED);
+  }
 });

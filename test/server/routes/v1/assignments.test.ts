@@ -80,15 +80,15 @@ test("of two v1 assignments to one object the later one counts", async () => {
   expect(await desk.pit()).toEqual([7, 0, 0, 0]);
 });
 
-test("v1 assignments with clean take all other prices away, except of sold seats", async () => {
+test("v1 assignments with clean remove all other prices, except of what is sold", async () => {
   const desk = new PriceDesk();
   await desk.book("lock", "s", "A1", "Pit:4");
   await desk.book("directsale", null, "A2", "Pit:5");
   await desk.book("block", null, "A3", "Pit:6");
-  const entries = desk.priced(desk.half, "A1", "A4", "Nowhere", "Pit:5");
+  const entries = desk.priced(desk.half, "A1", "A4", "Nowhere", "Pit:15");
   await desk.assigns(entries, [2], "&clean=true");
-  expect(await desk.rowA()).toEqual(["A1 ACTIVE Half", "A2 SOLD null", "A4 ACTIVE Half"]);
-  expect(await desk.pit()).toEqual([0, 0, 5, 0]);
+  expect(await desk.rowA()).toEqual(["A1 ACTIVE Half", "A2 SOLD Full", "A4 ACTIVE Half"]);
+  expect(await desk.pit()).toEqual([0, 4, 5, 6]);
 });
 
 test("v1 assignments with clean take prices away even when nothing is assigned", async () => {
@@ -107,14 +107,18 @@ test("v1 assignments without entries change nothing", async () => {
   expect(desk.digest).toBe(before);
 });
 
-test("v1 clean takes all prices away, also of locked seats", async () => {
+test("v1 clean removes prices of locked seats too, but not of what is sold", async () => {
   const desk = new PriceDesk();
   await desk.book("lock", "s", "A1", "Pit:4");
   await desk.book("directsale", null, "A2", "Pit:5");
   await desk.book("block", null, "A3", "Pit:6");
   await desk.cleans();
-  expect(await desk.rowA()).toEqual(["A2 SOLD null"]);
-  expect(await desk.pit()).toEqual([0, 0, 5, 0]);
+  expect(await desk.rowA()).toEqual(["A2 SOLD Full"]);
+  expect(await desk.pit()).toEqual([85, 4, 5, 6]);
+  expectProblem(await desk.delete(`${V1}/prices/?id=${desk.full}`), {
+    status: 409,
+    errorCode: "INVENTORY_IN_USE",
+  });
   const before = desk.digest;
   await desk.cleans();
   expect(desk.digest).toBe(before);

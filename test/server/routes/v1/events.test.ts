@@ -99,14 +99,30 @@ test("v1 lists the oldest events first, fifty by default", async () => {
   expect((await desk.list("?limit=1000")).length).toBe(54);
 });
 
-test("a v1 update replaces the whole event", async () => {
+test("v1 lists only published events", async () => {
+  const desk = new EventDesk();
+  const { id } = await desk.create();
+  desk.setStatus("ARCHIVED");
+  expect((await desk.list()).map((event) => event.id)).toEqual([id]);
+  desk.setStatus("DRAFT");
+  expect((await desk.list()).length).toBe(1);
+  desk.setStatus("PUBLISHED");
+  expect((await desk.list()).length).toBe(2);
+});
+
+test("a v1 update changes what it carries and keeps the rest", async () => {
   const desk = new EventDesk();
   const created = await desk.create({ ...desk.event, killAfter: "2026-06-01T21:00:00" });
   const change = { id: created.id.toUpperCase(), name: "Matinee", start: "2026-06-01T14:00:00" };
-  const body = { ...change, schemaId: desk.event.schemaId };
-  const reply = await desk.put(PATH, body);
-  const expected = { ...body, id: created.id, endDate: change.start, killAfter: null };
+  const reply = await desk.put(PATH, { ...change, endDate: null, killAfter: null });
+  const expected = { ...created, name: change.name, start: change.start };
   expect([reply.status, reply.body]).toEqual([200, expected]);
+  expect((await desk.put(PATH, { id: created.id })).body).toEqual(expected);
+  const late = "2026-07-01T20:00:00";
+  const moved = { ...expected, start: late, endDate: late };
+  expect((await desk.put(PATH, { id: created.id, start: late })).body).toEqual(moved);
+  expect((await desk.put(PATH, { id: created.id, start: change.start })).status).toBe(200);
+  expect((await desk.put(PATH, expected)).body).toEqual(expected);
   expectConsistent(desk.world);
   expect(await desk.list("?offset=1")).toEqual([expected]);
 });

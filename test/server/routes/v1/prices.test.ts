@@ -126,9 +126,12 @@ test("v1 deletes a price and its assignments", async () => {
   expect(await desk.seats()).toEqual([]);
 });
 
-test("v1 does not delete a price while a seat is held: 409", async () => {
+test.each([
+  ["lock", "A1"],
+  ["block", "Pit:1"],
+] as const)("after %s of %s v1 does not delete the price: 409", async (kind, object) => {
   const desk = new PriceDesk();
-  await desk.book("lock", null, "A1");
+  await desk.book(kind, null, object);
   const before = desk.digest;
   expectProblem(await desk.delete(`${PATH}?id=${desk.a.priceId}`), IN_USE);
   expect(desk.digest).toBe(before);

@@ -1,5 +1,6 @@
 /** Schemas over v1: the list, the details, and the metadata with the composite keys. */
 import { expect, test } from "vitest";
+import { guidOf } from "../../../support/layout.ts";
 import { DENIED, expectProblem, invalid } from "../../wire/wire.ts";
 import { Desk, V1 } from "./desk.ts";
 
@@ -65,6 +66,22 @@ test("v1 lists schemas, with their event when they have only one", async () => {
   ]);
   desk.world.createEvent();
   expect((await desk.list("?limit=1"))[0]!.eventId).toBeNull();
+  desk.world.createEvent();
+  expect((await desk.list("?limit=1"))[0]!.eventId).toBeNull();
+});
+
+test("v1 hides draft schemas", async () => {
+  const desk = new SchemaDesk();
+  const { a, world } = desk;
+  const body = { name: "Sketch", venueId: a.venueId, draft: true };
+  const { id } = world.must("createSchema", a.caller, { body });
+  expect(await desk.ids()).toEqual([a.schemaId]);
+  for (const end of ["", "details/"]) {
+    const expected = { status: 400, errorCode: "ENTITY_NOT_FOUND" };
+    expectProblem(await desk.get(`${PATH}${id}/${end}`), expected);
+  }
+  world.must("updateSchema", a.caller, { body: { ...body, id, draft: false } });
+  expect(await desk.ids()).toEqual([a.schemaId, id]);
 });
 
 test("the v1 list of schemas takes limit, offset and venueId", async () => {
@@ -114,7 +131,7 @@ test("the v1 details show the capacity of the layout", async () => {
   expect([reply.status, reply.body]).toEqual([200, expected]);
 });
 
-test("the v1 details show the declared capacity, if there is one", async () => {
+test("the v1 details show the declared capacity while there is no layout", async () => {
   const desk = new SchemaDesk();
   const { world, a } = desk;
   const empty = desk.createSchema("Empty");
@@ -148,7 +165,7 @@ test("the v1 metadata shows sectors, rows and seats", async () => {
     width: null,
     height: null,
     angle: null,
-    guid: "Stalls",
+    guid: guidOf("Stalls"),
     id: desk.a.labels.idOf("Stalls"),
     rows: expect.any(Array) as [],
     shapes: [],
@@ -174,14 +191,15 @@ test("v1 booking accepts the keys of the metadata", async () => {
 test("the v1 metadata numbers sections and shows ids when asked to", async () => {
   const desk = new SchemaDesk();
   const { sectors } = await desk.metadata("?numberedSections=true&useInternalIds=true");
+  const textOf = (label: string) => String(desk.a.labels.idOf(label));
   expect(sectors.map(({ key, name }) => [key, name])).toEqual([
-    [desk.a.labels.idOf("Stalls"), "1. Stalls"],
-    [desk.a.labels.idOf("Round"), "2. Round"],
-    [desk.a.labels.idOf("Pit"), "3. Pit"],
+    [textOf("Stalls"), "1. Stalls"],
+    [textOf("Round"), "2. Round"],
+    [textOf("Pit"), "3. Pit"],
   ]);
   const [row] = sectors[0]!.rows;
-  expect([row!.key, row!.name]).toEqual([desk.a.labels.idOf("row A"), "A"]);
-  expect([row!.seats[0]!.key, row!.seats[0]!.name]).toEqual([desk.a.labels.idOf("A1"), "1"]);
+  expect([row!.key, row!.name]).toEqual([textOf("row A"), "A"]);
+  expect([row!.seats[0]!.key, row!.seats[0]!.name]).toEqual([textOf("A1"), "1"]);
 });
 
 test("the v1 metadata shows how sections are drawn", async () => {
@@ -189,13 +207,14 @@ test("the v1 metadata shows how sections are drawn", async () => {
   const { world, a } = desk;
   const drawing = { width: 40, height: 30, x: 5, y: 6, angle: 90, labelOffsetX: 1 };
   const label = { labelOffsetY: 2, labelStyle: { size: 9 }, labelVisible: false };
-  const sectors = [{ guid: "Stalls", name: "Stalls", ga: false, ...drawing, ...label }];
-  const shapes = [{ id: "s1", groupOfSeatsGuid: "Stalls", left: 3, fill: "red" }, { id: "s2" }];
+  const sectors = [{ guid: guidOf("Stalls"), name: "Stalls", ga: false, ...drawing, ...label }];
+  const [id, groupOfSeatsGuid] = [guidOf("shape"), guidOf("Stalls")];
+  const shapes = [{ id, groupOfSeatsGuid, left: 3, fill: "red" }, { id: guidOf("other") }];
   const body = { sectors, shapes };
   world.must("putLayout", a.caller, { schemaId: a.schemaId, body, forceDelete: false });
   const [stalls] = (await desk.metadata()).sectors;
   expect(stalls).toMatchObject({ ...drawing, ...label });
-  expect(stalls!.shapes).toMatchObject([{ id: "s1", x: 3, fill: "red" }]);
+  expect(stalls!.shapes).toMatchObject([{ id, x: 3, fill: "red" }]);
 });
 
 test("the v1 metadata of an empty schema has no sectors", async () => {
