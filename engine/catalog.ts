@@ -84,6 +84,7 @@ export interface VenueRow {
   readonly organizationId: number;
   readonly name: string;
   readonly address: string | null;
+  /** In degrees, as `lng` is. */
   readonly lat: number | null;
   readonly lng: number | null;
   readonly draft: boolean;

@@ -102,38 +102,51 @@ type Decide<M extends Members, Value> = (
   timeMs: number,
 ) => Decision<Value>;
 
-export interface CommandRow<M extends Members, Value> extends CommandOptions {
+type Refused = Refusal["refused"];
+
+export interface CommandRow<
+  M extends Members,
+  Value,
+  Code extends Refused = Refused,
+> extends CommandOptions {
   /** Ids, the body and whatever else the command carries beside its kind and its caller. */
   readonly members: M;
   /** What `decide` may refuse with; the journal may refuse every command as well. */
-  readonly refusals: readonly Refusal["refused"][];
+  readonly refusals: readonly Code[];
   /** All checks, in the order of the result codes. Changes nothing. */
   readonly decide: Decide<M, Value>;
 }
 
-function command<M extends Members, Value>(
+function command<M extends Members, Value, Code extends Refused = never>(
   members: M,
-  refusals: readonly Refusal["refused"][],
+  refusals: readonly Code[],
   decide: Decide<M, Value>,
   options: CommandOptions = {},
-): CommandRow<M, Value> {
+): CommandRow<M, Value, Code> {
   return { members, refusals, decide, ...options };
 }
 
 const INTERNAL: CommandOptions = { isInternal: true };
 const FOR_TENANT: CommandOptions = { scope: "tenant" };
 
+type Exceptions = Partial<BookingRules>;
+/** The codes, when the rule is set. */
+type If<E extends Exceptions, Rule extends keyof Exceptions, Codes> =
+  E extends Readonly<Record<Rule, true>> ? Codes : readonly [];
+
 /** The booking commands differ only in their rules. */
-function booking(move: Move, exceptions: Partial<BookingRules> = {}) {
+function booking<const E extends Exceptions>(move: Move, exceptions: E) {
   const rules: BookingRules = { ...PLAIN_BOOKING, ...exceptions, move };
+  const when = <Rule extends keyof Exceptions, const Codes>(rule: Rule, codes: Codes) =>
+    (rules[rule] ? codes : []) as If<E, Rule, Codes>;
   const refusals = [
     VALIDATION_FAILED,
     EVENT_ACCESS_DENIED,
     ORGANIZATION_DISABLED,
-    ...(rules.needsSalesControl ? [SALES_CONTROL_REQUIRED] : []),
-    ...(rules.needsPublished ? [EVENT_NOT_PUBLISHED] : []),
+    ...when("needsSalesControl", [SALES_CONTROL_REQUIRED]),
+    ...when("needsPublished", [EVENT_NOT_PUBLISHED]),
     INVENTORY_NOT_AVAILABLE,
-    ...(rules.preventsOrphans ? [ORPHAN_SEAT] : []),
+    ...when("preventsOrphans", [ORPHAN_SEAT]),
   ];
   return command({ eventId: UUID_KEY, body: STATE_SELECTION }, refusals, (state, given, timeMs) =>
     decideBooking(state, given, timeMs, rules),
@@ -151,7 +164,7 @@ const BOOKING_COMMANDS = {
   }),
   revertsale: booking(Move.REVERT_SALE, { needsSalesControl: true }),
   directsale: booking(Move.DIRECT_SALE, { needsPublished: true }),
-  block: booking(Move.BLOCK),
+  block: booking(Move.BLOCK, {}),
   unblock: booking(Move.UNBLOCK, { skipsActive: true }),
 };
 

@@ -9,7 +9,7 @@ import { ActorKind, type LogRecord } from "../../engine/records.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { State } from "../../engine/state.ts";
 import { Batch } from "../../persistence/log/batch.ts";
-import { valueOf } from "../../persistence/store/open-engine.ts";
+import { resultOf, valueOf } from "../../persistence/store/results.ts";
 import { Random } from "../../server/onsale/random.ts";
 import { EVENT_TIMES, layoutOf } from "../harness/event-data.ts";
 
@@ -75,7 +75,7 @@ export class EngineVenue {
       publicKey: "",
       privateKey: "",
     });
-    const caller = { ...system, organizationId: valueOf(organization).id };
+    const caller = { ...system, organizationId: valueOf(resultOf(organization)).id };
     return new EngineVenue(engine, caller, seatCount);
   }
 
@@ -109,7 +109,7 @@ export class EngineVenue {
 
   /** @throws Refused. */
   submit<K extends CommandKind>(command: CommandOf<K>): AnswerOf<K> {
-    return valueOf(this.engine.submit(command));
+    return valueOf(resultOf(this.engine.submit(command)));
   }
 }
 

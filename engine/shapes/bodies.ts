@@ -46,6 +46,7 @@ const HOLD_TYPE_LIMITS = { maxLength: HOLD_TYPE_LENGTH_MAX, format: "name" };
 
 /** A seat, or places of an area. */
 const CHOICE = object({ id: LONG, capacity: optional(integer()) });
+/** A seat by its id, or `capacity` places of the area with the id. */
 export type SeatChoice = TypeOf<typeof CHOICE>;
 
 export const STATE_SELECTION = object({
@@ -54,6 +55,10 @@ export const STATE_SELECTION = object({
   groupOfSeats: optional(list(CHOICE)),
   holdType: optional(text(HOLD_TYPE_LIMITS)),
 });
+/**
+ * What a booking call is about, each object once: `seats`, and places of areas in `groupOfSeats`.
+ * At most 1,000 objects. A lock is held by the session; without `holdType` it is a CART.
+ */
 export type StateSelection = TypeOf<typeof STATE_SELECTION>;
 
 const ASSIGNMENT = object({
@@ -64,6 +69,10 @@ const ASSIGNMENT = object({
   assignmentId: OPTIONAL_ID,
   activeCount: optional(CAPACITY),
 });
+/**
+ * A price or zone for an object: a seat, row, section, table or area. `activeCount` is the number
+ * of places of an area that go on sale; without it, those of the layout do.
+ */
 export type AssignmentItem = TypeOf<typeof ASSIGNMENT>;
 
 /** Prices or pricing zones for seats and groups of seats. */
@@ -71,6 +80,9 @@ export const ASSIGNMENTS = object({
   seats: optional(list(ASSIGNMENT)),
   groupOfSeats: optional(list(ASSIGNMENT)),
 });
+/**
+ * Prices or zones for objects: `seats` by id; rows, sections, tables and areas in `groupOfSeats`.
+ */
 export type AssignmentSelection = TypeOf<typeof ASSIGNMENTS>;
 
 const OBJECT = object({ objectId: LONG });
@@ -79,6 +91,7 @@ export const OBJECTS = object({
   seats: optional(list(OBJECT)),
   groupOfSeats: optional(list(OBJECT)),
 });
+/** Objects by id: `seats`; rows, sections, tables and areas in `groupOfSeats`. */
 export type ObjectSelection = TypeOf<typeof OBJECTS>;
 
 export const VENUE = object({
@@ -89,6 +102,7 @@ export const VENUE = object({
   lng: optional(number({ minimum: -180, maximum: 180 })),
   draft: OPTIONAL_FLAG,
 });
+/** A venue. `lat` and `lng` are in degrees. */
 export type VenueBody = TypeOf<typeof VENUE>;
 
 export const SCHEMA = object({
@@ -105,6 +119,7 @@ export const SCHEMA = object({
   preview: optional(UUID),
   thumbnail: optional(ANYTHING),
 });
+/** A schema. `seatsCapacity` counts seats, `gaCapacity` the places of all its areas. */
 export type SchemaBody = TypeOf<typeof SCHEMA>;
 
 /** What every object of a layout has. It has an id when it is stored already. */
@@ -122,12 +137,18 @@ const SECTOR = openObject({
   gaCapacity: optional(CAPACITY),
   type: optional(oneOf(["SECTION", "TABLE"])),
 });
+/**
+ * A section or table with rows; or with `ga`, an area with `gaCapacity` places. `x` and `y` are
+ * drawing units, `angle` is in degrees.
+ */
 export type SentSector = TypeOf<typeof SECTOR>;
 
 const ROW = openObject({ ...SENT, sectorGuid: UUID, rowNumber: NAME });
+/** A row of the section with the guid `sectorGuid`. `rowNumber` is its label, such as "A". */
 export type SentRow = TypeOf<typeof ROW>;
 
 const SEAT = openObject({ ...SENT, ...POSITION, rowGuid: UUID, name: NAME });
+/** A seat of the row with the guid `rowGuid`. `x` and `y` are drawing units within the section. */
 export type SentSeat = TypeOf<typeof SEAT>;
 
 const SHAPE = openObject({
@@ -145,6 +166,7 @@ export const LAYOUT = exactObject({
   shapes: optional(list(SHAPE)),
   clientViewBox: optional(RECORD),
 });
+/** A layout, or the part of it that changes: objects that are not sent stay as they are. */
 export type LayoutBody = TypeOf<typeof LAYOUT>;
 
 export const EVENT_MEMBERS = {
@@ -154,20 +176,26 @@ export const EVENT_MEMBERS = {
   schemaId: LONG,
 };
 export const EVENT = object({ id: NO_ID, ...EVENT_MEMBERS, status: optional(EVENT_STATUS) });
+/** An event. `start` and `endDate` are local date-times, such as 2030-05-01T20:00:00. */
 export type EventBody = TypeOf<typeof EVENT>;
 export const EVENT_CHANGE = object(EVENT_MEMBERS);
+/** The members of an event that a change replaces. */
 export type EventChange = TypeOf<typeof EVENT_CHANGE>;
 
 const PRICE_MEMBERS = { name: NAME, eventId: UUID, externalId: OPTIONAL_LINE };
 export const PRICE = object({ id: NO_ID, ...PRICE_MEMBERS });
+/** A price of an event. */
 export type PriceBody = TypeOf<typeof PRICE>;
 export const PRICE_CHANGE = object({ id: LONG, ...PRICE_MEMBERS });
+/** A price with its new name and external id. */
 export type PriceChange = TypeOf<typeof PRICE_CHANGE>;
 
 const ZONE_MEMBERS = { name: NAME, schemaId: LONG };
 export const ZONE = object({ id: NO_ID, ...ZONE_MEMBERS });
+/** A pricing zone of a schema. */
 export type ZoneBody = TypeOf<typeof ZONE>;
 export const ZONE_CHANGE = object({ id: LONG, ...ZONE_MEMBERS });
+/** A pricing zone with its new name. */
 export type ZoneChange = TypeOf<typeof ZONE_CHANGE>;
 
 export const ORGANIZATION_MEMBERS = {
@@ -178,8 +206,10 @@ export const ORGANIZATION_MEMBERS = {
   type: optional(ORGANIZATION_TYPE),
 };
 export const ORGANIZATION = object(ORGANIZATION_MEMBERS);
+/** An organization. */
 export type OrganizationBody = TypeOf<typeof ORGANIZATION>;
 export const ORGANIZATION_CHANGE = object({ id: LONG, ...ORGANIZATION_MEMBERS });
+/** The new members of an organization. */
 export type OrganizationChange = TypeOf<typeof ORGANIZATION_CHANGE>;
 
 export const SETTINGS = object({
@@ -187,6 +217,7 @@ export const SETTINGS = object({
   bookingEnabled: optional(BOOLEAN),
   orphanPrevention: optional(BOOLEAN),
 });
+/** The settings to change; the others stay. */
 export type SettingsBody = TypeOf<typeof SETTINGS>;
 
 const HOLD_TYPE = object({
@@ -194,12 +225,14 @@ const HOLD_TYPE = object({
   ttlSeconds: optional(integer({ minimum: 1, maximum: HOLD_TTL_SECONDS_MAX })),
 });
 export const HOLD_TYPES = list(HOLD_TYPE, { maxItems: HOLD_TYPES_MAX });
+/** Kinds of holds. `ttlSeconds` is how long such a hold lasts; null for no end. */
 export type HoldTypesBody = TypeOf<typeof HOLD_TYPES>;
 
 export const ROTATION = object({
   /** How long the old key continues to work. */
   graceSeconds: optional(integer({ minimum: 0, maximum: KEY_GRACE_SECONDS_MAX })),
 });
+/** How a key is replaced. */
 export type RotationBody = TypeOf<typeof ROTATION>;
 
 /** The account that becomes administrator of a new tenant or organization. */

@@ -21,14 +21,16 @@ export interface Optional<T = unknown> {
 /** The members of an object, by name. */
 export type Members = Readonly<Record<string, Shape | Optional>>;
 
-/** The type of an object with these members. */
-export type ObjectOf<M> = {
-  readonly [K in keyof M as M[K] extends Optional ? never : K]: TypeOf<M[K]>;
-} & {
-  readonly [K in keyof M as M[K] extends Optional ? K : never]?:
-    | (M[K] extends Optional<infer T> ? T : never)
-    | undefined;
+type OptionalKeys<M> = { [K in keyof M]: M[K] extends Optional ? K : never }[keyof M];
+/** Written so that the comment of a member is also that of its value. */
+type RequiredValues<M, K extends keyof M> = { readonly [P in K]: TypeOf<M[P]> };
+type OptionalValues<M, K extends keyof M> = {
+  readonly [P in K]?: (M[P] extends Optional<infer T> ? T : never) | undefined;
 };
+
+/** The type of an object with these members. */
+export type ObjectOf<M> = RequiredValues<M, Exclude<keyof M, OptionalKeys<M>>> &
+  OptionalValues<M, OptionalKeys<M>>;
 
 interface TextLimits {
   /** Lengths are counted in code points. */

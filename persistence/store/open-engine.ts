@@ -1,14 +1,14 @@
 /**
- * The library: `import { openEngine } from "frontrow"` opens an engine on a data folder in this
- * process. It takes the commands of the HTTP interface and answers each once it is on disk.
+ * Opens an engine on a data folder in this process. It takes the commands of the HTTP interface and
+ * answers each once it is on disk.
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 import type { CommandKind, CommandOf } from "../../engine/commands.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
+import type { Observer } from "../../engine/ports.ts";
 import { ActorKind } from "../../engine/records.ts";
-import { type FieldError, isGranted } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { State } from "../../engine/state.ts";
 import type { AuditThread } from "../audit/thread.ts";
@@ -19,15 +19,20 @@ import type { LogStats } from "../log/log-writer.ts";
 import type { StateReport } from "./open-state.ts";
 import { type OpenOptions, type OpenStore, openStore } from "./open-store.ts";
 import { realPlatform } from "./platform.ts";
+import { resultOf, valueOf } from "./results.ts";
 import { composeCommand, refuseCommand } from "./shape-check.ts";
 
 export type { OpenOptions };
 
-/** @throws StoreFault. */
-export async function openEngine(options: OpenOptions): Promise<Store> {
+/**
+ * @param observer - Notified of every record that is written from now on.
+ * @throws StoreFault.
+ */
+export async function openEngine(options: OpenOptions, observer?: Observer): Promise<Store> {
   const folder = path.resolve(options.folder);
   const onFailure = options.onFailure ?? endProcess;
-  return new Store(await openStore(realPlatform, { ...options, folder, onFailure }));
+  const store = await openStore(realPlatform, { ...options, folder, onFailure, observer });
+  return new Store(store, folder);
 }
 
 /** Whether there is a store in the folder. Changes nothing. */
@@ -54,8 +59,10 @@ export class Store {
   /** Every transition of every seat and area; null when `audit` was not given. */
   readonly audit: AuditThread | null;
   readonly #store: OpenStore;
+  readonly #folder: string;
+  #isClosed = false;
 
-  constructor(store: OpenStore) {
+  constructor(store: OpenStore, folder: string) {
     this.engine = store.engine;
     this.report = store.report;
     this.logStats = store.journal.stats;
@@ -63,22 +70,30 @@ export class Store {
     this.secret = store.dataFolder.secret;
     this.audit = store.audit;
     this.#store = store;
+    this.#folder = folder;
   }
 
   /**
    * Runs a command. A refusal is a value: `isGranted` distinguishes it from a success, whose answer
    * is `value`. Settles once everything that the outcome depends on is on disk.
+   *
+   * @throws StoreClosed.
    */
   async execute<K extends CommandKind>(command: CommandOf<K>): Promise<Outcome<AnswerOf<K>>> {
+    this.#demandOpen();
     const composed = composeCommand(command);
     const outcome = refuseCommand(this.engine.state, composed) ?? this.engine.submit(composed);
     await this.#durable();
     return outcome;
   }
 
-  /** Runs `read` on the current state. Settles once everything it may have read is on disk. */
+  /**
+   * Runs `read` on the current state. Settles once everything it may have read is on disk.
+   *
+   * @throws StoreClosed.
+   */
   async read<Value>(read: (state: State) => Value): Promise<Value> {
-    this.engine.expireAll();
+    this.#demandOpen();
     const value = read(this.engine.state);
     await this.#durable();
     return value;
@@ -94,28 +109,23 @@ export class Store {
   }
 
   async #createOrganization(name: string) {
-    const [tenant] = this.engine.state.catalog.tenants.values();
-    const { id } =
-      tenant ??
-      valueOf(
-        await this.execute({
-          kind: "createTenant",
-          caller: systemCaller(0),
-          name: "default",
-          tokenSha256: null,
-          administrator: null,
-        }),
-      );
-    return valueOf(
-      await this.execute({
-        kind: "createOrganization",
-        caller: systemCaller(id),
-        body: { name },
-        administrator: null,
-        publicKey: randomUUID(),
-        privateKey: randomUUID(),
-      }),
-    );
+    const [known] = this.engine.state.catalog.tenants.values();
+    const secrets = { tokenSha256: null, administrator: null };
+    const tenant = { kind: "createTenant", name: "default", ...secrets } as const;
+    const { id } = known ?? (await this.#give({ ...tenant, caller: systemCaller(0) }));
+    return this.#give({
+      kind: "createOrganization",
+      caller: systemCaller(id),
+      body: { name },
+      administrator: null,
+      publicKey: randomUUID(),
+      privateKey: randomUUID(),
+    });
+  }
+
+  /** @throws Refused. */
+  async #give<K extends CommandKind>(command: CommandOf<K>): Promise<AnswerOf<K>> {
+    return valueOf(resultOf(await this.execute(command)));
   }
 
   /** Writes credentials to a file of the data folder, mode 0600. @returns Its path. */
@@ -130,7 +140,12 @@ export class Store {
 
   /** Settles once everything is on disk and another process may use the folder. */
   close(): Promise<void> {
+    this.#isClosed = true;
     return this.#store.close();
+  }
+
+  #demandOpen(): void {
+    if (this.#isClosed) throw new StoreClosed(this.#folder);
   }
 
   #durable(): Promise<void> {
@@ -140,24 +155,16 @@ export class Store {
   }
 }
 
-/** @returns The answer of a command that must succeed. @throws Refused when it was refused. */
-export function valueOf<Value>(outcome: Outcome<Value>): Value {
-  if (isGranted(outcome)) return outcome.value;
-  throw new Refused(outcome.detail, outcome.errors);
-}
+/** A call after `close`. */
+export class StoreClosed extends Error {
+  override readonly name = "StoreClosed";
 
-/** An unexpected refusal. */
-export class Refused extends Error {
-  override readonly name = "Refused";
-  readonly errors: readonly FieldError[];
-
-  constructor(detail: string, errors: readonly FieldError[]) {
-    const fields = errors.map(({ field, code, message }) => `${field} ${code}: ${message}`);
-    super([detail, ...fields].join("; "));
-    this.errors = errors;
+  constructor(folder: string) {
+    super(`the store in ${folder} was closed; open it again`);
   }
 }
 
-function systemCaller(tenantId: number): Caller {
+/** Acts for a tenant as a whole; 0 for the operator. */
+export function systemCaller(tenantId: number): Caller {
   return { actor: { kind: ActorKind.SYSTEM, id: 0 }, tenantId, organizationId: 0 };
 }

@@ -31,6 +31,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "persistence/audit": AUDIT,
   "persistence/rescue": AUDIT,
   "persistence/store": AUDIT,
+  "persistence/library": [...AUDIT, "persistence/store"],
   "server/wire": ENGINE,
   "server/routing": ROUTING,
   "server/auth": ROUTING,

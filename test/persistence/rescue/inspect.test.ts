@@ -1,13 +1,12 @@
 /** `inspectFolder` shows records in the terms of the interface, and no secrets. */
 import path from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import type { Caller } from "../../../engine/shapes/caller.ts";
+import { expect, test } from "vitest";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { LogCorrupt, SnapshotsDamaged } from "../../../persistence/disk/faults.ts";
+import { open, valueOf } from "../../../persistence/library/library.ts";
 import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
 import type { RecordView, RecordFilter } from "../../../persistence/rescue/record-view.ts";
-import { openEngine, type Store, valueOf } from "../../../persistence/store/open-engine.ts";
-import { area, labelsOf, layoutOf, section } from "../../support/layout.ts";
+import { BoxOffice } from "../../support/box-office.ts";
 import { folderOf } from "../store/store-fixture.ts";
 import { flip, history, segmentsIn, snapshotsIn, storeOf, usedBytes } from "./folder-fixture.ts";
 
@@ -25,78 +24,19 @@ function recordsOf(folder: string, { from = 1, to = Infinity, ...wanted }: Range
 
 const numbersOf = (records: readonly RecordView[]) => records.map(({ sequence }) => sequence);
 
-/** A hall of three seats and a pit, on sale. */
-class BoxOffice {
-  readonly folder = folderOf();
-  store!: Store;
-  caller!: Caller;
-  eventId = "";
-  labels!: ReturnType<typeof labelsOf>;
-
-  async open(): Promise<this> {
-    this.store = await openEngine({ folder: this.folder });
-    onTestFinished(() => this.store.close());
-    this.caller = await this.store.callerFor("Odeon");
-    const { store, caller } = this;
-    const venue = valueOf(
-      await store.execute({ kind: "createVenue", caller, body: { name: "Odeon" } }),
-    );
-    const schema = valueOf(
-      await store.execute({
-        kind: "createSchema",
-        caller,
-        body: { name: "Stalls", venueId: venue.id },
-      }),
-    );
-    const body = layoutOf(section("Stalls", { A: "1 2 3" }), area("Pit", 10));
-    const put = { kind: "putLayout", caller, schemaId: schema.id, forceDelete: false } as const;
-    this.labels = labelsOf(valueOf(await store.execute({ ...put, body })));
-    this.eventId = await this.newEvent(schema.id);
-    return this;
-  }
-
-  async newEvent(schemaId: number): Promise<string> {
-    const { store, caller } = this;
-    const eventId = crypto.randomUUID();
-    const times = { start: "2030-05-01T20:00:00", endDate: "2030-05-01T23:00:00" };
-    const body = { name: "Opening", schemaId, ...times };
-    valueOf(await store.execute({ kind: "createEvent", caller, eventId, body }));
-    const [price] = valueOf(
-      await store.execute({
-        kind: "createPrices",
-        caller,
-        eventId,
-        body: [{ name: "Full", eventId }],
-      }),
-    );
-    const ids = ["Stalls", "Pit"].map((label) => this.labels.idOf(label));
-    const groupOfSeats = ids.map((objectId) => ({ objectId, assignmentId: price!.id }));
-    const assign = { kind: "assignPrices", caller, eventId, body: { groupOfSeats } } as const;
-    valueOf(await store.execute(assign));
-    return eventId;
-  }
-
-  async book(kind: "lock" | "sale" | "unlock", sessionId: string, ...labels: string[]) {
-    const { store, caller, eventId } = this;
-    const seats = labels.map((label) => ({ id: this.labels.idOf(label) }));
-    const pit = { id: this.labels.idOf("Pit"), capacity: 2 };
-    const body = { sessionId, seats, groupOfSeats: kind === "unlock" ? [] : [pit] };
-    valueOf(await store.execute({ kind, caller, eventId, body }));
-  }
-}
-
 test("the records of one seat in a store in use show ids, names, states and sessions", async () => {
-  const office = await new BoxOffice().open();
-  const { folder, eventId, labels, caller } = office;
-  await office.book("lock", "ann", "A1", "A2");
-  await office.book("unlock", "ann", "A2");
-  await office.book("lock", "ben", "A3");
-  await office.book("sale", "ann", "A1");
+  const office = await BoxOffice.open();
+  const { frontrow, folder, eventId, labels } = office;
+  await frontrow.lock(eventId, office.selection("ann", ["A1", "A2"], 2));
+  await frontrow.unlock(eventId, office.selection("ann", ["A2"]));
+  await frontrow.lock(eventId, office.selection("ben", ["A3"], 2));
+  await frontrow.sell(eventId, office.selection("ann", ["A1"], 2));
   const seatId = labels.idOf("A1");
   const { records } = recordsOf(folder, { seatId, eventId });
   expect(records.map(({ type, move }) => move ?? type)).toEqual(["price", "lock", "sale"]);
   const [priced, locked, sold] = records;
-  const actor = { kind: "organization", id: caller.organizationId };
+  const [organization] = valueOf(await frontrow.organizations.list());
+  const actor = { kind: "organization", id: organization!.id };
   const seat = { id: seatId, section: "Stalls", row: "A", seat: "1" };
   const pit = { id: labels.idOf("Pit"), name: "Pit", places: 2 };
   expect(priced).toMatchObject({
@@ -112,20 +52,19 @@ test("the records of one seat in a store in use show ids, names, states and sess
 });
 
 test("the records of one event are its rows, its prices and its bookings", async () => {
-  const office = await new BoxOffice().open();
-  const [schema] = office.store.engine.state.catalog.schemas.values();
-  const other = await office.newEvent(schema!.id);
-  await office.book("lock", "ann", "A1");
-  const { records } = recordsOf(office.folder, { eventId: office.eventId });
+  const office = await BoxOffice.open();
+  const { frontrow, folder, eventId } = office;
+  const other = await office.putOnSale();
+  await frontrow.lock(eventId, office.selection("ann", ["A1"], 2));
+  const { records } = recordsOf(folder, { eventId });
   expect(records.map(({ type }) => type)).toEqual(["catalog", "catalog", "price", "move"]);
   expect(JSON.stringify(records)).not.toContain(other);
-  expect(recordsOf(office.folder, { eventId: crypto.randomUUID() }).records).toEqual([]);
+  expect(recordsOf(folder, { eventId: crypto.randomUUID() }).records).toEqual([]);
 });
 
 test("no hash of a password or token, no private key and no stored answer is shown", async () => {
   const folder = path.join(folderOf(), "data");
-  const store = await openEngine({ folder });
-  const caller = { actor: { kind: 0, id: 0 }, tenantId: 0, organizationId: 0 } as const;
+  const frontrow = await open({ folder });
   const administrator = {
     email: "ann@odeon.example",
     firstName: "Ann",
@@ -133,17 +72,15 @@ test("no hash of a password or token, no private key and no stored answer is sho
     passwordHash: "$argon2id$secret",
   };
   const tokenSha256 = "ab".repeat(32);
-  const name = "Odeon";
-  valueOf(await store.execute({ kind: "createTenant", caller, name, tokenSha256, administrator }));
-  const { privateKey } = [
-    ...(await store.callerFor("Box office").then(() => store.engine.state.catalog.organizations)),
-  ][0]![1];
+  valueOf(await frontrow.tenants.create({ name: "Odeon", tokenSha256, administrator }));
+  const [organization] = valueOf(await frontrow.organizations.list());
+  const { privateKey } = organization!;
   const text = JSON.stringify(recordsOf(folder).records);
   expect(text).toContain("ann@odeon.example");
   for (const secret of ["$argon2id$secret", tokenSha256, privateKey]) {
     expect(text).not.toContain(secret);
   }
-  await store.close();
+  await frontrow.close();
 });
 
 test("from and to are sequence numbers, and both are included", async () => {

@@ -1,0 +1,391 @@
+/**
+ * A store in a data folder, opened in this process, with the calls of the domain. Each call is a
+ * command or a query of the HTTP interface and follows the same rules.
+ */
+import { randomUUID } from "node:crypto";
+import type { EventStatus, OrganizationRow } from "../../engine/catalog.ts";
+import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
+import { ownRow, tenantsOrganization } from "../../engine/queries/access.ts";
+import type { Moment } from "../../engine/queries/audit-trail.ts";
+import { findPrice, findZone } from "../../engine/queries/lookups.ts";
+import type { AreaFacts } from "../../engine/queries/place-facts.ts";
+import { ActorKind } from "../../engine/records.ts";
+import { isRefused } from "../../engine/results.ts";
+import type {
+  Administrator,
+  AssignmentSelection,
+  EventBody,
+  EventChange,
+  HoldTypesBody,
+  LayoutBody,
+  ObjectSelection,
+  OrganizationBody,
+  OrganizationChange,
+  PriceBody,
+  PriceChange,
+  RotationBody,
+  SchemaBody,
+  SettingsBody,
+  StateSelection,
+  VenueBody,
+  ZoneBody,
+  ZoneChange,
+} from "../../engine/shapes/bodies.ts";
+import { openEngine, type OpenOptions, systemCaller } from "../store/open-engine.ts";
+import type { Result } from "../store/results.ts";
+import { Acting, type NotOwn } from "./acting.ts";
+import type { Change } from "./changes.ts";
+import { History } from "./history.ts";
+import {
+  type Areas,
+  areasAt,
+  areasOf,
+  type AuditFilter,
+  auditOf,
+  type AuditPage,
+  type NotInTrail,
+  type PastSeats,
+  type SeatFilter,
+  type Seats,
+  seatsAt,
+  seatsOf,
+} from "./inventory.ts";
+
+/** How to open a store. */
+export interface FrontrowOptions extends OpenOptions {
+  /** Name of the organization to act for; "default" by default. It is created if necessary. */
+  readonly organization?: string | undefined;
+}
+
+/** A new tenant. Its token is for HTTP clients. */
+export interface NewTenant {
+  readonly name: string;
+  /** SHA-256 of its token, 64 hexadecimal digits; without it the token is derived. */
+  readonly tokenSha256?: string | null;
+  /** The account that manages it over HTTP. */
+  readonly administrator?: Administrator | null;
+}
+
+/** A body that replaces the row with its id. */
+export type Changed<Body> = Body & { readonly id: number };
+
+/**
+ * An open store, and the organization that this object acts for.
+ *
+ * A call resolves once everything that its result depends on is on disk. It rejects only after
+ * `close`, or when an argument cannot be written as JSON. Calls take effect in the order in which
+ * they are made. Arguments and results are copies.
+ * Where no cost is given, it is proportional to the objects in the call or the rows in its result.
+ */
+export class Frontrow {
+  readonly #acting: Acting;
+  readonly #history: History;
+  readonly #closing: AbortController;
+
+  private constructor(acting: Acting, history: History, closing: AbortController) {
+    this.#acting = acting;
+    this.#history = history;
+    this.#closing = closing;
+  }
+
+  /** Use the function `open`. */
+  static async open({ organization, ...options }: FrontrowOptions): Promise<Frontrow> {
+    const history = new History();
+    const store = await openEngine(options, history);
+    history.begin(store.engine.state, store.engine.sequence);
+    try {
+      const caller = await store.callerFor(organization ?? "default");
+      return new Frontrow(new Acting(store, caller), history, new AbortController());
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  /** The same store for another organization; with id 0, for a tenant as a whole. */
+  as({ id, tenantId }: Pick<OrganizationRow, "id" | "tenantId">): Frontrow {
+    const actor = { kind: ActorKind.ORGANIZATION, id };
+    const caller = id === 0 ? systemCaller(tenantId) : { actor, tenantId, organizationId: id };
+    return new Frontrow(new Acting(this.#acting.store, caller), this.#history, this.#closing);
+  }
+
+  /** Resolves once everything is on disk and another process can open the folder. */
+  close(): Promise<void> {
+    this.#closing.abort();
+    return this.#acting.store.close();
+  }
+
+  /** Tenants: independent owners of organizations in one store. */
+  readonly tenants = {
+    create: (tenant: NewTenant) => {
+      const { name, tokenSha256 = null, administrator = null } = tenant;
+      const platform = new Acting(this.#acting.store, systemCaller(0));
+      return platform.run("createTenant", { name, tokenSha256, administrator });
+    },
+    /** Replaces the token of HTTP clients for the tenant that this object acts for. */
+    rotateToken: (rotation: RotationBody = {}) =>
+      this.#acting.forTenant.run("rotateTenantToken", { body: rotation }),
+    list: () =>
+      this.#acting.list(
+        ({ tenants }) => tenants,
+        () => true,
+      ),
+  };
+
+  /** The organizations of this tenant. */
+  readonly organizations = {
+    /** @param administrator - The account that manages it over HTTP. */
+    create: (organization: OrganizationBody, administrator: Administrator | null = null) => {
+      const keys = { publicKey: randomUUID(), privateKey: randomUUID() };
+      const members = { body: organization, administrator, ...keys };
+      return this.#acting.forTenant.run("createOrganization", members);
+    },
+    update: (organization: OrganizationChange) =>
+      this.#acting.forTenant.run("updateOrganization", { body: organization }),
+    /** Deletes an organization with all that it owns. */
+    delete: (organizationId: number) =>
+      this.#acting.forTenant.run("deleteOrganization", { organizationId }),
+    changeSettings: (organizationId: number, settings: SettingsBody) =>
+      this.#acting.forTenant.run("changeSettings", { organizationId, body: settings }),
+    /** Of the organization that this object acts for. */
+    configureSessions: (sessions: { readonly publicSessionsEnabled: boolean }) =>
+      this.#acting.run("configureSessions", { body: sessions }),
+    /** Replaces the hold types of the organization that this object acts for. */
+    replaceHoldTypes: (holdTypes: HoldTypesBody) =>
+      this.#acting.run("replaceHoldTypes", { body: holdTypes }),
+    /** Replaces the key of HTTP clients for the organization that this object acts for. */
+    rotateKey: (rotation: RotationBody = {}) =>
+      this.#acting.run("rotateOrganizationKey", { body: rotation }),
+    get: (organizationId: number) =>
+      this.#acting.read((state, caller) => tenantsOrganization(state, caller, organizationId)),
+    list: () =>
+      this.#acting.list(
+        ({ organizations }) => organizations,
+        ({ tenantId }) => tenantId === this.#acting.caller.tenantId,
+      ),
+  };
+
+  /** A venue has schemas. */
+  readonly venues = {
+    create: (venue: VenueBody) => this.#acting.run("createVenue", { body: venue }),
+    /** Replaces all members of the venue with this id. */
+    update: (venue: Changed<VenueBody>) => this.#acting.run("updateVenue", { body: venue }),
+    /** Deletes a venue that has no schemas. */
+    delete: (venueId: number) => this.#acting.run("deleteVenue", { venueId }),
+    get: (venueId: number) => this.#acting.own("venue", ({ venues }) => venues.get(venueId)),
+    list: () => this.#acting.listOwn(({ venues }) => venues),
+  };
+
+  /** A schema is a plan of a venue: it has a layout, pricing zones and events. */
+  readonly schemas = {
+    create: (schema: SchemaBody) => this.#acting.run("createSchema", { body: schema }),
+    /** Replaces all members of the schema with this id. */
+    update: (schema: Changed<SchemaBody>) => this.#acting.run("updateSchema", { body: schema }),
+    /** Deletes a schema with its layout and pricing zones. */
+    delete: (schemaId: number) => this.#acting.run("deleteSchema", { schemaId }),
+    /** Clones a schema with its layout and pricing zones. */
+    clone: (schemaId: number) =>
+      this.#acting.run("cloneSchema", { schemaId, cloneId: randomUUID() }),
+    get: (schemaId: number) => this.#acting.own("schema", ({ schemas }) => schemas.get(schemaId)),
+    /** The clone operation with the id that `clone` returned. */
+    getClone: (cloneId: string) =>
+      this.#acting.own("clone operation", ({ clones }) => clones.get(cloneId)),
+    list: () => this.#acting.listOwn(({ schemas }) => schemas),
+  };
+
+  /** The layout of a schema: sections, rows, seats, areas and the drawing. */
+  readonly layouts = {
+    /**
+     * Changes the layout for all events of the schema, in one step. An object with the id or the
+     * guid of a stored one replaces it, or with `toRemove` removes it; any other is new. Objects
+     * that are not sent stay. Cost: O(seats of the schema and of its events).
+     *
+     * @param forceDelete - Removes seats even while they are held, sold or blocked.
+     */
+    put: (schemaId: number, layout: LayoutBody, { forceDelete = false } = {}) =>
+      this.#acting.run("putLayout", { schemaId, body: layout, forceDelete }),
+    /** Cost: O(seats). */
+    get: (schemaId: number) =>
+      this.#acting.read(({ catalog }, caller) => {
+        const schema = ownRow(catalog.schemas.get(schemaId), caller, "schema");
+        if (isRefused(schema)) return schema;
+        return catalog.layouts.get(schemaId)?.document ?? EMPTY_DOCUMENT;
+      }),
+  };
+
+  /** Pricing zones of a schema, which all its events share. */
+  readonly zones = {
+    create: (schemaId: number, zones: readonly Omit<ZoneBody, "schemaId">[]) =>
+      this.#acting.run("createZones", { schemaId, body: each(zones, { schemaId }) }),
+    update: (schemaId: number, zones: readonly Omit<ZoneChange, "schemaId">[]) =>
+      this.#acting.run("updateZones", { schemaId, body: each(zones, { schemaId }) }),
+    /** Deletes a zone and its assignments. */
+    delete: (schemaId: number, zoneId: number) =>
+      this.#acting.run("deleteZone", { schemaId, zoneId }),
+    /** Assigns zones (`assignmentId`) to sections, rows, tables, areas and seats. */
+    assign: (schemaId: number, assignments: AssignmentSelection) =>
+      this.#acting.run("assignZones", { schemaId, body: assignments }),
+    get: (schemaId: number, zoneId: number) =>
+      this.#acting.read((state, caller) => findZone(state, { caller, schemaId, zoneId })),
+    list: (schemaId: number) => this.#acting.listOfSchema(schemaId, ({ zones }) => zones),
+    /** Each object with a zone of its own. The `id` of a row is the id of the object. */
+    assignments: (schemaId: number) =>
+      this.#acting.listOfSchema(schemaId, ({ zoneAssignments }) => zoneAssignments),
+  };
+
+  /** Events that belong together. */
+  readonly series = {
+    create: (series: { readonly name: string }) =>
+      this.#acting.run("createSeries", { body: series }),
+    /** Deletes a series; its events stay. */
+    delete: (seriesId: number) => this.#acting.run("deleteSeries", { seriesId }),
+    list: () => this.#acting.listOwn(({ series }) => series),
+  };
+
+  /** An event has the inventory of its schema: a state for each seat and place. */
+  readonly events = {
+    /** Creates an event, published by default. Cost: O(seats of the schema). */
+    create: (event: EventBody) =>
+      this.#acting.run("createEvent", { eventId: randomUUID(), body: event }),
+    /** @param force - Changes the schema even while seats or places are held or sold. */
+    update: (eventId: string, event: EventChange, { force = false } = {}) =>
+      this.#acting.run("updateEvent", { eventId, body: event, force }),
+    /** Deletes an event with its prices, whatever its inventory. */
+    delete: (eventId: string) => this.#acting.run("deleteEvent", { eventId }),
+    changeStatus: (eventId: string, status: EventStatus) =>
+      this.#acting.run("changeEventStatus", { eventId, body: { status } }),
+    /** Adds an event to a series; null removes it from its series. */
+    bind: (eventId: string, seriesId: number | null) =>
+      this.#acting.run("bindEvent", { eventId, body: { seriesId } }),
+    get: (eventId: string) => this.#acting.own("event", ({ events }) => events.get(eventId)),
+    list: () => this.#acting.listOwn(({ events }) => events),
+  };
+
+  /** The prices of an event, and what is on sale at them. */
+  readonly prices = {
+    create: (eventId: string, prices: readonly Omit<PriceBody, "eventId">[]) =>
+      this.#acting.run("createPrices", { eventId, body: each(prices, { eventId }) }),
+    update: (eventId: string, prices: readonly Omit<PriceChange, "eventId">[]) =>
+      this.#acting.run("updatePrices", { eventId, body: each(prices, { eventId }) }),
+    /** Deletes a price and its assignments. Cost: O(seats). */
+    delete: (eventId: string, priceId: number) =>
+      this.#acting.run("deletePrice", { eventId, priceId }),
+    /** Puts seats, rows, sections, tables and areas on sale at prices (`assignmentId`). */
+    assign: (eventId: string, assignments: AssignmentSelection) =>
+      this.#acting.run("assignPrices", { eventId, body: assignments }),
+    /** Takes seats and areas off sale. */
+    unassign: (eventId: string, objects: ObjectSelection) =>
+      this.#acting.run("unassignPrices", { eventId, body: objects }),
+    /** Takes everything off sale that is not sold. Cost: O(seats). */
+    clear: (eventId: string) => this.#acting.run("clearPrices", { eventId }),
+    get: (eventId: string, priceId: number) =>
+      this.#acting.read((state, caller) => findPrice(state, { caller, eventId, priceId })),
+    list: (eventId: string) =>
+      this.#acting.read(({ catalog }, caller) => {
+        const event = ownRow(catalog.events.get(eventId), caller, "event");
+        return isRefused(event) ? event : [...catalog.pricesOf(eventId).values()];
+      }),
+  };
+
+  /** Holds ACTIVE seats and places for a session. All or nothing, like every booking call. */
+  lock(eventId: string, selection: StateSelection) {
+    return this.#acting.run("lock", { eventId, body: selection });
+  }
+
+  /** Puts what the session holds back on sale. Objects that are ACTIVE already stay so. */
+  unlock(eventId: string, selection: StateSelection) {
+    return this.#acting.run("unlock", { eventId, body: selection });
+  }
+
+  /** Sells what the session holds. */
+  sell(eventId: string, selection: StateSelection) {
+    return this.#acting.run("sale", { eventId, body: selection });
+  }
+
+  /** Puts SOLD objects back on sale. */
+  revertSale(eventId: string, selection: StateSelection) {
+    return this.#acting.run("revertsale", { eventId, body: selection });
+  }
+
+  /** Sells ACTIVE objects in one step. The value is false when one is not ACTIVE; none is sold. */
+  sellDirectly(eventId: string, selection: StateSelection) {
+    return this.#acting.run("directsale", { eventId, body: selection });
+  }
+
+  /** Withdraws ACTIVE objects from sale. */
+  block(eventId: string, selection: StateSelection) {
+    return this.#acting.run("block", { eventId, body: selection });
+  }
+
+  /** Puts BLOCKED objects back on sale. Objects that are ACTIVE already stay so. */
+  unblock(eventId: string, selection: StateSelection) {
+    return this.#acting.run("unblock", { eventId, body: selection });
+  }
+
+  /**
+   * Lists the seats of an event, without those whose price was removed. Cost: O(the page + the
+   * changes since the same listing was last read); the first time O(n log n) in the seats.
+   */
+  seats(eventId: string, filter: SeatFilter = {}): Promise<Result<Seats, NotOwn>> {
+    return seatsOf(this.#acting, eventId, filter);
+  }
+
+  /** The counters of the general-admission areas. */
+  areas(eventId: string): Promise<Result<Areas, NotOwn>> {
+    return areasOf(this.#acting, eventId);
+  }
+
+  /** Lists the seats as they were at a moment. Needs the option `audit`. */
+  seatsAt(
+    eventId: string,
+    moment: Moment,
+    filter: SeatFilter = {},
+  ): Promise<Result<PastSeats, NotInTrail>> {
+    return seatsAt(this.#acting, eventId, moment, filter);
+  }
+
+  /** The areas as they were at a moment, in the order of the layout. Needs the option `audit`. */
+  areasAt(eventId: string, moment: Moment): Promise<Result<readonly AreaFacts[], NotInTrail>> {
+    return areasAt(this.#acting, eventId, moment);
+  }
+
+  /**
+   * Lists the transitions of an event's seats and areas, including those of a deleted event. Needs
+   * the option `audit`.
+   */
+  audit(eventId: string, filter: AuditFilter = {}): Promise<Result<AuditPage, NotInTrail>> {
+    return auditOf(this.#acting, eventId, filter);
+  }
+
+  /**
+   * Follows the seats and areas of an event: each change after a sequence, in order and without a
+   * gap, once it is on disk. The iteration ends when the event is deleted, the store is closed, or
+   * the signal is aborted.
+   *
+   * Changes are kept in memory from the moment the store is opened: at least the newest 50,000
+   * seats and areas, of all events together. The iteration of a reader that falls further behind
+   * throws a `Refused` with the code HISTORY_GONE.
+   *
+   * @param since - The sequence in the result of `seats` or `areas`, or in the last change read.
+   * @returns The changes; HISTORY_GONE when changes after `since` are no longer kept. Then read
+   * `seats` again and continue from there.
+   */
+  async subscribe(
+    eventId: string,
+    since: number,
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<Result<AsyncGenerator<Change, void, undefined>, NotOwn | "HISTORY_GONE">> {
+    const event = await this.events.get(eventId);
+    const refusal = event.ok ? this.#history.refuse(since) : event;
+    if (refusal !== null) return refusal;
+    const end = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
+    return { ok: true, value: this.#history.follow(eventId, since, end) };
+  }
+}
+
+/** Adds members to each item of a list. Anything but a list is refused by the command. */
+function each<Item, Extra>(items: readonly Item[], extra: Extra): readonly (Item & Extra)[] {
+  return Array.isArray(items)
+    ? items.map((item: Item) => ({ ...item, ...extra }))
+    : (items as never);
+}

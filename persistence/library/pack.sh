@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Assembles the package @frontrow/engine from dist: the library without the server and its packages.
+# Usage: pack.sh [folder for the packed file]. Fails when library.api.md is out of date.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+api-extractor() { node node_modules/@microsoft/api-extractor/bin/api-extractor "$@"; }
+out=dist/package
+rm -rf "$out"
+mkdir -p "$out"
+api-extractor run --config persistence/library/api-extractor.json
+cp -r dist/engine dist/persistence "$out"
+find "$out" -name '*.map' -delete -o -name '*.d.ts' -delete
+rm -r "$out/persistence/rescue"
+cp dist/api/index.d.ts "$out/index.d.ts"
+cp dist/api/index.d.ts "$out/index.d.cts"
+cp LICENSE "$out"
+cp server/docs/guide/library.md "$out/README.md"
+echo 'module.exports = require("./persistence/library/library.js");' > "$out/index.cjs"
+node > "$out/package.json" <<'SCRIPT'
+const { version, license, engines, dependencies } = require("./package.json");
+const needed = ["ajv", "better-sqlite3", "msgpackr"];
+const manifest = {
+  name: "@frontrow/engine",
+  version,
+  description: "The seat inventory engine of Frontrow, for embedding.",
+  license,
+  type: "module",
+  exports: {
+    ".": {
+      import: { types: "./index.d.ts", default: "./persistence/library/library.js" },
+      require: { types: "./index.d.cts", default: "./index.cjs" },
+    },
+    "./package.json": "./package.json",
+  },
+  engines,
+  dependencies: Object.fromEntries(needed.map((name) => [name, dependencies[name]])),
+};
+console.log(JSON.stringify(manifest, null, 2));
+SCRIPT
+npm pack --silent --pack-destination "${1:-.}" "./$out"
