@@ -220,10 +220,9 @@ test("such a snapshot is not given up for a shorter log, unless a cut is given",
 });
 
 test("damage right after a snapshot cuts the log, and no new log is begun", async () => {
-  const folder = await storeOf({ snapshots: 2, batches: 2 });
+  const folder = await storeOf({ snapshots: 2, batches: 1 });
   const last = segmentsIn(folder).at(-1)!;
-  // In the first of two batches of 1,024 bytes each.
-  flip(last, usedBytes(last) - 1_900);
+  flip(last, usedBytes(last) - 1_100);
   const { plan } = await repaired(folder);
   expect(plan).toMatchObject({ sequence: 300, restart: null, cut: { name: path.basename(last) } });
 });
