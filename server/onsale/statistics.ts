@@ -72,8 +72,9 @@ export class Statistics {
   }
 }
 
+/** The library rounds a percentile up to its bucket, which may end above the largest value. */
 function percentileMs(histogram: Histogram, percentile: number): number {
-  return histogram.getValueAtPercentile(percentile) / US_PER_MS;
+  return Math.min(histogram.getValueAtPercentile(percentile), histogram.maxValue) / US_PER_MS;
 }
 
 function newHistogram(): Histogram {
