@@ -60,6 +60,11 @@ test("a partition that is changed and then removed does not count as removed unc
   const gone = { table: "prices", key: price.id } as const;
   const layout = { table: "layouts", key: schemaId } as const;
   expect(removedPartitions(state, { ...record, removes: [event, gone, layout] })).toEqual([number]);
+  const second = { table: "events", key: world.createEvent() } as const;
+  const numbers = [number, state.catalog.events.get(second.key)!.partition];
+  const unknown = { table: "prices", key: 424_242 } as const;
+  const both = [event, gone, unknown, second];
+  expect(removedPartitions(state, { ...record, removes: both })).toEqual(numbers);
   expect(removedPartitions(state, { ...record, removes: [gone, event] })).toEqual([]);
   expect(removedPartitions(state, { ...record, removes: [layout, event] })).toEqual([]);
 });

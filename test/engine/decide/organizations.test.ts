@@ -135,6 +135,15 @@ test("a change of settings keeps the settings that are not sent", () => {
   expectSettings({ salesControl: false, bookingEnabled: true, orphanPrevention: true });
 });
 
+test("a tenant cannot be created with an email that two accounts have", () => {
+  const bench = new Tenants();
+  const [account] = bench.accounts;
+  bench.engine.state.catalog.put({ table: "accounts", row: { ...account!, id: 9_999 } });
+  const administrator = administratorOf(account!.email);
+  const tenant = { name: "Three", tokenSha256: null, administrator };
+  expect(bench.submit("createTenant", bench.one, tenant).refused).toBe(ACCOUNT_EMAIL_IN_USE);
+});
+
 test("a tenant cannot be created with the super admin of another tenant", () => {
   const bench = new Tenants();
   const administrator = administratorOf("ADMIN@one.example");

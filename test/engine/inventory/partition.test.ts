@@ -135,6 +135,21 @@ test("removing a price ends holds and withdraws every seat that is not SOLD", ()
   expect(digestPartition(partition)).toBe(before);
 });
 
+test("removing a price ends the holds of an area in the order in which they began", () => {
+  const world = new World(HALL);
+  checkMore(
+    world,
+    `
+    lock  A  Pit:1  ok
+    lock  B  Pit:2  ok
+    `,
+  );
+  const { partition } = world;
+  partition.removePrice(1, world.clock.timeMs);
+  // Records name slots, so a replay has to free them in the same order.
+  expect(partition.holds.nextSlot).toBe(1);
+});
+
 test("a SOLD seat or place without a price cannot be reverted", () => {
   const world = new World(HALL);
   checkMore(world, `directsale  -  A1 Pit:2  ok`);

@@ -1,5 +1,6 @@
 /** Digests: equal for states that mean the same, different for others. */
 import { expect, test } from "vitest";
+import { CART_TTL_SECONDS } from "../../../engine/constants.ts";
 import type { Partition } from "../../../engine/inventory/partition.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { digest, digestPartition } from "../../../engine/verify/digest.ts";
@@ -57,6 +58,20 @@ test("the session, the type and the expiry of a hold change the digest", () => {
     ),
   );
   expect(new Set(digests).size).toBe(8);
+});
+
+test("the digest tells where one text of a hold ends and the next begins", () => {
+  const digests = [
+    ["A", "BCART"],
+    ["AB", "CART"],
+  ].map(([session, holdType]) => {
+    const world = new World(HALL);
+    const body = [{ name: "BCART", ttlSeconds: CART_TTL_SECONDS }];
+    world.must("replaceHoldTypes", world.caller, { body });
+    world.book("lock", { ...world.selection(session!, "A1"), holdType });
+    return digestPartition(world.partition);
+  });
+  expect(digests[0]).not.toBe(digests[1]);
 });
 
 test("the slot of a hold does not change the digest", () => {

@@ -127,6 +127,25 @@ test(
   },
 );
 
+test("frames that are written while the segment is read are copied without a gap", async () => {
+  const folder = await storeOf({ snapshots: 0, batches: 8 });
+  const [segment] = segmentsIn(folder).slice(-1);
+  const whole = fs.readFileSync(segment!);
+  const early = Buffer.from(whole).fill(0, 11 * 512);
+  const sequences = new Set<number>();
+  for (let last = 1, steps = last; steps >= last; last++) {
+    fs.writeFileSync(segment!, early);
+    steps = 0;
+    const grow = () => (++steps === last ? fs.writeFileSync(segment!, whole) : undefined);
+    const copied = backup(folder, placeOf(), goingOn(grow));
+    expect(copied).toMatchObject({ findings: [], notes: [] });
+    expect(copied.digest).toBe(history.digestAt(copied.sequence));
+    sequences.add(copied.sequence);
+  }
+  // Some backups end between the first and the last batch that was written.
+  expect(sequences.size).toBeGreaterThan(2);
+});
+
 test("a target that is not empty, or is inside the source, is refused", async () => {
   const folder = await storeOf({ snapshots: 1, batches: 2 });
   const taken = folderOf();

@@ -215,8 +215,23 @@ test("a past moment shows the listing of that moment, in every order and page", 
   expect(round.map(({ rowName }) => rowName)).toEqual(["Round", "Round"]);
 });
 
+test("past seats are available only if the event was published then", async () => {
+  const server = new TestServer();
+  const published = server.engine.sequence;
+  server.setStatus("ARCHIVED");
+  const archived = server.engine.sequence;
+  for (const [asOf, isPublished] of [
+    [published, true],
+    [archived, false],
+  ] as const) {
+    const [first] = await server.seats(server.a, `&asOf=${asOf}`);
+    expect(first).toMatchObject({ state: "ACTIVE", available: isPublished });
+  }
+});
+
 const MOMENTS = [
   ["99999", 400],
+  ["9999999999", 400],
   ["0", 400],
   ["soon", 400],
   ["1999-01-01", 404],
@@ -262,6 +277,14 @@ test("a query parameter that is not documented is ignored", async () => {
     const more = await server.get(`${path}?colour=red`);
     expect([plain.status, more.status]).toEqual([200, 200]);
     expect(more.text).toBe(plain.text);
+  }
+});
+
+test("an unknown sort below an unknown event is 404", async () => {
+  const server = new TestServer();
+  for (const list of ["audit/?", "seats/?", "seats/?asOf=9&"]) {
+    const path = `${V2}/events/${NOWHERE}/${list}sort=x`;
+    expectProblem(await server.get(path), NOT_FOUND);
   }
 });
 

@@ -77,6 +77,7 @@ test("the prices of an unknown event and of a foreign event get the same 403", a
     const path = pathOf(id);
     expectProblem(await unchanged.post(path, [{ name: "x", eventId: id }]), EVENT_DENIED);
     expectProblem(await unchanged.get(path), EVENT_DENIED);
+    expectProblem(await unchanged.get(`${path}?sort=x`), EVENT_DENIED);
     expectProblem(await unchanged.post(`${path}assignments/`, {}), EVENT_DENIED);
   }
 });

@@ -147,6 +147,23 @@ test("the seat map lists all groups with every documented member", async () => {
   });
 });
 
+test("a group is drawn at left and top, or else at x and y", async () => {
+  const server = new TestServer();
+  const { id } = await create(server);
+  const at = { x: 1, y: 2 };
+  const [plain, shifted] = ["Plain", "Shifted"].map((name) => area(name, 5).sector);
+  const sectors = [
+    { ...plain, ...at },
+    { ...shifted, ...at, left: 3, top: 4 },
+  ];
+  await server.put(`${SCHEMAS}${id}/layout`, { sectors });
+  const { body } = await server.get<object[]>(`${SCHEMAS}${id}/seatmaps/`);
+  expect(body).toMatchObject([
+    { left: 1, top: 2 },
+    { left: 3, top: 4 },
+  ]);
+});
+
 const stalls = `parentId=${unchanged.a.labels.idOf("Stalls")}`;
 const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   [stalls, ["A", "B"]],

@@ -1,6 +1,6 @@
 /** The socket: requests in pieces, closed connections, and answers that wait for the disk. */
 import { request as httpRequest } from "node:http";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { assert, Broken } from "../../../engine/assert.ts";
 import { HEALTHY } from "../../../server/wire/answers.ts";
 import { type Exchange, StartingFront } from "../../../server/wire/front.ts";
@@ -11,6 +11,16 @@ import { Listening, until } from "./connection.ts";
 
 const MIB = 1_024 * 1_024;
 const JSON_BODY = { "Content-Type": "application/json" };
+
+test("a second server cannot listen on the port of the first", async () => {
+  const { server, http } = await Listening.start();
+  await http.drain();
+  // Only a server that names its port could share it.
+  const options = { host: "127.0.0.1", port: http.port, onBroken: () => {} };
+  const first = await listen(server.dispatch, options);
+  onTestFinished(() => first.close());
+  await expect(listen(server.dispatch, options)).rejects.toThrow("the port is in use");
+});
 
 test("a large body in many pieces arrives complete", async () => {
   const listening = await Listening.start();

@@ -258,3 +258,9 @@ test.each(TOO_LONG)("a layout whose drawings are too long in bytes is refused: %
   const half = { ...EMPTY_DOCUMENT, shapes: [{ text: text.slice(text.length / 2) }] };
   expect(checkDocument(half, {})).toEqual([]);
 });
+
+test("a layout of exactly the greatest length in bytes is accepted", () => {
+  const drawn = (text: string) => ({ ...EMPTY_DOCUMENT, shapes: [{ text }] });
+  const text = "x".repeat(LAYOUT_BYTES_MAX - JSON.stringify(drawn("")).length);
+  expect(checkDocument(drawn(text), {})).toEqual([]);
+});

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { buildLayout } from "../../../../engine/layout/layout.ts";
 import { Result } from "../../../../engine/results.ts";
 import { World } from "../../../support/engine.ts";
-import { area, guidOf, labelsOf, section, table } from "../../../support/layout.ts";
+import { area, guidOf, labelsOf, layoutOf, section, table } from "../../../support/layout.ts";
 import { checkMore, expectConsistent } from "../../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2" }), table("T", "1 2"), area("Pit", 5)];
@@ -184,6 +184,27 @@ test("a clone has all fields, the same layout under new ids and guids, and its o
   });
   expect(zoned).toHaveLength(3);
   expectConsistent(world);
+});
+
+test("the ids of the copies are in the order of the originals", () => {
+  const world = new Zoned();
+  world.putLayout(layoutOf(...HALL, section("Late", { Z: "1" })));
+  const { catalog } = world.engine.state;
+  const copyId = clone(world);
+  const namesOf = (schemaId: number) => {
+    const { sectors, rows, seats } = catalog.layouts.get(schemaId)!.document;
+    const zones = [...catalog.zones.values()].filter((zone) => zone.schemaId === schemaId);
+    return [
+      { id: schemaId, name: "schema" },
+      ...sectors,
+      ...zones,
+      ...seats,
+      ...rows.map(({ id, rowNumber }) => ({ id, name: `row ${rowNumber}` })),
+    ]
+      .sort((a, b) => a.id - b.id)
+      .map(({ name }) => name);
+  };
+  expect(namesOf(copyId)).toEqual(namesOf(world.schemaId));
 });
 
 test("the shapes of a clone have new ids and belong to its own sections", () => {

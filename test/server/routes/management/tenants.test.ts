@@ -38,6 +38,15 @@ test("POST /api/admin/tenants/ creates a tenant whose token and super admin work
   expect(login.body).toMatchObject({ user: { name: "" } });
 });
 
+test("a retry gets the same tenant token, which is not stored in clear", async () => {
+  const server = platformServer();
+  const by = { ...OPERATOR, headers: { "idempotency-key": "k" } };
+  const first = await server.post<TenantBody>(TENANTS, ADMIN, by);
+  expect((await server.post(TENANTS, ADMIN, by)).text).toBe(first.text);
+  const kept = JSON.stringify(server.journal.kept.map(({ record }) => record));
+  expect(kept).not.toContain(first.body.tenantToken);
+});
+
 const TAKEN = { status: 409, errorCode: "ACCOUNT_EMAIL_IN_USE" };
 const WRONG: readonly (readonly [object, ExpectedProblem])[] = [
   [{ name: "" }, invalid("name SIZE")],
