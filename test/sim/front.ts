@@ -32,6 +32,8 @@ const OK_STATUS = 200;
 /** A retry may get another answer. */
 const CONFLICT_STATUS = 409;
 const FAILURE_STATUS = 500;
+/** The most that the record of a reply needs beside the body. */
+const REPLY_HEAD_BYTES = 512;
 
 export class Front {
   readonly #life: Life;
@@ -171,7 +173,10 @@ export class Front {
     idempotency.store(first, jsonAnswer(status, body));
     const isKept = engine.sequence > before;
     const isFinal = status !== CONFLICT_STATUS && status < FAILURE_STATUS;
-    this.#oracle.tally.holds("I13", isKept === isFinal, () => `${status} to ${first.id}`);
+    // A full log has room only for a reply that fits in its reserve, a quarter of a segment.
+    const mayBeDropped = isFinal && body.length + REPLY_HEAD_BYTES > this.#life.segmentBytes / 4;
+    const holds = isKept === isFinal || mayBeDropped;
+    this.#oracle.tally.holds("I13", holds, () => `${status} to ${first.id}`);
     if (!isKept) return;
     const reply = engine.state.catalog.replies.get(first.id)!;
     const { expiresAtMs } = reply;

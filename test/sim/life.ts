@@ -152,6 +152,10 @@ export class Life {
     return this.#isMakingSnapshot;
   }
 
+  get segmentBytes(): number {
+    return this.#options.segmentBytes;
+  }
+
   async #open(): Promise<void> {
     const { folder, segmentBytes, snapshotBytes, observer, onSnapshot } = this.#options;
     this.store = await openStore(this.#platform(), {
