@@ -109,7 +109,7 @@ export interface CommandRow<
   Value,
   Code extends Refused = Refused,
 > extends CommandOptions {
-  /** Ids, the body and whatever else the command carries beside its kind and its caller. */
+  /** Ids, the body and whatever else the command carries besides its kind and its caller. */
   readonly members: M;
   /** What `decide` may refuse with; the journal may refuse every command as well. */
   readonly refusals: readonly Code[];
@@ -313,7 +313,7 @@ export const COMMANDS = {
 export type CommandKind = keyof typeof COMMANDS;
 export type BookingKind = keyof typeof BOOKING_COMMANDS;
 
-/** What a command carries beside `kind` and `caller`. */
+/** What a command carries besides `kind` and `caller`. */
 export type MembersOf<K extends CommandKind> = ObjectOf<(typeof COMMANDS)[K]["members"]>;
 
 export type CommandOf<K extends CommandKind> = {

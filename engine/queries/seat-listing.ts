@@ -66,7 +66,7 @@ export interface SeatPage {
   readonly total: number;
 }
 
-/** A listing of at least this many seats is cached and repaired; a shorter one is sorted anew. */
+/** A listing of at least this many seats is cached and repaired; a shorter one is sorted again. */
 const CACHED_SEATS_MIN = 1_000;
 /** Cached listings of one event. The least recently used one is dropped first. */
 const CACHED_LISTINGS_MAX = 16;
@@ -75,7 +75,7 @@ interface CachedListing {
   readonly seats: SortedSeats;
   /** The value of `ChangeList.touches` up to which the listing is current. */
   touches: number;
-  /** What it depends on beside the partition, as it was then: prices and the event's change. */
+  /** What it depends on besides the partition, as it was then: prices and the event's change. */
   readonly outside: string;
 }
 

@@ -50,7 +50,7 @@ function collectFacts({ record, after, statistics, checks, ...run }: RunResult) 
     /** Nothing is free or held any more. */
     soldOut: total(left.free) + total(left.held) === 0,
     sold: { seats: record.seatCount, places: record.placeCount },
-    /** Seats that two buyers were told they bought. */
+    /** Seats of which two buyers got a confirmation. */
     soldTwice: record.seatIdsSoldTwice.size,
     left,
     /** `id` is the id of a seat, or of an area if there are `places`. */

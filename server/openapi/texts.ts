@@ -43,7 +43,7 @@ export interface OperationText {
   readonly description: string;
   /** The sentence that describes the successful answer. */
   readonly success: string;
-  /** Refusals beside those of every route of its kind. */
+  /** Refusals besides those of every route of its kind. */
   readonly refusals: readonly RefusalText[];
   readonly examples: readonly Example[];
 }

@@ -107,7 +107,7 @@ export function pageOfRows(rows: readonly Identified[], query: PageQuery, item: 
 
 interface ListRow<P extends Shapes, Q extends QueryParameters, Row> {
   readonly params?: P;
-  /** Parameters beside those of the page. */
+  /** Parameters besides those of the page. */
   readonly filters?: Q;
   /** Its members that are plain values sort the list. */
   readonly item: Shape;

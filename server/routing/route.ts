@@ -102,7 +102,7 @@ export interface RouteRow<
   readonly answers: Readonly<Record<number, Shape | null>>;
   /** The media type of a success, when it is not JSON. */
   readonly media?: string;
-  /** Statuses of the problems that it may answer beside 500, as the contract lists them. */
+  /** Statuses of the problems that it may answer besides 500, as the contract lists them. */
   readonly problems: readonly number[];
   readonly handle: (context: Context<ParamsOf<P>, QueryOf<Q>, Body>) => Handled | Promise<Handled>;
 }

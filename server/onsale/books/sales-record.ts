@@ -1,4 +1,4 @@
-/** What the buyers were told that they bought. The final check compares it with the server. */
+/** The purchases that were confirmed to the buyers. The final check compares it with the server. */
 import type { Basket } from "../basket.ts";
 
 export class SalesRecord {
