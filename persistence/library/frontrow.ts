@@ -368,13 +368,15 @@ export class Frontrow {
    *
    * @param since - The sequence in the result of `seats` or `areas`, or in the last change read.
    * @returns The changes; HISTORY_GONE when changes after `since` are no longer kept. Then read
-   * `seats` again and continue from there.
+   * `seats` again and continue from there. VALIDATION_FAILED when `since` is no whole number.
    */
   async subscribe(
     eventId: string,
     since: number,
     { signal }: { readonly signal?: AbortSignal } = {},
-  ): Promise<Result<AsyncGenerator<Change, void, undefined>, NotOwn | "HISTORY_GONE">> {
+  ): Promise<
+    Result<AsyncGenerator<Change, void, undefined>, NotOwn | "HISTORY_GONE" | "VALIDATION_FAILED">
+  > {
     const event = await this.events.get(eventId);
     const refusal = event.ok ? this.#history.refuse(since) : event;
     if (refusal !== null) return refusal;

@@ -51,7 +51,13 @@ export class History implements Observer {
   }
 
   /** @returns Why changes after the position are not available; null when they are. */
-  refuse(since: number): Refusal<"HISTORY_GONE"> | null {
+  refuse(since: number): Refusal<"HISTORY_GONE" | "VALIDATION_FAILED"> | null {
+    if (!Number.isSafeInteger(since) || since < 0) {
+      const detail = "The position is not a sequence number.";
+      const message = "must be a whole number, 0 or greater";
+      const errors = [{ field: "since", code: "TYPE", message, rejectedValue: since ?? null }];
+      return { ok: false, code: "VALIDATION_FAILED", detail, errors };
+    }
     if (since >= this.#start && since <= this.#durable) return null;
     const detail =
       since < this.#start

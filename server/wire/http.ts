@@ -258,6 +258,7 @@ class Exchanges {
       return;
     }
     exchange.chunks ??= [];
+    // A copy of the view: the library uses the memory again.
     exchange.chunks.push(Buffer.from(Buffer.from(chunk)));
     exchange.keptBytes += chunk.byteLength;
     this.#keptBytes += chunk.byteLength;
