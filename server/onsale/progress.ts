@@ -89,7 +89,7 @@ function formatRates({ soldCount, totalCount, msLeft, p99Ms, perSecond }: Figure
   const eta = perSecond > 0 ? formatSeconds(Math.min(saleMs, msLeft)) : "-";
   const p99 = p99Ms === undefined ? "-" : `${p99Ms.toFixed(1)} ms`;
   const rate = `${formatCount(perSecond)}/s`;
-  return `${rate.padStart(7)}  ETA ${eta.padStart(5)}  p99 ${p99.padStart(8)}`;
+  return `${rate.padStart(7)}  ETA ${eta.padStart(5)}  p99 ${p99.padStart(9)}`;
 }
 
 function formatHoldWait({ count, msLeft }: HoldWait): string {

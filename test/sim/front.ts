@@ -3,6 +3,7 @@
  * decided, its reply is stored in the same turn, and the answer waits until it is on disk. Each
  * answer is compared with the model.
  */
+import { createHash } from "node:crypto";
 import { NONE } from "../../engine/constants.ts";
 import type { Outcome } from "../../engine/engine.ts";
 import { Move } from "../../engine/inventory/states.ts";
@@ -32,8 +33,11 @@ const OK_STATUS = 200;
 /** A retry may get another answer. */
 const CONFLICT_STATUS = 409;
 const FAILURE_STATUS = 500;
-/** The most that the record of a reply needs beside the body. */
-const REPLY_HEAD_BYTES = 512;
+/**
+ * A longer body is kept as its digest. Segments are small here, and a full log has room only for a
+ * reply that fits in its reserve, a quarter of a segment: 2 KiB of the smallest.
+ */
+const BODY_CHARS_MAX = 1024;
 
 export class Front {
   readonly #life: Life;
@@ -168,15 +172,12 @@ export class Front {
     const { refused } = outcome;
     if (refused === Result.VALIDATION_FAILED) return;
     const status = refused === Result.OK ? OK_STATUS : REPLIES[refused].status;
-    const body = JSON.stringify(refused === Result.OK ? outcome.value : outcome.detail);
+    const body = bodyOf(refused === Result.OK ? outcome.value : outcome.detail);
     const before = engine.sequence;
     idempotency.store(first, jsonAnswer(status, body));
     const isKept = engine.sequence > before;
     const isFinal = status !== CONFLICT_STATUS && status < FAILURE_STATUS;
-    // A full log has room only for a reply that fits in its reserve, a quarter of a segment.
-    const mayBeDropped = isFinal && body.length + REPLY_HEAD_BYTES > this.#life.segmentBytes / 4;
-    const holds = isKept === isFinal || mayBeDropped;
-    this.#oracle.tally.holds("I13", holds, () => `${status} to ${first.id}`);
+    this.#oracle.tally.holds("I13", isKept === isFinal, () => `${status} to ${first.id}`);
     if (!isKept) return;
     const reply = engine.state.catalog.replies.get(first.id)!;
     const { expiresAtMs } = reply;
@@ -195,6 +196,12 @@ export class Front {
       answered();
     });
   }
+}
+
+function bodyOf(content: unknown): string {
+  const body = JSON.stringify(content);
+  if (body.length <= BODY_CHARS_MAX) return body;
+  return JSON.stringify(createHash("sha256").update(body).digest("hex"));
 }
 
 function idOf({ command: { caller } }: Ask, key: string): string {

@@ -152,10 +152,6 @@ export class Life {
     return this.#isMakingSnapshot;
   }
 
-  get segmentBytes(): number {
-    return this.#options.segmentBytes;
-  }
-
   async #open(): Promise<void> {
     const { folder, segmentBytes, snapshotBytes, observer, onSnapshot } = this.#options;
     this.store = await openStore(this.#platform(), {

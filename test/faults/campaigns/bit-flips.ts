@@ -17,9 +17,8 @@ import { FiledHistory, SMALL_SEGMENT_BYTES } from "../support/lives.ts";
 import { flipped, MemoryLog } from "../support/memory-log.ts";
 import type { Scope } from "../support/scope.ts";
 
-const STEPS = 3_000;
 /** Records at which the lives end. */
-const LIVES = [120, 240, 360];
+const LIVES = [120, 240, 360] as const;
 const SHORT = { log: 500, newest: 60, both: 30, tail: 60 };
 const LONG = { log: 20_000, newest: 3_000, both: 1_000, tail: 2_000 };
 const BITS = 8;
@@ -33,7 +32,7 @@ export const bitFlips: Campaign = {
 
 async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
   const counts = isLong ? LONG : SHORT;
-  const history = new FiledHistory(scope, seed, STEPS);
+  const history = new FiledHistory(scope, seed, LIVES[2]);
   const random = new Random(seed);
   const plain = await folderOf(scope, history, NEVER);
   const log = flipLog({ folder: plain, history, random, tell }, counts.log);

@@ -10,7 +10,6 @@ import { framesOf, liveAndDie, NEVER } from "../support/corpus.ts";
 import { FiledHistory } from "../support/lives.ts";
 import { MemoryLog } from "../support/memory-log.ts";
 
-const STEPS = 3_000;
 const RECORDS = 150;
 const BATCH_RECORDS = 10;
 const BATCHES = 3;
@@ -25,7 +24,7 @@ export const cuts: Campaign = {
 };
 
 async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
-  const history = new FiledHistory(scope, seed, STEPS);
+  const history = new FiledHistory(scope, seed, RECORDS);
   const folder = path.join(scope.folder(), "data");
   const plan = { folder, until: RECORDS, snapshotBytes: NEVER, batchRecords: BATCH_RECORDS };
   await liveAndDie(scope, history, { ...plan, segmentBytes: 64 * 1024 });

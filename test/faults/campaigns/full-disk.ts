@@ -23,7 +23,8 @@ import { type Scope, scoped } from "../support/scope.ts";
 import { createHouse, type House, sizedPlan, startServer } from "../support/serving.ts";
 
 const LINES = 8;
-const STEPS = 4_000;
+/** Enough to fill the small disk many times over. */
+const RECORDS = 800;
 const MEBIBYTE = 1024 * 1024;
 /** Enough for two segments of 64 MiB and the other files, but not for a third segment. */
 const SMALL_MIB = 140;
@@ -45,7 +46,7 @@ export const fullDisk: Campaign = {
 };
 
 async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
-  const history = new FiledHistory(scope, seed, STEPS);
+  const history = new FiledHistory(scope, seed, RECORDS);
   const violations: string[] = [];
   const figures: Record<string, string | number> = {};
   const parts = {

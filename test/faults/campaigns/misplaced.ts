@@ -14,8 +14,10 @@ import { FiledHistory, Life } from "../support/lives.ts";
 import { type Scope, scoped } from "../support/scope.ts";
 import { spawnServer } from "../support/serving.ts";
 
-const STEPS = 3_000;
+/** Records at which the lives end. */
 const LIVES = [80, 160, 240];
+/** The damaged folder goes on so far after its backup. */
+const RECORDS = 320;
 
 export const misplaced: Campaign = {
   name: "misplaced",
@@ -104,7 +106,7 @@ const CASES: readonly Misplaced[] = [
 ];
 
 async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
-  const history = new FiledHistory(scope, seed, STEPS);
+  const history = new FiledHistory(scope, seed, RECORDS);
   const folders = await foldersOf(scope, history);
   const violations: string[] = [];
   for (const [i, one] of CASES.entries()) {
@@ -133,7 +135,7 @@ async function foldersOf(scope: Scope, history: FiledHistory): Promise<Folders> 
   // As it was when half of its batches had been written.
   const used = bytes.findLastIndex((byte) => byte !== 0);
   fs.writeFileSync(newest, Buffer.from(bytes).fill(0, 4_096 + ((used - 4_096) >> 10) * 512));
-  await liveAndDie(scope, history, { ...plan, folder, until: LIVES.at(-1)! + 80 });
+  await liveAndDie(scope, history, { ...plan, folder, until: RECORDS });
   return { folder, foreign, backup };
 }
 

@@ -12,7 +12,6 @@ import { faultOf, FiledHistory, Life, type LifePlan } from "../support/lives.ts"
 import { type Scope, scoped } from "../support/scope.ts";
 import { missingShim, Shim } from "../support/shim.ts";
 
-const STEPS = 3_000;
 const SHORT_POINTS = 8;
 const LANES = 2;
 /** Records of a life: enough for some segments and two snapshots. */
@@ -41,7 +40,7 @@ interface Point {
 }
 
 async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
-  const history = new FiledHistory(scope, seed, STEPS);
+  const history = new FiledHistory(scope, seed, 2 * LIFE_RECORDS);
   const killed = await killedFolder(scope, history);
   const beginnings: readonly Beginning[] = [
     { name: "first start", folder: null, until: LIFE_RECORDS },

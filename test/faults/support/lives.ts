@@ -18,8 +18,8 @@ export const SMALL_SEGMENT_BYTES = 16 * 1024;
 export class FiledHistory extends History {
   readonly file: string;
 
-  constructor(scope: Scope, seed: number, steps: number) {
-    super(seed, steps);
+  constructor(scope: Scope, seed: number, recordCount: number) {
+    super(seed, recordCount);
     this.file = path.join(scope.folder(), "records");
     fs.writeFileSync(this.file, serialize(this.records));
   }

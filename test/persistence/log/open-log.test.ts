@@ -23,7 +23,7 @@ interface Ledger {
 
 /** Two processes: batches, marks, full segments, an orderly end, and a start after it. */
 async function workload(disk: FakeDisk, ledger: Ledger): Promise<void> {
-  for (const rounds of [14, 9]) {
+  for (const rounds of [16, 11]) {
     const log = await started(disk, ledger);
     for (let i = 0; i < rounds; i++) {
       ledger.appended = log.report.sequence + countAfter(i + 1);
@@ -98,7 +98,7 @@ async function countChanges(): Promise<number> {
 for (const ending of ENDINGS) {
   test(`a ${ending} at any change of the disk keeps every acknowledged record`, async () => {
     const total = await countChanges();
-    expect(total).toBeGreaterThan(100);
+    expect(total).toBeGreaterThan(150);
     for (let step = 1; step <= total; step++) {
       const disk = emptyDisk();
       const ledger: Ledger = { acknowledged: 0, appended: 0 };

@@ -9,7 +9,7 @@ import { realDisk } from "../../../persistence/disk/disk.ts";
 import { History } from "../../support/store/history.ts";
 import { diskOn, folderOf, snapshotPaths, StoreProcess } from "../store/store-fixture.ts";
 
-export const history = new History(7, 8_000);
+export const history = new History(7, 1_500);
 
 /** A copy of the folder. */
 export function twinOf(folder: string): string {

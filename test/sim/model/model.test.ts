@@ -8,9 +8,9 @@ import { digest } from "../../../engine/verify/digest.ts";
 import { replayed } from "../../support/engine.ts";
 import { Workload } from "../workload/workload.ts";
 
-const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8];
+const SEEDS = Array.from({ length: 24 }, (_, i) => i + 1);
 const seeds = process.env["SIM_SEED"] === undefined ? SEEDS : [Number(process.env["SIM_SEED"])];
-const steps = Number(process.env["SIM_STEPS"] ?? 12_500);
+const steps = Number(process.env["SIM_STEPS"] ?? 20_000);
 /** Wide, for a machine that has much else to do. */
 const TIMEOUT_MS = Math.max(120_000, steps * 10);
 /** The check of the invariants costs O(state), so it runs after this many steps. */
@@ -58,6 +58,6 @@ test.each(seeds)(
     expect(digest(replayed(workload.bench.journal))).toBe(digest(state));
     // A run without some answer has not compared it.
     if (steps < 10_000) return;
-    for (const answer of EXPECTED) expect(workload.tally.get(answer), answer).toBeGreaterThan(2);
+    for (const answer of EXPECTED) expect(workload.tally.get(answer), answer).toBeGreaterThan(5);
   },
 );

@@ -9,10 +9,12 @@ export class History {
   readonly records: readonly KeptRecord[];
   readonly #digests = new Map<number, string>();
 
-  constructor(seed: number, steps: number) {
+  /** @param recordCount - At least so many records; the last request may write more than one. */
+  constructor(seed: number, recordCount: number) {
     const workload = new Workload(seed);
-    for (let step = 0; step < steps; step++) workload.step();
-    this.records = workload.bench.journal.kept;
+    const { journal } = workload.bench;
+    while (journal.kept.length < recordCount) workload.step();
+    this.records = journal.kept;
   }
 
   /** Cost: O(records before) the first time. */
