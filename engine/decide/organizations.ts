@@ -142,7 +142,7 @@ export function replaceHoldTypes(
   const errors: FieldError[] = [];
   const names = new Set<string>();
   for (const [i, { name }] of body.entries()) {
-    if (names.has(name)) errors.push(duplicate(`[${i}].name`, name, "is there twice"));
+    if (names.has(name)) errors.push(duplicate(`[${i}].name`, name));
     names.add(name);
   }
   if (errors.length > 0) return refuseInvalid(errors);

@@ -153,6 +153,7 @@ export type SentSeat = TypeOf<typeof SEAT>;
 
 const SHAPE = openObject({
   id: optional(UUID),
+  purpose: optional(oneOf(["OBJECT", "UNDERLAY", "GA", "OUTLINE"])),
   groupOfSeatsGuid: optional(UUID),
   toRemove: OPTIONAL_FLAG,
 });

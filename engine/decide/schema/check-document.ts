@@ -70,7 +70,7 @@ function checkGuids({ sectors, rows, seats }: LayoutDocument, report: Report): v
     members.set(guid, member);
     if (other === undefined) return;
     const reported = report.hasSent(member, guid) ? member : other;
-    report.add(reported, guid, duplicate("guid", guid, "is there twice"));
+    report.add(reported, guid, duplicate("guid", guid));
   };
   for (const { guid } of sectors) check("sectors", guid);
   for (const { guid } of rows) check("rows", guid);
@@ -103,7 +103,7 @@ function checkRows({ sectors, rows }: LayoutDocument, report: Report): void {
     }
     const key = `${sectorGuid}${KEY_SEPARATOR}${rowNumber}`;
     if (labels.has(key)) {
-      report.add("rows", guid, duplicate("rowNumber", rowNumber, "is there twice in the section"));
+      report.add("rows", guid, duplicate("rowNumber", rowNumber, "appears twice in the section"));
     }
     labels.add(key);
   }
@@ -131,7 +131,7 @@ function checkSeats({ rows, seats }: LayoutDocument, report: Report): void {
     }
     const key = `${rowGuid}${KEY_SEPARATOR}${name}`;
     if (labels.has(key)) {
-      report.add("seats", guid, duplicate("name", name, "is there twice in the row"));
+      report.add("seats", guid, duplicate("name", name, "appears twice in the row"));
     }
     labels.add(key);
   }

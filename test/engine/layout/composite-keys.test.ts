@@ -22,6 +22,33 @@ test("three labels find a seat, a name finds an area, any other key finds nothin
   expect(joinKey("Stalls", "A", "2")).toBe("Stalls;;A;;2");
 });
 
+test("labels that begin or end in one separator character are found", () => {
+  const world = new World([
+    section("VIP;", { ";A": "1;" }),
+    section("VIP", { "B;": "1 ;2", C: ";1" }),
+    area(";Pit;", 5),
+  ]);
+  const { layout, seatNames } = { ...world.partition, seatNames: world.partition.layout.seatNames };
+  const keys = ["VIP;;;;A;;1;", "VIP;;B;;;1", "VIP;;B;;;;2", "VIP;;C;;;1"];
+  const found = keys.map((key) => layout.seatIndexes.get(findKey(layout, key)?.id ?? 0)!);
+  expect(found.map((seat) => seatNames[seat])).toEqual(["1;", "1", ";2", ";1"]);
+  expect(new Set(found).size).toBe(keys.length);
+  expect(findKey(layout, ";Pit;")?.member).toBe("groupOfSeats");
+});
+
+test("a key that two seats have names neither", () => {
+  const world = new World([
+    section("S", { ";A": "1", "B;": "2", B: "4" }),
+    section("S;", { A: "1" }),
+  ]);
+  world.putLayout({
+    seats: [{ guid: guidOf("another"), rowGuid: guidOf("row B"), name: ";2" }],
+  });
+  const { layout } = world.partition;
+  for (const key of ["S;;;A;;1", "S;;B;;;2"]) expect(findKey(layout, key), key).toBeUndefined();
+  expect(findKey(layout, "S;;B;;4")).toBeDefined();
+});
+
 test("after a change of the layout, keys find its new seats and no removed ones", () => {
   const world = new World([section("Stalls", { A: "1 2" })]);
   expect(findKey(world.partition.layout, "Stalls;;A;;2")).toBeDefined();
