@@ -23,7 +23,7 @@ const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD } = SeatState;
 const RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?)";
 /** The cause of a transition that is not a move. */
 const Call = { PRICES: "prices", PRICE_DELETED: "deleteprice", LAYOUT: "layout", EVENT: "event" };
-/** For a record that changed events, layouts or prices without a transition. */
+/** For a record that changed what listings show, without a transition. */
 const NO_CALL = "catalog";
 
 export class AuditProjector {
@@ -162,6 +162,9 @@ export class AuditProjector {
     if (put.table === "layouts") {
       this.#catalog.putLayout(at, put.row);
       this.#migrateEvents(at, put.row.id);
+    }
+    if (put.table === "organizations" && this.#catalog.putOrganization(at, put.row)) {
+      this.#call ??= NO_CALL;
     }
     if (put.table === "events") {
       const existing = this.#catalog.eventOf(put.row.id);

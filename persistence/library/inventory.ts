@@ -70,8 +70,8 @@ export interface SeatFilter {
 export interface PastSeats {
   readonly seats: readonly Seat[];
   readonly total: number;
-  /** Whether the event was published then. */
-  readonly isPublished: boolean;
+  /** Whether ACTIVE seats could be booked then. */
+  readonly isOnSale: boolean;
 }
 
 /** A transition of a seat, or of some places of an area. */
@@ -154,7 +154,7 @@ export async function auditOf(
   eventId: string,
   filter: AuditFilter,
 ): Promise<Result<AuditPage, NotInTrail>> {
-  const query = { newestFirst: false, ...ALL, ...filter };
+  const query = { sort: [], ...ALL, ...filter };
   const result = await ask(acting, { about: "transitions", eventId, query });
   if (!result.ok) return result;
   const { answer, extent } = result.value;
@@ -197,6 +197,10 @@ const GAPS = {
   [AuditGap.NO_EVENT]: ["ENTITY_NOT_FOUND", "There was no such event then."],
   [AuditGap.TOO_EARLY]: ["VALIDATION_FAILED", "This is before the beginning of the audit trail."],
   [AuditGap.TOO_LATE]: ["VALIDATION_FAILED", "This is after the last record."],
+  [AuditGap.TOO_MANY]: [
+    "VALIDATION_FAILED",
+    "Too many transitions match; filter them, or sort by sequence.",
+  ],
   [AuditGap.BUSY]: ["OVERLOADED", "Too many questions are waiting; try again."],
   [AuditGap.UNAVAILABLE]: ["LOG_UNAVAILABLE", "The audit trail cannot be read at present."],
 } as const satisfies Readonly<Record<AuditGap, readonly [RefusalCode, string]>>;
