@@ -77,7 +77,7 @@ export function mapOf(state: State, eventId: string) {
   const prices = state.catalog.pricesOf(eventId);
   const { seatIds, areas } = partition.layout;
   // The trail does not say when a price was renamed.
-  const named = [...prices].map(([slot, { renamedAtMs: _, ...price }]) => [slot, price] as const);
+  const named = [...prices].map(([slot, price]) => [slot, { ...price, renamedAtMs: 0 }] as const);
   const listed = { ...listedEvent(state, event), prices: new Map(named) };
   return {
     seats: Array.from(seatIds, (_, seat) => seatFacts(listed, seat)),
