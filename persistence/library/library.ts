@@ -86,6 +86,7 @@ export type {
  *
  * @throws StoreFault, among them FolderRefused when the folder is open already, here or in another
  * process, and LogCorrupt when data is damaged. Its message names the cause and the way out.
+ * Refused with VALIDATION_FAILED when `folder` is missing.
  */
 export function open(options: FrontrowOptions): Promise<Frontrow> {
   return Frontrow.open(options);
