@@ -53,7 +53,8 @@ export const AUTH_ROUTES: readonly Route[] = [
 
 /** An error under /api/auth. */
 export function authFailure(status: number, error: string): Answer {
-  return { ...answer(status, { success: false, error }), headers: headersOf(status) };
+  const headers = status === 429 ? ([["Retry-After", "60"]] as const) : [];
+  return { ...answer(status, { success: false, error }), headers: headersOf(status, headers) };
 }
 
 const FAILURES: Readonly<Record<LoginRefusal, Answer>> = {

@@ -196,7 +196,9 @@ test("the user is shown for the bearer token of a login only", async () => {
 test("five wrong passwords within a minute close the account for a minute", async () => {
   const office = new Office();
   for (let i = 0; i < 5; i++) expectFailure(await office.attempt("wrong"), 401);
-  expectFailure(await office.attempt("wrong"), 429);
+  const closed = await office.attempt("wrong");
+  expectFailure(closed, 429);
+  expect(closed.headers["Retry-After"]).toBe("60");
   expectFailure(await office.attempt(PASSWORD), 429);
   expectFailure(await office.attempt(PASSWORD, "CLERK@HOUSE.EXAMPLE"), 429);
   expect((await office.attempt(PASSWORD, ADMIN)).status).toBe(200);

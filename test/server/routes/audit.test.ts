@@ -143,7 +143,7 @@ test("the trail is filtered by area, time and sequence number, sorted and paged"
   expect(page).toMatchObject({ totalElements: 5, totalPages: 3, numberOfElements: 1, last: true });
 });
 
-test("the trail is sorted by any member of its rows; equal rows stay in the order of time", async () => {
+test("the trail is sorted by any member of its rows, then by time", async () => {
   const server = new TestServer();
   const { a } = server;
   const pit = a.labels.idOf("Pit");
