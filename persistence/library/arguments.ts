@@ -1,4 +1,4 @@
-/** The checks of what a caller of the library passes to queries. Commands have checks of their own. */
+/** Checks what a caller of the library passes to queries. Commands have checks of their own. */
 import { TRANSITION_SORTS } from "../../engine/queries/audit-trail.ts";
 import { SEAT_SORTS } from "../../engine/queries/seat-listing.ts";
 import { type FieldError, missing, refuseInvalid } from "../../engine/results.ts";
