@@ -3,6 +3,7 @@
  * flag takes precedence.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { TrustedProxies } from "./wire/client-address.ts";
 
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
@@ -14,6 +15,8 @@ export interface ServeOptions {
   readonly demo: boolean;
   readonly metricsToken?: string;
   readonly badKeysPerMinute: number;
+  /** Addresses and networks of proxies; absent when none is trusted. */
+  readonly trustedProxy?: readonly string[];
   /** Growth of the log between two snapshots, in MiB. */
   readonly snapshotEvery: number;
   /** Days for which the audit trail is kept; null for no limit. */
@@ -50,6 +53,12 @@ const OPTIONS: readonly Option[] = [
     .env("FRONTROW_BAD_KEYS_PER_MINUTE")
     .default(6_000)
     .argParser(parseCount),
+  new Option(
+    "--trusted-proxy <addresses>",
+    "proxies whose X-Forwarded-For names the client: addresses or networks, separated by commas",
+  )
+    .env("FRONTROW_TRUSTED_PROXY")
+    .argParser(parseProxies),
   new Option("--snapshot-every <MiB>", "growth of the log between two snapshots")
     .env("FRONTROW_SNAPSHOT_EVERY")
     .default(256)
@@ -99,6 +108,16 @@ export function addServeOptions(command: Command): Command {
 function parseCount(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be an integer from 1 to 999999.");
+}
+
+function parseProxies(text: string): readonly string[] {
+  const proxies = text.split(",").map((proxy) => proxy.trim());
+  try {
+    new TrustedProxies(proxies);
+    return proxies;
+  } catch {
+    throw new InvalidArgumentError("It must be addresses or networks, such as 10.0.0.0/8,::1.");
+  }
 }
 
 function parseMebibytes(text: string): number {

@@ -51,9 +51,9 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const folder = dataFolderOf(options);
   if (!hasStore(folder)) checkVariables(env);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
-  const { host, port } = options;
+  const { host, port, trustedProxy: trustedProxies = [] } = options;
   const stopping = stopSignal();
-  const http = await listen(new StartingFront(), { host, port, onBroken });
+  const http = await listen(new StartingFront(), { host, port, onBroken, trustedProxies });
   const reports = new StoreReports(log);
   const store = await openStore(http, {
     folder,

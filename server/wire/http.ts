@@ -10,6 +10,7 @@ import { STATUS_CODES } from "node:http";
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
+import { TrustedProxies } from "./client-address.ts";
 import { Exchange, type Found, type Front } from "./front.ts";
 import { FrontResult } from "./replies.ts";
 
@@ -31,6 +32,8 @@ export interface HttpOptions {
   readonly onBroken: (error: unknown) => void;
   /** Bytes of all unfinished bodies together, at most. */
   readonly keptBytesMax?: number;
+  /** Proxies whose `X-Forwarded-For` names the client; none by default. */
+  readonly trustedProxies?: readonly string[];
 }
 
 const STATUS_LINES = new Map(
@@ -118,10 +121,14 @@ class HttpExchange extends Exchange {
   keptBytes = 0;
   contentLength = "";
   transferEncoding = "";
+  forwardedFor = "";
   /** Whether the connection is closed after the answer. */
   isLast = false;
   readonly #exchanges: Exchanges;
-  readonly address = () => Buffer.from(this.res!.getRemoteAddressAsText()).toString();
+  readonly address = () => {
+    const address = Buffer.from(this.res!.getRemoteAddressAsText()).toString();
+    return this.#exchanges.proxies.clientOf(address, this.forwardedFor);
+  };
   readonly abort = () => this.#exchanges.end(this);
   readonly take = (chunk: ArrayBuffer, isLast: boolean) =>
     this.#exchanges.take(this, chunk, isLast);
@@ -156,6 +163,9 @@ class HttpExchange extends Exchange {
         break;
       case "transfer-encoding":
         this.transferEncoding = value;
+        break;
+      case "x-forwarded-for":
+        this.forwardedFor = this.forwardedFor === "" ? value : `${this.forwardedFor},${value}`;
         break;
       case "connection":
         this.isLast = value.length === CLOSE_LENGTH;
@@ -194,6 +204,7 @@ class HttpExchange extends Exchange {
     super.clear();
     this.contentLength = "";
     this.transferEncoding = "";
+    this.forwardedFor = "";
     this.isLast = false;
     this.res = null;
     this.chunks = null;
@@ -205,6 +216,7 @@ class HttpExchange extends Exchange {
 class Exchanges {
   readonly #onBroken: (error: unknown) => void;
   readonly #keptBytesMax: number;
+  readonly proxies: TrustedProxies;
   front: Front;
   /** Exchanges that wait for a request. */
   readonly #idle: HttpExchange[] = [];
@@ -214,10 +226,11 @@ class Exchanges {
   #keptBytes = 0;
   #onAllAnswered: (() => void) | null = null;
 
-  constructor(front: Front, { onBroken, keptBytesMax = KEPT_BYTES_MAX }: HttpOptions) {
+  constructor(front: Front, options: HttpOptions) {
     this.front = front;
-    this.#onBroken = onBroken;
-    this.#keptBytesMax = keptBytesMax;
+    this.#onBroken = options.onBroken;
+    this.#keptBytesMax = options.keptBytesMax ?? KEPT_BYTES_MAX;
+    this.proxies = new TrustedProxies(options.trustedProxies ?? []);
   }
 
   /** @param method - Lower case. */

@@ -54,15 +54,19 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_BAD_KEYS_PER_MINUTE: "7",
     FRONTROW_SNAPSHOT_EVERY: "0.5",
     FRONTROW_AUDIT_DAYS: "30",
+    FRONTROW_TRUSTED_PROXY: "127.0.0.1",
   };
-  const added = { metricsToken: "scrape", badKeysPerMinute: 7, snapshotEvery: 0.5, auditDays: 30 };
+  const counts = { badKeysPerMinute: 7, snapshotEvery: 0.5, auditDays: 30 };
+  const added = { metricsToken: "scrape", ...counts, trustedProxy: ["127.0.0.1"] };
   const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
   expect(await parse([], env)).toEqual({ ...fromEnv, ...added });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
-  more.push("--audit-days", "9");
+  more.push("--audit-days", "9", "--trusted-proxy", "::1, 10.0.0.0/8");
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
-  const others = { metricsToken: "other", badKeysPerMinute: 8, snapshotEvery: 64, auditDays: 9 };
+  const otherCounts = { badKeysPerMinute: 8, snapshotEvery: 64, auditDays: 9 };
+  const trustedProxy = ["::1", "10.0.0.0/8"];
+  const others = { metricsToken: "other", ...otherCounts, trustedProxy };
   expect(await parse([...args, ...more, "--demo"], env)).toEqual({ ...fromFlags, ...others });
 });
 
@@ -76,6 +80,12 @@ test("the variable of the demo turns it on with 1, true, yes or on", async () =>
 });
 
 const WRONG: readonly (readonly [readonly string[], Readonly<Record<string, string>>])[] = [
+  [["--trusted-proxy", ""], {}],
+  [["--trusted-proxy", "proxy.example"], {}],
+  [["--trusted-proxy", "10.0.0.0/33"], {}],
+  [["--trusted-proxy", "10.0.0.0/8/8"], {}],
+  [["--trusted-proxy", "10.0.0.0/x"], {}],
+  [[], { FRONTROW_TRUSTED_PROXY: "127.0.0.1," }],
   [["--port", "-1"], {}],
   [["--port", "65536"], {}],
   [["--port", "80.5"], {}],

@@ -27,7 +27,9 @@ export class Listening {
     this.broken = broken;
   }
 
-  static async start(limits: Pick<HttpOptions, "keptBytesMax"> = {}): Promise<Listening> {
+  static async start(
+    limits: Pick<HttpOptions, "keptBytesMax" | "trustedProxies"> = {},
+  ): Promise<Listening> {
     const server = new TestServer();
     const broken: unknown[] = [];
     const onBroken = (error: unknown) => void broken.push(error);
