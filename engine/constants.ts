@@ -13,6 +13,10 @@ export const SEATS_PER_LAYOUT_MAX = 200_000;
  * becomes eight bytes), and it must fit in one record.
  */
 export const LAYOUT_BYTES_MAX = 56 * 1_024 * 1_024;
+/** Bytes as JSON of the drawing members of one object of a layout, and of its view box. */
+export const DRAWING_BYTES_MAX = 2_048;
+/** Bytes of the thumbnail of a schema as JSON. */
+export const THUMBNAIL_BYTES_MAX = 256 * 1_024;
 /** Prices that one event can have at a time. Slot 0 means "no price". */
 export const PRICES_PER_EVENT_MAX = 65_535;
 /** Places of one general-admission area. */

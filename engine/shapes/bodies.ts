@@ -31,6 +31,7 @@ import {
   openObject,
   optional,
   RECORD,
+  type Shape,
   TEXT,
   text,
   type TypeOf,
@@ -158,6 +159,15 @@ const SHAPE = openObject({
   toRemove: OPTIONAL_FLAG,
 });
 export type SentShape = TypeOf<typeof SHAPE>;
+
+const namesOf = (shape: Shape) => Object.keys(shape["properties"] as object);
+/** The members of each kind of object that are not drawing members. An outline may be long. */
+export const LAYOUT_OBJECT_MEMBERS = {
+  sectors: new Set(namesOf(SECTOR)),
+  rows: new Set(namesOf(ROW)),
+  seats: new Set(namesOf(SEAT)),
+  shapes: new Set([...namesOf(SHAPE), "points"]),
+} as const;
 
 /** Without further members: a misspelled list would make an empty plan. */
 export const LAYOUT = exactObject({

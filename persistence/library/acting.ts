@@ -14,7 +14,12 @@ import { type Arguments, refuseArguments } from "./arguments.ts";
 export type NotOwn = "VALIDATION_FAILED" | "ENTITY_NOT_FOUND" | "ACCESS_DENIED";
 
 /** What the shape of a command, its caller and the state of the log can refuse in every command. */
-export type AnyCommand = "VALIDATION_FAILED" | "ACCESS_DENIED" | "LOG_UNAVAILABLE" | "OVERLOADED";
+export type AnyCommand =
+  | "VALIDATION_FAILED"
+  | "ACCESS_DENIED"
+  | "LOG_UNAVAILABLE"
+  | "OVERLOADED"
+  | "PAYLOAD_TOO_LARGE";
 
 interface Owned {
   readonly organizationId: number;

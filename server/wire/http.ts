@@ -370,7 +370,7 @@ function typeAndKeepAlive(type: string): ArrayBuffer {
 
 function tooLarge({ bodyBytesMax }: Found): Problem {
   const detail = `The body is larger than ${bodyBytesMax} bytes.`;
-  return { refused: FrontResult.PAYLOAD_TOO_LARGE, detail };
+  return { refused: Result.PAYLOAD_TOO_LARGE, detail };
 }
 
 function bytesOf(text: string): ArrayBuffer {

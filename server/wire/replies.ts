@@ -8,7 +8,6 @@ import { Result } from "../../engine/results.ts";
 export const FrontResult = {
   MALFORMED_REQUEST: 1_001,
   METHOD_NOT_ALLOWED: 1_002,
-  PAYLOAD_TOO_LARGE: 1_003,
   UNSUPPORTED_MEDIA_TYPE: 1_004,
   INTERNAL_ERROR: 1_005,
   NOT_READY: 1_006,
@@ -33,6 +32,7 @@ type Name = Exclude<keyof typeof NAMED, "OK">;
 
 /** Status and title by `errorCode`. */
 const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = {
+  PAYLOAD_TOO_LARGE: [413, "Payload too large"],
   LOG_UNAVAILABLE: [503, "Log unavailable"],
   OVERLOADED: [503, "Overloaded"],
   VALIDATION_FAILED: [400, "Validation failed"],
@@ -53,7 +53,6 @@ const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = 
   MALFORMED_REQUEST: [400, "Malformed request"],
   METHOD_NOT_ALLOWED: [405, "Method not allowed"],
   LENGTH_REQUIRED: [411, "Length required"],
-  PAYLOAD_TOO_LARGE: [413, "Payload too large"],
   UNSUPPORTED_MEDIA_TYPE: [415, "Unsupported media type"],
   INTERNAL_ERROR: [500, "Internal error"],
   IDEMPOTENCY_IN_PROGRESS: [409, "Idempotency key in progress"],

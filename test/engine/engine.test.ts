@@ -89,6 +89,22 @@ test("a record without space in the log changes nothing, and is accepted later",
   expect(digest(replayed(journal))).toBe(digest(engine.state));
 });
 
+test("a record that is too long for the log changes nothing, and the next one is taken", () => {
+  const world = new World(HALL);
+  const { engine, journal, caller } = world;
+  const before = { digest: digest(engine.state), sequence: engine.sequence };
+  journal.takes = () => ({ recordBytes: 2_000, recordBytesMax: 1_000 });
+  const outcome = world.submit("createVenue", caller, { body: { name: "Odeon" } });
+  const detail =
+    "The change takes 2000 bytes in the log, which keeps at most 1000 for one change; " +
+    "nothing was changed.";
+  expect(outcome).toEqual({ refused: Result.PAYLOAD_TOO_LARGE, detail, errors: [] });
+  expect({ digest: digest(engine.state), sequence: engine.sequence }).toEqual(before);
+  journal.takes = () => Admission.OPEN;
+  expect(world.submit("createVenue", caller, { body: { name: "Odeon" } }).refused).toBe(Result.OK);
+  expect(digest(replayed(journal))).toBe(digest(engine.state));
+});
+
 test("a follow-up without space in the log is refused, and its command stays granted", () => {
   const world = new World(HALL);
   const { engine, journal, caller } = world;

@@ -8,7 +8,7 @@ import type { BookingKind, CommandKind, MembersOf } from "../../engine/commands.
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine, type Outcome } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
-import { Admission, type Clock, type Journal, LogSpace } from "../../engine/ports.ts";
+import { Admission, type Clock, type Journal, LogSpace, type TooLong } from "../../engine/ports.ts";
 import { ActorKind, type LogRecord } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import type {
@@ -54,7 +54,7 @@ export interface KeptRecord {
 export class MemoryJournal implements Journal {
   readonly kept: KeptRecord[] = [];
   admits: Admission = Admission.OPEN;
-  takes: (record: LogRecord, isFollowUp: boolean) => Admission = (_, isFollowUp) =>
+  takes: (record: LogRecord, isFollowUp: boolean) => Admission | TooLong = (_, isFollowUp) =>
     isFollowUp ? Admission.OPEN : this.admits;
   durable: (sequence: number) => void = () => {};
 
@@ -62,7 +62,12 @@ export class MemoryJournal implements Journal {
     return this.admits;
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission {
+  append(
+    sequence: number,
+    timeMs: number,
+    record: LogRecord,
+    space: LogSpace,
+  ): Admission | TooLong {
     const admission = this.takes(record, space === LogSpace.RESERVE);
     if (admission === Admission.OPEN) this.keep(sequence, timeMs, record);
     return admission;

@@ -8,6 +8,7 @@ import { KEY_SEPARATOR } from "../../layout/composite-keys.ts";
 import type { LayoutDocument } from "../../layout/layout-document.ts";
 import { duplicate, type FieldError } from "../../results.ts";
 import type { LayoutBody } from "../../shapes/bodies.ts";
+import { utf8Bytes } from "../../shapes/json-bytes.ts";
 import { lowerGuid } from "./guids.ts";
 
 /** Enough for a person to see what is wrong; a layout may have a hundred thousand objects. */
@@ -146,16 +147,4 @@ function checkLabel(
   if (!label.includes(KEY_SEPARATOR)) return;
   const message = `must not contain "${KEY_SEPARATOR}", which composite keys use`;
   report.add(member, guid, { field, code: "PATTERN", message, rejectedValue: label });
-}
-
-/** Bytes of the text as UTF-8. Cost: O(length). */
-function utf8Bytes(text: string): number {
-  let bytes = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    // A surrogate counts two of the four bytes that its pair takes.
-    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
-  }
-  assert(bytes <= 3 * text.length, "a UTF-16 unit takes at most three bytes of UTF-8");
-  return bytes;
 }

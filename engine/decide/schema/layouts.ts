@@ -18,6 +18,7 @@ import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
 import { assignmentsOf, objectIds, removesOfAssignments } from "../removals.ts";
 import { checkDocument } from "./check-document.ts";
+import { checkDrawing } from "./drawing-members.ts";
 import { mergeLayout } from "./merge-layout.ts";
 
 /**
@@ -36,6 +37,8 @@ export function putLayout(
   const { schemas, layouts, nextId } = state.catalog;
   const schema = ownRow(schemas.get(schemaId), caller, "schema");
   if (isRefused(schema)) return schema;
+  const tooLong = checkDrawing(body);
+  if (tooLong.length > 0) return refuseInvalid(tooLong);
   const stored = layouts.get(schemaId)?.document ?? EMPTY_DOCUMENT;
   const { document, newIds, errors } = mergeLayout(stored, body, { nextId, timeMs });
   if (errors.length > 0) return refuseInvalid(errors);

@@ -107,6 +107,19 @@ test.each([
   expect(codes).toEqual(each(changing, errorCode));
 });
 
+test("a change that is too long for the log is refused with PAYLOAD_TOO_LARGE", async () => {
+  const server = newServer();
+  server.journal.takes = () => ({ recordBytes: 2_000, recordBytesMax: 1_000 });
+  const { a } = server;
+  const before = server.digest;
+  for (const path of [`schemas/clone/${a.schemaId}`, "venues/"]) {
+    const reply = await server.post(`/api/private/v2.0/${path}`, { name: "Odeon" });
+    expect([reply.status, reply.body.errorCode]).toEqual([413, "PAYLOAD_TOO_LARGE"]);
+    expect(reply.body.detail).toMatch(/2000 bytes .* at most 1000/);
+  }
+  expect(server.digest).toBe(before);
+});
+
 test("reads are refused with LOG_UNAVAILABLE while the server starts", async () => {
   const server = newServer();
   server.isReady = false;
