@@ -99,6 +99,9 @@ export class Stage {
     type Answer = Pick<Stage, "sectors" | "rows" | "seats">;
     Object.assign(this, await this.ask<Answer>(put, { body: this.layout.text }));
     for (let event = 0; event < this.size.events; event++) await this.#openEvent();
+    // The audit trail keeps each seat that gets a price: those of two events are enough.
+    await this.#assignPrices(this.events[0]!);
+    await this.#assignPrices(this.events.at(-1)!);
     await this.#listEvents();
   }
 
@@ -107,12 +110,15 @@ export class Stage {
     const { id } = await this.ask<{ id: string }>(`POST ${V2}/events/`, { body });
     const prices = `POST ${V2}/event/${id}/prices/`;
     const [price] = await this.ask<Stored[]>(prices, { body: [{ name: "Seat", eventId: id }] });
-    const priced = this.sectors.map((sector) => ({
-      objectId: sector.id,
-      assignmentId: price!.id,
-    }));
-    await this.ask(`${prices}assignments/`, { body: { groupOfSeats: priced } });
     this.events.push({ id, priceId: price!.id });
+  }
+
+  async #assignPrices({ id, priceId }: Stage["event"]): Promise<void> {
+    const groupOfSeats = this.sectors.map((sector) => ({
+      objectId: sector.id,
+      assignmentId: priceId,
+    }));
+    await this.ask(`POST ${V2}/event/${id}/prices/assignments/`, { body: { groupOfSeats } });
   }
 
   async #listEvents(): Promise<void> {
