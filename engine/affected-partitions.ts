@@ -2,6 +2,7 @@
  * Finds the partitions that a record will change. Both functions must be called before the record
  * is applied. A snapshot copies a partition again only after a record has affected it.
  */
+import type { EventRow } from "./catalog.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
 import type { State } from "./state.ts";
 
@@ -38,22 +39,33 @@ function affectedByCatalog({ catalog }: State, { puts, removes }: CatalogRecord)
 }
 
 /**
- * @returns The partitions that the record removes without changing them first: their contents stay
- * as they are. Cost: O(rows of the record).
+ * @returns The partitions that the record removes, or replaces because of a new layout, without
+ * changing them first: their contents stay as they are. Cost: O(rows of the record + events).
  */
-export function removedPartitions(
+export function replacedPartitions(
   { catalog }: State,
-  { removes }: CatalogRecord,
+  { puts, removes }: CatalogRecord,
 ): readonly number[] {
   const { events, prices } = catalog;
-  const removed = new Set<number>();
+  const replaced = new Set<number>();
+  const changed = new Set<number>();
+  const replace = (event: EventRow) => {
+    if (!changed.has(event.partition)) replaced.add(event.partition);
+  };
+  const change = (event: EventRow | undefined) => {
+    if (event !== undefined && !replaced.has(event.partition)) changed.add(event.partition);
+  };
+  const replaceEventsOf = (schemaId: number) => {
+    for (const event of events.values()) if (event.schemaId === schemaId) replace(event);
+  };
   for (const { table, key } of removes) {
-    if (table === "events") removed.add(events.get(String(key))!.partition);
-    // From here on the record changes partitions, possibly some that it removes later.
-    if (table === "layouts") break;
-    if (table !== "prices") continue;
-    const event = events.get(prices.get(Number(key))?.eventId ?? "");
-    if (event !== undefined && !removed.has(event.partition)) break;
+    if (table === "events") replace(events.get(String(key))!);
+    if (table === "layouts") replaceEventsOf(Number(key));
+    if (table === "prices") change(events.get(prices.get(Number(key))?.eventId ?? ""));
   }
-  return [...removed];
+  for (const { table, row } of puts) {
+    if (table === "events") change(row);
+    if (table === "layouts") replaceEventsOf(row.id);
+  }
+  return [...replaced];
 }

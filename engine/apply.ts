@@ -4,8 +4,8 @@
  */
 import { assert, unreachable } from "./assert.ts";
 import type { CatalogPut, EventRow } from "./catalog.ts";
-import { migrateToLayout } from "./inventory/migrate-layout.ts";
 import { Partition } from "./inventory/partition.ts";
+import { LayoutChange } from "./inventory/partitions.ts";
 import { buildLayout } from "./layout/layout.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
 import type { State } from "./state.ts";
@@ -61,30 +61,27 @@ function migrateEvents(
   timeMs: number,
   marksRelabelled = false,
 ): void {
-  for (const event of state.catalog.events.values()) {
-    if (event.schemaId === schemaId) putPartition(state, event, timeMs, marksRelabelled);
+  const layout = state.layoutOf(schemaId);
+  const change = new LayoutChange({ layout, timeMs, marksRelabelled });
+  for (const { partition: number, schemaId: of } of state.catalog.events.values()) {
+    if (of !== schemaId || state.partitions.layoutOf(number) === layout) continue;
+    state.partitions.migrate(number, change);
   }
 }
 
 /** Creates the event's partition, or migrates it when its layout is not the present one. */
-function putPartition(
-  state: State,
-  event: EventRow,
-  timeMs: number,
-  marksRelabelled = false,
-): void {
+function putPartition(state: State, event: EventRow, timeMs: number): void {
+  const { catalog, partitions } = state;
   const { partition: number, schemaId } = event;
   const layout = state.layoutOf(schemaId);
-  const existing = state.partitions.get(number);
-  const stored = state.catalog.events.get(event.id);
-  assert((stored === undefined) === (existing === undefined), "an event brings its partition");
+  const stored = catalog.events.get(event.id);
+  const isNew = !partitions.has(number);
+  assert((stored === undefined) === isNew, "an event brings its partition");
   assert(stored === undefined || stored.partition === number, "an event keeps its partition");
-  if (existing?.layout === layout) return;
-  const partition =
-    existing === undefined
-      ? new Partition(layout, timeMs)
-      : migrateToLayout(existing, layout, timeMs, marksRelabelled);
-  state.partitions.set(number, partition);
+  if (isNew) partitions.set(number, new Partition(layout, timeMs));
+  else if (partitions.layoutOf(number) !== layout) {
+    partitions.migrate(number, new LayoutChange({ layout, timeMs, marksRelabelled: false }));
+  }
 }
 
 function removePartition({ catalog, partitions }: State, eventId: string): void {

@@ -17,6 +17,8 @@ export const LAYOUT_BYTES_MAX = 56 * 1_024 * 1_024;
 export const DRAWING_BYTES_MAX = 2_048;
 /** Bytes of the thumbnail of a schema as JSON. */
 export const THUMBNAIL_BYTES_MAX = 256 * 1_024;
+/** Objects that a refusal names when a new layout would remove them while they are in use. */
+export const INVENTORY_ERRORS_MAX = 1_000;
 /** Prices that one event can have at a time. Slot 0 means "no price". */
 export const PRICES_PER_EVENT_MAX = 65_535;
 /** Places of one general-admission area. */

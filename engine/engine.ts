@@ -141,6 +141,15 @@ export class Engine {
   }
 
   /**
+   * Does a part of the work that changes of layouts have left: migrates the inventory of one event.
+   *
+   * @returns Whether there is more to do.
+   */
+  settle(): boolean {
+    return this.state.partitions.settleOne();
+  }
+
+  /**
    * Calls back once every record so far is on disk: immediately if that is already so. Callbacks
    * run in the order in which they were given.
    */
@@ -184,6 +193,7 @@ export class Engine {
    * @param number - Of the partition. @returns Why a hold could not be ended; null when all were.
    */
   #expireHolds(number: number, timeMs: number, space: LogSpace): Refusal | null {
+    if (!this.state.partitions.hasDue(number, timeMs)) return null;
     const partition = this.state.partitionAt(number);
     const { holds } = partition;
     let slot = holds.due(timeMs);

@@ -2,6 +2,7 @@
 import { assert } from "./assert.ts";
 import { Catalog, type EventRow } from "./catalog.ts";
 import type { Partition } from "./inventory/partition.ts";
+import { Partitions } from "./inventory/partitions.ts";
 import { buildLayout, EMPTY_DOCUMENT, type Layout } from "./layout/layout.ts";
 
 const EMPTY_LAYOUT = buildLayout(EMPTY_DOCUMENT);
@@ -9,7 +10,7 @@ const EMPTY_LAYOUT = buildLayout(EMPTY_DOCUMENT);
 export class State {
   readonly catalog = new Catalog();
   /** By partition number: `EventRow.partition`. */
-  readonly partitions = new Map<number, Partition>();
+  readonly partitions = new Partitions();
   /** By schema id: the seat index of each stored layout. */
   readonly layouts = new Map<number, Layout>();
 

@@ -31,7 +31,9 @@ export function fastify(name: string, store: StoreName, server: DatabaseServer):
     start: async (folder) => {
       const database = await server.start(folder);
       const module = new URL("./fastify-server.js", import.meta.url);
-      const service = await startModule(module, [store, database.address], { BENCH_KEY: KEY });
+      const service = await startModule(module, [store, database.address], {
+        env: { BENCH_KEY: KEY },
+      });
       return {
         target: targetAt(service.url),
         pids: [...database.pids, service.pid],

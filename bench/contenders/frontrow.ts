@@ -9,16 +9,25 @@ import { countSeats, createVenue, openEvent, TENANT_TOKEN, type Venue } from "./
 const POLL_MS = 50;
 const POLLS_MAX = 1_200;
 
-/** @param args - Further arguments of `frontrow serve`. */
-export function startServer(folder: string, args: readonly string[] = []): Promise<Server> {
+/**
+ * @param args - Further arguments of `frontrow serve`.
+ * @param preload - A module to load into its process first.
+ */
+export function startServer(
+  folder: string,
+  args: readonly string[] = [],
+  preload?: URL,
+): Promise<Server> {
   const program = new URL("../../server/cli.js", import.meta.url);
   const data = path.join(folder, "data");
-  return startModule(program, ["serve", "--port", "0", "--data", data, ...args], {
+  const env = {
     FRONTROW_TENANT_TOKEN: TENANT_TOKEN,
     FRONTROW_ADMIN_EMAIL: "admin@example.org",
     FRONTROW_ADMIN_PASSWORD: "bench-password",
     FRONTROW_LOG_LEVEL: "error",
-  });
+  };
+  const serve = ["serve", "--port", "0", "--data", data, ...args];
+  return startModule(program, serve, { env, preload });
 }
 
 export function frontrow(name: string, args: readonly string[]): Contender {

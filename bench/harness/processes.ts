@@ -59,22 +59,37 @@ export interface RunningProgram {
 
 export interface Server extends RunningProgram {
   readonly url: URL;
+  /** Asks the module that was loaded before the server. */
+  readonly ask: () => Promise<unknown>;
+}
+
+interface ModuleOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  /** Loaded before the module; answers messages. */
+  readonly preload?: URL | undefined;
 }
 
 /** Starts a compiled module that prints its address. @throws Error when it ends before that. */
 export async function startModule(
   module: URL,
   args: readonly string[],
-  env: NodeJS.ProcessEnv = {},
+  { env = {}, preload }: ModuleOptions = {},
 ): Promise<Server> {
-  const child = spawn(process.execPath, [fileURLToPath(module), ...args], {
+  const imports = preload === undefined ? [] : ["--import", preload.href];
+  const child = spawn(process.execPath, [...imports, fileURLToPath(module), ...args], {
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
   track(child);
-  for await (const line of readline.createInterface({ input: child.stdout })) {
+  const ask = async () => {
+    const answered = once(child, "message");
+    child.send("ask");
+    const [answer] = (await answered) as [unknown];
+    return answer;
+  };
+  for await (const line of readline.createInterface({ input: child.stdout! })) {
     const match = READY.exec(line);
-    if (match !== null) return { ...programOf(child, "SIGTERM"), url: new URL(match[1]!) };
+    if (match !== null) return { ...programOf(child, "SIGTERM"), url: new URL(match[1]!), ask };
   }
   throw new Error(`the server ended with ${child.exitCode ?? child.signalCode}`);
 }

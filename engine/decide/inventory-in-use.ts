@@ -7,7 +7,7 @@ const { ACTIVE, LOCKED, SOLD } = SeatState;
 
 /** Whether any seat or place is LOCKED or SOLD. Cost: O(seats and areas). */
 export function isHeldOrSold({ state, areas }: Partition): boolean {
-  for (const current of state) if (current === LOCKED || current === SOLD) return true;
+  if (state.includes(LOCKED) || state.includes(SOLD)) return true;
   for (let area = 0; area < areas.count; area++) {
     if (areas.places(area, LOCKED) + areas.places(area, SOLD) > 0) return true;
   }

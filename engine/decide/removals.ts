@@ -6,7 +6,6 @@
 import { assert } from "../assert.ts";
 import type { CatalogRemove, EventRow, ZoneAssignmentRow } from "../catalog.ts";
 import type { LayoutDocument } from "../layout/layout-document.ts";
-import { EMPTY_DOCUMENT } from "../layout/layout.ts";
 import type { State } from "../state.ts";
 
 /** An event and its prices. */
@@ -40,9 +39,17 @@ export function removesOfAssignments(rows: readonly ZoneAssignmentRow[]): Catalo
 }
 
 /** The zone assignments of the schema's objects. Cost: O(objects of the layout). */
-export function assignmentsOf({ catalog }: State, schemaId: number): ZoneAssignmentRow[] {
-  const document = catalog.layouts.get(schemaId)?.document ?? EMPTY_DOCUMENT;
-  const rows = objectIds(document).flatMap((id) => catalog.zoneAssignments.get(id) ?? []);
+export function assignmentsOf(state: State, schemaId: number): ZoneAssignmentRow[] {
+  const { zoneAssignments } = state.catalog;
+  const rows: ZoneAssignmentRow[] = [];
+  if (zoneAssignments.size === 0) return rows;
+  const { groups, seatIds } = state.layoutOf(schemaId);
+  const add = (id: number) => {
+    const row = zoneAssignments.get(id);
+    if (row !== undefined) rows.push(row);
+  };
+  for (const id of groups.keys()) add(id);
+  for (const id of seatIds) add(id);
   const [first] = rows;
   if (first !== undefined) {
     assert(first.schemaId === schemaId, "an object has a zone of its own schema");

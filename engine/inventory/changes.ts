@@ -16,7 +16,8 @@ export interface ChangeLinks {
 
 /** The list before the first change: seats in ascending order of index. */
 export function initialLinks(seatCount: number): ChangeLinks {
-  const later = Uint32Array.from({ length: seatCount }, (_, seat) => seat + 1);
+  const later = new Uint32Array(seatCount);
+  for (let seat = 0; seat < seatCount; seat++) later[seat] = seat + 1;
   if (seatCount > 0) later[seatCount - 1] = NONE;
   return { later, oldest: seatCount > 0 ? 0 : NONE, touches: 0 };
 }
@@ -51,6 +52,16 @@ export class ChangeList {
   /** The seat that changed last; NONE when there are no seats. */
   get newest(): number {
     return this.#newest;
+  }
+
+  /** The seat that changed least recently; NONE when there are no seats. */
+  get oldest(): number {
+    return this.#oldest;
+  }
+
+  /** The seat that changed just after `seat`; NONE when `seat` is the newest. */
+  laterThan(seat: number): number {
+    return this.#later[seat]!;
   }
 
   /** The seat that changed just before `seat`; NONE when `seat` is the oldest. */

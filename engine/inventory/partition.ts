@@ -184,7 +184,7 @@ export class Partition implements SeatColumns {
   }
 }
 
-function unpricedSeats(seatCount: number, createdAtMs: number): SeatColumns {
+export function unpricedSeats(seatCount: number, createdAtMs: number): SeatColumns {
   return {
     state: new Uint8Array(seatCount),
     price: new Uint16Array(seatCount),

@@ -56,12 +56,40 @@ export interface Layout {
   readonly sections: readonly LayoutSection[];
   readonly rows: readonly LayoutRow[];
   readonly areas: readonly LayoutArea[];
-  /** Seat index by seat id. */
-  readonly seatIndexes: ReadonlyMap<number, number>;
+  readonly seatIndexes: SeatIndexes;
   /** Area index by area id. */
   readonly areaIndexes: ReadonlyMap<number, number>;
   /** Sections, tables, rows and areas by id. */
   readonly groups: ReadonlyMap<number, GroupPlace>;
+}
+
+/** Seat indexes by seat id: a search in the sorted ids, which takes no memory of its own. */
+export class SeatIndexes {
+  readonly #ids: Float64Array;
+
+  constructor(seatIds: Float64Array) {
+    this.#ids = seatIds;
+  }
+
+  /** Cost: O(log n); constant while the ids are consecutive, as they mostly are. */
+  get(id: number): number | undefined {
+    const ids = this.#ids;
+    const distance = id - ids[0]!;
+    if (ids[distance] === id) return distance;
+    let [low, high] = [0, ids.length - 1];
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const found = ids[middle]!;
+      if (found === id) return middle;
+      if (found < id) low = middle + 1;
+      else high = middle - 1;
+    }
+    return undefined;
+  }
+
+  has(id: number): boolean {
+    return this.get(id) !== undefined;
+  }
 }
 
 export const EMPTY_DOCUMENT: LayoutDocument = {
@@ -104,9 +132,10 @@ export function buildLayout(document: LayoutDocument): Layout {
     return { id: row.id, name: row.rowNumber, section, seats: ordered };
   });
   assert(!rowOfSeat.includes(NONE), "every seat of a stored layout has its row");
+  const seatIds = Float64Array.from(seats, (seat) => seat.id);
   const layout = {
     seatCount: seats.length,
-    seatIds: Float64Array.from(seats, (seat) => seat.id),
+    seatIds,
     seatNames: seats.map((seat) => seat.name),
     rowOfSeat,
     previousSeat,
@@ -114,11 +143,12 @@ export function buildLayout(document: LayoutDocument): Layout {
     sections: sections.map((sector, i) => indexSection(sector, i, rowsOfSection[i]!, groups)),
     rows,
     areas,
-    seatIndexes: new Map(seats.map((seat, i) => [seat.id, i])),
+    seatIndexes: new SeatIndexes(seatIds),
     areaIndexes: new Map(areas.map((area, i) => [area.id, i])),
     groups,
   };
-  assert(layout.seatIndexes.size === seats.length, "every seat of a layout has its own id");
+  const rises = seatIds.every((id, seat) => seat === 0 || seatIds[seat - 1]! < id);
+  assert(rises, "every seat of a layout has its own id");
   const groupCount = document.sectors.length + rows.length;
   assert(groups.size === groupCount, "every sector and row of a layout has its own id");
   return layout;
@@ -155,18 +185,28 @@ function groupByRow(seats: readonly Seat[]): Map<string, number[]> {
   return seatsOfRow;
 }
 
-/**
- * Seat index by seat id; NONE for an id that the layout does not have. The seats of a layout mostly
- * got consecutive ids. Then the distance to the first id is the index, which saves a map look-up.
- */
-export function seatIndexOf({ seatIds, seatIndexes }: Layout, id: number): number {
-  const distance = id - seatIds[0]!;
-  return seatIds[distance] === id ? distance : (seatIndexes.get(id) ?? NONE);
+/** Seat index by seat id; NONE for an id that the layout does not have. */
+export function seatIndexOf({ seatIndexes }: Layout, id: number): number {
+  return seatIndexes.get(id) ?? NONE;
 }
 
 /** The seat indexes of a section, table or row; none for an area. */
-export function collectSeats(layout: Layout, group: GroupPlace): readonly number[] {
-  if (group.type === GroupType.GA) return [];
-  const rows = group.type === GroupType.ROW ? [group.index] : layout.sections[group.index]!.rows;
-  return rows.flatMap((row) => [...layout.rows[row]!.seats]);
+export function collectSeats(layout: Layout, group: GroupPlace): Uint32Array {
+  if (group.type === GroupType.ROW) return layout.rows[group.index]!.seats;
+  const rows = group.type === GroupType.GA ? [] : layout.sections[group.index]!.rows;
+  let count = 0;
+  for (const row of rows) count += layout.rows[row]!.seats.length;
+  const seats = new Uint32Array(count);
+  let at = 0;
+  for (const row of rows) {
+    seats.set(layout.rows[row]!.seats, at);
+    at += layout.rows[row]!.seats.length;
+  }
+  return seats;
+}
+
+/** The items without those whose group comes again: later ones replace what it assigned. */
+export function lastOfGroup<T extends { readonly id: number }>(items: readonly T[]): readonly T[] {
+  const last = new Map(items.map((item) => [item.id, item]));
+  return last.size === items.length ? items : items.filter((item) => last.get(item.id) === item);
 }

@@ -8,7 +8,7 @@
  * after its own P. The result is consistent because no catalog record that affects a partition lies
  * between C and its P: such a record is applied only after the partition has been copied.
  */
-import { removedPartitions, affectedPartitions } from "../../engine/affected-partitions.ts";
+import { affectedPartitions, replacedPartitions } from "../../engine/affected-partitions.ts";
 import { assert, Broken } from "../../engine/assert.ts";
 import { copyPartition, ImagePacker } from "../../engine/inventory/image.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
@@ -38,10 +38,10 @@ interface Copy {
   readonly packer: ImagePacker;
 }
 
-/** A partition whose event was deleted before the partition could be copied. */
+/** A partition that was removed or replaced before it could be copied. */
 interface RetainedPartition {
   readonly partition: Partition;
-  /** The last record before the deletion. */
+  /** The last record before that. */
   readonly sequence: number;
 }
 
@@ -52,7 +52,7 @@ interface SnapshotInProgress {
   readonly writer: SnapshotWriter;
   /** Numbers of partitions that remain to be copied. */
   readonly pending: Set<number>;
-  /** Those of them whose event was deleted, by number: nothing changes them any more. */
+  /** Those of them that were removed or replaced, by number: nothing changes them any more. */
   readonly retained: Map<number, RetainedPartition>;
   /** Handed over first; null when that is done, or when the writer reads the catalog from disk. */
   catalog: CatalogCopy | null;
@@ -285,7 +285,7 @@ export class Snapshots implements Observer {
     return true;
   }
 
-  /** Copies a partition as of the last record, or as of the deletion of its event. */
+  /** Copies a partition as of the last record, or as it was when it was retained. */
   #copy(snapshot: SnapshotInProgress, number: number): void {
     const retained = snapshot.retained.get(number);
     const partition = retained?.partition ?? this.#options.state.partitions.get(number);
@@ -301,8 +301,8 @@ export class Snapshots implements Observer {
 
   /**
    * While a snapshot is in progress, a partition that a catalog record changes is copied first. One
-   * that the record removes is retained instead and copied in its turn: deleting an organization
-   * may remove hundreds.
+   * that the record removes or replaces is retained instead and copied in its turn: deleting an
+   * organization, or changing a layout, may affect hundreds.
    */
   #beforeCatalog(record: CatalogRecord): void {
     const { state } = this.#options;
@@ -311,7 +311,7 @@ export class Snapshots implements Observer {
     const affected = affectedPartitions(state, record);
     if (snapshot !== null) {
       this.#guard(() => {
-        for (const number of removedPartitions(state, record)) this.#retain(snapshot, number);
+        for (const number of replacedPartitions(state, record)) this.#retain(snapshot, number);
         for (const number of affected) {
           const isPending = snapshot.pending.has(number) && !snapshot.retained.has(number);
           if (isPending) this.#copy(snapshot, number);
@@ -323,8 +323,10 @@ export class Snapshots implements Observer {
   }
 
   #retain(snapshot: SnapshotInProgress, number: number): void {
+    // A second layout finds a newer partition, which the records after C would change again.
+    if (!snapshot.pending.has(number) || snapshot.retained.has(number)) return;
     const partition = this.#options.state.partitions.get(number);
-    if (partition === undefined || !snapshot.pending.has(number)) return;
+    if (partition === undefined) return;
     snapshot.retained.set(number, { partition, sequence: this.#sequence });
   }
 

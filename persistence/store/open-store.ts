@@ -9,6 +9,7 @@ import { type AuditReport, makeAuditFile } from "../audit/keeper.ts";
 import { AuditThread } from "../audit/thread.ts";
 import { type DataFolder, openDataFolder } from "../disk/data-folder.ts";
 import type { StoreFault } from "../disk/faults.ts";
+import type { Scheduler } from "../disk/scheduler.ts";
 import { ServiceClock } from "../disk/service-clock.ts";
 import type { LogWriter } from "../log/log-writer.ts";
 import { type BuildParts, buildSnapshot } from "../snapshot/build.ts";
@@ -110,7 +111,11 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     });
     const observer = both(options.observer, snapshots);
     const engine = new Engine(state, report, { clock, journal, observer });
-    const stopSweep = scheduler.every(SWEEP_MS, () => engine.expireAll());
+    const settle = inTurns(scheduler, () => engine.settle());
+    const stopSweep = scheduler.every(SWEEP_MS, () => {
+      engine.expireAll();
+      settle();
+    });
     const audited = () => auditedSequence(disk, folder, storeId);
     const writeLast = (parts: BuildParts) => {
       const built = buildSnapshot(place, parts);
@@ -137,6 +142,18 @@ function openAudit(
   const projected = auditedSequence(disk, folder, storeId) ?? 0;
   const mark = () => journal.mark;
   return new AuditThread({ ...audit, folder, storeId, projected, mark, scheduler, startThread });
+}
+
+/** @returns A function that runs `step`, once a turn, until it has nothing left to do. */
+function inTurns(scheduler: Scheduler, step: () => boolean): () => void {
+  let isRunning = false;
+  const run = () => {
+    isRunning = step();
+    if (isRunning) scheduler.soon(run);
+  };
+  return () => {
+    if (!isRunning) run();
+  };
 }
 
 function both(first: Observer | undefined, second: Observer): Observer {

@@ -48,7 +48,7 @@ export class Metrics {
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
       ["events", "Events in memory.", () => engine.state.partitions.size],
-      ["holds", "Live holds.", () => holdCount(engine)],
+      ["holds", "Live holds.", () => engine.state.partitions.holdCount],
       ["log_writable", "1 while the log accepts records, else 0.", () => Number(engine.isWritable)],
     ]);
     this.#addCounters([
@@ -125,8 +125,3 @@ export class Metrics {
   }
 }
 
-function holdCount({ state }: Engine): number {
-  let count = 0;
-  for (const partition of state.partitions.values()) count += partition.holds.count;
-  return count;
-}

@@ -6,8 +6,10 @@ import { isAscii, isUtf8 } from "node:buffer";
 
 const DEPTH_MAX = 32;
 const FORBIDDEN = new Set(["__proto__", "constructor", "prototype"]);
-/** A lone surrogate: it can be held in memory, but not written to a file. */
-const HALF_CHARACTER = /\p{Cs}/u;
+/** An escape of half a character. In UTF-8, nothing else can leave a text with a lone surrogate. */
+const HALF_ESCAPE = /\\u[dD][89a-fA-F]/;
+/** A lone surrogate can be held in memory, but not written to a file. */
+const HALF = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 const HALF_REASON = "The body has half of a character (a lone surrogate).";
 /** A forbidden name, or an escape that could spell one or a lone surrogate. */
 const SUSPICIOUS = /__proto__|constructor|prototype|\\u/;
@@ -36,7 +38,7 @@ export function parseJson(bytes: Buffer): Parsed {
     return { ok: false, reason: "The body is not JSON." };
   }
   const isSuspicious = SUSPICIOUS.test(text);
-  const reason = isSuspicious ? objection(value) : null;
+  const reason = isSuspicious ? objection(value, HALF_ESCAPE.test(text)) : null;
   if (reason !== null) return { ok: false, reason };
   return { ok: true, value, isAscii: !isSuspicious && isAscii(bytes) };
 }
@@ -65,13 +67,25 @@ function isTooDeep(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** @returns Why the value is refused; null when all its names and texts are allowed. */
-function objection(value: unknown): string | null {
-  if (typeof value === "string") return HALF_CHARACTER.test(value) ? HALF_REASON : null;
+/**
+ * @param mayHaveHalves - Whether a text may have half of a character.
+ * @returns Why the value is refused; null when all its names and texts are allowed.
+ * Cost: O(values), and O(characters) when there may be halves.
+ */
+function objection(value: unknown, mayHaveHalves: boolean): string | null {
+  if (typeof value === "string") return mayHaveHalves && HALF.test(value) ? HALF_REASON : null;
   if (value === null || typeof value !== "object") return null;
-  for (const [name, member] of Object.entries(value)) {
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      const inner = objection(item, mayHaveHalves);
+      if (inner !== null) return inner;
+    }
+    return null;
+  }
+  for (const name of Object.keys(value)) {
     if (FORBIDDEN.has(name)) return `The member name ${name} is not allowed.`;
-    const inner = objection(name) ?? objection(member);
+    const member = (value as Readonly<Record<string, unknown>>)[name];
+    const inner = objection(name, mayHaveHalves) ?? objection(member, mayHaveHalves);
     if (inner !== null) return inner;
   }
   return null;

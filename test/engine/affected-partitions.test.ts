@@ -1,6 +1,6 @@
 /** A record changes no partition but those that it is said to affect. */
 import { expect, test } from "vitest";
-import { removedPartitions, affectedPartitions } from "../../engine/affected-partitions.ts";
+import { replacedPartitions, affectedPartitions } from "../../engine/affected-partitions.ts";
 import { apply } from "../../engine/apply.ts";
 import { RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
@@ -42,7 +42,7 @@ test("the partitions of a deleted organization stay as they were when they are r
   const removed = [...state.partitions];
   const before = removed.map(([, partition]) => digestPartition(partition));
   expect(record.type).toBe(RecordType.CATALOG);
-  const numbers = record.type === RecordType.CATALOG ? removedPartitions(state, record) : [];
+  const numbers = record.type === RecordType.CATALOG ? replacedPartitions(state, record) : [];
   expect(numbers).toEqual(removed.map(([number]) => number));
   apply(state, record, timeMs);
   expect(state.partitions.size).toBe(0);
@@ -59,14 +59,17 @@ test("a partition that is changed and then removed does not count as removed unc
   const event = { table: "events", key: id } as const;
   const gone = { table: "prices", key: price.id } as const;
   const layout = { table: "layouts", key: schemaId } as const;
-  expect(removedPartitions(state, { ...record, removes: [event, gone, layout] })).toEqual([number]);
+  expect(replacedPartitions(state, { ...record, removes: [event, gone, layout] })).toEqual([
+    number,
+  ]);
   const second = { table: "events", key: world.createEvent() } as const;
   const numbers = [number, state.catalog.events.get(second.key)!.partition];
   const unknown = { table: "prices", key: 424_242 } as const;
   const both = [event, gone, unknown, second];
-  expect(removedPartitions(state, { ...record, removes: both })).toEqual(numbers);
-  expect(removedPartitions(state, { ...record, removes: [gone, event] })).toEqual([]);
-  expect(removedPartitions(state, { ...record, removes: [layout, event] })).toEqual([]);
+  expect(replacedPartitions(state, { ...record, removes: both })).toEqual(numbers);
+  expect(replacedPartitions(state, { ...record, removes: [gone, event] })).toEqual([]);
+  expect(replacedPartitions(state, { ...record, removes: [layout, event] })).toEqual(numbers);
+  expect(replacedPartitions(state, { ...record, removes: [gone, layout] })).toEqual([numbers[1]]);
 });
 
 test("creating, removing, migrating or unpricing an event affects its partition", () => {

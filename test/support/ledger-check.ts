@@ -126,7 +126,7 @@ type Held = ReadonlyMap<string, number>;
 
 function houseOf(partition: Partition): House {
   const { layout, state, hold, holds, areas } = partition;
-  const seats = [...layout.seatIndexes].map(([id, seat]) => {
+  const seats = Array.from(layout.seatIds, (id, seat) => {
     const isLocked = state[seat] === SeatState.LOCKED;
     const session = isLocked ? holds.get(hold[seat]!).session : "";
     return [id, { state: state[seat] as SeatState, session }] as const;

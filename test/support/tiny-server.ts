@@ -62,7 +62,7 @@ export class TinyServer {
 
   /** Ids of the seats of the latest event, in the order of its layout. */
   get seatIds(): readonly number[] {
-    return [...this.#partition.layout.seatIndexes.keys()];
+    return [...this.#partition.layout.seatIds];
   }
 
   get areaIds(): readonly number[] {

@@ -4,7 +4,7 @@ import type { PriceRow } from "../../catalog.ts";
 import { AREA_CAPACITY_MAX, PRICES_PER_EVENT_MAX } from "../../constants.ts";
 import type { Partition } from "../../inventory/partition.ts";
 import { SeatState } from "../../inventory/states.ts";
-import { collectSeats, GroupType, type Layout } from "../../layout/layout.ts";
+import { collectSeats, GroupType, lastOfGroup, type Layout } from "../../layout/layout.ts";
 import { ownEvent, refuseEvent } from "../../queries/access.ts";
 import { remainingPlaces } from "../../queries/capacities.ts";
 import { RecordType } from "../../records.ts";
@@ -181,6 +181,7 @@ function spreadGroups(
   errors: FieldError[],
 ): AreaAssignment[] {
   const areas: AreaAssignment[] = [];
+  const withSeats: Assignment[] = [];
   for (const assignment of groups) {
     const group = layout.groups.get(assignment.id);
     if (group === undefined) {
@@ -188,8 +189,11 @@ function spreadGroups(
     } else if (group.type === GroupType.GA) {
       areas.push({ ...assignment, area: group.index });
     } else {
-      for (const seat of collectSeats(layout, group)) slotOfSeat[seat] = assignment.slot;
+      withSeats.push(assignment);
     }
+  }
+  for (const { id, slot } of lastOfGroup(withSeats)) {
+    for (const seat of collectSeats(layout, layout.groups.get(id)!)) slotOfSeat[seat] = slot;
   }
   return areas;
 }

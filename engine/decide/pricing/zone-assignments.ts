@@ -1,7 +1,7 @@
 /** Which sections, rows, tables, areas and seats of a schema are in which pricing zone. */
 import { assert } from "../../assert.ts";
 import type { CatalogPut, ZoneAssignmentRow } from "../../catalog.ts";
-import { collectSeats, GroupType, type Layout } from "../../layout/layout.ts";
+import { collectSeats, GroupType, lastOfGroup, type Layout } from "../../layout/layout.ts";
 import { zonedSchema } from "../../queries/lookups.ts";
 import {
   type Decision,
@@ -37,16 +37,20 @@ export function assignZones(
 
   const layout = state.layoutOf(schemaId);
   const wanted: Zones = new Map();
+  const found: { readonly id: number; readonly zoneId: number }[] = [];
   const errors: FieldError[] = [];
   for (const [i, item] of groups.entries()) {
     const { objectId, zoneId } = namesOf(item);
     checkZone(state, { schemaId, zoneId, field: `groupOfSeats[${i}]` }, errors);
-    if (layout.groups.has(objectId)) {
-      for (const id of objectsIn(layout, objectId)) wanted.set(id, null);
-      wanted.set(objectId, zoneId);
-    } else {
-      errors.push(notFound(`groupOfSeats[${i}].objectId`, objectId, "group in the layout"));
-    }
+    if (layout.groups.has(objectId)) found.push({ id: objectId, zoneId });
+    else errors.push(notFound(`groupOfSeats[${i}].objectId`, objectId, "group in the layout"));
+  }
+  const { zoneAssignments } = state.catalog;
+  for (const { id: groupId, zoneId } of lastOfGroup(found)) {
+    eachObjectIn(layout, groupId, (id) => {
+      if (zoneAssignments.has(id) || wanted.has(id)) wanted.set(id, null);
+    });
+    wanted.set(groupId, zoneId);
   }
   for (const [i, item] of seats.entries()) {
     const { objectId, zoneId } = namesOf(item);
@@ -78,14 +82,14 @@ function checkZone(
   errors.push(notFound(`${field}.assignmentId`, zoneId, "zone on the schema"));
 }
 
-/** Ids of the rows and seats in a group. */
-function objectsIn(layout: Layout, groupId: number): number[] {
+/** @param visit - Takes the ids of the rows, then of the seats, in the group. */
+function eachObjectIn(layout: Layout, groupId: number, visit: (id: number) => void): void {
   const group = layout.groups.get(groupId);
   assert(group !== undefined, "the group was found in the layout");
-  const seats = collectSeats(layout, group).map((seat) => layout.seatIds[seat]!);
-  if (group.type === GroupType.GA || group.type === GroupType.ROW) return seats;
-  const rows = layout.sections[group.index]!.rows.map((row) => layout.rows[row]!.id);
-  return [...rows, ...seats];
+  if (group.type === GroupType.SECTION || group.type === GroupType.TABLE) {
+    for (const row of layout.sections[group.index]!.rows) visit(layout.rows[row]!.id);
+  }
+  for (const seat of collectSeats(layout, group)) visit(layout.seatIds[seat]!);
 }
 
 /** Only the assignments that differ from the stored ones. */

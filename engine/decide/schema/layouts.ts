@@ -1,5 +1,7 @@
 /** The layout of a schema: put atomically, and refused while inventory would be lost. */
 import { assert } from "../../assert.ts";
+import { INVENTORY_ERRORS_MAX } from "../../constants.ts";
+import type { Partition } from "../../inventory/partition.ts";
 import { SeatState } from "../../inventory/states.ts";
 import type { LayoutDocument } from "../../layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../layout/layout.ts";
@@ -7,6 +9,7 @@ import { ownRow } from "../../queries/access.ts";
 import {
   type Decision,
   type FieldError,
+  grant,
   isRefused,
   refuse,
   refuseInvalid,
@@ -16,17 +19,19 @@ import type { LayoutBody } from "../../shapes/bodies.ts";
 import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
-import { assignmentsOf, objectIds, removesOfAssignments } from "../removals.ts";
-import { checkDocument } from "./check-document.ts";
+import { removesOfAssignments } from "../removals.ts";
 import { checkDrawing } from "./drawing-members.ts";
-import { mergeLayout } from "./merge-layout.ts";
+import { type PreparedLayout, prepareLayout } from "./prepare-layout.ts";
+
+const { LOCKED, SOLD, BLOCKED, ACTIVE } = SeatState;
 
 /**
- * Merges the sent layout into the stored one. Answers the whole document.
+ * Merges the sent layout into the stored one. Answers the whole document. A layout that changes
+ * nothing writes nothing.
  *
  * @returns INVENTORY_IN_USE when a removed seat or area is held, sold or blocked in an event and
  * `forceDelete` is false.
- * Cost: O(seats of the layout × events of the schema).
+ * Cost: O(seats of the layout + removed seats × events of the schema).
  */
 export function putLayout(
   state: State,
@@ -34,17 +39,17 @@ export function putLayout(
   timeMs: number,
 ): Decision<LayoutDocument> {
   const { caller, schemaId, body, forceDelete } = command;
-  const { schemas, layouts, nextId } = state.catalog;
+  const { schemas, layouts, zoneAssignments, nextId } = state.catalog;
   const schema = ownRow(schemas.get(schemaId), caller, "schema");
   if (isRefused(schema)) return schema;
   const tooLong = checkDrawing(body);
   if (tooLong.length > 0) return refuseInvalid(tooLong);
-  const stored = layouts.get(schemaId)?.document ?? EMPTY_DOCUMENT;
-  const { document, newIds, errors } = mergeLayout(stored, body, { nextId, timeMs });
+  const stored = layouts.get(schemaId)?.document;
+  const prepared = prepareLayout(stored ?? EMPTY_DOCUMENT, body, { nextId, timeMs });
+  const { document, newIds, goneIds, errors, isChanged } = prepared;
   if (errors.length > 0) return refuseInvalid(errors);
-  const invalid = checkDocument(document, body);
-  if (invalid.length > 0) return refuseInvalid(invalid);
-  const lost = forceDelete ? [] : removedInUse(state, schemaId, document);
+  if (stored !== undefined && !isChanged) return grant(null, stored);
+  const lost = forceDelete ? [] : goneInUse(state, schemaId, prepared);
   if (lost.length > 0) {
     return refuse(Result.INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
   }
@@ -52,36 +57,43 @@ export function putLayout(
     { table: "schemas", row: { ...schema, updatedAtMs: timeMs } },
     { table: "layouts", row: { id: schemaId, document, marksRelabelled: true } },
   ] as const;
-  const kept = new Set(objectIds(document));
-  const removes = removesOfAssignments(
-    assignmentsOf(state, schemaId).filter(({ id }) => !kept.has(id)),
-  );
-  const count = document.sectors.length + document.rows.length + document.seats.length;
-  assert(kept.size === count, "every object of a layout has an id of its own");
+  const removes = removesOfAssignments(goneIds.flatMap((id) => zoneAssignments.get(id) ?? []));
   return grantChange(state, caller, { newIds, puts, removes }, document);
 }
 
-/** Seats and areas that the new document lacks and that an event cannot do without. */
-function removedInUse(state: State, schemaId: number, document: LayoutDocument): FieldError[] {
-  const kept = new Set<number>();
-  for (const { id } of document.seats) kept.add(id);
-  for (const { id, ga } of document.sectors) if (ga) kept.add(id);
+/** Seats and areas that would go and that an event cannot do without; the first thousand. */
+function goneInUse(
+  state: State,
+  schemaId: number,
+  { goneIds, goneAreaIds }: PreparedLayout,
+): FieldError[] {
   const errors: FieldError[] = [];
+  if (goneIds.length + goneAreaIds.length === 0) return errors;
   for (const event of state.catalog.events.values()) {
     if (event.schemaId !== schemaId) continue;
-    const { layout, state: states, areas } = state.partitionOf(event);
-    assert(states.length === layout.seatCount, "an event has a state for each seat of its layout");
-    for (const [seat, id] of layout.seatIds.entries()) {
-      if (kept.has(id) || states[seat]! <= SeatState.ACTIVE) continue;
-      errors.push(inUse("seats", id, event.id));
-    }
-    for (const [area, { id }] of layout.areas.entries()) {
-      const taken = areas.capacity(area) - areas.places(area, SeatState.ACTIVE);
-      assert(taken >= 0, "the places of an area add up to its capacity");
-      if (!kept.has(id) && taken > 0) errors.push(inUse("sectors", id, event.id));
-    }
+    const partition = state.partitionOf(event);
+    for (const id of seatsInUse(partition, goneIds)) errors.push(inUse("seats", id, event.id));
+    for (const id of areasInUse(partition, goneAreaIds))
+      errors.push(inUse("sectors", id, event.id));
+    if (errors.length >= INVENTORY_ERRORS_MAX) break;
   }
-  return errors;
+  return errors.slice(0, INVENTORY_ERRORS_MAX);
+}
+
+function seatsInUse({ layout, state }: Partition, ids: readonly number[]): readonly number[] {
+  assert(state.length === layout.seatCount, "an event has a state for each seat of its layout");
+  // In most events nothing is in use yet; looking at all states at once is much faster.
+  if (!state.includes(LOCKED) && !state.includes(SOLD) && !state.includes(BLOCKED)) return [];
+  return ids.filter((id) => state[layout.seatIndexes.get(id) ?? -1]! > ACTIVE);
+}
+
+function areasInUse({ layout, areas }: Partition, ids: readonly number[]): readonly number[] {
+  return ids.filter((id) => {
+    const area = layout.areaIndexes.get(id)!;
+    const taken = areas.capacity(area) - areas.places(area, ACTIVE);
+    assert(taken >= 0, "the places of an area add up to its capacity");
+    return taken > 0;
+  });
 }
 
 function inUse(field: string, id: number, eventId: string): FieldError {

@@ -10,9 +10,12 @@ import { duplicate, type FieldError, notFound } from "../../results.ts";
 import type { LayoutBody, SentObject } from "../../shapes/bodies.ts";
 import { lowerGuid, mapGuids, newGuid } from "./guids.ts";
 import { mergeShapes } from "./merge-shapes.ts";
+import { isSameValue } from "./same-value.ts";
 
 export interface MergedLayout {
   readonly document: LayoutDocument;
+  /** Whether it differs from the stored one. */
+  readonly isChanged: boolean;
   /** How many ids the new objects take. */
   readonly newIds: number;
   readonly errors: readonly FieldError[];
@@ -56,7 +59,24 @@ export function mergeLayout(
     clientViewBox: body.clientViewBox ?? stored.clientViewBox,
   };
   assert(merging.nextId >= nextId, "an id that was given out is never given out again");
-  return { document, newIds: merging.nextId - nextId, errors: merging.errors };
+  const newIds = merging.nextId - nextId;
+  return { document, isChanged: isChanged(older, document), newIds, errors: merging.errors };
+}
+
+/** Cost: O(objects). */
+function isChanged(older: LayoutDocument, newer: LayoutDocument): boolean {
+  const { shapes, clientViewBox } = newer;
+  const lists = [
+    [older.sectors, newer.sectors],
+    [older.rows, newer.rows],
+    [older.seats, newer.seats],
+  ] as const;
+  const isKept = lists.every(
+    ([before, after]) =>
+      before.length === after.length && before.every((object, i) => object === after[i]),
+  );
+  if (!isKept) return true;
+  return !isSameValue([older.shapes, older.clientViewBox], [shapes, clientViewBox]);
 }
 
 interface Merged<T> {
@@ -93,7 +113,10 @@ function mergeObjects<T extends StoredObject>(
       if (old !== undefined) removed.push(old);
       byId.delete(id);
     } else {
-      byId.set(id, { ...object, id } as unknown as T);
+      const changed = { ...object, id } as unknown as T;
+      const old = byId.get(id);
+      // Equal objects stay the same object, which shows whether a layout has changed.
+      if (old === undefined || !isSameValue(old, changed)) byId.set(id, changed);
     }
     seen.add(id);
   }

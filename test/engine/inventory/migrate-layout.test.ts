@@ -24,7 +24,11 @@ test("migrating to the same layout changes neither the inventory nor its source"
   `);
   const { partition } = world;
   const before = [...partition.changes.oldestFirst()];
-  const copy = migrateToLayout(partition, partition.layout, 99);
+  const copy = migrateToLayout(partition, {
+    layout: partition.layout,
+    timeMs: 99,
+    marksRelabelled: false,
+  });
   checkPartition(copy);
   checkPartition(partition);
   expect([...copy.state]).toEqual([...partition.state]);
@@ -43,9 +47,9 @@ test("seats with new labels count as changed only when the layout says so", () =
   const seats = document.seats.map((seat, i) => (i === 1 ? { ...seat, name: "9" } : seat));
   const layout = buildLayout({ ...document, seats });
   const timeMs = START_MS + 5;
-  const unmarked = migrateToLayout(partition, layout, timeMs);
+  const unmarked = migrateToLayout(partition, { layout, timeMs, marksRelabelled: false });
   expect([...unmarked.changedAtMs]).toEqual([...partition.changedAtMs]);
-  const marked = migrateToLayout(partition, layout, timeMs, true);
+  const marked = migrateToLayout(partition, { layout, timeMs, marksRelabelled: true });
   checkPartition(marked);
   expect([...marked.changedAtMs]).toEqual([START_MS, timeMs, START_MS, START_MS]);
   expect(marked.changes.newest).toBe(1);

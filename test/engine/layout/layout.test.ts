@@ -85,7 +85,8 @@ test("a section or table has the seats of all its rows, and an area has none", (
   const layout = buildLayout(DOCUMENT);
   const namesOf = (label: string) => {
     const seats = collectSeats(layout, layout.groups.get(groupId(label))!);
-    return seats.map(
+    return Array.from(
+      seats,
       (seat) => layout.rows[layout.rowOfSeat[seat]!]!.name + layout.seatNames[seat]!,
     );
   };

@@ -206,7 +206,11 @@ test("a cached listing of a large event equals a new one after every change", ()
     const listedNow = listedOf(world);
     const { seats, total } = listSeats(listedNow, query);
     // A copy of the partition has no cached listings.
-    const copy = migrateToLayout(partition, partition.layout, 0);
+    const copy = migrateToLayout(partition, {
+      layout: partition.layout,
+      timeMs: 0,
+      marksRelabelled: false,
+    });
     expect(seats, text).toEqual(listSeats({ ...listedNow, partition: copy }, query).seats);
     const { rowId, sectionId, changedSinceMs = 0 } = query;
     const { layout, state } = partition;

@@ -15,6 +15,9 @@ const removed = (name: string): SentSeat => ({
   toRemove: true,
 });
 
+const reversed = <T extends object>(object: T) =>
+  Object.fromEntries(Object.entries(object).toReversed()) as T;
+
 const put = (world: World, body: LayoutBody, forceDelete = false) =>
   world.submit("putLayout", world.caller, { schemaId: world.schemaId, body, forceDelete });
 
@@ -64,6 +67,30 @@ test("an area cannot be removed while places in it are taken", () => {
   checkMore(world, `unblock  -  Pit:1  ok`);
   expect(put(world, body).refused).toBe(Result.OK);
   expect(world.partition.areas.count).toBe(0);
+});
+
+test.each([
+  ["the same layout", layoutOf(...HALL)],
+  ["an empty one", {}],
+  ["one object with its members in another order", { sectors: [reversed(HALL[1]!.sector)] }],
+])("%s changes nothing and writes nothing", (_, body) => {
+  const world = new World(HALL);
+  const { length } = world.journal.kept;
+  world.clock.timeMs += 1_000;
+  const outcome = put(world, body);
+  expect(outcome).toMatchObject({ refused: Result.OK });
+  const { document } = world.engine.state.catalog.layouts.get(world.schemaId)!;
+  expect("value" in outcome && outcome.value).toBe(document);
+  expect(world.journal.kept).toHaveLength(length);
+});
+
+test("an empty layout is stored when there was none", () => {
+  const world = new World(HALL);
+  const { schemaId } = world;
+  const body = { name: "Second", venueId: world.venueId };
+  const { id } = world.must("createSchema", world.caller, { body });
+  world.must("putLayout", world.caller, { schemaId: id, body: {}, forceDelete: false });
+  expect([...world.engine.state.catalog.layouts.keys()]).toEqual([schemaId, id]);
 });
 
 test("an area cannot become a section while places in it are taken", () => {

@@ -64,7 +64,7 @@ test("an object that is sent again, by guid or id, is replaced; the others are k
 test("putting the same layout again changes nothing", () => {
   const before = stored();
   const again = mergeLayout(before, HALL, at(200));
-  expect(again).toEqual({ document: before, newIds: 0, errors: [] });
+  expect(again).toEqual({ document: before, isChanged: false, newIds: 0, errors: [] });
   const answered: LayoutBody = { ...before, clientViewBox: null };
   expect(mergeLayout(before, answered, at(200)).document).toEqual(before);
 });

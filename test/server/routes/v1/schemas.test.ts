@@ -107,7 +107,8 @@ test("the v1 list of schemas shows those that were updated after lastUpdated", a
   expect(await desk.ids("?lastUpdated=2026-03-19T10:01")).toEqual([]);
   expect(await desk.ids("?lastUpdated=2026-03-19")).toEqual([a.schemaId, second]);
   world.clock.timeMs += 60_000;
-  world.must("putLayout", a.caller, { schemaId: a.schemaId, body: {}, forceDelete: false });
+  const changed = { clientViewBox: { width: 100 } };
+  world.must("putLayout", a.caller, { schemaId: a.schemaId, body: changed, forceDelete: false });
   expect(await desk.ids("?lastUpdated=2026-03-19T10:01")).toEqual([a.schemaId]);
   world.clock.timeMs += 60_000;
   const body = { id: second, name: "Renamed", venueId: a.venueId };

@@ -1,0 +1,77 @@
+/**
+ * `npm run bench:stalls`: how long each operation holds the event loop of a server with a large
+ * layout and many events. The longest stall is measured in the server's process.
+ */
+import { setTimeout } from "node:timers/promises";
+import { startServer } from "./contenders/frontrow.ts";
+import { folder, inTemporaryFolder, number, parseOptions, wordsOf } from "./harness/command.ts";
+import { report, verdict } from "./harness/results.ts";
+import { print, progress, table } from "./harness/table.ts";
+import { allOperations } from "./stalls/all-operations.ts";
+import { carryOut, type Operation } from "./stalls/operation.ts";
+import { Stage } from "./stalls/stage.ts";
+
+const STALL_MS_MAX = 50;
+/** What follows an answer is done in slices, at the latest after this time. */
+const AFTERMATH_MS = 1_500;
+/** The monitor notices a stall after it. */
+const NOTICE_MS = 5;
+
+const options = parseOptions(
+  "bench:stalls",
+  "Measures the longest stall of the event loop during every operation.",
+  {
+    seats: number(200_000, "seats of the large layout"),
+    events: number(150, "events on the large layout"),
+    listed: number(30_000, "events of the organization whose events are listed"),
+    only: {
+      placeholder: "text",
+      initial: "",
+      shown: "all",
+      help: "operations with one of these texts, separated by |",
+      parse: (text: string) => text,
+    },
+    folder,
+  },
+);
+
+const { seats, events, listed } = options;
+const stalls = await inTemporaryFolder(options.folder, measure);
+const rows = stalls.map(({ name, ms, answerMs }) => [name, ms.toFixed(1), answerMs.toFixed(0)]);
+print(table(["operation", "stall ms", "answer ms"], rows));
+const longest = Math.max(...stalls.map(({ ms }) => ms));
+const verdicts = [verdict("longest stall of any operation, ms", { atMost: STALL_MS_MAX }, longest)];
+await report("stalls", options.folder, { verdicts, seats, events, listed, stalls });
+
+async function measure(data: string) {
+  const monitor = new URL("stalls/monitor.js", import.meta.url);
+  const server = await startServer(data, [], monitor);
+  const stage = new Stage(server.url, { seats, events, listed });
+  const buildMs = performance.now();
+  await stage.build();
+  progress(`built in ${((performance.now() - buildMs) / 1_000).toFixed(0)} s`);
+  const wanted = wordsOf(options.only, "|");
+  const isWanted = (name: string) =>
+    wanted.length === 0 || wanted.some((word) => name.includes(word));
+  const stalled: { name: string; ms: number; answerMs: number }[] = [];
+  for (const operation of allOperations()) {
+    const name = `${operation.route} ${operation.variant}`.trim();
+    // The others still run, because later ones need what they leave.
+    const measured = await measureOne(stage, operation, server.ask);
+    if (!isWanted(name)) continue;
+    progress(`${measured.ms.toFixed(1).padStart(9)} ms  ${name}`);
+    stalled.push({ name, ...measured });
+  }
+  await server.stop();
+  return stalled;
+}
+
+async function measureOne(stage: Stage, operation: Operation, ask: () => Promise<unknown>) {
+  await operation.prepare?.(stage);
+  await ask();
+  const startMs = performance.now();
+  await carryOut(stage, operation);
+  const answerMs = performance.now() - startMs;
+  await setTimeout(operation.hasAftermath === true ? AFTERMATH_MS : NOTICE_MS);
+  return { ms: Number(await ask()), answerMs };
+}
