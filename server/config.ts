@@ -14,6 +14,8 @@ export interface ServeOptions {
   readonly demo: boolean;
   readonly metricsToken?: string;
   readonly badKeysPerMinute: number;
+  /** Open connections, at most; null for what the limit on open files allows. */
+  readonly maxConnections: number | null;
   /** Growth of the log between two snapshots, in MiB. */
   readonly snapshotEvery: number;
   /** Days for which the audit trail is kept; null for no limit. */
@@ -49,6 +51,10 @@ const OPTIONS: readonly Option[] = [
   )
     .env("FRONTROW_BAD_KEYS_PER_MINUTE")
     .default(6_000)
+    .argParser(parseCount),
+  new Option("--max-connections <number>", "connections that may be open at the same time")
+    .env("FRONTROW_MAX_CONNECTIONS")
+    .default(null, "what the limit on open files allows")
     .argParser(parseCount),
   new Option("--snapshot-every <MiB>", "growth of the log between two snapshots")
     .env("FRONTROW_SNAPSHOT_EVERY")
