@@ -17,6 +17,8 @@ export interface ServeOptions {
   readonly badKeysPerMinute: number;
   /** Addresses and networks of proxies; absent when none is trusted. */
   readonly trustedProxy?: readonly string[];
+  /** Open connections, at most; null for what the limit on open files allows. */
+  readonly maxConnections: number | null;
   /** Growth of the log between two snapshots, in MiB. */
   readonly snapshotEvery: number;
   /** Days for which the audit trail is kept; null for no limit. */
@@ -59,6 +61,10 @@ const OPTIONS: readonly Option[] = [
   )
     .env("FRONTROW_TRUSTED_PROXY")
     .argParser(parseProxies),
+  new Option("--max-connections <number>", "connections that may be open at the same time")
+    .env("FRONTROW_MAX_CONNECTIONS")
+    .default(null, "what the limit on open files allows")
+    .argParser(parseCount),
   new Option("--snapshot-every <MiB>", "growth of the log between two snapshots")
     .env("FRONTROW_SNAPSHOT_EVERY")
     .default(256)

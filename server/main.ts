@@ -17,6 +17,7 @@ import { Passwords } from "./auth/passwords.ts";
 import { Throttle } from "./auth/throttle.ts";
 import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
+import { connectionsMaxOf, openFilesMax } from "./connections.ts";
 import { createDemo, describeDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
 import { Metrics } from "./observe/metrics.ts";
@@ -52,8 +53,10 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   if (!hasStore(folder)) checkVariables(env);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
   const { host, port, trustedProxy: trustedProxies = [] } = options;
+  const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax());
   const stopping = stopSignal();
-  const http = await listen(new StartingFront(), { host, port, onBroken, trustedProxies });
+  const limits = { connectionsMax, trustedProxies };
+  const http = await listen(new StartingFront(), { host, port, onBroken, ...limits });
   const reports = new StoreReports(log);
   const store = await openStore(http, {
     folder,
@@ -119,7 +122,8 @@ async function open(
   const isReady = () => running.isReady;
   const { audit } = store;
   assert(audit !== null, "a server keeps an audit trail");
-  const metrics = new Metrics({ engine, log: store.logStats, store: reports, audit });
+  const sources = { log: store.logStats, store: reports, audit, http: http.stats };
+  const metrics = new Metrics({ engine, ...sources });
   const access = { keys, passwords, logins, badKeys };
   const services = { engine, audit, ...access, metrics, metricsToken, isReady };
   reports.recovered(store.report);

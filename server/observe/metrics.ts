@@ -1,6 +1,7 @@
 /** Prometheus metrics of the front, the log, the snapshots and the audit trail. */
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { Engine } from "../../engine/engine.ts";
+import type { HttpStats } from "../wire/http.ts";
 import { type RouteLabels, Traffic } from "./traffic.ts";
 
 /** Totals of the log since the start. */
@@ -35,6 +36,7 @@ export interface MetricsSources {
   readonly log: LogCounters;
   readonly store: StoreCounters;
   readonly audit: AuditCounters;
+  readonly http: HttpStats;
 }
 
 type Row = readonly [name: string, help: string, read: () => number];
@@ -43,7 +45,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
 
-  constructor({ engine, log, store, audit }: MetricsSources) {
+  constructor({ engine, log, store, audit, http }: MetricsSources) {
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
@@ -63,6 +65,24 @@ export class Metrics {
       ["audit_usable", usable, () => Number(!audit.isFailing)],
     ]);
     this.#addStore(store);
+    this.#addHttp(http);
+  }
+
+  #addHttp(http: HttpStats): void {
+    const { answers } = http;
+    const waiting = "Answers that wait until their client reads.";
+    this.#addGauges([
+      ["http_connections", "Open connections.", () => http.connections],
+      ["http_connections_max", "Connections that may be open.", () => http.connectionsMax],
+      ["http_waiting_answers", waiting, () => answers.count],
+      ["http_waiting_answer_bytes", "Bytes of these answers.", () => answers.heldBytes],
+    ]);
+    const refused = "Connections closed at once, because there were too many.";
+    const abandoned = "Answers cut off, because their client did not read them.";
+    this.#addCounters([
+      ["http_connections_refused_total", refused, () => http.connectionsRefused],
+      ["http_answers_abandoned_total", abandoned, () => answers.abandoned],
+    ]);
   }
 
   #addStore(store: StoreCounters): void {
@@ -124,4 +144,3 @@ export class Metrics {
     }
   }
 }
-

@@ -6,16 +6,17 @@
  * `onAborted` first, copies what it needs of the request before anything else, and passes every
  * error to `onBroken`.
  */
-import { STATUS_CODES } from "node:http";
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
 import { TrustedProxies } from "./client-address.ts";
-import { Exchange, type Found, type Front } from "./front.ts";
-import { FrontResult } from "./replies.ts";
+import type { Found, Front } from "./front.ts";
+import { type Exchanges, HttpExchange } from "./http-exchange.ts";
+import { Transfers } from "./transfers.ts";
 
 export interface HttpServer {
   readonly port: number;
+  readonly stats: HttpStats;
   /** Answers the requests; may be replaced between two of them. */
   front: Front;
   /** Takes no new connections. Settles when the requests in flight have been answered. */
@@ -24,53 +25,55 @@ export interface HttpServer {
   close(): void;
 }
 
+/** What the socket counts, for the metrics. */
+export interface HttpStats {
+  /** Open now. */
+  readonly connections: number;
+  readonly connectionsMax: number;
+  /** Closed at once, because there were too many. */
+  readonly connectionsRefused: number;
+  /** Answers that wait until the client reads, and what they hold. */
+  readonly answers: Pick<Transfers, "count" | "heldBytes" | "abandoned">;
+}
+
 export interface HttpOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
   /** Called with an error that must end the process. */
   readonly onBroken: (error: unknown) => void;
+  /** Open connections, at most. */
+  readonly connectionsMax?: number;
   /** Bytes of all unfinished bodies together, at most. */
   readonly keptBytesMax?: number;
   /** Proxies whose `X-Forwarded-For` names the client; none by default. */
   readonly trustedProxies?: readonly string[];
+  /** Bytes of all answers that wait for their client, at most. */
+  readonly answerBytesMax?: number;
 }
 
-const STATUS_LINES = new Map(
-  Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ""}`]),
-);
-const PRINTABLE = /^[\x20-\x7e]*$/;
+const MEBIBYTE = 1_024 * 1_024;
 /** Enough for a few layouts of the largest size at once. */
-const KEPT_BYTES_MAX = 512 * 1_024 * 1_024;
+const KEPT_BYTES_MAX = 512 * MEBIBYTE;
+const ANSWER_BYTES_MAX = 256 * MEBIBYTE;
 const TOO_MANY_BODIES: Problem = {
   refused: Result.OVERLOADED,
   detail: "Too many large requests are on their way; try again shortly.",
 };
-const NO_LENGTH: Problem = {
-  refused: FrontResult.LENGTH_REQUIRED,
-  detail: "Send the body with a Content-Length and without a Transfer-Encoding.",
-};
-/** Header names as bytes: the library would encode a text at every call. */
-const CONTENT_TYPE_NAME = bytesOf("Content-Type");
-const KEEP_ALIVE_NAME = bytesOf("Keep-Alive");
-/**
- * The library closes a connection that has been idle for a little more than 8 seconds. A client
- * that knows sends no request on a connection that is about to close.
- */
-const KEEP_ALIVE = "timeout=8";
-/** The library closes a connection after a request whose `Connection` header has this length. */
-const CLOSE_LENGTH = "close".length;
+/** A method is compared as it is written; the library takes any text for one. */
+const METHOD = /^[A-Z]+$/;
 /** Exchanges that are kept for later requests. */
 const IDLE_MAX = 10_000;
 
 /** @throws Error when the address cannot be listened on. */
 export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
   const app = uws.App();
-  const exchanges = new Exchanges(front, options);
+  const exchanges = new OpenExchanges(front, options);
   // The usual methods have handlers of their own, so that they need not be read.
   app.get("/*", (res, req) => exchanges.begin(res, req, "get"));
   app.post("/*", (res, req) => exchanges.begin(res, req, "post"));
-  app.any("/*", (res, req) => exchanges.begin(res, req, req.getMethod()));
+  app.any("/*", (res, req) => exchanges.begin(res, req, methodOf(req)));
+  const connections = countConnections(app, options.connectionsMax ?? Infinity);
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     (app as unknown as ListensOnHost).listen(options.host, options.port, EXCLUSIVE, resolve);
   });
@@ -82,6 +85,7 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
   }
   return {
     port: uws.us_socket_local_port(socket),
+    stats: Object.assign(connections, { answers: exchanges.answers }),
     get front() {
       return exchanges.front;
     },
@@ -110,114 +114,36 @@ interface ListensOnHost {
   ): unknown;
 }
 
-/** An exchange on a connection, with the callbacks that the library takes. */
-class HttpExchange extends Exchange {
-  res: HttpResponse | null = null;
-  isOver = false;
-  /** The parts of the body that came before its last part. */
-  chunks: Buffer[] | null = null;
-  bodyBytes = 0;
-  /** Bytes of an unfinished body. */
-  keptBytes = 0;
-  contentLength = "";
-  transferEncoding = "";
-  forwardedFor = "";
-  /** Whether the connection is closed after the answer. */
-  isLast = false;
-  readonly #exchanges: Exchanges;
-  readonly address = () => {
-    const address = Buffer.from(this.res!.getRemoteAddressAsText()).toString();
-    return this.#exchanges.proxies.clientOf(address, this.forwardedFor);
-  };
-  readonly abort = () => this.#exchanges.end(this);
-  readonly take = (chunk: ArrayBuffer, isLast: boolean) =>
-    this.#exchanges.take(this, chunk, isLast);
-  readonly write = () => writeAnswer(this, this.answer!);
-  /** One call for all headers takes less time than one for each that is needed. */
-  readonly #takeHeader = (name: string, value: string) => {
-    switch (name) {
-      case "x-api-key":
-        if (this.apiKey !== "") this.repeatedHeader = name;
-        this.apiKey = value;
-        break;
-      case "authorization":
-        if (this.authorization !== "") this.repeatedHeader = name;
-        this.authorization = value;
-        break;
-      case "x-organization-id":
-        if (this.organizationId !== "") this.repeatedHeader = name;
-        this.organizationId = value;
-        break;
-      case "idempotency-key":
-        if (this.idempotencyKey !== null) this.repeatedHeader = name;
-        this.idempotencyKey = value;
-        break;
-      case "content-type":
-        this.contentType = value;
-        break;
-      case "content-encoding":
-        this.contentEncoding = value;
-        break;
-      case "content-length":
-        this.contentLength = value;
-        break;
-      case "transfer-encoding":
-        this.transferEncoding = value;
-        break;
-      case "x-forwarded-for":
-        this.forwardedFor = this.forwardedFor === "" ? value : `${this.forwardedFor},${value}`;
-        break;
-      case "connection":
-        this.isLast = value.length === CLOSE_LENGTH;
-        break;
-      default:
-    }
-  };
-
-  constructor(exchanges: Exchanges) {
-    super();
-    this.#exchanges = exchanges;
-  }
-
-  begin(res: HttpResponse, req: HttpRequest, method: string): void {
-    this.method = method;
-    this.path = req.getUrl();
-    // Undefined without a question mark, whatever its declaration says.
-    const query: string | undefined = req.getQuery();
-    this.query = query ?? "";
-    req.forEach(this.#takeHeader);
-    this.res = res;
-    this.isOver = false;
-  }
-
-  respond(answer: Answer): void {
-    if (!this.isOver) {
-      this.#exchanges.end(this);
-      this.answer = answer;
-      this.res!.cork(this.write);
-    }
-    this.clear();
-    this.#exchanges.release(this);
-  }
-
-  protected override clear(): void {
-    super.clear();
-    this.contentLength = "";
-    this.transferEncoding = "";
-    this.forwardedFor = "";
-    this.isLast = false;
-    this.res = null;
-    this.chunks = null;
-    this.bodyBytes = 0;
-    this.keptBytes = 0;
-  }
+/** Called for each connection that opens (1) or closes (-1); not declared either. */
+interface Filters {
+  filter(changed: (res: HttpResponse, change: 1 | -1) => void): unknown;
 }
 
-class Exchanges {
+/** Refuses connections above the limit: each takes a file descriptor, and the log needs some. */
+function countConnections(app: unknown, connectionsMax: number) {
+  const counts = { connections: 0, connectionsMax, connectionsRefused: 0 };
+  (app as Filters).filter((res, change) => {
+    counts.connections += change;
+    if (change < 0 || counts.connections <= connectionsMax) return;
+    counts.connectionsRefused += 1;
+    res.close();
+  });
+  return counts;
+}
+
+/** Lower case, as the handlers compare it; empty for what is not a method. */
+function methodOf(req: HttpRequest): string {
+  const method = req.getCaseSensitiveMethod();
+  return METHOD.test(method) ? method.toLowerCase() : "";
+}
+
+class OpenExchanges implements Exchanges {
   readonly #onBroken: (error: unknown) => void;
   readonly #keptBytesMax: number;
   readonly proxies: TrustedProxies;
   front: Front;
+  readonly answers = new Transfers();
+  readonly answerBytesMax: number;
   /** Exchanges that wait for a request. */
   readonly #idle: HttpExchange[] = [];
   /** Requests that have not been answered. */
@@ -231,6 +157,7 @@ class Exchanges {
     this.#onBroken = options.onBroken;
     this.#keptBytesMax = options.keptBytesMax ?? KEPT_BYTES_MAX;
     this.proxies = new TrustedProxies(options.trustedProxies ?? []);
+    this.answerBytesMax = options.answerBytesMax ?? ANSWER_BYTES_MAX;
   }
 
   /** @param method - Lower case. */
@@ -254,7 +181,8 @@ class Exchanges {
     try {
       const found = exchange.found!;
       exchange.bodyBytes += chunk.byteLength;
-      if (exchange.bodyBytes > found.bodyBytesMax) this.#refuse(exchange, tooLarge(found));
+      if (exchange.bodyBytes > found.bodyBytesMax)
+        exchange.cutOff(this.#refusal(exchange, tooLarge(found)));
       else if (!isLast) this.#keep(exchange, found, chunk);
       else if (found.refusal !== null) exchange.respond(this.#refusal(exchange, found.refusal));
       else exchange.handle(wholeBody(exchange, Buffer.from(chunk)));
@@ -267,7 +195,7 @@ class Exchanges {
   #keep(exchange: HttpExchange, found: Found, chunk: ArrayBuffer): void {
     if (found.refusal !== null) return;
     if (this.#keptBytes + chunk.byteLength > this.#keptBytesMax) {
-      this.#refuse(exchange, TOO_MANY_BODIES);
+      exchange.cutOff(this.#refusal(exchange, TOO_MANY_BODIES));
       return;
     }
     exchange.chunks ??= [];
@@ -283,20 +211,12 @@ class Exchanges {
    */
   #refuseSoon(exchange: HttpExchange, problem: Problem): void {
     setImmediate(() => {
-      if (!exchange.isOver) this.#refuse(exchange, problem);
+      if (!exchange.isOver) exchange.cutOff(this.#refusal(exchange, problem));
     });
   }
 
   #refusal(exchange: HttpExchange, problem: Problem): Answer {
     return exchange.front!.refuse(problem, exchange.path);
-  }
-
-  /** Answers before the whole body has come, and closes the connection: the rest is not needed. */
-  #refuse(exchange: HttpExchange, problem: Problem): void {
-    const answer = this.#refusal(exchange, problem);
-    this.end(exchange);
-    exchange.isLast = true;
-    exchange.res!.cork(() => writeAnswer(exchange, answer));
   }
 
   release(exchange: HttpExchange): void {
@@ -307,6 +227,7 @@ class Exchanges {
     if (exchange.isOver) return;
     exchange.isOver = true;
     this.#keptBytes -= exchange.keptBytes;
+    this.answers.end(exchange);
     this.#open -= 1;
     if (this.#open === 0) this.#onAllAnswered?.();
   }
@@ -321,11 +242,8 @@ class Exchanges {
 }
 
 /** @returns Why the body is refused before any of it is read; null when it is read. */
-function problemOfHead(
-  { transferEncoding, contentLength }: HttpExchange,
-  found: Found,
-): Problem | null {
-  if (transferEncoding !== "") return NO_LENGTH;
+function problemOfHead({ headProblem, contentLength }: HttpExchange, found: Found): Problem | null {
+  if (headProblem !== null || contentLength === "") return headProblem;
   return Number(contentLength) > found.bodyBytesMax ? tooLarge(found) : null;
 }
 
@@ -334,49 +252,7 @@ function wholeBody({ chunks }: HttpExchange, last: Buffer): Buffer {
   return chunks === null ? last : Buffer.concat([...chunks, last]);
 }
 
-/** To be called in the library's cork, which makes an answer one write. */
-function writeAnswer(exchange: HttpExchange, { status, type, headers, body }: Answer): void {
-  const { method, isLast } = exchange;
-  const res = exchange.res!;
-  // Status 200 is what the library writes by default.
-  if (status !== 200) res.writeStatus(STATUS_LINES.get(status) ?? String(status));
-  if (type !== "") res.writeHeader(CONTENT_TYPE_NAME, isLast ? type : typeAndKeepAlive(type));
-  else if (!isLast) res.writeHeader(KEEP_ALIVE_NAME, KEEP_ALIVE);
-  for (const [name, value] of headers) {
-    // The library writes values as they are: a line break would begin a new header.
-    if (PRINTABLE.test(value)) res.writeHeader(name, value);
-  }
-  if (method === "head" && status !== 204) {
-    res.writeHeader("Content-Length", String(lengthOf(body)));
-    res.endWithoutBody();
-  } else if (status === 204) {
-    res.endWithoutBody();
-  } else {
-    res.end(body, isLast);
-  }
-}
-
-const typesAndKeepAlive = new Map<string, ArrayBuffer>();
-
-/** A content type and the header `Keep-Alive` as one value: each call of the library costs time. */
-function typeAndKeepAlive(type: string): ArrayBuffer {
-  let bytes = typesAndKeepAlive.get(type);
-  if (bytes === undefined) {
-    bytes = bytesOf(`${type}\r\nKeep-Alive: ${KEEP_ALIVE}`);
-    typesAndKeepAlive.set(type, bytes);
-  }
-  return bytes;
-}
-
 function tooLarge({ bodyBytesMax }: Found): Problem {
   const detail = `The body is larger than ${bodyBytesMax} bytes.`;
   return { refused: Result.PAYLOAD_TOO_LARGE, detail };
-}
-
-function bytesOf(text: string): ArrayBuffer {
-  return new TextEncoder().encode(text).buffer;
-}
-
-function lengthOf(body: Answer["body"]): number {
-  return typeof body === "string" ? Buffer.byteLength(body) : body.length;
 }

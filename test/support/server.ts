@@ -138,6 +138,12 @@ const NO_STORE = {
   log: { batches: 0, bytes: 0, syncs: 0 },
   store: new StoreReports(pino({ level: "silent" })),
   audit: { lagRecords: 0, isFailing: false },
+  http: {
+    connections: 0,
+    connectionsMax: 0,
+    connectionsRefused: 0,
+    answers: { count: 0, heldBytes: 0, abandoned: 0 },
+  },
 };
 const SILENT_METRICS = {
   contentType: "text/plain",

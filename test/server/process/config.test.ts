@@ -27,6 +27,7 @@ const DEFAULTS = {
   port: 8080,
   demo: false,
   badKeysPerMinute: 6_000,
+  maxConnections: null,
   snapshotEvery: 256,
   auditDays: null,
   logLevel: "info",
@@ -52,21 +53,23 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_LOG_LEVEL: "warn",
     FRONTROW_METRICS_TOKEN: "scrape",
     FRONTROW_BAD_KEYS_PER_MINUTE: "7",
+    FRONTROW_MAX_CONNECTIONS: "500",
     FRONTROW_SNAPSHOT_EVERY: "0.5",
     FRONTROW_AUDIT_DAYS: "30",
     FRONTROW_TRUSTED_PROXY: "127.0.0.1",
   };
-  const counts = { badKeysPerMinute: 7, snapshotEvery: 0.5, auditDays: 30 };
-  const added = { metricsToken: "scrape", ...counts, trustedProxy: ["127.0.0.1"] };
+  const limits = { badKeysPerMinute: 7, maxConnections: 500, trustedProxy: ["127.0.0.1"] };
+  const added = { metricsToken: "scrape", ...limits, snapshotEvery: 0.5, auditDays: 30 };
   const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
   expect(await parse([], env)).toEqual({ ...fromEnv, ...added });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
-  more.push("--audit-days", "9", "--trusted-proxy", "::1, 10.0.0.0/8");
+  more.push("--audit-days", "9", "--max-connections", "501");
+  more.push("--trusted-proxy", "::1, 10.0.0.0/8");
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
-  const otherCounts = { badKeysPerMinute: 8, snapshotEvery: 64, auditDays: 9 };
   const trustedProxy = ["::1", "10.0.0.0/8"];
-  const others = { metricsToken: "other", ...otherCounts, trustedProxy };
+  const otherLimits = { badKeysPerMinute: 8, maxConnections: 501, trustedProxy };
+  const others = { metricsToken: "other", ...otherLimits, snapshotEvery: 64, auditDays: 9 };
   expect(await parse([...args, ...more, "--demo"], env)).toEqual({ ...fromFlags, ...others });
 });
 
@@ -96,6 +99,7 @@ const WRONG: readonly (readonly [readonly string[], Readonly<Record<string, stri
   [["--audit-days", "0"], {}],
   [["--log-level", "INFO"], {}],
   [["--bad-keys-per-minute", "0"], {}],
+  [["--max-connections", "0"], {}],
   [["--nothing"], {}],
   [["more"], {}],
   [[], { FRONTROW_PORT: "eighty" }],
