@@ -147,7 +147,7 @@ export class Dispatch implements Front<Matched> {
       if (!isJson(head.contentType)) return NOT_JSON;
       if (!isIdentity(head.contentEncoding)) return ENCODED;
     }
-    if (head.repeatedHeader !== "") {
+    if (head.repeatedHeader !== "" && route.access !== Access.PUBLIC) {
       const detail = `The header ${head.repeatedHeader} may come only once.`;
       return { refused: FrontResult.MALFORMED_REQUEST, detail };
     }

@@ -24,10 +24,11 @@ import { Metrics } from "./observe/metrics.ts";
 import { Progress } from "./observe/progress.ts";
 import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
+import type { Services } from "./routing/services.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
 import { StartingFront } from "./wire/front.ts";
-import { type HttpServer, listen } from "./wire/http.ts";
+import { type HttpServer, type HttpStats, listen } from "./wire/http.ts";
 
 const EXIT_BROKEN = 70;
 const DRAIN_MS_MAX = 5_000;
@@ -114,18 +115,10 @@ async function open(
   const { engine } = store;
   const running: Running = { store, isReady: true };
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
-  const keys = new Keys(store.secret, engine.state.catalog, platformToken);
-  const passwords = new Passwords();
-  const logins = new Logins(engine, passwords);
-  const metricsToken = options.metricsToken ?? null;
-  const badKeys = new Throttle(options.badKeysPerMinute);
   const isReady = () => running.isReady;
-  const { audit } = store;
-  assert(audit !== null, "a server keeps an audit trail");
-  const sources = { log: store.logStats, store: reports, audit, http: http.stats };
-  const metrics = new Metrics({ engine, ...sources });
-  const access = { keys, passwords, logins, badKeys };
-  const services = { engine, audit, ...access, metrics, metricsToken, isReady };
+  const parts = { ...options, platformToken, reports, http: http.stats, isReady };
+  const services = servicesOf(store, parts);
+  const { keys } = services;
   reports.recovered(store.report);
   // A process that was killed during its first start may have left a folder without a tenant.
   if (engine.state.catalog.tenants.size > 0) {
@@ -144,6 +137,32 @@ async function open(
   const demo = options.demo ? describeDemo(engine, keys, baseUrl) : null;
   if (demo !== null) process.stdout.write(`${demo}\n`);
   return running;
+}
+
+/** What the services need beside the store. */
+interface ServiceParts extends Pick<ServeOptions, "metricsToken" | "badKeysPerMinute"> {
+  readonly platformToken: string | undefined;
+  readonly reports: StoreReports;
+  readonly http: HttpStats;
+  readonly isReady: () => boolean;
+}
+
+export function servicesOf(store: Store, parts: ServiceParts): Services {
+  const { engine, audit } = store;
+  const { reports, http, isReady } = parts;
+  assert(audit !== null, "a server keeps an audit trail");
+  const passwords = new Passwords();
+  return {
+    engine,
+    audit,
+    keys: new Keys(store.secret, engine.state.catalog, parts.platformToken),
+    passwords,
+    logins: new Logins(engine, passwords),
+    badKeys: new Throttle(parts.badKeysPerMinute),
+    metrics: new Metrics({ engine, log: store.logStats, store: reports, audit, http }),
+    metricsToken: parts.metricsToken ?? null,
+    isReady,
+  };
 }
 
 /** Only a terminal shows them: what else reads standard error may keep it for long. */
