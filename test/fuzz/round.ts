@@ -104,6 +104,7 @@ function faultsOf({ replies, hangs }: Heard): string[] {
 }
 
 function faultsOfOne({ replies, rest }: Heard, isHead: boolean): string[] {
+  if (replies.length === 0) return ["the connection ended without an answer"];
   const isOne = replies.length <= 1 && (rest === "" || isHead);
   return isOne
     ? []
