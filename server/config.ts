@@ -119,8 +119,7 @@ function parseCount(text: string): number {
 function parseProxies(text: string): readonly string[] {
   const proxies = text.split(",").map((proxy) => proxy.trim());
   try {
-    new TrustedProxies(proxies);
-    return proxies;
+    return new TrustedProxies(proxies).names;
   } catch {
     throw new InvalidArgumentError("It must be addresses or networks, such as 10.0.0.0/8,::1.");
   }

@@ -1,12 +1,14 @@
-/** The address of a client, also when its request comes through a proxy that the operator trusts. */
+/** The address of a client, also when its request comes through a trusted proxy. */
 import { BlockList, isIP, isIPv6 } from "node:net";
 
 export class TrustedProxies {
+  readonly names: readonly string[];
   readonly #proxies = new BlockList();
 
-  /** @param proxies - Addresses, or networks such as 10.0.0.0/8. @throws Error for other text. */
-  constructor(proxies: readonly string[]) {
-    for (const proxy of proxies) {
+  /** @param names - Addresses, or networks such as 10.0.0.0/8. @throws Error for other text. */
+  constructor(names: readonly string[]) {
+    this.names = names;
+    for (const proxy of names) {
       const [address = "", bits, ...rest] = proxy.split("/");
       const family = isIPv6(address) ? "ipv6" : "ipv4";
       if (isIP(address) === 0 || rest.length > 0) throw new Error(`not an address: ${proxy}`);

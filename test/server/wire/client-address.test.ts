@@ -4,21 +4,33 @@ import { TrustedProxies } from "../../../server/wire/client-address.ts";
 import { BAD_KEYS_MAX } from "../../support/server.ts";
 import { Listening } from "./connection.ts";
 
-const CASES: readonly (readonly [string, readonly string[], string, string, string])[] = [
-  ["without a trusted proxy", [], "10.0.0.1", "198.51.100.7", "10.0.0.1"],
-  ["from an address that is not trusted", ["10.0.0.2"], "10.0.0.1", "198.51.100.7", "10.0.0.1"],
-  ["from a trusted proxy", ["10.0.0.1"], "10.0.0.1", "198.51.100.7", "198.51.100.7"],
-  ["without the header", ["10.0.0.1"], "10.0.0.1", "", "10.0.0.1"],
-  ["after a claim of the client", ["10.0.0.1"], "10.0.0.1", "1.1.1.1, 2.2.2.2", "2.2.2.2"],
-  ["through two proxies", ["10.0.0.0/8"], "10.0.0.1", "3.3.3.3,10.9.9.9", "3.3.3.3"],
-  ["of a trusted network alone", ["10.0.0.0/8"], "10.0.0.1", "10.9.9.9", "10.9.9.9"],
-  ["with text in place of an address", ["10.0.0.1"], "10.0.0.1", "unknown", "10.0.0.1"],
-  ["of IPv6", ["::1"], "0000:0000:0000:0000:0000:0000:0000:0001", "2001:db8::7", "2001:db8::7"],
-  ["of IPv4 in IPv6", ["127.0.0.1"], "::ffff:127.0.0.1", "198.51.100.7", "198.51.100.7"],
+const PROXY = "10.0.0.1";
+
+/** Situation, trusted proxies, `X-Forwarded-For`, client. */
+const CASES: readonly (readonly [string, string, string, string])[] = [
+  ["an address that is not trusted", "10.0.0.2", "198.51.100.7", PROXY],
+  ["a trusted proxy", PROXY, "198.51.100.7", "198.51.100.7"],
+  ["a trusted proxy without the header", PROXY, "", PROXY],
+  ["a trusted proxy, after a claim of the client", PROXY, "1.1.1.1, 2.2.2.2", "2.2.2.2"],
+  ["two trusted proxies", "10.0.0.0/8", "3.3.3.3,10.9.9.9", "3.3.3.3"],
+  ["two trusted proxies, without a client", "10.0.0.0/8", "10.9.9.9", "10.9.9.9"],
+  ["a trusted proxy that hides the client", PROXY, "unknown", PROXY],
 ];
 
-test.each(CASES)("the client of a request %s", (_, proxies, address, forwardedFor, client) => {
-  expect(new TrustedProxies(proxies).clientOf(address, forwardedFor)).toBe(client);
+test.each(CASES)("the client of a request through %s", (...given) => {
+  const [, trusted, forwardedFor, client] = given;
+  expect(new TrustedProxies([trusted]).clientOf(PROXY, forwardedFor)).toBe(client);
+});
+
+test("without trusted proxies the client is the address of the connection", () => {
+  expect(new TrustedProxies([]).clientOf(PROXY, "198.51.100.7")).toBe(PROXY);
+});
+
+test("addresses are compared whatever their notation", () => {
+  const long = "0000:0000:0000:0000:0000:0000:0000:0001";
+  expect(new TrustedProxies(["::1"]).clientOf(long, "2001:db8::7")).toBe("2001:db8::7");
+  const mapped = "0000:0000:0000:0000:0000:ffff:7f00:0001";
+  expect(new TrustedProxies(["127.0.0.1"]).clientOf(mapped, "1.1.1.1")).toBe("1.1.1.1");
 });
 
 /** Sends a request without a valid key. @returns Its status. */
