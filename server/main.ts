@@ -23,6 +23,7 @@ import { Metrics } from "./observe/metrics.ts";
 import { Progress } from "./observe/progress.ts";
 import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
+import { ReplyBodies } from "./routing/reply-bodies.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
 import { StartingFront } from "./wire/front.ts";
@@ -119,9 +120,10 @@ async function open(
   const isReady = () => running.isReady;
   const { audit } = store;
   assert(audit !== null, "a server keeps an audit trail");
-  const metrics = new Metrics({ engine, log: store.logStats, store: reports, audit });
+  const replies = new ReplyBodies(options);
+  const metrics = new Metrics({ engine, log: store.logStats, store: reports, audit, replies });
   const access = { keys, passwords, logins, badKeys };
-  const services = { engine, audit, ...access, metrics, metricsToken, isReady };
+  const services = { engine, audit, ...access, metrics, replies, metricsToken, isReady };
   reports.recovered(store.report);
   // A process that was killed during its first start may have left a folder without a tenant.
   if (engine.state.catalog.tenants.size > 0) {

@@ -39,7 +39,8 @@ export function putLayout(
   if (isRefused(schema)) return schema;
   const tooLong = checkDrawing(body);
   if (tooLong.length > 0) return refuseInvalid(tooLong);
-  const stored = layouts.get(schemaId)?.document ?? EMPTY_DOCUMENT;
+  const row = layouts.get(schemaId);
+  const stored = row?.document ?? EMPTY_DOCUMENT;
   const { document, newIds, errors } = mergeLayout(stored, body, { nextId, timeMs });
   if (errors.length > 0) return refuseInvalid(errors);
   const invalid = checkDocument(document, body);
@@ -48,9 +49,10 @@ export function putLayout(
   if (lost.length > 0) {
     return refuse(Result.INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
   }
+  const version = (row?.version ?? 0) + 1;
   const puts = [
     { table: "schemas", row: { ...schema, updatedAtMs: timeMs } },
-    { table: "layouts", row: { id: schemaId, document, marksRelabelled: true } },
+    { table: "layouts", row: { id: schemaId, document, marksRelabelled: true, version } },
   ] as const;
   const kept = new Set(objectIds(document));
   const removes = removesOfAssignments(

@@ -29,6 +29,8 @@ const DEFAULTS = {
   badKeysPerMinute: 6_000,
   snapshotEvery: 256,
   auditDays: null,
+  replyMemory: 512,
+  replyDisk: 1_024,
   logLevel: "info",
 };
 
@@ -54,16 +56,24 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_BAD_KEYS_PER_MINUTE: "7",
     FRONTROW_SNAPSHOT_EVERY: "0.5",
     FRONTROW_AUDIT_DAYS: "30",
+    FRONTROW_REPLY_MEMORY: "100",
+    FRONTROW_REPLY_DISK: "0.5",
   };
   const added = { metricsToken: "scrape", badKeysPerMinute: 7, snapshotEvery: 0.5, auditDays: 30 };
   const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
-  expect(await parse([], env)).toEqual({ ...fromEnv, ...added });
+  const repliesOfEnv = { replyMemory: 100, replyDisk: 0.5 };
+  expect(await parse([], env)).toEqual({ ...fromEnv, ...added, ...repliesOfEnv });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
-  more.push("--audit-days", "9");
+  more.push("--audit-days", "9", "--reply-memory", "64", "--reply-disk", "128");
+  const replies = { replyMemory: 64, replyDisk: 128 };
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
   const others = { metricsToken: "other", badKeysPerMinute: 8, snapshotEvery: 64, auditDays: 9 };
-  expect(await parse([...args, ...more, "--demo"], env)).toEqual({ ...fromFlags, ...others });
+  expect(await parse([...args, ...more, "--demo"], env)).toEqual({
+    ...fromFlags,
+    ...others,
+    ...replies,
+  });
 });
 
 test("the variable of the demo turns it on with 1, true, yes or on", async () => {
