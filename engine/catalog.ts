@@ -5,6 +5,7 @@
 import { assert } from "./assert.ts";
 import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/layout-document.ts";
+import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
 
 /** A rotated key that remains valid for a while. */
 export interface RetiredKey {
@@ -114,6 +115,8 @@ export interface LayoutRow {
   readonly document: LayoutDocument;
   /** Seats whose labels differ from the version before count as changed. Older rows lack it. */
   readonly marksRelabelled?: true;
+  /** Rises with each change of the layout. Older rows, and those of clones, lack it: 0. */
+  readonly version?: number;
 }
 
 /** A pricing zone of a schema, shared by all its events. */
@@ -181,18 +184,6 @@ export interface PriceRow {
   readonly externalId: string | null;
 }
 
-/** The first reply to a request with an `Idempotency-Key`, which is repeated for later ones. */
-export interface ReplyRow {
-  /** `<organization id>:<key>`. */
-  readonly id: string;
-  /** Keyed hash (hex) of method, path, query and body of the first request. */
-  readonly fingerprint: string;
-  readonly status: number;
-  readonly body: string;
-  /** Milliseconds since 1970. */
-  readonly expiresAtMs: number;
-}
-
 /** Every table: rows by key. The log stores the names of the tables, so they never change. */
 class Tables {
   readonly tenants = new Map<number, TenantRow>();
@@ -231,6 +222,7 @@ const NO_PRICES: ReadonlyMap<number, PriceRow> = new Map();
 export class Catalog extends Tables {
   /** The next Long id: one counter for all tables, seats and groups, so no id is ever reused. */
   nextId = 1;
+  readonly storedReplies = new StoredReplies();
   /** By event id: the prices of the event by slot. */
   readonly #pricesOfEvent = new Map<string, Map<number, PriceRow>>();
   /** By the hash of the access token and by the hash of the refresh token. */
@@ -250,6 +242,7 @@ export class Catalog extends Tables {
   put({ table, row }: CatalogPut): void {
     if (table === "prices") this.#indexPrice(row);
     if (table === "logins") this.#indexLogin(row);
+    if (table === "replies") return this.#putReply(rowInMemory(row));
     const rows: Map<number | string, unknown> = this[table];
     rows.set(row.id, row);
   }
@@ -262,6 +255,13 @@ export class Catalog extends Tables {
     rows.delete(key);
     if (table === "prices") this.#unindexPrice(row as PriceRow);
     if (table === "logins") this.#unindexLogin(row as LoginRow);
+    if (table === "replies") this.storedReplies.remove(row as ReplyRow);
+  }
+
+  /** A row that replaces another one keeps its place in the order. */
+  #putReply(row: ReplyRow): void {
+    this.storedReplies.put(row, this.replies.get(row.id));
+    this.replies.set(row.id, row);
   }
 
   #indexLogin(login: LoginRow): void {

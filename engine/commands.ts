@@ -20,7 +20,7 @@ import { clearPrices, unassignPrices } from "./decide/pricing/price-removal.ts";
 import { assignPrices, createPrices } from "./decide/pricing/prices.ts";
 import { assignZones } from "./decide/pricing/zone-assignments.ts";
 import { createZones, deleteZone, updateZones } from "./decide/pricing/zones.ts";
-import { rememberReply } from "./decide/replies.ts";
+import { forgetReplies, rememberReply } from "./decide/replies.ts";
 import { cloneSchema } from "./decide/schema/clone-schema.ts";
 import { putLayout } from "./decide/schema/layouts.ts";
 import { createSchema, deleteSchema, updateSchema } from "./decide/schema/schemas.ts";
@@ -42,6 +42,7 @@ import {
   PRICE,
   PRICE_CHANGE,
   REPLY,
+  REPLY_BUDGET,
   ROTATION,
   SCHEMA,
   SETTINGS,
@@ -221,7 +222,8 @@ export const COMMANDS = {
     INTERNAL,
   ),
   closeLogin: command({ loginId: LONG }, [ENTITY_NOT_FOUND], closeLogin, INTERNAL),
-  rememberReply: command({ reply: REPLY }, [], rememberReply, INTERNAL),
+  rememberReply: command({ reply: REPLY, budget: REPLY_BUDGET }, [], rememberReply, INTERNAL),
+  forgetReplies: command({}, [], forgetReplies, INTERNAL),
   createVenue: command({ body: VENUE }, [], createVenue),
   updateVenue: command({ body: VENUE }, [VALIDATION_FAILED, ...NOT_OWN], updateVenue),
   deleteVenue: command({ venueId: LONG }, [...NOT_OWN, ENTITY_IN_USE], deleteVenue),

@@ -23,6 +23,9 @@ export interface ServeOptions {
   readonly snapshotEvery: number;
   /** Days for which the audit trail is kept; null for no limit. */
   readonly auditDays: number | null;
+  /** Memory for stored replies and disk space for their bodies, in MiB. */
+  readonly replyMemory: number;
+  readonly replyDisk: number;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -73,6 +76,14 @@ const OPTIONS: readonly Option[] = [
     .env("FRONTROW_AUDIT_DAYS")
     .default(null, "no limit")
     .argParser(parseCount),
+  new Option("--reply-memory <MiB>", "memory for the replies to requests with an Idempotency-Key")
+    .env("FRONTROW_REPLY_MEMORY")
+    .default(512)
+    .argParser(parseMebibytes),
+  new Option("--reply-disk <MiB>", "disk space for the longer ones of these replies")
+    .env("FRONTROW_REPLY_DISK")
+    .default(1_024)
+    .argParser(parseMebibytes),
   new Option("--log-level <level>", "least severe level that is logged to standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)

@@ -125,7 +125,7 @@ export class Dispatch implements Front<Matched> {
     const { idempotencyKey } = exchange;
     if (isMutation && idempotencyKey !== null) {
       const begun = this.#idempotency.begin(route, exchange, { caller, idempotencyKey });
-      if (!("fingerprint" in begun)) return begun;
+      if (begun instanceof Promise || !("fingerprint" in begun)) return begun;
       exchange.first = begun;
     }
     const { authorization } = exchange;

@@ -24,6 +24,7 @@ import { Metrics } from "./observe/metrics.ts";
 import { Progress } from "./observe/progress.ts";
 import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
+import { ReplyBodies, type ReplyOptions } from "./routing/reply-bodies.ts";
 import type { Services } from "./routing/services.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
@@ -140,7 +141,8 @@ async function open(
 }
 
 /** What the services need beside the store. */
-interface ServiceParts extends Pick<ServeOptions, "metricsToken" | "badKeysPerMinute"> {
+interface ServiceParts
+  extends ReplyOptions, Pick<ServeOptions, "metricsToken" | "badKeysPerMinute"> {
   readonly platformToken: string | undefined;
   readonly reports: StoreReports;
   readonly http: HttpStats;
@@ -152,6 +154,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const { reports, http, isReady } = parts;
   assert(audit !== null, "a server keeps an audit trail");
   const passwords = new Passwords();
+  const replies = new ReplyBodies(parts);
   return {
     engine,
     audit,
@@ -159,7 +162,8 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
     passwords,
     logins: new Logins(engine, passwords),
     badKeys: new Throttle(parts.badKeysPerMinute),
-    metrics: new Metrics({ engine, log: store.logStats, store: reports, audit, http }),
+    metrics: new Metrics({ engine, log: store.logStats, store: reports, audit, http, replies }),
+    replies,
     metricsToken: parts.metricsToken ?? null,
     isReady,
   };

@@ -106,6 +106,8 @@ export interface AuditQuestions {
   readonly transitions: OfEvent & { readonly query: TransitionQuery };
   readonly seats: OfEvent & { readonly moment: Moment; readonly query: SeatQuery };
   readonly areas: OfEvent & { readonly moment: Moment };
+  /** By id of the stored reply. */
+  readonly reply: { readonly id: string };
 }
 export interface AuditAnswers {
   /** The id of the organization that has or had the event. */
@@ -113,6 +115,8 @@ export interface AuditAnswers {
   readonly transitions: TransitionPage;
   readonly seats: PastSeats;
   readonly areas: readonly AreaFacts[];
+  /** The body of a stored reply that is too long for memory; null when the trail has none. */
+  readonly reply: string | null;
 }
 export type AuditTopic = keyof AuditQuestions;
 export type AuditQuestion<K extends AuditTopic = AuditTopic> = {

@@ -30,11 +30,13 @@ import {
   oneOf,
   openObject,
   optional,
+  orNull,
   RECORD,
   type Shape,
   TEXT,
   text,
   type TypeOf,
+  whenSet,
 } from "./shape.ts";
 
 const OPTIONAL_FLAG = optional(BOOLEAN);
@@ -265,5 +267,20 @@ export const LOGIN_TOKENS = object({
 export type LoginTokens = TypeOf<typeof LOGIN_TOKENS>;
 
 /** A reply that is stored under its `Idempotency-Key`. */
-export const REPLY = object({ id: TEXT, fingerprint: TEXT, status: integer(), body: TEXT });
+export const REPLY = object({
+  id: TEXT,
+  fingerprint: TEXT,
+  status: integer(),
+  /** Null when it is a layout, or is not kept: then a retry is refused. */
+  body: orNull(TEXT),
+  layout: whenSet(object({ schemaId: LONG, version: integer() })),
+});
 export type ReplyBody = TypeOf<typeof REPLY>;
+
+/** As `ReplyBudget`. */
+export const REPLY_BUDGET = object({
+  memory: integer(),
+  memoryOfOwner: integer(),
+  disk: integer(),
+  diskOfOwner: integer(),
+});

@@ -20,13 +20,14 @@ import type { ActorKind } from "../../engine/records.ts";
 import type { SqlFile, SqlRow, SqlValue } from "../disk/sqlite.ts";
 import { ACTOR_NAMES, nameOf } from "./file.ts";
 import { eventAt, type PastEvent } from "./past.ts";
+import { replyBody } from "./replies.ts";
 
 /** Past maps that are kept in memory, so the next page of one is cheap. */
 const KEPT_MAX = 4;
 /** Transitions that are sorted in memory, about 200 bytes each. */
 const SORTED_MAX = 200_000;
 
-type Answer = AuditAnswers[AuditTopic] | AuditGap;
+type Answer = AuditAnswers[Exclude<AuditTopic, "reply">] | AuditGap;
 
 export class AuditAnswering {
   readonly #sql: SqlFile;
@@ -39,6 +40,9 @@ export class AuditAnswering {
 
   /** Cost: O(matching rows) for a page; O(seats and rows of the event), once, for a past map. */
   answer(question: AuditQuestion, extent: TrailExtent): AuditOutcome<AuditAnswers[AuditTopic]> {
+    if (question.about === "reply") {
+      return { gap: null, value: replyBody(this.#sql, question.id), extent };
+    }
     const found = this.#sql.row(OWNER, question.eventId);
     const partition = Number(found?.["partition"]);
     const value =

@@ -15,6 +15,7 @@ import {
 } from "../disk/sqlite.ts";
 import { isCount } from "../log/checks.ts";
 import type { ChainMark, LogStart } from "../log/scan.ts";
+import { REPLIES_TABLE } from "./replies.ts";
 
 export const AUDIT_FILE = "audit.sqlite";
 export const AUDIT_FORMAT = 1;
@@ -118,6 +119,7 @@ export function openAuditFile(path: string, storeId: string): SqlFile {
     }
     readTrail(sql, storeId);
     sql.execute(SWITCHES);
+    sql.execute(REPLIES_TABLE);
     return sql;
   } catch (error) {
     sql.close();

@@ -30,6 +30,16 @@ export interface AuditCounters {
   readonly isFailing: boolean;
 }
 
+/** Stored replies to requests with an `Idempotency-Key`. */
+export interface ReplyCounters {
+  /** Retries whose reply was gone. */
+  readonly gone: number;
+  /** First requests that were refused, because there was no memory for their reply. */
+  readonly refused: number;
+  /** Characters of recent bodies in memory. */
+  readonly recentChars: number;
+}
+
 /** Sources of the metrics. */
 export interface MetricsSources {
   readonly engine: Engine;
@@ -37,6 +47,7 @@ export interface MetricsSources {
   readonly store: StoreCounters;
   readonly audit: AuditCounters;
   readonly http: HttpStats;
+  readonly replies: ReplyCounters;
 }
 
 type Row = readonly [name: string, help: string, read: () => number];
@@ -45,7 +56,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
 
-  constructor({ engine, log, store, audit, http }: MetricsSources) {
+  constructor({ engine, log, store, audit, http, replies }: MetricsSources) {
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
@@ -66,6 +77,7 @@ export class Metrics {
     ]);
     this.#addStore(store);
     this.#addHttp(http);
+    this.#addReplies(engine, replies);
   }
 
   #addHttp(http: HttpStats): void {
@@ -82,6 +94,32 @@ export class Metrics {
     this.#addCounters([
       ["http_connections_refused_total", refused, () => http.connectionsRefused],
       ["http_answers_abandoned_total", abandoned, () => answers.abandoned],
+    ]);
+  }
+
+  #addReplies({ state }: Engine, replies: ReplyCounters): void {
+    const { catalog } = state;
+    const { storedReplies: stored } = catalog;
+    const memory = "Memory for stored replies, in bytes, as estimated from their number.";
+    const recent = "Recent bodies of stored replies in memory, in characters.";
+    const disk = "Disk space for bodies of stored replies, in bytes.";
+    this.#addGauges([
+      [
+        "replies",
+        "Stored replies to requests with an Idempotency-Key.",
+        () => catalog.replies.size,
+      ],
+      ["reply_memory_bytes", memory, () => stored.memory],
+      ["reply_recent_characters", recent, () => replies.recentChars],
+      ["reply_disk_bytes", disk, () => stored.disk],
+    ]);
+    const dropped = "Bodies of stored replies that were dropped to make room for others.";
+    const gone = "Retries that were refused because the reply was gone.";
+    const refused = "Requests that were refused because there was no memory for their reply.";
+    this.#addCounters([
+      ["reply_bodies_dropped_total", dropped, () => stored.dropped],
+      ["replies_gone_total", gone, () => replies.gone],
+      ["reply_keys_refused_total", refused, () => replies.refused],
     ]);
   }
 

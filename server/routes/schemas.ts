@@ -7,7 +7,7 @@ import { BOOLEAN, list, oneOf } from "../../engine/shapes/shape.ts";
 import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
 import { listRoute } from "../routing/page.ts";
 import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
-import { answer, NO_CONTENT } from "../wire/answers.ts";
+import { answer, layoutAnswer, NO_CONTENT } from "../wire/answers.ts";
 import { GROUP_OF_SEATS, LAYOUT, SCHEMA } from "../wire/shapes.ts";
 import { groupViews, schemaView } from "../wire/views.ts";
 import { type ById, LONG_ID, ownRows, showOwn } from "./handling.ts";
@@ -115,9 +115,7 @@ export const SCHEMA_ROUTES: readonly Route[] = [
 function readLayout(context: ById): Handled {
   const { catalog } = context.services.engine.state;
   const schema = catalog.schemas.get(context.params.id);
-  return showOwn(schema, context, "schema", ({ id }) =>
-    answer(200, catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT),
-  );
+  return showOwn(schema, context, "schema", ({ id }) => layoutAnswer(id, catalog.layouts.get(id)));
 }
 
 type LayoutPut = Context<{ readonly id: number }, { readonly forceDelete: boolean }, LayoutBody>;
@@ -127,6 +125,6 @@ function putLayout({ services, caller, params, query, body }: LayoutPut): Handle
   return submit(
     services,
     { kind: "putLayout", caller, schemaId: params.id, body, forceDelete },
-    (document) => answer(200, document),
+    (_, { engine }) => layoutAnswer(params.id, engine.state.catalog.layouts.get(params.id)),
   );
 }

@@ -11,6 +11,7 @@ import type { Logins } from "../auth/logins.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Throttle } from "../auth/throttle.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { ReplyBodies } from "./reply-bodies.ts";
 
 /** The audit trail, wherever it is kept. */
 export interface AuditTrail {
@@ -25,6 +26,7 @@ export interface Services {
   readonly passwords: Passwords;
   readonly logins: Logins;
   readonly metrics: Metrics;
+  readonly replies: ReplyBodies;
   /** The token that `/metrics` requires; null when it is public. */
   readonly metricsToken: string | null;
   /** Requests with an unknown key, by the address that they came from. */

@@ -15,6 +15,7 @@ export const FrontResult = {
   IDEMPOTENCY_KEY_REUSED: 1_008,
   RATE_LIMITED: 1_009,
   LENGTH_REQUIRED: 1_010,
+  IDEMPOTENCY_REPLY_GONE: 1_011,
 } as const;
 export type FrontResult = (typeof FrontResult)[keyof typeof FrontResult];
 
@@ -56,6 +57,7 @@ const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = 
   UNSUPPORTED_MEDIA_TYPE: [415, "Unsupported media type"],
   INTERNAL_ERROR: [500, "Internal error"],
   IDEMPOTENCY_IN_PROGRESS: [409, "Idempotency key in progress"],
+  IDEMPOTENCY_REPLY_GONE: [409, "Idempotency reply gone"],
   IDEMPOTENCY_KEY_REUSED: [422, "Idempotency key reused"],
   RATE_LIMITED: [429, "Rate limited"],
 };

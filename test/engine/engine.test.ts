@@ -7,7 +7,7 @@ import { RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import { checkState } from "../../engine/verify/check.ts";
 import { digest } from "../../engine/verify/digest.ts";
-import { ManualClock, MemoryJournal, replayed, START_MS, World } from "../support/engine.ts";
+import { ManualClock, MemoryJournal, replayed, START_MS, World, ROOMY } from "../support/engine.ts";
 import { area, layoutOf, section } from "../support/layout.ts";
 import { checkMore } from "../support/table.ts";
 
@@ -112,7 +112,7 @@ test("a follow-up without space in the log is refused, and its command stays gra
   world.must("createVenue", caller, { body: { name: "First" } });
   const before = digest(engine.state);
   const reply = { id: "1:k", fingerprint: "f", status: 200, body: "true" };
-  const outcome = engine.submitFollowUp({ kind: "rememberReply", caller, reply });
+  const outcome = engine.submitFollowUp({ kind: "rememberReply", caller, reply, budget: ROOMY });
   expect(outcome.refused).toBe(Result.OVERLOADED);
   expect(digest(engine.state)).toBe(before);
 });
@@ -235,7 +235,7 @@ test("admission is asked once for a command, and not for a follow-up", () => {
   world.book("lock", world.selection("C", "A1"));
   expect([asked, engine.sequence]).toEqual([1, sequence + 3]);
   const reply = { id: "1:k", fingerprint: "f", status: 200, body: "true" };
-  engine.submitFollowUp({ kind: "rememberReply", caller, reply });
+  engine.submitFollowUp({ kind: "rememberReply", caller, reply, budget: ROOMY });
   expect([asked, engine.sequence]).toEqual([1, sequence + 4]);
 });
 

@@ -24,6 +24,8 @@ const SILENT = pino({ level: "silent" });
 /** Far above what a round asks: each bad key is to be looked at. */
 const BAD_KEYS_PER_MINUTE = 1_000_000_000;
 const MANY = 40;
+/** In MiB. */
+const REPLIES = { replyMemory: 64, replyDisk: 64 };
 
 export class Stage {
   readonly port: number;
@@ -61,6 +63,7 @@ export class Stage {
       platformToken: undefined,
       reports: new StoreReports(SILENT),
       http: http.stats,
+      ...REPLIES,
       isReady: () => true,
     });
     await bootstrap(store.engine, services, {

@@ -18,6 +18,7 @@ import type {
   StateSelection,
 } from "../../engine/shapes/bodies.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
+import type { ReplyBudget } from "../../engine/stored-replies.ts";
 import { State } from "../../engine/state.ts";
 import { labelsOf, type LayoutPart, layoutOf, type Labels } from "./layout.ts";
 
@@ -43,6 +44,14 @@ export class ManualClock implements Clock {
     return this.timeMs;
   }
 }
+
+/** Room for every reply of a test. */
+export const ROOMY: ReplyBudget = {
+  memory: 1e9,
+  memoryOfOwner: 1e9,
+  disk: 1e9,
+  diskOfOwner: 1e9,
+};
 
 export interface KeptRecord {
   readonly sequence: number;

@@ -18,6 +18,7 @@ import { Throttle } from "../../server/auth/throttle.ts";
 import { Dispatch } from "../../server/dispatch.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
 import { StoreReports } from "../../server/observe/store-reports.ts";
+import { ReplyBodies } from "../../server/routing/reply-bodies.ts";
 import { routeTable } from "../../server/routes/table.ts";
 import type { Route } from "../../server/routing/route.ts";
 import type { AuditTrail, Services } from "../../server/routing/services.ts";
@@ -157,6 +158,9 @@ export interface ServerOptions {
   /** Real metrics. They watch the process, so they are off unless a test needs them. */
   readonly hasMetrics?: boolean;
   readonly audit?: AuditTrail;
+  /** Limits of stored replies, in MiB. */
+  readonly replyMemory?: number;
+  readonly replyDisk?: number;
 }
 
 export class TestServer {
@@ -178,14 +182,16 @@ export class TestServer {
   readonly logged: string[] = [];
   isReady = true;
 
-  constructor({ platformToken, hasMetrics = false, audit }: ServerOptions = {}) {
+  constructor(options: ServerOptions = {}) {
+    const { platformToken, hasMetrics = false, audit, replyMemory = 8, replyDisk = 8 } = options;
     this.world = new World(PARTS, { journal: this.journal });
     const { engine, tenant } = this.world;
     const { catalog } = engine.state;
     const keys = new Keys(TEST_SECRET, catalog, platformToken);
     const passwords = new Passwords();
     const logins = new Logins(engine, passwords);
-    const metrics = hasMetrics ? new Metrics({ engine, ...NO_STORE }) : SILENT_METRICS;
+    const replies = new ReplyBodies({ replyMemory, replyDisk });
+    const metrics = hasMetrics ? new Metrics({ engine, ...NO_STORE, replies }) : SILENT_METRICS;
     const badKeys = new Throttle(BAD_KEYS_MAX);
     this.services = {
       engine,
@@ -194,6 +200,7 @@ export class TestServer {
       passwords,
       logins,
       metrics,
+      replies,
       metricsToken: null,
       badKeys,
       isReady: () => this.isReady,

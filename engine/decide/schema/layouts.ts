@@ -44,7 +44,8 @@ export function putLayout(
   if (isRefused(schema)) return schema;
   const tooLong = checkDrawing(body);
   if (tooLong.length > 0) return refuseInvalid(tooLong);
-  const stored = layouts.get(schemaId)?.document;
+  const row = layouts.get(schemaId);
+  const stored = row?.document;
   const prepared = prepareLayout(stored ?? EMPTY_DOCUMENT, body, { nextId, timeMs });
   const { document, newIds, goneIds, errors, isChanged } = prepared;
   if (errors.length > 0) return refuseInvalid(errors);
@@ -53,9 +54,10 @@ export function putLayout(
   if (lost.length > 0) {
     return refuse(Result.INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
   }
+  const version = (row?.version ?? 0) + 1;
   const puts = [
     { table: "schemas", row: { ...schema, updatedAtMs: timeMs } },
-    { table: "layouts", row: { id: schemaId, document, marksRelabelled: true } },
+    { table: "layouts", row: { id: schemaId, document, marksRelabelled: true, version } },
   ] as const;
   const removes = removesOfAssignments(goneIds.flatMap((id) => zoneAssignments.get(id) ?? []));
   return grantChange(state, caller, { newIds, puts, removes }, document);

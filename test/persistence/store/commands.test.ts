@@ -57,7 +57,8 @@ test("createEvent without an id is refused, and no row is written", async () => 
 });
 
 test("commands about logins and replies are refused to library callers", async () => {
-  expect(INTERNAL_KINDS).toEqual(["openLogin", "renewLogin", "closeLogin", "rememberReply"]);
+  const replies = ["rememberReply", "forgetReplies"];
+  expect(INTERNAL_KINDS).toEqual(["openLogin", "renewLogin", "closeLogin", ...replies]);
   for (const kind of INTERNAL_KINDS) {
     await expectRefused(sampleCommand(kind, caller), invalid("kind", "UNKNOWN"));
   }

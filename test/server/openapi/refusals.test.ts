@@ -161,6 +161,26 @@ test.each(FIRST)("the key of %s is refused with other requests", async (name, ac
   expect(reused).toEqual(each(alike, "IDEMPOTENCY_KEY_REUSED"));
 });
 
+test("a retry whose reply is gone is refused with IDEMPOTENCY_REPLY_GONE", async () => {
+  const server = newServer();
+  const { a, engine, services } = server;
+  const codes = await codesOf(changing, async (operation) => {
+    const { method, access } = operation.route;
+    const [target, options] = requestTo(server, operation);
+    const headers = { ...options.headers, "idempotency-key": "gone" };
+    const { path, query, body } = requestOf(method, target, options);
+    const tenantId = access === Access.PLATFORM ? 0 : a.caller.tenantId;
+    const isOfTenant = access === Access.PLATFORM || access === Access.TENANT;
+    const id = `${isOfTenant ? `tenant-${tenantId}` : a.id}:gone`;
+    const fingerprint = services.keys.fingerprint([method, path, query].join("\n"), body);
+    const reply = { id, fingerprint, status: 200, body: null };
+    const { budget } = services.replies;
+    engine.submitFollowUp({ kind: "rememberReply", caller: a.caller, reply, budget });
+    return (await server.call(method, target, { ...options, headers })).body.errorCode;
+  });
+  expect(codes).toEqual(each(changing, "IDEMPOTENCY_REPLY_GONE"));
+});
+
 test("bodies that are not JSON, or are not said to be, are refused", async () => {
   const server = newServer();
   const call = (type: string) =>

@@ -30,6 +30,8 @@ const DEFAULTS = {
   maxConnections: null,
   snapshotEvery: 256,
   auditDays: null,
+  replyMemory: 512,
+  replyDisk: 1_024,
   logLevel: "info",
 };
 
@@ -57,20 +59,28 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_SNAPSHOT_EVERY: "0.5",
     FRONTROW_AUDIT_DAYS: "30",
     FRONTROW_TRUSTED_PROXY: "127.0.0.1",
+    FRONTROW_REPLY_MEMORY: "100",
+    FRONTROW_REPLY_DISK: "0.5",
   };
   const limits = { badKeysPerMinute: 7, maxConnections: 500, trustedProxy: ["127.0.0.1"] };
   const added = { metricsToken: "scrape", ...limits, snapshotEvery: 0.5, auditDays: 30 };
   const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
-  expect(await parse([], env)).toEqual({ ...fromEnv, ...added });
+  const repliesOfEnv = { replyMemory: 100, replyDisk: 0.5 };
+  expect(await parse([], env)).toEqual({ ...fromEnv, ...added, ...repliesOfEnv });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
   more.push("--audit-days", "9", "--max-connections", "501");
-  more.push("--trusted-proxy", "::1, 10.0.0.0/8");
+  more.push("--trusted-proxy", "::1, 10.0.0.0/8", "--reply-memory", "64", "--reply-disk", "128");
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
   const trustedProxy = ["::1", "10.0.0.0/8"];
   const otherLimits = { badKeysPerMinute: 8, maxConnections: 501, trustedProxy };
   const others = { metricsToken: "other", ...otherLimits, snapshotEvery: 64, auditDays: 9 };
-  expect(await parse([...args, ...more, "--demo"], env)).toEqual({ ...fromFlags, ...others });
+  const replies = { replyMemory: 64, replyDisk: 128 };
+  expect(await parse([...args, ...more, "--demo"], env)).toEqual({
+    ...fromFlags,
+    ...others,
+    ...replies,
+  });
 });
 
 test("the variable of the demo turns it on with 1, true, yes or on", async () => {
