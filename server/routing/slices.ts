@@ -1,4 +1,5 @@
-/** Long work in slices: between two of them the server does what else is to be done. */ import { setImmediate as turn } from "node:timers/promises";
+/** Long work in slices: between two of them the server does what else is to be done. */
+import { setImmediate as turn } from "node:timers/promises";
 
 /** A slice takes no longer, as far as its work lets it: milliseconds. */
 const SLICE_MS = 5;
