@@ -5,10 +5,14 @@ import type { Partition } from "../inventory/partition.ts";
 import { SeatState, STATE_NAMES } from "../inventory/states.ts";
 import { collectSeats, GroupType, type Layout } from "../layout/layout.ts";
 import { changeOfSeat, type ListedEvent, priceOf } from "./listed-event.ts";
-import { nameKey, ranksOf } from "./name-order.ts";
+import { type SortKey, sortByKeys } from "./key-order.ts";
+import { ranksOf } from "./name-order.ts";
 import { type Compare, SortedSeats } from "./sorted-seats.ts";
 
-type SortKey = (seat: number) => number | string;
+type KeyOf = SortKey["keyOf"];
+
+/** By state: the rank of its name. */
+const STATE_RANKS = ranksOf(STATE_NAMES.map((name) => name ?? ""));
 
 /** What each sort property compares in an event. */
 const SORT_KEYS = {
@@ -36,14 +40,16 @@ const SORT_KEYS = {
   state:
     ({ partition: { state } }) =>
     (seat) =>
-      STATE_NAMES[state[seat] as SeatState] ?? "",
+      STATE_RANKS[state[seat]!]!,
   priceId: (event) => (seat) => priceOf(event, seat)?.id ?? 0,
   priceName: ({ partition: { price }, prices }) => {
-    const keys = new Map([...prices].map(([slot, { name }]) => [slot, nameKey(name)]));
-    return (seat) => keys.get(price[seat]!) ?? "";
+    const slots = [...prices.keys()];
+    const ranks = ranksOf(slots.map((slot) => prices.get(slot)!.name));
+    const rankOf = new Map(slots.map((slot, i) => [slot, ranks[i]! + 1]));
+    return (seat) => rankOf.get(price[seat]!) ?? 0;
   },
   updatedAt: (event) => (seat) => changeOfSeat(event, seat),
-} satisfies Record<string, (event: ListedEvent) => SortKey>;
+} satisfies Record<string, (event: ListedEvent) => KeyOf>;
 export type SeatSort = keyof typeof SORT_KEYS;
 export const SEAT_SORTS = Object.keys(SORT_KEYS) as readonly SeatSort[];
 /** All other properties are fixed by the layout. */
@@ -66,6 +72,8 @@ export interface SeatPage {
   readonly total: number;
 }
 
+/** When more than this share of the seats would move, a listing is sorted again. */
+const MOVED_SHARE_MAX = 1 / 32;
 /** A listing of at least this many seats is cached and repaired; a shorter one is sorted again. */
 const CACHED_SEATS_MIN = 1_000;
 /** Cached listings of one event. The least recently used one is dropped first. */
@@ -94,12 +102,13 @@ export function listSeats(event: ListedEvent, asked: SeatQuery): SeatPage {
   const query =
     changedSinceMs > event.changedAtMs ? asked : { ...asked, changedSinceMs: undefined };
   const candidates = fewCandidates(event, query);
-  const compare = totalOrder(event, query);
+  const keys = sortKeys(event, query);
+  const compare = totalOrder(keys);
   if (candidates !== null) {
     const seats = candidates.filter((seat) => isListed(event, seat, query)).sort(compare);
     return { seats: seats.slice(offset, offset + limit), total: seats.length };
   }
-  const { seats } = currentListing(event, query, compare);
+  const { seats } = currentListing(event, query, keys);
   return { seats: seats.slice(offset, limit), total: seats.count };
 }
 
@@ -120,7 +129,7 @@ function fewCandidates({ partition, prices }: ListedEvent, query: SeatQuery): nu
     }
   } else {
     if (layout.seatCount >= CACHED_SEATS_MIN) return null;
-    seats = allSeats(layout.seatCount);
+    seats = [...layout.seatIds.keys()];
   }
   return seats.length < CACHED_SEATS_MIN ? seats : null;
 }
@@ -130,10 +139,6 @@ function isRenamedSince(prices: ListedEvent["prices"], sinceMs: number): boolean
   for (const { renamedAtMs = -Infinity } of prices.values())
     if (renamedAtMs >= sinceMs) return true;
   return false;
-}
-
-function allSeats(seatCount: number): number[] {
-  return Array.from({ length: seatCount }, (_, seat) => seat);
 }
 
 function isListed(event: ListedEvent, seat: number, query: SeatQuery): boolean {
@@ -146,7 +151,11 @@ function isListed(event: ListedEvent, seat: number, query: SeatQuery): boolean {
 }
 
 /** The cached listing, repaired; or a new one where there is none that is worth repairing. */
-function currentListing(event: ListedEvent, query: SeatQuery, compare: Compare): CachedListing {
+function currentListing(
+  event: ListedEvent,
+  query: SeatQuery,
+  keys: readonly SortKey[],
+): CachedListing {
   const { partition, prices } = event;
   let listings = cachedListings.get(partition);
   if (listings === undefined) cachedListings.set(partition, (listings = new Map()));
@@ -160,12 +169,12 @@ function currentListing(event: ListedEvent, query: SeatQuery, compare: Compare):
   let listing = listings.get(key);
   const touchCount = touches - (listing?.touches ?? touches);
   assert(touchCount >= 0, "the touches of a partition only rise");
-  const isOutdated = !isFixed && touchCount > seatCount / 4;
-  if (listing === undefined || isOutdated || listing.outside !== outside) {
-    const listed = allSeats(seatCount).filter((seat) => isListed(event, seat, query));
-    listing = { seats: new SortedSeats(listed, seatCount, compare), touches, outside };
-  } else {
-    repair(listing, event, query, isFixed);
+  const isOutdated = !isFixed && touchCount > seatCount * MOVED_SHARE_MAX;
+  const isUsable = listing !== undefined && !isOutdated && listing.outside === outside;
+  if (listing === undefined || !isUsable || !repair(listing, event, query, isFixed)) {
+    const sorted = sortByKeys(listedSeats(event, query), keys);
+    const seats = new SortedSeats(sorted, seatCount, totalOrder(keys));
+    listing = { seats, touches, outside };
   }
   listings.delete(key);
   listings.set(key, listing);
@@ -174,13 +183,28 @@ function currentListing(event: ListedEvent, query: SeatQuery, compare: Compare):
   return listing;
 }
 
-/** Moves the seats touched since: n touches are of seats among the newest n of the change list. */
+/** @returns Seat indexes, rising. */
+function listedSeats(event: ListedEvent, query: SeatQuery): Uint32Array {
+  const { seatCount } = event.partition.layout;
+  const seats = new Uint32Array(seatCount);
+  let count = 0;
+  for (let seat = 0; seat < seatCount; seat++) {
+    if (isListed(event, seat, query)) seats[count++] = seat;
+  }
+  return seats.subarray(0, count);
+}
+
+/**
+ * Moves the seats touched since: n touches are of seats among the newest n of the change list.
+ *
+ * @returns False when these are too many to be worth it; then nothing has changed.
+ */
 function repair(
   listing: CachedListing,
   event: ListedEvent,
   query: SeatQuery,
   isFixed: boolean,
-): void {
+): boolean {
   const { changes, layout } = event.partition;
   const { seats } = listing;
   const moved: number[] = [];
@@ -190,27 +214,30 @@ function repair(
     if (!stays) moved.push(seat);
     seat = changes.earlierThan(seat);
   }
+  if (moved.length > layout.seatCount * MOVED_SHARE_MAX) return false;
   for (const each of moved) seats.remove(each);
   for (const each of moved) if (isListed(event, each, query)) seats.add(each);
   assert(seats.count <= layout.seatCount, "a listing has every seat at most once");
   listing.touches = changes.touches;
+  return true;
+}
+
+/** The criteria of the query. Those after a repeated property, or after the id, cannot matter. */
+function sortKeys(event: ListedEvent, { sort }: SeatQuery): readonly SortKey[] {
+  const keys = new Map<SeatSort, SortKey>();
+  for (const { property, descending } of sort) {
+    if (keys.has("seatId")) break;
+    if (!keys.has(property)) keys.set(property, { keyOf: SORT_KEYS[property](event), descending });
+  }
+  return [...keys.values()];
 }
 
 /** One criterion after the other. Ties are broken by seat index, which rises with the seat id. */
-function totalOrder(event: ListedEvent, { sort }: SeatQuery): Compare {
-  const compares = sort.map(({ property, descending }): Compare => {
-    const keyOf: SortKey = SORT_KEYS[property](event);
-    const sign = descending ? -1 : 1;
-    return (a, b) => {
-      const keyA = keyOf(a);
-      const keyB = keyOf(b);
-      return keyA < keyB ? -sign : keyA > keyB ? sign : 0;
-    };
-  });
+function totalOrder(keys: readonly SortKey[]): Compare {
   return (a, b) => {
-    for (const compare of compares) {
-      const order = compare(a, b);
-      if (order !== 0) return order;
+    for (const { keyOf, descending } of keys) {
+      const order = keyOf(a) - keyOf(b);
+      if (order !== 0) return descending ? -order : order;
     }
     return a - b;
   };

@@ -78,16 +78,13 @@ export const EVENT_ROUTES: readonly Route[] = [
   listRoute(BASE, "GET /api/private/v2.0/events/", {
     filters: FILTERS,
     item: EVENT_EXPAND,
-    rows: ({ services, caller, query }) => {
-      const { state } = services.engine;
-      return (
-        ownRows(state.catalog.events, caller)
-          .filter((event) => isWanted(state, event, query))
-          // Partition numbers rise with each event that is created.
-          .sort((a, b) => a.partition - b.partition)
-          .map((event) => eventExpandView(state, event))
-      );
-    },
+    rows: ({ services, caller }) =>
+      // Partition numbers rise with each event that is created.
+      ownRows(services.engine.state.catalog.events, caller).sort(
+        (a, b) => a.partition - b.partition,
+      ),
+    isWanted: (event, { services, query }) => isWanted(services.engine.state, event, query),
+    view: (event, { services }) => eventExpandView(services.engine.state, event),
   }),
   route(BASE, "GET /api/private/v2.0/events/{id}", {
     params: UUID_ID,

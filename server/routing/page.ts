@@ -1,4 +1,5 @@
 /** Paged lists: the query parameters, the order, and the documented wrapper. */
+import { type SortKey, sortByKeys } from "../../engine/queries/key-order.ts";
 import { nameKey } from "../../engine/queries/name-order.ts";
 import { isRefused, refuseInvalid } from "../../engine/results.ts";
 import { BOOLEAN, integer, list, object, type Shape, TEXT } from "../../engine/shapes/shape.ts";
@@ -15,7 +16,10 @@ import {
   type RouteBase,
   type Shapes,
 } from "./route.ts";
+import { inSlices } from "./slices.ts";
 
+/** Rows that are looked at between two points where a long sort may be interrupted. */
+const ROWS_PER_STEP = 500;
 const SIZE_DEFAULT = 20;
 const SIZE_MAX = 100;
 const NO_SORTS: readonly string[] = [];
@@ -80,29 +84,107 @@ interface Identified {
   readonly id: number | string;
 }
 
+interface Showing<Row> {
+  /** Whether the list has the row; by default it has all. */
+  readonly isWanted: (row: Row) => boolean;
+  /** Makes the wire form of a row: of those on the page, or of all to sort them. */
+  readonly view: (row: Row) => Identified;
+}
+
+const AS_IT_IS: Showing<Identified> = { isWanted: () => true, view: (row) => row };
+
 /**
  * Rows in wire form, sorted by any of their members that are plain values; ties break by id.
  *
  * @param rows - Where ids are UUIDs: in the order of their creation, which is that without a sort.
  */
-export function pageOfRows(rows: readonly Identified[], query: PageQuery, item: Shape): Handled {
+export function pageOfRows<Row extends Identified>(
+  rows: readonly Row[],
+  query: PageQuery,
+  item: Shape,
+  showing: Showing<Row> = AS_IT_IS,
+): Handled | Promise<Handled> {
   const keys = sortKeys(item);
   const range = rangeOf(query, [...keys.keys()]);
   if (isRefused(range)) return range;
-  const { sort, offset, limit } = range;
-  const criteria = sort.map(({ property, descending }) => {
-    const keyOf = keys.get(property)!;
-    const keyed = new Map(rows.map((row) => [row, keyOf(row[property as keyof Identified])]));
-    return { keyed, sign: descending ? -1 : 1 };
-  });
-  const sorted = [...rows].sort((a, b) => {
-    for (const { keyed, sign } of criteria) {
-      const order = compare(keyed.get(a)!, keyed.get(b)!);
-      if (order !== 0) return sign * order;
-    }
-    return sort.length === 0 && typeof a.id === "string" ? 0 : compare(a.id, b.id);
-  });
-  return pageAnswer(sorted.slice(offset, offset + limit), rows.length, query);
+  return inSlices(pageInSteps(rows, { query, keys, range }, showing));
+}
+
+interface Paging {
+  readonly query: PageQuery;
+  readonly keys: ReadonlyMap<string, MemberKey>;
+  readonly range: Range<string>;
+}
+
+function* pageInSteps<Row extends Identified>(
+  all: readonly Row[],
+  { query, keys, range: { sort, offset, limit } }: Paging,
+  { isWanted, view }: Showing<Row>,
+): Generator<void, Handled> {
+  const rows: Row[] = [];
+  for (const [i, row] of all.entries()) {
+    if (isWanted(row)) rows.push(row);
+    if (i % ROWS_PER_STEP === 0) yield;
+  }
+  let sorted: readonly Row[];
+  if (sort.length > 0) {
+    const order = yield* orderOf(rows, { sort, keys }, view);
+    sorted = Array.from(order.subarray(offset, offset + limit), (i) => rows[i]!);
+  } else {
+    const isByCreation = typeof rows[0]?.id === "string";
+    const byId = isByCreation ? rows : rows.toSorted((a, b) => compare(a.id, b.id));
+    sorted = byId.slice(offset, offset + limit);
+  }
+  return pageAnswer(sorted.map(view), rows.length, query);
+}
+
+/** @returns Indexes of the rows in their order. */
+function* orderOf<Row extends Identified>(
+  rows: readonly Row[],
+  { sort, keys }: Pick<Paging, "keys"> & { readonly sort: Range<string>["sort"] },
+  view: Showing<Row>["view"],
+): Generator<void, Uint32Array> {
+  /** By property. Only its first criterion can matter. */
+  const columns = new Map<string, unknown[]>();
+  const criteria = sort.filter(
+    ({ property }) => !columns.has(property) && columns.set(property, []),
+  );
+  const ids: (number | string)[] = [];
+  for (const [i, row] of rows.entries()) {
+    const shown = view(row);
+    ids.push(shown.id);
+    for (const [property, column] of columns) column.push(shown[property as keyof Identified]);
+    if (i % ROWS_PER_STEP === 0) yield;
+  }
+  const sortedBy: SortKey[] = [];
+  for (const { property, descending } of criteria) {
+    const ranks = yield* ranksOf(columns.get(property)!, keys.get(property)!);
+    sortedBy.push({ keyOf: (i) => ranks[i]!, descending });
+  }
+  if (!columns.has("id")) {
+    const ranks = yield* ranksOf(ids, (id) => id as number | string);
+    sortedBy.push({ keyOf: (i) => ranks[i]!, descending: false });
+  }
+  let order = Uint32Array.from(rows.keys());
+  for (const key of sortedBy.toReversed()) {
+    order = sortByKeys(order, [key]) as Uint32Array<ArrayBuffer>;
+    yield;
+  }
+  return order;
+}
+
+/** @returns The rank of each value by its key; equal keys have the same rank. */
+function* ranksOf(values: readonly unknown[], keyOf: MemberKey): Generator<void, Uint32Array> {
+  const keyOfValue = new Map<unknown, number | string>();
+  for (const [i, value] of values.entries()) {
+    if (!keyOfValue.has(value)) keyOfValue.set(value, keyOf(value));
+    if (i % ROWS_PER_STEP === 0) yield;
+  }
+  const sorted = [...new Set(keyOfValue.values())].sort(compare);
+  yield;
+  const rankOf = new Map(sorted.map((key, rank) => [key, rank]));
+  yield;
+  return Uint32Array.from(values, (value) => rankOf.get(keyOfValue.get(value)!)!);
 }
 
 interface ListRow<P extends Shapes, Q extends QueryParameters, Row> {
@@ -112,13 +194,17 @@ interface ListRow<P extends Shapes, Q extends QueryParameters, Row> {
   /** Its members that are plain values sort the list. */
   readonly item: Shape;
   readonly rows: (context: Context<ParamsOf<P>, QueryOf<Q>>) => readonly Row[] | Problem;
+  /** Whether the list has the row; by default it has all. */
+  readonly isWanted?: (row: Row, context: Context<ParamsOf<P>, QueryOf<Q>>) => boolean;
+  /** Makes the wire form of a row; by default it has that form already. */
+  readonly view?: (row: Row, context: Context) => Identified;
 }
 
 /** Makes the row of a paged list. */
 export function listRoute<P extends Shapes, Q extends QueryParameters, Row extends Identified>(
   base: RouteBase,
   endpoint: Endpoint,
-  { params, filters, item, rows }: ListRow<P, Q, Row>,
+  { params, filters, item, rows, isWanted, view }: ListRow<P, Q, Row>,
 ): Route {
   return route(base, endpoint, {
     ...(params === undefined ? {} : { params }),
@@ -126,18 +212,23 @@ export function listRoute<P extends Shapes, Q extends QueryParameters, Row exten
     answers: { 200: pageShape(item) },
     problems: [400, 403],
     handle: (context) => {
-      const found = rows(context as unknown as Context<ParamsOf<P>, QueryOf<Q>>);
-      return isRefused(found) ? found : pageOfRows(found, context.query, item);
+      const given = context as unknown as Context<ParamsOf<P>, QueryOf<Q>>;
+      const found = rows(given);
+      if (isRefused(found)) return found;
+      return pageOfRows(found, context.query, item, {
+        isWanted: (row) => isWanted?.(row, given) ?? true,
+        view: (row) => view?.(row, context) ?? row,
+      });
     },
   });
 }
 
-type SortKey = (value: unknown) => number | string;
+type MemberKey = (value: unknown) => number | string;
 
 /** What sorts compare, by member of the rows; a missing value comes first. */
-function sortKeys(item: Shape): ReadonlyMap<string, SortKey> {
+function sortKeys(item: Shape): ReadonlyMap<string, MemberKey> {
   const members = Object.entries(item["properties"] as Readonly<Record<string, Shape>>);
-  const keys = new Map<string, SortKey>();
+  const keys = new Map<string, MemberKey>();
   for (const [name, { type, format, enum: values }] of members) {
     const isOf = (wanted: string) => [wanted, `${wanted},null`].includes(String(type));
     if (isOf("integer") || isOf("number")) {
