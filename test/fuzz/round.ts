@@ -2,8 +2,9 @@
 import fc from "fast-check";
 import { ERROR_ENTRIES } from "../../server/docs/error-entries.ts";
 import { Client, type Heard, type Reply } from "./client.ts";
-import { bytesOf, type Recipe, recipes } from "./recipes.ts";
+import { type Recipe, recipes } from "./recipes.ts";
 import { Stage } from "./stage.ts";
+import { bytesOf } from "./wire.ts";
 
 export const ROUND_REQUESTS = 5_000;
 const FAILED = 500;
@@ -42,9 +43,9 @@ export async function play(all: readonly Recipe[], tell: () => void = () => {}):
       for (const label of [recipe.kind, ...heard.replies.map(({ status }) => String(status))]) {
         counts[label] = (counts[label] ?? 0) + 1;
       }
-      const all_ = [...broken, ...faults, ...stage.takeFaults()];
-      if (all_.length > 0) {
-        return { counts, found: { faults: all_, recipes: all.slice(0, index + 1) } };
+      const seen = [...broken, ...faults, ...stage.takeFaults()];
+      if (seen.length > 0) {
+        return { counts, found: { faults: seen, recipes: all.slice(0, index + 1) } };
       }
       tell();
     }

@@ -29,7 +29,7 @@ const SHARES = 10_000;
 const NOBODY = 987_654_321;
 
 /** From 0 up to 1, and never 1. */
-export function share(): Arbitrary<number> {
+export function anyShare(): Arbitrary<number> {
   return fc.noBias(fc.nat(SHARES - 1)).map((part) => part / SHARES);
 }
 
@@ -60,7 +60,7 @@ export function jsonOf(value: Value, pools: Pools): string {
     return `[${(value as readonly Value[]).map((item) => jsonOf(item, pools)).join(",")}]`;
   }
   const members = Object.entries(value).map(
-    ([name, member]) => `${JSON.stringify(name)}:${jsonOf(member as Value, pools)}`,
+    ([name, member]) => `${JSON.stringify(name)}:${jsonOf(member, pools)}`,
   );
   return `{${members.join(",")}}`;
 }

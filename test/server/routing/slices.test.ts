@@ -18,10 +18,10 @@ test("short work is done at once", () => {
 });
 
 test("other work is done between the slices of long work", async () => {
-  let isDone = false;
-  const done = Promise.resolve(inSlices(counting(20, 2))).finally(() => (isDone = true));
+  const end = { isDone: false };
+  const done = Promise.resolve(inSlices(counting(20, 2))).finally(() => (end.isDone = true));
   let turns = 0;
-  while (!isDone) {
+  while (!end.isDone) {
     await setImmediate();
     turns += 1;
   }
