@@ -109,7 +109,7 @@ function operationOf(method: string, path: string, described: Described): Operat
   return {
     method,
     path,
-    params: recordOf(inPath, (name) => ${path.slice(0, path.indexOf(`{${name}}`))}),
+    params: recordOf(inPath, (name) => path.slice(0, path.indexOf(`{${name}}`))),
     query: recordOf(inQuery, () => path),
     body: schema === undefined ? null : valueOf(schema, { name: "", owner: path }),
   };
