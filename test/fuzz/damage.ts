@@ -1,7 +1,7 @@
 /** Requests with parts that are replaced, doubled or removed. */
 import fc, { type Arbitrary } from "fast-check";
 import { HOSTILE_HEADERS, HOSTILE_TEXTS, HOSTILE_VALUES } from "./hostile.ts";
-import type { Request } from "./recipes.ts";
+import type { Request } from "./recipe.ts";
 import { anyShare, isLeaf, type Value } from "./values.ts";
 
 /** Up to `most` parts of the request are replaced, doubled or removed. */

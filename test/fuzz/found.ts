@@ -1,7 +1,7 @@
 /** Cases that a run has found: kept as files, and played by every test run. */
 import fs from "node:fs";
 import path from "node:path";
-import type { Recipe } from "./recipes.ts";
+import type { Recipe } from "./recipe.ts";
 import { ROOT as CHECKOUT } from "../support/server-process.ts";
 
 const FOLDER = path.join(CHECKOUT, "test/fuzz/found");

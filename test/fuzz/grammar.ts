@@ -50,6 +50,8 @@ export interface Operation {
 const { schemas } = DOCUMENT.components as unknown as { schemas: Record<string, Schema> };
 const ITEMS_MAX = 6;
 const LETTERS = Array.from("abcXYZ019 -_;'\"\\/é€😀");
+/** Before the name of a pool: without its first value, so that later requests have something. */
+export const LATER = "later ";
 const TEXT_LENGTH_MAX = 24;
 
 /** The pool from which a member takes its values, by its name. */
@@ -109,16 +111,20 @@ function operationOf(method: string, path: string, described: Described): Operat
   return {
     method,
     path,
-    params: recordOf(inPath, (name) => path.slice(0, path.indexOf(`{${name}}`))),
-    query: recordOf(inQuery, () => path),
+    params: recordOf(inPath, (name) => path.slice(0, path.indexOf(`{${name}}`)), method),
+    query: recordOf(inQuery, () => path, method),
     body: schema === undefined ? null : valueOf(schema, { name: "", owner: path }),
   };
 }
 
-function recordOf(parameters: readonly Parameter[], ownerOf: (name: string) => string) {
+function recordOf(
+  parameters: readonly Parameter[],
+  ownerOf: (name: string) => string,
+  method: string,
+) {
   const values = parameters.map(({ name, schema }) => [
     name,
-    valueOf(schema, { name, owner: ownerOf(name) }),
+    valueOf(schema, { name, owner: ownerOf(name), isDeleted: method === "delete" }),
   ]);
   const required = parameters.filter((parameter) => parameter.required === true);
   return fc.record(Object.fromEntries(values) as Record<string, Arbitrary<Value>>, {
@@ -131,6 +137,8 @@ interface Place {
   readonly name: string;
   /** The schema or path that has it. */
   readonly owner: string;
+  /** Whether the request deletes what the value names. */
+  readonly isDeleted?: boolean;
 }
 
 function valueOf(schema: Schema, place: Place): Arbitrary<Value> {
@@ -218,9 +226,10 @@ const TIMES = [
   "9999-12-31T23:59:59",
 ];
 
-function poolOf({ name, owner }: Place): string | undefined {
-  if (name === "id") return POOLS_OF_ID.find(([pattern]) => pattern.test(owner))?.[1];
-  return POOLS[name];
+function poolOf({ name, owner, isDeleted = false }: Place): string | undefined {
+  const isId = name === "id";
+  const pool = isId ? POOLS_OF_ID.find(([pattern]) => pattern.test(owner))?.[1] : POOLS[name];
+  return isDeleted && pool !== undefined ? `${LATER}${pool}` : pool;
 }
 
 /** Values that exist, and now and then any. */

@@ -6,36 +6,13 @@ import fc, { type Arbitrary } from "fast-check";
 import { type Operation, operations } from "./grammar.ts";
 import { damaged } from "./damage.ts";
 import { INSERTS } from "./hostile.ts";
+import type { ByteDamage, Recipe, Request } from "./recipe.ts";
 import { anyShare, type Value } from "./values.ts";
 
 /** Each hashes a password, which takes a thousand times as long as another request. */
 const SLOW = /auth\/login|organizations\/$/;
 const SLOW_WEIGHT = 1;
 const WEIGHT = 20;
-
-export interface Request {
-  readonly method: string;
-  readonly path: string;
-  readonly params: Readonly<Record<string, Value>>;
-  readonly query: Readonly<Record<string, Value>>;
-  readonly headers: readonly (readonly [name: string, value: Value])[];
-  readonly body: Value | undefined;
-}
-
-/** A change of the bytes of a request at a share of their length. */
-export interface ByteDamage {
-  readonly kind: "flip" | "cut" | "remove" | "repeat" | "insert" | "double";
-  readonly at: number;
-  readonly length: number;
-  readonly text: string;
-}
-
-export interface Recipe {
-  readonly kind: "valid" | "nearly valid" | "hostile" | "bytes" | "again";
-  readonly request: Request;
-  /** Empty unless the kind is `bytes`. */
-  readonly damages: readonly ByteDamage[];
-}
 
 export function recipes(): Arbitrary<Recipe> {
   const valid = fc.oneof(

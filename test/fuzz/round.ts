@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { ERROR_ENTRIES } from "../../server/docs/error-entries.ts";
 import { Client, type Heard, type Reply } from "./client.ts";
-import { type Recipe, recipes } from "./recipes.ts";
+import type { Recipe } from "./recipe.ts";
+import { recipes } from "./recipes.ts";
 import { Stage } from "./stage.ts";
 import { bytesOf } from "./wire.ts";
 

@@ -1,5 +1,5 @@
 /** Makes the list of requests that show a fault shorter. */
-import type { Recipe } from "./recipes.ts";
+import type { Recipe } from "./recipe.ts";
 import { play } from "./round.ts";
 
 /** @returns The last requests, as few as still show a fault when they are played alone. */

@@ -12,6 +12,7 @@ import { type HttpServer, listen } from "../../server/wire/http.ts";
 import { StartingFront } from "../../server/wire/front.ts";
 import { createHouse, TENANT_TOKEN } from "../faults/support/serving.ts";
 import { ROOT } from "../sim/seed.ts";
+import { LATER } from "./grammar.ts";
 import type { Pools } from "./values.ts";
 import { Records, WatchedDispatch } from "./watch.ts";
 
@@ -93,6 +94,7 @@ export class Stage {
     if (name.startsWith("Bearer ")) {
       return this.pools(name.slice("Bearer ".length)).map((key) => `Bearer ${key}`);
     }
+    if (name.startsWith(LATER)) return this.pools(name.slice(LATER.length)).slice(1);
     return POOLS[name]?.(this.#services) ?? [];
   };
 
@@ -101,6 +103,11 @@ export class Stage {
     await this.#store.close();
     fs.rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** The oldest, which everything is made for, and the newest. */
+function ends<T>(ids: readonly T[]): readonly T[] {
+  return ids.length <= MANY ? ids : [...ids.slice(0, MANY / 2), ...ids.slice(-MANY / 2)];
 }
 
 type Pool = (services: Services) => readonly (string | number)[];
@@ -128,7 +135,7 @@ const POOLS: Readonly<Record<string, Pool>> = {
       ] as const
     ).map((table): [string, Pool] => [
       table,
-      ({ engine }) => [...engine.state.catalog[table].keys()].slice(-MANY),
+      ({ engine }) => ends([...engine.state.catalog[table].keys()]),
     ]),
   ),
   objects: ({ engine }) =>

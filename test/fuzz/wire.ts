@@ -1,5 +1,5 @@
 /** The bytes of a request on the wire. */
-import type { ByteDamage, Recipe, Request } from "./recipes.ts";
+import type { ByteDamage, Recipe, Request } from "./recipe.ts";
 import { jsonOf, type Pools, textOf, type Value } from "./values.ts";
 
 const HOST_LINE = "Host: fuzz\r\n";
