@@ -5,8 +5,9 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { missingPrograms } from "../../faults/campaign.ts";
-import { temporaryFolder } from "../../support/server-process.ts";
+import { ROOT, temporaryFolder } from "../../support/server-process.ts";
 
+const CHECK = path.join(ROOT, "server/ops/check-binaries.sh");
 const INSTALLED = "node_modules/uWebSockets.js";
 const LISTED = readFileSync("server/ops/binaries.sha256", "utf8")
   .trimEnd()
@@ -15,7 +16,7 @@ const LISTED = readFileSync("server/ops/binaries.sha256", "utf8")
 
 function checkBinaries(folder: string) {
   const args = [folder];
-  const { status, stdout } = spawnSync("server/ops/check-binaries.sh", args, { encoding: "utf8" });
+  const { status, stdout } = spawnSync(CHECK, args, { encoding: "utf8" });
   return { status, stdout };
 }
 
