@@ -93,7 +93,7 @@ test("600 unfinished logins take their share of the memory, and no one else's", 
   expect(await login.statusOf(" ")).toBe(400);
 });
 
-test("an organization with too many unfinished bodies does not refuse those of another", async () => {
+test("unfinished bodies of one organization do not refuse those of another", async () => {
   const listening = await Listening.start({ bodyLimits: { organization: 300 * KIB } });
   const { server, http } = listening;
   const line = `POST ${V2}/venues/`;
