@@ -16,7 +16,7 @@ import { type Match, Router } from "./routing/router.ts";
 import type { Services } from "./routing/services.ts";
 import { checksOf, type RouteChecks } from "./routing/validate.ts";
 import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
-import type { Exchange, Found, Front, Request, RequestHead } from "./wire/front.ts";
+import type { Exchange, Found, Front, Judged, Request, RequestHead } from "./wire/front.ts";
 import { NO_MEMBERS, parseJson } from "./wire/json.ts";
 import { errorsAsSent } from "./wire/number-literals.ts";
 import { FrontResult, REPLIES } from "./wire/replies.ts";
@@ -47,13 +47,17 @@ export class Dispatch implements Front<Matched> {
 
   find(head: RequestHead): Matched {
     const match = this.#router.find(head.method, head.path);
+    return { match, bodyBytesMax: match.route?.bodyBytesMax ?? BODY_BYTES_MAX };
+  }
+
+  judge(exchange: Exchange<Matched>): Judged {
+    const { match } = exchange.found!;
     const { route } = match;
-    const bodyBytesMax = route?.bodyBytesMax ?? BODY_BYTES_MAX;
-    if (route === undefined || bodyBytesMax <= BODY_BYTES_MAX) {
-      return { match, bodyBytesMax, refusal: null };
-    }
-    const found = this.#admit(route, head);
-    return { match, bodyBytesMax, refusal: isRefused(found) ? found : null };
+    const caller = route === undefined ? refuseRoute(match) : this.#admit(route, exchange);
+    if (isRefused(caller)) return { refusal: caller, organization: null };
+    const isOpen = route?.access === Access.PUBLIC;
+    const organization = isOpen ? null : `${caller.tenantId}/${caller.organizationId}`;
+    return { refusal: null, organization };
   }
 
   handle(exchange: Exchange<Matched>): void {
@@ -93,8 +97,8 @@ export class Dispatch implements Front<Matched> {
     exchange.respond(answer!);
   }
 
-  refuse(problem: Problem, path: string): Answer {
-    return this.#problem(problem, path);
+  refuse(problem: Problem, { found, path }: Exchange<Matched>): Answer {
+    return this.#problem(problem, path, found?.match.route);
   }
 
   #run(exchange: Exchange<Matched>): Handled | Promise<Handled> {

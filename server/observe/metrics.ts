@@ -81,19 +81,26 @@ export class Metrics {
   }
 
   #addHttp(http: HttpStats): void {
-    const { answers } = http;
+    const { answers, bodies, bodyBudget } = http;
     const waiting = "Answers that wait until their client reads.";
+    const unfinished = "Request bodies that have not come whole.";
     this.#addGauges([
       ["http_connections", "Open connections.", () => http.connections],
       ["http_connections_max", "Connections that may be open.", () => http.connectionsMax],
       ["http_waiting_answers", waiting, () => answers.count],
       ["http_waiting_answer_bytes", "Bytes of these answers.", () => answers.heldBytes],
+      ["http_unfinished_bodies", unfinished, () => bodies.count],
+      ["http_unfinished_body_bytes", "Bytes of these bodies.", () => bodyBudget.bytes],
     ]);
     const refused = "Connections closed at once, because there were too many.";
     const abandoned = "Answers cut off, because their client did not read them.";
+    const noRoom = "Request bodies refused, because unfinished bodies hold too much memory.";
+    const slow = "Request bodies cut off, because they came too slowly.";
     this.#addCounters([
       ["http_connections_refused_total", refused, () => http.connectionsRefused],
       ["http_answers_abandoned_total", abandoned, () => answers.abandoned],
+      ["http_bodies_refused_total", noRoom, () => bodyBudget.refused],
+      ["http_bodies_abandoned_total", slow, () => bodies.abandoned],
     ]);
   }
 

@@ -1,5 +1,6 @@
 /** One request on a connection: takes its head from the library, and sends its answer. */
 import type { Answer, Problem } from "./answers.ts";
+import type { Sender } from "./body-budget.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import { Exchange } from "./front.ts";
 import { FrontResult } from "./replies.ts";
@@ -55,6 +56,10 @@ export class HttpExchange extends Exchange implements Transfer {
   bodyBytes = 0;
   /** Bytes of an unfinished body. */
   keptBytes = 0;
+  /** Who sends a body that comes in pieces; null for others. */
+  sender: Sender | null = null;
+  /** Why that body is not kept, and will be refused. */
+  refusal: Problem | null = null;
   heldBytes = 0;
   deadlineMs = 0;
   contentLength = "";
@@ -238,6 +243,8 @@ export class HttpExchange extends Exchange implements Transfer {
     this.chunks = null;
     this.bodyBytes = 0;
     this.keptBytes = 0;
+    this.sender = null;
+    this.refusal = null;
   }
 }
 

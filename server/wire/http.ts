@@ -9,6 +9,7 @@
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
+import { BODY_LIMITS, BodyBudget, type BodyLimits, type Sender } from "./body-budget.ts";
 import { TrustedProxies } from "./client-address.ts";
 import type { Found, Front } from "./front.ts";
 import { type Exchanges, HttpExchange } from "./http-exchange.ts";
@@ -34,6 +35,9 @@ export interface HttpStats {
   readonly connectionsRefused: number;
   /** Answers that wait until the client reads, and what they hold. */
   readonly answers: Pick<Transfers, "count" | "heldBytes" | "abandoned">;
+  /** Bodies that have not come whole. */
+  readonly bodies: Pick<Transfers, "count" | "abandoned">;
+  readonly bodyBudget: Pick<BodyBudget, "bytes" | "refused">;
 }
 
 export interface HttpOptions {
@@ -44,18 +48,16 @@ export interface HttpOptions {
   readonly onBroken: (error: unknown) => void;
   /** Open connections, at most. */
   readonly connectionsMax?: number;
-  /** Bytes of all unfinished bodies together, at most. */
-  readonly keptBytesMax?: number;
+  readonly bodyLimits?: Partial<BodyLimits>;
   /** Proxies whose `X-Forwarded-For` names the client; none by default. */
   readonly trustedProxies?: readonly string[];
   /** Bytes of all answers that wait for their client, at most. */
   readonly answerBytesMax?: number;
+  /** A monotonic clock, for the deadlines of slow clients. */
+  readonly nowMs?: () => number;
 }
 
-const MEBIBYTE = 1_024 * 1_024;
-/** Enough for a few layouts of the largest size at once. */
-const KEPT_BYTES_MAX = 512 * MEBIBYTE;
-const ANSWER_BYTES_MAX = 256 * MEBIBYTE;
+const ANSWER_BYTES_MAX = 256 * 1_024 * 1_024;
 const TOO_MANY_BODIES: Problem = {
   refused: Result.OVERLOADED,
   detail: "Too many large requests are on their way; try again shortly.",
@@ -85,7 +87,7 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
   }
   return {
     port: uws.us_socket_local_port(socket),
-    stats: Object.assign(connections, { answers: exchanges.answers }),
+    stats: Object.assign(connections, exchanges.stats),
     get front() {
       return exchanges.front;
     },
@@ -139,25 +141,31 @@ function methodOf(req: HttpRequest): string {
 
 class OpenExchanges implements Exchanges {
   readonly #onBroken: (error: unknown) => void;
-  readonly #keptBytesMax: number;
   readonly proxies: TrustedProxies;
   front: Front;
-  readonly answers = new Transfers();
+  readonly answers: Transfers;
   readonly answerBytesMax: number;
   /** Exchanges that wait for a request. */
   readonly #idle: HttpExchange[] = [];
   /** Requests that have not been answered. */
   #open = 0;
-  /** Bytes of all unfinished bodies. */
-  #keptBytes = 0;
+  /** Bodies that come in pieces. */
+  readonly #bodies: Transfers;
+  readonly #bodyBudget: BodyBudget;
   #onAllAnswered: (() => void) | null = null;
 
   constructor(front: Front, options: HttpOptions) {
     this.front = front;
     this.#onBroken = options.onBroken;
-    this.#keptBytesMax = options.keptBytesMax ?? KEPT_BYTES_MAX;
     this.proxies = new TrustedProxies(options.trustedProxies ?? []);
+    this.answers = new Transfers(options.nowMs);
     this.answerBytesMax = options.answerBytesMax ?? ANSWER_BYTES_MAX;
+    this.#bodies = new Transfers(options.nowMs);
+    this.#bodyBudget = new BodyBudget({ ...BODY_LIMITS, ...options.bodyLimits });
+  }
+
+  get stats() {
+    return { answers: this.answers, bodies: this.#bodies, bodyBudget: this.#bodyBudget };
   }
 
   /** @param method - Lower case. */
@@ -183,26 +191,45 @@ class OpenExchanges implements Exchanges {
       exchange.bodyBytes += chunk.byteLength;
       if (exchange.bodyBytes > found.bodyBytesMax)
         exchange.cutOff(this.#refusal(exchange, tooLarge(found)));
-      else if (!isLast) this.#keep(exchange, found, chunk);
-      else if (found.refusal !== null) exchange.respond(this.#refusal(exchange, found.refusal));
-      else exchange.handle(wholeBody(exchange, Buffer.from(chunk)));
+      else if (!isLast) this.#keep(exchange, chunk);
+      else if (exchange.sender === null) exchange.handle(Buffer.from(chunk));
+      else this.#takeLast(exchange, Buffer.from(chunk));
     } catch (error) {
       this.#onBroken(error);
     }
   }
 
-  /** Keeps nothing of a body that will be refused. All kept bodies together are bounded. */
-  #keep(exchange: HttpExchange, found: Found, chunk: ArrayBuffer): void {
-    if (found.refusal !== null) return;
-    if (this.#keptBytes + chunk.byteLength > this.#keptBytesMax) {
+  /** Keeps a piece of a body, but nothing of one that will be refused. */
+  #keep(exchange: HttpExchange, chunk: ArrayBuffer): void {
+    const { byteLength } = chunk;
+    // The head has come alone: the body may still come in one piece.
+    if (byteLength === 0) return;
+    const sender = exchange.sender ?? this.#beginBody(exchange);
+    if (exchange.refusal !== null) return;
+    if (!this.#bodyBudget.take(sender, byteLength)) {
       exchange.cutOff(this.#refusal(exchange, TOO_MANY_BODIES));
       return;
     }
-    exchange.chunks ??= [];
+    exchange.keptBytes += byteLength;
     // A copy of the view: the library uses the memory again.
-    exchange.chunks.push(Buffer.from(Buffer.from(chunk)));
-    exchange.keptBytes += chunk.byteLength;
-    this.#keptBytes += chunk.byteLength;
+    (exchange.chunks ??= []).push(Buffer.from(Buffer.from(chunk)));
+  }
+
+  #beginBody(exchange: HttpExchange): Sender {
+    const { refusal, organization } = exchange.front!.judge(exchange);
+    const sender = { name: organization ?? exchange.address(), hasKey: organization !== null };
+    exchange.refusal = refusal;
+    exchange.sender = sender;
+    this.#bodies.begin(exchange, Number(exchange.contentLength));
+    return sender;
+  }
+
+  /** @param last - Valid only during this call: the handler parses it at once. */
+  #takeLast(exchange: HttpExchange, last: Buffer): void {
+    const { refusal, chunks } = exchange;
+    this.#bodies.end(exchange);
+    if (refusal !== null) exchange.respond(this.#refusal(exchange, refusal));
+    else exchange.handle(Buffer.concat([...(chunks ?? []), last]));
   }
 
   /**
@@ -216,7 +243,7 @@ class OpenExchanges implements Exchanges {
   }
 
   #refusal(exchange: HttpExchange, problem: Problem): Answer {
-    return exchange.front!.refuse(problem, exchange.path);
+    return exchange.front!.refuse(problem, exchange);
   }
 
   release(exchange: HttpExchange): void {
@@ -226,7 +253,11 @@ class OpenExchanges implements Exchanges {
   end(exchange: HttpExchange): void {
     if (exchange.isOver) return;
     exchange.isOver = true;
-    this.#keptBytes -= exchange.keptBytes;
+    const { sender } = exchange;
+    if (sender !== null) {
+      this.#bodies.end(exchange);
+      this.#bodyBudget.giveBack(sender, exchange.keptBytes);
+    }
     this.answers.end(exchange);
     this.#open -= 1;
     if (this.#open === 0) this.#onAllAnswered?.();
@@ -245,11 +276,6 @@ class OpenExchanges implements Exchanges {
 function problemOfHead({ headProblem, contentLength }: HttpExchange, found: Found): Problem | null {
   if (headProblem !== null || contentLength === "") return headProblem;
   return Number(contentLength) > found.bodyBytesMax ? tooLarge(found) : null;
-}
-
-/** @param last - Valid only during this call: the handler parses it at once. */
-function wholeBody({ chunks }: HttpExchange, last: Buffer): Buffer {
-  return chunks === null ? last : Buffer.concat([...chunks, last]);
 }
 
 function tooLarge({ bodyBytesMax }: Found): Problem {

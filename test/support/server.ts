@@ -144,6 +144,8 @@ const NO_STORE = {
     connectionsMax: 0,
     connectionsRefused: 0,
     answers: { count: 0, heldBytes: 0, abandoned: 0 },
+    bodies: { count: 0, abandoned: 0 },
+    bodyBudget: { bytes: 0, refused: 0 },
   },
 };
 const SILENT_METRICS = {
