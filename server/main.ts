@@ -114,17 +114,19 @@ async function open(
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const keys = new Keys(store.secret, engine.state.catalog, platformToken);
   const passwords = new Passwords();
-  const logins = new Logins(engine, passwords);
+  const logins = new Logins(engine, passwords, keys);
   const metricsToken = options.metricsToken ?? null;
   const badKeys = new Throttle(options.badKeysPerMinute);
   const isReady = () => running.isReady;
   const { audit } = store;
   assert(audit !== null, "a server keeps an audit trail");
   const replies = new ReplyBodies(options);
-  const metrics = new Metrics({ engine, log: store.logStats, store: reports, audit, replies });
+  const sources = { engine, log: store.logStats, store: reports, audit, replies, logins };
+  const metrics = new Metrics(sources);
   const access = { keys, passwords, logins, badKeys };
   const services = { engine, audit, ...access, metrics, replies, metricsToken, isReady };
   reports.recovered(store.report);
+  reports.madePrivate(store.madePrivate);
   // A process that was killed during its first start may have left a folder without a tenant.
   if (engine.state.catalog.tenants.size > 0) {
     warnIgnored(log, env);

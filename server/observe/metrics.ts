@@ -46,6 +46,8 @@ export interface MetricsSources {
   readonly store: StoreCounters;
   readonly audit: AuditCounters;
   readonly replies: ReplyCounters;
+  /** `revoked` counts the logins that ended because a refresh token was used twice. */
+  readonly logins: { readonly revoked: number };
 }
 
 type Row = readonly [name: string, help: string, read: () => number];
@@ -54,7 +56,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
 
-  constructor({ engine, log, store, audit, replies }: MetricsSources) {
+  constructor({ engine, log, store, audit, replies, logins }: MetricsSources) {
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
@@ -75,6 +77,8 @@ export class Metrics {
     ]);
     this.#addStore(store);
     this.#addReplies(engine, replies);
+    const revoked = "Logins that ended because a refresh token was used twice.";
+    this.#addCounters([["logins_revoked_total", revoked, () => logins.revoked]]);
   }
 
   #addReplies({ state }: Engine, replies: ReplyCounters): void {
