@@ -37,7 +37,10 @@ export interface OrganizationRow {
   readonly tenantId: number;
   readonly name: string;
   readonly publicKey: string;
-  readonly privateKey: string;
+  /** In rows of earlier versions, until the store is opened again; now it is derived. */
+  readonly privateKey?: string;
+  /** SHA-256 (hex) of a private key that an earlier version stored; it works beside the derived. */
+  readonly privateKeySha256?: string;
   readonly domain: string | null;
   readonly autologinEnabled: boolean;
   readonly appendDomainToLogin: boolean;

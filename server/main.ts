@@ -121,6 +121,7 @@ async function open(
   const services = servicesOf(store, parts);
   const { keys } = services;
   reports.recovered(store.report);
+  reports.madePrivate(store.madePrivate);
   // A process that was killed during its first start may have left a folder without a tenant.
   if (engine.state.catalog.tenants.size > 0) {
     warnIgnored(log, env);
@@ -153,16 +154,19 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const { engine, audit } = store;
   const { reports, http, isReady } = parts;
   assert(audit !== null, "a server keeps an audit trail");
+  const keys = new Keys(store.secret, engine.state.catalog, parts.platformToken);
   const passwords = new Passwords();
+  const logins = new Logins(engine, passwords, keys);
   const replies = new ReplyBodies(parts);
+  const sources = { engine, log: store.logStats, store: reports, audit, http, replies, logins };
   return {
     engine,
     audit,
-    keys: new Keys(store.secret, engine.state.catalog, parts.platformToken),
+    keys,
     passwords,
-    logins: new Logins(engine, passwords),
+    logins,
     badKeys: new Throttle(parts.badKeysPerMinute),
-    metrics: new Metrics({ engine, log: store.logStats, store: reports, audit, http, replies }),
+    metrics: new Metrics(sources),
     replies,
     metricsToken: parts.metricsToken ?? null,
     isReady,

@@ -28,7 +28,6 @@ type NewOrganization = CommandWith<{
   body: OrganizationBody;
   administrator: Administrator | null;
   publicKey: string;
-  privateKey: string;
 }>;
 
 export function createOrganization(
@@ -92,14 +91,13 @@ function isReusable(state: State, account: AccountRow, tenantId: number): boolea
 
 function organizationRow(
   id: number,
-  { caller, body, publicKey, privateKey }: NewOrganization,
+  { caller, body, publicKey }: NewOrganization,
 ): OrganizationRow {
   return {
     id,
     tenantId: caller.tenantId,
     name: body.name,
     publicKey,
-    privateKey,
     domain: body.domain ?? null,
     autologinEnabled: body.autologinEnabled ?? false,
     appendDomainToLogin: body.appendDomainToLogin ?? false,
@@ -132,6 +130,18 @@ export function changeSettings(
   };
   assert(row.id === organizationId, "the settings change of the organization that was named");
   return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
+}
+
+/** Replaces a private key that an earlier version stored in clear by its hash. */
+export function hidePrivateKey(
+  state: State,
+  command: CommandWith<{ organizationId: number; privateKeySha256: string }>,
+): Decision<null> {
+  const { caller, organizationId, privateKeySha256 } = command;
+  const { privateKey, ...organization } = state.catalog.organizations.get(organizationId)!;
+  assert(privateKey !== undefined, "a key that is hidden was stored");
+  const row: OrganizationRow = { ...organization, privateKeySha256 };
+  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, null);
 }
 
 /** Replaces the organization's own hold types. */

@@ -141,8 +141,7 @@ export class Frontrow {
   readonly organizations = {
     /** @param administrator - The account that manages it over HTTP. */
     create: (organization: OrganizationBody, administrator: Administrator | null = null) => {
-      const keys = { publicKey: randomUUID(), privateKey: randomUUID() };
-      const members = { body: organization, administrator, ...keys };
+      const members = { body: organization, administrator, publicKey: randomUUID() };
       return this.#acting.forTenant.run("createOrganization", members);
     },
     update: (organization: OrganizationChange) =>

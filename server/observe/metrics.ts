@@ -48,6 +48,8 @@ export interface MetricsSources {
   readonly audit: AuditCounters;
   readonly http: HttpStats;
   readonly replies: ReplyCounters;
+  /** `revoked` counts the logins that ended because a refresh token was used twice. */
+  readonly logins: { readonly revoked: number };
 }
 
 type Row = readonly [name: string, help: string, read: () => number];
@@ -56,7 +58,8 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
 
-  constructor({ engine, log, store, audit, http, replies }: MetricsSources) {
+  constructor(sources: MetricsSources) {
+    const { engine, log, store, audit, http, replies, logins } = sources;
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
@@ -78,6 +81,8 @@ export class Metrics {
     this.#addStore(store);
     this.#addHttp(http);
     this.#addReplies(engine, replies);
+    const revoked = "Logins that ended because a refresh token was used twice.";
+    this.#addCounters([["logins_revoked_total", revoked, () => logins.revoked]]);
   }
 
   #addHttp(http: HttpStats): void {

@@ -166,7 +166,6 @@ export function organizationOf(
     body: { name },
     administrator: administratorOf(email),
     publicKey: "00000000-0000-4000-8000-000000000001",
-    privateKey: "00000000-0000-4000-8000-000000000002",
   };
 }
 

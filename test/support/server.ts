@@ -191,9 +191,11 @@ export class TestServer {
     const { catalog } = engine.state;
     const keys = new Keys(TEST_SECRET, catalog, platformToken);
     const passwords = new Passwords();
-    const logins = new Logins(engine, passwords);
+    const logins = new Logins(engine, passwords, keys);
     const replies = new ReplyBodies({ replyMemory, replyDisk });
-    const metrics = hasMetrics ? new Metrics({ engine, ...NO_STORE, replies }) : SILENT_METRICS;
+    const metrics = hasMetrics
+      ? new Metrics({ engine, ...NO_STORE, replies, logins })
+      : SILENT_METRICS;
     const badKeys = new Throttle(BAD_KEYS_MAX);
     this.services = {
       engine,

@@ -1,5 +1,6 @@
 /** Management: organizations, their settings and hold types. Tenant token only. */
 import { randomUUID } from "node:crypto";
+import type { OrganizationRow } from "../../../engine/catalog.ts";
 import { callersOrganization, tenantsOrganization } from "../../../engine/queries/access.ts";
 import { accountsByEmail, holdTypesOf } from "../../../engine/queries/lookups.ts";
 import { isRefused, refuseInvalid } from "../../../engine/results.ts";
@@ -9,6 +10,7 @@ import { object, optional, TEXT } from "../../../engine/shapes/shape.ts";
 import { commandRoute, problemsOf, submit } from "../../routing/command-route.ts";
 import { listRoute } from "../../routing/page.ts";
 import { Access, type Route, route } from "../../routing/route.ts";
+import type { Services } from "../../routing/services.ts";
 import { checksOf } from "../../routing/validate.ts";
 import { answer, NO_CONTENT } from "../../wire/answers.ts";
 import {
@@ -49,11 +51,10 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
         passwordHash = await services.passwords.hash(password!);
       }
       const administrator = { email, firstName, lastName, passwordHash };
-      const keys = { publicKey: randomUUID(), privateKey: randomUUID() };
-      const command = { caller, body, administrator, ...keys };
+      const command = { caller, body, administrator, publicKey: randomUUID() };
       return submit(services, { kind: "createOrganization", ...command }, (organization) => {
         const secretKey = services.keys.organizationKey(organization);
-        return answer(201, { ...organizationView(organization), secretKey });
+        return answer(201, { ...viewOf(services, organization), secretKey });
       });
     },
   }),
@@ -62,7 +63,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     rows: ({ services, caller }) =>
       [...services.engine.state.catalog.organizations.values()]
         .filter(({ tenantId }) => tenantId === caller.tenantId)
-        .map(organizationView),
+        .map((organization) => viewOf(services, organization)),
   }),
   route(BASE, "GET /api/private/management/v2.0/organizations/{id}", {
     params: LONG_ID,
@@ -70,12 +71,12 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     problems: [400, 403, 404],
     handle: ({ services, caller, params }) => {
       const organization = tenantsOrganization(services.engine.state, caller, params.id);
-      return isRefused(organization) ? organization : answer(200, organizationView(organization));
+      return isRefused(organization) ? organization : answer(200, viewOf(services, organization));
     },
   }),
   commandRoute(BASE, "PUT /api/private/management/v2.0/organizations/", "updateOrganization", {
     answers: { 200: ORGANIZATION },
-    show: (organization) => answer(200, organizationView(organization)),
+    show: (organization, services) => answer(200, viewOf(services, organization)),
   }),
   commandRoute(
     BASE,
@@ -131,3 +132,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     show: (holdTypes) => answer(200, holdTypes),
   }),
 ];
+
+function viewOf({ keys }: Services, organization: OrganizationRow) {
+  return organizationView(organization, keys.privateKey(organization));
+}

@@ -58,7 +58,8 @@ test("createEvent without an id is refused, and no row is written", async () => 
 
 test("commands about logins and replies are refused to library callers", async () => {
   const replies = ["rememberReply", "forgetReplies"];
-  expect(INTERNAL_KINDS).toEqual(["openLogin", "renewLogin", "closeLogin", ...replies]);
+  const logins = ["openLogin", "renewLogin", "closeLogin"];
+  expect(INTERNAL_KINDS).toEqual(["hidePrivateKey", ...logins, ...replies]);
   for (const kind of INTERNAL_KINDS) {
     await expectRefused(sampleCommand(kind, caller), invalid("kind", "UNKNOWN"));
   }

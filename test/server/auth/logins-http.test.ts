@@ -2,7 +2,14 @@
 import { beforeAll, expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import { Passwords } from "../../../server/auth/passwords.ts";
-import { type House, MANAGEMENT, type Reply, TestServer, V2 } from "../../support/server.ts";
+import {
+  type House,
+  MANAGEMENT,
+  type Reply,
+  type ServerOptions,
+  TestServer,
+  V2,
+} from "../../support/server.ts";
 import { NO_ID } from "../wire/wire.ts";
 
 const PASSWORD = "correct horse";
@@ -34,8 +41,8 @@ class Office extends TestServer {
   readonly house: House;
   readonly second: House;
 
-  constructor() {
-    super();
+  constructor(options: ServerOptions = {}) {
+    super(options);
     const { world } = this;
     const person = { firstName: "Ada", lastName: "Byron", passwordHash };
     const { id } = world.must(
@@ -53,7 +60,6 @@ class Office extends TestServer {
       body: { name: "Opera" },
       administrator: { ...person, email: CLERK },
       publicKey: "00000000-0000-4000-8000-000000000003",
-      privateKey: "00000000-0000-4000-8000-000000000004",
     });
     this.house = this.createHouse(caller, "Delta");
     this.second = this.createHouse(caller, "Echo");
@@ -98,7 +104,7 @@ test("the login of a clerk has the keys of its organizations, but no tenant toke
   expect(login).toEqual({
     success: true,
     token,
-    refreshToken: token,
+    refreshToken: expect.stringMatching(/^\d+(\.[\w-]{43}){2}$/) as string,
     user: { id, email: CLERK, name: "Ada Byron", organizationId: organization!.id },
     organizations: [{ id, name: "Opera", secretKey: expect.stringMatching(/^fro_/) as string }],
   });
@@ -124,7 +130,6 @@ test("the user of a login has the id of its first organization", async () => {
     body: { name: "Ballet" },
     administrator: { email: CLERK, firstName: "", lastName: "", passwordHash },
     publicKey: "00000000-0000-4000-8000-000000000005",
-    privateKey: "00000000-0000-4000-8000-000000000006",
   });
   const { user, organizations } = await office.logIn(CLERK);
   expect(organizations).toMatchObject([{ name: "Opera" }, { name: "Ballet" }]);
@@ -166,8 +171,18 @@ test("a refresh has the form of a login and ends both old tokens", async () => {
   expect(old).toMatchObject(rest);
   expect((await office.user(`Bearer ${token}`)).status).toBe(200);
   expectFailure(await office.user(`Bearer ${old.token}`), 401);
-  expectFailure(await office.auth("refresh", { refreshToken: old.refreshToken }), 401);
   expect((await office.auth("refresh", { refreshToken })).status).toBe(200);
+});
+
+test("a refresh token that is used twice ends the login", async () => {
+  const office = new Office({ hasMetrics: true });
+  const old = await office.logIn(ADMIN);
+  const { body } = await office.auth<Login>("refresh", { refreshToken: old.refreshToken });
+  expectFailure(await office.auth("refresh", { refreshToken: old.refreshToken }), 401);
+  expectFailure(await office.auth("refresh", { refreshToken: body.refreshToken }), 401);
+  expectFailure(await office.user(`Bearer ${body.token}`), 401);
+  const metrics = await office.services.metrics.text();
+  expect(metrics).toContain("frontrow_logins_revoked_total 1\n");
 });
 
 test("a logout ends both tokens of its login, and of no other", async () => {

@@ -1,10 +1,11 @@
 /** Logins: the lifetime of their tokens, and what is stored of them. */
 import { expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
-import { sha256 } from "../../../server/auth/keys.ts";
+import { Keys, sha256 } from "../../../server/auth/keys.ts";
 import { type Opened, LoginRefusal, Logins } from "../../../server/auth/logins.ts";
 import { Passwords } from "../../../server/auth/passwords.ts";
 import { Bench } from "../../support/engine.ts";
+import { TEST_SECRET } from "../../support/server.ts";
 
 const EMAIL = "admin@tenant.example";
 const HOUR_MS = 3_600_000;
@@ -19,7 +20,11 @@ class PlainPasswords extends Passwords {
 
 /** An engine with one account, whose password is `hash`. */
 class Office extends Bench {
-  readonly logins = new Logins(this.engine, new PlainPasswords());
+  readonly logins = new Logins(
+    this.engine,
+    new PlainPasswords(),
+    new Keys(TEST_SECRET, this.engine.state.catalog),
+  );
 
   constructor() {
     super();
@@ -131,4 +136,59 @@ test("while the log takes no records, logins can be used but not changed", async
   expect(office.logins.refresh(refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
   expect(office.logins.close(refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
   expect(office.logins.accountOf(token)?.email).toBe(EMAIL);
+});
+
+test("a refresh token that is used twice ends its login, and no other", async () => {
+  const office = new Office();
+  const first = await office.open();
+  const other = await office.open();
+  const second = office.logins.refresh(first.refreshToken) as Opened;
+  const third = office.logins.refresh(second.refreshToken) as Opened;
+  expect(office.logins.accountOf(third.token)?.email).toBe(EMAIL);
+  expect(office.logins.refresh(first.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.accountOf(third.token)).toBeNull();
+  expect(office.logins.refresh(third.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.accountOf(other.token)?.email).toBe(EMAIL);
+  expect([office.stored.length, office.logins.revoked]).toEqual([1, 1]);
+});
+
+test("a logout with a refresh token that was replaced ends the login too", async () => {
+  const office = new Office();
+  const first = await office.open();
+  const second = office.logins.refresh(first.refreshToken) as Opened;
+  expect(office.logins.close(first.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.accountOf(second.token)).toBeNull();
+});
+
+test("a forged, an earlier-version or an expired refresh token ends no login", async () => {
+  const office = new Office();
+  const { refreshToken, token } = await office.open();
+  const [id = "", random = "", signature = ""] = refreshToken.split(".");
+  const other = random.replace(/./, (first) => (first === "a" ? "b" : "a"));
+  const foreign = new Keys("00".repeat(32), office.engine.state.catalog);
+  const forged = [
+    `${id}.${other}.${signature}`,
+    `${id}.${other}.${foreign.sign(`${id}.${other}`)}`,
+    `${id}.${random}`,
+    random,
+    "",
+  ];
+  for (const text of forged) expect(office.logins.refresh(text)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.accountOf(token)?.email).toBe(EMAIL);
+  office.clock.timeMs += DAYS_30_MS;
+  expect(office.logins.refresh(refreshToken)).toBe(LoginRefusal.WRONG);
+  expect([office.stored.length, office.logins.revoked]).toEqual([1, 0]);
+});
+
+test("a replaced token is recognized in another process, and while the log is full", async () => {
+  const office = new Office();
+  const first = await office.open();
+  const second = office.logins.refresh(first.refreshToken) as Opened;
+  const keys = new Keys(TEST_SECRET, office.engine.state.catalog);
+  const next = new Logins(office.engine, new PlainPasswords(), keys);
+  office.journal.admits = Admission.UNAVAILABLE;
+  expect(next.refresh(first.refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
+  office.journal.admits = Admission.OPEN;
+  expect(next.refresh(first.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(next.accountOf(second.token)).toBeNull();
 });
