@@ -19,7 +19,6 @@ import {
   namesIn,
   removeFolder,
   snapshotPaths,
-  SEGMENT_BYTES,
   StoreProcess,
 } from "../store/store-fixture.ts";
 
