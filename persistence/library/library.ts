@@ -23,6 +23,7 @@ export type {
   TrailExtent,
   Transition,
   TransitionQuery,
+  TransitionSort,
 } from "../../engine/queries/audit-trail.ts";
 export type { AreaFacts, SeatFacts } from "../../engine/queries/place-facts.ts";
 export type { FieldError } from "../../engine/results.ts";
