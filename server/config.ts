@@ -14,6 +14,7 @@ export interface ServeOptions {
   readonly demo: boolean;
   readonly metricsToken?: string;
   readonly badKeysPerMinute: number;
+  readonly badLoginsPerMinute: number;
   /** Open connections, at most; null for what the limit on open files allows. */
   readonly maxConnections: number | null;
   /** Growth of the log between two snapshots, in MiB. */
@@ -51,6 +52,13 @@ const OPTIONS: readonly Option[] = [
   )
     .env("FRONTROW_BAD_KEYS_PER_MINUTE")
     .default(6_000)
+    .argParser(parseCount),
+  new Option(
+    "--bad-logins-per-minute <number>",
+    "wrong passwords that one address may send per minute",
+  )
+    .env("FRONTROW_BAD_LOGINS_PER_MINUTE")
+    .default(100)
     .argParser(parseCount),
   new Option("--max-connections <number>", "connections that may be open at the same time")
     .env("FRONTROW_MAX_CONNECTIONS")

@@ -115,13 +115,13 @@ async function open(
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const keys = new Keys(store.secret, engine.state.catalog, platformToken);
   const passwords = new Passwords();
-  const logins = new Logins(engine, passwords);
+  const logins = new Logins(engine, passwords, new Throttle(options.badLoginsPerMinute));
   const metricsToken = options.metricsToken ?? null;
   const badKeys = new Throttle(options.badKeysPerMinute);
   const isReady = () => running.isReady;
   const { audit } = store;
   assert(audit !== null, "a server keeps an audit trail");
-  const sources = { log: store.logStats, store: reports, audit, http: http.stats };
+  const sources = { log: store.logStats, store: reports, audit, http: http.stats, passwords };
   const metrics = new Metrics({ engine, ...sources });
   const access = { keys, passwords, logins, badKeys };
   const services = { engine, audit, ...access, metrics, metricsToken, isReady };

@@ -37,6 +37,18 @@ export interface MetricsSources {
   readonly store: StoreCounters;
   readonly audit: AuditCounters;
   readonly http: HttpStats;
+  readonly passwords: PasswordCounters;
+}
+
+/** One of the queues in which passwords wait to be hashed. */
+interface LaneCounters {
+  readonly count: number;
+  readonly refused: number;
+}
+
+export interface PasswordCounters {
+  readonly checks: LaneCounters;
+  readonly hashes: LaneCounters;
 }
 
 type Row = readonly [name: string, help: string, read: () => number];
@@ -45,7 +57,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
 
-  constructor({ engine, log, store, audit, http }: MetricsSources) {
+  constructor({ engine, log, store, audit, http, passwords }: MetricsSources) {
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
@@ -66,6 +78,20 @@ export class Metrics {
     ]);
     this.#addStore(store);
     this.#addHttp(http);
+    this.#addPasswords(passwords);
+  }
+
+  #addPasswords({ checks, hashes }: PasswordCounters): void {
+    const noLogin = "Logins refused, because too many waited.";
+    const noAccount = "Creations of accounts refused, because too many waited.";
+    this.#addGauges([
+      ["logins_waiting", "Logins whose password is being checked.", () => checks.count],
+      ["accounts_waiting", "New accounts whose password is being hashed.", () => hashes.count],
+    ]);
+    this.#addCounters([
+      ["logins_refused_total", noLogin, () => checks.refused],
+      ["accounts_refused_total", noAccount, () => hashes.refused],
+    ]);
   }
 
   #addHttp(http: HttpStats): void {

@@ -32,6 +32,8 @@ import { witness } from "./witness.ts";
 export const ADDRESS = "192.0.2.1";
 /** Requests with a bad key that are allowed per minute. */
 export const BAD_KEYS_MAX = 6_000;
+/** Wrong passwords that are allowed per minute. */
+export const BAD_LOGINS_MAX = 30;
 /** A master secret that is not secret. */
 export const TEST_SECRET = "5e".repeat(32);
 export const ROUTES: readonly Route[] = routeTable("0.0.0-test");
@@ -146,6 +148,7 @@ const NO_STORE = {
     bodies: { count: 0, abandoned: 0 },
     bodyBudget: { bytes: 0, refused: 0 },
   },
+  passwords: new Passwords(),
 };
 const SILENT_METRICS = {
   contentType: "text/plain",
@@ -186,7 +189,7 @@ export class TestServer {
     const { catalog } = engine.state;
     const keys = new Keys(TEST_SECRET, catalog, platformToken);
     const passwords = new Passwords();
-    const logins = new Logins(engine, passwords);
+    const logins = new Logins(engine, passwords, new Throttle(BAD_LOGINS_MAX));
     const metrics = hasMetrics ? new Metrics({ engine, ...NO_STORE }) : SILENT_METRICS;
     const badKeys = new Throttle(BAD_KEYS_MAX);
     this.services = {

@@ -4,6 +4,8 @@ import { Admission } from "../../../engine/ports.ts";
 import { sha256 } from "../../../server/auth/keys.ts";
 import { type Opened, LoginRefusal, Logins } from "../../../server/auth/logins.ts";
 import { Passwords } from "../../../server/auth/passwords.ts";
+import { Throttle } from "../../../server/auth/throttle.ts";
+import { ADDRESS, BAD_LOGINS_MAX } from "../../support/server.ts";
 import { Bench } from "../../support/engine.ts";
 
 const EMAIL = "admin@tenant.example";
@@ -19,7 +21,7 @@ class PlainPasswords extends Passwords {
 
 /** An engine with one account, whose password is `hash`. */
 class Office extends Bench {
-  readonly logins = new Logins(this.engine, new PlainPasswords());
+  readonly logins = new Logins(this.engine, new PlainPasswords(), new Throttle(BAD_LOGINS_MAX));
 
   constructor() {
     super();
@@ -27,7 +29,7 @@ class Office extends Bench {
   }
 
   async open(): Promise<Opened> {
-    const opened = await this.logins.open(EMAIL, "hash");
+    const opened = await this.logins.open({ username: EMAIL, password: "hash" }, ADDRESS);
     if (typeof opened === "string") throw new Error(opened);
     return opened;
   }
@@ -108,7 +110,9 @@ test("a correct password resets the count of wrong ones", async () => {
   const office = new Office();
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < 4; i++) {
-      expect(await office.logins.open(EMAIL, "wrong")).toBe(LoginRefusal.WRONG);
+      expect(await office.logins.open({ username: EMAIL, password: "wrong" }, ADDRESS)).toBe(
+        LoginRefusal.WRONG,
+      );
     }
     await office.open();
   }
@@ -117,9 +121,13 @@ test("a correct password resets the count of wrong ones", async () => {
 test("wrong passwords for an unknown email are limited, too", async () => {
   const office = new Office();
   for (let i = 0; i < 5; i++) {
-    expect(await office.logins.open("x@y", "hash")).toBe(LoginRefusal.WRONG);
+    expect(await office.logins.open({ username: "x@y", password: "hash" }, ADDRESS)).toBe(
+      LoginRefusal.WRONG,
+    );
   }
-  expect(await office.logins.open("X@Y", "hash")).toBe(LoginRefusal.THROTTLED);
+  expect(await office.logins.open({ username: "X@Y", password: "hash" }, ADDRESS)).toBe(
+    LoginRefusal.THROTTLED,
+  );
   await office.open();
 });
 
@@ -127,7 +135,9 @@ test("while the log takes no records, logins can be used but not changed", async
   const office = new Office();
   const { refreshToken, token } = await office.open();
   office.journal.admits = Admission.UNAVAILABLE;
-  expect(await office.logins.open(EMAIL, "hash")).toBe(LoginRefusal.UNAVAILABLE);
+  expect(await office.logins.open({ username: EMAIL, password: "hash" }, ADDRESS)).toBe(
+    LoginRefusal.UNAVAILABLE,
+  );
   expect(office.logins.refresh(refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
   expect(office.logins.close(refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
   expect(office.logins.accountOf(token)?.email).toBe(EMAIL);

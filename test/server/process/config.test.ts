@@ -27,6 +27,7 @@ const DEFAULTS = {
   port: 8080,
   demo: false,
   badKeysPerMinute: 6_000,
+  badLoginsPerMinute: 100,
   maxConnections: null,
   snapshotEvery: 256,
   auditDays: null,
@@ -53,19 +54,20 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_LOG_LEVEL: "warn",
     FRONTROW_METRICS_TOKEN: "scrape",
     FRONTROW_BAD_KEYS_PER_MINUTE: "7",
+    FRONTROW_BAD_LOGINS_PER_MINUTE: "17",
     FRONTROW_MAX_CONNECTIONS: "500",
     FRONTROW_SNAPSHOT_EVERY: "0.5",
     FRONTROW_AUDIT_DAYS: "30",
   };
-  const limits = { badKeysPerMinute: 7, maxConnections: 500 };
+  const limits = { badKeysPerMinute: 7, badLoginsPerMinute: 17, maxConnections: 500 };
   const added = { metricsToken: "scrape", ...limits, snapshotEvery: 0.5, auditDays: 30 };
   const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
   expect(await parse([], env)).toEqual({ ...fromEnv, ...added });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
-  more.push("--audit-days", "9", "--max-connections", "501");
+  more.push("--audit-days", "9", "--max-connections", "501", "--bad-logins-per-minute", "18");
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
-  const otherLimits = { badKeysPerMinute: 8, maxConnections: 501 };
+  const otherLimits = { badKeysPerMinute: 8, badLoginsPerMinute: 18, maxConnections: 501 };
   const others = { metricsToken: "other", ...otherLimits, snapshotEvery: 64, auditDays: 9 };
   expect(await parse([...args, ...more, "--demo"], env)).toEqual({ ...fromFlags, ...others });
 });
