@@ -51,13 +51,24 @@ export interface PasswordCounters {
   readonly hashes: LaneCounters;
 }
 
+/** The text is computed again after this time. */
+const TEXT_MS_MIN = 1_000;
+
 type Row = readonly [name: string, help: string, read: () => number];
 
 export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
+  readonly #nowMs: () => number;
+  #text: Promise<string> | null = null;
+  #textMs = 0;
 
-  constructor({ engine, log, store, audit, http, passwords }: MetricsSources) {
+  /** @param nowMs - A monotonic clock. */
+  constructor(
+    { engine, log, store, audit, http, passwords }: MetricsSources,
+    nowMs: () => number = () => performance.now(),
+  ) {
+    this.#nowMs = nowMs;
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
@@ -148,8 +159,20 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** The Prometheus exposition text. Cost: O(series), usually a few hundred. */
-  async text(): Promise<string> {
+  /**
+   * The Prometheus exposition text, which may be a second old. It takes milliseconds to compute:
+   * series of the process need calls of the system, and its open files are counted one by one.
+   */
+  text(): Promise<string> {
+    const nowMs = this.#nowMs();
+    if (this.#text === null || nowMs - this.#textMs >= TEXT_MS_MIN) {
+      this.#textMs = nowMs;
+      this.#text = this.#compute();
+    }
+    return this.#text;
+  }
+
+  async #compute(): Promise<string> {
     return `${await this.#registry.metrics()}\n${this.#traffic.text()}`;
   }
 

@@ -136,7 +136,8 @@ const PARTS = [
   area("Pit", 100),
 ];
 
-const NO_STORE = {
+/** Sources of metrics for a server without a store and a socket. */
+export const NO_STORE = {
   log: { batches: 0, bytes: 0, syncs: 0 },
   store: new StoreReports(pino({ level: "silent" })),
   audit: { lagRecords: 0, isFailing: false },
