@@ -29,6 +29,8 @@ export interface Exchanges {
   /** Bytes that those answers may hold together. */
   readonly answerBytesMax: number;
   take(exchange: HttpExchange, chunk: ArrayBuffer, isLast: boolean): void;
+  /** Whether there may be another answer of which nobody knows whether it is read. */
+  admitsUnmeasured(): boolean;
   /** The request has been answered, or its connection closed. */
   end(exchange: HttpExchange): void;
   /** The exchange may serve another request. */
@@ -77,6 +79,7 @@ export class HttpExchange extends Exchange implements Transfer {
   readonly take = (chunk: ArrayBuffer, isLast: boolean) =>
     this.#exchanges.take(this, chunk, isLast);
   readonly #send = () => {
+    if (!this.isOver && this.#isUnmeasured() && !this.#exchanges.admitsUnmeasured()) this.abandon();
     if (this.isOver) {
       this.#free();
       return;
@@ -168,6 +171,14 @@ export class HttpExchange extends Exchange implements Transfer {
   #takeHost(): void {
     if (this.#hasHost) this.headProblem = TWO_HOSTS;
     this.#hasHost = true;
+  }
+
+  /**
+   * The library does not say whether a client reads answers without a body. Those that change
+   * nothing are limited; a 204 is the answer to a change, of which each takes a write of the log.
+   */
+  #isUnmeasured(): boolean {
+    return this.method === "head" || this.answer!.status === 302;
   }
 
   /** Two lengths are refused even if they are equal. The library takes an empty one for none. */

@@ -114,6 +114,22 @@ test.each(["/healthz", "/nothing"])("answers of %s that nobody reads are bounded
   expect(listening.broken).toEqual([]);
 });
 
+test.each([
+  ["HEAD", "/healthz"],
+  ["GET", "/"],
+])("a flood of %s %s, whose answers have no body, ends its connection", async (method, path) => {
+  const listening = await Listening.start();
+  const flood = await listening.connection();
+  const one = `${method} ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  // It reads all answers: only their number ends it.
+  while (!flood.socket.closed) {
+    flood.socket.write(one.repeat(100));
+    await new Promise(setImmediate);
+  }
+  expect(flood.answers.length).toBeGreaterThan(500);
+  expect(listening.broken).toEqual([]);
+});
+
 test("when waiting answers hold too much, the one that waits longest is cut off", async () => {
   const listening = await Listening.start({ answerBytesMax: 2.5 * HUGE.length });
   const { answers } = listening.http.stats;
