@@ -118,9 +118,9 @@ export class Metrics {
       ["http_unfinished_body_bytes", "Bytes of these bodies.", () => bodyBudget.bytes],
     ]);
     const refused = "Connections closed at once, because there were too many.";
-    const abandoned = "Answers cut off, because their client did not read them.";
+    const abandoned = "Answers that their client did not read to the end.";
     const noRoom = "Request bodies refused, because unfinished bodies hold too much memory.";
-    const slow = "Request bodies cut off, because they came too slowly.";
+    const slow = "Request bodies that came too slowly, or not to their end.";
     this.#addCounters([
       ["http_connections_refused_total", refused, () => http.connectionsRefused],
       ["http_answers_abandoned_total", abandoned, () => answers.abandoned],

@@ -31,8 +31,10 @@ export interface Exchanges {
   take(exchange: HttpExchange, chunk: ArrayBuffer, isLast: boolean): void;
   /** Whether there may be another answer of which nobody knows whether it is read. */
   admitsUnmeasured(): boolean;
-  /** The request has been answered, or its connection closed. */
+  /** The request has been answered. */
   end(exchange: HttpExchange): void;
+  /** The connection has been closed before that. */
+  lose(exchange: HttpExchange): void;
   /** The exchange may serve another request. */
   release(exchange: HttpExchange): void;
 }
@@ -73,7 +75,7 @@ export class HttpExchange extends Exchange implements Transfer {
   readonly #exchanges: Exchanges;
   readonly address = () => Buffer.from(this.socket!.getRemoteAddressAsText()).toString();
   readonly abort = () => {
-    this.#exchanges.end(this);
+    this.#exchanges.lose(this);
     if (this.#waiting !== null) this.#free();
   };
   readonly take = (chunk: ArrayBuffer, isLast: boolean) =>

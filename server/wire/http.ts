@@ -260,6 +260,12 @@ class OpenExchanges implements Exchanges {
     if (this.#idle.length < IDLE_MAX) this.#idle.push(exchange);
   }
 
+  lose(exchange: HttpExchange): void {
+    this.answers.lose(exchange);
+    this.#bodies.lose(exchange);
+    this.end(exchange);
+  }
+
   end(exchange: HttpExchange): void {
     if (exchange.isOver) return;
     exchange.isOver = true;
