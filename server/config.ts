@@ -17,6 +17,7 @@ export interface ServeOptions {
   readonly badKeysPerMinute: number;
   /** Addresses and networks of proxies; absent when none is trusted. */
   readonly trustedProxy?: readonly string[];
+  readonly badLoginsPerMinute: number;
   /** Open connections, at most; null for what the limit on open files allows. */
   readonly maxConnections: number | null;
   /** Growth of the log between two snapshots, in MiB. */
@@ -64,6 +65,13 @@ const OPTIONS: readonly Option[] = [
   )
     .env("FRONTROW_TRUSTED_PROXY")
     .argParser(parseProxies),
+  new Option(
+    "--bad-logins-per-minute <number>",
+    "wrong passwords that one address may send per minute",
+  )
+    .env("FRONTROW_BAD_LOGINS_PER_MINUTE")
+    .default(100)
+    .argParser(parseCount),
   new Option("--max-connections <number>", "connections that may be open at the same time")
     .env("FRONTROW_MAX_CONNECTIONS")
     .default(null, "what the limit on open files allows")

@@ -15,7 +15,7 @@ import { Access, type Handled, type Route } from "./routing/route.ts";
 import { type Match, Router } from "./routing/router.ts";
 import type { Services } from "./routing/services.ts";
 import { checksOf, type RouteChecks } from "./routing/validate.ts";
-import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
+import { type Answer, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
 import type { Exchange, Found, Front, Judged, Request, RequestHead } from "./wire/front.ts";
 import { NO_MEMBERS, parseJson } from "./wire/json.ts";
 import { errorsAsSent } from "./wire/number-literals.ts";
@@ -140,6 +140,7 @@ export class Dispatch implements Front<Matched> {
       query: query.values,
       body,
       authorization,
+      head: exchange,
     });
   }
 
@@ -178,8 +179,7 @@ export class Dispatch implements Front<Matched> {
     }
     const { status } = REPLIES[problem.refused];
     const fields = (problem.errors ?? []).map(({ field, message }) => `${field} ${message}`);
-    const failure = authFailure(status, [problem.detail, ...fields].join(" "));
-    return { ...failure, headers: headersOf(status, problem.headers) };
+    return authFailure(status, [problem.detail, ...fields].join(" "), problem.headers);
   }
 
   /** Unexpected errors go to the log, not to the caller. A failed assertion ends the process. */

@@ -143,7 +143,9 @@ async function open(
 
 /** What the services need beside the store. */
 interface ServiceParts
-  extends ReplyOptions, Pick<ServeOptions, "metricsToken" | "badKeysPerMinute"> {
+  extends
+    ReplyOptions,
+    Pick<ServeOptions, "metricsToken" | "badKeysPerMinute" | "badLoginsPerMinute"> {
   readonly platformToken: string | undefined;
   readonly reports: StoreReports;
   readonly http: HttpStats;
@@ -156,9 +158,11 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   assert(audit !== null, "a server keeps an audit trail");
   const keys = new Keys(store.secret, engine.state.catalog, parts.platformToken);
   const passwords = new Passwords();
-  const logins = new Logins(engine, passwords, keys);
+  const badLogins = new Throttle(parts.badLoginsPerMinute);
+  const logins = new Logins(engine, passwords, keys, badLogins);
   const replies = new ReplyBodies(parts);
-  const sources = { engine, log: store.logStats, store: reports, audit, http, replies, logins };
+  const counted = { audit, http, replies, logins, passwords };
+  const sources = { engine, log: store.logStats, store: reports, ...counted };
   return {
     engine,
     audit,

@@ -39,6 +39,7 @@ interface FreshTokens {
 export const LoginRefusal = {
   WRONG: "wrong",
   THROTTLED: "throttled",
+  BUSY: "busy",
   UNAVAILABLE: "unavailable",
 } as const;
 export type LoginRefusal = (typeof LoginRefusal)[keyof typeof LoginRefusal];
@@ -47,26 +48,38 @@ export class Logins {
   readonly #engine: Engine;
   readonly #passwords: Passwords;
   readonly #keys: Keys;
+  readonly #byAccount = new Throttle(WRONG_PASSWORDS_MAX);
+  readonly #byAddress: Throttle;
   /** Logins that ended because a refresh token was used twice. */
   revoked = 0;
-  readonly #throttle = new Throttle(WRONG_PASSWORDS_MAX);
 
-  constructor(engine: Engine, passwords: Passwords, keys: Keys) {
+  /** @param byAddress - Wrong passwords, by the address that they came from. */
+  constructor(engine: Engine, passwords: Passwords, keys: Keys, byAddress: Throttle) {
     this.#engine = engine;
     this.#passwords = passwords;
     this.#keys = keys;
+    this.#byAddress = byAddress;
   }
 
   /** Answers a wrong password and an unknown account alike, and takes the same time. */
-  async open(username: string, password: string): Promise<Opened | LoginRefusal> {
+  async open(
+    { username, password }: { readonly username: string; readonly password: string },
+    address: string,
+  ): Promise<Opened | LoginRefusal> {
     const key = emailKey(username);
-    if (!this.#throttle.admits(key, this.#engine.nowMs())) return LoginRefusal.THROTTLED;
+    const nowMs = this.#engine.nowMs();
+    const isAdmitted = this.#byAccount.admits(key, nowMs) && this.#byAddress.admits(address, nowMs);
+    if (!isAdmitted) return LoginRefusal.THROTTLED;
+    if (!this.#passwords.checks.hasRoom()) return LoginRefusal.BUSY;
     // Counted before the password is checked, so that simultaneous guesses count too.
-    this.#throttle.failed(key, this.#engine.nowMs());
+    this.#byAccount.failed(key, nowMs);
+    this.#byAddress.failed(address, nowMs);
     const account = accountsByEmail(this.#engine.state, username)[0];
     const isRight = await this.#passwords.isRight(account?.passwordHash ?? null, password);
     if (account === undefined || !isRight) return LoginRefusal.WRONG;
-    this.#throttle.forgive(key);
+    this.#byAccount.forgive(key);
+    // Not forgiven: one good account must not pay for guesses at others.
+    this.#byAddress.withdraw(address);
     const fresh = this.#newTokens(this.#engine.state.catalog.nextId);
     const caller = callerOf(account);
     const login = { accountId: account.id, tokens: fresh.hashes };

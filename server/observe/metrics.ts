@@ -50,16 +50,36 @@ export interface MetricsSources {
   readonly replies: ReplyCounters;
   /** `revoked` counts the logins that ended because a refresh token was used twice. */
   readonly logins: { readonly revoked: number };
+  readonly passwords: PasswordCounters;
 }
+
+/** One of the queues in which passwords wait to be hashed. */
+interface LaneCounters {
+  readonly count: number;
+  readonly refused: number;
+}
+
+export interface PasswordCounters {
+  readonly checks: LaneCounters;
+  readonly hashes: LaneCounters;
+}
+
+/** The text is computed again after this time. */
+const TEXT_MS_MIN = 1_000;
 
 type Row = readonly [name: string, help: string, read: () => number];
 
 export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
+  readonly #nowMs: () => number;
+  #text: Promise<string> | null = null;
+  #textMs = 0;
 
-  constructor(sources: MetricsSources) {
-    const { engine, log, store, audit, http, replies, logins } = sources;
+  /** @param nowMs - A monotonic clock. */
+  constructor(sources: MetricsSources, nowMs: () => number = () => performance.now()) {
+    const { engine, log, store, audit, http, replies, logins, passwords } = sources;
+    this.#nowMs = nowMs;
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
@@ -83,6 +103,20 @@ export class Metrics {
     this.#addReplies(engine, replies);
     const revoked = "Logins that ended because a refresh token was used twice.";
     this.#addCounters([["logins_revoked_total", revoked, () => logins.revoked]]);
+    this.#addPasswords(passwords);
+  }
+
+  #addPasswords({ checks, hashes }: PasswordCounters): void {
+    const noLogin = "Logins refused, because too many waited.";
+    const noAccount = "Creations of accounts refused, because too many waited.";
+    this.#addGauges([
+      ["logins_waiting", "Logins whose password is being checked.", () => checks.count],
+      ["accounts_waiting", "New accounts whose password is being hashed.", () => hashes.count],
+    ]);
+    this.#addCounters([
+      ["logins_refused_total", noLogin, () => checks.refused],
+      ["accounts_refused_total", noAccount, () => hashes.refused],
+    ]);
   }
 
   #addHttp(http: HttpStats): void {
@@ -98,9 +132,9 @@ export class Metrics {
       ["http_unfinished_body_bytes", "Bytes of these bodies.", () => bodyBudget.bytes],
     ]);
     const refused = "Connections closed at once, because there were too many.";
-    const abandoned = "Answers cut off, because their client did not read them.";
+    const abandoned = "Answers that their client did not read to the end.";
     const noRoom = "Request bodies refused, because unfinished bodies hold too much memory.";
-    const slow = "Request bodies cut off, because they came too slowly.";
+    const slow = "Request bodies that came too slowly, or not to their end.";
     this.#addCounters([
       ["http_connections_refused_total", refused, () => http.connectionsRefused],
       ["http_answers_abandoned_total", abandoned, () => answers.abandoned],
@@ -165,8 +199,20 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** The Prometheus exposition text. Cost: O(series), usually a few hundred. */
-  async text(): Promise<string> {
+  /**
+   * The Prometheus exposition text, which may be a second old. It takes milliseconds to compute:
+   * series of the process need calls of the system, and its open files are counted one by one.
+   */
+  text(): Promise<string> {
+    const nowMs = this.#nowMs();
+    if (this.#text === null || nowMs - this.#textMs >= TEXT_MS_MIN) {
+      this.#textMs = nowMs;
+      this.#text = this.#compute();
+    }
+    return this.#text;
+  }
+
+  async #compute(): Promise<string> {
     return `${await this.#registry.metrics()}\n${this.#traffic.text()}`;
   }
 

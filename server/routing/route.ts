@@ -5,6 +5,7 @@
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { Shape, TypeOf } from "../../engine/shapes/shape.ts";
 import type { Answer, Problem } from "../wire/answers.ts";
+import type { RequestHead } from "../wire/front.ts";
 import type { Services } from "./services.ts";
 
 export type Method = "get" | "post" | "put" | "delete";
@@ -38,6 +39,8 @@ export interface Context<Params = unknown, Query = unknown, Body = unknown> {
   readonly query: Query;
   readonly body: Body;
   readonly authorization: string;
+  /** For what a handler checks again after it has waited. */
+  readonly head: RequestHead;
 }
 
 /** A request of which only the body matters. */

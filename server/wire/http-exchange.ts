@@ -31,8 +31,12 @@ export interface Exchanges {
   /** Bytes that those answers may hold together. */
   readonly answerBytesMax: number;
   take(exchange: HttpExchange, chunk: ArrayBuffer, isLast: boolean): void;
-  /** The request has been answered, or its connection closed. */
+  /** Whether there may be another answer of which nobody knows whether it is read. */
+  admitsUnmeasured(): boolean;
+  /** The request has been answered. */
   end(exchange: HttpExchange): void;
+  /** The connection has been closed before that. */
+  lose(exchange: HttpExchange): void;
   /** The exchange may serve another request. */
   release(exchange: HttpExchange): void;
 }
@@ -77,12 +81,13 @@ export class HttpExchange extends Exchange implements Transfer {
     return this.#exchanges.proxies.clientOf(address, this.#forwardedFor);
   };
   readonly abort = () => {
-    this.#exchanges.end(this);
+    this.#exchanges.lose(this);
     if (this.#waiting !== null) this.#free();
   };
   readonly take = (chunk: ArrayBuffer, isLast: boolean) =>
     this.#exchanges.take(this, chunk, isLast);
   readonly #send = () => {
+    if (!this.isOver && this.#isUnmeasured() && !this.#exchanges.admitsUnmeasured()) this.abandon();
     if (this.isOver) {
       this.#free();
       return;
@@ -176,6 +181,14 @@ export class HttpExchange extends Exchange implements Transfer {
   #takeHost(): void {
     if (this.#hasHost) this.headProblem = TWO_HOSTS;
     this.#hasHost = true;
+  }
+
+  /**
+   * The library does not say whether a client reads answers without a body. Those that change
+   * nothing are limited; a 204 is the answer to a change, of which each takes a write of the log.
+   */
+  #isUnmeasured(): boolean {
+    return this.method === "head" || this.answer!.status === 302;
   }
 
   /** Two lengths are refused even if they are equal. The library takes an empty one for none. */

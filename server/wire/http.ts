@@ -64,6 +64,8 @@ const TOO_MANY_BODIES: Problem = {
 };
 /** A method is compared as it is written; the library takes any text for one. */
 const METHOD = /^[A-Z]+$/;
+/** Answers without a body, in all; beyond it the connection is closed instead. */
+const UNMEASURED_PER_SECOND_MAX = 1_000;
 /** Exchanges that are kept for later requests. */
 const IDLE_MAX = 10_000;
 
@@ -153,6 +155,8 @@ class OpenExchanges implements Exchanges {
   readonly #bodies: Transfers;
   readonly #bodyBudget: BodyBudget;
   #onAllAnswered: (() => void) | null = null;
+  #unmeasured = 0;
+  #unmeasuredSinceMs = 0;
 
   constructor(front: Front, options: HttpOptions) {
     this.front = front;
@@ -246,8 +250,24 @@ class OpenExchanges implements Exchanges {
     return exchange.front!.refuse(problem, exchange);
   }
 
+  admitsUnmeasured(): boolean {
+    const nowMs = performance.now();
+    if (nowMs - this.#unmeasuredSinceMs >= 1_000) {
+      this.#unmeasuredSinceMs = nowMs;
+      this.#unmeasured = 0;
+    }
+    this.#unmeasured += 1;
+    return this.#unmeasured <= UNMEASURED_PER_SECOND_MAX;
+  }
+
   release(exchange: HttpExchange): void {
     if (this.#idle.length < IDLE_MAX) this.#idle.push(exchange);
+  }
+
+  lose(exchange: HttpExchange): void {
+    this.answers.lose(exchange);
+    this.#bodies.lose(exchange);
+    this.end(exchange);
   }
 
   end(exchange: HttpExchange): void {

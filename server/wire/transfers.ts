@@ -24,7 +24,7 @@ export class Transfers {
   readonly #open = new Set<Transfer>();
   #timer: NodeJS.Timeout | null = null;
   heldBytes = 0;
-  /** How many had to be abandoned. */
+  /** How many did not come to their end. */
   abandoned = 0;
 
   /** @param nowMs - A monotonic clock. */
@@ -76,8 +76,14 @@ export class Transfers {
   }
 
   #abandon(transfer: Transfer): void {
-    this.abandoned += 1;
+    this.lose(transfer);
     transfer.abandon();
+  }
+
+  /** Ends a transfer, if it is in progress, whose connection has been closed. */
+  lose(transfer: Transfer): void {
+    if (!this.#open.has(transfer)) return;
+    this.abandoned += 1;
     this.end(transfer);
   }
 }

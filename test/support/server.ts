@@ -33,6 +33,8 @@ import { witness } from "./witness.ts";
 export const ADDRESS = "192.0.2.1";
 /** Requests with a bad key that are allowed per minute. */
 export const BAD_KEYS_MAX = 6_000;
+/** Wrong passwords that are allowed per minute. */
+export const BAD_LOGINS_MAX = 30;
 /** A master secret that is not secret. */
 export const TEST_SECRET = "5e".repeat(32);
 export const ROUTES: readonly Route[] = routeTable("0.0.0-test");
@@ -135,7 +137,8 @@ const PARTS = [
   area("Pit", 100),
 ];
 
-const NO_STORE = {
+/** Sources of metrics for a server without a store and a socket. */
+export const NO_STORE = {
   log: { batches: 0, bytes: 0, syncs: 0 },
   store: new StoreReports(pino({ level: "silent" })),
   audit: { lagRecords: 0, isFailing: false },
@@ -147,6 +150,9 @@ const NO_STORE = {
     bodies: { count: 0, abandoned: 0 },
     bodyBudget: { bytes: 0, refused: 0 },
   },
+  passwords: new Passwords(),
+  replies: { gone: 0, refused: 0, recentChars: 0 },
+  logins: { revoked: 0 },
 };
 const SILENT_METRICS = {
   contentType: "text/plain",
@@ -191,7 +197,7 @@ export class TestServer {
     const { catalog } = engine.state;
     const keys = new Keys(TEST_SECRET, catalog, platformToken);
     const passwords = new Passwords();
-    const logins = new Logins(engine, passwords, keys);
+    const logins = new Logins(engine, passwords, keys, new Throttle(BAD_LOGINS_MAX));
     const replies = new ReplyBodies({ replyMemory, replyDisk });
     const metrics = hasMetrics
       ? new Metrics({ engine, ...NO_STORE, replies, logins })

@@ -7,6 +7,7 @@ import { isRefused, refuseInvalid } from "../../../engine/results.ts";
 import { ORGANIZATION_MEMBERS } from "../../../engine/shapes/bodies.ts";
 import { EMAIL, NAME, PASSWORD } from "../../../engine/shapes/fields.ts";
 import { object, optional, TEXT } from "../../../engine/shapes/shape.ts";
+import { identify } from "../../auth/access.ts";
 import { commandRoute, problemsOf, submit } from "../../routing/command-route.ts";
 import { listRoute } from "../../routing/page.ts";
 import { Access, type Route, route } from "../../routing/route.ts";
@@ -21,7 +22,7 @@ import {
   SETTINGS,
 } from "../../wire/shapes.ts";
 import { organizationView, settingsView } from "../../wire/views.ts";
-import { LONG_ID } from "../handling.ts";
+import { LONG_ID, TOO_MANY_ACCOUNTS } from "../handling.ts";
 
 const BASE = { tag: "Management", access: Access.TENANT, durable: true };
 
@@ -42,13 +43,17 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     answers: { 201: NEW_ORGANIZATION },
     problems: problemsOf("createOrganization"),
     isConfidential: true,
-    handle: async ({ services, caller, body: sent }) => {
+    handle: async ({ services, caller, head, body: sent }) => {
       const { password, email, firstName, lastName, ...body } = sent;
       let passwordHash = "";
       if (accountsByEmail(services.engine.state, email).length === 0) {
         const errors = passwordErrors({ password });
         if (errors.length > 0) return refuseInvalid(errors);
+        if (!services.passwords.hashes.hasRoom()) return TOO_MANY_ACCOUNTS;
         passwordHash = await services.passwords.hash(password!);
+        // The token may have been revoked meanwhile.
+        const known = identify(services, Access.TENANT, head, null);
+        if (isRefused(known)) return known;
       }
       const administrator = { email, firstName, lastName, passwordHash };
       const command = { caller, body, administrator, publicKey: randomUUID() };

@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import { Passwords } from "../../../server/auth/passwords.ts";
 import {
+  BAD_LOGINS_MAX,
   type House,
   MANAGEMENT,
   type Reply,
@@ -229,6 +230,37 @@ test("of twelve wrong passwords at the same time, only five are checked", async 
   const statuses = (await Promise.all(attempts)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 401).length).toBe(5);
   expect(statuses.filter((status) => status === 429).length).toBe(7);
+});
+
+test("wrong passwords from one address are counted, whatever the account", async () => {
+  const office = new Office();
+  for (let i = 0; i < BAD_LOGINS_MAX; i++) {
+    // A good login among them neither counts nor helps.
+    if (i === 7) expect((await office.attempt(PASSWORD)).status).toBe(200);
+    expectFailure(await office.attempt("wrong", `guess-${i}@house.example`), 401);
+  }
+  const limited = await office.attempt(PASSWORD);
+  expectFailure(limited, 429);
+  expect(limited.headers["Retry-After"]).toBe("60");
+  office.world.clock.timeMs += 60_000;
+  expect((await office.attempt(PASSWORD)).status).toBe(200);
+});
+
+test("a login beyond those that may wait is refused before its password is hashed", async () => {
+  const office = new Office();
+  const { checks } = office.services.passwords;
+  let end = () => {};
+  const busy = new Promise<void>((resolve) => (end = resolve));
+  while (checks.count < 100) void checks.run(() => busy);
+  const refused = await office.attempt(PASSWORD);
+  expectFailure(refused, 429);
+  expect(refused.headers["Retry-After"]).toBe("2");
+  expect(checks).toMatchObject({ count: 100, refused: 1 });
+  end();
+  await checks.run(() => Promise.resolve());
+  // The refused one was not counted as a wrong password.
+  for (let i = 0; i < 4; i++) expectFailure(await office.attempt("wrong"), 401);
+  expect((await office.attempt(PASSWORD)).status).toBe(200);
 });
 
 const BAD_BODIES: readonly (readonly [string, unknown, number])[] = [

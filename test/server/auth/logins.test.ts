@@ -4,8 +4,9 @@ import { Admission } from "../../../engine/ports.ts";
 import { Keys, sha256 } from "../../../server/auth/keys.ts";
 import { type Opened, LoginRefusal, Logins } from "../../../server/auth/logins.ts";
 import { Passwords } from "../../../server/auth/passwords.ts";
+import { Throttle } from "../../../server/auth/throttle.ts";
 import { Bench } from "../../support/engine.ts";
-import { TEST_SECRET } from "../../support/server.ts";
+import { ADDRESS, BAD_LOGINS_MAX, TEST_SECRET } from "../../support/server.ts";
 
 const EMAIL = "admin@tenant.example";
 const HOUR_MS = 3_600_000;
@@ -24,6 +25,7 @@ class Office extends Bench {
     this.engine,
     new PlainPasswords(),
     new Keys(TEST_SECRET, this.engine.state.catalog),
+    new Throttle(BAD_LOGINS_MAX),
   );
 
   constructor() {
@@ -32,7 +34,7 @@ class Office extends Bench {
   }
 
   async open(): Promise<Opened> {
-    const opened = await this.logins.open(EMAIL, "hash");
+    const opened = await this.logins.open({ username: EMAIL, password: "hash" }, ADDRESS);
     if (typeof opened === "string") throw new Error(opened);
     return opened;
   }
@@ -113,7 +115,9 @@ test("a correct password resets the count of wrong ones", async () => {
   const office = new Office();
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < 4; i++) {
-      expect(await office.logins.open(EMAIL, "wrong")).toBe(LoginRefusal.WRONG);
+      expect(await office.logins.open({ username: EMAIL, password: "wrong" }, ADDRESS)).toBe(
+        LoginRefusal.WRONG,
+      );
     }
     await office.open();
   }
@@ -122,9 +126,13 @@ test("a correct password resets the count of wrong ones", async () => {
 test("wrong passwords for an unknown email are limited, too", async () => {
   const office = new Office();
   for (let i = 0; i < 5; i++) {
-    expect(await office.logins.open("x@y", "hash")).toBe(LoginRefusal.WRONG);
+    expect(await office.logins.open({ username: "x@y", password: "hash" }, ADDRESS)).toBe(
+      LoginRefusal.WRONG,
+    );
   }
-  expect(await office.logins.open("X@Y", "hash")).toBe(LoginRefusal.THROTTLED);
+  expect(await office.logins.open({ username: "X@Y", password: "hash" }, ADDRESS)).toBe(
+    LoginRefusal.THROTTLED,
+  );
   await office.open();
 });
 
@@ -132,7 +140,9 @@ test("while the log takes no records, logins can be used but not changed", async
   const office = new Office();
   const { refreshToken, token } = await office.open();
   office.journal.admits = Admission.UNAVAILABLE;
-  expect(await office.logins.open(EMAIL, "hash")).toBe(LoginRefusal.UNAVAILABLE);
+  expect(await office.logins.open({ username: EMAIL, password: "hash" }, ADDRESS)).toBe(
+    LoginRefusal.UNAVAILABLE,
+  );
   expect(office.logins.refresh(refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
   expect(office.logins.close(refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
   expect(office.logins.accountOf(token)?.email).toBe(EMAIL);
@@ -185,7 +195,8 @@ test("a replaced token is recognized in another process, and while the log is fu
   const first = await office.open();
   const second = office.logins.refresh(first.refreshToken) as Opened;
   const keys = new Keys(TEST_SECRET, office.engine.state.catalog);
-  const next = new Logins(office.engine, new PlainPasswords(), keys);
+  const badLogins = new Throttle(BAD_LOGINS_MAX);
+  const next = new Logins(office.engine, new PlainPasswords(), keys, badLogins);
   office.journal.admits = Admission.UNAVAILABLE;
   expect(next.refresh(first.refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
   office.journal.admits = Admission.OPEN;

@@ -27,6 +27,7 @@ const DEFAULTS = {
   port: 8080,
   demo: false,
   badKeysPerMinute: 6_000,
+  badLoginsPerMinute: 100,
   maxConnections: null,
   snapshotEvery: 256,
   auditDays: null,
@@ -55,6 +56,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_LOG_LEVEL: "warn",
     FRONTROW_METRICS_TOKEN: "scrape",
     FRONTROW_BAD_KEYS_PER_MINUTE: "7",
+    FRONTROW_BAD_LOGINS_PER_MINUTE: "17",
     FRONTROW_MAX_CONNECTIONS: "500",
     FRONTROW_SNAPSHOT_EVERY: "0.5",
     FRONTROW_AUDIT_DAYS: "30",
@@ -62,7 +64,8 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_REPLY_MEMORY: "100",
     FRONTROW_REPLY_DISK: "0.5",
   };
-  const limits = { badKeysPerMinute: 7, maxConnections: 500, trustedProxy: ["127.0.0.1"] };
+  const trusted = { trustedProxy: ["127.0.0.1"] };
+  const limits = { badKeysPerMinute: 7, badLoginsPerMinute: 17, maxConnections: 500, ...trusted };
   const added = { metricsToken: "scrape", ...limits, snapshotEvery: 0.5, auditDays: 30 };
   const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
   const repliesOfEnv = { replyMemory: 100, replyDisk: 0.5 };
@@ -73,7 +76,9 @@ test("each option can be a flag or a variable, and the flag overrides the variab
   more.push("--trusted-proxy", "::1, 10.0.0.0/8", "--reply-memory", "64", "--reply-disk", "128");
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
   const trustedProxy = ["::1", "10.0.0.0/8"];
-  const otherLimits = { badKeysPerMinute: 8, maxConnections: 501, trustedProxy };
+  more.push("--bad-logins-per-minute", "18");
+  const counts = { badKeysPerMinute: 8, badLoginsPerMinute: 18, maxConnections: 501 };
+  const otherLimits = { ...counts, trustedProxy };
   const others = { metricsToken: "other", ...otherLimits, snapshotEvery: 64, auditDays: 9 };
   const replies = { replyMemory: 64, replyDisk: 128 };
   expect(await parse([...args, ...more, "--demo"], env)).toEqual({

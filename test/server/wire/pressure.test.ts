@@ -80,7 +80,7 @@ test("a request that follows an answer which waits ends the connection", async (
   const slow = await waiting(listening);
   slow.get("/");
   await until(() => listening.http.stats.connections === 0);
-  expect(listening.http.stats.answers).toMatchObject({ count: 0, heldBytes: 0, abandoned: 0 });
+  expect(listening.http.stats.answers).toMatchObject({ count: 0, heldBytes: 0, abandoned: 1 });
 });
 
 test("two thousand large answers asked for at once hold one, and end the connection", async () => {
@@ -114,6 +114,22 @@ test.each(["/healthz", "/nothing"])("answers of %s that nobody reads are bounded
   expect(listening.broken).toEqual([]);
 });
 
+test.each([
+  ["HEAD", "/healthz"],
+  ["GET", "/"],
+])("a flood of %s %s, whose answers have no body, ends its connection", async (method, path) => {
+  const listening = await Listening.start();
+  const flood = await listening.connection();
+  const one = `${method} ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  // It reads all answers: only their number ends it.
+  while (!flood.socket.closed) {
+    flood.socket.write(one.repeat(100));
+    await new Promise(setImmediate);
+  }
+  expect(flood.answers.length).toBeGreaterThan(500);
+  expect(listening.broken).toEqual([]);
+});
+
 test("when waiting answers hold too much, the one that waits longest is cut off", async () => {
   const listening = await Listening.start({ answerBytesMax: 2.5 * HUGE.length });
   const { answers } = listening.http.stats;
@@ -132,7 +148,7 @@ test("a client that reads nothing is disconnected", async () => {
   const listening = await Listening.start();
   await waiting(listening);
   await until(() => listening.http.stats.connections === 0);
-  expect(listening.http.stats.answers).toMatchObject({ count: 0, heldBytes: 0 });
+  expect(listening.http.stats.answers).toMatchObject({ count: 0, heldBytes: 0, abandoned: 1 });
 });
 
 test("a transfer below the lowest rate is abandoned, and a faster one is not", async () => {
