@@ -14,6 +14,7 @@ import type { RecoveryProgress } from "../persistence/store/open-state.ts";
 import { Keys } from "./auth/keys.ts";
 import { Logins } from "./auth/logins.ts";
 import { Passwords } from "./auth/passwords.ts";
+import { RateLimits } from "./auth/rate-limits.ts";
 import { Throttle } from "./auth/throttle.ts";
 import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
@@ -121,10 +122,12 @@ async function open(
   const { audit } = store;
   assert(audit !== null, "a server keeps an audit trail");
   const replies = new ReplyBodies(options);
-  const sources = { engine, log: store.logStats, store: reports, audit, replies, logins };
+  const rates = new RateLimits();
+  const parts = { engine, audit, replies, logins, rates };
+  const sources = { ...parts, log: store.logStats, store: reports };
   const metrics = new Metrics(sources);
   const access = { keys, passwords, logins, badKeys };
-  const services = { engine, audit, ...access, metrics, replies, metricsToken, isReady };
+  const services = { ...parts, ...access, metrics, metricsToken, isReady };
   reports.recovered(store.report);
   reports.madePrivate(store.madePrivate);
   // A process that was killed during its first start may have left a folder without a tenant.

@@ -48,6 +48,8 @@ export interface MetricsSources {
   readonly replies: ReplyCounters;
   /** `revoked` counts the logins that ended because a refresh token was used twice. */
   readonly logins: { readonly revoked: number };
+  /** Requests beyond the limits of an organization, and the buckets that count them. */
+  readonly rates: { readonly refused: number; readonly count: number };
 }
 
 type Row = readonly [name: string, help: string, read: () => number];
@@ -56,7 +58,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
 
-  constructor({ engine, log, store, audit, replies, logins }: MetricsSources) {
+  constructor({ engine, log, store, audit, replies, logins, rates }: MetricsSources) {
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
@@ -78,7 +80,13 @@ export class Metrics {
     this.#addStore(store);
     this.#addReplies(engine, replies);
     const revoked = "Logins that ended because a refresh token was used twice.";
-    this.#addCounters([["logins_revoked_total", revoked, () => logins.revoked]]);
+    const limited = "Requests that were refused by a limit of their organization.";
+    this.#addCounters([
+      ["logins_revoked_total", revoked, () => logins.revoked],
+      ["requests_limited_total", limited, () => rates.refused],
+    ]);
+    const buckets = "Keys, and pairs of key and event, whose requests are counted at present.";
+    this.#addGauges([["rate_buckets", buckets, () => rates.count]]);
   }
 
   #addReplies({ state }: Engine, replies: ReplyCounters): void {
