@@ -53,6 +53,14 @@ export interface OrganizationRow {
   /** Milliseconds since 1970: the last change of `bookingEnabled`. Older rows lack it. */
   readonly bookingChangedAtMs?: number;
   readonly orphanPrevention: boolean;
+  /** Seats and places that one session may hold in an event. A limit that is missing is none. */
+  readonly heldPerSession?: number;
+  /** Seats and places that may be held in an event, by all sessions together. */
+  readonly heldPerEvent?: number;
+  /** Requests with one key. */
+  readonly requestsPerSecond?: number;
+  /** Booking calls with one key for one event. */
+  readonly bookingsPerSecond?: number;
   /** The organization's own, in addition to the built-in CART and RESERVED. */
   readonly holdTypes: readonly HoldTypeRow[];
 }

@@ -31,6 +31,8 @@ export const PASSWORD_LENGTH_MIN = 8;
 export const PASSWORD_LENGTH_MAX = 128;
 /** Hold types that an organization may define. */
 export const HOLD_TYPES_MAX = 100;
+/** The largest limit that an organization may set on its held seats or its requests. */
+export const ORGANIZATION_LIMIT_MAX = 1_000_000;
 /** A cart is held for fifteen minutes unless its hold type says otherwise. */
 export const CART_TTL_SECONDS = 900;
 /** The longest lifetime of a hold that ends: ten years. */

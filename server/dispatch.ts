@@ -108,6 +108,11 @@ export class Dispatch implements Front<Matched> {
     const services = this.#services;
     const caller = this.#admit(route, exchange);
     if (isRefused(caller)) return caller;
+    const organization = services.engine.state.catalog.organizations.get(caller.organizationId);
+    if (organization?.requestsPerSecond !== undefined) {
+      const refusal = services.rates.request(organization, caller, services.engine.nowMs());
+      if (refusal !== null) return refusal;
+    }
     const checks = this.#checks.get(route)!;
     let body: unknown = route.readBody?.(exchange.body) ?? null;
     let bodyErrors = NO_ERRORS;
@@ -124,6 +129,12 @@ export class Dispatch implements Front<Matched> {
     const query = checks.query(exchange.query);
     if (params.errors.length + query.errors.length + bodyErrors.length > 0) {
       return refuseInvalid([...params.errors, ...query.errors, ...bodyErrors]);
+    }
+    if (organization?.bookingsPerSecond !== undefined && route.eventParameter !== undefined) {
+      const eventId = String(query.values[route.eventParameter]);
+      const nowMs = services.engine.nowMs();
+      const refusal = services.rates.booking(organization, caller, eventId, nowMs);
+      if (refusal !== null) return refusal;
     }
     const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
     const { idempotencyKey } = exchange;

@@ -14,6 +14,7 @@ import type { RecoveryProgress } from "../persistence/store/open-state.ts";
 import { Keys } from "./auth/keys.ts";
 import { Logins } from "./auth/logins.ts";
 import { Passwords } from "./auth/passwords.ts";
+import { RateLimits } from "./auth/rate-limits.ts";
 import { Throttle } from "./auth/throttle.ts";
 import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
@@ -161,7 +162,8 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const badLogins = new Throttle(parts.badLoginsPerMinute);
   const logins = new Logins(engine, passwords, keys, badLogins);
   const replies = new ReplyBodies(parts);
-  const counted = { audit, http, replies, logins, passwords };
+  const rates = new RateLimits();
+  const counted = { audit, http, replies, logins, passwords, rates };
   const sources = { engine, log: store.logStats, store: reports, ...counted };
   return {
     engine,
@@ -172,6 +174,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
     badKeys: new Throttle(parts.badKeysPerMinute),
     metrics: new Metrics(sources),
     replies,
+    rates,
     metricsToken: parts.metricsToken ?? null,
     isReady,
   };

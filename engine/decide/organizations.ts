@@ -13,16 +13,19 @@ import {
   refuseInvalid,
   Result,
 } from "../results.ts";
-import type {
-  Administrator,
-  HoldTypesBody,
-  OrganizationBody,
-  SettingsBody,
+import {
+  type Administrator,
+  type HoldTypesBody,
+  LIMITS,
+  type OrganizationBody,
+  type SettingsBody,
 } from "../shapes/bodies.ts";
 import type { CommandWith } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
 import { accountRow } from "./accounts.ts";
 import { grantChange } from "./catalog-record.ts";
+
+const LIMIT_NAMES = Object.keys(LIMITS) as (keyof typeof LIMITS)[];
 
 type NewOrganization = CommandWith<{
   body: OrganizationBody;
@@ -122,7 +125,7 @@ export function changeSettings(
   const bookingEnabled = body.bookingEnabled ?? organization.bookingEnabled;
   const isSwitched = bookingEnabled !== organization.bookingEnabled;
   const row: OrganizationRow = {
-    ...organization,
+    ...withLimits(organization, body),
     salesControl: body.salesControl ?? organization.salesControl,
     bookingEnabled,
     ...(isSwitched ? { bookingChangedAtMs: timeMs } : {}),
@@ -130,6 +133,17 @@ export function changeSettings(
   };
   assert(row.id === organizationId, "the settings change of the organization that was named");
   return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
+}
+
+/** A limit of 0 is none, and leaves no member. */
+function withLimits(organization: OrganizationRow, body: SettingsBody): OrganizationRow {
+  const row: Record<string, unknown> = { ...organization };
+  for (const name of LIMIT_NAMES) {
+    const limit = body[name];
+    if (limit === 0) delete row[name];
+    else if (typeof limit === "number") row[name] = limit;
+  }
+  return row as unknown as OrganizationRow;
 }
 
 /** Replaces a private key that an earlier version stored in clear by its hash. */

@@ -5,6 +5,7 @@ import {
   HOLD_TYPES_MAX,
   KEY_GRACE_SECONDS_MAX,
   NAME_LENGTH_MAX,
+  ORGANIZATION_LIMIT_MAX,
   SESSION_LENGTH_MAX,
 } from "../constants.ts";
 import {
@@ -225,10 +226,19 @@ export const ORGANIZATION_CHANGE = object({ id: LONG, ...ORGANIZATION_MEMBERS })
 /** The new members of an organization. */
 export type OrganizationChange = TypeOf<typeof ORGANIZATION_CHANGE>;
 
+/** Limits of an organization; 0 for none. */
+const LIMIT = optional(integer({ minimum: 0, maximum: ORGANIZATION_LIMIT_MAX }));
+export const LIMITS = {
+  heldPerSession: LIMIT,
+  heldPerEvent: LIMIT,
+  requestsPerSecond: LIMIT,
+  bookingsPerSecond: LIMIT,
+};
 export const SETTINGS = object({
   salesControl: optional(BOOLEAN),
   bookingEnabled: optional(BOOLEAN),
   orphanPrevention: optional(BOOLEAN),
+  ...LIMITS,
 });
 /** The settings to change; the others stay. */
 export type SettingsBody = TypeOf<typeof SETTINGS>;

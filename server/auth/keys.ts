@@ -76,8 +76,8 @@ export class Keys {
   /** A UUID that opens v1 paths. It stays the same when the organization's key is rotated. */
   privateKey({ id }: OrganizationRow): string {
     const code = createHmac("sha256", this.#secret).update(`private:${id}`).digest();
-    // Marks a UUID of version 8, whose other bits are free.
-    code[6] = (code[6]! & 0x0f) | 0x80;
+    // The form of the random UUIDs that clients know.
+    code[6] = (code[6]! & 0x0f) | 0x40;
     code[8] = (code[8]! & 0x3f) | 0x80;
     return code.toString("hex").replace(UUID_PARTS, "$1-$2-$3-$4-$5");
   }

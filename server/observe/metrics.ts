@@ -51,6 +51,8 @@ export interface MetricsSources {
   /** `revoked` counts the logins that ended because a refresh token was used twice. */
   readonly logins: { readonly revoked: number };
   readonly passwords: PasswordCounters;
+  /** Requests beyond the limits of an organization, and the buckets that count them. */
+  readonly rates: { readonly refused: number; readonly count: number };
 }
 
 /** One of the queues in which passwords wait to be hashed. */
@@ -78,7 +80,7 @@ export class Metrics {
 
   /** @param nowMs - A monotonic clock. */
   constructor(sources: MetricsSources, nowMs: () => number = () => performance.now()) {
-    const { engine, log, store, audit, http, replies, logins, passwords } = sources;
+    const { engine, log, store, audit, http, replies, logins, passwords, rates } = sources;
     this.#nowMs = nowMs;
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
@@ -104,6 +106,14 @@ export class Metrics {
     const revoked = "Logins that ended because a refresh token was used twice.";
     this.#addCounters([["logins_revoked_total", revoked, () => logins.revoked]]);
     this.#addPasswords(passwords);
+    this.#addRates(rates);
+  }
+
+  #addRates(rates: MetricsSources["rates"]): void {
+    const limited = "Requests that were refused by a limit of their organization.";
+    const buckets = "Keys, and pairs of key and event, whose requests are counted at present.";
+    this.#addCounters([["requests_limited_total", limited, () => rates.refused]]);
+    this.#addGauges([["rate_buckets", buckets, () => rates.count]]);
   }
 
   #addPasswords({ checks, hashes }: PasswordCounters): void {

@@ -83,6 +83,8 @@ export interface RouteBase {
   readonly isLegacy?: boolean;
   /** An empty body counts as an empty object. */
   readonly mayBeEmpty?: boolean;
+  /** Of a booking call: the query parameter that names the event. */
+  readonly eventParameter?: string;
   /** A key that was rotated and is in its grace time is refused. */
   readonly needsCurrentKey?: boolean;
 }

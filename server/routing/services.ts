@@ -9,6 +9,7 @@ import type {
 import type { Keys } from "../auth/keys.ts";
 import type { Logins } from "../auth/logins.ts";
 import type { Passwords } from "../auth/passwords.ts";
+import type { RateLimits } from "../auth/rate-limits.ts";
 import type { Throttle } from "../auth/throttle.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { ReplyBodies } from "./reply-bodies.ts";
@@ -27,6 +28,7 @@ export interface Services {
   readonly logins: Logins;
   readonly metrics: Metrics;
   readonly replies: ReplyBodies;
+  readonly rates: RateLimits;
   /** The token that `/metrics` requires; null when it is public. */
   readonly metricsToken: string | null;
   /** Requests with an unknown key, by the address that they came from. */

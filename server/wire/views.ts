@@ -30,7 +30,9 @@ export function organizationView(row: OrganizationRow, privateKey: string) {
 
 export function settingsView(row: OrganizationRow) {
   const { salesControl, bookingEnabled, orphanPrevention } = row;
-  return { salesControl, bookingEnabled, orphanPrevention };
+  const { heldPerSession, heldPerEvent, requestsPerSecond, bookingsPerSecond } = row;
+  const limits = { heldPerSession, heldPerEvent, requestsPerSecond, bookingsPerSecond };
+  return { salesControl, bookingEnabled, orphanPrevention, ...limits };
 }
 
 export function userView({ id, email, firstName, lastName, organizationIds }: AccountRow) {

@@ -14,6 +14,7 @@ import { digest } from "../../engine/verify/digest.ts";
 import { Keys } from "../../server/auth/keys.ts";
 import { Logins } from "../../server/auth/logins.ts";
 import { Passwords } from "../../server/auth/passwords.ts";
+import { RateLimits } from "../../server/auth/rate-limits.ts";
 import { Throttle } from "../../server/auth/throttle.ts";
 import { Dispatch } from "../../server/dispatch.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
@@ -153,6 +154,7 @@ export const NO_STORE = {
   passwords: new Passwords(),
   replies: { gone: 0, refused: 0, recentChars: 0 },
   logins: { revoked: 0 },
+  rates: { refused: 0, count: 0 },
 };
 const SILENT_METRICS = {
   contentType: "text/plain",
@@ -199,8 +201,9 @@ export class TestServer {
     const passwords = new Passwords();
     const logins = new Logins(engine, passwords, keys, new Throttle(BAD_LOGINS_MAX));
     const replies = new ReplyBodies({ replyMemory, replyDisk });
+    const rates = new RateLimits();
     const metrics = hasMetrics
-      ? new Metrics({ engine, ...NO_STORE, replies, logins })
+      ? new Metrics({ engine, ...NO_STORE, replies, logins, rates })
       : SILENT_METRICS;
     const badKeys = new Throttle(BAD_KEYS_MAX);
     this.services = {
@@ -211,6 +214,7 @@ export class TestServer {
       logins,
       metrics,
       replies,
+      rates,
       metricsToken: null,
       badKeys,
       isReady: () => this.isReady,
