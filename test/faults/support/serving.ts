@@ -89,9 +89,12 @@ export async function createHouse(server: Requested, seats = SEATS): Promise<Hou
 export async function createOrganization(
   server: Requested,
   settings: SettingsBody = {},
+  name = "Fault test",
 ): Promise<Created & { readonly secretKey: string }> {
   const target = "/api/private/management/v2.0/organizations/";
-  const made = await call(server, "POST", target, ORGANIZATION, TENANT_TOKEN);
+  const email = `${name.toLowerCase().replaceAll(" ", "-")}@test.example`;
+  const organization = { ...ORGANIZATION, name, email };
+  const made = await call(server, "POST", target, organization, TENANT_TOKEN);
   const created = made as Created & { readonly secretKey: string };
   await call(server, "PUT", `${target}${created.id}/settings`, settings, TENANT_TOKEN);
   return created;
@@ -107,8 +110,6 @@ async function call(server: Requested, ...request: Request): Promise<unknown> {
 type Request = [method: string, target: string, body: unknown, key: string];
 
 const ORGANIZATION = {
-  name: "Fault test",
-  email: "faults@test.example",
   firstName: "Ann",
   lastName: "Lee",
   password: "a long password",
