@@ -154,8 +154,8 @@ test("snapshots are taken as the log grows, and the folder stays small", async (
   const everyBytes = 64 * 1024;
   const process = await StoreProcess.start({ folder, history, everyBytes });
   let most = 0;
-  for (let i = 0; i < 290; i++) {
-    await process.commit(1);
+  for (let i = 0; i < 240; i++) {
+    await process.commit(1, 6);
     await settle();
     most = Math.max(most, namesIn(folder, "wal").length);
   }
