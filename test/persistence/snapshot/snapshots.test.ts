@@ -155,8 +155,8 @@ test("snapshots are taken as the log grows, and the folder stays small", async (
   const segmentBytes = 32 * 1024;
   const process = await StoreProcess.start({ folder, history, everyBytes, segmentBytes });
   let most = 0;
-  for (let i = 0; i < 290; i++) {
-    await process.commit(1);
+  for (let i = 0; i < 240; i++) {
+    await process.commit(1, 6);
     await settle();
     most = Math.max(most, namesIn(folder, "wal").length);
   }

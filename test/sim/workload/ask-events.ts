@@ -106,7 +106,7 @@ function askStatus(scene: Scene, house: House, eventId: string): Ask {
   };
 }
 
-export function askSettings({ random }: Scene, { caller, tenant }: House): Ask {
+export function askSettings({ random, hasLimits }: Scene, { caller, tenant }: House): Ask {
   const { organizationId } = caller;
   if (random.once(3)) {
     const body = [
@@ -124,7 +124,7 @@ export function askSettings({ random }: Scene, { caller, tenant }: House): Ask {
       }),
     };
   }
-  const body = settingsOf(random);
+  const body = settingsOf(random, hasLimits);
   return {
     command: commandOf("changeSettings", tenant, { organizationId, body }),
     twin: () => ({
@@ -135,10 +135,14 @@ export function askSettings({ random }: Scene, { caller, tenant }: House): Ask {
   };
 }
 
-function settingsOf(random: Scene["random"]): Readonly<Record<string, boolean | number>> {
+function settingsOf(
+  random: Scene["random"],
+  hasLimits: boolean,
+): Readonly<Record<string, boolean | number>> {
   const switches = ["salesControl", "bookingEnabled", "orphanPrevention"] as const;
   const limits = { heldPerSession: 8, heldPerEvent: 30 };
-  const setting = random.pick([...switches, "heldPerSession", "heldPerEvent"] as const);
+  const limited = ["heldPerSession", "heldPerEvent"] as const;
+  const setting = random.pick(hasLimits ? [...switches, ...limited] : switches);
   if (setting === "heldPerSession" || setting === "heldPerEvent") {
     return { [setting]: random.once(2) ? 0 : 1 + random.below(limits[setting]) };
   }

@@ -37,6 +37,8 @@ export interface Scene {
   readonly model: Model;
   readonly state: State;
   readonly houses: readonly House[];
+  /** Whether organizations limit what is held. Stored histories do not: tests rely on them. */
+  readonly hasLimits: boolean;
   /** Never the same twice in a run. */
   nextName(): string;
 }

@@ -130,6 +130,7 @@ export class Clients {
       model: oracle.model,
       state: this.#life.engine.state,
       houses: this.#houses,
+      hasLimits: true,
       nextName: () => this.#nextName(),
     };
   }

@@ -61,7 +61,8 @@ export class Workload {
   #scene(houses: readonly House[]): Scene {
     const nextName = () => String((this.#names += 1));
     const { state } = this.bench.engine;
-    return { random: this.#random, model: this.model, state, houses, nextName };
+    const { model } = this;
+    return { random: this.#random, model, state, houses, hasLimits: false, nextName };
   }
 
   #passTime(): void {
