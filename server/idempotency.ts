@@ -8,7 +8,7 @@
  * all records of a turn into one frame, which is recovered whole or not at all. So neither is ever
  * on disk without the other.
  */
-import { AuditGap } from "../engine/queries/audit-trail.ts";
+import { askerOf, AuditGap } from "../engine/queries/audit-trail.ts";
 import { findReply } from "../engine/queries/lookups.ts";
 import { isRefused, Result } from "../engine/results.ts";
 import type { ReplyBody } from "../engine/shapes/bodies.ts";
@@ -88,7 +88,7 @@ export class Idempotency {
     const { caller, idempotencyKey } = by;
     if (!KEY.test(idempotencyKey)) return BAD_KEY;
     const { engine, keys } = this.#services;
-    const id = `${caller.organizationId || `tenant-${caller.tenantId}`}:${idempotencyKey}`;
+    const id = `${askerOf(caller)}:${idempotencyKey}`;
     if (this.#inFlight.has(id)) return IN_PROGRESS;
     const { method, path, query, body } = request;
     const fingerprint = keys.fingerprint([method, path, query].join("\n"), body);
@@ -156,7 +156,9 @@ export class Idempotency {
   }
 
   async #read(reply: ReplyRow, isConfidential: boolean): Promise<Answer | Problem> {
-    const { gap, ...found } = await this.#services.audit.ask({ about: "reply", id: reply.id });
+    const { id } = reply;
+    const { audit } = this.#services;
+    const { gap, ...found } = await audit.ask({ about: "reply", id }, ownerOf(id));
     if (gap === AuditGap.BUSY || gap === AuditGap.UNAVAILABLE) return BUSY;
     const body = "value" in found ? found.value : null;
     return body === null ? this.#gone() : this.#show(reply, body, isConfidential);

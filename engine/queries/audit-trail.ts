@@ -4,6 +4,7 @@
  */
 import type { SeatState } from "../inventory/states.ts";
 import type { Actor } from "../records.ts";
+import type { Caller } from "../shapes/caller.ts";
 import type { AreaFacts, SeatFacts } from "./place-facts.ts";
 import type { SeatQuery } from "./seat-listing.ts";
 
@@ -123,6 +124,11 @@ export type AuditQuestion<K extends AuditTopic = AuditTopic> = {
   [T in K]: { readonly about: T } & AuditQuestions[T];
 }[K];
 
+/** @returns Who takes turns with others: the organization, or the tenant that names none. */
+export function askerOf({ organizationId, tenantId }: Caller): string {
+  return String(organizationId || `tenant-${tenantId}`);
+}
+
 /** Why a question has no answer. */
 export const AuditGap = {
   /** The event is not in the trail, or did not exist at that moment. */
@@ -133,6 +139,8 @@ export const AuditGap = {
   TOO_LATE: "too late",
   /** More transitions match than can be sorted by anything but their time. */
   TOO_MANY: "too many",
+  /** Too many transitions would have to be read. */
+  TOO_LONG: "too long",
   /** Too many questions are waiting. */
   BUSY: "busy",
   /** The trail cannot be read or updated at present. */

@@ -4,6 +4,7 @@
  * in the same transaction as the other rows, so the file never contains part of a record.
  */
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
+import type { TrailExtent } from "../../engine/queries/audit-trail.ts";
 import { namesIn, type ReadDisk } from "../disk/disk.ts";
 import { Malformed, only } from "../disk/faults.ts";
 import {
@@ -157,6 +158,10 @@ export function writeTrail(sql: SqlFile, { sequence, mark, ...first }: TrailRow)
     first.firstSequence,
     first.firstTimeMs,
   );
+}
+
+export function extentOf({ sequence, firstSequence, firstTimeMs }: TrailRow): TrailExtent {
+  return { firstSequence, firstTimeMs, lastSequence: sequence };
 }
 
 /** Where the log continues after the trail; null for its beginning. */

@@ -55,6 +55,8 @@ export interface KeeperOptions extends StorePlace {
 }
 
 export class AuditKeeper {
+  /** How often the file was opened; each time it may be another file. */
+  opened = 0;
   readonly #options: KeeperOptions;
   #trail: OpenTrail | null = null;
   #follower: LogFollower | null = null;
@@ -139,10 +141,20 @@ export class AuditKeeper {
     }
   }
 
-  /** Answers from all records up to the mark. @param mark - null while the log has no record. */
+  /**
+   * Brings the trail up to the mark before a question is answered.
+   * @param mark - null while the log has no record.
+   * @returns Why there is no answer; null when the trail has the records.
+   */
+  prepare(mark: ChainMark | null): AuditGap | null {
+    if (mark === null) return AuditGap.NO_EVENT;
+    return this.follow(mark) ? null : AuditGap.UNAVAILABLE;
+  }
+
+  /** Answers from all records up to the mark. @param mark - As in `prepare`. */
   answer(question: AuditQuestion, mark: ChainMark | null): AuditOutcome<AuditAnswers[AuditTopic]> {
-    if (mark === null) return { gap: AuditGap.NO_EVENT, extent: null };
-    if (!this.follow(mark)) return { gap: AuditGap.UNAVAILABLE, extent: null };
+    const gap = this.prepare(mark);
+    if (gap !== null) return { gap, extent: null };
     try {
       return this.#trail!.answer(question);
     } catch (error) {
@@ -182,6 +194,7 @@ export class AuditKeeper {
   #open(): OpenTrail {
     const { disk, folder, storeId, rowsPerCommit } = this.#options;
     const trail = new OpenTrail(`${folder}/${AUDIT_FILE}`, storeId, rowsPerCommit);
+    this.opened += 1;
     try {
       const hasWholeLog = findSegments(disk, folder)[0]?.number === 1;
       if (trail.row.sequence === 0 && !hasWholeLog) this.#beginWithSnapshot(trail);

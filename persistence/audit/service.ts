@@ -1,4 +1,4 @@
-/** The work of the audit thread: handles the messages that `thread.ts` sends. */
+/** The work of the audit thread: handles the messages of `thread.ts`. */
 import type { Disk } from "../disk/disk.ts";
 import type { ThreadPort } from "../disk/threads.ts";
 import type { ChainMark } from "../log/scan.ts";
@@ -25,6 +25,11 @@ export function serveAudit(
         const { id, question, mark } = message;
         const outcome = keeper.answer(question, mark === null ? null : markOf(mark));
         return send({ kind: "answer", id, outcome, ...stateOf(keeper) });
+      }
+      case "prepare": {
+        const { id, mark } = message;
+        const gap = keeper.prepare(mark === null ? null : markOf(mark));
+        return send({ kind: "prepared", id, gap, opened: keeper.opened, ...stateOf(keeper) });
       }
       case "end":
         keeper.close();

@@ -1,6 +1,7 @@
 /**
- * The audit thread, as the engine's thread sees it. The thread brings the trail up to date before
- * each answer, when the log is idle, and when the trail lags too far.
+ * The threads of the audit trail, as the engine's thread sees them. One brings the trail up to date
+ * before each answer, when the log is idle, and when the trail lags too far. It also answers what
+ * takes one or two rows. The other only reads, and answers everything else.
  */
 import {
   type AuditAnswers,
@@ -13,6 +14,8 @@ import type { Scheduler } from "../disk/scheduler.ts";
 import type { StartThread, Thread } from "../disk/threads.ts";
 import type { ChainMark } from "../log/scan.ts";
 import type { AuditKeeper, AuditReport, KeeperOptions } from "./keeper.ts";
+import { type FromReader, ReadingThread, type StartReader } from "./reading/thread.ts";
+import { WaitingQuestions } from "./waiting.ts";
 
 const FOLLOW_EVERY_MS = 1_000;
 /** How far the trail may lag while the log grows, because the engine has priority. */
@@ -21,8 +24,6 @@ const LAG_RECORDS_MAX = 250_000;
 const IDLE_STEPS_MAX = 3_600;
 /** How long a shutdown waits for the trail. The next start adds the missing records. */
 const END_MS_MAX = 5_000;
-/** Questions that may wait for an answer. */
-const WAITING_MAX = 64;
 
 /** The data that the thread starts with. */
 export type AuditThreadData = Pick<KeeperOptions, "folder" | "storeId" | "days">;
@@ -36,6 +37,8 @@ export type ToAuditThread =
       readonly question: AuditQuestion;
       readonly mark: ChainMark | null;
     }
+  /** Brings the trail up to the mark, for a question to the reading thread. */
+  | { readonly kind: "prepare"; readonly id: number; readonly mark: ChainMark | null }
   | { readonly kind: "end" };
 
 /** As in `AuditKeeper`. */
@@ -49,12 +52,21 @@ export type FromAuditThread =
       readonly id: number;
       readonly outcome: AuditOutcome<AuditAnswers[AuditTopic]>;
     } & TrailState)
+  | ({
+      readonly kind: "prepared";
+      readonly id: number;
+      /** Why there is no answer; null when the reading thread can give one. */
+      readonly gap: AuditGap | null;
+      /** As in `AuditKeeper`. */
+      readonly opened: number;
+    } & TrailState)
   | { readonly kind: "report"; readonly report: AuditReport };
 
 export type StartAuditThread = StartThread<AuditThreadData, ToAuditThread, FromAuditThread>;
 
 export interface AuditThreadOptions extends AuditThreadData {
   readonly startThread: StartAuditThread;
+  readonly startReader: StartReader;
   readonly scheduler: Scheduler;
   /** @returns The newest batch on disk. */
   readonly mark: () => ChainMark | null;
@@ -66,17 +78,18 @@ export interface AuditThreadOptions extends AuditThreadData {
 const UNAVAILABLE = { gap: AuditGap.UNAVAILABLE, extent: null } as const;
 const BUSY = { gap: AuditGap.BUSY, extent: null } as const;
 
-type Resolve = (outcome: AuditOutcome<never>) => void;
+/** Answered from one or two rows, so a long read need not delay them. */
+const LOOKUPS: ReadonlySet<AuditTopic> = new Set<AuditTopic>(["owner", "reply"]);
 
 export class AuditThread {
   /** Whether the last attempt to read or write the trail failed. */
   isFailing = false;
   readonly #options: AuditThreadOptions;
   readonly #thread: Thread<ToAuditThread>;
-  readonly #waiting = new Map<number, Resolve>();
+  readonly #reading: ReadingThread;
+  readonly #waiting = new WaitingQuestions();
   readonly #stopFollowing: () => void;
   readonly #exited: Promise<void>;
-  #asked = 0;
   /** The last record that the thread was asked to follow; 0 after a failure. */
   #followed = 0;
   #isFollowing = false;
@@ -90,7 +103,7 @@ export class AuditThread {
   #closing: Promise<void> | undefined;
 
   constructor(options: AuditThreadOptions) {
-    const { folder, storeId, days, scheduler, startThread, onReport } = options;
+    const { folder, storeId, days, scheduler, startThread, startReader, onReport } = options;
     this.#options = options;
     this.#projected = options.projected;
     let exited = () => {};
@@ -102,23 +115,45 @@ export class AuditThread {
       exit: () => {
         this.#hasEnded = true;
         this.isFailing = this.#closing === undefined;
-        for (const answer of this.#waiting.values()) answer(UNAVAILABLE);
-        this.#waiting.clear();
+        this.#waiting.settleAll(UNAVAILABLE);
         exited();
       },
     });
+    const onMessage = (message: FromReader) => this.#hearReader(message);
+    this.#reading = new ReadingThread({ folder, storeId, startReader, onMessage });
     this.#stopFollowing = scheduler.every(FOLLOW_EVERY_MS, () => this.#follow());
   }
 
-  /** Answers from all records that are on disk at the time of the call. Never rejects. */
-  ask<K extends AuditTopic>(question: AuditQuestion<K>): Promise<AuditOutcome<AuditAnswers[K]>> {
+  /**
+   * Answers from all records that are on disk at the time of the call. Never rejects.
+   * @param asker - As by `askerOf`: askers take turns, and each has a limit of its own.
+   */
+  ask<K extends AuditTopic>(
+    question: AuditQuestion<K>,
+    asker: string,
+  ): Promise<AuditOutcome<AuditAnswers[K]>> {
     if (this.#hasEnded) return Promise.resolve(UNAVAILABLE);
-    if (this.#waiting.size >= WAITING_MAX) return Promise.resolve(BUSY);
-    const id = this.#asked++;
-    const mark = this.#mark();
-    this.#thread.post({ kind: "ask", id, question: question as AuditQuestion, mark });
-    this.#thread.keepAlive(true);
-    return new Promise((resolve) => this.#waiting.set(id, resolve));
+    if (!this.#waiting.admits(asker)) return Promise.resolve(BUSY);
+    return new Promise((resolve) => {
+      const asked = question as AuditQuestion;
+      const id = this.#waiting.add({ asker, question: asked, resolve });
+      const mark = this.#mark();
+      const isLookup = LOOKUPS.has(question.about);
+      this.#thread.post(
+        isLookup ? { kind: "ask", id, question: asked, mark } : { kind: "prepare", id, mark },
+      );
+      this.#thread.keepAlive(true);
+    });
+  }
+
+  /** Questions that wait for an answer. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Questions that were refused because too many were waiting. */
+  get refused(): number {
+    return this.#waiting.refused;
   }
 
   /** Records on disk that are not in the trail yet. */
@@ -136,10 +171,14 @@ export class AuditThread {
     this.#stopFollowing();
     const mark = this.#mark();
     if (mark !== null) this.#thread.post({ kind: "follow", mark });
-    this.#thread.post({ kind: "end" });
     this.#thread.keepAlive(true);
-    const terminate = () => void this.#thread.terminate();
-    const cancel = this.#options.scheduler.later(END_MS_MAX, terminate);
+    const cancel = this.#options.scheduler.later(END_MS_MAX, () => {
+      this.#reading.terminate();
+      void this.#thread.terminate();
+    });
+    // The thread that writes ends last: only it can remove the files that SQLite keeps beside.
+    await this.#reading.close();
+    this.#thread.post({ kind: "end" });
     await this.#exited;
     cancel();
   }
@@ -171,14 +210,35 @@ export class AuditThread {
         return;
       case "answer":
         this.#update(message);
-        this.#waiting.get(message.id)?.(message.outcome as AuditOutcome<never>);
-        this.#waiting.delete(message.id);
-        if (this.#waiting.size === 0) this.#thread.keepAlive(false);
-        return;
+        return this.#settle(message.id, message.outcome);
+      case "prepared":
+        this.#update(message);
+        return this.#prepared(message);
       case "report":
         return this.#options.onReport(message.report);
     }
     return message satisfies never;
+  }
+
+  #hearReader(message: FromReader): void {
+    if (message.kind === "report") return this.#options.onReport(message.report);
+    this.isFailing = message.isFailing;
+    return this.#settle(message.id, message.outcome);
+  }
+
+  /** Passes the question to the reading thread. */
+  #prepared({ id, gap, opened }: Extract<FromAuditThread, { readonly kind: "prepared" }>): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    if (gap !== null) return this.#settle(id, { gap, extent: null });
+    if (this.#closing !== undefined) return this.#settle(id, UNAVAILABLE);
+    const { asker, question } = waiting;
+    this.#reading.ask({ kind: "ask", id, asker, question, opened });
+  }
+
+  #settle(id: number, outcome: AuditOutcome<unknown>): void {
+    this.#waiting.settle(id, outcome);
+    if (this.#waiting.size === 0 && this.#closing === undefined) this.#thread.keepAlive(false);
   }
 
   #update({ sequence, isFailing }: TrailState): void {

@@ -7,19 +7,20 @@ import type {
   AuditAnswers,
   AuditOutcome,
   AuditQuestion,
+  AuditTopic,
 } from "../../engine/queries/audit-trail.ts";
-import type { AuditTopic, TrailExtent } from "../../engine/queries/audit-trail.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
 import type { SqlFile } from "../disk/sqlite.ts";
 import type { ChainMark } from "../log/scan.ts";
-import { AuditAnswering } from "./answers.ts";
 import { AuditAreas } from "./areas.ts";
 import { writeBaseline } from "./baseline.ts";
 import { AuditCatalog } from "./catalog.ts";
-import { openAuditFile, readTrail, type TrailRow, writeTrail } from "./file.ts";
+import { extentOf, openAuditFile, readTrail, type TrailRow, writeTrail } from "./file.ts";
 import { AuditPlaces } from "./places.ts";
 import { AuditProjector } from "./projector.ts";
+import { AuditAnswering } from "./reading/answers.ts";
+import { finish } from "./reading/slices.ts";
 import { removeBefore } from "./retention.ts";
 
 /** Approximate rows, or records without rows, of one transaction. */
@@ -109,9 +110,7 @@ export class OpenTrail {
   }
 
   answer(question: AuditQuestion): AuditOutcome<AuditAnswers[AuditTopic]> {
-    const { firstSequence, firstTimeMs, sequence: lastSequence } = this.row;
-    const extent: TrailExtent = { firstSequence, firstTimeMs, lastSequence };
-    return this.#answering.answer(question, extent);
+    return finish(this.#answering.answer(question, extentOf(this.row)));
   }
 
   close(): void {

@@ -2,6 +2,7 @@
 import { SeatState } from "../../engine/inventory/states.ts";
 import { ownRow } from "../../engine/queries/access.ts";
 import {
+  askerOf,
   type AuditAnswers,
   AuditGap,
   type AuditOutcome,
@@ -193,12 +194,13 @@ async function ask<K extends Exclude<keyof AuditAnswers, "reply">>(
   const { audit } = store;
   if (audit === null) throw new Error("this store was opened without the option `audit`");
   const { eventId } = question;
+  const asker = askerOf(caller);
   const event = await store.read(({ catalog }) => catalog.events.get(eventId));
-  const owner = event === undefined ? await audit.ask({ about: "owner", eventId }) : null;
+  const owner = event === undefined ? await audit.ask({ about: "owner", eventId }, asker) : null;
   if (owner !== null && owner.gap !== null) return refuseGap(owner);
   const own = ownRow(event ?? { organizationId: owner!.value }, caller, "event");
   if (isRefused(own)) return resultOf(own) as Refusal<NotOwn>;
-  const outcome = await audit.ask(question);
+  const outcome = await audit.ask(question, asker);
   if (outcome.gap !== null) return refuseGap(outcome);
   return { ok: true, value: { answer: outcome.value, extent: outcome.extent } };
 }
@@ -210,6 +212,10 @@ const GAPS = {
   [AuditGap.TOO_MANY]: [
     "VALIDATION_FAILED",
     "Too many transitions match; filter them, or sort by sequence.",
+  ],
+  [AuditGap.TOO_LONG]: [
+    "VALIDATION_FAILED",
+    "More than 20 million transitions match; narrow the range of time or sequence.",
   ],
   [AuditGap.BUSY]: ["OVERLOADED", "Too many questions are waiting; try again."],
   [AuditGap.UNAVAILABLE]: ["LOG_UNAVAILABLE", "The audit trail cannot be read at present."],

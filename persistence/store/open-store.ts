@@ -133,7 +133,7 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
 }
 
 function openAudit(
-  { disk, scheduler, startAuditThread: startThread }: Platform,
+  { disk, scheduler, startAuditThread: startThread, startAuditReader: startReader }: Platform,
   { audit, folder }: StoreOptions,
   { storeId, journal }: { readonly storeId: string; readonly journal: LogWriter },
 ): AuditThread | null {
@@ -141,7 +141,8 @@ function openAudit(
   makeAuditFile(disk, folder);
   const projected = auditedSequence(disk, folder, storeId) ?? 0;
   const mark = () => journal.mark;
-  return new AuditThread({ ...audit, folder, storeId, projected, mark, scheduler, startThread });
+  const threads = { scheduler, startThread, startReader };
+  return new AuditThread({ ...audit, folder, storeId, projected, mark, ...threads });
 }
 
 /** @returns A function that runs `step`, once a turn, until it has nothing left to do. */

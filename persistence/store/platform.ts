@@ -1,5 +1,6 @@
 /** The platform that a store runs on, and the real one. */
 import { randomBytes } from "node:crypto";
+import type { StartReader } from "../audit/reading/thread.ts";
 import type { StartAuditThread } from "../audit/thread.ts";
 import { type Disk, realDisk } from "../disk/disk.ts";
 import { realScheduler, type Scheduler } from "../disk/scheduler.ts";
@@ -17,6 +18,8 @@ export interface Platform {
   readonly startSnapshotThread: StartSnapshotThread;
   /** Starts the program `audit-worker.ts`. */
   readonly startAuditThread: StartAuditThread;
+  /** Starts the program `audit-reader.ts`. */
+  readonly startAuditReader: StartReader;
 }
 
 const program = (name: string) => new URL(`./${name}.js`, import.meta.url);
@@ -28,4 +31,5 @@ export const realPlatform: Platform = {
   randomBytes,
   startSnapshotThread: workerThread(program("snapshot-worker"), "frontrow snapshots"),
   startAuditThread: workerThread(program("audit-worker"), "frontrow audit"),
+  startAuditReader: workerThread(program("audit-reader"), "frontrow audit reader"),
 };

@@ -28,6 +28,10 @@ export interface AuditCounters {
   readonly lagRecords: number;
   /** Whether the last attempt to read or write it failed. */
   readonly isFailing: boolean;
+  /** Questions that wait for an answer. */
+  readonly waiting: number;
+  /** Questions that were refused because too many were waiting. */
+  readonly refused: number;
 }
 
 /** Stored replies to requests with an `Idempotency-Key`. */
@@ -99,7 +103,10 @@ export class Metrics {
     this.#addGauges([
       ["audit_lag_records", lag, () => audit.lagRecords],
       ["audit_usable", usable, () => Number(!audit.isFailing)],
+      ["audit_questions", "Reads of the audit trail that wait.", () => audit.waiting],
     ]);
+    const refused = "Reads of the audit trail refused, because too many waited.";
+    this.#addCounters([["audit_questions_refused_total", refused, () => audit.refused]]);
     this.#addStore(store);
     this.#addHttp(http);
     this.#addReplies(engine, replies);

@@ -3,6 +3,7 @@ import { SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
 import { ownRow } from "../../engine/queries/access.ts";
 import {
+  askerOf,
   type AuditAnswers,
   AuditGap,
   type AuditOutcome,
@@ -161,13 +162,13 @@ async function ownedEvent(context: ById<string>): Promise<string | Problem> {
 
 /** Asks the trail once everything that has happened so far is on disk. */
 async function ask<K extends keyof AuditAnswers>(
-  { services }: Context,
+  { services, caller }: Context,
   question: AuditQuestion<K>,
 ): Promise<AuditOutcome<AuditAnswers[K]>> {
   await new Promise<void>((resolve) => {
     services.engine.afterDurable(resolve);
   });
-  return services.audit.ask(question);
+  return services.audit.ask(question, askerOf(caller));
 }
 
 function momentAsked(asOf: string): Moment {
@@ -192,6 +193,10 @@ function refuseGap({ gap, extent }: Missing, field: string, asked: unknown): Pro
       return refuseInvalid([
         { field: "sort", code: "SIZE", message: TOO_MANY, rejectedValue: null },
       ]);
+    case AuditGap.TOO_LONG:
+      return refuseInvalid([
+        { field: "fromSequence", code: "SIZE", message: TOO_LONG, rejectedValue: null },
+      ]);
     case AuditGap.BUSY:
       return { refused: Result.OVERLOADED, detail: "Too many questions wait; try again." };
     case AuditGap.UNAVAILABLE:
@@ -205,6 +210,7 @@ function refuseGap({ gap, extent }: Missing, field: string, asked: unknown): Pro
 }
 
 const TOO_MANY = "too many transitions match; filter them, or sort by sequence";
+const TOO_LONG = "more than 20 million transitions match; narrow the range of time or sequence";
 
 /** By `ActorKind`. */
 const ACTOR_NAMES = ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"];

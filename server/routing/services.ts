@@ -16,8 +16,14 @@ import type { ReplyBodies } from "./reply-bodies.ts";
 
 /** The audit trail, wherever it is kept. */
 export interface AuditTrail {
-  /** Answers from everything that is on disk when it is called. Never rejects. */
-  ask<K extends AuditTopic>(question: AuditQuestion<K>): Promise<AuditOutcome<AuditAnswers[K]>>;
+  /**
+   * Answers from everything that is on disk when it is called. Never rejects.
+   * @param asker - As by `askerOf`.
+   */
+  ask<K extends AuditTopic>(
+    question: AuditQuestion<K>,
+    asker: string,
+  ): Promise<AuditOutcome<AuditAnswers[K]>>;
 }
 
 export interface Services {

@@ -197,6 +197,9 @@ export class Life {
       startAuditThread: () => {
         throw new Error("the simulation has no audit trail");
       },
+      startAuditReader: () => {
+        throw new Error("the simulation has no audit trail");
+      },
     };
   }
 

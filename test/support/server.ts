@@ -142,7 +142,7 @@ const PARTS = [
 export const NO_STORE = {
   log: { batches: 0, bytes: 0, syncs: 0 },
   store: new StoreReports(pino({ level: "silent" })),
-  audit: { lagRecords: 0, isFailing: false },
+  audit: { lagRecords: 0, isFailing: false, waiting: 0, refused: 0 },
   http: {
     connections: 0,
     connectionsMax: 0,

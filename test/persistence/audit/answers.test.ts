@@ -11,7 +11,8 @@ import {
 } from "../../../engine/queries/audit-trail.ts";
 import { State } from "../../../engine/state.ts";
 import { Workload } from "../../sim/workload/workload.ts";
-import { AuditAnswering } from "../../../persistence/audit/answers.ts";
+import { AuditAnswering } from "../../../persistence/audit/reading/answers.ts";
+import { finish } from "../../../persistence/audit/reading/slices.ts";
 import { openAuditFile } from "../../../persistence/audit/file.ts";
 import {
   ask,
@@ -147,19 +148,19 @@ describe("a trail that begins late", () => {
   });
 });
 
-test("more than 200,000 transitions are sorted by their time only", () => {
+test("more than 200,000 transitions are sorted by their time only, and 20 million not at all", () => {
   const sql = openAuditFile(":memory:", AUDIT_STORE);
   sql.run("INSERT INTO events VALUES (1, 1, 1, ?, 1, 1, 0, 'Opening', 'PUBLISHED')", eventId);
   sql.run(`WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i <= 200001)
     INSERT INTO transitions SELECT 1, i % 100, i, 0, i, 2, 3, 7, 0, '', '', NULL, NULL, NULL,
     NULL, NULL FROM n`);
   sql.run("INSERT INTO records SELECT sequence, timeMs, 'lock', 1, 1 FROM transitions");
-  const trail = new AuditAnswering(sql);
+  let trail = new AuditAnswering(sql);
   const extent = { firstSequence: 1, firstTimeMs: 0, lastSequence: 200_002 };
   const listed = (property: TransitionSort, filter: Partial<TransitionQuery> = {}) => {
     const sort = [{ property, descending: true }];
     const query = { sort, offset: 0, limit: 2, ...filter };
-    return trail.answer({ about: "transitions", eventId, query }, extent);
+    return finish(trail.answer({ about: "transitions", eventId, query }, extent));
   };
   const first = { value: { transitions: [{ sequence: 200_002 }, {}], total: 200_001 } };
   for (const property of ["time", "sequence"] as const) {
@@ -167,6 +168,12 @@ test("more than 200,000 transitions are sorted by their time only", () => {
   }
   expect(listed("priceId")).toMatchObject({ gap: AuditGap.TOO_MANY });
   expect(listed("priceId", { seatId: 5 })).toMatchObject({ gap: null, value: { total: 2_000 } });
+  // A page reads a thousand slices at most, and fifty when it is sorted in memory.
+  trail = new AuditAnswering(sql, 100);
+  expect(listed("time")).toMatchObject({ gap: AuditGap.TOO_LONG });
+  expect(listed("time", { fromSequence: 100_100 })).toMatchObject({ gap: null });
+  expect(listed("priceId", { fromSequence: 190_000 })).toMatchObject({ gap: AuditGap.TOO_MANY });
+  expect(listed("priceId", { fromSequence: 197_000 })).toMatchObject({ gap: null });
   sql.close();
 });
 

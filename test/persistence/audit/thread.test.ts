@@ -6,6 +6,12 @@ import { AuditGap } from "../../../engine/queries/audit-trail.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts";
 import type { AuditReport } from "../../../persistence/audit/keeper.ts";
+import type {
+  FromReader,
+  ReaderData,
+  StartReader,
+  ToReader,
+} from "../../../persistence/audit/reading/thread.ts";
 import { serveAudit } from "../../../persistence/audit/service.ts";
 import {
   AuditThread,
@@ -24,6 +30,7 @@ import { history, storeWithTrail } from "../rescue/folder-fixture.ts";
 import { markAt } from "./audit-fixture.ts";
 
 const COMPILED = new URL("../../../dist/persistence/store/audit-worker.js", import.meta.url);
+const READER = new URL("../../../dist/persistence/store/audit-reader.js", import.meta.url);
 const NOWHERE = new URL("none.js", import.meta.url);
 
 /** An event of the history, and its organization. */
@@ -34,7 +41,13 @@ const [{ eventId, organizationId }] = history.records.flatMap(({ record }) =>
       )
     : [],
 ) as [{ eventId: string; organizationId: number }];
+const ANN = String(organizationId);
 const OWNER = { about: "owner", eventId } as const;
+const PAGE = {
+  about: "transitions",
+  eventId,
+  query: { sort: [], offset: 0, limit: 10 },
+} as const;
 
 type Source = Pick<AuditThreadOptions, "folder" | "mark">;
 
@@ -46,6 +59,7 @@ function threadOf(source: Source, options: Partial<AuditThreadOptions> = {}) {
     projected: 0,
     scheduler: realScheduler,
     startThread: workerThread(COMPILED, "test"),
+    startReader: workerThread(READER, "test"),
     onReport: (report) => void reports.push(report),
     ...source,
     ...options,
@@ -57,37 +71,109 @@ function threadOf(source: Source, options: Partial<AuditThreadOptions> = {}) {
 test("an answer covers all durable records, and after a close the trail has them all", async () => {
   const { folder, process } = await storeWithTrail(20);
   const { thread, reports } = threadOf({ folder, mark: () => process.journal.mark });
-  const answered = await thread.ask(OWNER);
+  const answered = await thread.ask(OWNER, ANN);
   expect(answered).toMatchObject({ gap: null, value: organizationId });
   expect(answered.extent?.lastSequence).toBe(process.durable);
   await process.commit(5, 10);
   await Promise.all([thread.close(), thread.close()]);
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(process.durable);
-  expect(await thread.ask(OWNER)).toEqual({ gap: AuditGap.UNAVAILABLE, extent: null });
+  expect(await thread.ask(OWNER, ANN)).toEqual({ gap: AuditGap.UNAVAILABLE, extent: null });
   expect(reports).toEqual([]);
 });
 
 test("before the first record there is no event", async () => {
   const { folder, process } = await storeWithTrail(0);
   const { thread } = threadOf({ folder, mark: () => process.journal.mark });
-  expect(await thread.ask(OWNER)).toEqual({ gap: AuditGap.NO_EVENT, extent: null });
+  expect(await thread.ask(OWNER, ANN)).toEqual({ gap: AuditGap.NO_EVENT, extent: null });
 });
 
 test("of 70 concurrent questions, the last six are refused as busy", async () => {
   const { folder, process } = await storeWithTrail(20);
   const { thread } = threadOf({ folder, mark: () => process.journal.mark });
-  const outcomes = await Promise.all(Array.from({ length: 70 }, () => thread.ask(OWNER)));
+  const outcomes = await Promise.all(Array.from({ length: 70 }, () => thread.ask(OWNER, ANN)));
   const gaps = outcomes.map(({ gap }) => gap);
   expect(gaps.slice(0, 64)).toEqual(Array.from({ length: 64 }, () => null));
   expect(gaps.slice(64)).toEqual(Array.from({ length: 6 }, () => AuditGap.BUSY));
-  expect(await thread.ask(OWNER)).toMatchObject({ gap: null });
+  expect(await thread.ask(OWNER, ANN)).toMatchObject({ gap: null });
+});
+
+/** A reading thread that never answers. */
+const silent: StartReader = (_, { exit }) => ({
+  post: (message) => message.kind === "end" && exit(),
+  keepAlive: () => {},
+  terminate: () => Promise.resolve(),
+});
+
+test("an organization may have 64 questions waiting, and all together 1,024", async () => {
+  const { folder, process } = await storeWithTrail(20);
+  const source = { folder, mark: () => process.journal.mark };
+  const { thread } = threadOf(source, { startReader: silent });
+  for (let asker = 1; asker <= 16; asker++) {
+    for (let i = 0; i < 64; i++) void thread.ask(PAGE, String(asker));
+    expect(thread.waiting).toBe(64 * asker);
+    if (asker > 1) continue;
+    expect(await thread.ask(OWNER, "1")).toEqual({ gap: AuditGap.BUSY, extent: null });
+  }
+  expect(await thread.ask(OWNER, "17")).toEqual({ gap: AuditGap.BUSY, extent: null });
+  expect(thread.refused).toBe(2);
+  const last = thread.ask(PAGE, "1");
+  await thread.close();
+  expect(await last).toEqual({ gap: AuditGap.BUSY, extent: null });
+  expect(thread.waiting).toBe(0);
+});
+
+test("pages and maps come from the reading thread, and cover all durable records", async () => {
+  const { folder, process } = await storeWithTrail(20);
+  const { thread, reports } = threadOf({ folder, mark: () => process.journal.mark });
+  const moment = { sequence: process.durable };
+  const answers = await Promise.all([
+    thread.ask(PAGE, ANN),
+    thread.ask({ about: "areas", eventId, moment }, ANN),
+  ]);
+  expect(answers.map(({ gap }) => gap)).toEqual([null, null]);
+  await process.commit(5, 10);
+  const { extent } = await thread.ask(PAGE, ANN);
+  expect(extent?.lastSequence).toBe(process.durable);
+  await thread.close();
+  expect(fs.readdirSync(folder).filter((name) => name.startsWith(AUDIT_FILE))).toEqual([
+    AUDIT_FILE,
+  ]);
+  expect(reports).toEqual([]);
+});
+
+test("a stored reply is read and the trail follows while the reading thread is busy", async () => {
+  const { folder, process } = await storeWithTrail(20);
+  const source = { folder, mark: () => process.journal.mark };
+  const { thread } = threadOf(source, { startReader: silent });
+  const page = thread.ask(PAGE, ANN);
+  const reply = { about: "reply", id: `${ANN}:none` } as const;
+  expect(await thread.ask(reply, ANN)).toMatchObject({ gap: null, value: null });
+  await process.commit(5, 10);
+  await thread.ask(reply, ANN);
+  expect(thread.lagRecords).toBe(0);
+  await thread.close();
+  expect(await page).toEqual({ gap: AuditGap.UNAVAILABLE, extent: null });
+});
+
+test("a reading thread that ends is reported and started again by the next question", async () => {
+  const { folder, process } = await storeWithTrail(20);
+  const source = { folder, mark: () => process.journal.mark };
+  const programs = [NOWHERE, READER];
+  const startReader: StartReader = (data, events) =>
+    workerThread<ReaderData, ToReader, FromReader>(programs.shift()!, "test")(data, events);
+  const { thread, reports } = threadOf(source, { startReader });
+  expect(await thread.ask(PAGE, ANN)).toEqual({ gap: AuditGap.UNAVAILABLE, extent: null });
+  expect(thread.isFailing).toBe(true);
+  expect(reports).toMatchObject([{ kind: "failed" }]);
+  expect(await thread.ask(PAGE, ANN)).toMatchObject({ gap: null });
+  expect(thread.isFailing).toBe(false);
 });
 
 test("a damaged trail is reported, rebuilt, and then answers", async () => {
   const { folder, process } = await storeWithTrail(20);
   fs.writeFileSync(path.join(folder, AUDIT_FILE), "not a database, but long enough to look");
   const { thread, reports } = threadOf({ folder, mark: () => process.journal.mark });
-  expect(await thread.ask(OWNER)).toMatchObject({ gap: null, value: organizationId });
+  expect(await thread.ask(OWNER, ANN)).toMatchObject({ gap: null, value: organizationId });
   expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
 });
 
@@ -96,7 +182,7 @@ test("a thread that cannot start is reported, and its questions are answered at 
   const startThread: StartAuditThread = workerThread(NOWHERE, "test");
   const source = { folder, mark: () => process.journal.mark };
   const { thread, reports } = threadOf(source, { startThread });
-  expect(await thread.ask(OWNER)).toEqual({ gap: AuditGap.UNAVAILABLE, extent: null });
+  expect(await thread.ask(OWNER, ANN)).toEqual({ gap: AuditGap.UNAVAILABLE, extent: null });
   expect(reports).toMatchObject([
     { kind: "failed", failure: expect.stringMatching(/Cannot find module/) },
   ]);
@@ -150,8 +236,9 @@ describe("following without a question", () => {
       exit = events.exit;
       const post = (message: ToAuditThread) => {
         if (message.kind === "end") return exit();
-        marks.push(message.mark!.sequence);
-        unanswered.push(message.mark!.sequence);
+        if (message.kind !== "follow") throw new Error("nobody asks");
+        marks.push(message.mark.sequence);
+        unanswered.push(message.mark.sequence);
       };
       return { post, keepAlive: () => {}, terminate: () => Promise.resolve() };
     };

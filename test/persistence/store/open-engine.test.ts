@@ -48,7 +48,7 @@ test("without its program the audit trail is unavailable, and the store works", 
   expect(venue).toMatchObject({ refused: Result.OK });
   const question = { about: "owner", eventId: "none" } as const;
   // The thread's program is compiled; beside the source there is none.
-  expect(await store.audit!.ask(question)).toMatchObject({ gap: AuditGap.UNAVAILABLE });
+  expect(await store.audit!.ask(question, "1")).toMatchObject({ gap: AuditGap.UNAVAILABLE });
   expect(reports).toMatchObject([
     { kind: "failed", failure: expect.stringMatching(/Cannot find module/) },
   ]);

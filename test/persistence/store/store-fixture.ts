@@ -98,6 +98,9 @@ export class StoreProcess {
       startAuditThread: () => {
         throw new Error("no test here has an audit trail");
       },
+      startAuditReader: () => {
+        throw new Error("no test here has an audit trail");
+      },
     };
   }
 

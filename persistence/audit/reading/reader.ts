@@ -1,0 +1,133 @@
+/**
+ * Reads the file of the audit trail beside the thread that writes it. Askers take turns of one
+ * slice, so a long question delays no other asker, and no slice keeps the writer from reusing its
+ * write-ahead log. For use by one thread.
+ */
+import {
+  type AuditAnswers,
+  AuditGap,
+  type AuditOutcome,
+  type AuditQuestion,
+  type AuditTopic,
+} from "../../../engine/queries/audit-trail.ts";
+import { messageOf } from "../../disk/faults.ts";
+import { openSqlReader, type SqlFile } from "../../disk/sqlite.ts";
+import { AUDIT_FILE, extentOf, readTrail } from "../file.ts";
+import { AuditAnswering } from "./answers.ts";
+import type { Slices } from "./slices.ts";
+import type { AskReader, FromReader } from "./thread.ts";
+import { Turns } from "./turns.ts";
+
+export interface ReaderOptions {
+  /** The data folder. */
+  readonly folder: string;
+  readonly storeId: string;
+  readonly send: (message: FromReader) => void;
+  /** As in `AuditAnswering`. */
+  readonly sliceRows?: number | undefined;
+}
+
+type Outcome = AuditOutcome<AuditAnswers[AuditTopic]>;
+
+/** The file as it is open now. */
+interface OpenFile {
+  readonly sql: SqlFile;
+  readonly answering: AuditAnswering;
+}
+
+/** A question, and its slices once it has begun. */
+interface Asked extends AskReader {
+  begun: { readonly file: OpenFile; readonly slices: Slices<Outcome> } | null;
+}
+
+const SETTINGS = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384";
+const UNAVAILABLE: Outcome = { gap: AuditGap.UNAVAILABLE, extent: null };
+
+export class AuditReader {
+  readonly #options: ReaderOptions;
+  readonly #turns = new Turns();
+  #file: OpenFile | null = null;
+  /** As in the last question. */
+  #opened = 0;
+  /** The failure that was reported last. */
+  #failure: string | null = null;
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+  }
+
+  ask(question: AskReader): void {
+    if (question.opened !== this.#opened) this.close();
+    this.#opened = question.opened;
+    const asked: Asked = { ...question, begun: null };
+    this.#turns.add(question.asker, () => this.#step(asked));
+  }
+
+  /** Runs one slice of one question. @returns Whether questions are left. */
+  step(): boolean {
+    this.#turns.step();
+    return !this.#turns.isEmpty;
+  }
+
+  /** Closes the file. Questions that have begun are not answered; the next one opens it again. */
+  close(): void {
+    const file = this.#file;
+    this.#file = null;
+    file?.sql.close();
+  }
+
+  /** @returns Whether the question was answered. */
+  #step(asked: Asked): boolean {
+    let outcome: Outcome | null;
+    try {
+      outcome = this.#slice(asked);
+      if (outcome === null) return false;
+      this.#failure = null;
+    } catch (error) {
+      this.#fail(error);
+      outcome = UNAVAILABLE;
+    }
+    const isFailing = this.#failure !== null;
+    this.#options.send({ kind: "answer", id: asked.id, outcome, isFailing });
+    return true;
+  }
+
+  /** @returns The answer; null when the question needs more slices. */
+  #slice(asked: Asked): Outcome | null {
+    const file = (this.#file ??= this.#open());
+    asked.begun ??= { file, slices: this.#answer(file, asked.question) };
+    // The trail was replaced meanwhile.
+    if (asked.begun.file !== file) return UNAVAILABLE;
+    file.sql.execute("BEGIN");
+    const { done, value } = asked.begun.slices.next();
+    file.sql.execute("COMMIT");
+    return done === true ? value : null;
+  }
+
+  /** Begins again when the retention has removed rows while they were read, once an hour at most. */
+  *#answer({ sql, answering }: OpenFile, question: AuditQuestion): Slices<Outcome> {
+    const { storeId } = this.#options;
+    for (;;) {
+      const extent = extentOf(readTrail(sql, storeId));
+      const outcome = yield* answering.answer(question, extent);
+      if (readTrail(sql, storeId).firstSequence === extent.firstSequence) return outcome;
+    }
+  }
+
+  #open(): OpenFile {
+    const { folder, sliceRows } = this.#options;
+    const sql = openSqlReader(`${folder}/${AUDIT_FILE}`);
+    sql.execute(SETTINGS);
+    return { sql, answering: new AuditAnswering(sql, sliceRows) };
+  }
+
+  /** Reports the same failure once, however often it happens. */
+  #fail(error: unknown): void {
+    this.close();
+    const failure = messageOf(error);
+    if (failure !== this.#failure) {
+      this.#options.send({ kind: "report", report: { kind: "failed", failure } });
+    }
+    this.#failure = failure;
+  }
+}
