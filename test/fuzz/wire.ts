@@ -35,9 +35,10 @@ function encoded(text: string): string {
   return text.startsWith("%") ? text : encodeURIComponent(Buffer.from(text).toString());
 }
 
-/** A header keeps one line: other lines are a matter of `bytes`. */
+/** A header has no control characters: the library waits for the end of such a request in vain. */
 function lineOf(text: string): string {
-  return text.replaceAll(/[\r\n]/g, " ");
+  // oxlint-disable-next-line no-control-regex
+  return text.replaceAll(/[\x00-\x1f\x7f]/g, " ");
 }
 
 function damagedBytes(bytes: Buffer, { kind, at, length, text }: ByteDamage): Buffer {
