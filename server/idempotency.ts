@@ -48,6 +48,11 @@ interface KeyedCaller {
   readonly idempotencyKey: string;
 }
 
+/** What a request asks for, besides its body. */
+export function headOf({ method, path, query }: Request): string {
+  return [method, path, query].join("\n");
+}
+
 export class Idempotency {
   readonly #services: Services;
   /** Keys whose first request has not been answered. */
@@ -58,14 +63,18 @@ export class Idempotency {
   }
 
   /** @returns The stored answer, a refusal, or the claim of the first request with the key. */
-  begin(route: Route, request: Request, by: KeyedCaller): Answer | Problem | FirstOfKey {
+  begin(
+    route: Route,
+    request: Request,
+    by: KeyedCaller,
+    knownFingerprint: string | null = null,
+  ): Answer | Problem | FirstOfKey {
     const { caller, idempotencyKey } = by;
     if (!KEY.test(idempotencyKey)) return BAD_KEY;
     const { engine, keys } = this.#services;
     const id = `${caller.organizationId || `tenant-${caller.tenantId}`}:${idempotencyKey}`;
     if (this.#inFlight.has(id)) return IN_PROGRESS;
-    const { method, path, query, body } = request;
-    const fingerprint = keys.fingerprint([method, path, query].join("\n"), body);
+    const fingerprint = knownFingerprint ?? keys.fingerprint(headOf(request), request.body);
     const isConfidential = route.isConfidential === true;
     const reply = findReply(engine.state, id, engine.nowMs());
     if (reply === null) {
@@ -82,9 +91,10 @@ export class Idempotency {
    */
   store({ id, fingerprint, caller, isConfidential }: FirstOfKey, answer: Answer): void {
     const { status } = answer;
-    const text = String(answer.body);
     if (status === 409 || status === 429 || status >= 500) return;
-    if (text.length > REPLY_LENGTH_MAX) return;
+    if (answer.body.length > REPLY_LENGTH_MAX) return;
+    const { body: sent } = answer;
+    const text = typeof sent === "string" ? sent : Buffer.from(sent).toString("utf8");
     const body = isConfidential ? this.#services.keys.seal(text) : text;
     const reply = { id, fingerprint, status, body };
     this.#services.engine.submitFollowUp({ kind: "rememberReply", caller, reply });

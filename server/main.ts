@@ -10,6 +10,7 @@ import {
   type OpenOptions,
   type Store,
 } from "../persistence/store/open-engine.ts";
+import { packedLayout, packLayoutText } from "../persistence/log/layout-packing.ts";
 import type { RecoveryProgress } from "../persistence/store/open-state.ts";
 import { Keys } from "./auth/keys.ts";
 import { Logins } from "./auth/logins.ts";
@@ -19,6 +20,8 @@ import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstr
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { createDemo, describeDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
+import { LargeLayouts } from "./layouts/large-layouts.ts";
+import { LayoutThread } from "./layouts/layout-thread.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { Progress } from "./observe/progress.ts";
 import { StoreReports } from "./observe/store-reports.ts";
@@ -121,7 +124,10 @@ async function open(
   assert(audit !== null, "a server keeps an audit trail");
   const metrics = new Metrics({ engine, log: store.logStats, store: reports, audit });
   const access = { keys, passwords, logins, badKeys };
-  const services = { engine, audit, ...access, metrics, metricsToken, isReady };
+  const packer = { pack: packLayoutText, packed: packedLayout };
+  const layouts = new LargeLayouts(engine, new LayoutThread(), packer);
+  layouts.packAll();
+  const services = { engine, audit, layouts, ...access, metrics, metricsToken, isReady };
   reports.recovered(store.report);
   // A process that was killed during its first start may have left a folder without a tenant.
   if (engine.state.catalog.tenants.size > 0) {

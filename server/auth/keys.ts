@@ -91,6 +91,16 @@ export class Keys {
     return createHmac("sha256", this.#sealKey).update(head).update("\n").update(body).digest("hex");
   }
 
+  /** The fingerprint of a long body, in steps. */
+  *fingerprintInSteps(head: string, parts: readonly Uint8Array[]): Generator<void, string> {
+    const hmac = createHmac("sha256", this.#sealKey).update(head).update("\n");
+    for (const part of parts) {
+      hmac.update(part);
+      yield;
+    }
+    return hmac.digest("hex");
+  }
+
   unseal(text: string): string {
     const bytes = Buffer.from(text, "base64url");
     const decipher = createDecipheriv(CIPHER, this.#sealKey, bytes.subarray(0, NONCE_BYTES));

@@ -26,6 +26,11 @@ export function answer(status: number, value: unknown): Answer {
   return { status, type: JSON_TYPE, body: JSON.stringify(value), headers: SAFE_HEADERS };
 }
 
+/** @param body - JSON in UTF-8. */
+export function jsonBytes(status: number, body: Uint8Array): Answer {
+  return { status, type: JSON_TYPE, body, headers: SAFE_HEADERS };
+}
+
 /** A stored answer. Its status tells which of the two types it had. */
 export function jsonAnswer(status: number, body: string): Answer {
   const type = status < 400 ? JSON_TYPE : PROBLEM_TYPE;

@@ -10,7 +10,7 @@ import { STATUS_CODES } from "node:http";
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
-import { Exchange, type Found, type Front } from "./front.ts";
+import { Exchange, type Found, type Front, NO_BODY } from "./front.ts";
 import { FrontResult } from "./replies.ts";
 
 export interface HttpServer {
@@ -244,7 +244,7 @@ class Exchanges {
       if (exchange.bodyBytes > found.bodyBytesMax) this.#refuse(exchange, tooLarge(found));
       else if (!isLast) this.#keep(exchange, found, chunk);
       else if (found.refusal !== null) exchange.respond(this.#refusal(exchange, found.refusal));
-      else exchange.handle(wholeBody(exchange, Buffer.from(chunk)));
+      else handleBody(exchange, chunk);
     } catch (error) {
       this.#onBroken(error);
     }
@@ -258,8 +258,7 @@ class Exchanges {
       return;
     }
     exchange.chunks ??= [];
-    // A copy of the view: the library uses the memory again.
-    exchange.chunks.push(Buffer.from(Buffer.from(chunk)));
+    exchange.chunks.push(ownCopy(chunk));
     exchange.keptBytes += chunk.byteLength;
     this.#keptBytes += chunk.byteLength;
   }
@@ -316,9 +315,16 @@ function problemOfHead(
   return Number(contentLength) > found.bodyBytesMax ? tooLarge(found) : null;
 }
 
-/** @param last - Valid only during this call: the handler parses it at once. */
-function wholeBody({ chunks }: HttpExchange, last: Buffer): Buffer {
-  return chunks === null ? last : Buffer.concat([...chunks, last]);
+/** @param last - The last chunk, valid only during this call: the handler parses it at once. */
+function handleBody(exchange: HttpExchange, last: ArrayBuffer): void {
+  const { chunks } = exchange;
+  if (chunks === null) exchange.handle(Buffer.from(last));
+  else exchange.handle(NO_BODY, [...chunks, ownCopy(last)]);
+}
+
+/** The library uses the memory of a chunk again. */
+function ownCopy(chunk: ArrayBuffer): Buffer {
+  return Buffer.from(chunk.slice(0));
 }
 
 /** To be called in the library's cork, which makes an answer one write. */

@@ -76,7 +76,7 @@ function checkAnswer(route: Route, row: string, { status, type, body }: Answer):
   const key = `${row} ${status}`;
   let check = checks.get(key);
   if (check === undefined) checks.set(key, (check = ajv.compile(withRefs(schema!))));
-  const value = JSON.parse(String(body)) as Problem;
+  const value = JSON.parse(Buffer.from(body).toString("utf8")) as Problem;
   check(value);
   expect(check.errors ?? [], `${key} matches its schema: ${String(body).slice(0, 300)}`).toEqual(
     [],

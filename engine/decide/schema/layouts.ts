@@ -1,10 +1,12 @@
 /** The layout of a schema: put atomically, and refused while inventory would be lost. */
 import { assert } from "../../assert.ts";
+import type { CatalogPut, SchemaRow } from "../../catalog.ts";
 import { INVENTORY_ERRORS_MAX } from "../../constants.ts";
 import type { Partition } from "../../inventory/partition.ts";
 import { SeatState } from "../../inventory/states.ts";
 import type { LayoutDocument } from "../../layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../layout/layout.ts";
+import { plainDocument } from "../../layout/packed-layout.ts";
 import { ownRow } from "../../queries/access.ts";
 import {
   type Decision,
@@ -38,31 +40,55 @@ export function putLayout(
   timeMs: number,
 ): Decision<LayoutDocument> {
   const { caller, schemaId, body, forceDelete } = command;
-  const { schemas, layouts, zoneAssignments, nextId } = state.catalog;
+  const { schemas, layouts, nextId } = state.catalog;
   const schema = ownRow(schemas.get(schemaId), caller, "schema");
   if (isRefused(schema)) return schema;
   const stored = layouts.get(schemaId)?.document;
-  const prepared = prepareLayout(stored ?? EMPTY_DOCUMENT, body, { nextId, timeMs });
-  const { document, newIds, goneIds, errors, isChanged } = prepared;
+  const before = plainDocument(stored ?? EMPTY_DOCUMENT);
+  const prepared = prepareLayout(before, body, { nextId, timeMs });
+  const { document, newIds, errors, isChanged } = prepared;
   if (errors.length > 0) return refuseInvalid(errors);
   if (stored !== undefined && !isChanged) return grant(null, stored);
-  const lost = forceDelete ? [] : goneInUse(state, schemaId, prepared);
+  const row = { id: schemaId, document, marksRelabelled: true } as const;
+  const put = { table: "layouts", row } as const;
+  return grantLayout(
+    state,
+    { caller, forceDelete, timeMs },
+    { schema, put, newIds, gone: prepared },
+  );
+}
+
+/** What a new layout lacks of the stored one. */
+export type GoneObjects = Pick<PreparedLayout, "goneIds" | "goneAreaIds">;
+
+interface LayoutGrant {
+  readonly schema: SchemaRow;
+  readonly put: Extract<CatalogPut, { table: "layouts" }>;
+  readonly newIds: number;
+  readonly gone: GoneObjects;
+}
+
+/** The grant of a layout that was merged and checked, unless inventory would be lost. */
+export function grantLayout(
+  state: State,
+  { caller, forceDelete, timeMs }: CommandWith<{ forceDelete: boolean; timeMs: number }>,
+  { schema, put, newIds, gone }: LayoutGrant,
+): Decision<LayoutDocument> {
+  const { zoneAssignments } = state.catalog;
+  const lost = forceDelete ? [] : goneInUse(state, schema.id, gone);
   if (lost.length > 0) {
     return refuse(Result.INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
   }
-  const puts = [
-    { table: "schemas", row: { ...schema, updatedAtMs: timeMs } },
-    { table: "layouts", row: { id: schemaId, document, marksRelabelled: true } },
-  ] as const;
-  const removes = removesOfAssignments(goneIds.flatMap((id) => zoneAssignments.get(id) ?? []));
-  return grantChange(state, caller, { newIds, puts, removes }, document);
+  const puts = [{ table: "schemas", row: { ...schema, updatedAtMs: timeMs } } as const, put];
+  const removes = removesOfAssignments(gone.goneIds.flatMap((id) => zoneAssignments.get(id) ?? []));
+  return grantChange(state, caller, { newIds, puts, removes }, put.row.document);
 }
 
 /** Seats and areas that would go and that an event cannot do without; the first thousand. */
 function goneInUse(
   state: State,
   schemaId: number,
-  { goneIds, goneAreaIds }: PreparedLayout,
+  { goneIds, goneAreaIds }: GoneObjects,
 ): FieldError[] {
   const errors: FieldError[] = [];
   if (goneIds.length + goneAreaIds.length === 0) return errors;

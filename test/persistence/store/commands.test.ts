@@ -56,8 +56,9 @@ test("createEvent without an id is refused, and no row is written", async () => 
   await expectRefused(command, invalid("eventId", "NOT_NULL"));
 });
 
-test("commands about logins and replies are refused to library callers", async () => {
-  expect(INTERNAL_KINDS).toEqual(["openLogin", "renewLogin", "closeLogin", "rememberReply"]);
+test("commands that only the front gives are refused to library callers", async () => {
+  const ofLogins = ["openLogin", "renewLogin", "closeLogin"];
+  expect(INTERNAL_KINDS).toEqual([...ofLogins, "rememberReply", "installLayout", "installClone"]);
   for (const kind of INTERNAL_KINDS) {
     await expectRefused(sampleCommand(kind, caller), invalid("kind", "UNKNOWN"));
   }

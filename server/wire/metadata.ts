@@ -1,8 +1,8 @@
 /** The layout of a schema in the form of v1: sectors, rows and seats, each with its key. */
-import { joinKey } from "../../../engine/layout/composite-keys.ts";
-import type { LayoutDocument, Sector } from "../../../engine/layout/layout-document.ts";
-import type { Layout } from "../../../engine/layout/layout.ts";
-import { number, shapesByGroup, shapeView } from "../../wire/views.ts";
+import { joinKey } from "../../engine/layout/composite-keys.ts";
+import type { LayoutDocument, Sector } from "../../engine/layout/layout-document.ts";
+import type { Layout } from "../../engine/layout/layout.ts";
+import { number, shapesByGroup, shapeView } from "./views.ts";
 
 export interface MetadataOptions {
   /** Puts its position before the name of a sector: `1. Stalls`. */
