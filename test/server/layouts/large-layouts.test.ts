@@ -217,7 +217,7 @@ test("a change is one record, with the layout packed", async () => {
   expect(puts.map(({ table }) => table)).toEqual(["schemas", "layouts"]);
 });
 
-test("layouts that the thread cannot keep up with are refused, and later ones are not", async () => {
+test("layouts that the thread cannot keep up with are refused; later ones are not", async () => {
   const replies = await Promise.all(Array.from({ length: 20 }, () => put(arena())));
   const statuses = replies.map(({ status }) => status);
   expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(0);
