@@ -17,9 +17,8 @@ export interface LayoutColumns {
   readonly rowOfSeat: Uint32Array;
   readonly previousSeat: Uint32Array;
   readonly nextSeat: Uint32Array;
-  /** The labels of seats, each once. */
+  /** As in `Layout`. */
   readonly labels: readonly string[];
-  /** Index: seat. Value: the index of its label. */
   readonly labelOfSeat: Uint32Array;
   readonly sections: readonly LayoutSection[];
   readonly areas: readonly LayoutArea[];
@@ -35,27 +34,21 @@ export interface LayoutColumns {
 
 /** Cost: O(seats and rows). */
 export function columnsOf(layout: Layout): LayoutColumns {
-  const { seatIds, rowOfSeat, previousSeat, nextSeat, sections, areas, rows, seatNames } = layout;
-  const indexOf = new Map<string, number>();
-  const labelOfSeat = new Uint32Array(seatNames.length);
-  for (const [seat, name] of seatNames.entries()) {
-    const index = indexOf.get(name) ?? indexOf.size;
-    indexOf.set(name, index);
-    labelOfSeat[seat] = index;
-  }
-  const seatsOfRows = new Uint32Array(seatNames.length);
+  const { seatIds, rowOfSeat, previousSeat, nextSeat, labels, labelOfSeat } = layout;
+  const { sections, areas, rows } = layout;
+  const seatsOfRows = new Uint32Array(seatIds.length);
   let at = 0;
   for (const { seats } of rows) {
     seatsOfRows.set(seats, at);
     at += seats.length;
   }
-  assert(at === seatNames.length, "every seat is in one row");
+  assert(at === seatIds.length, "every seat is in one row");
   return {
     seatIds,
     rowOfSeat,
     previousSeat,
     nextSeat,
-    labels: [...indexOf.keys()],
+    labels,
     labelOfSeat,
     sections,
     areas,
@@ -67,7 +60,7 @@ export function columnsOf(layout: Layout): LayoutColumns {
   };
 }
 
-/** The same layout. Cost: O(seats and rows), five milliseconds for 200,000 seats. */
+/** The same layout. Cost: O(seats and rows), a few milliseconds for 200,000 seats. */
 export function layoutOfColumns(columns: LayoutColumns): Layout {
   const { seatIds, rowOfSeat, previousSeat, nextSeat, labels, sections, areas } = columns;
   let at = 0;
@@ -77,8 +70,6 @@ export function layoutOfColumns(columns: LayoutColumns): Layout {
     section: columns.sectionOfRow[row]!,
     seats: columns.seatsOfRows.subarray(at, (at += columns.seatCounts[row]!)),
   }));
-  const seatNames: string[] = [];
-  for (const label of columns.labelOfSeat) seatNames.push(labels[label]!);
   const groups = new Map<number, GroupPlace>();
   for (const [index, { id }] of areas.entries()) groups.set(id, { type: GroupType.GA, index });
   for (const [index, { id }] of rows.entries()) groups.set(id, { type: GroupType.ROW, index });
@@ -86,7 +77,8 @@ export function layoutOfColumns(columns: LayoutColumns): Layout {
   return {
     seatCount: seatIds.length,
     seatIds,
-    seatNames,
+    labels,
+    labelOfSeat: columns.labelOfSeat,
     rowOfSeat,
     previousSeat,
     nextSeat,
