@@ -77,7 +77,7 @@ export class LargeLayouts implements LayoutWork {
   async put(command: LayoutPut, body: LongBody, attempt = 1): Promise<Handled> {
     let base: LayoutRow | undefined;
     let firstId = 0;
-    const prepared = await this.#thread.run("prepare", () => {
+    const prepared = await this.#thread.run("prepare", command.caller.organizationId, () => {
       base = this.#baseOf(command);
       firstId = this.#engine.state.catalog.nextId + ID_GAP;
       const next = { nextId: firstId, timeMs: this.#engine.nowMs() };
@@ -128,7 +128,7 @@ export class LargeLayouts implements LayoutWork {
     const { state } = this.#engine;
     let original = originalOf(state, schemaId);
     let firstId = 0;
-    const made = await this.#thread.run("copy", () => {
+    const made = await this.#thread.run("copy", caller.organizationId, () => {
       original = originalOf(state, schemaId);
       firstId = state.catalog.nextId + ID_GAP;
       const { document: _document, ...rest } = original;
@@ -150,16 +150,19 @@ export class LargeLayouts implements LayoutWork {
 
   /** The whole layout. */
   show(schemaId: number): Promise<Handled> {
-    return this.#show("show", () => ({ stored: this.#stored(schemaId) }));
+    return this.#show("show", schemaId, () => ({ stored: this.#stored(schemaId) }));
   }
 
   showMetadata(schemaId: number, options: MetadataOptions): Promise<Handled> {
-    return this.#show("showMetadata", () => ({ stored: this.#stored(schemaId), options }));
+    return this.#show("showMetadata", schemaId, () => ({
+      stored: this.#stored(schemaId),
+      options,
+    }));
   }
 
   /** @param filter - As the parameters of the route. */
   showGroups(schemaId: number, filter: GroupFilter): Promise<Handled> {
-    return this.#show("showGroups", () => {
+    return this.#show("showGroups", schemaId, () => {
       const { catalog } = this.#engine.state;
       const { groups } = this.#engine.state.layoutOf(schemaId);
       const zones = new Map(
@@ -172,8 +175,13 @@ export class LargeLayouts implements LayoutWork {
     });
   }
 
-  async #show<K extends JobKind>(kind: K, make: () => Omit<JobOf<K>, "kind">): Promise<Handled> {
-    const shown = await this.#thread.run(kind, make);
+  async #show<K extends JobKind>(
+    kind: K,
+    schemaId: number,
+    make: () => Omit<JobOf<K>, "kind">,
+  ): Promise<Handled> {
+    const { organizationId } = this.#engine.state.catalog.schemas.get(schemaId)!;
+    const shown = await this.#thread.run(kind, organizationId, make);
     return shown === null ? BUSY : jsonBytes(200, shown as ResultOf<K> & Uint8Array);
   }
 

@@ -3,8 +3,8 @@ import { Worker } from "node:worker_threads";
 import { buffersIn, type JobKind, type JobOf, type ResultOf } from "./jobs.ts";
 import type { FromLayouts, ToLayouts } from "./service.ts";
 
-/** Jobs that may wait: each keeps the body of a request. */
-const WAITING_MAX = 16;
+/** Jobs of one organization that may wait: each may keep the body of a request. */
+const WAITING_MAX = 4;
 
 export interface ThreadEvents {
   readonly message: (message: FromLayouts) => void;
@@ -14,7 +14,6 @@ export interface ThreadEvents {
 
 export interface RunningThread {
   post(message: ToLayouts, transfer: readonly ArrayBuffer[]): void;
-  terminate(): Promise<unknown>;
 }
 
 export type StartLayoutThread = (events: ThreadEvents) => RunningThread;
@@ -26,10 +25,14 @@ interface Waiting {
   readonly reject: (reason: Error) => void;
 }
 
-/** Ordering: one job at a time. The next one is made when the result of the last was used. */
+/**
+ * Ordering: one job at a time; the next one is made when the result of the last was used. The
+ * organizations take turns.
+ */
 export class LayoutThread {
   readonly #start: StartLayoutThread;
-  readonly #queue: Waiting[] = [];
+  /** By organization, the one whose turn is next first. */
+  readonly #queues = new Map<number, Waiting[]>();
   #running: Waiting | null = null;
   #thread: RunningThread | null = null;
 
@@ -38,28 +41,34 @@ export class LayoutThread {
   }
 
   /**
-   * Does a job in the thread, after those that came before. The memory of its bytes moves there.
+   * Does a job in the thread. The memory of its bytes moves there.
    *
    * @param make - Called when it is the job's turn.
-   * @returns Null when too many jobs wait.
+   * @returns Null when too many jobs of the organization wait.
    */
-  run<K extends JobKind>(kind: K, make: () => Omit<JobOf<K>, "kind">): Promise<ResultOf<K>> | null {
-    if (this.#queue.length >= WAITING_MAX) return null;
+  run<K extends JobKind>(
+    kind: K,
+    organizationId: number,
+    make: () => Omit<JobOf<K>, "kind">,
+  ): Promise<ResultOf<K>> | null {
+    const queue = this.#queues.get(organizationId) ?? [];
+    if (queue.length >= WAITING_MAX) return null;
+    this.#queues.set(organizationId, queue);
     return new Promise((resolve, reject) => {
       const message = () => ({ ...make(), kind }) as unknown as ToLayouts["job"];
-      this.#queue.push({ message, resolve, reject });
+      queue.push({ message, resolve, reject });
       this.#next();
     });
   }
 
-  async close(): Promise<void> {
-    await this.#thread?.terminate();
-  }
-
   #next(): void {
     if (this.#running !== null) return;
-    const waiting = this.#queue.shift();
-    if (waiting === undefined) return;
+    const [first] = this.#queues;
+    if (first === undefined) return;
+    const [organizationId, queue] = first;
+    const waiting = queue.shift()!;
+    this.#queues.delete(organizationId);
+    if (queue.length > 0) this.#queues.set(organizationId, queue);
     this.#running = waiting;
     this.#thread ??= this.#start({
       message: (message) => this.#hear(message),
@@ -79,7 +88,8 @@ export class LayoutThread {
   /** The next job starts another thread. */
   #ended(reason: Error): void {
     this.#thread = null;
-    this.#running?.reject(reason);
+    if (this.#running === null) return;
+    this.#running.reject(reason);
     this.#proceed();
   }
 
@@ -100,6 +110,5 @@ function startWorker({ message, exit }: ThreadEvents): RunningThread {
   worker.once("exit", () => exit(reason));
   return {
     post: (value, transfer) => worker.postMessage(value, transfer),
-    terminate: () => worker.terminate(),
   };
 }

@@ -19,6 +19,5 @@ export const startInProcess: StartLayoutThread = ({ message }) => {
       const copy = structuredClone(job, { transfer: [...transfer] });
       setImmediate(() => listener(copy));
     },
-    terminate: () => Promise.resolve(),
   };
 };

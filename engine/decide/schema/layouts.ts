@@ -94,6 +94,8 @@ function goneInUse(
   if (goneIds.length + goneAreaIds.length === 0) return errors;
   for (const event of state.catalog.events.values()) {
     if (event.schemaId !== schemaId) continue;
+    // In most events nothing is in use, on whatever layout: these need not be migrated for it.
+    if (!hasInUse(state.partitions.peek(event.partition)!)) continue;
     const partition = state.partitionOf(event);
     for (const id of seatsInUse(partition, goneIds)) errors.push(inUse("seats", id, event.id));
     for (const id of areasInUse(partition, goneAreaIds))
@@ -103,10 +105,16 @@ function goneInUse(
   return errors.slice(0, INVENTORY_ERRORS_MAX);
 }
 
+function hasInUse({ state, areas }: Partition): boolean {
+  if (state.includes(LOCKED) || state.includes(SOLD) || state.includes(BLOCKED)) return true;
+  for (let area = 0; area < areas.count; area++) {
+    if (areas.capacity(area) > areas.places(area, ACTIVE)) return true;
+  }
+  return false;
+}
+
 function seatsInUse({ layout, state }: Partition, ids: readonly number[]): readonly number[] {
   assert(state.length === layout.seatCount, "an event has a state for each seat of its layout");
-  // In most events nothing is in use yet; looking at all states at once is much faster.
-  if (!state.includes(LOCKED) && !state.includes(SOLD) && !state.includes(BLOCKED)) return [];
   return ids.filter((id) => state[layout.seatIndexes.get(id) ?? -1]! > ACTIVE);
 }
 

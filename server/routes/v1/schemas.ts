@@ -63,7 +63,8 @@ export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
       useInternalIds: { shape: BOOLEAN, description: "Use ids as keys, in text.", default: false },
     },
     answers: { 200: METADATA },
-    problems: [400, 403],
+    // A large layout waits for its turn.
+    problems: [400, 403, 503],
     handle: (context) => {
       const { engine, layouts } = context.services;
       const { state } = engine;
