@@ -93,7 +93,7 @@ async function measureQueries(trail: OpenTrail, eventId: string): Promise<void> 
   const map = (sequence: number, offset: number): AuditQuestion => {
     return { about: "seats", eventId, moment: { sequence }, query: { ...seats, offset } };
   };
-  const page = { newestFirst: false, offset: 0, limit: 100 };
+  const page = { sort: [], offset: 0, limit: 100 };
   const transitionsBy = (query: object): AuditQuestion => {
     return { about: "transitions", eventId, query: { ...page, ...query } };
   };
@@ -104,7 +104,8 @@ async function measureQueries(trail: OpenTrail, eventId: string): Promise<void> 
     "map halfway back, first page": () => map(halfway + ++run, 0),
     "the same map, another page": () => map(halfway + run, 500),
     "map at the end, first page": () => map(last - ++run, 0),
-    "newest transitions": () => transitionsBy({ newestFirst: true }),
+    "newest transitions": () =>
+      transitionsBy({ sort: [{ property: "sequence", descending: true }] }),
     "transitions in a range of records": () => transitionsBy({ fromSequence: last - 1_000 }),
     "transitions of a session": () => transitionsBy({ session: "bench-0" }),
   };

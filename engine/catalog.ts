@@ -6,6 +6,7 @@ import { assert } from "./assert.ts";
 import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/layout-document.ts";
 import type { Layout } from "./layout/layout.ts";
+import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
 
 /** A rotated key that remains valid for a while. */
 export interface RetiredKey {
@@ -37,7 +38,10 @@ export interface OrganizationRow {
   readonly tenantId: number;
   readonly name: string;
   readonly publicKey: string;
-  readonly privateKey: string;
+  /** In rows of earlier versions, until the store is opened again; now it is derived. */
+  readonly privateKey?: string;
+  /** SHA-256 (hex) of a private key that an earlier version stored; it works beside the derived. */
+  readonly privateKeySha256?: string;
   readonly domain: string | null;
   readonly autologinEnabled: boolean;
   readonly appendDomainToLogin: boolean;
@@ -50,6 +54,14 @@ export interface OrganizationRow {
   /** Milliseconds since 1970: the last change of `bookingEnabled`. Older rows lack it. */
   readonly bookingChangedAtMs?: number;
   readonly orphanPrevention: boolean;
+  /** Seats and places that one session may hold in an event. A limit that is missing is none. */
+  readonly heldPerSession?: number;
+  /** Seats and places that may be held in an event, by all sessions together. */
+  readonly heldPerEvent?: number;
+  /** Requests with one key. */
+  readonly requestsPerSecond?: number;
+  /** Booking calls with one key for one event. */
+  readonly bookingsPerSecond?: number;
   /** The organization's own, in addition to the built-in CART and RESERVED. */
   readonly holdTypes: readonly HoldTypeRow[];
 }
@@ -115,6 +127,8 @@ export interface LayoutRow {
   readonly document: LayoutDocument;
   /** Seats whose labels differ from the version before count as changed. Older rows lack it. */
   readonly marksRelabelled?: true;
+  /** Rises with each change of the layout. Older rows, and those of clones, lack it: 0. */
+  readonly version?: number;
 }
 
 /** A pricing zone of a schema, shared by all its events. */
@@ -182,18 +196,6 @@ export interface PriceRow {
   readonly externalId: string | null;
 }
 
-/** The first reply to a request with an `Idempotency-Key`, which is repeated for later ones. */
-export interface ReplyRow {
-  /** `<organization id>:<key>`. */
-  readonly id: string;
-  /** Keyed hash (hex) of method, path, query and body of the first request. */
-  readonly fingerprint: string;
-  readonly status: number;
-  readonly body: string;
-  /** Milliseconds since 1970. */
-  readonly expiresAtMs: number;
-}
-
 /** Every table: rows by key. The log stores the names of the tables, so they never change. */
 class Tables {
   readonly tenants = new Map<number, TenantRow>();
@@ -241,6 +243,7 @@ const NO_PRICES: ReadonlyMap<number, PriceRow> = new Map();
 export class Catalog extends Tables {
   /** The next Long id: one counter for all tables, seats and groups, so no id is ever reused. */
   nextId = 1;
+  readonly storedReplies = new StoredReplies();
   /** By event id: the prices of the event by slot. */
   readonly #pricesOfEvent = new Map<string, Map<number, PriceRow>>();
   /** By the hash of the access token and by the hash of the refresh token. */
@@ -260,6 +263,7 @@ export class Catalog extends Tables {
   put({ table, row }: CatalogPut): void {
     if (table === "prices") this.#indexPrice(row);
     if (table === "logins") this.#indexLogin(row);
+    if (table === "replies") return this.#putReply(rowInMemory(row));
     const rows: Map<number | string, unknown> = this[table];
     rows.set(row.id, row);
   }
@@ -272,6 +276,13 @@ export class Catalog extends Tables {
     rows.delete(key);
     if (table === "prices") this.#unindexPrice(row as PriceRow);
     if (table === "logins") this.#unindexLogin(row as LoginRow);
+    if (table === "replies") this.storedReplies.remove(row as ReplyRow);
+  }
+
+  /** A row that replaces another one keeps its place in the order. */
+  #putReply(row: ReplyRow): void {
+    this.storedReplies.put(row, this.replies.get(row.id));
+    this.replies.set(row.id, row);
   }
 
   #indexLogin(login: LoginRow): void {

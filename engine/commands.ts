@@ -14,13 +14,18 @@ import {
   deleteOrganization,
   updateOrganization,
 } from "./decide/organization-changes.ts";
-import { changeSettings, createOrganization, replaceHoldTypes } from "./decide/organizations.ts";
+import {
+  changeSettings,
+  createOrganization,
+  hidePrivateKey,
+  replaceHoldTypes,
+} from "./decide/organizations.ts";
 import { deletePrice, updatePrices } from "./decide/pricing/price-changes.ts";
 import { clearPrices, unassignPrices } from "./decide/pricing/price-removal.ts";
 import { assignPrices, createPrices } from "./decide/pricing/prices.ts";
 import { assignZones } from "./decide/pricing/zone-assignments.ts";
 import { createZones, deleteZone, updateZones } from "./decide/pricing/zones.ts";
-import { rememberReply } from "./decide/replies.ts";
+import { forgetReplies, rememberReply } from "./decide/replies.ts";
 import { cloneSchema } from "./decide/schema/clone-schema.ts";
 import {
   installClone,
@@ -48,6 +53,7 @@ import {
   PRICE,
   PRICE_CHANGE,
   REPLY,
+  REPLY_BUDGET,
   ROTATION,
   SCHEMA,
   SETTINGS,
@@ -186,10 +192,16 @@ export const COMMANDS = {
   ),
   rotateTenantToken: command({ body: ROTATION }, [], rotateTenantToken, FOR_TENANT),
   createOrganization: command(
-    { body: ORGANIZATION, administrator: orNull(ADMINISTRATOR), publicKey: UUID, privateKey: UUID },
+    { body: ORGANIZATION, administrator: orNull(ADMINISTRATOR), publicKey: UUID },
     [DUPLICATE_NAME, ACCOUNT_EMAIL_IN_USE],
     createOrganization,
     FOR_TENANT,
+  ),
+  hidePrivateKey: command(
+    { organizationId: LONG, privateKeySha256: TEXT },
+    [],
+    hidePrivateKey,
+    INTERNAL,
   ),
   updateOrganization: command(
     { body: ORGANIZATION_CHANGE },
@@ -229,7 +241,8 @@ export const COMMANDS = {
     INTERNAL,
   ),
   closeLogin: command({ loginId: LONG }, [ENTITY_NOT_FOUND], closeLogin, INTERNAL),
-  rememberReply: command({ reply: REPLY }, [], rememberReply, INTERNAL),
+  rememberReply: command({ reply: REPLY, budget: REPLY_BUDGET }, [], rememberReply, INTERNAL),
+  forgetReplies: command({}, [], forgetReplies, INTERNAL),
   createVenue: command({ body: VENUE }, [], createVenue),
   updateVenue: command({ body: VENUE }, [VALIDATION_FAILED, ...NOT_OWN], updateVenue),
   deleteVenue: command({ venueId: LONG }, [...NOT_OWN, ENTITY_IN_USE], deleteVenue),

@@ -13,6 +13,10 @@ export const SEATS_PER_LAYOUT_MAX = 200_000;
  * becomes eight bytes), and it must fit in one record.
  */
 export const LAYOUT_BYTES_MAX = 56 * 1_024 * 1_024;
+/** Bytes as JSON of the drawing members of one object of a layout, and of its view box. */
+export const DRAWING_BYTES_MAX = 2_048;
+/** Bytes of the thumbnail of a schema as JSON. */
+export const THUMBNAIL_BYTES_MAX = 256 * 1_024;
 /** Objects that a refusal names when a new layout would remove them while they are in use. */
 export const INVENTORY_ERRORS_MAX = 1_000;
 /** Prices that one event can have at a time. Slot 0 means "no price". */
@@ -27,6 +31,8 @@ export const PASSWORD_LENGTH_MIN = 8;
 export const PASSWORD_LENGTH_MAX = 128;
 /** Hold types that an organization may define. */
 export const HOLD_TYPES_MAX = 100;
+/** The largest limit that an organization may set on its held seats or its requests. */
+export const ORGANIZATION_LIMIT_MAX = 1_000_000;
 /** A cart is held for fifteen minutes unless its hold type says otherwise. */
 export const CART_TTL_SECONDS = 900;
 /** The longest lifetime of a hold that ends: ten years. */

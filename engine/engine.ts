@@ -22,6 +22,7 @@ import {
   type Journal,
   LogSpace,
   type Observer,
+  type TooLong,
 } from "./ports.ts";
 import type { LogRecord } from "./records.ts";
 import { type Grant, type Refusal, refuse, Result } from "./results.ts";
@@ -215,6 +216,7 @@ export class Engine {
   #write(record: LogRecord, timeMs: number, space: LogSpace): Refusal | null {
     try {
       const admission = this.#journal.append(this.#sequence + 1, timeMs, record, space);
+      if (typeof admission === "object") return refuseTooLong(admission);
       if (admission !== Admission.OPEN) return REFUSALS[admission];
       this.#observer?.beforeApply(this.#sequence + 1, timeMs, record);
       this.#sequence += 1;
@@ -225,4 +227,11 @@ export class Engine {
       throw error instanceof Broken ? error : new Broken("a record is appended and applied", error);
     }
   }
+}
+
+function refuseTooLong({ recordBytes, recordBytesMax }: TooLong): Refusal {
+  const detail =
+    `The change takes ${recordBytes} bytes in the log, which keeps at most ${recordBytesMax} ` +
+    "for one change; nothing was changed.";
+  return refuse(Result.PAYLOAD_TOO_LARGE, detail);
 }

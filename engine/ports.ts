@@ -22,6 +22,12 @@ export const Admission = {
 } as const;
 export type Admission = (typeof Admission)[keyof typeof Admission];
 
+/** Why the journal never accepts a record: it is longer than the log can keep. */
+export interface TooLong {
+  readonly recordBytes: number;
+  readonly recordBytesMax: number;
+}
+
 /** Which part of the log's free space a record may use. */
 export const LogSpace = {
   /** All but the reserve. */
@@ -35,7 +41,7 @@ export type LogSpace = (typeof LogSpace)[keyof typeof LogSpace];
  * The log as the engine sees it.
  *
  * Admission: the engine asks `admission` once, before it decides a command. After that, `append`
- * judges only whether the log has space for the record.
+ * judges only whether the log can keep the record and has space for it.
  *
  * Ordering: `append` is called with sequence numbers that rise by one. `durable` is called with
  * rising sequence numbers, never during `append`, and only once every record up to that number is
@@ -47,12 +53,12 @@ export interface Journal {
   /**
    * Encodes the record into the open batch; the caller may reuse the record afterwards. An accepted
    * record is written unless the disk fails. A refused record has no effect, except that the
-   * journal starts to make space for it.
+   * journal starts to make space for one that is not too long.
    *
    * @param timeMs - Milliseconds since 1970.
    * @returns OPEN when the record was accepted. Cost: O(bytes of the record), usually under 200.
    */
-  append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission;
+  append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission | TooLong;
   /** Set once by the engine, before the first `append`. */
   durable: (sequence: number) => void;
 }

@@ -9,6 +9,7 @@ export const Result = {
   OK: 0,
   LOG_UNAVAILABLE: 10,
   OVERLOADED: 11,
+  PAYLOAD_TOO_LARGE: 12,
   VALIDATION_FAILED: 20,
   ENTITY_NOT_FOUND: 30,
   ACCESS_DENIED: 31,
@@ -100,15 +101,15 @@ export function notFound(field: string, id: unknown, what: string): FieldError {
   };
 }
 
-export function missing(field: string): FieldError {
-  return { field, code: "NOT_NULL", message: "must be given, and not null", rejectedValue: null };
+export function missing(field: string, message = "must be given, and not null"): FieldError {
+  return { field, code: "NOT_NULL", message, rejectedValue: null };
 }
 
 /** One error for each item that repeats the id of an earlier one. */
 export function repeatedIds(items: readonly { readonly id: number }[]): FieldError[] {
   const seen = new Set<number>();
   return items.flatMap(({ id }, i) => {
-    if (seen.has(id)) return [duplicate(`[${i}].id`, id, "is there twice")];
+    if (seen.has(id)) return [duplicate(`[${i}].id`, id)];
     seen.add(id);
     return [];
   });
@@ -120,6 +121,6 @@ export function mismatch(field: string, value: unknown, what: string): FieldErro
   return { field, code: "MISMATCH", message, rejectedValue: value };
 }
 
-export function duplicate(field: string, value: unknown, message: string): FieldError {
+export function duplicate(field: string, value: unknown, message = "appears twice"): FieldError {
   return { field, code: "DUPLICATE", message, rejectedValue: value };
 }

@@ -3,6 +3,7 @@
  * flag takes precedence.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { TrustedProxies } from "./wire/client-address.ts";
 
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
@@ -14,10 +15,18 @@ export interface ServeOptions {
   readonly demo: boolean;
   readonly metricsToken?: string;
   readonly badKeysPerMinute: number;
+  /** Addresses and networks of proxies; absent when none is trusted. */
+  readonly trustedProxy?: readonly string[];
+  readonly badLoginsPerMinute: number;
+  /** Open connections, at most; null for what the limit on open files allows. */
+  readonly maxConnections: number | null;
   /** Growth of the log between two snapshots, in MiB. */
   readonly snapshotEvery: number;
   /** Days for which the audit trail is kept; null for no limit. */
   readonly auditDays: number | null;
+  /** Memory for stored replies and disk space for their bodies, in MiB. */
+  readonly replyMemory: number;
+  readonly replyDisk: number;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -50,6 +59,23 @@ const OPTIONS: readonly Option[] = [
     .env("FRONTROW_BAD_KEYS_PER_MINUTE")
     .default(6_000)
     .argParser(parseCount),
+  new Option(
+    "--trusted-proxy <addresses>",
+    "proxies whose X-Forwarded-For names the client: addresses or networks, separated by commas",
+  )
+    .env("FRONTROW_TRUSTED_PROXY")
+    .argParser(parseProxies),
+  new Option(
+    "--bad-logins-per-minute <number>",
+    "wrong passwords that one address may send per minute",
+  )
+    .env("FRONTROW_BAD_LOGINS_PER_MINUTE")
+    .default(100)
+    .argParser(parseCount),
+  new Option("--max-connections <number>", "connections that may be open at the same time")
+    .env("FRONTROW_MAX_CONNECTIONS")
+    .default(null, "what the limit on open files allows")
+    .argParser(parseCount),
   new Option("--snapshot-every <MiB>", "growth of the log between two snapshots")
     .env("FRONTROW_SNAPSHOT_EVERY")
     .default(256)
@@ -58,6 +84,14 @@ const OPTIONS: readonly Option[] = [
     .env("FRONTROW_AUDIT_DAYS")
     .default(null, "no limit")
     .argParser(parseCount),
+  new Option("--reply-memory <MiB>", "memory for the replies to requests with an Idempotency-Key")
+    .env("FRONTROW_REPLY_MEMORY")
+    .default(512)
+    .argParser(parseMebibytes),
+  new Option("--reply-disk <MiB>", "disk space for the longer ones of these replies")
+    .env("FRONTROW_REPLY_DISK")
+    .default(1_024)
+    .argParser(parseMebibytes),
   new Option("--log-level <level>", "least severe level that is logged to standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)
@@ -99,6 +133,15 @@ export function addServeOptions(command: Command): Command {
 function parseCount(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be an integer from 1 to 999999.");
+}
+
+function parseProxies(text: string): readonly string[] {
+  const proxies = text.split(",").map((proxy) => proxy.trim());
+  try {
+    return new TrustedProxies(proxies).names;
+  } catch {
+    throw new InvalidArgumentError("It must be addresses or networks, such as 10.0.0.0/8,::1.");
+  }
 }
 
 function parseMebibytes(text: string): number {

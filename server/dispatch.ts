@@ -16,8 +16,8 @@ import { type Match, Router } from "./routing/router.ts";
 import type { Services } from "./routing/services.ts";
 import { inSlices } from "./routing/slices.ts";
 import { checksOf, type RouteChecks } from "./routing/validate.ts";
-import { type Answer, headersOf, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
-import type { Exchange, Found, Front, Request, RequestHead } from "./wire/front.ts";
+import { type Answer, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
+import type { Exchange, Found, Front, Judged, Request, RequestHead } from "./wire/front.ts";
 import { NO_MEMBERS, parseJson } from "./wire/json.ts";
 import { errorsAsSent } from "./wire/number-literals.ts";
 import { FrontResult, REPLIES } from "./wire/replies.ts";
@@ -48,13 +48,17 @@ export class Dispatch implements Front<Matched> {
 
   find(head: RequestHead): Matched {
     const match = this.#router.find(head.method, head.path);
+    return { match, bodyBytesMax: match.route?.bodyBytesMax ?? BODY_BYTES_MAX };
+  }
+
+  judge(exchange: Exchange<Matched>): Judged {
+    const { match } = exchange.found!;
     const { route } = match;
-    const bodyBytesMax = route?.bodyBytesMax ?? BODY_BYTES_MAX;
-    if (route === undefined || bodyBytesMax <= BODY_BYTES_MAX) {
-      return { match, bodyBytesMax, refusal: null };
-    }
-    const found = this.#admit(route, head);
-    return { match, bodyBytesMax, refusal: isRefused(found) ? found : null };
+    const caller = route === undefined ? refuseRoute(match) : this.#admit(route, exchange);
+    if (isRefused(caller)) return { refusal: caller, organization: null };
+    const isOpen = route?.access === Access.PUBLIC;
+    const organization = isOpen ? null : `${caller.tenantId}/${caller.organizationId}`;
+    return { refusal: null, organization };
   }
 
   handle(exchange: Exchange<Matched>): void {
@@ -94,8 +98,8 @@ export class Dispatch implements Front<Matched> {
     exchange.respond(answer!);
   }
 
-  refuse(problem: Problem, path: string): Answer {
-    return this.#problem(problem, path);
+  refuse(problem: Problem, { found, path }: Exchange<Matched>): Answer {
+    return this.#problem(problem, path, found?.match.route);
   }
 
   #run(exchange: Exchange<Matched>): Handled | Promise<Handled> {
@@ -105,12 +109,18 @@ export class Dispatch implements Front<Matched> {
     const services = this.#services;
     const caller = this.#admit(route, exchange);
     if (isRefused(caller)) return caller;
+    const organization = services.engine.state.catalog.organizations.get(caller.organizationId);
+    if (organization?.requestsPerSecond !== undefined) {
+      const refusal = services.rates.request(organization, caller, services.engine.nowMs());
+      if (refusal !== null) return refusal;
+    }
     const checks = this.#checks.get(route)!;
     const params = checks.params(match.params);
     const query = checks.query(exchange.query);
     if (route.isLong !== undefined && params.errors.length + query.errors.length === 0) {
       const context = { services, caller, params: params.values, query: query.values };
-      const long = { ...context, body: null, authorization: exchange.authorization };
+      const { authorization } = exchange;
+      const long = { ...context, body: null, authorization, head: exchange };
       if (route.isLong(long, bytesOf(exchange))) return this.#runLong(exchange, route, long);
     }
     exchange.join();
@@ -128,6 +138,12 @@ export class Dispatch implements Front<Matched> {
     if (params.errors.length + query.errors.length + bodyErrors.length > 0) {
       return refuseInvalid([...params.errors, ...query.errors, ...bodyErrors]);
     }
+    if (organization?.bookingsPerSecond !== undefined && route.eventParameter !== undefined) {
+      const eventId = String(query.values[route.eventParameter]);
+      const nowMs = services.engine.nowMs();
+      const refusal = services.rates.booking(organization, caller, eventId, nowMs);
+      if (refusal !== null) return refusal;
+    }
     const early = this.#claim(exchange, route, caller);
     if (early !== null) return early;
     const { authorization } = exchange;
@@ -138,6 +154,7 @@ export class Dispatch implements Front<Matched> {
       query: query.values,
       body,
       authorization,
+      head: exchange,
     });
   }
 
@@ -147,13 +164,13 @@ export class Dispatch implements Front<Matched> {
     route: Route,
     caller: Caller,
     fingerprint: string | null = null,
-  ): Handled | null {
+  ): Handled | Promise<Handled> | null {
     const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
     const { idempotencyKey } = exchange;
     if (!isMutation || idempotencyKey === null) return null;
     const by = { caller, idempotencyKey };
     const begun = this.#idempotency.begin(route, exchange, by, fingerprint);
-    if (!("fingerprint" in begun)) return begun;
+    if (begun instanceof Promise || !("fingerprint" in begun)) return begun;
     exchange.first = begun;
     return null;
   }
@@ -176,7 +193,7 @@ export class Dispatch implements Front<Matched> {
       if (!isJson(head.contentType)) return NOT_JSON;
       if (!isIdentity(head.contentEncoding)) return ENCODED;
     }
-    if (head.repeatedHeader !== "") {
+    if (head.repeatedHeader !== "" && route.access !== Access.PUBLIC) {
       const detail = `The header ${head.repeatedHeader} may come only once.`;
       return { refused: FrontResult.MALFORMED_REQUEST, detail };
     }
@@ -203,8 +220,7 @@ export class Dispatch implements Front<Matched> {
     }
     const { status } = REPLIES[problem.refused];
     const fields = (problem.errors ?? []).map(({ field, message }) => `${field} ${message}`);
-    const failure = authFailure(status, [problem.detail, ...fields].join(" "));
-    return { ...failure, headers: headersOf(status, problem.headers) };
+    return authFailure(status, [problem.detail, ...fields].join(" "), problem.headers);
   }
 
   /** Unexpected errors go to the log, not to the caller. A failed assertion ends the process. */

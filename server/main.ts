@@ -15,9 +15,11 @@ import type { RecoveryProgress } from "../persistence/store/open-state.ts";
 import { Keys } from "./auth/keys.ts";
 import { Logins } from "./auth/logins.ts";
 import { Passwords } from "./auth/passwords.ts";
+import { RateLimits } from "./auth/rate-limits.ts";
 import { Throttle } from "./auth/throttle.ts";
 import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
+import { connectionsMaxOf, openFilesMax } from "./connections.ts";
 import { createDemo, describeDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
@@ -26,10 +28,12 @@ import { Metrics } from "./observe/metrics.ts";
 import { Progress } from "./observe/progress.ts";
 import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
+import { ReplyBodies, type ReplyOptions } from "./routing/reply-bodies.ts";
+import type { Services } from "./routing/services.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
 import { StartingFront } from "./wire/front.ts";
-import { type HttpServer, listen } from "./wire/http.ts";
+import { type HttpServer, type HttpStats, listen } from "./wire/http.ts";
 
 const EXIT_BROKEN = 70;
 const DRAIN_MS_MAX = 5_000;
@@ -54,9 +58,11 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const folder = dataFolderOf(options);
   if (!hasStore(folder)) checkVariables(env);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
-  const { host, port } = options;
+  const { host, port, trustedProxy: trustedProxies = [] } = options;
+  const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax());
   const stopping = stopSignal();
-  const http = await listen(new StartingFront(), { host, port, onBroken });
+  const limits = { connectionsMax, trustedProxies };
+  const http = await listen(new StartingFront(), { host, port, onBroken, ...limits });
   const reports = new StoreReports(log);
   const store = await openStore(http, {
     folder,
@@ -114,21 +120,12 @@ async function open(
   const { engine } = store;
   const running: Running = { store, isReady: true };
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
-  const keys = new Keys(store.secret, engine.state.catalog, platformToken);
-  const passwords = new Passwords();
-  const logins = new Logins(engine, passwords);
-  const metricsToken = options.metricsToken ?? null;
-  const badKeys = new Throttle(options.badKeysPerMinute);
   const isReady = () => running.isReady;
-  const { audit } = store;
-  assert(audit !== null, "a server keeps an audit trail");
-  const metrics = new Metrics({ engine, log: store.logStats, store: reports, audit });
-  const access = { keys, passwords, logins, badKeys };
-  const packer = { pack: packLayoutText, packed: packedLayout };
-  const layouts = new LargeLayouts(engine, new LayoutThread(), packer);
-  layouts.packAll();
-  const services = { engine, audit, layouts, ...access, metrics, metricsToken, isReady };
+  const parts = { ...options, platformToken, reports, http: http.stats, isReady };
+  const services = servicesOf(store, parts);
+  const { keys } = services;
   reports.recovered(store.report);
+  reports.madePrivate(store.madePrivate);
   // A process that was killed during its first start may have left a folder without a tenant.
   if (engine.state.catalog.tenants.size > 0) {
     warnIgnored(log, env);
@@ -146,6 +143,48 @@ async function open(
   const demo = options.demo ? describeDemo(engine, keys, baseUrl) : null;
   if (demo !== null) process.stdout.write(`${demo}\n`);
   return running;
+}
+
+/** What the services need beside the store. */
+interface ServiceParts
+  extends
+    ReplyOptions,
+    Pick<ServeOptions, "metricsToken" | "badKeysPerMinute" | "badLoginsPerMinute"> {
+  readonly platformToken: string | undefined;
+  readonly reports: StoreReports;
+  readonly http: HttpStats;
+  readonly isReady: () => boolean;
+}
+
+export function servicesOf(store: Store, parts: ServiceParts): Services {
+  const { engine, audit } = store;
+  const { reports, http, isReady } = parts;
+  assert(audit !== null, "a server keeps an audit trail");
+  const keys = new Keys(store.secret, engine.state.catalog, parts.platformToken);
+  const passwords = new Passwords();
+  const badLogins = new Throttle(parts.badLoginsPerMinute);
+  const logins = new Logins(engine, passwords, keys, badLogins);
+  const replies = new ReplyBodies(parts);
+  const rates = new RateLimits();
+  const counted = { audit, http, replies, logins, passwords, rates };
+  const sources = { engine, log: store.logStats, store: reports, ...counted };
+  const packer = { pack: packLayoutText, packed: packedLayout };
+  const layouts = new LargeLayouts(engine, new LayoutThread(), packer);
+  layouts.packAll();
+  return {
+    engine,
+    audit,
+    layouts,
+    keys,
+    passwords,
+    logins,
+    badKeys: new Throttle(parts.badKeysPerMinute),
+    metrics: new Metrics(sources),
+    replies,
+    rates,
+    metricsToken: parts.metricsToken ?? null,
+    isReady,
+  };
 }
 
 /** Only a terminal shows them: what else reads standard error may keep it for long. */

@@ -73,7 +73,6 @@ export class EngineVenue {
       body: { name: "Bench" },
       administrator: null,
       publicKey: "",
-      privateKey: "",
     });
     const caller = { ...system, organizationId: valueOf(resultOf(organization)).id };
     return new EngineVenue(engine, caller, seatCount);

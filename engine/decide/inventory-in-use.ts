@@ -27,8 +27,14 @@ interface PriceUse {
   readonly areas: number;
 }
 
+/** Whether the area has LOCKED, SOLD or BLOCKED places. */
+export function isAreaInUse({ areas }: Partition, area: number): boolean {
+  return areas.capacity(area) > areas.places(area, ACTIVE);
+}
+
 /** Cost: O(seats and areas). */
-export function usesOfPrice({ state, price, areas }: Partition, slot: number): PriceUse {
+export function usesOfPrice(partition: Partition, slot: number): PriceUse {
+  const { state, price, areas } = partition;
   assert(slot > 0, "slot 0 stands for no price");
   let seats = 0;
   for (let seat = 0; seat < state.length; seat++) {
@@ -36,7 +42,7 @@ export function usesOfPrice({ state, price, areas }: Partition, slot: number): P
   }
   let used = 0;
   for (let area = 0; area < areas.count; area++) {
-    if (areas.price[area] === slot && areas.capacity(area) > areas.places(area, ACTIVE)) used++;
+    if (areas.price[area] === slot && isAreaInUse(partition, area)) used++;
   }
   return { seats, areas: used };
 }

@@ -13,22 +13,24 @@ import {
   refuseInvalid,
   Result,
 } from "../results.ts";
-import type {
-  Administrator,
-  HoldTypesBody,
-  OrganizationBody,
-  SettingsBody,
+import {
+  type Administrator,
+  type HoldTypesBody,
+  LIMITS,
+  type OrganizationBody,
+  type SettingsBody,
 } from "../shapes/bodies.ts";
 import type { CommandWith } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
 import { accountRow } from "./accounts.ts";
 import { grantChange } from "./catalog-record.ts";
 
+const LIMIT_NAMES = Object.keys(LIMITS) as (keyof typeof LIMITS)[];
+
 type NewOrganization = CommandWith<{
   body: OrganizationBody;
   administrator: Administrator | null;
   publicKey: string;
-  privateKey: string;
 }>;
 
 export function createOrganization(
@@ -92,14 +94,13 @@ function isReusable(state: State, account: AccountRow, tenantId: number): boolea
 
 function organizationRow(
   id: number,
-  { caller, body, publicKey, privateKey }: NewOrganization,
+  { caller, body, publicKey }: NewOrganization,
 ): OrganizationRow {
   return {
     id,
     tenantId: caller.tenantId,
     name: body.name,
     publicKey,
-    privateKey,
     domain: body.domain ?? null,
     autologinEnabled: body.autologinEnabled ?? false,
     appendDomainToLogin: body.appendDomainToLogin ?? false,
@@ -124,7 +125,7 @@ export function changeSettings(
   const bookingEnabled = body.bookingEnabled ?? organization.bookingEnabled;
   const isSwitched = bookingEnabled !== organization.bookingEnabled;
   const row: OrganizationRow = {
-    ...organization,
+    ...withLimits(organization, body),
     salesControl: body.salesControl ?? organization.salesControl,
     bookingEnabled,
     ...(isSwitched ? { bookingChangedAtMs: timeMs } : {}),
@@ -132,6 +133,29 @@ export function changeSettings(
   };
   assert(row.id === organizationId, "the settings change of the organization that was named");
   return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
+}
+
+/** A limit of 0 is none, and leaves no member. */
+function withLimits(organization: OrganizationRow, body: SettingsBody): OrganizationRow {
+  const row: Record<string, unknown> = { ...organization };
+  for (const name of LIMIT_NAMES) {
+    const limit = body[name];
+    if (limit === 0) delete row[name];
+    else if (typeof limit === "number") row[name] = limit;
+  }
+  return row as unknown as OrganizationRow;
+}
+
+/** Replaces a private key that an earlier version stored in clear by its hash. */
+export function hidePrivateKey(
+  state: State,
+  command: CommandWith<{ organizationId: number; privateKeySha256: string }>,
+): Decision<null> {
+  const { caller, organizationId, privateKeySha256 } = command;
+  const { privateKey, ...organization } = state.catalog.organizations.get(organizationId)!;
+  assert(privateKey !== undefined, "a key that is hidden was stored");
+  const row: OrganizationRow = { ...organization, privateKeySha256 };
+  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, null);
 }
 
 /** Replaces the organization's own hold types. */
@@ -142,7 +166,7 @@ export function replaceHoldTypes(
   const errors: FieldError[] = [];
   const names = new Set<string>();
   for (const [i, { name }] of body.entries()) {
-    if (names.has(name)) errors.push(duplicate(`[${i}].name`, name, "is there twice"));
+    if (names.has(name)) errors.push(duplicate(`[${i}].name`, name));
     names.add(name);
   }
   if (errors.length > 0) return refuseInvalid(errors);

@@ -39,6 +39,10 @@ export class Holds {
   #opened = 0;
   #free: number[] = [];
   readonly #expiry = new ExpiryQueues();
+  /** Sum of `#sizes` of the holds. */
+  #held = 0;
+  /** Seats and places by session; null until they are first asked for, because few need them. */
+  #heldBy: Map<string, number> | null = null;
 
   /** The slot that the next hold takes. */
   get nextSlot(): number {
@@ -47,6 +51,39 @@ export class Holds {
 
   get count(): number {
     return this.#holds.length - this.#free.length;
+  }
+
+  /** Seats and places that all holds together have. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /**
+   * Seats and places that the session holds. Cost: constant, but O(slots) for the first question.
+   */
+  heldBy(session: string): number {
+    this.#heldBy ??= this.#countBySession();
+    return this.#heldBy.get(session) ?? 0;
+  }
+
+  #countBySession(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const [slot, hold] of this.#holds.entries()) {
+      if (hold === undefined) continue;
+      counts.set(hold.session, (counts.get(hold.session) ?? 0) + this.#sizes[slot]!);
+    }
+    return counts;
+  }
+
+  /** @param size - Negative when seats or places are released. */
+  #count(session: string, size: number): void {
+    this.#held += size;
+    const counts = this.#heldBy;
+    if (counts === null) return;
+    const after = (counts.get(session) ?? 0) + size;
+    assert(after >= 0, "a session holds no less than nothing");
+    if (after === 0) counts.delete(session);
+    else counts.set(session, after);
   }
 
   /** Seats and places that the hold still has. */
@@ -69,16 +106,19 @@ export class Holds {
     this.#holds[slot] = hold;
     this.#sizes[slot] = size;
     this.#ordinals[slot] = this.#opened++;
+    this.#count(hold.session, size);
     if (hold.expiresAtMs !== 0) this.#expiry.add(slot, hold.startedAtMs, hold.expiresAtMs);
   }
 
   /** Takes seats or places out of the hold. @returns Whether that ended it. */
   release(slot: number, size: number): boolean {
     const left = this.#sizes[slot]! - size;
-    assert(this.#holds[slot] !== undefined, "only an existing hold is released");
+    const hold = this.#holds[slot];
+    assert(hold !== undefined, "only an existing hold is released");
     assert(size > 0, "a release takes a seat or a place");
     assert(left >= 0, "a hold gives up no more than it has");
     this.#sizes[slot] = left;
+    this.#count(hold.session, -size);
     if (left > 0) return false;
     this.#expiry.remove(slot);
     this.#holds[slot] = undefined;
@@ -126,6 +166,7 @@ export class Holds {
       const { startedAtMs, expiresAtMs } = this.get(slot);
       assert(this.#sizes[slot]! > 0, "a hold has a seat or a place");
       assert(this.#ordinals[slot]! < opened, "a hold was opened before the copy");
+      this.#held += this.#sizes[slot]!;
       if (expiresAtMs !== 0) this.#expiry.add(slot, startedAtMs, expiresAtMs);
     }
   }

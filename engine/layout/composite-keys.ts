@@ -14,36 +14,46 @@ export interface KeyedPlace {
   readonly id: number;
 }
 
+/** Null for a key that two seats have. */
+type SeatsByKey = ReadonlyMap<string, number | null>;
+
 interface KeyIndex {
   /** Section index by name. */
   readonly sections: ReadonlyMap<string, number>;
   /** Area id by name. */
   readonly areas: ReadonlyMap<string, number>;
-  /** By section index: seat id by key. Filled when the section is first looked up. */
-  readonly seatsOf: Map<number, ReadonlyMap<string, number>>;
+  /** By section index: seat ids by key. Filled when the section is first looked up. */
+  readonly seatsOf: Map<number, SeatsByKey>;
 }
 
 /** Filled when a key of the layout is first looked up; released with the layout. */
 const indexes = new WeakMap<Layout, KeyIndex>();
 
 /**
- * @returns Undefined for a key that names nothing.
+ * A label may begin or end with a single `;`, so more than one separator may end the section.
+ *
+ * @returns Undefined for a key that names nothing, or two seats: `S;` and `A` make the same key as
+ * `S` and `;A`.
  * Cost: O(seats of the section) once per section, then constant.
  */
 export function findKey(layout: Layout, key: string): KeyedPlace | undefined {
   let index = indexes.get(layout);
   if (index === undefined) indexes.set(layout, (index = indexLayout(layout)));
-  const end = key.indexOf(KEY_SEPARATOR);
-  if (end === -1) {
-    const area = index.areas.get(key);
-    return area === undefined ? undefined : { member: "groupOfSeats", id: area };
+  const area = index.areas.get(key);
+  if (area !== undefined) return { member: "groupOfSeats", id: area };
+  let found: number | null | undefined;
+  for (let end = -1; (end = key.indexOf(KEY_SEPARATOR, end + 1)) !== -1;) {
+    const section = index.sections.get(key.slice(0, end));
+    const seat = section === undefined ? undefined : seatsOf(layout, index, section).get(key);
+    if (seat !== undefined) found = found === undefined ? seat : null;
   }
-  const section = index.sections.get(key.slice(0, end));
-  if (section === undefined) return undefined;
+  return found === undefined || found === null ? undefined : { member: "seats", id: found };
+}
+
+function seatsOf(layout: Layout, index: KeyIndex, section: number): SeatsByKey {
   let seats = index.seatsOf.get(section);
   if (seats === undefined) index.seatsOf.set(section, (seats = indexSection(layout, section)));
-  const seat = seats.get(key);
-  return seat === undefined ? undefined : { member: "seats", id: seat };
+  return seats;
 }
 
 export function joinKey(...labels: readonly string[]): string {
@@ -58,13 +68,14 @@ function indexLayout({ sections, areas }: Layout): KeyIndex {
   };
 }
 
-function indexSection(layout: Layout, section: number): ReadonlyMap<string, number> {
+function indexSection(layout: Layout, section: number): SeatsByKey {
   const { name, rows } = layout.sections[section]!;
-  const seats = new Map<string, number>();
+  const seats = new Map<string, number | null>();
   for (const index of rows) {
     const row = layout.rows[index]!;
     for (const seat of row.seats) {
-      seats.set(joinKey(name, row.name, seatName(layout, seat)), layout.seatIds[seat]!);
+      const key = joinKey(name, row.name, seatName(layout, seat));
+      seats.set(key, seats.has(key) ? null : layout.seatIds[seat]!);
     }
   }
   return seats;

@@ -1,6 +1,6 @@
 /**
  * The audit trail as its readers see it: the transitions of seats and areas, and the seat map of an
- * event at an earlier moment. Types only: the trail is kept outside the engine.
+ * event at an earlier moment. The trail itself is kept outside the engine.
  */
 import type { SeatState } from "../inventory/states.ts";
 import type { Actor } from "../records.ts";
@@ -36,6 +36,26 @@ export interface Transition {
   readonly hold: number;
 }
 
+/** What transitions can be sorted by, as the interface names it. */
+export const TRANSITION_SORTS = [
+  "sequence",
+  "ordinal",
+  "time",
+  "call",
+  "actorType",
+  "actorId",
+  "sessionId",
+  "holdType",
+  "holdSequence",
+  "seatId",
+  "groupOfSeatsId",
+  "capacity",
+  "fromState",
+  "toState",
+  "priceId",
+] as const;
+export type TransitionSort = (typeof TRANSITION_SORTS)[number];
+
 export interface TransitionQuery {
   readonly seatId?: number | undefined;
   readonly areaId?: number | undefined;
@@ -46,7 +66,8 @@ export interface TransitionQuery {
   /** Inclusive, as `toSequence` is. */
   readonly fromSequence?: number | undefined;
   readonly toSequence?: number | undefined;
-  readonly newestFirst: boolean;
+  /** Transitions that are equal in all of it are listed from the oldest on. */
+  readonly sort: readonly { readonly property: TransitionSort; readonly descending: boolean }[];
   readonly offset: number;
   readonly limit: number;
 }
@@ -71,8 +92,8 @@ export type Moment = { readonly sequence: number } | { readonly timeMs: number }
 export interface PastSeats {
   readonly seats: readonly SeatFacts[];
   readonly total: number;
-  /** At that moment. */
-  readonly isPublished: boolean;
+  /** Whether ACTIVE seats could be booked at that moment. */
+  readonly isOnSale: boolean;
 }
 
 interface OfEvent {
@@ -85,6 +106,8 @@ export interface AuditQuestions {
   readonly transitions: OfEvent & { readonly query: TransitionQuery };
   readonly seats: OfEvent & { readonly moment: Moment; readonly query: SeatQuery };
   readonly areas: OfEvent & { readonly moment: Moment };
+  /** By id of the stored reply. */
+  readonly reply: { readonly id: string };
 }
 export interface AuditAnswers {
   /** The id of the organization that has or had the event. */
@@ -92,6 +115,8 @@ export interface AuditAnswers {
   readonly transitions: TransitionPage;
   readonly seats: PastSeats;
   readonly areas: readonly AreaFacts[];
+  /** The body of a stored reply that is too long for memory; null when the trail has none. */
+  readonly reply: string | null;
 }
 export type AuditTopic = keyof AuditQuestions;
 export type AuditQuestion<K extends AuditTopic = AuditTopic> = {
@@ -106,6 +131,8 @@ export const AuditGap = {
   TOO_EARLY: "too early",
   /** The record does not exist yet. */
   TOO_LATE: "too late",
+  /** More transitions match than can be sorted by anything but their time. */
+  TOO_MANY: "too many",
   /** Too many questions are waiting. */
   BUSY: "busy",
   /** The trail cannot be read or updated at present. */

@@ -4,7 +4,6 @@ import type {
   HoldTypeRow,
   OrganizationRow,
   PriceRow,
-  ReplyRow,
   SchemaRow,
   ZoneRow,
 } from "../catalog.ts";
@@ -12,6 +11,7 @@ import { CART_TTL_SECONDS } from "../constants.ts";
 import { isRefused, refuse, type Refusal, Result } from "../results.ts";
 import type { Caller, CommandWith } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
+import type { ReplyRow } from "../stored-replies.ts";
 import { ownRow } from "./access.ts";
 
 interface OnSchema {

@@ -5,6 +5,7 @@ import {
   HOLD_TYPES_MAX,
   KEY_GRACE_SECONDS_MAX,
   NAME_LENGTH_MAX,
+  ORGANIZATION_LIMIT_MAX,
   SESSION_LENGTH_MAX,
 } from "../constants.ts";
 import {
@@ -30,10 +31,13 @@ import {
   oneOf,
   openObject,
   optional,
+  orNull,
   RECORD,
+  type Shape,
   TEXT,
   text,
   type TypeOf,
+  whenSet,
 } from "./shape.ts";
 
 const OPTIONAL_FLAG = optional(BOOLEAN);
@@ -153,10 +157,20 @@ export type SentSeat = TypeOf<typeof SEAT>;
 
 const SHAPE = openObject({
   id: optional(UUID),
+  purpose: optional(oneOf(["OBJECT", "UNDERLAY", "GA", "OUTLINE"])),
   groupOfSeatsGuid: optional(UUID),
   toRemove: OPTIONAL_FLAG,
 });
 export type SentShape = TypeOf<typeof SHAPE>;
+
+const namesOf = (shape: Shape) => Object.keys(shape["properties"] as object);
+/** The members of each kind of object that are not drawing members. An outline may be long. */
+export const LAYOUT_OBJECT_MEMBERS = {
+  sectors: new Set(namesOf(SECTOR)),
+  rows: new Set(namesOf(ROW)),
+  seats: new Set(namesOf(SEAT)),
+  shapes: new Set([...namesOf(SHAPE), "points"]),
+} as const;
 
 /** Without further members: a misspelled list would make an empty plan. */
 export const LAYOUT = exactObject({
@@ -212,10 +226,19 @@ export const ORGANIZATION_CHANGE = object({ id: LONG, ...ORGANIZATION_MEMBERS })
 /** The new members of an organization. */
 export type OrganizationChange = TypeOf<typeof ORGANIZATION_CHANGE>;
 
+/** Limits of an organization; 0 for none. */
+const LIMIT = optional(integer({ minimum: 0, maximum: ORGANIZATION_LIMIT_MAX }));
+export const LIMITS = {
+  heldPerSession: LIMIT,
+  heldPerEvent: LIMIT,
+  requestsPerSecond: LIMIT,
+  bookingsPerSecond: LIMIT,
+};
 export const SETTINGS = object({
   salesControl: optional(BOOLEAN),
   bookingEnabled: optional(BOOLEAN),
   orphanPrevention: optional(BOOLEAN),
+  ...LIMITS,
 });
 /** The settings to change; the others stay. */
 export type SettingsBody = TypeOf<typeof SETTINGS>;
@@ -254,5 +277,20 @@ export const LOGIN_TOKENS = object({
 export type LoginTokens = TypeOf<typeof LOGIN_TOKENS>;
 
 /** A reply that is stored under its `Idempotency-Key`. */
-export const REPLY = object({ id: TEXT, fingerprint: TEXT, status: integer(), body: TEXT });
+export const REPLY = object({
+  id: TEXT,
+  fingerprint: TEXT,
+  status: integer(),
+  /** Null when it is a layout, or is not kept: then a retry is refused. */
+  body: orNull(TEXT),
+  layout: whenSet(object({ schemaId: LONG, version: integer() })),
+});
 export type ReplyBody = TypeOf<typeof REPLY>;
+
+/** As `ReplyBudget`. */
+export const REPLY_BUDGET = object({
+  memory: integer(),
+  memoryOfOwner: integer(),
+  disk: integer(),
+  diskOfOwner: integer(),
+});

@@ -19,7 +19,7 @@ export interface Violation {
 type Rule = readonly [code: string, describe: (limit: unknown) => string];
 
 const RULES: Readonly<Record<string, Rule>> = {
-  type: ["TYPE", (type) => `must be ${[type].flat().join(" or ")}`],
+  type: ["TYPE", (type) => `must be ${[type].flat().map(withArticle).join(" or ")}`],
   minLength: ["SIZE", (length) => `must have at least ${String(length)} characters`],
   maxLength: ["SIZE", (length) => `must have at most ${String(length)} characters`],
   minItems: ["SIZE", (count) => `must have at least ${String(count)} items`],
@@ -71,4 +71,10 @@ function fieldOf(pointer: string): string {
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
     .map((part, i) => (/^\d+$/.test(part) ? `[${part}]` : i === 0 ? part : `.${part}`))
     .join("");
+}
+
+/** "string" becomes "a string". */
+function withArticle(type: unknown): string {
+  const name = String(type);
+  return name === "null" ? name : `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`;
 }

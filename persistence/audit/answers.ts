@@ -1,5 +1,5 @@
 /** Answers questions from the file of the audit trail. */
-import type { SeatState } from "../../engine/inventory/states.ts";
+import { type SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
 import {
   type AuditAnswers,
   AuditGap,
@@ -12,17 +12,22 @@ import {
   type Transition,
   type TransitionPage,
   type TransitionQuery,
+  type TransitionSort,
 } from "../../engine/queries/audit-trail.ts";
 import { areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
 import { listSeats, type SeatQuery } from "../../engine/queries/seat-listing.ts";
 import type { ActorKind } from "../../engine/records.ts";
 import type { SqlFile, SqlRow, SqlValue } from "../disk/sqlite.ts";
+import { ACTOR_NAMES, nameOf } from "./file.ts";
 import { eventAt, type PastEvent } from "./past.ts";
+import { replyBody } from "./replies.ts";
 
 /** Past maps that are kept in memory, so the next page of one is cheap. */
 const KEPT_MAX = 4;
+/** Transitions that are sorted in memory, about 200 bytes each. */
+const SORTED_MAX = 200_000;
 
-type Answer = AuditAnswers[AuditTopic] | AuditGap;
+type Answer = AuditAnswers[Exclude<AuditTopic, "reply">] | AuditGap;
 
 export class AuditAnswering {
   readonly #sql: SqlFile;
@@ -35,6 +40,9 @@ export class AuditAnswering {
 
   /** Cost: O(matching rows) for a page; O(seats and rows of the event), once, for a past map. */
   answer(question: AuditQuestion, extent: TrailExtent): AuditOutcome<AuditAnswers[AuditTopic]> {
+    if (question.about === "reply") {
+      return { gap: null, value: replyBody(this.#sql, question.id), extent };
+    }
     const found = this.#sql.row(OWNER, question.eventId);
     const partition = Number(found?.["partition"]);
     const value =
@@ -73,18 +81,18 @@ export class AuditAnswering {
       `SELECT count(*) AS total FROM transitions WHERE ${where}`,
       ...values,
     );
-    const order = query.newestFirst ? "DESC" : "ASC";
+    const total = Number(count!["total"]);
+    if (total > SORTED_MAX && !isInOrder(query)) return AuditGap.TOO_MANY;
+    const order = orderOf(query);
     const rows = this.#sql.rows(
       `SELECT t.*, r.call, r.actorKind, r.actorId FROM
-       (SELECT * FROM transitions WHERE ${where}
-        ORDER BY sequence ${order}, ordinal ${order} LIMIT ? OFFSET ?) t
-       JOIN records r ON r.sequence = t.sequence
-       ORDER BY t.sequence ${order}, t.ordinal ${order}`,
+       (SELECT * FROM transitions t WHERE ${where} ORDER BY ${order} LIMIT ? OFFSET ?) t
+       JOIN records r ON r.sequence = t.sequence ORDER BY ${order}`,
       ...values,
       query.limit,
       query.offset,
     );
-    return { transitions: Array.from(rows, transitionOf), total: Number(count!["total"]) };
+    return { transitions: Array.from(rows, transitionOf), total };
   }
 
   /** Times rise with sequence numbers, so a range of times becomes a range of sequence numbers. */
@@ -139,17 +147,57 @@ export class AuditAnswering {
 const OWNER = `SELECT partition, organizationId FROM events WHERE eventId = ?
   ORDER BY partition DESC, sequence DESC LIMIT 1`;
 
+const ofRecord = (column: string) =>
+  `(SELECT ${column} FROM records WHERE records.sequence = t.sequence)`;
+
+/** What each property compares, as SQL. A missing value is NULL or empty, and comes first. */
+const SORT_KEYS: Readonly<Record<TransitionSort, string>> = {
+  sequence: "t.sequence",
+  ordinal: "t.ordinal",
+  time: "t.sequence",
+  call: ofRecord("call"),
+  actorType: nameOf(ACTOR_NAMES, ofRecord("actorKind")),
+  actorId: ofRecord("actorId"),
+  sessionId: "t.session",
+  holdType: "t.holdType",
+  holdSequence: "max(t.hold, 0)",
+  seatId: "iif(t.places IS NULL, t.placeId, NULL)",
+  groupOfSeatsId: "iif(t.places IS NULL, NULL, t.placeId)",
+  capacity: "t.places",
+  fromState: nameOf(STATE_NAMES, "t.fromState"),
+  toState: nameOf(STATE_NAMES, "t.toState"),
+  priceId: "t.priceId",
+};
+
+/** Times rise with sequence numbers. */
+const IN_ORDER: ReadonlySet<TransitionSort> = new Set<TransitionSort>(["sequence", "time"]);
+
+function isInOrder({ sort }: TransitionQuery): boolean {
+  return sort.length === 0 || IN_ORDER.has(sort[0]!.property);
+}
+
+function orderOf({ sort }: TransitionQuery): string {
+  const terms: string[] = [];
+  for (const { property, descending } of sort) {
+    const direction = descending ? " DESC" : "";
+    if (IN_ORDER.has(property)) {
+      return [...terms, `t.sequence${direction}`, `t.ordinal${direction}`].join(", ");
+    }
+    terms.push(SORT_KEYS[property] + direction);
+  }
+  return [...terms, "t.sequence", "t.ordinal"].join(", ");
+}
+
 const GAPS: ReadonlySet<unknown> = new Set(Object.values(AuditGap));
 
 function isGap(value: unknown): value is AuditGap {
   return GAPS.has(value);
 }
 
-function pastSeats({ partition, prices, status }: PastEvent, query: SeatQuery): PastSeats {
-  const listed = { partition, prices, changedAtMs: 0 };
-  const { seats, total } = listSeats(listed, query);
-  const facts = seats.map((seat) => seatFacts(listed, seat));
-  return { seats: facts, total, isPublished: status === "PUBLISHED" };
+function pastSeats(event: PastEvent, query: SeatQuery): PastSeats {
+  const { seats, total } = listSeats(event, query);
+  const facts = seats.map((seat) => seatFacts(event, seat));
+  return { seats: facts, total, isOnSale: event.isOnSale };
 }
 
 function transitionOf(row: SqlRow): Transition {

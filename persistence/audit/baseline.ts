@@ -22,8 +22,11 @@ const { UNPRICED, ACTIVE } = SeatState;
 /** @param sequence - The last record in the state. Cost: O(seats of all events). */
 export function writeBaseline(parts: Parts, state: State, sequence: number): void {
   const { catalog, places } = parts;
-  const { layouts, events, prices } = state.catalog;
+  const { organizations, layouts, events, prices } = state.catalog;
   places.begin();
+  for (const organization of organizations.values()) {
+    catalog.putOrganization({ sequence, timeMs: 0 }, organization);
+  }
   for (const layout of layouts.values()) catalog.putLayout({ sequence, timeMs: 0 }, layout);
   for (const event of events.values()) {
     catalog.putEvent({ sequence, timeMs: event.createdAtMs }, event);

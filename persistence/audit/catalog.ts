@@ -1,9 +1,10 @@
 /**
- * The part of the catalog that the audit trail needs: events, their layouts and prices, each
- * version with the record that made it. Those that exist now are also in memory.
+ * The part of the catalog that the audit trail needs: events, their layouts and prices, and when
+ * they went on and off sale, each version with the record that made it. What exists now is also in
+ * memory.
  */
 import { assert } from "../../engine/assert.ts";
-import type { EventRow, LayoutRow, PriceRow } from "../../engine/catalog.ts";
+import type { EventRow, LayoutRow, OrganizationRow, PriceRow } from "../../engine/catalog.ts";
 import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import { plainDocument } from "../../engine/layout/packed-layout.ts";
@@ -25,6 +26,9 @@ export interface PlaceIds {
   readonly areas: readonly number[];
 }
 
+/** When, and whether it is on since then. */
+type Switched = readonly [timeMs: number, isOn: boolean];
+
 const INSERT_PRICE = "INSERT OR REPLACE INTO prices VALUES (?, ?, ?, ?, ?)";
 const NO_PLACES: PlaceIds = { seats: new Float64Array(), areas: [] };
 /** Seat ids that are cached, eight bytes each. */
@@ -40,6 +44,8 @@ export class AuditCatalog {
   readonly #prices = new Map<number, { readonly partition: number; readonly slot: number }>();
   /** By partition, then by slot: the price id. */
   readonly #slots = new Map<number, Map<number, number>>();
+  /** By owner: the last row in `switches`. */
+  readonly #switched = new Map<string, Switched>();
   /** By layout id. */
   #places = new Map<number, PlaceIds>();
   #idCount = 0;
@@ -58,6 +64,10 @@ export class AuditCatalog {
     const prices = "SELECT *, max(sequence) FROM prices GROUP BY id";
     for (const { id, partition, slot, name } of sql.rows(prices)) {
       if (name !== null) this.#keepPrice(Number(id), Number(partition), Number(slot));
+    }
+    const switches = "SELECT *, max(sequence) FROM switches GROUP BY owner, ownerId";
+    for (const { owner, ownerId, timeMs, isOn } of sql.rows(switches)) {
+      this.#switched.set(`${String(owner)} ${Number(ownerId)}`, [Number(timeMs), isOn === 1]);
     }
   }
 
@@ -92,6 +102,10 @@ export class AuditCatalog {
     const insert = "INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     this.#sql.run(insert, ...key, event.layoutId, name, status);
     this.#keepEvent(event);
+    this.#switch("event", partition, sequence, [
+      row.statusChangedAtMs ?? 0,
+      status === "PUBLISHED",
+    ]);
   }
 
   /** Moves the event to the present layout of its schema. */
@@ -120,6 +134,13 @@ export class AuditCatalog {
     );
     this.#events.delete(partition);
     this.#partitions.delete(eventId);
+    this.#switched.delete(`event ${partition}`);
+  }
+
+  /** @returns Whether booking was switched on or off. */
+  putOrganization({ sequence }: At, row: OrganizationRow): boolean {
+    const { id, bookingEnabled, bookingChangedAtMs = 0 } = row;
+    return this.#switch("organization", id, sequence, [bookingChangedAtMs, bookingEnabled]);
   }
 
   putLayout({ sequence }: At, { id: schemaId, document }: LayoutRow): void {
@@ -186,6 +207,17 @@ export class AuditCatalog {
   #keepEvent({ partition, eventId, schemaId, layoutId }: AuditEvent): void {
     this.#events.set(partition, { partition, eventId, schemaId, layoutId });
     this.#partitions.set(eventId, partition);
+  }
+
+  /** @returns Whether it is a change. Until the first one, `timeMs` is 0. */
+  #switch(owner: string, id: number, sequence: number, [timeMs, isOn]: Switched): boolean {
+    const key = `${owner} ${id}`;
+    const [lastMs, wasOn] = this.#switched.get(key) ?? [0, isOn];
+    if (timeMs === lastMs && isOn === wasOn) return false;
+    const insert = "INSERT OR REPLACE INTO switches VALUES (?, ?, ?, ?, ?)";
+    this.#sql.run(insert, owner, id, sequence, timeMs, isOn ? 1 : 0);
+    this.#switched.set(key, [timeMs, isOn]);
+    return true;
   }
 
   #keepPrice(id: number, partition: number, slot: number): void {

@@ -15,6 +15,7 @@ import {
 } from "../disk/sqlite.ts";
 import { isCount } from "../log/checks.ts";
 import type { ChainMark, LogStart } from "../log/scan.ts";
+import { REPLIES_TABLE } from "./replies.ts";
 
 export const AUDIT_FILE = "audit.sqlite";
 export const AUDIT_FORMAT = 1;
@@ -35,10 +36,21 @@ export interface TrailRow {
 /** Names of the actor kinds; index: an `ActorKind`. */
 export const ACTOR_NAMES = ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"] as const;
 
-const namesOf = (names: readonly (string | null)[], column: string) =>
+/** @returns SQL for the name that the code in the column stands for. */
+export const nameOf = (names: readonly (string | null)[], column: string) =>
   `CASE ${column} ${names
     .map((name, code) => (name === null ? "" : `WHEN ${code} THEN '${name}'`))
     .join(" ")} END`;
+
+/**
+ * Changes of all seats of an event, or of an organization's events: of the status (owner `event`,
+ * its partition) and of `bookingEnabled`. Trails of earlier versions lack them.
+ */
+const SWITCHES = `CREATE TABLE IF NOT EXISTS switches (
+  owner TEXT NOT NULL, ownerId INTEGER NOT NULL, sequence INTEGER NOT NULL,
+  timeMs INTEGER NOT NULL, isOn INTEGER NOT NULL,
+  PRIMARY KEY (owner, ownerId, sequence)
+) WITHOUT ROWID;`;
 
 const SCHEMA = `
 CREATE TABLE trail (
@@ -81,13 +93,14 @@ CREATE TABLE areaHolds (
   hold INTEGER NOT NULL, session TEXT NOT NULL, holdType TEXT NOT NULL, places INTEGER NOT NULL,
   PRIMARY KEY (partition, areaId, slot)
 ) WITHOUT ROWID;
+${SWITCHES}
 CREATE VIEW history AS
 SELECT (SELECT eventId FROM events e WHERE e.partition = t.partition LIMIT 1) AS eventId,
   t.sequence, t.ordinal, strftime('%Y-%m-%dT%H:%M:%f', t.timeMs / 1000.0, 'unixepoch') AS time,
-  r.call, ${namesOf(ACTOR_NAMES, "r.actorKind")} AS actor, r.actorId,
+  r.call, ${nameOf(ACTOR_NAMES, "r.actorKind")} AS actor, r.actorId,
   t.session, t.holdType, t.hold, t.placeId, t.places,
-  ${namesOf(STATE_NAMES, "t.fromState")} AS fromState,
-  ${namesOf(STATE_NAMES, "t.toState")} AS toState, t.priceId
+  ${nameOf(STATE_NAMES, "t.fromState")} AS fromState,
+  ${nameOf(STATE_NAMES, "t.toState")} AS toState, t.priceId
 FROM transitions t LEFT JOIN records r ON r.sequence = t.sequence;
 `;
 
@@ -105,6 +118,8 @@ export function openAuditFile(path: string, storeId: string): SqlFile {
       sql.execute("COMMIT");
     }
     readTrail(sql, storeId);
+    sql.execute(SWITCHES);
+    sql.execute(REPLIES_TABLE);
     return sql;
   } catch (error) {
     sql.close();

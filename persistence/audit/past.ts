@@ -1,23 +1,24 @@
 /** The inventory of an event as it was after a record, built from the audit trail. */
-import type { EventStatus, PriceRow } from "../../engine/catalog.ts";
+import type { PriceRow } from "../../engine/catalog.ts";
 import { Partition } from "../../engine/inventory/partition.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import { buildLayout } from "../../engine/layout/layout.ts";
+import type { ListedEvent } from "../../engine/queries/listed-event.ts";
 import type { SqlFile, SqlRow } from "../disk/sqlite.ts";
 import { readDocument } from "./catalog.ts";
 import { LAST_OF_ALL } from "./places.ts";
 
 /** An event as it was, without its holds, which are not part of a map. */
-export interface PastEvent {
-  readonly partition: Partition;
-  /** By slot. */
-  readonly prices: ReadonlyMap<number, PriceRow>;
-  readonly status: EventStatus;
+export interface PastEvent extends ListedEvent {
+  /** Whether ACTIVE seats could be booked. */
+  readonly isOnSale: boolean;
 }
 
 const VERSION = `SELECT * FROM events WHERE partition = ? AND sequence <= ?
   ORDER BY sequence DESC LIMIT 1`;
 const CREATED = "SELECT timeMs FROM events WHERE partition = ? ORDER BY sequence LIMIT 1";
+const SWITCHED = `SELECT timeMs, isOn FROM switches
+  WHERE owner = ? AND ownerId = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1`;
 const PRICES = `SELECT *, max(sequence) FROM prices WHERE partition = ? AND sequence <= ?
   GROUP BY id`;
 
@@ -45,7 +46,11 @@ export function eventAt(sql: SqlFile, number: number, sequence: number): PastEve
     if (row["active"] === null) placeSeat(partition, row, slot);
     else placeArea(partition, row, slot);
   }
-  return { partition, prices, status: version["status"] as EventStatus };
+  const published = sql.row(SWITCHED, "event", number, sequence);
+  const enabled = sql.row(SWITCHED, "organization", Number(version["organizationId"]), sequence);
+  const timesMs = [published, enabled].map((row) => Number(row?.["timeMs"] ?? 0));
+  const isOnSale = version["status"] === "PUBLISHED" && enabled?.["isOn"] !== 0;
+  return { partition, prices, changedAtMs: Math.max(...timesMs), isOnSale };
 }
 
 function placeSeat(partition: Partition, row: SqlRow, slot: number): void {

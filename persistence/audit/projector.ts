@@ -17,13 +17,14 @@ import type { SqlFile } from "../disk/sqlite.ts";
 import { AuditAreas } from "./areas.ts";
 import type { AuditCatalog, AuditEvent } from "./catalog.ts";
 import { changeLayout } from "./layout-change.ts";
+import { writeReplies } from "./replies.ts";
 import { type At, type AuditPlaces, NO_HOLD, seatMove } from "./places.ts";
 
 const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD } = SeatState;
 const RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?)";
 /** The cause of a transition that is not a move. */
 const Call = { PRICES: "prices", PRICE_DELETED: "deleteprice", LAYOUT: "layout", EVENT: "event" };
-/** For a record that changed events, layouts or prices without a transition. */
+/** For a record that changed what listings show, without a transition. */
 const NO_CALL = "catalog";
 
 export class AuditProjector {
@@ -31,6 +32,8 @@ export class AuditProjector {
   readonly #catalog: AuditCatalog;
   readonly #places: AuditPlaces;
   readonly #areas: AuditAreas;
+  /** Characters of reply bodies that were written. */
+  replyChars = 0;
   /** Why the current catalog record has rows; null while it has none. */
   #call: string | null = null;
 
@@ -114,6 +117,7 @@ export class AuditProjector {
 
   #changeCatalog(at: At, record: CatalogRecord): void {
     this.#call = null;
+    this.replyChars += writeReplies(this.#sql, record);
     for (const { table, key } of record.removes) {
       if (table === "events") this.#removeEvent(at, String(key));
       if (table === "layouts") this.#removeLayout(at, Number(key));
@@ -162,6 +166,9 @@ export class AuditProjector {
     if (put.table === "layouts") {
       this.#catalog.putLayout(at, put.row);
       this.#migrateEvents(at, put.row.id);
+    }
+    if (put.table === "organizations" && this.#catalog.putOrganization(at, put.row)) {
+      this.#call ??= NO_CALL;
     }
     if (put.table === "events") {
       const existing = this.#catalog.eventOf(put.row.id);

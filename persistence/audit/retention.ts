@@ -22,6 +22,7 @@ export function removeBefore(sql: SqlFile, trail: TrailRow, beforeMs: number): T
       for (const table of ["transitions", "prices", "events"]) {
         sql.run(`DELETE FROM ${table} WHERE partition = ?`, partition);
       }
+      sql.run("DELETE FROM switches WHERE owner = 'event' AND ownerId = ?", partition);
     } else if (hasRows(sql, partition, from, to)) {
       const range = "partition = ? AND sequence < ?";
       const superseded = `DELETE FROM transitions AS t WHERE ${range} AND ${IS_SUPERSEDED}`;

@@ -24,6 +24,8 @@ import { removeBefore } from "./retention.ts";
 
 /** Approximate rows, or records without rows, of one transaction. */
 const ROWS_PER_COMMIT = 50_000;
+/** Approximate characters of reply bodies of one transaction. */
+const REPLY_CHARS_PER_COMMIT = 16 * 1024 * 1024;
 
 export class OpenTrail {
   /** The extent of the file, as committed. */
@@ -40,6 +42,7 @@ export class OpenTrail {
   #isOpen = false;
   /** `written` when the open transaction began. */
   #rowsBefore = 0;
+  #replyCharsBefore = 0;
 
   /** @throws Malformed, SqlFault. */
   constructor(path: string, storeId: string, rowsPerCommit = ROWS_PER_COMMIT) {
@@ -69,7 +72,8 @@ export class OpenTrail {
     this.#sequence = sequence;
     const rows = this.#places.written - this.#rowsBefore;
     const records = sequence - this.row.sequence;
-    if (Math.max(rows, records) >= this.#rowsPerCommit) this.commit(durable);
+    const isLong = this.#projector.replyChars - this.#replyCharsBefore >= REPLY_CHARS_PER_COMMIT;
+    if (isLong || Math.max(rows, records) >= this.#rowsPerCommit) this.commit(durable);
   }
 
   /** Commits the records that were added. @param durable - As in `add`. */
@@ -119,6 +123,7 @@ export class OpenTrail {
     this.#sql.execute("BEGIN IMMEDIATE");
     this.#isOpen = true;
     this.#rowsBefore = this.#places.written;
+    this.#replyCharsBefore = this.#projector.replyChars;
   }
 
   #commit(row: TrailRow): void {

@@ -18,13 +18,15 @@ const UUID_BYTES = 16;
 const SECRET_PATTERN = /^[0-9a-f]{64}$/i;
 const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+/** Made by a new file system, for its own use. */
+const LOST_AND_FOUND = "lost+found";
 /** Files that an interrupted first start, or a new file system, may have left. */
 const LEFTOVERS: ReadonlySet<string> = new Set([
   `${STORE}.tmp`,
   SECRET,
   `${SECRET}.tmp`,
   LOCK,
-  "lost+found",
+  LOST_AND_FOUND,
 ]);
 
 export interface DataFolderOptions {
@@ -57,6 +59,8 @@ export interface DataFolder {
   readonly isFresh: boolean;
   /** Whether the store has ever had a log: if so, a missing log is damage. */
   readonly hasLog: boolean;
+  /** Paths that other users could read until this call took their rights away. */
+  readonly madePrivate: readonly string[];
   /** Records that the store has a log. To be called once its first segment is on disk. */
   markHasLog(): void;
   /** Writes what a first start generated, for this user alone. @returns The path of the file. */
@@ -74,12 +78,13 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
     const release = lockOrRefuse(folder, (path) => disk.lockNow(path));
     try {
       const store = openStore(options);
+      const madePrivate = makePrivate(disk, folder);
       const markHasLog = () => writeStore(options, { ...store, hasLog: true });
       const writeCredentials = (text: string) => {
         writeText(disk, folder, CREDENTIALS, text);
         return `${folder}/${CREDENTIALS}`;
       };
-      return { ...store, markHasLog, writeCredentials, close: release };
+      return { ...store, madePrivate, markHasLog, writeCredentials, close: release };
     } catch (error) {
       release();
       throw error;
@@ -88,6 +93,18 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
     only(error, DiskFault);
     throw new FolderRefused(folder, error.message, ExitCode.CANNOT_CREATE, error);
   }
+}
+
+/**
+ * A folder may have been created by hand, or copied, with rights for others. Without rights for
+ * the folder nothing in it can be reached; the files follow for the next copy.
+ * @returns What others could read.
+ */
+function makePrivate(disk: Disk, folder: string): string[] {
+  const paths = namesIn(disk, folder).flatMap((name) =>
+    name === LOST_AND_FOUND ? [] : [`${folder}/${name}`],
+  );
+  return [folder, ...paths].filter((path) => disk.makePrivateNow?.(path) === true);
 }
 
 /** Whether there is a store in the folder. */

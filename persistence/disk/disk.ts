@@ -44,6 +44,11 @@ export interface DiskFile {
 export interface Disk {
   /** Makes a folder, private to this user, in an existing one. */
   makeFolderNow(path: string): void;
+  /**
+   * Takes the rights of all other users away from a folder or file. Undefined for disks without
+   * users. @returns Whether they had any.
+   */
+  readonly makePrivateNow?: ((path: string) => boolean) | undefined;
   /** @returns Names in the folder, in no order; null when it does not exist. */
   listNow(path: string): string[] | null;
   /** Opens an existing file for reading. */
@@ -85,11 +90,21 @@ export function namesIn(disk: ReadDisk, folder: string): string[] {
 const HAS_WRITE_THROUGH = process.platform === "linux";
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
+/** The rights of the group and of others, and those of the owner. */
+const RIGHTS_OF_OTHERS = 0o077;
+const RIGHTS_OF_OWNER = 0o700;
 
 export const realDisk: CopyDisk = {
   makeFolderNow: (path) =>
     now("make the folder", path, () => {
       fs.mkdirSync(path, { mode: FOLDER_MODE });
+    }),
+  makePrivateNow: (path) =>
+    now("make private", path, () => {
+      const { mode } = fs.statSync(path);
+      if ((mode & RIGHTS_OF_OTHERS) === 0) return false;
+      fs.chmodSync(path, mode & RIGHTS_OF_OWNER);
+      return true;
     }),
   listNow: (path) =>
     now("list", path, () => {

@@ -154,6 +154,9 @@ const FILLING = [
   "temp_store = MEMORY",
 ];
 
+/** Statements that stay prepared. */
+const STATEMENTS_MAX = 500;
+
 function open(path: string, options: Database.Options, settings: readonly string[]): SqlFile {
   const database = attempt(() => {
     const opened = new Database(path, options);
@@ -163,7 +166,11 @@ function open(path: string, options: Database.Options, settings: readonly string
   const statements = new Map<string, Database.Statement>();
   const prepared = (sql: string) => {
     let statement = statements.get(sql);
-    if (statement === undefined) statements.set(sql, (statement = database.prepare(sql)));
+    if (statement === undefined) {
+      // The texts depend on what callers ask for, so there may be any number of them.
+      if (statements.size >= STATEMENTS_MAX) statements.clear();
+      statements.set(sql, (statement = database.prepare(sql)));
+    }
     return statement;
   };
   return {

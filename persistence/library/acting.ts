@@ -8,12 +8,18 @@ import type { Caller } from "../../engine/shapes/caller.ts";
 import type { State } from "../../engine/state.ts";
 import { type Store, systemCaller } from "../store/open-engine.ts";
 import { type CodeNames, type Refusal, type Result, resultOf } from "../store/results.ts";
+import { type Arguments, refuseArguments } from "./arguments.ts";
 
 /** Why a query about something with an id is refused. */
-export type NotOwn = "ENTITY_NOT_FOUND" | "ACCESS_DENIED";
+export type NotOwn = "VALIDATION_FAILED" | "ENTITY_NOT_FOUND" | "ACCESS_DENIED";
 
 /** What the shape of a command, its caller and the state of the log can refuse in every command. */
-export type AnyCommand = "VALIDATION_FAILED" | "ACCESS_DENIED" | "LOG_UNAVAILABLE" | "OVERLOADED";
+export type AnyCommand =
+  | "VALIDATION_FAILED"
+  | "ACCESS_DENIED"
+  | "LOG_UNAVAILABLE"
+  | "OVERLOADED"
+  | "PAYLOAD_TOO_LARGE";
 
 interface Owned {
   readonly organizationId: number;
@@ -48,9 +54,12 @@ export class Acting {
 
   /** @param ask - Answers from the rows of the state. */
   async read<Value>(
+    given: Arguments,
     ask: (state: State, caller: Caller) => Value | EngineRefusal,
   ): Promise<Result<Value, NotOwn>> {
     return this.store.read((state) => {
+      const refusal = refuseArguments(given);
+      if (refusal !== null) return refusal;
       const found = ask(state, this.caller);
       if (isRefusal(found)) return resultOf(found) as Refusal<NotOwn>;
       return { ok: true, value: copyOf(found) };
@@ -60,9 +69,10 @@ export class Acting {
   /** @param what - The noun for such a row, for the detail of a refusal. */
   own<Row extends Owned>(
     what: string,
+    given: Arguments,
     find: (catalog: Catalog) => Row | undefined,
   ): Promise<Result<Row, NotOwn>> {
-    return this.read(({ catalog }, caller) => ownRow(find(catalog), caller, what));
+    return this.read(given, ({ catalog }, caller) => ownRow(find(catalog), caller, what));
   }
 
   /** The rows of a table that the condition holds for. */
@@ -87,7 +97,7 @@ export class Acting {
     schemaId: number,
     table: (catalog: Catalog) => ReadonlyMap<unknown, Row>,
   ): Promise<Result<readonly Row[], NotOwn>> {
-    return this.read(({ catalog }, caller) => {
+    return this.read({ schemaId }, ({ catalog }, caller) => {
       const schema = ownRow(catalog.schemas.get(schemaId), caller, "schema");
       if (isRefused(schema)) return schema;
       return [...table(catalog).values()].filter((row) => row.schemaId === schemaId);
@@ -95,7 +105,14 @@ export class Acting {
   }
 }
 
-function copyOf<Value>(value: Value): Value {
+/** Adds members to each item of a list. Anything but a list is refused by the command. */
+export function each<Item, Extra>(items: readonly Item[], extra: Extra): readonly (Item & Extra)[] {
+  return Array.isArray(items)
+    ? items.map((item: Item) => ({ ...item, ...extra }))
+    : (items as never);
+}
+
+export function copyOf<Value>(value: Value): Value {
   return JSON.parse(JSON.stringify(value)) as Value;
 }
 

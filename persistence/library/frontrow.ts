@@ -32,8 +32,9 @@ import type {
   ZoneChange,
 } from "../../engine/shapes/bodies.ts";
 import { openEngine, type OpenOptions, systemCaller } from "../store/open-engine.ts";
-import type { Result } from "../store/results.ts";
-import { Acting, type NotOwn } from "./acting.ts";
+import { Refused, type Result } from "../store/results.ts";
+import { Acting, each, type NotOwn } from "./acting.ts";
+import { refuseArguments } from "./arguments.ts";
 import type { Change } from "./changes.ts";
 import { History } from "./history.ts";
 import {
@@ -89,7 +90,11 @@ export class Frontrow {
   }
 
   /** Use the function `open`. */
-  static async open({ organization, ...options }: FrontrowOptions): Promise<Frontrow> {
+  static async open(given: FrontrowOptions): Promise<Frontrow> {
+    // A program without types may leave them out.
+    const { organization, ...options } = given ?? {};
+    const refusal = refuseArguments({ folder: options.folder });
+    if (refusal !== null) throw new Refused(refusal);
     const history = new History();
     const store = await openEngine(options, history);
     history.begin(store.engine.state, store.engine.sequence);
@@ -136,8 +141,7 @@ export class Frontrow {
   readonly organizations = {
     /** @param administrator - The account that manages it over HTTP. */
     create: (organization: OrganizationBody, administrator: Administrator | null = null) => {
-      const keys = { publicKey: randomUUID(), privateKey: randomUUID() };
-      const members = { body: organization, administrator, ...keys };
+      const members = { body: organization, administrator, publicKey: randomUUID() };
       return this.#acting.forTenant.run("createOrganization", members);
     },
     update: (organization: OrganizationChange) =>
@@ -157,7 +161,9 @@ export class Frontrow {
     rotateKey: (rotation: RotationBody = {}) =>
       this.#acting.run("rotateOrganizationKey", { body: rotation }),
     get: (organizationId: number) =>
-      this.#acting.read((state, caller) => tenantsOrganization(state, caller, organizationId)),
+      this.#acting.read({ organizationId }, (state, caller) =>
+        tenantsOrganization(state, caller, organizationId),
+      ),
     list: () =>
       this.#acting.list(
         ({ organizations }) => organizations,
@@ -172,7 +178,8 @@ export class Frontrow {
     update: (venue: Changed<VenueBody>) => this.#acting.run("updateVenue", { body: venue }),
     /** Deletes a venue that has no schemas. */
     delete: (venueId: number) => this.#acting.run("deleteVenue", { venueId }),
-    get: (venueId: number) => this.#acting.own("venue", ({ venues }) => venues.get(venueId)),
+    get: (venueId: number) =>
+      this.#acting.own("venue", { venueId }, ({ venues }) => venues.get(venueId)),
     list: () => this.#acting.listOwn(({ venues }) => venues),
   };
 
@@ -186,10 +193,11 @@ export class Frontrow {
     /** Clones a schema with its layout and pricing zones. */
     clone: (schemaId: number) =>
       this.#acting.run("cloneSchema", { schemaId, cloneId: randomUUID() }),
-    get: (schemaId: number) => this.#acting.own("schema", ({ schemas }) => schemas.get(schemaId)),
+    get: (schemaId: number) =>
+      this.#acting.own("schema", { schemaId }, ({ schemas }) => schemas.get(schemaId)),
     /** The clone operation with the id that `clone` returned. */
     getClone: (cloneId: string) =>
-      this.#acting.own("clone operation", ({ clones }) => clones.get(cloneId)),
+      this.#acting.own("clone operation", { cloneId }, ({ clones }) => clones.get(cloneId)),
     list: () => this.#acting.listOwn(({ schemas }) => schemas),
   };
 
@@ -206,7 +214,7 @@ export class Frontrow {
       this.#acting.run("putLayout", { schemaId, body: layout, forceDelete }),
     /** Cost: O(seats). */
     get: (schemaId: number) =>
-      this.#acting.read(({ catalog }, caller) => {
+      this.#acting.read({ schemaId }, ({ catalog }, caller) => {
         const schema = ownRow(catalog.schemas.get(schemaId), caller, "schema");
         if (isRefused(schema)) return schema;
         return catalog.layouts.get(schemaId)?.document ?? EMPTY_DOCUMENT;
@@ -226,7 +234,9 @@ export class Frontrow {
     assign: (schemaId: number, assignments: AssignmentSelection) =>
       this.#acting.run("assignZones", { schemaId, body: assignments }),
     get: (schemaId: number, zoneId: number) =>
-      this.#acting.read((state, caller) => findZone(state, { caller, schemaId, zoneId })),
+      this.#acting.read({ schemaId, zoneId }, (state, caller) =>
+        findZone(state, { caller, schemaId, zoneId }),
+      ),
     list: (schemaId: number) => this.#acting.listOfSchema(schemaId, ({ zones }) => zones),
     /** Each object with a zone of its own. The `id` of a row is the id of the object. */
     assignments: (schemaId: number) =>
@@ -257,7 +267,8 @@ export class Frontrow {
     /** Adds an event to a series; null removes it from its series. */
     bind: (eventId: string, seriesId: number | null) =>
       this.#acting.run("bindEvent", { eventId, body: { seriesId } }),
-    get: (eventId: string) => this.#acting.own("event", ({ events }) => events.get(eventId)),
+    get: (eventId: string) =>
+      this.#acting.own("event", { eventId }, ({ events }) => events.get(eventId)),
     list: () => this.#acting.listOwn(({ events }) => events),
   };
 
@@ -279,9 +290,11 @@ export class Frontrow {
     /** Takes everything off sale that is not sold. Cost: O(seats). */
     clear: (eventId: string) => this.#acting.run("clearPrices", { eventId }),
     get: (eventId: string, priceId: number) =>
-      this.#acting.read((state, caller) => findPrice(state, { caller, eventId, priceId })),
+      this.#acting.read({ eventId, priceId }, (state, caller) =>
+        findPrice(state, { caller, eventId, priceId }),
+      ),
     list: (eventId: string) =>
-      this.#acting.read(({ catalog }, caller) => {
+      this.#acting.read({ eventId }, ({ catalog }, caller) => {
         const event = ownRow(catalog.events.get(eventId), caller, "event");
         return isRefused(event) ? event : [...catalog.pricesOf(eventId).values()];
       }),
@@ -383,11 +396,4 @@ export class Frontrow {
     const end = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     return { ok: true, value: this.#history.follow(eventId, since, end) };
   }
-}
-
-/** Adds members to each item of a list. Anything but a list is refused by the command. */
-function each<Item, Extra>(items: readonly Item[], extra: Extra): readonly (Item & Extra)[] {
-  return Array.isArray(items)
-    ? items.map((item: Item) => ({ ...item, ...extra }))
-    : (items as never);
 }

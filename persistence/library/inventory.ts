@@ -21,11 +21,12 @@ import {
 import { listSeats } from "../../engine/queries/seat-listing.ts";
 import { isRefused } from "../../engine/results.ts";
 import { type Refusal, type RefusalCode, type Result, resultOf } from "../store/results.ts";
-import type { Acting, NotOwn } from "./acting.ts";
+import { type Acting, copyOf, type NotOwn } from "./acting.ts";
+import { type Arguments, refuseArguments } from "./arguments.ts";
 import { type StateName, stateName } from "./changes.ts";
 
 /** Why a question to the audit trail is refused. */
-export type NotInTrail = NotOwn | "VALIDATION_FAILED" | "OVERLOADED" | "LOG_UNAVAILABLE";
+export type NotInTrail = NotOwn | "OVERLOADED" | "LOG_UNAVAILABLE";
 
 /** A seat of an event. */
 export interface Seat extends Omit<SeatFacts, "state"> {
@@ -70,8 +71,8 @@ export interface SeatFilter {
 export interface PastSeats {
   readonly seats: readonly Seat[];
   readonly total: number;
-  /** Whether the event was published then. */
-  readonly isPublished: boolean;
+  /** Whether ACTIVE seats could be booked then. */
+  readonly isOnSale: boolean;
 }
 
 /** A transition of a seat, or of some places of an area. */
@@ -100,14 +101,14 @@ export function seatsOf(
   eventId: string,
   filter: SeatFilter,
 ): Promise<Result<Seats, NotOwn>> {
-  return readEvent(acting, eventId, (event) => {
-    const { seats, total } = listSeats(event, { sort: [], ...ALL, ...filter });
+  return readEvent(acting, { eventId, seatFilter: filter }, (event) => {
+    const { seats, total } = listSeats(event, { sort: [], ...ALL, ...copyOf(filter) });
     return { seats: seats.map((seat) => seatOf(seatFacts(event, seat))), total };
   });
 }
 
 export function areasOf(acting: Acting, eventId: string): Promise<Result<Areas, NotOwn>> {
-  return readEvent(acting, eventId, ({ partition, prices }) => {
+  return readEvent(acting, { eventId }, ({ partition, prices }) => {
     return { areas: partition.layout.areas.map((_, area) => areaFacts(partition, prices, area)) };
   });
 }
@@ -115,10 +116,13 @@ export function areasOf(acting: Acting, eventId: string): Promise<Result<Areas, 
 /** Reads the inventory of the caller's event, after its expired holds have ended. */
 function readEvent<Shown extends object>(
   { store, caller }: Acting,
-  eventId: string,
+  given: Arguments & { readonly eventId: string },
   show: (event: ListedEvent) => Shown,
 ): Promise<Result<Shown & { readonly sequence: number }, NotOwn>> {
   return store.read((state) => {
+    const refusal = refuseArguments(given);
+    if (refusal !== null) return refusal;
+    const { eventId } = given;
     const event = ownRow(state.catalog.events.get(eventId), caller, "event");
     if (isRefused(event)) return resultOf(event) as Refusal<NotOwn>;
     store.engine.expire(event);
@@ -133,7 +137,9 @@ export async function seatsAt(
   moment: Moment,
   filter: SeatFilter,
 ): Promise<Result<PastSeats, NotInTrail>> {
-  const query = { sort: [], ...ALL, ...filter };
+  const refusal = refuseArguments({ eventId, moment, seatFilter: filter });
+  if (refusal !== null) return refusal;
+  const query = { sort: [], ...ALL, ...copyOf(filter) };
   const result = await ask(acting, { about: "seats", eventId, moment, query });
   if (!result.ok) return result;
   const { seats, ...rest } = result.value.answer;
@@ -145,6 +151,8 @@ export async function areasAt(
   eventId: string,
   moment: Moment,
 ): Promise<Result<readonly AreaFacts[], NotInTrail>> {
+  const refusal = refuseArguments({ eventId, moment });
+  if (refusal !== null) return refusal;
   const result = await ask(acting, { about: "areas", eventId, moment });
   return result.ok ? { ok: true, value: result.value.answer } : result;
 }
@@ -154,7 +162,9 @@ export async function auditOf(
   eventId: string,
   filter: AuditFilter,
 ): Promise<Result<AuditPage, NotInTrail>> {
-  const query = { newestFirst: false, ...ALL, ...filter };
+  const refusal = refuseArguments({ eventId, auditFilter: filter });
+  if (refusal !== null) return refusal;
+  const query = { sort: [], ...ALL, ...copyOf(filter) };
   const result = await ask(acting, { about: "transitions", eventId, query });
   if (!result.ok) return result;
   const { answer, extent } = result.value;
@@ -176,7 +186,7 @@ interface Told<K extends keyof AuditAnswers> {
 }
 
 /** Asks the trail about an event of the caller's, which may have been deleted. */
-async function ask<K extends keyof AuditAnswers>(
+async function ask<K extends Exclude<keyof AuditAnswers, "reply">>(
   { store, caller }: Acting,
   question: AuditQuestion<K>,
 ): Promise<Result<Told<K>, NotInTrail>> {
@@ -197,6 +207,10 @@ const GAPS = {
   [AuditGap.NO_EVENT]: ["ENTITY_NOT_FOUND", "There was no such event then."],
   [AuditGap.TOO_EARLY]: ["VALIDATION_FAILED", "This is before the beginning of the audit trail."],
   [AuditGap.TOO_LATE]: ["VALIDATION_FAILED", "This is after the last record."],
+  [AuditGap.TOO_MANY]: [
+    "VALIDATION_FAILED",
+    "Too many transitions match; filter them, or sort by sequence.",
+  ],
   [AuditGap.BUSY]: ["OVERLOADED", "Too many questions are waiting; try again."],
   [AuditGap.UNAVAILABLE]: ["LOG_UNAVAILABLE", "The audit trail cannot be read at present."],
 } as const satisfies Readonly<Record<AuditGap, readonly [RefusalCode, string]>>;

@@ -23,6 +23,7 @@ export type {
   TrailExtent,
   Transition,
   TransitionQuery,
+  TransitionSort,
 } from "../../engine/queries/audit-trail.ts";
 export type { AreaFacts, SeatFacts } from "../../engine/queries/place-facts.ts";
 export type { FieldError } from "../../engine/results.ts";
@@ -86,6 +87,7 @@ export type {
  *
  * @throws StoreFault, among them FolderRefused when the folder is open already, here or in another
  * process, and LogCorrupt when data is damaged. Its message names the cause and the way out.
+ * Refused with VALIDATION_FAILED when `folder` is missing.
  */
 export function open(options: FrontrowOptions): Promise<Frontrow> {
   return Frontrow.open(options);

@@ -29,17 +29,22 @@ export class Batch {
     return this.#out.length;
   }
 
-  /** Adds the record. When it cannot be encoded, this throws and the batch is unchanged. */
-  add(timeMs: number, record: LogRecord): void {
+  /**
+   * Adds the record. When it cannot be encoded, this throws and the batch is unchanged.
+   * @returns Bytes of the record.
+   */
+  add(timeMs: number, record: LogRecord): number {
     const lengthBefore = this.#out.length;
+    let recordBytes: number;
     try {
-      encodeRecord(this.#out, timeMs, record);
+      recordBytes = encodeRecord(this.#out, timeMs, record);
     } catch (error) {
       this.#out.length = lengthBefore;
       throw error;
     }
     this.recordCount += 1;
     this.#bytesBefore = lengthBefore;
+    return recordBytes;
   }
 
   /** Removes the record that was added last. To be called once for it. */
@@ -47,6 +52,8 @@ export class Batch {
     assert(this.bytes > this.#bytesBefore, "the last record is removed once");
     this.recordCount -= 1;
     this.#out.length = this.#bytesBefore;
+    // Otherwise the memory for a very long record would stay until the next batch.
+    if (this.recordCount === 0) this.clear();
   }
 
   /** @returns The frame, in memory that `clear` reuses, and the chain after it. */

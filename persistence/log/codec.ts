@@ -31,8 +31,11 @@ const ACTOR_BYTES = 9;
 /** Words of an area entry or a price run. */
 const TRIPLE = 3;
 
-/** Appends one record. Cost: O(bytes of the record). */
-export function encodeRecord(out: ByteWriter, timeMs: number, record: LogRecord): void {
+/**
+ * Appends one record, however long it is.
+ * @returns Its bytes. Cost: O(bytes of the record).
+ */
+export function encodeRecord(out: ByteWriter, timeMs: number, record: LogRecord): number {
   assert(isCount(timeMs), "the time of a record is whole milliseconds");
   const start = out.length;
   out.reserve(RECORD_HEAD_BYTES);
@@ -57,8 +60,8 @@ export function encodeRecord(out: ByteWriter, timeMs: number, record: LogRecord)
     }
   }
   const recordBytes = out.length - start;
-  assert(recordBytes <= RECORD_BYTES_MAX, "a record is not longer than the log can store");
   out.patchU32(start, recordBytes);
+  return recordBytes;
 }
 
 /**

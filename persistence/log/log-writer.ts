@@ -3,7 +3,7 @@
  * thread pool, as a single operation where the disk supports it, while the next batch fills.
  */
 import { assert } from "../../engine/assert.ts";
-import { Admission, type Clock, type Journal, LogSpace } from "../../engine/ports.ts";
+import { Admission, type Clock, type Journal, LogSpace, type TooLong } from "../../engine/ports.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import type { DiskFile } from "../disk/disk.ts";
 import { type DiskFault, LogFailed } from "../disk/faults.ts";
@@ -54,6 +54,8 @@ export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
   readonly storeId: string;
   readonly clock: Clock;
   readonly end: LogEnd;
+  /** Bytes of the longest record that is accepted; 128 MiB by default. */
+  readonly recordBytesMax?: number | undefined;
   /** Called at most once, after a failed write or sync: the process must end. */
   readonly onFailure: (failure: LogFailed) => void;
 }
@@ -89,6 +91,7 @@ export class LogWriter implements Journal {
   readonly #options: LogWriterOptions;
   readonly #spares: Spares;
   readonly #reserveBytes: number;
+  readonly #recordBytesMax: number;
   readonly #stats = { batches: 0, bytes: 0, syncs: 0, syncMsMax: 0 };
   #segment: OpenSegment;
   /**
@@ -126,6 +129,8 @@ export class LogWriter implements Journal {
     this.#durableSequence = end.sequence;
     this.#markedSequence = end.sequence;
     this.#reserveBytes = Math.min(RESERVE_BYTES_MAX, Math.floor(segmentBytes / RESERVE_SHARE));
+    this.#recordBytesMax = options.recordBytesMax ?? RECORD_BYTES_MAX;
+    assert(this.#recordBytesMax <= RECORD_BYTES_MAX, "the longest record fits in a frame");
     this.#spares = new Spares({ ...options, onReady: this.#commit });
     this.#spares.request(0);
   }
@@ -157,10 +162,19 @@ export class LogWriter implements Journal {
     return bytes + this.#reserveBytes <= this.#batchBytesMax() ? Admission.OPEN : this.#noRoom();
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission {
+  append(
+    sequence: number,
+    timeMs: number,
+    record: LogRecord,
+    space: LogSpace,
+  ): Admission | TooLong {
     assert(sequence === this.#appendedSequence + 1, "sequence numbers rise by one");
     assert(this.#closing === null, "nothing is appended after close");
-    this.#open.add(timeMs, record);
+    const recordBytes = this.#open.add(timeMs, record);
+    if (recordBytes > this.#recordBytesMax) {
+      this.#open.removeLast();
+      return { recordBytes, recordBytesMax: this.#recordBytesMax };
+    }
     const neededBytes = this.#open.bytes + (space === LogSpace.RESERVE ? 0 : this.#reserveBytes);
     if (neededBytes > this.#batchBytesMax()) {
       this.#open.removeLast();

@@ -28,6 +28,8 @@ export interface LogOptions extends RecoverOptions {
   readonly onFailure: (failure: LogFailed) => void;
   /** Whole sectors; 64 MiB by default. */
   readonly segmentBytes?: number | undefined;
+  /** As in `LogWriterOptions`. */
+  readonly recordBytesMax?: number | undefined;
 }
 
 export interface OpenLog {

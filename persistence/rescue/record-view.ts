@@ -34,6 +34,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   "tokenSha256",
   "refreshSha256",
   "privateKey",
+  "privateKeySha256",
   "fingerprint",
   "body",
 ]);

@@ -2,7 +2,7 @@
  * Opens an engine on a data folder in this process. It takes the commands of the HTTP interface and
  * answers each once it is on disk.
  */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import path from "node:path";
 import type { CommandKind, CommandOf } from "../../engine/commands.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
@@ -32,7 +32,18 @@ export async function openEngine(options: OpenOptions, observer?: Observer): Pro
   const folder = path.resolve(options.folder);
   const onFailure = options.onFailure ?? endProcess;
   const store = await openStore(realPlatform, { ...options, folder, onFailure, observer });
+  hidePrivateKeys(store.engine);
   return new Store(store, folder);
+}
+
+/** Earlier versions stored them in clear. If the log has no space, the next start tries again. */
+function hidePrivateKeys(engine: Engine): void {
+  for (const { id, tenantId, privateKey } of engine.state.catalog.organizations.values()) {
+    if (privateKey === undefined) continue;
+    const privateKeySha256 = createHash("sha256").update(privateKey).digest("hex");
+    const key = { organizationId: id, privateKeySha256 };
+    engine.submit({ kind: "hidePrivateKey", caller: systemCaller(tenantId), ...key });
+  }
 }
 
 /** Whether there is a store in the folder. Changes nothing. */
@@ -54,6 +65,8 @@ export class Store {
   readonly logStats: LogStats;
   /** Whether the data folder was empty. */
   readonly isFresh: boolean;
+  /** Paths of the data folder that other users could read until now. */
+  readonly madePrivate: readonly string[];
   /** The master secret of the keys, 64 hexadecimal digits. */
   readonly secret: string;
   /** Every transition of every seat and area; null when `audit` was not given. */
@@ -67,6 +80,7 @@ export class Store {
     this.report = store.report;
     this.logStats = store.journal.stats;
     this.isFresh = store.dataFolder.isFresh;
+    this.madePrivate = store.dataFolder.madePrivate;
     this.secret = store.dataFolder.secret;
     this.audit = store.audit;
     this.#store = store;
@@ -119,7 +133,6 @@ export class Store {
       body: { name },
       administrator: null,
       publicKey: randomUUID(),
-      privateKey: randomUUID(),
     });
   }
 

@@ -50,6 +50,8 @@ export interface StoreOptions extends OpenOptions {
   readonly onFailure: (fault: StoreFault) => void;
   /** Whole sectors; 64 MiB by default. */
   readonly segmentBytes?: number | undefined;
+  /** As in `LogWriterOptions`. */
+  readonly recordBytesMax?: number | undefined;
   /** As `turnMs` of `SnapshotsOptions`; `TURN_MS` by default. */
   readonly snapshotTurnMs?: number | undefined;
   /** Notified of every record before the snapshots are. */
@@ -83,14 +85,14 @@ const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 /** @throws StoreFault; then another process may use the folder. */
 export async function openStore(platform: Platform, options: StoreOptions): Promise<OpenStore> {
   const { disk, scheduler, randomBytes, time, startSnapshotThread } = platform;
-  const { folder, secret, onFailure, onProgress, segmentBytes } = options;
+  const { folder, secret, onFailure, onProgress, segmentBytes, recordBytesMax } = options;
   const clock = new ServiceClock(time);
   const dataFolder = openDataFolder({ disk, folder, clock, secret, randomBytes });
   try {
     const { storeId, hasLog: mustExist } = dataFolder;
     const place = { disk, folder, storeId };
     const timing = { clock, scheduler };
-    const log = { mustExist, segmentBytes, onFailure, onProgress };
+    const log = { mustExist, segmentBytes, recordBytesMax, onFailure, onProgress };
     const { state, journal, report, start } = await openState({ ...place, ...timing, ...log });
     if (!mustExist) dataFolder.markHasLog();
     clock.atLeast(report.timeMs);

@@ -11,6 +11,7 @@ import {
 } from "../../engine/results.ts";
 import { composerOf } from "../../engine/shapes/composed.ts";
 import { FORMATS } from "../../engine/shapes/formats.ts";
+import type { Shape } from "../../engine/shapes/shape.ts";
 import { fieldErrorOf } from "../../engine/shapes/violations.ts";
 import type { State } from "../../engine/state.ts";
 
@@ -56,5 +57,16 @@ export function commandErrors(command: { readonly kind: string }): FieldError[] 
   }
   let check = checks.get(kind);
   if (check === undefined) checks.set(kind, (check = ajv.compile(commandShape(kind))));
-  return check(command) ? [] : check.errors!.map(fieldErrorOf);
+  return check(command) ? [] : check.errors!.map(fieldErrorOf).map(withoutBody);
+}
+
+/** Over HTTP too, the path to a member of the body begins in the body. */
+function withoutBody(error: FieldError): FieldError {
+  return { ...error, field: error.field.replace(/^body(\.|(?=\[))/, "") };
+}
+
+/** @returns Why the value does not match the shape; paths begin in the value. */
+export function shapeErrors(shape: Shape, value: unknown): FieldError[] {
+  const check = ajv.compile(shape);
+  return check(value) ? [] : check.errors!.map(fieldErrorOf);
 }

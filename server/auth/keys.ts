@@ -32,6 +32,8 @@ interface Holder {
 
 const KEY = /^(fro|frt)_(\d{1,16})_([A-Za-z0-9_-]{43})$/;
 const PRIVATE_KEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** The first sixteen bytes. */
+const UUID_PARTS = /^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/;
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -53,6 +55,7 @@ export class Keys {
   readonly #remembered = new Map<string, Remembered>();
   /** Organization id by the hash of its private key. */
   readonly #privateKeys = new Map<string, number>();
+  /** Organizations with smaller ids are in `#privateKeys`. */
   #indexedUpTo = 0;
 
   /**
@@ -68,6 +71,15 @@ export class Keys {
 
   organizationKey({ id, keyVersion }: OrganizationRow): string {
     return this.#derive("fro", id, keyVersion);
+  }
+
+  /** A UUID that opens v1 paths. It stays the same when the organization's key is rotated. */
+  privateKey({ id }: OrganizationRow): string {
+    const code = createHmac("sha256", this.#secret).update(`private:${id}`).digest();
+    // The form of the random UUIDs that clients know.
+    code[6] = (code[6]! & 0x0f) | 0x40;
+    code[8] = (code[8]! & 0x3f) | 0x80;
+    return code.toString("hex").replace(UUID_PARTS, "$1-$2-$3-$4-$5");
   }
 
   /** Null when the token was configured: then only its hash is known. */
@@ -99,6 +111,11 @@ export class Keys {
       yield;
     }
     return hmac.digest("hex");
+  }
+
+  /** A code that only holders of the master secret can make for a text. */
+  sign(text: string): string {
+    return createHmac("sha256", this.#sealKey).update("sign\n").update(text).digest("base64url");
   }
 
   unseal(text: string): string {
@@ -140,9 +157,12 @@ export class Keys {
   }
 
   #indexPrivateKeys(): void {
-    this.#privateKeys.clear();
-    for (const { id, privateKey } of this.#catalog.organizations.values()) {
-      this.#privateKeys.set(sha256(privateKey), id);
+    for (const organization of this.#catalog.organizations.values()) {
+      const { id, privateKey, privateKeySha256 } = organization;
+      if (id < this.#indexedUpTo) continue;
+      this.#privateKeys.set(sha256(this.privateKey(organization)), id);
+      if (privateKey !== undefined) this.#privateKeys.set(sha256(privateKey), id);
+      if (privateKeySha256 !== undefined) this.#privateKeys.set(privateKeySha256, id);
     }
     this.#indexedUpTo = this.#catalog.nextId;
   }

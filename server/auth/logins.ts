@@ -1,4 +1,8 @@
-/** Logins of accounts: two random tokens each. The store keeps only their hashes. */
+/**
+ * Logins of accounts: two random tokens each. The store keeps only their hashes. A refresh token
+ * also says which login it is of, and is signed. So one that was replaced before is recognized:
+ * either the client or a thief has a newer one, and the login ends for both.
+ */
 import { randomBytes } from "node:crypto";
 import type { AccountRow, LoginRow } from "../../engine/catalog.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
@@ -7,13 +11,15 @@ import { ActorKind } from "../../engine/records.ts";
 import { isGranted, isRefused } from "../../engine/results.ts";
 import type { LoginTokens } from "../../engine/shapes/bodies.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
-import { sha256 } from "./keys.ts";
+import { isSame, type Keys, sha256 } from "./keys.ts";
 import type { Passwords } from "./passwords.ts";
 import { Throttle } from "./throttle.ts";
 
 const TOKEN_LIFETIME_MS = 3_600_000;
 const REFRESH_LIFETIME_MS = 30 * 24 * 3_600_000;
 const TOKEN_BYTES = 32;
+/** Id of the login, random characters, signature. */
+const REFRESH_TOKEN = /^((\d{1,16})\.[\w-]{43})\.([\w-]{43})$/;
 /** For one account, within a minute. */
 const WRONG_PASSWORDS_MAX = 5;
 
@@ -33,6 +39,7 @@ interface FreshTokens {
 export const LoginRefusal = {
   WRONG: "wrong",
   THROTTLED: "throttled",
+  BUSY: "busy",
   UNAVAILABLE: "unavailable",
 } as const;
 export type LoginRefusal = (typeof LoginRefusal)[keyof typeof LoginRefusal];
@@ -40,36 +47,52 @@ export type LoginRefusal = (typeof LoginRefusal)[keyof typeof LoginRefusal];
 export class Logins {
   readonly #engine: Engine;
   readonly #passwords: Passwords;
-  readonly #throttle = new Throttle(WRONG_PASSWORDS_MAX);
+  readonly #keys: Keys;
+  readonly #byAccount = new Throttle(WRONG_PASSWORDS_MAX);
+  readonly #byAddress: Throttle;
+  /** Logins that ended because a refresh token was used twice. */
+  revoked = 0;
 
-  constructor(engine: Engine, passwords: Passwords) {
+  /** @param byAddress - Wrong passwords, by the address that they came from. */
+  constructor(engine: Engine, passwords: Passwords, keys: Keys, byAddress: Throttle) {
     this.#engine = engine;
     this.#passwords = passwords;
+    this.#keys = keys;
+    this.#byAddress = byAddress;
   }
 
   /** Answers a wrong password and an unknown account alike, and takes the same time. */
-  async open(username: string, password: string): Promise<Opened | LoginRefusal> {
+  async open(
+    { username, password }: { readonly username: string; readonly password: string },
+    address: string,
+  ): Promise<Opened | LoginRefusal> {
     const key = emailKey(username);
-    if (!this.#throttle.admits(key, this.#engine.nowMs())) return LoginRefusal.THROTTLED;
+    const nowMs = this.#engine.nowMs();
+    const isAdmitted = this.#byAccount.admits(key, nowMs) && this.#byAddress.admits(address, nowMs);
+    if (!isAdmitted) return LoginRefusal.THROTTLED;
+    if (!this.#passwords.checks.hasRoom()) return LoginRefusal.BUSY;
     // Counted before the password is checked, so that simultaneous guesses count too.
-    this.#throttle.failed(key, this.#engine.nowMs());
+    this.#byAccount.failed(key, nowMs);
+    this.#byAddress.failed(address, nowMs);
     const account = accountsByEmail(this.#engine.state, username)[0];
     const isRight = await this.#passwords.isRight(account?.passwordHash ?? null, password);
     if (account === undefined || !isRight) return LoginRefusal.WRONG;
-    this.#throttle.forgive(key);
-    const fresh = this.#newTokens();
+    this.#byAccount.forgive(key);
+    // Not forgiven: one good account must not pay for guesses at others.
+    this.#byAddress.withdraw(address);
+    const fresh = this.#newTokens(this.#engine.state.catalog.nextId);
     const caller = callerOf(account);
     const login = { accountId: account.id, tokens: fresh.hashes };
     const outcome = this.#engine.submit({ kind: "openLogin", caller, ...login });
     return this.#opened(account, fresh, outcome);
   }
 
-  /** Replaces the tokens; the old ones stop working. */
+  /** Replaces the tokens; the old ones stop working, and using one again ends the login. */
   refresh(refreshToken: string): Opened | LoginRefusal {
     const found = this.#findRefresh(refreshToken);
-    if (found === null) return LoginRefusal.WRONG;
+    if (found === null) return this.#refuseReplaced(refreshToken);
     const { account, login } = found;
-    const fresh = this.#newTokens();
+    const fresh = this.#newTokens(login.id);
     const caller = callerOf(account);
     const renewed = { loginId: login.id, tokens: fresh.hashes };
     const outcome = this.#engine.submit({ kind: "renewLogin", caller, ...renewed });
@@ -79,7 +102,7 @@ export class Logins {
   /** Ends both tokens. @returns Null on success. */
   close(refreshToken: string): LoginRefusal | null {
     const found = this.#findRefresh(refreshToken);
-    if (found === null) return LoginRefusal.WRONG;
+    if (found === null) return this.#refuseReplaced(refreshToken);
     const { account, login } = found;
     const outcome = this.#engine.submit({
       kind: "closeLogin",
@@ -109,9 +132,28 @@ export class Logins {
     return account === undefined ? null : { login, account };
   }
 
-  #newTokens(): FreshTokens {
+  /** Ends the login of a token that was replaced by a newer one. */
+  #refuseReplaced(refreshToken: string): LoginRefusal {
+    const [, text = "", id, signature = ""] = REFRESH_TOKEN.exec(refreshToken) ?? [];
+    const { logins, accounts } = this.#engine.state.catalog;
+    const login = logins.get(Number(id));
+    const account = accounts.get(login?.accountId ?? 0);
+    const isOurs = isSame(signature, this.#keys.sign(text));
+    if (login === undefined || account === undefined || !isOurs) return LoginRefusal.WRONG;
+    // The present token of a login that has expired was used once.
+    if (login.refreshSha256 === sha256(refreshToken)) return LoginRefusal.WRONG;
+    const closing = { caller: callerOf(account), loginId: login.id };
+    const outcome = this.#engine.submit({ kind: "closeLogin", ...closing });
+    if (isRefused(outcome)) return LoginRefusal.UNAVAILABLE;
+    this.revoked += 1;
+    return LoginRefusal.WRONG;
+  }
+
+  /** @param loginId - Of an existing login, or of the one that is opened in the same turn. */
+  #newTokens(loginId: number): FreshTokens {
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
-    const refreshToken = randomBytes(TOKEN_BYTES).toString("base64url");
+    const text = `${loginId}.${randomBytes(TOKEN_BYTES).toString("base64url")}`;
+    const refreshToken = `${text}.${this.#keys.sign(text)}`;
     const nowMs = this.#engine.nowMs();
     const hashes = {
       tokenSha256: sha256(token),

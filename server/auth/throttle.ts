@@ -31,6 +31,13 @@ export class Throttle {
     if (oldest !== undefined) this.#failures.delete(oldest);
   }
 
+  /** Takes back the latest failure, which turned out to be none. */
+  withdraw(name: string): void {
+    const times = this.#failures.get(name);
+    times?.pop();
+    if (times?.length === 0) this.#failures.delete(name);
+  }
+
   /** Forgets the failures of a name that has identified itself. */
   forgive(name: string): void {
     this.#failures.delete(name);

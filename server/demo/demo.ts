@@ -33,7 +33,6 @@ export function createDemo(engine: Engine, tenantId: number): void {
     body: { name: ORGANIZATION },
     administrator: null,
     publicKey: randomUUID(),
-    privateKey: randomUUID(),
   });
   const caller: Caller = { actor: system, tenantId, organizationId: organization.id };
   const venue = submit({ kind: "createVenue", caller, body: { name: "Demo theatre" } });

@@ -1,13 +1,16 @@
 /** The work of the layout thread: everything that visits each object of a large layout. */
 import { COMMANDS } from "../../engine/commands.ts";
 import { type Copy, copyOriginal, type Original } from "../../engine/decide/schema/clone-schema.ts";
+import { checkDrawing } from "../../engine/decide/schema/drawing-members.ts";
 import { prepareLayout } from "../../engine/decide/schema/prepare-layout.ts";
 import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 import { columnsOf, type LayoutColumns } from "../../engine/layout/layout-columns.ts";
 import { buildLayout, EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import type { FieldError } from "../../engine/results.ts";
+import type { LayoutBody } from "../../engine/shapes/bodies.ts";
+import type { MetadataOptions } from "../routing/services.ts";
 import { checksOf } from "../routing/validate.ts";
-import { metadataView, type MetadataOptions } from "../wire/metadata.ts";
+import { metadataView } from "./metadata.ts";
 import { parseJson } from "../wire/json.ts";
 import { errorsAsSent } from "../wire/number-literals.ts";
 import { groupViews, type Zones } from "../wire/views.ts";
@@ -115,9 +118,12 @@ function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Pr
   const body = parsed.isAscii ? parsed.value : LAYOUT_CHECKS.compose(parsed.value);
   const invalid = LAYOUT_CHECKS.body(body, bytes.length);
   if (invalid.length > 0) return { kind: "invalid", errors: errorsAsSent(invalid, bytes) };
-  const before = stored === null ? EMPTY_DOCUMENT : documentOf(stored, packing);
   // The body has passed the shape of a layout.
-  const prepared = prepareLayout(before, body as Parameters<typeof prepareLayout>[1], next);
+  const layout = body as LayoutBody;
+  const tooLong = checkDrawing(layout);
+  if (tooLong.length > 0) return { kind: "invalid", errors: tooLong };
+  const before = stored === null ? EMPTY_DOCUMENT : documentOf(stored, packing);
+  const prepared = prepareLayout(before, layout, next);
   const { document, isChanged, newIds, goneIds, goneAreaIds, errors } = prepared;
   if (errors.length > 0) return { kind: "invalid", errors: errorsAsSent(errors, bytes) };
   const text = JSON.stringify(document);

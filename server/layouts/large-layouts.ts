@@ -11,10 +11,9 @@ import { layoutOfColumns } from "../../engine/layout/layout-columns.ts";
 import { LARGE_LAYOUT_OBJECTS, PackedLayout } from "../../engine/layout/packed-layout.ts";
 import { isGranted, refuse, refuseInvalid, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
-import type { GroupFilter, LayoutPut, LayoutWork } from "../routing/services.ts";
+import type { GroupFilter, LayoutPut, LayoutWork, MetadataOptions } from "../routing/services.ts";
 import { type Answer, answer, jsonBytes, type Problem } from "../wire/answers.ts";
 import type { LongBody } from "../wire/front.ts";
-import type { MetadataOptions } from "../wire/metadata.ts";
 import { NumberLiteral } from "../wire/number-literals.ts";
 import { FrontResult } from "../wire/replies.ts";
 import type { JobKind, JobOf, Prepared, ResultOf } from "./jobs.ts";
@@ -88,7 +87,10 @@ export class LargeLayouts implements LayoutWork {
     if (prepared.kind === "malformed" || prepared.kind === "invalid") return refusalOf(prepared);
     const early = body.claim();
     if (early !== null) return early;
-    if (prepared.kind === "same") return jsonBytes(200, prepared.json);
+    if (prepared.kind === "same") {
+      const layout = { schemaId: command.schemaId, version: base?.version ?? 0 };
+      return jsonBytes(200, prepared.json, layout);
+    }
     const installed = this.#install(command, { prepared, base, firstId });
     if (installed !== null) return installed;
     const again = { parts: prepared.parts, claim: () => null };
@@ -114,7 +116,9 @@ export class LargeLayouts implements LayoutWork {
     if (isOwn && !isCurrentLayout(state, schemaId, ready)) return null;
     const command = { kind: "installLayout", caller, schemaId, ready, forceDelete } as const;
     const outcome = this.#engine.submit(command);
-    return isGranted(outcome) ? jsonBytes(200, json) : outcome;
+    if (!isGranted(outcome)) return outcome;
+    const { version = 0 } = state.catalog.layouts.get(schemaId)!;
+    return jsonBytes(200, json, { schemaId, version });
   }
 
   /** A layout of somebody else is not looked at: its body is only checked. */

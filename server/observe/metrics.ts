@@ -1,6 +1,7 @@
 /** Prometheus metrics of the front, the log, the snapshots and the audit trail. */
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { Engine } from "../../engine/engine.ts";
+import type { HttpStats } from "../wire/http.ts";
 import { type RouteLabels, Traffic } from "./traffic.ts";
 
 /** Totals of the log since the start. */
@@ -29,21 +30,58 @@ export interface AuditCounters {
   readonly isFailing: boolean;
 }
 
+/** Stored replies to requests with an `Idempotency-Key`. */
+export interface ReplyCounters {
+  /** Retries whose reply was gone. */
+  readonly gone: number;
+  /** First requests that were refused, because there was no memory for their reply. */
+  readonly refused: number;
+  /** Characters of recent bodies in memory. */
+  readonly recentChars: number;
+}
+
 /** Sources of the metrics. */
 export interface MetricsSources {
   readonly engine: Engine;
   readonly log: LogCounters;
   readonly store: StoreCounters;
   readonly audit: AuditCounters;
+  readonly http: HttpStats;
+  readonly replies: ReplyCounters;
+  /** `revoked` counts the logins that ended because a refresh token was used twice. */
+  readonly logins: { readonly revoked: number };
+  readonly passwords: PasswordCounters;
+  /** Requests beyond the limits of an organization, and the buckets that count them. */
+  readonly rates: { readonly refused: number; readonly count: number };
 }
+
+/** One of the queues in which passwords wait to be hashed. */
+interface LaneCounters {
+  readonly count: number;
+  readonly refused: number;
+}
+
+export interface PasswordCounters {
+  readonly checks: LaneCounters;
+  readonly hashes: LaneCounters;
+}
+
+/** The text is computed again after this time. */
+const TEXT_MS_MIN = 1_000;
 
 type Row = readonly [name: string, help: string, read: () => number];
 
 export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
+  readonly #nowMs: () => number;
+  #text: Promise<string> | null = null;
+  #textMs = 0;
 
-  constructor({ engine, log, store, audit }: MetricsSources) {
+  /** @param nowMs - A monotonic clock. */
+  constructor(sources: MetricsSources, nowMs: () => number = () => performance.now()) {
+    const { engine, log, store, audit, http, replies, logins, passwords, rates } = sources;
+    this.#nowMs = nowMs;
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
@@ -63,6 +101,82 @@ export class Metrics {
       ["audit_usable", usable, () => Number(!audit.isFailing)],
     ]);
     this.#addStore(store);
+    this.#addHttp(http);
+    this.#addReplies(engine, replies);
+    const revoked = "Logins that ended because a refresh token was used twice.";
+    this.#addCounters([["logins_revoked_total", revoked, () => logins.revoked]]);
+    this.#addPasswords(passwords);
+    this.#addRates(rates);
+  }
+
+  #addRates(rates: MetricsSources["rates"]): void {
+    const limited = "Requests that were refused by a limit of their organization.";
+    const buckets = "Keys, and pairs of key and event, whose requests are counted at present.";
+    this.#addCounters([["requests_limited_total", limited, () => rates.refused]]);
+    this.#addGauges([["rate_buckets", buckets, () => rates.count]]);
+  }
+
+  #addPasswords({ checks, hashes }: PasswordCounters): void {
+    const noLogin = "Logins refused, because too many waited.";
+    const noAccount = "Creations of accounts refused, because too many waited.";
+    this.#addGauges([
+      ["logins_waiting", "Logins whose password is being checked.", () => checks.count],
+      ["accounts_waiting", "New accounts whose password is being hashed.", () => hashes.count],
+    ]);
+    this.#addCounters([
+      ["logins_refused_total", noLogin, () => checks.refused],
+      ["accounts_refused_total", noAccount, () => hashes.refused],
+    ]);
+  }
+
+  #addHttp(http: HttpStats): void {
+    const { answers, bodies, bodyBudget } = http;
+    const waiting = "Answers that wait until their client reads.";
+    const unfinished = "Request bodies that have not come whole.";
+    this.#addGauges([
+      ["http_connections", "Open connections.", () => http.connections],
+      ["http_connections_max", "Connections that may be open.", () => http.connectionsMax],
+      ["http_waiting_answers", waiting, () => answers.count],
+      ["http_waiting_answer_bytes", "Bytes of these answers.", () => answers.heldBytes],
+      ["http_unfinished_bodies", unfinished, () => bodies.count],
+      ["http_unfinished_body_bytes", "Bytes of these bodies.", () => bodyBudget.bytes],
+    ]);
+    const refused = "Connections closed at once, because there were too many.";
+    const abandoned = "Answers that their client did not read to the end.";
+    const noRoom = "Request bodies refused, because unfinished bodies hold too much memory.";
+    const slow = "Request bodies that came too slowly, or not to their end.";
+    this.#addCounters([
+      ["http_connections_refused_total", refused, () => http.connectionsRefused],
+      ["http_answers_abandoned_total", abandoned, () => answers.abandoned],
+      ["http_bodies_refused_total", noRoom, () => bodyBudget.refused],
+      ["http_bodies_abandoned_total", slow, () => bodies.abandoned],
+    ]);
+  }
+
+  #addReplies({ state }: Engine, replies: ReplyCounters): void {
+    const { catalog } = state;
+    const { storedReplies: stored } = catalog;
+    const memory = "Memory for stored replies, in bytes, as estimated from their number.";
+    const recent = "Recent bodies of stored replies in memory, in characters.";
+    const disk = "Disk space for bodies of stored replies, in bytes.";
+    this.#addGauges([
+      [
+        "replies",
+        "Stored replies to requests with an Idempotency-Key.",
+        () => catalog.replies.size,
+      ],
+      ["reply_memory_bytes", memory, () => stored.memory],
+      ["reply_recent_characters", recent, () => replies.recentChars],
+      ["reply_disk_bytes", disk, () => stored.disk],
+    ]);
+    const dropped = "Bodies of stored replies that were dropped to make room for others.";
+    const gone = "Retries that were refused because the reply was gone.";
+    const refused = "Requests that were refused because there was no memory for their reply.";
+    this.#addCounters([
+      ["reply_bodies_dropped_total", dropped, () => stored.dropped],
+      ["replies_gone_total", gone, () => replies.gone],
+      ["reply_keys_refused_total", refused, () => replies.refused],
+    ]);
   }
 
   #addStore(store: StoreCounters): void {
@@ -95,8 +209,20 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** The Prometheus exposition text. Cost: O(series), usually a few hundred. */
-  async text(): Promise<string> {
+  /**
+   * The Prometheus exposition text, which may be a second old. It takes milliseconds to compute:
+   * series of the process need calls of the system, and its open files are counted one by one.
+   */
+  text(): Promise<string> {
+    const nowMs = this.#nowMs();
+    if (this.#text === null || nowMs - this.#textMs >= TEXT_MS_MIN) {
+      this.#textMs = nowMs;
+      this.#text = this.#compute();
+    }
+    return this.#text;
+  }
+
+  async #compute(): Promise<string> {
     return `${await this.#registry.metrics()}\n${this.#traffic.text()}`;
   }
 

@@ -2,12 +2,13 @@
  * Progress of long work on standard error: a bar on a terminal, plain lines elsewhere. Work that
  * takes less than a second shows nothing. No colours.
  */
-import { SingleBar } from "cli-progress";
-
 /** Shorter work shows no progress. */
 const PATIENCE_MS = 1_000;
-/** Minimum time between two lines. */
+/** Minimum time between two lines, and between two drawings of a bar. */
 const LINE_INTERVAL_MS = 1_000;
+const DRAW_INTERVAL_MS = 100;
+const BAR_COLUMNS = 40;
+const ERASE_TO_END_OF_LINE = "\u001B[K";
 
 /** The stream that shows the progress. */
 export interface ProgressStream extends NodeJS.WritableStream {
@@ -20,9 +21,10 @@ export class Progress {
   readonly #nowMs: () => number;
   readonly #isTerminal: boolean;
   readonly #startMs: number;
-  #bar: SingleBar | null = null;
-  #what = "";
-  #lineMs = -Infinity;
+  /** The work that the bar shows; null without a bar. */
+  #what: string | null = null;
+  /** When the last line or bar was written. */
+  #shownMs = -Infinity;
 
   /** @param nowMs - A monotonic clock. */
   constructor(stream: ProgressStream, nowMs: () => number = () => performance.now()) {
@@ -36,29 +38,28 @@ export class Progress {
   tell(what: string, done: number, total: number): void {
     const nowMs = this.#nowMs();
     if (nowMs - this.#startMs < PATIENCE_MS) return;
-    if (this.#isTerminal) this.#draw(what, done, total);
-    else if (nowMs - this.#lineMs >= LINE_INTERVAL_MS) {
-      this.#lineMs = nowMs;
+    const elapsedMs = nowMs - this.#shownMs;
+    if (this.#isTerminal) {
+      if (what === this.#what && elapsedMs < DRAW_INTERVAL_MS) return;
+      this.#draw(what, done, total);
+    } else {
+      if (elapsedMs < LINE_INTERVAL_MS) return;
       this.#stream.write(`${what}: ${done} of ${total}\n`);
     }
+    this.#shownMs = nowMs;
   }
 
   /** Ends the bar, so that the next output starts on a new line. */
   stop(): void {
-    this.#bar?.stop();
-    this.#bar = null;
+    if (this.#what !== null) this.#stream.write("\n");
+    this.#what = null;
   }
 
   #draw(what: string, done: number, total: number): void {
     if (what !== this.#what) this.stop();
     this.#what = what;
-    if (this.#bar === null) {
-      const stream = this.#stream;
-      this.#bar = new SingleBar({ format: "{what} {bar} {value}/{total}", stream });
-      this.#bar.start(total, done, { what });
-    } else {
-      this.#bar.setTotal(total);
-      this.#bar.update(done);
-    }
+    const filled = Math.round(Math.min(1, done / (total || 1)) * BAR_COLUMNS);
+    const bar = "=".repeat(filled) + "-".repeat(BAR_COLUMNS - filled);
+    this.#stream.write(`\r${what} ${bar} ${done}/${total}${ERASE_TO_END_OF_LINE}`);
   }
 }

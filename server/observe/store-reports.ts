@@ -47,6 +47,13 @@ export class StoreReports {
     }
   }
 
+  /** @param paths - Of the data folder; none when they were private already. */
+  madePrivate(paths: readonly string[]): void {
+    if (paths.length === 0) return;
+    const message = "other users could read the data folder; it is private now";
+    this.#log.warn({ paths }, `${message}: rotate the keys if one of them may have`);
+  }
+
   snapshot(report: SnapshotReport): void {
     if (report.failure !== null) {
       this.snapshotsFailed += 1;

@@ -10,7 +10,9 @@ import {
   type Moment,
   type TrailExtent,
   type Transition,
+  TRANSITION_SORTS,
   type TransitionQuery,
+  type TransitionSort,
 } from "../../engine/queries/audit-trail.ts";
 import type { SeatQuery } from "../../engine/queries/seat-listing.ts";
 import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
@@ -54,7 +56,7 @@ const FILTERS = {
 /** The query parameter of rows that can also show the past. */
 export const AS_OF = {
   shape: text({ format: "moment" }),
-  description: "As it was behind this sequence number, or at this date-time.",
+  description: "As it was after this sequence number, or at this date-time.",
 };
 
 const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true };
@@ -77,7 +79,7 @@ async function listTransitions(
   const { query } = context;
   const eventId = await ownedEvent(context);
   if (typeof eventId !== "string") return eventId;
-  const range = rangeOf(query, ["sequence"]);
+  const range = rangeOf(query, TRANSITION_SORTS);
   if (isRefused(range)) return range;
   const outcome = await ask(context, {
     about: "transitions",
@@ -95,7 +97,7 @@ async function listTransitions(
 
 function transitionQuery(
   query: AuditQuery,
-  { sort, offset, limit }: Range<"sequence">,
+  { sort, offset, limit }: Range<TransitionSort>,
 ): TransitionQuery {
   const { seatId, groupOfSeatsId: areaId, sessionId: session, fromSequence, toSequence } = query;
   const { from, to } = query;
@@ -107,7 +109,7 @@ function transitionQuery(
     toSequence,
     fromMs: from === undefined ? undefined : momentMs(from),
     toMs: to === undefined ? undefined : momentMs(to),
-    newestFirst: sort[0]?.descending === true,
+    sort,
     offset,
     limit,
   };
@@ -123,9 +125,9 @@ export async function listPastSeats(
   if (typeof eventId !== "string") return eventId;
   const outcome = await ask(context, { about: "seats", eventId, moment: momentAsked(asOf), query });
   if (outcome.gap !== null) return refuseGap(outcome, "asOf", asOf);
-  const { seats, total, isPublished } = outcome.value;
+  const { seats, total, isOnSale } = outcome.value;
   return pageAnswer(
-    seats.map((seat) => seatView(seat, isPublished)),
+    seats.map((seat) => seatView(seat, isOnSale)),
     total,
     context.query,
   );
@@ -185,7 +187,11 @@ function refuseGap({ gap, extent }: Missing, field: string, asked: unknown): Pro
     case AuditGap.TOO_EARLY:
       return range(`is before the beginning of the audit trail, record ${extent?.firstSequence}`);
     case AuditGap.TOO_LATE:
-      return range(`is behind the last record, ${extent?.lastSequence}`);
+      return range(`is after the last record, ${extent?.lastSequence}`);
+    case AuditGap.TOO_MANY:
+      return refuseInvalid([
+        { field: "sort", code: "SIZE", message: TOO_MANY, rejectedValue: null },
+      ]);
     case AuditGap.BUSY:
       return { refused: Result.OVERLOADED, detail: "Too many questions wait; try again." };
     case AuditGap.UNAVAILABLE:
@@ -197,6 +203,8 @@ function refuseGap({ gap, extent }: Missing, field: string, asked: unknown): Pro
       return gap satisfies never;
   }
 }
+
+const TOO_MANY = "too many transitions match; filter them, or sort by sequence";
 
 /** By `ActorKind`. */
 const ACTOR_NAMES = ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"];

@@ -21,8 +21,8 @@ export const AUTH_ROUTES: readonly Route[] = [
     bodyBytesMax: BODY_BYTES_MAX,
     answers: { 200: LOGIN },
     problems: [400, 401, 429, 503],
-    handle: async ({ services, body }) =>
-      opened(services, await services.logins.open(body.username, body.password)),
+    handle: async ({ services, head, body }) =>
+      opened(services, await services.logins.open(body, head.address())),
   }),
   route(BASE, "POST /api/auth/refresh", {
     body: REFRESH,
@@ -52,13 +52,22 @@ export const AUTH_ROUTES: readonly Route[] = [
 ];
 
 /** An error under /api/auth. */
-export function authFailure(status: number, error: string): Answer {
-  return { ...answer(status, { success: false, error }), headers: headersOf(status) };
+export function authFailure(
+  status: number,
+  error: string,
+  headers: Answer["headers"] = [],
+): Answer {
+  return { ...answer(status, { success: false, error }), headers: headersOf(status, headers) };
 }
 
 const FAILURES: Readonly<Record<LoginRefusal, Answer>> = {
   [LoginRefusal.WRONG]: authFailure(401, "The credentials are not valid."),
-  [LoginRefusal.THROTTLED]: authFailure(429, "Too many wrong passwords; wait a minute."),
+  [LoginRefusal.THROTTLED]: authFailure(429, "Too many wrong passwords; wait a minute.", [
+    ["Retry-After", "60"],
+  ]),
+  [LoginRefusal.BUSY]: authFailure(429, "Too many logins at the same time; try again shortly.", [
+    ["Retry-After", "2"],
+  ]),
   [LoginRefusal.UNAVAILABLE]: authFailure(503, "The log takes no changes just now."),
 };
 

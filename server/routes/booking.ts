@@ -23,6 +23,7 @@ function bookingRoute(kind: BookingKind): Route {
   const reader = new SelectionReader();
   return route(BASE, `POST /api/private/v2.0/booking/${kind}`, {
     query: { eventId: EVENT_ID },
+    eventParameter: "eventId",
     body: COMMANDS[kind].members.body,
     readBody: (bytes) => reader.read(bytes),
     answers: { 200: DONE },

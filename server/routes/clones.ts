@@ -14,7 +14,7 @@ export const CLONE_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/private/v2.0/schemas/clone/{id}", {
     params: LONG_ID,
     answers: { 200: UUID },
-    problems: problemsOf("cloneSchema"),
+    problems: [...problemsOf("cloneSchema"), 413],
     handle: ({ services, caller, params }) => {
       const operation = { schemaId: params.id, cloneId: randomUUID() };
       const { schemas } = services.engine.state.catalog;

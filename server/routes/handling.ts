@@ -5,12 +5,20 @@ import { isRefused, type Refusal } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { LONG, UUID } from "../../engine/shapes/fields.ts";
 import type { Context, Handled } from "../routing/route.ts";
-import type { Answer } from "../wire/answers.ts";
+import type { Answer, Problem } from "../wire/answers.ts";
+import { FrontResult } from "../wire/replies.ts";
 
 export const LONG_ID = { id: LONG };
 export const UUID_ID = { id: UUID };
 /** As a query parameter. */
 export const EVENT_ID = { shape: UUID, description: "The event.", required: true };
+
+/** A password takes a while to hash, and only so many may wait. */
+export const TOO_MANY_ACCOUNTS: Problem = {
+  refused: FrontResult.RATE_LIMITED,
+  detail: "Too many accounts are being created; try again shortly.",
+  headers: [["Retry-After", "1"]],
+};
 
 /** A request for one row by its id. */
 export type ById<Id = number> = Context<{ readonly id: Id }>;

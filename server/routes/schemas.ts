@@ -9,7 +9,7 @@ import { BOOLEAN, list, oneOf } from "../../engine/shapes/shape.ts";
 import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
 import { listRoute } from "../routing/page.ts";
 import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
-import { answer, NO_CONTENT } from "../wire/answers.ts";
+import { layoutAnswer, NO_CONTENT, answer } from "../wire/answers.ts";
 import type { LongBody } from "../wire/front.ts";
 import { GROUP_OF_SEATS, LAYOUT, SCHEMA } from "../wire/shapes.ts";
 import { groupViews, schemaView } from "../wire/views.ts";
@@ -128,7 +128,7 @@ function readLayout(context: ById): Handled | Promise<Handled> {
   const schema = ownRow(catalog.schemas.get(context.params.id), context.caller, "schema");
   if (isRefused(schema)) return schema;
   if (layouts.isLarge(schema.id)) return layouts.show(schema.id);
-  return answer(200, catalog.layouts.get(schema.id)?.document ?? EMPTY_DOCUMENT);
+  return layoutAnswer(schema.id, catalog.layouts.get(schema.id));
 }
 
 type LayoutTarget = Context<{ readonly id: number }, { readonly forceDelete: boolean }, null>;
@@ -139,6 +139,6 @@ function putLayout({ services, caller, params, query, body }: LayoutPut): Handle
   return submit(
     services,
     { kind: "putLayout", caller, schemaId: params.id, body, forceDelete },
-    (document) => answer(200, document),
+    (_, { engine }) => layoutAnswer(params.id, engine.state.catalog.layouts.get(params.id)),
   );
 }

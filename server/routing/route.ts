@@ -5,7 +5,7 @@
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { Shape, TypeOf } from "../../engine/shapes/shape.ts";
 import type { Answer, Problem } from "../wire/answers.ts";
-import type { LongBody } from "../wire/front.ts";
+import type { LongBody, RequestHead } from "../wire/front.ts";
 import type { Services } from "./services.ts";
 
 export type Method = "get" | "post" | "put" | "delete";
@@ -39,6 +39,8 @@ export interface Context<Params = unknown, Query = unknown, Body = unknown> {
   readonly query: Query;
   readonly body: Body;
   readonly authorization: string;
+  /** For what a handler checks again after it has waited. */
+  readonly head: RequestHead;
 }
 
 /** A request of which only the body matters. */
@@ -81,6 +83,8 @@ export interface RouteBase {
   readonly isLegacy?: boolean;
   /** An empty body counts as an empty object. */
   readonly mayBeEmpty?: boolean;
+  /** Of a booking call: the query parameter that names the event. */
+  readonly eventParameter?: string;
   /** A key that was rotated and is in its grace time is refused. */
   readonly needsCurrentKey?: boolean;
 }

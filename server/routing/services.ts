@@ -10,11 +10,12 @@ import type { Caller } from "../../engine/shapes/caller.ts";
 import type { Keys } from "../auth/keys.ts";
 import type { Logins } from "../auth/logins.ts";
 import type { Passwords } from "../auth/passwords.ts";
+import type { RateLimits } from "../auth/rate-limits.ts";
 import type { Throttle } from "../auth/throttle.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Answer, Problem } from "../wire/answers.ts";
 import type { LongBody } from "../wire/front.ts";
-import type { MetadataOptions } from "../wire/metadata.ts";
+import type { ReplyBodies } from "./reply-bodies.ts";
 
 /** The audit trail, wherever it is kept. */
 export interface AuditTrail {
@@ -42,6 +43,14 @@ export interface LayoutWork {
   showMetadata(schemaId: number, options: MetadataOptions): Promise<Answer | Problem>;
 }
 
+/** As the parameters of the route of v1. */
+export interface MetadataOptions {
+  /** Puts its position before the name of a sector: `1. Stalls`. */
+  readonly isNumbered: boolean;
+  /** Uses ids, as text, instead of composite keys. */
+  readonly hasIds: boolean;
+}
+
 /** As the parameters of the route. */
 export interface GroupFilter {
   readonly parentId: number | undefined;
@@ -56,6 +65,8 @@ export interface Services {
   readonly passwords: Passwords;
   readonly logins: Logins;
   readonly metrics: Metrics;
+  readonly replies: ReplyBodies;
+  readonly rates: RateLimits;
   /** The token that `/metrics` requires; null when it is public. */
   readonly metricsToken: string | null;
   /** Requests with an unknown key, by the address that they came from. */

@@ -108,7 +108,13 @@ function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): Route
         values[name] = parameter.default;
         continue;
       }
-      const value = convertAll(texts, parameter.shape);
+      const isList = parameter.shape["type"] === "array";
+      if (!isList && texts.length > 1) {
+        values[name] = texts;
+        errors.push(ambiguous(name, texts));
+        continue;
+      }
+      const value = isList ? texts : convert(texts[0]!, parameter.shape);
       values[name] = value;
       for (const error of check(value)) errors.push(errorOf(error, name, texts[0]));
     }
@@ -165,10 +171,9 @@ function textsOf(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].filter((text) => text !== "");
 }
 
-function convertAll(texts: readonly string[], shape: Shape): unknown {
-  if (shape["type"] === "array") return texts;
-  // Two different texts are ambiguous. The list matches no other type, so it is refused.
-  return texts.length === 1 ? convert(texts[0]!, shape) : texts;
+function ambiguous(field: string, texts: readonly string[]): FieldError {
+  const message = "must not be given with different values";
+  return { field, code: "TYPE", message, rejectedValue: texts };
 }
 
 /** Text to the type of the shape. Text that does not convert stays text and fails the check. */

@@ -1,5 +1,8 @@
 /** Answers as values: handlers return them, the socket sends them. */
+import type { LayoutRow } from "../../engine/catalog.ts";
+import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import type { FieldError } from "../../engine/results.ts";
+import type { LayoutVersion } from "../../engine/stored-replies.ts";
 import { localDateTime } from "./moments.ts";
 import { NumberLiteral } from "./number-literals.ts";
 import { FrontResult, type Refused, REPLIES, RETRY_AFTER_SECONDS } from "./replies.ts";
@@ -10,6 +13,8 @@ export interface Answer {
   readonly body: string | Uint8Array;
   /** Further headers; values are printable ASCII. */
   readonly headers: readonly (readonly [string, string])[];
+  /** The layout that the body is. A stored reply refers to it instead of repeating it. */
+  readonly layout?: LayoutVersion;
 }
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -27,8 +32,15 @@ export function answer(status: number, value: unknown): Answer {
 }
 
 /** @param body - JSON in UTF-8. */
-export function jsonBytes(status: number, body: Uint8Array): Answer {
-  return { status, type: JSON_TYPE, body, headers: SAFE_HEADERS };
+export function jsonBytes(status: number, body: Uint8Array, layout?: Answer["layout"]): Answer {
+  const facts = { status, type: JSON_TYPE, body, headers: SAFE_HEADERS };
+  return layout === undefined ? facts : { ...facts, layout };
+}
+
+/** The layout of a schema; an empty one when none is stored. */
+export function layoutAnswer(schemaId: number, row: LayoutRow | undefined): Answer {
+  const layout = { schemaId, version: row?.version ?? 0 };
+  return { ...answer(200, row?.document ?? EMPTY_DOCUMENT), layout };
 }
 
 /** A stored answer. Its status tells which of the two types it had. */

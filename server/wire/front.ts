@@ -30,8 +30,14 @@ export type RequestHead = Omit<Request, "body">;
 export interface Found {
   /** The largest body that is read. */
   readonly bodyBytesMax: number;
-  /** Why a large body is not worth keeping; null when it is, and for smaller ones. */
+}
+
+/** What the front decides from the head alone, when a body comes in pieces. */
+export interface Judged {
+  /** Why the body is not worth keeping; null when it is. */
   readonly refusal: Problem | null;
+  /** The organization that sends the body; null when the path needs no key. */
+  readonly organization: string | null;
 }
 
 /** The first request with its `Idempotency-Key`. */
@@ -51,7 +57,7 @@ export interface LongBody {
    *
    * @returns The answer that the request gets instead; null when it is to be carried out.
    */
-  readonly claim: () => Answer | Problem | null;
+  readonly claim: () => Answer | Problem | Promise<Answer | Problem> | null;
 }
 
 export const NO_BODY = Buffer.alloc(0);
@@ -135,29 +141,34 @@ export abstract class Exchange<F extends Found = Found> implements Request {
 export interface Front<F extends Found = Found> {
   /** Called before the body is read. */
   find(head: RequestHead): F;
+  /** Called before any of the body is kept, unless the body came together with the head. */
+  judge(exchange: Exchange<F>): Judged;
   /** Calls `respond` of the exchange once, in this turn or a later one, whatever happens. */
   handle(exchange: Exchange<F>): void;
   /** Called by the exchange: sends the answer that was ready and waited. */
   leave(exchange: Exchange<F>): void;
   /** The answer when the socket itself refuses a request. */
-  refuse(problem: Problem, path: string): Answer;
+  refuse(problem: Problem, exchange: Exchange<F>): Answer;
 }
 
 /** While the store is being opened: the process is up, but takes no requests yet. */
 export class StartingFront implements Front {
   find(): Found {
-    return { bodyBytesMax: 0, refusal: null };
+    return { bodyBytesMax: 0 };
+  }
+
+  judge(): Judged {
+    return { refusal: NOT_READY, organization: null };
   }
 
   handle(exchange: Exchange): void {
-    const { path } = exchange;
-    exchange.respond(path === "/healthz" ? HEALTHY : this.refuse(NOT_READY, path));
+    exchange.respond(exchange.path === "/healthz" ? HEALTHY : this.refuse(NOT_READY, exchange));
   }
 
   /** No answer of this front waits. */
   leave(): void {}
 
-  refuse(_: Problem, path: string): Answer {
+  refuse(_: Problem, { path }: Exchange): Answer {
     return problemAnswer(NOT_READY, path, Date.now());
   }
 }

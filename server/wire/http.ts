@@ -6,15 +6,18 @@
  * `onAborted` first, copies what it needs of the request before anything else, and passes every
  * error to `onBroken`.
  */
-import { STATUS_CODES } from "node:http";
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
-import { Exchange, type Found, type Front, NO_BODY } from "./front.ts";
-import { FrontResult } from "./replies.ts";
+import { BODY_LIMITS, BodyBudget, type BodyLimits, type Sender } from "./body-budget.ts";
+import { TrustedProxies } from "./client-address.ts";
+import { type Found, type Front, NO_BODY } from "./front.ts";
+import { type Exchanges, HttpExchange } from "./http-exchange.ts";
+import { Transfers } from "./transfers.ts";
 
 export interface HttpServer {
   readonly port: number;
+  readonly stats: HttpStats;
   /** Answers the requests; may be replaced between two of them. */
   front: Front;
   /** Takes no new connections. Settles when the requests in flight have been answered. */
@@ -23,51 +26,58 @@ export interface HttpServer {
   close(): void;
 }
 
+/** What the socket counts, for the metrics. */
+export interface HttpStats {
+  /** Open now. */
+  readonly connections: number;
+  readonly connectionsMax: number;
+  /** Closed at once, because there were too many. */
+  readonly connectionsRefused: number;
+  /** Answers that wait until the client reads, and what they hold. */
+  readonly answers: Pick<Transfers, "count" | "heldBytes" | "abandoned">;
+  /** Bodies that have not come whole. */
+  readonly bodies: Pick<Transfers, "count" | "abandoned">;
+  readonly bodyBudget: Pick<BodyBudget, "bytes" | "refused">;
+}
+
 export interface HttpOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
   /** Called with an error that must end the process. */
   readonly onBroken: (error: unknown) => void;
-  /** Bytes of all unfinished bodies together, at most. */
-  readonly keptBytesMax?: number;
+  /** Open connections, at most. */
+  readonly connectionsMax?: number;
+  readonly bodyLimits?: Partial<BodyLimits>;
+  /** Proxies whose `X-Forwarded-For` names the client; none by default. */
+  readonly trustedProxies?: readonly string[];
+  /** Bytes of all answers that wait for their client, at most. */
+  readonly answerBytesMax?: number;
+  /** A monotonic clock, for the deadlines of slow clients. */
+  readonly nowMs?: () => number;
 }
 
-const STATUS_LINES = new Map(
-  Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ""}`]),
-);
-const PRINTABLE = /^[\x20-\x7e]*$/;
-/** Enough for a few layouts of the largest size at once. */
-const KEPT_BYTES_MAX = 512 * 1_024 * 1_024;
+const ANSWER_BYTES_MAX = 256 * 1_024 * 1_024;
 const TOO_MANY_BODIES: Problem = {
   refused: Result.OVERLOADED,
   detail: "Too many large requests are on their way; try again shortly.",
 };
-const NO_LENGTH: Problem = {
-  refused: FrontResult.LENGTH_REQUIRED,
-  detail: "Send the body with a Content-Length and without a Transfer-Encoding.",
-};
-/** Header names as bytes: the library would encode a text at every call. */
-const CONTENT_TYPE_NAME = bytesOf("Content-Type");
-const KEEP_ALIVE_NAME = bytesOf("Keep-Alive");
-/**
- * The library closes a connection that has been idle for a little more than 8 seconds. A client
- * that knows sends no request on a connection that is about to close.
- */
-const KEEP_ALIVE = "timeout=8";
-/** The library closes a connection after a request whose `Connection` header has this length. */
-const CLOSE_LENGTH = "close".length;
+/** A method is compared as it is written; the library takes any text for one. */
+const METHOD = /^[A-Z]+$/;
+/** Answers without a body, in all; beyond it the connection is closed instead. */
+const UNMEASURED_PER_SECOND_MAX = 1_000;
 /** Exchanges that are kept for later requests. */
 const IDLE_MAX = 10_000;
 
 /** @throws Error when the address cannot be listened on. */
 export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
   const app = uws.App();
-  const exchanges = new Exchanges(front, options);
+  const exchanges = new OpenExchanges(front, options);
   // The usual methods have handlers of their own, so that they need not be read.
   app.get("/*", (res, req) => exchanges.begin(res, req, "get"));
   app.post("/*", (res, req) => exchanges.begin(res, req, "post"));
-  app.any("/*", (res, req) => exchanges.begin(res, req, req.getMethod()));
+  app.any("/*", (res, req) => exchanges.begin(res, req, methodOf(req)));
+  const connections = countConnections(app, options.connectionsMax ?? Infinity);
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     (app as unknown as ListensOnHost).listen(options.host, options.port, EXCLUSIVE, resolve);
   });
@@ -79,6 +89,7 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
   }
   return {
     port: uws.us_socket_local_port(socket),
+    stats: Object.assign(connections, exchanges.stats),
     get front() {
       return exchanges.front;
     },
@@ -107,117 +118,58 @@ interface ListensOnHost {
   ): unknown;
 }
 
-/** An exchange on a connection, with the callbacks that the library takes. */
-class HttpExchange extends Exchange {
-  res: HttpResponse | null = null;
-  isOver = false;
-  /** The parts of the body that came before its last part. */
-  chunks: Buffer[] | null = null;
-  bodyBytes = 0;
-  /** Bytes of an unfinished body. */
-  keptBytes = 0;
-  contentLength = "";
-  transferEncoding = "";
-  /** Whether the connection is closed after the answer. */
-  isLast = false;
-  readonly #exchanges: Exchanges;
-  readonly address = () => Buffer.from(this.res!.getRemoteAddressAsText()).toString();
-  readonly abort = () => this.#exchanges.end(this);
-  readonly take = (chunk: ArrayBuffer, isLast: boolean) =>
-    this.#exchanges.take(this, chunk, isLast);
-  readonly write = () => writeAnswer(this, this.answer!);
-  /** One call for all headers takes less time than one for each that is needed. */
-  readonly #takeHeader = (name: string, value: string) => {
-    switch (name) {
-      case "x-api-key":
-        if (this.apiKey !== "") this.repeatedHeader = name;
-        this.apiKey = value;
-        break;
-      case "authorization":
-        if (this.authorization !== "") this.repeatedHeader = name;
-        this.authorization = value;
-        break;
-      case "x-organization-id":
-        if (this.organizationId !== "") this.repeatedHeader = name;
-        this.organizationId = value;
-        break;
-      case "idempotency-key":
-        if (this.idempotencyKey !== null) this.repeatedHeader = name;
-        this.idempotencyKey = value;
-        break;
-      case "content-type":
-        this.contentType = value;
-        break;
-      case "content-encoding":
-        this.contentEncoding = value;
-        break;
-      case "content-length":
-        this.contentLength = value;
-        break;
-      case "transfer-encoding":
-        this.transferEncoding = value;
-        break;
-      case "connection":
-        this.isLast = value.length === CLOSE_LENGTH;
-        break;
-      default:
-    }
-  };
-
-  constructor(exchanges: Exchanges) {
-    super();
-    this.#exchanges = exchanges;
-  }
-
-  begin(res: HttpResponse, req: HttpRequest, method: string): void {
-    this.method = method;
-    this.path = req.getUrl();
-    // Undefined without a question mark, whatever its declaration says.
-    const query: string | undefined = req.getQuery();
-    this.query = query ?? "";
-    req.forEach(this.#takeHeader);
-    this.res = res;
-    this.isOver = false;
-  }
-
-  respond(answer: Answer): void {
-    if (!this.isOver) {
-      this.#exchanges.end(this);
-      this.answer = answer;
-      this.res!.cork(this.write);
-    }
-    this.clear();
-    this.#exchanges.release(this);
-  }
-
-  protected override clear(): void {
-    super.clear();
-    this.contentLength = "";
-    this.transferEncoding = "";
-    this.isLast = false;
-    this.res = null;
-    this.chunks = null;
-    this.bodyBytes = 0;
-    this.keptBytes = 0;
-  }
+/** Called for each connection that opens (1) or closes (-1); not declared either. */
+interface Filters {
+  filter(changed: (res: HttpResponse, change: 1 | -1) => void): unknown;
 }
 
-class Exchanges {
+/** Refuses connections above the limit: each takes a file descriptor, and the log needs some. */
+function countConnections(app: unknown, connectionsMax: number) {
+  const counts = { connections: 0, connectionsMax, connectionsRefused: 0 };
+  (app as Filters).filter((res, change) => {
+    counts.connections += change;
+    if (change < 0 || counts.connections <= connectionsMax) return;
+    counts.connectionsRefused += 1;
+    res.close();
+  });
+  return counts;
+}
+
+/** Lower case, as the handlers compare it; empty for what is not a method. */
+function methodOf(req: HttpRequest): string {
+  const method = req.getCaseSensitiveMethod();
+  return METHOD.test(method) ? method.toLowerCase() : "";
+}
+
+class OpenExchanges implements Exchanges {
   readonly #onBroken: (error: unknown) => void;
-  readonly #keptBytesMax: number;
+  readonly proxies: TrustedProxies;
   front: Front;
+  readonly answers: Transfers;
+  readonly answerBytesMax: number;
   /** Exchanges that wait for a request. */
   readonly #idle: HttpExchange[] = [];
   /** Requests that have not been answered. */
   #open = 0;
-  /** Bytes of all unfinished bodies. */
-  #keptBytes = 0;
+  /** Bodies that come in pieces. */
+  readonly #bodies: Transfers;
+  readonly #bodyBudget: BodyBudget;
   #onAllAnswered: (() => void) | null = null;
+  #unmeasured = 0;
+  #unmeasuredSinceMs = 0;
 
-  constructor(front: Front, { onBroken, keptBytesMax = KEPT_BYTES_MAX }: HttpOptions) {
+  constructor(front: Front, options: HttpOptions) {
     this.front = front;
-    this.#onBroken = onBroken;
-    this.#keptBytesMax = keptBytesMax;
+    this.#onBroken = options.onBroken;
+    this.proxies = new TrustedProxies(options.trustedProxies ?? []);
+    this.answers = new Transfers(options.nowMs);
+    this.answerBytesMax = options.answerBytesMax ?? ANSWER_BYTES_MAX;
+    this.#bodies = new Transfers(options.nowMs);
+    this.#bodyBudget = new BodyBudget({ ...BODY_LIMITS, ...options.bodyLimits });
+  }
+
+  get stats() {
+    return { answers: this.answers, bodies: this.#bodies, bodyBudget: this.#bodyBudget };
   }
 
   /** @param method - Lower case. */
@@ -241,26 +193,48 @@ class Exchanges {
     try {
       const found = exchange.found!;
       exchange.bodyBytes += chunk.byteLength;
-      if (exchange.bodyBytes > found.bodyBytesMax) this.#refuse(exchange, tooLarge(found));
-      else if (!isLast) this.#keep(exchange, found, chunk);
-      else if (found.refusal !== null) exchange.respond(this.#refusal(exchange, found.refusal));
-      else handleBody(exchange, chunk);
+      if (exchange.bodyBytes > found.bodyBytesMax)
+        exchange.cutOff(this.#refusal(exchange, tooLarge(found)));
+      else if (!isLast) this.#keep(exchange, chunk);
+      else if (exchange.sender === null) exchange.handle(Buffer.from(chunk));
+      else this.#takeLast(exchange, Buffer.from(chunk));
     } catch (error) {
       this.#onBroken(error);
     }
   }
 
-  /** Keeps nothing of a body that will be refused. All kept bodies together are bounded. */
-  #keep(exchange: HttpExchange, found: Found, chunk: ArrayBuffer): void {
-    if (found.refusal !== null) return;
-    if (this.#keptBytes + chunk.byteLength > this.#keptBytesMax) {
-      this.#refuse(exchange, TOO_MANY_BODIES);
+  /** Keeps a piece of a body, but nothing of one that will be refused. */
+  #keep(exchange: HttpExchange, chunk: ArrayBuffer): void {
+    const { byteLength } = chunk;
+    // The head has come alone: the body may still come in one piece.
+    if (byteLength === 0) return;
+    const sender = exchange.sender ?? this.#beginBody(exchange);
+    if (exchange.refusal !== null) return;
+    if (!this.#bodyBudget.take(sender, byteLength)) {
+      exchange.cutOff(this.#refusal(exchange, TOO_MANY_BODIES));
       return;
     }
-    exchange.chunks ??= [];
-    exchange.chunks.push(ownCopy(chunk));
-    exchange.keptBytes += chunk.byteLength;
-    this.#keptBytes += chunk.byteLength;
+    exchange.keptBytes += byteLength;
+    // A copy of the view: the library uses the memory again.
+    (exchange.chunks ??= []).push(ownCopy(Buffer.from(chunk)));
+  }
+
+  #beginBody(exchange: HttpExchange): Sender {
+    const { refusal, organization } = exchange.front!.judge(exchange);
+    const sender = { name: organization ?? exchange.address(), hasKey: organization !== null };
+    exchange.refusal = refusal;
+    exchange.sender = sender;
+    this.#bodies.begin(exchange, Number(exchange.contentLength));
+    return sender;
+  }
+
+  /** @param last - Valid only during this call: the handler parses it at once. */
+  #takeLast(exchange: HttpExchange, last: Buffer): void {
+    const { refusal, chunks } = exchange;
+    this.#bodies.end(exchange);
+    if (refusal !== null) exchange.respond(this.#refusal(exchange, refusal));
+    else if (chunks === null) exchange.handle(last);
+    else exchange.handle(NO_BODY, [...chunks, ownCopy(last)]);
   }
 
   /**
@@ -269,30 +243,43 @@ class Exchanges {
    */
   #refuseSoon(exchange: HttpExchange, problem: Problem): void {
     setImmediate(() => {
-      if (!exchange.isOver) this.#refuse(exchange, problem);
+      if (!exchange.isOver) exchange.cutOff(this.#refusal(exchange, problem));
     });
   }
 
   #refusal(exchange: HttpExchange, problem: Problem): Answer {
-    return exchange.front!.refuse(problem, exchange.path);
+    return exchange.front!.refuse(problem, exchange);
   }
 
-  /** Answers before the whole body has come, and closes the connection: the rest is not needed. */
-  #refuse(exchange: HttpExchange, problem: Problem): void {
-    const answer = this.#refusal(exchange, problem);
-    this.end(exchange);
-    exchange.isLast = true;
-    exchange.res!.cork(() => writeAnswer(exchange, answer));
+  admitsUnmeasured(): boolean {
+    const nowMs = performance.now();
+    if (nowMs - this.#unmeasuredSinceMs >= 1_000) {
+      this.#unmeasuredSinceMs = nowMs;
+      this.#unmeasured = 0;
+    }
+    this.#unmeasured += 1;
+    return this.#unmeasured <= UNMEASURED_PER_SECOND_MAX;
   }
 
   release(exchange: HttpExchange): void {
     if (this.#idle.length < IDLE_MAX) this.#idle.push(exchange);
   }
 
+  lose(exchange: HttpExchange): void {
+    this.answers.lose(exchange);
+    this.#bodies.lose(exchange);
+    this.end(exchange);
+  }
+
   end(exchange: HttpExchange): void {
     if (exchange.isOver) return;
     exchange.isOver = true;
-    this.#keptBytes -= exchange.keptBytes;
+    const { sender } = exchange;
+    if (sender !== null) {
+      this.#bodies.end(exchange);
+      this.#bodyBudget.giveBack(sender, exchange.keptBytes);
+    }
+    this.answers.end(exchange);
     this.#open -= 1;
     if (this.#open === 0) this.#onAllAnswered?.();
   }
@@ -307,69 +294,17 @@ class Exchanges {
 }
 
 /** @returns Why the body is refused before any of it is read; null when it is read. */
-function problemOfHead(
-  { transferEncoding, contentLength }: HttpExchange,
-  found: Found,
-): Problem | null {
-  if (transferEncoding !== "") return NO_LENGTH;
+function problemOfHead({ headProblem, contentLength }: HttpExchange, found: Found): Problem | null {
+  if (headProblem !== null || contentLength === "") return headProblem;
   return Number(contentLength) > found.bodyBytesMax ? tooLarge(found) : null;
-}
-
-/** @param last - The last chunk, valid only during this call: the handler parses it at once. */
-function handleBody(exchange: HttpExchange, last: ArrayBuffer): void {
-  const { chunks } = exchange;
-  if (chunks === null) exchange.handle(Buffer.from(last));
-  else exchange.handle(NO_BODY, [...chunks, ownCopy(last)]);
-}
-
-/** The library uses the memory of a chunk again. */
-function ownCopy(chunk: ArrayBuffer): Buffer {
-  return Buffer.from(chunk.slice(0));
-}
-
-/** To be called in the library's cork, which makes an answer one write. */
-function writeAnswer(exchange: HttpExchange, { status, type, headers, body }: Answer): void {
-  const { method, isLast } = exchange;
-  const res = exchange.res!;
-  // Status 200 is what the library writes by default.
-  if (status !== 200) res.writeStatus(STATUS_LINES.get(status) ?? String(status));
-  if (type !== "") res.writeHeader(CONTENT_TYPE_NAME, isLast ? type : typeAndKeepAlive(type));
-  else if (!isLast) res.writeHeader(KEEP_ALIVE_NAME, KEEP_ALIVE);
-  for (const [name, value] of headers) {
-    // The library writes values as they are: a line break would begin a new header.
-    if (PRINTABLE.test(value)) res.writeHeader(name, value);
-  }
-  if (method === "head" && status !== 204) {
-    res.writeHeader("Content-Length", String(lengthOf(body)));
-    res.endWithoutBody();
-  } else if (status === 204) {
-    res.endWithoutBody();
-  } else {
-    res.end(body, isLast);
-  }
-}
-
-const typesAndKeepAlive = new Map<string, ArrayBuffer>();
-
-/** A content type and the header `Keep-Alive` as one value: each call of the library costs time. */
-function typeAndKeepAlive(type: string): ArrayBuffer {
-  let bytes = typesAndKeepAlive.get(type);
-  if (bytes === undefined) {
-    bytes = bytesOf(`${type}\r\nKeep-Alive: ${KEEP_ALIVE}`);
-    typesAndKeepAlive.set(type, bytes);
-  }
-  return bytes;
 }
 
 function tooLarge({ bodyBytesMax }: Found): Problem {
   const detail = `The body is larger than ${bodyBytesMax} bytes.`;
-  return { refused: FrontResult.PAYLOAD_TOO_LARGE, detail };
+  return { refused: Result.PAYLOAD_TOO_LARGE, detail };
 }
 
-function bytesOf(text: string): ArrayBuffer {
-  return new TextEncoder().encode(text).buffer;
-}
-
-function lengthOf(body: Answer["body"]): number {
-  return typeof body === "string" ? Buffer.byteLength(body) : body.length;
+/** In memory of its own, which may move to another thread. */
+function ownCopy(bytes: Uint8Array): Buffer {
+  return Buffer.from(Uint8Array.from(bytes).buffer);
 }

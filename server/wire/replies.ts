@@ -8,7 +8,6 @@ import { Result } from "../../engine/results.ts";
 export const FrontResult = {
   MALFORMED_REQUEST: 1_001,
   METHOD_NOT_ALLOWED: 1_002,
-  PAYLOAD_TOO_LARGE: 1_003,
   UNSUPPORTED_MEDIA_TYPE: 1_004,
   INTERNAL_ERROR: 1_005,
   NOT_READY: 1_006,
@@ -16,6 +15,7 @@ export const FrontResult = {
   IDEMPOTENCY_KEY_REUSED: 1_008,
   RATE_LIMITED: 1_009,
   LENGTH_REQUIRED: 1_010,
+  IDEMPOTENCY_REPLY_GONE: 1_011,
 } as const;
 export type FrontResult = (typeof FrontResult)[keyof typeof FrontResult];
 
@@ -33,6 +33,7 @@ type Name = Exclude<keyof typeof NAMED, "OK">;
 
 /** Status and title by `errorCode`. */
 const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = {
+  PAYLOAD_TOO_LARGE: [413, "Payload too large"],
   LOG_UNAVAILABLE: [503, "Log unavailable"],
   OVERLOADED: [503, "Overloaded"],
   VALIDATION_FAILED: [400, "Validation failed"],
@@ -53,10 +54,10 @@ const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = 
   MALFORMED_REQUEST: [400, "Malformed request"],
   METHOD_NOT_ALLOWED: [405, "Method not allowed"],
   LENGTH_REQUIRED: [411, "Length required"],
-  PAYLOAD_TOO_LARGE: [413, "Payload too large"],
   UNSUPPORTED_MEDIA_TYPE: [415, "Unsupported media type"],
   INTERNAL_ERROR: [500, "Internal error"],
   IDEMPOTENCY_IN_PROGRESS: [409, "Idempotency key in progress"],
+  IDEMPOTENCY_REPLY_GONE: [409, "Idempotency reply gone"],
   IDEMPOTENCY_KEY_REUSED: [422, "Idempotency key reused"],
   RATE_LIMITED: [429, "Rate limited"],
 };

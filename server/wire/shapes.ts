@@ -51,6 +51,10 @@ export const SETTINGS = object({
   salesControl: BOOLEAN,
   bookingEnabled: BOOLEAN,
   orphanPrevention: BOOLEAN,
+  heldPerSession: whenSet(integer()),
+  heldPerEvent: whenSet(integer()),
+  requestsPerSecond: whenSet(integer()),
+  bookingsPerSecond: whenSet(integer()),
 });
 
 export const SESSION_CONFIG = object({ publicSessionsEnabled: BOOLEAN });

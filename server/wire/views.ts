@@ -21,8 +21,8 @@ import type { AreaFacts, SeatFacts } from "../../engine/queries/place-facts.ts";
 import type { State } from "../../engine/state.ts";
 import { localDateTime } from "./moments.ts";
 
-export function organizationView(row: OrganizationRow) {
-  const { id, name, publicKey, privateKey, domain, type, tenantId } = row;
+export function organizationView(row: OrganizationRow, privateKey: string) {
+  const { id, name, publicKey, domain, type, tenantId } = row;
   const { autologinEnabled, appendDomainToLogin } = row;
   const login = { autologinEnabled, appendDomainToLogin };
   return { id, name, publicKey, privateKey, domain, ...login, type, tenantId };
@@ -30,7 +30,9 @@ export function organizationView(row: OrganizationRow) {
 
 export function settingsView(row: OrganizationRow) {
   const { salesControl, bookingEnabled, orphanPrevention } = row;
-  return { salesControl, bookingEnabled, orphanPrevention };
+  const { heldPerSession, heldPerEvent, requestsPerSecond, bookingsPerSecond } = row;
+  const limits = { heldPerSession, heldPerEvent, requestsPerSecond, bookingsPerSecond };
+  return { salesControl, bookingEnabled, orphanPrevention, ...limits };
 }
 
 export function userView({ id, email, firstName, lastName, organizationIds }: AccountRow) {

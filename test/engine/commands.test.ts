@@ -13,9 +13,10 @@ const ROWS = Object.entries(COMMANDS);
 test.each(ROWS)("the refusals of %s are in the order of their codes, each once", (_, row) => {
   const refusals: readonly number[] = row.refusals;
   expect(refusals).toEqual([...new Set(refusals)].toSorted((a, b) => a - b));
-  // The journal gives these two to every command.
+  // The journal gives these three to every command.
   expect(refusals).not.toContain(Result.LOG_UNAVAILABLE);
   expect(refusals).not.toContain(Result.OVERLOADED);
+  expect(refusals).not.toContain(Result.PAYLOAD_TOO_LARGE);
 });
 
 test("a refusal that the row of its command does not list breaks an assertion", () => {

@@ -7,7 +7,7 @@ import { RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import { checkState } from "../../engine/verify/check.ts";
 import { digest } from "../../engine/verify/digest.ts";
-import { ManualClock, MemoryJournal, replayed, START_MS, World } from "../support/engine.ts";
+import { ManualClock, MemoryJournal, replayed, START_MS, World, ROOMY } from "../support/engine.ts";
 import { area, layoutOf, section } from "../support/layout.ts";
 import { checkMore } from "../support/table.ts";
 
@@ -89,6 +89,22 @@ test("a record without space in the log changes nothing, and is accepted later",
   expect(digest(replayed(journal))).toBe(digest(engine.state));
 });
 
+test("a record that is too long for the log changes nothing, and the next one is taken", () => {
+  const world = new World(HALL);
+  const { engine, journal, caller } = world;
+  const before = { digest: digest(engine.state), sequence: engine.sequence };
+  journal.takes = () => ({ recordBytes: 2_000, recordBytesMax: 1_000 });
+  const outcome = world.submit("createVenue", caller, { body: { name: "Odeon" } });
+  const detail =
+    "The change takes 2000 bytes in the log, which keeps at most 1000 for one change; " +
+    "nothing was changed.";
+  expect(outcome).toEqual({ refused: Result.PAYLOAD_TOO_LARGE, detail, errors: [] });
+  expect({ digest: digest(engine.state), sequence: engine.sequence }).toEqual(before);
+  journal.takes = () => Admission.OPEN;
+  expect(world.submit("createVenue", caller, { body: { name: "Odeon" } }).refused).toBe(Result.OK);
+  expect(digest(replayed(journal))).toBe(digest(engine.state));
+});
+
 test("a follow-up without space in the log is refused, and its command stays granted", () => {
   const world = new World(HALL);
   const { engine, journal, caller } = world;
@@ -96,7 +112,7 @@ test("a follow-up without space in the log is refused, and its command stays gra
   world.must("createVenue", caller, { body: { name: "First" } });
   const before = digest(engine.state);
   const reply = { id: "1:k", fingerprint: "f", status: 200, body: "true" };
-  const outcome = engine.submitFollowUp({ kind: "rememberReply", caller, reply });
+  const outcome = engine.submitFollowUp({ kind: "rememberReply", caller, reply, budget: ROOMY });
   expect(outcome.refused).toBe(Result.OVERLOADED);
   expect(digest(engine.state)).toBe(before);
 });
@@ -219,7 +235,7 @@ test("admission is asked once for a command, and not for a follow-up", () => {
   world.book("lock", world.selection("C", "A1"));
   expect([asked, engine.sequence]).toEqual([1, sequence + 3]);
   const reply = { id: "1:k", fingerprint: "f", status: 200, body: "true" };
-  engine.submitFollowUp({ kind: "rememberReply", caller, reply });
+  engine.submitFollowUp({ kind: "rememberReply", caller, reply, budget: ROOMY });
   expect([asked, engine.sequence]).toEqual([1, sequence + 4]);
 });
 

@@ -19,6 +19,10 @@ const WAYS: Record<keyof typeof Result, (made: World) => { refused: Result }> = 
     made.journal.admits = Admission.OVERLOADED;
     return made.book("lock", made.selection("A", "A1"));
   },
+  PAYLOAD_TOO_LARGE: (made) => {
+    made.journal.takes = () => ({ recordBytes: 2, recordBytesMax: 1 });
+    return made.book("lock", made.selection("A", "A1"));
+  },
   VALIDATION_FAILED: (made) => made.book("lock", {}),
   ENTITY_NOT_FOUND: (made) => made.submit("deleteVenue", made.caller, { venueId: 999 }),
   ACCESS_DENIED: (made) => {
@@ -88,7 +92,7 @@ test.each(Object.entries(Result))("%s is the answer to its command", (name, code
 });
 
 test("codes are in order of precedence and keep their numbers, which stored answers hold", () => {
-  const codes = [0, 10, 11, 20, 30, 31, 32, 40, 41, 42, 43, 50, 51, 52, 53, 54, 60, 61];
+  const codes = [0, 10, 11, 12, 20, 30, 31, 32, 40, 41, 42, 43, 50, 51, 52, 53, 54, 60, 61];
   expect(Object.values(Result)).toEqual(codes);
 });
 

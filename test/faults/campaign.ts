@@ -36,6 +36,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   mount: "mount",
   nginx: "nginx-light",
   prlimit: "util-linux",
+  "systemd-analyze": "systemd",
 };
 
 /** @returns Why the programs cannot be used; null if all exist. */

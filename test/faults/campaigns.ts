@@ -4,10 +4,12 @@ import { bitFlips } from "./campaigns/bit-flips.ts";
 import { clock } from "./campaigns/clock.ts";
 import { cuts } from "./campaigns/cuts.ts";
 import { fullDisk } from "./campaigns/full-disk.ts";
+import { hostileTenant } from "./campaigns/hostile-tenant.ts";
 import { kills } from "./campaigns/kills.ts";
 import { limits } from "./campaigns/limits.ts";
 import { misplaced } from "./campaigns/misplaced.ts";
 import { onsaleKills } from "./campaigns/onsale-kills.ts";
+import { slowClients } from "./campaigns/slow-clients.ts";
 import { slowDisk } from "./campaigns/slow-disk.ts";
 import { syncFaults } from "./campaigns/sync-faults.ts";
 import { systemCalls } from "./campaigns/system-calls.ts";
@@ -30,3 +32,6 @@ export const DISK_CAMPAIGNS: readonly Campaign[] = [
   cuts,
   misplaced,
 ];
+
+/** Clients that mean harm, or read and send slowly, beside the on-sale of another organization. */
+export const CLIENT_CAMPAIGNS: readonly Campaign[] = [hostileTenant, slowClients];

@@ -109,15 +109,6 @@ test("a conflict does not use up its key", async () => {
   expect((await remove(id)).status).toBe(204);
 });
 
-test("a very long answer is not kept", async () => {
-  const server = new TestServer();
-  const id = "00000000-0000-4000-8000-000000000007";
-  const layout = { shapes: [{ id, points: "x".repeat(16 * 1_024 * 1_024) }] };
-  const path = `${V2}/schemas/${server.a.schemaId}/layout`;
-  expect((await server.put(path, layout, keyed(server, "k"))).status).toBe(200);
-  expect(server.engine.state.catalog.replies.size).toBe(0);
-});
-
 test("an unexpected error does not use up its key", async () => {
   const server = new TestServer();
   const value = () => {

@@ -48,6 +48,7 @@ const BRANCHES = [
   // Retries.
   "a request was asked again after a crash",
   "a reply was given again",
+  "a reply was gone",
   // Damage.
   "halted: a bit of a covered frame",
   "halted: a bit of a segment's head",

@@ -9,16 +9,18 @@ import type { Outcome } from "../../engine/engine.ts";
 import { Move } from "../../engine/inventory/states.ts";
 import { RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
+import type { State } from "../../engine/state.ts";
 import { checkState } from "../../engine/verify/check.ts";
 import { digestPartition } from "../../engine/verify/digest.ts";
 import type { Route } from "../../server/routing/route.ts";
-import { jsonAnswer } from "../../server/wire/answers.ts";
+import { type Answer, jsonAnswer, layoutAnswer, type Problem } from "../../server/wire/answers.ts";
 import type { FirstOfKey, Request } from "../../server/wire/front.ts";
-import { REPLIES } from "../../server/wire/replies.ts";
+import { FrontResult, REPLIES } from "../../server/wire/replies.ts";
 import type { Life } from "./life.ts";
 import { sameAnswer } from "./model/compare.ts";
 import type { Model } from "./model/model.ts";
 import type { Oracle } from "./model/oracle.ts";
+import { budgetProblem, mayBeGone, unfairlyDropped } from "./model/replies.ts";
 import { type Ask, ask, scopeOf } from "./workload/ask.ts";
 
 /** A request, with the idempotency key of its retries. */
@@ -28,6 +30,8 @@ export interface Keyed {
 }
 
 const ROUTE = { isConfidential: false } as Route;
+/** Requests that come before an old one is asked again. */
+const OLD_REQUESTS = 4;
 const NOTHING: ReadonlySet<string> = new Set();
 const OK_STATUS = 200;
 /** A retry may get another answer. */
@@ -43,6 +47,8 @@ export class Front {
   readonly #life: Life;
   readonly #oracle: Oracle;
   readonly #isThorough: boolean;
+  /** Requests with a stored reply, the oldest first. */
+  readonly #old: { readonly ask: Ask; readonly key: string }[] = [];
   /** Requests that wait for the disk. */
   waiting = 0;
 
@@ -64,20 +70,44 @@ export class Front {
       idempotencyKey: key,
     });
     if ("fingerprint" in begun) {
+      this.#askOldAgain();
       const outcome = this.#submit(asked);
-      this.#keep(begun, outcome);
-      return this.#answer(begun, answered);
+      this.#keep(begun, asked, outcome);
+      return this.#answer(begun, () => {
+        if (this.#oracle.replyTo(begun.id) !== undefined) this.#old.push({ ask: asked, key });
+        answered();
+      });
     }
+    this.#checkRepeated(idOf(asked, key), begun);
+    this.#answer(null, answered);
+  }
+
+  /** A client asks once more for an answer that it has had. */
+  #askOldAgain(): void {
+    if (this.#old.length < OLD_REQUESTS) return;
+    const { ask: asked, key } = this.#old.shift()!;
+    const { idempotency } = this.#life;
+    const { caller } = asked.command;
+    const begun = idempotency.begin(ROUTE, requestOf(asked), { caller, idempotencyKey: key });
+    if ("fingerprint" in begun) idempotency.end(begun);
+    else this.#checkRepeated(idOf(asked, key), begun);
+  }
+
+  #checkRepeated(id: string, begun: Answer | Problem | Promise<unknown>): void {
+    if (begun instanceof Promise) throw new Error("no body is read from a trail here");
     const { tally } = this.#oracle;
-    const id = idOf(asked, key);
+    const reply = this.#oracle.replyTo(id);
     if ("status" in begun && "body" in begun) {
-      const body = this.#oracle.replyTo(id)?.body;
+      const body = reply?.body;
       tally.holds("I13", begun.body === body, () => `${id}: ${String(begun.body)}, not ${body}`);
       tally.count("a reply was given again");
-    } else {
-      tally.holds("I13", false, () => `${id}: ${begun.detail}`);
+      return;
     }
-    this.#answer(null, answered);
+    const { refused, detail } = begun;
+    const isGone = refused === FrontResult.IDEMPOTENCY_REPLY_GONE && reply !== undefined;
+    const mayBe = isGone && mayBeGone(this.#life.state, id, reply);
+    tally.holds("I13", mayBe, () => `${id}: ${detail}`);
+    tally.count("a reply was gone");
   }
 
   /** Reads the seats of an event; the answer waits until what it saw is on disk. */
@@ -167,21 +197,29 @@ export class Front {
     tally.holds("I8", ends, () => `a refused ${what} wrote something`);
   }
 
-  #keep(first: FirstOfKey, outcome: Outcome<unknown>): void {
-    const { engine, idempotency } = this.#life;
-    const { refused } = outcome;
-    if (refused === Result.VALIDATION_FAILED) return;
-    const status = refused === Result.OK ? OK_STATUS : REPLIES[refused].status;
-    const body = bodyOf(refused === Result.OK ? outcome.value : outcome.detail);
+  #keep(first: FirstOfKey, asked: Ask, outcome: Outcome<unknown>): void {
+    const { engine, idempotency, replies } = this.#life;
+    const { tally } = this.#oracle;
+    if (outcome.refused === Result.VALIDATION_FAILED) return;
+    const answer = answerTo(asked, outcome, engine.state);
+    const { status, layout } = answer;
+    const body = String(answer.body);
     const before = engine.sequence;
-    idempotency.store(first, jsonAnswer(status, body));
+    idempotency.store(first, answer);
     const isKept = engine.sequence > before;
     const isFinal = status !== CONFLICT_STATUS && status < FAILURE_STATUS;
-    this.#oracle.tally.holds("I13", isKept === isFinal, () => `${status} to ${first.id}`);
+    tally.holds("I13", isKept === isFinal, () => `${status} to ${first.id}`);
     if (!isKept) return;
-    const reply = engine.state.catalog.replies.get(first.id)!;
-    const { expiresAtMs } = reply;
-    this.#oracle.replied(first.id, { sequence: engine.sequence, body, expiresAtMs });
+    const { sequence } = engine;
+    const row = engine.state.catalog.replies.get(first.id)!;
+    const { expiresAtMs } = row;
+    const lacksBody = row.body === null && row.bodyLength === undefined && layout === undefined;
+    if (lacksBody) tally.count("the log had no space for a reply");
+    this.#oracle.replied(first.id, { sequence, body, expiresAtMs, layout, lacksBody });
+    const problem = budgetProblem(engine.state, replies.budget);
+    tally.holds("I13", problem === null, () => problem!);
+    const unfair = unfairlyDropped(engine.state, this.#oracle.replies);
+    tally.holds("I13", unfair === null, () => `${unfair} was dropped before an older reply`);
   }
 
   #answer(first: FirstOfKey | null, answered: () => void): void {
@@ -196,6 +234,13 @@ export class Front {
       answered();
     });
   }
+}
+
+function answerTo({ command }: Ask, outcome: Outcome<unknown>, { catalog }: State): Answer {
+  const { refused } = outcome;
+  if (refused !== Result.OK) return jsonAnswer(REPLIES[refused].status, bodyOf(outcome.detail));
+  if (command.kind !== "putLayout") return jsonAnswer(OK_STATUS, bodyOf(outcome.value));
+  return layoutAnswer(command.schemaId, catalog.layouts.get(command.schemaId));
 }
 
 function bodyOf(content: unknown): string {

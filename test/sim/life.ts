@@ -18,6 +18,7 @@ import type { StateReport } from "../../persistence/store/open-state.ts";
 import { openStore, type OpenStore } from "../../persistence/store/open-store.ts";
 import type { Platform } from "../../persistence/store/platform.ts";
 import { Idempotency } from "../../server/idempotency.ts";
+import { ReplyBodies } from "../../server/routing/reply-bodies.ts";
 import type { Services } from "../../server/routing/services.ts";
 import type { FakeDisk } from "../support/disk/fake-disk.ts";
 import { ProcessDied, type ProcessDisk } from "../support/disk/process-disk.ts";
@@ -30,6 +31,8 @@ import type { Random } from "./workload/random.ts";
 const UNTIL_US_MAX = 30_000_000;
 /** Longer than each chain of promises in the sources. */
 const MICROTASKS = 12;
+/** So little that bodies are dropped: the two KiB of one organization hold one to three. */
+const REPLY_DISK_MIB = 1 / 64;
 const MESSAGE_US_MAX = 400;
 /** The longest step of the snapshot thread. */
 const THREAD_STEP_US_MAX = 500;
@@ -65,6 +68,8 @@ export class Life {
   failure: LogFailed | null = null;
   store!: OpenStore;
   idempotency!: Idempotency;
+  /** Has every body that the audit trail would have, so that no answer has to be read from it. */
+  readonly replies = new ReplyBodies({ replyMemory: 1, replyDisk: REPLY_DISK_MIB });
   readonly #options: LifeOptions;
   readonly #threads: LocalThread<ToThread, FromThread>[] = [];
   #isMakingSnapshot = false;
@@ -169,7 +174,8 @@ export class Life {
     const { engine } = this.store;
     this.#sweptUs = this.#options.timeline.nowUs;
     this.#opened = { machineMs: this.#machineMs, serviceMs: engine.nowMs() };
-    this.idempotency = new Idempotency({ engine, keys: KEYS } as unknown as Services);
+    const services = { engine, keys: KEYS, replies: this.replies };
+    this.idempotency = new Idempotency(services as unknown as Services);
   }
 
   #platform(): Platform {

@@ -45,6 +45,8 @@ function openHouse({ must, scene }: Builder, tenant: Caller, name: string): Hous
           salesControl: true,
           bookingEnabled: true,
           orphanPrevention: false,
+          heldPerSession: 0,
+          heldPerEvent: 0,
           holdTypes: new Map(),
         });
       },

@@ -8,7 +8,7 @@ import type { BookingKind, CommandKind, MembersOf } from "../../engine/commands.
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine, type Outcome } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
-import { Admission, type Clock, type Journal, LogSpace } from "../../engine/ports.ts";
+import { Admission, type Clock, type Journal, LogSpace, type TooLong } from "../../engine/ports.ts";
 import { ActorKind, type LogRecord, RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import type {
@@ -18,6 +18,7 @@ import type {
   StateSelection,
 } from "../../engine/shapes/bodies.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
+import type { ReplyBudget } from "../../engine/stored-replies.ts";
 import { State } from "../../engine/state.ts";
 import { loadedPut, storedPut } from "../../persistence/log/layout-packing.ts";
 import { labelsOf, type LayoutPart, layoutOf, type Labels } from "./layout.ts";
@@ -45,6 +46,14 @@ export class ManualClock implements Clock {
   }
 }
 
+/** Room for every reply of a test. */
+export const ROOMY: ReplyBudget = {
+  memory: 1e9,
+  memoryOfOwner: 1e9,
+  disk: 1e9,
+  diskOfOwner: 1e9,
+};
+
 export interface KeptRecord {
   readonly sequence: number;
   readonly timeMs: number;
@@ -55,7 +64,7 @@ export interface KeptRecord {
 export class MemoryJournal implements Journal {
   readonly kept: KeptRecord[] = [];
   admits: Admission = Admission.OPEN;
-  takes: (record: LogRecord, isFollowUp: boolean) => Admission = (_, isFollowUp) =>
+  takes: (record: LogRecord, isFollowUp: boolean) => Admission | TooLong = (_, isFollowUp) =>
     isFollowUp ? Admission.OPEN : this.admits;
   durable: (sequence: number) => void = () => {};
 
@@ -63,7 +72,12 @@ export class MemoryJournal implements Journal {
     return this.admits;
   }
 
-  append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission {
+  append(
+    sequence: number,
+    timeMs: number,
+    record: LogRecord,
+    space: LogSpace,
+  ): Admission | TooLong {
     const admission = this.takes(record, space === LogSpace.RESERVE);
     if (admission === Admission.OPEN) this.keep(sequence, timeMs, record);
     return admission;
@@ -160,7 +174,6 @@ export function organizationOf(
     body: { name },
     administrator: administratorOf(email),
     publicKey: "00000000-0000-4000-8000-000000000001",
-    privateKey: "00000000-0000-4000-8000-000000000002",
   };
 }
 

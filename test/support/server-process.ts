@@ -33,6 +33,8 @@ export interface RunOptions {
   /** Added to an environment without variables of Frontrow, Node and Vitest. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** The limit on open files, which `prlimit` sets. */
+  readonly openFilesMax?: number;
 }
 
 export interface StartOptions extends RunOptions {
@@ -171,11 +173,13 @@ export function exitOf(child: ChildProcess): Promise<Exit> {
 
 /** Starts a compiled program of this project. */
 export function spawnNode(program: string, options: RunOptions): ChildProcess {
-  const { args = [], env = {}, cwd = ROOT } = options;
+  const { args = [], env = {}, cwd = ROOT, openFilesMax } = options;
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(FRONTROW_|NODE_|VITEST|UV_)/.test(name),
   );
-  return spawn(process.execPath, [program, ...args], {
+  const limit = openFilesMax === undefined ? [] : ["prlimit", `--nofile=${openFilesMax}`];
+  const [file = "", ...command] = [...limit, process.execPath, program, ...args];
+  return spawn(file, command, {
     cwd,
     env: { ...Object.fromEntries(inherited), ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -14,12 +14,14 @@ import { digest } from "../../engine/verify/digest.ts";
 import { Keys } from "../../server/auth/keys.ts";
 import { Logins } from "../../server/auth/logins.ts";
 import { Passwords } from "../../server/auth/passwords.ts";
+import { RateLimits } from "../../server/auth/rate-limits.ts";
 import { Throttle } from "../../server/auth/throttle.ts";
 import { Dispatch } from "../../server/dispatch.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
 import { LargeLayouts } from "../../server/layouts/large-layouts.ts";
 import { LayoutThread } from "../../server/layouts/layout-thread.ts";
 import { StoreReports } from "../../server/observe/store-reports.ts";
+import { ReplyBodies } from "../../server/routing/reply-bodies.ts";
 import { routeTable } from "../../server/routes/table.ts";
 import type { Route } from "../../server/routing/route.ts";
 import type { AuditTrail, Services } from "../../server/routing/services.ts";
@@ -35,6 +37,8 @@ import { witness } from "./witness.ts";
 export const ADDRESS = "192.0.2.1";
 /** Requests with a bad key that are allowed per minute. */
 export const BAD_KEYS_MAX = 6_000;
+/** Wrong passwords that are allowed per minute. */
+export const BAD_LOGINS_MAX = 30;
 /** A master secret that is not secret. */
 export const TEST_SECRET = "5e".repeat(32);
 export const ROUTES: readonly Route[] = routeTable("0.0.0-test");
@@ -137,10 +141,23 @@ const PARTS = [
   area("Pit", 100),
 ];
 
-const NO_STORE = {
+/** Sources of metrics for a server without a store and a socket. */
+export const NO_STORE = {
   log: { batches: 0, bytes: 0, syncs: 0 },
   store: new StoreReports(pino({ level: "silent" })),
   audit: { lagRecords: 0, isFailing: false },
+  http: {
+    connections: 0,
+    connectionsMax: 0,
+    connectionsRefused: 0,
+    answers: { count: 0, heldBytes: 0, abandoned: 0 },
+    bodies: { count: 0, abandoned: 0 },
+    bodyBudget: { bytes: 0, refused: 0 },
+  },
+  passwords: new Passwords(),
+  replies: { gone: 0, refused: 0, recentChars: 0 },
+  logins: { revoked: 0 },
+  rates: { refused: 0, count: 0 },
 };
 const SILENT_METRICS = {
   contentType: "text/plain",
@@ -154,6 +171,9 @@ export interface ServerOptions {
   /** Real metrics. They watch the process, so they are off unless a test needs them. */
   readonly hasMetrics?: boolean;
   readonly audit?: AuditTrail;
+  /** Limits of stored replies, in MiB. */
+  readonly replyMemory?: number;
+  readonly replyDisk?: number;
 }
 
 export class TestServer {
@@ -175,14 +195,19 @@ export class TestServer {
   readonly logged: string[] = [];
   isReady = true;
 
-  constructor({ platformToken, hasMetrics = false, audit }: ServerOptions = {}) {
+  constructor(options: ServerOptions = {}) {
+    const { platformToken, hasMetrics = false, audit, replyMemory = 8, replyDisk = 8 } = options;
     this.world = new World(PARTS, { journal: this.journal });
     const { engine, tenant } = this.world;
     const { catalog } = engine.state;
     const keys = new Keys(TEST_SECRET, catalog, platformToken);
     const passwords = new Passwords();
-    const logins = new Logins(engine, passwords);
-    const metrics = hasMetrics ? new Metrics({ engine, ...NO_STORE }) : SILENT_METRICS;
+    const logins = new Logins(engine, passwords, keys, new Throttle(BAD_LOGINS_MAX));
+    const replies = new ReplyBodies({ replyMemory, replyDisk });
+    const rates = new RateLimits();
+    const metrics = hasMetrics
+      ? new Metrics({ engine, ...NO_STORE, replies, logins, rates })
+      : SILENT_METRICS;
     const badKeys = new Throttle(BAD_KEYS_MAX);
     this.services = {
       engine,
@@ -192,6 +217,8 @@ export class TestServer {
       passwords,
       logins,
       metrics,
+      replies,
+      rates,
       metricsToken: null,
       badKeys,
       isReady: () => this.isReady,

@@ -46,7 +46,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server/routes/v1",
     "server/routes/management",
   ],
-  "server/routes/v1": ROUTES,
+  "server/routes/v1": [...ROUTES, "server/layouts"],
   "server/routes/management": ROUTES,
   "server/demo": [...ENGINE, "server/auth", "server/wire"],
   "server/examples": [],

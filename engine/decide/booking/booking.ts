@@ -22,6 +22,7 @@ import type { StateSelection } from "../../shapes/bodies.ts";
 import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
 import { findInventory } from "./booking-inventory.ts";
+import { findBeyondLimits } from "./held-limits.ts";
 import { findHoldType, holdEndMs } from "./hold-types.ts";
 import { findOrphans } from "./orphans.ts";
 import type { BookingRules } from "./rules.ts";
@@ -55,6 +56,10 @@ export function decideBooking(
   const partition = state.partitionOf(event);
   const inventory = findInventory(partition, body, rules);
   if (inventory.errors.length > 0) return refuseInventory(rules, inventory.errors);
+  if (isLock) {
+    const beyond = findBeyondLimits(partition.holds, organization, body);
+    if (beyond.length > 0) return refuseInventory(rules, beyond);
+  }
   if (rules.preventsOrphans && organization.orphanPrevention) {
     const orphans = findOrphans(partition, inventory.requested);
     if (orphans.length > 0) return refuseOrphans(orphans);

@@ -28,7 +28,8 @@ export function checkSelection(selection: StateSelection): FieldError[] {
   const errors: FieldError[] = [];
   const { seats, areas } = choicesOf(selection);
   const count = seats.length + areas.length;
-  if (count === 0) errors.push(missing("seats"));
+  if (count === 0)
+    errors.push(missing("seats", "must name a seat, unless groupOfSeats names an area"));
   if (count > OBJECTS_PER_REQUEST_MAX) {
     const message = `at most ${OBJECTS_PER_REQUEST_MAX} objects in one request`;
     return [{ field: "seats", code: "SIZE", message, rejectedValue: count }];
@@ -67,7 +68,7 @@ function checkDuplicates(
   if (areRising(choices)) return;
   const seen = new Set<number>();
   for (const [i, { id }] of choices.entries()) {
-    if (seen.has(id)) errors.push(duplicate(`${field}[${i}].id`, id, "is named twice"));
+    if (seen.has(id)) errors.push(duplicate(`${field}[${i}].id`, id));
     seen.add(id);
   }
 }

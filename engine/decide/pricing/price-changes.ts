@@ -63,9 +63,14 @@ export function deletePrice(
   assert(event !== undefined, "a price belongs to an event");
   const { seats, areas } = usesOfPrice(state.partitionOf(event), price.slot);
   if (seats + areas > 0) {
-    const detail = `Held, sold or blocked at this price: ${seats} seats, places in ${areas} areas.`;
+    const inUse = [counted(seats, "seat"), counted(areas, "area")].join(" and ");
+    const detail = `Held, sold or blocked inventory at this price: ${inUse}.`;
     return refuse(Result.INVENTORY_IN_USE, detail);
   }
   const removes = [{ table: "prices", key: price.id }] as const;
   return grantChange(state, command.caller, { removes }, null);
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,7 +1,6 @@
 /** Removal of prices from seats and areas: from everything of an event, or from named objects. */
 import { assert } from "../../assert.ts";
 import type { EventRow } from "../../catalog.ts";
-import type { Partition } from "../../inventory/partition.ts";
 import { SeatState } from "../../inventory/states.ts";
 import { ownEvent, refuseEvent } from "../../queries/access.ts";
 import { type PriceRecord, RecordType } from "../../records.ts";
@@ -17,6 +16,7 @@ import {
 import type { ObjectSelection } from "../../shapes/bodies.ts";
 import type { Caller, CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
+import { isAreaInUse } from "../inventory-in-use.ts";
 
 /** Which seats and areas lose their price, by index. Those without a price stay as they are. */
 interface Losers {
@@ -44,8 +44,8 @@ export function clearPrices(
 }
 
 /**
- * @returns INVENTORY_IN_USE when a seat is LOCKED, SOLD or BLOCKED, or an area has places that are
- * held or sold. Cost: O(seats of the event).
+ * @returns INVENTORY_IN_USE when a seat is LOCKED, SOLD or BLOCKED, or an area has such places.
+ * Cost: O(seats of the event).
  */
 export function unassignPrices(
   state: State,
@@ -70,7 +70,7 @@ export function unassignPrices(
     const field = `groupOfSeats[${i}].objectId`;
     const area = layout.areaIndexes.get(objectId);
     if (area === undefined) unknown.push(notFound(field, objectId, "area in the layout"));
-    else if (hasTickets(partition, area)) inUse.push(inUseError(field, objectId));
+    else if (isAreaInUse(partition, area)) inUse.push(inUseError(field, objectId));
     else areas.add(area);
   }
   if (unknown.length > 0) return refuseInvalid(unknown);
@@ -84,10 +84,6 @@ export function unassignPrices(
     hasArea: (area) => areas.has(area),
   };
   return grant(removalRecord(state, caller, event, losers), true);
-}
-
-function hasTickets({ areas }: Partition, area: number): boolean {
-  return areas.places(area, SeatState.LOCKED) + areas.places(area, SeatState.SOLD) > 0;
 }
 
 function inUseError(field: string, id: number): FieldError {

@@ -8,6 +8,7 @@ import { KEY_SEPARATOR } from "../../layout/composite-keys.ts";
 import type { LayoutDocument } from "../../layout/layout-document.ts";
 import { duplicate, type FieldError } from "../../results.ts";
 import type { LayoutBody } from "../../shapes/bodies.ts";
+import { utf8Bytes } from "../../shapes/json-bytes.ts";
 import { lowerGuid } from "./guids.ts";
 
 /** Enough for a person to see what is wrong; a layout may have a hundred thousand objects. */
@@ -70,7 +71,7 @@ function checkGuids({ sectors, rows, seats }: LayoutDocument, report: Report): v
     members.set(guid, member);
     if (other === undefined) return;
     const reported = report.hasSent(member, guid) ? member : other;
-    report.add(reported, guid, duplicate("guid", guid, "is there twice"));
+    report.add(reported, guid, duplicate("guid", guid));
   };
   for (const { guid } of sectors) check("sectors", guid);
   for (const { guid } of rows) check("rows", guid);
@@ -103,7 +104,7 @@ function checkRows({ sectors, rows }: LayoutDocument, report: Report): void {
     }
     const key = `${sectorGuid}${KEY_SEPARATOR}${rowNumber}`;
     if (labels.has(key)) {
-      report.add("rows", guid, duplicate("rowNumber", rowNumber, "is there twice in the section"));
+      report.add("rows", guid, duplicate("rowNumber", rowNumber, "appears twice in the section"));
     }
     labels.add(key);
   }
@@ -131,7 +132,7 @@ function checkSeats({ rows, seats }: LayoutDocument, report: Report): void {
     }
     const key = `${rowGuid}${KEY_SEPARATOR}${name}`;
     if (labels.has(key)) {
-      report.add("seats", guid, duplicate("name", name, "is there twice in the row"));
+      report.add("seats", guid, duplicate("name", name, "appears twice in the row"));
     }
     labels.add(key);
   }
@@ -146,16 +147,4 @@ function checkLabel(
   if (!label.includes(KEY_SEPARATOR)) return;
   const message = `must not contain "${KEY_SEPARATOR}", which composite keys use`;
   report.add(member, guid, { field, code: "PATTERN", message, rejectedValue: label });
-}
-
-/** Bytes of the text as UTF-8. Cost: O(length). */
-function utf8Bytes(text: string): number {
-  let bytes = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    // A surrogate counts two of the four bytes that its pair takes.
-    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
-  }
-  assert(bytes <= 3 * text.length, "a UTF-16 unit takes at most three bytes of UTF-8");
-  return bytes;
 }

@@ -64,10 +64,12 @@ export function installLayout(
   if (isRefused(schema)) return schema;
   assert(isCurrentLayout(state, schemaId, ready), "an installed layout is current");
   const { document, made } = ready;
-  const row = { id: schemaId, document, marksRelabelled: true } as const;
-  const put = { table: "layouts", row, made } as const;
   const newIds = newIdsOf(state, ready);
-  return grantLayout(state, { caller, forceDelete, timeMs }, { schema, put, newIds, gone: ready });
+  return grantLayout(
+    state,
+    { caller, forceDelete, timeMs },
+    { schema, document, made, newIds, gone: ready },
+  );
 }
 
 type CloneCommand = { schemaId: number; cloneId: string; ready: ReadyClone };

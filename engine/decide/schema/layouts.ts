@@ -1,6 +1,6 @@
 /** The layout of a schema: put atomically, and refused while inventory would be lost. */
 import { assert } from "../../assert.ts";
-import type { CatalogPut, SchemaRow } from "../../catalog.ts";
+import type { MadeLayout, SchemaRow } from "../../catalog.ts";
 import { INVENTORY_ERRORS_MAX } from "../../constants.ts";
 import type { Partition } from "../../inventory/partition.ts";
 import { SeatState } from "../../inventory/states.ts";
@@ -22,6 +22,7 @@ import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
 import { removesOfAssignments } from "../removals.ts";
+import { checkDrawing } from "./drawing-members.ts";
 import { type PreparedLayout, prepareLayout } from "./prepare-layout.ts";
 
 const { LOCKED, SOLD, BLOCKED, ACTIVE } = SeatState;
@@ -43,18 +44,18 @@ export function putLayout(
   const { schemas, layouts, nextId } = state.catalog;
   const schema = ownRow(schemas.get(schemaId), caller, "schema");
   if (isRefused(schema)) return schema;
+  const tooLong = checkDrawing(body);
+  if (tooLong.length > 0) return refuseInvalid(tooLong);
   const stored = layouts.get(schemaId)?.document;
   const before = plainDocument(stored ?? EMPTY_DOCUMENT);
   const prepared = prepareLayout(before, body, { nextId, timeMs });
   const { document, newIds, errors, isChanged } = prepared;
   if (errors.length > 0) return refuseInvalid(errors);
   if (stored !== undefined && !isChanged) return grant(null, stored);
-  const row = { id: schemaId, document, marksRelabelled: true } as const;
-  const put = { table: "layouts", row } as const;
   return grantLayout(
     state,
     { caller, forceDelete, timeMs },
-    { schema, put, newIds, gone: prepared },
+    { schema, document, newIds, gone: prepared },
   );
 }
 
@@ -63,7 +64,8 @@ export type GoneObjects = Pick<PreparedLayout, "goneIds" | "goneAreaIds">;
 
 interface LayoutGrant {
   readonly schema: SchemaRow;
-  readonly put: Extract<CatalogPut, { table: "layouts" }>;
+  readonly document: LayoutDocument;
+  readonly made?: MadeLayout;
   readonly newIds: number;
   readonly gone: GoneObjects;
 }
@@ -72,16 +74,21 @@ interface LayoutGrant {
 export function grantLayout(
   state: State,
   { caller, forceDelete, timeMs }: CommandWith<{ forceDelete: boolean; timeMs: number }>,
-  { schema, put, newIds, gone }: LayoutGrant,
+  { schema, document, made, newIds, gone }: LayoutGrant,
 ): Decision<LayoutDocument> {
-  const { zoneAssignments } = state.catalog;
+  const { layouts, zoneAssignments } = state.catalog;
   const lost = forceDelete ? [] : goneInUse(state, schema.id, gone);
   if (lost.length > 0) {
     return refuse(Result.INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
   }
-  const puts = [{ table: "schemas", row: { ...schema, updatedAtMs: timeMs } } as const, put];
+  const version = (layouts.get(schema.id)?.version ?? 0) + 1;
+  const row = { id: schema.id, document, marksRelabelled: true, version } as const;
+  const puts = [
+    { table: "schemas", row: { ...schema, updatedAtMs: timeMs } },
+    { table: "layouts", row, ...(made === undefined ? {} : { made }) },
+  ] as const;
   const removes = removesOfAssignments(gone.goneIds.flatMap((id) => zoneAssignments.get(id) ?? []));
-  return grantChange(state, caller, { newIds, puts, removes }, put.row.document);
+  return grantChange(state, caller, { newIds, puts, removes }, document);
 }
 
 /** Seats and areas that would go and that an event cannot do without; the first thousand. */

@@ -107,7 +107,7 @@ function mergeObjects<T extends StoredObject>(
     if (typeof sentId === "number" && !byId.has(sentId)) {
       errors.push(notFound(`${member}[${i}].id`, sentId, "object in the layout"));
     } else if (seen.has(id)) {
-      errors.push(duplicate(`${member}[${i}].guid`, object.guid, "is there twice"));
+      errors.push(duplicate(`${member}[${i}].guid`, object.guid));
     } else if (toRemove === true) {
       const old = byId.get(id);
       if (old !== undefined) removed.push(old);

@@ -29,7 +29,7 @@ export function mergeShapes(
   const seen = new Set<string>();
   for (const [i, { id: sentId, toRemove, ...shape }] of sent.entries()) {
     const id = sentId ?? idsOf.get(JSON.stringify(shape))?.shift() ?? newId();
-    if (seen.has(id)) errors.push(duplicate(`shapes[${i}].id`, id, "is there twice"));
+    if (seen.has(id)) errors.push(duplicate(`shapes[${i}].id`, id));
     else if (toRemove === true) byId.delete(id);
     else byId.set(id, { id, ...shape });
     seen.add(id);

@@ -1,9 +1,11 @@
 /** Schemas: the seating plans of a venue. Their layouts have a command of their own. */
 import { assert } from "../../assert.ts";
 import type { SchemaRow } from "../../catalog.ts";
+import { THUMBNAIL_BYTES_MAX } from "../../constants.ts";
 import { ownRow } from "../../queries/access.ts";
 import {
   type Decision,
+  type FieldError,
   isRefused,
   missing,
   notFound,
@@ -12,7 +14,8 @@ import {
   Result,
 } from "../../results.ts";
 import type { SchemaBody } from "../../shapes/bodies.ts";
-import type { CommandWith } from "../../shapes/caller.ts";
+import type { Caller, CommandWith } from "../../shapes/caller.ts";
+import { jsonBytes } from "../../shapes/json-bytes.ts";
 import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
 import { isHeldOrSold } from "../inventory-in-use.ts";
@@ -23,11 +26,10 @@ export function createSchema(
   { caller, body }: CommandWith<{ body: SchemaBody }>,
   timeMs: number,
 ): Decision<SchemaRow> {
-  const { venues, schemas, nextId: id } = state.catalog;
+  const { schemas, nextId: id } = state.catalog;
   const { organizationId } = caller;
-  if (venues.get(body.venueId)?.organizationId !== organizationId) {
-    return refuseInvalid([notFound("venueId", body.venueId, "venue")]);
-  }
+  const errors = checkBody(state, caller, body);
+  if (errors.length > 0) return refuseInvalid(errors);
   assert(!schemas.has(id), "a new schema has a new id");
   const row = schemaRow({ id, organizationId }, body, timeMs);
   return grantChange(state, caller, { newIds: 1, puts: [{ table: "schemas", row }] }, row);
@@ -41,9 +43,8 @@ export function updateSchema(
 ): Decision<SchemaRow> {
   if (body.id === null || body.id === undefined) return refuseInvalid([missing("id")]);
   const { schemas, venues } = state.catalog;
-  if (venues.get(body.venueId)?.organizationId !== caller.organizationId) {
-    return refuseInvalid([notFound("venueId", body.venueId, "venue")]);
-  }
+  const errors = checkBody(state, caller, body);
+  if (errors.length > 0) return refuseInvalid(errors);
   const schema = ownRow(schemas.get(body.id), caller, "schema");
   if (isRefused(schema)) return schema;
   assert(venues.has(schema.venueId), "a schema has a venue");
@@ -70,6 +71,20 @@ export function deleteSchema(
     return refuse(Result.INVENTORY_IN_USE, detail);
   }
   return grantChange(state, caller, { removes: removesOfSchema(state, schemaId) }, null);
+}
+
+function checkBody({ catalog }: State, caller: Caller, body: SchemaBody): FieldError[] {
+  const errors: FieldError[] = [];
+  const { venueId, thumbnail } = body;
+  if (catalog.venues.get(venueId)?.organizationId !== caller.organizationId) {
+    errors.push(notFound("venueId", venueId, "venue"));
+  }
+  const bytes = jsonBytes(thumbnail ?? null);
+  if (bytes > THUMBNAIL_BYTES_MAX) {
+    const message = `takes at most ${THUMBNAIL_BYTES_MAX} bytes as JSON`;
+    errors.push({ field: "thumbnail", code: "SIZE", message, rejectedValue: bytes });
+  }
+  return errors;
 }
 
 function schemaRow(

@@ -1,14 +1,17 @@
 /** Management: organizations, their settings and hold types. Tenant token only. */
 import { randomUUID } from "node:crypto";
+import type { OrganizationRow } from "../../../engine/catalog.ts";
 import { callersOrganization, tenantsOrganization } from "../../../engine/queries/access.ts";
 import { accountsByEmail, holdTypesOf } from "../../../engine/queries/lookups.ts";
 import { isRefused, refuseInvalid } from "../../../engine/results.ts";
 import { ORGANIZATION_MEMBERS } from "../../../engine/shapes/bodies.ts";
 import { EMAIL, NAME, PASSWORD } from "../../../engine/shapes/fields.ts";
 import { object, optional, TEXT } from "../../../engine/shapes/shape.ts";
+import { identify } from "../../auth/access.ts";
 import { commandRoute, problemsOf, submit } from "../../routing/command-route.ts";
 import { listRoute } from "../../routing/page.ts";
 import { Access, type Route, route } from "../../routing/route.ts";
+import type { Services } from "../../routing/services.ts";
 import { checksOf } from "../../routing/validate.ts";
 import { answer, NO_CONTENT } from "../../wire/answers.ts";
 import {
@@ -19,7 +22,7 @@ import {
   SETTINGS,
 } from "../../wire/shapes.ts";
 import { organizationView, settingsView } from "../../wire/views.ts";
-import { LONG_ID } from "../handling.ts";
+import { LONG_ID, TOO_MANY_ACCOUNTS } from "../handling.ts";
 
 const BASE = { tag: "Management", access: Access.TENANT, durable: true };
 
@@ -40,20 +43,23 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     answers: { 201: NEW_ORGANIZATION },
     problems: problemsOf("createOrganization"),
     isConfidential: true,
-    handle: async ({ services, caller, body: sent }) => {
+    handle: async ({ services, caller, head, body: sent }) => {
       const { password, email, firstName, lastName, ...body } = sent;
       let passwordHash = "";
       if (accountsByEmail(services.engine.state, email).length === 0) {
         const errors = passwordErrors({ password });
         if (errors.length > 0) return refuseInvalid(errors);
+        if (!services.passwords.hashes.hasRoom()) return TOO_MANY_ACCOUNTS;
         passwordHash = await services.passwords.hash(password!);
+        // The token may have been revoked meanwhile.
+        const known = identify(services, Access.TENANT, head, null);
+        if (isRefused(known)) return known;
       }
       const administrator = { email, firstName, lastName, passwordHash };
-      const keys = { publicKey: randomUUID(), privateKey: randomUUID() };
-      const command = { caller, body, administrator, ...keys };
+      const command = { caller, body, administrator, publicKey: randomUUID() };
       return submit(services, { kind: "createOrganization", ...command }, (organization) => {
         const secretKey = services.keys.organizationKey(organization);
-        return answer(201, { ...organizationView(organization), secretKey });
+        return answer(201, { ...viewOf(services, organization), secretKey });
       });
     },
   }),
@@ -62,7 +68,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     rows: ({ services, caller }) =>
       [...services.engine.state.catalog.organizations.values()]
         .filter(({ tenantId }) => tenantId === caller.tenantId)
-        .map(organizationView),
+        .map((organization) => viewOf(services, organization)),
   }),
   route(BASE, "GET /api/private/management/v2.0/organizations/{id}", {
     params: LONG_ID,
@@ -70,12 +76,12 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     problems: [400, 403, 404],
     handle: ({ services, caller, params }) => {
       const organization = tenantsOrganization(services.engine.state, caller, params.id);
-      return isRefused(organization) ? organization : answer(200, organizationView(organization));
+      return isRefused(organization) ? organization : answer(200, viewOf(services, organization));
     },
   }),
   commandRoute(BASE, "PUT /api/private/management/v2.0/organizations/", "updateOrganization", {
     answers: { 200: ORGANIZATION },
-    show: (organization) => answer(200, organizationView(organization)),
+    show: (organization, services) => answer(200, viewOf(services, organization)),
   }),
   commandRoute(
     BASE,
@@ -131,3 +137,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     show: (holdTypes) => answer(200, holdTypes),
   }),
 ];
+
+function viewOf({ keys }: Services, organization: OrganizationRow) {
+  return organizationView(organization, keys.privateKey(organization));
+}

@@ -6,6 +6,7 @@ import { listRoute } from "../../routing/page.ts";
 import { Access, type Route, route } from "../../routing/route.ts";
 import { answer } from "../../wire/answers.ts";
 import { NEW_TENANT, TENANT } from "../../wire/shapes.ts";
+import { TOO_MANY_ACCOUNTS } from "../handling.ts";
 
 const BASE = { tag: "Platform", access: Access.PLATFORM, durable: true };
 
@@ -20,6 +21,7 @@ export const PLATFORM_ROUTES: readonly Route[] = [
     handle: async ({ services, caller, body }) => {
       const { name, adminEmail: email, adminPassword } = body;
       const { keys, passwords } = services;
+      if (!passwords.hashes.hasRoom()) return TOO_MANY_ACCOUNTS;
       const passwordHash = await passwords.hash(adminPassword);
       const administrator = { email, firstName: "", lastName: "", passwordHash };
       return submit(

@@ -61,7 +61,7 @@ export class Attempts<Item> {
       }
       left = left.filter((entry) => !named.has(entry));
     }
-    for (const entry of alone.sort((a, b) => a.position - b.position)) {
+    for (const entry of alone) {
       const outcome = this.#send(itemsOf([entry]));
       if (isGranted(outcome)) continue;
       const isOfCall = namedBy(outcome, [entry]).size === 0;

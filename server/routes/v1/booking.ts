@@ -20,6 +20,7 @@ export const LEGACY_BOOKING_ROUTES: readonly Route[] = [
 function bookingRoute(kind: Kind): Route {
   return route(LEGACY, `POST /api/private/v1.0/booking/${kind}`, {
     query: { id: EVENT_ID },
+    eventParameter: "id",
     body: BOOKED,
     answers: { 200: SELECTIONS },
     problems: [400, 402, 403],

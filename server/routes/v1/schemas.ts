@@ -12,7 +12,7 @@ import { answer } from "../../wire/answers.ts";
 import { momentMs } from "../../wire/moments.ts";
 import { ownRows, showOwn } from "../handling.ts";
 import { LEGACY, LIST_QUERY, partOf } from "./legacy.ts";
-import { metadataView } from "../../wire/metadata.ts";
+import { metadataView } from "../../layouts/metadata.ts";
 import { METADATA, SCHEMA } from "./shapes.ts";
 
 const SCHEMA_ID = { schemaId: LONG };

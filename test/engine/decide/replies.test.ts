@@ -2,12 +2,14 @@
 import { expect, test } from "vitest";
 import { findReply } from "../../../engine/queries/lookups.ts";
 import type { Caller } from "../../../engine/shapes/caller.ts";
-import { Bench, START_MS } from "../../support/engine.ts";
+import { Bench, ROOMY, START_MS } from "../../support/engine.ts";
 
 const DAY_MS = 86_400_000;
 
-const remember = (bench: Bench, caller: Caller, id: string, body = "true") =>
-  bench.must("rememberReply", caller, { reply: { id, fingerprint: "f", status: 200, body } });
+const remember = (bench: Bench, caller: Caller, id: string, body = "true") => {
+  const reply = { id, fingerprint: "f", status: 200, body };
+  return bench.must("rememberReply", caller, { reply, budget: ROOMY });
+};
 
 test("a reply is found for exactly a day", () => {
   const bench = new Bench();
@@ -42,4 +44,16 @@ test("a key that is used again after its day counts as new", () => {
   remember(bench, tenant, "7:new");
   const { replies } = bench.engine.state.catalog;
   expect([...replies.keys()]).toEqual(["7:6", "7:new"]);
+});
+
+test("expired replies are forgotten on demand, a thousand at a time", () => {
+  const bench = new Bench();
+  const tenant = bench.createTenant();
+  for (let i = 0; i < 1_100; i++) remember(bench, tenant, `7:${i}`);
+  expect(bench.must("forgetReplies", tenant, {})).toBe(0);
+  bench.clock.timeMs += DAY_MS;
+  expect(bench.must("forgetReplies", tenant, {})).toBe(1_000);
+  expect(bench.must("forgetReplies", tenant, {})).toBe(100);
+  const { replies, storedReplies } = bench.engine.state.catalog;
+  expect([replies.size, storedReplies.memory]).toEqual([0, 0]);
 });

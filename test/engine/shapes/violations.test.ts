@@ -27,7 +27,9 @@ test("the message names the limit, and the rejected value is kept", () => {
   expect(fieldErrorOf(violation)).toEqual({
     field: "",
     code: "TYPE",
-    message: "must be string or null",
+    message: "must be a string or null",
     rejectedValue: 7,
   });
+  const { message } = fieldErrorOf({ ...NOTHING, keyword: "type", schema: "integer", data: "7" });
+  expect(message).toBe("must be an integer");
 });

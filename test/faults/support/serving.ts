@@ -57,14 +57,17 @@ interface Layout {
   readonly seats: readonly Created[];
 }
 
-/** 4,000 seats and a meadow. */
-export async function createHouse(server: ServerProcess): Promise<House> {
+/** A server that takes requests. */
+export type Requested = Pick<ServerProcess, "request">;
+
+/** Some rows of seats, and a meadow. */
+export async function createHouse(server: Requested, seats = SEATS): Promise<House> {
   const { id: organizationId, secretKey: key } = await createOrganization(server);
   const v2 = (method: string, target: string, body: object) =>
     call(server, method, `/api/private/v2.0/${target}`, body, key);
   const venue = (await v2("POST", "venues/", { name: "House" })) as Created;
   const schema = (await v2("POST", "schemas/", { name: "Plan", venueId: venue.id })) as Created;
-  const layout = (await v2("PUT", `schemas/${schema.id}/layout`, sizedPlan(SEATS))) as Layout;
+  const layout = (await v2("PUT", `schemas/${schema.id}/layout`, sizedPlan(seats))) as Layout;
   const times = { start: "2030-01-01T20:00:00", endDate: "2030-01-01T22:00:00" };
   const event = { name: "Night", schemaId: schema.id, ...times };
   const { id: eventId } = (await v2("POST", "events/", event)) as { id: string };
@@ -84,17 +87,20 @@ export async function createHouse(server: ServerProcess): Promise<House> {
 }
 
 export async function createOrganization(
-  server: ServerProcess,
+  server: Requested,
   settings: SettingsBody = {},
+  name = "Fault test",
 ): Promise<Created & { readonly secretKey: string }> {
   const target = "/api/private/management/v2.0/organizations/";
-  const made = await call(server, "POST", target, ORGANIZATION, TENANT_TOKEN);
+  const email = `${name.toLowerCase().replaceAll(" ", "-")}@test.example`;
+  const organization = { ...ORGANIZATION, name, email };
+  const made = await call(server, "POST", target, organization, TENANT_TOKEN);
   const created = made as Created & { readonly secretKey: string };
   await call(server, "PUT", `${target}${created.id}/settings`, settings, TENANT_TOKEN);
   return created;
 }
 
-async function call(server: ServerProcess, ...request: Request): Promise<unknown> {
+async function call(server: Requested, ...request: Request): Promise<unknown> {
   const [method, target, body, key] = request;
   const response = await server.request(method, target, body, key);
   if (!response.ok) throw new Error(`${method} ${target}: ${await response.text()}`);
@@ -104,8 +110,6 @@ async function call(server: ServerProcess, ...request: Request): Promise<unknown
 type Request = [method: string, target: string, body: unknown, key: string];
 
 const ORGANIZATION = {
-  name: "Fault test",
-  email: "faults@test.example",
   firstName: "Ann",
   lastName: "Lee",
   password: "a long password",

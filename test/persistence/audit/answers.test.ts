@@ -7,10 +7,22 @@ import {
   type Moment,
   type Transition,
   type TransitionQuery,
+  type TransitionSort,
 } from "../../../engine/queries/audit-trail.ts";
 import { State } from "../../../engine/state.ts";
 import { Workload } from "../../sim/workload/workload.ts";
-import { ask, feed, mapOf, markAt, openBook, pastMapOf, transitionsOf } from "./audit-fixture.ts";
+import { AuditAnswering } from "../../../persistence/audit/answers.ts";
+import { openAuditFile } from "../../../persistence/audit/file.ts";
+import {
+  ask,
+  AUDIT_STORE,
+  feed,
+  mapOf,
+  markAt,
+  openBook,
+  pastMapOf,
+  transitionsOf,
+} from "./audit-fixture.ts";
 
 const workload = new Workload(3);
 for (let step = 0; step < 1_500; step++) workload.step();
@@ -64,11 +76,12 @@ describe.each([false, true])("transitions with newest first %s", (newestFirst) =
   test.each(Object.entries(FILTERS))("%s", (_, filter) => {
     const found = all.filter((row) => isAskedFor(row, filter));
     const wanted = newestFirst ? found.toReversed() : found;
+    const sort = newestFirst ? [{ property: "sequence", descending: true } as const] : [];
     const page = (offset: number, limit: number) =>
       ask(book, {
         about: "transitions",
         eventId,
-        query: { ...filter, newestFirst, offset, limit },
+        query: { ...filter, sort, offset, limit },
       });
     expect(page(0, 100_000)).toEqual({ transitions: wanted, total: wanted.length });
     expect(page(2, 3)).toEqual({ transitions: wanted.slice(2, 5), total: wanted.length });
@@ -129,9 +142,32 @@ describe("a trail that begins late", () => {
     ["from before it", { fromSequence: 1 }, null],
   ];
   test.each(RANGES)("transitions %s", (_, range, gap) => {
-    const query = { ...range, newestFirst: false, offset: 0, limit: 10 };
+    const query = { ...range, sort: [], offset: 0, limit: 10 };
     expect(late.answer({ about: "transitions", eventId, query })).toMatchObject({ gap });
   });
+});
+
+test("more than 200,000 transitions are sorted by their time only", () => {
+  const sql = openAuditFile(":memory:", AUDIT_STORE);
+  sql.run("INSERT INTO events VALUES (1, 1, 1, ?, 1, 1, 0, 'Opening', 'PUBLISHED')", eventId);
+  sql.run(`WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i <= 200001)
+    INSERT INTO transitions SELECT 1, i % 100, i, 0, i, 2, 3, 7, 0, '', '', NULL, NULL, NULL,
+    NULL, NULL FROM n`);
+  sql.run("INSERT INTO records SELECT sequence, timeMs, 'lock', 1, 1 FROM transitions");
+  const trail = new AuditAnswering(sql);
+  const extent = { firstSequence: 1, firstTimeMs: 0, lastSequence: 200_002 };
+  const listed = (property: TransitionSort, filter: Partial<TransitionQuery> = {}) => {
+    const sort = [{ property, descending: true }];
+    const query = { sort, offset: 0, limit: 2, ...filter };
+    return trail.answer({ about: "transitions", eventId, query }, extent);
+  };
+  const first = { value: { transitions: [{ sequence: 200_002 }, {}], total: 200_001 } };
+  for (const property of ["time", "sequence"] as const) {
+    expect(listed(property)).toMatchObject(first);
+  }
+  expect(listed("priceId")).toMatchObject({ gap: AuditGap.TOO_MANY });
+  expect(listed("priceId", { seatId: 5 })).toMatchObject({ gap: null, value: { total: 2_000 } });
+  sql.close();
 });
 
 test("a trail that begins before seats have prices lists them in its first map", () => {

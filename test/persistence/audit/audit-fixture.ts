@@ -9,6 +9,7 @@ import {
   type AuditTopic,
   type Transition,
 } from "../../../engine/queries/audit-trail.ts";
+import { isOnSale, listedEvent } from "../../../engine/queries/listed-event.ts";
 import { areaFacts, seatFacts } from "../../../engine/queries/place-facts.ts";
 import { type MoveRecord, RecordType } from "../../../engine/records.ts";
 import type { State } from "../../../engine/state.ts";
@@ -62,7 +63,7 @@ export function transitionsOf(book: OpenTrail, eventId: string): readonly Transi
   const all: Transition[] = [];
   if (book.answer({ about: "owner", eventId }).gap === AuditGap.NO_EVENT) return all;
   for (;;) {
-    const query = { newestFirst: false, offset: all.length, limit: 1_000 };
+    const query = { sort: [], offset: all.length, limit: 1_000 };
     const { transitions } = ask(book, { about: "transitions", eventId, query });
     all.push(...transitions);
     if (transitions.length < 1_000) return all;
@@ -75,10 +76,13 @@ export function mapOf(state: State, eventId: string) {
   const partition = state.partitionOf(event);
   const prices = state.catalog.pricesOf(eventId);
   const { seatIds, areas } = partition.layout;
+  // The trail does not say when a price was renamed.
+  const named = [...prices].map(([slot, price]) => [slot, { ...price, renamedAtMs: 0 }] as const);
+  const listed = { ...listedEvent(state, event), prices: new Map(named) };
   return {
-    seats: Array.from(seatIds, (_, seat) => seatFacts({ partition, prices, changedAtMs: 0 }, seat)),
+    seats: Array.from(seatIds, (_, seat) => seatFacts(listed, seat)),
     areas: areas.map((_, area) => areaFacts(partition, prices, area)),
-    isPublished: event.status === "PUBLISHED",
+    isOnSale: isOnSale(state, event),
   };
 }
 
@@ -86,8 +90,8 @@ export function mapOf(state: State, eventId: string) {
 export function pastMapOf(book: OpenTrail, eventId: string, sequence: number) {
   const moment = { sequence };
   const query = { sort: [], offset: 0, limit: 1_000 };
-  const { seats, isPublished } = ask(book, { about: "seats", eventId, moment, query });
-  return { seats, isPublished, areas: ask(book, { about: "areas", eventId, moment }) };
+  const { seats, isOnSale: onSale } = ask(book, { about: "seats", eventId, moment, query });
+  return { seats, isOnSale: onSale, areas: ask(book, { about: "areas", eventId, moment }) };
 }
 
 /** The rows that a move must leave in the trail, derived from the state before it. */

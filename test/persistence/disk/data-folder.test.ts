@@ -2,7 +2,15 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -215,4 +223,39 @@ test("a start that fails at any disk operation can be repeated", () => {
     expect(open(folder).storeId).toBe(data.storeId);
     rmSync(folder, { recursive: true });
   }
+});
+
+test("what others can read of an existing folder becomes private, and is named once", () => {
+  const folder = folderOf();
+  open(folder).close();
+  mkdirSync(join(folder, "wal"));
+  mkdirSync(join(folder, "lost+found"));
+  const modes: Readonly<Record<string, number>> = {
+    "": 0o755,
+    secret: 0o644,
+    wal: 0o750,
+    "lost+found": 0o755,
+    "store.json": 0o640,
+  };
+  for (const [name, mode] of Object.entries(modes)) chmodSync(join(folder, name), mode);
+  const data = open(folder);
+  const paths = ["", "/secret", "/store.json", "/wal"].map((name) => folder + name);
+  expect(data.madePrivate.toSorted()).toEqual(paths);
+  data.close();
+  const modeOf = (name: string) => statSync(join(folder, name)).mode & 0o777;
+  expect(Object.keys(modes).map(modeOf)).toEqual([0o700, 0o600, 0o700, 0o755, 0o600]);
+  const again = open(folder);
+  expect(again.madePrivate).toEqual([]);
+  again.close();
+});
+
+test("a folder whose rights cannot be changed is refused", () => {
+  const folder = folderOf();
+  open(folder).close();
+  const makePrivateNow = () => {
+    throw new DiskFault("make private", folder, "EPERM", null);
+  };
+  const refusal = refusalOf(folder, undefined, { ...realDisk, makePrivateNow });
+  expect(refusal.message).toMatch(/make private.*EPERM/);
+  open(folder).close();
 });

@@ -65,10 +65,53 @@ test("a call of another form is refused and names the member", async () => {
     code: "VALIDATION_FAILED",
     errors: [{ field, code }],
   });
-  expect(await venues.create({})).toMatchObject(invalid("body.name", "NOT_NULL"));
+  expect(await venues.create({})).toMatchObject(invalid("name", "NOT_NULL"));
   expect(await venues.create(undefined)).toMatchObject(invalid("body", "NOT_NULL"));
   expect(await prices.create(eventId, "Full")).toMatchObject(invalid("body", "TYPE"));
 });
+
+test("a query with arguments of another form is refused and names each", async () => {
+  const { frontrow, eventId } = await BoxOffice.open();
+  const { venues, schemas, layouts, zones, prices, events, organizations } = frontrow;
+  const none = undefined as never;
+  const filter = { limit: -1, sort: [{ property: "colour", descending: true }] } as never;
+  const refused: readonly (readonly [Promise<Result<unknown>>, ...string[]])[] = [
+    [venues.get(none), "venueId NOT_NULL"],
+    [schemas.get("7" as never), "schemaId TYPE"],
+    [schemas.getClone("7"), "cloneId FORMAT"],
+    [layouts.get(1.5), "schemaId TYPE"],
+    [zones.list(0), "schemaId RANGE"],
+    [zones.get(1, none), "zoneId NOT_NULL"],
+    [organizations.get(-1), "organizationId RANGE"],
+    [events.get(7 as never), "eventId TYPE"],
+    [events.get(eventId.toUpperCase()), "eventId FORMAT"],
+    [prices.get(eventId, Number.NaN), "priceId TYPE"],
+    [prices.list(none), "eventId NOT_NULL"],
+    [frontrow.seats(none, null as never), "eventId NOT_NULL", "seatFilter NOT_NULL"],
+    [frontrow.seats(eventId, filter), "seatFilter.sort[0].property ENUM"],
+    [frontrow.areas("opening"), "eventId FORMAT"],
+    [frontrow.subscribe(none, 0), "eventId NOT_NULL"],
+  ];
+  for (const [call, ...errors] of refused) {
+    const result = await call;
+    expect(result).toMatchObject({ ok: false, code: "VALIDATION_FAILED" });
+    const found = result.ok ? [] : result.errors.map(({ field, code }) => `${field} ${code}`);
+    expect(found).toEqual(errors);
+  }
+});
+
+test("a filter whose members are undefined is an empty one", async () => {
+  const { frontrow, eventId } = await BoxOffice.open();
+  const filter = { sort: undefined, limit: undefined } as never;
+  expect(valueOf(await frontrow.seats(eventId, filter)).total).toBe(3);
+});
+
+test.each([[undefined], [{}], [{ folder: null }]])(
+  "open(%j) asks for the folder",
+  async (given) => {
+    await expect(open(given as never)).rejects.toThrow(/folder NOT_NULL: must be given/);
+  },
+);
 
 test("the codes of a call's refusals are in its type", () => {
   type Value<Call extends (...given: never[]) => Promise<unknown>> = Awaited<ReturnType<Call>>;
@@ -254,7 +297,7 @@ test("an open folder cannot be opened a second time, and keeps working", async (
 
 test("an open that cannot create its organization leaves the folder free", async () => {
   const folder = newFolder();
-  await expect(open({ folder, organization: "" })).rejects.toThrow(/body.name SIZE/);
+  await expect(open({ folder, organization: "" })).rejects.toThrow(/name SIZE/);
   await (await open({ folder })).close();
 });
 

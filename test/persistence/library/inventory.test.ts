@@ -12,7 +12,7 @@ import {
   seatsAt,
   seatsOf,
 } from "../../../persistence/library/inventory.ts";
-import { valueOf } from "../../../persistence/library/library.ts";
+import { type Result, valueOf } from "../../../persistence/library/library.ts";
 import { Store } from "../../../persistence/store/open-engine.ts";
 import { openStore } from "../../../persistence/store/open-store.ts";
 import { type Platform, realPlatform } from "../../../persistence/store/platform.ts";
@@ -106,6 +106,24 @@ test("the trail of an event lists its transitions, also after its deletion", asy
     ["directsale", "ACTIVE", "SOLD"],
   ]);
   expect(total).toBe(2);
+});
+
+test("a question about the past with arguments of another form is refused", async () => {
+  const { acting, eventId } = await audited();
+  const questions: readonly (readonly [Promise<Result<unknown>>, string])[] = [
+    [seatsAt(acting, eventId, undefined as never, {}), "moment NOT_NULL"],
+    [areasAt(acting, eventId, {} as never), "moment NOT_NULL"],
+    [areasAt(acting, eventId, { sequence: -1 }), "moment.sequence RANGE"],
+    [seatsAt(acting, eventId, { timeMs: "now" as never }, {}), "moment.timeMs TYPE"],
+    [seatsAt(acting, eventId, { sequence: 1 }, { rowId: 0 }), "seatFilter.rowId RANGE"],
+    [auditOf(acting, "opening", {}), "eventId FORMAT"],
+    [auditOf(acting, eventId, { limit: 0.5 }), "auditFilter.limit TYPE"],
+  ];
+  for (const [question, error] of questions) {
+    const result = await question;
+    expect(result).toMatchObject({ ok: false, code: "VALIDATION_FAILED" });
+    expect(result.ok ? "" : `${result.errors[0]!.field} ${result.errors[0]!.code}`).toBe(error);
+  }
 });
 
 test("a question without an answer is refused", async () => {

@@ -1,7 +1,7 @@
 /** The log of a store under test: distinct records, manual time, and a process. */
 import { isDeepStrictEqual } from "node:util";
 import { Move } from "../../../engine/inventory/states.ts";
-import { Admission, type Clock, LogSpace } from "../../../engine/ports.ts";
+import { Admission, type Clock, LogSpace, type TooLong } from "../../../engine/ports.ts";
 import { ActorKind, RecordType, type LogRecord, type MoveRecord } from "../../../engine/records.ts";
 import type { Disk } from "../../../persistence/disk/disk.ts";
 import type { LogFailed } from "../../../persistence/disk/faults.ts";
@@ -126,7 +126,7 @@ export class LogProcess {
   }
 
   /** Appends the next records, all in this turn, up to the first that is refused. */
-  append(count: number, extraBytes = 0, isFollowUp = false): Admission {
+  append(count: number, extraBytes = 0, isFollowUp = false): Admission | TooLong {
     const space = isFollowUp ? LogSpace.RESERVE : LogSpace.GENERAL;
     for (let i = 0; i < count; i++) {
       const next = this.#sequence + 1;
@@ -139,7 +139,7 @@ export class LogProcess {
   }
 
   /** Appends records as one batch and waits for the disk. */
-  async commit(count: number, extraBytes = 0, isFollowUp = false): Promise<Admission> {
+  async commit(count: number, extraBytes = 0, isFollowUp = false): Promise<Admission | TooLong> {
     const admission = this.append(count, extraBytes, isFollowUp);
     await settle();
     return admission;

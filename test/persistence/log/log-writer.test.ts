@@ -210,6 +210,25 @@ test("without space for a spare records are refused until there is space", async
   expect(next.report.records).toBe(admitted + 1);
 });
 
+test("a record longer than the log can keep is refused for good, and the log goes on", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  await log.commit(1);
+  const recordBytesMax = 128 * 1024 * 1024;
+  const tooLong = { recordBytes: expect.any(Number) as number, recordBytesMax };
+  const first = log.append(1);
+  const refused = log.append(1, recordBytesMax) as { recordBytes: number };
+  expect([first, refused, log.append(1)]).toEqual([Admission.OPEN, tooLong, Admission.OPEN]);
+  expect(refused.recordBytes - recordBytesMax).toBeGreaterThan(0);
+  expect(refused.recordBytes - recordBytesMax).toBeLessThan(200);
+  await settle();
+  expect(await log.commit(1, recordBytesMax, true)).toEqual(tooLong);
+  expect(log.durable).toEqual([1, 3]);
+  expect(segmentPaths(disk)).toHaveLength(1);
+  await log.close();
+  expect((await LogProcess.start({ disk })).report).toMatchObject({ records: 3 });
+});
+
 /** A spare is filled in steps of this size. */
 const MEBIBYTE = 1024 * 1024;
 
@@ -284,7 +303,7 @@ test("a batch in flight reduces the space for the next records", async () => {
   disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
   const log = await LogProcess.start({ disk, segmentBytes: 64 * 1024 });
   await settle();
-  const inFlight: Admission[] = [];
+  const inFlight: unknown[] = [];
   disk.decide = ({ path, operation }) => {
     if (operation === "sync" && path.endsWith(".log") && inFlight.length === 0) {
       inFlight.push(log.journal.admission(), log.append(1, 30 * 1024));
@@ -300,7 +319,7 @@ test("while a spare becomes a segment, the log accepts records that fit into it"
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk, segmentBytes: 64 * 1024 });
   await settle();
-  const during: Admission[] = [];
+  const during: unknown[] = [];
   disk.decide = ({ path, operation }) => {
     if (operation === "rename" && path.includes("spare")) during.push(log.append(1, 20 * 1024));
     return null;

@@ -50,7 +50,7 @@ test("a text that is not exactly a key belongs to nobody", () => {
     "x".repeat(1_000_000),
     "\0",
     "__proto__",
-    catalog.organizations.get(id)!.privateKey,
+    keys.privateKey(catalog.organizations.get(id)!),
     catalog.organizations.get(id)!.publicKey,
   ];
   for (const text of forged) expect([text, ownerOf(text)]).toEqual([text, "nobody"]);
@@ -110,4 +110,17 @@ test("no key is in any record of the log", () => {
     expect(records).not.toContain(key);
     expect(records).not.toContain(key.split("_").at(-1)!);
   }
+});
+
+test("a private key is derived from the secret and the organization, and not stored", () => {
+  const rows = [server.a, server.b].map(({ id }) => catalog.organizations.get(id)!);
+  const others = new Keys("00".repeat(32), catalog);
+  const all = [...rows.map((row) => keys.privateKey(row)), others.privateKey(rows[0]!)];
+  expect(new Set(all).size).toBe(3);
+  for (const key of all)
+    expect(key).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-/);
+  const stored = JSON.stringify(server.journal.kept.map(({ record }) => record));
+  expect(all.filter((key) => stored.includes(key))).toEqual([]);
+  expect(keys.privateKeyOwner(all[0]!)).toEqual({ kind: "organization", organization: rows[0] });
+  expect(keys.privateKeyOwner(all[2]!)).toBeNull();
 });

@@ -2,7 +2,15 @@
 import { beforeAll, expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import { Passwords } from "../../../server/auth/passwords.ts";
-import { type House, MANAGEMENT, type Reply, TestServer, V2 } from "../../support/server.ts";
+import {
+  BAD_LOGINS_MAX,
+  type House,
+  MANAGEMENT,
+  type Reply,
+  type ServerOptions,
+  TestServer,
+  V2,
+} from "../../support/server.ts";
 import { NO_ID } from "../wire/wire.ts";
 
 const PASSWORD = "correct horse";
@@ -34,8 +42,8 @@ class Office extends TestServer {
   readonly house: House;
   readonly second: House;
 
-  constructor() {
-    super();
+  constructor(options: ServerOptions = {}) {
+    super(options);
     const { world } = this;
     const person = { firstName: "Ada", lastName: "Byron", passwordHash };
     const { id } = world.must(
@@ -53,7 +61,6 @@ class Office extends TestServer {
       body: { name: "Opera" },
       administrator: { ...person, email: CLERK },
       publicKey: "00000000-0000-4000-8000-000000000003",
-      privateKey: "00000000-0000-4000-8000-000000000004",
     });
     this.house = this.createHouse(caller, "Delta");
     this.second = this.createHouse(caller, "Echo");
@@ -98,7 +105,7 @@ test("the login of a clerk has the keys of its organizations, but no tenant toke
   expect(login).toEqual({
     success: true,
     token,
-    refreshToken: token,
+    refreshToken: expect.stringMatching(/^\d+(\.[\w-]{43}){2}$/) as string,
     user: { id, email: CLERK, name: "Ada Byron", organizationId: organization!.id },
     organizations: [{ id, name: "Opera", secretKey: expect.stringMatching(/^fro_/) as string }],
   });
@@ -124,7 +131,6 @@ test("the user of a login has the id of its first organization", async () => {
     body: { name: "Ballet" },
     administrator: { email: CLERK, firstName: "", lastName: "", passwordHash },
     publicKey: "00000000-0000-4000-8000-000000000005",
-    privateKey: "00000000-0000-4000-8000-000000000006",
   });
   const { user, organizations } = await office.logIn(CLERK);
   expect(organizations).toMatchObject([{ name: "Opera" }, { name: "Ballet" }]);
@@ -166,8 +172,18 @@ test("a refresh has the form of a login and ends both old tokens", async () => {
   expect(old).toMatchObject(rest);
   expect((await office.user(`Bearer ${token}`)).status).toBe(200);
   expectFailure(await office.user(`Bearer ${old.token}`), 401);
-  expectFailure(await office.auth("refresh", { refreshToken: old.refreshToken }), 401);
   expect((await office.auth("refresh", { refreshToken })).status).toBe(200);
+});
+
+test("a refresh token that is used twice ends the login", async () => {
+  const office = new Office({ hasMetrics: true });
+  const old = await office.logIn(ADMIN);
+  const { body } = await office.auth<Login>("refresh", { refreshToken: old.refreshToken });
+  expectFailure(await office.auth("refresh", { refreshToken: old.refreshToken }), 401);
+  expectFailure(await office.auth("refresh", { refreshToken: body.refreshToken }), 401);
+  expectFailure(await office.user(`Bearer ${body.token}`), 401);
+  const metrics = await office.services.metrics.text();
+  expect(metrics).toContain("frontrow_logins_revoked_total 1\n");
 });
 
 test("a logout ends both tokens of its login, and of no other", async () => {
@@ -196,7 +212,9 @@ test("the user is shown for the bearer token of a login only", async () => {
 test("five wrong passwords within a minute close the account for a minute", async () => {
   const office = new Office();
   for (let i = 0; i < 5; i++) expectFailure(await office.attempt("wrong"), 401);
-  expectFailure(await office.attempt("wrong"), 429);
+  const closed = await office.attempt("wrong");
+  expectFailure(closed, 429);
+  expect(closed.headers["Retry-After"]).toBe("60");
   expectFailure(await office.attempt(PASSWORD), 429);
   expectFailure(await office.attempt(PASSWORD, "CLERK@HOUSE.EXAMPLE"), 429);
   expect((await office.attempt(PASSWORD, ADMIN)).status).toBe(200);
@@ -212,6 +230,37 @@ test("of twelve wrong passwords at the same time, only five are checked", async 
   const statuses = (await Promise.all(attempts)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 401).length).toBe(5);
   expect(statuses.filter((status) => status === 429).length).toBe(7);
+});
+
+test("wrong passwords from one address are counted, whatever the account", async () => {
+  const office = new Office();
+  for (let i = 0; i < BAD_LOGINS_MAX; i++) {
+    // A good login among them neither counts nor helps.
+    if (i === 7) expect((await office.attempt(PASSWORD)).status).toBe(200);
+    expectFailure(await office.attempt("wrong", `guess-${i}@house.example`), 401);
+  }
+  const limited = await office.attempt(PASSWORD);
+  expectFailure(limited, 429);
+  expect(limited.headers["Retry-After"]).toBe("60");
+  office.world.clock.timeMs += 60_000;
+  expect((await office.attempt(PASSWORD)).status).toBe(200);
+});
+
+test("a login beyond those that may wait is refused before its password is hashed", async () => {
+  const office = new Office();
+  const { checks } = office.services.passwords;
+  let end = () => {};
+  const busy = new Promise<void>((resolve) => (end = resolve));
+  while (checks.count < 100) void checks.run(() => busy);
+  const refused = await office.attempt(PASSWORD);
+  expectFailure(refused, 429);
+  expect(refused.headers["Retry-After"]).toBe("2");
+  expect(checks).toMatchObject({ count: 100, refused: 1 });
+  end();
+  await checks.run(() => Promise.resolve());
+  // The refused one was not counted as a wrong password.
+  for (let i = 0; i < 4; i++) expectFailure(await office.attempt("wrong"), 401);
+  expect((await office.attempt(PASSWORD)).status).toBe(200);
 });
 
 const BAD_BODIES: readonly (readonly [string, unknown, number])[] = [

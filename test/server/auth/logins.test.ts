@@ -1,10 +1,12 @@
 /** Logins: the lifetime of their tokens, and what is stored of them. */
 import { expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
-import { sha256 } from "../../../server/auth/keys.ts";
+import { Keys, sha256 } from "../../../server/auth/keys.ts";
 import { type Opened, LoginRefusal, Logins } from "../../../server/auth/logins.ts";
 import { Passwords } from "../../../server/auth/passwords.ts";
+import { Throttle } from "../../../server/auth/throttle.ts";
 import { Bench } from "../../support/engine.ts";
+import { ADDRESS, BAD_LOGINS_MAX, TEST_SECRET } from "../../support/server.ts";
 
 const EMAIL = "admin@tenant.example";
 const HOUR_MS = 3_600_000;
@@ -19,7 +21,12 @@ class PlainPasswords extends Passwords {
 
 /** An engine with one account, whose password is `hash`. */
 class Office extends Bench {
-  readonly logins = new Logins(this.engine, new PlainPasswords());
+  readonly logins = new Logins(
+    this.engine,
+    new PlainPasswords(),
+    new Keys(TEST_SECRET, this.engine.state.catalog),
+    new Throttle(BAD_LOGINS_MAX),
+  );
 
   constructor() {
     super();
@@ -27,7 +34,7 @@ class Office extends Bench {
   }
 
   async open(): Promise<Opened> {
-    const opened = await this.logins.open(EMAIL, "hash");
+    const opened = await this.logins.open({ username: EMAIL, password: "hash" }, ADDRESS);
     if (typeof opened === "string") throw new Error(opened);
     return opened;
   }
@@ -108,7 +115,9 @@ test("a correct password resets the count of wrong ones", async () => {
   const office = new Office();
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < 4; i++) {
-      expect(await office.logins.open(EMAIL, "wrong")).toBe(LoginRefusal.WRONG);
+      expect(await office.logins.open({ username: EMAIL, password: "wrong" }, ADDRESS)).toBe(
+        LoginRefusal.WRONG,
+      );
     }
     await office.open();
   }
@@ -117,9 +126,13 @@ test("a correct password resets the count of wrong ones", async () => {
 test("wrong passwords for an unknown email are limited, too", async () => {
   const office = new Office();
   for (let i = 0; i < 5; i++) {
-    expect(await office.logins.open("x@y", "hash")).toBe(LoginRefusal.WRONG);
+    expect(await office.logins.open({ username: "x@y", password: "hash" }, ADDRESS)).toBe(
+      LoginRefusal.WRONG,
+    );
   }
-  expect(await office.logins.open("X@Y", "hash")).toBe(LoginRefusal.THROTTLED);
+  expect(await office.logins.open({ username: "X@Y", password: "hash" }, ADDRESS)).toBe(
+    LoginRefusal.THROTTLED,
+  );
   await office.open();
 });
 
@@ -127,8 +140,66 @@ test("while the log takes no records, logins can be used but not changed", async
   const office = new Office();
   const { refreshToken, token } = await office.open();
   office.journal.admits = Admission.UNAVAILABLE;
-  expect(await office.logins.open(EMAIL, "hash")).toBe(LoginRefusal.UNAVAILABLE);
+  expect(await office.logins.open({ username: EMAIL, password: "hash" }, ADDRESS)).toBe(
+    LoginRefusal.UNAVAILABLE,
+  );
   expect(office.logins.refresh(refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
   expect(office.logins.close(refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
   expect(office.logins.accountOf(token)?.email).toBe(EMAIL);
+});
+
+test("a refresh token that is used twice ends its login, and no other", async () => {
+  const office = new Office();
+  const first = await office.open();
+  const other = await office.open();
+  const second = office.logins.refresh(first.refreshToken) as Opened;
+  const third = office.logins.refresh(second.refreshToken) as Opened;
+  expect(office.logins.accountOf(third.token)?.email).toBe(EMAIL);
+  expect(office.logins.refresh(first.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.accountOf(third.token)).toBeNull();
+  expect(office.logins.refresh(third.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.accountOf(other.token)?.email).toBe(EMAIL);
+  expect([office.stored.length, office.logins.revoked]).toEqual([1, 1]);
+});
+
+test("a logout with a refresh token that was replaced ends the login too", async () => {
+  const office = new Office();
+  const first = await office.open();
+  const second = office.logins.refresh(first.refreshToken) as Opened;
+  expect(office.logins.close(first.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.accountOf(second.token)).toBeNull();
+});
+
+test("a forged, an earlier-version or an expired refresh token ends no login", async () => {
+  const office = new Office();
+  const { refreshToken, token } = await office.open();
+  const [id = "", random = "", signature = ""] = refreshToken.split(".");
+  const other = random.replace(/./, (first) => (first === "a" ? "b" : "a"));
+  const foreign = new Keys("00".repeat(32), office.engine.state.catalog);
+  const forged = [
+    `${id}.${other}.${signature}`,
+    `${id}.${other}.${foreign.sign(`${id}.${other}`)}`,
+    `${id}.${random}`,
+    random,
+    "",
+  ];
+  for (const text of forged) expect(office.logins.refresh(text)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.accountOf(token)?.email).toBe(EMAIL);
+  office.clock.timeMs += DAYS_30_MS;
+  expect(office.logins.refresh(refreshToken)).toBe(LoginRefusal.WRONG);
+  expect([office.stored.length, office.logins.revoked]).toEqual([1, 0]);
+});
+
+test("a replaced token is recognized in another process, and while the log is full", async () => {
+  const office = new Office();
+  const first = await office.open();
+  const second = office.logins.refresh(first.refreshToken) as Opened;
+  const keys = new Keys(TEST_SECRET, office.engine.state.catalog);
+  const badLogins = new Throttle(BAD_LOGINS_MAX);
+  const next = new Logins(office.engine, new PlainPasswords(), keys, badLogins);
+  office.journal.admits = Admission.UNAVAILABLE;
+  expect(next.refresh(first.refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
+  office.journal.admits = Admission.OPEN;
+  expect(next.refresh(first.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(next.accountOf(second.token)).toBeNull();
 });

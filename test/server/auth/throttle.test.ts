@@ -39,3 +39,15 @@ test("only 100,000 names are kept; the oldest is forgotten first", () => {
   for (let i = 0; i < 99_999; i++) throttle.failed(`name ${i}`, 2);
   expect([throttle.admits("first", 3), throttle.admits("last", 3)]).toEqual([true, false]);
 });
+
+test("a failure that is withdrawn does not count", () => {
+  const throttle = new Throttle(2);
+  throttle.failed("a", 0);
+  throttle.failed("a", 1);
+  throttle.withdraw("a");
+  expect(throttle.admits("a", 2)).toBe(true);
+  throttle.failed("a", 2);
+  expect(throttle.admits("a", 3)).toBe(false);
+  throttle.withdraw("unknown");
+  expect(throttle.admits("unknown", 3)).toBe(true);
+});

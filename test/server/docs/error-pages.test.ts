@@ -1,6 +1,7 @@
 /** The error catalogue agrees with the table of refusals and with the server's answers. */
 import { beforeAll, expect, test } from "vitest";
 import { ERROR_ENTRIES } from "../../../server/docs/error-entries.ts";
+import { schemaName } from "../../../server/openapi/problems.ts";
 import { REPLIES } from "../../../server/wire/replies.ts";
 import {
   BAD_KEYS_MAX,
@@ -32,6 +33,23 @@ test.each(CODES)("the page of %s has its status, cause, advice and an example", 
   const problem = JSON.parse(example.replaceAll("&quot;", '"')) as ProblemBody;
   expect(problem).toMatchObject({ type: "about:blank", status, errorCode: code });
   expect(Object.keys(problem)).toEqual(Object.keys((await server.call("GET", "/no")).body));
+});
+
+test("a code that v1 answers with 400 in place of its status says so", async () => {
+  const { body } = await server.get<{
+    paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
+  }>("/openapi.json");
+  const v1 = Object.entries(body.paths).filter(([target]) => target.includes("/v1.0/"));
+  const operations = v1.flatMap(([, methods]) => Object.values(methods));
+  const invalid = JSON.stringify(operations.map(({ responses }) => responses?.["400"]));
+  const translated = CODES.filter((code) => {
+    const usual = Object.values(REPLIES).find(({ errorCode }) => errorCode === code)!.status;
+    return usual !== 400 && invalid.includes(`/schemas/${schemaName(code)}"`);
+  });
+  expect(translated).toContain("ENTITY_NOT_FOUND");
+  for (const code of translated) {
+    expect(ERROR_ENTRIES[code]!.client, code).toMatch(/In v1 the status of this answer is 400/);
+  }
 });
 
 test("the list links each code to its page", async () => {

@@ -27,6 +27,21 @@ test("the commands of the first sale end with two sold seats", async () => {
   expect(page).toContain(`It prints \`${map}\``);
 });
 
+test("the first sale stops at a refusal and shows it", async () => {
+  const page = readFileSync(`${GUIDE}/first-sale.md`, "utf8");
+  const [, setUp = "", organization = ""] = [...page.matchAll(/```sh\n([^]*?)```/g)].map(
+    ([, block]) => block!,
+  );
+  const { url } = await startServer({});
+  const commands = (setUp + organization).replace("http://127.0.0.1:8080", url);
+  const run = promisify(execFile)("bash", ["-e", "-c", `${commands}\necho "key $key"`]);
+  await expect(run).rejects.toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/returned error: 403\n.*"errorCode":"ACCESS_DENIED"/) as string,
+  });
+});
+
 interface Order {
   readonly key: string;
   readonly selection: object;

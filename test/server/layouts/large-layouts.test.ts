@@ -6,7 +6,7 @@ import { buildLayout } from "../../../engine/layout/layout.ts";
 import { PackedLayout, plainDocument } from "../../../engine/layout/packed-layout.ts";
 import { checkState } from "../../../engine/verify/check.ts";
 import { digest } from "../../../engine/verify/digest.ts";
-import { metadataView } from "../../../server/wire/metadata.ts";
+import { metadataView } from "../../../server/layouts/metadata.ts";
 import { groupViews } from "../../../server/wire/views.ts";
 import { replayed } from "../../support/engine.ts";
 import { guidOf } from "../../support/layout.ts";

@@ -107,6 +107,19 @@ test.each([
   expect(codes).toEqual(each(changing, errorCode));
 });
 
+test("a change that is too long for the log is refused with PAYLOAD_TOO_LARGE", async () => {
+  const server = newServer();
+  server.journal.takes = () => ({ recordBytes: 2_000, recordBytesMax: 1_000 });
+  const { a } = server;
+  const before = server.digest;
+  for (const path of [`schemas/clone/${a.schemaId}`, "venues/"]) {
+    const reply = await server.post(`/api/private/v2.0/${path}`, { name: "Odeon" });
+    expect([reply.status, reply.body.errorCode]).toEqual([413, "PAYLOAD_TOO_LARGE"]);
+    expect(reply.body.detail).toMatch(/2000 bytes .* at most 1000/);
+  }
+  expect(server.digest).toBe(before);
+});
+
 test("reads are refused with LOG_UNAVAILABLE while the server starts", async () => {
   const server = newServer();
   server.isReady = false;
@@ -146,6 +159,26 @@ test.each(FIRST)("the key of %s is refused with other requests", async (name, ac
     return (await call(operation, "open", "other=1")).body.errorCode;
   });
   expect(reused).toEqual(each(alike, "IDEMPOTENCY_KEY_REUSED"));
+});
+
+test("a retry whose reply is gone is refused with IDEMPOTENCY_REPLY_GONE", async () => {
+  const server = newServer();
+  const { a, engine, services } = server;
+  const codes = await codesOf(changing, async (operation) => {
+    const { method, access } = operation.route;
+    const [target, options] = requestTo(server, operation);
+    const headers = { ...options.headers, "idempotency-key": "gone" };
+    const { path, query, body } = requestOf(method, target, options);
+    const tenantId = access === Access.PLATFORM ? 0 : a.caller.tenantId;
+    const isOfTenant = access === Access.PLATFORM || access === Access.TENANT;
+    const id = `${isOfTenant ? `tenant-${tenantId}` : a.id}:gone`;
+    const fingerprint = services.keys.fingerprint([method, path, query].join("\n"), body);
+    const reply = { id, fingerprint, status: 200, body: null };
+    const { budget } = services.replies;
+    engine.submitFollowUp({ kind: "rememberReply", caller: a.caller, reply, budget });
+    return (await server.call(method, target, { ...options, headers })).body.errorCode;
+  });
+  expect(codes).toEqual(each(changing, "IDEMPOTENCY_REPLY_GONE"));
 });
 
 test("bodies that are not JSON, or are not said to be, are refused", async () => {
@@ -232,7 +265,11 @@ test.each(booked)("%s refuses with the codes of errors[] that it documents", asy
   const body = { ...selection, seats: [...selection.seats!, { id: 999_999 }] };
   const reply = await server.post(targetFor(call.route, a), body);
   expect(reply.body.errorCode).toBe("INVENTORY_NOT_AVAILABLE");
-  const codes = new Set(reply.body.errors.map(({ code }) => code));
+  world.change({ heldPerEvent: 1 });
+  const beyond = { seats: [{ id: a.labels.idOf("A6") }], sessionId: "ann" };
+  // Of calls that it does not concern, it names nothing.
+  const limited = (await server.post(targetFor(call.route, a), beyond)).body.errors ?? [];
+  const codes = new Set([...reply.body.errors, ...limited].map(({ code }) => code));
   const { errorCode } = reply.body;
   const documented = call.text.refusals.find((refusal) => refusal.errorCode === errorCode);
   expect([...codes].sort()).toEqual([...documented!.fieldCodes].sort());

@@ -4,7 +4,12 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { openSqlReader } from "../../../persistence/disk/sqlite.ts";
 import { openEngine } from "../../../persistence/store/open-engine.ts";
-import { type ServerProcess, startServer, temporaryFolder } from "../../support/server-process.ts";
+import {
+  type ServerProcess,
+  sleep,
+  startServer,
+  temporaryFolder,
+} from "../../support/server-process.ts";
 import { type PageBody, V2 } from "../../support/server.ts";
 
 interface Demo {
@@ -149,6 +154,8 @@ test(
     rmdirSync(file);
     renameSync(`${file}-away`, file);
     expect(await trailOf(second, demo, "")).toEqual(before);
+    // The metrics may be a second old.
+    await sleep(1_000);
     expect(await metric(second, "frontrow_audit_usable")).toBe(1);
     expect(await metric(second, "frontrow_audit_lag_records")).toBe(0);
     await second.kill("SIGTERM");

@@ -27,8 +27,12 @@ const DEFAULTS = {
   port: 8080,
   demo: false,
   badKeysPerMinute: 6_000,
+  badLoginsPerMinute: 100,
+  maxConnections: null,
   snapshotEvery: 256,
   auditDays: null,
+  replyMemory: 512,
+  replyDisk: 1_024,
   logLevel: "info",
 };
 
@@ -52,18 +56,36 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_LOG_LEVEL: "warn",
     FRONTROW_METRICS_TOKEN: "scrape",
     FRONTROW_BAD_KEYS_PER_MINUTE: "7",
+    FRONTROW_BAD_LOGINS_PER_MINUTE: "17",
+    FRONTROW_MAX_CONNECTIONS: "500",
     FRONTROW_SNAPSHOT_EVERY: "0.5",
     FRONTROW_AUDIT_DAYS: "30",
+    FRONTROW_TRUSTED_PROXY: "127.0.0.1",
+    FRONTROW_REPLY_MEMORY: "100",
+    FRONTROW_REPLY_DISK: "0.5",
   };
-  const added = { metricsToken: "scrape", badKeysPerMinute: 7, snapshotEvery: 0.5, auditDays: 30 };
+  const trusted = { trustedProxy: ["127.0.0.1"] };
+  const limits = { badKeysPerMinute: 7, badLoginsPerMinute: 17, maxConnections: 500, ...trusted };
+  const added = { metricsToken: "scrape", ...limits, snapshotEvery: 0.5, auditDays: 30 };
   const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
-  expect(await parse([], env)).toEqual({ ...fromEnv, ...added });
+  const repliesOfEnv = { replyMemory: 100, replyDisk: 0.5 };
+  expect(await parse([], env)).toEqual({ ...fromEnv, ...added, ...repliesOfEnv });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
-  more.push("--audit-days", "9");
+  more.push("--audit-days", "9", "--max-connections", "501");
+  more.push("--trusted-proxy", "::1, 10.0.0.0/8", "--reply-memory", "64", "--reply-disk", "128");
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
-  const others = { metricsToken: "other", badKeysPerMinute: 8, snapshotEvery: 64, auditDays: 9 };
-  expect(await parse([...args, ...more, "--demo"], env)).toEqual({ ...fromFlags, ...others });
+  const trustedProxy = ["::1", "10.0.0.0/8"];
+  more.push("--bad-logins-per-minute", "18");
+  const counts = { badKeysPerMinute: 8, badLoginsPerMinute: 18, maxConnections: 501 };
+  const otherLimits = { ...counts, trustedProxy };
+  const others = { metricsToken: "other", ...otherLimits, snapshotEvery: 64, auditDays: 9 };
+  const replies = { replyMemory: 64, replyDisk: 128 };
+  expect(await parse([...args, ...more, "--demo"], env)).toEqual({
+    ...fromFlags,
+    ...others,
+    ...replies,
+  });
 });
 
 test("the variable of the demo turns it on with 1, true, yes or on", async () => {
@@ -76,6 +98,12 @@ test("the variable of the demo turns it on with 1, true, yes or on", async () =>
 });
 
 const WRONG: readonly (readonly [readonly string[], Readonly<Record<string, string>>])[] = [
+  [["--trusted-proxy", ""], {}],
+  [["--trusted-proxy", "proxy.example"], {}],
+  [["--trusted-proxy", "10.0.0.0/33"], {}],
+  [["--trusted-proxy", "10.0.0.0/8/8"], {}],
+  [["--trusted-proxy", "10.0.0.0/x"], {}],
+  [[], { FRONTROW_TRUSTED_PROXY: "127.0.0.1," }],
   [["--port", "-1"], {}],
   [["--port", "65536"], {}],
   [["--port", "80.5"], {}],
@@ -86,6 +114,7 @@ const WRONG: readonly (readonly [readonly string[], Readonly<Record<string, stri
   [["--audit-days", "0"], {}],
   [["--log-level", "INFO"], {}],
   [["--bad-keys-per-minute", "0"], {}],
+  [["--max-connections", "0"], {}],
   [["--nothing"], {}],
   [["more"], {}],
   [[], { FRONTROW_PORT: "eighty" }],

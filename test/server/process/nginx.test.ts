@@ -1,57 +1,15 @@
 /** The nginx configuration of the guide, in a real nginx in front of a real server. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { request } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
-import path from "node:path";
+import { Agent, get } from "node:https";
 import { setTimeout as pause } from "node:timers/promises";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { Report } from "../../../server/onsale/report.ts";
 import { missingPrograms } from "../../faults/campaign.ts";
-import { type ServerProcess, startServer, temporaryFolder } from "../../support/server-process.ts";
+import { runCli, type ServerProcess, startServer } from "../../support/server-process.ts";
+import { CONFIGURATION, makeCertificate, startNginx } from "./nginx.ts";
 
-const GUIDE = readFileSync("server/docs/guide/going-live.md", "utf8");
-const [, CONFIGURATION = ""] = /```nginx\n([^]*?)```/.exec(GUIDE) ?? [];
 const V2 = "/api/private/v2.0";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
-
-/** The configuration with another address, and without the certificate that a test has not. */
-function adapted(configuration: string, port: number, server: ServerProcess): string {
-  return configuration
-    .replace("127.0.0.1:8080", new URL(server.url).host)
-    .replace("listen 443 ssl", `listen 127.0.0.1:${port}`)
-    .replace(/^ +ssl_certificate.*\n/gm, "");
-}
-
-/** Starts nginx in front of a server. @returns Its address. */
-async function startNginx(configuration: string, server: ServerProcess): Promise<string> {
-  const folder = temporaryFolder();
-  const port = await freePort();
-  const file = path.join(folder, "nginx.conf");
-  mkdirSync(path.join(folder, "logs"));
-  const kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-  const paths = kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`);
-  const http = [...paths, "access_log off;", adapted(configuration, port, server)].join("\n");
-  const main = `daemon off; pid ${folder}/pid; error_log stderr; events {}`;
-  writeFileSync(file, `${main}\nhttp {\n${http}\n}\n`);
-  const env = { ...process.env, PATH: `${process.env["PATH"]}:/usr/sbin` };
-  const nginx = spawn("nginx", ["-p", folder, "-c", file], { env, stdio: "ignore" });
-  const exited = once(nginx, "exit");
-  onTestFinished(async () => {
-    nginx.kill("SIGTERM");
-    await exited;
-  });
-  const url = `http://127.0.0.1:${port}`;
-  await vi.waitUntil(() => fetch(`${url}/`, { redirect: "manual" }).catch(() => null), 10_000);
-  return url;
-}
 
 /** Locks and unlocks a seat. @returns The two statuses. */
 async function lockAndUnlock(url: string, { key, eventId }: ServerProcess, seatId: number) {
@@ -65,7 +23,7 @@ async function lockAndUnlock(url: string, { key, eventId }: ServerProcess, seatI
   return statuses;
 }
 
-const missing = missingPrograms("nginx");
+const missing = missingPrograms("nginx", "openssl");
 const why = missing === null ? "" : ` (skipped: ${missing})`;
 
 describe.skipIf(missing !== null)(`the nginx of the guide${why}`, () => {
@@ -109,5 +67,39 @@ describe.skipIf(missing !== null)(`the nginx of the guide${why}`, () => {
     const old = CONFIGURATION.replace("proxy_http_version 1.1;", "proxy_http_version 1.0;");
     expect(old).not.toBe(CONFIGURATION);
     expect((await fetch(`${await startNginx(old, server)}/healthz`)).status).toBe(505);
+  });
+
+  test("an on-sale plays through TLS, and every ticket is sold once", async () => {
+    const server = await startServer({ args: ["--demo"] });
+    const tls = makeCertificate();
+    const url = await startNginx(CONFIGURATION, server, tls);
+    const sale = ["--event", server.eventId, "--buyers", "60", "--think-ms", "5", "--json"];
+    const { code, stdout, stderr } = await runCli({
+      args: ["onsale", "--url", url, ...sale],
+      env: { FRONTROW_KEY: server.key, NODE_EXTRA_CA_CERTS: tls.certificate },
+    });
+    expect(code, stderr).toBe(0);
+    const { headline, passed } = JSON.parse(stdout) as Report;
+    expect(headline).toMatch(/^SOLD OUT: .* 0 sold twice$/);
+    expect(passed).toBe(true);
+  });
+
+  test("each client has its own limit of bad keys, whatever it claims to be", async () => {
+    const args = ["--trusted-proxy", "127.0.0.1", "--bad-keys-per-minute", "1"];
+    const server = await startServer({ args });
+    const tls = makeCertificate();
+    const url = await startNginx(CONFIGURATION, server, tls);
+    const agent = new Agent({ ca: readFileSync(tls.certificate) });
+    const guess = (localAddress: string, claimed: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const headers = { "X-API-Key": "wrong", "X-Forwarded-For": claimed };
+        get(`${url}${V2}/venues/`, { agent, headers, localAddress }, (reply) => {
+          reply.resume();
+          resolve(reply.statusCode);
+        }).on("error", reject);
+      });
+    expect(await guess("127.0.0.2", "1.1.1.1")).toBe(403);
+    expect(await guess("127.0.0.2", "2.2.2.2")).toBe(429);
+    expect(await guess("127.0.0.3", "1.1.1.1")).toBe(403);
   });
 });

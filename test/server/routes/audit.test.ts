@@ -11,6 +11,7 @@ import {
   TestServer,
   V2,
 } from "../../support/server.ts";
+import { AUDIT_ENTRY } from "../../../server/wire/shapes.ts";
 import { DENIED, expectProblem, invalid, NOT_FOUND, NOWHERE } from "../wire/wire.ts";
 
 interface EntryBody {
@@ -142,6 +143,32 @@ test("the trail is filtered by area, time and sequence number, sorted and paged"
   expect(page).toMatchObject({ totalElements: 5, totalPages: 3, numberOfElements: 1, last: true });
 });
 
+test("the trail is sorted by any member of its rows, then by time", async () => {
+  const server = new TestServer();
+  const { a } = server;
+  const pit = a.labels.idOf("Pit");
+  await book(server, "lock", { sessionId: "s1", seats: [seat(a, "A2"), seat(a, "A1")] });
+  await book(server, "block", { groupOfSeats: [{ id: pit, capacity: 3 }] });
+  await book(server, "directsale", { sessionId: "s2", seats: [seat(a, "A4")], holdType: "COMP" });
+  server.world.clock.timeMs += 16 * 60_000;
+  const { content } = await audit(server, "size=100");
+  expect(content.length).toBeGreaterThan(15);
+  for (const member of Object.keys(AUDIT_ENTRY["properties"] as object)) {
+    const key = (entry: EntryBody) => entry[member as keyof EntryBody] ?? "";
+    const compare = (one: EntryBody, other: EntryBody) => {
+      const [a1, b1] = [key(one), key(other)];
+      if (a1 === b1) return 0;
+      return a1 === "" || (b1 !== "" && a1 < b1) ? -1 : 1;
+    };
+    const rising = content.toSorted(compare);
+    expect((await audit(server, `size=100&sort=${member}`)).content, member).toEqual(rising);
+    const falling = (await audit(server, `size=100&sort=${member},desc`)).content;
+    expect(falling.map(key), member).toEqual(rising.map(key).toReversed());
+  }
+  const two = await audit(server, "size=3&page=1&sort=toState,desc&sort=seatId,desc");
+  expect(two.content.map(({ toState }) => toState)).toEqual(["BLOCKED", "ACTIVE", "ACTIVE"]);
+});
+
 test("the trail and the past of a foreign event are 403, even to a tenant token", async () => {
   const server = new TestServer();
   const { a, b, c } = server;
@@ -215,6 +242,26 @@ test("a past moment shows the listing of that moment, in every order and page", 
   expect(round.map(({ rowName }) => rowName)).toEqual(["Round", "Round"]);
 });
 
+test("past seats are available only if booking was enabled then", async () => {
+  const server = new TestServer();
+  const { world, a } = server;
+  const settings = `/api/private/management/v2.0/organizations/${a.id}/settings`;
+  const tenant = actingFor(server.tenantToken, a);
+  const taken: { sequence: number; listing: readonly object[] }[] = [];
+  for (const bookingEnabled of [true, false, true]) {
+    world.clock.timeMs += 1_000;
+    const { status } = await server.put(settings, { bookingEnabled }, tenant);
+    expect(status).toBe(200);
+    const listing = await server.seats(a);
+    expect(listing[0]).toMatchObject({ state: "ACTIVE", available: bookingEnabled });
+    taken.push({ sequence: server.engine.sequence, listing });
+  }
+  for (const { sequence, listing } of taken) {
+    expect(await server.seats(a, `&asOf=${sequence}`)).toEqual(listing);
+  }
+  expect(await server.seats(a, "&asOf=2026-03-19T10:00:02.500")).toEqual(taken[1]!.listing);
+});
+
 test("past seats are available only if the event was published then", async () => {
   const server = new TestServer();
   const published = server.engine.sequence;
@@ -258,7 +305,7 @@ const MALFORMED = [
   "to=2026-02-30",
   "fromSequence=-",
   "toSequence=9e9",
-  "sort=time",
+  "sort=colour",
 ];
 
 test.each(MALFORMED)("the trail with %s is 400 and names the parameter", async (query) => {

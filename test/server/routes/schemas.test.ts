@@ -275,6 +275,7 @@ const BAD_LAYOUTS: readonly (readonly [string, object, string])[] = [
     { seats: [{ guid: guidOf("x"), rowGuid: guidOf("row A"), name: "1" }] },
     "seats[0].name DUPLICATE",
   ],
+  ["an unknown purpose of a shape", { shapes: [{ purpose: "STAGE" }] }, "shapes[0].purpose ENUM"],
   ["a shape whose id is no UUID", { shapes: [{ id: "stage" }] }, "shapes[0].id FORMAT"],
   ["an unknown list", { sections: [hall] }, "sections UNKNOWN"],
   ["an unknown id", { sectors: [{ ...hall, id: 999_999 }] }, "sectors[0].id NOT_FOUND"],

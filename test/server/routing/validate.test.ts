@@ -119,6 +119,12 @@ test.each(QUERIES)("the query %j has the values %j and the errors %j", (text, va
   expect(checked.errors.map(({ field, code }) => `${field} ${code}`)).toEqual(expected);
 });
 
+test("a parameter with two values is refused with a message that says so", () => {
+  const { errors } = checksOf({ query: QUERY }).query("need=1&need=2");
+  const message = "must not be given with different values";
+  expect(errors).toEqual([{ field: "need", code: "TYPE", message, rejectedValue: ["1", "2"] }]);
+});
+
 test("checks can be compiled from every shape of the route table", () => {
   for (const route of API_ROUTES) {
     expect(() => checksOf(route)).not.toThrow();

@@ -27,7 +27,7 @@ export class Listening {
     this.broken = broken;
   }
 
-  static async start(limits: Pick<HttpOptions, "keptBytesMax"> = {}): Promise<Listening> {
+  static async start(limits: Partial<HttpOptions> = {}): Promise<Listening> {
     const server = new TestServer();
     const broken: unknown[] = [];
     const onBroken = (error: unknown) => void broken.push(error);

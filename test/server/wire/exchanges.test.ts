@@ -108,7 +108,7 @@ test("a body that is cut off leaves nothing to the next one", async () => {
 /** The largest body of a booking. */
 const LARGE_BYTES = 1_024 * 1_024;
 /** Room for one unfinished body of the largest size, but not for two. */
-const KEPT = { keptBytesMax: 1.5 * LARGE_BYTES };
+const KEPT = { bodyLimits: { all: 1.5 * LARGE_BYTES } };
 
 test("large bodies on one connection arrive complete", async () => {
   const listening = await Listening.start(KEPT);
@@ -163,7 +163,7 @@ test.each(ENDS_OF_A_BODY)("after a body %s, there is room for another one", asyn
 });
 
 test("unfinished bodies may take all of the room", async () => {
-  const listening = await Listening.start({ keptBytesMax: 1_000 });
+  const listening = await Listening.start({ bodyLimits: { all: 1_000 } });
   const connection = await listening.connection();
   const request = blank(listening, 1_001);
   const bodyAt = request.indexOf("\r\n\r\n") + 4;

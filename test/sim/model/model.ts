@@ -52,6 +52,9 @@ export interface ModelOrganization {
   salesControl: boolean;
   bookingEnabled: boolean;
   orphanPrevention: boolean;
+  /** 0 for no limit. */
+  heldPerSession: number;
+  heldPerEvent: number;
   holdTypes: Map<string, number | null>;
 }
 
@@ -148,6 +151,8 @@ export class Model {
       if (word === "directsale" && !unknown) return { answer: "false", refused: [] };
       return refusal("INVENTORY_NOT_AVAILABLE", refused);
     }
+    const beyond = word === "lock" ? limitProblems(event, organization, request) : [];
+    if (beyond.length > 0) return refusal("INVENTORY_NOT_AVAILABLE", beyond);
     if ((word === "lock" || word === "sale") && organization.orphanPrevention) {
       const orphans = orphanProblems(event, request);
       if (orphans.length > 0) return refusal("ORPHAN_SEAT", orphans);
@@ -453,4 +458,33 @@ function orphanProblems(event: ModelEvent, request: BookingRequest): Refused[] {
     });
   }
   return problems;
+}
+
+/** What a lock names beyond what may be held; a request without a session is a session too. */
+function limitProblems(
+  event: ModelEvent,
+  { heldPerSession, heldPerEvent }: ModelOrganization,
+  { sessionId, seats, areas }: BookingRequest,
+): Refused[] {
+  const all: (string | null)[] = [];
+  for (const { hold } of event.seats.values()) if (hold !== null) all.push(hold.session);
+  for (const { held } of event.areas.values()) {
+    for (const { hold, places } of held) for (let i = 0; i < places; i++) all.push(hold.session);
+  }
+  let inEvent = all.length;
+  let inSession = all.filter((session) => (session ?? "") === (sessionId ?? "")).length;
+  const refused: Refused[] = [];
+  const take = (places: number, field: string, value: unknown) => {
+    const isOver =
+      (heldPerSession > 0 && inSession + places > heldPerSession) ||
+      (heldPerEvent > 0 && inEvent + places > heldPerEvent);
+    if (isOver) refused.push({ field, code: "HELD_LIMIT", value });
+    else {
+      inSession += places;
+      inEvent += places;
+    }
+  };
+  seats.forEach(({ id }, i) => take(1, `seats[${i}].id`, id));
+  areas.forEach(({ capacity }, i) => take(capacity!, `groupOfSeats[${i}].capacity`, capacity));
+  return refused;
 }

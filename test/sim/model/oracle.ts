@@ -14,6 +14,7 @@ import { differences } from "./compare.ts";
 import type { InvariantName, Tally } from "./invariants.ts";
 import { Model } from "./model.ts";
 import { MoveAudit } from "./move-audit.ts";
+import { isRowOf, type KeptReply } from "./replies.ts";
 import { cloneState, stateDifference } from "./same-state.ts";
 
 interface Kept {
@@ -25,14 +26,6 @@ interface Act {
   /** The last record at that time. */
   readonly sequence: number;
   readonly act: (model: Model) => void;
-}
-
-/** A reply that was stored with its key. */
-interface KeptReply {
-  /** The sequence number of its record. */
-  readonly sequence: number;
-  readonly body: string;
-  readonly expiresAtMs: number;
 }
 
 export class Oracle implements Observer {
@@ -109,6 +102,11 @@ export class Oracle implements Observer {
   /** The reply to the first request with a key. */
   replyTo(key: string): KeptReply | undefined {
     return this.#replies.get(key)?.at(-1);
+  }
+
+  /** The last reply of each key. */
+  get replies(): ReadonlyMap<string, KeptReply> {
+    return new Map([...this.#replies].map(([key, all]) => [key, all.at(-1)!]));
   }
 
   replied(key: string, reply: KeptReply): void {
@@ -226,10 +224,11 @@ export class Oracle implements Observer {
     const { replies } = life.state.catalog;
     for (const key of this.#replies.keys()) {
       const row = replies.get(key);
-      const { body, expiresAtMs } = this.replyTo(key)!;
-      const isOver = row === undefined && expiresAtMs <= this.#baseTimeMs;
+      const reply = this.replyTo(key)!;
+      const isOver = row === undefined && reply.expiresAtMs <= this.#baseTimeMs;
       if (isOver) this.#replies.delete(key);
-      else this.tally.holds("I13", row?.body === body, () => `the reply to ${key}`);
+      else this.tally.holds("I13", isRowOf(row, reply), () => `the reply to ${key}`);
+      if (row?.bodyLength !== undefined) life.replies.add(key, reply.body);
     }
     for (const key of replies.keys()) {
       const isKnown = this.#replies.has(key);

@@ -124,16 +124,25 @@ export function askSettings({ random }: Scene, { caller, tenant }: House): Ask {
       }),
     };
   }
-  const setting = random.pick(["salesControl", "bookingEnabled", "orphanPrevention"] as const);
-  const value = setting === "orphanPrevention" ? random.once(2) : !random.once(5);
+  const body = settingsOf(random);
   return {
-    command: commandOf("changeSettings", tenant, { organizationId, body: { [setting]: value } }),
+    command: commandOf("changeSettings", tenant, { organizationId, body }),
     twin: () => ({
       effect: (model) => {
-        model.organizations.get(organizationId)![setting] = value;
+        Object.assign(model.organizations.get(organizationId)!, body);
       },
     }),
   };
+}
+
+function settingsOf(random: Scene["random"]): Readonly<Record<string, boolean | number>> {
+  const switches = ["salesControl", "bookingEnabled", "orphanPrevention"] as const;
+  const limits = { heldPerSession: 8, heldPerEvent: 30 };
+  const setting = random.pick([...switches, "heldPerSession", "heldPerEvent"] as const);
+  if (setting === "heldPerSession" || setting === "heldPerEvent") {
+    return { [setting]: random.once(2) ? 0 : 1 + random.below(limits[setting]) };
+  }
+  return { [setting]: setting === "orphanPrevention" ? random.once(2) : !random.once(5) };
 }
 
 /** Removes a seat, or adds one at the end of a row. */

@@ -1,6 +1,6 @@
 /** Feeds a store with given records, like an engine that decides them. */
 import { apply } from "../../../engine/apply.ts";
-import { Admission, LogSpace } from "../../../engine/ports.ts";
+import { Admission, LogSpace, type TooLong } from "../../../engine/ports.ts";
 import type { OpenStore } from "../../../persistence/store/open-store.ts";
 import type { KeptRecord } from "../engine.ts";
 
@@ -26,7 +26,7 @@ export class RecordFeed {
   }
 
   /** Appends and applies the next record. @returns Whether the log accepted it. */
-  append(): Admission {
+  append(): Admission | TooLong {
     const { journal, snapshots, engine } = this.#store;
     const admission = journal.admission();
     if (admission !== Admission.OPEN) return admission;

@@ -45,6 +45,11 @@ test("every error of a request is reported with its field", () => {
   }
 });
 
+test("a request without seats and areas is told what to name", () => {
+  const [error] = checkSelection({});
+  expect(error?.message).toBe("must name a seat, unless groupOfSeats names an area");
+});
+
 test("a request with more than a thousand seats and areas is refused", () => {
   const choices = (count: number) => Array.from({ length: count }, (_, i) => ({ id: i + 1 }));
   const areas = choices(500).map(({ id }) => ({ id, capacity: 1 }));

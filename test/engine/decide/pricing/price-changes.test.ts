@@ -79,7 +79,9 @@ test.each(USES)("after %s of %s the deletion of the price is refused", (kind, ob
   const { caller, eventId, priceId } = world;
   expect(world.book(kind, world.selection("A", object)).refused).toBe(OK);
   const outcome = world.submit("deletePrice", caller, { eventId, priceId });
-  expect(outcome.refused).toBe(INVENTORY_IN_USE);
+  const inUse = object === "A1" ? "1 seat and 0 areas" : "0 seats and 1 area";
+  const detail = `Held, sold or blocked inventory at this price: ${inUse}.`;
+  expect(outcome).toMatchObject({ refused: INVENTORY_IN_USE, detail });
   expectConsistent(world);
 });
 

@@ -99,10 +99,14 @@ test("unassigning seats and areas that are held, sold or blocked is refused", ()
   expect(digest(world.engine.state)).toBe(before);
 });
 
-test("unassigning an area that has only blocked places is granted", () => {
+test("unassigning an area is refused while one of its places is blocked", () => {
   const world = new World(HALL);
-  checkMore(world, "block  -  Pit:3  ok");
-  expect(unassign(world, { groupOfSeats: named(world, "Pit") }).refused).toBe(Result.OK);
+  checkMore(world, "block  -  Pit:1  ok");
+  const unassigned = () => unassign(world, { groupOfSeats: named(world, "Pit") });
+  const errors = [{ field: "groupOfSeats[0].objectId", rejectedValue: world.labels.idOf("Pit") }];
+  expect(unassigned()).toMatchObject({ refused: Result.INVENTORY_IN_USE, errors });
+  checkMore(world, "unblock  -  Pit:1  ok");
+  expect(unassigned().refused).toBe(Result.OK);
   expectConsistent(world);
   expect(world.partition.areas.capacity(world.area("Pit"))).toBe(0);
 });

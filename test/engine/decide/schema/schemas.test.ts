@@ -1,5 +1,6 @@
 /** Schemas: updated, deleted with everything in them, and cloned. */
 import { expect, test } from "vitest";
+import { THUMBNAIL_BYTES_MAX } from "../../../../engine/constants.ts";
 import { buildLayout } from "../../../../engine/layout/layout.ts";
 import { Result } from "../../../../engine/results.ts";
 import { World } from "../../../support/engine.ts";
@@ -30,6 +31,22 @@ class Zoned extends World {
 function clone(world: World, schemaId = world.schemaId): number {
   return world.must("cloneSchema", world.caller, { schemaId, cloneId: CLONE }).schemaId;
 }
+
+test("a thumbnail takes up to 256 KiB as JSON, whoever sends it", () => {
+  const world = new World(HALL);
+  const { caller, venueId, schemaId: id } = world;
+  const body = (bytes: number) => ({ name: "P", venueId, thumbnail: "é".repeat((bytes - 2) / 2) });
+  const fits = body(THUMBNAIL_BYTES_MAX);
+  const tooLong = body(THUMBNAIL_BYTES_MAX + 2);
+  const invalid = {
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "thumbnail", code: "SIZE", rejectedValue: THUMBNAIL_BYTES_MAX + 2 }],
+  };
+  expect(world.submit("createSchema", caller, { body: tooLong })).toMatchObject(invalid);
+  expect(world.submit("updateSchema", caller, { body: { ...tooLong, id } })).toMatchObject(invalid);
+  expect(world.submit("createSchema", caller, { body: fits }).refused).toBe(Result.OK);
+  expect(world.submit("updateSchema", caller, { body: { ...fits, id } }).refused).toBe(Result.OK);
+});
 
 test("a schema needs a venue of its own organization", () => {
   const world = new World(HALL);

@@ -204,6 +204,41 @@ test("of three requests for one name at the same time, only one succeeds", async
   expect(statuses.filter((status) => status === 409).length).toBe(2);
 });
 
+test("a creation whose token is revoked while it waits is refused", async () => {
+  const server = new TestServer();
+  const waiting = create(server);
+  const key = server.tenantToken;
+  expect((await server.post(`${MANAGEMENT}/keys/rotate`, {}, { key })).status).toBe(200);
+  const before = server.digest;
+  expectProblem(await waiting, DENIED);
+  expect(server.digest).toBe(before);
+  // In its grace time the old token is still valid.
+  const other = new TestServer();
+  const admitted = create(other);
+  const rotated = { graceSeconds: 60 };
+  await other.post(`${MANAGEMENT}/keys/rotate`, rotated, { key: other.tenantToken });
+  expect((await admitted).status).toBe(201);
+});
+
+test("a creation does not wait for logins, and a creation too many is refused", async () => {
+  const server = new TestServer();
+  const { checks, hashes } = server.services.passwords;
+  let end = () => {};
+  const busy = new Promise<void>((resolve) => (end = resolve));
+  for (let i = 0; i < 100; i++) void checks.run(() => busy);
+  expect((await create(server)).status).toBe(201);
+  while (hashes.count < 20) void hashes.run(() => busy);
+  const changes = { name: "Second", email: "second@opera.example" };
+  const refused = await create(server, changes);
+  expectProblem(refused, { status: 429, errorCode: "RATE_LIMITED" });
+  expect(refused.headers["Retry-After"]).toBe("1");
+  // An account that exists needs no hash.
+  expect((await create(server, { name: "Third" })).status).toBe(201);
+  end();
+  await hashes.run(() => Promise.resolve());
+  expect((await create(server, changes)).status).toBe(201);
+});
+
 test("an organization is read without its secret key", async () => {
   const server = new TestServer();
   const { secretKey, ...rest } = (await create(server)).body;

@@ -146,6 +146,13 @@ test("v1 does not delete assignments of objects that are in use or unknown", asy
   expect(await desk.rowA()).toEqual([...taken, ...active(5)]);
 });
 
+test("v1 does not delete the assignment of an area that has only blocked places", async () => {
+  const desk = new PriceDesk();
+  await desk.book("block", null, "Pit:2");
+  await desk.unassigns(["Pit"], ["Pit"]);
+  expect((await desk.pit())[3]).toBe(2);
+});
+
 test.each([
   [{ price: 1 }, "[0].compositeKey NOT_NULL"],
   [{ compositeKey: "Pit" }, "[0].price NOT_NULL"],

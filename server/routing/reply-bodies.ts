@@ -1,0 +1,62 @@
+/**
+ * The bodies of stored replies that are not in the engine's rows. The audit trail has them all. The
+ * most recent ones are in memory here, because most retries come within seconds.
+ */
+import type { ReplyBudget } from "../../engine/stored-replies.ts";
+
+const MEBIBYTE = 1_024 * 1_024;
+/** Characters of the bodies in memory. */
+const RECENT_MAX = 16 * MEBIBYTE;
+/** One organization may use this fraction of the memory for rows: half. */
+const MEMORY_SHARE = 2;
+/** And this fraction of the disk space for bodies: an eighth. */
+const DISK_SHARE = 8;
+
+export interface ReplyOptions {
+  /** Memory for the rows of stored replies, in MiB. */
+  readonly replyMemory: number;
+  /** Disk space for their bodies, in MiB. */
+  readonly replyDisk: number;
+}
+
+export class ReplyBodies {
+  readonly budget: ReplyBudget;
+  /** Retries whose reply was gone. */
+  gone = 0;
+  /** First requests with a key that were refused, because there was no memory for their reply. */
+  refused = 0;
+  /** Characters in memory. */
+  recentChars = 0;
+  /** By id of the reply, the oldest first. */
+  readonly #recent = new Map<string, string>();
+
+  constructor({ replyMemory, replyDisk }: ReplyOptions) {
+    const [memory, disk] = [replyMemory * MEBIBYTE, replyDisk * MEBIBYTE].map(Math.floor);
+    this.budget = {
+      memory: memory!,
+      memoryOfOwner: Math.floor(memory! / MEMORY_SHARE),
+      disk: disk!,
+      diskOfOwner: Math.floor(disk! / DISK_SHARE),
+    };
+  }
+
+  add(id: string, body: string): void {
+    this.#remove(id);
+    this.#recent.set(id, body);
+    this.recentChars += body.length;
+    for (const oldest of this.#recent.keys()) {
+      if (this.recentChars <= RECENT_MAX) return;
+      this.#remove(oldest);
+    }
+  }
+
+  /** @returns Undefined for a body that must be read from the trail. */
+  find(id: string): string | undefined {
+    return this.#recent.get(id);
+  }
+
+  #remove(id: string): void {
+    this.recentChars -= this.#recent.get(id)?.length ?? 0;
+    this.#recent.delete(id);
+  }
+}

@@ -1,0 +1,40 @@
+/** The address of a client, also when its request comes through a trusted proxy. */
+import { BlockList, isIP, isIPv6 } from "node:net";
+
+export class TrustedProxies {
+  readonly names: readonly string[];
+  readonly #proxies = new BlockList();
+
+  /** @param names - Addresses, or networks such as 10.0.0.0/8. @throws Error for other text. */
+  constructor(names: readonly string[]) {
+    this.names = names;
+    for (const proxy of names) {
+      const [address = "", bits, ...rest] = proxy.split("/");
+      const family = isIPv6(address) ? "ipv6" : "ipv4";
+      if (isIP(address) === 0 || rest.length > 0) throw new Error(`not an address: ${proxy}`);
+      if (bits === undefined) this.#proxies.addAddress(address, family);
+      else this.#proxies.addSubnet(address, /^\d{1,3}$/.test(bits) ? Number(bits) : -1, family);
+    }
+  }
+
+  /**
+   * The last address that is not that of a trusted proxy. What stands before it in the header is
+   * what the client itself claims.
+   *
+   * @param address - That of the connection.
+   * @param forwardedFor - The header `X-Forwarded-For`; empty without one.
+   */
+  clientOf(address: string, forwardedFor: string): string {
+    let client = address;
+    for (const hop of forwardedFor.split(",").toReversed()) {
+      const next = hop.trim();
+      if (!this.#includes(client) || isIP(next) === 0) break;
+      client = next;
+    }
+    return client;
+  }
+
+  #includes(address: string): boolean {
+    return this.#proxies.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+  }
+}

@@ -1,0 +1,266 @@
+/** One request on a connection: takes its head from the library, and sends its answer. */
+import type { Answer, Problem } from "./answers.ts";
+import type { Sender } from "./body-budget.ts";
+import type { TrustedProxies } from "./client-address.ts";
+import { Exchange } from "./front.ts";
+import { FrontResult } from "./replies.ts";
+import type { Transfer, Transfers } from "./transfers.ts";
+import { type AnswerSocket, writeAnswer } from "./write-answer.ts";
+
+/** The response object of the library. */
+export interface Socket extends AnswerSocket {
+  cork(write: () => void): unknown;
+  /** Calls `onAborted`. */
+  close(): unknown;
+  onWritable(writeMore: (offset: number) => boolean): unknown;
+  getRemoteAddressAsText(): ArrayBuffer;
+}
+
+/** The request object of the library: valid only during the call that passes it. */
+export interface Head {
+  getUrl(): string;
+  getQuery(): string | undefined;
+  forEach(take: (name: string, value: string) => void): void;
+}
+
+/** What an exchange needs of all others. */
+export interface Exchanges {
+  readonly proxies: TrustedProxies;
+  /** Answers that wait until the client reads. */
+  readonly answers: Transfers;
+  /** Bytes that those answers may hold together. */
+  readonly answerBytesMax: number;
+  take(exchange: HttpExchange, chunk: ArrayBuffer, isLast: boolean): void;
+  /** Whether there may be another answer of which nobody knows whether it is read. */
+  admitsUnmeasured(): boolean;
+  /** The request has been answered. */
+  end(exchange: HttpExchange): void;
+  /** The connection has been closed before that. */
+  lose(exchange: HttpExchange): void;
+  /** The exchange may serve another request. */
+  release(exchange: HttpExchange): void;
+}
+
+const NO_LENGTH: Problem = {
+  refused: FrontResult.LENGTH_REQUIRED,
+  detail: "Send the body with a Content-Length and without a Transfer-Encoding.",
+};
+const BAD_LENGTH = malformed("The request needs one Content-Length at most, and not an empty one.");
+const BAD_ENCODING = malformed("The header Transfer-Encoding is empty.");
+const TWO_HOSTS = malformed("The header Host may come only once.");
+const BAD_METHOD = malformed("The method must be in upper case.");
+/** The library closes a connection after a request whose `Connection` header has this length. */
+const CLOSE_LENGTH = "close".length;
+
+export class HttpExchange extends Exchange implements Transfer {
+  socket: Socket | null = null;
+  isOver = false;
+  /** The parts of the body that came before its last part. */
+  chunks: Buffer[] | null = null;
+  bodyBytes = 0;
+  /** Bytes of an unfinished body. */
+  keptBytes = 0;
+  /** Who sends a body that comes in pieces; null for others. */
+  sender: Sender | null = null;
+  /** Why that body is not kept, and will be refused. */
+  refusal: Problem | null = null;
+  heldBytes = 0;
+  deadlineMs = 0;
+  contentLength = "";
+  /** What is wrong with the head: where its body ends is not certain. */
+  headProblem: Problem | null = null;
+  isLast = false;
+  isCutOff = false;
+  #hasHost = false;
+  #forwardedFor = "";
+  /** The body of the answer while the client does not read it. */
+  #waiting: Uint8Array | null = null;
+  readonly #exchanges: Exchanges;
+  readonly address = () => {
+    const address = Buffer.from(this.socket!.getRemoteAddressAsText()).toString();
+    return this.#exchanges.proxies.clientOf(address, this.#forwardedFor);
+  };
+  readonly abort = () => {
+    this.#exchanges.lose(this);
+    if (this.#waiting !== null) this.#free();
+  };
+  readonly take = (chunk: ArrayBuffer, isLast: boolean) =>
+    this.#exchanges.take(this, chunk, isLast);
+  readonly #send = () => {
+    if (!this.isOver && this.#isUnmeasured() && !this.#exchanges.admitsUnmeasured()) this.abandon();
+    if (this.isOver) {
+      this.#free();
+      return;
+    }
+    this.socket!.cork(this.#write);
+    if (this.#waiting === null) this.#sent();
+    else this.#wait(this.#waiting);
+  };
+  readonly #write = () => {
+    this.#waiting = writeAnswer(this.socket!, this.answer!, this);
+  };
+  readonly #writeMore = (offset: number): boolean => {
+    const { socket } = this;
+    const body = this.#waiting!;
+    let [mayContinue, isComplete] = [false, false];
+    socket!.cork(() => {
+      [mayContinue, isComplete] = socket!.tryEnd(body.subarray(offset), body.length);
+    });
+    if (isComplete) this.#sent();
+    return mayContinue;
+  };
+  /**
+   * One call for all headers takes less time than one for each that is needed. Comparing lengths
+   * first takes less time than comparing names.
+   */
+  readonly #takeHeader = (name: string, value: string) => {
+    switch (name.length) {
+      case 4:
+        if (name === "host") this.#takeHost();
+        break;
+      case 9:
+        if (name === "x-api-key") {
+          if (this.apiKey !== "") this.repeatedHeader = name;
+          this.apiKey = value;
+        }
+        break;
+      case 10:
+        if (name === "connection") this.isLast = value.length === CLOSE_LENGTH;
+        break;
+      case 12:
+        if (name === "content-type") this.contentType = value;
+        break;
+      case 13:
+        if (name === "authorization") {
+          if (this.authorization !== "") this.repeatedHeader = name;
+          this.authorization = value;
+        }
+        break;
+      case 14:
+        if (name === "content-length") this.#takeLength(value);
+        break;
+      case 15:
+        if (name === "idempotency-key") {
+          if (this.idempotencyKey !== null) this.repeatedHeader = name;
+          this.idempotencyKey = value;
+        } else if (name === "x-forwarded-for") {
+          this.#forwardedFor = this.#forwardedFor === "" ? value : `${this.#forwardedFor},${value}`;
+        }
+        break;
+      case 16:
+        if (name === "content-encoding") this.contentEncoding = value;
+        break;
+      case 17:
+        if (name === "x-organization-id") {
+          if (this.organizationId !== "") this.repeatedHeader = name;
+          this.organizationId = value;
+        } else if (name === "transfer-encoding") {
+          this.headProblem = value === "" ? BAD_ENCODING : NO_LENGTH;
+        }
+        break;
+      default:
+    }
+  };
+
+  constructor(exchanges: Exchanges) {
+    super();
+    this.#exchanges = exchanges;
+  }
+
+  /** @param method - Lower case; empty when it is not one of HTTP. */
+  begin(socket: Socket, head: Head, method: string): void {
+    this.method = method;
+    this.path = head.getUrl();
+    this.query = head.getQuery() ?? "";
+    if (method === "") this.headProblem = BAD_METHOD;
+    head.forEach(this.#takeHeader);
+    this.socket = socket;
+    this.isOver = false;
+  }
+
+  #takeHost(): void {
+    if (this.#hasHost) this.headProblem = TWO_HOSTS;
+    this.#hasHost = true;
+  }
+
+  /**
+   * The library does not say whether a client reads answers without a body. Those that change
+   * nothing are limited; a 204 is the answer to a change, of which each takes a write of the log.
+   */
+  #isUnmeasured(): boolean {
+    return this.method === "head" || this.answer!.status === 302;
+  }
+
+  /** Two lengths are refused even if they are equal. The library takes an empty one for none. */
+  #takeLength(value: string): void {
+    if (this.contentLength !== "" || value === "") this.headProblem = BAD_LENGTH;
+    this.contentLength = value;
+  }
+
+  respond(answer: Answer): void {
+    this.answer = answer;
+    // A client that closes sends no more requests. The library would take one that it has read
+    // already, but closes the connection if the answer to this one comes later.
+    if (this.isLast) setImmediate(this.#send);
+    else this.#send();
+  }
+
+  /**
+   * Answers before the whole body has come, and closes the connection: the rest is not needed. As
+   * it may still come, the exchange serves no other request.
+   */
+  cutOff(answer: Answer): void {
+    this.isLast = true;
+    this.isCutOff = true;
+    this.answer = answer;
+    this.socket!.cork(this.#write);
+    this.#exchanges.end(this);
+  }
+
+  /**
+   * Waits until the client reads. Until then the library closes the connection if another request
+   * comes on it, so one answer at most waits for each connection.
+   */
+  #wait(body: Uint8Array): void {
+    const { answers, answerBytesMax } = this.#exchanges;
+    this.socket!.onWritable(this.#writeMore);
+    this.heldBytes = body.length;
+    answers.begin(this, body.length);
+    answers.shrinkTo(answerBytesMax);
+  }
+
+  #sent(): void {
+    this.#exchanges.end(this);
+    this.#free();
+  }
+
+  abandon(): void {
+    this.socket!.close();
+  }
+
+  #free(): void {
+    this.clear();
+    this.#exchanges.release(this);
+  }
+
+  protected override clear(): void {
+    super.clear();
+    this.contentLength = "";
+    this.headProblem = null;
+    this.isLast = false;
+    this.isCutOff = false;
+    this.#hasHost = false;
+    this.#forwardedFor = "";
+    this.#waiting = null;
+    this.socket = null;
+    this.chunks = null;
+    this.bodyBytes = 0;
+    this.keptBytes = 0;
+    this.sender = null;
+    this.refusal = null;
+  }
+}
+
+function malformed(detail: string): Problem {
+  return { refused: FrontResult.MALFORMED_REQUEST, detail };
+}

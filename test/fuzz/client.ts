@@ -1,0 +1,130 @@
+/** A client that sends any bytes, and reads what comes back as HTTP answers. */
+import net from "node:net";
+
+/** Longer than a hash of a password takes on a busy machine. */
+const ANSWER_MS_MAX = 20_000;
+const HEAD_END = "\r\n\r\n";
+const BODILESS = new Set([204, 304]);
+
+export interface Reply {
+  readonly status: number;
+  /** By name in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+export interface Heard {
+  readonly replies: readonly Reply[];
+  /** Bytes that are no whole answer. */
+  readonly rest: string;
+  /** Whether nothing came in time, though the connection stayed open. */
+  readonly hangs: boolean;
+}
+
+export class Client {
+  readonly #port: number;
+  #socket: net.Socket | null = null;
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  /** Sends one request, and waits for its answer, or for the end of the connection. */
+  async ask(bytes: Buffer, isHead: boolean): Promise<Heard> {
+    const kept = this.#socket;
+    const heard = await this.#askOn((this.#socket ??= await this.#connect()), bytes, isHead);
+    // The server may close a connection after any answer, just when the next request is sent.
+    const wasClosed = kept !== null && heard.replies.length === 0 && !heard.hangs;
+    return wasClosed ? this.ask(bytes, isHead) : heard;
+  }
+
+  async #askOn(socket: net.Socket, bytes: Buffer, isHead: boolean): Promise<Heard> {
+    const isEnough = (text: string) => readReplies(text, isHead, false).replies.length > 0;
+    const { text, hangs, isClosed } = await exchange(socket, bytes, isEnough);
+    if (isClosed || hangs) this.close();
+    return { ...readReplies(text, isHead, isClosed), hangs };
+  }
+
+  /** Sends bytes on a connection of their own, then ends it, and reads up to its end. */
+  async throwIn(bytes: Buffer): Promise<Heard> {
+    const socket = await this.#connect();
+    socket.write(bytes);
+    setTimeout(() => socket.end(), 1);
+    const { text, hangs } = await exchange(socket, null, () => false);
+    socket.destroy();
+    return { ...readReplies(text, false, true), hangs };
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+    this.#socket = null;
+  }
+
+  #connect(): Promise<net.Socket> {
+    return new Promise((resolve, reject) => {
+      const socket = net.connect(this.#port, "127.0.0.1", () => resolve(socket.setNoDelay(true)));
+      socket.setEncoding("latin1").once("error", reject);
+    });
+  }
+}
+
+interface Came {
+  readonly text: string;
+  readonly hangs: boolean;
+  readonly isClosed: boolean;
+}
+
+/** Settles once enough has come, the connection has ended, or the time is up. */
+function exchange(
+  socket: net.Socket,
+  bytes: Buffer | null,
+  isEnough: (text: string) => boolean,
+): Promise<Came> {
+  return new Promise((resolve) => {
+    let text = "";
+    const settle = (came: Omit<Came, "text">) => {
+      clearTimeout(timer);
+      socket.removeAllListeners("data").removeAllListeners("close").removeAllListeners("error");
+      socket.on("error", () => {});
+      resolve({ text, ...came });
+    };
+    const timer = setTimeout(() => settle({ hangs: true, isClosed: false }), ANSWER_MS_MAX);
+    socket.on("data", (part: string) => {
+      text += part;
+      if (isEnough(text)) settle({ hangs: false, isClosed: false });
+    });
+    socket.on("close", () => settle({ hangs: false, isClosed: true }));
+    socket.on("error", () => {});
+    if (bytes === null) return;
+    if (socket.destroyed) settle({ hangs: false, isClosed: true });
+    else socket.write(bytes);
+  });
+}
+
+/**
+ * @param isHead - Whether answers have no body.
+ * @param isClosed - Whether the connection has ended: an answer without a length goes up to there.
+ */
+function readReplies(text: string, isHead: boolean, isClosed: boolean): Omit<Heard, "hangs"> {
+  const replies: Reply[] = [];
+  let rest = text;
+  for (;;) {
+    const end = rest.indexOf(HEAD_END);
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(rest)?.[1] ?? 0);
+    if (end < 0 || status === 0) return { replies, rest };
+    const lines = rest.slice(0, end).split("\r\n").slice(1);
+    const headers = new Map(lines.map((line) => fieldOf(line)));
+    const isBodiless = isHead || BODILESS.has(status);
+    const bodyAt = end + HEAD_END.length;
+    const upToEnd = isClosed ? rest.length - bodyAt : Infinity;
+    const length = isBodiless ? 0 : Number(headers.get("content-length") ?? upToEnd);
+    if (rest.length < bodyAt + length) return { replies, rest };
+    replies.push({ status, headers, body: rest.slice(bodyAt, bodyAt + length) });
+    rest = rest.slice(bodyAt + length);
+  }
+}
+
+function fieldOf(line: string): [string, string] {
+  const [name = "", value = ""] = line.split(/: ?(.*)/s);
+  return [name.toLowerCase(), value];
+}

@@ -1,0 +1,101 @@
+/**
+ * Recipes of requests: valid ones from the grammar, the same with damage, and bytes. A recipe names
+ * what it needs of the store by pool, so that it can be played again in another store.
+ */
+import fc, { type Arbitrary } from "fast-check";
+import { type Operation, operations } from "./grammar.ts";
+import { damaged } from "./damage.ts";
+import { INSERTS } from "./hostile.ts";
+import type { ByteDamage, Recipe, Request } from "./recipe.ts";
+import { anyShare, type Value } from "./values.ts";
+
+/** Each hashes a password, which takes a thousand times as long as another request. */
+const SLOW = /auth\/login|organizations\/$/;
+const SLOW_WEIGHT = 1;
+const WEIGHT = 20;
+
+export function recipes(): Arbitrary<Recipe> {
+  const valid = fc.oneof(
+    ...operations().map((operation) => ({
+      arbitrary: requestOf(operation),
+      weight: SLOW.test(operation.path) ? SLOW_WEIGHT : WEIGHT,
+    })),
+  );
+  const plain = (kind: Recipe["kind"], request: Arbitrary<Request>) =>
+    fc.record({ kind: fc.constant(kind), request, damages: fc.constant([]) });
+  const bytes = fc.record({
+    kind: fc.constant<Recipe["kind"]>("bytes"),
+    request: valid,
+    damages: fc.array(byteDamage(), { minLength: 1, maxLength: 3 }),
+  });
+  return fc.oneof(
+    { arbitrary: plain("valid", valid), weight: 9 },
+    {
+      arbitrary: plain(
+        "nearly valid",
+        valid.chain((request) => damaged(request, 1)),
+      ),
+      weight: 6,
+    },
+    {
+      arbitrary: plain(
+        "hostile",
+        valid.chain((request) => damaged(request, 4)),
+      ),
+      weight: 3,
+    },
+    { arbitrary: bytes, weight: 1 },
+    { arbitrary: plain("again", valid), weight: 1 },
+  );
+}
+
+function requestOf({ method, path, params, query, body }: Operation): Arbitrary<Request> {
+  return fc.record({
+    method: fc.constant(method),
+    path: fc.constant(path),
+    params,
+    query,
+    headers: headersOf(path),
+    body: body ?? fc.constant(undefined),
+  });
+}
+
+function headersOf(path: string): Arbitrary<Request["headers"]> {
+  const usual = path.includes("/management/") ? "tenantTokens" : "organizationKeys";
+  const at = anyShare();
+  const pool = fc.oneof(
+    { arbitrary: fc.constant(usual), weight: 12 },
+    { arbitrary: fc.constantFrom("allKeys", "allKeys", "badKeys"), weight: 1 },
+  );
+  const key = fc
+    .record({ pool, at, isBearer: fc.boolean() })
+    .map(({ pool: $pool, at: share, isBearer }): readonly [string, Value] =>
+      isBearer
+        ? ["Authorization", { $pool: `Bearer ${$pool}`, at: share }]
+        : ["X-API-Key", { $pool, at: share }],
+    );
+  const organization = at.map((share): readonly [string, Value] => [
+    "X-Organization-ID",
+    { $pool: "organizations", at: share },
+  ]);
+  const again = fc
+    .integer({ min: 1, max: 40 })
+    .map((number): readonly [string, Value] => ["Idempotency-Key", `key-${number}`]);
+  const some = <T>(one: Arbitrary<T>, once: number): Arbitrary<readonly T[]> =>
+    fc.oneof(
+      { arbitrary: fc.constant([] as readonly T[]), weight: once - 1 },
+      { arbitrary: one.map((value) => [value]), weight: 1 },
+    );
+  return fc
+    .tuple(key, some(organization, 4), some(again, 3))
+    .map(([first, second, third]) => [first, ...second, ...third]);
+}
+
+function byteDamage(): Arbitrary<ByteDamage> {
+  return fc.record({
+    kind: fc.constantFrom("flip", "cut", "remove", "repeat", "insert", "double"),
+    at: anyShare(),
+    length: fc.integer({ min: 1, max: 40 }),
+    text: fc.constantFrom(...INSERTS),
+  });
+}

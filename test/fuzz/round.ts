@@ -1,0 +1,132 @@
+/** Plays recipes against one server, and says what it did wrong. */
+import fc from "fast-check";
+import { ERROR_ENTRIES } from "../../server/docs/error-entries.ts";
+import { Client, type Heard, type Reply } from "./client.ts";
+import type { Recipe } from "./recipe.ts";
+import { recipes } from "./recipes.ts";
+import { Stage } from "./stage.ts";
+import { bytesOf } from "./wire.ts";
+
+export const ROUND_REQUESTS = 5_000;
+const FAILED = 500;
+/** The library's answer to HTTP/1.0. */
+const OTHER_VERSION = 505;
+const REFUSED = 400;
+const BODY_CHARS_SHOWN = 300;
+const HEALTH = Buffer.from("GET /healthz HTTP/1.1\r\nHost: fuzz\r\n\r\n");
+
+export interface Found {
+  /** What was wrong. */
+  readonly faults: readonly string[];
+  /** The recipe at which it showed, and those before it. */
+  readonly recipes: readonly Recipe[];
+}
+
+export interface Played {
+  readonly counts: Readonly<Record<string, number>>;
+  readonly found: Found | null;
+}
+
+/** @returns The recipes of a round; the same for the same seed. */
+export function recipesOf(seed: number, count: number): Recipe[] {
+  return fc.sample(recipes(), { seed, numRuns: count });
+}
+
+/** @param tell - Called after each recipe. */
+export async function play(all: readonly Recipe[], tell: () => void = () => {}): Promise<Played> {
+  const broken: string[] = [];
+  const stage = await Stage.open((error) => broken.push(`the process would end: ${String(error)}`));
+  const player = new Player(stage);
+  const counts: Record<string, number> = {};
+  try {
+    for (const [index, recipe] of all.entries()) {
+      const { heard, faults } = await player.play(recipe);
+      for (const label of [recipe.kind, ...heard.replies.map(({ status }) => String(status))]) {
+        counts[label] = (counts[label] ?? 0) + 1;
+      }
+      const seen = [...broken, ...faults, ...stage.takeFaults()];
+      if (seen.length > 0) {
+        return { counts, found: { faults: seen, recipes: all.slice(0, index + 1) } };
+      }
+      tell();
+    }
+    return { counts, found: null };
+  } finally {
+    player.close();
+    await stage.close();
+  }
+}
+
+interface Judged {
+  readonly heard: Heard;
+  readonly faults: readonly string[];
+}
+
+class Player {
+  readonly #stage: Stage;
+  readonly #client: Client;
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+    this.#client = new Client(stage.port);
+  }
+
+  async play(recipe: Recipe): Promise<Judged> {
+    const bytes = bytesOf(recipe, this.#stage.pools);
+    const isHead = recipe.request.method === "head";
+    if (recipe.kind === "bytes") {
+      const heard = await this.#client.throwIn(bytes);
+      return { heard, faults: [...faultsOf(heard), ...(await this.#faultsAfter())] };
+    }
+    const heard = await this.#client.ask(bytes, isHead);
+    const faults = [...faultsOf(heard), ...faultsOfOne(heard, isHead)];
+    if (recipe.kind !== "again") return { heard, faults };
+    const twice = await this.#client.ask(bytes, isHead);
+    return { heard, faults: [...faults, ...faultsOf(twice), ...faultsOfTwo(recipe, heard, twice)] };
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  /** Whatever was sent before on another connection, the next request is answered. */
+  async #faultsAfter(): Promise<string[]> {
+    const { replies } = await this.#client.ask(HEALTH, false);
+    return replies[0]?.status === 200 ? [] : ["no answer to /healthz on another connection"];
+  }
+}
+
+function faultsOf({ replies, hangs }: Heard): string[] {
+  const failed = replies.filter(({ status }) => status >= FAILED && status !== OTHER_VERSION);
+  return [
+    ...(hangs ? ["no answer, and the connection stays open"] : []),
+    ...failed.map(({ status, body }) => `${status}: ${body.slice(0, BODY_CHARS_SHOWN)}`),
+    ...replies.flatMap(faultsOfProblem),
+  ];
+}
+
+function faultsOfOne({ replies, rest }: Heard, isHead: boolean): string[] {
+  if (replies.length === 0) return ["the connection ended without an answer"];
+  const isOne = replies.length <= 1 && (rest === "" || isHead);
+  return isOne
+    ? []
+    : [`${replies.length} answers to one request, and then ${JSON.stringify(rest)}`];
+}
+
+/** A refusal under `/api/` is a problem document with a documented code. */
+function faultsOfProblem({ status, headers, body }: Reply): string[] {
+  if (status < REFUSED || !/problem\+json/.test(headers.get("content-type") ?? "")) return [];
+  if (body === "") return [];
+  const { errorCode, status: said } = JSON.parse(body) as { errorCode: string; status: number };
+  if (errorCode in ERROR_ENTRIES && said === status) return [];
+  return [`${status} with a problem of ${said} ${errorCode}`];
+}
+
+/** A retry with its key gets the first answer, byte for byte. */
+function faultsOfTwo({ request }: Recipe, first: Heard, second: Heard): string[] {
+  const hasKey = request.headers.some(([name]) => name === "Idempotency-Key");
+  const [a, b] = [first.replies[0], second.replies[0]];
+  const isRepeated = hasKey && request.method !== "get" && a !== undefined && a.status < REFUSED;
+  if (!isRepeated) return [];
+  return a.body === b?.body ? [] : [`a retry got ${b?.status} ${b?.body}, not ${a.body}`];
+}

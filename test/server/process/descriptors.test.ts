@@ -1,0 +1,116 @@
+/** File descriptors: connections may not take those that the log and the snapshots need. */
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { connect, type Socket } from "node:net";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+import { connectionsMaxOf, openFilesMax } from "../../../server/connections.ts";
+import { UsageError } from "../../../server/usage-error.ts";
+import { runCli, type ServerProcess, startServer } from "../../support/server-process.ts";
+
+const V2 = "/api/private/v2.0";
+const OPEN_FILES = 300;
+const CONNECTIONS = 400;
+const SHAPES = Array.from({ length: 2_000 }, (_, i) => ({
+  id: `00000000-0000-4000-8000-${i.toString(16).padStart(12, "0")}`,
+  text: "x".repeat(1_900),
+}));
+const isMissing = spawnSync("prlimit", ["--version"]).error !== undefined;
+
+/** Connections that send nothing; the server closes them after a while, and they come back. */
+function keepIdle(server: ServerProcess): void {
+  const sockets = new Set<Socket>();
+  let hasEnded = false;
+  const open = (): void => {
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1").on("error", () => {});
+    sockets.add(socket);
+    socket.on("close", () => {
+      sockets.delete(socket);
+      if (!hasEnded) setTimeout(open, 100);
+    });
+  };
+  for (let i = 0; i < CONNECTIONS; i++) open();
+  onTestFinished(() => {
+    hasEnded = true;
+    for (const socket of sockets) socket.destroy();
+  });
+}
+
+const segmentsOf = ({ folder }: ServerProcess) =>
+  readdirSync(path.join(folder, "wal")).filter((name) => !name.startsWith("spare"));
+
+/** Sends all requests on one connection, for there may be no room for another. */
+class Client {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #server: ServerProcess;
+
+  constructor(server: ServerProcess) {
+    this.#server = server;
+    onTestFinished(() => this.#agent.destroy());
+  }
+
+  /** @returns The text of an answer that is 200. */
+  async send(method: string, target: string, body?: object): Promise<string> {
+    const { key, url } = this.#server;
+    const sent = body === undefined ? "" : JSON.stringify(body);
+    const length = { "Content-Length": String(Buffer.byteLength(sent)) };
+    const headers = { "X-API-Key": key, "Content-Type": "application/json", ...length };
+    return new Promise((resolve, reject) => {
+      const options = { method, headers, agent: this.#agent };
+      request(`${url}${target}`, options, (reply) => {
+        expect(reply.statusCode).toBe(200);
+        resolve(text(reply));
+      })
+        .on("error", reject)
+        .end(sent);
+    });
+  }
+}
+
+test.skipIf(isMissing)(
+  "400 idle connections with 300 open files stop neither the log nor snapshots (needs prlimit)",
+  { timeout: 180_000 },
+  async () => {
+    const args = ["--demo", "--snapshot-every", "16"];
+    const server = await startServer({ args, openFilesMax: OPEN_FILES });
+    const client = new Client(server);
+    const list = JSON.parse(await client.send("GET", `${V2}/schemas/`)) as {
+      readonly content: readonly { readonly id: number }[];
+    };
+    const layout = `${V2}/schemas/${list.content[0]!.id}/layout`;
+    const before = segmentsOf(server);
+    keepIdle(server);
+    let i = 0;
+    while (segmentsOf(server).every((name) => before.includes(name))) {
+      // Each differs from the one before.
+      const shapes = SHAPES.map((shape) => ({ ...shape, left: i }));
+      await client.send("PUT", layout, { shapes });
+      i += 1;
+    }
+    const metrics = await client.send("GET", "/metrics");
+    expect(metrics).toMatch(/^frontrow_http_connections_max 172$/m);
+    expect(metrics).toMatch(/^frontrow_http_connections_refused_total [1-9]/m);
+    expect(metrics).toMatch(/^frontrow_snapshots_total\{result="made"\} [1-9]/m);
+    expect(metrics).toMatch(/^frontrow_snapshots_total\{result="failed"\} 0$/m);
+    expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
+  },
+);
+
+test("the limit on connections leaves files for the server itself", () => {
+  expect(connectionsMaxOf(null, 1_024)).toBe(896);
+  expect(connectionsMaxOf(null, 300)).toBe(172);
+  expect(connectionsMaxOf(null, 100)).toBe(50);
+  expect(connectionsMaxOf(null, Infinity)).toBe(Infinity);
+  expect(connectionsMaxOf(10, 300)).toBe(10);
+  expect(connectionsMaxOf(172, 300)).toBe(172);
+  expect(() => connectionsMaxOf(173, 300)).toThrow(UsageError);
+  expect(openFilesMax()).toBeGreaterThan(100);
+});
+
+test.skipIf(isMissing)("more connections than open files are refused (needs prlimit)", async () => {
+  const args = ["serve", "--port", "0", "--data", "unused", "--max-connections", "1000"];
+  const { code, stderr } = await runCli({ args, openFilesMax: OPEN_FILES });
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/--max-connections 1000 .* 300;/)]);
+});

@@ -1,0 +1,141 @@
+/** What surrounds the server: the packages at run time, their binaries, and the systemd unit. */
+import { execFile, spawnSync } from "node:child_process";
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { missingPrograms } from "../../faults/campaign.ts";
+import { ROOT, temporaryFolder } from "../../support/server-process.ts";
+
+const CHECK = path.join(ROOT, "server/ops/check-binaries.sh");
+const INSTALLED = "node_modules/uWebSockets.js";
+const LISTED = readFileSync("server/ops/binaries.sha256", "utf8")
+  .trimEnd()
+  .split("\n")
+  .map((line) => line.split("  ")[1]!);
+
+function checkBinaries(folder: string) {
+  const args = [folder];
+  const { status, stdout } = spawnSync(CHECK, args, { encoding: "utf8" });
+  return { status, stdout };
+}
+
+test("the list of binaries has every platform that SECURITY.md names, and what loads them", () => {
+  const platforms = ["x64", "arm64"].flatMap((machine) =>
+    // Node 20, 22 and 24.
+    [115, 127, 137].map((abi) => `uws_linux_${machine}_${abi}.node`),
+  );
+  expect(LISTED).toEqual(["package.json", "uws.js", ...platforms]);
+  const { name, main, exports } = JSON.parse(readFileSync(`${INSTALLED}/package.json`, "utf8")) as {
+    readonly [member: string]: unknown;
+  };
+  expect({ name, main, exports }).toEqual({ name: "uwebsockets", main: "uws.js" });
+});
+
+test("the binaries that are installed are those of the list", () => {
+  const stdout = `uWebSockets.js: all ${LISTED.length} files are as listed\n`;
+  expect(checkBinaries(INSTALLED)).toEqual({ status: 0, stdout });
+});
+
+test("a changed byte in any file of the list is found, and so is a missing file", () => {
+  const folder = temporaryFolder();
+  for (const name of LISTED) copyFileSync(`${INSTALLED}/${name}`, `${folder}/${name}`);
+  expect(checkBinaries(folder).status).toBe(0);
+  for (const name of LISTED) {
+    const original = readFileSync(`${folder}/${name}`);
+    const changed = Buffer.from(original);
+    changed[original.length >> 1]! ^= 1;
+    writeFileSync(`${folder}/${name}`, changed);
+    expect(checkBinaries(folder)).toEqual({ status: 1, stdout: `${name}: FAILED\n` });
+    writeFileSync(`${folder}/${name}`, original);
+  }
+  rmSync(`${folder}/uws.js`);
+  expect(checkBinaries(folder)).toMatchObject({ status: 1, stdout: /^uws.js: FAILED/ });
+});
+
+interface Locked {
+  readonly name?: string;
+  readonly version: string;
+  readonly dev?: boolean;
+  readonly integrity?: string;
+  readonly hasInstallScript?: boolean;
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+}
+
+/** Packages at run time, those for other platforms included. */
+function packagesAtRunTime() {
+  const lock = readFileSync("package-lock.json", "utf8");
+  const { packages } = JSON.parse(lock) as { packages: Readonly<Record<string, Locked>> };
+  return Object.entries(packages)
+    .filter(([place, { dev }]) => place !== "" && dev !== true)
+    .map(([place, locked]) => {
+      const name = locked.name ?? place.slice(place.lastIndexOf("node_modules/") + 13);
+      return { ...locked, name };
+    });
+}
+
+test("there are at most 60 packages at run time; those for Linux have a hash", () => {
+  const packages = packagesAtRunTime();
+  expect(packages.length).toBeGreaterThan(40);
+  expect(packages.length).toBeLessThanOrEqual(60);
+  const forLinux = packages.filter(
+    ({ os = ["linux"], cpu = ["x64"] }) =>
+      os.includes("linux") && (cpu.includes("x64") || cpu.includes("arm64")),
+  );
+  expect(forLinux.length).toBeGreaterThan(40);
+  for (const { name, integrity = "none" } of forLinux) expect(integrity, name).toMatch(/^sha512-/);
+});
+
+test("no package at run time reports home, or downloads a binary, when it is installed", () => {
+  const packages = packagesAtRunTime();
+  const names = packages.map(({ name }) => name);
+  expect(names).toContain("better-sqlite3");
+  expect(names).not.toContain("@scarf/scarf");
+  expect(names).not.toContain("prebuild-install");
+  const withScript = packages.filter(({ hasInstallScript }) => hasInstallScript === true);
+  const manifest = readFileSync("package.json", "utf8");
+  const { allowScripts } = JSON.parse(manifest) as { allowScripts: Record<string, boolean> };
+  expect(withScript.map(({ name }) => name).sort()).toEqual(Object.keys(allowScripts).sort());
+  expect(allowScripts).toEqual({ "better-sqlite3": true, "msgpackr-extract": false });
+});
+
+test("the list of packages in CycloneDX has every package at run time, and no other", async () => {
+  const { stdout } = await promisify(execFile)("npm", ["run", "--silent", "sbom"]);
+  const { bomFormat, metadata, components } = JSON.parse(stdout) as {
+    readonly bomFormat: string;
+    readonly metadata: { readonly component: { readonly name: string } };
+    readonly components: readonly { readonly purl: string }[];
+  };
+  expect([bomFormat, metadata.component.name]).toEqual(["CycloneDX", "frontrow"]);
+  const locked = packagesAtRunTime().map(({ name, version }) => `pkg:npm/${name}@${version}`);
+  const listed = components.map(({ purl }) => decodeURIComponent(purl));
+  expect(listed.sort()).toEqual([...new Set(locked)].sort());
+});
+
+const missing = missingPrograms("systemd-analyze");
+const why = missing === null ? "" : ` (skipped: ${missing})`;
+
+describe.skipIf(missing !== null)(`the systemd unit${why}`, () => {
+  const UNIT = readFileSync("server/ops/frontrow.service", "utf8");
+
+  function analyze(unit: string, ...args: readonly string[]) {
+    const file = path.join(temporaryFolder(), "frontrow.service");
+    writeFileSync(file, unit.replace("/usr/bin/node", process.execPath));
+    const { status, stderr } = spawnSync("systemd-analyze", [...args, file], { encoding: "utf8" });
+    return { status, stderr };
+  }
+
+  test("systemd finds no mistake in it", () => {
+    const verify = ["verify", "--man=no"];
+    expect(analyze(UNIT, ...verify)).toEqual({ status: 0, stderr: "" });
+    const { stderr } = analyze(UNIT.replace("ProtectHome=", "ProtectHomes="), ...verify);
+    expect(stderr).toContain("Unknown key 'ProtectHomes'");
+  });
+
+  test("its exposure is at most 1.5 of 10", () => {
+    const security = ["security", "--offline=true", "--no-pager", "--threshold=15"];
+    expect(analyze(UNIT, ...security).status).toBe(0);
+    expect(analyze(UNIT.replace(/^(Protect|SystemCall).*\n/gm, ""), ...security).status).toBe(1);
+  });
+});

@@ -1,0 +1,130 @@
+/** Bodies that come in pieces: what is kept of them, for whom, and for how long. */
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { V2 } from "../../support/server.ts";
+import { type Connection, Listening, until } from "./connection.ts";
+
+const KIB = 1_024;
+const LOGIN = "/api/auth/login";
+
+/** Sends a head that announces a body. */
+function sendHead({ socket }: Connection, line: string, bytes: number, key?: string): void {
+  const headers = [`${line} HTTP/1.1`, "Host: x", `Content-Length: ${bytes}`];
+  if (key !== undefined) headers.push(`X-API-Key: ${key}`);
+  socket.write([...headers, "", ""].join("\r\n"));
+}
+
+/** Sends a head and all of its body but the last byte. */
+async function leaveUnfinished(
+  listening: Listening,
+  line: string,
+  { bytes, key }: { readonly bytes: number; readonly key?: string },
+): Promise<Connection> {
+  const connection = await listening.connection();
+  sendHead(connection, line, bytes, key);
+  connection.socket.write(" ".repeat(bytes - 1));
+  return connection;
+}
+
+const isAnswered = ({ answers }: Connection) => answers.length > 0;
+
+test("nothing is kept of a body without a valid key, whatever its size and path", async () => {
+  const listening = await Listening.start();
+  const { server, http } = listening;
+  const path = server.bookingPath("lock");
+  const strangers: readonly (readonly [string, string | undefined, number])[] = [
+    [`POST ${path}`, undefined, 403],
+    [`POST ${path}`, "fro_1_wrong", 403],
+    [`PUT ${V2}/schemas/1/layout`, "wrong", 403],
+    ["POST /api/private/management/v2.0/organizations/", server.a.key, 403],
+    ["POST /nothing", server.a.key, 404],
+    ["POST /healthz", undefined, 405],
+  ];
+  for (const [line, key, status] of strangers) {
+    const bytes = 200 * KIB;
+    const access = key === undefined ? {} : { key };
+    const connection = await leaveUnfinished(listening, line, { bytes, ...access });
+    await until(() => http.stats.bodies.count === 1);
+    await listening.settled();
+    expect([line, http.stats.bodyBudget.bytes]).toEqual([line, 0]);
+    connection.socket.write(" ");
+    await until(() => isAnswered(connection));
+    expect([line, connection.answers[0]!.split(" ")[1]]).toEqual([line, String(status)]);
+    expect(http.stats.bodies.count).toBe(0);
+  }
+  const own = await leaveUnfinished(listening, `POST ${path}`, { bytes: 9, key: server.a.key });
+  await until(() => http.stats.bodyBudget.bytes === 8);
+  own.socket.destroy();
+  await until(() => http.stats.bodyBudget.bytes === 0);
+});
+
+test("a key is counted as a bad one once for each body, in pieces or not", async () => {
+  const listening = await Listening.start();
+  const { badKeys } = listening.server.services;
+  let failures = 0;
+  Object.defineProperty(badKeys, "failed", { value: () => (failures += 1) });
+  const connection = await leaveUnfinished(listening, `POST ${V2}/venues/`, { bytes: 100 });
+  await listening.settled();
+  expect(await connection.statusOf(" ")).toBe(403);
+  expect(failures).toBe(1);
+});
+
+test("600 unfinished logins take their share of the memory, and no one else's", async () => {
+  const bodyLimits = { all: 2_048 * KIB, addresses: 512 * KIB, address: 256 * KIB };
+  const listening = await Listening.start({ bodyLimits });
+  const { stats } = listening.http;
+  const logins: Connection[] = [];
+  for (let i = 0; i < 600; i++) {
+    logins.push(await leaveUnfinished(listening, `POST ${LOGIN}`, { bytes: 4 * KIB }));
+  }
+  await until(() => stats.bodyBudget.refused > 0 && stats.bodyBudget.bytes > 255 * KIB);
+  await listening.settled();
+  expect(stats.bodyBudget.bytes).toBeLessThanOrEqual(256 * KIB);
+  const refused = logins.filter(isAnswered);
+  expect(refused.length).toBeGreaterThan(500);
+  for (const { answers } of refused) expect(answers).toEqual(["HTTP/1.1 503 Service Unavailable"]);
+  // An organization sends its largest body meanwhile.
+  const body = listening.lockBody("A1").padEnd(1_024 * KIB, " ");
+  expect((await listening.post(listening.server.bookingPath("lock"), body)).status).toBe(200);
+  for (const { socket } of logins) socket.destroy();
+  await until(() => stats.bodyBudget.bytes === 0);
+  const login = await leaveUnfinished(listening, `POST ${LOGIN}`, { bytes: 4 * KIB });
+  await listening.settled();
+  expect(await login.statusOf(" ")).toBe(400);
+});
+
+test("unfinished bodies of one organization do not refuse those of another", async () => {
+  const listening = await Listening.start({ bodyLimits: { organization: 300 * KIB } });
+  const { server, http } = listening;
+  const line = `POST ${V2}/venues/`;
+  const of = ({ key }: { readonly key: string }) => ({ bytes: 200 * KIB, key });
+  const first = await leaveUnfinished(listening, line, of(server.a));
+  await until(() => http.stats.bodyBudget.bytes === 200 * KIB - 1);
+  const second = await leaveUnfinished(listening, line, of(server.a));
+  await until(() => second.socket.closed);
+  expect(http.stats.bodyBudget.refused).toBe(1);
+  const other = await leaveUnfinished(listening, line, of(server.b));
+  await until(() => http.stats.bodyBudget.bytes === 400 * KIB - 2);
+  expect(await other.statusOf(" ")).toBe(400);
+  expect(await first.statusOf(" ")).toBe(400);
+  expect(http.stats.bodyBudget.bytes).toBe(0);
+});
+
+test("a body that comes too slowly ends its connection, and others go on", async () => {
+  let nowMs = 0;
+  const listening = await Listening.start({ nowMs: () => nowMs });
+  const { key } = listening.server.a;
+  const line = `POST ${V2}/venues/`;
+  const slow = await leaveUnfinished(listening, line, { bytes: 64 * KIB, key });
+  await until(() => listening.http.stats.bodies.count === 1);
+  nowMs = 15_000;
+  const later = await leaveUnfinished(listening, line, { bytes: 64 * KIB, key });
+  await until(() => listening.http.stats.bodies.count === 2);
+  nowMs = 21_025;
+  await pause(1_100);
+  await until(() => slow.socket.closed);
+  expect(slow.text).toBe("");
+  expect(await later.statusOf(" ")).toBe(400);
+  expect(listening.http.stats.bodies).toMatchObject({ count: 0, abandoned: 1 });
+  expect(listening.http.stats.bodyBudget.bytes).toBe(0);
+});

@@ -1,0 +1,181 @@
+/** More connections than may be open, and answers that nobody reads. */
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { page } from "../../../server/wire/answers.ts";
+import { type Exchange, StartingFront } from "../../../server/wire/front.ts";
+import { Transfers } from "../../../server/wire/transfers.ts";
+import { type Connection, Listening, until } from "./connection.ts";
+
+const MIB = 1_024 * 1_024;
+/** The largest file that is served to everyone, more than a socket takes at once. */
+const LARGE = "/docs/reference.js";
+
+const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+/** A connection that reads nothing. */
+async function unread(listening: Listening): Promise<Connection> {
+  const connection = await listening.connection();
+  connection.socket.pause();
+  return connection;
+}
+
+test("a connection above the limit is closed at once, and counted", async () => {
+  const listening = await Listening.start({ connectionsMax: 3 });
+  const { stats } = listening.http;
+  const open = [await listening.connection(), await listening.connection()];
+  open.push(await listening.connection());
+  const refused = await listening.connection();
+  refused.get("/healthz");
+  await until(() => refused.socket.closed);
+  expect(refused.text).toBe("");
+  expect(stats).toMatchObject({ connections: 3, connectionsMax: 3, connectionsRefused: 1 });
+  open[0]!.get("/healthz");
+  expect(await open[0]!.answer()).toMatch(/^HTTP\/1\.1 200 /);
+  open[1]!.socket.destroy();
+  await until(() => stats.connections === 2);
+  const next = await listening.connection();
+  next.get("/healthz");
+  expect(await next.answer()).toMatch(/^HTTP\/1\.1 200 /);
+  expect(stats.connectionsRefused).toBe(1);
+});
+
+/** More than the buffers of both sockets take. */
+const HUGE = Buffer.alloc(48 * MIB, "0123456789");
+
+class HugeFront extends StartingFront {
+  override handle(exchange: Exchange): void {
+    exchange.respond(page("text/plain", HUGE));
+  }
+}
+
+/** A connection with an answer that waits, because nobody reads it. */
+async function waiting(listening: Listening): Promise<Connection> {
+  listening.http.front = new HugeFront();
+  const connection = await unread(listening);
+  connection.get("/");
+  const { answers } = listening.http.stats;
+  const known = answers.count + answers.abandoned;
+  await until(() => answers.count + answers.abandoned > known);
+  return connection;
+}
+
+test("an answer that its client does not read at once arrives complete later", async () => {
+  const listening = await Listening.start();
+  const { answers } = listening.http.stats;
+  const slow = await waiting(listening);
+  expect(answers).toMatchObject({ count: 1, heldBytes: HUGE.length, abandoned: 0 });
+  slow.socket.resume();
+  await until(() => slow.text.length > HUGE.length);
+  expect(slow.answers).toEqual(["HTTP/1.1 200 OK"]);
+  expect(slow.text.slice(slow.text.indexOf("\r\n\r\n") + 4)).toBe(HUGE.toString("latin1"));
+  expect(answers).toMatchObject({ count: 0, heldBytes: 0, abandoned: 0 });
+  listening.http.front = new StartingFront();
+  slow.text = "";
+  slow.get("/healthz");
+  await until(() => slow.text.endsWith('{"status":"ok"}'));
+});
+
+test("a request that follows an answer which waits ends the connection", async () => {
+  const listening = await Listening.start();
+  const slow = await waiting(listening);
+  slow.get("/");
+  await until(() => listening.http.stats.connections === 0);
+  expect(listening.http.stats.answers).toMatchObject({ count: 0, heldBytes: 0, abandoned: 1 });
+});
+
+test("two thousand large answers asked for at once hold one, and end the connection", async () => {
+  const listening = await Listening.start();
+  const { answers } = listening.http.stats;
+  const before = process.memoryUsage.rss();
+  const slow = await unread(listening);
+  const other = await unread(listening);
+  other.socket.write(request(LARGE));
+  slow.socket.write(request(LARGE).repeat(2_000));
+  await until(() => listening.http.stats.connections === 1);
+  expect(process.memoryUsage.rss() - before).toBeLessThan(64 * MIB);
+  expect(answers.count).toBeLessThanOrEqual(1);
+  slow.socket.resume();
+  await until(() => slow.socket.closed);
+  expect(slow.answers.length).toBeLessThan(100);
+  expect(listening.broken).toEqual([]);
+});
+
+test.each(["/healthz", "/nothing"])("answers of %s that nobody reads are bounded", async (path) => {
+  const listening = await Listening.start();
+  const slow = await unread(listening);
+  const many = request(path).repeat(200);
+  // Far more than the buffers of both sockets take.
+  for (let i = 0; listening.http.stats.connections > 0; i++) {
+    expect(i).toBeLessThan(2_000);
+    slow.socket.write(many);
+    await new Promise(setImmediate);
+  }
+  expect(listening.http.stats.answers.count).toBe(0);
+  expect(listening.broken).toEqual([]);
+});
+
+test.each([
+  ["HEAD", "/healthz"],
+  ["GET", "/"],
+])("a flood of %s %s, whose answers have no body, ends its connection", async (method, path) => {
+  const listening = await Listening.start();
+  const flood = await listening.connection();
+  const one = `${method} ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  // It reads all answers: only their number ends it.
+  while (!flood.socket.closed) {
+    flood.socket.write(one.repeat(100));
+    await new Promise(setImmediate);
+  }
+  expect(flood.answers.length).toBeGreaterThan(500);
+  expect(listening.broken).toEqual([]);
+});
+
+test("when waiting answers hold too much, the one that waits longest is cut off", async () => {
+  const listening = await Listening.start({ answerBytesMax: 2.5 * HUGE.length });
+  const { answers } = listening.http.stats;
+  const [first, second] = [await waiting(listening), await waiting(listening)];
+  expect(answers).toMatchObject({ count: 2, abandoned: 0 });
+  const third = await waiting(listening);
+  expect(answers).toMatchObject({ count: 2, heldBytes: 2 * HUGE.length, abandoned: 1 });
+  for (const { socket } of [first, second, third]) socket.resume();
+  await until(() => first.socket.closed);
+  await until(() => [second, third].every(({ text }) => text.length > HUGE.length));
+  expect(first.text.length).toBeLessThan(HUGE.length);
+  expect(answers).toMatchObject({ count: 0, heldBytes: 0, abandoned: 1 });
+});
+
+test("a client that reads nothing is disconnected", async () => {
+  const listening = await Listening.start();
+  await waiting(listening);
+  await until(() => listening.http.stats.connections === 0);
+  expect(listening.http.stats.answers).toMatchObject({ count: 0, heldBytes: 0, abandoned: 1 });
+});
+
+test("a transfer below the lowest rate is abandoned, and a faster one is not", async () => {
+  let nowMs = 0;
+  const transfers = new Transfers(() => nowMs);
+  const abandoned: string[] = [];
+  const transferOf = (name: string) => {
+    const abandon = () => void abandoned.push(name);
+    return { heldBytes: 1_000, deadlineMs: 0, abandon };
+  };
+  const [small, large] = [transferOf("small"), transferOf("large")];
+  transfers.begin(small, 64);
+  transfers.begin(large, 6_400_000);
+  nowMs = 20_000;
+  transfers.sweep();
+  expect(abandoned).toEqual([]);
+  nowMs = 20_001;
+  transfers.sweep();
+  expect(abandoned).toEqual(["small"]);
+  transfers.hold(large, 500);
+  expect(transfers).toMatchObject({ count: 1, heldBytes: 1_500, abandoned: 1 });
+  nowMs = 119_999;
+  transfers.sweep();
+  expect(abandoned).toEqual(["small"]);
+  nowMs = 120_000;
+  // The sweep also runs by itself.
+  await pause(1_100);
+  expect(abandoned).toEqual(["small", "large"]);
+  expect(transfers).toMatchObject({ count: 0, heldBytes: 0, abandoned: 2 });
+});
