@@ -4,7 +4,14 @@
  */
 import { setTimeout } from "node:timers/promises";
 import { startServer } from "./contenders/frontrow.ts";
-import { folder, inTemporaryFolder, number, parseOptions, wordsOf } from "./harness/command.ts";
+import {
+  folder,
+  inTemporaryFolder,
+  isTrial,
+  number,
+  parseOptions,
+  wordsOf,
+} from "./harness/command.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, progress, table } from "./harness/table.ts";
 import { allOperations } from "./stalls/all-operations.ts";
@@ -12,8 +19,8 @@ import { carryOut, type Operation } from "./stalls/operation.ts";
 import { Stage } from "./stalls/stage.ts";
 
 const STALL_MS_MAX = 50;
-/** What follows an answer is done in slices, at the latest after this time. */
-const AFTERMATH_MS = 1_500;
+/** What follows an answer is done in slices, by the sweep of the store. */
+const AFTERMATH_MS = isTrial ? 700 : 1_500;
 /** The monitor notices a stall after it. */
 const NOTICE_MS = 5;
 

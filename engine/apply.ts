@@ -7,6 +7,7 @@ import type { CatalogPut, EventRow } from "./catalog.ts";
 import { Partition } from "./inventory/partition.ts";
 import { LayoutChange } from "./inventory/partitions.ts";
 import { buildLayout } from "./layout/layout.ts";
+import { plainDocument } from "./layout/packed-layout.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
 import type { State } from "./state.ts";
 
@@ -44,7 +45,7 @@ function applyPut(state: State, put: CatalogPut, timeMs: number): void {
   state.catalog.put(put);
   if (put.table !== "layouts") return;
   const { id, document, marksRelabelled = false } = put.row;
-  state.layouts.set(id, buildLayout(document));
+  state.layouts.set(id, put.made?.layout ?? buildLayout(plainDocument(document)));
   migrateEvents(state, id, timeMs, marksRelabelled);
 }
 

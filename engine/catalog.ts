@@ -5,6 +5,7 @@
 import { assert } from "./assert.ts";
 import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/layout-document.ts";
+import type { Layout } from "./layout/layout.ts";
 import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
 
 /** A rotated key that remains valid for a while. */
@@ -219,8 +220,17 @@ type RowOf<T extends TableName> = Tables[T] extends ReadonlyMap<unknown, infer R
 
 export const TABLES = Object.keys(new Tables()) as readonly TableName[];
 
+/** What was built of a layout already. The log does not have it: a replay builds it again. */
+export interface MadeLayout {
+  readonly layout: Layout;
+}
+
 export type CatalogPut = {
-  [T in TableName]: { readonly table: T; readonly row: RowOf<T> };
+  [T in TableName]: {
+    readonly table: T;
+    readonly row: RowOf<T>;
+    readonly made?: T extends "layouts" ? MadeLayout : never;
+  };
 }[TableName];
 
 export interface CatalogRemove {

@@ -27,6 +27,12 @@ import { assignZones } from "./decide/pricing/zone-assignments.ts";
 import { createZones, deleteZone, updateZones } from "./decide/pricing/zones.ts";
 import { forgetReplies, rememberReply } from "./decide/replies.ts";
 import { cloneSchema } from "./decide/schema/clone-schema.ts";
+import {
+  installClone,
+  installLayout,
+  type ReadyClone,
+  type ReadyLayout,
+} from "./decide/schema/install-layout.ts";
 import { putLayout } from "./decide/schema/layouts.ts";
 import { createSchema, deleteSchema, updateSchema } from "./decide/schema/schemas.ts";
 import { createVenue, deleteVenue, updateVenue } from "./decide/schema/venues.ts";
@@ -93,6 +99,8 @@ const {
 /** For a row that does not exist or belongs to somebody else. */
 const NOT_OWN = [ENTITY_NOT_FOUND, ACCESS_DENIED];
 /** A date-time that v1 clients keep with an event; it has no effect. */
+const READY_LAYOUT: Shape<ReadyLayout> = ANYTHING as Shape<ReadyLayout>;
+const READY_CLONE: Shape<ReadyClone> = ANYTHING as Shape<ReadyClone>;
 const KILL_AFTER = optional(LOCAL_DATE_TIME);
 
 interface CommandOptions {
@@ -247,6 +255,20 @@ export const COMMANDS = {
     { schemaId: LONG, body: LAYOUT, forceDelete: BOOLEAN },
     [VALIDATION_FAILED, ...NOT_OWN, INVENTORY_IN_USE],
     putLayout,
+  ),
+  /** A large layout that was prepared in another thread. */
+  installLayout: command(
+    { schemaId: LONG, ready: READY_LAYOUT, forceDelete: BOOLEAN },
+    [...NOT_OWN, INVENTORY_IN_USE],
+    installLayout,
+    INTERNAL,
+  ),
+  /** The copy of a schema with a large layout, which was prepared in another thread. */
+  installClone: command(
+    { schemaId: LONG, cloneId: UUID_KEY, ready: READY_CLONE },
+    NOT_OWN,
+    installClone,
+    INTERNAL,
   ),
   createZones: command(
     { schemaId: LONG, body: list(ZONE) },

@@ -8,12 +8,13 @@ import { Broken } from "../engine/assert.ts";
 import { type FieldError, isRefused, refuseInvalid, Result } from "../engine/results.ts";
 import type { Caller } from "../engine/shapes/caller.ts";
 import { identify, refuseRotated } from "./auth/access.ts";
-import { Idempotency } from "./idempotency.ts";
+import { headOf, Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
-import { Access, type Handled, type Route } from "./routing/route.ts";
+import { Access, type Context, type Handled, type Route } from "./routing/route.ts";
 import { type Match, Router } from "./routing/router.ts";
 import type { Services } from "./routing/services.ts";
+import { inSlices } from "./routing/slices.ts";
 import { checksOf, type RouteChecks } from "./routing/validate.ts";
 import { type Answer, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
 import type { Exchange, Found, Front, Judged, Request, RequestHead } from "./wire/front.ts";
@@ -114,6 +115,15 @@ export class Dispatch implements Front<Matched> {
       if (refusal !== null) return refusal;
     }
     const checks = this.#checks.get(route)!;
+    const params = checks.params(match.params);
+    const query = checks.query(exchange.query);
+    if (route.isLong !== undefined && params.errors.length + query.errors.length === 0) {
+      const context = { services, caller, params: params.values, query: query.values };
+      const { authorization } = exchange;
+      const long = { ...context, body: null, authorization, head: exchange };
+      if (route.isLong(long, bytesOf(exchange))) return this.#runLong(exchange, route, long);
+    }
+    exchange.join();
     let body: unknown = route.readBody?.(exchange.body) ?? null;
     let bodyErrors = NO_ERRORS;
     if (body === null && route.body !== undefined) {
@@ -125,8 +135,6 @@ export class Dispatch implements Front<Matched> {
       body = parsed.isAscii ? parsed.value : checks.compose(parsed.value);
       bodyErrors = checks.body(body, exchange.body.length);
     }
-    const params = checks.params(match.params);
-    const query = checks.query(exchange.query);
     if (params.errors.length + query.errors.length + bodyErrors.length > 0) {
       return refuseInvalid([...params.errors, ...query.errors, ...bodyErrors]);
     }
@@ -136,13 +144,8 @@ export class Dispatch implements Front<Matched> {
       const refusal = services.rates.booking(organization, caller, eventId, nowMs);
       if (refusal !== null) return refusal;
     }
-    const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
-    const { idempotencyKey } = exchange;
-    if (isMutation && idempotencyKey !== null) {
-      const begun = this.#idempotency.begin(route, exchange, { caller, idempotencyKey });
-      if (begun instanceof Promise || !("fingerprint" in begun)) return begun;
-      exchange.first = begun;
-    }
+    const early = this.#claim(exchange, route, caller);
+    if (early !== null) return early;
     const { authorization } = exchange;
     return route.handle({
       services,
@@ -153,6 +156,33 @@ export class Dispatch implements Front<Matched> {
       authorization,
       head: exchange,
     });
+  }
+
+  /** @returns What the request gets instead of being carried out; null when it is carried out. */
+  #claim(
+    exchange: Exchange<Matched>,
+    route: Route,
+    caller: Caller,
+    fingerprint: string | null = null,
+  ): Handled | Promise<Handled> | null {
+    const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
+    const { idempotencyKey } = exchange;
+    if (!isMutation || idempotencyKey === null) return null;
+    const by = { caller, idempotencyKey };
+    const begun = this.#idempotency.begin(route, exchange, by, fingerprint);
+    if (begun instanceof Promise || !("fingerprint" in begun)) return begun;
+    exchange.first = begun;
+    return null;
+  }
+
+  async #runLong(exchange: Exchange<Matched>, route: Route, context: Context): Promise<Handled> {
+    const parts = exchange.parts ?? [Buffer.from(Uint8Array.from(exchange.body).buffer)];
+    const { keys } = context.services;
+    const isKeyed = exchange.idempotencyKey !== null;
+    const steps = isKeyed ? keys.fingerprintInSteps(headOf(exchange), parts) : null;
+    const fingerprint = steps === null ? null : await inSlices(steps);
+    const claim = () => this.#claim(exchange, route, context.caller, fingerprint);
+    return route.handleLong!(context, { parts, claim });
   }
 
   /** The checks that need only the head of a request, in the documented order. */
@@ -225,6 +255,10 @@ function isIdentity(contentEncoding: string): boolean {
 function isJson(contentType: string): boolean {
   if (contentType === "" || contentType === "application/json") return true;
   return contentType.split(";", 1)[0]!.trim().toLowerCase() === "application/json";
+}
+
+function bytesOf({ body, parts }: Exchange): number {
+  return body.length + (parts ?? []).reduce((sum, part) => sum + part.length, 0);
 }
 
 function asSent(handled: Handled, body: Buffer): Handled {

@@ -70,6 +70,11 @@ interface KeyedCaller {
   readonly idempotencyKey: string;
 }
 
+/** What a request asks for, besides its body. */
+export function headOf({ method, path, query }: Request): string {
+  return [method, path, query].join("\n");
+}
+
 export class Idempotency {
   readonly #services: Services;
   /** Keys whose first request has not been answered. */
@@ -84,14 +89,14 @@ export class Idempotency {
     route: Route,
     request: Request,
     by: KeyedCaller,
+    knownFingerprint: string | null = null,
   ): Answer | Problem | FirstOfKey | Promise<Answer | Problem> {
     const { caller, idempotencyKey } = by;
     if (!KEY.test(idempotencyKey)) return BAD_KEY;
     const { engine, keys } = this.#services;
     const id = `${askerOf(caller)}:${idempotencyKey}`;
     if (this.#inFlight.has(id)) return IN_PROGRESS;
-    const { method, path, query, body } = request;
-    const fingerprint = keys.fingerprint([method, path, query].join("\n"), body);
+    const fingerprint = knownFingerprint ?? keys.fingerprint(headOf(request), request.body);
     const isConfidential = route.isConfidential === true;
     const reply = findReply(engine.state, id, engine.nowMs());
     if (reply === null) {
@@ -146,8 +151,14 @@ export class Idempotency {
     const { id, body, bodyLength, layout } = reply;
     if (body !== null) return this.#show(reply, body, isConfidential);
     if (layout !== undefined) {
-      const now = layoutAnswer(layout.schemaId, engine.state.catalog.layouts.get(layout.schemaId));
-      return now.layout?.version === layout.version ? now : this.#gone();
+      const { schemaId, version } = layout;
+      const rowNow = () => engine.state.catalog.layouts.get(schemaId);
+      const isSame = () => (rowNow()?.version ?? 0) === version;
+      if (!isSame()) return this.#gone();
+      const { layouts } = this.#services;
+      if (!layouts.isLarge(schemaId)) return layoutAnswer(schemaId, rowNow());
+      // It may have changed while it waited for its turn.
+      return layouts.show(schemaId).then((shown) => (isSame() ? shown : this.#gone()));
     }
     if (bodyLength === undefined) return this.#gone();
     const recent = replies.find(id);

@@ -10,6 +10,7 @@ import {
   type OpenOptions,
   type Store,
 } from "../persistence/store/open-engine.ts";
+import { packedLayout, packLayoutText } from "../persistence/log/layout-packing.ts";
 import type { RecoveryProgress } from "../persistence/store/open-state.ts";
 import { Keys } from "./auth/keys.ts";
 import { Logins } from "./auth/logins.ts";
@@ -21,6 +22,8 @@ import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.t
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
 import { createDemo, describeDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
+import { LargeLayouts } from "./layouts/large-layouts.ts";
+import { LayoutThread } from "./layouts/layout-thread.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { Progress } from "./observe/progress.ts";
 import { StoreReports } from "./observe/store-reports.ts";
@@ -165,9 +168,13 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const rates = new RateLimits();
   const counted = { audit, http, replies, logins, passwords, rates };
   const sources = { engine, log: store.logStats, store: reports, ...counted };
+  const packer = { pack: packLayoutText, packed: packedLayout };
+  const layouts = new LargeLayouts(engine, new LayoutThread(), packer);
+  layouts.packAll();
   return {
     engine,
     audit,
+    layouts,
     keys,
     passwords,
     logins,

@@ -108,7 +108,7 @@ export function updateEvent(state: State, command: ChangedEvent): Decision<Event
     const detail = "A published event does not move to a schema that is a draft.";
     return refuse(Result.INVALID_STATUS_TRANSITION, detail);
   }
-  if (isMoved && !force && isHeldOrSold(state.partitionOf(event))) {
+  if (isMoved && !force && isHeldOrSold(state, event)) {
     return refuse(Result.INVENTORY_IN_USE, "Seats or places of the event are held or sold.");
   }
   const row: EventRow = {

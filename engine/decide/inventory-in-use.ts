@@ -1,12 +1,19 @@
 /** Whether somebody holds or has bought something of an event, so that it must not just vanish. */
 import { assert } from "../assert.ts";
+import type { EventRow } from "../catalog.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
+import type { State } from "../state.ts";
 
 const { ACTIVE, LOCKED, SOLD } = SeatState;
 
-/** Whether any seat or place is LOCKED or SOLD. Cost: O(seats and areas). */
-export function isHeldOrSold({ state, areas }: Partition): boolean {
+/** Whether any seat or place of the event is LOCKED or SOLD. Cost: O(seats and areas). */
+export function isHeldOrSold({ partitions }: State, { partition: number }: EventRow): boolean {
+  // Mostly nothing is, on whatever layout; then the event need not be migrated to find that out.
+  return hasTaken(partitions.peek(number)!) && hasTaken(partitions.get(number)!);
+}
+
+function hasTaken({ state, areas }: Partition): boolean {
   if (state.includes(LOCKED) || state.includes(SOLD)) return true;
   for (let area = 0; area < areas.count; area++) {
     if (areas.places(area, LOCKED) + areas.places(area, SOLD) > 0) return true;

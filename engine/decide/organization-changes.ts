@@ -58,7 +58,7 @@ export function deleteOrganization(
   const { events, accounts } = state.catalog;
   for (const event of events.values()) {
     if (event.organizationId !== organizationId) continue;
-    if (!isHeldOrSold(state.partitionOf(event))) continue;
+    if (!isHeldOrSold(state, event)) continue;
     const detail = `Seats or places are held or sold, for example in event ${event.id}.`;
     return refuse(Result.ENTITY_IN_USE, detail);
   }

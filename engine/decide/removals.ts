@@ -38,12 +38,14 @@ export function removesOfAssignments(rows: readonly ZoneAssignmentRow[]): Catalo
   return rows.map(({ id }) => ({ table: "zoneAssignments", key: id }));
 }
 
-/** The zone assignments of the schema's objects. Cost: O(objects of the layout). */
+/** The zone assignments of the schema's objects. Cost: O(objects of the layout), at most. */
 export function assignmentsOf(state: State, schemaId: number): ZoneAssignmentRow[] {
   const { zoneAssignments } = state.catalog;
-  const rows: ZoneAssignmentRow[] = [];
-  if (zoneAssignments.size === 0) return rows;
   const { groups, seatIds } = state.layoutOf(schemaId);
+  if (zoneAssignments.size < seatIds.length) {
+    return [...zoneAssignments.values()].filter((row) => row.schemaId === schemaId);
+  }
+  const rows: ZoneAssignmentRow[] = [];
   const add = (id: number) => {
     const row = zoneAssignments.get(id);
     if (row !== undefined) rows.push(row);

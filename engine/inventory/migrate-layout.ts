@@ -4,7 +4,7 @@
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
-import type { Layout } from "../layout/layout.ts";
+import { type Layout, seatName } from "../layout/layout.ts";
 import type { ChangeLinks } from "./changes.ts";
 import { Partition, type SeatColumns, unpricedSeats } from "./partition.ts";
 import { BOOKING_STATES } from "./states.ts";
@@ -42,7 +42,7 @@ export function matchSeats(from: Layout, to: Layout): SeatMatches {
 
 /** Whether two versions of a seat are listed with the same row, section and labels. */
 function hasSameLabels(a: Layout, seat: number, b: Layout, match: number): boolean {
-  if (a.seatNames[seat] !== b.seatNames[match]) return false;
+  if (seatName(a, seat) !== seatName(b, match)) return false;
   const rowA = a.rows[a.rowOfSeat[seat]!]!;
   const rowB = b.rows[b.rowOfSeat[match]!]!;
   if (rowA.id !== rowB.id || rowA.name !== rowB.name) return false;

@@ -57,6 +57,11 @@ export class Partitions extends Map<number, Partition> {
     return this.#waiting.get(number)?.at(-1)?.layout ?? super.get(number)?.layout;
   }
 
+  /** The partition as it is, on its event's present layout or still on an earlier one. */
+  peek(number: number): Partition | undefined {
+    return super.get(number);
+  }
+
   /** Whether a hold may have expired. Exact, unless the partition waits for its migration. */
   hasDue(number: number, timeMs: number): boolean {
     return (super.get(number)?.holds.due(timeMs) ?? NONE) !== NONE;

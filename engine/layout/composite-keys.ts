@@ -2,7 +2,7 @@
  * Composite keys: how v1 names the objects of a layout. The key of a seat is made of labels,
  * `<section>;;<row>;;<seat>`; the key of a general-admission area is its name.
  */
-import type { Layout } from "./layout.ts";
+import { type Layout, seatName } from "./layout.ts";
 
 /** No label contains it. */
 export const KEY_SEPARATOR = ";;";
@@ -74,7 +74,7 @@ function indexSection(layout: Layout, section: number): SeatsByKey {
   for (const index of rows) {
     const row = layout.rows[index]!;
     for (const seat of row.seats) {
-      const key = joinKey(name, row.name, layout.seatNames[seat]!);
+      const key = joinKey(name, row.name, seatName(layout, seat));
       seats.set(key, seats.has(key) ? null : layout.seatIds[seat]!);
     }
   }

@@ -46,8 +46,10 @@ export interface Layout {
   readonly seatCount: number;
   /** Index: seat. Value: its id. In ascending order. */
   readonly seatIds: Float64Array;
-  /** Index: seat. Value: its label. */
-  readonly seatNames: readonly string[];
+  /** The labels of seats, each once. */
+  readonly labels: readonly string[];
+  /** Index: seat. Value: the index of its label. */
+  readonly labelOfSeat: Uint32Array;
   /** Index: seat. Value: its row index. */
   readonly rowOfSeat: Uint32Array;
   /** Index: seat. Value: the seat on that side; NONE at a row end, an aisle or a table. */
@@ -136,7 +138,7 @@ export function buildLayout(document: LayoutDocument): Layout {
   const layout = {
     seatCount: seats.length,
     seatIds,
-    seatNames: seats.map((seat) => seat.name),
+    ...labelSeats(seats),
     rowOfSeat,
     previousSeat,
     nextSeat,
@@ -152,6 +154,22 @@ export function buildLayout(document: LayoutDocument): Layout {
   const groupCount = document.sectors.length + rows.length;
   assert(groups.size === groupCount, "every sector and row of a layout has its own id");
   return layout;
+}
+
+function labelSeats(seats: readonly Seat[]): Pick<Layout, "labels" | "labelOfSeat"> {
+  const indexOf = new Map<string, number>();
+  const labelOfSeat = new Uint32Array(seats.length);
+  for (const [seat, { name }] of seats.entries()) {
+    const index = indexOf.get(name) ?? indexOf.size;
+    indexOf.set(name, index);
+    labelOfSeat[seat] = index;
+  }
+  return { labels: [...indexOf.keys()], labelOfSeat };
+}
+
+/** The label of a seat. */
+export function seatName({ labels, labelOfSeat }: Layout, seat: number): string {
+  return labels[labelOfSeat[seat]!]!;
 }
 
 function indexAreas(document: LayoutDocument, groups: Map<number, GroupPlace>): LayoutArea[] {

@@ -2,6 +2,7 @@
 import type { PriceRow } from "../catalog.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
+import { seatName } from "../layout/layout.ts";
 import { changeOfSeat, type ListedEvent } from "./listed-event.ts";
 
 /** The prices of the event by slot. */
@@ -45,7 +46,7 @@ export function seatFacts(event: ListedEvent, seat: number): SeatFacts {
   const price = prices.get(partition.price[seat]!);
   return {
     seatId: layout.seatIds[seat]!,
-    seatName: layout.seatNames[seat]!,
+    seatName: seatName(layout, seat),
     rowId: row.id,
     rowName: row.name,
     sectionId: section.id,

@@ -18,8 +18,8 @@ const STATE_RANKS = ranksOf(STATE_NAMES.map((name) => name ?? ""));
 const SORT_KEYS = {
   seatId: () => (seat) => seat,
   seatName: ({ partition: { layout } }) => {
-    const { seats } = nameRanks(layout);
-    return (seat) => seats[seat]!;
+    const { labels } = nameRanks(layout);
+    return (seat) => labels[layout.labelOfSeat[seat]!]!;
   },
   rowId:
     ({ partition: { layout } }) =>
@@ -243,9 +243,9 @@ function totalOrder(keys: readonly SortKey[]): Compare {
   };
 }
 
-/** By index: ranks of the names of a layout's seats, rows and sections. */
+/** By index: ranks of the labels of a layout's seats, and of the names of rows and sections. */
 interface NameRanks {
-  readonly seats: Uint32Array;
+  readonly labels: Uint32Array;
   readonly rows: Uint32Array;
   readonly sections: Uint32Array;
 }
@@ -257,7 +257,7 @@ function nameRanks(layout: Layout): NameRanks {
   let ranks = ranksOfLayout.get(layout);
   if (ranks === undefined) {
     ranks = {
-      seats: ranksOf(layout.seatNames),
+      labels: ranksOf(layout.labels),
       rows: ranksOf(layout.rows.map(({ name }) => name)),
       sections: ranksOf(layout.sections.map(({ name }) => name)),
     };

@@ -7,6 +7,7 @@ import { assert } from "../../engine/assert.ts";
 import type { EventRow, LayoutRow, OrganizationRow, PriceRow } from "../../engine/catalog.ts";
 import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
+import { plainDocument } from "../../engine/layout/packed-layout.ts";
 import type { SqlFile } from "../disk/sqlite.ts";
 import type { At } from "./places.ts";
 
@@ -143,7 +144,7 @@ export class AuditCatalog {
   }
 
   putLayout({ sequence }: At, { id: schemaId, document }: LayoutRow): void {
-    const text = JSON.stringify(withoutDrawing(document));
+    const text = JSON.stringify(withoutDrawing(plainDocument(document)));
     this.#sql.run("INSERT INTO layouts VALUES (NULL, ?, ?, ?)", schemaId, sequence, text);
     const row = this.#sql.row("SELECT last_insert_rowid() AS id");
     this.#layouts.set(schemaId, Number(row!["id"]));

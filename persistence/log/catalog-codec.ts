@@ -14,6 +14,7 @@ import {
 import { RecordType, type Actor, type CatalogRecord } from "../../engine/records.ts";
 import { Malformed, messageOf } from "../disk/faults.ts";
 import { isActorKind, isCount } from "./checks.ts";
+import { loadedPut, storedPut } from "./layout-packing.ts";
 
 /** Without `variableMapSize` a map has at most 65,535 members, and a caller may send more. */
 const packr = new Packr({
@@ -27,7 +28,8 @@ const TABLE_NAMES: ReadonlySet<unknown> = new Set(TABLES);
 
 /** Cost: O(bytes of the rows). */
 export function packCatalog(record: CatalogRecord): Buffer {
-  const { actor, nextId, puts, removes } = record;
+  const { actor, nextId, removes } = record;
+  const puts = record.puts.map(storedPut);
   assert(isBody({ actor, nextId, puts, removes }), "a catalog record has its members");
   return packr.pack({ actor, nextId, puts, removes });
 }
@@ -36,7 +38,8 @@ export function packCatalog(record: CatalogRecord): Buffer {
 export function unpackCatalog(bytes: Buffer): CatalogRecord {
   const body = unpack(bytes);
   if (!isBody(body)) throw new Malformed("a catalog record", "another value");
-  const { actor, nextId, puts, removes } = body;
+  const { actor, nextId, removes } = body;
+  const puts = body.puts.map(loadedPut);
   return { type: RecordType.CATALOG, actor, nextId, puts, removes };
 }
 

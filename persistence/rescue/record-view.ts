@@ -4,7 +4,7 @@
  */
 import type { EventRow } from "../../engine/catalog.ts";
 import { MOVES, STATE_NAMES, SeatState } from "../../engine/inventory/states.ts";
-import type { Layout } from "../../engine/layout/layout.ts";
+import { type Layout, seatName } from "../../engine/layout/layout.ts";
 import {
   type Actor,
   ActorKind,
@@ -173,7 +173,7 @@ function seatOf(layout: Layout | undefined, seat: number): RecordView {
   const row = layout?.rows[layout.rowOfSeat[seat]!];
   if (layout === undefined || row === undefined) return { seatIndex: seat };
   const section = layout.sections[row.section]?.name;
-  return { id: layout.seatIds[seat], section, row: row.name, seat: layout.seatNames[seat] };
+  return { id: layout.seatIds[seat], section, row: row.name, seat: seatName(layout, seat) };
 }
 
 function areaOf(layout: Layout | undefined, area: number): RecordView {

@@ -7,6 +7,7 @@ import { Broken } from "../../engine/assert.ts";
 import { type EventRow, TABLES, type CatalogPut } from "../../engine/catalog.ts";
 import { restorePartition } from "../../engine/inventory/image.ts";
 import { buildLayout } from "../../engine/layout/layout.ts";
+import { plainDocument } from "../../engine/layout/packed-layout.ts";
 import { type LogRecord, RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
 import { checkPartition } from "../../engine/verify/check.ts";
@@ -113,7 +114,7 @@ function loadCatalog(sql: SqlFile, meta: SnapshotMeta): State {
   }
   state.catalog.nextId = meta.nextId;
   for (const { id, document } of state.catalog.layouts.values()) {
-    state.layouts.set(id, buildLayout(document));
+    state.layouts.set(id, buildLayout(plainDocument(document)));
   }
   return state;
 }

@@ -1,6 +1,7 @@
 /** The work of the snapshot thread: handles the messages that `thread.ts` sends. */
 import { messageOf } from "../disk/faults.ts";
 import type { ThreadPort } from "../disk/threads.ts";
+import { loadedPut } from "../log/layout-packing.ts";
 import { type BuildEnd, type Built, SnapshotBuild } from "./build.ts";
 import { type PruneOptions, prune } from "./prune.ts";
 import type { FromThread, SnapshotThreadData, ToThread } from "./thread.ts";
@@ -66,7 +67,7 @@ class Service {
     if (this.#build === null) return null;
     switch (message.kind) {
       case "put":
-        this.#build.put(message.nextId, message.puts);
+        this.#build.put(message.nextId, message.puts.map(loadedPut));
         return null;
       case "add":
         this.#build.add(message.image);

@@ -3,6 +3,7 @@ import type { CatalogPut } from "../../engine/catalog.ts";
 import type { PartitionImage } from "../../engine/inventory/image.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
 import type { StartThread, Thread } from "../disk/threads.ts";
+import { storedPut } from "../log/layout-packing.ts";
 import type { BuildEnd, Built, ImageAt } from "./build.ts";
 import type { SnapshotWriter } from "./options.ts";
 
@@ -73,7 +74,7 @@ export class SnapshotThread {
       get queued() {
         return queued;
       },
-      put: (nextId, puts) => thread.post({ kind: "put", nextId, puts }),
+      put: (nextId, puts) => thread.post({ kind: "put", nextId, puts: puts.map(storedPut) }),
       add(image) {
         queued += 1;
         thread.post({ kind: "add", image }, buffersOf(image.image));

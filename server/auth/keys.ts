@@ -103,6 +103,16 @@ export class Keys {
     return createHmac("sha256", this.#sealKey).update(head).update("\n").update(body).digest("hex");
   }
 
+  /** The fingerprint of a long body, in steps. */
+  *fingerprintInSteps(head: string, parts: readonly Uint8Array[]): Generator<void, string> {
+    const hmac = createHmac("sha256", this.#sealKey).update(head).update("\n");
+    for (const part of parts) {
+      hmac.update(part);
+      yield;
+    }
+    return hmac.digest("hex");
+  }
+
   /** A code that only holders of the master secret can make for a text. */
   sign(text: string): string {
     return createHmac("sha256", this.#sealKey).update("sign\n").update(text).digest("base64url");

@@ -17,6 +17,11 @@ export const CLONE_ROUTES: readonly Route[] = [
     problems: [...problemsOf("cloneSchema"), 413],
     handle: ({ services, caller, params }) => {
       const operation = { schemaId: params.id, cloneId: randomUUID() };
+      const { schemas } = services.engine.state.catalog;
+      const isOwn = schemas.get(params.id)?.organizationId === caller.organizationId;
+      if (isOwn && services.layouts.isLarge(params.id)) {
+        return services.layouts.clone(caller, params.id, operation.cloneId);
+      }
       return submit(services, { kind: "cloneSchema", caller, ...operation }, ({ id }) =>
         answer(200, id),
       );

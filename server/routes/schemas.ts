@@ -1,13 +1,16 @@
 /** Schemas, their layouts and their seat maps. */
 import { COMMANDS } from "../../engine/commands.ts";
 import { EMPTY_DOCUMENT, GroupType } from "../../engine/layout/layout.ts";
+import { ownRow } from "../../engine/queries/access.ts";
+import { isRefused } from "../../engine/results.ts";
 import type { LayoutBody } from "../../engine/shapes/bodies.ts";
 import { LONG } from "../../engine/shapes/fields.ts";
 import { BOOLEAN, list, oneOf } from "../../engine/shapes/shape.ts";
 import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
 import { listRoute } from "../routing/page.ts";
 import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
-import { answer, layoutAnswer, NO_CONTENT } from "../wire/answers.ts";
+import { layoutAnswer, NO_CONTENT, answer } from "../wire/answers.ts";
+import type { LongBody } from "../wire/front.ts";
 import { GROUP_OF_SEATS, LAYOUT, SCHEMA } from "../wire/shapes.ts";
 import { groupViews, schemaView } from "../wire/views.ts";
 import { type ById, LONG_ID, ownRows, showOwn } from "./handling.ts";
@@ -44,6 +47,12 @@ const PUT_LAYOUT = {
   bodyBytesMax: LAYOUT_BYTES_MAX,
   answers: { 200: LAYOUT },
   problems: problemsOf("putLayout"),
+  isLong: ({ services, params }: LayoutTarget, bytes: number) =>
+    services.layouts.isLongPut(params.id, bytes),
+  handleLong: ({ services, caller, params, query }: LayoutTarget, body: LongBody) => {
+    const { forceDelete } = query;
+    return services.layouts.put({ caller, schemaId: params.id, forceDelete }, body);
+  },
   handle: putLayout,
 };
 
@@ -87,15 +96,16 @@ export const SCHEMA_ROUTES: readonly Route[] = [
     problems: [400, 403, 404],
     handle: (context) => {
       const { parentId, type } = context.query;
-      const { catalog } = context.services.engine.state;
-      const schema = catalog.schemas.get(context.params.schemaId);
-      return showOwn(schema, context, "schema", ({ id }) => {
-        const document = catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT;
-        const groups = groupViews(id, document, catalog.zoneAssignments)
-          .filter((group) => parentId === undefined || group.parentId === parentId)
-          .filter((group) => type === undefined || group.type === type);
-        return answer(200, groups);
-      });
+      const { engine, layouts } = context.services;
+      const { catalog } = engine.state;
+      const schema = ownRow(catalog.schemas.get(context.params.schemaId), context.caller, "schema");
+      if (isRefused(schema)) return schema;
+      if (layouts.isLarge(schema.id)) return layouts.showGroups(schema.id, { parentId, type });
+      const document = catalog.layouts.get(schema.id)?.document ?? EMPTY_DOCUMENT;
+      const groups = groupViews(schema.id, document, catalog.zoneAssignments)
+        .filter((group) => parentId === undefined || group.parentId === parentId)
+        .filter((group) => type === undefined || group.type === type);
+      return answer(200, groups);
     },
   }),
   route(BASE, "GET /api/private/v2.0/schemas/{id}/layout", READ_LAYOUT),
@@ -112,12 +122,16 @@ export const SCHEMA_ROUTES: readonly Route[] = [
   }),
 ];
 
-function readLayout(context: ById): Handled {
-  const { catalog } = context.services.engine.state;
-  const schema = catalog.schemas.get(context.params.id);
-  return showOwn(schema, context, "schema", ({ id }) => layoutAnswer(id, catalog.layouts.get(id)));
+function readLayout(context: ById): Handled | Promise<Handled> {
+  const { engine, layouts } = context.services;
+  const { catalog } = engine.state;
+  const schema = ownRow(catalog.schemas.get(context.params.id), context.caller, "schema");
+  if (isRefused(schema)) return schema;
+  if (layouts.isLarge(schema.id)) return layouts.show(schema.id);
+  return layoutAnswer(schema.id, catalog.layouts.get(schema.id));
 }
 
+type LayoutTarget = Context<{ readonly id: number }, { readonly forceDelete: boolean }, null>;
 type LayoutPut = Context<{ readonly id: number }, { readonly forceDelete: boolean }, LayoutBody>;
 
 function putLayout({ services, caller, params, query, body }: LayoutPut): Handled {

@@ -5,7 +5,7 @@
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { Shape, TypeOf } from "../../engine/shapes/shape.ts";
 import type { Answer, Problem } from "../wire/answers.ts";
-import type { RequestHead } from "../wire/front.ts";
+import type { LongBody, RequestHead } from "../wire/front.ts";
 import type { Services } from "./services.ts";
 
 export type Method = "get" | "post" | "put" | "delete";
@@ -103,6 +103,12 @@ export interface RouteRow<
    */
   readonly readBody?: (bytes: Buffer) => Body | null;
   readonly bodyBytesMax?: number;
+  /** Whether `handleLong` handles the request, which is then neither parsed nor checked before. */
+  readonly isLong?: (context: Context<ParamsOf<P>, QueryOf<Q>, null>, bytes: number) => boolean;
+  readonly handleLong?: (
+    context: Context<ParamsOf<P>, QueryOf<Q>, null>,
+    body: LongBody,
+  ) => Promise<Handled>;
   /** Body by success status; null for no body. */
   readonly answers: Readonly<Record<number, Shape | null>>;
   /** The media type of a success, when it is not JSON. */
@@ -115,11 +121,14 @@ export interface RouteRow<
 type AnyRow = RouteRow<Shapes, QueryParameters, unknown>;
 
 /** A row as the front sees it: its handler takes what the shapes of the row have let through. */
-export interface Route extends RouteBase, Omit<AnyRow, "handle" | keyof RouteBase> {
+export interface Route
+  extends RouteBase, Omit<AnyRow, "handle" | "isLong" | "handleLong" | keyof RouteBase> {
   readonly method: Method;
   /** The slash at the end may be left out. */
   readonly path: string;
   readonly handle: (context: Context) => Handled | Promise<Handled>;
+  readonly isLong?: (context: Context, bytes: number) => boolean;
+  readonly handleLong?: (context: Context, body: LongBody) => Promise<Handled>;
 }
 
 /** Makes a row. The handler's types are those of the row's shapes. */

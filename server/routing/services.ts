@@ -6,12 +6,15 @@ import type {
   AuditQuestion,
   AuditTopic,
 } from "../../engine/queries/audit-trail.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
 import type { Keys } from "../auth/keys.ts";
 import type { Logins } from "../auth/logins.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { RateLimits } from "../auth/rate-limits.ts";
 import type { Throttle } from "../auth/throttle.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { Answer, Problem } from "../wire/answers.ts";
+import type { LongBody } from "../wire/front.ts";
 import type { ReplyBodies } from "./reply-bodies.ts";
 
 /** The audit trail, wherever it is kept. */
@@ -26,8 +29,43 @@ export interface AuditTrail {
   ): Promise<AuditOutcome<AuditAnswers[K]>>;
 }
 
+/** Puts a layout for a caller, as the command of that name. */
+export interface LayoutPut {
+  readonly caller: Caller;
+  readonly schemaId: number;
+  readonly forceDelete: boolean;
+}
+
+/** Work on large layouts, wherever it is done. */
+export interface LayoutWork {
+  isLarge(schemaId: number): boolean;
+  /** Whether putting a body of that size is long work. */
+  isLongPut(schemaId: number, bytes: number): boolean;
+  put(command: LayoutPut, body: LongBody): Promise<Answer | Problem>;
+  /** Clones a schema of the caller. */
+  clone(caller: Caller, schemaId: number, cloneId: string): Promise<Answer | Problem>;
+  show(schemaId: number): Promise<Answer | Problem>;
+  showGroups(schemaId: number, filter: GroupFilter): Promise<Answer | Problem>;
+  showMetadata(schemaId: number, options: MetadataOptions): Promise<Answer | Problem>;
+}
+
+/** As the parameters of the route of v1. */
+export interface MetadataOptions {
+  /** Puts its position before the name of a sector: `1. Stalls`. */
+  readonly isNumbered: boolean;
+  /** Uses ids, as text, instead of composite keys. */
+  readonly hasIds: boolean;
+}
+
+/** As the parameters of the route. */
+export interface GroupFilter {
+  readonly parentId: number | undefined;
+  readonly type: string | undefined;
+}
+
 export interface Services {
   readonly engine: Engine;
+  readonly layouts: LayoutWork;
   readonly audit: AuditTrail;
   readonly keys: Keys;
   readonly passwords: Passwords;

@@ -31,6 +31,12 @@ export function answer(status: number, value: unknown): Answer {
   return { status, type: JSON_TYPE, body: JSON.stringify(value), headers: SAFE_HEADERS };
 }
 
+/** @param body - JSON in UTF-8. */
+export function jsonBytes(status: number, body: Uint8Array, layout?: Answer["layout"]): Answer {
+  const facts = { status, type: JSON_TYPE, body, headers: SAFE_HEADERS };
+  return layout === undefined ? facts : { ...facts, layout };
+}
+
 /** The layout of a schema; an empty one when none is stored. */
 export function layoutAnswer(schemaId: number, row: LayoutRow | undefined): Answer {
   const layout = { schemaId, version: row?.version ?? 0 };

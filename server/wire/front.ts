@@ -48,7 +48,19 @@ export interface FirstOfKey {
   readonly isConfidential: boolean;
 }
 
-const NO_BODY = Buffer.alloc(0);
+/** A body whose handling would take too long in one turn. */
+export interface LongBody {
+  /** Each with memory of its own, which the handler may give away. */
+  readonly parts: readonly Uint8Array[];
+  /**
+   * To be called once, when the body has turned out to be valid, before anything changes.
+   *
+   * @returns The answer that the request gets instead; null when it is to be carried out.
+   */
+  readonly claim: () => Answer | Problem | Promise<Answer | Problem> | null;
+}
+
+export const NO_BODY = Buffer.alloc(0);
 
 /**
  * One request on its way to its answer: the request itself and the notes of the front. A socket
@@ -68,6 +80,8 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   repeatedHeader = "";
   /** Valid only while `handle` runs. */
   body: Buffer = NO_BODY;
+  /** The parts of a body that came in several; then `body` is empty. */
+  parts: readonly Buffer[] | null = null;
   /** The front that found the request: another one could not handle it. */
   front: Front<F> | null = null;
   found: F | null = null;
@@ -87,10 +101,19 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     return this.found;
   }
 
-  handle(body: Buffer): void {
+  /** @param parts - As `parts`. */
+  handle(body: Buffer, parts: readonly Buffer[] | null = null): void {
     this.body = body;
+    this.parts = parts;
     this.front!.handle(this);
     this.body = NO_BODY;
+    this.parts = null;
+  }
+
+  /** Joins the parts of a body. */
+  join(): void {
+    if (this.parts !== null) this.body = Buffer.concat(this.parts);
+    this.parts = null;
   }
 
   /**

@@ -11,7 +11,7 @@ import { Result } from "../../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
 import { BODY_LIMITS, BodyBudget, type BodyLimits, type Sender } from "./body-budget.ts";
 import { TrustedProxies } from "./client-address.ts";
-import type { Found, Front } from "./front.ts";
+import { type Found, type Front, NO_BODY } from "./front.ts";
 import { type Exchanges, HttpExchange } from "./http-exchange.ts";
 import { Transfers } from "./transfers.ts";
 
@@ -216,7 +216,7 @@ class OpenExchanges implements Exchanges {
     }
     exchange.keptBytes += byteLength;
     // A copy of the view: the library uses the memory again.
-    (exchange.chunks ??= []).push(Buffer.from(Buffer.from(chunk)));
+    (exchange.chunks ??= []).push(ownCopy(Buffer.from(chunk)));
   }
 
   #beginBody(exchange: HttpExchange): Sender {
@@ -233,7 +233,8 @@ class OpenExchanges implements Exchanges {
     const { refusal, chunks } = exchange;
     this.#bodies.end(exchange);
     if (refusal !== null) exchange.respond(this.#refusal(exchange, refusal));
-    else exchange.handle(Buffer.concat([...(chunks ?? []), last]));
+    else if (chunks === null) exchange.handle(last);
+    else exchange.handle(NO_BODY, [...chunks, ownCopy(last)]);
   }
 
   /**
@@ -301,4 +302,9 @@ function problemOfHead({ headProblem, contentLength }: HttpExchange, found: Foun
 function tooLarge({ bodyBytesMax }: Found): Problem {
   const detail = `The body is larger than ${bodyBytesMax} bytes.`;
   return { refused: Result.PAYLOAD_TOO_LARGE, detail };
+}
+
+/** In memory of its own, which may move to another thread. */
+function ownCopy(bytes: Uint8Array): Buffer {
+  return Buffer.from(Uint8Array.from(bytes).buffer);
 }

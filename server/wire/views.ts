@@ -117,7 +117,7 @@ export function cloneView({ id, schemaId }: CloneRow) {
 }
 
 /** By the id of an object in a layout. */
-type Zones = ReadonlyMap<number, ZoneAssignmentRow>;
+export type Zones = ReadonlyMap<number, ZoneAssignmentRow>;
 
 /**
  * Sections, tables, areas and rows of a layout, in the order of the document. A row without its own

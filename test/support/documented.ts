@@ -50,7 +50,7 @@ export function undocumented(route: Route, { status, type, body }: Answer): stri
   const key = `${row} ${status}`;
   let check = checks.get(key);
   if (check === undefined) checks.set(key, (check = ajv.compile(withRefs(schema))));
-  if (check(JSON.parse(String(body)))) return null;
+  if (check(JSON.parse(Buffer.from(body).toString("utf8")))) return null;
   const errors = JSON.stringify(check.errors);
   return `${key} does not match its schema: ${errors}\n${String(body).slice(0, BODY_CHARS_SHOWN)}`;
 }

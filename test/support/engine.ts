@@ -9,7 +9,7 @@ import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine, type Outcome } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { Admission, type Clock, type Journal, LogSpace, type TooLong } from "../../engine/ports.ts";
-import { ActorKind, type LogRecord } from "../../engine/records.ts";
+import { ActorKind, type LogRecord, RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import type {
   Administrator,
@@ -20,6 +20,7 @@ import type {
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { ReplyBudget } from "../../engine/stored-replies.ts";
 import { State } from "../../engine/state.ts";
+import { loadedPut, storedPut } from "../../persistence/log/layout-packing.ts";
 import { labelsOf, type LayoutPart, layoutOf, type Labels } from "./layout.ts";
 
 /** 2026-03-19T10:00:00 UTC. */
@@ -84,13 +85,20 @@ export class MemoryJournal implements Journal {
 
   protected keep(sequence: number, timeMs: number, record: LogRecord): void {
     // A copy, so that a record which the engine changes later makes the replay differ.
-    this.kept.push({ sequence, timeMs, record: structuredClone(record) });
+    this.kept.push({ sequence, timeMs, record: copyOf(record) });
   }
 
   /** Makes every record up to `sequence` durable; by default all of them. */
   sync(sequence = this.kept.at(-1)?.sequence ?? 0): void {
     this.durable(sequence);
   }
+}
+
+/** A copy as the log would have it: large layouts are packed, and nothing is built of them. */
+function copyOf(record: LogRecord): LogRecord {
+  if (record.type !== RecordType.CATALOG) return structuredClone(record);
+  const copy = structuredClone({ ...record, puts: record.puts.map(storedPut) });
+  return { ...copy, puts: copy.puts.map(loadedPut) };
 }
 
 /** Keeps the records themselves: in long runs, copying would take most of the time. */
@@ -103,7 +111,7 @@ export class SharingJournal extends MemoryJournal {
 /** Applies the kept records to an empty state. */
 export function replayed(journal: MemoryJournal): State {
   const state = new State();
-  for (const { record, timeMs } of journal.kept) apply(state, structuredClone(record), timeMs);
+  for (const { record, timeMs } of journal.kept) apply(state, copyOf(record), timeMs);
   return state;
 }
 

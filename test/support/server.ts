@@ -18,6 +18,8 @@ import { RateLimits } from "../../server/auth/rate-limits.ts";
 import { Throttle } from "../../server/auth/throttle.ts";
 import { Dispatch } from "../../server/dispatch.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
+import { LargeLayouts } from "../../server/layouts/large-layouts.ts";
+import { LayoutThread } from "../../server/layouts/layout-thread.ts";
 import { StoreReports } from "../../server/observe/store-reports.ts";
 import { ReplyBodies } from "../../server/routing/reply-bodies.ts";
 import { routeTable } from "../../server/routes/table.ts";
@@ -27,6 +29,7 @@ import type { Answer } from "../../server/wire/answers.ts";
 import { Exchange, type Request } from "../../server/wire/front.ts";
 import { JournalTrail } from "./audit.ts";
 import { MemoryJournal, World } from "./engine.ts";
+import { LAYOUT_PACKER, startInProcess } from "./layout-thread.ts";
 import { area, type Labels, labelsOf, layoutOf, section, table } from "./layout.ts";
 import { witness } from "./witness.ts";
 
@@ -208,6 +211,7 @@ export class TestServer {
     const badKeys = new Throttle(BAD_KEYS_MAX);
     this.services = {
       engine,
+      layouts: new LargeLayouts(engine, new LayoutThread(startInProcess), LAYOUT_PACKER),
       audit: audit ?? this.trail,
       keys,
       passwords,
@@ -411,8 +415,10 @@ function bytesOf(body: unknown): Buffer {
 
 export function replyOf<Body>(answer: Answer, path = ""): Reply<Body> {
   const { status, type, body, headers } = answer;
-  const text = typeof body === "string" ? body : Buffer.from(body).toString("latin1");
-  const isJson = type.includes("json") && text !== "";
+  const isOfJson = type.includes("json");
+  const encoding = isOfJson ? "utf8" : "latin1";
+  const text = typeof body === "string" ? body : Buffer.from(body).toString(encoding);
+  const isJson = isOfJson && text !== "";
   return {
     status,
     type,

@@ -37,7 +37,9 @@ export function witness(route: Route | undefined, request: { path: string }, ans
 function checkAnswer(route: Route, row: string, answer: Answer): string[] {
   expect(undocumented(route, answer)).toBeNull();
   const isJson = answer.type.includes("json") && answer.body !== "";
-  return isJson ? codesOf(row, JSON.parse(String(answer.body)) as Problem) : [];
+  return isJson
+    ? codesOf(row, JSON.parse(Buffer.from(answer.body).toString("utf8")) as Problem)
+    : [];
 }
 
 function codesOf(row: string, { errorCode, errors = [] }: Problem): string[] {

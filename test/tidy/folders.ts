@@ -37,6 +37,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/routing": ROUTING,
   "server/auth": ROUTING,
   "server/observe": ROUTING,
+  "server/layouts": [...ENGINE, "engine/decide/schema", "server/wire", "server/routing"],
   "server/docs": ["engine", "server/wire"],
   "server/openapi": [...ROUTING, "server/docs"],
   "server/routes": [
@@ -46,7 +47,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server/routes/v1",
     "server/routes/management",
   ],
-  "server/routes/v1": ROUTES,
+  "server/routes/v1": [...ROUTES, "server/layouts"],
   "server/routes/management": ROUTES,
   "server/demo": [...ENGINE, "server/auth", "server/wire"],
   "server/examples": [],
@@ -62,7 +63,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Single files that join what their folder keeps apart. */
 export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  "server/main.ts": ["persistence/store"],
+  "server/main.ts": ["persistence/store", "persistence/log", "server/layouts"],
+  "server/layouts/worker.ts": ["persistence/log"],
 };
 
 /** @returns Whether the file may import the file at `target`; both are paths from the root. */

@@ -46,6 +46,7 @@ const TWINS: Readonly<Record<string, string | null>> = {
   "engine/decide/removals.ts": "decide/organization-changes",
   "engine/decide/schema/check-document.ts": "decide/schema/merge-layout",
   "engine/decide/schema/clone-schema.ts": "decide/schema/schemas",
+  "engine/decide/schema/install-layout.ts": "decide/schema/layouts",
   "engine/decide/schema/prepare-layout.ts": "decide/schema/layouts",
   "engine/inventory/states.ts": "assert",
   "engine/layout/layout-document.ts": null,

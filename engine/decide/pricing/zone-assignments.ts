@@ -1,7 +1,7 @@
 /** Which sections, rows, tables, areas and seats of a schema are in which pricing zone. */
 import { assert } from "../../assert.ts";
 import type { CatalogPut, ZoneAssignmentRow } from "../../catalog.ts";
-import { collectSeats, GroupType, lastOfGroup, type Layout } from "../../layout/layout.ts";
+import { GroupType, lastOfGroup, type Layout } from "../../layout/layout.ts";
 import { zonedSchema } from "../../queries/lookups.ts";
 import {
   type Decision,
@@ -15,7 +15,7 @@ import type { AssignmentItem, AssignmentSelection } from "../../shapes/bodies.ts
 import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
-import { removesOfAssignments } from "../removals.ts";
+import { assignmentsOf, removesOfAssignments } from "../removals.ts";
 import { findMissing } from "./prices.ts";
 
 /** The zone that each object gets, by the object's id; null removes its zone. */
@@ -23,7 +23,7 @@ type Zones = Map<number, number | null>;
 
 /**
  * The rows and seats in an assigned group lose their own zones. Groups go first, in their order,
- * then seats. Cost: O(seats of the assigned groups).
+ * then seats. Cost: O(assignments of the schema + items).
  */
 export function assignZones(
   state: State,
@@ -45,11 +45,14 @@ export function assignZones(
     if (layout.groups.has(objectId)) found.push({ id: objectId, zoneId });
     else errors.push(notFound(`groupOfSeats[${i}].objectId`, objectId, "group in the layout"));
   }
+  const last = lastOfGroup(found);
+  const assigned = assignmentsOf(state, schemaId).map(({ id }) => id);
+  const inside = membersOf(layout, [...assigned, ...last.map(({ id }) => id)]);
   const { zoneAssignments } = state.catalog;
-  for (const { id: groupId, zoneId } of lastOfGroup(found)) {
-    eachObjectIn(layout, groupId, (id) => {
+  for (const { id: groupId, zoneId } of last) {
+    for (const id of inside.get(groupId) ?? []) {
       if (zoneAssignments.has(id) || wanted.has(id)) wanted.set(id, null);
-    });
+    }
     wanted.set(groupId, zoneId);
   }
   for (const [i, item] of seats.entries()) {
@@ -82,14 +85,27 @@ function checkZone(
   errors.push(notFound(`${field}.assignmentId`, zoneId, "zone on the schema"));
 }
 
-/** @param visit - Takes the ids of the rows, then of the seats, in the group. */
-function eachObjectIn(layout: Layout, groupId: number, visit: (id: number) => void): void {
-  const group = layout.groups.get(groupId);
-  assert(group !== undefined, "the group was found in the layout");
-  if (group.type === GroupType.SECTION || group.type === GroupType.TABLE) {
-    for (const row of layout.sections[group.index]!.rows) visit(layout.rows[row]!.id);
+/**
+ * @param ids - Of rows and seats; others are in no group.
+ * @returns By the id of a group: those of the objects that are in it.
+ */
+function membersOf(layout: Layout, ids: readonly number[]): ReadonlyMap<number, readonly number[]> {
+  const members = new Map<number, number[]>();
+  const add = (groupId: number, id: number) => {
+    const known = members.get(groupId);
+    if (known === undefined) members.set(groupId, [id]);
+    else known.push(id);
+  };
+  for (const id of ids) {
+    const seat = layout.seatIndexes.get(id);
+    const group = layout.groups.get(id);
+    const index = seat === undefined ? group?.index : layout.rowOfSeat[seat];
+    if (index === undefined || (seat === undefined && group?.type !== GroupType.ROW)) continue;
+    const row = layout.rows[index]!;
+    if (seat !== undefined) add(row.id, id);
+    add(layout.sections[row.section]!.id, id);
   }
-  for (const seat of collectSeats(layout, group)) visit(layout.seatIds[seat]!);
+  return members;
 }
 
 /** Only the assignments that differ from the stored ones. */

@@ -1,10 +1,12 @@
 /** The layout of a schema: put atomically, and refused while inventory would be lost. */
 import { assert } from "../../assert.ts";
+import type { MadeLayout, SchemaRow } from "../../catalog.ts";
 import { INVENTORY_ERRORS_MAX } from "../../constants.ts";
 import type { Partition } from "../../inventory/partition.ts";
 import { SeatState } from "../../inventory/states.ts";
 import type { LayoutDocument } from "../../layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../layout/layout.ts";
+import { plainDocument } from "../../layout/packed-layout.ts";
 import { ownRow } from "../../queries/access.ts";
 import {
   type Decision,
@@ -39,27 +41,53 @@ export function putLayout(
   timeMs: number,
 ): Decision<LayoutDocument> {
   const { caller, schemaId, body, forceDelete } = command;
-  const { schemas, layouts, zoneAssignments, nextId } = state.catalog;
+  const { schemas, layouts, nextId } = state.catalog;
   const schema = ownRow(schemas.get(schemaId), caller, "schema");
   if (isRefused(schema)) return schema;
   const tooLong = checkDrawing(body);
   if (tooLong.length > 0) return refuseInvalid(tooLong);
-  const row = layouts.get(schemaId);
-  const stored = row?.document;
-  const prepared = prepareLayout(stored ?? EMPTY_DOCUMENT, body, { nextId, timeMs });
-  const { document, newIds, goneIds, errors, isChanged } = prepared;
+  const stored = layouts.get(schemaId)?.document;
+  const before = plainDocument(stored ?? EMPTY_DOCUMENT);
+  const prepared = prepareLayout(before, body, { nextId, timeMs });
+  const { document, newIds, errors, isChanged } = prepared;
   if (errors.length > 0) return refuseInvalid(errors);
   if (stored !== undefined && !isChanged) return grant(null, stored);
-  const lost = forceDelete ? [] : goneInUse(state, schemaId, prepared);
+  return grantLayout(
+    state,
+    { caller, forceDelete, timeMs },
+    { schema, document, newIds, gone: prepared },
+  );
+}
+
+/** What a new layout lacks of the stored one. */
+export type GoneObjects = Pick<PreparedLayout, "goneIds" | "goneAreaIds">;
+
+interface LayoutGrant {
+  readonly schema: SchemaRow;
+  readonly document: LayoutDocument;
+  readonly made?: MadeLayout;
+  readonly newIds: number;
+  readonly gone: GoneObjects;
+}
+
+/** The grant of a layout that was merged and checked, unless inventory would be lost. */
+export function grantLayout(
+  state: State,
+  { caller, forceDelete, timeMs }: CommandWith<{ forceDelete: boolean; timeMs: number }>,
+  { schema, document, made, newIds, gone }: LayoutGrant,
+): Decision<LayoutDocument> {
+  const { layouts, zoneAssignments } = state.catalog;
+  const lost = forceDelete ? [] : goneInUse(state, schema.id, gone);
   if (lost.length > 0) {
     return refuse(Result.INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
   }
-  const version = (row?.version ?? 0) + 1;
+  const version = (layouts.get(schema.id)?.version ?? 0) + 1;
+  const row = { id: schema.id, document, marksRelabelled: true, version } as const;
   const puts = [
     { table: "schemas", row: { ...schema, updatedAtMs: timeMs } },
-    { table: "layouts", row: { id: schemaId, document, marksRelabelled: true, version } },
+    { table: "layouts", row, ...(made === undefined ? {} : { made }) },
   ] as const;
-  const removes = removesOfAssignments(goneIds.flatMap((id) => zoneAssignments.get(id) ?? []));
+  const removes = removesOfAssignments(gone.goneIds.flatMap((id) => zoneAssignments.get(id) ?? []));
   return grantChange(state, caller, { newIds, puts, removes }, document);
 }
 
@@ -67,12 +95,14 @@ export function putLayout(
 function goneInUse(
   state: State,
   schemaId: number,
-  { goneIds, goneAreaIds }: PreparedLayout,
+  { goneIds, goneAreaIds }: GoneObjects,
 ): FieldError[] {
   const errors: FieldError[] = [];
   if (goneIds.length + goneAreaIds.length === 0) return errors;
   for (const event of state.catalog.events.values()) {
     if (event.schemaId !== schemaId) continue;
+    // In most events nothing is in use, on whatever layout: these need not be migrated for it.
+    if (!hasInUse(state.partitions.peek(event.partition)!)) continue;
     const partition = state.partitionOf(event);
     for (const id of seatsInUse(partition, goneIds)) errors.push(inUse("seats", id, event.id));
     for (const id of areasInUse(partition, goneAreaIds))
@@ -82,10 +112,16 @@ function goneInUse(
   return errors.slice(0, INVENTORY_ERRORS_MAX);
 }
 
+function hasInUse({ state, areas }: Partition): boolean {
+  if (state.includes(LOCKED) || state.includes(SOLD) || state.includes(BLOCKED)) return true;
+  for (let area = 0; area < areas.count; area++) {
+    if (areas.capacity(area) > areas.places(area, ACTIVE)) return true;
+  }
+  return false;
+}
+
 function seatsInUse({ layout, state }: Partition, ids: readonly number[]): readonly number[] {
   assert(state.length === layout.seatCount, "an event has a state for each seat of its layout");
-  // In most events nothing is in use yet; looking at all states at once is much faster.
-  if (!state.includes(LOCKED) && !state.includes(SOLD) && !state.includes(BLOCKED)) return [];
   return ids.filter((id) => state[layout.seatIndexes.get(id) ?? -1]! > ACTIVE);
 }
 

@@ -66,7 +66,7 @@ export function deleteSchema(
   const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
   if (isRefused(schema)) return schema;
   for (const event of state.catalog.events.values()) {
-    if (event.schemaId !== schemaId || !isHeldOrSold(state.partitionOf(event))) continue;
+    if (event.schemaId !== schemaId || !isHeldOrSold(state, event)) continue;
     const detail = `Seats or places are held or sold, for example in event ${event.id}.`;
     return refuse(Result.INVENTORY_IN_USE, detail);
   }

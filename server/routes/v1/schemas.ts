@@ -1,7 +1,9 @@
 /** v1 schemas: their list, and the metadata that give clients their composite keys. */
 import type { SchemaRow } from "../../../engine/catalog.ts";
 import { EMPTY_DOCUMENT } from "../../../engine/layout/layout.ts";
+import { ownRow } from "../../../engine/queries/access.ts";
 import { capacitiesOf } from "../../../engine/queries/capacities.ts";
+import { isRefused } from "../../../engine/results.ts";
 import { LOCAL_DATE, LONG } from "../../../engine/shapes/fields.ts";
 import { BOOLEAN, list } from "../../../engine/shapes/shape.ts";
 import type { State } from "../../../engine/state.ts";
@@ -10,7 +12,7 @@ import { answer } from "../../wire/answers.ts";
 import { momentMs } from "../../wire/moments.ts";
 import { ownRows, showOwn } from "../handling.ts";
 import { LEGACY, LIST_QUERY, partOf } from "./legacy.ts";
-import { metadataView } from "./metadata.ts";
+import { metadataView } from "../../layouts/metadata.ts";
 import { METADATA, SCHEMA } from "./shapes.ts";
 
 const SCHEMA_ID = { schemaId: LONG };
@@ -61,14 +63,20 @@ export const LEGACY_SCHEMA_ROUTES: readonly Route[] = [
       useInternalIds: { shape: BOOLEAN, description: "Use ids as keys, in text.", default: false },
     },
     answers: { 200: METADATA },
-    problems: [400, 403],
+    // A large layout waits for its turn.
+    problems: [400, 403, 503],
     handle: (context) => {
-      const { state } = context.services.engine;
+      const { engine, layouts } = context.services;
+      const { state } = engine;
       const { numberedSections: isNumbered, useInternalIds: hasIds } = context.query;
-      return showOwn(publicSchema(state, context.params.schemaId), context, "schema", ({ id }) => {
-        const document = state.catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT;
-        return answer(200, metadataView(document, state.layoutOf(id), { isNumbered, hasIds }));
-      });
+      const options = { isNumbered, hasIds };
+      const found = publicSchema(state, context.params.schemaId);
+      const schema = ownRow(found, context.caller, "schema");
+      if (isRefused(schema)) return schema;
+      const { id } = schema;
+      if (layouts.isLarge(id)) return layouts.showMetadata(id, options);
+      const document = state.catalog.layouts.get(id)?.document ?? EMPTY_DOCUMENT;
+      return answer(200, metadataView(document, state.layoutOf(id), options));
     },
   }),
 ];

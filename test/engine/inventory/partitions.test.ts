@@ -29,7 +29,7 @@ test("a new layout migrates no event before the event is read", () => {
   world.putLayout(renamed);
   expect(partitions.settleOne()).toBe(true);
   expect(world.partition).not.toBe(before);
-  expect(world.partition.layout.seatNames).toContain("one");
+  expect(world.partition.layout.labels).toContain("one");
 });
 
 test("settling migrates one event at a time, until all have the new layout", () => {

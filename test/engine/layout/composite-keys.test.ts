@@ -1,7 +1,7 @@
 /** Composite keys, by which v1 names the objects of a layout. */
 import { expect, test } from "vitest";
 import { findKey, joinKey } from "../../../engine/layout/composite-keys.ts";
-import { buildLayout, EMPTY_DOCUMENT } from "../../../engine/layout/layout.ts";
+import { buildLayout, EMPTY_DOCUMENT, seatName } from "../../../engine/layout/layout.ts";
 import { World } from "../../support/engine.ts";
 import { area, guidOf, section, table } from "../../support/layout.ts";
 
@@ -32,7 +32,7 @@ test("labels that begin or end in one separator character are found", () => {
   const { layout } = world.partition;
   const keys = ["VIP;;;;A;;1;", "VIP;;B;;;1", "VIP;;B;;;;2", "VIP;;C;;;1"];
   const found = keys.map((key) => layout.seatIndexes.get(findKey(layout, key)?.id ?? 0)!);
-  expect(found.map((seat) => layout.seatNames[seat])).toEqual(["1;", "1", ";2", ";1"]);
+  expect(found.map((seat) => seatName(layout, seat))).toEqual(["1;", "1", ";2", ";1"]);
   expect(new Set(found).size).toBe(keys.length);
   expect(findKey(layout, ";Pit;")?.member).toBe("groupOfSeats");
 });

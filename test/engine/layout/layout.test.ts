@@ -8,6 +8,7 @@ import {
   EMPTY_DOCUMENT,
   type Layout,
   seatIndexOf,
+  seatName,
 } from "../../../engine/layout/layout.ts";
 import { area, labelOfGuid, layoutOf, section, table } from "../../support/layout.ts";
 
@@ -87,7 +88,7 @@ test("a section or table has the seats of all its rows, and an area has none", (
     const seats = collectSeats(layout, layout.groups.get(groupId(label))!);
     return Array.from(
       seats,
-      (seat) => layout.rows[layout.rowOfSeat[seat]!]!.name + layout.seatNames[seat]!,
+      (seat) => layout.rows[layout.rowOfSeat[seat]!]!.name + seatName(layout, seat),
     );
   };
   expect(namesOf("Stalls")).toEqual(["A3", "A2", "A1", "A4", "B1"]);

@@ -56,10 +56,11 @@ test("createEvent without an id is refused, and no row is written", async () => 
   await expectRefused(command, invalid("eventId", "NOT_NULL"));
 });
 
-test("commands about logins and replies are refused to library callers", async () => {
+test("commands that only the front gives are refused to library callers", async () => {
   const replies = ["rememberReply", "forgetReplies"];
   const logins = ["openLogin", "renewLogin", "closeLogin"];
-  expect(INTERNAL_KINDS).toEqual(["hidePrivateKey", ...logins, ...replies]);
+  const layouts = ["installLayout", "installClone"];
+  expect(INTERNAL_KINDS).toEqual(["hidePrivateKey", ...logins, ...replies, ...layouts]);
   for (const kind of INTERNAL_KINDS) {
     await expectRefused(sampleCommand(kind, caller), invalid("kind", "UNKNOWN"));
   }

@@ -1,15 +1,9 @@
 /** The layout of a schema in the form of v1: sectors, rows and seats, each with its key. */
-import { joinKey } from "../../../engine/layout/composite-keys.ts";
-import type { LayoutDocument, Sector } from "../../../engine/layout/layout-document.ts";
-import type { Layout } from "../../../engine/layout/layout.ts";
-import { number, shapesByGroup, shapeView } from "../../wire/views.ts";
-
-export interface MetadataOptions {
-  /** Puts its position before the name of a sector: `1. Stalls`. */
-  readonly isNumbered: boolean;
-  /** Uses ids, as text, instead of composite keys. */
-  readonly hasIds: boolean;
-}
+import { joinKey } from "../../engine/layout/composite-keys.ts";
+import type { LayoutDocument, Sector } from "../../engine/layout/layout-document.ts";
+import type { Layout } from "../../engine/layout/layout.ts";
+import type { MetadataOptions } from "../routing/services.ts";
+import { number, shapesByGroup, shapeView } from "../wire/views.ts";
 
 /** Cost: O(objects of the layout). */
 export function metadataView(document: LayoutDocument, layout: Layout, options: MetadataOptions) {

@@ -1,0 +1,164 @@
+/** The work of the layout thread: everything that visits each object of a large layout. */
+import { COMMANDS } from "../../engine/commands.ts";
+import { type Copy, copyOriginal, type Original } from "../../engine/decide/schema/clone-schema.ts";
+import { checkDrawing } from "../../engine/decide/schema/drawing-members.ts";
+import { prepareLayout } from "../../engine/decide/schema/prepare-layout.ts";
+import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
+import { columnsOf, type LayoutColumns } from "../../engine/layout/layout-columns.ts";
+import { buildLayout, EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
+import type { FieldError } from "../../engine/results.ts";
+import type { LayoutBody } from "../../engine/shapes/bodies.ts";
+import type { MetadataOptions } from "../routing/services.ts";
+import { checksOf } from "../routing/validate.ts";
+import { metadataView } from "./metadata.ts";
+import { parseJson } from "../wire/json.ts";
+import { errorsAsSent } from "../wire/number-literals.ts";
+import { groupViews, type Zones } from "../wire/views.ts";
+
+/** How packed layouts are read and written. */
+export interface Packing {
+  readonly pack: (json: string) => Uint8Array;
+  /** @returns The JSON of a packed layout. */
+  readonly textOf: (packed: Uint8Array) => string;
+}
+
+interface Next {
+  readonly nextId: number;
+  readonly timeMs: number;
+}
+
+/** By kind: what a job needs. `stored` is a packed layout. */
+interface Jobs {
+  /** Reads and checks the body of a request, and merges it into the stored layout. */
+  readonly prepare: {
+    readonly parts: readonly Uint8Array[];
+    readonly stored: Uint8Array | null;
+    readonly next: Next;
+  };
+  readonly copy: {
+    readonly stored: Uint8Array;
+    readonly original: Omit<Original, "document">;
+    readonly next: Next;
+  };
+  /** The layout as JSON. */
+  readonly show: { readonly stored: Uint8Array };
+  readonly showGroups: {
+    readonly stored: Uint8Array;
+    readonly schemaId: number;
+    readonly zones: Zones;
+    readonly parentId: number | undefined;
+    readonly type: string | undefined;
+  };
+  readonly showMetadata: { readonly stored: Uint8Array; readonly options: MetadataOptions };
+}
+
+/** A layout that can be stored: packed, and as a seat index. */
+interface Made {
+  readonly packed: Uint8Array;
+  readonly columns: LayoutColumns;
+}
+
+/** The layout of a body: not valid, as it is stored already, or new. */
+export type Prepared =
+  | { readonly kind: "malformed"; readonly reason: string }
+  | { readonly kind: "invalid"; readonly errors: readonly FieldError[] }
+  | { readonly kind: "same"; readonly json: Uint8Array }
+  | (Made & {
+      readonly kind: "new";
+      readonly json: Uint8Array;
+      readonly newIds: number;
+      readonly goneIds: readonly number[];
+      readonly goneAreaIds: readonly number[];
+      /** As they were given: the layout may have to be prepared again. */
+      readonly parts: readonly Uint8Array[];
+    });
+
+interface Results {
+  readonly prepare: Prepared;
+  readonly copy: Made & { readonly copy: Omit<Copy, "document"> };
+  readonly show: Uint8Array;
+  readonly showGroups: Uint8Array;
+  readonly showMetadata: Uint8Array;
+}
+
+export type JobKind = keyof Jobs;
+export type JobOf<K extends JobKind> = { [J in K]: { readonly kind: J } & Jobs[J] }[K];
+export type ResultOf<K extends JobKind> = Results[K];
+
+const LAYOUT_CHECKS = checksOf({ body: COMMANDS.putLayout.members.body });
+
+/** Cost: O(objects and bytes of the layout), seconds for the largest. */
+export function doJob(job: JobOf<JobKind>, packing: Packing): ResultOf<JobKind> {
+  switch (job.kind) {
+    case "prepare":
+      return prepare(job, packing);
+    case "copy":
+      return copy(job, packing);
+    case "show":
+      return Buffer.from(packing.textOf(job.stored));
+    case "showGroups": {
+      const { schemaId, zones, parentId, type } = job;
+      const groups = groupViews(schemaId, documentOf(job.stored, packing), zones)
+        .filter((group) => parentId === undefined || group.parentId === parentId)
+        .filter((group) => type === undefined || group.type === type);
+      return bytesOf(groups);
+    }
+    case "showMetadata": {
+      const document = documentOf(job.stored, packing);
+      return bytesOf(metadataView(document, buildLayout(document), job.options));
+    }
+  }
+  return job satisfies never;
+}
+
+function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Prepared {
+  const bytes = Buffer.concat(parts);
+  const parsed = parseJson(bytes);
+  if (!parsed.ok) return { kind: "malformed", reason: parsed.reason };
+  const body = parsed.isAscii ? parsed.value : LAYOUT_CHECKS.compose(parsed.value);
+  const invalid = LAYOUT_CHECKS.body(body, bytes.length);
+  if (invalid.length > 0) return { kind: "invalid", errors: errorsAsSent(invalid, bytes) };
+  // The body has passed the shape of a layout.
+  const layout = body as LayoutBody;
+  const tooLong = checkDrawing(layout);
+  if (tooLong.length > 0) return { kind: "invalid", errors: tooLong };
+  const before = stored === null ? EMPTY_DOCUMENT : documentOf(stored, packing);
+  const prepared = prepareLayout(before, layout, next);
+  const { document, isChanged, newIds, goneIds, goneAreaIds, errors } = prepared;
+  if (errors.length > 0) return { kind: "invalid", errors: errorsAsSent(errors, bytes) };
+  const text = JSON.stringify(document);
+  const json = Buffer.from(text);
+  if (stored !== null && !isChanged) return { kind: "same", json };
+  const columns = columnsOf(buildLayout(document));
+  const made = { packed: packing.pack(text), columns, json };
+  return { kind: "new", ...made, newIds, goneIds, goneAreaIds, parts };
+}
+
+function copy({ stored, original, next }: Jobs["copy"], packing: Packing): ResultOf<"copy"> {
+  const whole = { ...original, document: documentOf(stored, packing) };
+  const { document, ...rest } = copyOriginal(whole, next);
+  const copied = document ?? EMPTY_DOCUMENT;
+  const columns = columnsOf(buildLayout(copied));
+  return { packed: packing.pack(JSON.stringify(copied)), columns, copy: rest };
+}
+
+function documentOf(stored: Uint8Array, { textOf }: Packing): LayoutDocument {
+  return JSON.parse(textOf(stored)) as LayoutDocument;
+}
+
+function bytesOf(value: unknown): Uint8Array {
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** The memory in a job or a result that moves to the other thread instead of being copied. */
+export function buffersIn(value: unknown): ArrayBuffer[] {
+  if (ArrayBuffer.isView(value)) {
+    // A short view may be part of memory that others use.
+    const isWhole = value.byteLength === value.buffer.byteLength;
+    return isWhole && value.buffer instanceof ArrayBuffer ? [value.buffer] : [];
+  }
+  if (value === null || typeof value !== "object") return [];
+  // Of lists, only those of bytes: others may be long, and hold numbers or texts.
+  if (Array.isArray(value) && !ArrayBuffer.isView(value[0])) return [];
+  return [...new Set(Object.values(value).flatMap(buffersIn))];
+}

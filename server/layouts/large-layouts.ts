@@ -1,0 +1,227 @@
+/**
+ * Large layouts: what visits each of their objects is done by the layout thread, and the engine
+ * installs the result in one short step. Meanwhile other commands are carried out on the layout as
+ * it was; when one of them changes it, the new one is prepared again.
+ */
+import type { LayoutRow } from "../../engine/catalog.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { isCurrentClone, isCurrentLayout } from "../../engine/decide/schema/install-layout.ts";
+import { originalOf } from "../../engine/decide/schema/clone-schema.ts";
+import { layoutOfColumns } from "../../engine/layout/layout-columns.ts";
+import { LARGE_LAYOUT_OBJECTS, PackedLayout } from "../../engine/layout/packed-layout.ts";
+import { isGranted, refuse, refuseInvalid, Result } from "../../engine/results.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
+import type { GroupFilter, LayoutPut, LayoutWork, MetadataOptions } from "../routing/services.ts";
+import { type Answer, answer, jsonBytes, type Problem } from "../wire/answers.ts";
+import type { LongBody } from "../wire/front.ts";
+import { NumberLiteral } from "../wire/number-literals.ts";
+import { FrontResult } from "../wire/replies.ts";
+import type { JobKind, JobOf, Prepared, ResultOf } from "./jobs.ts";
+import type { LayoutThread } from "./layout-thread.ts";
+
+/** A shorter body for a small layout is handled at once. */
+const LONG_BODY_BYTES = 128 * 1_024;
+/** Ids that other commands may take while a layout is prepared. */
+const ID_GAP = 1_000;
+const ATTEMPTS_MAX = 4;
+const BUSY: Problem = refuse(
+  Result.OVERLOADED,
+  "Too many large layouts are being worked on; try again.",
+);
+
+type Handled = Answer | Problem;
+
+/** How packed layouts are made. */
+export interface LayoutPacker {
+  readonly pack: (json: string) => PackedLayout;
+  readonly packed: (bytes: Uint8Array) => PackedLayout;
+}
+
+export class LargeLayouts implements LayoutWork {
+  readonly #engine: Engine;
+  readonly #thread: LayoutThread;
+  readonly #packer: LayoutPacker;
+
+  constructor(engine: Engine, thread: LayoutThread, packer: LayoutPacker) {
+    this.#engine = engine;
+    this.#thread = thread;
+    this.#packer = packer;
+  }
+
+  /** Packs the large layouts that recovery has left unpacked. To be called once, at start. */
+  packAll(): void {
+    const { catalog } = this.#engine.state;
+    for (const row of catalog.layouts.values()) {
+      if (row.document instanceof PackedLayout || !this.isLarge(row.id)) continue;
+      const document = this.#packer.pack(JSON.stringify(row.document));
+      catalog.put({ table: "layouts", row: { ...row, document } });
+    }
+  }
+
+  isLarge(schemaId: number): boolean {
+    const { catalog } = this.#engine.state;
+    const document = catalog.layouts.get(schemaId)?.document;
+    if (document === undefined) return false;
+    if (document instanceof PackedLayout) return true;
+    const { seats, rows, sectors, shapes } = document;
+    const objects = seats.length + rows.length + sectors.length + shapes.length;
+    return objects >= LARGE_LAYOUT_OBJECTS;
+  }
+
+  /** Whether putting a body of that size is long work. */
+  isLongPut(schemaId: number, bytes: number): boolean {
+    return bytes >= LONG_BODY_BYTES || this.isLarge(schemaId);
+  }
+
+  async put(command: LayoutPut, body: LongBody, attempt = 1): Promise<Handled> {
+    let base: LayoutRow | undefined;
+    let firstId = 0;
+    const prepared = await this.#thread.run("prepare", command.caller.organizationId, () => {
+      base = this.#baseOf(command);
+      firstId = this.#engine.state.catalog.nextId + ID_GAP;
+      const next = { nextId: firstId, timeMs: this.#engine.nowMs() };
+      const stored = base === undefined ? null : this.#bytesOf(base);
+      return { parts: body.parts, stored, next };
+    });
+    if (prepared === null) return BUSY;
+    if (prepared.kind === "malformed" || prepared.kind === "invalid") return refusalOf(prepared);
+    const early = body.claim();
+    if (early !== null) return early;
+    if (prepared.kind === "same") {
+      const layout = { schemaId: command.schemaId, version: base?.version ?? 0 };
+      return jsonBytes(200, prepared.json, layout);
+    }
+    const installed = this.#install(command, { prepared, base, firstId });
+    if (installed !== null) return installed;
+    const again = { parts: prepared.parts, claim: () => null };
+    return attempt === ATTEMPTS_MAX ? BUSY : this.put(command, again, attempt + 1);
+  }
+
+  /** @returns Null when the layout must be prepared again. */
+  #install(
+    { caller, schemaId, forceDelete }: LayoutPut,
+    {
+      prepared,
+      base,
+      firstId,
+    }: { prepared: NewLayout; base: LayoutRow | undefined; firstId: number },
+  ): Handled | null {
+    const { packed, columns, newIds, goneIds, goneAreaIds, json } = prepared;
+    const made = { layout: layoutOfColumns(columns) };
+    const document = this.#packer.packed(packed);
+    const gone = { goneIds, goneAreaIds };
+    const ready = { base, firstId, newIds, document, made, ...gone };
+    const { state } = this.#engine;
+    const isOwn = state.catalog.schemas.get(schemaId)?.organizationId === caller.organizationId;
+    if (isOwn && !isCurrentLayout(state, schemaId, ready)) return null;
+    const command = { kind: "installLayout", caller, schemaId, ready, forceDelete } as const;
+    const outcome = this.#engine.submit(command);
+    if (!isGranted(outcome)) return outcome;
+    const { version = 0 } = state.catalog.layouts.get(schemaId)!;
+    return jsonBytes(200, json, { schemaId, version });
+  }
+
+  /** A layout of somebody else is not looked at: its body is only checked. */
+  #baseOf({ caller, schemaId }: LayoutPut): LayoutRow | undefined {
+    const { schemas, layouts } = this.#engine.state.catalog;
+    const isOwn = schemas.get(schemaId)?.organizationId === caller.organizationId;
+    return isOwn ? layouts.get(schemaId) : undefined;
+  }
+
+  async clone(caller: Caller, schemaId: number, cloneId: string, attempt = 1): Promise<Handled> {
+    const { state } = this.#engine;
+    let original = originalOf(state, schemaId);
+    let firstId = 0;
+    const made = await this.#thread.run("copy", caller.organizationId, () => {
+      original = originalOf(state, schemaId);
+      firstId = state.catalog.nextId + ID_GAP;
+      const { document: _document, ...rest } = original;
+      const next = { nextId: firstId, timeMs: this.#engine.nowMs() };
+      return { stored: this.#stored(schemaId), original: rest, next };
+    });
+    if (made === null) return BUSY;
+    const { packed, columns, copy } = made;
+    const document = this.#packer.packed(packed);
+    const parts = { copy: { ...copy, document }, made: { layout: layoutOfColumns(columns) } };
+    const ready = { original, firstId, newIds: copy.newIds, ...parts };
+    if (!state.catalog.schemas.has(schemaId) || isCurrentClone(state, ready)) {
+      const command = { kind: "installClone", caller, schemaId, cloneId, ready } as const;
+      const outcome = this.#engine.submit(command);
+      return isGranted(outcome) ? answer(200, outcome.value.id) : outcome;
+    }
+    return attempt === ATTEMPTS_MAX ? BUSY : this.clone(caller, schemaId, cloneId, attempt + 1);
+  }
+
+  /** The whole layout. */
+  show(schemaId: number): Promise<Handled> {
+    return this.#show("show", schemaId, () => ({ stored: this.#stored(schemaId) }));
+  }
+
+  showMetadata(schemaId: number, options: MetadataOptions): Promise<Handled> {
+    return this.#show("showMetadata", schemaId, () => ({
+      stored: this.#stored(schemaId),
+      options,
+    }));
+  }
+
+  /** @param filter - As the parameters of the route. */
+  showGroups(schemaId: number, filter: GroupFilter): Promise<Handled> {
+    return this.#show("showGroups", schemaId, () => {
+      const { catalog } = this.#engine.state;
+      const { groups } = this.#engine.state.layoutOf(schemaId);
+      const zones = new Map(
+        [...groups.keys()].flatMap((id) => {
+          const zone = catalog.zoneAssignments.get(id);
+          return zone === undefined ? [] : [[id, zone] as const];
+        }),
+      );
+      return { stored: this.#stored(schemaId), schemaId, zones, ...filter };
+    });
+  }
+
+  async #show<K extends JobKind>(
+    kind: K,
+    schemaId: number,
+    make: () => Omit<JobOf<K>, "kind">,
+  ): Promise<Handled> {
+    const { organizationId } = this.#engine.state.catalog.schemas.get(schemaId)!;
+    const shown = await this.#thread.run(kind, organizationId, make);
+    return shown === null ? BUSY : jsonBytes(200, shown as ResultOf<K> & Uint8Array);
+  }
+
+  /** Empty when the schema was deleted while the request waited. */
+  #stored(schemaId: number): Uint8Array {
+    const row = this.#engine.state.catalog.layouts.get(schemaId);
+    return row === undefined ? this.#packer.pack(NO_LAYOUT).bytes : this.#bytesOf(row);
+  }
+
+  #bytesOf({ document }: LayoutRow): Uint8Array {
+    if (document instanceof PackedLayout) return document.bytes;
+    return this.#packer.pack(JSON.stringify(document)).bytes;
+  }
+}
+
+const NO_LAYOUT = JSON.stringify({
+  sectors: [],
+  rows: [],
+  seats: [],
+  shapes: [],
+  clientViewBox: null,
+});
+
+type NewLayout = Extract<Prepared, { kind: "new" }>;
+
+function refusalOf(prepared: Extract<Prepared, { kind: "malformed" | "invalid" }>): Problem {
+  if (prepared.kind === "malformed") {
+    return { refused: FrontResult.MALFORMED_REQUEST, detail: prepared.reason };
+  }
+  return refuseInvalid(
+    prepared.errors.map((error) => ({ ...error, rejectedValue: received(error.rejectedValue) })),
+  );
+}
+
+/** A message between threads loses the class of a number literal. */
+function received(value: unknown): unknown {
+  const isLiteral = value !== null && typeof value === "object" && "text" in value;
+  return isLiteral ? new NumberLiteral(String(value.text)) : value;
+}

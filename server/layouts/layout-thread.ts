@@ -1,0 +1,114 @@
+/** The layout thread, as the server's thread sees it. It is started for its first job. */
+import { Worker } from "node:worker_threads";
+import { buffersIn, type JobKind, type JobOf, type ResultOf } from "./jobs.ts";
+import type { FromLayouts, ToLayouts } from "./service.ts";
+
+/** Jobs of one organization that may wait: each may keep the body of a request. */
+const WAITING_MAX = 4;
+
+export interface ThreadEvents {
+  readonly message: (message: FromLayouts) => void;
+  /** The thread has ended. */
+  readonly exit: (reason: Error) => void;
+}
+
+export interface RunningThread {
+  post(message: ToLayouts, transfer: readonly ArrayBuffer[]): void;
+}
+
+export type StartLayoutThread = (events: ThreadEvents) => RunningThread;
+
+/** A job that waits for its turn. */
+interface Waiting {
+  readonly message: () => ToLayouts["job"];
+  readonly resolve: (result: never) => void;
+  readonly reject: (reason: Error) => void;
+}
+
+/**
+ * Ordering: one job at a time; the next one is made when the result of the last was used. The
+ * organizations take turns.
+ */
+export class LayoutThread {
+  readonly #start: StartLayoutThread;
+  /** By organization, the one whose turn is next first. */
+  readonly #queues = new Map<number, Waiting[]>();
+  #running: Waiting | null = null;
+  #thread: RunningThread | null = null;
+
+  constructor(start: StartLayoutThread = startWorker) {
+    this.#start = start;
+  }
+
+  /**
+   * Does a job in the thread. The memory of its bytes moves there.
+   *
+   * @param make - Called when it is the job's turn.
+   * @returns Null when too many jobs of the organization wait.
+   */
+  run<K extends JobKind>(
+    kind: K,
+    organizationId: number,
+    make: () => Omit<JobOf<K>, "kind">,
+  ): Promise<ResultOf<K>> | null {
+    const queue = this.#queues.get(organizationId) ?? [];
+    if (queue.length >= WAITING_MAX) return null;
+    this.#queues.set(organizationId, queue);
+    return new Promise((resolve, reject) => {
+      const message = () => ({ ...make(), kind }) as unknown as ToLayouts["job"];
+      queue.push({ message, resolve, reject });
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#running !== null) return;
+    const [first] = this.#queues;
+    if (first === undefined) return;
+    const [organizationId, queue] = first;
+    const waiting = queue.shift()!;
+    this.#queues.delete(organizationId);
+    if (queue.length > 0) this.#queues.set(organizationId, queue);
+    this.#running = waiting;
+    this.#thread ??= this.#start({
+      message: (message) => this.#hear(message),
+      exit: (reason) => this.#ended(reason),
+    });
+    const job = waiting.message();
+    this.#thread.post({ job }, "parts" in job ? buffersIn(job.parts) : []);
+  }
+
+  #hear(message: FromLayouts): void {
+    const waiting = this.#running;
+    if ("failure" in message) waiting?.reject(new Error(message.failure));
+    else waiting?.resolve(message.result as never);
+    this.#proceed();
+  }
+
+  /** The next job starts another thread. */
+  #ended(reason: Error): void {
+    this.#thread = null;
+    if (this.#running === null) return;
+    this.#running.reject(reason);
+    this.#proceed();
+  }
+
+  #proceed(): void {
+    setImmediate(() => {
+      this.#running = null;
+      this.#next();
+    });
+  }
+}
+
+function startWorker({ message, exit }: ThreadEvents): RunningThread {
+  const worker = new Worker(new URL("worker.js", import.meta.url), { name: "frontrow layouts" });
+  let reason = new Error("the layout thread ended");
+  worker.unref();
+  worker.on("message", message);
+  worker.on("error", (error) => (reason = error));
+  worker.once("exit", () => exit(reason));
+  return {
+    post: (value, transfer) => worker.postMessage(value, transfer),
+  };
+}

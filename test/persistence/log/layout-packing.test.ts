@@ -1,0 +1,55 @@
+/** Large layouts in the log. */
+import { expect, test } from "vitest";
+import type { CatalogPut } from "../../../engine/catalog.ts";
+import type { LayoutDocument } from "../../../engine/layout/layout-document.ts";
+import { buildLayout } from "../../../engine/layout/layout.ts";
+import { PackedLayout } from "../../../engine/layout/packed-layout.ts";
+import { RecordType } from "../../../engine/records.ts";
+import { packCatalog, unpackCatalog } from "../../../persistence/log/catalog-codec.ts";
+import { packLayoutText, storedPut } from "../../../persistence/log/layout-packing.ts";
+
+const DOCUMENT: LayoutDocument = {
+  sectors: [{ id: 1, guid: "s", name: "Parkett ü 🎭", ga: false }],
+  rows: [{ id: 2, guid: "r", sectorGuid: "s", rowNumber: "A" }],
+  seats: Array.from({ length: 500 }, (_, i) => {
+    return { id: 3 + i, guid: `${i}`, rowGuid: "r", name: `${i}`, x: i / 3, note: null };
+  }),
+  shapes: [],
+  clientViewBox: null,
+};
+const schema: CatalogPut = { table: "clones", row: { id: "c", organizationId: 1, schemaId: 9 } };
+const recordOf = (document: LayoutDocument) => ({
+  type: RecordType.CATALOG,
+  actor: { kind: 1, id: 1 } as const,
+  nextId: 1_000,
+  removes: [],
+  puts: [
+    schema,
+    {
+      table: "layouts",
+      row: { id: 9, document, marksRelabelled: true },
+      made: { layout: buildLayout(DOCUMENT) },
+    } as const,
+  ],
+});
+
+test("a packed layout in a record is read back packed, with the same document", () => {
+  const bytes = packCatalog(recordOf(packLayoutText(JSON.stringify(DOCUMENT))));
+  expect(bytes.length).toBeLessThan(JSON.stringify(DOCUMENT).length / 2);
+  const [first, second] = unpackCatalog(bytes).puts;
+  expect(first).toEqual(schema);
+  const row = second!.table === "layouts" ? second.row : undefined;
+  expect(row!.document).toBeInstanceOf(PackedLayout);
+  expect(JSON.parse(JSON.stringify(row))).toEqual({
+    id: 9,
+    document: DOCUMENT,
+    marksRelabelled: true,
+  });
+});
+
+test("a layout that is not packed is stored as before, without what was built of it", () => {
+  const { puts } = unpackCatalog(packCatalog(recordOf(DOCUMENT)));
+  const row = { id: 9, document: DOCUMENT, marksRelabelled: true };
+  expect(puts).toEqual([schema, { table: "layouts", row }]);
+  expect(storedPut(schema)).toBe(schema);
+});

@@ -1,0 +1,49 @@
+/** No operation holds the event loop for long: the short form of `npm run bench:stalls`. */
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { allOperations } from "../../../bench/stalls/all-operations.ts";
+import { largeLayout } from "../../../bench/stalls/large-layout.ts";
+import { ROUTES } from "../../support/server.ts";
+import { ROOT, temporaryFolder } from "../../support/server-process.ts";
+
+const SEATS = 20_000;
+const SIZE = ["--seats", `${SEATS}`, "--events", "30", "--listed", "3000"];
+/** Before large layouts had a thread, some operations took fifty times as long as reading one. */
+const READINGS_MAX = 10;
+const ATTEMPTS = 3;
+
+interface Result {
+  readonly stalls: readonly { readonly name: string; readonly ms: number }[];
+}
+
+/** How long this machine takes to read the layout as JSON, in milliseconds. */
+function readingMs(): number {
+  const { text } = largeLayout(SEATS);
+  const startMs = performance.now();
+  for (let i = 0; i < ATTEMPTS; i++) JSON.parse(text);
+  return (performance.now() - startMs) / ATTEMPTS;
+}
+
+test("the list of operations has every row of the route table", () => {
+  const listed = new Set(allOperations().map(({ route }) => route));
+  // The other pages below /docs are files in memory, as the first one is.
+  const rows = ROUTES.map(({ method, path: at }) => `${method.toUpperCase()} ${at}`).filter(
+    (row) => !row.startsWith("GET /docs/"),
+  );
+  expect([...listed].toSorted()).toEqual(rows.toSorted());
+});
+
+test("no operation on a large layout takes much longer than reading the layout once", async () => {
+  const results = temporaryFolder();
+  const env = { ...process.env, BENCH_TRIAL: "1", BENCH_RESULTS: results };
+  const bench = path.join(ROOT, "dist/bench/stalls.js");
+  const before = readingMs();
+  await promisify(execFile)(process.execPath, [bench, ...SIZE], { env });
+  const limitMs = READINGS_MAX * Math.max(before, readingMs());
+  const { stalls } = JSON.parse(readFileSync(path.join(results, "stalls.json"), "utf8")) as Result;
+  expect(stalls).toHaveLength(allOperations().length);
+  expect(stalls.filter(({ ms }) => ms > limitMs)).toEqual([]);
+}, 240_000);

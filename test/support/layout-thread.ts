@@ -1,0 +1,23 @@
+/** The layout thread in the test's own process: a thread cannot start from source. */
+import { packedLayout, layoutText, packLayoutText } from "../../persistence/log/layout-packing.ts";
+import type { StartLayoutThread } from "../../server/layouts/layout-thread.ts";
+import { type FromLayouts, serveLayouts, type ToLayouts } from "../../server/layouts/service.ts";
+
+export const LAYOUT_PACKER = { pack: packLayoutText, packed: packedLayout };
+const PACKING = { pack: (json: string) => packLayoutText(json).bytes, textOf: layoutText };
+
+/** Messages are copied, or moved, as between threads. */
+export const startInProcess: StartLayoutThread = ({ message }) => {
+  let listener: (job: ToLayouts) => void = () => {};
+  const postMessage = (answer: FromLayouts, transfer: ArrayBuffer[]) => {
+    const copy = structuredClone(answer, { transfer });
+    setImmediate(() => message(copy));
+  };
+  serveLayouts({ on: (_, given) => (listener = given), postMessage }, PACKING);
+  return {
+    post: (job, transfer) => {
+      const copy = structuredClone(job, { transfer: [...transfer] });
+      setImmediate(() => listener(copy));
+    },
+  };
+};
