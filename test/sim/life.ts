@@ -18,10 +18,13 @@ import type { StateReport } from "../../persistence/store/open-state.ts";
 import { openStore, type OpenStore } from "../../persistence/store/open-store.ts";
 import type { Platform } from "../../persistence/store/platform.ts";
 import { Idempotency } from "../../server/idempotency.ts";
+import { LargeLayouts } from "../../server/layouts/large-layouts.ts";
+import { LayoutThread } from "../../server/layouts/layout-thread.ts";
 import { ReplyBodies } from "../../server/routing/reply-bodies.ts";
 import type { Services } from "../../server/routing/services.ts";
 import type { FakeDisk } from "../support/disk/fake-disk.ts";
 import { ProcessDied, type ProcessDisk } from "../support/disk/process-disk.ts";
+import { LAYOUT_PACKER, startInProcess } from "../support/layout-thread.ts";
 import { LocalThread } from "../support/store/local-thread.ts";
 import { Violation } from "./model/invariants.ts";
 import type { Timeline } from "./timeline.ts";
@@ -174,7 +177,8 @@ export class Life {
     const { engine } = this.store;
     this.#sweptUs = this.#options.timeline.nowUs;
     this.#opened = { machineMs: this.#machineMs, serviceMs: engine.nowMs() };
-    const services = { engine, keys: KEYS, replies: this.replies };
+    const layouts = new LargeLayouts(engine, new LayoutThread(startInProcess), LAYOUT_PACKER);
+    const services = { engine, keys: KEYS, replies: this.replies, layouts };
     this.idempotency = new Idempotency(services as unknown as Services);
   }
 
