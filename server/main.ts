@@ -26,6 +26,7 @@ import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
 import { ReplyBodies, type ReplyOptions } from "./routing/reply-bodies.ts";
 import type { Services } from "./routing/services.ts";
+import { WaitingWork } from "./routing/waiting-work.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
 import { StartingFront } from "./wire/front.ts";
@@ -158,7 +159,9 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const passwords = new Passwords();
   const logins = new Logins(engine, passwords, keys);
   const replies = new ReplyBodies(parts);
-  const sources = { engine, log: store.logStats, store: reports, audit, http, replies, logins };
+  const waiting = new WaitingWork();
+  const log = store.logStats;
+  const sources = { engine, log, store: reports, audit, http, replies, logins, waiting };
   return {
     engine,
     audit,
@@ -168,6 +171,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
     badKeys: new Throttle(parts.badKeysPerMinute),
     metrics: new Metrics(sources),
     replies,
+    waiting,
     metricsToken: parts.metricsToken ?? null,
     isReady,
   };

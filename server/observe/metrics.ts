@@ -50,6 +50,8 @@ export interface MetricsSources {
   readonly replies: ReplyCounters;
   /** `revoked` counts the logins that ended because a refresh token was used twice. */
   readonly logins: { readonly revoked: number };
+  /** Requests that wait for their answer, and those refused because too many waited. */
+  readonly waiting: { readonly count: number; readonly refused: number };
 }
 
 type Row = readonly [name: string, help: string, read: () => number];
@@ -59,7 +61,7 @@ export class Metrics {
   readonly #traffic = new Traffic();
 
   constructor(sources: MetricsSources) {
-    const { engine, log, store, audit, http, replies, logins } = sources;
+    const { engine, log, store, audit, http, replies, logins, waiting } = sources;
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
@@ -83,6 +85,9 @@ export class Metrics {
     this.#addReplies(engine, replies);
     const revoked = "Logins that ended because a refresh token was used twice.";
     this.#addCounters([["logins_revoked_total", revoked, () => logins.revoked]]);
+    const busy = "Requests refused because too many waited.";
+    this.#addGauges([["waiting_requests", "Requests that wait.", () => waiting.count]]);
+    this.#addCounters([["waiting_requests_refused_total", busy, () => waiting.refused]]);
   }
 
   #addHttp(http: HttpStats): void {

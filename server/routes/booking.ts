@@ -25,6 +25,7 @@ function bookingRoute(kind: BookingKind): Route {
     query: { eventId: EVENT_ID },
     body: COMMANDS[kind].members.body,
     readBody: (bytes) => reader.read(bytes),
+    yields: kind === "lock",
     answers: { 200: DONE },
     problems: problemsOf(kind),
     handle: ({ services, caller, query, body }) =>

@@ -12,6 +12,7 @@ import type { Passwords } from "../auth/passwords.ts";
 import type { Throttle } from "../auth/throttle.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { ReplyBodies } from "./reply-bodies.ts";
+import type { WaitingWork } from "./waiting-work.ts";
 
 /** The audit trail, wherever it is kept. */
 export interface AuditTrail {
@@ -27,6 +28,7 @@ export interface Services {
   readonly logins: Logins;
   readonly metrics: Metrics;
   readonly replies: ReplyBodies;
+  readonly waiting: WaitingWork;
   /** The token that `/metrics` requires; null when it is public. */
   readonly metricsToken: string | null;
   /** Requests with an unknown key, by the address that they came from. */

@@ -22,6 +22,7 @@ import { ReplyBodies } from "../../server/routing/reply-bodies.ts";
 import { routeTable } from "../../server/routes/table.ts";
 import type { Route } from "../../server/routing/route.ts";
 import type { AuditTrail, Services } from "../../server/routing/services.ts";
+import { WaitingWork } from "../../server/routing/waiting-work.ts";
 import type { Answer } from "../../server/wire/answers.ts";
 import { Exchange, type Request } from "../../server/wire/front.ts";
 import { JournalTrail } from "./audit.ts";
@@ -163,6 +164,8 @@ export interface ServerOptions {
   /** Limits of stored replies, in MiB. */
   readonly replyMemory?: number;
   readonly replyDisk?: number;
+  /** Requests that may wait before new locks and reads are refused. */
+  readonly waitingMax?: number;
 }
 
 export class TestServer {
@@ -186,6 +189,7 @@ export class TestServer {
 
   constructor(options: ServerOptions = {}) {
     const { platformToken, hasMetrics = false, audit, replyMemory = 8, replyDisk = 8 } = options;
+    const waiting = new WaitingWork(options.waitingMax);
     this.world = new World(PARTS, { journal: this.journal });
     const { engine, tenant } = this.world;
     const { catalog } = engine.state;
@@ -194,7 +198,7 @@ export class TestServer {
     const logins = new Logins(engine, passwords, keys);
     const replies = new ReplyBodies({ replyMemory, replyDisk });
     const metrics = hasMetrics
-      ? new Metrics({ engine, ...NO_STORE, replies, logins })
+      ? new Metrics({ engine, ...NO_STORE, replies, logins, waiting })
       : SILENT_METRICS;
     const badKeys = new Throttle(BAD_KEYS_MAX);
     this.services = {
@@ -205,6 +209,7 @@ export class TestServer {
       logins,
       metrics,
       replies,
+      waiting,
       metricsToken: null,
       badKeys,
       isReady: () => this.isReady,

@@ -21,6 +21,7 @@ function bookingRoute(kind: Kind): Route {
   return route(LEGACY, `POST /api/private/v1.0/booking/${kind}`, {
     query: { id: EVENT_ID },
     body: BOOKED,
+    yields: kind === "lock",
     answers: { 200: SELECTIONS },
     problems: [400, 402, 403],
     handle: ({ services, caller, query, body: given }) => {
