@@ -54,6 +54,8 @@ export class Dispatch implements Front<Matched> {
   judge(exchange: Exchange<Matched>): Judged {
     const { match } = exchange.found!;
     const { route } = match;
+    const busy = this.#services.waiting.refusalOf(route);
+    if (busy !== null) return { refusal: busy, organization: null };
     const caller = route === undefined ? refuseRoute(match) : this.#admit(route, exchange);
     if (isRefused(caller)) return { refusal: caller, organization: null };
     const isOpen = route?.access === Access.PUBLIC;
@@ -63,6 +65,15 @@ export class Dispatch implements Front<Matched> {
 
   handle(exchange: Exchange<Matched>): void {
     exchange.startedMs = performance.now();
+    const { waiting } = this.#services;
+    waiting.count += 1;
+    const busy = waiting.refusalOf(exchange.found!.match.route);
+    if (busy !== null) {
+      // Nothing was read, so this answer need not wait for the disk.
+      exchange.answer = this.refuse(busy, exchange);
+      this.leave(exchange);
+      return;
+    }
     try {
       const handled = this.#run(exchange);
       if (handled instanceof Promise) {
@@ -94,6 +105,9 @@ export class Dispatch implements Front<Matched> {
     const { found, first, answer, startedMs } = exchange;
     if (first !== null) this.#idempotency.end(first);
     const durationMs = performance.now() - startedMs;
+    const { waiting } = this.#services;
+    waiting.count -= 1;
+    waiting.lastMs = durationMs;
     this.#services.metrics.answered(found!.match.route, answer!.status, durationMs);
     exchange.respond(answer!);
   }

@@ -30,6 +30,7 @@ import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
 import { ReplyBodies, type ReplyOptions } from "./routing/reply-bodies.ts";
 import type { Services } from "./routing/services.ts";
+import { WaitingWork } from "./routing/waiting-work.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
 import { StartingFront } from "./wire/front.ts";
@@ -166,7 +167,8 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const logins = new Logins(engine, passwords, keys, badLogins);
   const replies = new ReplyBodies(parts);
   const rates = new RateLimits();
-  const counted = { audit, http, replies, logins, passwords, rates };
+  const waiting = new WaitingWork();
+  const counted = { audit, http, replies, logins, passwords, rates, waiting };
   const sources = { engine, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayoutText, packed: packedLayout };
   const layouts = new LargeLayouts(engine, new LayoutThread(), packer);
@@ -182,6 +184,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
     metrics: new Metrics(sources),
     replies,
     rates,
+    waiting,
     metricsToken: parts.metricsToken ?? null,
     isReady,
   };

@@ -57,6 +57,8 @@ export interface MetricsSources {
   readonly passwords: PasswordCounters;
   /** Requests beyond the limits of an organization, and the buckets that count them. */
   readonly rates: { readonly refused: number; readonly count: number };
+  /** Requests that wait for their answer, and those refused because too many waited. */
+  readonly waiting: { readonly count: number; readonly refused: number };
 }
 
 /** One of the queues in which passwords wait to be hashed. */
@@ -84,7 +86,7 @@ export class Metrics {
 
   /** @param nowMs - A monotonic clock. */
   constructor(sources: MetricsSources, nowMs: () => number = () => performance.now()) {
-    const { engine, log, store, audit, http, replies, logins, passwords, rates } = sources;
+    const { engine, log, store, audit, http, replies, logins, passwords } = sources;
     this.#nowMs = nowMs;
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
@@ -113,10 +115,13 @@ export class Metrics {
     const revoked = "Logins that ended because a refresh token was used twice.";
     this.#addCounters([["logins_revoked_total", revoked, () => logins.revoked]]);
     this.#addPasswords(passwords);
-    this.#addRates(rates);
+    this.#addRates(sources);
   }
 
-  #addRates(rates: MetricsSources["rates"]): void {
+  #addRates({ rates, waiting }: MetricsSources): void {
+    const busy = "Requests refused because too many waited.";
+    this.#addGauges([["waiting_requests", "Requests that wait.", () => waiting.count]]);
+    this.#addCounters([["waiting_requests_refused_total", busy, () => waiting.refused]]);
     const limited = "Requests that were refused by a limit of their organization.";
     const buckets = "Keys, and pairs of key and event, whose requests are counted at present.";
     this.#addCounters([["requests_limited_total", limited, () => rates.refused]]);

@@ -26,6 +26,7 @@ function bookingRoute(kind: BookingKind): Route {
     eventParameter: "eventId",
     body: COMMANDS[kind].members.body,
     readBody: (bytes) => reader.read(bytes),
+    yields: kind === "lock",
     answers: { 200: DONE },
     problems: problemsOf(kind),
     handle: ({ services, caller, query, body }) =>

@@ -109,6 +109,8 @@ export interface RouteRow<
     context: Context<ParamsOf<P>, QueryOf<Q>, null>,
     body: LongBody,
   ) => Promise<Handled>;
+  /** A change that is refused before others when too much work waits. */
+  readonly yields?: boolean;
   /** Body by success status; null for no body. */
   readonly answers: Readonly<Record<number, Shape | null>>;
   /** The media type of a success, when it is not JSON. */

@@ -16,6 +16,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { Answer, Problem } from "../wire/answers.ts";
 import type { LongBody } from "../wire/front.ts";
 import type { ReplyBodies } from "./reply-bodies.ts";
+import type { WaitingWork } from "./waiting-work.ts";
 
 /** The audit trail, wherever it is kept. */
 export interface AuditTrail {
@@ -73,6 +74,7 @@ export interface Services {
   readonly metrics: Metrics;
   readonly replies: ReplyBodies;
   readonly rates: RateLimits;
+  readonly waiting: WaitingWork;
   /** The token that `/metrics` requires; null when it is public. */
   readonly metricsToken: string | null;
   /** Requests with an unknown key, by the address that they came from. */

@@ -25,6 +25,7 @@ import { ReplyBodies } from "../../server/routing/reply-bodies.ts";
 import { routeTable } from "../../server/routes/table.ts";
 import type { Route } from "../../server/routing/route.ts";
 import type { AuditTrail, Services } from "../../server/routing/services.ts";
+import { WaitingWork } from "../../server/routing/waiting-work.ts";
 import type { Answer } from "../../server/wire/answers.ts";
 import { Exchange, type Request } from "../../server/wire/front.ts";
 import { JournalTrail } from "./audit.ts";
@@ -158,6 +159,7 @@ export const NO_STORE = {
   replies: { gone: 0, refused: 0, recentChars: 0 },
   logins: { revoked: 0 },
   rates: { refused: 0, count: 0 },
+  waiting: { refused: 0, count: 0 },
 };
 const SILENT_METRICS = {
   contentType: "text/plain",
@@ -174,6 +176,8 @@ export interface ServerOptions {
   /** Limits of stored replies, in MiB. */
   readonly replyMemory?: number;
   readonly replyDisk?: number;
+  /** Requests that may wait before new locks and reads are refused. */
+  readonly waitingMax?: number;
 }
 
 export class TestServer {
@@ -197,6 +201,7 @@ export class TestServer {
 
   constructor(options: ServerOptions = {}) {
     const { platformToken, hasMetrics = false, audit, replyMemory = 8, replyDisk = 8 } = options;
+    const waiting = new WaitingWork(options.waitingMax);
     this.world = new World(PARTS, { journal: this.journal });
     const { engine, tenant } = this.world;
     const { catalog } = engine.state;
@@ -206,7 +211,7 @@ export class TestServer {
     const replies = new ReplyBodies({ replyMemory, replyDisk });
     const rates = new RateLimits();
     const metrics = hasMetrics
-      ? new Metrics({ engine, ...NO_STORE, replies, logins, rates })
+      ? new Metrics({ engine, ...NO_STORE, replies, logins, rates, waiting })
       : SILENT_METRICS;
     const badKeys = new Throttle(BAD_KEYS_MAX);
     this.services = {
@@ -219,6 +224,7 @@ export class TestServer {
       metrics,
       replies,
       rates,
+      waiting,
       metricsToken: null,
       badKeys,
       isReady: () => this.isReady,

@@ -22,6 +22,7 @@ function bookingRoute(kind: Kind): Route {
     query: { id: EVENT_ID },
     eventParameter: "id",
     body: BOOKED,
+    yields: kind === "lock",
     answers: { 200: SELECTIONS },
     problems: [400, 402, 403],
     handle: ({ services, caller, query, body: given }) => {
