@@ -104,7 +104,7 @@ export class AuditReader {
     return done === true ? value : null;
   }
 
-  /** Begins again when the retention has removed rows while they were read, once an hour at most. */
+  /** Begins again when the retention has removed rows while they were read. */
   *#answer({ sql, answering }: OpenFile, question: AuditQuestion): Slices<Outcome> {
     const { storeId } = this.#options;
     for (;;) {
