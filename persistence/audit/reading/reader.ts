@@ -14,9 +14,8 @@ import { messageOf } from "../../disk/faults.ts";
 import { openSqlReader, type SqlFile } from "../../disk/sqlite.ts";
 import { AUDIT_FILE, extentOf, readTrail } from "../file.ts";
 import { AuditAnswering } from "./answers.ts";
-import type { Slices } from "./slices.ts";
+import { type Slices, Turns } from "./slices.ts";
 import type { AskReader, FromReader } from "./thread.ts";
-import { Turns } from "./turns.ts";
 
 export interface ReaderOptions {
   /** The data folder. */
