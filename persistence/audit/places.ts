@@ -48,7 +48,7 @@ const LAST = `SELECT toState, priceId, hold, session, holdType, active, locked, 
   FROM transitions WHERE partition = ? AND placeId = ?
   ORDER BY sequence DESC, ordinal DESC LIMIT 1`;
 /** The last row of every place up to a record, in the order in which they were written. */
-export const LAST_OF_ALL = `SELECT placeId, toState, priceId, hold, session, holdType, timeMs,
+const LAST_OF_ALL = `SELECT placeId, toState, priceId, hold, session, holdType, timeMs,
   active, locked, sold, blocked, max((sequence << 20) | ordinal) AS position
   FROM transitions WHERE partition = ? AND sequence <= ? GROUP BY placeId ORDER BY position`;
 

@@ -14,9 +14,8 @@ import { messageOf } from "../../disk/faults.ts";
 import { openSqlReader, type SqlFile } from "../../disk/sqlite.ts";
 import { AUDIT_FILE, extentOf, readTrail } from "../file.ts";
 import { AuditAnswering } from "./answers.ts";
-import type { Slices } from "./slices.ts";
+import { type Slices, Turns } from "./slices.ts";
 import type { AskReader, FromReader } from "./thread.ts";
-import { Turns } from "./turns.ts";
 
 export interface ReaderOptions {
   /** The data folder. */
@@ -104,7 +103,7 @@ export class AuditReader {
     return done === true ? value : null;
   }
 
-  /** Begins again when the retention removed rows that were being read: once an hour at most. */
+  /** Begins again when the retention has removed rows while they were read. */
   *#answer({ sql, answering }: OpenFile, question: AuditQuestion): Slices<Outcome> {
     const { storeId } = this.#options;
     for (;;) {

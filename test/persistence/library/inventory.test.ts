@@ -1,6 +1,8 @@
 /** Seats, areas and the audit trail, with a clock of the test's own and no thread for the trail. */
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
+import { serveReading } from "../../../persistence/audit/reading/service.ts";
+import type { FromReader, ToReader } from "../../../persistence/audit/reading/thread.ts";
 import { serveAudit } from "../../../persistence/audit/service.ts";
 import type { FromAuditThread, ToAuditThread } from "../../../persistence/audit/thread.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
@@ -23,6 +25,8 @@ import { LocalThread } from "../../support/store/local-thread.ts";
 /** How far the clock is ahead, in milliseconds. */
 let aheadMs = 0;
 
+const later = (task: () => void) => void setImmediate(task);
+
 /** Expired holds end only when something reads or books. */
 const platform: Platform = {
   ...realPlatform,
@@ -35,7 +39,13 @@ const platform: Platform = {
     new LocalThread<ToAuditThread, FromAuditThread>({
       serve: (port) => serveAudit(port, { ...data, disk: realDisk }),
       events,
-      later: (task) => setImmediate(task),
+      later,
+    }),
+  startAuditReader: (data, events) =>
+    new LocalThread<ToReader, FromReader>({
+      serve: (port) => serveReading(port, { ...data, soon: later }),
+      events,
+      later,
     }),
 };
 

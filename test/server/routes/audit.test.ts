@@ -361,6 +361,12 @@ test.each(NO_ANSWERS)(
   },
 );
 
+test("a page that would read too many transitions is 400 and names the range", async () => {
+  const outcome = { gap: AuditGap.TOO_LONG, extent: null };
+  const server = new TestServer({ audit: { ask: () => Promise.resolve(outcome) } });
+  expectProblem(await server.get(auditPath(server.a)), invalid("fromSequence SIZE"));
+});
+
 test("a moment before the beginning of the trail is 400 and names the first record", async () => {
   const server = new TestServer();
   const { a } = server;
