@@ -5,7 +5,13 @@
  */
 import type { Problem } from "../wire/answers.ts";
 import { FrontResult } from "../wire/replies.ts";
-import type { Route } from "./route.ts";
+
+/** What it looks at of a row of the route table. */
+interface Sheddable {
+  readonly method: string;
+  readonly durable?: boolean | undefined;
+  readonly yields?: boolean | undefined;
+}
 
 /** A disk that takes 5,000 locks per second answers so many in 0.4 seconds. */
 const LOCKS_AND_READS_MAX = 2_000;
@@ -19,13 +25,13 @@ export class WaitingWork {
   lastMs = 0;
   readonly #firstMax: number;
 
-  /** @param firstMax - Above it, new locks and reads are refused; above twice of it, all changes. */
+  /** @param firstMax - Above it, new locks and reads are refused; above twice of it, all. */
   constructor(firstMax = LOCKS_AND_READS_MAX) {
     this.#firstMax = firstMax;
   }
 
   /** @returns Why the request is refused; null when it is not. */
-  refusalOf(route: Route | undefined): Problem | null {
+  refusalOf(route: Sheddable | undefined): Problem | null {
     if (this.count <= this.#firstMax || route?.durable !== true) return null;
     const isFirst = route.method === "get" || route.yields === true;
     if (!isFirst && this.count <= 2 * this.#firstMax) return null;
