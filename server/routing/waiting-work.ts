@@ -5,11 +5,18 @@
  */
 import type { Problem } from "../wire/answers.ts";
 import { FrontResult } from "../wire/replies.ts";
-import type { Route } from "./route.ts";
 
 /** A disk that takes 5,000 locks per second answers so many in 0.4 seconds. */
 const LOCKS_AND_READS_MAX = 2_000;
 const MS_PER_SECOND = 1_000;
+
+/** What decides when the requests of a route are refused. */
+interface Priority {
+  readonly method: string;
+  /** Whether its answers wait for the disk. */
+  readonly durable: boolean;
+  readonly yields?: boolean;
+}
 
 export class WaitingWork {
   count = 0;
@@ -19,13 +26,13 @@ export class WaitingWork {
   lastMs = 0;
   readonly #firstMax: number;
 
-  /** @param firstMax - Above it, new locks and reads are refused; above twice of it, all changes. */
+  /** @param firstMax - Above it, locks and reads are refused; above twice as many, all changes. */
   constructor(firstMax = LOCKS_AND_READS_MAX) {
     this.#firstMax = firstMax;
   }
 
   /** @returns Why the request is refused; null when it is not. */
-  refusalOf(route: Route | undefined): Problem | null {
+  refusalOf(route: Priority | undefined): Problem | null {
     if (this.count <= this.#firstMax || route?.durable !== true) return null;
     const isFirst = route.method === "get" || route.yields === true;
     if (!isFirst && this.count <= 2 * this.#firstMax) return null;
