@@ -26,16 +26,16 @@ export class WaitingWork {
   lastMs = 0;
   readonly #firstMax: number;
 
-  /** @param firstMax - Above it, locks and reads are refused; above twice as many, all changes. */
+  /** @param firstMax - From it on, locks and reads are refused; from twice it on, all changes. */
   constructor(firstMax = LOCKS_AND_READS_MAX) {
     this.#firstMax = firstMax;
   }
 
   /** @returns Why the request is refused; null when it is not. */
   refusalOf(route: Priority | undefined): Problem | null {
-    if (this.count <= this.#firstMax || route?.durable !== true) return null;
+    if (this.count < this.#firstMax || route?.durable !== true) return null;
     const isFirst = route.method === "get" || route.yields === true;
-    if (!isFirst && this.count <= 2 * this.#firstMax) return null;
+    if (!isFirst && this.count < 2 * this.#firstMax) return null;
     this.refused += 1;
     const seconds = Math.max(1, Math.ceil(this.lastMs / MS_PER_SECOND));
     return {
