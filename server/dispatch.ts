@@ -66,14 +66,12 @@ export class Dispatch implements Front<Matched> {
   handle(exchange: Exchange<Matched>): void {
     exchange.startedMs = performance.now();
     const { waiting } = this.#services;
-    waiting.count += 1;
     const busy = waiting.refusalOf(exchange.found!.match.route);
     if (busy !== null) {
-      // Nothing was read, so this answer need not wait for the disk.
-      exchange.answer = this.refuse(busy, exchange);
-      this.leave(exchange);
+      this.#turnAway(exchange, busy);
       return;
     }
+    waiting.count += 1;
     try {
       const handled = this.#run(exchange);
       if (handled instanceof Promise) {
@@ -86,6 +84,14 @@ export class Dispatch implements Front<Matched> {
     } catch (error) {
       this.#finish(exchange, this.#failed(error, exchange));
     }
+  }
+
+  /** Nothing was read, so the answer does not wait for the disk. */
+  #turnAway(exchange: Exchange<Matched>, busy: Problem): void {
+    const answer = this.refuse(busy, exchange);
+    const durationMs = performance.now() - exchange.startedMs;
+    this.#services.metrics.answered(exchange.found!.match.route, answer.status, durationMs);
+    exchange.respond(answer);
   }
 
   #finish(exchange: Exchange<Matched>, handled: Handled): void {

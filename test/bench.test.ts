@@ -127,6 +127,23 @@ test("memory measures a process, a seat and a hold", async () => {
   expect(printed).toMatch(/^peak MiB of one process with 50 million seats .* not measured$/m);
 });
 
+test("overload measures the good answers when more is offered than can be answered", async () => {
+  const toy = [
+    "--connections",
+    "20",
+    "--peakConnections",
+    "4",
+    "--calm",
+    "0.2",
+    "--seconds",
+    "0.5",
+  ];
+  const printed = await run("overload.js", toy);
+  expect(printed).toMatch(/^3 times the peak +[\d,]+ /m);
+  expect(printed).toMatch(/^good answers under overload ÷ peak +≥ 0\.9 /m);
+  expect(printed).toContain("other answers: {}");
+});
+
 test("audit measures the recording of transitions and six queries", async () => {
   const printed = await run("audit.js", ["--seats", "100", "--transitions", "1000"]);
   expect(printed).toMatch(/^1100 transitions, \d+ bytes each$/m);

@@ -6,16 +6,17 @@
 import type { Problem } from "../wire/answers.ts";
 import { FrontResult } from "../wire/replies.ts";
 
-/** What it looks at of a row of the route table. */
-interface Sheddable {
-  readonly method: string;
-  readonly durable?: boolean | undefined;
-  readonly yields?: boolean | undefined;
-}
-
 /** A disk that takes 5,000 locks per second answers so many in 0.4 seconds. */
 const LOCKS_AND_READS_MAX = 2_000;
 const MS_PER_SECOND = 1_000;
+
+/** What decides when the requests of a route are refused. */
+interface Priority {
+  readonly method: string;
+  /** Whether its answers wait for the disk. */
+  readonly durable: boolean;
+  readonly yields?: boolean;
+}
 
 export class WaitingWork {
   count = 0;
@@ -25,16 +26,16 @@ export class WaitingWork {
   lastMs = 0;
   readonly #firstMax: number;
 
-  /** @param firstMax - Above it, new locks and reads are refused; above twice of it, all. */
+  /** @param firstMax - From it on, locks and reads are refused; from twice it on, all changes. */
   constructor(firstMax = LOCKS_AND_READS_MAX) {
     this.#firstMax = firstMax;
   }
 
   /** @returns Why the request is refused; null when it is not. */
-  refusalOf(route: Sheddable | undefined): Problem | null {
-    if (this.count <= this.#firstMax || route?.durable !== true) return null;
+  refusalOf(route: Priority | undefined): Problem | null {
+    if (this.count < this.#firstMax || route?.durable !== true) return null;
     const isFirst = route.method === "get" || route.yields === true;
-    if (!isFirst && this.count <= 2 * this.#firstMax) return null;
+    if (!isFirst && this.count < 2 * this.#firstMax) return null;
     this.refused += 1;
     const seconds = Math.max(1, Math.ceil(this.lastMs / MS_PER_SECOND));
     return {

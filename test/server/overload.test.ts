@@ -63,6 +63,8 @@ test("a busy server still tells its health, and counts what waits", async () => 
 test("Retry-After is as long as the request that was answered last had waited", async () => {
   const { server } = await busyServer();
   server.services.waiting.lastMs = 2_100;
-  const refused = await server.book("lock", "s", "B1");
-  expect(refused.headers["Retry-After"]).toBe("3");
+  for (let i = 0; i < 2; i++) {
+    const refused = await server.book("lock", "s", "B1");
+    expect(refused.headers["Retry-After"]).toBe("3");
+  }
 });

@@ -1,0 +1,180 @@
+/**
+ * The program of the open-loop generator: requests are sent at a fixed rate, whether or not earlier
+ * ones have been answered. Each takes a connection that waits for no answer; a request that finds
+ * none is lost. A connection locks two seats of its own and unlocks them.
+ */
+import { build } from "hdr-histogram-js";
+import { once } from "node:events";
+import net from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { HttpWire } from "./http-wire.ts";
+import type { EventOnSale, Target } from "./plan.ts";
+import { Outcome } from "./wire.ts";
+
+export interface OpenPlan {
+  readonly target: Target;
+  /** It has two seats for each connection. */
+  readonly event: EventOnSale;
+  readonly connections: number;
+  readonly ratePerSecond: number;
+  readonly durationMs: number;
+}
+
+export interface OpenMeasurement {
+  readonly goodPerSecond: number;
+  /** Requests that found no free connection. */
+  readonly lostPerSecond: number;
+  /** Requests that were refused with 429. */
+  readonly shedPerSecond: number;
+  /** By the first line of the answer: all others, in the whole run. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** Of good answers, from the moment at which the request was due. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+const TICK_MS = 1;
+const SERVER_ERROR = /^HTTP\/1\.1 5/;
+const LATENCY_US_MAX = 60_000_000;
+/** For the answers that are missing at the end. */
+const DRAIN_MS_MAX = 10_000;
+const DRAIN_STEP_MS = 10;
+
+process.on("message", (plan: OpenPlan) => {
+  drive(plan).then(
+    (measured) => process.send!({ measured }),
+    (error: unknown) => process.send!({ error: String(error) }),
+  );
+});
+process.on("disconnect", () => process.exit(0));
+
+async function drive(plan: OpenPlan): Promise<OpenMeasurement> {
+  const wire = new HttpWire(plan.event, false);
+  const run = new Run();
+  const connections = Array.from({ length: plan.connections }, (_, i) => {
+    return new Connection(run, wire, plan.target, i);
+  });
+  await Promise.all(connections.map((connection) => connection.connected()));
+  run.free.push(...connections);
+  const measured = await run.play(plan);
+  for (const connection of connections) connection.close();
+  return measured;
+}
+
+class Run {
+  /** Connections that wait for no answer; the one that has waited longest comes first. */
+  readonly free: Connection[] = [];
+  readonly #latency = build({ highestTrackableValue: LATENCY_US_MAX });
+  readonly #counts = { good: 0, shed: 0, lost: 0 };
+  readonly #failures: Record<string, number> = {};
+  #isOver = false;
+
+  async play({ ratePerSecond, durationMs, connections }: OpenPlan): Promise<OpenMeasurement> {
+    const startMs = performance.now();
+    await new Promise<void>((resolve) => {
+      let sent = 0;
+      const timer = setInterval(() => {
+        const elapsedMs = Math.min(performance.now() - startMs, durationMs);
+        const due = Math.floor((elapsedMs * ratePerSecond) / 1_000);
+        for (; sent < due; sent++) this.#arrive(startMs + (sent * 1_000) / ratePerSecond);
+        if (elapsedMs < durationMs) return;
+        clearInterval(timer);
+        resolve();
+      }, TICK_MS);
+    });
+    const seconds = (performance.now() - startMs) / 1_000;
+    this.#isOver = true;
+    await this.#allFree(connections);
+    const holders = this.free.filter(({ holds }) => holds);
+    for (const holder of holders) this.free.splice(this.free.indexOf(holder), 1);
+    for (const holder of holders) holder.send(0);
+    await this.#allFree(connections);
+    const { good, shed, lost } = this.#counts;
+    return {
+      goodPerSecond: good / seconds,
+      lostPerSecond: lost / seconds,
+      shedPerSecond: shed / seconds,
+      failures: this.#failures,
+      p50Ms: this.#latency.getValueAtPercentile(50) / 1_000,
+      p99Ms: this.#latency.getValueAtPercentile(99) / 1_000,
+    };
+  }
+
+  /** @throws Error when answers are missing. */
+  async #allFree(connections: number): Promise<void> {
+    for (let waited = 0; this.free.length < connections; waited += DRAIN_STEP_MS) {
+      if (waited > DRAIN_MS_MAX) throw new Error("requests are not answered");
+      await setTimeout(DRAIN_STEP_MS);
+    }
+  }
+
+  #arrive(dueMs: number): void {
+    const connection = this.free.shift();
+    if (connection === undefined) this.#counts.lost += 1;
+    else connection.send(dueMs);
+  }
+
+  answered(connection: Connection, answer: string, { isGood, dueMs }: Answered): void {
+    this.free.push(connection);
+    if (this.#isOver) return;
+    if (isGood) {
+      this.#counts.good += 1;
+      const us = Math.round((performance.now() - dueMs) * 1_000);
+      this.#latency.recordValue(Math.min(us, LATENCY_US_MAX));
+    } else if (answer.startsWith("HTTP/1.1 429")) {
+      this.#counts.shed += 1;
+    } else {
+      const line = answer.slice(0, answer.indexOf("\r"));
+      this.#failures[line] = (this.#failures[line] ?? 0) + 1;
+    }
+  }
+}
+
+interface Answered {
+  readonly isGood: boolean;
+  readonly dueMs: number;
+}
+
+class Connection {
+  /** Whether its seats are locked. */
+  holds = false;
+  readonly #run: Run;
+  readonly #wire: HttpWire;
+  readonly #socket: net.Socket;
+  readonly #requests: readonly [lock: Buffer, unlock: Buffer];
+  #dueMs = 0;
+  #early = "";
+
+  constructor(run: Run, wire: HttpWire, { host, port }: Target, pair: number) {
+    this.#run = run;
+    this.#wire = wire;
+    const session = `open-${pair}`;
+    this.#requests = [wire.booking("lock", pair, session), wire.booking("unlock", pair, session)];
+    this.#socket = net.connect({ host, port, noDelay: true });
+    this.#socket.setEncoding("latin1").on("data", (text: string) => this.#receive(text));
+  }
+
+  async connected(): Promise<void> {
+    await once(this.#socket, "connect");
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  send(dueMs: number): void {
+    this.#dueMs = dueMs;
+    this.#socket.write(this.#requests[this.holds ? 1 : 0]);
+  }
+
+  #receive(text: string): void {
+    const answer = this.#early + text;
+    // The wire knows success and refusal; an error of the server is as complete as a refusal.
+    const outcome = this.#wire.read(answer.replace(SERVER_ERROR, "HTTP/1.1 4"));
+    this.#early = outcome === Outcome.PENDING ? answer : "";
+    if (outcome === Outcome.PENDING) return;
+    const isGood = outcome === Outcome.DONE;
+    if (isGood) this.holds = !this.holds;
+    this.#run.answered(this, answer, { isGood, dueMs: this.#dueMs });
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * `npm run bench:overload`: what is left of the throughput when requests come three times as fast
+ * as they can be answered. The rate does not depend on the answers.
+ */
+import { once } from "node:events";
+import { startServer, trailCaughtUp } from "./contenders/frontrow.ts";
+import { createVenue, openEvent } from "./contenders/venue.ts";
+import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
+import { forkModule } from "./harness/processes.ts";
+import { report, verdict } from "./harness/results.ts";
+import { print, progress, table } from "./harness/table.ts";
+import { Generator } from "./load/generator-process.ts";
+import type { OpenMeasurement, OpenPlan } from "./load/open-loop.ts";
+import { targetAt } from "./load/plan.ts";
+
+const CALM_SHARE = 0.8;
+const GOALS = { goodShare: 0.9, p99Times: 5 };
+
+const options = parseOptions(
+  "bench:overload",
+  "Offers more locks and unlocks than the server can answer.",
+  {
+    times: number(3, "offered load as a multiple of the peak"),
+    seconds: number(60, "length of the overload"),
+    calm: number(10, "seconds of the measurements of the peak and at 80 % of it"),
+    connections: number(1_000, "HTTP connections of the open loop"),
+    peakConnections: number(256, "HTTP connections of the measurement of the peak"),
+    folder,
+  },
+);
+
+type Report = { readonly measured: OpenMeasurement } | { readonly error: string };
+
+const rows = await inTemporaryFolder(options.folder, measure);
+const { peak, calm, overload } = rows;
+print(table(["", "good/s", "429/s", "not sent/s", "p50 ms", "p99 ms"], cells()));
+print(`other answers: ${JSON.stringify(overload.failures)}\n`);
+const goodShare = overload.goodPerSecond / peak;
+const p99Times = overload.p99Ms / calm.p99Ms;
+const verdicts = [
+  verdict("good answers under overload ÷ peak", { atLeast: GOALS.goodShare }, goodShare),
+  verdict("p99 under overload ÷ p99 at 80 % load", { atMost: GOALS.p99Times }, p99Times),
+];
+await report("overload", options.folder, { verdicts, ...options, ...rows });
+
+async function measure(data: string) {
+  const { times, seconds, connections } = options;
+  const server = await startServer(data);
+  const event = await openEvent(await createVenue(server.url, 2 * connections));
+  const target = targetAt(server.url);
+  const open = { target, event, connections };
+  progress("peak");
+  const closed = new Generator();
+  const durationMs = options.calm * 1_000;
+  const plan = { target, events: [event], mix: "lock", seed: 1, durationMs } as const;
+  const { requestsPerSecond } = await closed.drive({
+    ...plan,
+    connections: options.peakConnections,
+  });
+  await closed.stop();
+  await trailCaughtUp(server.url);
+  progress("80 % of the peak");
+  const calmRate = CALM_SHARE * requestsPerSecond;
+  const rested = await drive({ ...open, ratePerSecond: calmRate, durationMs });
+  await trailCaughtUp(server.url);
+  progress(`${times} times the peak`);
+  const rate = times * requestsPerSecond;
+  const pressed = await drive({ ...open, ratePerSecond: rate, durationMs: seconds * 1_000 });
+  await server.stop();
+  return { peak: requestsPerSecond, calm: rested, overload: pressed };
+}
+
+/** @throws Error when the generator fails. */
+async function drive(plan: OpenPlan): Promise<OpenMeasurement> {
+  const child = forkModule(new URL("./load/open-loop.js", import.meta.url));
+  const reported = once(child, "message");
+  child.send(plan);
+  const [answer] = (await reported) as [Report];
+  const ended = once(child, "exit");
+  child.disconnect();
+  await ended;
+  if ("error" in answer) throw new Error(answer.error);
+  return answer.measured;
+}
+
+function cells(): string[][] {
+  const row = (name: string, measured: OpenMeasurement) => {
+    const { goodPerSecond, shedPerSecond, lostPerSecond } = measured;
+    const rates = [goodPerSecond, shedPerSecond, lostPerSecond];
+    const latencies = [measured.p50Ms, measured.p99Ms].map((ms) => ms.toFixed(1));
+    return [name, ...rates.map((rate) => Math.round(rate).toLocaleString("en")), ...latencies];
+  };
+  const none = ["-", "-", "-", "-"];
+  return [
+    ["peak, closed loop", Math.round(peak).toLocaleString("en"), ...none],
+    row("80 % of the peak", calm),
+    row(`${options.times} times the peak`, overload),
+  ];
+}
