@@ -9,8 +9,13 @@ out=dist/package
 rm -rf "$out"
 mkdir -p "$out"
 api-extractor run --config persistence/library/api-extractor.json
-cp -r dist/engine dist/persistence "$out"
-find "$out" -name '*.map' -delete -o -name '*.d.ts' -delete
+# Without comments: those of the public types are in index.d.ts.
+bare=dist/package-bare
+rm -rf "$bare"
+node node_modules/typescript/bin/tsc -p tsconfig.build.json --outDir "$bare" \
+  --removeComments --declaration false --sourceMap false
+cp -r "$bare/engine" "$bare/persistence" "$out"
+rm -r "$bare"
 rm -r "$out/persistence/rescue"
 cp dist/api/index.d.ts "$out/index.d.ts"
 cp dist/api/index.d.ts "$out/index.d.cts"
