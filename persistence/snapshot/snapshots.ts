@@ -293,7 +293,8 @@ export class Snapshots implements Observer {
     const packer = new ImagePacker(copyPartition(partition));
     snapshot.pending.delete(number);
     snapshot.retained.delete(number);
-    this.#changed.delete(number);
+    // One that was retained has changed since.
+    if (retained === undefined) this.#changed.delete(number);
     const sequence = retained?.sequence ?? this.#sequence;
     snapshot.copies.push({ number, sequence, packer });
     snapshot.imageSequence = Math.max(snapshot.imageSequence, sequence);

@@ -9,7 +9,7 @@ import { segmentOf } from "../../../persistence/log/read-log.ts";
 import { parseSegmentName } from "../../../persistence/log/segment-header.ts";
 import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { World } from "../../support/engine.ts";
-import { section } from "../../support/layout.ts";
+import { layoutOf, section } from "../../support/layout.ts";
 import { sameFiles, settle } from "../log/log-fixture.ts";
 import { history, recovered } from "../rescue/folder-fixture.ts";
 import {
@@ -103,6 +103,30 @@ test("events that are deleted during a snapshot are copied before they go", asyn
   const after = await StoreProcess.start({ folder, history: { records } });
   expect(after.report).toMatchObject({ sequence: records.length, passedOver: [] });
   expect(after.report.snapshot).not.toBeNull();
+  expect(digest(after.state)).toBe(digest(world.engine.state));
+});
+
+test("a layout that changes during a snapshot is in the next snapshot of each event", async () => {
+  const world = new World([section("Stalls", { A: "1 2 3" })]);
+  for (let i = 0; i < 5; i++) world.createEvent();
+  const before = world.journal.kept.length;
+  const { caller, schemaId } = world;
+  const body = layoutOf(section("Stalls", { A: "1 2 3 4" }));
+  world.must("putLayout", caller, { schemaId, body, forceDelete: false });
+  const withLayout = world.journal.kept.length;
+  world.must("createVenue", caller, { body: { name: "Other" } });
+  const records = world.journal.kept;
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history: { records } });
+  await process.commit(before, 1);
+  process.snapshots.request();
+  await new Promise((resolve) => setImmediate(resolve));
+  process.append(withLayout - process.sequence);
+  await process.settled(() => process.reports.length > 0);
+  process.append(records.length - process.sequence);
+  await process.snapshot();
+  const after = await StoreProcess.start({ folder, history: { records } });
+  expect(after.report).toMatchObject({ records: 0, passedOver: [] });
   expect(digest(after.state)).toBe(digest(world.engine.state));
 });
 
