@@ -11,6 +11,7 @@ import { identify, refuseRotated } from "./auth/access.ts";
 import { headOf, Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
+import { DelayedRefusals } from "./routing/delayed-refusals.ts";
 import { Access, type Context, type Handled, type Route } from "./routing/route.ts";
 import { type Match, Router } from "./routing/router.ts";
 import type { Services } from "./routing/services.ts";
@@ -36,6 +37,7 @@ export class Dispatch implements Front<Matched> {
   readonly #log: Logger;
   readonly #router: Router;
   readonly #idempotency: Idempotency;
+  readonly #refusals = new DelayedRefusals();
   readonly #checks = new Map<Route, RouteChecks>();
 
   constructor(services: Services, routes: readonly Route[], log: Logger) {
@@ -88,10 +90,12 @@ export class Dispatch implements Front<Matched> {
 
   /** Nothing was read, so the answer does not wait for the disk. */
   #turnAway(exchange: Exchange<Matched>, busy: Problem): void {
-    const answer = this.refuse(busy, exchange);
-    const durationMs = performance.now() - exchange.startedMs;
-    this.#services.metrics.answered(exchange.found!.match.route, answer.status, durationMs);
-    exchange.respond(answer);
+    this.#refusals.add(() => {
+      const answer = this.refuse(busy, exchange);
+      const durationMs = performance.now() - exchange.startedMs;
+      this.#services.metrics.answered(exchange.found!.match.route, answer.status, durationMs);
+      exchange.respond(answer);
+    });
   }
 
   #finish(exchange: Exchange<Matched>, handled: Handled): void {

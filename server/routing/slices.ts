@@ -1,8 +1,16 @@
-/** Long work in slices: between two of them the server does what else is to be done. */
-import { setImmediate as turn } from "node:timers/promises";
+/**
+ * Long work in slices: between two of them the server does what else is to be done. All long work
+ * together has one slice per turn, so however much of it there is, other requests wait for one.
+ */
 
 /** A slice takes no longer, as far as its work lets it: milliseconds. */
 const SLICE_MS = 5;
+
+/** Work whose first slice was not enough. @returns Whether it has come to its end. */
+type Rest = () => boolean;
+
+/** They take turns: the one that has waited longest comes first. */
+const waiting: Rest[] = [];
 
 /**
  * Runs a generator, which yields wherever it may be interrupted.
@@ -11,14 +19,34 @@ const SLICE_MS = 5;
  */
 export function inSlices<Value>(work: Generator<void, Value>): Value | Promise<Value> {
   const first = nextSlice(work);
-  return first.done === true ? first.value : restOf(work);
+  if (first.done === true) return first.value;
+  return new Promise<Value>((resolve, reject) => {
+    waiting.push(() => {
+      try {
+        const slice = nextSlice(work);
+        if (slice.done === true) resolve(slice.value);
+        return slice.done === true;
+      } catch (error) {
+        reject(error);
+        return true;
+      }
+    });
+    if (!isScheduled) schedule();
+  });
 }
 
-function restOf<Value>(work: Generator<void, Value>): Promise<Value> {
-  return turn().then(() => {
-    const slice = nextSlice(work);
-    return slice.done === true ? slice.value : restOf(work);
-  });
+let isScheduled = false;
+
+function schedule(): void {
+  isScheduled = true;
+  setImmediate(runOne);
+}
+
+function runOne(): void {
+  const rest = waiting.shift()!;
+  if (!rest()) waiting.push(rest);
+  if (waiting.length > 0) schedule();
+  else isScheduled = false;
 }
 
 function nextSlice<Value>(work: Generator<void, Value>): IteratorResult<void, Value> {

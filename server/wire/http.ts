@@ -279,7 +279,7 @@ class OpenExchanges implements Exchanges {
       this.#bodies.end(exchange);
       this.#bodyBudget.giveBack(sender, exchange.keptBytes);
     }
-    this.answers.end(exchange);
+    if (exchange.heldBytes > 0) this.answers.end(exchange);
     this.#open -= 1;
     if (this.#open === 0) this.#onAllAnswered?.();
   }

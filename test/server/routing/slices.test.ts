@@ -36,3 +36,27 @@ test("an error in a later slice is reported", async () => {
   }
   await expect(inSlices(failing())).rejects.toThrow("no more");
 });
+
+test("several long works take turns, one slice in each turn of the event loop", async () => {
+  const ended: string[] = [];
+  const slices: string[] = [];
+  function* work(name: string, steps: number): Generator<void, string> {
+    for (let step = 0; step < steps; step++) {
+      slices.push(name);
+      yield* counting(1, 6);
+    }
+    return name;
+  }
+  const works = [work("long", 8), work("short", 3)].map(async (steps) => {
+    ended.push(await inSlices(steps));
+  });
+  const turns: number[] = [];
+  while (slices.length < 11) {
+    await setImmediate();
+    turns.push(slices.length);
+  }
+  await Promise.all(works);
+  expect(slices.slice(0, 6)).toEqual(["long", "short", "long", "short", "long", "short"]);
+  expect(turns.every((count, i) => i === 0 || count - turns[i - 1]! <= 1)).toBe(true);
+  expect(ended).toEqual(["short", "long"]);
+});
