@@ -8,7 +8,7 @@ import { PackedLayout } from "../../engine/layout/packed-layout.ts";
 const LEVEL = 1;
 
 /** @param json - A layout document. Cost: O(bytes), a second for the largest layout. */
-export function packLayoutText(json: string): PackedLayout {
+export function packLayoutText(json: string | Uint8Array): PackedLayout {
   return packedLayout(deflateRawSync(json, { level: LEVEL }));
 }
 

@@ -17,7 +17,8 @@ import { groupViews, type Zones } from "../wire/views.ts";
 
 /** How packed layouts are read and written. */
 export interface Packing {
-  readonly pack: (json: string) => Uint8Array;
+  /** @param json - A layout as JSON. */
+  readonly pack: (json: string | Uint8Array) => Uint8Array;
   /** @returns The JSON of a packed layout. */
   readonly textOf: (packed: Uint8Array) => string;
 }
@@ -31,7 +32,8 @@ interface Next {
 interface Jobs {
   /** Reads and checks the body of a request, and merges it into the stored layout. */
   readonly prepare: {
-    readonly parts: readonly Uint8Array[];
+    /** The body. The job takes them out: a large body must not be in memory twice. */
+    readonly parts: Uint8Array[];
     readonly stored: Uint8Array | null;
     readonly next: Next;
   };
@@ -69,8 +71,8 @@ export type Prepared =
       readonly newIds: number;
       readonly goneIds: readonly number[];
       readonly goneAreaIds: readonly number[];
-      /** As they were given: the layout may have to be prepared again. */
-      readonly parts: readonly Uint8Array[];
+      /** The body: the layout may have to be prepared again. */
+      readonly parts: Uint8Array[];
     });
 
 interface Results {
@@ -113,6 +115,7 @@ export function doJob(job: JobOf<JobKind>, packing: Packing): ResultOf<JobKind> 
 
 function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Prepared {
   const bytes = Buffer.concat(parts);
+  parts.length = 0;
   const parsed = parseJson(bytes);
   if (!parsed.ok) return { kind: "malformed", reason: parsed.reason };
   const body = parsed.isAscii ? parsed.value : LAYOUT_CHECKS.compose(parsed.value);
@@ -126,12 +129,11 @@ function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Pr
   const prepared = prepareLayout(before, layout, next);
   const { document, isChanged, newIds, goneIds, goneAreaIds, errors } = prepared;
   if (errors.length > 0) return { kind: "invalid", errors: errorsAsSent(errors, bytes) };
-  const text = JSON.stringify(document);
-  const json = Buffer.from(text);
+  const json = Buffer.from(JSON.stringify(document));
   if (stored !== null && !isChanged) return { kind: "same", json };
   const columns = columnsOf(buildLayout(document));
-  const made = { packed: packing.pack(text), columns, json };
-  return { kind: "new", ...made, newIds, goneIds, goneAreaIds, parts };
+  const made = { packed: packing.pack(json), columns, json };
+  return { kind: "new", ...made, newIds, goneIds, goneAreaIds, parts: [bytes] };
 }
 
 function copy({ stored, original, next }: Jobs["copy"], packing: Packing): ResultOf<"copy"> {

@@ -81,7 +81,7 @@ export class LargeLayouts implements LayoutWork {
       firstId = this.#engine.state.catalog.nextId + ID_GAP;
       const next = { nextId: firstId, timeMs: this.#engine.nowMs() };
       const stored = base === undefined ? null : this.#bytesOf(base);
-      return { parts: body.parts, stored, next };
+      return { parts: [...body.parts], stored, next };
     });
     if (prepared === null) return BUSY;
     if (prepared.kind === "malformed" || prepared.kind === "invalid") return refusalOf(prepared);

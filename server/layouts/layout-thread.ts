@@ -5,6 +5,11 @@ import type { FromLayouts, ToLayouts } from "./service.ts";
 
 /** Jobs of one organization that may wait: each may keep the body of a request. */
 const WAITING_MAX = 4;
+/**
+ * For objects and texts of the thread: the largest layout needs about 450. Without a limit the
+ * thread keeps several times as much before it collects any garbage.
+ */
+const HEAP_MIB_MAX = 640;
 
 export interface ThreadEvents {
   readonly message: (message: FromLayouts) => void;
@@ -102,7 +107,10 @@ export class LayoutThread {
 }
 
 function startWorker({ message, exit }: ThreadEvents): RunningThread {
-  const worker = new Worker(new URL("worker.js", import.meta.url), { name: "frontrow layouts" });
+  const worker = new Worker(new URL("worker.js", import.meta.url), {
+    name: "frontrow layouts",
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
+  });
   let reason = new Error("the layout thread ended");
   worker.unref();
   worker.on("message", message);

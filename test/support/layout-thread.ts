@@ -4,7 +4,10 @@ import type { StartLayoutThread } from "../../server/layouts/layout-thread.ts";
 import { type FromLayouts, serveLayouts, type ToLayouts } from "../../server/layouts/service.ts";
 
 export const LAYOUT_PACKER = { pack: packLayoutText, packed: packedLayout };
-const PACKING = { pack: (json: string) => packLayoutText(json).bytes, textOf: layoutText };
+const PACKING = {
+  pack: (json: string | Uint8Array) => packLayoutText(json).bytes,
+  textOf: layoutText,
+};
 
 /** Messages are copied, or moved, as between threads. */
 export const startInProcess: StartLayoutThread = ({ message }) => {
