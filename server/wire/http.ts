@@ -38,6 +38,14 @@ export interface HttpStats {
   /** Bodies that have not come whole. */
   readonly bodies: Pick<Transfers, "count" | "abandoned">;
   readonly bodyBudget: Pick<BodyBudget, "bytes" | "refused">;
+  readonly exchanges: ExchangeCounts;
+}
+
+export interface ExchangeCounts {
+  /** Exchanges that are kept for later requests. */
+  readonly idle: number;
+  /** Answers without a body that were not sent, because there were too many. */
+  readonly unmeasuredRefused: number;
 }
 
 export interface HttpOptions {
@@ -57,7 +65,7 @@ export interface HttpOptions {
   readonly nowMs?: () => number;
 }
 
-const ANSWER_BYTES_MAX = 256 * 1_024 * 1_024;
+export const ANSWER_BYTES_MAX = 256 * 1_024 * 1_024;
 const TOO_MANY_BODIES: Problem = {
   refused: Result.OVERLOADED,
   detail: "Too many large requests are on their way; try again shortly.",
@@ -65,9 +73,9 @@ const TOO_MANY_BODIES: Problem = {
 /** A method is compared as it is written; the library takes any text for one. */
 const METHOD = /^[A-Z]+$/;
 /** Answers without a body, in all; beyond it the connection is closed instead. */
-const UNMEASURED_PER_SECOND_MAX = 1_000;
+export const UNMEASURED_PER_SECOND_MAX = 1_000;
 /** Exchanges that are kept for later requests. */
-const IDLE_MAX = 10_000;
+export const IDLE_MAX = 10_000;
 
 /** @throws Error when the address cannot be listened on. */
 export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
@@ -157,6 +165,7 @@ class OpenExchanges implements Exchanges {
   #onAllAnswered: (() => void) | null = null;
   #unmeasured = 0;
   #unmeasuredSinceMs = 0;
+  unmeasuredRefused = 0;
 
   constructor(front: Front, options: HttpOptions) {
     this.front = front;
@@ -169,7 +178,12 @@ class OpenExchanges implements Exchanges {
   }
 
   get stats() {
-    return { answers: this.answers, bodies: this.#bodies, bodyBudget: this.#bodyBudget };
+    const { answers } = this;
+    return { answers, bodies: this.#bodies, bodyBudget: this.#bodyBudget, exchanges: this };
+  }
+
+  get idle(): number {
+    return this.#idle.length;
   }
 
   /** @param method - Lower case. */
@@ -258,7 +272,9 @@ class OpenExchanges implements Exchanges {
       this.#unmeasured = 0;
     }
     this.#unmeasured += 1;
-    return this.#unmeasured <= UNMEASURED_PER_SECOND_MAX;
+    const isAdmitted = this.#unmeasured <= UNMEASURED_PER_SECOND_MAX;
+    if (!isAdmitted) this.unmeasuredRefused += 1;
+    return isAdmitted;
   }
 
   release(exchange: HttpExchange): void {
