@@ -20,7 +20,7 @@ const ERRORS_MAX = 100;
 const EXPLAINED_BYTES_MAX = 64 * 1_024;
 
 /** Valid queries that are remembered: those of bookings on ten thousand events. At most twice. */
-const QUERIES_MIN = 10_000;
+export const QUERIES_MIN = 10_000;
 const QUERY_LENGTH_MAX = 200;
 
 export interface RouteChecks {

@@ -61,6 +61,8 @@ export interface HttpOptions {
   readonly trustedProxies?: readonly string[];
   /** Bytes of all answers that wait for their client, at most. */
   readonly answerBytesMax?: number;
+  /** Exchanges that are kept for later requests, at most. */
+  readonly idleMax?: number;
   /** A monotonic clock, for the deadlines of slow clients. */
   readonly nowMs?: () => number;
 }
@@ -157,6 +159,7 @@ class OpenExchanges implements Exchanges {
   readonly answerBytesMax: number;
   /** Exchanges that wait for a request. */
   readonly #idle: HttpExchange[] = [];
+  readonly #idleMax: number;
   /** Requests that have not been answered. */
   #open = 0;
   /** Bodies that come in pieces. */
@@ -173,6 +176,7 @@ class OpenExchanges implements Exchanges {
     this.proxies = new TrustedProxies(options.trustedProxies ?? []);
     this.answers = new Transfers(options.nowMs);
     this.answerBytesMax = options.answerBytesMax ?? ANSWER_BYTES_MAX;
+    this.#idleMax = options.idleMax ?? IDLE_MAX;
     this.#bodies = new Transfers(options.nowMs);
     this.#bodyBudget = new BodyBudget({ ...BODY_LIMITS, ...options.bodyLimits });
   }
@@ -278,7 +282,7 @@ class OpenExchanges implements Exchanges {
   }
 
   release(exchange: HttpExchange): void {
-    if (this.#idle.length < IDLE_MAX) this.#idle.push(exchange);
+    if (this.#idle.length < this.#idleMax) this.#idle.push(exchange);
   }
 
   lose(exchange: HttpExchange): void {
