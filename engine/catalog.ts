@@ -6,6 +6,7 @@ import { assert } from "./assert.ts";
 import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/layout-document.ts";
 import type { Layout } from "./layout/layout.ts";
+import { PackedLayout } from "./layout/packed-layout.ts";
 import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
 
 /** A rotated key that remains valid for a while. */
@@ -196,6 +197,9 @@ export interface PriceRow {
   readonly externalId: string | null;
 }
 
+/** Memory of a row, or of an object of a layout: more than most take. */
+const ROW_BYTES = 1_024;
+
 /** Every table: rows by key. The log stores the names of the tables, so they never change. */
 class Tables {
   readonly tenants = new Map<number, TenantRow>();
@@ -243,6 +247,8 @@ const NO_PRICES: ReadonlyMap<number, PriceRow> = new Map();
 export class Catalog extends Tables {
   /** The next Long id: one counter for all tables, seats and groups, so no id is ever reused. */
   nextId = 1;
+  /** Memory of all rows but the stored replies, which have a budget of their own; estimated. */
+  bytes = 0;
   readonly storedReplies = new StoredReplies();
   /** By event id: the prices of the event by slot. */
   readonly #pricesOfEvent = new Map<string, Map<number, PriceRow>>();
@@ -264,7 +270,8 @@ export class Catalog extends Tables {
     if (table === "prices") this.#indexPrice(row);
     if (table === "logins") this.#indexLogin(row);
     if (table === "replies") return this.#putReply(rowInMemory(row));
-    const rows: Map<number | string, unknown> = this[table];
+    const rows: Map<number | string, object> = this[table];
+    this.bytes += bytesOfRow(table, row) - bytesOfRow(table, rows.get(row.id));
     rows.set(row.id, row);
   }
 
@@ -274,6 +281,7 @@ export class Catalog extends Tables {
     const row = rows.get(key);
     assert(row !== undefined, "only an existing row is removed");
     rows.delete(key);
+    this.bytes -= bytesOfRow(table, row as object);
     if (table === "prices") this.#unindexPrice(row as PriceRow);
     if (table === "logins") this.#unindexLogin(row as LoginRow);
     if (table === "replies") this.storedReplies.remove(row as ReplyRow);
@@ -312,4 +320,17 @@ export class Catalog extends Tables {
     slots.delete(slot);
     if (slots.size === 0) this.#pricesOfEvent.delete(eventId);
   }
+}
+
+/** The memory of a row, estimated. Cost: constant; O(bytes of the thumbnail) for a schema. */
+export function bytesOfRow(table: TableName, row: object | undefined): number {
+  if (row === undefined || table === "replies") return 0;
+  if (table === "layouts") return ROW_BYTES + bytesOfDocument((row as LayoutRow).document);
+  return ROW_BYTES + (table === "schemas" ? JSON.stringify(row).length : 0);
+}
+
+function bytesOfDocument(document: LayoutDocument): number {
+  if (document instanceof PackedLayout) return document.bytes.length;
+  const { sectors, rows, seats, shapes } = document;
+  return (sectors.length + rows.length + seats.length + shapes.length) * ROW_BYTES;
 }

@@ -29,6 +29,8 @@ export const SESSION_LENGTH_MAX = 255;
 export const HOLD_TYPE_LENGTH_MAX = 64;
 export const PASSWORD_LENGTH_MIN = 8;
 export const PASSWORD_LENGTH_MAX = 128;
+/** Logins of one account that are open at a time. */
+export const LOGINS_PER_ACCOUNT_MAX = 1_000;
 /** Hold types that an organization may define. */
 export const HOLD_TYPES_MAX = 100;
 /** The largest limit that an organization may set on its held seats or its requests. */

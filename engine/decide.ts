@@ -3,6 +3,7 @@
  */
 import { assert } from "./assert.ts";
 import { type CommandKind, type CommandOf, type CommandRow, COMMANDS } from "./commands.ts";
+import { refuseWithoutRoom } from "./decide/room.ts";
 import { type Decision, type Grant, isRefused } from "./results.ts";
 import type { Members } from "./shapes/shape.ts";
 import type { State } from "./state.ts";
@@ -26,6 +27,7 @@ export function decide<K extends CommandKind>(
   const decision = row.decide(state, command, timeMs);
   if (isRefused(decision)) {
     assert(row.refusals.includes(decision.refused), "a refusal is in the row of its command");
+    return decision;
   }
-  return decision;
+  return refuseWithoutRoom(state, decision.record) ?? decision;
 }

@@ -6,13 +6,34 @@ import { Partitions } from "./inventory/partitions.ts";
 import { buildLayout, EMPTY_DOCUMENT, type Layout } from "./layout/layout.ts";
 
 const EMPTY_LAYOUT = buildLayout(EMPTY_DOCUMENT);
+/** Memory of a seat of a layout: its columns, its key for v1, and a short label. */
+export const LAYOUT_SEAT_BYTES = 256;
+/** Memory of a seat of an event: 23 bytes without a hold, more with one. */
+export const EVENT_SEAT_BYTES = 64;
+
+/** Memory for what clients create, in bytes. It limits new commands, not the replay of a log. */
+export interface Room {
+  /** For the rows of the catalog and the seats of layouts. */
+  readonly catalog: number;
+  /** For the seats of events. */
+  readonly events: number;
+}
 
 export class State {
   readonly catalog = new Catalog();
   /** By partition number: `EventRow.partition`. */
   readonly partitions = new Partitions();
   /** By schema id: the seat index of each stored layout. */
-  readonly layouts = new Map<number, Layout>();
+  readonly layouts = new Layouts();
+  room: Room = { catalog: Infinity, events: Infinity };
+
+  /** What is used of the room, as estimated from the numbers of rows and seats. */
+  get used(): Room {
+    return {
+      catalog: this.catalog.bytes + this.layouts.seatCount * LAYOUT_SEAT_BYTES,
+      events: this.partitions.seatCount * EVENT_SEAT_BYTES,
+    };
+  }
 
   /** @returns A layout without seats for a schema that has no stored layout. */
   layoutOf(schemaId: number): Layout {
@@ -28,5 +49,25 @@ export class State {
     const partition = this.partitions.get(number);
     assert(partition !== undefined, "every event has its partition");
     return partition;
+  }
+}
+
+/** Counts the seats of all layouts. */
+class Layouts extends Map<number, Layout> {
+  seatCount = 0;
+
+  override set(schemaId: number, layout: Layout): this {
+    this.seatCount += layout.seatCount - (this.get(schemaId)?.seatCount ?? 0);
+    return super.set(schemaId, layout);
+  }
+
+  override delete(schemaId: number): boolean {
+    this.seatCount -= this.get(schemaId)?.seatCount ?? 0;
+    return super.delete(schemaId);
+  }
+
+  override clear(): void {
+    this.seatCount = 0;
+    super.clear();
   }
 }

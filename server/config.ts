@@ -27,6 +27,9 @@ export interface ServeOptions {
   /** Memory for stored replies and disk space for their bodies, in MiB. */
   readonly replyMemory: number;
   readonly replyDisk: number;
+  /** Memory for rows and layouts, and for the seats of events, in MiB; null for the default. */
+  readonly catalogMemory: number | null;
+  readonly eventMemory: number | null;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -91,6 +94,14 @@ const OPTIONS: readonly Option[] = [
   new Option("--reply-disk <MiB>", "disk space for the longer ones of these replies")
     .env("FRONTROW_REPLY_DISK")
     .default(1_024)
+    .argParser(parseMebibytes),
+  new Option("--catalog-memory <MiB>", "memory for layouts, prices and everything else but events")
+    .env("FRONTROW_CATALOG_MEMORY")
+    .default(null, "half of what the JavaScript heap may take")
+    .argParser(parseMebibytes),
+  new Option("--event-memory <MiB>", "memory for the seats of events")
+    .env("FRONTROW_EVENT_MEMORY")
+    .default(null, "half of the memory of the machine")
     .argParser(parseMebibytes),
   new Option("--log-level <level>", "least severe level that is logged to standard error")
     .env("FRONTROW_LOG_LEVEL")

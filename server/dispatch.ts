@@ -237,7 +237,9 @@ export class Dispatch implements Front<Matched> {
     return problem;
   }
 
-  #problem(problem: Problem, path: string, route?: Route): Answer {
+  #problem(refusal: Problem, path: string, route?: Route): Answer {
+    const isFull = refusal.refused === Result.NO_ROOM;
+    const problem: Problem = isFull ? { ...refusal, headers: IN_A_MINUTE } : refusal;
     if (!path.startsWith(AUTH_PREFIX)) {
       const said = route?.isLegacy === true ? legacyProblem(problem, route) : problem;
       return problemAnswer(said, path, this.#services.engine.nowMs());
@@ -255,10 +257,12 @@ export class Dispatch implements Front<Matched> {
   }
 }
 
+const IN_A_MINUTE = [["Retry-After", "60"]] as const;
+
 const TOO_MANY_KEYS: Problem = {
   refused: FrontResult.RATE_LIMITED,
   detail: "Too many requests without a valid key came from this address; wait a minute.",
-  headers: [["Retry-After", "60"]],
+  headers: IN_A_MINUTE,
 };
 
 const NOT_JSON: Problem = {

@@ -29,8 +29,10 @@ import { Progress } from "./observe/progress.ts";
 import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
 import { ReplyBodies, type ReplyOptions } from "./routing/reply-bodies.ts";
+import { rememberedQueries } from "./routing/validate.ts";
 import type { Services } from "./routing/services.ts";
 import { WaitingWork } from "./routing/waiting-work.ts";
+import { roomOf } from "./room.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
 import { StartingFront } from "./wire/front.ts";
@@ -119,6 +121,7 @@ async function open(
   { options, env, log, reports }: Context,
 ): Promise<Running> {
   const { engine } = store;
+  engine.state.room = roomOf(options);
   const running: Running = { store, isReady: true };
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const isReady = () => running.isReady;
@@ -168,10 +171,14 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const replies = new ReplyBodies(parts);
   const rates = new RateLimits();
   const waiting = new WaitingWork();
-  const counted = { audit, http, replies, logins, passwords, rates, waiting };
+  const badKeys = new Throttle(parts.badKeysPerMinute);
+  const layoutThread = new LayoutThread();
+  const callers = { keys, logins, passwords, badKeys, rates };
+  const queries = rememberedQueries;
+  const counted = { audit, http, replies, waiting, queries, layoutThread, ...callers };
   const sources = { engine, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayoutText, packed: packedLayout };
-  const layouts = new LargeLayouts(engine, new LayoutThread(), packer);
+  const layouts = new LargeLayouts(engine, layoutThread, packer);
   layouts.packAll();
   return {
     engine,
@@ -180,7 +187,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
     keys,
     passwords,
     logins,
-    badKeys: new Throttle(parts.badKeysPerMinute),
+    badKeys,
     metrics: new Metrics(sources),
     replies,
     rates,

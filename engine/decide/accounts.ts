@@ -1,6 +1,7 @@
 /** Tenants, accounts and their logins. The engine gets hashes of secrets, never the secrets. */
 import { assert } from "../assert.ts";
 import type { AccountRow, CatalogPut, LoginRow, TenantRow } from "../catalog.ts";
+import { LOGINS_PER_ACCOUNT_MAX } from "../constants.ts";
 import { accountsByEmail } from "../queries/lookups.ts";
 import { type Decision, refuse, Result } from "../results.ts";
 import type { Administrator, LoginTokens } from "../shapes/bodies.ts";
@@ -44,7 +45,7 @@ export function createTenant(
   return grantChange(state, caller, { newIds: puts.length, puts }, row);
 }
 
-/** Opens a login and removes the account's logins that have expired. */
+/** Opens a login. It removes those of the account that have expired or are too many. */
 export function openLogin(
   state: State,
   { caller, accountId, tokens }: CommandWith<{ accountId: number; tokens: LoginTokens }>,
@@ -56,9 +57,14 @@ export function openLogin(
   }
   assert(!logins.has(id), "a new login has a new id");
   const row: LoginRow = { id, accountId, ...tokens };
-  const removes = [...logins.values()]
-    .filter((login) => login.accountId === accountId && login.refreshExpiresAtMs <= timeMs)
-    .map((login) => ({ table: "logins", key: login.id }) as const);
+  // The oldest login comes first.
+  const own = [...logins.values()].filter((login) => login.accountId === accountId);
+  const expired = own.filter((login) => login.refreshExpiresAtMs <= timeMs);
+  const live = own.filter((login) => login.refreshExpiresAtMs > timeMs);
+  const surplus = live.slice(0, Math.max(0, live.length + 1 - LOGINS_PER_ACCOUNT_MAX));
+  const removes = [...expired, ...surplus].map(
+    (login) => ({ table: "logins", key: login.id }) as const,
+  );
   return grantChange(state, caller, { newIds: 1, puts: [{ table: "logins", row }], removes }, row);
 }
 

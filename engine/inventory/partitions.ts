@@ -8,6 +8,9 @@ import type { Layout } from "../layout/layout.ts";
 import { matchSeats, type Migration, migrateToLayout, type SeatMatches } from "./migrate-layout.ts";
 import type { Partition } from "./partition.ts";
 
+/** Changes that wait for one partition: each keeps a layout in memory. */
+export const LAYOUT_CHANGES_MAX = 16;
+
 /** A change of the layout of many events, which share the comparison of the two layouts. */
 export class LayoutChange implements Migration {
   readonly layout: Layout;
@@ -37,12 +40,21 @@ export class LayoutChange implements Migration {
 export class Partitions extends Map<number, Partition> {
   /** By partition number: the changes of its layout that it has yet to follow, oldest first. */
   readonly #waiting = new Map<number, LayoutChange[]>();
+  /** Seats of all partitions, each on its event's present layout. */
+  seatCount = 0;
 
-  /** Puts an existing partition on another layout. Cost: constant. */
+  /** Puts an existing partition on another layout. Cost: constant, unless too many wait. */
   migrate(number: number, change: LayoutChange): void {
+    this.seatCount += change.layout.seatCount - this.#seatsOf(number);
+    if ((this.#waiting.get(number)?.length ?? 0) >= LAYOUT_CHANGES_MAX) this.#settle(number);
     const changes = this.#waiting.get(number);
     if (changes === undefined) this.#waiting.set(number, [change]);
     else changes.push(change);
+  }
+
+  /** Partitions that wait for their migration. */
+  get waitingCount(): number {
+    return this.#waiting.size;
   }
 
   /** Migrates one of the partitions that wait. @returns Whether others still do. */
@@ -80,16 +92,19 @@ export class Partitions extends Map<number, Partition> {
   }
 
   override set(number: number, partition: Partition): this {
+    this.seatCount += partition.layout.seatCount - this.#seatsOf(number);
     this.#waiting.delete(number);
     return super.set(number, partition);
   }
 
   override delete(number: number): boolean {
+    this.seatCount -= this.#seatsOf(number);
     this.#waiting.delete(number);
     return super.delete(number);
   }
 
   override clear(): void {
+    this.seatCount = 0;
     this.#waiting.clear();
     super.clear();
   }
@@ -111,6 +126,10 @@ export class Partitions extends Map<number, Partition> {
   override forEach(visit: Parameters<Map<number, Partition>["forEach"]>[0]): void {
     this.#settleAll();
     super.forEach(visit);
+  }
+
+  #seatsOf(number: number): number {
+    return this.layoutOf(number)?.seatCount ?? 0;
   }
 
   #settleAll(): void {

@@ -1,11 +1,11 @@
 /** One page of an event's seats, filtered and sorted. */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
-import type { Partition } from "../inventory/partition.ts";
 import { SeatState, STATE_NAMES } from "../inventory/states.ts";
 import { collectSeats, GroupType, type Layout } from "../layout/layout.ts";
 import { changeOfSeat, type ListedEvent, priceOf } from "./listed-event.ts";
 import { type SortKey, sortByKeys } from "./key-order.ts";
+import { type CachedListing, ListingCache } from "./listing-cache.ts";
 import { ranksOf } from "./name-order.ts";
 import { type Compare, SortedSeats } from "./sorted-seats.ts";
 
@@ -76,19 +76,9 @@ export interface SeatPage {
 const MOVED_SHARE_MAX = 1 / 32;
 /** A listing of at least this many seats is cached and repaired; a shorter one is sorted again. */
 const CACHED_SEATS_MIN = 1_000;
-/** Cached listings of one event. The least recently used one is dropped first. */
-const CACHED_LISTINGS_MAX = 16;
 
-interface CachedListing {
-  readonly seats: SortedSeats;
-  /** The value of `ChangeList.touches` up to which the listing is current. */
-  touches: number;
-  /** What it depends on besides the partition, as it was then: prices and the event's change. */
-  readonly outside: string;
-}
-
-/** By partition, then by filters and sort order. */
-const cachedListings = new WeakMap<Partition, Map<string, CachedListing>>();
+/** The listings of this thread. */
+export const listingCache = new ListingCache();
 
 /**
  * Withdrawn seats are not listed.
@@ -96,19 +86,23 @@ const cachedListings = new WeakMap<Partition, Map<string, CachedListing>>();
  * Cost: O(the page + the seats that changed since the same listing was last read), whatever the
  * size of the event; the first time, or after many changes, O(n log n) in the seats that match.
  */
-export function listSeats(event: ListedEvent, asked: SeatQuery): SeatPage {
+export function listSeats(
+  event: ListedEvent,
+  asked: SeatQuery,
+  cache: ListingCache = listingCache,
+): SeatPage {
   const { offset, limit, changedSinceMs = Infinity } = asked;
   // From a time before a change of all seats on, every seat matches.
   const query =
     changedSinceMs > event.changedAtMs ? asked : { ...asked, changedSinceMs: undefined };
   const candidates = fewCandidates(event, query);
   const keys = sortKeys(event, query);
-  const compare = totalOrder(keys);
   if (candidates !== null) {
+    const compare = totalOrder(keys);
     const seats = candidates.filter((seat) => isListed(event, seat, query)).sort(compare);
     return { seats: seats.slice(offset, offset + limit), total: seats.length };
   }
-  const { seats } = currentListing(event, query, keys);
+  const { seats } = currentListing(event, query, keys, cache);
   return { seats: seats.slice(offset, limit), total: seats.count };
 }
 
@@ -155,32 +149,31 @@ function currentListing(
   event: ListedEvent,
   query: SeatQuery,
   keys: readonly SortKey[],
+  cache: ListingCache,
 ): CachedListing {
   const { partition, prices } = event;
-  let listings = cachedListings.get(partition);
-  if (listings === undefined) cachedListings.set(partition, (listings = new Map()));
   const { sectionId, rowId, changedSinceMs, sort } = query;
   const key = JSON.stringify([sectionId, rowId, changedSinceMs, sort]);
   const names = [...prices.values()].map(({ id, name, renamedAtMs }) => [id, name, renamedAtMs]);
   const outside = JSON.stringify([event.changedAtMs, names]);
   const { touches } = partition.changes;
   const { seatCount } = partition.layout;
-  const isFixed = !sort.some(({ property }) => CHANGING_SORTS.has(property));
-  let listing = listings.get(key);
+  let listing = cache.find(partition, key);
   const touchCount = touches - (listing?.touches ?? touches);
   assert(touchCount >= 0, "the touches of a partition only rise");
-  const isOutdated = !isFixed && touchCount > seatCount * MOVED_SHARE_MAX;
+  const isOutdated = !isFixed(query) && touchCount > seatCount * MOVED_SHARE_MAX;
   const isUsable = listing !== undefined && !isOutdated && listing.outside === outside;
-  if (listing === undefined || !isUsable || !repair(listing, event, query, isFixed)) {
+  if (listing === undefined || !isUsable || !repair(listing, event, query, keys)) {
     const sorted = sortByKeys(listedSeats(event, query), keys);
-    const seats = new SortedSeats(sorted, seatCount, totalOrder(keys));
-    listing = { seats, touches, outside };
+    listing = { seats: new SortedSeats(sorted, seatCount), touches, outside };
   }
-  listings.delete(key);
-  listings.set(key, listing);
-  const oldest = listings.keys().next().value;
-  if (listings.size > CACHED_LISTINGS_MAX && oldest !== undefined) listings.delete(oldest);
+  cache.keep(partition, key, listing);
   return listing;
+}
+
+/** Whether no property of the sort order ever changes. */
+function isFixed({ sort }: SeatQuery): boolean {
+  return !sort.some(({ property }) => CHANGING_SORTS.has(property));
 }
 
 /** @returns Seat indexes, rising. */
@@ -203,20 +196,22 @@ function repair(
   listing: CachedListing,
   event: ListedEvent,
   query: SeatQuery,
-  isFixed: boolean,
+  keys: readonly SortKey[],
 ): boolean {
   const { changes, layout } = event.partition;
   const { seats } = listing;
+  const isInPlace = isFixed(query);
+  const compare = totalOrder(keys);
   const moved: number[] = [];
   let seat = changes.newest;
   for (let left = changes.touches - listing.touches; left > 0 && seat !== NONE; left--) {
-    const stays = isFixed && seats.has(seat) === isListed(event, seat, query);
+    const stays = isInPlace && seats.has(seat) === isListed(event, seat, query);
     if (!stays) moved.push(seat);
     seat = changes.earlierThan(seat);
   }
   if (moved.length > layout.seatCount * MOVED_SHARE_MAX) return false;
   for (const each of moved) seats.remove(each);
-  for (const each of moved) if (isListed(event, each, query)) seats.add(each);
+  for (const each of moved) if (isListed(event, each, query)) seats.add(each, compare);
   assert(seats.count <= layout.seatCount, "a listing has every seat at most once");
   listing.touches = changes.touches;
   return true;

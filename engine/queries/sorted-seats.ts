@@ -10,7 +10,6 @@ const BLOCK_SEATS_MAX = 512;
 export type Compare = (a: number, b: number) => number;
 
 export class SortedSeats {
-  readonly #compare: Compare;
   /** Seat indexes, in order within and across the blocks. A block is empty only if it is alone. */
   #blocks: number[][] = [[]];
   /** Index: seat. Value: the block that has it; undefined for a seat that is not in the listing. */
@@ -19,11 +18,9 @@ export class SortedSeats {
 
   /**
    * @param sorted - The seats to list, in order, of `seatCount` seats in all.
-   * @param compare - A total order: never zero for two different seats.
    * Cost: O(n).
    */
-  constructor(sorted: Uint32Array, seatCount: number, compare: Compare) {
-    this.#compare = compare;
+  constructor(sorted: Uint32Array, seatCount: number) {
     this.#blockOf = Array.from<number[] | undefined>({ length: seatCount });
     this.#fill(sorted);
   }
@@ -65,14 +62,18 @@ export class SortedSeats {
     }
   }
 
-  /** Inserts the seat at its place. */
-  add(seat: number): void {
+  /**
+   * Inserts the seat at its place.
+   * @param compare - The order of the list, total: never zero for two different seats. It is not
+   * kept, because it refers to the inventory of the event.
+   */
+  add(seat: number, compare: Compare): void {
     assert(this.#blockOf[seat] === undefined, "a seat is listed once");
-    const position = this.#blockFor(seat);
+    const position = this.#blockFor(seat, compare);
     const block = this.#blocks[position]!;
-    const place = firstAfter(block, seat, this.#compare);
+    const place = firstAfter(block, seat, compare);
     const next = block[place];
-    assert(next === undefined || this.#compare(seat, next) < 0, "a listing stays in order");
+    assert(next === undefined || compare(seat, next) < 0, "a listing stays in order");
     block.splice(place, 0, seat);
     this.#blockOf[seat] = block;
     this.#count += 1;
@@ -81,12 +82,12 @@ export class SortedSeats {
   }
 
   /** @returns The position of the last block that begins at or before the seat; else 0. */
-  #blockFor(seat: number): number {
+  #blockFor(seat: number, compare: Compare): number {
     let [low, high] = [0, this.#blocks.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       const first = this.#blocks[middle]![0]!;
-      if (this.#compare(first, seat) <= 0) low = middle;
+      if (compare(first, seat) <= 0) low = middle;
       else high = middle - 1;
     }
     return low;

@@ -2,8 +2,8 @@
 import type { AuditOutcome, AuditQuestion } from "../../engine/queries/audit-trail.ts";
 
 /** Questions of one asker. */
-const ASKER_MAX = 64;
-const WAITING_MAX = 1_024;
+export const ASKER_MAX = 64;
+export const WAITING_MAX = 1_024;
 
 type Resolve = (outcome: AuditOutcome<never>) => void;
 

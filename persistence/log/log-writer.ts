@@ -16,7 +16,7 @@ import { SEGMENT_HEADER_BYTES, encodeSegmentHeader, segmentName } from "./segmen
 import { Spares, type SparesOptions, activate, roomIn } from "./segments.ts";
 
 /** A larger open batch accepts no more commands: the disk cannot keep up. */
-const PENDING_BYTES_MAX = 16 * 1024 * 1024;
+export const PENDING_BYTES_MAX = 16 * 1024 * 1024;
 export const PENDING_RECORDS_MAX = 100_000;
 /** Room for follow-up records of a turn. Only the reply to a very long call may be longer. */
 const RESERVE_BYTES_MAX = 256 * 1024;
@@ -70,6 +70,9 @@ export interface LogStats {
   readonly syncs: number;
   /** The longest write and sync of a frame, in milliseconds. */
   readonly syncMsMax: number;
+  /** Bytes and records of the open batch, which waits for the disk. */
+  readonly pendingBytes: number;
+  readonly pendingRecords: number;
 }
 
 interface Flight {
@@ -92,7 +95,7 @@ export class LogWriter implements Journal {
   readonly #spares: Spares;
   readonly #reserveBytes: number;
   readonly #recordBytesMax: number;
-  readonly #stats = { batches: 0, bytes: 0, syncs: 0, syncMsMax: 0 };
+  readonly #stats;
   #segment: OpenSegment;
   /**
    * Room for the open batch in its segment, after the frame in flight and without the sector that
@@ -121,6 +124,7 @@ export class LogWriter implements Journal {
   constructor(options: LogWriterOptions) {
     const { segmentBytes, end } = options;
     this.#options = options;
+    this.#stats = statsWith(() => this.#open);
     this.#segment = { ...end.segment };
     this.#roomBytes = roomIn(end.segment.bytes) - (end.segment.position - SEGMENT_HEADER_BYTES);
     this.#chain = end.chain;
@@ -339,4 +343,19 @@ export class LogWriter implements Journal {
       });
     });
   }
+}
+
+function statsWith(open: () => Batch) {
+  return {
+    batches: 0,
+    bytes: 0,
+    syncs: 0,
+    syncMsMax: 0,
+    get pendingBytes() {
+      return open().bytes;
+    },
+    get pendingRecords() {
+      return open().recordCount;
+    },
+  };
 }

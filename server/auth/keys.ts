@@ -38,8 +38,10 @@ const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_LENGTH_MAX = 256;
+/** Hashes of private keys, at least: those of deleted organizations are removed above it. */
+export const PRIVATE_KEYS_MIN = 10_000;
 /** Valid keys that are remembered, so that a busy key costs no HMAC. */
-const REMEMBERED_MAX = 10_000;
+export const REMEMBERED_MAX = 10_000;
 
 interface Remembered {
   readonly kind: Holder["principal"]["kind"];
@@ -55,6 +57,8 @@ export class Keys {
   readonly #remembered = new Map<string, Remembered>();
   /** Organization id by the hash of its private key. */
   readonly #privateKeys = new Map<string, number>();
+  /** When there are more, those of deleted organizations are removed. */
+  #privateKeysMax = PRIVATE_KEYS_MIN;
   /** Organizations with smaller ids are in `#privateKeys`. */
   #indexedUpTo = 0;
 
@@ -156,7 +160,21 @@ export class Keys {
     return organization === undefined ? null : { kind: "organization", organization };
   }
 
+  /** Keys that are remembered, and hashes of private keys. */
+  get counts(): { readonly remembered: number; readonly privateKeys: number } {
+    return { remembered: this.#remembered.size, privateKeys: this.#privateKeys.size };
+  }
+
   #indexPrivateKeys(): void {
+    this.#addPrivateKeys();
+    if (this.#privateKeys.size <= this.#privateKeysMax) return;
+    this.#privateKeys.clear();
+    this.#indexedUpTo = 0;
+    this.#addPrivateKeys();
+    this.#privateKeysMax = Math.max(PRIVATE_KEYS_MIN, 2 * this.#privateKeys.size);
+  }
+
+  #addPrivateKeys(): void {
     for (const organization of this.#catalog.organizations.values()) {
       const { id, privateKey, privateKeySha256 } = organization;
       if (id < this.#indexedUpTo) continue;

@@ -61,6 +61,11 @@ export class Logins {
     this.#byAddress = byAddress;
   }
 
+  /** Accounts and addresses whose wrong passwords are remembered. */
+  get throttled(): { readonly accounts: number; readonly addresses: number } {
+    return { accounts: this.#byAccount.count, addresses: this.#byAddress.count };
+  }
+
   /** Answers a wrong password and an unknown account alike, and takes the same time. */
   async open(
     { username, password }: { readonly username: string; readonly password: string },

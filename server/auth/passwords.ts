@@ -7,8 +7,8 @@ import { hash, verify } from "@node-rs/argon2";
 
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 /** A password takes about 20 ms. */
-const CHECKS_MAX = 100;
-const HASHES_MAX = 20;
+export const CHECKS_MAX = 100;
+export const HASHES_MAX = 20;
 
 /** Runs tasks in turn. */
 export class Lane {

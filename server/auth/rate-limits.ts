@@ -9,7 +9,7 @@ import type { Problem } from "../wire/answers.ts";
 import { FrontResult } from "../wire/replies.ts";
 
 /** The bucket that was used least recently is dropped first, and would be full when used again. */
-const BUCKETS_MAX = 100_000;
+export const BUCKETS_MAX = 100_000;
 const MS_PER_SECOND = 1_000;
 
 interface Bucket {

@@ -2,7 +2,7 @@
 
 const WINDOW_MS = 60_000;
 /** Names that are remembered. The name whose last failure is oldest is dropped first. */
-const NAMES_MAX = 100_000;
+export const NAMES_MAX = 100_000;
 
 export class Throttle {
   readonly #failuresMax: number;
@@ -12,6 +12,11 @@ export class Throttle {
   /** @param failuresMax - How many failures of one name within a minute are allowed. */
   constructor(failuresMax: number) {
     this.#failuresMax = failuresMax;
+  }
+
+  /** Names with failures that are remembered. */
+  get count(): number {
+    return this.#failures.size;
   }
 
   admits(name: string, nowMs: number): boolean {

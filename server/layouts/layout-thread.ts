@@ -4,7 +4,7 @@ import { buffersIn, type JobKind, type JobOf, type ResultOf } from "./jobs.ts";
 import type { FromLayouts, ToLayouts } from "./service.ts";
 
 /** Jobs of one organization that may wait: each may keep the body of a request. */
-const WAITING_MAX = 4;
+export const WAITING_MAX = 4;
 /**
  * For objects and texts of the thread: the largest layout needs about 450. Without a limit the
  * thread keeps several times as much before it collects any garbage.
@@ -35,6 +35,10 @@ interface Waiting {
  * organizations take turns.
  */
 export class LayoutThread {
+  /** Jobs that wait or run. */
+  count = 0;
+  /** Jobs that were refused, because too many of their organization waited. */
+  refused = 0;
   readonly #start: StartLayoutThread;
   /** By organization, the one whose turn is next first. */
   readonly #queues = new Map<number, Waiting[]>();
@@ -57,7 +61,11 @@ export class LayoutThread {
     make: () => Omit<JobOf<K>, "kind">,
   ): Promise<ResultOf<K>> | null {
     const queue = this.#queues.get(organizationId) ?? [];
-    if (queue.length >= WAITING_MAX) return null;
+    if (queue.length >= WAITING_MAX) {
+      this.refused += 1;
+      return null;
+    }
+    this.count += 1;
     this.#queues.set(organizationId, queue);
     return new Promise((resolve, reject) => {
       const message = () => ({ ...make(), kind }) as unknown as ToLayouts["job"];
@@ -100,6 +108,7 @@ export class LayoutThread {
 
   #proceed(): void {
     setImmediate(() => {
+      this.count -= 1;
       this.#running = null;
       this.#next();
     });

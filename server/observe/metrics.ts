@@ -1,6 +1,7 @@
 /** Prometheus metrics of the front, the log, the snapshots and the audit trail. */
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { Engine } from "../../engine/engine.ts";
+import { listingCache } from "../../engine/queries/seat-listing.ts";
 import type { HttpStats } from "../wire/http.ts";
 import { type RouteLabels, Traffic } from "./traffic.ts";
 
@@ -9,6 +10,9 @@ export interface LogCounters {
   readonly batches: number;
   readonly bytes: number;
   readonly syncs: number;
+  /** Bytes and records of the open batch, which waits for the disk. */
+  readonly pendingBytes: number;
+  readonly pendingRecords: number;
 }
 
 /** Recovery and snapshots, in seconds; `snapshotAtSeconds` counts from 1970. */
@@ -53,7 +57,19 @@ export interface MetricsSources {
   readonly http: HttpStats;
   readonly replies: ReplyCounters;
   /** `revoked` counts the logins that ended because a refresh token was used twice. */
-  readonly logins: { readonly revoked: number };
+  readonly logins: {
+    readonly revoked: number;
+    /** Accounts and addresses whose wrong passwords are remembered. */
+    readonly throttled: { readonly accounts: number; readonly addresses: number };
+  };
+  /** Addresses that sent requests without a valid key. */
+  readonly badKeys: { readonly count: number };
+  /** Keys that are remembered, and hashes of private keys. */
+  readonly keys: { readonly counts: { readonly remembered: number; readonly privateKeys: number } };
+  /** Queries that are remembered. */
+  readonly queries: { readonly count: number };
+  /** Jobs of the layout thread. */
+  readonly layoutThread: LaneCounters;
   readonly passwords: PasswordCounters;
   /** Requests beyond the limits of an organization, and the buckets that count them. */
   readonly rates: { readonly refused: number; readonly count: number };
@@ -61,7 +77,7 @@ export interface MetricsSources {
   readonly waiting: { readonly count: number; readonly refused: number };
 }
 
-/** One of the queues in which passwords wait to be hashed. */
+/** A queue of work, such as one in which passwords wait to be hashed. */
 interface LaneCounters {
   readonly count: number;
   readonly refused: number;
@@ -86,7 +102,7 @@ export class Metrics {
 
   /** @param nowMs - A monotonic clock. */
   constructor(sources: MetricsSources, nowMs: () => number = () => performance.now()) {
-    const { engine, log, store, audit, http, replies, logins, passwords } = sources;
+    const { engine, log, store, audit, http, replies, passwords } = sources;
     this.#nowMs = nowMs;
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
@@ -100,6 +116,11 @@ export class Metrics {
       ["log_bytes_total", "Bytes written to the log.", () => log.bytes],
       ["log_syncs_total", "Syncs of the log.", () => log.syncs],
     ]);
+    this.#addGauges([
+      ["log_pending_bytes", "Bytes that wait to be written.", () => log.pendingBytes],
+      ["log_pending_records", "Records that wait to be written.", () => log.pendingRecords],
+    ]);
+    this.#addState(engine, sources.queries);
     const lag = "Durable records that the audit trail does not have yet.";
     const usable = "1 while the audit trail can be written, else 0.";
     this.#addGauges([
@@ -112,10 +133,50 @@ export class Metrics {
     this.#addStore(store);
     this.#addHttp(http);
     this.#addReplies(engine, replies);
-    const revoked = "Logins that ended because a refresh token was used twice.";
-    this.#addCounters([["logins_revoked_total", revoked, () => logins.revoked]]);
+    this.#addCallers(sources);
     this.#addPasswords(passwords);
     this.#addRates(sources);
+  }
+
+  /** What clients have created, and what is kept so that reading it is fast. */
+  #addState({ state }: Engine, queries: MetricsSources["queries"]): void {
+    const { catalog, partitions } = state;
+    const rows = "Estimated memory for rows and layouts.";
+    const late = "Events whose seats have yet to follow a change of their layout.";
+    this.#addGauges([
+      ["catalog_bytes", rows, () => state.used.catalog],
+      ["catalog_bytes_max", "What they may take.", () => state.room.catalog],
+      ["event_bytes", "Estimated memory for the seats of events.", () => state.used.events],
+      ["event_bytes_max", "What they may take.", () => state.room.events],
+      ["logins", "Logins that have not ended.", () => catalog.logins.size],
+      ["events_behind_layout", late, () => partitions.waitingCount],
+      ["cached_listings", "Sorted listings of seats in memory.", () => listingCache.count],
+      ["cached_listing_bytes", "Their estimated memory.", () => listingCache.bytes],
+      ["remembered_queries", "Checked queries in memory.", () => queries.count],
+    ]);
+    const dropped = "Sorted listings that were dropped to make room for others.";
+    this.#addCounters([["cached_listings_dropped_total", dropped, () => listingCache.dropped]]);
+  }
+
+  #addCallers({ logins, keys, badKeys, layoutThread }: MetricsSources): void {
+    const revoked = "Logins that ended because a refresh token was used twice.";
+    const late = "Jobs on large layouts refused, because too many of the organization waited.";
+    this.#addCounters([
+      ["logins_revoked_total", revoked, () => logins.revoked],
+      ["layout_jobs_refused_total", late, () => layoutThread.refused],
+    ]);
+    const keyAddresses = "Addresses whose requests without a valid key are counted.";
+    const accounts = "Accounts whose wrong passwords are counted.";
+    const loginAddresses = "Addresses whose wrong passwords are counted.";
+    const hashes = "Hashes of private keys in memory.";
+    this.#addGauges([
+      ["layout_jobs", "Jobs on large layouts that wait or run.", () => layoutThread.count],
+      ["bad_key_addresses", keyAddresses, () => badKeys.count],
+      ["bad_login_accounts", accounts, () => logins.throttled.accounts],
+      ["bad_login_addresses", loginAddresses, () => logins.throttled.addresses],
+      ["remembered_keys", "Valid keys in memory.", () => keys.counts.remembered],
+      ["private_key_hashes", hashes, () => keys.counts.privateKeys],
+    ]);
   }
 
   #addRates({ rates, waiting }: MetricsSources): void {
@@ -142,7 +203,7 @@ export class Metrics {
   }
 
   #addHttp(http: HttpStats): void {
-    const { answers, bodies, bodyBudget } = http;
+    const { answers, bodies, bodyBudget, exchanges } = http;
     const waiting = "Answers that wait until their client reads.";
     const unfinished = "Request bodies that have not come whole.";
     this.#addGauges([
@@ -152,16 +213,19 @@ export class Metrics {
       ["http_waiting_answer_bytes", "Bytes of these answers.", () => answers.heldBytes],
       ["http_unfinished_bodies", unfinished, () => bodies.count],
       ["http_unfinished_body_bytes", "Bytes of these bodies.", () => bodyBudget.bytes],
+      ["http_idle_exchanges", "Exchanges kept for later requests.", () => exchanges.idle],
     ]);
     const refused = "Connections closed at once, because there were too many.";
     const abandoned = "Answers that their client did not read to the end.";
     const noRoom = "Request bodies refused, because unfinished bodies hold too much memory.";
+    const unmeasured = "Answers without a body that were not sent, because there were too many.";
     const slow = "Request bodies that came too slowly, or not to their end.";
     this.#addCounters([
       ["http_connections_refused_total", refused, () => http.connectionsRefused],
       ["http_answers_abandoned_total", abandoned, () => answers.abandoned],
       ["http_bodies_refused_total", noRoom, () => bodyBudget.refused],
       ["http_bodies_abandoned_total", slow, () => bodies.abandoned],
+      ["http_empty_answers_refused_total", unmeasured, () => exchanges.unmeasuredRefused],
     ]);
   }
 

@@ -6,7 +6,7 @@ import type { ReplyBudget } from "../../engine/stored-replies.ts";
 
 const MEBIBYTE = 1_024 * 1_024;
 /** Characters of the bodies in memory. */
-const RECENT_MAX = 16 * MEBIBYTE;
+export const RECENT_MAX = 16 * MEBIBYTE;
 /** One organization may use this fraction of the memory for rows: half. */
 const MEMORY_SHARE = 2;
 /** And this fraction of the disk space for bodies: an eighth. */

@@ -20,7 +20,7 @@ const ERRORS_MAX = 100;
 const EXPLAINED_BYTES_MAX = 64 * 1_024;
 
 /** Valid queries that are remembered: those of bookings on ten thousand events. At most twice. */
-const QUERIES_MIN = 10_000;
+export const QUERIES_MIN = 10_000;
 const QUERY_LENGTH_MAX = 200;
 
 export interface RouteChecks {
@@ -131,6 +131,9 @@ function errorOf(error: FieldError, field: string, text = ""): FieldError {
   return { ...error, field, rejectedValue: sent };
 }
 
+/** Queries that all routes of this process remember, for the metrics. */
+export const rememberedQueries = { count: 0 };
+
 /**
  * The requests of a sale repeat the same queries, so valid ones are remembered and shared. There
  * are two generations: when the younger is full it becomes the older, and of the older only the
@@ -140,8 +143,12 @@ function remembering(parse: RouteChecks["query"]): RouteChecks["query"] {
   let younger = new Map<string, Checked>();
   let older = new Map<string, Checked>();
   const remember = (raw: string, checked: Checked): Checked => {
-    if (younger.size === QUERIES_MIN) [younger, older] = [new Map(), younger];
+    if (younger.size === QUERIES_MIN) {
+      rememberedQueries.count -= older.size;
+      [younger, older] = [new Map(), younger];
+    }
     younger.set(raw, checked);
+    rememberedQueries.count += 1;
     return checked;
   };
   return (raw) => {

@@ -38,6 +38,14 @@ export interface HttpStats {
   /** Bodies that have not come whole. */
   readonly bodies: Pick<Transfers, "count" | "abandoned">;
   readonly bodyBudget: Pick<BodyBudget, "bytes" | "refused">;
+  readonly exchanges: ExchangeCounts;
+}
+
+export interface ExchangeCounts {
+  /** Exchanges that are kept for later requests. */
+  readonly idle: number;
+  /** Answers without a body that were not sent, because there were too many. */
+  readonly unmeasuredRefused: number;
 }
 
 export interface HttpOptions {
@@ -53,11 +61,13 @@ export interface HttpOptions {
   readonly trustedProxies?: readonly string[];
   /** Bytes of all answers that wait for their client, at most. */
   readonly answerBytesMax?: number;
+  /** Exchanges that are kept for later requests, at most. */
+  readonly idleMax?: number;
   /** A monotonic clock, for the deadlines of slow clients. */
   readonly nowMs?: () => number;
 }
 
-const ANSWER_BYTES_MAX = 256 * 1_024 * 1_024;
+export const ANSWER_BYTES_MAX = 256 * 1_024 * 1_024;
 const TOO_MANY_BODIES: Problem = {
   refused: Result.OVERLOADED,
   detail: "Too many large requests are on their way; try again shortly.",
@@ -65,9 +75,9 @@ const TOO_MANY_BODIES: Problem = {
 /** A method is compared as it is written; the library takes any text for one. */
 const METHOD = /^[A-Z]+$/;
 /** Answers without a body, in all; beyond it the connection is closed instead. */
-const UNMEASURED_PER_SECOND_MAX = 1_000;
+export const UNMEASURED_PER_SECOND_MAX = 1_000;
 /** Exchanges that are kept for later requests. */
-const IDLE_MAX = 10_000;
+export const IDLE_MAX = 10_000;
 
 /** @throws Error when the address cannot be listened on. */
 export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
@@ -149,6 +159,7 @@ class OpenExchanges implements Exchanges {
   readonly answerBytesMax: number;
   /** Exchanges that wait for a request. */
   readonly #idle: HttpExchange[] = [];
+  readonly #idleMax: number;
   /** Requests that have not been answered. */
   #open = 0;
   /** Bodies that come in pieces. */
@@ -157,6 +168,7 @@ class OpenExchanges implements Exchanges {
   #onAllAnswered: (() => void) | null = null;
   #unmeasured = 0;
   #unmeasuredSinceMs = 0;
+  unmeasuredRefused = 0;
 
   constructor(front: Front, options: HttpOptions) {
     this.front = front;
@@ -164,12 +176,18 @@ class OpenExchanges implements Exchanges {
     this.proxies = new TrustedProxies(options.trustedProxies ?? []);
     this.answers = new Transfers(options.nowMs);
     this.answerBytesMax = options.answerBytesMax ?? ANSWER_BYTES_MAX;
+    this.#idleMax = options.idleMax ?? IDLE_MAX;
     this.#bodies = new Transfers(options.nowMs);
     this.#bodyBudget = new BodyBudget({ ...BODY_LIMITS, ...options.bodyLimits });
   }
 
   get stats() {
-    return { answers: this.answers, bodies: this.#bodies, bodyBudget: this.#bodyBudget };
+    const { answers } = this;
+    return { answers, bodies: this.#bodies, bodyBudget: this.#bodyBudget, exchanges: this };
+  }
+
+  get idle(): number {
+    return this.#idle.length;
   }
 
   /** @param method - Lower case. */
@@ -258,11 +276,13 @@ class OpenExchanges implements Exchanges {
       this.#unmeasured = 0;
     }
     this.#unmeasured += 1;
-    return this.#unmeasured <= UNMEASURED_PER_SECOND_MAX;
+    const isAdmitted = this.#unmeasured <= UNMEASURED_PER_SECOND_MAX;
+    if (!isAdmitted) this.unmeasuredRefused += 1;
+    return isAdmitted;
   }
 
   release(exchange: HttpExchange): void {
-    if (this.#idle.length < IDLE_MAX) this.#idle.push(exchange);
+    if (this.#idle.length < this.#idleMax) this.#idle.push(exchange);
   }
 
   lose(exchange: HttpExchange): void {

@@ -28,7 +28,7 @@ export interface Reply {
   readonly title: string;
 }
 
-const { NOT_READY, ...NAMED } = { ...Result, ...FrontResult };
+const { NO_ROOM, NOT_READY, ...NAMED } = { ...Result, ...FrontResult };
 type Name = Exclude<keyof typeof NAMED, "OK">;
 
 /** Status and title by `errorCode`. */
@@ -69,6 +69,7 @@ function byCode(): Readonly<Record<Refused, Reply>> {
   for (const [errorCode, [status, title]] of Object.entries(TABLE)) {
     replies.set(NAMED[errorCode as Name], { status, errorCode, title });
   }
+  replies.set(NO_ROOM, { status: 429, errorCode: "RATE_LIMITED", title: "No room" });
   replies.set(NOT_READY, { status: 503, errorCode: "LOG_UNAVAILABLE", title: "Not ready" });
   return Object.fromEntries(replies) as Record<Refused, Reply>;
 }

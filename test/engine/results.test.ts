@@ -23,6 +23,12 @@ const WAYS: Record<keyof typeof Result, (made: World) => { refused: Result }> = 
     made.journal.takes = () => ({ recordBytes: 2, recordBytesMax: 1 });
     return made.book("lock", made.selection("A", "A1"));
   },
+  NO_ROOM: (made) => {
+    made.engine.state.room = { ...made.engine.state.room, events: 0 };
+    const { name, start, endDate, schemaId } = made.event;
+    const body = { name, start, endDate, schemaId };
+    return made.submit("createEvent", made.caller, { eventId: NOBODY, body });
+  },
   VALIDATION_FAILED: (made) => made.book("lock", {}),
   ENTITY_NOT_FOUND: (made) => made.submit("deleteVenue", made.caller, { venueId: 999 }),
   ACCESS_DENIED: (made) => {
@@ -92,7 +98,7 @@ test.each(Object.entries(Result))("%s is the answer to its command", (name, code
 });
 
 test("codes are in order of precedence and keep their numbers, which stored answers hold", () => {
-  const codes = [0, 10, 11, 12, 20, 30, 31, 32, 40, 41, 42, 43, 50, 51, 52, 53, 54, 60, 61];
+  const codes = [0, 10, 11, 12, 13, 20, 30, 31, 32, 40, 41, 42, 43, 50, 51, 52, 53, 54, 60, 61];
   expect(Object.values(Result)).toEqual(codes);
 });
 

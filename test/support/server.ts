@@ -144,7 +144,7 @@ const PARTS = [
 
 /** Sources of metrics for a server without a store and a socket. */
 export const NO_STORE = {
-  log: { batches: 0, bytes: 0, syncs: 0 },
+  log: { batches: 0, bytes: 0, syncs: 0, pendingBytes: 0, pendingRecords: 0 },
   store: new StoreReports(pino({ level: "silent" })),
   audit: { lagRecords: 0, isFailing: false, waiting: 0, refused: 0 },
   http: {
@@ -154,10 +154,15 @@ export const NO_STORE = {
     answers: { count: 0, heldBytes: 0, abandoned: 0 },
     bodies: { count: 0, abandoned: 0 },
     bodyBudget: { bytes: 0, refused: 0 },
+    exchanges: { idle: 0, unmeasuredRefused: 0 },
   },
   passwords: new Passwords(),
   replies: { gone: 0, refused: 0, recentChars: 0 },
-  logins: { revoked: 0 },
+  logins: { revoked: 0, throttled: { accounts: 0, addresses: 0 } },
+  badKeys: { count: 0 },
+  keys: { counts: { remembered: 0, privateKeys: 0 } },
+  queries: { count: 0 },
+  layoutThread: { count: 0, refused: 0 },
   rates: { refused: 0, count: 0 },
   waiting: { refused: 0, count: 0 },
 };
@@ -210,13 +215,14 @@ export class TestServer {
     const logins = new Logins(engine, passwords, keys, new Throttle(BAD_LOGINS_MAX));
     const replies = new ReplyBodies({ replyMemory, replyDisk });
     const rates = new RateLimits();
-    const metrics = hasMetrics
-      ? new Metrics({ engine, ...NO_STORE, replies, logins, rates, waiting })
-      : SILENT_METRICS;
     const badKeys = new Throttle(BAD_KEYS_MAX);
+    const layoutThread = new LayoutThread(startInProcess);
+    const callers = { keys, logins, badKeys, rates };
+    const counted = { replies, waiting, layoutThread, ...callers };
+    const metrics = hasMetrics ? new Metrics({ engine, ...NO_STORE, ...counted }) : SILENT_METRICS;
     this.services = {
       engine,
-      layouts: new LargeLayouts(engine, new LayoutThread(startInProcess), LAYOUT_PACKER),
+      layouts: new LargeLayouts(engine, layoutThread, LAYOUT_PACKER),
       audit: audit ?? this.trail,
       keys,
       passwords,

@@ -1,6 +1,7 @@
 /** Accounts and their logins. */
 import { expect, test } from "vitest";
 import { accountsByEmail, emailKey } from "../../../engine/queries/lookups.ts";
+import { LOGINS_PER_ACCOUNT_MAX } from "../../../engine/constants.ts";
 import { Result } from "../../../engine/results.ts";
 import { checkState } from "../../../engine/verify/check.ts";
 import { Bench, START_MS } from "../../support/engine.ts";
@@ -81,4 +82,19 @@ test("opening a login removes the expired logins of the same account, and no oth
   open(first!, "new", START_MS + 50);
   const names = [...bench.engine.state.catalog.logins.values()].map((login) => login.tokenSha256);
   expect(names).toEqual(["token alive", "token other", "token new"]);
+});
+
+test("an account has a thousand logins at most: the oldest is closed for the next one", () => {
+  const bench = new Bench();
+  const tenant = bench.createTenant();
+  bench.createTenant("Other");
+  const { accounts, logins } = bench.engine.state.catalog;
+  const [first, second] = [...accounts.keys()];
+  const open = (accountId: number, name: string) =>
+    bench.must("openLogin", tenant, { accountId, tokens: tokens(name, START_MS + 10) }).id;
+  const other = open(second!, "other");
+  const ids = Array.from({ length: LOGINS_PER_ACCOUNT_MAX }, (_, i) => open(first!, `login ${i}`));
+  expect(logins.size).toBe(LOGINS_PER_ACCOUNT_MAX + 1);
+  const newest = open(first!, "newest");
+  expect([...logins.keys()]).toEqual([other, ...ids.slice(1), newest]);
 });

@@ -1,5 +1,6 @@
 /** Partitions that wait for the migration to their new layout. */
 import { expect, test } from "vitest";
+import { LAYOUT_CHANGES_MAX } from "../../../engine/inventory/partitions.ts";
 import { checkState } from "../../../engine/verify/check.ts";
 import { digest } from "../../../engine/verify/digest.ts";
 import { replayed, World } from "../../support/engine.ts";
@@ -76,4 +77,21 @@ test("a deleted event no longer waits", () => {
   while (world.engine.settle());
   checkState(world.engine.state);
   expect(world.engine.state.partitions.size).toBe(3);
+});
+
+test("of many changes of a layout, sixteen at most wait for an event", () => {
+  const world = busyWorld();
+  const { partitions } = world.engine.state;
+  const number = world.event.partition;
+  const before = partitions.peek(number);
+  const rename = (i: number) =>
+    world.putLayout({ seats: [{ guid: guidOf("A1"), rowGuid: guidOf("row A"), name: `n${i}` }] });
+  for (let i = 0; i < LAYOUT_CHANGES_MAX; i++) rename(i);
+  expect(partitions.peek(number)).toBe(before);
+  rename(LAYOUT_CHANGES_MAX);
+  const last = `n${LAYOUT_CHANGES_MAX - 1}`;
+  expect(partitions.peek(number)?.layout.labels).toContain(last);
+  expect(partitions.waitingCount).toBe(4);
+  checkState(world.engine.state);
+  expect(partitions.waitingCount).toBe(0);
 });

@@ -10,7 +10,7 @@ test("after any changes the list equals one that is sorted from scratch", () => 
   const compare = (a: number, b: number) => keys[a]! - keys[b]! || a - b;
   const all = keys.map((_, seat) => seat);
   const present = new Set(all.filter(() => random.once(2)));
-  const kept = new SortedSeats(Uint32Array.from([...present].sort(compare)), seatCount, compare);
+  const kept = new SortedSeats(Uint32Array.from([...present].sort(compare)), seatCount);
   for (let round = 0; round < 60; round++) {
     for (let i = 0; i < 40; i++) {
       const seat = random.below(seatCount);
@@ -19,7 +19,7 @@ test("after any changes the list equals one that is sorted from scratch", () => 
       // Long runs of one key fill single blocks until they are divided.
       keys[seat] = random.once(2) ? 7 : random.below(50);
       if (random.once(4)) continue;
-      kept.add(seat);
+      kept.add(seat, compare);
       present.add(seat);
     }
     const expected = [...present].sort(compare);
@@ -30,13 +30,15 @@ test("after any changes the list equals one that is sorted from scratch", () => 
   }
 });
 
+const byNumber = (a: number, b: number) => a - b;
+
 test("a list that lost its last seat can be filled again, past the size of a block", () => {
-  const kept = new SortedSeats(Uint32Array.of(5), 2_000, (a, b) => a - b);
+  const kept = new SortedSeats(Uint32Array.of(5), 2_000);
   expect(kept.has(5)).toBe(true);
   kept.remove(5);
   kept.remove(5);
   expect([kept.has(5), kept.count, kept.slice(0, 9)]).toEqual([false, 0, []]);
-  for (let seat = 1_999; seat >= 0; seat--) kept.add(seat);
+  for (let seat = 1_999; seat >= 0; seat--) kept.add(seat, byNumber);
   expect(kept.slice(510, 4)).toEqual([510, 511, 512, 513]);
   for (let seat = 0; seat < 2_000; seat += 2) kept.remove(seat);
   expect(kept.slice(998, 9)).toEqual([1_997, 1_999]);
@@ -44,22 +46,22 @@ test("a list that lost its last seat can be filled again, past the size of a blo
 });
 
 test("adding a listed seat breaks a promise", () => {
-  const kept = new SortedSeats(Uint32Array.of(1), 3, (a, b) => a - b);
-  expect(() => kept.add(1)).toThrow("a seat is listed once");
+  const kept = new SortedSeats(Uint32Array.of(1), 3);
+  expect(() => kept.add(1, byNumber)).toThrow("a seat is listed once");
 });
 
 test("a list of no seats is empty, and a block that loses all its seats is dropped", () => {
-  const none = new SortedSeats(new Uint32Array(0), 9, (a, b) => a - b);
+  const none = new SortedSeats(new Uint32Array(0), 9);
   expect(none.slice(0, 9)).toEqual([]);
-  none.add(4);
+  none.add(4, byNumber);
   expect(none.slice(0, 9)).toEqual([4]);
   const seats = Uint32Array.from({ length: 1_000 }, (_, seat) => seat);
-  const kept = new SortedSeats(seats, 1_000, (a, b) => a - b);
+  const kept = new SortedSeats(seats, 1_000);
   for (let seat = 200; seat < 800; seat++) kept.remove(seat);
-  kept.add(500);
+  kept.add(500, byNumber);
   expect(kept.slice(198, 5)).toEqual([198, 199, 500, 800, 801]);
   expect(kept.count).toBe(401);
   kept.remove(990);
-  kept.add(990);
+  kept.add(990, byNumber);
   expect(kept.slice(390, 3)).toEqual([989, 990, 991]);
 });

@@ -1,6 +1,6 @@
 /** API keys: they are derived, never stored, and compared as a whole. */
 import { expect, test } from "vitest";
-import { Keys } from "../../../server/auth/keys.ts";
+import { Keys, PRIVATE_KEYS_MIN, REMEMBERED_MAX } from "../../../server/auth/keys.ts";
 import { START_MS } from "../../support/engine.ts";
 import { TEST_SECRET, TestServer } from "../../support/server.ts";
 
@@ -123,4 +123,35 @@ test("a private key is derived from the secret and the organization, and not sto
   expect(all.filter((key) => stored.includes(key))).toEqual([]);
   expect(keys.privateKeyOwner(all[0]!)).toEqual({ kind: "organization", organization: rows[0] });
   expect(keys.privateKeyOwner(all[2]!)).toBeNull();
+});
+
+test("ten thousand keys are remembered, and then all are forgotten", () => {
+  const { world, services } = new TestServer();
+  const own = services.keys;
+  const { organizations } = world.engine.state.catalog;
+  const { organizationId } = world.caller;
+  const use = () => own.identify(own.organizationKey(organizations.get(organizationId)!), CLOCK);
+  for (let i = 0; i < REMEMBERED_MAX; i++) {
+    expect(use()).not.toBeNull();
+    world.must("rotateOrganizationKey", world.caller, { body: { graceSeconds: 0 } });
+  }
+  expect(own.counts.remembered).toBe(REMEMBERED_MAX);
+  expect(use()).not.toBeNull();
+  expect(own.counts.remembered).toBe(1);
+});
+
+test("the private keys of deleted organizations are forgotten when there are many", () => {
+  const { world, services } = new TestServer();
+  const own = services.keys;
+  const { organizations } = world.engine.state.catalog;
+  const ownerOfPrivate = (id: number) =>
+    own.privateKeyOwner(own.privateKey(organizations.get(id)!));
+  for (let i = 0; own.counts.privateKeys < PRIVATE_KEYS_MIN; i++) {
+    const { organizationId } = world.createOrganization(world.tenant, `Guest ${i}`);
+    expect(ownerOfPrivate(organizationId)).not.toBeNull();
+    world.must("deleteOrganization", world.tenant, { organizationId });
+  }
+  const { organizationId } = world.createOrganization(world.tenant, "Last");
+  expect(ownerOfPrivate(organizationId)).not.toBeNull();
+  expect(own.counts.privateKeys).toBe(organizations.size);
 });

@@ -33,6 +33,8 @@ const DEFAULTS = {
   auditDays: null,
   replyMemory: 512,
   replyDisk: 1_024,
+  catalogMemory: null,
+  eventMemory: null,
   logLevel: "info",
 };
 
@@ -63,13 +65,16 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_TRUSTED_PROXY: "127.0.0.1",
     FRONTROW_REPLY_MEMORY: "100",
     FRONTROW_REPLY_DISK: "0.5",
+    FRONTROW_CATALOG_MEMORY: "300",
+    FRONTROW_EVENT_MEMORY: "400",
   };
   const trusted = { trustedProxy: ["127.0.0.1"] };
   const limits = { badKeysPerMinute: 7, badLoginsPerMinute: 17, maxConnections: 500, ...trusted };
   const added = { metricsToken: "scrape", ...limits, snapshotEvery: 0.5, auditDays: 30 };
   const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
   const repliesOfEnv = { replyMemory: 100, replyDisk: 0.5 };
-  expect(await parse([], env)).toEqual({ ...fromEnv, ...added, ...repliesOfEnv });
+  const room = { catalogMemory: 300, eventMemory: 400 };
+  expect(await parse([], env)).toEqual({ ...fromEnv, ...added, ...repliesOfEnv, ...room });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
   more.push("--audit-days", "9", "--max-connections", "501");
@@ -77,6 +82,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
   const trustedProxy = ["::1", "10.0.0.0/8"];
   more.push("--bad-logins-per-minute", "18");
+  more.push("--catalog-memory", "301", "--event-memory", "401");
   const counts = { badKeysPerMinute: 8, badLoginsPerMinute: 18, maxConnections: 501 };
   const otherLimits = { ...counts, trustedProxy };
   const others = { metricsToken: "other", ...otherLimits, snapshotEvery: 64, auditDays: 9 };
@@ -85,6 +91,8 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     ...fromFlags,
     ...others,
     ...replies,
+    catalogMemory: 301,
+    eventMemory: 401,
   });
 });
 

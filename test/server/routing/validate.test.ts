@@ -4,7 +4,7 @@ import { COMMANDS } from "../../../engine/commands.ts";
 import { LONG, NAME, UUID } from "../../../engine/shapes/fields.ts";
 import { list, object, optional, orNull, type Shape } from "../../../engine/shapes/shape.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
-import { checksOf } from "../../../server/routing/validate.ts";
+import { checksOf, QUERIES_MIN, rememberedQueries } from "../../../server/routing/validate.ts";
 
 const ITEM = object({ id: LONG, tags: optional(list(NAME)), note: optional(orNull(NAME)) });
 const BODY = object({
@@ -145,6 +145,7 @@ test("the checked queries of 10,000 to 20,000 events are kept", () => {
   const { query } = checksOf({ query: { eventId: { shape: UUID, description: "" } } });
   const ask = (i: number) =>
     query(`eventId=00000000-0000-4000-8000-${String(i).padStart(12, "0")}`);
+  const { count } = rememberedQueries;
   const [first, last] = [ask(0), ask(9_999)];
   for (let i = 0; i < 10_000; i++) ask(i);
   expect([ask(0) === first, ask(9_999) === last]).toEqual([true, true]);
@@ -152,6 +153,8 @@ test("the checked queries of 10,000 to 20,000 events are kept", () => {
     ask(i);
     if (i % 1_000 === 0) ask(0);
   }
+  expect(rememberedQueries.count - count).toBeGreaterThanOrEqual(QUERIES_MIN);
+  expect(rememberedQueries.count - count).toBeLessThanOrEqual(2 * QUERIES_MIN);
   // A query that is used again and again is kept.
   expect([ask(0) === first, ask(9_999) === last]).toEqual([true, false]);
   expect(ask(9_999)).toEqual(last);

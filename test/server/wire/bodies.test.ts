@@ -1,6 +1,7 @@
 /** Bodies that come in pieces: what is kept of them, for whom, and for how long. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { BodyBudget } from "../../../server/wire/body-budget.ts";
 import { V2 } from "../../support/server.ts";
 import { type Connection, Listening, until } from "./connection.ts";
 
@@ -108,6 +109,23 @@ test("unfinished bodies of one organization do not refuse those of another", asy
   expect(await other.statusOf(" ")).toBe(400);
   expect(await first.statusOf(" ")).toBe(400);
   expect(http.stats.bodyBudget.bytes).toBe(0);
+});
+
+test("unfinished bodies are bounded by sender, for all without a key, and in all", () => {
+  const budget = new BodyBudget({ all: 100, organization: 60, address: 20, addresses: 30 });
+  const organization = (name: string) => ({ name, hasKey: true });
+  const address = (name: string) => ({ name, hasKey: false });
+  expect(budget.take(address("first"), 21)).toBe(false);
+  expect(budget.take(address("first"), 20)).toBe(true);
+  expect(budget.take(address("second"), 11)).toBe(false);
+  expect(budget.take(address("second"), 10)).toBe(true);
+  expect(budget.take(organization("A"), 61)).toBe(false);
+  expect(budget.take(organization("A"), 60)).toBe(true);
+  expect(budget.take(organization("B"), 11)).toBe(false);
+  expect(budget.take(organization("B"), 10)).toBe(true);
+  expect(budget).toMatchObject({ bytes: 100, refused: 4 });
+  budget.giveBack(organization("A"), 60);
+  expect(budget.take(organization("B"), 50)).toBe(true);
 });
 
 test("a body that comes too slowly ends its connection, and others go on", async () => {

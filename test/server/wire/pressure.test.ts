@@ -39,6 +39,17 @@ test("a connection above the limit is closed at once, and counted", async () => 
   expect(stats.connectionsRefused).toBe(1);
 });
 
+test("exchanges are kept for later requests up to a bound", async () => {
+  const listening = await Listening.start({ idleMax: 2 });
+  const { server, http } = listening;
+  server.journal.withholds = true;
+  const locks = ["A1", "A2", "A3"].map((label) => listening.lock(label));
+  await until(() => server.services.waiting.count === locks.length);
+  server.journal.sync();
+  expect((await Promise.all(locks)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(http.stats.exchanges.idle).toBe(2);
+});
+
 /** More than the buffers of both sockets take. */
 const HUGE = Buffer.alloc(48 * MIB, "0123456789");
 
@@ -127,6 +138,7 @@ test.each([
     await new Promise(setImmediate);
   }
   expect(flood.answers.length).toBeGreaterThan(500);
+  expect(listening.http.stats.exchanges.unmeasuredRefused).toBe(1);
   expect(listening.broken).toEqual([]);
 });
 

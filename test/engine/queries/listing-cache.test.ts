@@ -1,0 +1,70 @@
+/** The listings that are kept: how many, and which are dropped. */
+import { expect, test } from "vitest";
+import { listedEvent } from "../../../engine/queries/listed-event.ts";
+import { ListingCache, LISTINGS_PER_EVENT_MAX } from "../../../engine/queries/listing-cache.ts";
+import { listSeats, type SeatSort } from "../../../engine/queries/seat-listing.ts";
+import { World } from "../../support/engine.ts";
+import { section } from "../../support/layout.ts";
+
+const SEATS = 1_200;
+const NUMBERS = Array.from({ length: SEATS }, (_, i) => i + 1).join(" ");
+const PROPERTIES = ["state", "seatName", "updatedAt", "priceId"] as const;
+
+/** Two events whose listings are long enough to be kept. */
+class Hall {
+  readonly world = new World([section("Stalls", { L: NUMBERS })]);
+  readonly cache: ListingCache;
+  readonly eventIds = [this.world.eventId, this.world.createEvent()];
+
+  constructor(bytesMax?: number) {
+    this.cache = new ListingCache(bytesMax);
+  }
+
+  list(event: number, ...properties: readonly SeatSort[]): readonly number[] {
+    const { state } = this.world.engine;
+    const row = state.catalog.events.get(this.eventIds[event]!)!;
+    const sort = properties.map((property) => ({ property, descending: true }));
+    const query = { sort, offset: 0, limit: SEATS };
+    return listSeats(listedEvent(state, row), query, this.cache).seats;
+  }
+}
+
+/** Of one listing, without its texts. */
+const ONE = (() => {
+  const hall = new Hall();
+  hall.list(0);
+  return hall.cache.bytes;
+})();
+
+test("listings of all events share one bound; the least recently used is dropped first", () => {
+  const hall = new Hall(3.5 * ONE);
+  const { cache } = hall;
+  const [byState, other] = [hall.list(0, "state"), hall.list(1, "state")];
+  hall.list(0, "seatName");
+  expect([cache.count, cache.dropped]).toEqual([3, 0]);
+  // Used again, so the listing of the other event is the oldest.
+  hall.list(0, "state");
+  hall.list(0, "updatedAt");
+  expect([cache.count, cache.dropped]).toEqual([3, 1]);
+  expect(cache.bytes).toBeLessThanOrEqual(3.5 * ONE);
+  expect(hall.list(1, "state")).toEqual(other);
+  expect(hall.list(0, "state")).toEqual(byState);
+  expect(cache.dropped).toBe(2);
+});
+
+test("an event has sixteen listings at most", () => {
+  const hall = new Hall();
+  hall.list(1);
+  for (const first of PROPERTIES) {
+    for (const second of PROPERTIES) hall.list(0, first, second);
+  }
+  expect([hall.cache.count, hall.cache.dropped]).toEqual([LISTINGS_PER_EVENT_MAX + 1, 0]);
+  hall.list(0);
+  expect([hall.cache.count, hall.cache.dropped]).toEqual([LISTINGS_PER_EVENT_MAX + 1, 1]);
+});
+
+test("a listing that is larger than the bound is answered, and not kept", () => {
+  const hall = new Hall(ONE / 2);
+  expect(hall.list(0, "seatName")).toHaveLength(SEATS);
+  expect(hall.cache).toMatchObject({ bytes: 0, count: 0, dropped: 1 });
+});

@@ -1,0 +1,74 @@
+/** The memory that the operator gives to rows, layouts and events, as clients meet it. */
+import { expect, test } from "vitest";
+import { HOLD_TYPES_MAX } from "../../engine/constants.ts";
+import { EVENT_SEAT_BYTES, type Room } from "../../engine/state.ts";
+import { roomOf } from "../../server/room.ts";
+import { layoutOf, section } from "../support/layout.ts";
+import { actingFor, MANAGEMENT, TestServer, V2 } from "../support/server.ts";
+import { expectProblem } from "./wire/wire.ts";
+
+const NO_ROOM = { status: 429, errorCode: "RATE_LIMITED" };
+const MIB = 1_024 * 1_024;
+const NO_CHOICE = { catalogMemory: null, eventMemory: null };
+
+function gauges(text: string): Record<string, number> {
+  const lines = [...text.matchAll(/^frontrow_((?:catalog|event)_bytes(?:_max)?) (\S+)$/gm)];
+  return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
+}
+
+test("an event or venue without room is refused with 429, and the metrics show why", async () => {
+  const server = new TestServer({ hasMetrics: true });
+  const { state } = server.engine;
+  const { used } = state;
+  const limit = (room: Room) => (state.room = room);
+  const { schemaId } = server.a;
+  const times = { start: "2026-05-01T20:00:00", endDate: "2026-05-01T23:00:00" };
+  const create = () => server.post(`${V2}/events/`, { name: "Late", schemaId, ...times });
+  const venue = () => server.post(`${V2}/venues/`, { name: "Annex" });
+  limit({ catalog: Infinity, events: used.events + 12 * EVENT_SEAT_BYTES - 1 });
+  const { digest } = server;
+  const refused = await create();
+  expectProblem(refused, NO_ROOM);
+  expect(refused.headers["Retry-After"]).toBe("60");
+  limit({ catalog: used.catalog, events: Infinity });
+  expectProblem(await venue(), NO_ROOM);
+  expectProblem(
+    await server.put(`${V2}/schemas/${schemaId}/layout`, layoutOf(section("New", { Z: "1" }))),
+    NO_ROOM,
+  );
+  expect(server.digest).toBe(digest);
+  limit(used);
+  const shown = gauges((await server.call("GET", "/metrics")).text);
+  expect(shown).toEqual({
+    catalog_bytes: used.catalog,
+    catalog_bytes_max: used.catalog,
+    event_bytes: used.events,
+    event_bytes_max: used.events,
+  });
+  expect((await server.book("lock", "s", "A1")).status).toBe(200);
+  expect((await server.delete(`${V2}/events/${server.a.eventId}`)).status).toBe(204);
+  expect((await create()).status).toBe(201);
+});
+
+test("by default rows get half of the heap, and events half of the memory", () => {
+  const machine = { heap: 4_000 * MIB, machine: 16_000 * MIB };
+  const half = { catalog: 2_000 * MIB, events: 8_000 * MIB };
+  expect(roomOf(NO_CHOICE, machine)).toEqual(half);
+  const chosen = { catalogMemory: 100, eventMemory: 0.5 };
+  expect(roomOf(chosen, machine)).toEqual({ catalog: 100 * MIB, events: MIB / 2 });
+  const { catalog, events } = roomOf(NO_CHOICE);
+  expect([catalog, events].every((bytes) => bytes > 100 * MIB && bytes < Infinity)).toBe(true);
+});
+
+test("an organization may define a hundred hold types, and no more", async () => {
+  const server = new TestServer();
+  const types = Array.from({ length: HOLD_TYPES_MAX + 1 }, (_, i) => ({
+    name: `T${i}`,
+    ttlSeconds: 60,
+  }));
+  const put = (body: unknown) =>
+    server.put(`${MANAGEMENT}/hold-types/`, body, actingFor(server.tenantToken, server.a));
+  expect((await put(types.slice(1))).status).toBe(200);
+  const { status, body } = await put(types);
+  expect([status, body]).toMatchObject([400, { errors: [{ code: "SIZE" }] }]);
+});
