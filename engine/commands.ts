@@ -27,17 +27,13 @@ import { assignZones } from "./decide/pricing/zone-assignments.ts";
 import { createZones, deleteZone, updateZones } from "./decide/pricing/zones.ts";
 import { forgetReplies, rememberReply } from "./decide/replies.ts";
 import { cloneSchema } from "./decide/schema/clone-schema.ts";
-import {
-  installClone,
-  installLayout,
-  type ReadyClone,
-  type ReadyLayout,
-} from "./decide/schema/install-layout.ts";
+import { installClone, installLayout } from "./decide/schema/install-layout.ts";
 import { putLayout } from "./decide/schema/layouts.ts";
 import { createSchema, deleteSchema, updateSchema } from "./decide/schema/schemas.ts";
 import { createVenue, deleteVenue, updateVenue } from "./decide/schema/venues.ts";
 import { bindEvent, createSeries, deleteSeries } from "./decide/series.ts";
 import { Move } from "./inventory/states.ts";
+import type { ReadyClone, ReadyLayout } from "./queries/ready-layouts.ts";
 import { type Decision, type Refusal, Result } from "./results.ts";
 import {
   ADMINISTRATOR,

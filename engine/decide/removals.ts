@@ -5,7 +5,7 @@
  */
 import { assert } from "../assert.ts";
 import type { CatalogRemove, EventRow, ZoneAssignmentRow } from "../catalog.ts";
-import type { LayoutDocument } from "../layout/layout-document.ts";
+import { assignmentsOf } from "../queries/schema-content.ts";
 import type { State } from "../state.ts";
 
 /** An event and its prices. */
@@ -36,32 +36,6 @@ export function removesOfSchema(state: State, schemaId: number): CatalogRemove[]
 
 export function removesOfAssignments(rows: readonly ZoneAssignmentRow[]): CatalogRemove[] {
   return rows.map(({ id }) => ({ table: "zoneAssignments", key: id }));
-}
-
-/** The zone assignments of the schema's objects. Cost: O(objects of the layout), at most. */
-export function assignmentsOf(state: State, schemaId: number): ZoneAssignmentRow[] {
-  const { zoneAssignments } = state.catalog;
-  const { groups, seatIds } = state.layoutOf(schemaId);
-  if (zoneAssignments.size < seatIds.length) {
-    return [...zoneAssignments.values()].filter((row) => row.schemaId === schemaId);
-  }
-  const rows: ZoneAssignmentRow[] = [];
-  const add = (id: number) => {
-    const row = zoneAssignments.get(id);
-    if (row !== undefined) rows.push(row);
-  };
-  for (const id of groups.keys()) add(id);
-  for (const id of seatIds) add(id);
-  const [first] = rows;
-  if (first !== undefined) {
-    assert(first.schemaId === schemaId, "an object has a zone of its own schema");
-  }
-  return rows;
-}
-
-/** Ids of the sectors, rows and seats. */
-export function objectIds({ sectors, rows, seats }: LayoutDocument): number[] {
-  return [...sectors, ...rows, ...seats].map(({ id }) => id);
 }
 
 /** Everything an organization owns: events, series, schemas, venues, each with its own rows. */

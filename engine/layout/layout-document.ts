@@ -50,3 +50,8 @@ export interface LayoutDocument {
   readonly shapes: readonly Shape[];
   readonly clientViewBox: unknown;
 }
+
+/** Ids of the sectors, rows and seats. */
+export function objectIds({ sectors, rows, seats }: LayoutDocument): number[] {
+  return [...sectors, ...rows, ...seats].map(({ id }) => id);
+}

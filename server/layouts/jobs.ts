@@ -1,8 +1,8 @@
 /** The work of the layout thread: everything that visits each object of a large layout. */
 import { COMMANDS } from "../../engine/commands.ts";
-import { type Copy, copyOriginal, type Original } from "../../engine/decide/schema/clone-schema.ts";
-import { checkDrawing } from "../../engine/decide/schema/drawing-members.ts";
-import { prepareLayout } from "../../engine/decide/schema/prepare-layout.ts";
+import { type Copy, copyOriginal, type Original } from "../../engine/layout/change/copy-schema.ts";
+import { checkDrawing } from "../../engine/layout/change/drawing-members.ts";
+import { prepareLayout } from "../../engine/layout/change/prepare-layout.ts";
 import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 import { columnsOf, type LayoutColumns } from "../../engine/layout/layout-columns.ts";
 import { buildLayout, EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";

@@ -5,10 +5,10 @@
  */
 import type { LayoutRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { isCurrentClone, isCurrentLayout } from "../../engine/decide/schema/install-layout.ts";
-import { originalOf } from "../../engine/decide/schema/clone-schema.ts";
 import { layoutOfColumns } from "../../engine/layout/layout-columns.ts";
 import { LARGE_LAYOUT_OBJECTS, PackedLayout } from "../../engine/layout/packed-layout.ts";
+import { isCurrentClone, isCurrentLayout } from "../../engine/queries/ready-layouts.ts";
+import { originalOf } from "../../engine/queries/schema-content.ts";
 import { isGranted, refuse, refuseInvalid, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { GroupFilter, LayoutPut, LayoutWork, MetadataOptions } from "../routing/services.ts";

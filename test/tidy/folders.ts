@@ -1,6 +1,13 @@
 /** The structure of the project: every folder, and the folders that its files may import. */
 
-const ENGINE = ["engine", "engine/shapes", "engine/layout", "engine/inventory", "engine/queries"];
+const ENGINE = [
+  "engine",
+  "engine/shapes",
+  "engine/layout",
+  "engine/layout/change",
+  "engine/inventory",
+  "engine/queries",
+];
 const DECIDE = [...ENGINE, "engine/decide"];
 const LOG = [...ENGINE, "persistence/disk", "persistence/log"];
 const SNAPSHOT = [...LOG, "engine/verify", "persistence/snapshot"];
@@ -18,6 +25,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   engine: [...DECIDE, ...DECISIONS],
   "engine/shapes": ["engine"],
   "engine/layout": ["engine"],
+  "engine/layout/change": ["engine", "engine/shapes", "engine/layout"],
   "engine/inventory": ["engine", "engine/layout"],
   "engine/queries": ENGINE,
   "engine/verify": ENGINE,
@@ -37,7 +45,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/routing": ROUTING,
   "server/auth": ROUTING,
   "server/observe": ROUTING,
-  "server/layouts": [...ENGINE, "engine/decide/schema", "server/wire", "server/routing"],
+  "server/layouts": [...ENGINE, "server/wire", "server/routing"],
   "server/docs": ["engine", "server/wire"],
   "server/openapi": [...ROUTING, "server/docs"],
   "server/routes": [

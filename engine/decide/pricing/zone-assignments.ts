@@ -15,7 +15,8 @@ import type { AssignmentItem, AssignmentSelection } from "../../shapes/bodies.ts
 import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
-import { assignmentsOf, removesOfAssignments } from "../removals.ts";
+import { assignmentsOf } from "../../queries/schema-content.ts";
+import { removesOfAssignments } from "../removals.ts";
 import { findMissing } from "./prices.ts";
 
 /** The zone that each object gets, by the object's id; null removes its zone. */

@@ -17,7 +17,8 @@ import type { ZoneBody, ZoneChange } from "../../shapes/bodies.ts";
 import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
-import { assignmentsOf, removesOfAssignments } from "../removals.ts";
+import { assignmentsOf } from "../../queries/schema-content.ts";
+import { removesOfAssignments } from "../removals.ts";
 
 /** One error for each zone of another schema than the path's. */
 function otherSchemas(zones: readonly { readonly schemaId: number }[], schemaId: number) {

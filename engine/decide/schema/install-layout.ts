@@ -4,52 +4,21 @@
  * from has not changed since, and its new ids have not been given out.
  */
 import { assert } from "../../assert.ts";
-import type { CloneRow, LayoutRow, MadeLayout } from "../../catalog.ts";
+import type { CloneRow } from "../../catalog.ts";
 import type { LayoutDocument } from "../../layout/layout-document.ts";
 import { ownRow } from "../../queries/access.ts";
+import {
+  isCurrentClone,
+  isCurrentLayout,
+  type NewIds,
+  type ReadyClone,
+  type ReadyLayout,
+} from "../../queries/ready-layouts.ts";
 import { type Decision, isRefused } from "../../results.ts";
 import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
-import { type Copy, grantClone, type Original, originalOf } from "./clone-schema.ts";
-import { type GoneObjects, grantLayout } from "./layouts.ts";
-
-interface NewIds {
-  /** The first id of its new objects; between it and the last id given out there may be a gap. */
-  readonly firstId: number;
-  readonly newIds: number;
-}
-
-export interface ReadyLayout extends GoneObjects, NewIds {
-  /** The stored row that it was made from; undefined when there was none. */
-  readonly base: LayoutRow | undefined;
-  readonly document: LayoutDocument;
-  readonly made: MadeLayout;
-}
-
-export interface ReadyClone extends NewIds {
-  readonly original: Original;
-  readonly copy: Copy;
-  readonly made: MadeLayout;
-}
-
-export function isCurrentLayout({ catalog }: State, schemaId: number, ready: ReadyLayout): boolean {
-  return catalog.layouts.get(schemaId) === ready.base && catalog.nextId <= ready.firstId;
-}
-
-/** Cost: O(objects of the layout). */
-export function isCurrentClone(state: State, { original, firstId }: ReadyClone): boolean {
-  const now = originalOf(state, original.schemaId);
-  return (
-    state.catalog.nextId <= firstId &&
-    now.document === original.document &&
-    hasSameRows(now.zones, original.zones) &&
-    hasSameRows(now.assignments, original.assignments)
-  );
-}
-
-function hasSameRows(a: readonly object[], b: readonly object[]): boolean {
-  return a.length === b.length && a.every((row, i) => row === b[i]);
-}
+import { grantClone } from "./clone-schema.ts";
+import { grantLayout } from "./layouts.ts";
 
 type LayoutCommand = { schemaId: number; ready: ReadyLayout; forceDelete: boolean };
 

@@ -22,8 +22,8 @@ import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
 import { removesOfAssignments } from "../removals.ts";
-import { checkDrawing } from "./drawing-members.ts";
-import { type PreparedLayout, prepareLayout } from "./prepare-layout.ts";
+import { checkDrawing } from "../../layout/change/drawing-members.ts";
+import { type GoneObjects, prepareLayout } from "../../layout/change/prepare-layout.ts";
 
 const { LOCKED, SOLD, BLOCKED, ACTIVE } = SeatState;
 
@@ -58,9 +58,6 @@ export function putLayout(
     { schema, document, newIds, gone: prepared },
   );
 }
-
-/** What a new layout lacks of the stored one. */
-export type GoneObjects = Pick<PreparedLayout, "goneIds" | "goneAreaIds">;
 
 interface LayoutGrant {
   readonly schema: SchemaRow;

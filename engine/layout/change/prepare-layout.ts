@@ -3,23 +3,26 @@
  * part of putting a layout. It depends on nothing but its arguments.
  */
 import { assert } from "../../assert.ts";
-import type { LayoutDocument } from "../../layout/layout-document.ts";
+import { type LayoutDocument, objectIds } from "../layout-document.ts";
 import type { FieldError } from "../../results.ts";
 import type { LayoutBody } from "../../shapes/bodies.ts";
-import { objectIds } from "../removals.ts";
 import { checkDocument } from "./check-document.ts";
 import { mergeLayout } from "./merge-layout.ts";
 
-export interface PreparedLayout {
+/** What a new layout lacks of the stored one. */
+export interface GoneObjects {
+  /** Ids of sectors, rows and seats, rising. */
+  readonly goneIds: readonly number[];
+  /** Ids of areas that it lacks, or has as sections. */
+  readonly goneAreaIds: readonly number[];
+}
+
+export interface PreparedLayout extends GoneObjects {
   readonly document: LayoutDocument;
   /** Whether it differs from the stored one. */
   readonly isChanged: boolean;
   /** How many ids the new objects take. */
   readonly newIds: number;
-  /** Ids of the stored sectors, rows and seats that it lacks, rising. */
-  readonly goneIds: readonly number[];
-  /** Ids of the stored areas that it lacks, or has as sections. */
-  readonly goneAreaIds: readonly number[];
   /** Why it is refused; empty when it is not. */
   readonly errors: readonly FieldError[];
 }

@@ -3,7 +3,7 @@
  * without an id is the stored shape with the same members, or is new and gets an id. Shapes that
  * are not sent stay, and `toRemove` removes one.
  */
-import type { Shape } from "../../layout/layout-document.ts";
+import type { Shape } from "../layout-document.ts";
 import { duplicate, type FieldError } from "../../results.ts";
 import type { SentShape } from "../../shapes/bodies.ts";
 

@@ -1,6 +1,6 @@
 /** Guids of layouts: one letter case, and new ones that differ. */
 import { expect, test } from "vitest";
-import { lowerGuid, mapGuids, newGuid } from "../../../../engine/decide/schema/guids.ts";
+import { lowerGuid, mapGuids, newGuid } from "../../../../engine/layout/change/guids.ts";
 import { FORMATS } from "../../../../engine/shapes/formats.ts";
 import { START_MS, World } from "../../../support/engine.ts";
 import { guidOf, layoutOf, section } from "../../../support/layout.ts";

@@ -4,8 +4,8 @@
  */
 import { assert } from "../../assert.ts";
 import { LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../../constants.ts";
-import { KEY_SEPARATOR } from "../../layout/composite-keys.ts";
-import type { LayoutDocument } from "../../layout/layout-document.ts";
+import { KEY_SEPARATOR } from "../composite-keys.ts";
+import type { LayoutDocument } from "../layout-document.ts";
 import { duplicate, type FieldError } from "../../results.ts";
 import type { LayoutBody } from "../../shapes/bodies.ts";
 import { utf8Bytes } from "../../shapes/json-bytes.ts";

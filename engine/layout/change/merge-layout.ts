@@ -5,7 +5,7 @@
  * row that loses its last seat is removed too. Shapes have rules of their own.
  */
 import { assert } from "../../assert.ts";
-import type { LayoutDocument, Row, Seat, Sector } from "../../layout/layout-document.ts";
+import type { LayoutDocument, Row, Seat, Sector } from "../layout-document.ts";
 import { duplicate, type FieldError, notFound } from "../../results.ts";
 import type { LayoutBody, SentObject } from "../../shapes/bodies.ts";
 import { lowerGuid, mapGuids, newGuid } from "./guids.ts";

@@ -1,6 +1,6 @@
 /** How sent drawing shapes are merged into the stored ones. */
 import { expect, test } from "vitest";
-import { mergeShapes } from "../../../../engine/decide/schema/merge-shapes.ts";
+import { mergeShapes } from "../../../../engine/layout/change/merge-shapes.ts";
 import type { Shape } from "../../../../engine/layout/layout-document.ts";
 import type { SentShape } from "../../../../engine/shapes/bodies.ts";
 
