@@ -45,16 +45,16 @@ const options = parseOptions(
 
 const { seats, events, listed } = options;
 const stalls = await inTemporaryFolder(options.folder, measure);
-const rows = stalls.map(({ name, ownMs, wallMs, answerMs }) => [
+const rows = stalls.map(({ name, processorMs, wallMs, answerMs }) => [
   name,
-  ownMs.toFixed(1),
+  processorMs.toFixed(1),
   wallMs.toFixed(1),
   answerMs.toFixed(0),
 ]);
-print(table(["operation", "stall, own ms", "stall, wall ms", "answer ms"], rows));
-const longest = Math.max(...stalls.map(({ ownMs }) => ownMs));
+print(table(["operation", "processor ms", "wall ms", "answer ms"], rows));
+const longest = Math.max(...stalls.map(({ processorMs }) => processorMs));
 const verdicts = [
-  verdict("longest stall of any operation, own ms", { atMost: STALL_MS_MAX }, longest),
+  verdict("longest stall of any operation, processor ms", { atMost: STALL_MS_MAX }, longest),
 ];
 await report("stalls", options.folder, { verdicts, seats, events, listed, stalls });
 
@@ -74,7 +74,7 @@ async function measure(data: string) {
     // The others still run, because later ones need what they leave.
     const measured = await measureOne(stage, operation, server.ask);
     if (!isWanted(name)) continue;
-    progress(`${measured.ownMs.toFixed(1).padStart(9)} ms  ${name}`);
+    progress(`${measured.processorMs.toFixed(1).padStart(9)} ms  ${name}`);
     stalled.push({ name, ...measured });
   }
   await server.stop();

@@ -1,14 +1,14 @@
 /**
  * Loaded into the server's process before the server itself. A timer ticks there all the time; each
  * message is answered with the longest stall since the previous message: the longest time between
- * two ticks. The own time leaves out how long the thread waited while other threads and programs
- * had the processors.
+ * two ticks, by the processor time of the main thread and by the clock. The clock also counts how
+ * long other threads and programs had the processors.
  */
 import { openSync, readSync } from "node:fs";
 
 export interface Stall {
-  /** Milliseconds: processor time, and what the thread waited for other than a processor. */
-  readonly ownMs: number;
+  /** Exact to a tick of the scheduler: about four milliseconds. */
+  readonly processorMs: number;
   readonly wallMs: number;
 }
 
@@ -19,33 +19,35 @@ const NUMBERS_LENGTH_MAX = 64;
 const numbers = Buffer.alloc(NUMBERS_LENGTH_MAX);
 const file = process.platform === "linux" ? openSync("/proc/thread-self/schedstat", "r") : null;
 
-/** How long the main thread has waited for a processor so far; 0 where the system does not say. */
-function waitedMs(): number {
-  if (file === null) return 0;
+/** Where the system does not say how long the main thread has run, the clock counts. */
+function processorMs(): number {
+  if (file === null) return performance.now();
   const length = readSync(file, numbers, 0, NUMBERS_LENGTH_MAX, 0);
-  const [, waitedNs] = numbers.toString("latin1", 0, length).split(" ");
-  return Number(waitedNs) / NS_PER_MS;
+  const [ranNs] = numbers.toString("latin1", 0, length).split(" ");
+  return Number(ranNs) / NS_PER_MS;
 }
 
-let last = { wallMs: performance.now(), waitedMs: waitedMs() };
-let longest: Stall = { ownMs: 0, wallMs: 0 };
+function now(): Stall {
+  return { processorMs: processorMs(), wallMs: performance.now() };
+}
+
+let last = now();
+let longest: Stall = { processorMs: 0, wallMs: 0 };
 
 function tick(): void {
-  const now = { wallMs: performance.now(), waitedMs: waitedMs() };
-  const wallMs = now.wallMs - last.wallMs;
-  const ownMs = wallMs - (now.waitedMs - last.waitedMs);
+  const present = now();
   longest = {
-    ownMs: Math.max(longest.ownMs, ownMs),
-    wallMs: Math.max(longest.wallMs, wallMs),
+    processorMs: Math.max(longest.processorMs, present.processorMs - last.processorMs),
+    wallMs: Math.max(longest.wallMs, present.wallMs - last.wallMs),
   };
-  last = now;
+  last = present;
 }
 
 setInterval(tick, TICK_MS).unref();
 process.on("message", () => {
   tick();
   process.send!(longest);
-  longest = { ownMs: 0, wallMs: 0 };
+  longest = { processorMs: 0, wallMs: 0 };
 });
 // The server ends when it is stopped, not when nobody asks any more.
 process.channel?.unref();

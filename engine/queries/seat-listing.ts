@@ -97,19 +97,39 @@ const cachedListings = new WeakMap<Partition, Map<string, CachedListing>>();
  * size of the event; the first time, or after many changes, O(n log n) in the seats that match.
  */
 export function listSeats(event: ListedEvent, asked: SeatQuery): SeatPage {
-  const { offset, limit, changedSinceMs = Infinity } = asked;
-  // From a time before a change of all seats on, every seat matches.
-  const query =
-    changedSinceMs > event.changedAtMs ? asked : { ...asked, changedSinceMs: undefined };
+  const { offset, limit } = asked;
+  const query = withoutNeedlessTime(event, asked);
   const candidates = fewCandidates(event, query);
-  const keys = sortKeys(event, query);
-  const compare = totalOrder(keys);
   if (candidates !== null) {
+    const compare = totalOrder(sortKeys(event, query));
     const seats = candidates.filter((seat) => isListed(event, seat, query)).sort(compare);
     return { seats: seats.slice(offset, offset + limit), total: seats.length };
   }
-  const { seats } = currentListing(event, query, keys);
+  const { seats } = lastValue(currentListing(event, query));
   return { seats: seats.slice(offset, limit), total: seats.count };
+}
+
+/**
+ * Sorts and caches in steps what `listSeats` would otherwise sort at once. Between two steps the
+ * event may change: `listSeats` then repairs the listing, because a seat that changes during the
+ * sort is among those touched since its beginning.
+ */
+export function* prepareListing(event: ListedEvent, asked: SeatQuery): Generator<void, void> {
+  if (event.partition.layout.seatCount < CACHED_SEATS_MIN) return;
+  const query = withoutNeedlessTime(event, asked);
+  if (fewCandidates(event, query) === null) yield* currentListing(event, query);
+}
+
+/** From a time before a change of all seats on, every seat matches. */
+function withoutNeedlessTime(event: ListedEvent, query: SeatQuery): SeatQuery {
+  const { changedSinceMs = Infinity } = query;
+  return changedSinceMs > event.changedAtMs ? query : { ...query, changedSinceMs: undefined };
+}
+
+function lastValue<Value>(steps: Generator<void, Value>): Value {
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
 }
 
 /** @returns Every seat that may match; null when these are too many to sort for each request. */
@@ -151,11 +171,7 @@ function isListed(event: ListedEvent, seat: number, query: SeatQuery): boolean {
 }
 
 /** The cached listing, repaired; or a new one where there is none that is worth repairing. */
-function currentListing(
-  event: ListedEvent,
-  query: SeatQuery,
-  keys: readonly SortKey[],
-): CachedListing {
+function* currentListing(event: ListedEvent, query: SeatQuery): Generator<void, CachedListing> {
   const { partition, prices } = event;
   let listings = cachedListings.get(partition);
   if (listings === undefined) cachedListings.set(partition, (listings = new Map()));
@@ -172,7 +188,10 @@ function currentListing(
   const isOutdated = !isFixed && touchCount > seatCount * MOVED_SHARE_MAX;
   const isUsable = listing !== undefined && !isOutdated && listing.outside === outside;
   if (listing === undefined || !isUsable || !repair(listing, event, query, isFixed)) {
-    const sorted = sortByKeys(listedSeats(event, query), keys);
+    const keys = sortKeys(event, query);
+    const listed = listedSeats(event, query);
+    yield;
+    const sorted = yield* sortByKeys(listed, keys);
     const seats = new SortedSeats(sorted, seatCount, totalOrder(keys));
     listing = { seats, touches, outside };
   }

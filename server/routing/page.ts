@@ -165,12 +165,7 @@ function* orderOf<Row extends Identified>(
     const ranks = yield* ranksOf(ids, (id) => id as number | string);
     sortedBy.push({ keyOf: (i) => ranks[i]!, descending: false });
   }
-  let order = Uint32Array.from(rows.keys());
-  for (const key of sortedBy.toReversed()) {
-    order = sortByKeys(order, [key]) as Uint32Array<ArrayBuffer>;
-    yield;
-  }
-  return order;
+  return yield* sortByKeys(Uint32Array.from(rows.keys()), sortedBy);
 }
 
 /** @returns The rank of each value by its key; equal keys have the same rank. */

@@ -5,6 +5,7 @@ import { SeatState } from "../../../engine/inventory/states.ts";
 import { changeOfSeat, listedEvent } from "../../../engine/queries/listed-event.ts";
 import {
   listSeats,
+  prepareListing,
   SEAT_SORTS,
   type SeatQuery,
   type SeatSort,
@@ -227,6 +228,23 @@ test("a cached listing of a large event equals a new one after every change", ()
       seats: seats.slice(page.offset, page.offset + page.limit),
       total,
     });
+  }
+});
+
+test("a listing that was prepared while the event changed equals a new one", () => {
+  const busy = new BusyArena();
+  const { world } = busy;
+  const properties = ["state", "priceName", "updatedAt", "rowName", "seatName"] as const;
+  const sort = properties.map((property, i) => ({ property, descending: i % 2 === 0 }));
+  for (let round = 0; round < 60; round++) {
+    const query: SeatQuery = { sort: sort.slice(round % 5), offset: 0, limit: 10_000 };
+    const steps = prepareListing(listedOf(world), query);
+    for (let step = 0; steps.next().done !== true; step++) if (step % 4 === 1) busy.change(round);
+    const listedNow = listedOf(world);
+    const { layout } = world.partition;
+    const copy = migrateToLayout(world.partition, { layout, timeMs: 0, marksRelabelled: false });
+    const expected = listSeats({ ...listedNow, partition: copy }, query);
+    expect(listSeats(listedNow, query)).toEqual(expected);
   }
 });
 
