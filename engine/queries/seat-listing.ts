@@ -3,6 +3,7 @@ import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState, STATE_NAMES } from "../inventory/states.ts";
+import { lastValue, SEATS_PER_STEP } from "../inventory/steps.ts";
 import { collectSeats, GroupType, type Layout } from "../layout/layout.ts";
 import { changeOfSeat, type ListedEvent, priceOf } from "./listed-event.ts";
 import { type SortKey, sortByKeys } from "./key-order.ts";
@@ -126,12 +127,6 @@ function withoutNeedlessTime(event: ListedEvent, query: SeatQuery): SeatQuery {
   return changedSinceMs > event.changedAtMs ? query : { ...query, changedSinceMs: undefined };
 }
 
-function lastValue<Value>(steps: Generator<void, Value>): Value {
-  let step = steps.next();
-  while (step.done !== true) step = steps.next();
-  return step.value;
-}
-
 /** @returns Every seat that may match; null when these are too many to sort for each request. */
 function fewCandidates({ partition, prices }: ListedEvent, query: SeatQuery): number[] | null {
   const { layout, changes, changedAtMs } = partition;
@@ -189,8 +184,7 @@ function* currentListing(event: ListedEvent, query: SeatQuery): Generator<void, 
   const isUsable = listing !== undefined && !isOutdated && listing.outside === outside;
   if (listing === undefined || !isUsable || !repair(listing, event, query, isFixed)) {
     const keys = sortKeys(event, query);
-    const listed = listedSeats(event, query);
-    yield;
+    const listed = yield* listedSeats(event, query);
     const sorted = yield* sortByKeys(listed, keys);
     const seats = new SortedSeats(sorted, seatCount, totalOrder(keys));
     listing = { seats, touches, outside };
@@ -203,12 +197,13 @@ function* currentListing(event: ListedEvent, query: SeatQuery): Generator<void, 
 }
 
 /** @returns Seat indexes, rising. */
-function listedSeats(event: ListedEvent, query: SeatQuery): Uint32Array {
+function* listedSeats(event: ListedEvent, query: SeatQuery): Generator<void, Uint32Array> {
   const { seatCount } = event.partition.layout;
   const seats = new Uint32Array(seatCount);
   let count = 0;
   for (let seat = 0; seat < seatCount; seat++) {
     if (isListed(event, seat, query)) seats[count++] = seat;
+    if (seat % SEATS_PER_STEP === SEATS_PER_STEP - 1) yield;
   }
   return seats.subarray(0, count);
 }

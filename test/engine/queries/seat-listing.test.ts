@@ -1,6 +1,8 @@
 /** The seats of an event, filtered, sorted, in pages, and polled for changes. */
 import { expect, test } from "vitest";
-import { migrateToLayout } from "../../../engine/inventory/migrate-layout.ts";
+import type { Partition } from "../../../engine/inventory/partition.ts";
+import { LayoutChange } from "../../../engine/inventory/partitions.ts";
+import { lastValue } from "../../../engine/inventory/steps.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { changeOfSeat, listedEvent } from "../../../engine/queries/listed-event.ts";
 import {
@@ -173,6 +175,11 @@ class BusyArena {
   }
 }
 
+function copyOf(partition: Partition): Partition {
+  const change = { layout: partition.layout, timeMs: 0, marksRelabelled: false };
+  return lastValue(new LayoutChange(change).migrate(partition));
+}
+
 test("a cached listing of a large event equals a new one after every change", () => {
   const busy = new BusyArena();
   const { world, random, repricedMs } = busy;
@@ -207,11 +214,7 @@ test("a cached listing of a large event equals a new one after every change", ()
     const listedNow = listedOf(world);
     const { seats, total } = listSeats(listedNow, query);
     // A copy of the partition has no cached listings.
-    const copy = migrateToLayout(partition, {
-      layout: partition.layout,
-      timeMs: 0,
-      marksRelabelled: false,
-    });
+    const copy = copyOf(partition);
     expect(seats, text).toEqual(listSeats({ ...listedNow, partition: copy }, query).seats);
     const { rowId, sectionId, changedSinceMs = 0 } = query;
     const { layout, state } = partition;
@@ -241,8 +244,7 @@ test("a listing that was prepared while the event changed equals a new one", () 
     const steps = prepareListing(listedOf(world), query);
     for (let step = 0; steps.next().done !== true; step++) if (step % 4 === 1) busy.change(round);
     const listedNow = listedOf(world);
-    const { layout } = world.partition;
-    const copy = migrateToLayout(world.partition, { layout, timeMs: 0, marksRelabelled: false });
+    const copy = copyOf(world.partition);
     const expected = listSeats({ ...listedNow, partition: copy }, query);
     expect(listSeats(listedNow, query)).toEqual(expected);
   }
