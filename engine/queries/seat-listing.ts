@@ -7,7 +7,7 @@ import { lastValue, SEATS_PER_STEP } from "../inventory/steps.ts";
 import { collectSeats, GroupType, type Layout } from "../layout/layout.ts";
 import { changeOfSeat, type ListedEvent, priceOf } from "./listed-event.ts";
 import { type SortKey, sortByKeys } from "./key-order.ts";
-import { ranksOf } from "./name-order.ts";
+import { rankInSteps, ranksOf } from "./name-order.ts";
 import { type Compare, SortedSeats } from "./sorted-seats.ts";
 
 type KeyOf = SortKey["keyOf"];
@@ -55,6 +55,7 @@ export type SeatSort = keyof typeof SORT_KEYS;
 export const SEAT_SORTS = Object.keys(SORT_KEYS) as readonly SeatSort[];
 /** All other properties are fixed by the layout. */
 const CHANGING_SORTS = new Set<SeatSort>(["state", "priceId", "priceName", "updatedAt"]);
+const NAME_SORTS = new Set<SeatSort>(["seatName", "rowName", "sectionName"]);
 
 export interface SeatQuery {
   readonly sectionId?: number | undefined;
@@ -118,6 +119,9 @@ export function listSeats(event: ListedEvent, asked: SeatQuery): SeatPage {
 export function* prepareListing(event: ListedEvent, asked: SeatQuery): Generator<void, void> {
   if (event.partition.layout.seatCount < CACHED_SEATS_MIN) return;
   const query = withoutNeedlessTime(event, asked);
+  if (query.sort.some(({ property }) => NAME_SORTS.has(property))) {
+    yield* rankNames(event.partition.layout);
+  }
   if (fewCandidates(event, query) === null) yield* currentListing(event, query);
 }
 
@@ -268,13 +272,16 @@ interface NameRanks {
 const ranksOfLayout = new WeakMap<Layout, NameRanks>();
 
 function nameRanks(layout: Layout): NameRanks {
+  return lastValue(rankNames(layout));
+}
+
+function* rankNames(layout: Layout): Generator<void, NameRanks> {
   let ranks = ranksOfLayout.get(layout);
   if (ranks === undefined) {
-    ranks = {
-      labels: ranksOf(layout.labels),
-      rows: ranksOf(layout.rows.map(({ name }) => name)),
-      sections: ranksOf(layout.sections.map(({ name }) => name)),
-    };
+    const labels = yield* rankInSteps(layout.labels);
+    const rows = yield* rankInSteps(layout.rows.map(({ name }) => name));
+    const sections = yield* rankInSteps(layout.sections.map(({ name }) => name));
+    ranks = { labels, rows, sections };
     ranksOfLayout.set(layout, ranks);
   }
   return ranks;
