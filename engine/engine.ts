@@ -141,12 +141,12 @@ export class Engine {
   }
 
   /**
-   * Does a part of the work that changes of layouts have left: migrates the inventory of one event.
+   * Does a step of the work that changes of layouts have left: the migration of the events.
    *
    * @returns Whether there is more to do.
    */
   settle(): boolean {
-    return this.state.partitions.settleOne();
+    return this.state.partitions.settleStep();
   }
 
   /**

@@ -9,9 +9,25 @@ const LAYOUT = `${SCHEMAS}/{id}/layout`;
 const ZONES = `${SCHEMAS}/{schemaId}/pricing_zones`;
 const V1_SCHEMAS = "/api/private/v1.0/venues/schemas";
 const GROUPS_REPEATED = 2_000;
+/** Seats in one request, whose body is not much shorter than the longest. */
+const SEATS_ZONED = 15_000;
 
 interface Created {
   readonly id: number;
+}
+
+/** Gives every seat a zone of its own but the first ones, which are left to be measured. */
+async function zoneSeats(stage: Stage): Promise<void> {
+  const { schemaId, seats, notes } = stage;
+  const zones = ZONES.replace("{schemaId}", String(schemaId));
+  const [zone] = await stage.ask<Created[]>(`POST ${zones}/`, {
+    body: [{ name: "All", schemaId }],
+  });
+  notes["zone"] = zone!.id;
+  for (let from = SEATS_ZONED; from < seats.length; from += SEATS_ZONED) {
+    const body = { seats: zoned(stage, seats.slice(from, from + SEATS_ZONED)) };
+    await stage.ask(`POST ${zones}/assignments/`, { body });
+  }
 }
 
 const large = ({ schemaId }: Stage) => ({ path: [schemaId] });
@@ -157,6 +173,23 @@ export const LAYOUT_OPERATIONS: readonly Operation[] = [
     }),
     aftermath,
   ),
+];
+
+/** What happens when every single seat has a zone. */
+export const ZONED_OPERATIONS: readonly Operation[] = [
+  operation(
+    `POST ${ZONES}/assignments/`,
+    `${SEATS_ZONED} seats, all others have zones`,
+    (stage) => ({
+      ...large(stage),
+      body: { seats: zoned(stage, stage.seats.slice(0, SEATS_ZONED)) },
+    }),
+    { prepare: zoneSeats },
+  ),
+  operation(`POST ${SCHEMAS}/clone/{id}`, "every seat has a zone", large, aftermath),
+  operation(`DELETE ${ZONES}/{id}`, "of every seat", ({ schemaId, notes }) => ({
+    path: [schemaId, notes["zone"]!],
+  })),
 ];
 
 /** At the end, because nothing is left to measure. */

@@ -8,6 +8,7 @@ import { type Layout, seatName } from "../layout/layout.ts";
 import type { ChangeLinks } from "./changes.ts";
 import { Partition, type SeatColumns, unpricedSeats } from "./partition.ts";
 import { BOOKING_STATES } from "./states.ts";
+import { SEATS_PER_STEP } from "./steps.ts";
 
 export interface Migration {
   readonly layout: Layout;
@@ -26,11 +27,12 @@ export interface SeatMatches {
 }
 
 /** Cost: O(seats of both layouts). */
-export function matchSeats(from: Layout, to: Layout): SeatMatches {
+export function* matchSeats(from: Layout, to: Layout): Generator<void, SeatMatches> {
   const matchOf = new Uint32Array(from.seatCount).fill(NONE);
   const isRelabelled = new Uint8Array(from.seatCount);
   let match = 0;
   for (let seat = 0; seat < from.seatCount; seat++) {
+    if (seat % SEATS_PER_STEP === SEATS_PER_STEP - 1) yield;
     const id = from.seatIds[seat]!;
     while (match < to.seatCount && to.seatIds[match]! < id) match++;
     if (to.seatIds[match] !== id) continue;
@@ -53,17 +55,17 @@ function hasSameLabels(a: Layout, seat: number, b: Layout, match: number): boole
 
 /**
  * @param matches - Of the source's layout and the new one.
- * @returns The migrated partition; `source` is not changed.
+ * @returns The migrated partition; `source` is not changed, and must not change between two steps.
  * Cost: O(seats), about three milliseconds for 200,000.
  */
-export function migrateToLayout(
+export function* migrateToLayout(
   source: Partition,
   migration: Migration,
-  matches = matchSeats(source.layout, migration.layout),
-): Partition {
+  matches: SeatMatches,
+): Generator<void, Partition> {
   const { layout, timeMs } = migration;
   const seats = unpricedSeats(layout.seatCount, timeMs);
-  const links = copySeats(source, seats, migration, matches);
+  const links = yield* copySeats(source, seats, migration, matches);
   const target = new Partition(layout, timeMs, seats, links);
   copyAreas(source, target);
   copyHolds(source, target, matches);
@@ -74,16 +76,21 @@ export function migrateToLayout(
  * Matched seats keep their order of change. The new ones, and those that are marked as relabelled,
  * come after them, as the latest change.
  */
-function copySeats(
+function* copySeats(
   source: Partition,
   target: SeatColumns,
   { marksRelabelled }: Migration,
   { matchOf, isRelabelled }: SeatMatches,
-): ChangeLinks {
+): Generator<void, ChangeLinks> {
   const seatCount = target.state.length;
+  let left = SEATS_PER_STEP;
   const isUnchanged = new Uint8Array(seatCount);
   const order = new OrderOfChange(seatCount);
   for (let seat = source.changes.oldest; seat !== NONE; seat = source.changes.laterThan(seat)) {
+    if (--left === 0) {
+      yield;
+      left = SEATS_PER_STEP;
+    }
     const match = matchOf[seat]!;
     if (match === NONE) continue;
     target.state[match] = source.state[seat]!;
@@ -94,7 +101,10 @@ function copySeats(
     isUnchanged[match] = 1;
     order.add(match);
   }
-  for (let seat = 0; seat < seatCount; seat++) if (isUnchanged[seat] === 0) order.add(seat);
+  for (let seat = 0; seat < seatCount; seat++) {
+    if (seat % SEATS_PER_STEP === SEATS_PER_STEP - 1) yield;
+    if (isUnchanged[seat] === 0) order.add(seat);
+  }
   return order.links;
 }
 

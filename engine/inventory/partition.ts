@@ -32,6 +32,8 @@ export class Partition implements SeatColumns {
   readonly price: Uint16Array;
   readonly hold: Uint32Array;
   readonly changedAtMs: Float64Array;
+  /** Index: a `SeatState`. Value: how many seats are in it. */
+  readonly seatsIn: Uint32Array;
   readonly changes: ChangeList;
   readonly areas: Areas;
   readonly holds = new Holds();
@@ -51,6 +53,7 @@ export class Partition implements SeatColumns {
     this.price = seats.price;
     this.hold = seats.hold;
     this.changedAtMs = seats.changedAtMs;
+    this.seatsIn = countStates(seats.state);
     this.changes = new ChangeList(links);
     this.areas = new Areas(layout.areas.length, createdAtMs);
   }
@@ -69,6 +72,8 @@ export class Partition implements SeatColumns {
       this.hold[seat] = record.hold;
       this.#touch(seat, timeMs);
     }
+    this.seatsIn[from]! -= record.seats.length;
+    this.seatsIn[to]! += record.seats.length;
     this.#movePlaces(record, timeMs);
   }
 
@@ -120,13 +125,19 @@ export class Partition implements SeatColumns {
     if (slot === 0) {
       if (state === LOCKED) this.#releaseHold(this.hold[seat]!, 1);
       this.hold[seat] = NONE;
-      if (state >= ACTIVE && state !== SOLD) this.state[seat] = WITHDRAWN;
+      if (state >= ACTIVE && state !== SOLD) this.#setState(seat, WITHDRAWN);
     } else if (state === UNPRICED || state === WITHDRAWN) {
-      this.state[seat] = ACTIVE;
+      this.#setState(seat, ACTIVE);
     }
     this.price[seat] = slot;
     assert(this.price[seat] === slot, "a price slot fits its column");
     this.#touch(seat, timeMs);
+  }
+
+  #setState(seat: number, to: SeatState): void {
+    this.seatsIn[this.state[seat]!]! -= 1;
+    this.seatsIn[to]! += 1;
+    this.state[seat] = to;
   }
 
   #priceArea(area: number, slot: number, capacity: number, timeMs: number): void {
@@ -191,4 +202,10 @@ export function unpricedSeats(seatCount: number, createdAtMs: number): SeatColum
     hold: new Uint32Array(seatCount).fill(NONE),
     changedAtMs: new Float64Array(seatCount).fill(createdAtMs),
   };
+}
+
+function countStates(state: Uint8Array): Uint32Array {
+  const counts = new Uint32Array(BLOCKED + 1);
+  for (let seat = 0; seat < state.length; seat++) counts[state[seat]!]! += 1;
+  return counts;
 }

@@ -1,12 +1,13 @@
 /**
  * The partitions of all events. A partition whose layout changes is migrated when it is next read,
- * or by `settleOne`, because a hundred events cannot be migrated at once without a pause. Until
+ * or by `settleStep`, because a hundred events cannot be migrated at once without a pause. Until
  * then nothing can change it, so the result is the same at any time.
  */
 import { NONE } from "../constants.ts";
 import type { Layout } from "../layout/layout.ts";
 import { matchSeats, type Migration, migrateToLayout, type SeatMatches } from "./migrate-layout.ts";
 import type { Partition } from "./partition.ts";
+import { lastValue } from "./steps.ts";
 
 /** Changes that wait for one partition: each keeps a layout in memory. */
 export const LAYOUT_CHANGES_MAX = 16;
@@ -27,12 +28,14 @@ export class LayoutChange implements Migration {
   }
 
   /** Cost: O(seats) once for each earlier layout, usually one. */
-  migrate(partition: Partition): Partition {
-    if (this.#matches === null || this.#from !== partition.layout) {
+  *migrate(partition: Partition): Generator<void, Partition> {
+    let matches = this.#from === partition.layout ? this.#matches : null;
+    if (matches === null) {
+      matches = yield* matchSeats(partition.layout, this.layout);
       this.#from = partition.layout;
-      this.#matches = matchSeats(partition.layout, this.layout);
+      this.#matches = matches;
     }
-    return migrateToLayout(partition, this, this.#matches);
+    return yield* migrateToLayout(partition, this, matches);
   }
 }
 
@@ -42,6 +45,8 @@ export class Partitions extends Map<number, Partition> {
   readonly #waiting = new Map<number, LayoutChange[]>();
   /** Seats of all partitions, each on its event's present layout. */
   seatCount = 0;
+  /** The migration that `settleStep` has begun. */
+  #begun: { readonly number: number; readonly steps: Generator<void, Partition> } | null = null;
 
   /** Puts an existing partition on another layout. Cost: constant, unless too many wait. */
   migrate(number: number, change: LayoutChange): void {
@@ -57,10 +62,13 @@ export class Partitions extends Map<number, Partition> {
     return this.#waiting.size;
   }
 
-  /** Migrates one of the partitions that wait. @returns Whether others still do. */
-  settleOne(): boolean {
+  /** Does a step of the migration of one of the partitions that wait. @returns Whether any does. */
+  settleStep(): boolean {
     const [number] = this.#waiting.keys();
-    if (number !== undefined) this.#settle(number);
+    if (number === undefined) return false;
+    this.#begun ??= { number, steps: this.#migrate(number) };
+    const step = this.#begun.steps.next();
+    if (step.done === true) this.set(this.#begun.number, step.value);
     return this.#waiting.size > 0;
   }
 
@@ -93,19 +101,20 @@ export class Partitions extends Map<number, Partition> {
 
   override set(number: number, partition: Partition): this {
     this.seatCount += partition.layout.seatCount - this.#seatsOf(number);
-    this.#waiting.delete(number);
+    this.#forget(number);
     return super.set(number, partition);
   }
 
   override delete(number: number): boolean {
     this.seatCount -= this.#seatsOf(number);
-    this.#waiting.delete(number);
+    this.#forget(number);
     return super.delete(number);
   }
 
   override clear(): void {
     this.seatCount = 0;
     this.#waiting.clear();
+    this.#begun = null;
     super.clear();
   }
 
@@ -133,14 +142,24 @@ export class Partitions extends Map<number, Partition> {
   }
 
   #settleAll(): void {
-    while (this.settleOne());
+    for (const number of this.#waiting.keys()) this.#settle(number);
   }
 
   #settle(number: number): void {
-    const changes = this.#waiting.get(number);
-    if (changes === undefined) return;
+    if (!this.#waiting.has(number)) return;
+    const isBegun = this.#begun?.number === number;
+    this.set(number, lastValue(isBegun ? this.#begun!.steps : this.#migrate(number)));
+  }
+
+  /** Follows the changes that wait, also those that come between two steps. */
+  *#migrate(number: number): Generator<void, Partition> {
     let partition = super.get(number)!;
-    for (const change of changes) partition = change.migrate(partition);
-    this.set(number, partition);
+    for (const change of this.#waiting.get(number)!) partition = yield* change.migrate(partition);
+    return partition;
+  }
+
+  #forget(number: number): void {
+    this.#waiting.delete(number);
+    if (this.#begun?.number === number) this.#begun = null;
   }
 }

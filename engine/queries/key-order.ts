@@ -16,17 +16,24 @@ export interface SortKey {
 
 /**
  * @param rows - Where all keys are equal, this order remains.
- * @returns The rows in the order of the first key, then of the second, and so on.
+ * @returns The rows in the order of the first key, then of the second, and so on. Each step visits
+ * each row once.
  * Cost: O(rows × keys).
  */
-export function sortByKeys(rows: Uint32Array, keys: readonly SortKey[]): Uint32Array {
+export function* sortByKeys(
+  rows: Uint32Array,
+  keys: readonly SortKey[],
+): Generator<void, Uint32Array> {
   let sorted = rows;
   // From the last key to the first, since each pass keeps the order of the ones before it.
-  for (const key of keys.toReversed()) sorted = sortByKey(sorted, key);
+  for (const key of keys.toReversed()) sorted = yield* sortByKey(sorted, key);
   return sorted;
 }
 
-function sortByKey(rows: Uint32Array, { keyOf, descending }: SortKey): Uint32Array {
+function* sortByKey(
+  rows: Uint32Array,
+  { keyOf, descending }: SortKey,
+): Generator<void, Uint32Array> {
   const keys = new Float64Array(rows.length);
   const [lowest, highest] = readKeys(rows, keyOf, keys);
   // Offsets from one end have few digits, and turn the order around.
@@ -37,9 +44,11 @@ function sortByKey(rows: Uint32Array, { keyOf, descending }: SortKey): Uint32Arr
   for (let digit = 0; digit < DIGIT_COUNT; digit++) {
     const unit = 2 ** (digit * DIGIT_BITS);
     if (highest - lowest < unit) break;
+    yield;
     const digits = Math.min(DIGITS, Math.floor((highest - lowest) / unit) + 1);
     [sorted, sortedKeys] = sortByDigit(sorted, sortedKeys, { unit, digits });
   }
+  yield;
   return sorted;
 }
 

@@ -2,11 +2,12 @@
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
 import { SeatState, STATE_NAMES } from "../inventory/states.ts";
+import { lastValue, SEATS_PER_STEP } from "../inventory/steps.ts";
 import { collectSeats, GroupType, type Layout } from "../layout/layout.ts";
 import { changeOfSeat, type ListedEvent, priceOf } from "./listed-event.ts";
 import { type SortKey, sortByKeys } from "./key-order.ts";
 import { type CachedListing, ListingCache } from "./listing-cache.ts";
-import { ranksOf } from "./name-order.ts";
+import { rankInSteps, ranksOf } from "./name-order.ts";
 import { type Compare, SortedSeats } from "./sorted-seats.ts";
 
 type KeyOf = SortKey["keyOf"];
@@ -54,6 +55,7 @@ export type SeatSort = keyof typeof SORT_KEYS;
 export const SEAT_SORTS = Object.keys(SORT_KEYS) as readonly SeatSort[];
 /** All other properties are fixed by the layout. */
 const CHANGING_SORTS = new Set<SeatSort>(["state", "priceId", "priceName", "updatedAt"]);
+const NAME_SORTS = new Set<SeatSort>(["seatName", "rowName", "sectionName"]);
 
 export interface SeatQuery {
   readonly sectionId?: number | undefined;
@@ -91,19 +93,36 @@ export function listSeats(
   asked: SeatQuery,
   cache: ListingCache = listingCache,
 ): SeatPage {
-  const { offset, limit, changedSinceMs = Infinity } = asked;
-  // From a time before a change of all seats on, every seat matches.
-  const query =
-    changedSinceMs > event.changedAtMs ? asked : { ...asked, changedSinceMs: undefined };
+  const { offset, limit } = asked;
+  const query = withoutNeedlessTime(event, asked);
   const candidates = fewCandidates(event, query);
-  const keys = sortKeys(event, query);
   if (candidates !== null) {
-    const compare = totalOrder(keys);
+    const compare = totalOrder(sortKeys(event, query));
     const seats = candidates.filter((seat) => isListed(event, seat, query)).sort(compare);
     return { seats: seats.slice(offset, offset + limit), total: seats.length };
   }
-  const { seats } = currentListing(event, query, keys, cache);
+  const { seats } = lastValue(currentListing(event, query, cache));
   return { seats: seats.slice(offset, limit), total: seats.count };
+}
+
+/**
+ * Sorts and caches in steps what `listSeats` would otherwise sort at once. Between two steps the
+ * event may change: `listSeats` then repairs the listing, because a seat that changes during the
+ * sort is among those touched since its beginning.
+ */
+export function* prepareListing(event: ListedEvent, asked: SeatQuery): Generator<void, void> {
+  if (event.partition.layout.seatCount < CACHED_SEATS_MIN) return;
+  const query = withoutNeedlessTime(event, asked);
+  if (query.sort.some(({ property }) => NAME_SORTS.has(property))) {
+    yield* rankNames(event.partition.layout);
+  }
+  if (fewCandidates(event, query) === null) yield* currentListing(event, query, listingCache);
+}
+
+/** From a time before a change of all seats on, every seat matches. */
+function withoutNeedlessTime(event: ListedEvent, query: SeatQuery): SeatQuery {
+  const { changedSinceMs = Infinity } = query;
+  return changedSinceMs > event.changedAtMs ? query : { ...query, changedSinceMs: undefined };
 }
 
 /** @returns Every seat that may match; null when these are too many to sort for each request. */
@@ -145,12 +164,11 @@ function isListed(event: ListedEvent, seat: number, query: SeatQuery): boolean {
 }
 
 /** The cached listing, repaired; or a new one where there is none that is worth repairing. */
-function currentListing(
+function* currentListing(
   event: ListedEvent,
   query: SeatQuery,
-  keys: readonly SortKey[],
   cache: ListingCache,
-): CachedListing {
+): Generator<void, CachedListing> {
   const { partition, prices } = event;
   const { sectionId, rowId, changedSinceMs, sort } = query;
   const key = JSON.stringify([sectionId, rowId, changedSinceMs, sort]);
@@ -163,8 +181,10 @@ function currentListing(
   assert(touchCount >= 0, "the touches of a partition only rise");
   const isOutdated = !isFixed(query) && touchCount > seatCount * MOVED_SHARE_MAX;
   const isUsable = listing !== undefined && !isOutdated && listing.outside === outside;
+  const keys = sortKeys(event, query);
   if (listing === undefined || !isUsable || !repair(listing, event, query, keys)) {
-    const sorted = sortByKeys(listedSeats(event, query), keys);
+    const listed = yield* listedSeats(event, query);
+    const sorted = yield* sortByKeys(listed, keys);
     listing = { seats: new SortedSeats(sorted, seatCount), touches, outside };
   }
   cache.keep(partition, key, listing);
@@ -177,12 +197,13 @@ function isFixed({ sort }: SeatQuery): boolean {
 }
 
 /** @returns Seat indexes, rising. */
-function listedSeats(event: ListedEvent, query: SeatQuery): Uint32Array {
+function* listedSeats(event: ListedEvent, query: SeatQuery): Generator<void, Uint32Array> {
   const { seatCount } = event.partition.layout;
   const seats = new Uint32Array(seatCount);
   let count = 0;
   for (let seat = 0; seat < seatCount; seat++) {
     if (isListed(event, seat, query)) seats[count++] = seat;
+    if (seat % SEATS_PER_STEP === SEATS_PER_STEP - 1) yield;
   }
   return seats.subarray(0, count);
 }
@@ -249,13 +270,16 @@ interface NameRanks {
 const ranksOfLayout = new WeakMap<Layout, NameRanks>();
 
 function nameRanks(layout: Layout): NameRanks {
+  return lastValue(rankNames(layout));
+}
+
+function* rankNames(layout: Layout): Generator<void, NameRanks> {
   let ranks = ranksOfLayout.get(layout);
   if (ranks === undefined) {
-    ranks = {
-      labels: ranksOf(layout.labels),
-      rows: ranksOf(layout.rows.map(({ name }) => name)),
-      sections: ranksOf(layout.sections.map(({ name }) => name)),
-    };
+    const labels = yield* rankInSteps(layout.labels);
+    const rows = yield* rankInSteps(layout.rows.map(({ name }) => name));
+    const sections = yield* rankInSteps(layout.sections.map(({ name }) => name));
+    ranks = { labels, rows, sections };
     ranksOfLayout.set(layout, ranks);
   }
   return ranks;

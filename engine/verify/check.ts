@@ -41,6 +41,7 @@ export function checkPartition(partition: Partition): void {
   }
   assert(held.size === holds.count, "only existing holds have seats or places");
   checkChanges(partition);
+  checkCounts(partition);
 }
 
 /** @returns By hold slot: seats held. */
@@ -86,4 +87,11 @@ function checkChanges({ changes, changedAtMs, layout }: Partition): void {
     count++;
   }
   assert(count === layout.seatCount, "the change list has every seat");
+}
+
+function checkCounts({ state, seatsIn }: Partition): void {
+  const counts = seatsIn.map(() => 0);
+  for (const current of state) counts[current]! += 1;
+  const areRight = seatsIn.every((count, each) => count === counts[each]);
+  assert(areRight, "the seats of each state are counted");
 }

@@ -5,7 +5,12 @@ import { COMMANDS } from "../../engine/commands.ts";
 import { NAME_LENGTH_MAX } from "../../engine/constants.ts";
 import { isOnSale, listedEvent } from "../../engine/queries/listed-event.ts";
 import { areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
-import { listSeats, SEAT_SORTS, type SeatQuery } from "../../engine/queries/seat-listing.ts";
+import {
+  listSeats,
+  prepareListing,
+  SEAT_SORTS,
+  type SeatQuery,
+} from "../../engine/queries/seat-listing.ts";
 import { isRefused } from "../../engine/results.ts";
 import { EVENT_MEMBERS } from "../../engine/shapes/bodies.ts";
 import { EVENT_STATUS, LOCAL_DATE, LONG, UUID } from "../../engine/shapes/fields.ts";
@@ -28,6 +33,7 @@ import {
   type Route,
   route,
 } from "../routing/route.ts";
+import { inSlices } from "../routing/slices.ts";
 import { answer, NO_CONTENT, type Problem } from "../wire/answers.ts";
 import { localDateTime, momentMs, momentOf } from "../wire/moments.ts";
 import { AREA, EVENT, EVENT_EXPAND, EVENT_SEAT, EVENT_STATUS_CHANGE } from "../wire/shapes.ts";
@@ -177,7 +183,21 @@ function listEventSeats(
   const event = readEvent(context, params.id);
   if (isRefused(event)) return event;
   if (isRefused(seatQuery)) return seatQuery;
+  const listed = listedEvent(services.engine.state, event);
+  const prepared = inSlices(prepareListing(listed, seatQuery));
+  return prepared instanceof Promise
+    ? prepared.then(() => showSeats(context, seatQuery))
+    : showSeats(context, seatQuery);
+}
+
+function showSeats(
+  context: Context<{ readonly id: string }, SeatsQuery>,
+  seatQuery: SeatQuery,
+): Handled {
+  const { services, params, query } = context;
   const { state } = services.engine;
+  const event = readEvent(context, params.id);
+  if (isRefused(event)) return event;
   const listed = listedEvent(state, event);
   const { seats, total } = listSeats(listed, seatQuery);
   const onSale = isOnSale(state, event);

@@ -1,6 +1,6 @@
 /** Paged lists: the query parameters, the order, and the documented wrapper. */
 import { type SortKey, sortByKeys } from "../../engine/queries/key-order.ts";
-import { nameKey } from "../../engine/queries/name-order.ts";
+import { nameKey, sortInSteps } from "../../engine/queries/name-order.ts";
 import { isRefused, refuseInvalid } from "../../engine/results.ts";
 import { BOOLEAN, integer, list, object, type Shape, TEXT } from "../../engine/shapes/shape.ts";
 import { answer, type Problem } from "../wire/answers.ts";
@@ -165,12 +165,7 @@ function* orderOf<Row extends Identified>(
     const ranks = yield* ranksOf(ids, (id) => id as number | string);
     sortedBy.push({ keyOf: (i) => ranks[i]!, descending: false });
   }
-  let order = Uint32Array.from(rows.keys());
-  for (const key of sortedBy.toReversed()) {
-    order = sortByKeys(order, [key]) as Uint32Array<ArrayBuffer>;
-    yield;
-  }
-  return order;
+  return yield* sortByKeys(Uint32Array.from(rows.keys()), sortedBy);
 }
 
 /** @returns The rank of each value by its key; equal keys have the same rank. */
@@ -180,8 +175,7 @@ function* ranksOf(values: readonly unknown[], keyOf: MemberKey): Generator<void,
     if (!keyOfValue.has(value)) keyOfValue.set(value, keyOf(value));
     if (i % ROWS_PER_STEP === 0) yield;
   }
-  const sorted = [...new Set(keyOfValue.values())].sort(compare);
-  yield;
+  const sorted = yield* sortInSteps([...new Set(keyOfValue.values())]);
   const rankOf = new Map(sorted.map((key, rank) => [key, rank]));
   yield;
   return Uint32Array.from(values, (value) => rankOf.get(keyOfValue.get(value)!)!);

@@ -109,8 +109,8 @@ function goneInUse(
   return errors.slice(0, INVENTORY_ERRORS_MAX);
 }
 
-function hasInUse({ state, areas }: Partition): boolean {
-  if (state.includes(LOCKED) || state.includes(SOLD) || state.includes(BLOCKED)) return true;
+function hasInUse({ seatsIn, areas }: Partition): boolean {
+  if (seatsIn[LOCKED]! + seatsIn[SOLD]! + seatsIn[BLOCKED]! > 0) return true;
   for (let area = 0; area < areas.count; area++) {
     if (areas.capacity(area) > areas.places(area, ACTIVE)) return true;
   }

@@ -1,7 +1,10 @@
 /** Inventory that migrates to another version of its layout. */
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
-import { migrateToLayout } from "../../../engine/inventory/migrate-layout.ts";
+import type { Migration } from "../../../engine/inventory/migrate-layout.ts";
+import type { Partition } from "../../../engine/inventory/partition.ts";
+import { LayoutChange } from "../../../engine/inventory/partitions.ts";
+import { lastValue } from "../../../engine/inventory/steps.ts";
 import { buildLayout } from "../../../engine/layout/layout.ts";
 import { checkPartition } from "../../../engine/verify/check.ts";
 import { digest } from "../../../engine/verify/digest.ts";
@@ -15,6 +18,10 @@ const gone = (label: string) => {
   return { guid: guidOf(label), rowGuid: guidOf("row A"), name: label.slice(1), toRemove: true };
 };
 
+function migrated(partition: Partition, migration: Migration): Partition {
+  return lastValue(new LayoutChange(migration).migrate(partition));
+}
+
 test("migrating to the same layout changes neither the inventory nor its source", () => {
   const world = check(`
     lock        A  A1 Pit:3        ok
@@ -24,7 +31,7 @@ test("migrating to the same layout changes neither the inventory nor its source"
   `);
   const { partition } = world;
   const before = [...partition.changes.oldestFirst()];
-  const copy = migrateToLayout(partition, {
+  const copy = migrated(partition, {
     layout: partition.layout,
     timeMs: 99,
     marksRelabelled: false,
@@ -47,9 +54,9 @@ test("seats with new labels count as changed only when the layout says so", () =
   const seats = document.seats.map((seat, i) => (i === 1 ? { ...seat, name: "9" } : seat));
   const layout = buildLayout({ ...document, seats });
   const timeMs = START_MS + 5;
-  const unmarked = migrateToLayout(partition, { layout, timeMs, marksRelabelled: false });
+  const unmarked = migrated(partition, { layout, timeMs, marksRelabelled: false });
   expect([...unmarked.changedAtMs]).toEqual([...partition.changedAtMs]);
-  const marked = migrateToLayout(partition, { layout, timeMs, marksRelabelled: true });
+  const marked = migrated(partition, { layout, timeMs, marksRelabelled: true });
   checkPartition(marked);
   expect([...marked.changedAtMs]).toEqual([START_MS, timeMs, START_MS, START_MS]);
   expect(marked.changes.newest).toBe(1);

@@ -28,7 +28,7 @@ test("a new layout migrates no event before the event is read", () => {
   const { partitions } = world.engine.state;
   const before = world.partition;
   world.putLayout(renamed);
-  expect(partitions.settleOne()).toBe(true);
+  expect(partitions.settleStep()).toBe(true);
   expect(world.partition).not.toBe(before);
   expect(world.partition.layout.labels).toContain("one");
 });
@@ -51,6 +51,30 @@ test("the state is the same, whether events were read between two layouts or aft
   expect(digest(replayed(late.journal))).toBe(digest(late.engine.state));
   checkState(late.engine.state);
 });
+
+/** More seats than a step of a migration visits. */
+const LABELS = Array.from({ length: 1_000 }, (_, i) => i + 1).join(" ");
+const LARGE = Array.from({ length: 23 }, (_, i) => section(`S${i}`, { [`R${i}x`]: LABELS }));
+
+test("an event that is read between two steps of its migration is on its present layout", () => {
+  const world = new World(LARGE);
+  const { engine } = world;
+  world.createEvent();
+  const rename = (name: string) => {
+    const guid = guidOf("R3x1");
+    world.putLayout({ seats: [{ guid, rowGuid: guidOf("row R3x"), name }] });
+  };
+  rename("one");
+  expect(engine.settle()).toBe(true);
+  world.book("lock", world.selection("S", "R4x1", "R5x2"));
+  expect(engine.settle()).toBe(true);
+  rename("two");
+  expect(engine.settle()).toBe(true);
+  expect(world.partition.layout.labels).toContain("two");
+  while (engine.settle());
+  checkState(engine.state);
+  expect(digest(replayed(world.journal))).toBe(digest(engine.state));
+}, 60_000);
 
 test("a command on an event with a new layout is decided on that layout", () => {
   const world = busyWorld();

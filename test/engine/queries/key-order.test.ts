@@ -3,6 +3,14 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sortByKeys } from "../../../engine/queries/key-order.ts";
 
+/** The order that all steps of the sort lead to. */
+function sorted(...given: Parameters<typeof sortByKeys>): Uint32Array {
+  const steps = sortByKeys(...given);
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
+
 const KEY = fc.oneof(
   fc.integer({ min: 0, max: 3 }),
   fc.integer({ min: 65_530, max: 65_540 }),
@@ -26,7 +34,7 @@ test("rows are in the order that comparing their keys one by one gives", () => {
           }
           return a - b;
         });
-        expect([...sortByKeys(Uint32Array.from(rows.keys()), keys)]).toEqual(expected);
+        expect([...sorted(Uint32Array.from(rows.keys()), keys)]).toEqual(expected);
       },
     ),
   );
@@ -38,7 +46,7 @@ test("a key is read once for each row", () => {
     reads += 1;
     return (row * 7_919) % 10_007;
   };
-  sortByKeys(
+  sorted(
     Uint32Array.from({ length: 10_000 }, (_, row) => row),
     [{ keyOf, descending: true }],
   );

@@ -1,10 +1,13 @@
 /** The seats of an event, filtered, sorted, in pages, and polled for changes. */
 import { expect, test } from "vitest";
-import { migrateToLayout } from "../../../engine/inventory/migrate-layout.ts";
+import type { Partition } from "../../../engine/inventory/partition.ts";
+import { LayoutChange } from "../../../engine/inventory/partitions.ts";
+import { lastValue } from "../../../engine/inventory/steps.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { changeOfSeat, listedEvent } from "../../../engine/queries/listed-event.ts";
 import {
   listSeats,
+  prepareListing,
   SEAT_SORTS,
   type SeatQuery,
   type SeatSort,
@@ -172,6 +175,11 @@ class BusyArena {
   }
 }
 
+function copyOf(partition: Partition): Partition {
+  const change = { layout: partition.layout, timeMs: 0, marksRelabelled: false };
+  return lastValue(new LayoutChange(change).migrate(partition));
+}
+
 test("a cached listing of a large event equals a new one after every change", () => {
   const busy = new BusyArena();
   const { world, random, repricedMs } = busy;
@@ -206,11 +214,7 @@ test("a cached listing of a large event equals a new one after every change", ()
     const listedNow = listedOf(world);
     const { seats, total } = listSeats(listedNow, query);
     // A copy of the partition has no cached listings.
-    const copy = migrateToLayout(partition, {
-      layout: partition.layout,
-      timeMs: 0,
-      marksRelabelled: false,
-    });
+    const copy = copyOf(partition);
     expect(seats, text).toEqual(listSeats({ ...listedNow, partition: copy }, query).seats);
     const { rowId, sectionId, changedSinceMs = 0 } = query;
     const { layout, state } = partition;
@@ -227,6 +231,22 @@ test("a cached listing of a large event equals a new one after every change", ()
       seats: seats.slice(page.offset, page.offset + page.limit),
       total,
     });
+  }
+});
+
+test("a listing that was prepared while the event changed equals a new one", () => {
+  const busy = new BusyArena();
+  const { world } = busy;
+  const properties = ["state", "priceName", "updatedAt", "rowName", "seatName"] as const;
+  const sort = properties.map((property, i) => ({ property, descending: i % 2 === 0 }));
+  for (let round = 0; round < 60; round++) {
+    const query: SeatQuery = { sort: sort.slice(round % 5), offset: 0, limit: 10_000 };
+    const steps = prepareListing(listedOf(world), query);
+    for (let step = 0; steps.next().done !== true; step++) if (step % 4 === 1) busy.change(round);
+    const listedNow = listedOf(world);
+    const copy = copyOf(world.partition);
+    const expected = listSeats({ ...listedNow, partition: copy }, query);
+    expect(listSeats(listedNow, query)).toEqual(expected);
   }
 });
 

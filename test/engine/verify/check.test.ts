@@ -75,6 +75,7 @@ const CORRUPT_PARTITIONS: readonly [what: string, broken: string, (p: Partition)
   ["an unpriced area on sale", "an area on sale has a price", (p) => p.areas.add(LAWN, ACTIVE, 1)],
   ["an area whose price is lost", "an area on sale has a price", (p) => (p.areas.price[PIT] = 0)],
   ["a seat listed too early", "is in order of time", (p) => (p.changedAtMs[A1]! += 1_000)],
+  ["a count of seats that is wrong", "seats of each state", (p) => (p.seatsIn[ACTIVE]! += 1)],
   ["a change that never happened", "is in order of time", (p) => p.changes.touch(A1)],
 ];
 
