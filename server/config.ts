@@ -111,7 +111,7 @@ export const BOOTSTRAP_VARIABLES = [
 
 const ENVIRONMENT_HELP = `
 Environment for an empty data folder; missing values are generated, and written to the file
-first-credentials in it:
+first-credentials in it, never printed:
   FRONTROW_TENANT_TOKEN    token of the first tenant, at least 16 printable characters
   FRONTROW_ADMIN_EMAIL     account of its super admin
   FRONTROW_ADMIN_PASSWORD  password of that account, 8 to 128 characters

@@ -20,7 +20,7 @@ import { Throttle } from "./auth/throttle.ts";
 import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
-import { createDemo, describeDemo } from "./demo/demo.ts";
+import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
 import { LayoutThread } from "./layouts/layout-thread.ts";
@@ -141,8 +141,7 @@ async function open(
   http.front = new Dispatch(services, routeTable(version, platformToken !== undefined), log);
   const baseUrl = `http://${bracketed(options.host)}:${http.port}`;
   process.stdout.write(`frontrow listening on ${baseUrl}\n`);
-  const demo = options.demo ? describeDemo(engine, keys, baseUrl) : null;
-  if (demo !== null) process.stdout.write(`${demo}\n`);
+  if (options.demo) showDemo(store, keys, baseUrl);
   return running;
 }
 
@@ -190,14 +189,22 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   };
 }
 
-/** Only a terminal shows them: what else reads standard error may keep it for long. */
+/** Generated secrets are never printed: whatever reads the output may keep it for long. */
 function keepCredentials(store: Store, generated: Bootstrap["generated"]): void {
   const text = generated.map(([name, value]) => `${name}: ${value}\n`).join("");
-  const file = store.writeCredentials(text);
+  const file = store.writeSecret("first-credentials", text);
   process.stderr.write(
     `The first credentials are in ${file}: keep them elsewhere and delete it.\n`,
   );
-  if (process.stderr.isTTY) process.stderr.write(text);
+}
+
+/** Prints how to try the demo. The commands read the key from a file, as a header for curl. */
+function showDemo(store: Store, keys: Keys, baseUrl: string): void {
+  const demo = findDemo(store.engine);
+  if (demo === null) return;
+  const keyHeader = `X-API-Key: ${keys.organizationKey(demo.organization)}\n`;
+  const keyFile = store.writeSecret("demo-key", keyHeader);
+  process.stdout.write(`${describeDemo(store.engine, demo, { baseUrl, keyFile })}\n`);
 }
 
 function warnIgnored(log: Logger, env: NodeJS.ProcessEnv): void {
