@@ -3,11 +3,10 @@
  * flag takes precedence.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { LOG_FORMATS, LOG_LEVELS, type LogOptions } from "./observe/log.ts";
 import { TrustedProxies } from "./wire/client-address.ts";
 
-export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-
-export interface ServeOptions {
+export interface ServeOptions extends LogOptions {
   readonly host: string;
   readonly port: number;
   /** Absent when none was chosen: see `dataFolderOf`. */
@@ -27,7 +26,8 @@ export interface ServeOptions {
   /** Memory for stored replies and disk space for their bodies, in MiB. */
   readonly replyMemory: number;
   readonly replyDisk: number;
-  readonly logLevel: (typeof LOG_LEVELS)[number];
+  /** A file for a line for each request, or `-` for standard output; absent for no such log. */
+  readonly accessLog?: string;
 }
 
 const DATA = "./data";
@@ -96,6 +96,14 @@ const OPTIONS: readonly Option[] = [
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)
     .default("info"),
+  new Option("--log-format <format>", "auto is pretty on a terminal, otherwise JSON lines")
+    .env("FRONTROW_LOG_FORMAT")
+    .choices(LOG_FORMATS)
+    .default("auto"),
+  new Option(
+    "--access-log <file>",
+    "append a JSON line for each request to this file; - for standard output",
+  ).env("FRONTROW_ACCESS_LOG"),
 ];
 
 export function dataFolderOf({ data, demo }: ServeOptions): string {

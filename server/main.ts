@@ -2,7 +2,7 @@
  * `frontrow serve`: builds the parts, connects them, and stops them in order. The only file of the
  * server that knows the engine, the persistence and the HTTP front.
  */
-import { type Logger, pino } from "pino";
+import type { Logger } from "pino";
 import { assert } from "../engine/assert.ts";
 import {
   hasStore,
@@ -24,6 +24,8 @@ import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
 import { LayoutThread } from "./layouts/layout-thread.ts";
+import { AccessLog } from "./observe/access-log.ts";
+import { createLog } from "./observe/log.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { Progress } from "./observe/progress.ts";
 import { StoreReports } from "./observe/store-reports.ts";
@@ -48,7 +50,7 @@ const RECOVERING = {
 
 /** Runs until SIGINT or SIGTERM. @throws StoreFault, UsageError, Error when it cannot start. */
 export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Promise<void> {
-  const log = pino({ level: options.logLevel }, pino.destination({ dest: 2, sync: true }));
+  const log = createLog(options);
   const onBroken = (error: unknown) => endBroken(log, error);
   process.on("uncaughtException", onBroken);
   process.on("unhandledRejection", onBroken);
@@ -63,7 +65,9 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax());
   const stopping = stopSignal();
   const limits = { connectionsMax, trustedProxies };
-  const http = await listen(new StartingFront(), { host, port, onBroken, ...limits });
+  const accessLog = options.accessLog === undefined ? null : new AccessLog(options.accessLog);
+  const onAnswer = accessLog?.answered.bind(accessLog);
+  const http = await listen(new StartingFront(), { host, port, onBroken, onAnswer, ...limits });
   const reports = new StoreReports(log);
   const store = await openStore(http, {
     folder,
@@ -75,7 +79,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   });
   const running = await open(store, http, { options, env, log, reports });
   await stopping;
-  await stopAll(running, http, log);
+  await stopAll(running, http, { log, accessLog });
 }
 
 /** Resolves at the first of the two signals. Later ones have no effect. */
@@ -220,13 +224,18 @@ function bracketed(host: string): string {
 }
 
 /** Accepts no new requests, answers those in flight, completes the log, and exits with 0. */
-async function stopAll(running: Running, http: HttpServer, log: Logger): Promise<void> {
+async function stopAll(
+  running: Running,
+  http: HttpServer,
+  { log, accessLog }: { readonly log: Logger; readonly accessLog: AccessLog | null },
+): Promise<void> {
   log.info("stopping");
   running.isReady = false;
   const tooLong = new Promise<void>((resolve) => {
     setTimeout(resolve, DRAIN_MS_MAX);
   });
   await Promise.race([http.drain(), tooLong]);
+  if (accessLog !== null) await Promise.race([accessLog.written(), tooLong]);
   await running.store.close();
   http.close();
   log.info("stopped");

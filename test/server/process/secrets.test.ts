@@ -57,7 +57,7 @@ async function useSecrets(server: ServerProcess, tenantToken: string): Promise<s
 }
 
 test("no secret is in the output of a server, whatever it logs", async () => {
-  const args = ["--demo", "--log-level", "trace"];
+  const args = ["--demo", "--log-level", "trace", "--access-log", "-"];
   const first = await startServer({ args, env: GIVEN });
   const generated = generatedIn(first.folder);
   expect(generated.map(([name]) => name)).toEqual(["tenant token", "admin password"]);
