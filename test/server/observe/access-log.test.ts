@@ -58,7 +58,7 @@ test("a line has method, path, status, duration, bytes, request id and organizat
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test("a pipe that nobody empties loses lines, blocks nothing and keeps memory bounded", async () => {
+test("a pipe that is not read loses lines, blocks nothing and keeps memory bounded", async () => {
   const pipe = path.join(temporaryFolder(), "pipe");
   expect(spawnSync("sh", ["-c", `mkfifo ${pipe}`]).status).toBe(0);
   expect(() => new AccessLog(pipe)).toThrow("the access log cannot be opened: ENXIO");
