@@ -3,11 +3,10 @@
  * flag takes precedence.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { LOG_FORMATS, LOG_LEVELS, type LogOptions } from "./observe/log.ts";
 import { TrustedProxies } from "./wire/client-address.ts";
 
-export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-
-export interface ServeOptions {
+export interface ServeOptions extends LogOptions {
   readonly host: string;
   readonly port: number;
   /** Absent when none was chosen: see `dataFolderOf`. */
@@ -30,7 +29,8 @@ export interface ServeOptions {
   /** Memory for rows and layouts, and for the seats of events, in MiB; null for the default. */
   readonly catalogMemory: number | null;
   readonly eventMemory: number | null;
-  readonly logLevel: (typeof LOG_LEVELS)[number];
+  /** A file for a line for each request, or `-` for standard output; absent for no such log. */
+  readonly accessLog?: string;
 }
 
 const DATA = "./data";
@@ -107,6 +107,14 @@ const OPTIONS: readonly Option[] = [
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)
     .default("info"),
+  new Option("--log-format <format>", "auto is pretty on a terminal, otherwise JSON lines")
+    .env("FRONTROW_LOG_FORMAT")
+    .choices(LOG_FORMATS)
+    .default("auto"),
+  new Option(
+    "--access-log <file>",
+    "append a JSON line for each request to this file; - for standard output",
+  ).env("FRONTROW_ACCESS_LOG"),
 ];
 
 export function dataFolderOf({ data, demo }: ServeOptions): string {
@@ -122,7 +130,7 @@ export const BOOTSTRAP_VARIABLES = [
 
 const ENVIRONMENT_HELP = `
 Environment for an empty data folder; missing values are generated, and written to the file
-first-credentials in it:
+first-credentials in it, never printed:
   FRONTROW_TENANT_TOKEN    token of the first tenant, at least 16 printable characters
   FRONTROW_ADMIN_EMAIL     account of its super admin
   FRONTROW_ADMIN_PASSWORD  password of that account, 8 to 128 characters

@@ -18,7 +18,7 @@ import type { Services } from "./routing/services.ts";
 import { inSlices } from "./routing/slices.ts";
 import { checksOf, type RouteChecks } from "./routing/validate.ts";
 import { type Answer, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
-import type { Exchange, Found, Front, Judged, Request, RequestHead } from "./wire/front.ts";
+import type { Exchange, Found, Front, Judged, RequestHead } from "./wire/front.ts";
 import { NO_MEMBERS, parseJson } from "./wire/json.ts";
 import { errorsAsSent } from "./wire/number-literals.ts";
 import { FrontResult, REPLIES } from "./wire/replies.ts";
@@ -133,6 +133,7 @@ export class Dispatch implements Front<Matched> {
     const services = this.#services;
     const caller = this.#admit(route, exchange);
     if (isRefused(caller)) return caller;
+    exchange.organization = caller.organizationId;
     const organization = services.engine.state.catalog.organizations.get(caller.organizationId);
     if (organization?.requestsPerSecond !== undefined) {
       const refusal = services.rates.request(organization, caller, services.engine.nowMs());
@@ -250,9 +251,9 @@ export class Dispatch implements Front<Matched> {
   }
 
   /** Unexpected errors go to the log, not to the caller. A failed assertion ends the process. */
-  #failed(error: unknown, { method, path }: Request): Problem {
+  #failed(error: unknown, { method, path, id: requestId }: Exchange): Problem {
     if (error instanceof Broken) throw error;
-    this.#log.error({ err: error, method, path }, "unexpected error");
+    this.#log.error({ err: error, requestId, method, path }, "unexpected error");
     return { refused: FrontResult.INTERNAL_ERROR, detail: "An unexpected error occurred." };
   }
 }

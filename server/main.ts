@@ -2,7 +2,7 @@
  * `frontrow serve`: builds the parts, connects them, and stops them in order. The only file of the
  * server that knows the engine, the persistence and the HTTP front.
  */
-import { type Logger, pino } from "pino";
+import type { Logger } from "pino";
 import { assert } from "../engine/assert.ts";
 import {
   hasStore,
@@ -20,10 +20,12 @@ import { Throttle } from "./auth/throttle.ts";
 import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
-import { createDemo, describeDemo } from "./demo/demo.ts";
+import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
 import { LayoutThread } from "./layouts/layout-thread.ts";
+import { AccessLog } from "./observe/access-log.ts";
+import { createLog } from "./observe/log.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { Progress } from "./observe/progress.ts";
 import { StoreReports } from "./observe/store-reports.ts";
@@ -50,7 +52,7 @@ const RECOVERING = {
 
 /** Runs until SIGINT or SIGTERM. @throws StoreFault, UsageError, Error when it cannot start. */
 export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Promise<void> {
-  const log = pino({ level: options.logLevel }, pino.destination({ dest: 2, sync: true }));
+  const log = createLog(options);
   const onBroken = (error: unknown) => endBroken(log, error);
   process.on("uncaughtException", onBroken);
   process.on("unhandledRejection", onBroken);
@@ -65,7 +67,9 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax());
   const stopping = stopSignal();
   const limits = { connectionsMax, trustedProxies };
-  const http = await listen(new StartingFront(), { host, port, onBroken, ...limits });
+  const accessLog = options.accessLog === undefined ? null : new AccessLog(options.accessLog);
+  const onAnswer = accessLog?.answered.bind(accessLog);
+  const http = await listen(new StartingFront(), { host, port, onBroken, onAnswer, ...limits });
   const reports = new StoreReports(log);
   const store = await openStore(http, {
     folder,
@@ -77,7 +81,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   });
   const running = await open(store, http, { options, env, log, reports });
   await stopping;
-  await stopAll(running, http, log);
+  await stopAll(running, http, { log, accessLog });
 }
 
 /** Resolves at the first of the two signals. Later ones have no effect. */
@@ -144,8 +148,7 @@ async function open(
   http.front = new Dispatch(services, routeTable(version, platformToken !== undefined), log);
   const baseUrl = `http://${bracketed(options.host)}:${http.port}`;
   process.stdout.write(`frontrow listening on ${baseUrl}\n`);
-  const demo = options.demo ? describeDemo(engine, keys, baseUrl) : null;
-  if (demo !== null) process.stdout.write(`${demo}\n`);
+  if (options.demo) showDemo(store, keys, baseUrl);
   return running;
 }
 
@@ -197,14 +200,22 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   };
 }
 
-/** Only a terminal shows them: what else reads standard error may keep it for long. */
+/** Generated secrets are never printed: whatever reads the output may keep it for long. */
 function keepCredentials(store: Store, generated: Bootstrap["generated"]): void {
   const text = generated.map(([name, value]) => `${name}: ${value}\n`).join("");
-  const file = store.writeCredentials(text);
+  const file = store.writeSecret("first-credentials", text);
   process.stderr.write(
     `The first credentials are in ${file}: keep them elsewhere and delete it.\n`,
   );
-  if (process.stderr.isTTY) process.stderr.write(text);
+}
+
+/** Prints how to try the demo. The commands read the key from a file, as a header for curl. */
+function showDemo(store: Store, keys: Keys, baseUrl: string): void {
+  const demo = findDemo(store.engine);
+  if (demo === null) return;
+  const keyHeader = `X-API-Key: ${keys.organizationKey(demo.organization)}\n`;
+  const keyFile = store.writeSecret("demo-key", keyHeader);
+  process.stdout.write(`${describeDemo(store.engine, demo, { baseUrl, keyFile })}\n`);
 }
 
 function warnIgnored(log: Logger, env: NodeJS.ProcessEnv): void {
@@ -220,13 +231,18 @@ function bracketed(host: string): string {
 }
 
 /** Accepts no new requests, answers those in flight, completes the log, and exits with 0. */
-async function stopAll(running: Running, http: HttpServer, log: Logger): Promise<void> {
+async function stopAll(
+  running: Running,
+  http: HttpServer,
+  { log, accessLog }: { readonly log: Logger; readonly accessLog: AccessLog | null },
+): Promise<void> {
   log.info("stopping");
   running.isReady = false;
   const tooLong = new Promise<void>((resolve) => {
     setTimeout(resolve, DRAIN_MS_MAX);
   });
   await Promise.race([http.drain(), tooLong]);
+  if (accessLog !== null) await Promise.race([accessLog.written(), tooLong]);
   await running.store.close();
   http.close();
   log.info("stopped");

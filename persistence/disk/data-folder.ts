@@ -12,7 +12,6 @@ const FORMAT = 1;
 export const STORE = "store.json";
 export const SECRET = "secret";
 const LOCK = "lock.sqlite";
-const CREDENTIALS = "first-credentials";
 const SECRET_BYTES = 32;
 const UUID_BYTES = 16;
 const SECRET_PATTERN = /^[0-9a-f]{64}$/i;
@@ -63,8 +62,8 @@ export interface DataFolder {
   readonly madePrivate: readonly string[];
   /** Records that the store has a log. To be called once its first segment is on disk. */
   markHasLog(): void;
-  /** Writes what a first start generated, for this user alone. @returns The path of the file. */
-  writeCredentials(text: string): string;
+  /** Writes a file that this user alone can read. @returns Its path. */
+  writeSecret(name: string, text: string): string;
   close(): void;
 }
 
@@ -80,11 +79,11 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
       const store = openStore(options);
       const madePrivate = makePrivate(disk, folder);
       const markHasLog = () => writeStore(options, { ...store, hasLog: true });
-      const writeCredentials = (text: string) => {
-        writeText(disk, folder, CREDENTIALS, text);
-        return `${folder}/${CREDENTIALS}`;
+      const writeSecret = (name: string, text: string) => {
+        writeText(disk, folder, name, text);
+        return `${folder}/${name}`;
       };
-      return { ...store, madePrivate, markHasLog, writeCredentials, close: release };
+      return { ...store, madePrivate, markHasLog, writeSecret, close: release };
     } catch (error) {
       release();
       throw error;

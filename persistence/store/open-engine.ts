@@ -141,9 +141,9 @@ export class Store {
     return valueOf(resultOf(await this.execute(command)));
   }
 
-  /** Writes credentials to a file of the data folder, mode 0600. @returns Its path. */
-  writeCredentials(text: string): string {
-    return this.#store.dataFolder.writeCredentials(text);
+  /** Writes a secret to a file of the data folder, mode 0600. @returns Its path. */
+  writeSecret(name: string, text: string): string {
+    return this.#store.dataFolder.writeSecret(name, text);
   }
 
   /** Begins a snapshot now, unless one is in progress. `onSnapshot` reports its outcome. */

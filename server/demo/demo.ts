@@ -11,7 +11,6 @@ import { SeatState } from "../../engine/inventory/states.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { isGranted } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
-import type { Keys } from "../auth/keys.ts";
 import { localDateTime } from "../wire/moments.ts";
 import { demoLayout } from "./layout.ts";
 
@@ -54,51 +53,69 @@ export function createDemo(engine: Engine, tenantId: number): void {
   submit({ kind: "assignPrices", caller, eventId, body: { groupOfSeats } });
 }
 
-/** The text to print: URL, key, event and three commands; null when the store has no demo. */
-export function describeDemo(engine: Engine, keys: Keys, baseUrl: string): string | null {
-  const { catalog } = engine.state;
-  const organization = [...catalog.organizations.values()].find(isDemo);
-  const event = [...catalog.events.values()].find(
-    ({ organizationId }) => organizationId === organization?.id,
-  );
-  if (organization === undefined || event === undefined) return null;
-  const key = keys.organizationKey(organization);
+/** The demo of a store. */
+export interface Demo {
+  readonly organization: OrganizationRow;
+  readonly event: EventRow;
+}
+
+/** @returns Null when the store has no demo. */
+export function findDemo({ state }: Engine): Demo | null {
+  const { organizations, events } = state.catalog;
+  const organization = [...organizations.values()].find(isDemo);
+  const event = [...events.values()].find((one) => one.organizationId === organization?.id);
+  return organization === undefined || event === undefined ? null : { organization, event };
+}
+
+/** Where the demo is served, and the file with the header `X-API-Key` of its organization. */
+export interface DemoAccess {
+  readonly baseUrl: string;
+  readonly keyFile: string;
+}
+
+/** The text to print: URL, file of the key, event and three commands. It has no secret. */
+export function describeDemo({ state }: Engine, { event }: Demo, access: DemoAccess): string {
+  const { baseUrl, keyFile } = access;
   const known = [
     "",
     `  base URL   ${baseUrl}`,
-    `  API key    ${key}`,
+    `  API key    in ${keyFile}`,
     `  event id   ${event.id}`,
     `  guide      ${baseUrl}/docs`,
     "",
   ];
-  const seats = twoFreeSeats(engine.state.partitionOf(event));
-  const lines = seats.length < 2 ? [SOLD_OUT] : commandsToPaste({ baseUrl, key, event, seats });
+  const seats = twoFreeSeats(state.partitionOf(event));
+  const lines = seats.length < 2 ? [SOLD_OUT] : commandsToPaste({ ...access, event, seats });
   return [...known, ...lines, ""].join("\n");
 }
 
 const SOLD_OUT = "No two adjacent seats are left: start on another data folder to try again.";
 
-interface Trial {
-  readonly baseUrl: string;
-  readonly key: string;
+interface Trial extends DemoAccess {
   readonly event: EventRow;
   /** Seat ids. */
   readonly seats: readonly number[];
 }
 
-function commandsToPaste({ baseUrl, key, event, seats }: Trial): string[] {
+function commandsToPaste({ baseUrl, keyFile, event, seats }: Trial): string[] {
   const selection = JSON.stringify({ sessionId: "demo", seats: seats.map((id) => ({ id })) });
   const api = `${baseUrl}/api/private/v2.0`;
+  const key = `-H ${quoted(`@${keyFile}`)}`;
   const post = (call: string) =>
-    `curl -s -X POST '${api}/booking/${call}?eventId=${event.id}' -H 'X-API-Key: ${key}' ` +
+    `curl -s -X POST '${api}/booking/${call}?eventId=${event.id}' ${key} ` +
     `-H 'Content-Type: application/json' -d '${selection}'`;
   return [
     "Lock two seats, buy them, and list the latest changes:",
     "",
     post("lock"),
     post("sale"),
-    `curl -s '${api}/events/${event.id}/seats/?size=2&sort=updatedAt,desc' -H 'X-API-Key: ${key}'`,
+    `curl -s '${api}/events/${event.id}/seats/?size=2&sort=updatedAt,desc' ${key}`,
   ];
+}
+
+/** As a word of the shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function isDemo({ name }: OrganizationRow): boolean {

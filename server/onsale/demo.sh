@@ -23,12 +23,11 @@ trap 'exit 143' TERM HUP
 
 node $frontrow serve --demo --port 0 --data "$folder/data" > "$folder/out" 2> "$folder/log" &
 processes+=($!)
-key=
-until [ -n "$key" ]; do
+until grep -q '^curl ' "$folder/out"; do
   kill -0 "${processes[0]}" 2> /dev/null || { cat "$folder/log" >&2; exit 1; }
   sleep 0.1
-  key=$(sed -n 's/^ *API key *//p' "$folder/out")
 done
+key=$(sed 's/^X-API-Key: //' "$folder/data/demo-key")
 url=$(sed -n 's/^frontrow listening on //p' "$folder/out")
 
 # In the background, because the shell handles a signal only while it waits.

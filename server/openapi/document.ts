@@ -238,7 +238,7 @@ function loginProblem(status: number, own: readonly Example[]): object {
   const examples = { refused: { value: { success: false, error } } };
   return {
     description: own[0]?.title ?? entry?.cause ?? "",
-    ...(status === 503 ? headersOf(status) : {}),
+    ...headersOf(status === 503 ? status : 0),
     content: {
       [JSON_MEDIA]: {
         schema: { $ref: "#/components/schemas/LoginFailure" },
@@ -254,9 +254,11 @@ const HEADERS: Readonly<Record<number, string>> = {
   503: "Retry-After",
 };
 
+/** The headers of a refusal. */
 function headersOf(status: number): object {
   const name = HEADERS[status];
-  return name === undefined ? {} : { headers: headerOf(name) };
+  const own = name === undefined ? {} : headerOf(name);
+  return { headers: { ...headerOf("X-Request-Id"), ...own } };
 }
 
 function headerOf(name: string): object {

@@ -1,4 +1,5 @@
 /** The front as a socket sees it: it takes requests and gives answers, both as values. */
+import { randomBytes } from "node:crypto";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { type Answer, HEALTHY, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 
@@ -61,6 +62,9 @@ export interface LongBody {
 }
 
 export const NO_BODY = Buffer.alloc(0);
+/** Differs in each process, so that the ids of two starts differ. */
+const REQUEST_ID_PREFIX = randomBytes(6).toString("base64url");
+let requestIdCount = 0;
 
 /**
  * One request on its way to its answer: the request itself and the notes of the front. A socket
@@ -78,6 +82,8 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   contentEncoding = "";
   idempotencyKey: string | null = null;
   repeatedHeader = "";
+  /** The header `X-Request-Id`; empty when it is missing or not well-formed. */
+  requestId = "";
   /** Valid only while `handle` runs. */
   body: Buffer = NO_BODY;
   /** The parts of a body that came in several; then `body` is empty. */
@@ -85,12 +91,24 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   /** The front that found the request: another one could not handle it. */
   front: Front<F> | null = null;
   found: F | null = null;
+  /** When the whole request had come; 0 before. */
   startedMs = 0;
+  /** The organization that the request acts for; 0 for none. */
+  organization = 0;
   first: FirstOfKey | null = null;
   answer: Answer | null = null;
   /** To be called once the answer may leave. */
   readonly leave = () => this.front!.leave(this);
   abstract readonly address: () => string;
+
+  /** The id of the request: its own, or one that is made when it is first needed. */
+  get id(): string {
+    if (this.requestId === "") {
+      requestIdCount += 1;
+      this.requestId = `${REQUEST_ID_PREFIX}-${requestIdCount.toString(36)}`;
+    }
+    return this.requestId;
+  }
 
   /** Sends the answer. The exchange is free for another request from then on. */
   abstract respond(answer: Answer): void;
@@ -131,8 +149,11 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.contentEncoding = "";
     this.idempotencyKey = null;
     this.repeatedHeader = "";
+    this.requestId = "";
     this.front = null;
     this.found = null;
+    this.startedMs = 0;
+    this.organization = 0;
     this.first = null;
     this.answer = null;
   }

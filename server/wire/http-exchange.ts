@@ -23,6 +23,8 @@ export interface Head {
   forEach(take: (name: string, value: string) => void): void;
 }
 
+export type OnAnswer = (exchange: Exchange, answer: Answer) => void;
+
 /** What an exchange needs of all others. */
 export interface Exchanges {
   readonly proxies: TrustedProxies;
@@ -33,6 +35,8 @@ export interface Exchanges {
   take(exchange: HttpExchange, chunk: ArrayBuffer, isLast: boolean): void;
   /** Whether there may be another answer of which nobody knows whether it is read. */
   admitsUnmeasured(): boolean;
+  /** To be called with every answer before it is sent; null when nobody wants to know. */
+  readonly onAnswer: OnAnswer | null;
   /** The request has been answered. */
   end(exchange: HttpExchange): void;
   /** The connection has been closed before that. */
@@ -49,6 +53,8 @@ const BAD_LENGTH = malformed("The request needs one Content-Length at most, and 
 const BAD_ENCODING = malformed("The header Transfer-Encoding is empty.");
 const TWO_HOSTS = malformed("The header Host may come only once.");
 const BAD_METHOD = malformed("The method must be in upper case.");
+/** What UUIDs, traces and Base64 contain: nothing that needs escaping anywhere. */
+const REQUEST_ID = /^[\w.:+/=@~-]{1,128}$/;
 /** The library closes a connection after a request whose `Connection` header has this length. */
 const CLOSE_LENGTH = "close".length;
 
@@ -71,6 +77,7 @@ export class HttpExchange extends Exchange implements Transfer {
   headProblem: Problem | null = null;
   isLast = false;
   isCutOff = false;
+  answerId = "";
   #hasHost = false;
   #forwardedFor = "";
   /** The body of the answer while the client does not read it. */
@@ -129,6 +136,7 @@ export class HttpExchange extends Exchange implements Transfer {
         break;
       case 12:
         if (name === "content-type") this.contentType = value;
+        else if (name === "x-request-id") this.requestId = REQUEST_ID.test(value) ? value : "";
         break;
       case 13:
         if (name === "authorization") {
@@ -198,7 +206,7 @@ export class HttpExchange extends Exchange implements Transfer {
   }
 
   respond(answer: Answer): void {
-    this.answer = answer;
+    this.#take(answer);
     // A client that closes sends no more requests. The library would take one that it has read
     // already, but closes the connection if the answer to this one comes later.
     if (this.isLast) setImmediate(this.#send);
@@ -212,9 +220,16 @@ export class HttpExchange extends Exchange implements Transfer {
   cutOff(answer: Answer): void {
     this.isLast = true;
     this.isCutOff = true;
-    this.answer = answer;
+    this.#take(answer);
     this.socket!.cork(this.#write);
     this.#exchanges.end(this);
+  }
+
+  /** A refusal has an id, so that its client can name it. */
+  #take(answer: Answer): void {
+    this.answer = answer;
+    this.answerId = this.requestId === "" && answer.status >= 400 ? this.id : this.requestId;
+    this.#exchanges.onAnswer?.(this, answer);
   }
 
   /**

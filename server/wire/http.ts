@@ -12,7 +12,7 @@ import type { Answer, Problem } from "./answers.ts";
 import { BODY_LIMITS, BodyBudget, type BodyLimits, type Sender } from "./body-budget.ts";
 import { TrustedProxies } from "./client-address.ts";
 import { type Found, type Front, NO_BODY } from "./front.ts";
-import { type Exchanges, HttpExchange } from "./http-exchange.ts";
+import { type Exchanges, HttpExchange, type OnAnswer } from "./http-exchange.ts";
 import { Transfers } from "./transfers.ts";
 
 export interface HttpServer {
@@ -63,6 +63,8 @@ export interface HttpOptions {
   readonly answerBytesMax?: number;
   /** Exchanges that are kept for later requests, at most. */
   readonly idleMax?: number;
+  /** Called with every answer before it is sent. */
+  readonly onAnswer?: OnAnswer | undefined;
   /** A monotonic clock, for the deadlines of slow clients. */
   readonly nowMs?: () => number;
 }
@@ -157,6 +159,7 @@ class OpenExchanges implements Exchanges {
   front: Front;
   readonly answers: Transfers;
   readonly answerBytesMax: number;
+  readonly onAnswer: OnAnswer | null;
   /** Exchanges that wait for a request. */
   readonly #idle: HttpExchange[] = [];
   readonly #idleMax: number;
@@ -177,6 +180,7 @@ class OpenExchanges implements Exchanges {
     this.answers = new Transfers(options.nowMs);
     this.answerBytesMax = options.answerBytesMax ?? ANSWER_BYTES_MAX;
     this.#idleMax = options.idleMax ?? IDLE_MAX;
+    this.onAnswer = options.onAnswer ?? null;
     this.#bodies = new Transfers(options.nowMs);
     this.#bodyBudget = new BodyBudget({ ...BODY_LIMITS, ...options.bodyLimits });
   }

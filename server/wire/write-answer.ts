@@ -21,6 +21,8 @@ export interface Outgoing {
   readonly isLast: boolean;
   /** Whether that is decided here; the client does not know yet. */
   readonly isCutOff: boolean;
+  /** The header `X-Request-Id` of the answer; empty for none. */
+  readonly answerId: string;
 }
 
 const STATUS_LINES = new Map(
@@ -30,6 +32,7 @@ const PRINTABLE = /^[\x20-\x7e]*$/;
 /** Header names as bytes: the library would encode a text at every call. */
 const CONTENT_TYPE_NAME = bytesOf("Content-Type");
 const KEEP_ALIVE_NAME = bytesOf("Keep-Alive");
+const REQUEST_ID_NAME = bytesOf("X-Request-Id");
 /**
  * The library closes a connection that has been idle for a little more than 8 seconds. A client
  * that knows sends no request on a connection that is about to close.
@@ -49,10 +52,11 @@ const ASKED_SHARE = 1 / 64;
 export function writeAnswer(
   socket: AnswerSocket,
   answer: Answer,
-  { method, isLast, isCutOff }: Outgoing,
+  { method, isLast, isCutOff, answerId }: Outgoing,
 ): Uint8Array | null {
   const { status, body } = answer;
   writeHead(socket, answer, isLast);
+  if (answerId !== "") socket.writeHeader(REQUEST_ID_NAME, answerId);
   if (isCutOff) {
     socket.end(method === "head" ? "" : body, true);
     return null;

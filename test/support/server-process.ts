@@ -105,7 +105,9 @@ export class ServerProcess {
 
   /** The key of the demo's organization; empty without `--demo`. */
   get key(): string {
-    return /API key\s+(\S+)/.exec(this.stdout)?.[1] ?? "";
+    const file = path.join(this.folder, "demo-key");
+    if (!existsSync(file)) return "";
+    return /^X-API-Key: (\S+)\n$/.exec(readFileSync(file, "utf8"))?.[1] ?? "";
   }
 
   /** The demo's event; empty without `--demo`. */

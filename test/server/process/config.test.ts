@@ -36,6 +36,7 @@ const DEFAULTS = {
   catalogMemory: null,
   eventMemory: null,
   logLevel: "info",
+  logFormat: "auto",
 };
 
 test("without options the server listens on this machine only", async () => {
@@ -67,6 +68,8 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_REPLY_DISK: "0.5",
     FRONTROW_CATALOG_MEMORY: "300",
     FRONTROW_EVENT_MEMORY: "400",
+    FRONTROW_LOG_FORMAT: "pretty",
+    FRONTROW_ACCESS_LOG: "-",
   };
   const trusted = { trustedProxy: ["127.0.0.1"] };
   const limits = { badKeysPerMinute: 7, badLoginsPerMinute: 17, maxConnections: 500, ...trusted };
@@ -74,25 +77,29 @@ test("each option can be a flag or a variable, and the flag overrides the variab
   const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
   const repliesOfEnv = { replyMemory: 100, replyDisk: 0.5 };
   const room = { catalogMemory: 300, eventMemory: 400 };
-  expect(await parse([], env)).toEqual({ ...fromEnv, ...added, ...repliesOfEnv, ...room });
+  const logsOfEnv = { logFormat: "pretty", accessLog: "-" };
+  const sizesOfEnv = { ...repliesOfEnv, ...room };
+  expect(await parse([], env)).toEqual({ ...fromEnv, ...added, ...sizesOfEnv, ...logsOfEnv });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
   more.push("--audit-days", "9", "--max-connections", "501");
   more.push("--trusted-proxy", "::1, 10.0.0.0/8", "--reply-memory", "64", "--reply-disk", "128");
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
   const trustedProxy = ["::1", "10.0.0.0/8"];
-  more.push("--bad-logins-per-minute", "18");
   more.push("--catalog-memory", "301", "--event-memory", "401");
+  more.push("--bad-logins-per-minute", "18", "--log-format", "json", "--access-log", "a.log");
   const counts = { badKeysPerMinute: 8, badLoginsPerMinute: 18, maxConnections: 501 };
   const otherLimits = { ...counts, trustedProxy };
   const others = { metricsToken: "other", ...otherLimits, snapshotEvery: 64, auditDays: 9 };
   const replies = { replyMemory: 64, replyDisk: 128 };
+  const logs = { logFormat: "json", accessLog: "a.log" };
   expect(await parse([...args, ...more, "--demo"], env)).toEqual({
     ...fromFlags,
     ...others,
     ...replies,
     catalogMemory: 301,
     eventMemory: 401,
+    ...logs,
   });
 });
 

@@ -1,23 +1,21 @@
 /** What `--demo` creates and prints. */
 import { expect, test } from "vitest";
-import { Keys } from "../../../server/auth/keys.ts";
-import { createDemo, describeDemo } from "../../../server/demo/demo.ts";
+import { createDemo, describeDemo, findDemo } from "../../../server/demo/demo.ts";
 import { demoLayout } from "../../../server/demo/layout.ts";
 import { Bench } from "../../support/engine.ts";
-import { TEST_SECRET } from "../../support/server.ts";
 
 const BASE = "http://127.0.0.1:8080";
+const KEY_FILE = "/it's here/demo-key";
 
 class Demo extends Bench {
-  readonly keys = new Keys(TEST_SECRET, this.engine.state.catalog);
-
   constructor() {
     super();
     createDemo(this.engine, this.createTenant().tenantId);
   }
 
   describe(): string {
-    return describeDemo(this.engine, this.keys, BASE) ?? "";
+    const access = { baseUrl: BASE, keyFile: KEY_FILE };
+    return describeDemo(this.engine, findDemo(this.engine)!, access);
   }
 
   /** The seats that the first printed command locks. */
@@ -55,19 +53,17 @@ test("the event is tomorrow, is published, and everything is on sale", () => {
   expect(areas.places(0, 2)).toBe(150);
 });
 
-test("the demo prints its address, key and event, and three commands to paste", () => {
+test("the demo prints its address, file of the key and event, and three commands to paste", () => {
   const demo = new Demo();
   const text = demo.describe();
-  const [organization] = demo.engine.state.catalog.organizations.values();
-  const key = demo.keys.organizationKey(organization!);
-  for (const word of [BASE, key, demo.event.id, `${BASE}/docs`]) expect(text).toContain(word);
+  for (const word of [BASE, KEY_FILE, demo.event.id, `${BASE}/docs`]) expect(text).toContain(word);
   const lines = text.split("\n").filter((line) => line.startsWith("curl "));
   expect(lines.map((line) => /booking\/(\w+)|\/seats\//.exec(line)?.[1])).toEqual([
     "lock",
     "sale",
     undefined,
   ]);
-  for (const line of lines) expect(line).toContain(`-H 'X-API-Key: ${key}'`);
+  for (const line of lines) expect(line).toContain(` -H '@/it'\\''s here/demo-key'`);
 });
 
 test("the commands name two free neighbours, whatever was sold before", () => {
@@ -83,12 +79,11 @@ test("the commands name two free neighbours, whatever was sold before", () => {
   }
 });
 
-test("a store without the demo prints nothing", () => {
+test("a store without an organization or an event of the demo has no demo", () => {
   const bench = new Bench();
-  const keys = new Keys(TEST_SECRET, bench.engine.state.catalog);
-  expect(describeDemo(bench.engine, keys, BASE)).toBeNull();
+  expect(findDemo(bench.engine)).toBeNull();
   bench.createOrganization(bench.createTenant(), "Frontrow demo");
-  expect(describeDemo(bench.engine, keys, BASE)).toBeNull();
+  expect(findDemo(bench.engine)).toBeNull();
 });
 
 test("a demo that is sold out prints no command that would be refused", () => {
