@@ -69,6 +69,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     folder,
     secret,
     snapshotBytes: options.snapshotEvery * MEBIBYTE,
+    snapshotMinutes: options.snapshotMinutes,
     onSnapshot: (report) => reports.snapshot(report),
     audit: { days: options.auditDays, onReport: (report) => reports.audit(report) },
     onFailure: onBroken,

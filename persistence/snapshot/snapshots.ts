@@ -84,6 +84,8 @@ export class Snapshots implements Observer {
   #changed: Set<number>;
   /** The next snapshot is due when `LogStats.bytes` reaches this. */
   #dueBytes: number;
+  /** When the last snapshot was begun. */
+  #lastMs: number;
   #current: SnapshotInProgress | null = null;
   /** The files on disk may be the cause, so the next snapshot copies everything from memory. */
   #hasFailed = false;
@@ -101,6 +103,7 @@ export class Snapshots implements Observer {
     this.#baseSequence = start.baseSequence;
     this.#changed = new Set(start.changed);
     this.#dueBytes = everyBytes - start.bytes;
+    this.#lastMs = start.baseMs;
   }
 
   beforeApply(sequence: number, _timeMs: number, record: LogRecord): void {
@@ -115,6 +118,13 @@ export class Snapshots implements Observer {
     if (log.stats.bytes < this.#dueBytes || this.#cancelRetry !== null) return;
     this.#dueBytes = log.stats.bytes + everyBytes;
     this.request();
+  }
+
+  /** Begins a snapshot when the last one is too old. To be called from time to time. */
+  tick(): void {
+    const { clock, everyMs } = this.#options;
+    if (this.#sequence === this.#baseSequence || this.#cancelRetry !== null) return;
+    if (clock.nowMs() - this.#lastMs >= everyMs) this.request();
   }
 
   /** Begins a snapshot at the end of this turn, unless one is in progress. */
@@ -239,9 +249,11 @@ export class Snapshots implements Observer {
     const pending = this.#numbersToCopy();
     const writer = open(this.#base, this.#written);
     this.#changed = new Set();
+    const startMs = clock.nowMs();
+    this.#lastMs = startMs;
     const snapshot: SnapshotInProgress = {
       sequence: this.#sequence,
-      startMs: clock.nowMs(),
+      startMs,
       writer,
       pending,
       retained: new Map(),

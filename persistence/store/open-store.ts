@@ -33,6 +33,8 @@ export interface OpenOptions {
   readonly onFailure?: ((fault: StoreFault) => void) | undefined;
   /** A snapshot is taken each time the log has grown by this many bytes; 256 MiB by default. */
   readonly snapshotBytes?: number | undefined;
+  /** A snapshot is also taken when there are new records and the last one is this old; 10. */
+  readonly snapshotMinutes?: number | undefined;
   /** Called after every snapshot and every failed one. A failed snapshot loses nothing. */
   readonly onSnapshot?: ((report: SnapshotReport) => void) | undefined;
   /**
@@ -78,9 +80,11 @@ export interface OpenStore {
   close(): Promise<void>;
 }
 
-/** How often expired holds of all events are ended, in milliseconds. */
+/** How often expired holds of all events are ended and the last snapshot's age is checked. */
 const SWEEP_MS = 500;
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
+const SNAPSHOT_MINUTES = 10;
+const MINUTE_MS = 60_000;
 
 /** @throws StoreFault; then another process may use the folder. */
 export async function openStore(platform: Platform, options: StoreOptions): Promise<OpenStore> {
@@ -106,6 +110,7 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
       open: (base, onWritten) => thread.begin(base, onWritten),
       isSound: () => !engine.isHalted,
       everyBytes: options.snapshotBytes ?? SNAPSHOT_BYTES,
+      everyMs: (options.snapshotMinutes ?? SNAPSHOT_MINUTES) * MINUTE_MS,
       turnMs: options.snapshotTurnMs ?? TURN_MS,
       onReport: options.onSnapshot ?? (() => {}),
     });
@@ -115,6 +120,7 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     const stopSweep = scheduler.every(SWEEP_MS, () => {
       engine.expireAll();
       settle();
+      snapshots.tick();
     });
     const audited = () => auditedSequence(disk, folder, storeId);
     const writeLast = (parts: BuildParts) => {
