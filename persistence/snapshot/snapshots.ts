@@ -94,6 +94,8 @@ export class Snapshots implements Observer {
   #isStopped = false;
   #isAbandoned = false;
   #onIdle: (() => void) | null = null;
+  /** The record at which the snapshot of `final` began; null before. */
+  #finalSequence: number | null = null;
 
   constructor(options: SnapshotsOptions) {
     const { start, everyBytes } = options;
@@ -135,20 +137,42 @@ export class Snapshots implements Observer {
   }
 
   /**
+   * Makes a snapshot before a shutdown, while the engine continues; `last` then leaves the few
+   * records after it to the log. Settles when it is made, has failed, or takes too long.
+   */
+  async final(msMax: number): Promise<void> {
+    await this.#whenIdle(msMax);
+    if (this.#isStopped || this.#isAbandoned || this.#sequence === this.#baseSequence) return;
+    this.#finalSequence = this.#sequence;
+    this.request();
+    // The snapshot begins at the end of this turn.
+    await new Promise<void>((resolve) => {
+      this.#options.scheduler.soon(resolve);
+    });
+    await this.#whenIdle(msMax);
+  }
+
+  /**
    * Prevents further snapshots. Settles when none is in progress. A snapshot that takes too long is
    * abandoned, which loses nothing, because the log has everything.
    */
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelRetry?.();
+    return this.#whenIdle(STOP_MS_MAX);
+  }
+
+  #whenIdle(msMax: number): Promise<void> {
     const snapshot = this.#current;
     if (snapshot === null) return Promise.resolve();
     if (this.#options.log.hasFailed) return this.#abandon(snapshot);
     return new Promise((resolve) => {
-      const cancel = this.#options.scheduler.later(STOP_MS_MAX, () => {
+      const cancel = this.#options.scheduler.later(msMax, () => {
         void this.#abandon(snapshot).then(resolve);
       });
+      const others = this.#onIdle;
       this.#onIdle = () => {
+        others?.();
         cancel();
         if (!this.#isAbandoned) resolve();
       };
@@ -170,7 +194,8 @@ export class Snapshots implements Observer {
     assert(this.#isStopped && this.#current === null, "no other snapshot is in progress");
     const { log, isSound } = this.#options;
     const sequence = this.#sequence;
-    const isNeedless = sequence === this.#baseSequence || log.mark === null;
+    const hasFinal = this.#finalSequence !== null && this.#baseSequence >= this.#finalSequence;
+    const isNeedless = hasFinal || sequence === this.#baseSequence || log.mark === null;
     if (!isSound() || this.#isAbandoned || isNeedless) return;
     assert(log.mark.sequence === sequence, "at the end everything is durable");
     if (this.#writeLast(write, log.mark) || this.#hasFailed) return;
