@@ -21,6 +21,8 @@ export interface ServeOptions extends LogOptions {
   readonly maxConnections: number | null;
   /** Growth of the log between two snapshots, in MiB. */
   readonly snapshotEvery: number;
+  /** Age of the last snapshot after which another is made. */
+  readonly snapshotMinutes: number;
   /** Days for which the audit trail is kept; null for no limit. */
   readonly auditDays: number | null;
   /** Memory for stored replies and disk space for their bodies, in MiB. */
@@ -82,7 +84,11 @@ const OPTIONS: readonly Option[] = [
   new Option("--snapshot-every <MiB>", "growth of the log between two snapshots")
     .env("FRONTROW_SNAPSHOT_EVERY")
     .default(256)
-    .argParser(parseMebibytes),
+    .argParser(parsePositive),
+  new Option("--snapshot-minutes <number>", "minutes between two snapshots of a log that grows")
+    .env("FRONTROW_SNAPSHOT_MINUTES")
+    .default(10)
+    .argParser(parsePositive),
   new Option("--audit-days <number>", "days for which the audit trail is kept")
     .env("FRONTROW_AUDIT_DAYS")
     .default(null, "no limit")
@@ -90,19 +96,19 @@ const OPTIONS: readonly Option[] = [
   new Option("--reply-memory <MiB>", "memory for the replies to requests with an Idempotency-Key")
     .env("FRONTROW_REPLY_MEMORY")
     .default(512)
-    .argParser(parseMebibytes),
+    .argParser(parsePositive),
   new Option("--reply-disk <MiB>", "disk space for the longer ones of these replies")
     .env("FRONTROW_REPLY_DISK")
     .default(1_024)
-    .argParser(parseMebibytes),
+    .argParser(parsePositive),
   new Option("--catalog-memory <MiB>", "memory for layouts, prices and everything else but events")
     .env("FRONTROW_CATALOG_MEMORY")
     .default(null, "half of what the JavaScript heap may take")
-    .argParser(parseMebibytes),
+    .argParser(parsePositive),
   new Option("--event-memory <MiB>", "memory for the seats of events")
     .env("FRONTROW_EVENT_MEMORY")
     .default(null, "half of the memory of the machine")
-    .argParser(parseMebibytes),
+    .argParser(parsePositive),
   new Option("--log-level <level>", "least severe level that is logged to standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)
@@ -163,9 +169,9 @@ function parseProxies(text: string): readonly string[] {
   }
 }
 
-function parseMebibytes(text: string): number {
-  const mebibytes = Number(text);
-  if (/^\d{1,7}(\.\d{1,6})?$/.test(text) && mebibytes > 0) return mebibytes;
+function parsePositive(text: string): number {
+  const number = Number(text);
+  if (/^\d{1,7}(\.\d{1,6})?$/.test(text) && number > 0) return number;
   throw new InvalidArgumentError("It must be a number greater than 0, such as 256 or 0.5.");
 }
 

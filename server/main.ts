@@ -42,6 +42,8 @@ import { type HttpServer, type HttpStats, listen } from "./wire/http.ts";
 
 const EXIT_BROKEN = 70;
 const DRAIN_MS_MAX = 5_000;
+/** Terminals, and programs that start others, may send the same signal twice. */
+const SAME_SIGNAL_MS = 1_000;
 const MEBIBYTE = 1024 * 1024;
 const SECRET = /^[0-9a-f]{64}$/i;
 
@@ -75,6 +77,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     folder,
     secret,
     snapshotBytes: options.snapshotEvery * MEBIBYTE,
+    snapshotMinutes: options.snapshotMinutes,
     onSnapshot: (report) => reports.snapshot(report),
     audit: { days: options.auditDays, onReport: (report) => reports.audit(report) },
     onFailure: onBroken,
@@ -84,11 +87,20 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   await stopAll(running, http, { log, accessLog });
 }
 
-/** Resolves at the first of the two signals. Later ones have no effect. */
+/**
+ * Resolves at the first of the two signals. A later one ends the process at once: everything that
+ * was answered is in the log.
+ */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    process.on("SIGINT", resolve);
-    process.on("SIGTERM", resolve);
+    let firstMs: number | null = null;
+    const stop = () => {
+      firstMs ??= performance.now();
+      if (performance.now() - firstMs > SAME_SIGNAL_MS) process.exit(0);
+      resolve();
+    };
+    process.on("SIGINT", stop);
+    process.on("SIGTERM", stop);
   });
 }
 
@@ -230,20 +242,25 @@ function bracketed(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Accepts no new requests, answers those in flight, completes the log, and exits with 0. */
+/**
+ * Does what takes long while requests are still served. Then accepts no new ones, answers those in
+ * flight, completes the log, and exits with 0.
+ */
 async function stopAll(
   running: Running,
   http: HttpServer,
   { log, accessLog }: { readonly log: Logger; readonly accessLog: AccessLog | null },
 ): Promise<void> {
-  log.info("stopping");
+  const { store } = running;
+  log.info("stopping: a snapshot first, while requests are served");
+  await store.prepareClose();
   running.isReady = false;
   const tooLong = new Promise<void>((resolve) => {
     setTimeout(resolve, DRAIN_MS_MAX);
   });
   await Promise.race([http.drain(), tooLong]);
   if (accessLog !== null) await Promise.race([accessLog.written(), tooLong]);
-  await running.store.close();
+  await store.close(true);
   http.close();
   log.info("stopped");
   process.exit(0);

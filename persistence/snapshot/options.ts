@@ -35,6 +35,8 @@ export interface SnapshotsOptions {
   readonly open: (base: string | null, onWritten: () => void) => SnapshotWriter;
   /** A snapshot is taken each time the log has grown by this many bytes. */
   readonly everyBytes: number;
+  /** A snapshot is taken when the last one is this old and the log has new records. */
+  readonly everyMs: number;
   /** How long a turn copies before its last step, in milliseconds: usually `TURN_MS`. */
   readonly turnMs: number;
   readonly start: SnapshotsStart;
@@ -49,6 +51,8 @@ export interface SnapshotsStart {
   readonly base: string | null;
   /** The last record in the catalog of the base; 0 without a base. */
   readonly baseSequence: number;
+  /** When the base was begun; the time of the start without a base. */
+  readonly baseMs: number;
   /** Partitions that have changed since the base. */
   readonly changed: Iterable<number>;
   /** Approximate bytes of the log since the base. */

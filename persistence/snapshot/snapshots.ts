@@ -84,6 +84,8 @@ export class Snapshots implements Observer {
   #changed: Set<number>;
   /** The next snapshot is due when `LogStats.bytes` reaches this. */
   #dueBytes: number;
+  /** When the last snapshot was begun. */
+  #lastMs: number;
   #current: SnapshotInProgress | null = null;
   /** The files on disk may be the cause, so the next snapshot copies everything from memory. */
   #hasFailed = false;
@@ -92,6 +94,8 @@ export class Snapshots implements Observer {
   #isStopped = false;
   #isAbandoned = false;
   #onIdle: (() => void) | null = null;
+  /** The record at which the snapshot of `final` began; null before. */
+  #finalSequence: number | null = null;
 
   constructor(options: SnapshotsOptions) {
     const { start, everyBytes } = options;
@@ -101,6 +105,7 @@ export class Snapshots implements Observer {
     this.#baseSequence = start.baseSequence;
     this.#changed = new Set(start.changed);
     this.#dueBytes = everyBytes - start.bytes;
+    this.#lastMs = start.baseMs;
   }
 
   beforeApply(sequence: number, _timeMs: number, record: LogRecord): void {
@@ -117,11 +122,34 @@ export class Snapshots implements Observer {
     this.request();
   }
 
+  /** Begins a snapshot when the last one is too old. To be called from time to time. */
+  tick(): void {
+    const { clock, everyMs } = this.#options;
+    if (this.#sequence === this.#baseSequence || this.#cancelRetry !== null) return;
+    if (clock.nowMs() - this.#lastMs >= everyMs) this.request();
+  }
+
   /** Begins a snapshot at the end of this turn, unless one is in progress. */
   request(): void {
     if (this.#isDue || this.#current !== null || this.#isStopped) return;
     this.#isDue = true;
     this.#options.scheduler.soon(this.#turn);
+  }
+
+  /**
+   * Makes a snapshot before a shutdown, while the engine continues; `last` then leaves the few
+   * records after it to the log. Settles when it is made, has failed, or takes too long.
+   */
+  async final(msMax: number): Promise<void> {
+    await this.#whenIdle(msMax);
+    if (this.#isStopped || this.#isAbandoned || this.#sequence === this.#baseSequence) return;
+    this.#finalSequence = this.#sequence;
+    this.request();
+    // The snapshot begins at the end of this turn.
+    await new Promise<void>((resolve) => {
+      this.#options.scheduler.soon(resolve);
+    });
+    await this.#whenIdle(msMax);
   }
 
   /**
@@ -131,14 +159,20 @@ export class Snapshots implements Observer {
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelRetry?.();
+    return this.#whenIdle(STOP_MS_MAX);
+  }
+
+  #whenIdle(msMax: number): Promise<void> {
     const snapshot = this.#current;
     if (snapshot === null) return Promise.resolve();
     if (this.#options.log.hasFailed) return this.#abandon(snapshot);
     return new Promise((resolve) => {
-      const cancel = this.#options.scheduler.later(STOP_MS_MAX, () => {
+      const cancel = this.#options.scheduler.later(msMax, () => {
         void this.#abandon(snapshot).then(resolve);
       });
+      const others = this.#onIdle;
       this.#onIdle = () => {
+        others?.();
         cancel();
         if (!this.#isAbandoned) resolve();
       };
@@ -160,7 +194,8 @@ export class Snapshots implements Observer {
     assert(this.#isStopped && this.#current === null, "no other snapshot is in progress");
     const { log, isSound } = this.#options;
     const sequence = this.#sequence;
-    const isNeedless = sequence === this.#baseSequence || log.mark === null;
+    const hasFinal = this.#finalSequence !== null && this.#baseSequence >= this.#finalSequence;
+    const isNeedless = hasFinal || sequence === this.#baseSequence || log.mark === null;
     if (!isSound() || this.#isAbandoned || isNeedless) return;
     assert(log.mark.sequence === sequence, "at the end everything is durable");
     if (this.#writeLast(write, log.mark) || this.#hasFailed) return;
@@ -239,9 +274,11 @@ export class Snapshots implements Observer {
     const pending = this.#numbersToCopy();
     const writer = open(this.#base, this.#written);
     this.#changed = new Set();
+    const startMs = clock.nowMs();
+    this.#lastMs = startMs;
     const snapshot: SnapshotInProgress = {
       sequence: this.#sequence,
-      startMs: clock.nowMs(),
+      startMs,
       writer,
       pending,
       retained: new Map(),

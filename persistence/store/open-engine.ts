@@ -151,10 +151,18 @@ export class Store {
     this.#store.snapshots.request();
   }
 
-  /** Settles once everything is on disk and another process may use the folder. */
-  close(): Promise<void> {
+  /** As `prepareClose` of `OpenStore`: makes a `close` that follows short. */
+  prepareClose(): Promise<void> {
+    return this.#store.prepareClose();
+  }
+
+  /**
+   * Settles once everything is on disk and another process may use the folder.
+   * @param isEnding - As `close` of `OpenStore`.
+   */
+  close(isEnding?: boolean): Promise<void> {
     this.#isClosed = true;
-    return this.#store.close();
+    return this.#store.close(isEnding);
   }
 
   #demandOpen(): void {

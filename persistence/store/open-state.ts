@@ -80,6 +80,7 @@ export async function openState(options: StateOptions): Promise<OpenState> {
       sequence: report.sequence,
       base: loaded?.name ?? null,
       baseSequence: loaded?.meta.sequence ?? 0,
+      baseMs: loaded === null ? clock.nowMs() : createdAtMs,
       changed,
       bytes: report.bytes,
     },

@@ -33,6 +33,8 @@ export interface OpenOptions {
   readonly onFailure?: ((fault: StoreFault) => void) | undefined;
   /** A snapshot is taken each time the log has grown by this many bytes; 256 MiB by default. */
   readonly snapshotBytes?: number | undefined;
+  /** A snapshot is also taken when there are new records and the last one is this old; 10. */
+  readonly snapshotMinutes?: number | undefined;
   /** Called after every snapshot and every failed one. A failed snapshot loses nothing. */
   readonly onSnapshot?: ((report: SnapshotReport) => void) | undefined;
   /**
@@ -74,13 +76,28 @@ export interface OpenStore {
   /** Null when the store was opened without `audit`. */
   readonly audit: AuditThread | null;
   readonly snapshots: Snapshots;
-  /** Settles when everything is on disk and another process may use the folder. */
-  close(): Promise<void>;
+  /**
+   * Does in advance, while the store is in use, what would delay `close`: adds the records to the
+   * trail, and makes a snapshot. Takes 20 seconds at most, and changes nothing for callers.
+   */
+  prepareClose(): Promise<void>;
+  /**
+   * Settles when everything is on disk and another process may use the folder.
+   * @param isEnding - The process ends afterwards, so the trail may leave records to the next one.
+   */
+  close(isEnding?: boolean): Promise<void>;
 }
 
-/** How often expired holds of all events are ended, in milliseconds. */
+/** How often expired holds of all events are ended and the last snapshot's age is checked. */
 const SWEEP_MS = 500;
+/** How long `prepareClose` waits for the trail and for the snapshot. */
+const TRAIL_MS_MAX = 5_000;
+const FINAL_MS_MAX = 15_000;
+/** How long the close of a process that ends waits for the trail. */
+const TRAIL_END_MS_MAX = 300;
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
+const SNAPSHOT_MINUTES = 10;
+const MINUTE_MS = 60_000;
 
 /** @throws StoreFault; then another process may use the folder. */
 export async function openStore(platform: Platform, options: StoreOptions): Promise<OpenStore> {
@@ -106,6 +123,7 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
       open: (base, onWritten) => thread.begin(base, onWritten),
       isSound: () => !engine.isHalted,
       everyBytes: options.snapshotBytes ?? SNAPSHOT_BYTES,
+      everyMs: (options.snapshotMinutes ?? SNAPSHOT_MINUTES) * MINUTE_MS,
       turnMs: options.snapshotTurnMs ?? TURN_MS,
       onReport: options.onSnapshot ?? (() => {}),
     });
@@ -115,6 +133,7 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     const stopSweep = scheduler.every(SWEEP_MS, () => {
       engine.expireAll();
       settle();
+      snapshots.tick();
     });
     const audited = () => auditedSequence(disk, folder, storeId);
     const writeLast = (parts: BuildParts) => {
@@ -123,9 +142,20 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     };
     const lastSnapshot = () => snapshots.last(writeLast);
     const parts = { engine, journal, report, dataFolder, audit, snapshots };
+    const prepareClose = async () => {
+      thread.hurry();
+      // Every answer is given from all records that are on disk at the time of the question.
+      const caughtUp = audit?.ask({ about: "owner", eventId: "" }, "shutdown");
+      await within(scheduler, TRAIL_MS_MAX, caughtUp);
+      await snapshots.final(FINAL_MS_MAX);
+    };
     let closing: Promise<void> | undefined;
-    const close = () => (closing ??= closeAll(parts, { thread, stopSweep, lastSnapshot }));
-    return { ...parts, close };
+    const close = (isEnding = false) => {
+      const closeTrail = () =>
+        within(scheduler, isEnding ? TRAIL_END_MS_MAX : Infinity, audit?.close());
+      return (closing ??= closeAll(parts, { thread, stopSweep, closeTrail, lastSnapshot }));
+    };
+    return { ...parts, prepareClose, close };
   } catch (error) {
     dataFolder.close();
     throw error;
@@ -143,6 +173,21 @@ function openAudit(
   const mark = () => journal.mark;
   const threads = { scheduler, startThread, startReader };
   return new AuditThread({ ...audit, folder, storeId, projected, mark, ...threads });
+}
+
+/** Waits for the work, but not longer than `msMax`. */
+async function within(
+  scheduler: Scheduler,
+  msMax: number,
+  work: Promise<unknown> | undefined,
+): Promise<void> {
+  if (msMax === Infinity) return void (await work);
+  let cancel = () => {};
+  const tooLong = new Promise<void>((resolve) => {
+    cancel = scheduler.later(msMax, resolve);
+  });
+  await Promise.race([work, tooLong]);
+  cancel();
 }
 
 /** @returns A function that runs `step`, once a turn, until it has nothing left to do. */
@@ -174,6 +219,7 @@ function both(first: Observer | undefined, second: Observer): Observer {
 interface Closing {
   readonly thread: SnapshotThread;
   readonly stopSweep: () => void;
+  readonly closeTrail: () => Promise<void>;
   readonly lastSnapshot: () => void;
 }
 
@@ -182,18 +228,18 @@ interface Closing {
  * trail, because the segments that the trail lacks are kept. The folder is released last.
  */
 async function closeAll(
-  { snapshots, journal, audit, dataFolder }: Omit<OpenStore, "close">,
-  { thread, stopSweep, lastSnapshot }: Closing,
+  { snapshots, journal, dataFolder }: Omit<OpenStore, "prepareClose" | "close">,
+  { thread, stopSweep, closeTrail, lastSnapshot }: Closing,
 ): Promise<void> {
   stopSweep();
   try {
     thread.hurry();
     await snapshots.stop();
     await journal.close();
-    await audit?.close();
+    await closeTrail();
     lastSnapshot();
   } finally {
-    await audit?.close();
+    await closeTrail();
     await thread.close();
     dataFolder.close();
   }

@@ -1,6 +1,6 @@
 /**
- * Everything below `/docs`, rendered once at the start. A request can only name a path of this
- * list, never a file.
+ * Everything below `/docs`, rendered at the first request for a page. A request can only name a
+ * path of this list, never a file.
  */
 import type { Answer } from "../wire/answers.ts";
 import { ERROR_CODES, errorList, errorPage } from "./error-pages.ts";
@@ -82,8 +82,26 @@ const NO_SNIFF = ["X-Content-Type-Options", "nosniff"] as const;
 const AN_HOUR = ["Cache-Control", "max-age=3600"] as const;
 const COMPRESSED = ["Content-Encoding", "gzip"] as const;
 
-/** Answers by path. Cost: reads a megabyte and renders a tenth of it, once. */
-export function docsAnswers(): ReadonlyMap<string, Answer> {
+export const DOCS_PATHS: readonly string[] = [
+  ...SOURCES.map(({ path }) => path),
+  ERRORS_PATH,
+  ...ERROR_CODES.map(({ code }) => ERRORS_PATH + code),
+  REFERENCE.path,
+  ...Object.values(ASSETS),
+];
+
+let answers: ReadonlyMap<string, Answer> | undefined;
+
+/**
+ * @param path - One of `DOCS_PATHS`.
+ * Cost: the first call reads a megabyte and renders a tenth of it, which would delay a start.
+ */
+export function docsAnswer(path: string): Answer {
+  answers ??= renderAll();
+  return answers.get(path)!;
+}
+
+function renderAll(): ReadonlyMap<string, Answer> {
   const guide = SOURCES.map(({ group, file, path }) => {
     return { group, path, rendered: renderMarkdown(readPackageFile(file).toString(), LINKS) };
   });

@@ -1,11 +1,6 @@
-/** `frontrow onsale`: checks the flags, runs the sale, prints the result, sets the exit code. */
+/** `frontrow onsale`: checks the flags, runs the sale, sets the exit code. */
 import type { Command } from "commander";
-import { FatalError } from "./http/errors.ts";
 import { addOnsaleOptions, type Flags, type OnsaleOptions } from "./options.ts";
-import { formatReport } from "./report.ts";
-import { runOnsale } from "./run.ts";
-import { readLayoutFile } from "./setup.ts";
-import { paintFor } from "./terminal.ts";
 
 const ExitCode = { PASSED: 0, FAILED: 1, USAGE: 2 } as const;
 
@@ -49,40 +44,31 @@ export function addOnsaleCommand(program: Command): void {
     .addHelpText("after", EPILOGUE)
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : ExitCode.USAGE))
     .action(async (flags: Flags) => {
-      process.exitCode = await runAndPrint(toOptions(flags, command), flags.json === true);
+      // Loaded on demand: its HTTP client would delay the start of a server.
+      const { runAndPrint } = await import("./run-and-print.ts");
+      const passed = await runAndPrint(await toOptions(flags, command), flags.json === true);
+      process.exitCode = passed ? ExitCode.PASSED : ExitCode.FAILED;
     });
 }
 
 /** Ends the process with the exit code of a usage error if the flags do not describe a run. */
-function toOptions(flags: Flags, command: Command): OnsaleOptions {
+async function toOptions(flags: Flags, command: Command): Promise<OnsaleOptions> {
   const { key, event, layout, json: _, ...rest } = flags;
   if (key === undefined || key === "") {
     command.error("error: no key; set FRONTROW_KEY or use --key");
   }
   if (layout !== undefined) {
-    return { ...rest, key, target: { layout: readLayout(layout, command) } };
+    return { ...rest, key, target: { layout: await readLayout(layout, command) } };
   }
   if (event !== undefined) return { ...rest, key, target: { eventId: event } };
   return command.error("error: no event; name one with --event, or create one with --layout");
 }
 
-function readLayout(path: string, command: Command): string {
+async function readLayout(path: string, command: Command): Promise<string> {
+  const { readLayoutFile } = await import("./setup.ts");
   try {
     return readLayoutFile(path);
   } catch (error) {
     return command.error(`error: --layout ${path}: ${(error as Error).message}`);
-  }
-}
-
-async function runAndPrint(options: OnsaleOptions, asJson: boolean): Promise<number> {
-  const { stdout, stderr } = process;
-  try {
-    const report = await runOnsale(options, stderr);
-    stdout.write(`${asJson ? JSON.stringify(report) : formatReport(report, paintFor(stdout))}\n`);
-    return report.passed ? ExitCode.PASSED : ExitCode.FAILED;
-  } catch (error) {
-    if (!(error instanceof FatalError)) throw error;
-    stderr.write(`error: ${error.message}\n`);
-    return ExitCode.FAILED;
   }
 }

@@ -3,11 +3,11 @@ import { Result } from "../../engine/results.ts";
 import { ANYTHING, RECORD, TEXT } from "../../engine/shapes/shape.ts";
 import { bearerOf } from "../auth/access.ts";
 import { isSame } from "../auth/keys.ts";
-import { docsAnswers } from "../docs/site.ts";
+import { DOCS_PATHS, docsAnswer } from "../docs/site.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
 import type { Services } from "../routing/services.ts";
-import { answer, HEALTHY, page, redirect } from "../wire/answers.ts";
+import { type Answer, answer, HEALTHY, page, redirect } from "../wire/answers.ts";
 import { FrontResult } from "../wire/replies.ts";
 import { HEALTH } from "../wire/shapes.ts";
 
@@ -45,19 +45,19 @@ function readiness({ isReady, engine }: Services): Handled {
   return { refused: FrontResult.NOT_READY, detail: "The service does not take changes just now." };
 }
 
-/** The OpenAPI document describes these routes and its own. */
+/** The OpenAPI document describes these routes and its own. The first request for it builds it. */
 export function documentRoutes(routes: readonly Route[], version: string): readonly Route[] {
-  const document = route(BASE, "GET /openapi.json", {
+  let described: Answer | undefined;
+  const document: Route = route(BASE, "GET /openapi.json", {
     answers: { 200: RECORD },
     problems: [],
-    handle: () => described,
+    handle: () => (described ??= answer(200, openApiDocument([...routes, document], version))),
   });
-  const described = answer(200, openApiDocument([...routes, document], version));
-  const pages = [...docsAnswers()].map(([path, ready]) =>
+  const pages = DOCS_PATHS.map((path) =>
     route(BASE, `GET /${path.slice(1)}`, {
       answers: { 200: ANYTHING },
       problems: [],
-      handle: () => ready,
+      handle: () => docsAnswer(path),
     }),
   );
   const home = route(BASE, "GET /", {

@@ -61,6 +61,8 @@ const CLOSE_LENGTH = "close".length;
 export class HttpExchange extends Exchange implements Transfer {
   socket: Socket | null = null;
   isOver = false;
+  /** Whether the whole request has come. */
+  isWhole = false;
   /** The parts of the body that came before its last part. */
   chunks: Buffer[] | null = null;
   bodyBytes = 0;
@@ -184,6 +186,7 @@ export class HttpExchange extends Exchange implements Transfer {
     head.forEach(this.#takeHeader);
     this.socket = socket;
     this.isOver = false;
+    this.isWhole = false;
   }
 
   #takeHost(): void {

@@ -20,7 +20,10 @@ export interface HttpServer {
   readonly stats: HttpStats;
   /** Answers the requests; may be replaced between two of them. */
   front: Front;
-  /** Takes no new connections. Settles when the requests in flight have been answered. */
+  /**
+   * Takes no new connections. Settles when every request that came whole has been answered; one
+   * whose body is still on its way might never come whole.
+   */
   drain(): Promise<void>;
   /** Closes every connection. */
   close(): void;
@@ -163,8 +166,8 @@ class OpenExchanges implements Exchanges {
   /** Exchanges that wait for a request. */
   readonly #idle: HttpExchange[] = [];
   readonly #idleMax: number;
-  /** Requests that have not been answered. */
-  #open = 0;
+  /** Requests that came whole and have not been answered. */
+  #whole = 0;
   /** Bodies that come in pieces. */
   readonly #bodies: Transfers;
   readonly #bodyBudget: BodyBudget;
@@ -198,7 +201,6 @@ class OpenExchanges implements Exchanges {
   begin(res: HttpResponse, req: HttpRequest, method: string): void {
     const exchange = this.#idle.pop() ?? new HttpExchange(this);
     exchange.begin(res, req, method);
-    this.#open += 1;
     res.onAborted(exchange.abort);
     try {
       const found = exchange.find(this.front);
@@ -215,6 +217,10 @@ class OpenExchanges implements Exchanges {
     try {
       const found = exchange.found!;
       exchange.bodyBytes += chunk.byteLength;
+      if (isLast) {
+        exchange.isWhole = true;
+        this.#whole += 1;
+      }
       if (exchange.bodyBytes > found.bodyBytesMax)
         exchange.cutOff(this.#refusal(exchange, tooLarge(found)));
       else if (!isLast) this.#keep(exchange, chunk);
@@ -304,14 +310,15 @@ class OpenExchanges implements Exchanges {
       this.#bodyBudget.giveBack(sender, exchange.keptBytes);
     }
     if (exchange.heldBytes > 0) this.answers.end(exchange);
-    this.#open -= 1;
-    if (this.#open === 0) this.#onAllAnswered?.();
+    if (!exchange.isWhole) return;
+    this.#whole -= 1;
+    if (this.#whole === 0) this.#onAllAnswered?.();
   }
 
-  /** Settles when no request is open, now or later. */
+  /** Settles when no whole request waits for its answer, now or later. */
   allAnswered(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#open === 0) resolve();
+      if (this.#whole === 0) resolve();
       else this.#onAllAnswered = resolve;
     });
   }

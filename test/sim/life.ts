@@ -36,6 +36,8 @@ const UNTIL_US_MAX = 30_000_000;
 const MICROTASKS = 12;
 /** So little that bodies are dropped: the two KiB of one organization hold one to three. */
 const REPLY_DISK_MIB = 1 / 64;
+/** Often enough that some snapshots of a life are due by time, and others by bytes. */
+const SNAPSHOT_MINUTES = 0.05;
 const MESSAGE_US_MAX = 400;
 /** The longest step of the snapshot thread. */
 const THREAD_STEP_US_MAX = 500;
@@ -168,6 +170,7 @@ export class Life {
       observer,
       onSnapshot,
       snapshotBytes: snapshotBytes ?? Infinity,
+      snapshotMinutes: snapshotBytes === null ? Infinity : SNAPSHOT_MINUTES,
       // One step per turn, so that records may come between any two, without a real clock.
       snapshotTurnMs: 0,
       onFailure: (failure) => {

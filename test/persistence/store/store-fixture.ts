@@ -52,6 +52,7 @@ export interface StoreOptions {
   readonly history: Pick<History, "records">;
   readonly disk?: FakeDisk;
   readonly everyBytes?: number;
+  readonly everyMinutes?: number;
   readonly segmentBytes?: number;
   readonly startSnapshotThread?: StartSnapshotThread;
 }
@@ -66,11 +67,13 @@ export class StoreProcess {
 
   static async start(options: StoreOptions): Promise<StoreProcess> {
     const process = new StoreProcess();
-    const { folder, history, everyBytes = Infinity, segmentBytes = SEGMENT_BYTES } = options;
+    const { folder, history, segmentBytes = SEGMENT_BYTES } = options;
+    const { everyBytes = Infinity, everyMinutes = Infinity } = options;
     process.store = await openStore(process.#platform(options), {
       folder,
       segmentBytes,
       snapshotBytes: everyBytes,
+      snapshotMinutes: everyMinutes,
       // One step per turn, so that records may come between any two.
       snapshotTurnMs: 0,
       onFailure: () => {},

@@ -30,6 +30,7 @@ const DEFAULTS = {
   badLoginsPerMinute: 100,
   maxConnections: null,
   snapshotEvery: 256,
+  snapshotMinutes: 10,
   auditDays: null,
   replyMemory: 512,
   replyDisk: 1_024,
@@ -62,6 +63,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_BAD_LOGINS_PER_MINUTE: "17",
     FRONTROW_MAX_CONNECTIONS: "500",
     FRONTROW_SNAPSHOT_EVERY: "0.5",
+    FRONTROW_SNAPSHOT_MINUTES: "2.5",
     FRONTROW_AUDIT_DAYS: "30",
     FRONTROW_TRUSTED_PROXY: "127.0.0.1",
     FRONTROW_REPLY_MEMORY: "100",
@@ -74,7 +76,15 @@ test("each option can be a flag or a variable, and the flag overrides the variab
   const trusted = { trustedProxy: ["127.0.0.1"] };
   const limits = { badKeysPerMinute: 7, badLoginsPerMinute: 17, maxConnections: 500, ...trusted };
   const added = { metricsToken: "scrape", ...limits, snapshotEvery: 0.5, auditDays: 30 };
-  const fromEnv = { host: "::1", port: 0, data: "/srv/a", demo: true, logLevel: "warn" };
+  const minutes = { snapshotMinutes: 2.5 };
+  const fromEnv = {
+    ...minutes,
+    host: "::1",
+    port: 0,
+    data: "/srv/a",
+    demo: true,
+    logLevel: "warn",
+  };
   const repliesOfEnv = { replyMemory: 100, replyDisk: 0.5 };
   const room = { catalogMemory: 300, eventMemory: 400 };
   const logsOfEnv = { logFormat: "pretty", accessLog: "-" };
@@ -82,7 +92,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
   expect(await parse([], env)).toEqual({ ...fromEnv, ...added, ...sizesOfEnv, ...logsOfEnv });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
-  more.push("--audit-days", "9", "--max-connections", "501");
+  more.push("--audit-days", "9", "--max-connections", "501", "--snapshot-minutes", "3");
   more.push("--trusted-proxy", "::1, 10.0.0.0/8", "--reply-memory", "64", "--reply-disk", "128");
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
   const trustedProxy = ["::1", "10.0.0.0/8"];
@@ -90,7 +100,13 @@ test("each option can be a flag or a variable, and the flag overrides the variab
   more.push("--bad-logins-per-minute", "18", "--log-format", "json", "--access-log", "a.log");
   const counts = { badKeysPerMinute: 8, badLoginsPerMinute: 18, maxConnections: 501 };
   const otherLimits = { ...counts, trustedProxy };
-  const others = { metricsToken: "other", ...otherLimits, snapshotEvery: 64, auditDays: 9 };
+  const others = {
+    snapshotMinutes: 3,
+    metricsToken: "other",
+    ...otherLimits,
+    snapshotEvery: 64,
+    auditDays: 9,
+  };
   const replies = { replyMemory: 64, replyDisk: 128 };
   const logs = { logFormat: "json", accessLog: "a.log" };
   expect(await parse([...args, ...more, "--demo"], env)).toEqual({

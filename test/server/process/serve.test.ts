@@ -213,6 +213,7 @@ const USAGE: readonly (readonly [readonly string[], Readonly<Record<string, stri
   [["--log-level", "loud"], {}, /log-level/],
   [["--snapshot-every", "0"], {}, /snapshot-every/],
   [["--snapshot-every", "1e9"], {}, /snapshot-every/],
+  [["--snapshot-minutes", "0"], {}, /snapshot-minutes/],
   [["extra"], {}, /argument/],
   [[], { FRONTROW_PORT: "http" }, /FRONTROW_PORT/],
   [[], { FRONTROW_LOG_LEVEL: "loud" }, /FRONTROW_LOG_LEVEL/],

@@ -1,8 +1,11 @@
 /** Checks that are compiled from shapes: of bodies, path parameters and query parameters. */
+import { Ajv } from "ajv";
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../../engine/commands.ts";
 import { LONG, NAME, UUID } from "../../../engine/shapes/fields.ts";
+import { FORMATS } from "../../../engine/shapes/formats.ts";
 import { list, object, optional, orNull, type Shape } from "../../../engine/shapes/shape.ts";
+import { PLATFORM_ROUTES } from "../../../server/routes/management/tenants.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
 import { checksOf, QUERIES_MIN, rememberedQueries } from "../../../server/routing/validate.ts";
 
@@ -13,6 +16,20 @@ const BODY = object({
   ref: optional(UUID),
 });
 const { body } = checksOf({ body: BODY });
+
+test("every shape of every route is a valid JSON Schema, which the server does not check", () => {
+  const ajv = new Ajv({ strict: true, allowUnionTypes: true });
+  for (const [name, validate] of Object.entries(FORMATS)) ajv.addFormat(name, validate);
+  ajv.addFormat("int64", true);
+  const shapes = [...API_ROUTES, ...PLATFORM_ROUTES].flatMap((route) => [
+    ...(route.body === undefined ? [] : [route.body]),
+    ...Object.values(route.params ?? {}),
+    ...Object.values(route.query ?? {}).map(({ shape }) => shape),
+  ]);
+  expect(shapes.length).toBeGreaterThan(100);
+  for (const shape of shapes) expect(() => ajv.compile(shape)).not.toThrow();
+  expect(() => ajv.compile({ type: "strnig" })).toThrow("schema is invalid");
+});
 
 const BODIES_AND_ERRORS: readonly (readonly [unknown, readonly string[]])[] = [
   [{ name: "x" }, []],
