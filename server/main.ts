@@ -20,6 +20,7 @@ import { Throttle } from "./auth/throttle.ts";
 import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
+import { OpenCommandSockets } from "./commands/sockets.ts";
 import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
@@ -186,11 +187,12 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const replies = new ReplyBodies(parts);
   const rates = new RateLimits();
   const waiting = new WaitingWork();
+  const commands = new OpenCommandSockets();
   const badKeys = new Throttle(parts.badKeysPerMinute);
   const layoutThread = new LayoutThread();
   const callers = { keys, logins, passwords, badKeys, rates };
   const queries = rememberedQueries;
-  const counted = { audit, http, replies, waiting, queries, layoutThread, ...callers };
+  const counted = { audit, http, replies, waiting, commands, queries, layoutThread, ...callers };
   const sources = { engine, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayoutText, packed: packedLayout };
   const layouts = new LargeLayouts(engine, layoutThread, packer);
@@ -198,6 +200,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   return {
     engine,
     audit,
+    commands,
     layouts,
     keys,
     passwords,

@@ -49,6 +49,13 @@ export interface ReplyCounters {
 }
 
 /** Sources of the metrics. */
+/** Commands over WebSockets. */
+export interface CommandCounters {
+  readonly traffic: { text(): string };
+  /** Commands that wait for the disk, and those that were refused because too many did. */
+  readonly waiting: { readonly count: number; readonly refused: number };
+}
+
 export interface MetricsSources {
   readonly engine: Engine;
   readonly log: LogCounters;
@@ -75,6 +82,7 @@ export interface MetricsSources {
   readonly rates: { readonly refused: number; readonly count: number };
   /** Requests that wait for their answer, and those refused because too many waited. */
   readonly waiting: { readonly count: number; readonly refused: number };
+  readonly commands: CommandCounters;
 }
 
 /** A queue of work, such as one in which passwords wait to be hashed. */
@@ -96,6 +104,7 @@ type Row = readonly [name: string, help: string, read: () => number];
 export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
+  readonly #commands: CommandCounters["traffic"];
   readonly #nowMs: () => number;
   #text: Promise<string> | null = null;
   #textMs = 0;
@@ -104,6 +113,7 @@ export class Metrics {
   constructor(sources: MetricsSources, nowMs: () => number = () => performance.now()) {
     const { engine, log, store, audit, http, replies, passwords } = sources;
     this.#nowMs = nowMs;
+    this.#commands = sources.commands.traffic;
     collectDefaultMetrics({ register: this.#registry });
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
@@ -179,10 +189,17 @@ export class Metrics {
     ]);
   }
 
-  #addRates({ rates, waiting }: MetricsSources): void {
+  #addRates({ rates, waiting, commands }: MetricsSources): void {
     const busy = "Requests refused because too many waited.";
-    this.#addGauges([["waiting_requests", "Requests that wait.", () => waiting.count]]);
-    this.#addCounters([["waiting_requests_refused_total", busy, () => waiting.refused]]);
+    this.#addGauges([
+      ["waiting_requests", "Requests that wait.", () => waiting.count],
+      ["waiting_commands", "Commands of WebSockets that wait.", () => commands.waiting.count],
+    ]);
+    const late = "Commands of WebSockets refused, because too many waited.";
+    this.#addCounters([
+      ["waiting_requests_refused_total", busy, () => waiting.refused],
+      ["waiting_commands_refused_total", late, () => commands.waiting.refused],
+    ]);
     const limited = "Requests that were refused by a limit of their organization.";
     const buckets = "Keys, and pairs of key and event, whose requests are counted at present.";
     this.#addCounters([["requests_limited_total", limited, () => rates.refused]]);
@@ -203,11 +220,12 @@ export class Metrics {
   }
 
   #addHttp(http: HttpStats): void {
-    const { answers, bodies, bodyBudget, exchanges } = http;
+    const { answers, bodies, bodyBudget, exchanges, sockets } = http;
     const waiting = "Answers that wait until their client reads.";
     const unfinished = "Request bodies that have not come whole.";
     this.#addGauges([
       ["http_connections", "Open connections.", () => http.connections],
+      ["http_sockets", "Those of them that are WebSockets.", () => sockets.count],
       ["http_connections_max", "Connections that may be open.", () => http.connectionsMax],
       ["http_waiting_answers", waiting, () => answers.count],
       ["http_waiting_answer_bytes", "Bytes of these answers.", () => answers.heldBytes],
@@ -299,7 +317,7 @@ export class Metrics {
   }
 
   async #compute(): Promise<string> {
-    return `${await this.#registry.metrics()}\n${this.#traffic.text()}`;
+    return [await this.#registry.metrics(), this.#traffic.text(), this.#commands.text()].join("\n");
   }
 
   /** @param route - Undefined for a path that does not exist. */

@@ -16,6 +16,7 @@ import { Logins } from "../../server/auth/logins.ts";
 import { Passwords } from "../../server/auth/passwords.ts";
 import { RateLimits } from "../../server/auth/rate-limits.ts";
 import { Throttle } from "../../server/auth/throttle.ts";
+import { OpenCommandSockets } from "../../server/commands/sockets.ts";
 import { Dispatch } from "../../server/dispatch.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
 import { LargeLayouts } from "../../server/layouts/large-layouts.ts";
@@ -155,6 +156,7 @@ export const NO_STORE = {
     bodies: { count: 0, abandoned: 0 },
     bodyBudget: { bytes: 0, refused: 0 },
     exchanges: { idle: 0, unmeasuredRefused: 0 },
+    sockets: { count: 0 },
   },
   passwords: new Passwords(),
   replies: { gone: 0, refused: 0, recentChars: 0 },
@@ -165,6 +167,7 @@ export const NO_STORE = {
   layoutThread: { count: 0, refused: 0 },
   rates: { refused: 0, count: 0 },
   waiting: { refused: 0, count: 0 },
+  commands: { traffic: { text: () => "" }, waiting: { refused: 0, count: 0 } },
 };
 const SILENT_METRICS = {
   contentType: "text/plain",
@@ -218,12 +221,14 @@ export class TestServer {
     const badKeys = new Throttle(BAD_KEYS_MAX);
     const layoutThread = new LayoutThread(startInProcess);
     const callers = { keys, logins, badKeys, rates };
-    const counted = { replies, waiting, layoutThread, ...callers };
+    const commands = new OpenCommandSockets();
+    const counted = { replies, waiting, commands, layoutThread, ...callers };
     const metrics = hasMetrics ? new Metrics({ engine, ...NO_STORE, ...counted }) : SILENT_METRICS;
     this.services = {
       engine,
       layouts: new LargeLayouts(engine, layoutThread, LAYOUT_PACKER),
       audit: audit ?? this.trail,
+      commands,
       keys,
       passwords,
       logins,
