@@ -4,6 +4,7 @@ import { ANYTHING, RECORD, TEXT } from "../../engine/shapes/shape.ts";
 import { bearerOf } from "../auth/access.ts";
 import { isSame } from "../auth/keys.ts";
 import { DOCS_PATHS, docsAnswer } from "../docs/site.ts";
+import { asyncApiDocument } from "../openapi/async-document.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
 import type { Services } from "../routing/services.ts";
@@ -45,13 +46,20 @@ function readiness({ isReady, engine }: Services): Handled {
   return { refused: FrontResult.NOT_READY, detail: "The service does not take changes just now." };
 }
 
-/** The OpenAPI document describes these routes and its own. The first request for it builds it. */
+/** The documents describe these routes and their own. The first request for one builds it. */
 export function documentRoutes(routes: readonly Route[], version: string): readonly Route[] {
   let described: Answer | undefined;
+  let messages: Answer | undefined;
+  const asyncDocument = route(BASE, "GET /asyncapi.json", {
+    answers: { 200: RECORD },
+    problems: [],
+    handle: () => (messages ??= answer(200, asyncApiDocument(version))),
+  });
   const document: Route = route(BASE, "GET /openapi.json", {
     answers: { 200: RECORD },
     problems: [],
-    handle: () => (described ??= answer(200, openApiDocument([...routes, document], version))),
+    handle: () =>
+      (described ??= answer(200, openApiDocument([...routes, document, asyncDocument], version))),
   });
   const pages = DOCS_PATHS.map((path) =>
     route(BASE, `GET /${path.slice(1)}`, {
@@ -65,5 +73,5 @@ export function documentRoutes(routes: readonly Route[], version: string): reado
     problems: [],
     handle: () => redirect("/docs"),
   });
-  return [document, home, ...pages];
+  return [document, asyncDocument, home, ...pages];
 }

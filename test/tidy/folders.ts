@@ -48,7 +48,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/observe": ROUTING,
   "server/layouts": [...ENGINE, "server/wire", "server/routing"],
   "server/docs": ["engine", "server/wire"],
-  "server/openapi": [...ROUTING, "server/docs"],
+  "server/openapi": [...ROUTING, "server/docs", "server/commands"],
   "server/routes": [
     ...ROUTES,
     "server/docs",

@@ -1,0 +1,86 @@
+/** Clients that do not read, that send more than their share, and that send while others wait. */
+import { expect, test } from "vitest";
+import type { Connection } from "../wire/connection.ts";
+import { until } from "../wire/connection.ts";
+import { SOCKET_PATH } from "./client.ts";
+import { CommandStage } from "./stage.ts";
+
+/** Half a megabyte of errors for each frame: five commands with a thousand seats each. */
+function largeFrame(stage: CommandStage): string {
+  const { eventId } = stage.server.a;
+  const seats = Array.from({ length: 1_000 }, (_, i) => ({ id: 1_000_000 + i }));
+  const command = { n: 1, call: "unlock", eventId, seats };
+  return JSON.stringify([command, command, command]);
+}
+
+/** A text message as a client sends it, with a mask of zeros. */
+function masked(text: string): Buffer {
+  const payload = Buffer.from(text);
+  const head = Buffer.from([0x81, 0x80 | 126, 0, 0, 0, 0, 0, 0]);
+  head.writeUInt16BE(payload.length, 2);
+  return Buffer.concat([head, payload]);
+}
+
+async function bareSocket(stage: CommandStage): Promise<Connection> {
+  const connection = await stage.listening.connection();
+  connection.get(
+    SOCKET_PATH,
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    `X-API-Key: ${stage.server.a.key}`,
+  );
+  await until(() => connection.text.includes("bytesInFrame"));
+  return connection;
+}
+
+test("while answers are not read, nothing more of the connection is decided", async () => {
+  const stage = await CommandStage.start();
+  const { stats } = stage.listening.http;
+  const { traffic } = stage.server.services.commands;
+  const connection = await bareSocket(stage);
+  connection.socket.pause();
+  const frame = masked(largeFrame(stage));
+  const frames = 300;
+  for (let i = 0; i < frames; i++) connection.socket.write(frame);
+  await until(() => stats.answers.count === 1 && stats.bodyBudget.bytes > 0);
+  for (let i = 0; i < 5; i++) await stage.listening.settled();
+  const decided = traffic.count;
+  await stage.listening.settled();
+  expect(traffic.count).toBe(decided);
+  expect(decided).toBeLessThan(3 * frames);
+  const other = await stage.open();
+  expect(await other.ask(stage.command(1, "lock", "ann", "A1"))).toMatchObject([{ body: true }]);
+  connection.socket.resume();
+  await until(() => traffic.count === 3 * frames + 1);
+  await until(() => stats.bodyBudget.bytes === 0 && stats.answers.count === 0);
+});
+
+test("beyond the memory for waiting frames the connection closes", async () => {
+  const stage = await CommandStage.start({ bodyLimits: { organization: 256 * 1_024 } });
+  const { stats } = stage.listening.http;
+  const connection = await bareSocket(stage);
+  connection.socket.pause();
+  const frame = masked(largeFrame(stage));
+  for (let i = 0; i < 300; i++) connection.socket.write(frame);
+  await until(() => stats.bodyBudget.refused === 1);
+  connection.socket.resume();
+  await until(() => connection.socket.closed);
+  expect(stats.bodyBudget.bytes).toBe(0);
+});
+
+test("a frame of one connection is decided between two frames of another", async () => {
+  const stage = await CommandStage.start();
+  const [busy, calm] = [await stage.open(), await stage.open()];
+  const { engine, journal } = stage.server;
+  journal.withholds = true;
+  const before = engine.sequence;
+  const frame = (call: string) => [stage.command(1, call, "ann", "A1")];
+  // Both arrive in one turn of the loop: the frames of the first in one piece, before the other.
+  for (let i = 0; i < 40; i++) busy.send(frame(i % 2 === 0 ? "lock" : "unlock"));
+  calm.send([stage.command(1, "lock", "bob", "B1")]);
+  await until(() => engine.sequence === before + 41);
+  const moves = journal.kept.slice(-41).map(({ record }) => record);
+  const place = moves.findIndex((record) => "session" in record && record.session === "bob");
+  expect(place).toBeLessThan(40);
+  journal.sync();
+  expect(await busy.answers(40)).toHaveLength(40);
+});
