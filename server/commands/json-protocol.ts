@@ -20,6 +20,7 @@ import {
 import type { AnswerBuffer } from "./answer-buffer.ts";
 import { CALLS, type ChoiceList, type Command, callNamed, UNREADABLE } from "./command.ts";
 import type { Handles } from "./handles.ts";
+import { RecentTexts } from "./recent-texts.ts";
 import type { Protocol, Refused } from "./protocol.ts";
 
 const NUMBER = Buffer.from('"n"');
@@ -56,6 +57,12 @@ export class JsonProtocol extends SelectionReader implements Protocol {
   /** The id of an event as it was sent last, quoted: most commands of a frame repeat it. */
   #eventBytes: Uint8Array = NEVER_SENT;
   #eventId = "";
+  readonly #texts = new RecentTexts();
+
+  /** Commands repeat their sessions: a text that was read before is the same object. */
+  protected override textAt(start: number, end: number): string {
+    return this.#texts.find(this.bytes, start, end);
+  }
 
   count(frame: ArrayBuffer): number {
     this.bytes = Buffer.from(frame);

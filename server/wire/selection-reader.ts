@@ -157,7 +157,12 @@ export class SelectionReader {
     }
     if (at === bytes.length || at - start > lengthMax) return undefined;
     this.at = at + 1;
-    return bytes.toString("latin1", start, at);
+    return this.textAt(start, at);
+  }
+
+  /** Bytes of printable ASCII as a text. */
+  protected textAt(start: number, end: number): string {
+    return this.bytes.toString("latin1", start, end);
   }
 
   /** Steps over the name of a member and its colon, if they come next. */
