@@ -1,9 +1,10 @@
 /** The front as a socket sees it: it takes requests and gives answers, both as values. */
+import type { WaitingClient } from "../../engine/queries/audit-trail.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { type Answer, HEALTHY, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 
 /** The parts of a request that the front looks at. The text of a missing header is empty. */
-export interface Request {
+export interface Request extends WaitingClient {
   /** Lower case. */
   readonly method: string;
   readonly path: string;
@@ -78,6 +79,8 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   contentEncoding = "";
   idempotencyKey: string | null = null;
   repeatedHeader = "";
+  /** Called when the client closes the connection before it has its answer. */
+  onGone: (() => void) | null = null;
   /** Valid only while `handle` runs. */
   body: Buffer = NO_BODY;
   /** The parts of a body that came in several; then `body` is empty. */
@@ -131,6 +134,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.contentEncoding = "";
     this.idempotencyKey = null;
     this.repeatedHeader = "";
+    this.onGone = null;
     this.front = null;
     this.found = null;
     this.first = null;
