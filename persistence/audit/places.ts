@@ -41,7 +41,7 @@ export const NO_HOLD: Held = { hold: 0, session: "", holdType: "" };
 const FRESH_SEAT: PlaceFacts = { state: SeatState.UNPRICED, priceId: 0, ...NO_HOLD, counts: null };
 const FRESH_AREA: PlaceFacts = { ...FRESH_SEAT, counts: [0, 0, 0, 0] };
 /** Places that are cached, a few hundred bytes each. */
-const CACHED_MAX = 200_000;
+export const CACHED_MAX = 200_000;
 
 const INSERT = `INSERT INTO transitions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const LAST = `SELECT toState, priceId, hold, session, holdType, active, locked, sold, blocked
@@ -72,8 +72,16 @@ export class AuditPlaces {
   /** Rows written so far. */
   written = 0;
 
-  constructor(sql: SqlFile) {
+  readonly #cachedMax: number;
+
+  constructor(sql: SqlFile, cachedMax = CACHED_MAX) {
     this.#sql = sql;
+    this.#cachedMax = cachedMax;
+  }
+
+  /** Places in memory. */
+  get cachedCount(): number {
+    return this.#cachedCount;
   }
 
   seat(partition: number, id: number): PlaceFacts {
@@ -124,7 +132,7 @@ export class AuditPlaces {
   }
 
   #cache(partition: number, id: number, facts: PlaceFacts): void {
-    if (this.#cachedCount >= CACHED_MAX) {
+    if (this.#cachedCount >= this.#cachedMax) {
       this.#cached = new Map();
       this.#cachedCount = 0;
     }

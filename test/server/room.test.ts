@@ -72,3 +72,22 @@ test("an organization may define a hundred hold types, and no more", async () =>
   const { status, body } = await put(types);
   expect([status, body]).toMatchObject([400, { errors: [{ code: "SIZE" }] }]);
 });
+
+test("an event has one hold for each seat and place at most", async () => {
+  const server = new TestServer();
+  const lock = (i: number, object: string) => server.book("lock", `session ${i}`, object);
+  const { body } = await server.get<{ content: object[] }>(
+    `${V2}/events/${server.a.eventId}/seats/`,
+  );
+  const labels = ["A1", "A2", "A3", "A4", "A5", "A6", "B1", "B2", "B3", "B4", "Round1", "Round2"];
+  expect(body.content).toHaveLength(labels.length);
+  for (const [i, label] of labels.entries()) await lock(i, label);
+  for (let i = 0; i < 100; i++) expect((await lock(100 + i, "Pit:1")).status).toBe(200);
+  const { holds } = server.world.partition;
+  expect(holds.count).toBe(labels.length + 100);
+  for (const object of ["A1", "Pit:1"]) {
+    const { status, body: problem } = await lock(999, object);
+    expect([status, problem.errorCode]).toEqual([400, "INVENTORY_NOT_AVAILABLE"]);
+  }
+  expect(holds.count).toBe(labels.length + 100);
+});

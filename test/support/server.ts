@@ -414,6 +414,7 @@ export function requestOf(
     idempotencyKey: headers["idempotency-key"] ?? null,
     contentEncoding: headers["content-encoding"] ?? "",
     repeatedHeader: "",
+    onGone: null,
     contentType: headers["content-type"] ?? (body === undefined ? "" : "application/json"),
     body: bytesOf(body),
   };

@@ -13,8 +13,8 @@ const SLICE_SEATS = 4_000;
 /** From this many bytes of its document on, a layout is large: about 20,000 seats. */
 const LARGE_BYTES = 2_000_000;
 /** Maps that are built at a time, because each takes up memory. */
-const LARGE_MAX = 1;
-const SMALL_MAX = 10;
+export const LARGE_MAX = 1;
+export const SMALL_MAX = 10;
 
 /** An event as it was, without its holds, which are not part of a map. */
 export interface PastEvent extends ListedEvent {

@@ -16,9 +16,9 @@ import type { Slices } from "./slices.ts";
 /** Transitions that one slice reads, and those of one more record: about 20 ms. */
 export const SLICE_ROWS = 20_000;
 /** A question reads 20 million transitions at most. */
-const SLICES_MAX = 1_000;
+export const SLICES_MAX = 1_000;
 /** Transitions that are sorted in memory, about 200 bytes each. */
-const SORTED_MAX = 200_000;
+export const SORTED_MAX = 200_000;
 /** Slices with these transitions: the ones that do not match are read too. */
 const SORTED_SLICES_MAX = 50;
 
