@@ -43,7 +43,7 @@ import { type HttpServer, type HttpStats, listen } from "./wire/http.ts";
 const EXIT_BROKEN = 70;
 const DRAIN_MS_MAX = 5_000;
 /** Terminals, and programs that start others, may send the same signal twice. */
-const SAME_SIGNAL_MS = 1_000;
+const SAME_SIGNAL_MS = 200;
 const MEBIBYTE = 1024 * 1024;
 const SECRET = /^[0-9a-f]{64}$/i;
 

@@ -160,6 +160,14 @@ test("recovery measures starts from a log and from a snapshot", async () => {
   const printed = await run("recovery.js", toy);
   expect(printed).toMatch(/^1,000 records of the log +\d+\.\d\d /m);
   expect(printed).toMatch(/^a snapshot of 2 events of 100 seats +\d+\.\d\d /m);
+  expect(printed).toMatch(/^start after a kill, 1,000 records since the snapshot, s +≤ 3 /m);
+});
+
+test("restart measures the time without good answers", async () => {
+  const toy = ["--events", "1", "--seats", "100", "--connections", "4", "--seconds", "0.5"];
+  const printed = await run("restart.js", [...toy, "--rounds", "1"]);
+  expect(printed).toMatch(/^longest time without a good answer, ms +\d+ /m);
+  expect(printed).toMatch(/^restart, ms without answers +≤ 1000 /m);
 });
 
 test("snapshots measures pauses and throughput during snapshots", async () => {

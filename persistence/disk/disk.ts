@@ -28,6 +28,8 @@ export interface DiskFile {
   /** Data and metadata (fsync). */
   syncNow(): void;
   closeNow(): void;
+  /** Cuts the end off. Undefined for disks without it: callers use it to save time only. */
+  readonly truncateNow?: ((bytes: number) => void) | undefined;
   readonly write: Write;
   /**
    * `write` and `syncData` in one operation: the bytes reported as written are on disk. Undefined
@@ -191,6 +193,10 @@ class RealFile implements DiskFile {
       if (this.#throughFd !== null) fs.closeSync(this.#throughFd);
       fs.closeSync(this.#fd);
     });
+  }
+
+  truncateNow(bytes: number): void {
+    now("shorten", this.path, () => fs.ftruncateSync(this.#fd, bytes));
   }
 
   write(...[source, position, done]: Parameters<Write>): void {

@@ -335,6 +335,8 @@ export class LogWriter implements Journal {
   #finish(): void {
     const { resolve, reject } = this.#closing!;
     this.#busy = true;
+    // The next start then does not read the zeros. They mean the same as the end of the file.
+    this.#segment.file.truncateNow?.(this.#segment.position);
     this.#segment.file.close((fileFault) => {
       this.#spares.close((spareFault) => {
         const fault = fileFault ?? spareFault;

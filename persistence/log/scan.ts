@@ -210,13 +210,20 @@ export class LogScan {
       this.#checkHeader(header, at);
       if (end > bytes.length || !payloadIsIntact(frame)) return null;
       ensureChain(chainAfter(frame, header.frameBytes, this.chain), readChain(frame));
-      const records = frame.subarray(FRAME_HEADER_BYTES, header.frameBytes);
-      decodeRecords(records, header.firstSequence, header.recordCount, this.#replay);
+      this.#decode(frame.subarray(FRAME_HEADER_BYTES, header.frameBytes), header);
       this.chain = Buffer.from(readChain(frame));
       if (header.recordCount > 0) this.#reachMark({ sequence: this.sequence, chain: this.chain });
       this.clean = (header.flags & FrameFlag.CLEAN_SHUTDOWN) !== 0;
       return end;
     });
+  }
+
+  /** The records of a frame that the start contains are not needed: the checks above are enough. */
+  #decode(records: Buffer, { firstSequence, recordCount }: FrameHeader): void {
+    const last = firstSequence + recordCount - 1;
+    const isInStart = this.start !== null && recordCount > 0 && last <= this.start.sequence;
+    if (isInStart) this.sequence = last;
+    else decodeRecords(records, firstSequence, recordCount, this.#replay);
   }
 
   #reachMark(reached: ChainMark): void {

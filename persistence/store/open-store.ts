@@ -91,10 +91,10 @@ export interface OpenStore {
 /** How often expired holds of all events are ended and the last snapshot's age is checked. */
 const SWEEP_MS = 500;
 /** How long `prepareClose` waits for the trail and for the snapshot. */
-const TRAIL_MS_MAX = 5_000;
-const FINAL_MS_MAX = 15_000;
+const TRAIL_MS_MAX = 4_000;
+const FINAL_MS_MAX = 12_000;
 /** How long the close of a process that ends waits for the trail. */
-const TRAIL_END_MS_MAX = 300;
+const TRAIL_END_MS_MAX = 200;
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 const SNAPSHOT_MINUTES = 10;
 const MINUTE_MS = 60_000;
@@ -145,14 +145,16 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     const prepareClose = async () => {
       thread.hurry();
       // Every answer is given from all records that are on disk at the time of the question.
-      const caughtUp = audit?.ask({ about: "owner", eventId: "" }, "shutdown");
-      await within(scheduler, TRAIL_MS_MAX, caughtUp);
+      const catchUp = () => audit?.ask({ about: "owner", eventId: "" }, "shutdown");
+      await within(scheduler, TRAIL_MS_MAX, catchUp());
       await snapshots.final(FINAL_MS_MAX);
+      await within(scheduler, TRAIL_MS_MAX, catchUp());
     };
     let closing: Promise<void> | undefined;
     const close = (isEnding = false) => {
+      let trail: Promise<void> | undefined;
       const closeTrail = () =>
-        within(scheduler, isEnding ? TRAIL_END_MS_MAX : Infinity, audit?.close());
+        (trail ??= within(scheduler, isEnding ? TRAIL_END_MS_MAX : Infinity, audit?.close()));
       return (closing ??= closeAll(parts, { thread, stopSweep, closeTrail, lastSnapshot }));
     };
     return { ...parts, prepareClose, close };
