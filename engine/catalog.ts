@@ -271,12 +271,18 @@ export class Catalog extends Tables {
   /** Cost: constant. */
   remove({ table, key }: CatalogRemove): void {
     const rows: Map<number | string, unknown> = this[table];
-    const row = rows.get(key);
+    if (table === "prices" || table === "logins" || table === "replies") {
+      this.#unindex(table, rows.get(key));
+    }
+    const isRemoved = rows.delete(key);
+    assert(isRemoved, "only an existing row is removed");
+  }
+
+  #unindex(table: "prices" | "logins" | "replies", row: unknown): void {
     assert(row !== undefined, "only an existing row is removed");
-    rows.delete(key);
     if (table === "prices") this.#unindexPrice(row as PriceRow);
-    if (table === "logins") this.#unindexLogin(row as LoginRow);
-    if (table === "replies") this.storedReplies.remove(row as ReplyRow);
+    else if (table === "logins") this.#unindexLogin(row as LoginRow);
+    else this.storedReplies.remove(row as ReplyRow);
   }
 
   /** A row that replaces another one keeps its place in the order. */

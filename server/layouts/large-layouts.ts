@@ -16,7 +16,14 @@ import { type Answer, answer, jsonBytes, type Problem } from "../wire/answers.ts
 import type { LongBody } from "../wire/front.ts";
 import { NumberLiteral } from "../wire/number-literals.ts";
 import { FrontResult } from "../wire/replies.ts";
-import type { JobKind, JobOf, Prepared, ResultOf } from "./jobs.ts";
+import {
+  assignmentColumns,
+  assignmentsIn,
+  type JobKind,
+  type JobOf,
+  type Prepared,
+  type ResultOf,
+} from "./jobs.ts";
 import type { LayoutThread } from "./layout-thread.ts";
 
 /** A shorter body for a small layout is handled at once. */
@@ -135,14 +142,20 @@ export class LargeLayouts implements LayoutWork {
     const made = await this.#thread.run("copy", caller.organizationId, () => {
       original = originalOf(state, schemaId);
       firstId = state.catalog.nextId + ID_GAP;
-      const { document: _document, ...rest } = original;
+      const { zones, assignments: rows } = original;
+      const assignments = assignmentColumns(rows);
       const next = { nextId: firstId, timeMs: this.#engine.nowMs() };
-      return { stored: this.#stored(schemaId), original: rest, next };
+      const stored = this.#stored(schemaId);
+      return { stored, original: { schemaId, zones, assignments }, next };
     });
     if (made === null) return BUSY;
     const { packed, columns, copy } = made;
     const document = this.#packer.packed(packed);
-    const parts = { copy: { ...copy, document }, made: { layout: layoutOfColumns(columns) } };
+    const assignments = assignmentsIn(copy.assignments, copy.schemaId);
+    const parts = {
+      copy: { ...copy, assignments, document },
+      made: { layout: layoutOfColumns(columns) },
+    };
     const ready = { original, firstId, newIds: copy.newIds, ...parts };
     if (!state.catalog.schemas.has(schemaId) || isCurrentClone(state, ready)) {
       const command = { kind: "installClone", caller, schemaId, cloneId, ready } as const;
