@@ -80,6 +80,8 @@ export interface OpenStore {
 
 /** How often expired holds of all events are ended, in milliseconds. */
 const SWEEP_MS = 500;
+/** After an on-sale, thousands of holds may end in the same second. */
+const HOLDS_PER_TURN = 1_000;
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
 /** @throws StoreFault; then another process may use the folder. */
@@ -112,8 +114,9 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     const observer = both(options.observer, snapshots);
     const engine = new Engine(state, report, { clock, journal, observer });
     const settle = inTurns(scheduler, () => engine.settle());
+    const expire = inTurns(scheduler, () => engine.expireAll(HOLDS_PER_TURN));
     const stopSweep = scheduler.every(SWEEP_MS, () => {
-      engine.expireAll();
+      expire();
       settle();
     });
     const audited = () => auditedSequence(disk, folder, storeId);
