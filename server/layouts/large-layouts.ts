@@ -12,6 +12,7 @@ import { originalOf } from "../../engine/queries/schema-content.ts";
 import { isGranted, refuse, refuseInvalid, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { GroupFilter, LayoutPut, LayoutWork, MetadataOptions } from "../routing/services.ts";
+import { inSlices } from "../routing/slices.ts";
 import { type Answer, answer, jsonBytes, type Problem } from "../wire/answers.ts";
 import type { LongBody } from "../wire/front.ts";
 import { NumberLiteral } from "../wire/number-literals.ts";
@@ -98,10 +99,16 @@ export class LargeLayouts implements LayoutWork {
       const layout = { schemaId: command.schemaId, version: base?.version ?? 0 };
       return jsonBytes(200, prepared.json, layout);
     }
+    // Whether removed seats are in use is asked of events on the present layout.
+    if (prepared.goneIds.length + prepared.goneAreaIds.length > 0) await inSlices(this.#settle());
     const installed = this.#install(command, { prepared, base, firstId });
     if (installed !== null) return installed;
     const again = { parts: prepared.parts, claim: () => null };
     return attempt === ATTEMPTS_MAX ? BUSY : this.put(command, again, attempt + 1);
+  }
+
+  *#settle(): Generator<void, void> {
+    while (this.#engine.settle()) yield;
   }
 
   /** @returns Null when the layout must be prepared again. */
