@@ -95,6 +95,8 @@ const TRAIL_MS_MAX = 4_000;
 const FINAL_MS_MAX = 12_000;
 /** How long the close of a process that ends waits for the trail. */
 const TRAIL_END_MS_MAX = 200;
+/** After an on-sale, thousands of holds may end in the same second. */
+const HOLDS_PER_TURN = 1_000;
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 const SNAPSHOT_MINUTES = 10;
 const MINUTE_MS = 60_000;
@@ -130,8 +132,9 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     const observer = both(options.observer, snapshots);
     const engine = new Engine(state, report, { clock, journal, observer });
     const settle = inTurns(scheduler, () => engine.settle());
+    const expire = inTurns(scheduler, () => engine.expireAll(HOLDS_PER_TURN));
     const stopSweep = scheduler.every(SWEEP_MS, () => {
-      engine.expireAll();
+      expire();
       settle();
       snapshots.tick();
     });

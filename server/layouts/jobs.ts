@@ -1,4 +1,5 @@
 /** The work of the layout thread: everything that visits each object of a large layout. */
+import type { ZoneAssignmentRow } from "../../engine/catalog.ts";
 import { COMMANDS } from "../../engine/commands.ts";
 import { type Copy, copyOriginal, type Original } from "../../engine/layout/change/copy-schema.ts";
 import { checkDrawing } from "../../engine/layout/change/drawing-members.ts";
@@ -28,6 +29,16 @@ interface Next {
   readonly timeMs: number;
 }
 
+/** The zones of objects, which may be every seat: numbers take less time to send than rows. */
+export interface AssignmentColumns {
+  readonly ids: Float64Array;
+  readonly zoneIds: Float64Array;
+}
+
+type InColumns<Content extends { readonly assignments: unknown }> = Omit<Content, "assignments"> & {
+  readonly assignments: AssignmentColumns;
+};
+
 /** By kind: what a job needs. `stored` is a packed layout. */
 interface Jobs {
   /** Reads and checks the body of a request, and merges it into the stored layout. */
@@ -39,7 +50,7 @@ interface Jobs {
   };
   readonly copy: {
     readonly stored: Uint8Array;
-    readonly original: Omit<Original, "document">;
+    readonly original: InColumns<Omit<Original, "document">>;
     readonly next: Next;
   };
   /** The layout as JSON. */
@@ -77,7 +88,7 @@ export type Prepared =
 
 interface Results {
   readonly prepare: Prepared;
-  readonly copy: Made & { readonly copy: Omit<Copy, "document"> };
+  readonly copy: Made & { readonly copy: InColumns<Omit<Copy, "document">> };
   readonly show: Uint8Array;
   readonly showGroups: Uint8Array;
   readonly showMetadata: Uint8Array;
@@ -137,11 +148,28 @@ function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Pr
 }
 
 function copy({ stored, original, next }: Jobs["copy"], packing: Packing): ResultOf<"copy"> {
-  const whole = { ...original, document: documentOf(stored, packing) };
+  const assignments = assignmentsIn(original.assignments, original.schemaId);
+  const whole = { ...original, assignments, document: documentOf(stored, packing) };
   const { document, ...rest } = copyOriginal(whole, next);
   const copied = document ?? EMPTY_DOCUMENT;
   const columns = columnsOf(buildLayout(copied));
-  return { packed: packing.pack(JSON.stringify(copied)), columns, copy: rest };
+  const packed = packing.pack(JSON.stringify(copied));
+  return { packed, columns, copy: { ...rest, assignments: assignmentColumns(rest.assignments) } };
+}
+
+export function assignmentColumns(rows: readonly ZoneAssignmentRow[]): AssignmentColumns {
+  return {
+    ids: Float64Array.from(rows, ({ id }) => id),
+    zoneIds: Float64Array.from(rows, ({ zoneId }) => zoneId),
+  };
+}
+
+/** Undoes `assignmentColumns`. */
+export function assignmentsIn(
+  { ids, zoneIds }: AssignmentColumns,
+  schemaId: number,
+): ZoneAssignmentRow[] {
+  return Array.from(ids, (id, i) => ({ id, schemaId, zoneId: zoneIds[i]! }));
 }
 
 function documentOf(stored: Uint8Array, { textOf }: Packing): LayoutDocument {

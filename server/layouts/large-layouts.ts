@@ -12,11 +12,19 @@ import { originalOf } from "../../engine/queries/schema-content.ts";
 import { isGranted, refuse, refuseInvalid, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { GroupFilter, LayoutPut, LayoutWork, MetadataOptions } from "../routing/services.ts";
+import { inSlices } from "../routing/slices.ts";
 import { type Answer, answer, jsonBytes, type Problem } from "../wire/answers.ts";
 import type { LongBody } from "../wire/front.ts";
 import { NumberLiteral } from "../wire/number-literals.ts";
 import { FrontResult } from "../wire/replies.ts";
-import type { JobKind, JobOf, Prepared, ResultOf } from "./jobs.ts";
+import {
+  assignmentColumns,
+  assignmentsIn,
+  type JobKind,
+  type JobOf,
+  type Prepared,
+  type ResultOf,
+} from "./jobs.ts";
 import type { LayoutThread } from "./layout-thread.ts";
 
 /** A shorter body for a small layout is handled at once. */
@@ -91,10 +99,16 @@ export class LargeLayouts implements LayoutWork {
       const layout = { schemaId: command.schemaId, version: base?.version ?? 0 };
       return jsonBytes(200, prepared.json, layout);
     }
+    // Whether removed seats are in use is asked of events on the present layout.
+    if (prepared.goneIds.length + prepared.goneAreaIds.length > 0) await inSlices(this.#settle());
     const installed = this.#install(command, { prepared, base, firstId });
     if (installed !== null) return installed;
     const again = { parts: prepared.parts, claim: () => null };
     return attempt === ATTEMPTS_MAX ? BUSY : this.put(command, again, attempt + 1);
+  }
+
+  *#settle(): Generator<void, void> {
+    while (this.#engine.settle()) yield;
   }
 
   /** @returns Null when the layout must be prepared again. */
@@ -135,14 +149,20 @@ export class LargeLayouts implements LayoutWork {
     const made = await this.#thread.run("copy", caller.organizationId, () => {
       original = originalOf(state, schemaId);
       firstId = state.catalog.nextId + ID_GAP;
-      const { document: _document, ...rest } = original;
+      const { zones, assignments: rows } = original;
+      const assignments = assignmentColumns(rows);
       const next = { nextId: firstId, timeMs: this.#engine.nowMs() };
-      return { stored: this.#stored(schemaId), original: rest, next };
+      const stored = this.#stored(schemaId);
+      return { stored, original: { schemaId, zones, assignments }, next };
     });
     if (made === null) return BUSY;
     const { packed, columns, copy } = made;
     const document = this.#packer.packed(packed);
-    const parts = { copy: { ...copy, document }, made: { layout: layoutOfColumns(columns) } };
+    const assignments = assignmentsIn(copy.assignments, copy.schemaId);
+    const parts = {
+      copy: { ...copy, assignments, document },
+      made: { layout: layoutOfColumns(columns) },
+    };
     const ready = { original, firstId, newIds: copy.newIds, ...parts };
     if (!state.catalog.schemas.has(schemaId) || isCurrentClone(state, ready)) {
       const command = { kind: "installClone", caller, schemaId, cloneId, ready } as const;
