@@ -10,7 +10,7 @@ import {
   type OpenOptions,
   type Store,
 } from "../persistence/store/open-engine.ts";
-import { packedLayout, packLayoutText } from "../persistence/log/layout-packing.ts";
+import { packedLayout, packLayout } from "../persistence/log/layout-packing.ts";
 import type { RecoveryProgress } from "../persistence/store/open-state.ts";
 import { Keys } from "./auth/keys.ts";
 import { Logins } from "./auth/logins.ts";
@@ -192,7 +192,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const queries = rememberedQueries;
   const counted = { audit, http, replies, waiting, queries, layoutThread, ...callers };
   const sources = { engine, log: store.logStats, store: reports, ...counted };
-  const packer = { pack: packLayoutText, packed: packedLayout };
+  const packer = { pack: packLayout, packed: packedLayout };
   const layouts = new LargeLayouts(engine, layoutThread, packer);
   layouts.packAll();
   return {

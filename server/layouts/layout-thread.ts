@@ -6,10 +6,10 @@ import type { FromLayouts, ToLayouts } from "./service.ts";
 /** Jobs of one organization that may wait: each may keep the body of a request. */
 export const WAITING_MAX = 4;
 /**
- * For objects and texts of the thread: the largest layout needs about 450. Without a limit the
+ * For objects and texts of the thread: the largest layout needs less than 384. Without a limit the
  * thread keeps several times as much before it collects any garbage.
  */
-const HEAP_MIB_MAX = 640;
+const HEAP_MIB_MAX = 512;
 
 export interface ThreadEvents {
   readonly message: (message: FromLayouts) => void;
