@@ -69,8 +69,8 @@ export function losesRecords({ plan, known }: Preview): boolean {
 
 /**
  * Ordering: first the export, so a repair that cannot write it changes nothing; then the snapshots,
- * then the segments, the newest first, then the cut or the new segment. An interrupted repair leaves a folder that is still damaged or fully repaired, so it can
- * be repeated.
+ * then the segments, the newest first, then the cut or the new segment. An interrupted repair
+ * leaves a folder that is still damaged or fully repaired, so it can be repeated.
  * @throws As `planRepair`; DiskFault.
  */
 export function repairFolder({ disk, folder, onWork, cutAfter }: RepairOptions): Repaired {
