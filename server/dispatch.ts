@@ -235,6 +235,7 @@ export class Dispatch implements Front<Matched> {
   }
 
   #problem(problem: Problem, path: string, route?: Route): Answer {
+    this.#services.metrics.refused(problem.refused);
     if (!path.startsWith(AUTH_PREFIX)) {
       const said = route?.isLegacy === true ? legacyProblem(problem, route) : problem;
       return problemAnswer(said, path, this.#services.engine.nowMs());

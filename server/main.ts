@@ -77,7 +77,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     audit: { days: options.auditDays, onReport: (report) => reports.audit(report) },
     onFailure: onBroken,
   });
-  const running = await open(store, http, { options, env, log, reports });
+  const running = await open(store, http, { options, env, log, reports, accessLog });
   await stopping;
   await stopAll(running, http, { log, accessLog });
 }
@@ -110,6 +110,7 @@ interface Context {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
   readonly reports: StoreReports;
+  readonly accessLog: AccessLog | null;
 }
 
 interface Running {
@@ -120,13 +121,14 @@ interface Running {
 async function open(
   store: Store,
   http: HttpServer,
-  { options, env, log, reports }: Context,
+  { options, env, log, reports, accessLog }: Context,
 ): Promise<Running> {
   const { engine } = store;
   const running: Running = { store, isReady: true };
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const isReady = () => running.isReady;
-  const parts = { ...options, platformToken, reports, http: http.stats, isReady };
+  const counted = { reports, http: http.stats, accessLog };
+  const parts = { ...options, platformToken, ...counted, isReady };
   const services = servicesOf(store, parts);
   const { keys } = services;
   reports.recovered(store.report);
@@ -157,12 +159,13 @@ interface ServiceParts
   readonly platformToken: string | undefined;
   readonly reports: StoreReports;
   readonly http: HttpStats;
+  readonly accessLog: AccessLog | null;
   readonly isReady: () => boolean;
 }
 
 export function servicesOf(store: Store, parts: ServiceParts): Services {
   const { engine, audit } = store;
-  const { reports, http, isReady } = parts;
+  const { reports, http, isReady, accessLog } = parts;
   assert(audit !== null, "a server keeps an audit trail");
   const keys = new Keys(store.secret, engine.state.catalog, parts.platformToken);
   const passwords = new Passwords();
@@ -171,8 +174,8 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const replies = new ReplyBodies(parts);
   const rates = new RateLimits();
   const waiting = new WaitingWork();
-  const counted = { audit, http, replies, logins, passwords, rates, waiting };
-  const sources = { engine, log: store.logStats, store: reports, ...counted };
+  const counted = { audit, http, replies, logins, passwords, rates, waiting, accessLog };
+  const sources = { engine, version, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayoutText, packed: packedLayout };
   const layouts = new LargeLayouts(engine, new LayoutThread(), packer);
   layouts.packAll();

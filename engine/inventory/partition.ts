@@ -32,6 +32,8 @@ export class Partition implements SeatColumns {
   readonly price: Uint16Array;
   readonly hold: Uint32Array;
   readonly changedAtMs: Float64Array;
+  /** How many seats are in a state. Index: a `SeatState`. */
+  readonly seatCounts = new Uint32Array(BLOCKED + 1);
   readonly changes: ChangeList;
   readonly areas: Areas;
   readonly holds = new Holds();
@@ -51,6 +53,7 @@ export class Partition implements SeatColumns {
     this.price = seats.price;
     this.hold = seats.hold;
     this.changedAtMs = seats.changedAtMs;
+    for (const state of seats.state) this.seatCounts[state]! += 1;
     this.changes = new ChangeList(links);
     this.areas = new Areas(layout.areas.length, createdAtMs);
   }
@@ -69,6 +72,8 @@ export class Partition implements SeatColumns {
       this.hold[seat] = record.hold;
       this.#touch(seat, timeMs);
     }
+    this.seatCounts[from]! -= record.seats.length;
+    this.seatCounts[to]! += record.seats.length;
     this.#movePlaces(record, timeMs);
   }
 
@@ -124,6 +129,8 @@ export class Partition implements SeatColumns {
     } else if (state === UNPRICED || state === WITHDRAWN) {
       this.state[seat] = ACTIVE;
     }
+    this.seatCounts[state]! -= 1;
+    this.seatCounts[this.state[seat]!]! += 1;
     this.price[seat] = slot;
     assert(this.price[seat] === slot, "a price slot fits its column");
     this.#touch(seat, timeMs);

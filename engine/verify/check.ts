@@ -41,6 +41,7 @@ export function checkPartition(partition: Partition): void {
   }
   assert(held.size === holds.count, "only existing holds have seats or places");
   checkChanges(partition);
+  checkCounts(partition);
 }
 
 /** @returns By hold slot: seats held. */
@@ -57,6 +58,14 @@ function checkSeats({ layout, state, price, hold }: Partition): Map<number, numb
     if (slot !== NONE) held.set(slot, (held.get(slot) ?? 0) + 1);
   }
   return held;
+}
+
+function checkCounts({ state, seatCounts }: Partition): void {
+  const counts = seatCounts.map(() => 0);
+  for (const current of state) counts[current]! += 1;
+  for (const [code, count] of counts.entries()) {
+    assert(seatCounts[code] === count, "the seats of each state are counted");
+  }
 }
 
 /** @param held - By hold slot; the held places are added to it. */

@@ -38,6 +38,8 @@ export interface HttpStats {
   /** Bodies that have not come whole. */
   readonly bodies: Pick<Transfers, "count" | "abandoned">;
   readonly bodyBudget: Pick<BodyBudget, "bytes" | "refused">;
+  /** Requests that have not been answered. */
+  readonly requests: { readonly open: number };
 }
 
 export interface HttpOptions {
@@ -153,7 +155,7 @@ class OpenExchanges implements Exchanges {
   /** Exchanges that wait for a request. */
   readonly #idle: HttpExchange[] = [];
   /** Requests that have not been answered. */
-  #open = 0;
+  open = 0;
   /** Bodies that come in pieces. */
   readonly #bodies: Transfers;
   readonly #bodyBudget: BodyBudget;
@@ -173,14 +175,15 @@ class OpenExchanges implements Exchanges {
   }
 
   get stats() {
-    return { answers: this.answers, bodies: this.#bodies, bodyBudget: this.#bodyBudget };
+    const { answers } = this;
+    return { answers, bodies: this.#bodies, bodyBudget: this.#bodyBudget, requests: this };
   }
 
   /** @param method - Lower case. */
   begin(res: HttpResponse, req: HttpRequest, method: string): void {
     const exchange = this.#idle.pop() ?? new HttpExchange(this);
     exchange.begin(res, req, method);
-    this.#open += 1;
+    this.open += 1;
     res.onAborted(exchange.abort);
     try {
       const found = exchange.find(this.front);
@@ -284,14 +287,14 @@ class OpenExchanges implements Exchanges {
       this.#bodyBudget.giveBack(sender, exchange.keptBytes);
     }
     this.answers.end(exchange);
-    this.#open -= 1;
-    if (this.#open === 0) this.#onAllAnswered?.();
+    this.open -= 1;
+    if (this.open === 0) this.#onAllAnswered?.();
   }
 
   /** Settles when no request is open, now or later. */
   allAnswered(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#open === 0) resolve();
+      if (this.open === 0) resolve();
       else this.#onAllAnswered = resolve;
     });
   }
