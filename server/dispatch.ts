@@ -239,6 +239,7 @@ export class Dispatch implements Front<Matched> {
   }
 
   #problem(refusal: Problem, path: string, route?: Route): Answer {
+    this.#services.metrics.refused(refusal.refused);
     const isFull = refusal.refused === Result.NO_ROOM;
     const problem: Problem = isFull ? { ...refusal, headers: IN_A_MINUTE } : refusal;
     if (!path.startsWith(AUTH_PREFIX)) {

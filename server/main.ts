@@ -82,7 +82,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     audit: { days: options.auditDays, onReport: (report) => reports.audit(report) },
     onFailure: onBroken,
   });
-  const running = await open(store, http, { options, env, log, reports });
+  const running = await open(store, http, { options, env, log, reports, accessLog });
   await stopping;
   await stopAll(running, http, { log, accessLog });
 }
@@ -124,6 +124,7 @@ interface Context {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
   readonly reports: StoreReports;
+  readonly accessLog: AccessLog | null;
 }
 
 interface Running {
@@ -134,14 +135,15 @@ interface Running {
 async function open(
   store: Store,
   http: HttpServer,
-  { options, env, log, reports }: Context,
+  { options, env, log, reports, accessLog }: Context,
 ): Promise<Running> {
   const { engine } = store;
   engine.state.room = roomOf(options);
   const running: Running = { store, isReady: true };
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const isReady = () => running.isReady;
-  const parts = { ...options, platformToken, reports, http: http.stats, isReady };
+  const counted = { reports, http: http.stats, accessLog };
+  const parts = { ...options, platformToken, ...counted, isReady };
   const services = servicesOf(store, parts);
   const { keys } = services;
   reports.recovered(store.report);
@@ -172,12 +174,13 @@ interface ServiceParts
   readonly platformToken: string | undefined;
   readonly reports: StoreReports;
   readonly http: HttpStats;
+  readonly accessLog: AccessLog | null;
   readonly isReady: () => boolean;
 }
 
 export function servicesOf(store: Store, parts: ServiceParts): Services {
   const { engine, audit } = store;
-  const { reports, http, isReady } = parts;
+  const { reports, http, isReady, accessLog } = parts;
   assert(audit !== null, "a server keeps an audit trail");
   const keys = new Keys(store.secret, engine.state.catalog, parts.platformToken);
   const passwords = new Passwords();
@@ -190,8 +193,9 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const layoutThread = new LayoutThread();
   const callers = { keys, logins, passwords, badKeys, rates };
   const queries = rememberedQueries;
-  const counted = { audit, http, replies, waiting, queries, layoutThread, ...callers };
-  const sources = { engine, log: store.logStats, store: reports, ...counted };
+  const work = { replies, waiting, queries, layoutThread };
+  const counted = { audit, http, accessLog, ...work, ...callers };
+  const sources = { engine, version, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayout, packed: packedLayout };
   const layouts = new LargeLayouts(engine, layoutThread, packer);
   layouts.packAll();

@@ -34,6 +34,7 @@ export interface LogOptions extends RecoverOptions {
   /** Whole sectors; 64 MiB by default. */
   readonly segmentBytes?: number | undefined;
   /** As in `LogWriterOptions`. */
+  readonly runningMs: () => number;
   readonly recordBytesMax?: number | undefined;
 }
 

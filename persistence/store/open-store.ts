@@ -110,7 +110,7 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
   try {
     const { storeId, hasLog: mustExist } = dataFolder;
     const place = { disk, folder, storeId };
-    const timing = { clock, scheduler };
+    const timing = { clock, scheduler, runningMs: () => time.runningMs() };
     const log = { mustExist, segmentBytes, recordBytesMax, onFailure, onProgress };
     const { state, journal, report, start } = await openState({ ...place, ...timing, ...log });
     if (!mustExist) dataFolder.markHasLog();

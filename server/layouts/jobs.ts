@@ -7,7 +7,7 @@ import { checkDrawing } from "../../engine/layout/change/drawing-members.ts";
 import { prepareLayout } from "../../engine/layout/change/prepare-layout.ts";
 import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 import { columnsOf, type LayoutColumns } from "../../engine/layout/layout-columns.ts";
-import { documentBytes, jsonPieces } from "../../engine/layout/layout-json.ts";
+import { documentBytes, jsonPieces } from "../../engine/layout/change/layout-json.ts";
 import { buildLayout, EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import type { FieldError } from "../../engine/results.ts";
 import type { LayoutBody } from "../../engine/shapes/bodies.ts";

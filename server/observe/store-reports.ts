@@ -3,7 +3,12 @@ import type { Logger } from "pino";
 
 /** Result of a snapshot. The log shows what else persistence reports. */
 export type SnapshotReport =
-  | { readonly failure: null; readonly seconds: number; readonly pauseMsMax: number }
+  | {
+      readonly failure: null;
+      readonly seconds: number;
+      readonly bytes: number;
+      readonly pauseMsMax: number;
+    }
   | { readonly failure: Error };
 
 /** Result of a recovery. The log shows what else persistence reports. */
@@ -28,6 +33,8 @@ export class StoreReports {
   snapshotPauseSecondsMax = 0;
   /** Duration of the last snapshot; 0 before the first. */
   snapshotSeconds = 0;
+  /** Size of the last snapshot; 0 before the first. */
+  snapshotBytes = 0;
   /** Time of the last snapshot, in seconds since 1970; 0 before the first. */
   snapshotAtSeconds = 0;
   recoverySeconds = 0;
@@ -63,6 +70,7 @@ export class StoreReports {
     }
     this.snapshotsMade += 1;
     this.snapshotSeconds = report.seconds;
+    this.snapshotBytes = report.bytes;
     this.snapshotAtSeconds = Date.now() / MS_PER_SECOND;
     const pauseSeconds = report.pauseMsMax / MS_PER_SECOND;
     this.snapshotPauseSecondsMax = Math.max(this.snapshotPauseSecondsMax, pauseSeconds);

@@ -6,7 +6,7 @@ import { assert } from "../../assert.ts";
 import { LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../../constants.ts";
 import { KEY_SEPARATOR } from "../composite-keys.ts";
 import type { LayoutDocument } from "../layout-document.ts";
-import { documentBytes } from "../layout-json.ts";
+import { documentBytes } from "./layout-json.ts";
 import { duplicate, type FieldError } from "../../results.ts";
 import type { LayoutBody } from "../../shapes/bodies.ts";
 import { lowerGuid } from "./guids.ts";

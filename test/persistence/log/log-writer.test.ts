@@ -135,6 +135,7 @@ test("a journal without a listener breaks an assertion", async () => {
     folder: "/data",
     storeId: STORE_ID,
     clock: time,
+    runningMs: () => time.nowMs(),
     scheduler: time,
     replay: () => {},
     start: null,

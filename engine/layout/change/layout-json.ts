@@ -2,8 +2,8 @@
  * A layout as JSON, in pieces: as one text, the largest layouts would take a hundred megabytes on
  * top of their bytes.
  */
-import { utf8Bytes } from "../shapes/json-bytes.ts";
-import type { LayoutDocument } from "./layout-document.ts";
+import { utf8Bytes } from "../../shapes/json-bytes.ts";
+import type { LayoutDocument } from "../layout-document.ts";
 
 const OBJECTS_PER_PIECE = 1_000;
 

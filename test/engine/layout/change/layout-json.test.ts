@@ -1,8 +1,8 @@
 /** A layout as JSON, in pieces. */
 import { expect, test } from "vitest";
-import { documentBytes, jsonPieces } from "../../../engine/layout/layout-json.ts";
-import type { LayoutDocument } from "../../../engine/layout/layout-document.ts";
-import { EMPTY_DOCUMENT } from "../../../engine/layout/layout.ts";
+import { documentBytes, jsonPieces } from "../../../../engine/layout/change/layout-json.ts";
+import type { LayoutDocument } from "../../../../engine/layout/layout-document.ts";
+import { EMPTY_DOCUMENT } from "../../../../engine/layout/layout.ts";
 
 const seat = (id: number) => ({ id, guid: `guid-${id}`, rowGuid: "r", name: `Ж${id} \u{1f3ad}\n` });
 const withSeats = (count: number): LayoutDocument => ({
