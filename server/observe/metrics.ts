@@ -82,7 +82,12 @@ export interface MetricsSources {
   /** Requests beyond the limits of an organization, and the buckets that count them. */
   readonly rates: { readonly refused: number; readonly count: number };
   /** Requests that wait for their answer, and those refused because too many waited. */
-  readonly waiting: { readonly count: number; readonly refused: number };
+  readonly waiting: {
+    readonly count: number;
+    readonly refused: number;
+    /** Refusals that are delayed. */
+    readonly refusals: { readonly count: number };
+  };
   /** Lines of the access log, and those that were lost; null without one. */
   readonly accessLog: { readonly lines: number; readonly dropped: number } | null;
 }
@@ -206,7 +211,11 @@ export class Metrics {
 
   #addRates({ rates, waiting }: MetricsSources): void {
     const busy = "Requests refused because too many waited.";
-    this.#addGauges([["waiting_requests", "Requests that wait.", () => waiting.count]]);
+    const delayed = "Refusals of requests that are delayed, because too many requests wait.";
+    this.#addGauges([
+      ["waiting_requests", "Requests that wait.", () => waiting.count],
+      ["delayed_refusals", delayed, () => waiting.refusals.count],
+    ]);
     this.#addCounters([["waiting_requests_refused_total", busy, () => waiting.refused]]);
     const limited = "Requests that were refused by a limit of their organization.";
     const buckets = "Keys, and pairs of key and event, whose requests are counted at present.";

@@ -174,7 +174,7 @@ export const NO_STORE = {
   queries: { count: 0 },
   layoutThread: { count: 0, refused: 0 },
   rates: { refused: 0, count: 0 },
-  waiting: { refused: 0, count: 0 },
+  waiting: { refused: 0, count: 0, refusals: { count: 0 } },
   accessLog: null,
 };
 const SILENT_METRICS = {
