@@ -109,7 +109,8 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     const { storeId, hasLog: mustExist } = dataFolder;
     const place = { disk, folder, storeId };
     const timing = { clock, scheduler };
-    const log = { mustExist, segmentBytes, recordBytesMax, onFailure, onProgress };
+    const onChecked = () => dataFolder.upgrade();
+    const log = { mustExist, segmentBytes, recordBytesMax, onFailure, onProgress, onChecked };
     const { state, journal, report, start } = await openState({ ...place, ...timing, ...log });
     if (!mustExist) dataFolder.markHasLog();
     clock.atLeast(report.timeMs);

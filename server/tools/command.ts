@@ -87,10 +87,11 @@ function addRepair(program: Command): void {
   tool(program, "repair", "Recover what can be recovered of a damaged data folder.")
     .description(
       "Reports what is damaged, what can be kept, and which records would be lost. Changes " +
-        "nothing without --yes. With --yes it first exports what the audit trail and the rest of " +
-        "the log still know of the lost records, as JSON lines, to a file beside the folder. Then " +
-        "it sets damaged snapshots and segments aside and cuts the log where it is damaged; if a " +
-        "good snapshot reaches further, a new log starts after that snapshot. The originals stay in the folder under names that end with .broken. " +
+        "nothing without --yes. With --yes it first exports what the audit trail and the rest " +
+        "of the log still know of the lost records, as JSON lines, to a file beside the folder. " +
+        "Then it sets damaged snapshots and segments aside and cuts the log where it is " +
+        "damaged; if a good snapshot reaches further, a new log starts after that snapshot. " +
+        "The originals stay in the folder under names that end with .broken. " +
         "If you have a backup that is newer than the damage, restoring it loses less.",
     )
     .argument("<folder>", "data folder")
