@@ -94,7 +94,7 @@ const SWEEP_MS = 500;
 const TRAIL_MS_MAX = 4_000;
 const FINAL_MS_MAX = 12_000;
 /** How long the close of a process that ends waits for the trail. */
-const TRAIL_END_MS_MAX = 200;
+const TRAIL_END_MS_MAX = 100;
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 const SNAPSHOT_MINUTES = 10;
 const MINUTE_MS = 60_000;
