@@ -8,7 +8,8 @@ import type { RepairFlags } from "./repair.ts";
 
 const EXIT_CODES = `
 Exit codes: 0 done, 2 usage error, 73 the target cannot be used, 74 the disk fails, 75 another
-process uses the folder, 78 the folder is damaged or is not a Frontrow store.`;
+process uses the folder, 78 the folder is damaged, is not a Frontrow store, or has a format of
+another version of Frontrow.`;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
