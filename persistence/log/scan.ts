@@ -3,12 +3,12 @@
  * a log, which was never acknowledged, from damage to acknowledged records.
  */
 import { LogCorrupt, Malformed, only } from "../disk/faults.ts";
+import { ensureFormat, FORMATS } from "../disk/formats.ts";
 import { decodeRecords, type Replay } from "./codec.ts";
 import {
   FrameFlag,
   type FrameHeader,
   FRAME_HEADER_BYTES,
-  LOG_VERSION,
   SECTOR_BYTES,
   chainAfter,
   padToSector,
@@ -84,6 +84,8 @@ export class LogScan {
   readonly #replay: Replay;
   /** Whether the current segment is the first of an epoch. */
   #opensEpoch = false;
+  /** Version of the current segment. */
+  #version = 0;
 
   constructor(storeId: string, replay: Replay, start: LogStart | null = null) {
     this.storeId = storeId;
@@ -163,6 +165,7 @@ export class LogScan {
     // Nothing is written after a clean end, so the next segment opens an epoch.
     if (!this.#opensEpoch) ensure(!this.clean, "no segment after a clean end", "one");
     this.number = header.number;
+    this.#version = header.version;
     this.epoch = header.epoch;
     if (this.#opensEpoch) this.clean = false;
   }
@@ -187,7 +190,8 @@ export class LogScan {
   #checkHeader(header: FrameHeader, at: number): void {
     const { flags } = header;
     ensure(!this.clean, "nothing after a clean end", "a frame");
-    ensure(header.version === LOG_VERSION, `log version ${LOG_VERSION}`, `${header.version}`);
+    ensureFormat(FORMATS.log, header.version);
+    ensure(header.version === this.#version, `log version ${this.#version}`, `${header.version}`);
     ensure(header.offset === at, `a frame of byte ${at}`, `one of byte ${header.offset}`);
     ensure(header.epoch === this.epoch, `epoch ${this.epoch}`, `${header.epoch}`);
     const first = this.sequence + 1;

@@ -94,7 +94,7 @@ const SWEEP_MS = 500;
 const TRAIL_MS_MAX = 4_000;
 const FINAL_MS_MAX = 12_000;
 /** How long the close of a process that ends waits for the trail. */
-const TRAIL_END_MS_MAX = 200;
+const TRAIL_END_MS_MAX = 100;
 /** After an on-sale, thousands of holds may end in the same second. */
 const HOLDS_PER_TURN = 1_000;
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
@@ -111,7 +111,8 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     const { storeId, hasLog: mustExist } = dataFolder;
     const place = { disk, folder, storeId };
     const timing = { clock, scheduler, runningMs: () => time.runningMs() };
-    const log = { mustExist, segmentBytes, recordBytesMax, onFailure, onProgress };
+    const onChecked = () => dataFolder.upgrade();
+    const log = { mustExist, segmentBytes, recordBytesMax, onFailure, onProgress, onChecked };
     const { state, journal, report, start } = await openState({ ...place, ...timing, ...log });
     if (!mustExist) dataFolder.markHasLog();
     clock.atLeast(report.timeMs);

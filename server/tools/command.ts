@@ -8,7 +8,8 @@ import type { RepairFlags } from "./repair.ts";
 
 const EXIT_CODES = `
 Exit codes: 0 done, 2 usage error, 73 the target cannot be used, 74 the disk fails, 75 another
-process uses the folder, 78 the folder is damaged or is not a Frontrow store.`;
+process uses the folder, 78 the folder is damaged, is not a Frontrow store, or has a format of
+another version of Frontrow.`;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -88,11 +89,11 @@ function addRepair(program: Command): void {
     .description(
       "Reports what is damaged, what can be kept, and which records would be lost. Changes " +
         "nothing without --yes. With --yes it first exports what the audit trail and the rest " +
-        "of the log still know of the lost records, as JSON lines, to a file beside the " +
-        "folder. Then it sets damaged snapshots and segments aside and cuts the log where it " +
-        "is damaged; if a good snapshot reaches further, a new log starts after that " +
-        "snapshot. The originals stay in the folder under names that end with .broken. If you " +
-        "have a backup that is newer than the damage, restoring it loses less.",
+        "of the log still know of the lost records, as JSON lines, to a file beside the folder. " +
+        "Then it sets damaged snapshots and segments aside and cuts the log where it is " +
+        "damaged; if a good snapshot reaches further, a new log starts after that snapshot. " +
+        "The originals stay in the folder under names that end with .broken. " +
+        "If you have a backup that is newer than the damage, restoring it loses less.",
     )
     .argument("<folder>", "data folder")
     .option("--yes", "carry out the repair")

@@ -110,20 +110,17 @@ test(
 );
 
 test("a second signal ends a server that still waits for answers at once", SLOW, async () => {
-  const server = await startServer({ args: ["--demo"] });
+  const server = await startServer({ args: ["--demo", "--bad-logins-per-minute", "1000"] });
   const client = await clientOf(server);
   expect(await client.book("lock")).toBe(true);
   // Passwords are checked one after the other, so these answers take seconds.
-  const credentials = {
-    username: server.generated("admin email"),
-    password: server.generated("admin password"),
-  };
-  const logins = Array.from({ length: LOGINS }, () =>
-    server.request("POST", "/api/auth/login", credentials, "").then(
+  const logins = Array.from({ length: LOGINS }, (_, i) => {
+    const credentials = { username: `nobody-${i}@x.example`, password: "guessed-password" };
+    return server.request("POST", "/api/auth/login", credentials, "").then(
       () => true,
       () => false,
-    ),
-  );
+    );
+  });
   await logins[0];
   const ended = server.kill("SIGTERM");
   while (saidOf(server, "stopping") === undefined) await sleep(RETRY_MS);
