@@ -3,10 +3,10 @@
 #   docker build --tag frontrow .
 #   docker run --read-only --tmpfs /tmp --volume frontrow-data:/data --publish 127.0.0.1:8080:8080 frontrow
 
-# The version that all tests run on. 22 and 24 work too: see engines in package.json.
+# The version that all tests run on. For others see server/ops/README.md.
 ARG NODE_VERSION=20.20.2
 
-FROM node:${NODE_VERSION}-bookworm-slim AS build
+FROM node:${NODE_VERSION}-trixie-slim AS build
 # better-sqlite3 is compiled from its source.
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends g++ make python3 \
@@ -25,7 +25,7 @@ RUN npm run build \
   && mv node_modules /app/ \
   && rm -rf /app/node_modules/better-sqlite3/build/Release/obj*
 
-FROM node:${NODE_VERSION}-bookworm-slim
+FROM node:${NODE_VERSION}-trixie-slim
 RUN install --directory --owner=node --group=node --mode=0700 /data
 COPY --from=build /app /app
 ENV NODE_ENV=production FRONTROW_HOST=0.0.0.0 FRONTROW_DATA=/data

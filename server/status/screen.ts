@@ -33,7 +33,7 @@ const KINDS: readonly (readonly [name: string, takes: (labels: Labels) => boolea
   ["other changes", () => true],
 ];
 
-const HEADING = row("REQUESTS", ["rate", "p50", "p99"]).trimStart();
+const HEADING = row("REQUESTS", ["rate", "p50", "p99"]);
 
 export function screenOf(shown: Shown, paper: Paper): string {
   const { paint } = paper;
@@ -64,18 +64,19 @@ function requestLines(interval: Interval): string[] {
       takes(labels) && !KINDS.slice(0, i).some(([, earlier]) => earlier(labels));
     const [p50, p99] = [0.5, 0.99].map((q) => interval.quantile(DURATIONS, q, isOfKind));
     const rate = numberText(interval.rate(REQUESTS, isOfKind));
-    return row(name, [`${rate}/s`, latencyText(p50!), latencyText(p99!)]);
+    return row(`  ${name}`, [`${rate}/s`, latencyText(p50!), latencyText(p99!)]);
   });
   return [
     ...rows,
-    row("refused", [`${numberText(interval.rate("frontrow_refusals_total"))}/s`]) + codes(interval),
+    row("  refused", [`${numberText(interval.rate("frontrow_refusals_total"))}/s`]) +
+      codes(interval),
     `  ${value("http_requests_in_flight")} in flight, ${value("http_connections")} of ` +
       `${value("http_connections_max")} connections`,
   ];
 }
 
 function row(name: string, cells: readonly string[]): string {
-  return `  ${name.padEnd(14)}${cells.map((cell) => cell.padStart(12)).join("")}`.trimEnd();
+  return `${name.padEnd(16)}${cells.map((cell) => cell.padStart(12)).join("")}`.trimEnd();
 }
 
 /** The most frequent error codes. */
@@ -110,7 +111,8 @@ function storeLines({ interval, nowMs }: Shown, { paint }: Paper): string[] {
   const snapshotSize = value("snapshot_bytes");
   return [
     `  log        record ${numberText(value("sequence"))}, ` +
-      `${bytesText(interval.rate("frontrow_log_bytes_total"))}/s` +
+      `${bytesText(interval.rate("frontrow_log_bytes_total"))}/s, ` +
+      `${bytes("frontrow_log_bytes_total")} since the start` +
       warn(value("log_writable") === 1, "TAKES NO CHANGES"),
     `  sync       ${times("log_sync_duration_seconds")}`,
     `  commit     ${times("log_commit_duration_seconds")}`,

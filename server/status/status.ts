@@ -2,7 +2,7 @@
 import { setInterval } from "node:timers/promises";
 import { paintFor } from "../onsale/terminal.ts";
 import { Interval, Scrape } from "./scrape.ts";
-import { screenOf } from "./screen.ts";
+import { screenOf, type Shown } from "./screen.ts";
 
 export interface StatusFlags {
   readonly url: string;
@@ -17,20 +17,30 @@ const PLAIN_COLUMNS = 80;
 const CLEAR = "\u001B[H\u001B[J";
 
 /** Shows it once, or until interrupted. @throws Error when the server does not answer. */
-export async function status(flags: StatusFlags): Promise<void> {
-  const url = flags.url.replace(/\/+$/, "");
-  const { isTTY } = process.stdout;
-  let before = await scrape(url, flags.token);
+export async function status({ url: given, token, watch = false }: StatusFlags): Promise<void> {
+  const url = given.replace(/\/+$/, "");
+  let before = await scrape(url, token);
   for await (const _ of setInterval(INTERVAL_MS)) {
-    const [after, ready] = await Promise.all([scrape(url, flags.token), isReady(url)]);
-    const interval = new Interval(before, after);
-    const shown = { url, isReady: ready, interval, nowMs: Date.now() };
-    const columns = isTTY ? process.stdout.columns : PLAIN_COLUMNS;
-    const screen = screenOf(shown, { columns, paint: paintFor(process.stdout) });
-    process.stdout.write(flags.watch === true && isTTY ? CLEAR + screen : screen);
-    if (flags.watch !== true) return;
-    before = after;
+    try {
+      const [after, ready] = await Promise.all([scrape(url, token), isReady(url)]);
+      show(
+        { url, isReady: ready, interval: new Interval(before, after), nowMs: Date.now() },
+        watch,
+      );
+      before = after;
+    } catch (error) {
+      if (!watch) throw error;
+      // It may be restarting.
+      process.stdout.write(`${(error as Error).message}\n`);
+    }
+    if (!watch) return;
   }
+}
+
+function show(shown: Shown, isRepeated: boolean): void {
+  const { isTTY, columns } = process.stdout;
+  const paper = { columns: isTTY ? columns : PLAIN_COLUMNS, paint: paintFor(process.stdout) };
+  process.stdout.write((isRepeated && isTTY ? CLEAR : "") + screenOf(shown, paper));
 }
 
 async function scrape(url: string, token: string | undefined): Promise<Scrape> {

@@ -35,7 +35,7 @@ const { services, volumes } = parse(readFileSync("server/ops/compose.yaml", "utf
 test("the image is pinned, has the Node of the tests, and runs without root", () => {
   const [node] = only("ARG").map((argument) => argument.split("=")[1]);
   expect(node).toMatch(/^20\.\d+\.\d+$/);
-  for (const from of only("FROM")) expect(from).toMatch(/^node:\$\{NODE_VERSION\}-bookworm-slim/);
+  for (const from of only("FROM")) expect(from).toMatch(/^node:\$\{NODE_VERSION\}-trixie-slim/);
   expect(only("USER")).toEqual(["node"]);
   const last = INSTRUCTIONS.map(([name]) => name);
   expect(last.indexOf("USER")).toBeLessThan(last.indexOf("ENTRYPOINT"));
