@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { history, recovered } from "../rescue/folder-fixture.ts";
 import { folderOf, StoreProcess } from "../store/store-fixture.ts";
 
-test("after a prepared close the next start reads the snapshot and the records after it", async () => {
+test("after a prepared close a start reads the snapshot and the records after it", async () => {
   const folder = folderOf();
   const process = await StoreProcess.start({ folder, history });
   await process.commit(30);
