@@ -14,7 +14,7 @@ import {
   NO_STATE,
   type PlaceFacts,
   RECORD_STEP,
-  ROW_STEP,
+  ROW_NUMBERS,
 } from "./rows.ts";
 
 export class Block {
@@ -22,6 +22,8 @@ export class Block {
   readonly rowCount: number;
   readonly #record: readonly Column[];
   readonly #row: readonly Column[];
+  readonly #session: Column;
+  readonly #holdType: Column;
   readonly #area: readonly Column[];
   readonly #reader: ColumnReader;
   #texts: Texts | null = null;
@@ -40,7 +42,9 @@ export class Block {
     const columns = (step: number, count: number) =>
       Array.from({ length: step }, () => reader.numbers(count));
     this.#record = columns(RECORD_STEP, this.recordCount);
-    this.#row = columns(ROW_STEP, this.rowCount);
+    this.#row = columns(ROW_NUMBERS, this.rowCount);
+    this.#session = reader.numbers(this.rowCount);
+    this.#holdType = reader.numbers(this.rowCount);
     this.#area = columns(AREA_STEP, areaCount);
   }
 
@@ -90,7 +94,7 @@ export class Block {
 
   /** Into `texts`. */
   sessionIndexOf(row: number): number {
-    return this.#row[4]!.at(row);
+    return this.#session.at(row);
   }
 
   get texts(): Texts {
@@ -128,7 +132,7 @@ export class Block {
     return {
       hold: age === 0 ? 0 : this.sequenceOf(record) + 1 - age,
       session: this.sessionOf(row),
-      holdType: this.texts.at(this.#row[5]!.at(row)),
+      holdType: this.texts.at(this.#holdType.at(row)),
     };
   }
 

@@ -10,11 +10,10 @@ import { packText, unpackText } from "./text.ts";
 /** Set in the first byte of a column whose smallest value is not 0. */
 const HAS_BASE = 0x80;
 const WIDTH_MAX = 7;
-const TWO_POW_32 = 0x1_0000_0000;
 
-/** Numbers in an array of rows: those at `first`, `first + step` ... */
+/** Numbers in an array of groups: those at `first`, `first + step` ... */
 export interface Strided {
-  readonly values: ArrayLike<number>;
+  readonly values: Float64Array;
   readonly first: number;
   readonly step: number;
   readonly count: number;
@@ -51,14 +50,10 @@ export class ColumnWriter {
     if (width === 0) return;
     for (let i = 0, at = first; i < count; i++, at += step) {
       let rest = values[at]! - low;
-      if (width <= 4) {
-        for (let k = 0; k < width; k++, rest >>>= 8) bytes[end++] = rest & 0xff;
-      } else {
-        let upper = Math.floor(rest / TWO_POW_32);
-        let lower = rest - upper * TWO_POW_32;
-        for (let k = 0; k < 4; k++, lower >>>= 8) bytes[end++] = lower & 0xff;
-        for (let k = 4; k < width; k++, upper >>>= 8) bytes[end++] = upper & 0xff;
-      }
+      bytes[end++] = rest & 0xff;
+      if (width === 1) continue;
+      if (width > 4) end = this.#wide(rest, width, end);
+      else for (let k = 1; k < width; k++) bytes[end++] = (rest >>>= 8) & 0xff;
     }
     this.#length = end;
   }
@@ -71,7 +66,7 @@ export class ColumnWriter {
       lengths.push(bytes.length);
       return bytes;
     });
-    this.numbers({ values: lengths, first: 0, step: 1, count: texts.length });
+    this.numbers({ values: Float64Array.from(lengths), first: 0, step: 1, count: texts.length });
     for (const bytes of packed) {
       this.#reserve(bytes.length);
       this.#bytes.set(bytes, this.#length);
@@ -82,6 +77,13 @@ export class ColumnWriter {
   /** @returns A copy of the content. */
   content(): Buffer {
     return Buffer.from(this.#bytes.subarray(0, this.#length));
+  }
+
+  /** Writes the upper bytes of a number of more than 32 bits. @returns Where they end. */
+  #wide(value: number, width: number, start: number): number {
+    let [rest, end] = [Math.floor(value / 256), start];
+    for (let k = 1; k < width; k++, rest = Math.floor(rest / 256)) this.#bytes[end++] = rest % 256;
+    return end;
   }
 
   #head(width: number, low: number): void {

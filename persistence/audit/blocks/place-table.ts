@@ -133,8 +133,10 @@ export class PlaceTable {
       if (!texts.has(text)) texts.set(text, texts.size);
       return texts.get(text)!;
     };
-    const put = (values: readonly number[]) =>
+    const put = (column: readonly number[]) => {
+      const values = Float64Array.from(column);
       writer.numbers({ values, first: 0, step: 1, count: values.length });
+    };
     writer.clear();
     writer.u32(slots.length);
     writer.u32(areas.length);

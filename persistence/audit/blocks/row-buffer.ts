@@ -2,7 +2,7 @@
 import { assert } from "../../../engine/assert.ts";
 import type { Actor } from "../../../engine/records.ts";
 import type { Block } from "./block.ts";
-import { ColumnWriter } from "./columns.ts";
+import { ColumnWriter, type Strided } from "./columns.ts";
 import {
   AREA_STEP,
   type At,
@@ -10,70 +10,117 @@ import {
   type Move,
   NO_STATE,
   RECORD_STEP,
-  ROW_STEP,
+  ROW_NUMBERS,
 } from "./rows.ts";
 
-/** Records and rows between two positions of a buffer. */
-interface Part {
-  readonly records: readonly [number, number];
-  readonly rows: readonly [number, number];
-  readonly areas: readonly [number, number];
+/** Where a part of a buffer begins or ends, in records, rows, and rows of areas. */
+interface Position {
+  readonly record: number;
+  readonly row: number;
+  readonly area: number;
 }
 
-/** The first value of a row that is a text. */
-const FIRST_TEXT = 4;
+/** A block that is ready to be stored. */
+export interface NewBlock {
+  readonly first: number;
+  readonly last: number;
+  readonly rows: number;
+  readonly content: Buffer;
+}
+
+/** In a record: how many rows it has. */
+const AT_ROWS = 4;
 
 const writer = new ColumnWriter();
 
+/** Groups that there is room for at first. */
+const GROUPS_MIN = 32;
+
+/** Numbers in groups of `step`. A typed array, because it is filled and read very often. */
+class Groups {
+  readonly #step: number;
+  values: Float64Array;
+  count = 0;
+
+  constructor(step: number) {
+    this.#step = step;
+    this.values = new Float64Array(GROUPS_MIN * step);
+  }
+
+  /** Adds a group, which the caller fills. @returns Where it begins. */
+  add(): number {
+    const start = this.count * this.#step;
+    if (start === this.values.length) {
+      const grown = new Float64Array(2 * start);
+      grown.set(this.values);
+      this.values = grown;
+    }
+    this.count += 1;
+    return start;
+  }
+
+  addAll({ values, count }: Groups): void {
+    const all = new Float64Array(Math.max(GROUPS_MIN, this.count + count) * this.#step);
+    all.set(this.values.subarray(0, this.count * this.#step));
+    all.set(values.subarray(0, count * this.#step), this.count * this.#step);
+    this.values = all;
+    this.count += count;
+  }
+
+  /** @returns The numbers at `index` of the groups from `from` to `to`. */
+  column(index: number, from: number, to: number): Strided {
+    const step = this.#step;
+    return { values: this.values, first: from * step + index, step, count: to - from };
+  }
+}
+
 export class RowBuffer {
-  /** `RECORD_STEP` values of each record. */
-  readonly #records: number[] = [];
-  readonly #rows: number[] = [];
-  readonly #areas: number[] = [];
-  readonly #texts: string[] = [""];
-  readonly #textIndexes = new Map([["", 0]]);
-  /** Of the last row: the next one mostly has the same. */
-  #session = "";
-  #sessionIndex = 0;
+  readonly #records = new Groups(RECORD_STEP);
+  readonly #rows = new Groups(ROW_NUMBERS);
+  readonly #areas = new Groups(AREA_STEP);
+  // Index of both: row.
+  readonly #sessions: string[] = [];
+  readonly #holdTypes: string[] = [];
+  /** Of the last record; 0 before the first. */
+  lastSequence = 0;
 
   get rowCount(): number {
-    return this.#rows.length / ROW_STEP;
-  }
-
-  get firstSequence(): number {
-    return this.#records[0]!;
-  }
-
-  get lastSequence(): number {
-    return this.#records.at(-RECORD_STEP) ?? 0;
+    return this.#rows.count;
   }
 
   /** Begins a record; its rows follow. */
   addRecord({ sequence, timeMs }: At, call: number, actor: Actor): void {
     assert(sequence > this.lastSequence, "records are added in order, each once");
-    this.#records.push(sequence, timeMs, call, codeOfActor(actor), 0);
+    this.lastSequence = sequence;
+    const start = this.#records.add();
+    const { values } = this.#records;
+    values[start] = sequence;
+    values[start + 1] = timeMs;
+    values[start + 2] = call;
+    values[start + 3] = codeOfActor(actor);
+    values[start + AT_ROWS] = 0;
   }
 
   /** Replaces the call of the last record. */
   setCall(call: number): void {
-    this.#records[this.#records.length - 3] = call;
+    this.#records.values[(this.#records.count - 1) * RECORD_STEP + 2] = call;
   }
 
   /** Adds a row of the last record. */
   addRow(key: number, move: Move): void {
-    const { from, state, priceId, hold, session, holdType, places, counts } = move;
-    const records = this.#records;
-    records[records.length - 1]! += 1;
-    const states = (from ?? NO_STATE) * 8 + (state ?? NO_STATE);
-    const age = hold === 0 ? 0 : this.lastSequence - hold + 1;
-    if (session !== this.#session) {
-      this.#session = session;
-      this.#sessionIndex = this.#textIndex(session);
-    }
-    const holdTypeIndex = holdType === "" ? 0 : this.#textIndex(holdType);
-    this.#rows.push(key, states, priceId, age, this.#sessionIndex, holdTypeIndex);
+    const { from, state, hold, counts } = move;
+    this.#records.values[(this.#records.count - 1) * RECORD_STEP + AT_ROWS]! += 1;
+    const start = this.#rows.add();
+    const { values } = this.#rows;
+    values[start] = key;
+    values[start + 1] = (from ?? NO_STATE) * 8 + (state ?? NO_STATE);
+    values[start + 2] = move.priceId;
+    values[start + 3] = hold === 0 ? 0 : this.lastSequence - hold + 1;
+    this.#sessions.push(move.session);
+    this.#holdTypes.push(move.holdType);
     if (counts === null) return;
-    this.#areas.push(places!, counts[0], counts[1], counts[2], counts[3]);
+    const area = this.#areas.add();
+    this.#areas.values.set([move.places!, ...counts], area);
   }
 
   /** Adds the records of a block from `fromSequence` on. */
@@ -89,87 +136,72 @@ export class RowBuffer {
 
   /** Adds the records of another buffer. */
   addBuffer(other: RowBuffer): void {
-    const texts = other.#texts.map((text) => this.#textIndex(text));
-    for (const value of other.#records) this.#records.push(value);
-    for (const value of other.#areas) this.#areas.push(value);
-    for (const [i, value] of other.#rows.entries()) {
-      const isText = i % ROW_STEP >= FIRST_TEXT;
-      this.#rows.push(isText ? texts[value]! : value);
+    this.#records.addAll(other.#records);
+    this.#rows.addAll(other.#rows);
+    this.#areas.addAll(other.#areas);
+    for (const session of other.#sessions) this.#sessions.push(session);
+    for (const holdType of other.#holdTypes) this.#holdTypes.push(holdType);
+    this.lastSequence = other.lastSequence;
+  }
+
+  /** @returns Blocks with at least so many rows, except perhaps the last. */
+  *blocks(rowsMin: number): Generator<NewBlock, void> {
+    const { values, count } = this.#records;
+    let start: Position = { record: 0, row: 0, area: 0 };
+    let [row, area] = [0, 0];
+    for (let record = 0; record < count; record++) {
+      const end = row + values[record * RECORD_STEP + AT_ROWS]!;
+      if (this.#areas.count === 0) row = end;
+      for (; row < end; row++) area += this.#rows.values[row * ROW_NUMBERS]! % 2;
+      const rows = row - start.row;
+      if (rows < rowsMin && record + 1 < count) continue;
+      const next = { record: record + 1, row, area };
+      const first = values[start.record * RECORD_STEP]!;
+      const last = values[record * RECORD_STEP]!;
+      yield { first, last, rows, content: this.#encode(start, next) };
+      start = next;
     }
   }
 
-  /** @returns The contents of blocks with at least so many rows, except perhaps the last. */
-  *blocks(
-    rowsMin: number,
-  ): Generator<{ first: number; last: number; rows: number; content: Buffer }> {
-    const records = this.#records;
-    let start: Part | null = null;
-    let [rows, areas] = [0, 0];
-    for (let i = 0; i < records.length; i += RECORD_STEP) {
-      start ??= { records: [i, i], rows: [rows, rows], areas: [areas, areas] };
-      const end = rows + records[i + 4]!;
-      if (this.#areas.length === 0) rows = end;
-      for (; rows < end; rows++) areas += this.#rows[rows * ROW_STEP]! % 2;
-      const isLast = i + RECORD_STEP === records.length;
-      if (end - start.rows[0] < rowsMin && !isLast) continue;
-      const content = this.#encode({
-        records: [start.records[0], i + RECORD_STEP],
-        rows: [start.rows[0], end],
-        areas: [start.areas[0], areas],
-      });
-      const first = records[start.records[0]]!;
-      yield { first, last: records[i]!, rows: end - start.rows[0], content };
-      start = null;
-    }
-  }
-
-  #textIndex(text: string): number {
-    let index = this.#textIndexes.get(text);
-    if (index !== undefined) return index;
-    index = this.#texts.length;
-    this.#texts.push(text);
-    this.#textIndexes.set(text, index);
-    return index;
-  }
-
-  #encode({ records, rows, areas }: Part): Buffer {
-    const recordCount = (records[1] - records[0]) / RECORD_STEP;
-    const count = rows[1] - rows[0];
-    const areaCount = areas[1] - areas[0];
+  #encode(from: Position, to: Position): Buffer {
+    const [records, rows] = [to.record - from.record, to.row - from.row];
     writer.clear();
-    for (const size of [recordCount, count, areaCount]) writer.u32(size);
+    for (const size of [records, rows, to.area - from.area]) writer.u32(size);
     for (let i = 0; i < RECORD_STEP; i++) {
-      const first = records[0] + i;
-      writer.numbers({ values: this.#records, first, step: RECORD_STEP, count: recordCount });
+      writer.numbers(this.#records.column(i, from.record, to.record));
     }
-    const start = rows[0] * ROW_STEP;
-    for (let i = 0; i < FIRST_TEXT; i++) {
-      writer.numbers({ values: this.#rows, first: start + i, step: ROW_STEP, count });
+    for (let i = 0; i < ROW_NUMBERS; i++) writer.numbers(this.#rows.column(i, from.row, to.row));
+    const texts = new Map<string, number>();
+    for (const column of [this.#sessions, this.#holdTypes]) {
+      const values = indexesOf(column, from.row, to.row, texts);
+      writer.numbers({ values, first: 0, step: 1, count: rows });
     }
-    const texts: string[] = [];
-    const indexes = new Map<number, number>();
-    for (let i = FIRST_TEXT; i < ROW_STEP; i++) {
-      const own: number[] = [];
-      for (let at = start + i; own.length < count; at += ROW_STEP) {
-        own.push(this.#ownIndex(this.#rows[at]!, texts, indexes));
-      }
-      writer.numbers({ values: own, first: 0, step: 1, count });
-    }
-    for (let i = 0; i < AREA_STEP; i++) {
-      const first = areas[0] * AREA_STEP + i;
-      writer.numbers({ values: this.#areas, first, step: AREA_STEP, count: areaCount });
-    }
-    writer.texts(texts);
+    for (let i = 0; i < AREA_STEP; i++) writer.numbers(this.#areas.column(i, from.area, to.area));
+    writer.texts([...texts.keys()]);
     return writer.content();
   }
+}
 
-  /** @returns The index of the text among those of a block. */
-  #ownIndex(index: number, texts: string[], indexes: Map<number, number>): number {
-    let own = indexes.get(index);
-    if (own !== undefined) return own;
-    own = texts.length;
-    texts.push(this.#texts[index]!);
-    indexes.set(index, own);
-    return own;
+/** @param texts - By text: its index. New texts are added. */
+function indexesOf(
+  column: readonly string[],
+  from: number,
+  to: number,
+  texts: Map<string, number>,
+): Float64Array {
+  const indexes = new Float64Array(to - from);
+  let before: string | null = null;
+  let index = 0;
+  for (let row = from; row < to; row++) {
+    const text = column[row]!;
+    // Neighbours mostly have the same.
+    if (text !== before) {
+      before = text;
+      const known = texts.get(text);
+      index = known ?? texts.size;
+      if (known === undefined) texts.set(text, index);
+    }
+    indexes[row - from] = index;
   }
+  return indexes;
 }

@@ -59,8 +59,8 @@ export const placeOf = (key: number) => Math.floor(key / 2);
 
 /** Values of a record: sequence, time, call, actor, rows. */
 export const RECORD_STEP = 5;
-/** Values of a row: key, states, price, hold, session, hold type. */
-export const ROW_STEP = 6;
+/** Numbers of a row: key, states, price, hold. Its session and its hold type are texts. */
+export const ROW_NUMBERS = 4;
 /** Values of a row of an area: places, and its counts. */
 export const AREA_STEP = 5;
 /** In place of a state, when there is none. */
