@@ -19,8 +19,8 @@ CREATE TABLE maps (
   PRIMARY KEY (partition, sequence)
 ) WITHOUT ROWID;`;
 
-/** Rows of a full block, at least: about 40 KiB. The rows of a record are never separated. */
-export const BLOCK_ROWS = 2_048;
+/** Rows of a full block, at least: about 20 KiB. The rows of a record are never separated. */
+export const BLOCK_ROWS = 1_024;
 
 const INSERT = "INSERT INTO blocks VALUES (?, ?, ?, ?, ?)";
 const CONTENT = "SELECT content FROM blocks WHERE partition = ? AND last = ?";

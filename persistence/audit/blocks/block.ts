@@ -27,8 +27,6 @@ export class Block {
   readonly #area: readonly Column[];
   readonly #reader: ColumnReader;
   #texts: Texts | null = null;
-  /** Index: record. Value: its first row; one more for the end of the last. */
-  #starts: Uint32Array | null = null;
   /** Index: row. Value: how many rows of areas are before it. */
   #areas: Uint32Array | null = null;
 
@@ -66,22 +64,15 @@ export class Block {
 
   /** @returns The first record at or after the number; `recordCount` for none. */
   recordOf(sequence: number): number {
-    let [low, high] = [0, this.recordCount];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.sequenceOf(middle) < sequence) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return this.#record[0]!.lowerBound(this.recordCount, sequence);
   }
 
   rowsStart(record: number): number {
-    this.#starts ??= this.#startsOfRecords();
-    return this.#starts[record]!;
+    return this.#record[4]!.at(record);
   }
 
   rowsEnd(record: number): number {
-    return this.rowsStart(record + 1);
+    return record + 1 < this.recordCount ? this.rowsStart(record + 1) : this.rowCount;
   }
 
   keyOf(row: number): number {
@@ -152,13 +143,6 @@ export class Block {
       }
     }
     return this.#areas[row]!;
-  }
-
-  #startsOfRecords(): Uint32Array {
-    const starts = new Uint32Array(this.recordCount + 1);
-    const rows = this.#record[4]!;
-    for (let i = 0; i < this.recordCount; i++) starts[i + 1] = starts[i]! + rows.at(i);
-    return starts;
   }
 }
 

@@ -60,15 +60,15 @@ export class ColumnWriter {
 
   texts(texts: readonly string[]): void {
     this.u32(texts.length);
-    const lengths: number[] = [];
-    const packed = texts.map((text) => {
+    const starts = new Float64Array(texts.length + 1);
+    const packed = texts.map((text, i) => {
       const bytes = packText(text);
-      lengths.push(bytes.length);
+      starts[i + 1] = starts[i]! + bytes.length;
       return bytes;
     });
-    this.numbers({ values: Float64Array.from(lengths), first: 0, step: 1, count: texts.length });
+    this.numbers({ values: starts, first: 0, step: 1, count: starts.length });
+    this.#reserve(starts[texts.length]!);
     for (const bytes of packed) {
-      this.#reserve(bytes.length);
       this.#bytes.set(bytes, this.#length);
       this.#length += bytes.length;
     }
@@ -129,6 +129,17 @@ export class Column {
     for (let k = start + width - 1; k >= start; k--) value = value * 256 + bytes[k]!;
     return value + this.#low;
   }
+
+  /** @returns The first index below `count` whose value is not less; `count` for none. */
+  lowerBound(count: number, value: number): number {
+    let [low, high] = [0, count];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.at(middle) < value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
 }
 
 export class ColumnReader {
@@ -155,7 +166,7 @@ export class ColumnReader {
   /** To be called last. */
   texts(): Texts {
     const count = this.u32();
-    return new Texts(count, this.numbers(count), this.#bytes.subarray(this.#at));
+    return new Texts(count, this.numbers(count + 1), this.#bytes.subarray(this.#at));
   }
 
   #take(count: number): number {
@@ -170,16 +181,15 @@ export class ColumnReader {
 
 /** Distinct texts of a content. */
 export class Texts {
-  readonly count: number;
-  readonly #bytes: Buffer;
+  readonly #count: number;
   /** Index: text. Value: where it begins; one more for the end of the last. */
-  readonly #starts: Uint32Array;
+  readonly #starts: Column;
+  readonly #bytes: Buffer;
 
-  constructor(count: number, lengths: Column, bytes: Buffer) {
-    this.count = count;
+  constructor(count: number, starts: Column, bytes: Buffer) {
+    this.#count = count;
+    this.#starts = starts;
     this.#bytes = bytes;
-    this.#starts = new Uint32Array(count + 1);
-    for (let i = 0; i < count; i++) this.#starts[i + 1] = this.#starts[i]! + lengths.at(i);
   }
 
   at(index: number): string {
@@ -188,15 +198,19 @@ export class Texts {
 
   /** As by `packText`. */
   packedAt(index: number): Buffer {
-    return this.#bytes.subarray(this.#starts[index], this.#starts[index + 1]);
+    return this.#bytes.subarray(this.#starts.at(index), this.#starts.at(index + 1));
   }
 
-  /** @returns -1 when there is no such text. Cost: O(texts). */
+  /** @returns -1 when there is no such text, which is not empty. Cost: O(bytes of all texts). */
   indexOf(text: string): number {
     const wanted = packText(text);
-    for (let i = 0; i < this.count; i++) {
-      if (this.#starts[i + 1]! - this.#starts[i]! !== wanted.length) continue;
-      if (this.packedAt(i).equals(wanted)) return i;
+    let found = this.#bytes.indexOf(wanted);
+    for (; found >= 0; found = this.#bytes.indexOf(wanted, found + 1)) {
+      // An empty text begins where the next one does.
+      let index = this.#starts.lowerBound(this.#count, found);
+      for (; index < this.#count && this.#starts.at(index) === found; index++) {
+        if (this.#starts.at(index + 1) === found + wanted.length) return index;
+      }
     }
     return -1;
   }

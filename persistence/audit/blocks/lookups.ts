@@ -1,7 +1,7 @@
 /**
  * Finds the records of a place or a session among very many. A run is the sorted list of the places
- * and sessions of consecutive blocks. Sixteen or so runs are joined into one, so a search reads
- * few of them. The blocks after the last run are searched themselves.
+ * and sessions of consecutive blocks. Eight or so runs are joined into one of the next level, so a
+ * search reads few of them. The blocks after the last run are searched themselves.
  */
 import { assert } from "../../../engine/assert.ts";
 import type { SqlFile, SqlRow } from "../../disk/sqlite.ts";
@@ -10,7 +10,7 @@ import { BLOCK_ROWS, blockAt } from "./block-file.ts";
 import { type Column, ColumnReader, ColumnWriter } from "./columns.ts";
 import { hashBytes, packText } from "./text.ts";
 
-/** A run of level 0 is made of blocks, one of level 1 of other runs. */
+/** A run of level 0 is made of blocks, the others of runs of the level before. */
 export const LOOKUPS_SCHEMA = `
 CREATE TABLE runs (
   partition INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
@@ -24,7 +24,7 @@ CREATE TABLE lookups (
 ) WITHOUT ROWID;`;
 
 /** Rows of a run, at least, by level. */
-const RUN_ROWS = [32 * BLOCK_ROWS, 512 * BLOCK_ROWS] as const;
+const RUN_ROWS = [16 * BLOCK_ROWS, 128 * BLOCK_ROWS, 1_024 * BLOCK_ROWS] as const;
 /** Entries of a row in `lookups`: about 20 KiB. */
 const PART_ENTRIES = 4_096;
 
@@ -54,11 +54,14 @@ interface Sorted {
 /** Blocks after a record that are never joined with later ones: no full block is. */
 const FINAL = `SELECT first, last, rows FROM blocks WHERE partition = ? AND last > ? AND last <=
   (SELECT max(last) FROM blocks WHERE partition = ? AND last > ? AND rows >= ?) ORDER BY last`;
+const OF_LEVEL = `SELECT first, last, rows FROM runs WHERE partition = ? AND level = ?
+  ORDER BY last`;
 const LAST_RUN = "SELECT last FROM runs WHERE partition = ? ORDER BY last DESC LIMIT 1";
 const NEXT_RUN = `SELECT first, last FROM runs WHERE partition = ? AND last >= ?
   ORDER BY last LIMIT 1`;
 const PARTS = `SELECT content FROM lookups
   WHERE partition = ? AND first = ? AND kind = ? AND lastKey >= ? ORDER BY lastKey, part`;
+const NEXT_PART = `${PARTS} LIMIT 1 OFFSET ?`;
 
 const writer = new ColumnWriter();
 
@@ -77,14 +80,15 @@ export function findInRun(
   { kind, key }: { readonly kind: LookupKind; readonly key: number },
 ): number[] {
   const found: number[] = [];
-  for (const { content } of sql.rows(PARTS, partition, run.first, kind, key)) {
-    const { count, keys, sequences } = readPart(content);
-    for (let i = lowerBound(keys, count, key); i < count; i++) {
+  for (let skipped = 0; ; skipped++) {
+    const part = sql.row(NEXT_PART, partition, run.first, kind, key, skipped);
+    if (part === undefined) return found;
+    const { count, keys, sequences } = readPart(part["content"]);
+    for (let i = keys.lowerBound(count, key); i < count; i++) {
       if (keys.at(i) !== key) return found;
       found.push(sequences.at(i));
     }
   }
-  return found;
 }
 
 /** To be called after blocks were added. Cost: O(rows) now and then. */
@@ -95,7 +99,7 @@ export function extendRuns(sql: SqlFile, partition: number): void {
     blocks.push(block);
     if (rowsOf(blocks) < RUN_ROWS[0]) continue;
     addRun(sql, partition, blocks);
-    joinRuns(sql, partition);
+    joinRuns(sql, partition, 0);
     blocks = [];
   }
 }
@@ -106,11 +110,11 @@ function addRun(sql: SqlFile, partition: number, blocks: readonly SqlRow[]): voi
   writeRun(sql, { partition, level: 0, parts: blocks }, entries);
 }
 
-function joinRuns(sql: SqlFile, partition: number): void {
-  const small =
-    "SELECT first, last, rows FROM runs WHERE partition = ? AND level = 0 ORDER BY last";
-  const runs = sql.list(small, partition);
-  if (rowsOf(runs) < RUN_ROWS[1]) return;
+/** Joins the runs of a level when together they are long enough for the next one. */
+function joinRuns(sql: SqlFile, partition: number, level: number): void {
+  const rowsMin = RUN_ROWS[level + 1];
+  const runs = sql.list(OF_LEVEL, partition, level);
+  if (rowsMin === undefined || rowsOf(runs) < rowsMin) return;
   const entries = newEntries();
   for (const { first } of runs) {
     for (const kind of KINDS) {
@@ -119,7 +123,8 @@ function joinRuns(sql: SqlFile, partition: number): void {
     }
     removeRun(sql, partition, Number(first));
   }
-  writeRun(sql, { partition, level: 1, parts: runs }, entries);
+  writeRun(sql, { partition, level: level + 1, parts: runs }, entries);
+  joinRuns(sql, partition, level + 1);
 }
 
 /** Removes the runs of which no record is left. */
@@ -232,15 +237,4 @@ function addPart(entries: Entries, content: unknown): void {
     entries.keys.push(keys.at(i));
     entries.sequences.push(sequences.at(i));
   }
-}
-
-/** @returns The first index whose value is not less; `count` for none. */
-function lowerBound(keys: Column, count: number, key: number): number {
-  let [low, high] = [0, count];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (keys.at(middle) < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -28,7 +28,7 @@ export interface NewBlock {
   readonly content: Buffer;
 }
 
-/** In a record: how many rows it has. */
+/** In a record: its first row. */
 const AT_ROWS = 4;
 
 const writer = new ColumnWriter();
@@ -98,7 +98,7 @@ export class RowBuffer {
     values[start + 1] = timeMs;
     values[start + 2] = call;
     values[start + 3] = codeOfActor(actor);
-    values[start + AT_ROWS] = 0;
+    values[start + AT_ROWS] = this.#rows.count;
   }
 
   /** Replaces the call of the last record. */
@@ -109,7 +109,6 @@ export class RowBuffer {
   /** Adds a row of the last record. */
   addRow(key: number, move: Move): void {
     const { from, state, hold, counts } = move;
-    this.#records.values[(this.#records.count - 1) * RECORD_STEP + AT_ROWS]! += 1;
     const start = this.#rows.add();
     const { values } = this.#rows;
     values[start] = key;
@@ -134,8 +133,12 @@ export class RowBuffer {
     }
   }
 
-  /** Adds the records of another buffer. */
+  /** Adds the records of another buffer, which must not be used any more. */
   addBuffer(other: RowBuffer): void {
+    for (let record = 0; record < other.#records.count; record++) {
+      const at = record * RECORD_STEP;
+      other.#records.values[at + AT_ROWS]! += this.#rows.count;
+    }
     this.#records.addAll(other.#records);
     this.#rows.addAll(other.#rows);
     this.#areas.addAll(other.#areas);
@@ -148,28 +151,44 @@ export class RowBuffer {
   *blocks(rowsMin: number): Generator<NewBlock, void> {
     const { values, count } = this.#records;
     let start: Position = { record: 0, row: 0, area: 0 };
-    let [row, area] = [0, 0];
-    for (let record = 0; record < count; record++) {
-      const end = row + values[record * RECORD_STEP + AT_ROWS]!;
-      if (this.#areas.count === 0) row = end;
-      for (; row < end; row++) area += this.#rows.values[row * ROW_NUMBERS]! % 2;
+    let area = 0;
+    for (let record = 1; record <= count; record++) {
+      const before = this.#rowOf(record - 1);
+      const row = this.#rowOf(record);
+      if (this.#areas.count > 0) area += this.#areasIn(before, row);
       const rows = row - start.row;
-      if (rows < rowsMin && record + 1 < count) continue;
-      const next = { record: record + 1, row, area };
+      if (rows < rowsMin && record < count) continue;
+      const next = { record, row, area };
       const first = values[start.record * RECORD_STEP]!;
-      const last = values[record * RECORD_STEP]!;
+      const last = values[(record - 1) * RECORD_STEP]!;
       yield { first, last, rows, content: this.#encode(start, next) };
       start = next;
     }
+  }
+
+  /** @returns The first row of the record. */
+  #rowOf(record: number): number {
+    if (record === this.#records.count) return this.#rows.count;
+    return this.#records.values[record * RECORD_STEP + AT_ROWS]!;
+  }
+
+  #areasIn(from: number, to: number): number {
+    let areas = 0;
+    for (let row = from; row < to; row++) areas += this.#rows.values[row * ROW_NUMBERS]! % 2;
+    return areas;
   }
 
   #encode(from: Position, to: Position): Buffer {
     const [records, rows] = [to.record - from.record, to.row - from.row];
     writer.clear();
     for (const size of [records, rows, to.area - from.area]) writer.u32(size);
-    for (let i = 0; i < RECORD_STEP; i++) {
+    for (let i = 0; i < AT_ROWS; i++) {
       writer.numbers(this.#records.column(i, from.record, to.record));
     }
+    const starts = Float64Array.from({ length: records }, (_, i) => {
+      return this.#rowOf(from.record + i) - from.row;
+    });
+    writer.numbers({ values: starts, first: 0, step: 1, count: records });
     for (let i = 0; i < ROW_NUMBERS; i++) writer.numbers(this.#rows.column(i, from.row, to.row));
     const texts = new Map<string, number>();
     for (const column of [this.#sessions, this.#holdTypes]) {

@@ -57,11 +57,11 @@ export function keyOf(placeId: number, isArea: boolean): number {
 export const isAreaKey = (key: number) => key % 2 === 1;
 export const placeOf = (key: number) => Math.floor(key / 2);
 
-/** Values of a record: sequence, time, call, actor, rows. */
+/** Numbers of a record: sequence, time, call, actor, first row. */
 export const RECORD_STEP = 5;
 /** Numbers of a row: key, states, price, hold. Its session and its hold type are texts. */
 export const ROW_NUMBERS = 4;
-/** Values of a row of an area: places, and its counts. */
+/** Numbers of a row of an area: places, and its counts. */
 export const AREA_STEP = 5;
 /** In place of a state, when there is none. */
 export const NO_STATE = 7;
