@@ -17,7 +17,7 @@ CREATE UNIQUE INDEX blockHeads ON blocks (partition, last, first, rows);
 CREATE TABLE maps (
   partition INTEGER NOT NULL, sequence INTEGER NOT NULL, content BLOB NOT NULL,
   PRIMARY KEY (partition, sequence)
-) WITHOUT ROWID;`;
+);`;
 
 /** Rows of a full block, at least: about 20 KiB. The rows of a record are never separated. */
 export const BLOCK_ROWS = 1_024;

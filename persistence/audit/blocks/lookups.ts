@@ -19,9 +19,9 @@ CREATE TABLE runs (
 ) WITHOUT ROWID;
 CREATE TABLE lookups (
   partition INTEGER NOT NULL, first INTEGER NOT NULL, kind INTEGER NOT NULL,
-  lastKey INTEGER NOT NULL, part INTEGER NOT NULL, content BLOB NOT NULL,
-  PRIMARY KEY (partition, first, kind, lastKey, part)
-) WITHOUT ROWID;`;
+  lastKey INTEGER NOT NULL, part INTEGER NOT NULL, content BLOB NOT NULL
+);
+CREATE UNIQUE INDEX lookupKeys ON lookups (partition, first, kind, lastKey, part);`;
 
 /** Rows of a run, at least, by level. */
 const RUN_ROWS = [16 * BLOCK_ROWS, 128 * BLOCK_ROWS, 1_024 * BLOCK_ROWS] as const;

@@ -56,21 +56,23 @@ export function filterOf({ seatId, areaId, session }: TransitionQuery): RowFilte
   return { key, session: session ?? null };
 }
 
+const isSearched = ({ key, session }: RowFilter) => key !== null || session !== null;
+
 /**
  * Counts the matches from the first record on, as far as is done at once: in a run, or in a block.
  * @returns null when there are no more transitions in the range.
  */
 export function countNext(source: Searched, filter: RowFilter, range: Run): Counted | null {
   const { sql, partition } = source;
-  const isSearched = filter.key !== null || filter.session !== null;
-  const run = isSearched ? nextRun(sql, partition, range.first) : undefined;
+  const run = isSearched(filter) ? nextRun(sql, partition, range.first) : undefined;
   if (run !== undefined) {
-    return countInRun(source, filter, { first: range.first, last: Math.min(run.last, range.last) });
+    const part = { first: range.first, last: Math.min(run.last, range.last) };
+    return countInRun(source, filter, { run, part });
   }
   const head = nextHead(sql, partition, range.first);
   if (head === undefined || head.first > range.last) return null;
   const part = { first: range.first, last: Math.min(head.last, range.last) };
-  if (!isSearched && head.first >= range.first && head.last <= range.last) {
+  if (!isSearched(filter) && head.first >= range.first && head.last <= range.last) {
     return {
       last: part.last,
       ranges: [{ ...part, count: head.rows }],
@@ -83,10 +85,14 @@ export function countNext(source: Searched, filter: RowFilter, range: Run): Coun
   return { last: part.last, ranges: [{ ...part, count }], read: count, work };
 }
 
-/** @param part - Within one run. */
-function countInRun(source: Searched, filter: RowFilter, part: Run): Counted {
+/** @param part - The records of the run that are searched. */
+function countInRun(
+  source: Searched,
+  filter: RowFilter,
+  { run, part }: { readonly run: Run; readonly part: Run },
+): Counted {
   const isExact = filter.session === null;
-  const all = candidatesIn(source, filter, part) ?? [];
+  const all = candidatesIn(source, filter, run).filter((one) => isWithin(one, part));
   const found = isExact ? all : all.slice(0, CANDIDATES_MAX);
   const last = found.length === all.length ? part.last : found.at(-1)!;
   const ranges: Range[] = [];
@@ -106,21 +112,15 @@ function countInRun(source: Searched, filter: RowFilter, part: Run): Counted {
   return { last, ranges, read: found.length, work };
 }
 
-/** @returns The records of a run that may match, in order; null when the range is not in a run. */
-function candidatesIn(
-  { sql, partition }: Searched,
-  { key, session }: RowFilter,
-  { first, last }: Run,
-): number[] | null {
-  if (key === null && session === null) return null;
-  const run = nextRun(sql, partition, first);
-  if (run === undefined) return null;
-  const wanted =
-    key === null
-      ? { kind: LookupKind.SESSION, key: sessionKey(session!) }
-      : { kind: LookupKind.PLACE, key };
-  return findInRun(sql, partition, run, wanted).filter((one) => one >= first && one <= last);
+/** @returns The records of the run that may match, in order. */
+function candidatesIn({ sql, partition }: Searched, filter: RowFilter, run: Run): number[] {
+  const { key, session } = filter;
+  const { PLACE, SESSION } = LookupKind;
+  const wanted = key === null ? { kind: SESSION, key: sessionKey(session!) } : { kind: PLACE, key };
+  return findInRun(sql, partition, run, wanted);
 }
+
+const isWithin = (sequence: number, { first, last }: Run) => sequence >= first && sequence <= last;
 
 /** @param range - Within one run, or of one block. */
 export function matchesIn(
@@ -129,7 +129,11 @@ export function matchesIn(
   range: Run,
 ): { readonly matches: Match[]; readonly work: number } {
   const { sql, partition } = source;
-  const candidates = candidatesIn(source, filter, range);
+  const run = isSearched(filter) ? nextRun(sql, partition, range.first) : undefined;
+  const candidates =
+    run === undefined
+      ? null
+      : candidatesIn(source, filter, run).filter((one) => isWithin(one, range));
   const matches: Match[] = [];
   let work = 0;
   let next = candidates === null ? range.first : candidates[0];
