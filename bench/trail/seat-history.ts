@@ -15,6 +15,8 @@ const RECORDS_PER_MS = 60;
 const TRANSITIONS_PER_TURN = 4;
 const QUERIES = 101;
 const SEATS_MAX = 50_000;
+/** As the interface gives them by default. */
+const PAGE = 20;
 const NO_AREAS = new Uint32Array();
 
 export interface Histories {
@@ -64,7 +66,7 @@ export function measureHistories(file: string, transitions: number): Histories {
   trail.commit({ sequence, chain: new Uint8Array(16) });
   const ask = (filter: object) => {
     const sort = [{ property: "sequence", descending: true } as const];
-    const query = { ...filter, sort, offset: 0, limit: 100 };
+    const query = { ...filter, sort, offset: 0, limit: PAGE };
     const question: AuditQuestion = { about: "transitions", eventId, query };
     const beganMs = performance.now();
     const outcome = trail.answer(question);

@@ -1,8 +1,9 @@
 /** Lists the transitions of the trail in words, for people. */
 import { STATE_NAMES, type SeatState } from "../../../engine/inventory/states.ts";
+import { Malformed } from "../../disk/faults.ts";
 import type { SqlFile } from "../../disk/sqlite.ts";
 import { nextBlock } from "../blocks/block-file.ts";
-import { ACTOR_NAMES } from "../file.ts";
+import { ACTOR_NAMES, isOfRows, readTrail } from "../file.ts";
 import { transitionOf } from "./search.ts";
 
 /** A transition with names instead of codes. */
@@ -26,11 +27,21 @@ export interface HistoryEntry {
   readonly priceId: number;
 }
 
-/** The events in the order in which they were created, each with its transitions in order. */
-export function* historyOf(sql: SqlFile): Generator<HistoryEntry, void> {
+/**
+ * Lists the events in the order in which they were created, each with its transitions in order.
+ * @param eventId - Only this event. @throws Malformed, SqlFault.
+ */
+export function* historyOf(
+  sql: SqlFile,
+  storeId: string,
+  eventId?: string,
+): Generator<HistoryEntry, void> {
+  readTrail(sql, storeId);
+  if (isOfRows(sql)) throw new Malformed("a trail that this version has opened", "an older one");
   const events = "SELECT DISTINCT partition, eventId FROM events ORDER BY partition";
-  for (const { partition, eventId } of sql.list(events)) {
-    yield* historyOfEvent(sql, Number(partition), String(eventId));
+  for (const row of sql.list(events)) {
+    if (eventId !== undefined && row["eventId"] !== eventId) continue;
+    yield* historyOfEvent(sql, Number(row["partition"]), String(row["eventId"]));
   }
 }
 

@@ -13,6 +13,7 @@ import { START_MS, World } from "../../support/engine.ts";
 import { area, guidOf, layoutOf, section } from "../../support/layout.ts";
 import {
   ask,
+  AUDIT_STORE,
   feed,
   mapOf,
   markAt,
@@ -364,7 +365,7 @@ test("the history shows names instead of codes", () => {
   feed(book, world.journal.kept);
   book.close();
   const sql = openSqlWriter(file);
-  const ofTill = [...historyOf(sql)].find(({ session }) => session === "till");
+  const ofTill = [...historyOf(sql, AUDIT_STORE)].find(({ session }) => session === "till");
   expect(ofTill).toEqual({
     eventId: world.eventId,
     sequence: world.engine.sequence,

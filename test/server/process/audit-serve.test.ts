@@ -99,7 +99,8 @@ test("what was answered is in the trail at once, and after any kill, once", LONG
   expect(existsSync(path.join(folder, "audit.sqlite-wal"))).toBe(false);
   const file = openSqlReader(path.join(folder, "audit.sqlite"));
   expect(file.row("PRAGMA integrity_check")).toEqual({ integrity_check: "ok" });
-  const seats = [...historyOf(file)].filter(({ places }) => places === null);
+  const storeId = String(file.row("SELECT storeId FROM trail")!["storeId"]);
+  const seats = [...historyOf(file, storeId)].filter(({ places }) => places === null);
   const moved = seats.map(({ eventId, placeId, sequence }) => `${eventId} ${placeId} ${sequence}`);
   expect(new Set(moved).size).toBe(moved.length);
   expect(moved.length).toBeGreaterThan(2 * CALLS_BEFORE_KILL);

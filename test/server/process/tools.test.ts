@@ -82,6 +82,10 @@ test("a running server is copied and looked into, neither checked nor repaired",
     .split("\n")
     .map((line) => JSON.parse(line) as object);
   expect(moves.at(-1)).toMatchObject({ type: "move", eventId: server.eventId });
+  const told = await run("history", folder, "--event", server.eventId.toUpperCase());
+  expect(told.code).toBe(0);
+  const entries = told.stdout.trimEnd().split("\n");
+  expect(JSON.parse(entries[0]!)).toMatchObject({ eventId: server.eventId, call: "prices" });
   isDone = true;
   expect(await booking).toBeGreaterThan(10);
   await server.kill("SIGKILL");
@@ -217,6 +221,8 @@ test("wrong usage is 2, a folder of something else 78: one line each", SLOW, asy
     [["inspect", nowhere, "--from", "x"], 2, /an integer/],
     [["inspect", nowhere, "--event", "x"], 2, /UUID/],
     [["inspect", nowhere, "--from", "5", "--to", "2"], 2, /--to 2 is before --from 5/],
+    [["history", nowhere, "--event", "x"], 2, /UUID/],
+    [["history", place], 78, /store\.json/],
     [["repair", nowhere, "--cut-after", "-1"], 2, /cut-after|whole number/],
     [["verify", nowhere], 78, /does not exist/],
     [["verify", place], 78, /has no store\.json/],
