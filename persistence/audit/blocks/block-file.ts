@@ -61,9 +61,12 @@ export function appendBlocks(sql: SqlFile, partition: number, added: RowBuffer):
   insertBlocks(sql, partition, all);
 }
 
-/** So a small block has at least twice the rows of the next one, or the next one is full. */
+/**
+ * So a small block has at least twice the rows of the next one, or stays as it is before many rows.
+ * A full block is never joined, because a run may have it.
+ */
 function isJoined(rows: number, added: number): boolean {
-  return rows < 2 * added && rows + added < 2 * BLOCK_ROWS;
+  return rows < BLOCK_ROWS && rows < 2 * added && rows + added < 2 * BLOCK_ROWS;
 }
 
 function newestBefore(sql: SqlFile, partition: number, last: number): BlockHead | undefined {
