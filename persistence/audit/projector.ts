@@ -79,11 +79,14 @@ export class AuditProjector {
     const event = this.#places.event(partition);
     const { table } = event;
     const called = { hold: to === LOCKED ? at.sequence : 0, session, holdType };
+    // One object for all seats, because most records of a log are moves.
+    const move = seatMove(from, to, 0, called);
     for (let i = 0; i < seats.length; i++) {
       const slot = event.slotOfSeat(ids, seats[i]!);
       assert(table.state(slot) === from, "a seat leaves the state that it is in");
-      const held = from === LOCKED ? table.held(slot) : called;
-      this.#places.write(event, slot, seatMove(from, to, table.priceId(slot), held));
+      move.priceId = table.priceId(slot);
+      if (from === LOCKED) table.copyHeld(slot, move);
+      this.#places.write(event, slot, move);
     }
     for (let i = 0; i < areas.length; i += 3) {
       const id = ids.areas[areas[i]!]!;

@@ -5,7 +5,14 @@
 import { SeatState } from "../../../engine/inventory/states.ts";
 import type { Block } from "./block.ts";
 import { ColumnReader, ColumnWriter } from "./columns.ts";
-import { type Counts, type Held, isAreaKey, NO_STATE, type PlaceFacts } from "./rows.ts";
+import {
+  type Counts,
+  type Held,
+  isAreaKey,
+  type Mutable,
+  NO_STATE,
+  type PlaceFacts,
+} from "./rows.ts";
 
 /** A place that is in the layout, and has had no transition. */
 const FRESH_COUNTS: Counts = [0, 0, 0, 0];
@@ -78,6 +85,12 @@ export class PlaceTable {
   held(slot: number): Held {
     const [hold, session] = [this.#holds[slot]!, this.#sessions[slot]!];
     return { hold, session, holdType: this.#holdTypes[slot]! };
+  }
+
+  copyHeld(slot: number, target: Mutable<Held>): void {
+    target.hold = this.#holds[slot]!;
+    target.session = this.#sessions[slot]!;
+    target.holdType = this.#holdTypes[slot]!;
   }
 
   timeMs(slot: number): number {

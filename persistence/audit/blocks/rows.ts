@@ -39,13 +39,15 @@ export interface At {
 export type Held = Pick<PlaceFacts, "hold" | "session" | "holdType">;
 export const NO_HOLD: Held = { hold: 0, session: "", holdType: "" };
 
-/** Without a spread, because it is called for every seat of every record. */
+export type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
+
+/** Without a spread, because it is called very often. */
 export function seatMove(
   from: SeatState | null,
   state: SeatState | null,
   priceId: number,
   { hold, session, holdType }: Held,
-): Move {
+): Mutable<Move> {
   return { from, state, priceId, hold, session, holdType, places: null, counts: null };
 }
 
