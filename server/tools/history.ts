@@ -2,7 +2,7 @@
 import path from "node:path";
 import { readAuditFile } from "../../persistence/audit/file.ts";
 import { historyOf } from "../../persistence/audit/reading/history.ts";
-import { readStore } from "../../persistence/disk/data-folder.ts";
+import { ensureStore, readStore } from "../../persistence/disk/data-folder.ts";
 import { realDisk } from "../../persistence/disk/disk.ts";
 import { ExitCode, FolderRefused, Malformed, only } from "../../persistence/disk/faults.ts";
 import { SqlFault } from "../../persistence/disk/sqlite.ts";
@@ -15,6 +15,7 @@ export interface HistoryFlags {
 /** @returns The exit code. @throws StoreFault. */
 export function history(given: string, { event }: HistoryFlags): number {
   const folder = path.resolve(given);
+  ensureStore(realDisk, folder);
   const { storeId } = readStore(realDisk, folder);
   const output = new Output();
   try {

@@ -36,6 +36,8 @@ export function* historyOf(
   storeId: string,
   eventId?: string,
 ): Generator<HistoryEntry, void> {
+  // The thread that keeps the trail has not opened the new file yet.
+  if (sql.row("SELECT 1 FROM sqlite_schema") === undefined) return;
   readTrail(sql, storeId);
   if (isOfRows(sql)) throw new Malformed("a trail that this version has opened", "an older one");
   const events = "SELECT DISTINCT partition, eventId FROM events ORDER BY partition";

@@ -82,10 +82,6 @@ test("a running server is copied and looked into, neither checked nor repaired",
     .split("\n")
     .map((line) => JSON.parse(line) as object);
   expect(moves.at(-1)).toMatchObject({ type: "move", eventId: server.eventId });
-  const told = await run("history", folder, "--event", server.eventId.toUpperCase());
-  expect(told.code).toBe(0);
-  const entries = told.stdout.trimEnd().split("\n");
-  expect(JSON.parse(entries[0]!)).toMatchObject({ eventId: server.eventId, call: "prices" });
   isDone = true;
   expect(await booking).toBeGreaterThan(10);
   await server.kill("SIGKILL");
@@ -98,6 +94,10 @@ test("a running server is copied and looked into, neither checked nor repaired",
   expect(recovered).toMatchObject({ sequence: sequences[1], tornBytes: 0 });
   expect(await bookOnAndOn(next, seatId, () => true)).toBe(0);
   await next.kill("SIGTERM");
+  const told = await run("history", restored, "--event", server.eventId.toUpperCase());
+  expect(told.code).toBe(0);
+  const [first] = told.stdout.split("\n");
+  expect(JSON.parse(first!)).toMatchObject({ eventId: server.eventId, call: "prices" });
   const sound = await run("verify", restored);
   expect([sound.code, sound.stdout]).toEqual([0, expect.stringContaining("all is well")]);
   fs.writeFileSync(path.join(restored, "audit.sqlite"), "x".repeat(20_000));
