@@ -7,6 +7,7 @@ import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/layout-document.ts";
 import type { Layout } from "./layout/layout.ts";
 import { PackedLayout } from "./layout/packed-layout.ts";
+import { jsonBytes } from "./shapes/json-bytes.ts";
 import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
 
 /** A rotated key that remains valid for a while. */
@@ -336,7 +337,7 @@ export class Catalog extends Tables {
 export function bytesOfRow(table: TableName, row: object | undefined): number {
   if (row === undefined || table === "replies") return 0;
   if (table === "layouts") return ROW_BYTES + bytesOfDocument((row as LayoutRow).document);
-  return ROW_BYTES + (table === "schemas" ? JSON.stringify(row).length : 0);
+  return ROW_BYTES + (table === "schemas" ? jsonBytes(row) : 0);
 }
 
 function bytesOfDocument(document: LayoutDocument): number {

@@ -9,7 +9,7 @@ import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import { plainDocument } from "../../engine/layout/packed-layout.ts";
 import type { SqlFile } from "../disk/sqlite.ts";
-import type { At } from "./places.ts";
+import type { At } from "./blocks/rows.ts";
 
 /** An event that exists. */
 export interface AuditEvent {

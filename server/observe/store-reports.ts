@@ -21,6 +21,7 @@ export interface RecoveryReport {
 /** Event of the audit trail, as persistence reports it. */
 export type AuditReport =
   | { readonly kind: "rebuilt"; readonly reason: string }
+  | { readonly kind: "converted"; readonly transitions: number }
   | { readonly kind: "incomplete" | "expired"; readonly firstSequence: number }
   | { readonly kind: "failed"; readonly failure: string };
 
@@ -79,7 +80,9 @@ export class StoreReports {
   }
 
   audit(report: AuditReport): void {
-    if (report.kind === "expired")
+    if (report.kind === "converted")
+      this.#log.info(report, "audit trail: converted from the format of an earlier version");
+    else if (report.kind === "expired")
       this.#log.info(report, "audit trail: removed transitions past their retention");
     else if (report.kind === "failed")
       this.#log.error(report, "audit trail: cannot be updated; trying again");

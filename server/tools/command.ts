@@ -1,8 +1,9 @@
 /**
- * The operator's commands verify, inspect, backup, restore and repair: flags and help. The code
- * that does the work, with its native modules, is loaded on demand.
+ * The operator's commands verify, inspect, history, backup, restore and repair: flags and help. The
+ * code that does the work, with its native modules, is loaded on demand.
  */
 import { type Command, InvalidArgumentError } from "commander";
+import type { HistoryFlags } from "./history.ts";
 import type { InspectFlags } from "./inspect.ts";
 import type { RepairFlags } from "./repair.ts";
 
@@ -16,6 +17,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export function addToolCommands(program: Command): void {
   addVerify(program);
   addInspect(program);
+  addHistory(program);
   addBackup(program);
   addRestore(program);
   addRepair(program);
@@ -51,6 +53,21 @@ function addInspect(program: Command): void {
     .action(async (folder: string, flags: InspectFlags) => {
       const { inspect } = await import("./inspect.ts");
       process.exitCode = inspect(folder, flags);
+    });
+}
+
+function addHistory(program: Command): void {
+  tool(program, "history", "Show the transitions of the audit trail as JSON lines.")
+    .description(
+      "Writes every transition of the audit trail as a JSON line, event by event, the oldest " +
+        "first: time, call, actor, session, seat or area, and the states before and after. The " +
+        "folder may be in use.",
+    )
+    .argument("<folder>", "data folder or backup")
+    .option("--event <uuid>", "only transitions of this event", parseUuid)
+    .action(async (folder: string, flags: HistoryFlags) => {
+      const { history } = await import("./history.ts");
+      process.exitCode = history(folder, flags);
     });
 }
 

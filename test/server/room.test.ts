@@ -41,9 +41,9 @@ test("an event or venue without room is refused with 429, and the metrics show w
   const shown = gauges((await server.call("GET", "/metrics")).text);
   expect(shown).toEqual({
     catalog_bytes: used.catalog,
-    catalog_bytes_max: used.catalog,
+    catalog_max_bytes: used.catalog,
     event_bytes: used.events,
-    event_bytes_max: used.events,
+    event_max_bytes: used.events,
   });
   expect((await server.book("lock", "s", "A1")).status).toBe(200);
   expect((await server.delete(`${V2}/events/${server.a.eventId}`)).status).toBe(204);

@@ -11,7 +11,12 @@ const ENGINE = [
 const DECIDE = [...ENGINE, "engine/decide"];
 const LOG = [...ENGINE, "persistence/disk", "persistence/log"];
 const SNAPSHOT = [...LOG, "engine/verify", "persistence/snapshot"];
-const AUDIT = [...SNAPSHOT, "persistence/audit", "persistence/audit/reading"];
+const AUDIT = [
+  ...SNAPSHOT,
+  "persistence/audit",
+  "persistence/audit/blocks",
+  "persistence/audit/reading",
+];
 const ROUTING = [...ENGINE, "server/wire", "server/auth", "server/observe", "server/routing"];
 const ROUTES = [...ROUTING, "server/routes"];
 const PLAYER = ["server/onsale", "server/onsale/http"];
@@ -37,6 +42,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "persistence/log": LOG,
   "persistence/snapshot": SNAPSHOT,
   "persistence/audit": AUDIT,
+  "persistence/audit/blocks": [...LOG, "persistence/audit"],
   "persistence/audit/reading": AUDIT,
   "persistence/rescue": AUDIT,
   "persistence/store": AUDIT,

@@ -12,10 +12,11 @@ import {
 import { areaFacts, seatFacts } from "../../../engine/queries/place-facts.ts";
 import { listSeats, type SeatQuery } from "../../../engine/queries/seat-listing.ts";
 import type { SqlFile } from "../../disk/sqlite.ts";
+import { lastBefore } from "../file.ts";
 import { replyBody } from "../replies.ts";
 import { type PastEvent, PastEvents } from "./past.ts";
-import type { Slices } from "./slices.ts";
-import { lastBefore, SLICE_ROWS, transitionPage } from "./transitions.ts";
+import { SLICE_ROWS, type Slices } from "./slices.ts";
+import { transitionPage } from "./transitions.ts";
 
 /** Past maps that are kept in memory, so the next page of one is cheap. */
 export const KEPT_MAX = 4;

@@ -1,10 +1,12 @@
 /** What the threads of the audit trail keep in memory, at its bounds. */
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { SeatState } from "../../../engine/inventory/states.ts";
+import { Move, SeatState } from "../../../engine/inventory/states.ts";
+import { ActorKind } from "../../../engine/records.ts";
 import { AuditCatalog } from "../../../persistence/audit/catalog.ts";
 import { AUDIT_FILE, openAuditFile } from "../../../persistence/audit/file.ts";
-import { AuditPlaces, NO_HOLD, seatMove } from "../../../persistence/audit/places.ts";
+import { keyOf, NO_HOLD, seatMove } from "../../../persistence/audit/blocks/rows.ts";
+import { AuditPlaces } from "../../../persistence/audit/places.ts";
 import { AuditAnswering, KEPT_MAX } from "../../../persistence/audit/reading/answers.ts";
 import { finish } from "../../../persistence/audit/reading/slices.ts";
 import { type SqlFile, STATEMENTS_MAX } from "../../../persistence/disk/sqlite.ts";
@@ -43,15 +45,23 @@ test("four past maps are kept, however many are asked for", () => {
   }
 });
 
-test("the cache of places is emptied when it is full, and read again", () => {
+test("places beyond the bound are forgotten after a transaction, and read again", () => {
   const places = new AuditPlaces(emptyTrail(), 100);
   const sold = seatMove(SeatState.ACTIVE, SeatState.SOLD, 7, NO_HOLD);
+  const counts: number[] = [];
   for (let id = 1; id <= 250; id++) {
-    places.begin();
-    places.write(1, id, { sequence: id, timeMs: id }, sold);
-    expect(places.cachedCount).toBeLessThanOrEqual(100);
+    const event = places.event(1 + (id % 5));
+    places.begin({ sequence: id, timeMs: id }, { kind: ActorKind.SYSTEM, id: 0 });
+    places.write(event, event.seat(id), sold);
+    places.end(Move.SALE);
+    if (id % 25 > 0) continue;
+    places.flush(id);
+    counts.push(places.count);
   }
-  expect(places.seat(1, 1)).toMatchObject({ state: SeatState.SOLD, priceId: 7 });
+  expect(Math.max(...counts)).toBeLessThanOrEqual(100);
+  expect(counts).toContain(0);
+  const { table } = places.event(2);
+  expect(table.state(table.slotOf(keyOf(1, false)))).toBe(SeatState.SOLD);
 });
 
 test("the ids of layouts are forgotten when there are too many, and read again", () => {
