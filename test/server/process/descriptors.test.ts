@@ -88,7 +88,8 @@ test.skipIf(isMissing)(
   "400 idle connections with 300 open files stop neither the log nor snapshots (needs prlimit)",
   { timeout: 180_000 },
   async () => {
-    const args = ["--demo", "--snapshot-every", "16"];
+    // The first segment has 8 MiB.
+    const args = ["--demo", "--snapshot-every", "4"];
     const server = await startServer({ args, openFilesMax: OPEN_FILES });
     const client = new Client(server);
     const layout = await layoutPath(client);
