@@ -12,7 +12,7 @@ const MIB = 1_024 * 1_024;
 const NO_CHOICE = { catalogMemory: null, eventMemory: null };
 
 function gauges(text: string): Record<string, number> {
-  const lines = [...text.matchAll(/^frontrow_((?:catalog|event)_bytes(?:_max)?) (\S+)$/gm)];
+  const lines = [...text.matchAll(/^frontrow_((?:catalog|event)_(?:max_)?bytes) (\S+)$/gm)];
   return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
 }
 
