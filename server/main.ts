@@ -216,7 +216,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   };
 }
 
-/** Generated secrets are never printed: whatever reads the output may keep it for long. */
+/** Generated credentials are never printed: whatever reads the output may keep it for long. */
 function keepCredentials(store: Store, generated: Bootstrap["generated"]): void {
   const text = generated.map(([name, value]) => `${name}: ${value}\n`).join("");
   const file = store.writeSecret("first-credentials", text);
@@ -229,9 +229,9 @@ function keepCredentials(store: Store, generated: Bootstrap["generated"]): void 
 function showDemo(store: Store, keys: Keys, baseUrl: string): void {
   const demo = findDemo(store.engine);
   if (demo === null) return;
-  const keyHeader = `X-API-Key: ${keys.organizationKey(demo.organization)}\n`;
-  const keyFile = store.writeSecret("demo-key", keyHeader);
-  process.stdout.write(`${describeDemo(store.engine, demo, { baseUrl, keyFile })}\n`);
+  const key = keys.organizationKey(demo.organization);
+  const keyFile = store.writeSecret("demo-key", `X-API-Key: ${key}\n`);
+  process.stdout.write(`${describeDemo(store.engine, demo, { baseUrl, key, keyFile })}\n`);
 }
 
 function warnIgnored(log: Logger, env: NodeJS.ProcessEnv): void {

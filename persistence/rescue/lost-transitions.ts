@@ -2,6 +2,7 @@
  * What the audit trail and the rest of the log still know of the records that a repair loses:
  * counted for people, and exported as lines of JSON, so that the bookings can be made again.
  */
+import { basename, dirname } from "node:path";
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
 import {
   AuditGap,
@@ -78,8 +79,9 @@ export function exportLoss(
   plan: RepairPlan,
   path: string,
 ): Exported {
-  const counts = { transitions: 0, records: 0 };
+  let counts = { transitions: 0, records: 0 };
   function* lines(trail: Trail | null): Generator<string> {
+    counts = { transitions: 0, records: 0 };
     for (const line of trail === null ? [] : transitionsOf(trail, plan)) {
       counts.transitions += 1;
       yield line;
@@ -89,7 +91,14 @@ export function exportLoss(
       yield line;
     }
   }
-  withTrail(options, (trail) => createFileNow(options.disk, path, chunksOf(lines(trail))));
+  const { disk } = options;
+  const folder = dirname(path);
+  withTrail(options, (trail) => {
+    // What was written before the trail turned out to be damaged.
+    if (namesIn(disk, folder).includes(basename(path))) disk.removeNow(path);
+    createFileNow(disk, path, chunksOf(lines(trail)));
+  });
+  disk.syncFolderNow(folder);
   return { path, ...counts };
 }
 
@@ -178,14 +187,21 @@ function withTrail<T>(
       if (extent === null) return use(null);
       const page: Trail["page"] = (eventId, query) => {
         const answer = ask({ about: "transitions", eventId, query });
+        if (answer.gap === AuditGap.UNAVAILABLE) throw new TrailUnreadable();
         return answer.gap === null ? (answer.value as TransitionPage) : NO_TRANSITIONS;
       };
       return use({ lastSequence: extent.lastSequence, page });
+    } catch (error) {
+      if (!(error instanceof TrailUnreadable)) throw error;
+      return use(null);
     } finally {
       reader.close();
     }
   });
 }
+
+/** The trail is of an older format, or damaged where its transitions are. */
+class TrailUnreadable extends Error {}
 
 const NO_ANSWER = { gap: AuditGap.UNAVAILABLE, extent: null };
 const NO_TRANSITIONS: TransitionPage = { transitions: [], total: 0 };

@@ -131,14 +131,16 @@ export class Snapshots implements Observer {
     if (snapshot === null) return Promise.resolve();
     if (this.#options.log.hasFailed) return this.#abandon(snapshot);
     return new Promise((resolve) => {
+      let isTooLong = false;
       const cancel = this.#options.scheduler.later(msMax, () => {
+        isTooLong = true;
         void this.#abandon(snapshot).then(resolve);
       });
       const others = this.#onIdle;
       this.#onIdle = () => {
         others?.();
         cancel();
-        if (!this.#isAbandoned) resolve();
+        if (!isTooLong) resolve();
       };
     });
   }
