@@ -1,6 +1,6 @@
 /**
- * `npm run bench:audit`: how fast the audit trail of one event takes records, and how long its
- * queries take afterwards. Everything runs in one process, without the log and without HTTP.
+ * `npm run bench:audit`: how fast the audit trail takes records in memory and follows a log, how
+ * large it gets, and how long its queries take. Everything runs on one thread, without HTTP.
  */
 import { stat } from "node:fs/promises";
 import path from "node:path";
@@ -8,24 +8,36 @@ import type { AuditQuestion } from "../engine/queries/audit-trail.ts";
 import type { LogRecord } from "../engine/records.ts";
 import { OpenTrail } from "../persistence/audit/trail.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
+import { spreadOf } from "./harness/measure.ts";
+import { report, verdict } from "./harness/results.ts";
 import { measureSteps, newSteps } from "./harness/steps.ts";
 import { print, table, withCommas } from "./harness/table.ts";
 import { EngineVenue } from "./in-process/engine-venue.ts";
+import { type Followed, measureFollowing } from "./trail/following.ts";
+import { measureHistories } from "./trail/seat-history.ts";
 
 const options = parseOptions(
   "bench:audit",
-  "Measures the audit trail of one event: taking records, and answering queries.",
+  "Measures the audit trail: following a log, taking records, and answering queries.",
   {
-    seats: number(50_000, "seats of the event"),
+    seats: number(50_000, "seats of an event"),
     transitions: number(500_000, "transitions by locks and unlocks of two seats"),
+    records: number(1_000_000, "records of the log that is followed"),
+    rounds: number(5, "how often it is followed"),
+    history: number(50_000_000, "transitions among which the history of a seat is found"),
     folder,
   },
 );
-const { seats: seatCount, transitions } = options;
+const { seats: seatCount, transitions, records: recordCount, rounds } = options;
 /** A lock and an unlock of two seats. */
 const TRANSITIONS_PER_TURN = 4;
 const TURNS_PER_STEP = 5_000;
 const QUERY_RUNS = 5;
+/** Events of the log that is followed. */
+const EVENTS = 4;
+const RECORDS_PER_SECOND_MIN = 200_000;
+const BYTES_MAX = 50;
+const HISTORY_MS_MAX = 5;
 
 await inTemporaryFolder(options.folder, async (data) => {
   const file = path.join(data, "audit.sqlite");
@@ -35,6 +47,47 @@ await inTemporaryFolder(options.folder, async (data) => {
   const bytes = (await stat(file)).size / trail.written;
   print(`\n${trail.written} transitions, ${bytes.toFixed(0)} bytes each\n`);
 });
+const log = { events: EVENTS, seats: seatCount, records: recordCount };
+const followed = await inTemporaryFolder(options.folder, (data) =>
+  measureFollowing(data, log, rounds),
+);
+const histories = await inTemporaryFolder(options.folder, async (data) =>
+  measureHistories(path.join(data, "audit.sqlite"), options.history),
+);
+const perSecond = (of: (one: Followed) => number) => spreadOf(followed.map(of));
+const verdicts = [
+  verdict(
+    "records followed per second",
+    { atLeast: RECORDS_PER_SECOND_MIN },
+    perSecond(({ records, seconds }) => records / seconds),
+  ),
+  verdict(
+    "records followed per second of processor time",
+    { atLeast: RECORDS_PER_SECOND_MIN },
+    perSecond(({ records, cpuSeconds }) => records / cpuSeconds),
+  ),
+  verdict(
+    "transitions followed per second",
+    { atLeast: RECORDS_PER_SECOND_MIN },
+    perSecond((one) => one.transitions / one.seconds),
+  ),
+  verdict(
+    "bytes of the trail per transition",
+    { atMost: BYTES_MAX },
+    perSecond((one) => one.bytes / one.transitions),
+  ),
+  verdict(
+    `ms for the history of a seat among ${withCommas(histories.transitions)} transitions`,
+    { atMost: HISTORY_MS_MAX },
+    histories.seatMs,
+  ),
+  verdict(
+    `ms for the history of a session among ${withCommas(histories.transitions)} transitions`,
+    { atMost: HISTORY_MS_MAX },
+    histories.sessionMs,
+  ),
+];
+await report("audit", options.folder, { verdicts, followed, histories });
 
 interface Recorded {
   readonly timeMs: number;

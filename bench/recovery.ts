@@ -3,7 +3,8 @@
  * process fills each data folder and ends; others recover it and must find the same state.
  */
 import { folder, number, numbers, parseOptions } from "./harness/command.ts";
-import { spreadOf } from "./harness/measure.ts";
+import { type Spread, spreadOf } from "./harness/measure.ts";
+import { report, verdict } from "./harness/results.ts";
 import { print, progress, table, withCommas } from "./harness/table.ts";
 import { measureRecoveries } from "./in-process/store-process.ts";
 
@@ -11,6 +12,8 @@ import { measureRecoveries } from "./in-process/store-process.ts";
 const LOG_EVENT_SEATS = 23_200;
 /** Bookings before the snapshot, which is made when the store closes. */
 const SNAPSHOT_RECORDS = 1_000;
+/** For the first number of records. */
+const GOAL_SECONDS = 3;
 
 const options = parseOptions(
   "bench:recovery",
@@ -35,11 +38,18 @@ cases.push({
   fill: { events, seats, records: SNAPSHOT_RECORDS },
   closes: true,
 });
+const spreads: Spread[] = [];
 const rows: string[][] = [];
 for (const { name, fill, closes } of cases) {
   progress(name);
   const { recoverySeconds } = await measureRecoveries(options.folder, { fill, closes, rounds });
-  const { median, low, high } = spreadOf(recoverySeconds);
+  const spread = spreadOf(recoverySeconds);
+  spreads.push(spread);
+  const { median, low, high } = spread;
   rows.push([name, ...[median, low, high].map((seconds) => seconds.toFixed(2))]);
 }
 print(table(["recovered from", "median s", "low", "high"], rows));
+const first = withCommas(options.records[0] ?? 0);
+const figure = `start after a kill, ${first} records since the snapshot, s`;
+const verdicts = [verdict(figure, { atMost: GOAL_SECONDS }, spreads[0]!)];
+await report("recovery", options.folder, { verdicts, ...options, spreads });

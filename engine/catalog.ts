@@ -7,6 +7,7 @@ import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/layout-document.ts";
 import type { Layout } from "./layout/layout.ts";
 import { PackedLayout } from "./layout/packed-layout.ts";
+import { jsonBytes } from "./shapes/json-bytes.ts";
 import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
 
 /** A rotated key that remains valid for a while. */
@@ -199,6 +200,8 @@ export interface PriceRow {
 
 /** Memory of a row, or of an object of a layout: more than most take. */
 const ROW_BYTES = 1_024;
+/** Stands for a row of a table whose rows all count the same. */
+const ANY_ROW = {};
 
 /** Every table: rows by key. The log stores the names of the tables, so they never change. */
 class Tables {
@@ -278,13 +281,21 @@ export class Catalog extends Tables {
   /** Cost: constant. */
   remove({ table, key }: CatalogRemove): void {
     const rows: Map<number | string, unknown> = this[table];
-    const row = rows.get(key);
+    if (table === "prices" || table === "logins" || table === "replies") {
+      this.#unindex(table, rows.get(key));
+    }
+    // Looking a row up takes as long as removing it, and only these tables need its content.
+    const measured = table === "layouts" || table === "schemas" ? rows.get(key) : ANY_ROW;
+    this.bytes -= bytesOfRow(table, measured as object);
+    const isRemoved = rows.delete(key);
+    assert(isRemoved, "only an existing row is removed");
+  }
+
+  #unindex(table: "prices" | "logins" | "replies", row: unknown): void {
     assert(row !== undefined, "only an existing row is removed");
-    rows.delete(key);
-    this.bytes -= bytesOfRow(table, row as object);
     if (table === "prices") this.#unindexPrice(row as PriceRow);
-    if (table === "logins") this.#unindexLogin(row as LoginRow);
-    if (table === "replies") this.storedReplies.remove(row as ReplyRow);
+    else if (table === "logins") this.#unindexLogin(row as LoginRow);
+    else this.storedReplies.remove(row as ReplyRow);
   }
 
   /** A row that replaces another one keeps its place in the order. */
@@ -326,7 +337,7 @@ export class Catalog extends Tables {
 export function bytesOfRow(table: TableName, row: object | undefined): number {
   if (row === undefined || table === "replies") return 0;
   if (table === "layouts") return ROW_BYTES + bytesOfDocument((row as LayoutRow).document);
-  return ROW_BYTES + (table === "schemas" ? JSON.stringify(row).length : 0);
+  return ROW_BYTES + (table === "schemas" ? jsonBytes(row) : 0);
 }
 
 function bytesOfDocument(document: LayoutDocument): number {

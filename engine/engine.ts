@@ -131,13 +131,21 @@ export class Engine {
     this.#expireHolds(event.partition, this.nowMs(), LogSpace.GENERAL);
   }
 
-  /** Like `expire`, for all events. Cost: O(events + expired holds). */
-  expireAll(): void {
+  /**
+   * Like `expire`, for all events. Cost: O(events + expired holds).
+   *
+   * @param holdsMax - How many holds it ends at most.
+   * @returns Whether it ended so many that others may be left.
+   */
+  expireAll(holdsMax = Infinity): boolean {
     const timeMs = this.nowMs();
+    const last = this.#sequence + holdsMax;
     for (const number of this.state.partitions.keys()) {
-      if (this.#refusalNow() !== null) return;
-      if (this.#expireHolds(number, timeMs, LogSpace.GENERAL) !== null) return;
+      if (this.#refusalNow() !== null) return false;
+      if (this.#expireHolds(number, timeMs, LogSpace.GENERAL, last) !== null) return false;
+      if (this.#sequence >= last) return true;
     }
+    return false;
   }
 
   /**
@@ -190,14 +198,16 @@ export class Engine {
   }
 
   /**
-   * @param number - Of the partition. @returns Why a hold could not be ended; null when all were.
+   * @param number - Of the partition.
+   * @param last - The sequence number after which no other hold is ended.
+   * @returns Why a hold could not be ended; null for none.
    */
-  #expireHolds(number: number, timeMs: number, space: LogSpace): Refusal | null {
+  #expireHolds(number: number, timeMs: number, space: LogSpace, last = Infinity): Refusal | null {
     if (!this.state.partitions.hasDue(number, timeMs)) return null;
     const partition = this.state.partitionAt(number);
     const { holds } = partition;
     let slot = holds.due(timeMs);
-    while (slot !== NONE) {
+    while (slot !== NONE && this.#sequence < last) {
       const { count } = holds;
       const refusal = this.#write(expireHold(number, partition, slot), timeMs, space);
       if (refusal !== null) return refusal;

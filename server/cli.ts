@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-/** The command line: `frontrow serve`, the operator's tools, and `frontrow onsale`. */
+/** The command line: `frontrow serve`, the operator's tools and status, and `frontrow onsale`. */
 import { Command } from "commander";
 import { addServeOptions, type ServeOptions } from "./config.ts";
 import { addOnsaleCommand } from "./onsale/command.ts";
+import { addStatusCommand } from "./status/command.ts";
 import { addToolCommands } from "./tools/command.ts";
 import { version } from "./version.ts";
 
@@ -28,6 +29,7 @@ const serveCommand = program
   });
 addServeOptions(serveCommand).copyInheritedSettings(program);
 addToolCommands(program);
+addStatusCommand(program);
 addOnsaleCommand(program);
 
 try {

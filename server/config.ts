@@ -148,7 +148,7 @@ Environment for every start:
                            which answers 404 without it
 
 Exit codes: 0 after SIGINT or SIGTERM, 2 for a usage error, 70 when the log fails, 73 to 78 when the
-data folder cannot be used or is damaged.`;
+data folder cannot be used, is damaged, or has a format of another version.`;
 
 export function addServeOptions(command: Command): Command {
   for (const option of OPTIONS) command.addOption(option);

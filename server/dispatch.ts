@@ -11,7 +11,6 @@ import { identify, refuseRotated } from "./auth/access.ts";
 import { headOf, Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
-import { DelayedRefusals } from "./routing/delayed-refusals.ts";
 import { Access, type Context, type Handled, type Route } from "./routing/route.ts";
 import { type Match, Router } from "./routing/router.ts";
 import type { CommandFront, Services } from "./routing/services.ts";
@@ -37,7 +36,6 @@ export class Dispatch implements Front<Matched>, CommandFront {
   readonly #log: Logger;
   readonly #router: Router;
   readonly #idempotency: Idempotency;
-  readonly #refusals = new DelayedRefusals();
   readonly #checks = new Map<Route, RouteChecks>();
 
   constructor(services: Services, routes: readonly Route[], log: Logger) {
@@ -91,7 +89,7 @@ export class Dispatch implements Front<Matched>, CommandFront {
 
   /** Nothing was read, so the answer does not wait for the disk. */
   #turnAway(exchange: Exchange<Matched>, busy: Problem): void {
-    this.#refusals.add(() => {
+    this.#services.waiting.refusals.add(() => {
       const answer = this.refuse(busy, exchange);
       const durationMs = performance.now() - exchange.startedMs;
       this.#services.metrics.answered(exchange.found!.match.route, answer.status, durationMs);
@@ -272,6 +270,7 @@ export class Dispatch implements Front<Matched>, CommandFront {
   }
 
   #problem(refusal: Problem, path: string, route?: Route): Answer {
+    this.#services.metrics.refused(refusal.refused);
     const isFull = refusal.refused === Result.NO_ROOM;
     const problem: Problem = isFull ? { ...refusal, headers: IN_A_MINUTE } : refusal;
     if (!path.startsWith(AUTH_PREFIX)) {

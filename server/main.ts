@@ -10,7 +10,7 @@ import {
   type OpenOptions,
   type Store,
 } from "../persistence/store/open-engine.ts";
-import { packedLayout, packLayoutText } from "../persistence/log/layout-packing.ts";
+import { packedLayout, packLayout } from "../persistence/log/layout-packing.ts";
 import type { RecoveryProgress } from "../persistence/store/open-state.ts";
 import { Keys } from "./auth/keys.ts";
 import { Logins } from "./auth/logins.ts";
@@ -44,7 +44,7 @@ import { type HttpServer, type HttpStats, listen } from "./wire/http.ts";
 const EXIT_BROKEN = 70;
 const DRAIN_MS_MAX = 5_000;
 /** Terminals, and programs that start others, may send the same signal twice. */
-const SAME_SIGNAL_MS = 1_000;
+const SAME_SIGNAL_MS = 200;
 const MEBIBYTE = 1024 * 1024;
 const SECRET = /^[0-9a-f]{64}$/i;
 
@@ -83,7 +83,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     audit: { days: options.auditDays, onReport: (report) => reports.audit(report) },
     onFailure: onBroken,
   });
-  const running = await open(store, http, { options, env, log, reports });
+  const running = await open(store, http, { options, env, log, reports, accessLog });
   await stopping;
   await stopAll(running, http, { log, accessLog });
 }
@@ -125,6 +125,7 @@ interface Context {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
   readonly reports: StoreReports;
+  readonly accessLog: AccessLog | null;
 }
 
 interface Running {
@@ -135,14 +136,15 @@ interface Running {
 async function open(
   store: Store,
   http: HttpServer,
-  { options, env, log, reports }: Context,
+  { options, env, log, reports, accessLog }: Context,
 ): Promise<Running> {
   const { engine } = store;
   engine.state.room = roomOf(options);
   const running: Running = { store, isReady: true };
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const isReady = () => running.isReady;
-  const parts = { ...options, platformToken, reports, http: http.stats, isReady };
+  const counted = { reports, http: http.stats, accessLog };
+  const parts = { ...options, platformToken, ...counted, isReady };
   const services = servicesOf(store, parts);
   const { keys } = services;
   reports.recovered(store.report);
@@ -173,12 +175,13 @@ interface ServiceParts
   readonly platformToken: string | undefined;
   readonly reports: StoreReports;
   readonly http: HttpStats;
+  readonly accessLog: AccessLog | null;
   readonly isReady: () => boolean;
 }
 
 export function servicesOf(store: Store, parts: ServiceParts): Services {
   const { engine, audit } = store;
-  const { reports, http, isReady } = parts;
+  const { reports, http, isReady, accessLog } = parts;
   assert(audit !== null, "a server keeps an audit trail");
   const keys = new Keys(store.secret, engine.state.catalog, parts.platformToken);
   const passwords = new Passwords();
@@ -192,9 +195,10 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const layoutThread = new LayoutThread();
   const callers = { keys, logins, passwords, badKeys, rates };
   const queries = rememberedQueries;
-  const counted = { audit, http, replies, waiting, commands, queries, layoutThread, ...callers };
-  const sources = { engine, log: store.logStats, store: reports, ...counted };
-  const packer = { pack: packLayoutText, packed: packedLayout };
+  const work = { replies, waiting, commands, queries, layoutThread };
+  const counted = { audit, http, accessLog, ...work, ...callers };
+  const sources = { engine, version, log: store.logStats, store: reports, ...counted };
+  const packer = { pack: packLayout, packed: packedLayout };
   const layouts = new LargeLayouts(engine, layoutThread, packer);
   layouts.packAll();
   return {
@@ -215,7 +219,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   };
 }
 
-/** Generated secrets are never printed: whatever reads the output may keep it for long. */
+/** Generated credentials are never printed: whatever reads the output may keep it for long. */
 function keepCredentials(store: Store, generated: Bootstrap["generated"]): void {
   const text = generated.map(([name, value]) => `${name}: ${value}\n`).join("");
   const file = store.writeSecret("first-credentials", text);
@@ -228,9 +232,9 @@ function keepCredentials(store: Store, generated: Bootstrap["generated"]): void 
 function showDemo(store: Store, keys: Keys, baseUrl: string): void {
   const demo = findDemo(store.engine);
   if (demo === null) return;
-  const keyHeader = `X-API-Key: ${keys.organizationKey(demo.organization)}\n`;
-  const keyFile = store.writeSecret("demo-key", keyHeader);
-  process.stdout.write(`${describeDemo(store.engine, demo, { baseUrl, keyFile })}\n`);
+  const key = keys.organizationKey(demo.organization);
+  const keyFile = store.writeSecret("demo-key", `X-API-Key: ${key}\n`);
+  process.stdout.write(`${describeDemo(store.engine, demo, { baseUrl, key, keyFile })}\n`);
 }
 
 function warnIgnored(log: Logger, env: NodeJS.ProcessEnv): void {

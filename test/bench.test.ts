@@ -144,10 +144,16 @@ test("overload measures the good answers when more is offered than can be answer
   expect(printed).toContain("other answers: {}");
 });
 
-test("audit measures the recording of transitions and six queries", async () => {
-  const printed = await run("audit.js", ["--seats", "100", "--transitions", "1000"]);
+test("audit measures recording, following a log, six queries, and histories", async () => {
+  const toy = ["--seats", "100", "--transitions", "1000"];
+  const more = ["--records", "600", "--rounds", "1", "--history", "4000"];
+  const printed = await run("audit.js", [...toy, ...more]);
   expect(printed).toMatch(/^1100 transitions, \d+ bytes each$/m);
   expect(printed.match(/^(the same )?(map|newest|transitions)\b.* [\d.]+$/gm)).toHaveLength(6);
+  const { verdicts } = await written("audit.json");
+  expect(verdicts).toHaveLength(6);
+  for (const { value } of verdicts) expect(value).toBeGreaterThan(0);
+  expect(printed).toMatch(/^ms for the history of a seat among 4,\d{3} transitions +≤ 5 /m);
 });
 
 test("listing measures pages in four orders over HTTP", async () => {
@@ -160,6 +166,14 @@ test("recovery measures starts from a log and from a snapshot", async () => {
   const printed = await run("recovery.js", toy);
   expect(printed).toMatch(/^1,000 records of the log +\d+\.\d\d /m);
   expect(printed).toMatch(/^a snapshot of 2 events of 100 seats +\d+\.\d\d /m);
+  expect(printed).toMatch(/^start after a kill, 1,000 records since the snapshot, s +≤ 3 /m);
+});
+
+test("restart measures the time without good answers", async () => {
+  const toy = ["--events", "1", "--seats", "100", "--connections", "4", "--seconds", "0.5"];
+  const printed = await run("restart.js", [...toy, "--rounds", "1"]);
+  expect(printed).toMatch(/^longest time without a good answer, ms +\d+ /m);
+  expect(printed).toMatch(/^restart, ms without answers +≤ 1000 /m);
 });
 
 test("snapshots measures pauses and throughput during snapshots", async () => {

@@ -24,7 +24,7 @@ export function startServer(
     FRONTROW_TENANT_TOKEN: TENANT_TOKEN,
     FRONTROW_ADMIN_EMAIL: "admin@example.org",
     FRONTROW_ADMIN_PASSWORD: "bench-password",
-    FRONTROW_LOG_LEVEL: "error",
+    FRONTROW_LOG_LEVEL: process.env["FRONTROW_LOG_LEVEL"] ?? "error",
   };
   const serve = ["serve", "--port", "0", "--data", data, ...args];
   return startModule(program, serve, { env, preload });

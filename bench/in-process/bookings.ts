@@ -38,7 +38,7 @@ export async function book(
   await durable(store);
 }
 
-function durable(store: Store): Promise<void> {
+export function durable(store: Store): Promise<void> {
   return new Promise((resolve) => {
     store.engine.afterDurable(resolve);
   });

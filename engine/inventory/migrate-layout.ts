@@ -68,7 +68,7 @@ export function* migrateToLayout(
   const links = yield* copySeats(source, seats, migration, matches);
   const target = new Partition(layout, timeMs, seats, links);
   copyAreas(source, target);
-  copyHolds(source, target, matches);
+  yield* copyHolds(source, target, matches);
   return target;
 }
 
@@ -145,8 +145,18 @@ function copyAreas(source: Partition, target: Partition): void {
 }
 
 /** In the order in which the holds began, so that the expiry queues stay sorted. */
-function copyHolds(source: Partition, target: Partition, { matchOf }: SeatMatches): void {
+function* copyHolds(
+  source: Partition,
+  target: Partition,
+  { matchOf }: SeatMatches,
+): Generator<void, void> {
+  let left = SEATS_PER_STEP;
   for (const slot of source.holds.slots()) {
+    left -= 1 + source.holds.get(slot).seats.length + source.areas.count;
+    if (left <= 0) {
+      yield;
+      left = SEATS_PER_STEP;
+    }
     const hold = source.holds.get(slot);
     const seats = source
       .seatsOf(slot)

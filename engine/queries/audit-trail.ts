@@ -8,6 +8,12 @@ import type { Caller } from "../shapes/caller.ts";
 import type { AreaFacts, SeatFacts } from "./place-facts.ts";
 import type { SeatQuery } from "./seat-listing.ts";
 
+/** Who waits for an answer. */
+export interface WaitingClient {
+  /** Set by the trail; to be called when nobody waits any more. */
+  onGone: (() => void) | null;
+}
+
 /** One seat, or some places of an area, that went from one state to another. */
 export interface Transition {
   /** The sequence number of the record. */

@@ -4,11 +4,15 @@ import type { ZoneAssignmentRow } from "../catalog.ts";
 import type { Original } from "../layout/change/copy-schema.ts";
 import type { State } from "../state.ts";
 
+/** With more rows for each seat of the layout, these are searched for. */
+const ROWS_PER_SEAT_MAX = 4;
+
 /** The zone assignments of the schema's objects. Cost: O(objects of the layout), at most. */
 export function assignmentsOf(state: State, schemaId: number): ZoneAssignmentRow[] {
   const { zoneAssignments } = state.catalog;
   const { groups, seatIds } = state.layoutOf(schemaId);
-  if (zoneAssignments.size < seatIds.length) {
+  // A visit to all rows takes less time than a search for each object.
+  if (zoneAssignments.size < ROWS_PER_SEAT_MAX * seatIds.length) {
     return [...zoneAssignments.values()].filter((row) => row.schemaId === schemaId);
   }
   const rows: ZoneAssignmentRow[] = [];

@@ -2,13 +2,14 @@
 import { assert } from "../../engine/assert.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import type { SqlFile } from "../disk/sqlite.ts";
-import { type At, type AuditPlaces, type Counts, type Held, NO_HOLD } from "./places.ts";
+import { type Counts, type Held, NO_HOLD } from "./blocks/rows.ts";
+import type { AuditPlaces, LiveEvent } from "./places.ts";
 
 const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
 
 /** An area of an event. */
 interface AreaAt {
-  readonly partition: number;
+  readonly event: LiveEvent;
   readonly id: number;
 }
 
@@ -27,9 +28,15 @@ interface AreaMove {
   readonly held: Held;
 }
 
+type HoldsByKey = Map<string, AreaHold>;
+
 export class AuditAreas {
   readonly #sql: SqlFile;
   readonly #places: AuditPlaces;
+  /** By partition, those that are in use. */
+  readonly #holds = new Map<number, HoldsByKey>();
+  /** By partition, then by key: what the file does not have yet; null for what it must remove. */
+  readonly #changes = new Map<number, Map<string, AreaHold | null>>();
 
   constructor(sql: SqlFile, places: AuditPlaces) {
     this.#sql = sql;
@@ -37,12 +44,12 @@ export class AuditAreas {
   }
 
   /** @param move - Its `held` is that of the call; a release replaces it by that of the hold. */
-  move(at: At, area: AreaAt & { slot: number }, move: AreaMove): void {
-    const { partition, id, slot } = area;
+  move(area: AreaAt & { slot: number }, move: AreaMove): void {
+    const { event, id, slot } = area;
     const { from, to, places } = move;
-    if (to === LOCKED) this.#addHold(partition, { areaId: id, slot, places, ...move.held });
+    if (to === LOCKED) this.#put(event.partition, { areaId: id, slot, places, ...move.held });
     const held = from === LOCKED ? this.#release(area, places) : move.held;
-    this.#write(at, area, { ...move, held });
+    this.#write(area, { ...move, held });
   }
 
   /**
@@ -50,11 +57,10 @@ export class AuditAreas {
    * places. There is always a row, because the price may have changed without the places.
    * @param capacity - Ignored without a price.
    */
-  price(at: At, area: AreaAt, priceId: number, capacity: number): void {
-    const write = (move: AreaMove) => this.#write(at, area, move, priceId);
+  price(area: AreaAt, priceId: number, capacity: number): void {
+    const write = (move: AreaMove) => this.#write(area, move, priceId);
     if (priceId === 0) this.#endHolds(area, write);
-    const { counts } = this.#places.area(area.partition, area.id);
-    const [active, locked, sold, blocked] = counts;
+    const [active, locked, sold, blocked] = countsOf(area);
     if (priceId === 0 && blocked > 0) {
       write({ from: BLOCKED, to: WITHDRAWN, places: blocked, held: NO_HOLD });
     }
@@ -66,17 +72,17 @@ export class AuditAreas {
   }
 
   /** The area was added to the layout. */
-  add(at: At, { partition, id }: AreaAt): void {
+  add({ event, id }: AreaAt): void {
     const counts: Counts = [0, 0, 0, 0];
     const row = { from: null, state: UNPRICED, priceId: 0, ...NO_HOLD, places: 0, counts };
-    this.#places.write(partition, id, at, row);
+    this.#places.write(event, event.area(id), row);
   }
 
   /** The area was removed from the layout, together with its places in whatever state. */
-  remove(at: At, area: AreaAt): void {
-    const write = (move: AreaMove) => this.#write(at, area, { ...move, to: null }, 0);
+  remove(area: AreaAt): void {
+    const write = (move: AreaMove) => this.#write(area, { ...move, to: null }, 0);
     this.#endHolds(area, write);
-    const { counts } = this.#places.area(area.partition, area.id);
+    const counts = countsOf(area);
     for (const from of [ACTIVE, SOLD, BLOCKED] as const) {
       const places = counts[from - ACTIVE]!;
       if (places > 0) write({ from, to: WITHDRAWN, places, held: NO_HOLD });
@@ -87,22 +93,65 @@ export class AuditAreas {
 
   /** All places in areas of the event that are held. */
   holds(partition: number): AreaHold[] {
-    const rows = this.#sql.list("SELECT * FROM areaHolds WHERE partition = ?", partition);
-    return rows as unknown as AreaHold[];
+    return [...this.#holdsOf(partition).values()];
   }
 
   replaceHolds(partition: number, holds: readonly AreaHold[]): void {
     this.removeHolds(partition);
-    for (const hold of holds) this.#addHold(partition, hold);
+    for (const hold of holds) this.#put(partition, hold);
   }
 
   removeHolds(partition: number): void {
-    this.#sql.run("DELETE FROM areaHolds WHERE partition = ?", partition);
+    for (const hold of this.holds(partition)) this.#remove(partition, hold);
+  }
+
+  /** Writes the holds to the file. */
+  flush(): void {
+    const put = "INSERT OR REPLACE INTO areaHolds VALUES (?, ?, ?, ?, ?, ?, ?)";
+    const remove = "DELETE FROM areaHolds WHERE partition = ? AND areaId = ? AND slot = ?";
+    for (const [partition, changes] of this.#changes) {
+      for (const [key, hold] of changes) {
+        if (hold === null) {
+          this.#sql.run(remove, partition, ...key.split(" ").map(Number));
+        } else {
+          const { areaId, slot, session, holdType, places } = hold;
+          this.#sql.run(put, partition, areaId, slot, hold.hold, session, holdType, places);
+        }
+      }
+    }
+    this.#changes.clear();
+    this.#holds.clear();
+  }
+
+  #holdsOf(partition: number): HoldsByKey {
+    let holds = this.#holds.get(partition);
+    if (holds !== undefined) return holds;
+    this.#holds.set(partition, (holds = new Map()));
+    const rows = this.#sql.list("SELECT * FROM areaHolds WHERE partition = ?", partition);
+    for (const row of rows as unknown as AreaHold[]) holds.set(keyOf(row), row);
+    return holds;
+  }
+
+  #put(partition: number, hold: AreaHold): void {
+    this.#holdsOf(partition).set(keyOf(hold), hold);
+    this.#change(partition, keyOf(hold), hold);
+  }
+
+  #remove(partition: number, hold: AreaHold): void {
+    this.#holdsOf(partition).delete(keyOf(hold));
+    this.#change(partition, keyOf(hold), null);
+  }
+
+  #change(partition: number, key: string, hold: AreaHold | null): void {
+    const changes = this.#changes.get(partition);
+    if (changes === undefined) this.#changes.set(partition, new Map([[key, hold]]));
+    else changes.set(key, hold);
   }
 
   /** Ends all holds in the area, the oldest first. */
   #endHolds(area: AreaAt, write: (move: AreaMove) => void): void {
-    const holds = this.holds(area.partition).filter(({ areaId }) => areaId === area.id);
+    const { partition } = area.event;
+    const holds = this.holds(partition).filter(({ areaId }) => areaId === area.id);
     for (const held of holds.sort((a, b) => a.hold - b.hold)) {
       const { slot, places } = held;
       this.#release({ ...area, slot }, places);
@@ -111,14 +160,13 @@ export class AuditAreas {
   }
 
   #write(
-    at: At,
-    { partition, id }: AreaAt,
+    { event, id }: AreaAt,
     move: Omit<AreaMove, "to"> & { readonly to: SeatState | null },
     priceId?: number,
   ): void {
     const { from, to, places, held } = move;
-    const last = this.#places.area(partition, id);
-    const counts = [...last.counts] as [number, number, number, number];
+    const slot = event.area(id);
+    const counts = [...event.table.counts(slot)] as [number, number, number, number];
     if (from >= ACTIVE) counts[from - ACTIVE]! -= places;
     if (to !== null && to >= ACTIVE) counts[to - ACTIVE]! += places;
     assert(
@@ -127,27 +175,24 @@ export class AuditAreas {
     );
     const { hold, session, holdType } = held;
     const row = { from, state: to, hold, session, holdType, places, counts };
-    this.#places.write(partition, id, at, { ...row, priceId: priceId ?? last.priceId });
-  }
-
-  #addHold(partition: number, { areaId, slot, hold, session, holdType, places }: AreaHold): void {
-    const values = [partition, areaId, slot, hold, session, holdType, places] as const;
-    this.#sql.run("INSERT INTO areaHolds VALUES (?, ?, ?, ?, ?, ?, ?)", ...values);
+    this.#places.write(event, slot, {
+      ...row,
+      priceId: priceId ?? event.table.priceId(slot),
+    });
   }
 
   /** Takes places out of a hold. @returns The hold. */
-  #release({ partition, id, slot }: AreaAt & { slot: number }, places: number): Held {
-    const where = "WHERE partition = ? AND areaId = ? AND slot = ?";
-    const row = this.#sql.row(`SELECT * FROM areaHolds ${where}`, partition, id, slot);
-    assert(row !== undefined, "a named hold has places in the area");
-    const held = row as unknown as AreaHold;
+  #release({ event, id, slot }: AreaAt & { slot: number }, places: number): Held {
+    const { partition } = event;
+    const held = this.#holdsOf(partition).get(keyOf({ areaId: id, slot }));
+    assert(held !== undefined, "a named hold has places in the area");
     assert(held.places >= places, "a hold gives up no more places than it has");
-    if (held.places === places) {
-      this.#sql.run(`DELETE FROM areaHolds ${where}`, partition, id, slot);
-    } else {
-      const left = held.places - places;
-      this.#sql.run(`UPDATE areaHolds SET places = ? ${where}`, left, partition, id, slot);
-    }
+    if (held.places === places) this.#remove(partition, held);
+    else this.#put(partition, { ...held, places: held.places - places });
     return held;
   }
 }
+
+const keyOf = ({ areaId, slot }: Pick<AreaHold, "areaId" | "slot">) => `${areaId} ${slot}`;
+
+const countsOf = ({ event, id }: AreaAt) => event.table.counts(event.area(id));

@@ -9,7 +9,8 @@ import { BOOKING_STATES, SeatState } from "../../engine/inventory/states.ts";
 import type { State } from "../../engine/state.ts";
 import type { AreaHold, AuditAreas } from "./areas.ts";
 import type { AuditCatalog } from "./catalog.ts";
-import { type AuditPlaces, type Counts, type Held, NO_HOLD, seatMove } from "./places.ts";
+import { type Counts, type Held, NO_HOLD } from "./blocks/rows.ts";
+import type { AuditPlaces } from "./places.ts";
 
 interface Parts {
   readonly catalog: AuditCatalog;
@@ -23,7 +24,6 @@ const { UNPRICED, ACTIVE } = SeatState;
 export function writeBaseline(parts: Parts, state: State, sequence: number): void {
   const { catalog, places } = parts;
   const { organizations, layouts, events, prices } = state.catalog;
-  places.begin();
   for (const organization of organizations.values()) {
     catalog.putOrganization({ sequence, timeMs: 0 }, organization);
   }
@@ -36,23 +36,23 @@ export function writeBaseline(parts: Parts, state: State, sequence: number): voi
     const partition = state.partitionOf(event);
     const slots = partition.holds.slots();
     const holds = new Map(slots.map((slot, i) => [slot, i - slots.length]));
-    writeSeats(parts, { partition, event, sequence, holds });
-    writeAreas(parts, { partition, event, sequence, holds });
+    writeSeats(parts, { partition, event, holds });
+    writeAreas(parts, { partition, event, holds });
+    places.storeMap(places.event(event.partition), sequence);
+    places.drop(event.partition);
   }
+  parts.areas.flush();
 }
 
 interface Inventory {
   readonly partition: Partition;
   readonly event: EventRow;
-  readonly sequence: number;
   /** By slot: a negative number in place of the unknown record that began the hold. */
   readonly holds: ReadonlyMap<number, number>;
 }
 
-function writeSeats(
-  { catalog, places }: Parts,
-  { partition, event, sequence, holds }: Inventory,
-): void {
+function writeSeats({ catalog, places }: Parts, { partition, event, holds }: Inventory): void {
+  const live = places.event(event.partition);
   for (const [seat, id] of partition.layout.seatIds.entries()) {
     const state = partition.state[seat] as SeatState;
     const timeMs = partition.changedAtMs[seat]!;
@@ -60,12 +60,12 @@ function writeSeats(
     const slot = partition.hold[seat]!;
     const priceId = catalog.priceIn(event.partition, partition.price[seat]!);
     const held = slot === NONE ? NO_HOLD : heldBy(partition, holds, slot);
-    const row = seatMove(null, state, priceId, held);
-    places.write(event.partition, id, { sequence, timeMs }, row);
+    live.table.put(live.seat(id), timeMs, { state, priceId, ...held, counts: null });
   }
 }
 
-function writeAreas(parts: Parts, { partition, event, sequence, holds }: Inventory): void {
+function writeAreas(parts: Parts, { partition, event, holds }: Inventory): void {
+  const live = parts.places.event(event.partition);
   const { areas, layout } = partition;
   const held: AreaHold[] = [];
   for (const [area, { id }] of layout.areas.entries()) {
@@ -74,8 +74,8 @@ function writeAreas(parts: Parts, { partition, event, sequence, holds }: Invento
     );
     const counts: Counts = [active!, locked!, sold!, blocked!];
     const priceId = parts.catalog.priceIn(event.partition, areas.price[area]!);
-    const row = { from: null, state: ACTIVE, priceId, ...NO_HOLD, places: 0, counts };
-    parts.places.write(event.partition, id, { sequence, timeMs: areas.changedAtMs[area]! }, row);
+    const facts = { state: ACTIVE, priceId, ...NO_HOLD, counts };
+    live.table.put(live.area(id), areas.changedAtMs[area]!, facts);
     for (const [slot, places] of areas.holdsIn(area)) {
       held.push({ areaId: id, slot, places, ...heldBy(partition, holds, slot) });
     }

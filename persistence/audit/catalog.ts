@@ -9,7 +9,7 @@ import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import { plainDocument } from "../../engine/layout/packed-layout.ts";
 import type { SqlFile } from "../disk/sqlite.ts";
-import type { At } from "./places.ts";
+import type { At } from "./blocks/rows.ts";
 
 /** An event that exists. */
 export interface AuditEvent {
@@ -32,7 +32,7 @@ type Switched = readonly [timeMs: number, isOn: boolean];
 const INSERT_PRICE = "INSERT OR REPLACE INTO prices VALUES (?, ?, ?, ?, ?)";
 const NO_PLACES: PlaceIds = { seats: new Float64Array(), areas: [] };
 /** Seat ids that are cached, eight bytes each. */
-const IDS_MAX = 4_000_000;
+export const IDS_MAX = 4_000_000;
 
 export class AuditCatalog {
   readonly #sql: SqlFile;
@@ -50,9 +50,12 @@ export class AuditCatalog {
   #places = new Map<number, PlaceIds>();
   #idCount = 0;
 
+  readonly #idsMax: number;
+
   /** Cost: O(events + prices). */
-  constructor(sql: SqlFile) {
+  constructor(sql: SqlFile, idsMax = IDS_MAX) {
     this.#sql = sql;
+    this.#idsMax = idsMax;
     const events = "SELECT *, max(sequence) FROM events GROUP BY partition";
     for (const row of sql.rows(events)) {
       if (row["status"] !== null) this.#keepEvent(row as unknown as AuditEvent);
@@ -185,6 +188,11 @@ export class AuditCatalog {
     if (slots.size === 0) this.#slots.delete(partition);
   }
 
+  /** Seat ids in memory. */
+  get idCount(): number {
+    return this.#idCount;
+  }
+
   /** Cost: O(bytes of the layout) when it is not cached. */
   placesOf(layoutId: number): PlaceIds {
     if (layoutId === 0) return NO_PLACES;
@@ -195,7 +203,7 @@ export class AuditCatalog {
       seats: Float64Array.from(seats, ({ id }) => id).sort(),
       areas: sectors.filter(({ ga }) => ga).map(({ id }) => id),
     };
-    if (this.#idCount > IDS_MAX) {
+    if (this.#idCount >= this.#idsMax) {
       this.#places = new Map();
       this.#idCount = 0;
     }

@@ -1,9 +1,8 @@
 /**
- * The format of the audit trail: an SQLite file that a person can query, best with the view
- * `history`. The row in the table `trail` names the log and the last record in the file. It changes
- * in the same transaction as the other rows, so the file never contains part of a record.
+ * The format of the audit trail: an SQLite file whose transitions are in blocks. The row in the
+ * table `trail` names the log and the last record in the file. It changes in the same transaction
+ * as the other rows, so the file never contains part of a record.
  */
-import { STATE_NAMES } from "../../engine/inventory/states.ts";
 import type { TrailExtent } from "../../engine/queries/audit-trail.ts";
 import { namesIn, type ReadDisk } from "../disk/disk.ts";
 import { Malformed, only } from "../disk/faults.ts";
@@ -16,10 +15,15 @@ import {
 } from "../disk/sqlite.ts";
 import { isCount } from "../log/checks.ts";
 import type { ChainMark, LogStart } from "../log/scan.ts";
+import { BLOCKS_SCHEMA } from "./blocks/block-file.ts";
+import { LOOKUPS_SCHEMA } from "./blocks/lookups.ts";
+import type { At } from "./blocks/rows.ts";
 import { REPLIES_TABLE } from "./replies.ts";
 
 export const AUDIT_FILE = "audit.sqlite";
-export const AUDIT_FORMAT = 1;
+export const AUDIT_FORMAT = 2;
+/** Has a row for each transition and each record; `migration.ts` turns it into blocks. */
+const ROWS_FORMAT = 1;
 
 /** The row of the table `trail`. */
 export interface TrailRow {
@@ -37,12 +41,6 @@ export interface TrailRow {
 /** Names of the actor kinds; index: an `ActorKind`. */
 export const ACTOR_NAMES = ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"] as const;
 
-/** @returns SQL for the name that the code in the column stands for. */
-export const nameOf = (names: readonly (string | null)[], column: string) =>
-  `CASE ${column} ${names
-    .map((name, code) => (name === null ? "" : `WHEN ${code} THEN '${name}'`))
-    .join(" ")} END`;
-
 /**
  * Changes of all seats of an event, or of an organization's events: of the status (owner `event`,
  * its partition) and of `bookingEnabled`. Trails of earlier versions lack them.
@@ -52,6 +50,13 @@ const SWITCHES = `CREATE TABLE IF NOT EXISTS switches (
   timeMs INTEGER NOT NULL, isOn INTEGER NOT NULL,
   PRIMARY KEY (owner, ownerId, sequence)
 ) WITHOUT ROWID;`;
+
+/** `times` has the last record at each time, of those that changed what the trail shows. */
+export const TABLES_OF_BLOCKS = `
+CREATE TABLE times (timeMs INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
+${BLOCKS_SCHEMA}
+${LOOKUPS_SCHEMA}
+`;
 
 const SCHEMA = `
 CREATE TABLE trail (
@@ -74,35 +79,13 @@ CREATE TABLE prices (
   PRIMARY KEY (id, sequence)
 ) WITHOUT ROWID;
 CREATE INDEX pricesOfEvent ON prices (partition, id, sequence);
-CREATE TABLE records (
-  sequence INTEGER PRIMARY KEY, timeMs INTEGER NOT NULL, call TEXT NOT NULL,
-  actorKind INTEGER NOT NULL, actorId INTEGER NOT NULL
-);
-CREATE INDEX recordsByTime ON records (timeMs);
-CREATE TABLE transitions (
-  partition INTEGER NOT NULL, placeId INTEGER NOT NULL, sequence INTEGER NOT NULL,
-  ordinal INTEGER NOT NULL, timeMs INTEGER NOT NULL, fromState INTEGER, toState INTEGER,
-  priceId INTEGER NOT NULL, hold INTEGER NOT NULL, session TEXT NOT NULL, holdType TEXT NOT NULL,
-  places INTEGER, active INTEGER, locked INTEGER, sold INTEGER, blocked INTEGER,
-  PRIMARY KEY (partition, placeId, sequence, ordinal)
-) WITHOUT ROWID;
-CREATE INDEX transitionsInOrder ON transitions (partition, sequence, ordinal);
-CREATE INDEX transitionsOfSession ON transitions (partition, session, sequence, ordinal)
-  WHERE session <> '';
 CREATE TABLE areaHolds (
   partition INTEGER NOT NULL, areaId INTEGER NOT NULL, slot INTEGER NOT NULL,
   hold INTEGER NOT NULL, session TEXT NOT NULL, holdType TEXT NOT NULL, places INTEGER NOT NULL,
   PRIMARY KEY (partition, areaId, slot)
 ) WITHOUT ROWID;
 ${SWITCHES}
-CREATE VIEW history AS
-SELECT (SELECT eventId FROM events e WHERE e.partition = t.partition LIMIT 1) AS eventId,
-  t.sequence, t.ordinal, strftime('%Y-%m-%dT%H:%M:%f', t.timeMs / 1000.0, 'unixepoch') AS time,
-  r.call, ${nameOf(ACTOR_NAMES, "r.actorKind")} AS actor, r.actorId,
-  t.session, t.holdType, t.hold, t.placeId, t.places,
-  ${nameOf(STATE_NAMES, "t.fromState")} AS fromState,
-  ${nameOf(STATE_NAMES, "t.toState")} AS toState, t.priceId
-FROM transitions t LEFT JOIN records r ON r.sequence = t.sequence;
+${TABLES_OF_BLOCKS}
 `;
 
 /**
@@ -133,7 +116,9 @@ export function readTrail(sql: SqlFile, storeId: string): TrailRow {
   const row = sql.row("SELECT * FROM trail");
   if (row === undefined) throw new Malformed("the row of a trail", "none");
   const { format, sequence, markSequence, markChain, firstSequence, firstTimeMs } = row;
-  if (format !== AUDIT_FORMAT) throw new Malformed(`format ${AUDIT_FORMAT}`, String(format));
+  if (format !== AUDIT_FORMAT && format !== ROWS_FORMAT) {
+    throw new Malformed(`format ${ROWS_FORMAT} or ${AUDIT_FORMAT}`, String(format));
+  }
   if (row["storeId"] !== storeId) throw new Malformed(`store ${storeId}`, String(row["storeId"]));
   if (![sequence, firstSequence, firstTimeMs].every(isCount)) {
     throw new Malformed("whole numbers in the row of a trail", JSON.stringify(row));
@@ -197,4 +182,37 @@ export function auditedSequence(disk: ReadDisk, folder: string, storeId: string)
     only(error, SqlFault, Malformed);
     return 0;
   }
+}
+
+/** @returns The last record before the time, in milliseconds since 1970; 0 when there is none. */
+export function lastBefore(sql: SqlFile, timeMs: number): number {
+  const last = "SELECT sequence FROM times WHERE timeMs < ? ORDER BY timeMs DESC LIMIT 1";
+  return Number(sql.row(last, timeMs)?.["sequence"] ?? 0);
+}
+
+/** Writes the table `times`. Times rise with sequence numbers, and many records have the same. */
+export class RecordTimes {
+  readonly #sql: SqlFile;
+  #last: At | null = null;
+
+  constructor(sql: SqlFile) {
+    this.#sql = sql;
+  }
+
+  add(at: At): void {
+    if (this.#last !== null && this.#last.timeMs !== at.timeMs) this.flush();
+    this.#last = at;
+  }
+
+  flush(): void {
+    if (this.#last === null) return;
+    const { timeMs, sequence } = this.#last;
+    this.#sql.run("INSERT OR REPLACE INTO times VALUES (?, ?)", timeMs, sequence);
+    this.#last = null;
+  }
+}
+
+/** Whether the file has the format of earlier versions. */
+export function isOfRows(sql: SqlFile): boolean {
+  return sql.row("SELECT format FROM trail")?.["format"] === ROWS_FORMAT;
 }

@@ -4,8 +4,9 @@
  */
 import { SeatState } from "../../engine/inventory/states.ts";
 import type { AreaHold, AuditAreas } from "./areas.ts";
+import { isAreaKey, NO_HOLD, seatMove } from "./blocks/rows.ts";
 import type { PlaceIds } from "./catalog.ts";
-import { type At, type AuditPlaces, NO_HOLD, seatMove } from "./places.ts";
+import type { AuditPlaces, LiveEvent } from "./places.ts";
 
 interface Parts {
   readonly places: AuditPlaces;
@@ -17,29 +18,21 @@ interface Layouts {
   readonly after: PlaceIds;
 }
 
-/** Cost: O(seats of both layouts + rows of the event). */
-export function changeLayout(
-  parts: Parts,
-  at: At,
-  partition: number,
-  { before, after }: Layouts,
-): void {
+/** Cost: O(seats of both layouts). */
+export function changeLayout(parts: Parts, event: LiveEvent, { before, after }: Layouts): void {
   const { places, areas } = parts;
   for (const id of idsMissingIn(after.seats, before.seats)) {
-    const last = places.seat(partition, id);
-    const held = last.state === SeatState.LOCKED ? last : NO_HOLD;
-    places.write(partition, id, at, seatMove(last.state, null, 0, held));
+    const slot = event.seat(id);
+    const state = event.table.state(slot);
+    const held = state === SeatState.LOCKED ? event.table.held(slot) : NO_HOLD;
+    places.write(event, slot, seatMove(state, null, 0, held));
   }
   for (const id of idsMissingIn(before.seats, after.seats)) {
-    places.write(partition, id, at, seatMove(null, SeatState.UNPRICED, 0, NO_HOLD));
+    places.write(event, event.seat(id), seatMove(null, SeatState.UNPRICED, 0, NO_HOLD));
   }
-  for (const id of before.areas) {
-    if (!after.areas.includes(id)) areas.remove(at, { partition, id });
-  }
-  for (const id of after.areas) {
-    if (!before.areas.includes(id)) areas.add(at, { partition, id });
-  }
-  renumber(parts, partition);
+  for (const id of before.areas) if (!after.areas.includes(id)) areas.remove({ event, id });
+  for (const id of after.areas) if (!before.areas.includes(id)) areas.add({ event, id });
+  renumber(areas, event);
 }
 
 /**
@@ -57,12 +50,12 @@ function idsMissingIn(others: Float64Array, ids: Float64Array): readonly number[
 }
 
 /** Gives the remaining holds the slots from 0 on, in the order in which they began. */
-function renumber({ places, areas }: Parts, partition: number): void {
+function renumber(areas: AuditAreas, { partition, table }: LiveEvent): void {
   const held = areas.holds(partition);
   if (held.length === 0) return;
   const holds = new Set(held.map(({ hold }) => hold));
-  for (const [, { state, hold, counts }] of places.all(partition)) {
-    if (counts === null && state === SeatState.LOCKED) holds.add(hold);
+  for (const [key, slot] of table.list()) {
+    if (!isAreaKey(key) && table.state(slot) === SeatState.LOCKED) holds.add(table.held(slot).hold);
   }
   const slots = new Map([...holds].sort((a, b) => a - b).map((hold, slot) => [hold, slot]));
   areas.replaceHolds(

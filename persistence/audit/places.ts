@@ -1,148 +1,146 @@
-/** Writes transitions of seats and areas, and reads the last one of a place. */
-import { SeatState } from "../../engine/inventory/states.ts";
-import type { SqlFile, SqlRow } from "../disk/sqlite.ts";
+/**
+ * Writes transitions of seats and areas, and knows the last one of each place of the events that
+ * are in use. Transitions are kept in memory until the transaction ends.
+ */
+import { type Actor, ActorKind } from "../../engine/records.ts";
+import type { SqlFile } from "../disk/sqlite.ts";
+import { appendBlocks, rowsAfterMap, tableAt, writeMap } from "./blocks/block-file.ts";
+import { extendRuns } from "./blocks/lookups.ts";
+import type { PlaceTable } from "./blocks/place-table.ts";
+import { RowBuffer } from "./blocks/row-buffer.ts";
+import { type At, keyOf, type Move } from "./blocks/rows.ts";
+import type { PlaceIds } from "./catalog.ts";
+import { finish } from "./reading/slices.ts";
 
-/** Places of an area by state: ACTIVE, LOCKED, SOLD, BLOCKED. */
-export type Counts = readonly [number, number, number, number];
+/** Places that stay in memory between two transactions, about a hundred bytes each. */
+export const PLACES_MAX = 2_000_000;
+/** A map is stored after so many rows, at least ... */
+const MAP_ROWS_MIN = 16_384;
+/** ... and after so many for each place in it, so maps take up little of the file. */
+const MAP_ROWS_PER_PLACE = 4;
 
-/** A seat or an area after a transition. */
-export interface PlaceFacts {
-  /** Of a seat; null when it is not in the layout. */
-  readonly state: SeatState | null;
-  /** 0 for none. */
-  readonly priceId: number;
-  /** The sequence number of the lock that began the hold of a LOCKED seat; 0 for none. */
-  readonly hold: number;
-  readonly session: string;
-  readonly holdType: string;
-  /** null for a seat. */
-  readonly counts: Counts | null;
-}
+/** An event that is in use. */
+export class LiveEvent {
+  readonly partition: number;
+  readonly table: PlaceTable;
+  rows = new RowBuffer();
+  rowsSinceMap: number;
+  #ids: PlaceIds | null = null;
+  /** Index: seat of `#ids`. Value: the slot in the table; -1 while it is not known. */
+  #slots = new Int32Array();
 
-/** A transition: the place after it, and what it moved. */
-export interface Move extends PlaceFacts {
-  /** The state before; null when the seat or area is new in the layout. */
-  readonly from: SeatState | null;
-  /** How many places of an area; null for a seat. */
-  readonly places: number | null;
-}
+  constructor(partition: number, table: PlaceTable, rowsSinceMap: number) {
+    this.partition = partition;
+    this.table = table;
+    this.rowsSinceMap = rowsSinceMap;
+  }
 
-/** The record of a transition. */
-export interface At {
-  readonly sequence: number;
-  /** Milliseconds since 1970. */
-  readonly timeMs: number;
-}
+  /** @returns The slot of a seat by its index in a layout. */
+  slotOfSeat(ids: PlaceIds, seat: number): number {
+    if (ids !== this.#ids) {
+      this.#ids = ids;
+      this.#slots = new Int32Array(ids.seats.length).fill(-1);
+    }
+    const known = this.#slots[seat]!;
+    if (known >= 0) return known;
+    return (this.#slots[seat] = this.table.slotOf(keyOf(ids.seats[seat]!, false)));
+  }
 
-/** The hold of a place, or that of the call that moves it. */
-export type Held = Pick<PlaceFacts, "hold" | "session" | "holdType">;
-export const NO_HOLD: Held = { hold: 0, session: "", holdType: "" };
-/** A seat without a transition. */
-const FRESH_SEAT: PlaceFacts = { state: SeatState.UNPRICED, priceId: 0, ...NO_HOLD, counts: null };
-const FRESH_AREA: PlaceFacts = { ...FRESH_SEAT, counts: [0, 0, 0, 0] };
-/** Places that are cached, a few hundred bytes each. */
-const CACHED_MAX = 200_000;
+  /** @returns The slot of a seat by its id. */
+  seat(id: number): number {
+    return this.table.slotOf(keyOf(id, false));
+  }
 
-const INSERT = `INSERT INTO transitions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-const LAST = `SELECT toState, priceId, hold, session, holdType, active, locked, sold, blocked
-  FROM transitions WHERE partition = ? AND placeId = ?
-  ORDER BY sequence DESC, ordinal DESC LIMIT 1`;
-/** The last row of every place up to a record, in the order in which they were written. */
-const LAST_OF_ALL = `SELECT placeId, toState, priceId, hold, session, holdType, timeMs,
-  active, locked, sold, blocked, max((sequence << 20) | ordinal) AS position
-  FROM transitions WHERE partition = ? AND sequence <= ? GROUP BY placeId ORDER BY position`;
-
-/** Without a spread, because it is called for every seat of every record. */
-export function seatMove(
-  from: SeatState | null,
-  state: SeatState | null,
-  priceId: number,
-  { hold, session, holdType }: Held,
-): Move {
-  return { from, state, priceId, hold, session, holdType, places: null, counts: null };
+  area(id: number): number {
+    return this.table.slotOf(keyOf(id, true));
+  }
 }
 
 export class AuditPlaces {
   readonly #sql: SqlFile;
-  /** By partition, then by id of the seat or area. */
-  #cached = new Map<number, Map<number, PlaceFacts>>();
-  #cachedCount = 0;
-  /** By partition: how many rows the current record has. */
-  readonly #ordinals = new Map<number, number>();
+  readonly #placesMax: number;
+  #live = new Map<number, LiveEvent>();
+  /** Events that have rows in memory. */
+  readonly #changed = new Set<LiveEvent>();
+  /** Those that have rows of the present record. */
+  #touched: LiveEvent[] = [];
+  /** The record whose transitions follow, and who caused it. */
+  #at: At = { sequence: 0, timeMs: 0 };
+  #actor: Actor = { kind: ActorKind.SYSTEM, id: 0 };
   /** Rows written so far. */
   written = 0;
 
-  constructor(sql: SqlFile) {
+  constructor(sql: SqlFile, placesMax = PLACES_MAX) {
     this.#sql = sql;
+    this.#placesMax = placesMax;
   }
 
-  seat(partition: number, id: number): PlaceFacts {
-    return this.#last(partition, id) ?? FRESH_SEAT;
+  /** Places in memory. */
+  get count(): number {
+    let count = 0;
+    for (const { table } of this.#live.values()) count += table.size;
+    return count;
   }
 
-  area(partition: number, id: number): PlaceFacts & { readonly counts: Counts } {
-    return (this.#last(partition, id) ?? FRESH_AREA) as PlaceFacts & { readonly counts: Counts };
-  }
-
-  /** Reads ids and facts of all places that have a row. Cost: O(rows of the event). */
-  *all(partition: number): Generator<[number, PlaceFacts]> {
-    const rows = this.#sql.list(LAST_OF_ALL, partition, Number.MAX_SAFE_INTEGER);
-    for (const row of rows) yield [Number(row["placeId"]), factsOf(row)];
+  /** Cost: O(places of the event), and of the rows since its last map, when it is not in use. */
+  event(partition: number): LiveEvent {
+    let event = this.#live.get(partition);
+    if (event !== undefined) return event;
+    const table = finish(tableAt(this.#sql, partition, Number.MAX_SAFE_INTEGER, Infinity));
+    event = new LiveEvent(partition, table, rowsAfterMap(this.#sql, partition));
+    this.#live.set(partition, event);
+    return event;
   }
 
   /** To be called before the first row of a record. */
-  begin(): void {
-    this.#ordinals.clear();
+  begin(at: At, actor: Actor): void {
+    this.#at = at;
+    this.#actor = actor;
+    this.#touched = [];
   }
 
-  write(partition: number, id: number, { sequence, timeMs }: At, move: Move): void {
-    const { from, state, priceId, hold, session, holdType, places, counts } = move;
-    const ordinal = this.#ordinals.get(partition) ?? 0;
-    this.#ordinals.set(partition, ordinal + 1);
-    const [active, locked, sold, blocked] = counts ?? [null, null, null, null];
-    const key = [partition, id, sequence, ordinal] as const;
-    const facts = [timeMs, from, state, priceId, hold, session, holdType] as const;
-    this.#sql.run(INSERT, ...key, ...facts, places, active, locked, sold, blocked);
-    this.#cache(partition, id, move);
+  write(event: LiveEvent, slot: number, move: Move): void {
+    const at = this.#at;
+    const { rows, table } = event;
+    if (rows.lastSequence !== at.sequence) {
+      rows.addRecord(at, 0, this.#actor);
+      this.#changed.add(event);
+      this.#touched.push(event);
+    }
+    rows.addRow(table.keyAt(slot), move);
+    table.put(slot, at.timeMs, move);
     this.written += 1;
   }
 
-  /** Removes the places of the partition from the cache. */
-  dropCache(partition: number): void {
-    this.#cachedCount -= this.#cached.get(partition)?.size ?? 0;
-    this.#cached.delete(partition);
+  /** To be called after the last row of a record. @param call - A `Move` or a `Call`. */
+  end(call: number): void {
+    for (const { rows } of this.#touched) rows.setCall(call);
   }
 
-  #last(partition: number, id: number): PlaceFacts | undefined {
-    const cached = this.#cached.get(partition)?.get(id);
-    if (cached !== undefined) return cached;
-    const row = this.#sql.row(LAST, partition, id);
-    if (row === undefined) return undefined;
-    const facts = factsOf(row);
-    this.#cache(partition, id, facts);
-    return facts;
-  }
-
-  #cache(partition: number, id: number, facts: PlaceFacts): void {
-    if (this.#cachedCount >= CACHED_MAX) {
-      this.#cached = new Map();
-      this.#cachedCount = 0;
+  /** Writes all rows to the file. @param sequence - The last record that was added. */
+  flush(sequence: number): void {
+    for (const event of this.#changed) {
+      const { partition, rows, table } = event;
+      event.rows = new RowBuffer();
+      event.rowsSinceMap += rows.rowCount;
+      appendBlocks(this.#sql, partition, rows);
+      extendRuns(this.#sql, partition);
+      const isLive = this.#live.get(partition) === event;
+      const isDue = Math.max(MAP_ROWS_MIN, MAP_ROWS_PER_PLACE * table.size) <= event.rowsSinceMap;
+      if (isLive && isDue) this.storeMap(event, sequence);
     }
-    let places = this.#cached.get(partition);
-    if (places === undefined) this.#cached.set(partition, (places = new Map()));
-    if (!places.has(id)) this.#cachedCount += 1;
-    places.set(id, facts);
+    this.#changed.clear();
+    if (this.count > this.#placesMax) this.#live = new Map();
   }
-}
 
-function factsOf(row: SqlRow): PlaceFacts {
-  const { active, locked, sold, blocked } = row as Record<string, number>;
-  return {
-    state: row["toState"] as SeatState | null,
-    priceId: Number(row["priceId"]),
-    hold: Number(row["hold"]),
-    session: String(row["session"]),
-    holdType: String(row["holdType"]),
-    counts: row["active"] === null ? null : [active!, locked!, sold!, blocked!],
-  };
+  /** Stores the places of the event as they are after the record. */
+  storeMap(event: LiveEvent, sequence: number): void {
+    writeMap(this.#sql, event.partition, sequence, event.table);
+    event.rowsSinceMap = 0;
+  }
+
+  /** The event is no longer in use. Its rows are written nevertheless. */
+  drop(partition: number): void {
+    this.#live.delete(partition);
+  }
 }

@@ -6,7 +6,6 @@ import { assert, unreachable } from "../../engine/assert.ts";
 import type { CatalogPut } from "../../engine/catalog.ts";
 import { MOVES, SeatState } from "../../engine/inventory/states.ts";
 import {
-  type Actor,
   type CatalogRecord,
   type LogRecord,
   type MoveRecord,
@@ -16,103 +15,113 @@ import {
 import type { SqlFile } from "../disk/sqlite.ts";
 import { AuditAreas } from "./areas.ts";
 import type { AuditCatalog, AuditEvent } from "./catalog.ts";
+import { type At, Call, isAreaKey, NO_HOLD, placeOf, seatMove } from "./blocks/rows.ts";
 import { changeLayout } from "./layout-change.ts";
+import type { AuditPlaces, LiveEvent } from "./places.ts";
+import { RecordTimes } from "./file.ts";
 import { writeReplies } from "./replies.ts";
-import { type At, type AuditPlaces, NO_HOLD, seatMove } from "./places.ts";
 
 const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD } = SeatState;
-const RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?)";
-/** The cause of a transition that is not a move. */
-const Call = { PRICES: "prices", PRICE_DELETED: "deleteprice", LAYOUT: "layout", EVENT: "event" };
 /** For a record that changed what listings show, without a transition. */
-const NO_CALL = "catalog";
+const NO_CALL = 0;
 
 export class AuditProjector {
   readonly #sql: SqlFile;
   readonly #catalog: AuditCatalog;
   readonly #places: AuditPlaces;
   readonly #areas: AuditAreas;
+  readonly #times: RecordTimes;
   /** Characters of reply bodies that were written. */
   replyChars = 0;
   /** Why the current catalog record has rows; null while it has none. */
-  #call: string | null = null;
+  #call: number | null = null;
 
   constructor(sql: SqlFile, catalog: AuditCatalog, places: AuditPlaces) {
     this.#sql = sql;
     this.#catalog = catalog;
     this.#places = places;
     this.#areas = new AuditAreas(sql, places);
+    this.#times = new RecordTimes(sql);
   }
 
   /**
-   * Writes the rows of a record. Cost: O(transitions); for a layout or a removed price O(rows of
+   * Adds the rows of a record. Cost: O(transitions); for a layout or a removed price O(places of
    * the affected events).
    */
   project(at: At, record: LogRecord): void {
-    this.#places.begin();
+    this.#places.begin(at, record.actor);
     switch (record.type) {
       case RecordType.MOVE:
-        this.#writeRecord(at, MOVES[record.move].name, record.actor);
-        return this.#move(at, record);
+        this.#times.add(at);
+        this.#move(at, record);
+        return this.#places.end(record.move);
       case RecordType.PRICE:
-        this.#writeRecord(at, Call.PRICES, record.actor);
-        return this.#prices(at, record);
+        this.#times.add(at);
+        this.#prices(record);
+        return this.#places.end(Call.PRICES);
       case RecordType.CATALOG:
         return this.#changeCatalog(at, record);
     }
     return unreachable(record);
   }
 
-  #writeRecord({ sequence, timeMs }: At, call: string, { kind, id }: Actor): void {
-    this.#sql.run(RECORD, sequence, timeMs, call, kind, id);
+  /** Writes what was added to the file. @param sequence - The last record that was added. */
+  flush(sequence: number): void {
+    this.#places.flush(sequence);
+    this.#areas.flush();
+    this.#times.flush();
   }
 
   #move(at: At, record: MoveRecord): void {
-    const { partition, session, holdType } = record;
+    const { partition, session, holdType, seats, areas } = record;
     const { from, to } = MOVES[record.move];
     const ids = this.#idsOf(partition);
+    const event = this.#places.event(partition);
+    const { table } = event;
     const called = { hold: to === LOCKED ? at.sequence : 0, session, holdType };
-    for (let i = 0; i < record.seats.length; i++) {
-      const id = ids.seats[record.seats[i]!]!;
-      const last = this.#places.seat(partition, id);
-      assert(last.state === from, "a seat leaves the state that it is in");
-      const held = from === LOCKED ? last : called;
-      this.#places.write(partition, id, at, seatMove(from, to, last.priceId, held));
+    // One object for all seats, because most records of a log are moves.
+    const move = seatMove(from, to, 0, called);
+    for (let i = 0; i < seats.length; i++) {
+      const slot = event.slotOfSeat(ids, seats[i]!);
+      assert(table.state(slot) === from, "a seat leaves the state that it is in");
+      move.priceId = table.priceId(slot);
+      if (from === LOCKED) table.copyHeld(slot, move);
+      this.#places.write(event, slot, move);
     }
-    for (let i = 0; i < record.areas.length; i += 3) {
-      const [index, slot, places] = record.areas.subarray(i, i + 3);
-      const id = ids.areas[index!]!;
-      const area = { partition, id, slot: slot! };
-      this.#areas.move(at, area, { from, to, places: places!, held: called });
+    for (let i = 0; i < areas.length; i += 3) {
+      const id = ids.areas[areas[i]!]!;
+      const area = { event, id, slot: areas[i + 1]! };
+      this.#areas.move(area, { from, to, places: areas[i + 2]!, held: called });
     }
   }
 
-  #prices(at: At, { partition, runs, areas }: PriceRecord): void {
+  #prices({ partition, runs, areas }: PriceRecord): void {
     const ids = this.#idsOf(partition);
+    const event = this.#places.event(partition);
     for (let i = 0; i < runs.length; i += 3) {
       const priceId = this.#catalog.priceIn(partition, runs[i]!);
       const end = runs[i + 1]! + runs[i + 2]!;
       for (let seat = runs[i + 1]!; seat < end; seat++) {
-        this.#priceSeat(at, partition, ids.seats[seat]!, priceId);
+        this.#priceSeat(event, event.slotOfSeat(ids, seat), priceId);
       }
     }
     for (let i = 0; i < areas.length; i += 3) {
       const id = ids.areas[areas[i]!]!;
       const priceId = this.#catalog.priceIn(partition, areas[i + 1]!);
-      this.#areas.price(at, { partition, id }, priceId, areas[i + 2]!);
+      this.#areas.price({ event, id }, priceId, areas[i + 2]!);
     }
   }
 
   /** Like `Partition`: a seat without a price has no state, unless it is SOLD. */
-  #priceSeat(at: At, partition: number, id: number, priceId: number): void {
-    const last = this.#places.seat(partition, id);
-    const from = last.state;
+  #priceSeat(event: LiveEvent, slot: number, priceId: number): void {
+    const { table } = event;
+    const from = table.state(slot);
     assert(from !== null, "a priced seat is in the layout");
     let state: SeatState = from;
     if (priceId === 0 && from >= ACTIVE && from !== SOLD) state = WITHDRAWN;
     if (priceId !== 0 && (from === UNPRICED || from === WITHDRAWN)) state = ACTIVE;
-    const held = from === LOCKED ? last : NO_HOLD;
-    this.#places.write(partition, id, at, seatMove(from, state, priceId, held));
+    const held = from === LOCKED ? table.held(slot) : NO_HOLD;
+    this.#places.write(event, slot, seatMove(from, state, priceId, held));
   }
 
   #changeCatalog(at: At, record: CatalogRecord): void {
@@ -124,7 +133,9 @@ export class AuditProjector {
       if (table === "prices") this.#removePrice(at, Number(key));
     }
     for (const put of record.puts) this.#put(at, put);
-    if (this.#call !== null) this.#writeRecord(at, this.#call, record.actor);
+    if (this.#call === null) return;
+    this.#times.add(at);
+    this.#places.end(this.#call);
   }
 
   #removeEvent(at: At, eventId: string): void {
@@ -132,7 +143,7 @@ export class AuditProjector {
     assert(event !== undefined, "only an existing event is removed");
     this.#catalog.removeEvent(at, event);
     this.#areas.removeHolds(event.partition);
-    this.#places.dropCache(event.partition);
+    this.#places.drop(event.partition);
     this.#call ??= NO_CALL;
   }
 
@@ -144,7 +155,7 @@ export class AuditProjector {
   #migrateEvents(at: At, schemaId: number): void {
     this.#call = Call.LAYOUT;
     for (const event of this.#catalog.eventsOfSchema(schemaId)) {
-      this.#migrate(at, event, schemaId);
+      this.#migrate(event, schemaId);
       this.#catalog.updateLayout(at, event);
     }
   }
@@ -154,10 +165,11 @@ export class AuditProjector {
     this.#catalog.removePrice(at, priceId);
     this.#call ??= NO_CALL;
     if (partition === undefined || !this.#catalog.hasEvent(partition)) return;
-    for (const [id, facts] of this.#places.all(partition)) {
-      if (facts.priceId !== priceId) continue;
-      if (facts.counts === null) this.#priceSeat(at, partition, id, 0);
-      else this.#areas.price(at, { partition, id }, 0, 0);
+    const event = this.#places.event(partition);
+    for (const [key, slot] of event.table.list()) {
+      if (event.table.priceId(slot) !== priceId) continue;
+      if (isAreaKey(key)) this.#areas.price({ event, id: placeOf(key) }, 0, 0);
+      else this.#priceSeat(event, slot, 0);
       this.#call = Call.PRICE_DELETED;
     }
   }
@@ -172,7 +184,7 @@ export class AuditProjector {
     }
     if (put.table === "events") {
       const existing = this.#catalog.eventOf(put.row.id);
-      if (existing !== undefined) this.#migrate(at, existing, put.row.schemaId);
+      if (existing !== undefined) this.#migrate(existing, put.row.schemaId);
       this.#catalog.putEvent(at, put.row);
       this.#call ??= NO_CALL;
     }
@@ -183,12 +195,13 @@ export class AuditProjector {
   }
 
   /** Moves an event to the schema's present layout, unless it has that already. */
-  #migrate(at: At, { partition, layoutId }: AuditEvent, schemaId: number): void {
+  #migrate({ partition, layoutId }: AuditEvent, schemaId: number): void {
     const newId = this.#catalog.layoutOf(schemaId);
     if (newId === layoutId) return;
     const before = this.#catalog.placesOf(layoutId);
     const after = this.#catalog.placesOf(newId);
-    changeLayout({ places: this.#places, areas: this.#areas }, at, partition, { before, after });
+    const parts = { places: this.#places, areas: this.#areas };
+    changeLayout(parts, this.#places.event(partition), { before, after });
     if (this.#call !== Call.LAYOUT) this.#call = Call.EVENT;
   }
 

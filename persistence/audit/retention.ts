@@ -1,36 +1,33 @@
-/** Removes the oldest part of the audit trail, except the last row of each place. */
+/**
+ * Removes the oldest part of the audit trail. The last transition of each place before it stays in
+ * a map, so that the places are known from the new beginning on.
+ */
 import type { SqlFile } from "../disk/sqlite.ts";
-import type { TrailRow } from "./file.ts";
-
-const IS_SUPERSEDED = `EXISTS (SELECT 1 FROM transitions later
-  WHERE later.partition = t.partition AND later.placeId = t.placeId AND later.sequence < ?
-  AND (later.sequence, later.ordinal) > (t.sequence, t.ordinal))`;
+import { nextHead, removeBlocksBefore, tableAt, writeMap } from "./blocks/block-file.ts";
+import { removeRunsBefore } from "./blocks/lookups.ts";
+import { lastBefore, type TrailRow } from "./file.ts";
+import { finish } from "./reading/slices.ts";
 
 /**
  * To be called within a transaction.
  * @param beforeMs - Milliseconds since 1970: earlier transitions are removed.
- * @returns The row with the new beginning of the trail. Cost: O(events + rows before that beginning
- * of the events that have rows since the old one).
+ * @returns The row with the new beginning of the trail. Cost: O(events + transitions before that
+ * beginning of the events that have any since the old one).
  */
 export function removeBefore(sql: SqlFile, trail: TrailRow, beforeMs: number): TrailRow {
-  const old = sql.row("SELECT max(sequence) AS last FROM records WHERE timeMs < ?", beforeMs);
-  const first = Number(old?.["last"] ?? 0) + 1;
+  const first = lastBefore(sql, beforeMs) + 1;
   if (first <= trail.firstSequence) return trail;
-  const [from, to] = [trail.firstSequence, first];
   for (const partition of partitionsOf(sql)) {
-    if (isGone(sql, partition, to)) {
-      for (const table of ["transitions", "prices", "events"]) {
+    if (isGone(sql, partition, first)) {
+      for (const table of ["blocks", "runs", "lookups", "maps", "prices", "events"]) {
         sql.run(`DELETE FROM ${table} WHERE partition = ?`, partition);
       }
       sql.run("DELETE FROM switches WHERE owner = 'event' AND ownerId = ?", partition);
-    } else if (hasRows(sql, partition, from, to)) {
-      const range = "partition = ? AND sequence < ?";
-      const superseded = `DELETE FROM transitions AS t WHERE ${range} AND ${IS_SUPERSEDED}`;
-      sql.run(superseded, partition, to, to);
-      sql.run(`DELETE FROM transitions WHERE ${range} AND toState IS NULL`, partition, to);
+    } else {
+      removeRows(sql, partition, first);
     }
   }
-  sql.run("DELETE FROM records WHERE sequence < ?", to);
+  sql.run("DELETE FROM times WHERE timeMs < ?", beforeMs);
   return { ...trail, firstSequence: first, firstTimeMs: beforeMs };
 }
 
@@ -46,8 +43,13 @@ function isGone(sql: SqlFile, partition: number, sequence: number): boolean {
   return row["status"] === null && Number(row["sequence"]) < sequence;
 }
 
-function hasRows(sql: SqlFile, partition: number, from: number, to: number): boolean {
-  const where = "WHERE partition = ? AND sequence >= ? AND sequence < ?";
-  const query = `SELECT 1 FROM transitions INDEXED BY transitionsInOrder ${where} LIMIT 1`;
-  return sql.row(query, partition, from, to) !== undefined;
+/** Removes the rows of an event before a record. */
+function removeRows(sql: SqlFile, partition: number, first: number): void {
+  const oldest = nextHead(sql, partition, 0);
+  if (oldest === undefined || oldest.first >= first) return;
+  const table = finish(tableAt(sql, partition, first - 1, Infinity));
+  sql.run("DELETE FROM maps WHERE partition = ? AND sequence < ?", partition, first);
+  writeMap(sql, partition, first - 1, table);
+  removeBlocksBefore(sql, partition, first);
+  removeRunsBefore(sql, partition, first);
 }

@@ -9,6 +9,7 @@ import {
   type AuditOutcome,
   type AuditQuestion,
   type AuditTopic,
+  type WaitingClient,
 } from "../../engine/queries/audit-trail.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
 import type { StartThread, Thread } from "../disk/threads.ts";
@@ -127,16 +128,19 @@ export class AuditThread {
   /**
    * Answers from all records that are on disk at the time of the call. Never rejects.
    * @param asker - As by `askerOf`: askers take turns, and each has a limit of its own.
+   * @param client - Its question is dropped when it has gone.
    */
   ask<K extends AuditTopic>(
     question: AuditQuestion<K>,
     asker: string,
+    client?: WaitingClient,
   ): Promise<AuditOutcome<AuditAnswers[K]>> {
     if (this.#hasEnded) return Promise.resolve(UNAVAILABLE);
     if (!this.#waiting.admits(asker)) return Promise.resolve(BUSY);
     return new Promise((resolve) => {
       const asked = question as AuditQuestion;
       const id = this.#waiting.add({ asker, question: asked, resolve });
+      if (client !== undefined) client.onGone = () => this.#drop(id);
       const mark = this.#mark();
       const isLookup = LOOKUPS.has(question.about);
       this.#thread.post(
@@ -234,6 +238,12 @@ export class AuditThread {
     if (this.#closing !== undefined) return this.#settle(id, UNAVAILABLE);
     const { asker, question } = waiting;
     this.#reading.ask({ kind: "ask", id, asker, question, opened });
+  }
+
+  /** Nobody waits for the answer. */
+  #drop(id: number): void {
+    this.#reading.drop(id);
+    this.#settle(id, UNAVAILABLE);
   }
 
   #settle(id: number, outcome: AuditOutcome<unknown>): void {

@@ -16,7 +16,8 @@ import type { ChainMark } from "../log/scan.ts";
 import { AuditAreas } from "./areas.ts";
 import { writeBaseline } from "./baseline.ts";
 import { AuditCatalog } from "./catalog.ts";
-import { extentOf, openAuditFile, readTrail, type TrailRow, writeTrail } from "./file.ts";
+import { extentOf, isOfRows, openAuditFile, readTrail, type TrailRow, writeTrail } from "./file.ts";
+import { migrate } from "./migration.ts";
 import { AuditPlaces } from "./places.ts";
 import { AuditProjector } from "./projector.ts";
 import { AuditAnswering } from "./reading/answers.ts";
@@ -24,11 +25,13 @@ import { finish } from "./reading/slices.ts";
 import { removeBefore } from "./retention.ts";
 
 /** Approximate rows, or records without rows, of one transaction. */
-const ROWS_PER_COMMIT = 50_000;
+const ROWS_PER_COMMIT = 100_000;
 /** Approximate characters of reply bodies of one transaction. */
 const REPLY_CHARS_PER_COMMIT = 16 * 1024 * 1024;
 
 export class OpenTrail {
+  /** Transitions that were migrated from format 1; null when it was of the present format. */
+  readonly migrated: number | null;
   /** The extent of the file, as committed. */
   row: TrailRow;
   readonly #sql: SqlFile;
@@ -49,6 +52,7 @@ export class OpenTrail {
   constructor(path: string, storeId: string, rowsPerCommit = ROWS_PER_COMMIT) {
     this.#rowsPerCommit = rowsPerCommit;
     this.#sql = openAuditFile(path, storeId);
+    this.migrated = isOfRows(this.#sql) ? this.#migrate(storeId) : null;
     this.row = readTrail(this.#sql, storeId);
     this.#sequence = this.row.sequence;
     this.#catalog = new AuditCatalog(this.#sql);
@@ -82,6 +86,7 @@ export class OpenTrail {
     assert(durable.sequence >= this.#sequence, "a trail is never ahead of the log");
     if (this.#sequence === this.row.sequence) return;
     this.#begin();
+    this.#projector.flush(this.#sequence);
     this.#commit({ ...this.row, sequence: this.#sequence, mark: durable });
   }
 
@@ -115,6 +120,15 @@ export class OpenTrail {
 
   close(): void {
     this.#sql.close();
+  }
+
+  #migrate(storeId: string): number {
+    try {
+      return migrate(this.#sql, readTrail(this.#sql, storeId));
+    } catch (error) {
+      this.#sql.close();
+      throw error;
+    }
   }
 
   #begin(): void {

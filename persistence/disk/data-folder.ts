@@ -5,10 +5,10 @@
 import type { Clock } from "../../engine/ports.ts";
 import { type Disk, type ReadDisk, namesIn } from "./disk.ts";
 import { DiskFault, ExitCode, FolderRefused, only } from "./faults.ts";
+import { ensureFormat, FORMATS } from "./formats.ts";
 import { type FileLock, shareLockedFile, SqlFault } from "./sqlite.ts";
 import { makeFoldersNow, readFileNow, writeFileNow } from "./transfer.ts";
 
-const FORMAT = 1;
 export const STORE = "store.json";
 export const SECRET = "secret";
 const LOCK = "lock.sqlite";
@@ -62,6 +62,11 @@ export interface DataFolder {
   readonly madePrivate: readonly string[];
   /** Records that the store has a log. To be called once its first segment is on disk. */
   markHasLog(): void;
+  /**
+   * Records the version of the store's formats, so that an earlier version of the program refuses
+   * it clearly. To be called once everything is checked, before anything is written.
+   */
+  upgrade(): void;
   /** Writes a file that this user alone can read. @returns Its path. */
   writeSecret(name: string, text: string): string;
   close(): void;
@@ -79,11 +84,15 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
       const store = openStore(options);
       const madePrivate = makePrivate(disk, folder);
       const markHasLog = () => writeStore(options, { ...store, hasLog: true });
+      const upgrade = () => {
+        if (store.format < FORMATS.store.version) writeStore(options, store);
+      };
       const writeSecret = (name: string, text: string) => {
         writeText(disk, folder, name, text);
         return `${folder}/${name}`;
       };
-      return { ...store, madePrivate, markHasLog, writeSecret, close: release };
+      const acts = { markHasLog, upgrade, writeSecret, close: release };
+      return { ...store, madePrivate, ...acts };
     } catch (error) {
       release();
       throw error;
@@ -180,7 +189,8 @@ function openStore(options: DataFolderOptions): Store {
   if (given === undefined) writeText(disk, folder, SECRET, `${secret}\n`);
   const createdAt = new Date(clock.nowMs()).toISOString();
   const storeId = newUuid(randomBytes(UUID_BYTES));
-  const store = { storeId, createdAt, secret, isFresh, hasLog: false };
+  const format = FORMATS.store.version;
+  const store = { format, storeId, createdAt, secret, isFresh, hasLog: false };
   writeStore(options, store);
   return store;
 }
@@ -198,32 +208,34 @@ export function uuidText(bytes: Buffer): string {
 }
 
 type Store = Pick<DataFolder, "storeId" | "secret" | "isFresh" | "hasLog"> & {
+  readonly format: number;
   readonly createdAt: string;
 };
 
 /** Writes everything except the secret, which has a file of its own. */
 function writeStore({ disk, folder }: DataFolderOptions, store: Store): void {
   const { storeId, createdAt, hasLog } = store;
-  const text = JSON.stringify({ format: FORMAT, storeId, createdAt, hasLog });
+  const text = JSON.stringify({ format: FORMATS.store.version, storeId, createdAt, hasLog });
   writeText(disk, folder, STORE, `${text}\n`);
 }
 
-/** Reads `store.json`. @throws FolderRefused when it is not one of this version. */
+/** Reads `store.json`. @throws FolderRefused, OtherFormat. */
 export function readStore(
   disk: ReadDisk,
   folder: string,
-): Pick<Store, "storeId" | "createdAt" | "hasLog"> {
+): Pick<Store, "format" | "storeId" | "createdAt" | "hasLog"> {
   const store = parseObject(readText(disk, folder, STORE));
   const { format, storeId, createdAt, hasLog } = store;
-  if (format !== FORMAT) {
-    const reason = `its ${STORE} has format ${String(format)}, this version reads ${FORMAT}`;
+  if (typeof format !== "number") {
+    const reason = `its ${STORE} has no format: put the file back from a copy`;
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
   }
+  ensureFormat(FORMATS.store, format);
   if (typeof storeId !== "string" || !UUID_PATTERN.test(storeId)) {
     const reason = `its ${STORE} has no store id: put the file back from a copy`;
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
   }
-  return { storeId, createdAt: String(createdAt), hasLog: hasLog === true };
+  return { format, storeId, createdAt: String(createdAt), hasLog: hasLog === true };
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {

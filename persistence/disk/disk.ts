@@ -28,6 +28,8 @@ export interface DiskFile {
   /** Data and metadata (fsync). */
   syncNow(): void;
   closeNow(): void;
+  /** Cuts the end off. Undefined for disks without it: callers use it to save time only. */
+  readonly truncateNow?: ((bytes: number) => void) | undefined;
   readonly write: Write;
   /**
    * `write` and `syncData` in one operation: the bytes reported as written are on disk. Undefined
@@ -88,6 +90,8 @@ export function namesIn(disk: ReadDisk, folder: string): string[] {
 
 /** On other platforms a write with `O_DSYNC` may stop in the drive's own cache. */
 const HAS_WRITE_THROUGH = process.platform === "linux";
+/** For writes that are on disk when they return. */
+const THROUGH = fs.constants.O_WRONLY | fs.constants.O_DSYNC;
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 /** The rights of the group and of others, and those of the owner. */
@@ -132,7 +136,8 @@ export const realDisk: CopyDisk = {
     }),
   lockNow: lockFile,
   create(path, done) {
-    fs.open(path, "w+", FILE_MODE, (error, fd) => {
+    fillReserve();
+    openFile(path, "w+", (error, fd) => {
       if (error === null) done(null, new RealFile(path, fd));
       else done(toFault("create", path, error), null);
     });
@@ -140,10 +145,10 @@ export const realDisk: CopyDisk = {
   rename: (from, to, done) => fs.rename(from, to, answer("rename", from, done)),
   remove: (path, done) => fs.unlink(path, answer("remove", path, done)),
   syncFolder(path, done) {
-    fs.open(path, "r", (openError, fd) => {
+    openFile(path, "r", (openError, fd) => {
       if (openError !== null) return done(toFault("open", path, openError));
       fs.fsync(fd, (syncError) => {
-        fs.close(
+        closeFile(
           fd,
           answer("sync", path, (fault) => {
             done(syncError === null ? fault : toFault("sync", path, syncError));
@@ -190,6 +195,10 @@ class RealFile implements DiskFile {
     });
   }
 
+  truncateNow(bytes: number): void {
+    now("shorten", this.path, () => fs.ftruncateSync(this.#fd, bytes));
+  }
+
   write(...[source, position, done]: Parameters<Write>): void {
     this.#write(this.#fd, source, position, done);
   }
@@ -209,7 +218,7 @@ class RealFile implements DiskFile {
     : undefined;
 
   #openThrough(go: () => void, done: Parameters<Write>[2]): void {
-    fs.open(this.path, fs.constants.O_WRONLY | fs.constants.O_DSYNC, (error, fd) => {
+    openFile(this.path, THROUGH, (error, fd) => {
       if (error !== null) return done(toFault("open", this.path, error), 0);
       this.#throughFd = fd;
       go();
@@ -225,9 +234,9 @@ class RealFile implements DiskFile {
   }
 
   close(done: Done): void {
-    const closeRest = () => fs.close(this.#fd, answer("close", this.path, done));
+    const closeRest = () => closeFile(this.#fd, answer("close", this.path, done));
     if (this.#throughFd === null) return closeRest();
-    fs.close(
+    closeFile(
       this.#throughFd,
       answer("close", this.path, (fault) => {
         if (fault === null) closeRest();
@@ -255,4 +264,52 @@ function toFault(operation: string, path: string, error: unknown): DiskFault {
 
 function codeOf(error: unknown): string {
   return String((error as NodeJS.ErrnoException).code);
+}
+
+/**
+ * Open files in reserve. When the process may open no more, a running log gives one up for each
+ * that it opens, and gets it back when it closes one. A segment needs its file, the same for
+ * durable writes, and for a moment its folder.
+ */
+const RESERVE_FILES = 4;
+const reserve: number[] = [];
+
+/** Takes as many files as are missing and the process may open. */
+function fillReserve(): void {
+  try {
+    while (reserve.length < RESERVE_FILES) reserve.push(fs.openSync("/dev/null", "r"));
+  } catch {
+    // The log closes a file at its next segment.
+  }
+}
+
+type Opened = (error: unknown, fd: number) => void;
+
+/** Like `fs.open`. */
+function openFile(path: string, flags: string | number, done: Opened): void {
+  fs.open(path, flags, FILE_MODE, (error, fd) => {
+    if (error?.code !== "EMFILE" || reserve.length === 0) return done(error, fd);
+    let opened: number;
+    try {
+      fs.closeSync(reserve.pop()!);
+      // In the same turn, because a new connection would take the place.
+      opened = fs.openSync(path, flags, FILE_MODE);
+    } catch (secondError) {
+      return done(secondError, -1);
+    }
+    return done(null, opened);
+  });
+}
+
+/** Like `fs.close`. */
+function closeFile(fd: number, done: fs.NoParamCallback): void {
+  if (reserve.length === RESERVE_FILES) return fs.close(fd, done);
+  let fault: unknown = null;
+  try {
+    fs.closeSync(fd);
+  } catch (error) {
+    fault = error;
+  }
+  fillReserve();
+  setImmediate(() => done(fault as NodeJS.ErrnoException | null));
 }

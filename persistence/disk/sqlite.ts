@@ -62,6 +62,8 @@ export interface SqlFile {
   list(sql: string, ...values: readonly SqlValue[]): readonly SqlRow[];
   /** Reads the first row. */
   row(sql: string, ...values: readonly SqlValue[]): SqlRow | undefined;
+  /** Statements that are prepared now. */
+  readonly statementCount: number;
   close(): void;
 }
 
@@ -155,7 +157,7 @@ const FILLING = [
 ];
 
 /** Statements that stay prepared. */
-const STATEMENTS_MAX = 500;
+export const STATEMENTS_MAX = 500;
 
 function open(path: string, options: Database.Options, settings: readonly string[]): SqlFile {
   const database = attempt(() => {
@@ -174,6 +176,9 @@ function open(path: string, options: Database.Options, settings: readonly string
     return statement;
   };
   return {
+    get statementCount() {
+      return statements.size;
+    },
     execute: (sql) => attempt(() => void database.exec(sql)),
     run: (sql, ...values) => attempt(() => void prepared(sql).run(...values)),
     *rows(sql, ...values) {

@@ -138,6 +138,7 @@ export class ByteReader {
 
   text(): string {
     const textBytes = this.u16();
+    if (textBytes === 0) return "";
     const start = this.#take(textBytes);
     for (let i = start; i < this.at; i++) {
       if (this.#bytes[i]! >= 0x80) return this.#wideText(start);

@@ -12,6 +12,7 @@ import {
   type PriceRecord,
 } from "../../engine/records.ts";
 import { Malformed } from "../disk/faults.ts";
+import { ensureFormat, FORMATS } from "../disk/formats.ts";
 import { ByteReader, type ByteWriter, storeU64, storeWords, TEXT_UNIT_BYTES_MAX } from "./bytes.ts";
 import { packCatalog, unpackCatalog } from "./catalog-codec.ts";
 import { isActorKind, isCount, isMove, isU32 } from "./checks.ts";
@@ -19,8 +20,6 @@ import { isActorKind, isCount, isMove, isU32 } from "./checks.ts";
 /** Called with each record in order. */
 export type Replay = (sequence: number, timeMs: number, record: LogRecord) => void;
 
-/** Version of a record's body. It rises when the fields change; old versions stay readable. */
-const RECORD_VERSION = 1;
 const RECORD_HEAD_BYTES = 16;
 /** The layout of a very large hall takes about 40 MiB. */
 export const RECORD_BYTES_MAX = 128 * 1024 * 1024;
@@ -41,7 +40,7 @@ export function encodeRecord(out: ByteWriter, timeMs: number, record: LogRecord)
   out.reserve(RECORD_HEAD_BYTES);
   const { view } = out;
   view.setUint8(start + 4, record.type);
-  view.setUint8(start + 5, RECORD_VERSION);
+  view.setUint8(start + 5, FORMATS.record.version);
   view.setUint16(start + 6, 0);
   view.setFloat64(start + 8, timeMs, true);
   out.length = start + RECORD_HEAD_BYTES;
@@ -99,9 +98,7 @@ export function decodeRecords(
 function decodeOne(input: ByteReader, sequence: number, replay: Replay): void {
   const type = input.u8();
   const version = input.u8();
-  if (version !== RECORD_VERSION) {
-    throw new Malformed(`record version ${RECORD_VERSION}`, `${version}`);
-  }
+  ensureFormat(FORMATS.record, version);
   const reserved = input.u16();
   if (reserved !== 0) throw new Malformed("zero in the reserved field", `${reserved}`);
   const timeMs = input.f64();

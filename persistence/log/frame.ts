@@ -17,10 +17,11 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { assert } from "../../engine/assert.ts";
+import { FORMATS } from "../disk/formats.ts";
 import { isCount, isU32 } from "./checks.ts";
 
 /** Version of segments and frames. When it rises, `frame.test.ts` says what else to do. */
-export const LOG_VERSION = 1;
+export const LOG_VERSION = FORMATS.log.version;
 export const SECTOR_BYTES = 512;
 export const FRAME_HEADER_BYTES = 64;
 export const CHAIN_BYTES = 16;

@@ -8,18 +8,21 @@ import { PackedLayout } from "../../engine/layout/packed-layout.ts";
 const LEVEL = 1;
 
 /** @param json - A layout document. Cost: O(bytes), a second for the largest layout. */
-export function packLayoutText(json: string | Uint8Array): PackedLayout {
+export function packLayout(json: string | Uint8Array): PackedLayout {
   return packedLayout(deflateRawSync(json, { level: LEVEL }));
 }
 
-/** @param bytes - As `packLayoutText` made them. */
+/** @param bytes - As `packLayout` made them. */
 export function packedLayout(bytes: Uint8Array): PackedLayout {
-  return new PackedLayout(bytes, (packed) => JSON.parse(layoutText(packed)) as LayoutDocument);
+  return new PackedLayout(
+    bytes,
+    (packed) => JSON.parse(unpackLayout(packed).toString()) as LayoutDocument,
+  );
 }
 
 /** @returns The JSON of a packed layout. */
-export function layoutText(bytes: Uint8Array): string {
-  return inflateRawSync(bytes).toString("utf8");
+export function unpackLayout(bytes: Uint8Array): Buffer {
+  return inflateRawSync(bytes);
 }
 
 /** A put as the log, or a message to a thread, stores it. */

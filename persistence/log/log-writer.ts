@@ -6,6 +6,7 @@ import { assert } from "../../engine/assert.ts";
 import { Admission, type Clock, type Journal, LogSpace, type TooLong } from "../../engine/ports.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import type { DiskFile } from "../disk/disk.ts";
+import { Durations } from "../disk/durations.ts";
 import { type DiskFault, LogFailed } from "../disk/faults.ts";
 import { writeAllThrough } from "../disk/transfer.ts";
 import { Batch } from "./batch.ts";
@@ -53,6 +54,8 @@ export interface OpenSegment {
 export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
   readonly storeId: string;
   readonly clock: Clock;
+  /** A monotonic clock in milliseconds with fractions, for the durations in the counters. */
+  readonly runningMs: () => number;
   readonly end: LogEnd;
   /** Bytes of the longest record that is accepted; 128 MiB by default. */
   readonly recordBytesMax?: number | undefined;
@@ -68,8 +71,10 @@ export interface LogStats {
   readonly bytes: number;
   /** Syncs of frames. */
   readonly syncs: number;
-  /** The longest write and sync of a frame, in milliseconds. */
-  readonly syncMsMax: number;
+  /** Durations of the writes and syncs of frames. */
+  readonly syncTimes: Durations;
+  /** For each batch, the time from its first record until the batch is durable. */
+  readonly commitTimes: Durations;
   /** Bytes and records of the open batch, which waits for the disk. */
   readonly pendingBytes: number;
   readonly pendingRecords: number;
@@ -118,6 +123,9 @@ export class LogWriter implements Journal {
   #markDue = false;
   #cancelMark: (() => void) | null = null;
   #syncStartMs = 0;
+  /** When the first record of the open batch, and of the batch in flight, was appended. */
+  #openedMs = 0;
+  #flightOpenedMs = 0;
   #failure: LogFailed | null = null;
   #closing: { resolve: () => void; reject: (fault: Error) => void } | null = null;
 
@@ -186,6 +194,7 @@ export class LogWriter implements Journal {
       return this.#noRoom();
     }
     this.#appendedSequence = sequence;
+    if (this.#open.recordCount === 1) this.#openedMs = this.#options.runningMs();
     this.#wake();
     return Admission.OPEN;
   }
@@ -253,7 +262,8 @@ export class LogWriter implements Journal {
     const { frame, chain } = batch.seal(facts, this.#chain);
     this.#flight = { frame, chain, flags, lastSequence };
     this.#roomBytes -= frame.length;
-    this.#syncStartMs = this.#options.clock.nowMs();
+    this.#syncStartMs = this.#options.runningMs();
+    this.#flightOpenedMs = this.#openedMs;
     writeAllThrough(this.#segment.file, frame, facts.offset, this.#synced);
   }
 
@@ -316,11 +326,13 @@ export class LogWriter implements Journal {
   }
 
   #count(frameBytes: number, hadRecords: boolean): void {
-    const syncMs = this.#options.clock.nowMs() - this.#syncStartMs;
-    this.#stats.batches += hadRecords ? 1 : 0;
+    const nowMs = this.#options.runningMs();
     this.#stats.bytes += frameBytes;
     this.#stats.syncs += 1;
-    this.#stats.syncMsMax = Math.max(this.#stats.syncMsMax, syncMs);
+    this.#stats.syncTimes.add(nowMs - this.#syncStartMs);
+    if (!hadRecords) return;
+    this.#stats.batches += 1;
+    this.#stats.commitTimes.add(nowMs - this.#flightOpenedMs);
   }
 
   /** Leaves `#busy` set, so nothing is ever written again. */
@@ -335,6 +347,8 @@ export class LogWriter implements Journal {
   #finish(): void {
     const { resolve, reject } = this.#closing!;
     this.#busy = true;
+    // The next start then does not read the zeros. They mean the same as the end of the file.
+    this.#segment.file.truncateNow?.(this.#segment.position);
     this.#segment.file.close((fileFault) => {
       this.#spares.close((spareFault) => {
         const fault = fileFault ?? spareFault;
@@ -350,7 +364,8 @@ function statsWith(open: () => Batch) {
     batches: 0,
     bytes: 0,
     syncs: 0,
-    syncMsMax: 0,
+    syncTimes: new Durations(),
+    commitTimes: new Durations(),
     get pendingBytes() {
       return open().bytes;
     },

@@ -18,6 +18,11 @@ import {
 } from "./segment-header.ts";
 import { SEGMENT_BYTES, type Spare, activate, makeSpare, roomIn } from "./segments.ts";
 
+/**
+ * A start waits until its first segment is filled with zeros, so that segment is short. The writer
+ * prepares a segment of the usual size meanwhile.
+ */
+const FIRST_SEGMENT_BYTES_MAX = 8 * 1024 * 1024;
 const ROOM_BYTES_MIN = 4 * SECTOR_BYTES;
 
 export interface LogOptions extends RecoverOptions {
@@ -29,6 +34,7 @@ export interface LogOptions extends RecoverOptions {
   /** Whole sectors; 64 MiB by default. */
   readonly segmentBytes?: number | undefined;
   /** As in `LogWriterOptions`. */
+  readonly runningMs: () => number;
   readonly recordBytesMax?: number | undefined;
 }
 
@@ -68,10 +74,11 @@ async function startEpoch(
   const place = { number: scan.number + 1, firstSequence: sequence + 1 };
   const header = { ...place, storeId, epoch, chain: scan.chain, createdAtMs: clock.nowMs() };
   const { head, chain } = epochHead(header);
+  const firstBytes = Math.min(segmentBytes, FIRST_SEGMENT_BYTES_MAX);
   const path = `${folder}/epoch-${epoch}${TEMPORARY_SUFFIX}`;
   const { file, bytes } = await new Promise<Spare>(
     (resolve, reject: (fault: DiskFault) => void) => {
-      makeSpare(disk, path, segmentBytes, (fault, spare) => {
+      makeSpare(disk, path, firstBytes, (fault, spare) => {
         if (spare !== null) resolve(spare);
         else reject(fault!);
       });

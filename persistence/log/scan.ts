@@ -3,12 +3,12 @@
  * a log, which was never acknowledged, from damage to acknowledged records.
  */
 import { LogCorrupt, Malformed, only } from "../disk/faults.ts";
+import { ensureFormat, FORMATS } from "../disk/formats.ts";
 import { decodeRecords, type Replay } from "./codec.ts";
 import {
   FrameFlag,
   type FrameHeader,
   FRAME_HEADER_BYTES,
-  LOG_VERSION,
   SECTOR_BYTES,
   chainAfter,
   padToSector,
@@ -84,6 +84,8 @@ export class LogScan {
   readonly #replay: Replay;
   /** Whether the current segment is the first of an epoch. */
   #opensEpoch = false;
+  /** Version of the current segment. */
+  #version = 0;
 
   constructor(storeId: string, replay: Replay, start: LogStart | null = null) {
     this.storeId = storeId;
@@ -163,6 +165,7 @@ export class LogScan {
     // Nothing is written after a clean end, so the next segment opens an epoch.
     if (!this.#opensEpoch) ensure(!this.clean, "no segment after a clean end", "one");
     this.number = header.number;
+    this.#version = header.version;
     this.epoch = header.epoch;
     if (this.#opensEpoch) this.clean = false;
   }
@@ -187,7 +190,8 @@ export class LogScan {
   #checkHeader(header: FrameHeader, at: number): void {
     const { flags } = header;
     ensure(!this.clean, "nothing after a clean end", "a frame");
-    ensure(header.version === LOG_VERSION, `log version ${LOG_VERSION}`, `${header.version}`);
+    ensureFormat(FORMATS.log, header.version);
+    ensure(header.version === this.#version, `log version ${this.#version}`, `${header.version}`);
     ensure(header.offset === at, `a frame of byte ${at}`, `one of byte ${header.offset}`);
     ensure(header.epoch === this.epoch, `epoch ${this.epoch}`, `${header.epoch}`);
     const first = this.sequence + 1;
@@ -210,13 +214,20 @@ export class LogScan {
       this.#checkHeader(header, at);
       if (end > bytes.length || !payloadIsIntact(frame)) return null;
       ensureChain(chainAfter(frame, header.frameBytes, this.chain), readChain(frame));
-      const records = frame.subarray(FRAME_HEADER_BYTES, header.frameBytes);
-      decodeRecords(records, header.firstSequence, header.recordCount, this.#replay);
+      this.#decode(frame.subarray(FRAME_HEADER_BYTES, header.frameBytes), header);
       this.chain = Buffer.from(readChain(frame));
       if (header.recordCount > 0) this.#reachMark({ sequence: this.sequence, chain: this.chain });
       this.clean = (header.flags & FrameFlag.CLEAN_SHUTDOWN) !== 0;
       return end;
     });
+  }
+
+  /** The records of a frame that the start contains are not needed: the checks above are enough. */
+  #decode(records: Buffer, { firstSequence, recordCount }: FrameHeader): void {
+    const last = firstSequence + recordCount - 1;
+    const isInStart = this.start !== null && recordCount > 0 && last <= this.start.sequence;
+    if (isInStart) this.sequence = last;
+    else decodeRecords(records, firstSequence, recordCount, this.#replay);
   }
 
   #reachMark(reached: ChainMark): void {

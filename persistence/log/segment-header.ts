@@ -12,6 +12,7 @@ import { crc32 } from "node:zlib";
 import { assert } from "../../engine/assert.ts";
 import { uuidText } from "../disk/data-folder.ts";
 import { Malformed } from "../disk/faults.ts";
+import { ensureFormat, FORMATS } from "../disk/formats.ts";
 import { isCount, isU32 } from "./checks.ts";
 import { CHAIN_BYTES, LOG_VERSION, SECTOR_BYTES } from "./frame.ts";
 
@@ -73,8 +74,8 @@ export function encodeSegmentHeader(header: SegmentHeader): Buffer {
   return block;
 }
 
-/** @throws Malformed when the block is not an intact header of this version. */
-export function decodeSegmentHeader(bytes: Buffer): SegmentHeader {
+/** @throws Malformed when the block is not an intact header; OtherFormat. */
+export function decodeSegmentHeader(bytes: Buffer): SegmentHeader & { readonly version: number } {
   if (bytes.length < SEGMENT_HEADER_BYTES) {
     throw new Malformed(`a header of ${SEGMENT_HEADER_BYTES} bytes`, `${bytes.length} bytes`);
   }
@@ -84,8 +85,9 @@ export function decodeSegmentHeader(bytes: Buffer): SegmentHeader {
     throw new Malformed("an intact header", "one whose checksum is wrong");
   }
   const version = bytes.readUInt16LE(8);
-  if (version !== LOG_VERSION) throw new Malformed(`log version ${LOG_VERSION}`, `${version}`);
+  ensureFormat(FORMATS.log, version);
   return {
+    version,
     storeId: uuidText(bytes.subarray(16, 32)),
     number: Number(bytes.readBigUInt64LE(32)),
     firstSequence: Number(bytes.readBigUInt64LE(40)),

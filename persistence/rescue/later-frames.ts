@@ -36,7 +36,7 @@ export function cutPoint(bytes: Buffer, sequence: number, offset: number): CutPo
 }
 
 /** Called with each readable record after a cut. */
-export type OnLost = (record: LogRecord, sequence: number) => void;
+export type OnLost = (record: LogRecord, sequence: number, timeMs: number) => void;
 
 /**
  * Reads every intact frame from `offset` on, across damage.
@@ -63,8 +63,8 @@ export function readLost(bytes: Buffer, offset: number, onLost: OnLost): number 
 function readFrame(frame: Buffer, header: FrameHeader, onLost: OnLost): void {
   const records = frame.subarray(FRAME_HEADER_BYTES, header.frameBytes);
   try {
-    decodeRecords(records, header.firstSequence, header.recordCount, (sequence, _, record) => {
-      onLost(record, sequence);
+    decodeRecords(records, header.firstSequence, header.recordCount, (sequence, timeMs, record) => {
+      onLost(record, sequence, timeMs);
     });
   } catch (error) {
     // The missing sequence numbers are counted as unreadable records.
@@ -86,11 +86,18 @@ export class Lost {
   unreadable = 0;
   /** The sequence numbers that contain all of them, both inclusive; null when nothing is lost. */
   range: { readonly from: number; readonly to: number } | null = null;
+  /** Times of the first and the last readable record; null when none is readable. */
+  times: { readonly fromMs: number; readonly toMs: number } | null = null;
   readonly #events: Map<number, string>;
 
   /** @param events - Event ids by partition number, before the first lost record. */
   constructor(events: ReadonlyMap<number, string>) {
     this.#events = new Map(events);
+  }
+
+  /** Ids of all events that existed before the first lost record, or in one of them. */
+  get eventIds(): readonly string[] {
+    return [...new Set(this.#events.values())];
   }
 
   get total(): number {
@@ -110,7 +117,9 @@ export class Lost {
     this.unreadable = Math.max(0, to - from + 1 - readable);
   }
 
-  add(record: LogRecord): void {
+  /** Times rise with sequence numbers. */
+  add(record: LogRecord, timeMs: number): void {
+    this.times = { fromMs: this.times?.fromMs ?? timeMs, toMs: timeMs };
     if (record.type === RecordType.CATALOG) {
       this.catalog += 1;
       for (const { table, row } of record.puts) {

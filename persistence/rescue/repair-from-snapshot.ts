@@ -157,11 +157,11 @@ function lostAfter(
   );
   let last = meta.markSequence;
   let readable = 0;
-  const count = (record: LogRecord, number: number) => {
+  const count = (record: LogRecord, number: number, timeMs: number) => {
     if (number <= sequence) return;
     readable += 1;
     const kept = "partition" in record ? (sequences.get(record.partition) ?? 0) : 0;
-    if (number > kept) lost.add(record);
+    if (number > kept) lost.add(record, timeMs);
   };
   for (const segment of segments) {
     last = Math.max(last, readLost(bytesOf(options, segment), 0, count));

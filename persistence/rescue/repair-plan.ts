@@ -192,7 +192,7 @@ function lostBy(options: PlanOptions, segments: Segments, way: Way, durable: num
     const offset = i === way.segment ? way.bytes! : 0;
     last = Math.max(
       last,
-      readLost(bytesOf(options, segment), offset, (one) => lost.add(one)),
+      readLost(bytesOf(options, segment), offset, (one, _, timeMs) => lost.add(one, timeMs)),
     );
   }
   lost.setRange(way.sequence + 1, last, lost.readable);

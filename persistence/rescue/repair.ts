@@ -3,6 +3,7 @@
  * acknowledged records, and this does so only on request. The removed files stay in the folder
  * under names that end with `.broken`.
  */
+import { basename, dirname } from "node:path";
 import type { State } from "../../engine/state.ts";
 import { readStore, shareFolder, type StorePlace, takeFolder } from "../disk/data-folder.ts";
 import { type Disk, namesIn } from "../disk/disk.ts";
@@ -14,6 +15,7 @@ import { buildSnapshot, imagesOf } from "../snapshot/build.ts";
 import { copyCatalog } from "../snapshot/catalog-copy.ts";
 import { SNAPSHOT_FOLDER } from "../snapshot/file.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
+import { type Exported, exportLoss, type KnownLoss, knownLoss } from "./lost-transitions.ts";
 import type { LogRestart } from "./repair-from-snapshot.ts";
 import { type PlanOptions, type RepairPlan, planRepair } from "./repair-plan.ts";
 import { rebuild } from "./survey.ts";
@@ -23,8 +25,15 @@ export interface RepairOptions extends Omit<PlanOptions, "storeId"> {
   readonly disk: Disk;
 }
 
-export interface Repaired {
+/** What a repair would do, and what the trail knows of the lost records; null for no trail. */
+export interface Preview {
   readonly plan: RepairPlan;
+  readonly known: KnownLoss | null;
+}
+
+export interface Repaired extends Preview {
+  /** Null when nothing was lost. */
+  readonly exported: Exported | null;
   /** Paths of the files that were set aside. */
   readonly aside: readonly string[];
   /** The repaired folder. */
@@ -32,20 +41,36 @@ export interface Repaired {
 }
 
 /** Plans what `repairFolder` would do. Changes nothing. @throws As `planRepair`. */
-export function previewRepair({ disk, folder, ...options }: RepairOptions): RepairPlan {
+export function previewRepair({ disk, folder, onWork, cutAfter }: RepairOptions): Preview {
   const release = shareFolder(disk, folder);
   try {
     const { storeId } = readStore(disk, folder);
-    return planRepair({ ...options, disk, folder, storeId });
+    const options = { disk, folder, storeId, onWork };
+    const plan = planRepair({ ...options, cutAfter });
+    return { plan, known: knownLoss(options, plan) };
   } finally {
     release();
   }
 }
 
+/** @returns The path of the export: beside the folder, and no file has it yet. */
+export function exportPathOf(disk: Disk, folder: string): string {
+  const names = namesIn(disk, dirname(folder));
+  for (let i = 1; ; i++) {
+    const path = `${folder}.lost-${i}.ndjson`;
+    if (!names.includes(basename(path))) return path;
+  }
+}
+
+/** Whether a repair loses records that something is known of. */
+export function losesRecords({ plan, known }: Preview): boolean {
+  return plan.lost.range !== null || (known?.total ?? 0) > 0;
+}
+
 /**
- * Ordering: first the snapshots, then the segments, the newest first, then the cut or the new
- * segment. An interrupted repair leaves a folder that is still damaged or fully repaired, so it can
- * be repeated.
+ * Ordering: first the export, so a repair that cannot write it changes nothing; then the snapshots,
+ * then the segments, the newest first, then the cut or the new segment. An interrupted repair
+ * leaves a folder that is still damaged or fully repaired, so it can be repeated.
  * @throws As `planRepair`; DiskFault.
  */
 export function repairFolder({ disk, folder, onWork, cutAfter }: RepairOptions): Repaired {
@@ -56,6 +81,9 @@ export function repairFolder({ disk, folder, onWork, cutAfter }: RepairOptions):
     const log = `${folder}/${LOG_FOLDER}`;
     const { restart, cut } = plan;
     const store = { disk, folder, storeId };
+    const known = knownLoss(store, plan);
+    const exportTo = exportPathOf(disk, folder);
+    const exported = losesRecords({ plan, known }) ? exportLoss(store, plan, exportTo) : null;
     const aside = setAside(disk, `${folder}/${SNAPSHOT_FOLDER}`, plan.snapshots);
     if (restart?.isRewritten === true) aside.push(rewriteSnapshot(store, restart));
     aside.push(...setAside(disk, log, plan.segments));
@@ -65,7 +93,7 @@ export function repairFolder({ disk, folder, onWork, cutAfter }: RepairOptions):
       aside.push(path);
     }
     if (restart !== null) restartLog(store, restart);
-    return { plan, aside, verified: verifyFolder({ disk, folder, onWork }) };
+    return { plan, known, exported, aside, verified: verifyFolder({ disk, folder, onWork }) };
   } finally {
     release();
   }

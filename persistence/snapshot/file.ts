@@ -10,12 +10,13 @@ import { createHash, type Hash } from "node:crypto";
 import { TABLES, type TableName } from "../../engine/catalog.ts";
 import { namesIn, type ReadDisk } from "../disk/disk.ts";
 import { Malformed } from "../disk/faults.ts";
+import { ensureFormat, FORMATS } from "../disk/formats.ts";
 import { problemIn, type SqlFile, type SqlRow } from "../disk/sqlite.ts";
 import { isCount, isU32 } from "../log/checks.ts";
 import type { LogStart } from "../log/scan.ts";
 
 export const SNAPSHOT_FOLDER = "snapshots";
-export const SNAPSHOT_FORMAT = 1;
+export const SNAPSHOT_FORMAT = FORMATS.snapshot.version;
 
 const NAME = /^([0-9a-f]{16})\.sqlite$/;
 /** Tables with text as ids; all others have numbers. */
@@ -124,17 +125,15 @@ function addRow(hash: Hash, texts: readonly string[]): void {
   for (const text of texts) hash.update(`${text.length}:`).update(text);
 }
 
-/** @throws Malformed when the file is not a snapshot of this format and store. */
+/** @throws Malformed when the file is not an intact snapshot of this store; OtherFormat. */
 export function readMeta(sql: SqlFile, storeId: string): SnapshotMeta {
   const row = sql.row("SELECT * FROM snapshot");
   if (row === undefined) throw new Malformed("the row of a snapshot", "none");
   const meta = metaOf(row);
-  if (meta.format !== SNAPSHOT_FORMAT) {
-    throw new Malformed(`snapshot format ${SNAPSHOT_FORMAT}`, `${meta.format}`);
-  }
   if (meta.storeId !== storeId) throw new Malformed(`store ${storeId}`, meta.storeId);
   const digest = digestOfSnapshot(sql, meta);
   if (row["digest"] !== digest) throw new Malformed(`digest ${digest}`, String(row["digest"]));
+  ensureFormat(FORMATS.snapshot, meta.format);
   return meta;
 }
 

@@ -9,9 +9,9 @@
 import { assert } from "../../engine/assert.ts";
 import type { PartitionImage } from "../../engine/inventory/image.ts";
 import { Malformed } from "../disk/faults.ts";
+import { ensureFormat, FORMATS } from "../disk/formats.ts";
 import { ByteReader, ByteWriter } from "../log/bytes.ts";
 
-const IMAGE_VERSION = 1;
 const HEAD_BYTES = 32;
 const COLUMN_COUNT = 19;
 const AREA_COUNTERS = 4;
@@ -34,7 +34,7 @@ export function encodeImage(image: PartitionImage): Buffer {
   assert(columns.length === COLUMN_COUNT, "an image has its columns");
   const bytes = columns.reduce((sum, column) => sum + 4 + column.byteLength, HEAD_BYTES);
   const out = new ByteWriter(bytes);
-  out.u32(IMAGE_VERSION);
+  out.u32(FORMATS.image.version);
   out.u32(COLUMN_COUNT);
   out.f64(image.changes.touches);
   out.f64(image.holds.opened);
@@ -48,12 +48,10 @@ export function encodeImage(image: PartitionImage): Buffer {
   return out.bytes;
 }
 
-/** @throws Malformed when the bytes are not an image of this version. */
+/** @throws Malformed when the bytes are not an image; OtherFormat. */
 export function decodeImage(bytes: Buffer): PartitionImage {
   const input = new ByteReader(bytes);
-  const version = input.u32();
-  if (version !== IMAGE_VERSION)
-    throw new Malformed(`image version ${IMAGE_VERSION}`, `${version}`);
+  ensureFormat(FORMATS.image, input.u32());
   const columnCount = input.u32();
   if (columnCount !== COLUMN_COUNT)
     throw new Malformed(`${COLUMN_COUNT} columns`, `${columnCount}`);

@@ -11,13 +11,13 @@
 import { affectedPartitions, replacedPartitions } from "../../engine/affected-partitions.ts";
 import { assert, Broken } from "../../engine/assert.ts";
 import { copyPartition, ImagePacker } from "../../engine/inventory/image.ts";
-import type { Partition } from "../../engine/inventory/partition.ts";
 import type { Observer } from "../../engine/ports.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "../../engine/records.ts";
 import type { ChainMark } from "../log/scan.ts";
 import { type BuildParts, type Built, imagesOf } from "./build.ts";
-import { type CatalogCopy, copyCatalog } from "./catalog-copy.ts";
-import type { SnapshotReport, SnapshotsOptions, SnapshotWriter } from "./options.ts";
+import { copyCatalog } from "./catalog-copy.ts";
+import type { SnapshotInProgress } from "./in-progress.ts";
+import type { SnapshotReport, SnapshotsOptions } from "./options.ts";
 
 /** Holds that are flattened in one step. */
 const SLOTS_PER_STEP = 2_000;
@@ -31,42 +31,6 @@ const STOP_MS_MAX = 10_000;
 const QUEUED_MAX = 4;
 
 type WriteLast = (parts: BuildParts) => Built;
-
-interface Copy {
-  readonly number: number;
-  readonly sequence: number;
-  readonly packer: ImagePacker;
-}
-
-/** A partition that was removed or replaced before it could be copied. */
-interface RetainedPartition {
-  readonly partition: Partition;
-  /** The last record before that. */
-  readonly sequence: number;
-}
-
-interface SnapshotInProgress {
-  /** The record at which it began. */
-  readonly sequence: number;
-  readonly startMs: number;
-  readonly writer: SnapshotWriter;
-  /** Numbers of partitions that remain to be copied. */
-  readonly pending: Set<number>;
-  /** Those of them that were removed or replaced, by number: nothing changes them any more. */
-  readonly retained: Map<number, RetainedPartition>;
-  /** Handed over first; null when that is done, or when the writer reads the catalog from disk. */
-  catalog: CatalogCopy | null;
-  /** Copied, but not handed over yet. */
-  readonly copies: Copy[];
-  /** How many partitions are copied in total. */
-  readonly copied: number;
-  /** The newest record in any image. */
-  imageSequence: number;
-  pauseMsMax: number;
-  isFinishing: boolean;
-  /** Whether copying waits until the writer has written an image. */
-  isWaiting: boolean;
-}
 
 /**
  * Observes the engine's records, because a partition may have to be copied before a record changes
@@ -167,14 +131,16 @@ export class Snapshots implements Observer {
     if (snapshot === null) return Promise.resolve();
     if (this.#options.log.hasFailed) return this.#abandon(snapshot);
     return new Promise((resolve) => {
+      let isTooLong = false;
       const cancel = this.#options.scheduler.later(msMax, () => {
+        isTooLong = true;
         void this.#abandon(snapshot).then(resolve);
       });
       const others = this.#onIdle;
       this.#onIdle = () => {
         others?.();
         cancel();
-        if (!this.#isAbandoned) resolve();
+        if (!isTooLong) resolve();
       };
     });
   }

@@ -29,6 +29,8 @@ export interface StateOptions extends Omit<
   "replay" | "start" | "onProgress" | "check"
 > {
   readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
+  /** Called when snapshot and log are checked, before anything on disk changes. */
+  readonly onChecked: () => void;
 }
 
 export interface StateReport extends RecoveryReport {
@@ -65,7 +67,10 @@ export async function openState(options: StateOptions): Promise<OpenState> {
       for (const number of affectedPartitions(state, record)) changed.add(number);
     }),
     onProgress: progressOf("log"),
-    check: () => checkState(state),
+    check: () => {
+      checkState(state);
+      options.onChecked();
+    },
   });
   removeTemporary(disk, `${folder}/${SNAPSHOT_FOLDER}`);
   // Time never steps back, even when the log begins after the snapshot and has no record yet.

@@ -78,7 +78,7 @@ export interface OpenStore {
   readonly snapshots: Snapshots;
   /**
    * Does in advance, while the store is in use, what would delay `close`: adds the records to the
-   * trail, and makes a snapshot. Takes 20 seconds at most, and changes nothing for callers.
+   * trail, and makes a snapshot. Takes 32 seconds at most, and changes nothing for callers.
    */
   prepareClose(): Promise<void>;
   /**
@@ -91,10 +91,12 @@ export interface OpenStore {
 /** How often expired holds of all events are ended and the last snapshot's age is checked. */
 const SWEEP_MS = 500;
 /** How long `prepareClose` waits for the trail and for the snapshot. */
-const TRAIL_MS_MAX = 5_000;
-const FINAL_MS_MAX = 15_000;
+const TRAIL_MS_MAX = 4_000;
+const FINAL_MS_MAX = 12_000;
 /** How long the close of a process that ends waits for the trail. */
-const TRAIL_END_MS_MAX = 300;
+const TRAIL_END_MS_MAX = 100;
+/** After an on-sale, thousands of holds may end in the same second. */
+const HOLDS_PER_TURN = 1_000;
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 const SNAPSHOT_MINUTES = 10;
 const MINUTE_MS = 60_000;
@@ -108,8 +110,9 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
   try {
     const { storeId, hasLog: mustExist } = dataFolder;
     const place = { disk, folder, storeId };
-    const timing = { clock, scheduler };
-    const log = { mustExist, segmentBytes, recordBytesMax, onFailure, onProgress };
+    const timing = { clock, scheduler, runningMs: () => time.runningMs() };
+    const onChecked = () => dataFolder.upgrade();
+    const log = { mustExist, segmentBytes, recordBytesMax, onFailure, onProgress, onChecked };
     const { state, journal, report, start } = await openState({ ...place, ...timing, ...log });
     if (!mustExist) dataFolder.markHasLog();
     clock.atLeast(report.timeMs);
@@ -130,8 +133,9 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     const observer = both(options.observer, snapshots);
     const engine = new Engine(state, report, { clock, journal, observer });
     const settle = inTurns(scheduler, () => engine.settle());
+    const expire = inTurns(scheduler, () => engine.expireAll(HOLDS_PER_TURN));
     const stopSweep = scheduler.every(SWEEP_MS, () => {
-      engine.expireAll();
+      expire();
       settle();
       snapshots.tick();
     });
@@ -145,15 +149,15 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     const prepareClose = async () => {
       thread.hurry();
       // Every answer is given from all records that are on disk at the time of the question.
-      const caughtUp = audit?.ask({ about: "owner", eventId: "" }, "shutdown");
-      await within(scheduler, TRAIL_MS_MAX, caughtUp);
+      const catchUp = () => audit?.ask({ about: "owner", eventId: "" }, "shutdown");
+      await within(scheduler, TRAIL_MS_MAX, catchUp());
       await snapshots.final(FINAL_MS_MAX);
+      await within(scheduler, TRAIL_MS_MAX, catchUp());
     };
     let closing: Promise<void> | undefined;
     const close = (isEnding = false) => {
-      const closeTrail = () =>
-        within(scheduler, isEnding ? TRAIL_END_MS_MAX : Infinity, audit?.close());
-      return (closing ??= closeAll(parts, { thread, stopSweep, closeTrail, lastSnapshot }));
+      const ends = trailEnds(parts, scheduler, isEnding);
+      return (closing ??= closeAll(parts, { thread, stopSweep, lastSnapshot, ...ends }));
     };
     return { ...parts, prepareClose, close };
   } catch (error) {
@@ -173,6 +177,24 @@ function openAudit(
   const mark = () => journal.mark;
   const threads = { scheduler, startThread, startReader };
   return new AuditThread({ ...audit, folder, storeId, projected, mark, ...threads });
+}
+
+/** The folder is not released while the trail's thread still writes to it. */
+function trailEnds(
+  { audit, dataFolder }: Pick<OpenStore, "audit" | "dataFolder">,
+  scheduler: Scheduler,
+  isEnding: boolean,
+): Pick<Closing, "closeTrail" | "release"> {
+  let end: Promise<void> | undefined;
+  const ended = () => (end ??= audit?.close() ?? Promise.resolve());
+  let trail: Promise<void> | undefined;
+  const closeTrail = () =>
+    (trail ??= within(scheduler, isEnding ? TRAIL_END_MS_MAX : Infinity, ended()));
+  const release = () => {
+    const released = ended().finally(() => dataFolder.close());
+    return within(scheduler, isEnding ? 0 : Infinity, released);
+  };
+  return { closeTrail, release };
 }
 
 /** Waits for the work, but not longer than `msMax`. */
@@ -221,6 +243,7 @@ interface Closing {
   readonly stopSweep: () => void;
   readonly closeTrail: () => Promise<void>;
   readonly lastSnapshot: () => void;
+  readonly release: () => Promise<void>;
 }
 
 /**
@@ -228,8 +251,8 @@ interface Closing {
  * trail, because the segments that the trail lacks are kept. The folder is released last.
  */
 async function closeAll(
-  { snapshots, journal, dataFolder }: Omit<OpenStore, "prepareClose" | "close">,
-  { thread, stopSweep, closeTrail, lastSnapshot }: Closing,
+  { snapshots, journal }: Omit<OpenStore, "prepareClose" | "close">,
+  { thread, stopSweep, closeTrail, lastSnapshot, release }: Closing,
 ): Promise<void> {
   stopSweep();
   try {
@@ -241,6 +264,6 @@ async function closeAll(
   } finally {
     await closeTrail();
     await thread.close();
-    dataFolder.close();
+    await release();
   }
 }

@@ -114,6 +114,7 @@ export class Decider {
   }
 
   #refuse(problem: Problem): Decided {
+    this.#services.metrics.refused(problem.refused);
     this.#decided.isDone = null;
     this.#decided.problem = problem;
     return this.#decided;

@@ -70,16 +70,19 @@ export function findDemo({ state }: Engine): Demo | null {
 /** Where the demo is served, and the file with the header `X-API-Key` of its organization. */
 export interface DemoAccess {
   readonly baseUrl: string;
+  /** The key of the demo organization, the only secret that is printed. */
+  readonly key: string;
+  /** Its path; curl reads the key from it as a header. */
   readonly keyFile: string;
 }
 
-/** The text to print: URL, file of the key, event and three commands. It has no secret. */
+/** The text to print: URL, key, event and three commands. */
 export function describeDemo({ state }: Engine, { event }: Demo, access: DemoAccess): string {
-  const { baseUrl, keyFile } = access;
+  const { baseUrl, key } = access;
   const known = [
     "",
     `  base URL   ${baseUrl}`,
-    `  API key    in ${keyFile}`,
+    `  API key    ${key}`,
     `  event id   ${event.id}`,
     `  guide      ${baseUrl}/docs`,
     "",

@@ -2,10 +2,9 @@
  * The page of the API reference: Scalar over the OpenAPI document. Everything that would ask
  * another host is off; the policy of the page forbids it, too.
  */
-import { htmlDocument, type MenuEntry } from "./frame.ts";
+import { htmlDocument } from "./frame.ts";
 import { escapeHtml } from "./markdown.ts";
-
-export const REFERENCE: MenuEntry = { path: "/docs/reference", title: "API reference" };
+import { REFERENCE } from "./paths.ts";
 
 const CONFIGURATION = {
   url: "/openapi.json",

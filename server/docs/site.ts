@@ -1,49 +1,11 @@
-/**
- * Everything below `/docs`, rendered at the first request for a page. A request can only name a
- * path of this list, never a file.
- */
+/** Everything below `/docs`, rendered at the first request for a page. */
 import type { Answer } from "../wire/answers.ts";
 import { ERROR_CODES, errorList, errorPage } from "./error-pages.ts";
 import { type MenuEntry, pageOf, titleOf } from "./frame.ts";
 import { type Links, type Rendered, renderMarkdown } from "./markdown.ts";
 import { readPackageFile } from "./package-files.ts";
-import { REFERENCE, referencePage } from "./reference.ts";
-
-const GUIDE = "server/docs/guide";
-const ERRORS_PATH = "/docs/errors/";
-
-interface Source {
-  /** Of the menu. */
-  readonly group: string;
-  /** Markdown, from the root of the package. */
-  readonly file: string;
-  readonly path: string;
-}
-
-/** In the order of the menu. */
-const SOURCES: readonly Source[] = [
-  { group: "Guide", file: `${GUIDE}/overview.md`, path: "/docs" },
-  { group: "Guide", file: `${GUIDE}/concepts.md`, path: "/docs/concepts" },
-  { group: "Guide", file: `${GUIDE}/first-sale.md`, path: "/docs/first-sale" },
-  { group: "Guide", file: `${GUIDE}/holds.md`, path: "/docs/holds" },
-  { group: "Guide", file: `${GUIDE}/retries.md`, path: "/docs/retries" },
-  { group: "Guide", file: `${GUIDE}/commands.md`, path: "/docs/commands" },
-  { group: "Guide", file: `${GUIDE}/audit-trail.md`, path: "/docs/audit-trail" },
-  { group: "Guide", file: `${GUIDE}/v1.md`, path: "/docs/v1" },
-  { group: "Guide", file: `${GUIDE}/library.md`, path: "/docs/library" },
-  { group: "Operation", file: `${GUIDE}/going-live.md`, path: "/docs/going-live" },
-  { group: "Operation", file: "server/OPERATING.md", path: "/docs/operating" },
-  { group: "Operation", file: `${GUIDE}/architecture.md`, path: "/docs/architecture" },
-  { group: "Operation", file: `${GUIDE}/faults.md`, path: "/docs/faults" },
-];
-
-/** Files that are served as they are. */
-const ASSETS: Readonly<Record<string, string>> = {
-  "server/docs/assets/style.css": "/docs/style.css",
-  "server/docs/assets/icon.svg": "/docs/icon.svg",
-  "server/docs/assets/onsale.svg": "/docs/onsale.svg",
-  "dist/reference.js.gz": "/docs/reference.js",
-};
+import { ASSETS, ERRORS_PATH, GUIDE, REFERENCE, SOURCES } from "./paths.ts";
+import { referencePage } from "./reference.ts";
 
 /** Where the files are served, by their names without folders. */
 const PATHS: ReadonlyMap<string, string> = new Map(
@@ -82,14 +44,6 @@ const SAME_HOST_WITH_SCRIPT =
 const NO_SNIFF = ["X-Content-Type-Options", "nosniff"] as const;
 const AN_HOUR = ["Cache-Control", "max-age=3600"] as const;
 const COMPRESSED = ["Content-Encoding", "gzip"] as const;
-
-export const DOCS_PATHS: readonly string[] = [
-  ...SOURCES.map(({ path }) => path),
-  ERRORS_PATH,
-  ...ERROR_CODES.map(({ code }) => ERRORS_PATH + code),
-  REFERENCE.path,
-  ...Object.values(ASSETS),
-];
 
 let answers: ReadonlyMap<string, Answer> | undefined;
 

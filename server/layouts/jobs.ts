@@ -1,10 +1,13 @@
 /** The work of the layout thread: everything that visits each object of a large layout. */
+import type { ZoneAssignmentRow } from "../../engine/catalog.ts";
+import { assert } from "../../engine/assert.ts";
 import { COMMANDS } from "../../engine/commands.ts";
 import { type Copy, copyOriginal, type Original } from "../../engine/layout/change/copy-schema.ts";
 import { checkDrawing } from "../../engine/layout/change/drawing-members.ts";
 import { prepareLayout } from "../../engine/layout/change/prepare-layout.ts";
 import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 import { columnsOf, type LayoutColumns } from "../../engine/layout/layout-columns.ts";
+import { documentBytes, jsonPieces } from "../../engine/layout/change/layout-json.ts";
 import { buildLayout, EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import type { FieldError } from "../../engine/results.ts";
 import type { LayoutBody } from "../../engine/shapes/bodies.ts";
@@ -17,16 +20,25 @@ import { groupViews, type Zones } from "../wire/views.ts";
 
 /** How packed layouts are read and written. */
 export interface Packing {
-  /** @param json - A layout as JSON. */
-  readonly pack: (json: string | Uint8Array) => Uint8Array;
+  readonly pack: (json: Uint8Array) => Uint8Array;
   /** @returns The JSON of a packed layout. */
-  readonly textOf: (packed: Uint8Array) => string;
+  readonly unpack: (packed: Uint8Array) => Buffer;
 }
 
 interface Next {
   readonly nextId: number;
   readonly timeMs: number;
 }
+
+/** The zones of objects, which may be every seat: numbers take less time to send than rows. */
+export interface AssignmentColumns {
+  readonly ids: Float64Array;
+  readonly zoneIds: Float64Array;
+}
+
+type InColumns<Content extends { readonly assignments: unknown }> = Omit<Content, "assignments"> & {
+  readonly assignments: AssignmentColumns;
+};
 
 /** By kind: what a job needs. `stored` is a packed layout. */
 interface Jobs {
@@ -39,7 +51,7 @@ interface Jobs {
   };
   readonly copy: {
     readonly stored: Uint8Array;
-    readonly original: Omit<Original, "document">;
+    readonly original: InColumns<Omit<Original, "document">>;
     readonly next: Next;
   };
   /** The layout as JSON. */
@@ -77,7 +89,7 @@ export type Prepared =
 
 interface Results {
   readonly prepare: Prepared;
-  readonly copy: Made & { readonly copy: Omit<Copy, "document"> };
+  readonly copy: Made & { readonly copy: InColumns<Omit<Copy, "document">> };
   readonly show: Uint8Array;
   readonly showGroups: Uint8Array;
   readonly showMetadata: Uint8Array;
@@ -97,7 +109,7 @@ export function doJob(job: JobOf<JobKind>, packing: Packing): ResultOf<JobKind> 
     case "copy":
       return copy(job, packing);
     case "show":
-      return Buffer.from(packing.textOf(job.stored));
+      return packing.unpack(job.stored);
     case "showGroups": {
       const { schemaId, zones, parentId, type } = job;
       const groups = groupViews(schemaId, documentOf(job.stored, packing), zones)
@@ -129,7 +141,7 @@ function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Pr
   const prepared = prepareLayout(before, layout, next);
   const { document, isChanged, newIds, goneIds, goneAreaIds, errors } = prepared;
   if (errors.length > 0) return { kind: "invalid", errors: errorsAsSent(errors, bytes) };
-  const json = Buffer.from(JSON.stringify(document));
+  const json = jsonOf(document);
   if (stored !== null && !isChanged) return { kind: "same", json };
   const columns = columnsOf(buildLayout(document));
   const made = { packed: packing.pack(json), columns, json };
@@ -137,15 +149,40 @@ function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Pr
 }
 
 function copy({ stored, original, next }: Jobs["copy"], packing: Packing): ResultOf<"copy"> {
-  const whole = { ...original, document: documentOf(stored, packing) };
+  const assignments = assignmentsIn(original.assignments, original.schemaId);
+  const whole = { ...original, assignments, document: documentOf(stored, packing) };
   const { document, ...rest } = copyOriginal(whole, next);
   const copied = document ?? EMPTY_DOCUMENT;
   const columns = columnsOf(buildLayout(copied));
-  return { packed: packing.pack(JSON.stringify(copied)), columns, copy: rest };
+  const packed = packing.pack(jsonOf(copied));
+  return { packed, columns, copy: { ...rest, assignments: assignmentColumns(rest.assignments) } };
 }
 
-function documentOf(stored: Uint8Array, { textOf }: Packing): LayoutDocument {
-  return JSON.parse(textOf(stored)) as LayoutDocument;
+export function assignmentColumns(rows: readonly ZoneAssignmentRow[]): AssignmentColumns {
+  return {
+    ids: Float64Array.from(rows, ({ id }) => id),
+    zoneIds: Float64Array.from(rows, ({ zoneId }) => zoneId),
+  };
+}
+
+/** Undoes `assignmentColumns`. */
+export function assignmentsIn(
+  { ids, zoneIds }: AssignmentColumns,
+  schemaId: number,
+): ZoneAssignmentRow[] {
+  return Array.from(ids, (id, i) => ({ id, schemaId, zoneId: zoneIds[i]! }));
+}
+
+function documentOf(stored: Uint8Array, { unpack }: Packing): LayoutDocument {
+  return JSON.parse(unpack(stored).toString()) as LayoutDocument;
+}
+
+function jsonOf(document: LayoutDocument): Buffer {
+  const json = Buffer.allocUnsafeSlow(documentBytes(document));
+  let length = 0;
+  for (const piece of jsonPieces(document)) length += json.write(piece, length);
+  assert(length === json.length, "a layout is written to its last byte");
+  return json;
 }
 
 function bytesOf(value: unknown): Uint8Array {

@@ -3,6 +3,7 @@
  * installs the result in one short step. Meanwhile other commands are carried out on the layout as
  * it was; when one of them changes it, the new one is prepared again.
  */
+import { setImmediate as turn } from "node:timers/promises";
 import type { LayoutRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { layoutOfColumns } from "../../engine/layout/layout-columns.ts";
@@ -12,11 +13,19 @@ import { originalOf } from "../../engine/queries/schema-content.ts";
 import { isGranted, refuse, refuseInvalid, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { GroupFilter, LayoutPut, LayoutWork, MetadataOptions } from "../routing/services.ts";
+import { inSlices } from "../routing/slices.ts";
 import { type Answer, answer, jsonBytes, type Problem } from "../wire/answers.ts";
 import type { LongBody } from "../wire/front.ts";
 import { NumberLiteral } from "../wire/number-literals.ts";
 import { FrontResult } from "../wire/replies.ts";
-import type { JobKind, JobOf, Prepared, ResultOf } from "./jobs.ts";
+import {
+  assignmentColumns,
+  assignmentsIn,
+  type JobKind,
+  type JobOf,
+  type Prepared,
+  type ResultOf,
+} from "./jobs.ts";
 import type { LayoutThread } from "./layout-thread.ts";
 
 /** A shorter body for a small layout is handled at once. */
@@ -76,41 +85,47 @@ export class LargeLayouts implements LayoutWork {
   async put(command: LayoutPut, body: LongBody, attempt = 1): Promise<Handled> {
     let base: LayoutRow | undefined;
     let firstId = 0;
-    const prepared = await this.#thread.run("prepare", command.caller.organizationId, () => {
+    let again = body;
+    /** Not awaited while the result is used: showing a stored layout again is a job of its own. */
+    const early: Exclude<ReturnType<LongBody["claim"]>, null>[] = [];
+    const make = () => {
       base = this.#baseOf(command);
       firstId = this.#engine.state.catalog.nextId + ID_GAP;
       const next = { nextId: firstId, timeMs: this.#engine.nowMs() };
       const stored = base === undefined ? null : this.#bytesOf(base);
       return { parts: [...body.parts], stored, next };
+    };
+    const { organizationId } = command.caller;
+    const running = this.#thread.run("prepare", organizationId, make, (prepared) => {
+      if (prepared.kind === "malformed" || prepared.kind === "invalid") return refusalOf(prepared);
+      const claimed = body.claim();
+      if (claimed !== null) return void early.push(claimed);
+      if (prepared.kind === "same") {
+        const layout = { schemaId: command.schemaId, version: base?.version ?? 0 };
+        return jsonBytes(200, prepared.json, layout);
+      }
+      again = { parts: prepared.parts, claim: () => null };
+      return this.#install(command, { prepared, base, firstId });
     });
-    if (prepared === null) return BUSY;
-    if (prepared.kind === "malformed" || prepared.kind === "invalid") return refusalOf(prepared);
-    const early = body.claim();
-    if (early !== null) return early;
-    if (prepared.kind === "same") {
-      const layout = { schemaId: command.schemaId, version: base?.version ?? 0 };
-      return jsonBytes(200, prepared.json, layout);
-    }
-    const installed = this.#install(command, { prepared, base, firstId });
-    if (installed !== null) return installed;
-    const again = { parts: prepared.parts, claim: () => null };
+    const handled = running === null ? BUSY : ((await running) ?? early[0] ?? null);
+    if (handled !== null) return handled;
     return attempt === ATTEMPTS_MAX ? BUSY : this.put(command, again, attempt + 1);
   }
 
   /** @returns Null when the layout must be prepared again. */
-  #install(
+  async #install(
     { caller, schemaId, forceDelete }: LayoutPut,
-    {
-      prepared,
-      base,
-      firstId,
-    }: { prepared: NewLayout; base: LayoutRow | undefined; firstId: number },
-  ): Handled | null {
+    { prepared, base, firstId }: Installation,
+  ): Promise<Handled | null> {
     const { packed, columns, newIds, goneIds, goneAreaIds, json } = prepared;
     const made = { layout: layoutOfColumns(columns) };
     const document = this.#packer.packed(packed);
     const gone = { goneIds, goneAreaIds };
     const ready = { base, firstId, newIds, document, made, ...gone };
+    // The result has taken a while to receive: what the engine does with it is another turn.
+    await turn();
+    // Whether removed seats are in use is asked of events on the present layout.
+    if (goneIds.length + goneAreaIds.length > 0) await inSlices(this.#settle());
     const { state } = this.#engine;
     const isOwn = state.catalog.schemas.get(schemaId)?.organizationId === caller.organizationId;
     if (isOwn && !isCurrentLayout(state, schemaId, ready)) return null;
@@ -119,6 +134,10 @@ export class LargeLayouts implements LayoutWork {
     if (!isGranted(outcome)) return outcome;
     const { version = 0 } = state.catalog.layouts.get(schemaId)!;
     return jsonBytes(200, json, { schemaId, version });
+  }
+
+  *#settle(): Generator<void, void> {
+    while (this.#engine.settle()) yield;
   }
 
   /** A layout of somebody else is not looked at: its body is only checked. */
@@ -132,23 +151,32 @@ export class LargeLayouts implements LayoutWork {
     const { state } = this.#engine;
     let original = originalOf(state, schemaId);
     let firstId = 0;
-    const made = await this.#thread.run("copy", caller.organizationId, () => {
+    const make = () => {
       original = originalOf(state, schemaId);
       firstId = state.catalog.nextId + ID_GAP;
-      const { document: _document, ...rest } = original;
+      const { zones, assignments: rows } = original;
+      const assignments = assignmentColumns(rows);
       const next = { nextId: firstId, timeMs: this.#engine.nowMs() };
-      return { stored: this.#stored(schemaId), original: rest, next };
-    });
-    if (made === null) return BUSY;
-    const { packed, columns, copy } = made;
-    const document = this.#packer.packed(packed);
-    const parts = { copy: { ...copy, document }, made: { layout: layoutOfColumns(columns) } };
-    const ready = { original, firstId, newIds: copy.newIds, ...parts };
-    if (!state.catalog.schemas.has(schemaId) || isCurrentClone(state, ready)) {
+      const stored = this.#stored(schemaId);
+      return { stored, original: { schemaId, zones, assignments }, next };
+    };
+    const running = this.#thread.run("copy", caller.organizationId, make, async (result) => {
+      const { packed, columns, copy } = result;
+      const document = this.#packer.packed(packed);
+      const assignments = assignmentsIn(copy.assignments, copy.schemaId);
+      const parts = {
+        copy: { ...copy, assignments, document },
+        made: { layout: layoutOfColumns(columns) },
+      };
+      const ready = { original, firstId, newIds: copy.newIds, ...parts };
+      await turn();
+      if (state.catalog.schemas.has(schemaId) && !isCurrentClone(state, ready)) return null;
       const command = { kind: "installClone", caller, schemaId, cloneId, ready } as const;
       const outcome = this.#engine.submit(command);
       return isGranted(outcome) ? answer(200, outcome.value.id) : outcome;
-    }
+    });
+    const handled = running === null ? BUSY : await running;
+    if (handled !== null) return handled;
     return attempt === ATTEMPTS_MAX ? BUSY : this.clone(caller, schemaId, cloneId, attempt + 1);
   }
 
@@ -185,8 +213,8 @@ export class LargeLayouts implements LayoutWork {
     make: () => Omit<JobOf<K>, "kind">,
   ): Promise<Handled> {
     const { organizationId } = this.#engine.state.catalog.schemas.get(schemaId)!;
-    const shown = await this.#thread.run(kind, organizationId, make);
-    return shown === null ? BUSY : jsonBytes(200, shown as ResultOf<K> & Uint8Array);
+    const show = (shown: ResultOf<K>) => jsonBytes(200, shown as ResultOf<K> & Uint8Array);
+    return (await this.#thread.run(kind, organizationId, make, show)) ?? BUSY;
   }
 
   /** Empty when the schema was deleted while the request waited. */
@@ -209,7 +237,11 @@ const NO_LAYOUT = JSON.stringify({
   clientViewBox: null,
 });
 
-type NewLayout = Extract<Prepared, { kind: "new" }>;
+interface Installation {
+  readonly prepared: Extract<Prepared, { kind: "new" }>;
+  readonly base: LayoutRow | undefined;
+  readonly firstId: number;
+}
 
 function refusalOf(prepared: Extract<Prepared, { kind: "malformed" | "invalid" }>): Problem {
   if (prepared.kind === "malformed") {

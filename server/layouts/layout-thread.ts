@@ -6,10 +6,10 @@ import type { FromLayouts, ToLayouts } from "./service.ts";
 /** Jobs of one organization that may wait: each may keep the body of a request. */
 export const WAITING_MAX = 4;
 /**
- * For objects and texts of the thread: the largest layout needs about 450. Without a limit the
+ * For objects and texts of the thread: the largest layout needs less than 384. Without a limit the
  * thread keeps several times as much before it collects any garbage.
  */
-const HEAP_MIB_MAX = 640;
+const HEAP_MIB_MAX = 512;
 
 export interface ThreadEvents {
   readonly message: (message: FromLayouts) => void;
@@ -26,12 +26,13 @@ export type StartLayoutThread = (events: ThreadEvents) => RunningThread;
 /** A job that waits for its turn. */
 interface Waiting {
   readonly message: () => ToLayouts["job"];
-  readonly resolve: (result: never) => void;
-  readonly reject: (reason: Error) => void;
+  /** Settles when the result was used, or rejects when the use failed. */
+  readonly use: (result: never) => Promise<void>;
+  readonly reject: (reason: unknown) => void;
 }
 
 /**
- * Ordering: one job at a time; the next one is made when the result of the last was used. The
+ * Ordering: one job at a time; the next one is made when the result of the last has been used. The
  * organizations take turns.
  */
 export class LayoutThread {
@@ -43,6 +44,8 @@ export class LayoutThread {
   /** By organization, the one whose turn is next first. */
   readonly #queues = new Map<number, Waiting[]>();
   #running: Waiting | null = null;
+  /** Whether the thread has the running job. Otherwise its result is being used. */
+  #isPosted = false;
   #thread: RunningThread | null = null;
 
   constructor(start: StartLayoutThread = startWorker) {
@@ -53,13 +56,15 @@ export class LayoutThread {
    * Does a job in the thread. The memory of its bytes moves there.
    *
    * @param make - Called when it is the job's turn.
-   * @returns Null when too many jobs of the organization wait.
+   * @param use - Uses the result. It must not wait for another job, which comes only after it.
+   * @returns What `use` returns; null when too many jobs of the organization wait.
    */
-  run<K extends JobKind>(
+  run<K extends JobKind, Value>(
     kind: K,
     organizationId: number,
     make: () => Omit<JobOf<K>, "kind">,
-  ): Promise<ResultOf<K>> | null {
+    use: (result: ResultOf<K>) => Value | Promise<Value>,
+  ): Promise<Value> | null {
     const queue = this.#queues.get(organizationId) ?? [];
     if (queue.length >= WAITING_MAX) {
       this.refused += 1;
@@ -69,7 +74,8 @@ export class LayoutThread {
     this.#queues.set(organizationId, queue);
     return new Promise((resolve, reject) => {
       const message = () => ({ ...make(), kind }) as unknown as ToLayouts["job"];
-      queue.push({ message, resolve, reject });
+      const used = async (result: ResultOf<K>) => resolve(await use(result));
+      queue.push({ message, use: used, reject });
       this.#next();
     });
   }
@@ -88,20 +94,31 @@ export class LayoutThread {
       exit: (reason) => this.#ended(reason),
     });
     const job = waiting.message();
+    this.#isPosted = true;
     this.#thread.post({ job }, "parts" in job ? buffersIn(job.parts) : []);
   }
 
   #hear(message: FromLayouts): void {
     const waiting = this.#running;
-    if ("failure" in message) waiting?.reject(new Error(message.failure));
-    else waiting?.resolve(message.result as never);
-    this.#proceed();
+    if (waiting === null || !this.#isPosted) return;
+    this.#isPosted = false;
+    if ("failure" in message) {
+      waiting.reject(new Error(message.failure));
+      this.#proceed();
+    } else {
+      const proceed = () => this.#proceed();
+      waiting
+        .use(message.result as never)
+        .catch(waiting.reject)
+        .finally(proceed);
+    }
   }
 
   /** The next job starts another thread. */
   #ended(reason: Error): void {
     this.#thread = null;
-    if (this.#running === null) return;
+    if (this.#running === null || !this.#isPosted) return;
+    this.#isPosted = false;
     this.#running.reject(reason);
     this.#proceed();
   }

@@ -12,7 +12,7 @@ const FILE_MODE = 0o600;
 /** Lines are written when there are this many characters, or after this time. */
 const CHUNK_CHARACTERS = 64 * 1_024;
 const FLUSH_MS = 500;
-const WAITING_CHARACTERS_MAX = 4 * 1_024 * 1_024;
+export const WAITING_CHARACTERS_MAX = 4 * 1_024 * 1_024;
 /** What follows the number in an API key or a tenant token that somebody put into a path. */
 const KEY_CODE = /(fr[ot]_\d{1,16}_)[\w-]+/g;
 

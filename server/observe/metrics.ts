@@ -3,6 +3,9 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { Engine } from "../../engine/engine.ts";
 import { listingCache } from "../../engine/queries/seat-listing.ts";
 import type { HttpStats } from "../wire/http.ts";
+import type { Refused } from "../wire/replies.ts";
+import type { DurationCounts } from "./exposition.ts";
+import { ServerMetrics } from "./server-metrics.ts";
 import { type RouteLabels, Traffic } from "./traffic.ts";
 
 /** Totals of the log since the start. */
@@ -10,6 +13,8 @@ export interface LogCounters {
   readonly batches: number;
   readonly bytes: number;
   readonly syncs: number;
+  readonly syncTimes: DurationCounts;
+  readonly commitTimes: DurationCounts;
   /** Bytes and records of the open batch, which waits for the disk. */
   readonly pendingBytes: number;
   readonly pendingRecords: number;
@@ -21,6 +26,7 @@ export interface StoreCounters {
   readonly snapshotsFailed: number;
   readonly snapshotPauseSecondsMax: number;
   readonly snapshotSeconds: number;
+  readonly snapshotBytes: number;
   readonly snapshotAtSeconds: number;
   readonly recoverySeconds: number;
   readonly recoveryRecords: number;
@@ -48,7 +54,6 @@ export interface ReplyCounters {
   readonly recentChars: number;
 }
 
-/** Sources of the metrics. */
 /** Commands over WebSockets. */
 export interface CommandCounters {
   readonly traffic: { text(): string };
@@ -56,8 +61,11 @@ export interface CommandCounters {
   readonly waiting: { readonly count: number; readonly refused: number };
 }
 
+/** Sources of the metrics. */
 export interface MetricsSources {
   readonly engine: Engine;
+  /** Of this package. */
+  readonly version: string;
   readonly log: LogCounters;
   readonly store: StoreCounters;
   readonly audit: AuditCounters;
@@ -81,8 +89,15 @@ export interface MetricsSources {
   /** Requests beyond the limits of an organization, and the buckets that count them. */
   readonly rates: { readonly refused: number; readonly count: number };
   /** Requests that wait for their answer, and those refused because too many waited. */
-  readonly waiting: { readonly count: number; readonly refused: number };
+  readonly waiting: {
+    readonly count: number;
+    readonly refused: number;
+    /** Refusals that are delayed. */
+    readonly refusals: { readonly count: number };
+  };
   readonly commands: CommandCounters;
+  /** Lines of the access log, and those that were lost; null without one. */
+  readonly accessLog: { readonly lines: number; readonly dropped: number } | null;
 }
 
 /** A queue of work, such as one in which passwords wait to be hashed. */
@@ -99,12 +114,16 @@ export interface PasswordCounters {
 /** The text is computed again after this time. */
 const TEXT_MS_MIN = 1_000;
 
+/** Gauges of Node that are named like counters; each has another name as well. */
+const MISNAMED = ["handles", "requests", "resources"].map((kind) => `nodejs_active_${kind}_total`);
+
 type Row = readonly [name: string, help: string, read: () => number];
 
 export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
   readonly #commands: CommandCounters["traffic"];
+  readonly #server: ServerMetrics;
   readonly #nowMs: () => number;
   #text: Promise<string> | null = null;
   #textMs = 0;
@@ -114,7 +133,9 @@ export class Metrics {
     const { engine, log, store, audit, http, replies, passwords } = sources;
     this.#nowMs = nowMs;
     this.#commands = sources.commands.traffic;
+    this.#server = new ServerMetrics(sources);
     collectDefaultMetrics({ register: this.#registry });
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
     this.#addGauges([
       ["sequence", "Sequence number of the last record.", () => engine.sequence],
       ["events", "Events in memory.", () => engine.state.partitions.size],
@@ -146,6 +167,15 @@ export class Metrics {
     this.#addCallers(sources);
     this.#addPasswords(passwords);
     this.#addRates(sources);
+    this.#addAccessLog(sources);
+  }
+
+  #addAccessLog({ accessLog }: MetricsSources): void {
+    const dropped = "Lines of the access log that were lost, because it was too slow or failed.";
+    this.#addCounters([
+      ["access_log_lines_total", "Lines of the access log.", () => accessLog?.lines ?? 0],
+      ["access_log_lines_dropped_total", dropped, () => accessLog?.dropped ?? 0],
+    ]);
   }
 
   /** What clients have created, and what is kept so that reading it is fast. */
@@ -155,9 +185,9 @@ export class Metrics {
     const late = "Events whose seats have yet to follow a change of their layout.";
     this.#addGauges([
       ["catalog_bytes", rows, () => state.used.catalog],
-      ["catalog_bytes_max", "What they may take.", () => state.room.catalog],
+      ["catalog_max_bytes", "What they may take.", () => state.room.catalog],
       ["event_bytes", "Estimated memory for the seats of events.", () => state.used.events],
-      ["event_bytes_max", "What they may take.", () => state.room.events],
+      ["event_max_bytes", "What they may take.", () => state.room.events],
       ["logins", "Logins that have not ended.", () => catalog.logins.size],
       ["events_behind_layout", late, () => partitions.waitingCount],
       ["cached_listings", "Sorted listings of seats in memory.", () => listingCache.count],
@@ -191,11 +221,13 @@ export class Metrics {
 
   #addRates({ rates, waiting, commands }: MetricsSources): void {
     const busy = "Requests refused because too many waited.";
+    const delayed = "Refusals of requests that are delayed, because too many requests wait.";
+    const late = "Commands of WebSockets refused, because too many waited.";
     this.#addGauges([
       ["waiting_requests", "Requests that wait.", () => waiting.count],
+      ["delayed_refusals", delayed, () => waiting.refusals.count],
       ["waiting_commands", "Commands of WebSockets that wait.", () => commands.waiting.count],
     ]);
-    const late = "Commands of WebSockets refused, because too many waited.";
     this.#addCounters([
       ["waiting_requests_refused_total", busy, () => waiting.refused],
       ["waiting_commands_refused_total", late, () => commands.waiting.refused],
@@ -221,12 +253,14 @@ export class Metrics {
 
   #addHttp(http: HttpStats): void {
     const { answers, bodies, bodyBudget, exchanges, sockets } = http;
+    const inFlight = "Requests that have begun and are not answered yet.";
     const waiting = "Answers that wait until their client reads.";
     const unfinished = "Request bodies that have not come whole.";
     this.#addGauges([
       ["http_connections", "Open connections.", () => http.connections],
       ["http_sockets", "Those of them that are WebSockets.", () => sockets.count],
       ["http_connections_max", "Connections that may be open.", () => http.connectionsMax],
+      ["http_requests_in_flight", inFlight, () => exchanges.open],
       ["http_waiting_answers", waiting, () => answers.count],
       ["http_waiting_answer_bytes", "Bytes of these answers.", () => answers.heldBytes],
       ["http_unfinished_bodies", unfinished, () => bodies.count],
@@ -287,12 +321,14 @@ export class Metrics {
     });
     const pause = "Longest pause of the engine for a snapshot since the start.";
     const duration = "Duration of the last snapshot.";
+    const size = "Size of the last snapshot; 0 if there was none since the start.";
     const success = "Time of the last snapshot; 0 if there was none since the start.";
     const recovery = "Duration of the recovery at the start.";
     const records = "Records of the log that the recovery applied.";
     this.#addGauges([
-      ["snapshot_pause_seconds_max", pause, () => store.snapshotPauseSecondsMax],
+      ["snapshot_pause_max_seconds", pause, () => store.snapshotPauseSecondsMax],
       ["snapshot_duration_seconds", duration, () => store.snapshotSeconds],
+      ["snapshot_bytes", size, () => store.snapshotBytes],
       ["snapshot_last_success_timestamp_seconds", success, () => store.snapshotAtSeconds],
       ["recovery_duration_seconds", recovery, () => store.recoverySeconds],
       ["recovery_records", records, () => store.recoveryRecords],
@@ -317,7 +353,14 @@ export class Metrics {
   }
 
   async #compute(): Promise<string> {
-    return [await this.#registry.metrics(), this.#traffic.text(), this.#commands.text()].join("\n");
+    const registered = await this.#registry.metrics();
+    const parts = [registered, this.#server.text(), this.#traffic.text(), this.#commands.text()];
+    return parts.join("\n");
+  }
+
+  /** A request gets a problem document. */
+  refused(refusal: Refused): void {
+    this.#server.refused(refusal);
   }
 
   /** @param route - Undefined for a path that does not exist. */

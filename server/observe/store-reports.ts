@@ -3,7 +3,12 @@ import type { Logger } from "pino";
 
 /** Result of a snapshot. The log shows what else persistence reports. */
 export type SnapshotReport =
-  | { readonly failure: null; readonly seconds: number; readonly pauseMsMax: number }
+  | {
+      readonly failure: null;
+      readonly seconds: number;
+      readonly bytes: number;
+      readonly pauseMsMax: number;
+    }
   | { readonly failure: Error };
 
 /** Result of a recovery. The log shows what else persistence reports. */
@@ -16,6 +21,7 @@ export interface RecoveryReport {
 /** Event of the audit trail, as persistence reports it. */
 export type AuditReport =
   | { readonly kind: "rebuilt"; readonly reason: string }
+  | { readonly kind: "converted"; readonly transitions: number }
   | { readonly kind: "incomplete" | "expired"; readonly firstSequence: number }
   | { readonly kind: "failed"; readonly failure: string };
 
@@ -28,6 +34,8 @@ export class StoreReports {
   snapshotPauseSecondsMax = 0;
   /** Duration of the last snapshot; 0 before the first. */
   snapshotSeconds = 0;
+  /** Size of the last snapshot; 0 before the first. */
+  snapshotBytes = 0;
   /** Time of the last snapshot, in seconds since 1970; 0 before the first. */
   snapshotAtSeconds = 0;
   recoverySeconds = 0;
@@ -63,6 +71,7 @@ export class StoreReports {
     }
     this.snapshotsMade += 1;
     this.snapshotSeconds = report.seconds;
+    this.snapshotBytes = report.bytes;
     this.snapshotAtSeconds = Date.now() / MS_PER_SECOND;
     const pauseSeconds = report.pauseMsMax / MS_PER_SECOND;
     this.snapshotPauseSecondsMax = Math.max(this.snapshotPauseSecondsMax, pauseSeconds);
@@ -71,7 +80,9 @@ export class StoreReports {
   }
 
   audit(report: AuditReport): void {
-    if (report.kind === "expired")
+    if (report.kind === "converted")
+      this.#log.info(report, "audit trail: converted from the format of an earlier version");
+    else if (report.kind === "expired")
       this.#log.info(report, "audit trail: removed transitions past their retention");
     else if (report.kind === "failed")
       this.#log.error(report, "audit trail: cannot be updated; trying again");

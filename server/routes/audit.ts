@@ -162,13 +162,13 @@ async function ownedEvent(context: ById<string>): Promise<string | Problem> {
 
 /** Asks the trail once everything that has happened so far is on disk. */
 async function ask<K extends keyof AuditAnswers>(
-  { services, caller }: Context,
+  { services, caller, head }: Context,
   question: AuditQuestion<K>,
 ): Promise<AuditOutcome<AuditAnswers[K]>> {
   await new Promise<void>((resolve) => {
     services.engine.afterDurable(resolve);
   });
-  return services.audit.ask(question, askerOf(caller));
+  return services.audit.ask(question, askerOf(caller), head);
 }
 
 function momentAsked(asOf: string): Moment {

@@ -3,9 +3,7 @@ import { Result } from "../../engine/results.ts";
 import { ANYTHING, RECORD, TEXT } from "../../engine/shapes/shape.ts";
 import { bearerOf } from "../auth/access.ts";
 import { isSame } from "../auth/keys.ts";
-import { DOCS_PATHS, docsAnswer } from "../docs/site.ts";
-import { asyncApiDocument } from "../openapi/async-document.ts";
-import { openApiDocument } from "../openapi/document.ts";
+import { DOCS_PATHS } from "../docs/paths.ts";
 import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
 import type { Services } from "../routing/services.ts";
 import { type Answer, answer, HEALTHY, page, redirect } from "../wire/answers.ts";
@@ -46,26 +44,36 @@ function readiness({ isReady, engine }: Services): Handled {
   return { refused: FrontResult.NOT_READY, detail: "The service does not take changes just now." };
 }
 
-/** The documents describe these routes and their own. The first request for one builds it. */
+/**
+ * The documents describe these routes and their own. They and the pages are made, and the modules
+ * for that are loaded, at the first request: it would take a third of the start.
+ */
 export function documentRoutes(routes: readonly Route[], version: string): readonly Route[] {
-  let described: Answer | undefined;
-  let messages: Answer | undefined;
+  const describeMessages = async () => {
+    const { asyncApiDocument } = await import("../openapi/async-document.ts");
+    return answer(200, asyncApiDocument(version));
+  };
+  let messages: Promise<Answer> | undefined;
   const asyncDocument = route(BASE, "GET /asyncapi.json", {
     answers: { 200: RECORD },
     problems: [],
-    handle: () => (messages ??= answer(200, asyncApiDocument(version))),
+    handle: () => (messages ??= describeMessages()),
   });
+  const describe = async () => {
+    const { openApiDocument } = await import("../openapi/document.ts");
+    return answer(200, openApiDocument([...routes, document, asyncDocument], version));
+  };
+  let described: Promise<Answer> | undefined;
   const document: Route = route(BASE, "GET /openapi.json", {
     answers: { 200: RECORD },
     problems: [],
-    handle: () =>
-      (described ??= answer(200, openApiDocument([...routes, document, asyncDocument], version))),
+    handle: () => (described ??= describe()),
   });
   const pages = DOCS_PATHS.map((path) =>
     route(BASE, `GET /${path.slice(1)}`, {
       answers: { 200: ANYTHING },
       problems: [],
-      handle: () => docsAnswer(path),
+      handle: async () => (await import("../docs/site.ts")).docsAnswer(path),
     }),
   );
   const home = route(BASE, "GET /", {

@@ -5,6 +5,7 @@ import type {
   AuditOutcome,
   AuditQuestion,
   AuditTopic,
+  WaitingClient,
 } from "../../engine/queries/audit-trail.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { Keys } from "../auth/keys.ts";
@@ -23,10 +24,12 @@ export interface AuditTrail {
   /**
    * Answers from everything that is on disk when it is called. Never rejects.
    * @param asker - As by `askerOf`.
+   * @param client - Whose question is dropped when it has gone.
    */
   ask<K extends AuditTopic>(
     question: AuditQuestion<K>,
     asker: string,
+    client?: WaitingClient,
   ): Promise<AuditOutcome<AuditAnswers[K]>>;
 }
 

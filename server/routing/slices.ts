@@ -1,6 +1,6 @@
 /**
- * Long work in slices: between two of them the server does what else is to be done. All long work
- * together has one slice per turn, so however much of it there is, other requests wait for one.
+ * Long work in slices: between two of them the server does other work. All long work together has
+ * one slice per turn while any of it waits, so other requests wait for one slice only.
  */
 
 /** A slice takes no longer, as far as its work lets it: milliseconds. */
@@ -15,11 +15,13 @@ const waiting: Rest[] = [];
 /**
  * Runs a generator, which yields wherever it may be interrupted.
  *
- * @returns The result, at once when the first slice is enough.
+ * @returns The result, at once when no other work waits and the first slice is enough.
  */
 export function inSlices<Value>(work: Generator<void, Value>): Value | Promise<Value> {
-  const first = nextSlice(work);
-  if (first.done === true) return first.value;
+  if (waiting.length === 0) {
+    const first = nextSlice(work);
+    if (first.done === true) return first.value;
+  }
   return new Promise<Value>((resolve, reject) => {
     waiting.push(() => {
       try {

@@ -5,6 +5,7 @@
  */
 import type { Problem } from "../wire/answers.ts";
 import { FrontResult } from "../wire/replies.ts";
+import { DelayedRefusals } from "./delayed-refusals.ts";
 
 /** A disk that takes 5,000 locks per second answers so many in 0.4 seconds. */
 export const LOCKS_AND_READS_MAX = 2_000;
@@ -24,6 +25,7 @@ export class WaitingWork {
   refused = 0;
   /** How long the request that was answered last had waited. */
   lastMs = 0;
+  readonly refusals = new DelayedRefusals();
   readonly #firstMax: number;
 
   /** @param firstMax - From it on, locks and reads are refused; from twice it on, all changes. */

@@ -1,20 +1,23 @@
 /**
- * The operator's commands verify, inspect, backup, restore and repair: flags and help. The code
- * that does the work, with its native modules, is loaded on demand.
+ * The operator's commands verify, inspect, history, backup, restore and repair: flags and help. The
+ * code that does the work, with its native modules, is loaded on demand.
  */
 import { type Command, InvalidArgumentError } from "commander";
+import type { HistoryFlags } from "./history.ts";
 import type { InspectFlags } from "./inspect.ts";
 import type { RepairFlags } from "./repair.ts";
 
 const EXIT_CODES = `
 Exit codes: 0 done, 2 usage error, 73 the target cannot be used, 74 the disk fails, 75 another
-process uses the folder, 78 the folder is damaged or is not a Frontrow store.`;
+process uses the folder, 78 the folder is damaged, is not a Frontrow store, or has a format of
+another version of Frontrow.`;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export function addToolCommands(program: Command): void {
   addVerify(program);
   addInspect(program);
+  addHistory(program);
   addBackup(program);
   addRestore(program);
   addRepair(program);
@@ -53,6 +56,21 @@ function addInspect(program: Command): void {
     });
 }
 
+function addHistory(program: Command): void {
+  tool(program, "history", "Show the transitions of the audit trail as JSON lines.")
+    .description(
+      "Writes every transition of the audit trail as a JSON line, event by event, the oldest " +
+        "first: time, call, actor, session, seat or area, and the states before and after. The " +
+        "folder may be in use.",
+    )
+    .argument("<folder>", "data folder or backup")
+    .option("--event <uuid>", "only transitions of this event", parseUuid)
+    .action(async (folder: string, flags: HistoryFlags) => {
+      const { history } = await import("./history.ts");
+      process.exitCode = history(folder, flags);
+    });
+}
+
 function addBackup(program: Command): void {
   tool(program, "backup", "Copy a data folder, even one in use, and check the copy.")
     .description(
@@ -87,9 +105,11 @@ function addRepair(program: Command): void {
   tool(program, "repair", "Recover what can be recovered of a damaged data folder.")
     .description(
       "Reports what is damaged, what can be kept, and which records would be lost. Changes " +
-        "nothing without --yes. With --yes it sets damaged snapshots and segments aside and cuts " +
-        "the log where it is damaged; if a good snapshot reaches further, a new log starts after " +
-        "that snapshot. The originals stay in the folder under names that end with .broken. " +
+        "nothing without --yes. With --yes it first exports what the audit trail and the rest " +
+        "of the log still know of the lost records, as JSON lines, to a file beside the folder. " +
+        "Then it sets damaged snapshots and segments aside and cuts the log where it is " +
+        "damaged; if a good snapshot reaches further, a new log starts after that snapshot. " +
+        "The originals stay in the folder under names that end with .broken. " +
         "If you have a backup that is newer than the damage, restoring it loses less.",
     )
     .argument("<folder>", "data folder")

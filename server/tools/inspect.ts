@@ -3,7 +3,7 @@ import path from "node:path";
 import { realDisk } from "../../persistence/disk/disk.ts";
 import { inspectFolder } from "../../persistence/rescue/inspect.ts";
 import { UsageError } from "../usage-error.ts";
-import { Exit, withProgress } from "./say.ts";
+import { Exit, Output, withProgress } from "./say.ts";
 
 export interface InspectFlags {
   readonly from: number;
@@ -11,9 +11,6 @@ export interface InspectFlags {
   readonly event?: string;
   readonly seat?: number;
 }
-
-/** Lines are buffered up to about this many UTF-16 units. */
-const CHUNK_UNITS = 64 * 1024;
 
 /** @returns The exit code. @throws StoreFault, UsageError. */
 export function inspect(folder: string, { from, to, event, seat }: InspectFlags): number {
@@ -32,32 +29,5 @@ export function inspect(folder: string, { from, to, event, seat }: InspectFlags)
   } finally {
     // Also after damage: the records before it are shown.
     output.flush();
-  }
-}
-
-/** Standard output, whose reader may close it at any time: `frontrow inspect … | head`. */
-class Output {
-  #text = "";
-
-  constructor() {
-    process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    });
-  }
-
-  get isOpen(): boolean {
-    return process.stdout.errored === null;
-  }
-
-  /** @returns False once the reader has closed the stream. */
-  line(text: string): boolean {
-    this.#text += `${text}\n`;
-    if (this.#text.length >= CHUNK_UNITS) this.flush();
-    return this.isOpen;
-  }
-
-  flush(): void {
-    if (this.isOpen && this.#text !== "") process.stdout.write(this.#text);
-    this.#text = "";
   }
 }

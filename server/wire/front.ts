@@ -1,10 +1,11 @@
 /** The front as a socket sees it: it takes requests and gives answers, both as values. */
 import { randomBytes } from "node:crypto";
+import type { WaitingClient } from "../../engine/queries/audit-trail.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { type Answer, HEALTHY, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 
 /** The parts of a request that the front looks at. The text of a missing header is empty. */
-export interface Request {
+export interface Request extends WaitingClient {
   /** Lower case. */
   readonly method: string;
   readonly path: string;
@@ -87,6 +88,8 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   protocols: string | null = null;
   /** The header `X-Request-Id`; empty when it is missing or not well-formed. */
   requestId = "";
+  /** Called when the client closes the connection before it has its answer. */
+  onGone: (() => void) | null = null;
   /** Valid only while `handle` runs. */
   body: Buffer = NO_BODY;
   /** The parts of a body that came in several; then `body` is empty. */
@@ -156,6 +159,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.repeatedHeader = "";
     this.protocols = null;
     this.requestId = "";
+    this.onGone = null;
     this.front = null;
     this.found = null;
     this.startedMs = 0;

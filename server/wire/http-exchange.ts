@@ -104,6 +104,7 @@ export class HttpExchange extends Exchange implements Transfer {
   };
   readonly abort = () => {
     this.#exchanges.lose(this);
+    this.onGone?.();
     if (this.#waiting !== null) this.#free();
   };
   readonly take = (chunk: ArrayBuffer, isLast: boolean) =>

@@ -53,6 +53,8 @@ export interface HttpStats {
 }
 
 export interface ExchangeCounts {
+  /** Requests that have begun and are not answered. */
+  readonly open: number;
   /** Exchanges that are kept for later requests. */
   readonly idle: number;
   /** Answers without a body that were not sent, because there were too many. */
@@ -187,7 +189,9 @@ class OpenExchanges implements Exchanges {
   /** Exchanges that wait for a request. */
   readonly #idle: HttpExchange[] = [];
   readonly #idleMax: number;
-  /** Requests that came whole and have not been answered. */
+  /** Requests that have begun and are not answered. */
+  open = 0;
+  /** Those of them that came whole. */
   #whole = 0;
   /** Bodies that come in pieces. */
   readonly #bodies: Transfers;
@@ -230,6 +234,7 @@ class OpenExchanges implements Exchanges {
   begin(res: HttpResponse, req: HttpRequest, method: string, handshake?: Handshake): void {
     const exchange = this.#idle.pop() ?? new HttpExchange(this);
     exchange.begin(res, req, method);
+    this.open += 1;
     if (handshake !== undefined) {
       exchange.handshake = handshake;
       exchange.protocols = handshake.protocols;
@@ -345,6 +350,7 @@ class OpenExchanges implements Exchanges {
       this.#bodyBudget.giveBack(sender, exchange.keptBytes);
     }
     if (exchange.heldBytes > 0) this.answers.end(exchange);
+    this.open -= 1;
     if (!exchange.isWhole) return;
     this.#whole -= 1;
     if (this.#whole === 0) this.#onAllAnswered?.();

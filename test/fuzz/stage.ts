@@ -60,6 +60,7 @@ export class Stage {
     const store = await openEngine(options, records);
     const http = await listen(new StartingFront(), { host: HOST, port: 0, onBroken });
     const services = servicesOf(store, {
+      accessLog: null,
       badKeysPerMinute: MANY_PER_MINUTE,
       badLoginsPerMinute: MANY_PER_MINUTE,
       platformToken: undefined,

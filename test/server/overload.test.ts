@@ -60,6 +60,15 @@ test("a busy server still tells its health, and counts what waits", async () => 
   relieve();
 });
 
+test("refusals of a busy server wait, one for each connection", async () => {
+  const { server, relieve } = await busyServer();
+  const refused = ["B1", "B2", "B3"].map((label) => server.book("lock", "s", label));
+  expect(server.services.waiting.refusals.count).toBe(refused.length);
+  for (const refusal of refused) expectProblem(await refusal, BUSY);
+  expect(server.services.waiting.refusals.count).toBe(0);
+  relieve();
+});
+
 test("Retry-After is as long as the request that was answered last had waited", async () => {
   const { server } = await busyServer();
   server.services.waiting.lastMs = 2_100;

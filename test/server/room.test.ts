@@ -12,7 +12,7 @@ const MIB = 1_024 * 1_024;
 const NO_CHOICE = { catalogMemory: null, eventMemory: null };
 
 function gauges(text: string): Record<string, number> {
-  const lines = [...text.matchAll(/^frontrow_((?:catalog|event)_bytes(?:_max)?) (\S+)$/gm)];
+  const lines = [...text.matchAll(/^frontrow_((?:catalog|event)_(?:max_)?bytes) (\S+)$/gm)];
   return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
 }
 
@@ -41,9 +41,9 @@ test("an event or venue without room is refused with 429, and the metrics show w
   const shown = gauges((await server.call("GET", "/metrics")).text);
   expect(shown).toEqual({
     catalog_bytes: used.catalog,
-    catalog_bytes_max: used.catalog,
+    catalog_max_bytes: used.catalog,
     event_bytes: used.events,
-    event_bytes_max: used.events,
+    event_max_bytes: used.events,
   });
   expect((await server.book("lock", "s", "A1")).status).toBe(200);
   expect((await server.delete(`${V2}/events/${server.a.eventId}`)).status).toBe(204);
@@ -71,4 +71,23 @@ test("an organization may define a hundred hold types, and no more", async () =>
   expect((await put(types.slice(1))).status).toBe(200);
   const { status, body } = await put(types);
   expect([status, body]).toMatchObject([400, { errors: [{ code: "SIZE" }] }]);
+});
+
+test("an event has one hold for each seat and place at most", async () => {
+  const server = new TestServer();
+  const lock = (i: number, object: string) => server.book("lock", `session ${i}`, object);
+  const { body } = await server.get<{ content: object[] }>(
+    `${V2}/events/${server.a.eventId}/seats/`,
+  );
+  const labels = ["A1", "A2", "A3", "A4", "A5", "A6", "B1", "B2", "B3", "B4", "Round1", "Round2"];
+  expect(body.content).toHaveLength(labels.length);
+  for (const [i, label] of labels.entries()) await lock(i, label);
+  for (let i = 0; i < 100; i++) expect((await lock(100 + i, "Pit:1")).status).toBe(200);
+  const { holds } = server.world.partition;
+  expect(holds.count).toBe(labels.length + 100);
+  for (const object of ["A1", "Pit:1"]) {
+    const { status, body: problem } = await lock(999, object);
+    expect([status, problem.errorCode]).toEqual([400, "INVENTORY_NOT_AVAILABLE"]);
+  }
+  expect(holds.count).toBe(labels.length + 100);
 });

@@ -1,12 +1,12 @@
 /** The layout thread in the test's own process: a thread cannot start from source. */
-import { packedLayout, layoutText, packLayoutText } from "../../persistence/log/layout-packing.ts";
+import { packedLayout, packLayout, unpackLayout } from "../../persistence/log/layout-packing.ts";
 import type { StartLayoutThread } from "../../server/layouts/layout-thread.ts";
 import { type FromLayouts, serveLayouts, type ToLayouts } from "../../server/layouts/service.ts";
 
-export const LAYOUT_PACKER = { pack: packLayoutText, packed: packedLayout };
+export const LAYOUT_PACKER = { pack: packLayout, packed: packedLayout };
 const PACKING = {
-  pack: (json: string | Uint8Array) => packLayoutText(json).bytes,
-  textOf: layoutText,
+  pack: (json: Uint8Array) => packLayout(json).bytes,
+  unpack: unpackLayout,
 };
 
 /** Messages are copied, or moved, as between threads. */

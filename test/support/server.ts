@@ -11,6 +11,7 @@ import type { LogRecord } from "../../engine/records.ts";
 import type { StateSelection } from "../../engine/shapes/bodies.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { digest } from "../../engine/verify/digest.ts";
+import { Durations } from "../../persistence/disk/durations.ts";
 import { Keys } from "../../server/auth/keys.ts";
 import { Logins } from "../../server/auth/logins.ts";
 import { Passwords } from "../../server/auth/passwords.ts";
@@ -145,7 +146,16 @@ const PARTS = [
 
 /** Sources of metrics for a server without a store and a socket. */
 export const NO_STORE = {
-  log: { batches: 0, bytes: 0, syncs: 0, pendingBytes: 0, pendingRecords: 0 },
+  version: "0.0.0-test",
+  log: {
+    batches: 0,
+    bytes: 0,
+    syncs: 0,
+    syncTimes: new Durations(),
+    commitTimes: new Durations(),
+    pendingBytes: 0,
+    pendingRecords: 0,
+  },
   store: new StoreReports(pino({ level: "silent" })),
   audit: { lagRecords: 0, isFailing: false, waiting: 0, refused: 0 },
   http: {
@@ -155,7 +165,7 @@ export const NO_STORE = {
     answers: { count: 0, heldBytes: 0, abandoned: 0 },
     bodies: { count: 0, abandoned: 0 },
     bodyBudget: { bytes: 0, refused: 0 },
-    exchanges: { idle: 0, unmeasuredRefused: 0 },
+    exchanges: { open: 0, idle: 0, unmeasuredRefused: 0 },
     sockets: { count: 0 },
   },
   passwords: new Passwords(),
@@ -166,13 +176,15 @@ export const NO_STORE = {
   queries: { count: 0 },
   layoutThread: { count: 0, refused: 0 },
   rates: { refused: 0, count: 0 },
-  waiting: { refused: 0, count: 0 },
+  waiting: { refused: 0, count: 0, refusals: { count: 0 } },
   commands: { traffic: { text: () => "" }, waiting: { refused: 0, count: 0 } },
+  accessLog: null,
 };
 const SILENT_METRICS = {
   contentType: "text/plain",
   text: () => Promise.resolve(""),
   answered: () => {},
+  refused: () => {},
 } as unknown as Metrics;
 
 export interface ServerOptions {
@@ -419,6 +431,7 @@ export function requestOf(
     idempotencyKey: headers["idempotency-key"] ?? null,
     contentEncoding: headers["content-encoding"] ?? "",
     repeatedHeader: "",
+    onGone: null,
     contentType: headers["content-type"] ?? (body === undefined ? "" : "application/json"),
     body: bytesOf(body),
   };

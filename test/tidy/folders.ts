@@ -11,7 +11,12 @@ const ENGINE = [
 const DECIDE = [...ENGINE, "engine/decide"];
 const LOG = [...ENGINE, "persistence/disk", "persistence/log"];
 const SNAPSHOT = [...LOG, "engine/verify", "persistence/snapshot"];
-const AUDIT = [...SNAPSHOT, "persistence/audit", "persistence/audit/reading"];
+const AUDIT = [
+  ...SNAPSHOT,
+  "persistence/audit",
+  "persistence/audit/blocks",
+  "persistence/audit/reading",
+];
 const ROUTING = [...ENGINE, "server/wire", "server/auth", "server/observe", "server/routing"];
 const ROUTES = [...ROUTING, "server/routes"];
 const PLAYER = ["server/onsale", "server/onsale/http"];
@@ -37,6 +42,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "persistence/log": LOG,
   "persistence/snapshot": SNAPSHOT,
   "persistence/audit": AUDIT,
+  "persistence/audit/blocks": [...LOG, "persistence/audit"],
   "persistence/audit/reading": AUDIT,
   "persistence/rescue": AUDIT,
   "persistence/store": AUDIT,
@@ -61,6 +67,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/commands": ROUTING,
   "server/demo": [...ENGINE, "server/auth", "server/wire"],
   "server/examples": [],
+  "server/status": ["server/onsale"],
   "server/tools": ["server", "server/observe", "persistence/*", "engine"],
   "server/onsale": [...PLAYER, "server/onsale/books", "server/onsale/crowd"],
   "server/onsale/http": PLAYER,
@@ -71,6 +78,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server/routes/v1",
     "server/commands",
     "server/demo",
+    "server/status",
     "server/tools",
     "server/onsale",
   ],

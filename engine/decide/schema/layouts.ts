@@ -1,11 +1,11 @@
 /** The layout of a schema: put atomically, and refused while inventory would be lost. */
 import { assert } from "../../assert.ts";
 import type { MadeLayout, SchemaRow } from "../../catalog.ts";
-import { INVENTORY_ERRORS_MAX } from "../../constants.ts";
+import { INVENTORY_ERRORS_MAX, NONE } from "../../constants.ts";
 import type { Partition } from "../../inventory/partition.ts";
 import { SeatState } from "../../inventory/states.ts";
 import type { LayoutDocument } from "../../layout/layout-document.ts";
-import { EMPTY_DOCUMENT } from "../../layout/layout.ts";
+import { EMPTY_DOCUMENT, type Layout, seatIndexOf } from "../../layout/layout.ts";
 import { plainDocument } from "../../layout/packed-layout.ts";
 import { ownRow } from "../../queries/access.ts";
 import {
@@ -96,12 +96,16 @@ function goneInUse(
 ): FieldError[] {
   const errors: FieldError[] = [];
   if (goneIds.length + goneAreaIds.length === 0) return errors;
+  let layout: Layout | null = null;
+  let goneSeats: Uint32Array = new Uint32Array();
   for (const event of state.catalog.events.values()) {
     if (event.schemaId !== schemaId) continue;
     // In most events nothing is in use, on whatever layout: these need not be migrated for it.
     if (!hasInUse(state.partitions.peek(event.partition)!)) continue;
     const partition = state.partitionOf(event);
-    for (const id of seatsInUse(partition, goneIds)) errors.push(inUse("seats", id, event.id));
+    // They are searched for once: all events of a schema have its layout.
+    if (layout !== partition.layout) goneSeats = seatsOf((layout = partition.layout), goneIds);
+    for (const id of seatsInUse(partition, goneSeats)) errors.push(inUse("seats", id, event.id));
     for (const id of areasInUse(partition, goneAreaIds))
       errors.push(inUse("sectors", id, event.id));
     if (errors.length >= INVENTORY_ERRORS_MAX) break;
@@ -117,9 +121,17 @@ function hasInUse({ seatsIn, areas }: Partition): boolean {
   return false;
 }
 
-function seatsInUse({ layout, state }: Partition, ids: readonly number[]): readonly number[] {
+/** @returns The indexes of those ids that are seats. */
+function seatsOf(layout: Layout, ids: readonly number[]): Uint32Array {
+  return Uint32Array.from(ids, (id) => seatIndexOf(layout, id)).filter((seat) => seat !== NONE);
+}
+
+/** @returns Ids. */
+function seatsInUse({ layout, state }: Partition, seats: Uint32Array): readonly number[] {
   assert(state.length === layout.seatCount, "an event has a state for each seat of its layout");
-  return ids.filter((id) => state[layout.seatIndexes.get(id) ?? -1]! > ACTIVE);
+  const ids: number[] = [];
+  for (const seat of seats) if (state[seat]! > ACTIVE) ids.push(layout.seatIds[seat]!);
+  return ids;
 }
 
 function areasInUse({ layout, areas }: Partition, ids: readonly number[]): readonly number[] {

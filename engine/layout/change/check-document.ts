@@ -6,9 +6,9 @@ import { assert } from "../../assert.ts";
 import { LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../../constants.ts";
 import { KEY_SEPARATOR } from "../composite-keys.ts";
 import type { LayoutDocument } from "../layout-document.ts";
+import { documentBytes } from "./layout-json.ts";
 import { duplicate, type FieldError } from "../../results.ts";
 import type { LayoutBody } from "../../shapes/bodies.ts";
-import { utf8Bytes } from "../../shapes/json-bytes.ts";
 import { lowerGuid } from "./guids.ts";
 
 /** Enough for a person to see what is wrong; a layout may have a hundred thousand objects. */
@@ -21,7 +21,7 @@ export function checkDocument(document: LayoutDocument, body: LayoutBody): Field
     const message = `a layout has at most ${SEATS_PER_LAYOUT_MAX} seats`;
     return [{ field: "seats", code: "SIZE", message, rejectedValue: document.seats.length }];
   }
-  const bytes = utf8Bytes(JSON.stringify(document));
+  const bytes = documentBytes(document);
   if (bytes > LAYOUT_BYTES_MAX) {
     const message = `a layout has at most ${LAYOUT_BYTES_MAX} bytes, its drawing members included`;
     return [{ field: "", code: "SIZE", message, rejectedValue: bytes }];

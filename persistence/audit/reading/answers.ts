@@ -12,13 +12,14 @@ import {
 import { areaFacts, seatFacts } from "../../../engine/queries/place-facts.ts";
 import { listSeats, type SeatQuery } from "../../../engine/queries/seat-listing.ts";
 import type { SqlFile } from "../../disk/sqlite.ts";
+import { lastBefore } from "../file.ts";
 import { replyBody } from "../replies.ts";
 import { type PastEvent, PastEvents } from "./past.ts";
-import type { Slices } from "./slices.ts";
-import { lastBefore, SLICE_ROWS, transitionPage } from "./transitions.ts";
+import { SLICE_ROWS, type Slices } from "./slices.ts";
+import { transitionPage } from "./transitions.ts";
 
 /** Past maps that are kept in memory, so the next page of one is cheap. */
-const KEPT_MAX = 4;
+export const KEPT_MAX = 4;
 
 type Answer = AuditAnswers[Exclude<AuditTopic, "reply">] | AuditGap;
 
@@ -37,6 +38,11 @@ export class AuditAnswering {
     this.#sql = sql;
     this.#sliceRows = sliceRows;
     this.#past = new PastEvents(sql);
+  }
+
+  /** Past maps in memory. */
+  get keptCount(): number {
+    return this.#kept.size;
   }
 
   /** Cost: O(matching rows) for a page; O(seats of the event), once, for a past map. */

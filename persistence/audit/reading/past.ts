@@ -1,20 +1,23 @@
 /** The inventory of an event as it was after a record, built from the audit trail. */
 import type { PriceRow } from "../../../engine/catalog.ts";
 import { Partition } from "../../../engine/inventory/partition.ts";
-import { SeatState } from "../../../engine/inventory/states.ts";
+import { BOOKING_STATES } from "../../../engine/inventory/states.ts";
 import { buildLayout, type Layout } from "../../../engine/layout/layout.ts";
 import type { ListedEvent } from "../../../engine/queries/listed-event.ts";
 import type { SqlFile, SqlRow } from "../../disk/sqlite.ts";
+import { tableAt } from "../blocks/block-file.ts";
+import type { PlaceTable } from "../blocks/place-table.ts";
+import { keyOf } from "../blocks/rows.ts";
 import { readDocument } from "../catalog.ts";
-import type { Slices } from "./slices.ts";
+import { SLICE_ROWS, type Slices } from "./slices.ts";
 
-/** Seats that one slice reads: about 30 ms. */
+/** Seats that one slice places. */
 const SLICE_SEATS = 4_000;
 /** From this many bytes of its document on, a layout is large: about 20,000 seats. */
 const LARGE_BYTES = 2_000_000;
 /** Maps that are built at a time, because each takes up memory. */
-const LARGE_MAX = 1;
-const SMALL_MAX = 10;
+export const LARGE_MAX = 1;
+export const SMALL_MAX = 10;
 
 /** An event as it was, without its holds, which are not part of a map. */
 export interface PastEvent extends ListedEvent {
@@ -31,11 +34,6 @@ const SWITCHED = `SELECT timeMs, isOn FROM switches
 const PRICES = `SELECT *, max(sequence) FROM prices WHERE partition = ? AND sequence <= ?
   GROUP BY id`;
 const LAYOUT_BYTES = "SELECT octet_length(document) AS bytes FROM layouts WHERE id = ?";
-const LAST = `FROM transitions WHERE partition = ? AND placeId = ? AND sequence <= ?
-  ORDER BY sequence DESC, ordinal DESC LIMIT 1`;
-const LAST_OF_SEAT = `SELECT toState, priceId, timeMs ${LAST}`;
-const LAST_OF_AREA = `SELECT toState, priceId, timeMs, active, locked, sold, blocked ${LAST}`;
-
 /** Builds past maps, so many at a time. */
 export class PastEvents {
   readonly #sql: SqlFile;
@@ -47,7 +45,7 @@ export class PastEvents {
   }
 
   /**
-   * @param number - Of the partition. Cost: O(seats of the event), whatever happened to them.
+   * @param number - Of the partition. Cost: O(seats of the event, and rows since its last map).
    * @param layoutOf - Finds a layout that is in memory already.
    * @returns null when the event did not exist after the record.
    */
@@ -82,22 +80,28 @@ export class PastEvents {
     const sql = this.#sql;
     const partition = new Partition(layout, Number(sql.row(CREATED, number)?.["timeMs"]));
     const prices = new Map<number, PriceRow>();
-    const slots = new Map<unknown, number>([[0, 0]]);
+    const slots = new Map<number, number>([[0, 0]]);
     for (const { id, slot, name } of sql.list(PRICES, number, sequence)) {
       if (name === null) continue;
       const eventId = String(version["eventId"]);
       const row = { id: Number(id), eventId, slot: Number(slot), name: name as string };
       prices.set(row.slot, { ...row, externalId: null });
-      slots.set(id, row.slot);
+      slots.set(row.id, row.slot);
     }
+    const table = yield* tableAt(sql, number, sequence, SLICE_ROWS);
     for (const [area, { id }] of layout.areas.entries()) {
-      const row = sql.row(LAST_OF_AREA, number, id, sequence);
-      if (row !== undefined) placeArea(partition, area, row, slots.get(row["priceId"])!);
+      const slot = table.find(keyOf(id, true));
+      if (slot === undefined) continue;
+      partition.areas.price[area] = slots.get(table.priceId(slot))!;
+      placeArea(partition, area, table, slot);
     }
     const changed: number[] = [];
     for (const [seat, id] of layout.seatIds.entries()) {
-      const row = sql.row(LAST_OF_SEAT, number, id, sequence);
-      if (row !== undefined && placeSeat(partition, seat, row, slots.get(row["priceId"])!)) {
+      const slot = table.find(keyOf(id, false));
+      if (slot !== undefined) {
+        partition.state[seat] = table.state(slot)!;
+        partition.price[seat] = slots.get(table.priceId(slot))!;
+        partition.changedAtMs[seat] = table.timeMs(slot);
         changed.push(seat);
       }
       if (seat % SLICE_SEATS === SLICE_SEATS - 1) yield;
@@ -115,21 +119,8 @@ export class PastEvents {
   }
 }
 
-/** @returns Whether the seat existed. */
-function placeSeat(partition: Partition, seat: number, row: SqlRow, slot: number): boolean {
-  if (row["toState"] === null) return false;
-  partition.state[seat] = Number(row["toState"]);
-  partition.price[seat] = slot;
-  partition.changedAtMs[seat] = Number(row["timeMs"]);
-  return true;
-}
-
-function placeArea({ areas }: Partition, area: number, row: SqlRow, slot: number): void {
-  if (row["toState"] === null) return;
-  areas.price[area] = slot;
-  areas.changedAtMs[area] = Number(row["timeMs"]);
-  areas.add(area, SeatState.ACTIVE, Number(row["active"]));
-  areas.add(area, SeatState.LOCKED, Number(row["locked"]));
-  areas.add(area, SeatState.SOLD, Number(row["sold"]));
-  areas.add(area, SeatState.BLOCKED, Number(row["blocked"]));
+function placeArea({ areas }: Partition, area: number, table: PlaceTable, slot: number): void {
+  areas.changedAtMs[area] = table.timeMs(slot);
+  const counts = table.counts(slot);
+  for (const [i, state] of BOOKING_STATES.entries()) areas.add(area, state, counts[i]!);
 }

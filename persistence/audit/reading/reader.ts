@@ -45,6 +45,8 @@ const UNAVAILABLE: Outcome = { gap: AuditGap.UNAVAILABLE, extent: null };
 export class AuditReader {
   readonly #options: ReaderOptions;
   readonly #turns = new Turns();
+  /** Questions without an answer that somebody waits for. */
+  readonly #wanted = new Set<number>();
   #file: OpenFile | null = null;
   /** As in the last question. */
   #opened = 0;
@@ -59,7 +61,13 @@ export class AuditReader {
     if (question.opened !== this.#opened) this.close();
     this.#opened = question.opened;
     const asked: Asked = { ...question, begun: null };
+    this.#wanted.add(asked.id);
     this.#turns.add(question.asker, () => this.#step(asked));
+  }
+
+  /** Ends the work on a question. It is not answered. */
+  drop(id: number): void {
+    this.#wanted.delete(id);
   }
 
   /** Runs one slice of one question. @returns Whether questions are left. */
@@ -75,8 +83,12 @@ export class AuditReader {
     file?.sql.close();
   }
 
-  /** @returns Whether the question was answered. */
+  /** @returns Whether the work on the question has ended. */
   #step(asked: Asked): boolean {
+    if (!this.#wanted.has(asked.id)) {
+      asked.begun?.slices.return(UNAVAILABLE);
+      return true;
+    }
     let outcome: Outcome | null;
     try {
       outcome = this.#slice(asked);
@@ -87,6 +99,7 @@ export class AuditReader {
       outcome = UNAVAILABLE;
     }
     const isFailing = this.#failure !== null;
+    this.#wanted.delete(asked.id);
     this.#options.send({ kind: "answer", id: asked.id, outcome, isFailing });
     return true;
   }

@@ -26,6 +26,8 @@ export function serveReading(port: ThreadPort<ToReader>, options: ReadingOptions
         if (!isRunning) soon(run);
         isRunning = true;
         return undefined;
+      case "drop":
+        return reader.drop(message.id);
       case "end":
         hasEnded = true;
         reader.close();

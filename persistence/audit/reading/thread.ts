@@ -27,7 +27,11 @@ export interface AskReader {
 }
 
 /** Messages to the thread, in order. */
-export type ToReader = AskReader | { readonly kind: "end" };
+export type ToReader =
+  | AskReader
+  /** Nobody waits for the answer to this question. */
+  | { readonly kind: "drop"; readonly id: number }
+  | { readonly kind: "end" };
 
 /** Messages from the thread. */
 export type FromReader =
@@ -63,6 +67,13 @@ export class ReadingThread {
     this.#thread ??= this.#start();
     this.#thread.post(question);
     this.#thread.keepAlive(true);
+  }
+
+  /** Ends the work on a question, after its present slice. */
+  drop(id: number): void {
+    if (!this.#asked.delete(id)) return;
+    this.#thread!.post({ kind: "drop", id });
+    if (this.#asked.size === 0) this.#thread!.keepAlive(false);
   }
 
   /** Settles when the thread has ended, after its present slice. */

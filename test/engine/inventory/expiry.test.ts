@@ -117,6 +117,18 @@ test("a sweep ends the expired holds of every event, each by a record of its own
   expect(digest(replayed(world.journal))).toBe(digest(world.engine.state));
 });
 
+test("a sweep of a few holds says whether others may be left, and the next one ends them", () => {
+  const world = new World(HALL);
+  for (const seat of ["A1", "A2", "A3"]) world.book("lock", world.selection(seat, seat));
+  world.clock.timeMs += 900_000;
+  const { holds } = world.partition;
+  expect(world.engine.expireAll(2)).toBe(true);
+  expect(holds.count).toBe(1);
+  expect(world.engine.expireAll(2)).toBe(false);
+  expect(holds.count).toBe(0);
+  expect(digest(replayed(world.journal))).toBe(digest(world.engine.state));
+});
+
 test("a seat whose hold has expired may be removed from the layout before any sweep", () => {
   const world = check(`
     lock    A  A4             ok

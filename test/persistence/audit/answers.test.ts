@@ -1,7 +1,7 @@
 /** The answers of the audit trail: filters, orders, pages, and gaps. */
 import { afterAll, describe, expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
-import { SeatState } from "../../../engine/inventory/states.ts";
+import { Move, SeatState } from "../../../engine/inventory/states.ts";
 import {
   AuditGap,
   type Moment,
@@ -13,6 +13,10 @@ import { State } from "../../../engine/state.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { AuditAnswering } from "../../../persistence/audit/reading/answers.ts";
 import { finish } from "../../../persistence/audit/reading/slices.ts";
+import { appendBlocks } from "../../../persistence/audit/blocks/block-file.ts";
+import { extendRuns } from "../../../persistence/audit/blocks/lookups.ts";
+import { RowBuffer } from "../../../persistence/audit/blocks/row-buffer.ts";
+import { keyOf, NO_HOLD, seatMove } from "../../../persistence/audit/blocks/rows.ts";
 import { openAuditFile } from "../../../persistence/audit/file.ts";
 import {
   ask,
@@ -151,10 +155,13 @@ describe("a trail that begins late", () => {
 test("more than 200,000 transitions are sorted by their time only, up to 20 million", () => {
   const sql = openAuditFile(":memory:", AUDIT_STORE);
   sql.run("INSERT INTO events VALUES (1, 1, 1, ?, 1, 1, 0, 'Opening', 'PUBLISHED')", eventId);
-  sql.run(`WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i <= 200001)
-    INSERT INTO transitions SELECT 1, i % 100, i, 0, i, 2, 3, 7, 0, '', '', NULL, NULL, NULL,
-    NULL, NULL FROM n`);
-  sql.run("INSERT INTO records SELECT sequence, timeMs, 'lock', 1, 1 FROM transitions");
+  const rows = new RowBuffer();
+  for (let i = 2; i <= 200_002; i++) {
+    rows.addRecord({ sequence: i, timeMs: i }, Move.LOCK, { kind: 1, id: 1 });
+    rows.addRow(keyOf(i % 100, false), seatMove(SeatState.ACTIVE, SeatState.LOCKED, 7, NO_HOLD));
+  }
+  appendBlocks(sql, 1, rows);
+  extendRuns(sql, 1);
   let trail = new AuditAnswering(sql);
   const extent = { firstSequence: 1, firstTimeMs: 0, lastSequence: 200_002 };
   const listed = (property: TransitionSort, filter: Partial<TransitionQuery> = {}) => {

@@ -198,6 +198,25 @@ test("large maps are built one at a time, and small ones beside them", () => {
   expect(reading.finish()).toEqual([three, one, two]);
 });
 
+test("a question is dropped when nobody waits for it, and makes room for the next", () => {
+  const reading = new Reading();
+  const [first, second] = [30_000, 30_000].map((seatCount, i) =>
+    addEvent(reading.file, 6_000 + i, seatCount),
+  ) as [string, string];
+  const long = reading.ask("1", ALL);
+  const map = reading.ask("2", seatsAt(1, first));
+  reading.steps(4);
+  reading.reader.drop(long);
+  reading.reader.drop(map);
+  const [next, other] = [reading.ask("1", page(1, last)), reading.ask("2", seatsAt(1, second))];
+  // One step for each that was dropped.
+  reading.steps(2);
+  expect(reading.finish()).toEqual([next, other]);
+  expect(reading.answerTo(other)).toMatchObject({ gap: null, value: { total: 30_000 } });
+  reading.reader.drop(next);
+  expect(reading.reader.step()).toBe(false);
+});
+
 test("the service answers between its messages, and ends on request", () => {
   const { folder } = new Reading();
   const said: FromReader[] = [];

@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { AuditGap } from "../../../engine/queries/audit-trail.ts";
+import { AuditGap, type WaitingClient } from "../../../engine/queries/audit-trail.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts";
 import type { AuditReport } from "../../../persistence/audit/keeper.ts";
@@ -119,6 +119,34 @@ test("an organization may have 64 questions waiting, and all together 1,024", as
   const last = thread.ask(PAGE, "1");
   await thread.close();
   expect(await last).toEqual({ gap: AuditGap.BUSY, extent: null });
+  expect(thread.waiting).toBe(0);
+});
+
+test("the question of a client that has gone is dropped, before and after it is read", async () => {
+  const { folder, process } = await storeWithTrail(20);
+  const heard: ToReader[] = [];
+  const listening: StartReader = (data, events) => {
+    const thread = silent(data, events);
+    const post = (message: ToReader) => {
+      heard.push(message);
+      thread.post(message);
+    };
+    return { ...thread, post };
+  };
+  const source = { folder, mark: () => process.journal.mark };
+  const { thread } = threadOf(source, { startReader: listening });
+  const [late, early] = [{ onGone: null }, { onGone: null }] as WaitingClient[];
+  const first = thread.ask(PAGE, ANN, late);
+  while (heard.length === 0) await new Promise(setImmediate);
+  late!.onGone!();
+  const second = thread.ask(PAGE, ANN, early);
+  early!.onGone!();
+  const gone = { gap: AuditGap.UNAVAILABLE, extent: null };
+  expect([await first, await second, thread.waiting]).toEqual([gone, gone, 0]);
+  // An answer from the other thread comes after all that it was sent before.
+  await thread.ask(OWNER, ANN);
+  expect(heard.map(({ kind }) => kind)).toEqual(["ask", "drop"]);
+  late!.onGone!();
   expect(thread.waiting).toBe(0);
 });
 

@@ -17,6 +17,7 @@ import { expect, test } from "vitest";
 import { type DataFolder, openDataFolder } from "../../../persistence/disk/data-folder.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { DiskFault, FolderRefused } from "../../../persistence/disk/faults.ts";
+import { OtherFormat } from "../../../persistence/disk/formats.ts";
 import { folderOf } from "../store/store-fixture.ts";
 
 const clock = { nowMs: () => 1_790_000_000_000 };
@@ -59,7 +60,7 @@ test("a missing folder is created with its parents", () => {
   data.close();
   expect(readdirSync(folder).toSorted()).toEqual(["lock.sqlite", "secret", "store.json"]);
   expect(JSON.parse(readFileSync(join(folder, "store.json"), "utf8"))).toEqual({
-    format: 1,
+    format: 2,
     storeId: data.storeId,
     createdAt: "2026-09-21T14:13:20.000Z",
     hasLog: false,
@@ -126,11 +127,26 @@ test("files of an interrupted first start, and lost+found, are no obstacle", () 
   expect(open(folder, GIVEN).isFresh).toBe(false);
 });
 
-test("a store of another format, or without a store id, is refused", () => {
+test("a store of another format is refused with both versions, and not as damaged", () => {
+  for (const [format, remedy] of [
+    [3, "start the Frontrow that wrote it"],
+    [0, "start a Frontrow of a version in between"],
+  ] as const) {
+    const folder = folderOf();
+    writeFileSync(join(folder, "store.json"), JSON.stringify({ format, storeId: "x" }));
+    const before = contentOf(folder);
+    const reason = `version ${format}, and this Frontrow reads versions 1 to 2: ${remedy}`;
+    expect(() => open(folder)).toThrow(OtherFormat);
+    expect(() => open(folder)).toThrow(reason);
+    expect(() => open(folder)).toThrow("it is not damaged, and nothing was changed");
+    expect(contentOf(folder)).toEqual(before);
+  }
+});
+
+test("a store without a format or a store id is refused", () => {
   for (const [text, reason] of [
-    ['{"format":2}', "has format 2"],
     ...["nothing", "[1]", "null", "7", '"store"', "{", ""].map((content) => {
-      return [content, "has format undefined, this version reads 1"] as const;
+      return [content, "its store.json has no format: put the file back from a copy"] as const;
     }),
     ['{"format":1,"storeId":"x"}', "has no store id"],
   ] as const) {

@@ -11,6 +11,7 @@ import {
   RecordType,
 } from "../../../engine/records.ts";
 import { Malformed } from "../../../persistence/disk/faults.ts";
+import { OtherFormat } from "../../../persistence/disk/formats.ts";
 import { ByteWriter } from "../../../persistence/log/bytes.ts";
 import { decodeRecords, encodeRecord } from "../../../persistence/log/codec.ts";
 import { recordOf, timeOf } from "./log-fixture.ts";
@@ -159,7 +160,6 @@ test("an invalid field is refused with the expected and the found value", () => 
   const cases: [string, number, number, string][] = [
     ["length", 0, 15, "a record within its frame"],
     ["type", 4, 9, "a known type of record"],
-    ["version", 5, 2, "record version 1"],
     ["reserved", 6, 1, "zero in the reserved field"],
     ["time", 15, 0xff, "a time in whole milliseconds"],
     ["actor kind", 16, 4, "a known kind of actor"],
@@ -176,6 +176,13 @@ test("an invalid field is refused with the expected and the found value", () => 
     expect(problem.expected, field).toContain(expected);
     expect(problem.message, field).toMatch(/^expected .+, found .+$/);
   }
+});
+
+test("a record of a later version is refused by its version, not as damage", () => {
+  const bytes = encode([{ timeMs: timeOf(1), record: recordOf(1) }]);
+  bytes[5] = 2;
+  expect(() => decode(bytes, 1)).toThrow(OtherFormat);
+  expect(() => decode(bytes, 1)).toThrow("is version 2, and this Frontrow reads version 1");
 });
 
 test("a frame with more or fewer records than its header says is refused", () => {

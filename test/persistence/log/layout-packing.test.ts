@@ -6,7 +6,7 @@ import { buildLayout } from "../../../engine/layout/layout.ts";
 import { PackedLayout } from "../../../engine/layout/packed-layout.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { packCatalog, unpackCatalog } from "../../../persistence/log/catalog-codec.ts";
-import { packLayoutText, storedPut } from "../../../persistence/log/layout-packing.ts";
+import { packLayout, storedPut } from "../../../persistence/log/layout-packing.ts";
 
 const DOCUMENT: LayoutDocument = {
   sectors: [{ id: 1, guid: "s", name: "Parkett ü 🎭", ga: false }],
@@ -34,7 +34,7 @@ const recordOf = (document: LayoutDocument) => ({
 });
 
 test("a packed layout in a record is read back packed, with the same document", () => {
-  const bytes = packCatalog(recordOf(packLayoutText(JSON.stringify(DOCUMENT))));
+  const bytes = packCatalog(recordOf(packLayout(JSON.stringify(DOCUMENT))));
   expect(bytes.length).toBeLessThan(JSON.stringify(DOCUMENT).length / 2);
   const [first, second] = unpackCatalog(bytes).puts;
   expect(first).toEqual(schema);

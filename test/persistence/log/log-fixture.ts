@@ -106,6 +106,7 @@ export class LogProcess {
       storeId: STORE_ID,
       scheduler: time,
       clock: time,
+      runningMs: () => time.nowMs(),
       ...options,
       disk: disk instanceof FakeDisk ? disk.begin() : disk,
       onFailure: (failure) => process.failures.push(failure),

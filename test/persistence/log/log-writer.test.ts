@@ -8,7 +8,7 @@ import {
   padToSector,
   readFrameHeader,
 } from "../../../persistence/log/frame.ts";
-import { PENDING_RECORDS_MAX } from "../../../persistence/log/log-writer.ts";
+import { PENDING_BYTES_MAX, PENDING_RECORDS_MAX } from "../../../persistence/log/log-writer.ts";
 import { openLog } from "../../../persistence/log/open-log.ts";
 import { SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
 import type { FakeDisk } from "../../support/disk/fake-disk.ts";
@@ -135,6 +135,7 @@ test("a journal without a listener breaks an assertion", async () => {
     folder: "/data",
     storeId: STORE_ID,
     clock: time,
+    runningMs: () => time.nowMs(),
     scheduler: time,
     replay: () => {},
     start: null,
@@ -329,6 +330,19 @@ test("while a spare becomes a segment, the log accepts records that fit into it"
   expect(during).toEqual([Admission.OPEN]);
   expect(log.durable).toEqual([1, 3]);
   expect(segmentPaths(disk)).toHaveLength(2);
+});
+
+test("while too many bytes wait for the disk, records are refused", async () => {
+  const log = await LogProcess.start({ disk: emptyDisk(), segmentBytes: 64 * 1024 * 1024 });
+  await settle();
+  const { journal } = log;
+  while (journal.stats.pendingBytes <= PENDING_BYTES_MAX) {
+    expect(journal.admission()).toBe(Admission.OPEN);
+    log.append(1, 1024 * 1024);
+  }
+  expect(journal.admission()).toBe(Admission.OVERLOADED);
+  await settle();
+  expect(journal.admission()).toBe(Admission.OPEN);
 });
 
 test("while too many records wait for the disk, others are refused", async () => {

@@ -1,7 +1,13 @@
 /** An intact frame or header in the wrong place is damage. */
 import { expect, test } from "vitest";
 import { LogCorrupt } from "../../../persistence/disk/faults.ts";
-import { FrameFlag, type FrameHeader, sealFrame } from "../../../persistence/log/frame.ts";
+import { OtherFormat } from "../../../persistence/disk/formats.ts";
+import {
+  FrameFlag,
+  type FrameHeader,
+  LOG_VERSION,
+  sealFrame,
+} from "../../../persistence/log/frame.ts";
 import { LogScan } from "../../../persistence/log/scan.ts";
 import {
   SEGMENT_HEADER_BYTES,
@@ -21,7 +27,7 @@ const HEADER: SegmentHeader = {
   createdAtMs: 0,
 };
 const START: FrameHeader = {
-  version: 1,
+  version: LOG_VERSION,
   flags: FrameFlag.EPOCH_START,
   firstSequence: 1,
   durableSequence: 0,
@@ -91,7 +97,7 @@ test("a header of another segment is damage at byte 0", () => {
 
 test("an intact frame that is out of place is damage at its offset", () => {
   const cases: [Partial<FrameHeader>, string][] = [
-    [{ version: 2 }, "log version 1"],
+    [{ version: LOG_VERSION - 1 }, `log version ${LOG_VERSION}`],
     [{ offset: SEGMENT_HEADER_BYTES }, "a frame of byte 4608"],
     [{ epoch: 2 }, "epoch 1"],
     [{ firstSequence: 2, durableSequence: 0 }, "sequence 1"],
@@ -106,6 +112,11 @@ test("an intact frame that is out of place is damage at its offset", () => {
     const damage = damageIn({ frames: [START, { ...MARKER, ...change }] });
     expect(damage).toMatchObject({ offset: SEGMENT_HEADER_BYTES + 512, expected });
   }
+});
+
+test("a frame of a later version is not damage", () => {
+  const frames = [START, { ...MARKER, version: LOG_VERSION + 1 }];
+  expect(() => scan({ frames })).toThrow(OtherFormat);
 });
 
 test("an epoch that does not begin with its start frame is damage", () => {

@@ -12,7 +12,7 @@ import { history } from "./folder-fixture.ts";
 /** The plan of the repair; it changes nothing. */
 export function preview(folder: string, cutAfter?: number): RepairPlan {
   const before = contentOf(folder);
-  const plan = previewRepair({ disk: realDisk, folder, cutAfter });
+  const { plan } = previewRepair({ disk: realDisk, folder, cutAfter });
   expect(sameFiles(contentOf(folder), before)).toBe(true);
   return plan;
 }

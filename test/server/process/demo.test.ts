@@ -5,6 +5,7 @@ import { demoLayout } from "../../../server/demo/layout.ts";
 import { Bench } from "../../support/engine.ts";
 
 const BASE = "http://127.0.0.1:8080";
+const KEY = "fro_1_key";
 const KEY_FILE = "/it's here/demo-key";
 
 class Demo extends Bench {
@@ -14,7 +15,7 @@ class Demo extends Bench {
   }
 
   describe(): string {
-    const access = { baseUrl: BASE, keyFile: KEY_FILE };
+    const access = { baseUrl: BASE, key: KEY, keyFile: KEY_FILE };
     return describeDemo(this.engine, findDemo(this.engine)!, access);
   }
 
@@ -53,10 +54,10 @@ test("the event is tomorrow, is published, and everything is on sale", () => {
   expect(areas.places(0, 2)).toBe(150);
 });
 
-test("the demo prints its address, file of the key and event, and three commands to paste", () => {
+test("the demo prints its address, key and event, and three commands to paste", () => {
   const demo = new Demo();
   const text = demo.describe();
-  for (const word of [BASE, KEY_FILE, demo.event.id, `${BASE}/docs`]) expect(text).toContain(word);
+  for (const word of [BASE, KEY, demo.event.id, `${BASE}/docs`]) expect(text).toContain(word);
   const lines = text.split("\n").filter((line) => line.startsWith("curl "));
   expect(lines.map((line) => /booking\/(\w+)|\/seats\//.exec(line)?.[1])).toEqual([
     "lock",

@@ -71,17 +71,28 @@ class Client {
   }
 }
 
+/** The layout of the demo. */
+async function layoutPath(client: Client): Promise<string> {
+  const list = JSON.parse(await client.send("GET", `${V2}/schemas/`)) as {
+    readonly content: readonly { readonly id: number }[];
+  };
+  return `${V2}/schemas/${list.content[0]!.id}/layout`;
+}
+
+/** The numbers of its open files. */
+function filesOf({ pid }: ServerProcess): number[] {
+  return readdirSync(`/proc/${pid}/fd`).map(Number);
+}
+
 test.skipIf(isMissing)(
   "400 idle connections with 300 open files stop neither the log nor snapshots (needs prlimit)",
   { timeout: 180_000 },
   async () => {
-    const args = ["--demo", "--snapshot-every", "16"];
+    // The first segment has 8 MiB.
+    const args = ["--demo", "--snapshot-every", "4"];
     const server = await startServer({ args, openFilesMax: OPEN_FILES });
     const client = new Client(server);
-    const list = JSON.parse(await client.send("GET", `${V2}/schemas/`)) as {
-      readonly content: readonly { readonly id: number }[];
-    };
-    const layout = `${V2}/schemas/${list.content[0]!.id}/layout`;
+    const layout = await layoutPath(client);
     const before = segmentsOf(server);
     keepIdle(server);
     let i = 0;
@@ -100,6 +111,31 @@ test.skipIf(isMissing)(
     expect(metrics).toMatch(/^frontrow_http_connections_max 172$/m);
     expect(metrics).toMatch(/^frontrow_http_connections_refused_total [1-9]/m);
     expect(metrics).toMatch(/^frontrow_snapshots_total\{result="failed"\} 0$/m);
+    expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
+  },
+);
+
+test.skipIf(isMissing)(
+  "when the limit on open files is lowered below what is open, the log goes on (needs prlimit)",
+  { timeout: 180_000 },
+  async () => {
+    const server = await startServer({ args: ["--demo"] });
+    const client = new Client(server);
+    const layout = await layoutPath(client);
+    // Starts the thread that prepares layouts, which needs files of its own.
+    await client.send("PUT", layout, { shapes: SHAPES });
+    keepIdle(server);
+    while (filesOf(server).length < CONNECTIONS) await sleep(50);
+    const { pid } = server;
+    expect(spawnSync("prlimit", ["--pid", String(pid), "--nofile=100:100"]).status).toBe(0);
+    expect(filesOf(server).filter((number) => number < 100)).toHaveLength(100);
+    for (let i = 0, rolls = 0, known = segmentsOf(server); rolls < 2; i++) {
+      const shapes = SHAPES.map((shape) => ({ ...shape, left: i }));
+      await client.send("PUT", layout, { shapes });
+      const now = segmentsOf(server);
+      if (now.some((name) => !known.includes(name))) rolls += 1;
+      known = now;
+    }
     expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
   },
 );

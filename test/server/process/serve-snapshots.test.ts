@@ -60,7 +60,7 @@ test(
     );
     expect(await metricOf(server, 'frontrow_snapshots_total{result="failed"}')).toBe(0);
     const pauseMsMax = Math.max(...[first!, ...later].map((line) => Number(line["pauseMsMax"])));
-    const pauseSeconds = await metricOf(server, "frontrow_snapshot_pause_seconds_max");
+    const pauseSeconds = await metricOf(server, "frontrow_snapshot_pause_max_seconds");
     expect(pauseSeconds * 1_000).toBeCloseTo(pauseMsMax, 6);
     const madeAt = await metricOf(server, "frontrow_snapshot_last_success_timestamp_seconds");
     expect(Math.abs(madeAt - Date.now() / 1_000)).toBeLessThan(60);

@@ -39,6 +39,31 @@ test("a connection above the limit is closed at once, and counted", async () => 
   expect(stats.connectionsRefused).toBe(1);
 });
 
+test("a client that leaves before its answer is reported once, and no other is", async () => {
+  const listening = await Listening.start();
+  const held: Exchange[] = [];
+  const gone: string[] = [];
+  class HoldingFront extends StartingFront {
+    override handle(exchange: Exchange): void {
+      const { path } = exchange;
+      exchange.onGone = () => void gone.push(path);
+      held.push(exchange);
+    }
+  }
+  listening.http.front = new HoldingFront();
+  const [leaving, staying] = [await listening.connection(), await listening.connection()];
+  leaving.get("/leaving");
+  staying.get("/staying");
+  await until(() => held.length === 2);
+  leaving.socket.destroy();
+  await until(() => gone.length > 0);
+  for (const exchange of held) exchange.respond(page("text/plain", "answer"));
+  expect(await staying.answer()).toMatch(/answer$/);
+  staying.socket.destroy();
+  await until(() => listening.http.stats.connections === 0);
+  expect([gone, listening.broken]).toEqual([["/leaving"], []]);
+});
+
 test("exchanges are kept for later requests up to a bound", async () => {
   const listening = await Listening.start({ idleMax: 2 });
   const { server, http } = listening;

@@ -37,6 +37,19 @@ test("the binaries that are installed are those of the list", () => {
   expect(checkBinaries(INSTALLED)).toEqual({ status: 0, stdout });
 });
 
+test("the binaries need no newer glibc than the table of versions of Node says", () => {
+  const page = readFileSync("server/ops/README.md", "utf8");
+  for (const name of LISTED.filter((file) => file.endsWith(".node"))) {
+    const binary = readFileSync(`${INSTALLED}/${name}`, "latin1");
+    const minors = [...binary.matchAll(/\0GLIBC_2\.(\d+)(?:\.\d+)?(?=\0)/g)].map(([, minor]) =>
+      Number(minor),
+    );
+    const node = { 115: 20, 127: 22, 137: 24 }[/_(\d+)\.node$/.exec(name)![1]!];
+    const [, glibc] = new RegExp(`^\\| ${node}, .*glibc 2\\.(\\d+)`, "m").exec(page)!;
+    expect([name, Math.max(...minors)]).toEqual([name, Number(glibc)]);
+  }
+});
+
 test("a changed byte in any file of the list is found, and so is a missing file", () => {
   const folder = temporaryFolder();
   for (const name of LISTED) copyFileSync(`${INSTALLED}/${name}`, `${folder}/${name}`);

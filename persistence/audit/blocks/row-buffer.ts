@@ -1,0 +1,226 @@
+/** Transitions of one event that are not in a block yet, and their format in a block. No I/O. */
+import { assert } from "../../../engine/assert.ts";
+import type { Actor } from "../../../engine/records.ts";
+import type { Block } from "./block.ts";
+import { ColumnWriter, type Strided } from "./columns.ts";
+import {
+  AREA_STEP,
+  type At,
+  codeOfActor,
+  type Move,
+  NO_STATE,
+  RECORD_STEP,
+  ROW_NUMBERS,
+} from "./rows.ts";
+
+/** Where a part of a buffer begins or ends, in records, rows, and rows of areas. */
+interface Position {
+  readonly record: number;
+  readonly row: number;
+  readonly area: number;
+}
+
+/** A block that is ready to be stored. */
+export interface NewBlock {
+  readonly first: number;
+  readonly last: number;
+  readonly rows: number;
+  readonly content: Buffer;
+}
+
+/** In a record: its first row. */
+const AT_ROWS = 4;
+
+const writer = new ColumnWriter();
+
+/** Groups that there is room for at first. */
+const GROUPS_MIN = 32;
+
+/** Numbers in groups of `step`. A typed array, because it is filled and read very often. */
+class Groups {
+  readonly #step: number;
+  values: Float64Array;
+  count = 0;
+
+  constructor(step: number) {
+    this.#step = step;
+    this.values = new Float64Array(GROUPS_MIN * step);
+  }
+
+  /** Adds a group, which the caller fills. @returns Where it begins. */
+  add(): number {
+    const start = this.count * this.#step;
+    if (start === this.values.length) {
+      const grown = new Float64Array(2 * start);
+      grown.set(this.values);
+      this.values = grown;
+    }
+    this.count += 1;
+    return start;
+  }
+
+  addAll({ values, count }: Groups): void {
+    const all = new Float64Array(Math.max(GROUPS_MIN, this.count + count) * this.#step);
+    all.set(this.values.subarray(0, this.count * this.#step));
+    all.set(values.subarray(0, count * this.#step), this.count * this.#step);
+    this.values = all;
+    this.count += count;
+  }
+
+  /** @returns The numbers at `index` of the groups from `from` to `to`. */
+  column(index: number, from: number, to: number): Strided {
+    const step = this.#step;
+    return { values: this.values, first: from * step + index, step, count: to - from };
+  }
+}
+
+export class RowBuffer {
+  readonly #records = new Groups(RECORD_STEP);
+  readonly #rows = new Groups(ROW_NUMBERS);
+  readonly #areas = new Groups(AREA_STEP);
+  // Index of both: row.
+  readonly #sessions: string[] = [];
+  readonly #holdTypes: string[] = [];
+  /** Of the last record; 0 before the first. */
+  lastSequence = 0;
+
+  get rowCount(): number {
+    return this.#rows.count;
+  }
+
+  /** Begins a record; its rows follow. */
+  addRecord({ sequence, timeMs }: At, call: number, actor: Actor): void {
+    assert(sequence > this.lastSequence, "records are added in order, each once");
+    this.lastSequence = sequence;
+    const start = this.#records.add();
+    const { values } = this.#records;
+    values[start] = sequence;
+    values[start + 1] = timeMs;
+    values[start + 2] = call;
+    values[start + 3] = codeOfActor(actor);
+    values[start + AT_ROWS] = this.#rows.count;
+  }
+
+  /** Replaces the call of the last record. */
+  setCall(call: number): void {
+    this.#records.values[(this.#records.count - 1) * RECORD_STEP + 2] = call;
+  }
+
+  /** Adds a row of the last record. */
+  addRow(key: number, move: Move): void {
+    const { from, state, hold, counts } = move;
+    const start = this.#rows.add();
+    const { values } = this.#rows;
+    values[start] = key;
+    values[start + 1] = (from ?? NO_STATE) * 8 + (state ?? NO_STATE);
+    values[start + 2] = move.priceId;
+    values[start + 3] = hold === 0 ? 0 : this.lastSequence - hold + 1;
+    this.#sessions.push(move.session);
+    this.#holdTypes.push(move.holdType);
+    if (counts === null) return;
+    const area = this.#areas.add();
+    this.#areas.values.set([move.places!, ...counts], area);
+  }
+
+  /** Adds the records of a block from `fromSequence` on. */
+  addBlock(block: Block, fromSequence = 0): void {
+    for (let record = block.recordOf(fromSequence); record < block.recordCount; record++) {
+      this.addRecord(block.atOf(record), block.callOf(record), block.actorOf(record));
+      const end = block.rowsEnd(record);
+      for (let row = block.rowsStart(record); row < end; row++) {
+        this.addRow(block.keyOf(row), block.moveOf(record, row));
+      }
+    }
+  }
+
+  /** Adds the records of another buffer, which must not be used any more. */
+  addBuffer(other: RowBuffer): void {
+    for (let record = 0; record < other.#records.count; record++) {
+      const at = record * RECORD_STEP;
+      other.#records.values[at + AT_ROWS]! += this.#rows.count;
+    }
+    this.#records.addAll(other.#records);
+    this.#rows.addAll(other.#rows);
+    this.#areas.addAll(other.#areas);
+    for (const session of other.#sessions) this.#sessions.push(session);
+    for (const holdType of other.#holdTypes) this.#holdTypes.push(holdType);
+    this.lastSequence = other.lastSequence;
+  }
+
+  /** @returns Blocks with at least so many rows, except perhaps the last. */
+  *blocks(rowsMin: number): Generator<NewBlock, void> {
+    const { values, count } = this.#records;
+    let start: Position = { record: 0, row: 0, area: 0 };
+    let area = 0;
+    for (let record = 1; record <= count; record++) {
+      const before = this.#rowOf(record - 1);
+      const row = this.#rowOf(record);
+      if (this.#areas.count > 0) area += this.#areasIn(before, row);
+      const rows = row - start.row;
+      if (rows < rowsMin && record < count) continue;
+      const next = { record, row, area };
+      const first = values[start.record * RECORD_STEP]!;
+      const last = values[(record - 1) * RECORD_STEP]!;
+      yield { first, last, rows, content: this.#encode(start, next) };
+      start = next;
+    }
+  }
+
+  /** @returns The first row of the record. */
+  #rowOf(record: number): number {
+    if (record === this.#records.count) return this.#rows.count;
+    return this.#records.values[record * RECORD_STEP + AT_ROWS]!;
+  }
+
+  #areasIn(from: number, to: number): number {
+    let areas = 0;
+    for (let row = from; row < to; row++) areas += this.#rows.values[row * ROW_NUMBERS]! % 2;
+    return areas;
+  }
+
+  #encode(from: Position, to: Position): Buffer {
+    const [records, rows] = [to.record - from.record, to.row - from.row];
+    writer.clear();
+    for (const size of [records, rows, to.area - from.area]) writer.u32(size);
+    for (let i = 0; i < AT_ROWS; i++) {
+      writer.numbers(this.#records.column(i, from.record, to.record));
+    }
+    const starts = Float64Array.from({ length: records }, (_, i) => {
+      return this.#rowOf(from.record + i) - from.row;
+    });
+    writer.numbers({ values: starts, first: 0, step: 1, count: records });
+    for (let i = 0; i < ROW_NUMBERS; i++) writer.numbers(this.#rows.column(i, from.row, to.row));
+    const texts = new Map<string, number>();
+    for (const column of [this.#sessions, this.#holdTypes]) {
+      const values = indexesOf(column, from.row, to.row, texts);
+      writer.numbers({ values, first: 0, step: 1, count: rows });
+    }
+    for (let i = 0; i < AREA_STEP; i++) writer.numbers(this.#areas.column(i, from.area, to.area));
+    writer.texts([...texts.keys()]);
+    return writer.content();
+  }
+}
+
+/** @param texts - By text: its index. New texts are added. */
+function indexesOf(
+  column: readonly string[],
+  from: number,
+  to: number,
+  texts: Map<string, number>,
+): Float64Array {
+  const indexes = new Float64Array(to - from);
+  let before: string | null = null;
+  let index = 0;
+  for (let row = from; row < to; row++) {
+    const text = column[row]!;
+    // Neighbours mostly have the same.
+    if (text !== before) {
+      before = text;
+      const known = texts.get(text);
+      index = known ?? texts.size;
+      if (known === undefined) texts.set(text, index);
+    }
+    indexes[row - from] = index;
+  }
+  return indexes;
+}

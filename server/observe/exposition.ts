@@ -1,0 +1,54 @@
+/** The text format of Prometheus, for metrics with labels that are cheap to read. */
+
+/** A histogram of durations, as whoever measures them keeps it. */
+export interface DurationCounts {
+  readonly boundsMs: readonly number[];
+  /** Durations up to each bound and above the one before; the last element counts longer ones. */
+  readonly counts: ArrayLike<number>;
+  readonly count: number;
+  readonly sumMs: number;
+}
+
+export type Labels = Readonly<Record<string, string>>;
+export type Sample = readonly [labels: Labels, value: number];
+
+const MS_PER_SECOND = 1_000;
+
+/** @param type - `counter` or `gauge`. */
+export function family(
+  name: string,
+  type: "counter" | "gauge",
+  help: string,
+  samples: readonly Sample[],
+): string[] {
+  const lines = samples.map(([labels, value]) => `${name}${labelText(labels)} ${value}`);
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines];
+}
+
+/** @param name - Ends with `_seconds`. */
+export function histogram(name: string, help: string, times: DurationCounts): string[] {
+  let atMost = 0;
+  const buckets = times.boundsMs.map((boundMs, i) => {
+    atMost += times.counts[i]!;
+    return `${name}_bucket{le="${boundMs / MS_PER_SECOND}"} ${atMost}`;
+  });
+  return [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} histogram`,
+    ...buckets,
+    `${name}_bucket{le="+Inf"} ${times.count}`,
+    `${name}_sum ${times.sumMs / MS_PER_SECOND}`,
+    `${name}_count ${times.count}`,
+  ];
+}
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", '"': '\\"', "\n": "\\n" };
+
+function escaped(value: string): string {
+  return value.replaceAll(/[\\"\n]/g, (character) => ESCAPES[character]!);
+}

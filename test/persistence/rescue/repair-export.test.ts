@@ -1,0 +1,119 @@
+/** What a repair loses of the log of a server, says beforehand, and exports. */
+import fs from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { realDisk } from "../../../persistence/disk/disk.ts";
+import { previewRepair } from "../../../persistence/rescue/repair.ts";
+import {
+  runCli,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from "../../support/server-process.ts";
+import { flip, segmentsIn, usedBytes } from "./folder-fixture.ts";
+
+const SLOW = { timeout: 120_000 };
+const V2 = "/api/private/v2.0";
+/** A second and a half, in place of ten minutes. */
+const SNAPSHOT_MINUTES = "0.025";
+const SNAPSHOTS = 3;
+const ROUNDS_AFTER = 20;
+
+async function freeSeat(server: ServerProcess): Promise<number> {
+  const target = `${V2}/events/${server.eventId}/seats/?sort=state&size=1`;
+  const { content } = (await (await server.request("GET", target)).json()) as {
+    content: { seatId: number }[];
+  };
+  return content[0]!.seatId;
+}
+
+async function book(server: ServerProcess, seatId: number, sessionId: string): Promise<void> {
+  for (const call of ["lock", "unlock"]) {
+    const target = `${V2}/booking/${call}?eventId=${server.eventId}`;
+    const body = { seats: [{ id: seatId }], sessionId };
+    expect(await (await server.request("POST", target, body)).text()).toBe("true");
+  }
+}
+
+/** A server that booked while snapshots were made, and was killed some bookings later. */
+async function busyStore() {
+  const server = await startServer({
+    args: ["--demo", "--snapshot-minutes", SNAPSHOT_MINUTES],
+    folder: path.join(temporaryFolder(), "data"),
+  });
+  const seatId = await freeSeat(server);
+  const made = () => server.logLines.filter(({ msg }) => msg === "snapshot made");
+  while (made().length < SNAPSHOTS) await book(server, seatId, "ann");
+  for (let i = 0; i < ROUNDS_AFTER; i++) await book(server, seatId, `bob-${i}`);
+  // The trail has every record that a question is answered from.
+  const target = `${V2}/events/${server.eventId}/audit/?size=1`;
+  expect((await server.request("GET", target)).status).toBe(200);
+  await server.kill("SIGKILL");
+  const newest = parseInt(String(made().at(-1)!["name"]), 16);
+  return { folder: server.folder, eventId: server.eventId, seatId, newest };
+}
+
+interface Line {
+  readonly source: string;
+  readonly sequence: number;
+  readonly [member: string]: unknown;
+}
+
+test(
+  "one flipped byte costs only records after the newest snapshot, listed and exported",
+  SLOW,
+  async () => {
+    const { folder, eventId, seatId, newest } = await busyStore();
+    const [newestSegment] = segmentsIn(folder).toReversed();
+    const used = usedBytes(newestSegment!);
+    const step = Math.ceil((used - 4_096) / 40);
+    for (let offset = 4_096; offset < used; offset += step) {
+      flip(newestSegment!, offset);
+      const { plan } = previewRepair({ disk: realDisk, folder });
+      expect(plan.sequence, `byte ${offset}`).toBeGreaterThanOrEqual(newest);
+      flip(newestSegment!, offset);
+    }
+
+    flip(newestSegment!, used - 30 * 512);
+    const before = fs.readdirSync(path.dirname(folder));
+    const said = await runCli({ args: ["repair", folder] });
+    expect(said.code).toBe(78);
+    const time = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z";
+    const lose = new RegExp(`^lose: at least \\d+ records, .*, from ${time} to ${time}$`, "m");
+    expect(said.stdout).toMatch(lose);
+    const ofEvent = `\\n  \\1 of event ${eventId}$`;
+    const counted = `^the audit trail has (\\d+) transitions of them, from ${time} to ${time}`;
+    const known = new RegExp(counted + ofEvent, "m");
+    expect(said.stdout).toMatch(known);
+    const file = `${folder}.lost-1.ndjson`;
+    expect(said.stdout).toContain(file);
+    expect(fs.readdirSync(path.dirname(folder))).toEqual(before);
+
+    const done = await runCli({ args: ["repair", folder, "--yes"] });
+    expect(done.code).toBe(0);
+    expect(done.stdout).toContain(`exported: ${file}: `);
+    expect(fs.statSync(file).mode & 0o777).toBe(0o600);
+    const lines = fs
+      .readFileSync(file, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Line);
+    const transitions = lines.filter(({ source }) => source === "trail");
+    expect(transitions.length).toBe(Number(known.exec(said.stdout)![1]));
+    expect(transitions.at(-1)).toMatchObject({ eventId, seatId, from: "LOCKED", to: "ACTIVE" });
+    expect(transitions.at(-1)).toMatchObject({
+      session: `bob-${ROUNDS_AFTER - 1}`,
+      call: "unlock",
+    });
+    // Every lost record is in it, also that of the damaged frame.
+    const [, kept] = /keep: all records up to (\d+)/.exec(said.stdout)!;
+    const sequences = new Set(lines.map(({ sequence }) => sequence));
+    const last = Math.max(...sequences);
+    expect([...sequences].toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: last - Number(kept) }, (_, i) => Number(kept) + 1 + i),
+    );
+    expect((await runCli({ args: ["verify", folder] })).stdout).toContain("all is well");
+    const next = await startServer({ folder, args: ["--demo"] });
+    await book(next, seatId, "ann");
+  },
+);
