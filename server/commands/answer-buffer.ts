@@ -2,8 +2,8 @@
 
 const FIRST_BYTES = 1_024;
 /** A larger buffer is not kept for others. */
-const KEPT_BYTES_MAX = 16 * 1_024;
-const IDLE_MAX = 1_024;
+export const KEPT_BYTES_MAX = 16 * 1_024;
+export const IDLE_BUFFERS_MAX = 1_024;
 
 export class AnswerBuffer {
   bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
@@ -87,7 +87,7 @@ export class AnswerBuffers {
   }
 
   giveBack(buffer: AnswerBuffer): void {
-    if (this.#idle.length === IDLE_MAX || buffer.bytes.length > KEPT_BYTES_MAX) return;
+    if (this.#idle.length === IDLE_BUFFERS_MAX || buffer.bytes.length > KEPT_BYTES_MAX) return;
     buffer.length = 0;
     this.#idle.push(buffer);
   }

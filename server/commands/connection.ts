@@ -36,7 +36,7 @@ const REASONS: Readonly<Record<CloseCode, string>> = {
 
 const CREDIT = JSON.stringify({ type: "credit", ...LIMITS });
 /** Answers of one connection that wait for the disk, in bytes; frames are not decided above it. */
-const ANSWER_BYTES_MAX = 1_024 * 1_024;
+export const CONNECTION_ANSWER_BYTES_MAX = 1_024 * 1_024;
 
 /** What the connections share. */
 export interface Shared {
@@ -143,6 +143,7 @@ export class CommandConnection implements SocketHandler {
   close(code: CloseCode): void {
     if (this.#closeCode !== 0) return;
     this.#closeCode = code;
+    this.#shared.traffic.closed(code);
     for (const { frame } of this.#frames) this.#peer!.release(frame.byteLength);
     this.#frames.length = 0;
     this.#closeWhenAnswered();
@@ -166,7 +167,7 @@ export class CommandConnection implements SocketHandler {
   }
 
   #hasRoom(): boolean {
-    return this.#heldBytes < ANSWER_BYTES_MAX && this.#shared.hasRoom;
+    return this.#heldBytes < CONNECTION_ANSWER_BYTES_MAX && this.#shared.hasRoom;
   }
 
   /** Keeps a frame until its turn, but nothing of one that breaks the limits. */

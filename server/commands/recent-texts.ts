@@ -4,7 +4,7 @@
  */
 
 /** A power of two. A text takes the place of an earlier one with the same hash. */
-const PLACES = 1_024;
+export const TEXTS_MAX = 1_024;
 
 interface Recent {
   readonly bytes: Uint8Array;
@@ -12,13 +12,18 @@ interface Recent {
 }
 
 export class RecentTexts {
-  readonly #places: (Recent | undefined)[] = Array.from({ length: PLACES }, () => undefined);
+  readonly #places: (Recent | undefined)[] = Array.from({ length: TEXTS_MAX }, () => undefined);
+
+  /** Texts that are remembered. */
+  get count(): number {
+    return this.#places.filter((recent) => recent !== undefined).length;
+  }
 
   /** @param end - After the last byte. The bytes are ASCII. */
   find(bytes: Buffer, start: number, end: number): string {
     let hash = 0;
     for (let i = start; i < end; i++) hash = (Math.imul(hash, 31) + bytes[i]!) | 0;
-    const place = (hash ^ (hash >>> 10)) & (PLACES - 1);
+    const place = (hash ^ (hash >>> 10)) & (TEXTS_MAX - 1);
     const recent = this.#places[place];
     if (recent !== undefined && isSame(recent.bytes, bytes, start, end)) return recent.text;
     const text = bytes.toString("latin1", start, end);

@@ -9,6 +9,7 @@ import type { CommandFront, CommandSockets, Services } from "../routing/services
 import { type Answer, type Problem, upgrade } from "../wire/answers.ts";
 import type { RequestHead } from "../wire/front.ts";
 import { FrontResult } from "../wire/replies.ts";
+import { WEBSOCKET_VERSION } from "../wire/sockets.ts";
 import type { WaitingWork } from "../routing/waiting-work.ts";
 import { AnswerBuffers } from "./answer-buffer.ts";
 import { BinaryProtocol } from "./binary-protocol.ts";
@@ -20,14 +21,15 @@ import type { Protocol } from "./protocol.ts";
 import { CommandTraffic } from "./traffic.ts";
 
 /** Answers of all connections that wait for the disk, in bytes. */
-const ANSWER_BYTES_MAX = 64 * 1_024 * 1_024;
+export const ANSWER_BYTES_MAX = 64 * 1_024 * 1_024;
 /** The keys of all connections are judged once in this many steps, which take a second. */
 const SWEEP_STEPS = 10;
 const SWEEP_STEP_MS = 100;
 
 const NO_HANDSHAKE: Problem = {
   refused: FrontResult.MALFORMED_REQUEST,
-  detail: "This path is a WebSocket: send its handshake.",
+  detail: `This path is a WebSocket: send a handshake of version ${WEBSOCKET_VERSION}.`,
+  headers: [["Sec-WebSocket-Version", WEBSOCKET_VERSION]],
 };
 
 export class OpenCommandSockets implements CommandSockets, Shared {
@@ -44,7 +46,8 @@ export class OpenCommandSockets implements CommandSockets, Shared {
   /** Connections whose answers may leave. */
   #flushing: CommandConnection[] = [];
   #hasTurnAhead = false;
-  #answerBytes = 0;
+  /** Answers that wait for the disk. */
+  answerBytes = 0;
   #engine: Engine | null = null;
   #decider: Decider | null = null;
   #sweep: Iterator<CommandConnection> | null = null;
@@ -63,7 +66,7 @@ export class OpenCommandSockets implements CommandSockets, Shared {
   }
 
   get hasRoom(): boolean {
-    return this.#answerBytes < ANSWER_BYTES_MAX;
+    return this.answerBytes < ANSWER_BYTES_MAX;
   }
 
   attach(front: CommandFront, services: Services): void {
@@ -142,7 +145,7 @@ export class OpenCommandSockets implements CommandSockets, Shared {
   };
 
   hold(bytes: number): void {
-    this.#answerBytes += bytes;
+    this.answerBytes += bytes;
     if (bytes >= 0 || this.#stalled.size === 0) return;
     for (const connection of this.#stalled) this.decideLater(connection);
     this.#stalled.clear();

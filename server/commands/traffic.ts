@@ -1,12 +1,18 @@
-/** Commands by call and status, as text for Prometheus. Plain counters, as those of requests. */
+/**
+ * Commands by call and status, and connections by the code that closed them, as text for
+ * Prometheus. Plain counters, as those of requests.
+ */
 import { CALLS } from "./command.ts";
 
 const STATUSES = 512;
 const NO_CALL = CALLS.length;
 const NAME = "frontrow_commands_total";
+const CLOSED = "frontrow_command_connections_closed_total";
 
 export class CommandTraffic {
   readonly #counts = new Float64Array((CALLS.length + 1) * STATUSES);
+
+  readonly #closed = new Map<number, number>();
 
   /** Answers in all. */
   get count(): number {
@@ -19,6 +25,11 @@ export class CommandTraffic {
     this.#counts[row * STATUSES + status]! += 1;
   }
 
+  /** The server closes a connection with that code. */
+  closed(code: number): void {
+    this.#closed.set(code, (this.#closed.get(code) ?? 0) + 1);
+  }
+
   text(): string {
     const lines = [
       `# HELP ${NAME} Answered commands over WebSockets by call and status.`,
@@ -29,6 +40,11 @@ export class CommandTraffic {
       const call = CALLS[Math.floor(i / STATUSES)] ?? "none";
       lines.push(`${NAME}{call="${call}",status="${i % STATUSES}"} ${count}`);
     }
+    lines.push(
+      `# HELP ${CLOSED} Connections for commands that the server closed, by the code of the close.`,
+      `# TYPE ${CLOSED} counter`,
+      ...[...this.#closed].map(([code, count]) => `${CLOSED}{code="${code}"} ${count}`),
+    );
     return `${lines.join("\n")}\n`;
   }
 }

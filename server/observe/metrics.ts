@@ -59,6 +59,8 @@ export interface CommandCounters {
   readonly traffic: { text(): string };
   /** Commands that wait for the disk, and those that were refused because too many did. */
   readonly waiting: { readonly count: number; readonly refused: number };
+  /** Bytes of answers that wait for the disk. */
+  readonly answerBytes: number;
 }
 
 /** Sources of the metrics. */
@@ -222,11 +224,13 @@ export class Metrics {
   #addRates({ rates, waiting, commands }: MetricsSources): void {
     const busy = "Requests refused because too many waited.";
     const delayed = "Refusals of requests that are delayed, because too many requests wait.";
+    const prepared = "Bytes of answers to commands of WebSockets that wait for the disk.";
     const late = "Commands of WebSockets refused, because too many waited.";
     this.#addGauges([
       ["waiting_requests", "Requests that wait.", () => waiting.count],
       ["delayed_refusals", delayed, () => waiting.refusals.count],
       ["waiting_commands", "Commands of WebSockets that wait.", () => commands.waiting.count],
+      ["command_answer_bytes", prepared, () => commands.answerBytes],
     ]);
     this.#addCounters([
       ["waiting_requests_refused_total", busy, () => waiting.refused],

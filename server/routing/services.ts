@@ -75,6 +75,8 @@ export interface CommandFront {
 /** Booking commands over WebSockets. */
 export interface CommandSockets {
   readonly traffic: { readonly count: number; text(): string };
+  /** Bytes of answers that wait for the disk. */
+  readonly answerBytes: number;
   /** @returns The answer to a handshake. */
   open(head: RequestHead, caller: Caller): Answer | Problem;
   /** To be called once, before the first handshake. */

@@ -18,7 +18,7 @@ import { BODY_LIMITS, BodyBudget, type BodyLimits, type Sender } from "./bounds/
 import { TrustedProxies } from "./client-address.ts";
 import { type Found, type Front, NO_BODY } from "./front.ts";
 import { type Exchanges, type Handshake, HttpExchange, type OnAnswer } from "./http-exchange.ts";
-import { type Named, Sockets } from "./sockets.ts";
+import { type Named, Sockets, WEBSOCKET_VERSION } from "./sockets.ts";
 import { Transfers } from "./bounds/transfers.ts";
 
 export interface HttpServer {
@@ -103,7 +103,10 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
     ...exchanges.sockets.behavior(options.onBroken, () => (connections.connections -= 1)),
     compression: uws.DISABLED,
     // Called for every GET with a key of a handshake. The front answers it like any other request.
-    upgrade: (res, req, context) => exchanges.begin(res, req, "get", handshakeOf(req, context)),
+    upgrade: (res, req, context) => {
+      if (isHandshake(req)) exchanges.begin(res, req, "get", handshakeOf(req, context));
+      else req.setYield(true);
+    },
   });
   // The usual methods have handlers of their own, so that they need not be read.
   app.get("/*", (res, req) => exchanges.begin(res, req, "get"));
@@ -166,6 +169,14 @@ function countConnections(app: unknown, connectionsMax: number) {
     res.close();
   });
   return counts;
+}
+
+/** The library looks at the key only. What is no whole handshake goes to the next handler. */
+function isHandshake(req: HttpRequest): boolean {
+  const isUpgrade = req.getHeader("upgrade").toLowerCase() === "websocket";
+  if (!isUpgrade || req.getHeader("sec-websocket-version") !== WEBSOCKET_VERSION) return false;
+  const options = req.getHeader("connection").toLowerCase().split(",");
+  return options.some((option) => option.trim() === "upgrade");
 }
 
 function handshakeOf(req: HttpRequest, context: us_socket_context_t): Handshake {

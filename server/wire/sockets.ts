@@ -60,6 +60,8 @@ export interface SocketOpening {
 
 /** A larger message closes the connection without a code, before the front sees it. */
 export const MESSAGE_BYTES_MAX = 128 * 1_024;
+/** The only one there is. */
+export const WEBSOCKET_VERSION = "13";
 /** In seconds. The library sends a ping shortly before. */
 export const IDLE_TIMEOUT = 32;
 
@@ -101,6 +103,7 @@ export class Sockets {
       message: guarded((ws: LibrarySocket, bytes: ArrayBuffer, isBinary: boolean) =>
         ws.getUserData().socket.handler.message(bytes, isBinary),
       ),
+      ping: guarded((ws: LibrarySocket) => ws.getUserData().socket.answeredPing()),
       drain: guarded((ws: LibrarySocket) => ws.getUserData().socket.drained()),
       close: guarded((ws: LibrarySocket) => {
         onClosed();
@@ -138,6 +141,11 @@ export class Sockets {
   }
 }
 
+interface Ending {
+  readonly code: number;
+  readonly reason: string;
+}
+
 export class OpenSocket implements Peer, Transfer {
   readonly handler: SocketHandler;
   heldBytes = 0;
@@ -145,6 +153,8 @@ export class OpenSocket implements Peer, Transfer {
   readonly #sockets: Sockets;
   readonly #sender: Sender;
   #keptBytes = 0;
+  /** How the socket closes as soon as everything has been read; null while it stays open. */
+  #ending: Ending | null = null;
   /** Null before it is open and after it has closed. */
   #library: LibrarySocket | null = null;
 
@@ -176,19 +186,45 @@ export class OpenSocket implements Peer, Transfer {
     const waitingBytes = library.getBufferedAmount();
     if (waitingBytes === 0) return true;
     this.#sockets.answers.end(this);
-    this.heldBytes = waitingBytes;
-    this.#sockets.answers.begin(this, waitingBytes);
-    this.#sockets.shrink();
+    this.#wait(waitingBytes);
     return false;
+  }
+
+  #wait(bytes: number): void {
+    this.heldBytes = bytes;
+    this.#sockets.answers.begin(this, bytes);
+    this.#sockets.shrink();
+  }
+
+  /** The library has answered a ping. More pings do not give the client more time to read. */
+  answeredPing(): void {
+    const waitingBytes = this.#library!.getBufferedAmount();
+    if (waitingBytes === this.heldBytes) return;
+    if (this.heldBytes === 0) {
+      this.#wait(waitingBytes);
+      return;
+    }
+    this.#sockets.answers.hold(this, waitingBytes - this.heldBytes);
+    this.#sockets.shrink();
   }
 
   drained(): void {
     if (this.#library!.getBufferedAmount() > 0) return;
     this.#sockets.answers.end(this);
-    this.handler.drained();
+    if (this.#ending === null) this.handler.drained();
+    else this.#end(this.#ending);
   }
 
+  /**
+   * The library forgets a socket that it ends, and with it what the client has not read. So that is
+   * waited for.
+   */
   close(code: number, reason: string): void {
+    this.#ending ??= { code, reason };
+    if (this.heldBytes === 0) this.#end(this.#ending);
+  }
+
+  #end({ code, reason }: Ending): void {
     this.#library?.end(code, reason);
   }
 

@@ -177,7 +177,7 @@ export const NO_STORE = {
   layoutThread: { count: 0, refused: 0 },
   rates: { refused: 0, count: 0 },
   waiting: { refused: 0, count: 0, refusals: { count: 0 } },
-  commands: { traffic: { text: () => "" }, waiting: { refused: 0, count: 0 } },
+  commands: { traffic: { text: () => "" }, waiting: { refused: 0, count: 0 }, answerBytes: 0 },
   accessLog: null,
 };
 const SILENT_METRICS = {

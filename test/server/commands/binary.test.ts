@@ -168,6 +168,18 @@ test("the memory of handles is given back when they are opened again, and at the
   expect(bodyBudget.bytes).toBe(0);
 });
 
+test("beyond the memory for handles the connection closes", async () => {
+  const stage = await CommandStage.start({ bodyLimits: { organization: 64 * 1_024 } });
+  const client = await stage.openBinary();
+  const { bodyBudget } = stage.listening.http.stats;
+  for (let handle = 1; handle <= 40; handle++) {
+    client.send(openEntry("session", handle, "x".repeat(2_000)));
+  }
+  expect((await client.closed).code).toBe(1013);
+  await stage.listening.settled();
+  expect([bodyBudget.bytes, bodyBudget.refused]).toEqual([0, 1]);
+});
+
 test("the guide has every number, and every refusal of a booking has one", () => {
   const page = readFileSync("server/docs/guide/commands.md", "utf8");
   for (const names of [RESULT_CODES, FIELDS, REASONS]) {

@@ -2,13 +2,21 @@
 import { expect, test } from "vitest";
 import type { Connection } from "../wire/connection.ts";
 import { SOCKET_PATH } from "./client.ts";
+import { HANDSHAKE } from "./bare-socket.ts";
 import { CommandStage } from "./stage.ts";
 
-const KEY = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
-const HANDSHAKE = ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", KEY];
 const offer = (names: string) => `Sec-WebSocket-Protocol: ${names}`;
 const BINARY = "frontrow.commands.v1+binary";
 const JSON_NAME = "frontrow.commands.v1+json";
+
+/** A handshake with a valid key that lacks a header. */
+function incomplete(missing: RegExp): readonly string[] {
+  return ["X-API-Key: KEY", ...without(missing)];
+}
+
+function without(missing: RegExp): readonly string[] {
+  return HANDSHAKE.filter((header) => !missing.test(header));
+}
 
 /** The status of the answer, and the error code or the chosen subprotocol. */
 async function answerTo(connection: Connection, headers: readonly string[]): Promise<string> {
@@ -21,6 +29,14 @@ async function answerTo(connection: Connection, headers: readonly string[]): Pro
 
 test.each([
   ["a request that is no handshake", ["X-API-Key: KEY"], "400 MALFORMED_REQUEST"],
+  ["one without Upgrade", incomplete(/^Upgrade/), "400 MALFORMED_REQUEST"],
+  ["one that keeps the connection", incomplete(/^Connection/), "400 MALFORMED_REQUEST"],
+  ["one without a version", incomplete(/Version/), "400 MALFORMED_REQUEST"],
+  [
+    "one of another version",
+    [...incomplete(/Version/), "Sec-WebSocket-Version: 8"],
+    "400 MALFORMED_REQUEST",
+  ],
   ["a handshake without a key", HANDSHAKE, "403 ACCESS_DENIED"],
   ["a handshake with a wrong key", [...HANDSHAKE, "X-API-Key: x"], "403 ACCESS_DENIED"],
   [
@@ -63,4 +79,20 @@ test("a handshake on another path is an ordinary request", async () => {
   const connection = await stage.listening.connection();
   connection.get("/healthz", ...HANDSHAKE);
   expect(await connection.answer()).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test("a refused handshake names the version that is spoken", async () => {
+  const stage = await CommandStage.start();
+  const connection = await stage.listening.connection();
+  connection.get(SOCKET_PATH, `X-API-Key: ${stage.server.a.key}`);
+  expect(await connection.answer()).toMatch(/^Sec-WebSocket-Version: 13\r$/m);
+});
+
+test("the names of a handshake may be in any case, and Connection may have other options", async () => {
+  const stage = await CommandStage.start();
+  const connection = await stage.listening.connection();
+  const headers = ["Upgrade: WebSocket", "Connection: keep-alive, UPGRADE"];
+  const key = `X-API-Key: ${stage.server.a.key}`;
+  const others = without(/^Upgrade|^Connection/);
+  expect(await answerTo(connection, [...headers, ...others, key])).toBe("101");
 });

@@ -1,36 +1,8 @@
 /** Clients that do not read, that send more than their share, and that send while others wait. */
 import { expect, test } from "vitest";
-import type { Connection } from "../wire/connection.ts";
 import { until } from "../wire/connection.ts";
-import { SOCKET_PATH } from "./client.ts";
+import { bareSocket, largeFrame, masked } from "./bare-socket.ts";
 import { CommandStage } from "./stage.ts";
-
-/** Half a megabyte of errors for each frame: five commands with a thousand seats each. */
-function largeFrame(stage: CommandStage): string {
-  const { eventId } = stage.server.a;
-  const seats = Array.from({ length: 1_000 }, (_, i) => ({ id: 1_000_000 + i }));
-  const command = { n: 1, call: "unlock", eventId, seats };
-  return JSON.stringify([command, command, command]);
-}
-
-/** A text message as a client sends it, with a mask of zeros. */
-function masked(text: string): Buffer {
-  const payload = Buffer.from(text);
-  const head = Buffer.from([0x81, 0x80 | 126, 0, 0, 0, 0, 0, 0]);
-  head.writeUInt16BE(payload.length, 2);
-  return Buffer.concat([head, payload]);
-}
-
-async function bareSocket(stage: CommandStage): Promise<Connection> {
-  const connection = await stage.listening.connection();
-  connection.get(
-    SOCKET_PATH,
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-    `X-API-Key: ${stage.server.a.key}`,
-  );
-  await until(() => connection.text.includes("bytesInFrame"));
-  return connection;
-}
 
 test("while answers are not read, nothing more of the connection is decided", async () => {
   const stage = await CommandStage.start();
