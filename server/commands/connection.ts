@@ -283,9 +283,10 @@ export class CommandConnection implements SocketHandler {
   readonly #durable = (): void => {
     const extent = this.#extents.shift();
     if (extent === undefined || this.#peer === null) return;
-    if (this.#readyCommands === 0) this.#shared.flushLater(this);
+    const isFirst = this.#readyCommands === 0;
     this.#readyEnd = extent.end;
     this.#readyCommands += extent.commands;
+    if (isFirst) this.#shared.flushLater(this);
   };
 
   /** Sends the answers that may leave, as one message. */

@@ -10,6 +10,7 @@ export const SOCKET_PATH = "/api/private/v2.0/booking/socket";
 /** Where to connect, and as whom. */
 export interface Handshake {
   readonly base: string;
+  /** Empty when a header names the caller. */
   readonly key: string;
   readonly protocol?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -45,7 +46,10 @@ export class CommandClient {
   static async open({ base, key, protocol, headers = {} }: Handshake): Promise<CommandClient> {
     const url = base.replace(/^http/, "ws") + SOCKET_PATH;
     const protocols = protocol === undefined ? [] : [protocol];
-    const socket = new WebSocket(url, { protocols, headers: { "X-API-Key": key, ...headers } });
+    const socket = new WebSocket(url, {
+      protocols,
+      headers: key === "" ? headers : { "X-API-Key": key, ...headers },
+    });
     const client = new CommandClient(socket);
     onTestFinished(() => socket.close());
     await once(socket, "open");

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { until } from "../wire/connection.ts";
 import { bareSocket, largeFrame, masked } from "./bare-socket.ts";
-import { commandEntry, openEntry, readAnswers } from "./binary-layout.ts";
+import { commandEntry, openEntry, readAnswers } from "../../support/binary-layout.ts";
 import type { CommandClient } from "./client.ts";
 import { CommandStage } from "./stage.ts";
 

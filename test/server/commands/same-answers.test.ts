@@ -15,7 +15,12 @@ import { expect, test } from "vitest";
 import { placeOf, reasonNumberOf, resultNumberOf } from "../../../server/commands/binary-codes.ts";
 import type { BookingKind } from "../../../engine/commands.ts";
 import type { ProblemBody } from "../../support/server.ts";
-import { type BinaryAnswer, commandEntry, openEntry, readAnswers } from "./binary-layout.ts";
+import {
+  type BinaryAnswer,
+  commandEntry,
+  openEntry,
+  readAnswers,
+} from "../../support/binary-layout.ts";
 import { CommandStage } from "./stage.ts";
 
 const CALLS: readonly BookingKind[] = [
