@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { FIELDS, REASONS, RESULT_CODES } from "../../../server/commands/binary-codes.ts";
 import { REPLIES } from "../../../server/wire/replies.ts";
-import { commandEntry, openEntry, readAnswers } from "../../support/binary-layout.ts";
+import { commandEntry, openEntry, readAnswers } from "../../support/commands/binary-layout.ts";
 import type { CommandClient } from "./client.ts";
 import { CommandStage } from "./stage.ts";
 
