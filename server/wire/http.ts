@@ -9,7 +9,13 @@
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
-import { BODY_LIMITS, BodyBudget, type BodyLimits, type Sender } from "./body-budget.ts";
+import {
+  BODY_LIMITS,
+  BodyBudget,
+  type BodyLimits,
+  BodyPieces,
+  type Sender,
+} from "./body-budget.ts";
 import { TrustedProxies } from "./client-address.ts";
 import { type Found, type Front, NO_BODY } from "./front.ts";
 import { type Exchanges, HttpExchange, type OnAnswer } from "./http-exchange.ts";
@@ -248,8 +254,8 @@ class OpenExchanges implements Exchanges {
       return;
     }
     exchange.keptBytes += byteLength;
-    // A copy of the view: the library uses the memory again.
-    (exchange.chunks ??= []).push(ownCopy(Buffer.from(chunk)));
+    exchange.pieces ??= new BodyPieces(Number(exchange.contentLength));
+    exchange.pieces.add(new Uint8Array(chunk));
   }
 
   #beginBody(exchange: HttpExchange): Sender {
@@ -263,11 +269,14 @@ class OpenExchanges implements Exchanges {
 
   /** @param last - Valid only during this call: the handler parses it at once. */
   #takeLast(exchange: HttpExchange, last: Buffer): void {
-    const { refusal, chunks } = exchange;
+    const { refusal, pieces } = exchange;
     this.#bodies.end(exchange);
     if (refusal !== null) exchange.respond(this.#refusal(exchange, refusal));
-    else if (chunks === null) exchange.handle(last);
-    else exchange.handle(NO_BODY, [...chunks, ownCopy(last)]);
+    else if (pieces === null) exchange.handle(last);
+    else {
+      pieces.add(last);
+      exchange.handle(NO_BODY, pieces.parts);
+    }
   }
 
   /**
@@ -339,9 +348,4 @@ function problemOfHead({ headProblem, contentLength }: HttpExchange, found: Foun
 function tooLarge({ bodyBytesMax }: Found): Problem {
   const detail = `The body is larger than ${bodyBytesMax} bytes.`;
   return { refused: Result.PAYLOAD_TOO_LARGE, detail };
-}
-
-/** In memory of its own, which may move to another thread. */
-function ownCopy(bytes: Uint8Array): Buffer {
-  return Buffer.from(Uint8Array.from(bytes).buffer);
 }
