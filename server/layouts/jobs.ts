@@ -23,6 +23,7 @@ export interface Packing {
   readonly pack: (json: Uint8Array) => Uint8Array;
   /** @returns The JSON of a packed layout. */
   readonly unpack: (packed: Uint8Array) => Buffer;
+  readonly read: (packed: Uint8Array) => LayoutDocument;
 }
 
 interface Next {
@@ -109,16 +110,17 @@ export function doJob(job: JobOf<JobKind>, packing: Packing): ResultOf<JobKind> 
     case "copy":
       return copy(job, packing);
     case "show":
-      return packing.unpack(job.stored);
+      // A message would copy the whole block of memory of which this is a part.
+      return Uint8Array.from(packing.unpack(job.stored));
     case "showGroups": {
       const { schemaId, zones, parentId, type } = job;
-      const groups = groupViews(schemaId, documentOf(job.stored, packing), zones)
+      const groups = groupViews(schemaId, packing.read(job.stored), zones)
         .filter((group) => parentId === undefined || group.parentId === parentId)
         .filter((group) => type === undefined || group.type === type);
       return bytesOf(groups);
     }
     case "showMetadata": {
-      const document = documentOf(job.stored, packing);
+      const document = packing.read(job.stored);
       return bytesOf(metadataView(document, buildLayout(document), job.options));
     }
   }
@@ -126,7 +128,7 @@ export function doJob(job: JobOf<JobKind>, packing: Packing): ResultOf<JobKind> 
 }
 
 function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Prepared {
-  const bytes = Buffer.concat(parts);
+  const bytes = joined(parts);
   parts.length = 0;
   const parsed = parseJson(bytes);
   if (!parsed.ok) return { kind: "malformed", reason: parsed.reason };
@@ -137,7 +139,7 @@ function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Pr
   const layout = body as LayoutBody;
   const tooLong = checkDrawing(layout);
   if (tooLong.length > 0) return { kind: "invalid", errors: tooLong };
-  const before = stored === null ? EMPTY_DOCUMENT : documentOf(stored, packing);
+  const before = stored === null ? EMPTY_DOCUMENT : packing.read(stored);
   const prepared = prepareLayout(before, layout, next);
   const { document, isChanged, newIds, goneIds, goneAreaIds, errors } = prepared;
   if (errors.length > 0) return { kind: "invalid", errors: errorsAsSent(errors, bytes) };
@@ -148,9 +150,16 @@ function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Pr
   return { kind: "new", ...made, newIds, goneIds, goneAreaIds, parts: [bytes] };
 }
 
+/** Without a copy when there is one part. */
+function joined(parts: readonly Uint8Array[]): Buffer {
+  const [first] = parts;
+  if (parts.length !== 1 || first === undefined) return Buffer.concat(parts);
+  return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+}
+
 function copy({ stored, original, next }: Jobs["copy"], packing: Packing): ResultOf<"copy"> {
   const assignments = assignmentsIn(original.assignments, original.schemaId);
-  const whole = { ...original, assignments, document: documentOf(stored, packing) };
+  const whole = { ...original, assignments, document: packing.read(stored) };
   const { document, ...rest } = copyOriginal(whole, next);
   const copied = document ?? EMPTY_DOCUMENT;
   const columns = columnsOf(buildLayout(copied));
@@ -171,10 +180,6 @@ export function assignmentsIn(
   schemaId: number,
 ): ZoneAssignmentRow[] {
   return Array.from(ids, (id, i) => ({ id, schemaId, zoneId: zoneIds[i]! }));
-}
-
-function documentOf(stored: Uint8Array, { unpack }: Packing): LayoutDocument {
-  return JSON.parse(unpack(stored).toString()) as LayoutDocument;
 }
 
 function jsonOf(document: LayoutDocument): Buffer {

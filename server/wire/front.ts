@@ -138,7 +138,8 @@ export abstract class Exchange<F extends Found = Found> implements Request {
 
   /** Joins the parts of a body. */
   join(): void {
-    if (this.parts !== null) this.body = Buffer.concat(this.parts);
+    if (this.parts?.length === 1) this.body = this.parts[0]!;
+    else if (this.parts !== null) this.body = Buffer.concat(this.parts);
     this.parts = null;
   }
 

@@ -1,6 +1,6 @@
 /** One request on a connection: takes its head from the library, and sends its answer. */
 import type { Answer, Problem } from "./answers.ts";
-import type { Sender } from "./bounds/body-budget.ts";
+import type { BodyPieces, Sender } from "./bounds/body-budget.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import { Exchange } from "./front.ts";
 import { FrontResult } from "./replies.ts";
@@ -74,8 +74,8 @@ export class HttpExchange extends Exchange implements Transfer {
   isOver = false;
   /** Whether the whole request has come. */
   isWhole = false;
-  /** The parts of the body that came before its last part. */
-  chunks: Buffer[] | null = null;
+  /** What has come of a body that comes in pieces. */
+  pieces: BodyPieces | null = null;
   bodyBytes = 0;
   /** Bytes of an unfinished body. */
   keptBytes = 0;
@@ -295,7 +295,7 @@ export class HttpExchange extends Exchange implements Transfer {
     this.#forwardedFor = "";
     this.#waiting = null;
     this.socket = null;
-    this.chunks = null;
+    this.pieces = null;
     this.bodyBytes = 0;
     this.keptBytes = 0;
     this.sender = null;

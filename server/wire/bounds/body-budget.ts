@@ -20,6 +20,7 @@ export const BODY_LIMITS: BodyLimits = {
   address: MEBIBYTE,
   addresses: 64 * MEBIBYTE,
 };
+const LONG_BYTES = MEBIBYTE;
 
 /** Who sends a body: an organization, or an address when no key is needed. */
 export interface Sender {
@@ -64,5 +65,49 @@ export class BodyBudget {
     if (ownBytes === 0) this.#bySender.delete(name);
     else this.#bySender.set(name, ownBytes);
     if (!hasKey) this.#byAddresses -= bytes;
+  }
+}
+
+/**
+ * A body that comes in pieces. From a mebibyte on, it is joined as it comes, in pages of its own,
+ * which go back to the system as soon as it is not needed. As many pieces it would leave gaps in
+ * memory that the process keeps, and joining them later would take twice the memory.
+ */
+export class BodyPieces {
+  readonly #bytesMax: number;
+  #short: Buffer[] = [];
+  #long: ArrayBuffer | null = null;
+  #length = 0;
+
+  /** @param bytesMax - Its `Content-Length`. Memory is taken only for what comes. */
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** @param piece - It is copied, because the library uses its memory again. */
+  add(piece: Uint8Array): void {
+    const before = this.#length;
+    this.#length += piece.length;
+    if (this.#length < LONG_BYTES) {
+      this.#short.push(Buffer.from(Uint8Array.from(piece).buffer));
+      return;
+    }
+    this.#long ??= this.#join();
+    this.#long.resize(this.#length);
+    new Uint8Array(this.#long, before).set(piece);
+  }
+
+  #join(): ArrayBuffer {
+    const long = new ArrayBuffer(0, { maxByteLength: this.#bytesMax });
+    const start = Buffer.concat(this.#short);
+    this.#short = [];
+    long.resize(start.length);
+    new Uint8Array(long).set(start);
+    return long;
+  }
+
+  /** Each has memory of its own, which may move to another thread. */
+  get parts(): Buffer[] {
+    return this.#long === null ? this.#short : [Buffer.from(this.#long)];
   }
 }

@@ -1,7 +1,7 @@
 /** Bodies that come in pieces: what is kept of them, for whom, and for how long. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { BodyBudget } from "../../../server/wire/bounds/body-budget.ts";
+import { BodyBudget, BodyPieces } from "../../../server/wire/bounds/body-budget.ts";
 import { V2 } from "../../support/server.ts";
 import { type Connection, Listening, until } from "./connection.ts";
 
@@ -145,4 +145,27 @@ test("a body that comes too slowly ends its connection, and others go on", async
   expect(await later.statusOf(" ")).toBe(400);
   expect(listening.http.stats.bodies).toMatchObject({ count: 0, abandoned: 1 });
   expect(listening.http.stats.bodyBudget.bytes).toBe(0);
+});
+
+test.each([
+  ["a short body keeps its pieces", 700 * KIB, 3],
+  ["a long body is joined as it comes", 3_000 * KIB, 1],
+])("%s, in memory of its own", (_, bytes, count) => {
+  const whole = Buffer.from(Array.from({ length: bytes }, (_value, i) => i % 251));
+  const pieces = new BodyPieces(bytes);
+  const pieceBytes = Math.ceil(bytes / 3);
+  for (let from = 0; from < bytes; from += pieceBytes) {
+    // The library uses the memory of a piece again.
+    const piece = Uint8Array.from(whole.subarray(from, from + pieceBytes));
+    pieces.add(piece);
+    piece.fill(0);
+  }
+  const { parts } = pieces;
+  expect(parts).toHaveLength(count);
+  expect(Buffer.concat(parts).equals(whole)).toBe(true);
+  const moved = structuredClone(parts, {
+    transfer: parts.map(({ buffer }) => buffer as ArrayBuffer),
+  });
+  expect(parts.every(({ length }) => length === 0)).toBe(true);
+  expect(Buffer.concat(moved).equals(whole)).toBe(true);
 });
