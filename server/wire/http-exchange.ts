@@ -66,6 +66,7 @@ const TWO_HOSTS = malformed("The header Host may come only once.");
 const BAD_METHOD = malformed("The method must be in upper case.");
 /** What UUIDs, traces and Base64 contain: nothing that needs escaping anywhere. */
 const REQUEST_ID = /^[\w.:+/=@~-]{1,128}$/;
+const JSON_TYPE = "application/json";
 /** The library closes a connection after a request whose `Connection` header has this length. */
 const CLOSE_LENGTH = "close".length;
 
@@ -85,7 +86,8 @@ export class HttpExchange extends Exchange implements Transfer {
   refusal: Problem | null = null;
   heldBytes = 0;
   deadlineMs = 0;
-  contentLength = "";
+  /** The header `Content-Length`; null without it. */
+  contentLength: number | null = null;
   /** What is wrong with the head: where its body ends is not certain. */
   headProblem: Problem | null = null;
   isLast = false;
@@ -153,7 +155,8 @@ export class HttpExchange extends Exchange implements Transfer {
         if (name === "connection") this.isLast = value.length === CLOSE_LENGTH;
         break;
       case 12:
-        if (name === "content-type") this.contentType = value;
+        // The usual value is not kept as the text of the request: a shared one costs less.
+        if (name === "content-type") this.contentType = value === JSON_TYPE ? JSON_TYPE : value;
         else if (name === "x-request-id") this.requestId = REQUEST_ID.test(value) ? value : "";
         break;
       case 13:
@@ -220,8 +223,8 @@ export class HttpExchange extends Exchange implements Transfer {
 
   /** Two lengths are refused even if they are equal. The library takes an empty one for none. */
   #takeLength(value: string): void {
-    if (this.contentLength !== "" || value === "") this.headProblem = BAD_LENGTH;
-    this.contentLength = value;
+    if (this.contentLength !== null || value === "") this.headProblem = BAD_LENGTH;
+    this.contentLength = Number(value);
   }
 
   respond(answer: Answer): void {
@@ -286,7 +289,7 @@ export class HttpExchange extends Exchange implements Transfer {
 
   protected override clear(): void {
     super.clear();
-    this.contentLength = "";
+    this.contentLength = null;
     this.headProblem = null;
     this.isLast = false;
     this.isCutOff = false;

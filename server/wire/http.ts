@@ -309,7 +309,7 @@ class OpenExchanges implements Exchanges {
     const sender = { name: organization ?? exchange.address(), hasKey: organization !== null };
     exchange.refusal = refusal;
     exchange.sender = sender;
-    this.#bodies.begin(exchange, Number(exchange.contentLength));
+    this.#bodies.begin(exchange, exchange.contentLength ?? 0);
     return sender;
   }
 
@@ -387,8 +387,8 @@ class OpenExchanges implements Exchanges {
 
 /** @returns Why the body is refused before any of it is read; null when it is read. */
 function problemOfHead({ headProblem, contentLength }: HttpExchange, found: Found): Problem | null {
-  if (headProblem !== null || contentLength === "") return headProblem;
-  return Number(contentLength) > found.bodyBytesMax ? tooLarge(found) : null;
+  if (headProblem !== null || contentLength === null) return headProblem;
+  return contentLength > found.bodyBytesMax ? tooLarge(found) : null;
 }
 
 function tooLarge({ bodyBytesMax }: Found): Problem {

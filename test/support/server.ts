@@ -398,7 +398,7 @@ class TestExchange extends Exchange {
 
 /** Settles with the answer, which must fit the OpenAPI document. */
 export function ask(dispatch: Dispatch, request: Request): Promise<Answer> {
-  const { route } = dispatch.find(request).match;
+  const { route } = dispatch.find(request);
   return new Promise((resolve) => {
     const exchange = new TestExchange(request, (answer) => {
       witness(route, request, answer);
