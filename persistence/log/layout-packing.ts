@@ -13,7 +13,9 @@ const LEVEL = 1;
  */
 const UNPACKED_TIMES = 32;
 const UNPACKED_BYTES_MIN = 64 * 1_024;
-const UNPACKED_BYTES_MAX = LAYOUT_BYTES_MAX + UNPACKED_BYTES_MIN;
+const LARGE_BYTES = 128 * 1_024;
+/** The C library gives a block above 32 MiB back to the system, and may keep a shorter one. */
+const LARGE_ROOM_BYTES = LAYOUT_BYTES_MAX + UNPACKED_BYTES_MIN;
 
 /** @param json - A layout document. Cost: O(bytes), a second for the largest layout. */
 export function packLayout(json: string | Uint8Array): PackedLayout {
@@ -27,8 +29,9 @@ export function packedLayout(bytes: Uint8Array): PackedLayout {
 
 /** @returns The JSON of a packed layout, which may be the beginning of a longer block of memory. */
 export function unpackLayout(bytes: Uint8Array): Buffer {
+  const isLarge = bytes.length >= LARGE_BYTES;
   const room = Math.max(bytes.length * UNPACKED_TIMES, UNPACKED_BYTES_MIN);
-  return inflateRawSync(bytes, { chunkSize: Math.min(room, UNPACKED_BYTES_MAX) });
+  return inflateRawSync(bytes, { chunkSize: isLarge ? LARGE_ROOM_BYTES : room });
 }
 
 /**

@@ -14,6 +14,7 @@ import type { LayoutBody } from "../../engine/shapes/bodies.ts";
 import type { MetadataOptions } from "../routing/services.ts";
 import { checksOf } from "../routing/validate.ts";
 import { metadataView } from "./metadata.ts";
+import { freePages, LONG_BYTES, pagesFor } from "../wire/body-budget.ts";
 import { parseJson } from "../wire/json.ts";
 import { errorsAsSent } from "../wire/number-literals.ts";
 import { groupViews, type Zones } from "../wire/views.ts";
@@ -47,6 +48,8 @@ interface Jobs {
   readonly prepare: {
     /** The body. The job takes them out: a large body must not be in memory twice. */
     readonly parts: Uint8Array[];
+    /** Whether an earlier job has packed the body. */
+    readonly isPacked: boolean;
     readonly stored: Uint8Array | null;
     readonly next: Next;
   };
@@ -84,8 +87,8 @@ export type Prepared =
       readonly newIds: number;
       readonly goneIds: readonly number[];
       readonly goneAreaIds: readonly number[];
-      /** The body: the layout may have to be prepared again. */
-      readonly parts: Uint8Array[];
+      /** The body, packed: the layout may have to be prepared again. */
+      readonly body: Uint8Array;
     });
 
 interface Results {
@@ -127,14 +130,20 @@ export function doJob(job: JobOf<JobKind>, packing: Packing): ResultOf<JobKind> 
   return job satisfies never;
 }
 
-function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Prepared {
-  const bytes = joined(parts);
+function prepare({ parts, isPacked, stored, next }: Jobs["prepare"], packing: Packing): Prepared {
+  const given = joined(parts);
   parts.length = 0;
+  const bytes = isPacked ? packing.unpack(given) : given;
   const parsed = parseJson(bytes);
+  const length = bytes.length;
+  const short = length <= LONG_BYTES ? bytes : null;
+  // From here on, a long body is not in memory besides its objects.
+  const sent = parsed.ok ? packing.pack(bytes) : bytes;
+  if (short === null) freePages(bytes);
   if (!parsed.ok) return { kind: "malformed", reason: parsed.reason };
   const body = parsed.isAscii ? parsed.value : LAYOUT_CHECKS.compose(parsed.value);
-  const invalid = LAYOUT_CHECKS.body(body, bytes.length);
-  if (invalid.length > 0) return { kind: "invalid", errors: errorsAsSent(invalid, bytes) };
+  const invalid = LAYOUT_CHECKS.body(body, length);
+  if (invalid.length > 0) return { kind: "invalid", errors: errorsAsSent(invalid, short) };
   // The body has passed the shape of a layout.
   const layout = body as LayoutBody;
   const tooLong = checkDrawing(layout);
@@ -142,12 +151,12 @@ function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Pr
   const before = stored === null ? EMPTY_DOCUMENT : packing.read(stored);
   const prepared = prepareLayout(before, layout, next);
   const { document, isChanged, newIds, goneIds, goneAreaIds, errors } = prepared;
-  if (errors.length > 0) return { kind: "invalid", errors: errorsAsSent(errors, bytes) };
+  if (errors.length > 0) return { kind: "invalid", errors: errorsAsSent(errors, short) };
   const json = jsonOf(document);
   if (stored !== null && !isChanged) return { kind: "same", json };
   const columns = columnsOf(buildLayout(document));
   const made = { packed: packing.pack(json), columns, json };
-  return { kind: "new", ...made, newIds, goneIds, goneAreaIds, parts: [bytes] };
+  return { kind: "new", ...made, newIds, goneIds, goneAreaIds, body: sent };
 }
 
 /** Without a copy when there is one part. */
@@ -183,7 +192,8 @@ export function assignmentsIn(
 }
 
 function jsonOf(document: LayoutDocument): Buffer {
-  const json = Buffer.allocUnsafeSlow(documentBytes(document));
+  const bytes = documentBytes(document);
+  const json = bytes < LONG_BYTES ? Buffer.allocUnsafeSlow(bytes) : Buffer.from(pagesFor(bytes));
   let length = 0;
   for (const piece of jsonPieces(document)) length += json.write(piece, length);
   assert(length === json.length, "a layout is written to its last byte");

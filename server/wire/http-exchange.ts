@@ -1,6 +1,6 @@
 /** One request on a connection: takes its head from the library, and sends its answer. */
 import type { Answer, Problem } from "./answers.ts";
-import type { BodyPieces, Sender } from "./bounds/body-budget.ts";
+import { type BodyPieces, freePages, LONG_BYTES, type Sender } from "./bounds/body-budget.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import { Exchange } from "./front.ts";
 import { FrontResult } from "./replies.ts";
@@ -283,6 +283,8 @@ export class HttpExchange extends Exchange implements Transfer {
   }
 
   #free(): void {
+    const body = this.answer?.body ?? "";
+    if (typeof body !== "string" && body.length >= LONG_BYTES) freePages(body);
     this.clear();
     this.#exchanges.release(this);
   }

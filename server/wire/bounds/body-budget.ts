@@ -1,6 +1,7 @@
 /**
  * Memory of bodies that have not come whole. It is bounded in all, for each organization, and for
- * callers without a key, so no caller can keep the others from sending.
+ * callers without a key, so no caller can keep the others from sending. And the pages in which long
+ * bodies are kept.
  */
 
 /** Limits in bytes. */
@@ -20,7 +21,8 @@ export const BODY_LIMITS: BodyLimits = {
   address: MEBIBYTE,
   addresses: 64 * MEBIBYTE,
 };
-const LONG_BYTES = MEBIBYTE;
+/** A body of at least this length has pages of its own. */
+export const LONG_BYTES = MEBIBYTE;
 
 /** Who sends a body: an organization, or an address when no key is needed. */
 export interface Sender {
@@ -69,9 +71,21 @@ export class BodyBudget {
 }
 
 /**
- * A body that comes in pieces. From a mebibyte on, it is joined as it comes, in pages of its own,
- * which go back to the system as soon as it is not needed. As many pieces it would leave gaps in
- * memory that the process keeps, and joining them later would take twice the memory.
+ * Memory that goes back to the system as soon as it is not needed, and leaves no gaps. Pages are
+ * taken when they are first written to.
+ */
+export function pagesFor(bytesMax: number, bytes = bytesMax): ArrayBuffer {
+  return new ArrayBuffer(bytes, { maxByteLength: bytesMax });
+}
+
+/** Gives the pages back, if the bytes have any. Otherwise garbage collection would, much later. */
+export function freePages({ buffer }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.resizable) buffer.resize(0);
+}
+
+/**
+ * A body that comes in pieces. A long one is joined as it comes, because joining it later would
+ * take twice the memory.
  */
 export class BodyPieces {
   readonly #bytesMax: number;
@@ -98,10 +112,9 @@ export class BodyPieces {
   }
 
   #join(): ArrayBuffer {
-    const long = new ArrayBuffer(0, { maxByteLength: this.#bytesMax });
     const start = Buffer.concat(this.#short);
     this.#short = [];
-    long.resize(start.length);
+    const long = pagesFor(this.#bytesMax, start.length);
     new Uint8Array(long).set(start);
     return long;
   }

@@ -2,6 +2,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { BodyBudget, BodyPieces } from "../../../server/wire/bounds/body-budget.ts";
+import type { Answer } from "../../../server/wire/answers.ts";
+import { guidOf } from "../../support/layout.ts";
 import { V2 } from "../../support/server.ts";
 import { type Connection, Listening, until } from "./connection.ts";
 
@@ -168,4 +170,25 @@ test.each([
   });
   expect(parts.every(({ length }) => length === 0)).toBe(true);
   expect(Buffer.concat(moved).equals(whole)).toBe(true);
+});
+
+test("the answer to a long body gives its memory back once it has been sent", async () => {
+  const answers: Answer[] = [];
+  const listening = await Listening.start({ onAnswer: (_, answer) => void answers.push(answer) });
+  const { a, world } = listening.server;
+  const schema = world.must("createSchema", a.caller, { body: { name: "", venueId: a.venueId } });
+  const sector = { guid: guidOf("sector"), name: "Stalls", ga: false };
+  const row = { guid: guidOf("row"), sectorGuid: sector.guid, rowNumber: "1" };
+  const seats = Array.from({ length: 1_500 }, (_, i) => {
+    return { guid: guidOf(`${i}`), rowGuid: row.guid, name: `${i}`, padding: "x".repeat(1_000) };
+  });
+  const put = await fetch(`${listening.base}${V2}/schemas/${schema.id}/layout`, {
+    method: "PUT",
+    headers: { "X-API-Key": a.key, "Content-Type": "application/json" },
+    body: JSON.stringify({ sectors: [sector], rows: [row], seats }),
+  });
+  expect(((await put.json()) as { seats: object[] }).seats).toMatchObject(seats);
+  await until(() => answers[0]!.body.length === 0);
+  expect(listening.http.stats.bodyBudget.bytes).toBe(0);
+  expect(listening.broken).toEqual([]);
 });
