@@ -230,7 +230,7 @@ export class Engine {
       if (admission !== Admission.OPEN) return REFUSALS[admission];
       this.#observer?.beforeApply(this.#sequence + 1, timeMs, record);
       this.#sequence += 1;
-      apply(this.state, record, timeMs);
+      apply(this.state, record, timeMs, this.#sequence);
       return null;
     } catch (error) {
       this.#isHalted = true;

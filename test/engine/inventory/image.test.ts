@@ -35,7 +35,7 @@ function insides({ changes, holds, areas }: Partition): unknown {
     slots: holds.slots().map((slot) => ({ slot, size: holds.size(slot), ...holds.get(slot) })),
     count: holds.count,
     free: holds.copy().free,
-    opened: holds.copy().opened,
+    fenceBound: holds.copy().fenceBound,
     held,
     sessions: holds.slots().map((slot) => slotsOf(holds.get(slot).session)),
   };
@@ -68,7 +68,7 @@ test("later records have the same effect on restored partitions as on the origin
   for (let step = 0; step < STEPS; step++) workload.step();
   const from = journal.kept.length;
   const twin = new State();
-  for (const { record, timeMs } of journal.kept) apply(twin, record, timeMs);
+  for (const { sequence, record, timeMs } of journal.kept) apply(twin, record, timeMs, sequence);
   for (const [number, partition] of engine.state.partitions) {
     twin.partitions.set(number, imaged(partition));
     const schema = twin.partitions.get(number)!.layout;
@@ -77,7 +77,8 @@ test("later records have the same effect on restored partitions as on the origin
     }
   }
   for (let step = 0; step < STEPS; step++) workload.step();
-  for (const { record, timeMs } of journal.kept.slice(from)) apply(twin, record, timeMs);
+  for (const { sequence, record, timeMs } of journal.kept.slice(from))
+    apply(twin, record, timeMs, sequence);
   expect(digest(twin)).toBe(digest(engine.state));
   for (const [number, partition] of engine.state.partitions) {
     expect(insides(twin.partitions.get(number)!)).toEqual(insides(partition));

@@ -180,9 +180,15 @@ export class Oracle implements Observer {
     if (expected !== undefined) return expected;
     expected = cloneState(this.#state);
     const kept = this.#records.slice(0, sequence - this.#base);
-    for (const { timeMs, record } of kept) apply(expected, record, timeMs);
+    this.#replay(expected, kept);
     this.#expected.set(sequence, expected);
     return expected;
+  }
+
+  /** @param kept - The records after `#base`. */
+  #replay(state: State, kept: readonly Kept[]): void {
+    let sequence = this.#base;
+    for (const { timeMs, record } of kept) apply(state, record, timeMs, ++sequence);
   }
 
   #checkEnd({ report: { sequence } }: Life): void {
@@ -200,7 +206,7 @@ export class Oracle implements Observer {
 
   #cutTo(sequence: number): void {
     const kept = this.#records.slice(0, sequence - this.#base);
-    for (const { timeMs, record } of kept) apply(this.#state, record, timeMs);
+    this.#replay(this.#state, kept);
     this.#baseTimeMs = kept.at(-1)?.timeMs ?? this.#baseTimeMs;
     for (const act of this.#acts) if (act.sequence <= sequence) act.act(this.#stable);
     if (kept.length < this.#records.length) this.tally.count("records that nobody saw were lost");
