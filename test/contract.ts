@@ -34,6 +34,8 @@ PUT ${V2}/events/ ${CHANGE} 409
 DELETE ${V2}/events/{id} 204 400 403 404
 GET ${V2}/events/{id}/seats/ ${READ}
 GET ${V2}/events/{id}/areas/ ${READ}
+GET ${V2}/events/{id}/summary/ ${READ}
+GET ${V2}/events/{id}/holds/ ${READ}
 GET ${V2}/events/{id}/audit/ ${READ}
 POST ${V2}/events/{id}/status ${CHANGE} 409
 PUT ${V2}/events/{id}/series ${CHANGE}

@@ -70,6 +70,8 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
   operation(`GET ${V1}/events/`, "many events", listed),
   operation(`GET ${EVENTS}/{id}`, "", theEvent),
   operation(`GET ${EVENTS}/{id}/areas/`, "", theEvent),
+  operation(`GET ${EVENTS}/{id}/summary/`, "", theEvent),
+  operation(`GET ${EVENTS}/{id}/holds/`, "", theEvent),
   operation(`GET ${EVENTS}/{id}/seats/`, "first page", theEvent),
   operation(`GET ${EVENTS}/{id}/seats/`, "again", theEvent),
   operation(`GET ${EVENTS}/{id}/seats/`, "by one key", (stage) => ({

@@ -134,10 +134,20 @@ export class Holds {
     return this.#expiry.due(timeMs);
   }
 
+  /** Slots of the holds, rising. Cost: O(slots). */
+  taken(): Uint32Array {
+    const slots = new Uint32Array(this.count);
+    let count = 0;
+    for (let slot = 0; slot < this.#holds.length; slot++) {
+      if (this.#holds[slot] !== undefined) slots[count++] = slot;
+    }
+    assert(count === slots.length, "a slot is free or has a hold");
+    return slots;
+  }
+
   /** Slots of the holds, in the order in which these began. Cost: O(n log n) in the slots. */
   slots(): number[] {
-    const taken = [...this.#holds.keys()].filter((slot) => this.#holds[slot] !== undefined);
-    return taken.sort((a, b) => this.#holds[a]!.fence - this.#holds[b]!.fence);
+    return [...this.taken()].sort((a, b) => this.#holds[a]!.fence - this.#holds[b]!.fence);
   }
 
   /** Cost: O(slots), pointers only. */
@@ -160,7 +170,6 @@ export class Holds {
     this.#free = free.slice();
     this.#fenceBound = fenceBound;
     const slots = this.slots();
-    assert(slots.length === this.count, "a slot is free or has a hold");
     // In the order in which they began, so that the expiry queues are sorted.
     for (const slot of slots) {
       const { fence, startedAtMs, expiresAtMs } = this.get(slot);

@@ -2,6 +2,7 @@
  * Loads the state from a snapshot. Changes nothing on disk. A damaged snapshot is skipped and
  * reported, never used in part.
  */
+import { noteSequence } from "../../engine/affected-partitions.ts";
 import { apply } from "../../engine/apply.ts";
 import { Broken } from "../../engine/assert.ts";
 import { type EventRow, TABLES, type CatalogPut } from "../../engine/catalog.ts";
@@ -85,6 +86,7 @@ export function loadSnapshot(
     const meta = readMeta(sql, storeId);
     const state = loadCatalog(sql, meta);
     const sequences = loadPartitions(sql, state, onProgress);
+    loadSequences(state, meta);
     for (const sequence of sequences.values()) {
       if (sequence > meta.markSequence) throw new Malformed("a durable partition", "a newer one");
     }
@@ -143,6 +145,13 @@ function loadPartitions(
   return sequences;
 }
 
+/** The snapshot itself stands for the last record of each event. */
+function loadSequences(state: State, meta: SnapshotMeta): void {
+  for (const { partition } of state.catalog.events.values()) {
+    state.sequences.set(partition, meta.sequence);
+  }
+}
+
 /**
  * @returns A replay that applies the records that the snapshot does not contain: a partition of it
  * may be newer than its catalog.
@@ -154,6 +163,7 @@ export function replayAfter(
   before: (record: LogRecord) => void = () => {},
 ): Replay {
   return (sequence, timeMs, record) => {
+    noteSequence(state, sequence, record);
     if (record.type !== RecordType.CATALOG) {
       if (sequence <= (loaded?.sequences.get(record.partition) ?? 0)) return;
     }

@@ -209,6 +209,31 @@ export const AREA = object({
   updatedAt: LOCAL_DATE_TIME,
 });
 
+const STATE_COUNTS = {
+  active: COUNT,
+  locked: COUNT,
+  sold: COUNT,
+  blocked: COUNT,
+  unpriced: COUNT,
+};
+export const EVENT_SUMMARY = object({
+  sequence: COUNT,
+  total: object(STATE_COUNTS),
+  byPrice: list(object({ priceId: LONG, priceName: TEXT, ...STATE_COUNTS })),
+  bySection: list(object({ groupOfSeatsId: LONG, name: TEXT, ...STATE_COUNTS })),
+});
+
+/** What one lock still holds. */
+export const HOLD = object({
+  fence: COUNT,
+  sessionId: whenSet(TEXT),
+  holdType: TEXT,
+  since: LOCAL_DATE_TIME,
+  until: orNull(LOCAL_DATE_TIME),
+  seats: list(LONG),
+  areas: list(object({ groupOfSeatsId: LONG, capacity: COUNT })),
+});
+
 /** A transition of one seat, or of some places of an area. */
 export const AUDIT_ENTRY = object({
   sequence: LONG,

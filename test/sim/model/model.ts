@@ -59,6 +59,8 @@ export interface ModelOrganization {
 }
 
 export interface Hold {
+  /** The number of the record of its lock. */
+  fence: number;
   session: string | null;
   /** Null for never. */
   untilMs: number | null;
@@ -126,7 +128,8 @@ export class Model {
   readonly organizations = new Map<number, ModelOrganization>();
   readonly events = new Map<string, ModelEvent>();
 
-  book(request: BookingRequest, nowMs: number): Answer {
+  /** @param sequence - The number of the record that it writes when it is granted. */
+  book(request: BookingRequest, nowMs: number, sequence: number): Answer {
     this.expire(request.event, nowMs);
     const organization = this.organizations.get(request.organization)!;
     const bad = this.#badFields(request, organization);
@@ -157,7 +160,7 @@ export class Model {
       const orphans = orphanProblems(event, request);
       if (orphans.length > 0) return refusal("ORPHAN_SEAT", orphans);
     }
-    this.#change(event, request, nowMs);
+    this.#change(event, request, nowMs, sequence);
     return TRUE;
   }
 
@@ -192,11 +195,11 @@ export class Model {
     return wanted === "RESERVED" ? null : undefined;
   }
 
-  #change(event: ModelEvent, request: BookingRequest, nowMs: number): void {
+  #change(event: ModelEvent, request: BookingRequest, nowMs: number, fence: number): void {
     const { word, sessionId } = request;
     const ttl = this.#ttlOf(this.organizations.get(request.organization)!, request.holdType);
     const untilMs = typeof ttl === "number" ? nowMs + ttl * 1_000 : null;
-    const hold: Hold = { session: sessionId, untilMs };
+    const hold: Hold = { fence, session: sessionId, untilMs };
     for (const { id } of request.seats) {
       const seat = event.seats.get(id)!;
       if (seat.state !== FROM[word]) continue;
@@ -358,7 +361,7 @@ export class Model {
 }
 
 /** What is left of the schema's places for its only area without a capacity. */
-function remainder({ areas, schemaGaCapacity }: ModelEvent): number | null {
+export function remainder({ areas, schemaGaCapacity }: ModelEvent): number | null {
   const all = [...areas.values()];
   const taken = all.reduce((sum, { gaCapacity }) => sum + (gaCapacity ?? 0), 0);
   const left = (schemaGaCapacity ?? 0) - taken;

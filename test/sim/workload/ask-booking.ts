@@ -42,7 +42,7 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   return {
     command: commandOf(word, caller, { eventId: asked, body }),
     isForeign: isForeign || asked === UNKNOWN_EVENT,
-    twin: (): Twin => ({ expect: (twin, nowMs) => twin.book(request, nowMs) }),
+    twin: (): Twin => ({ expect: (twin, ...at) => twin.book(request, ...at) }),
   };
 }
 
