@@ -20,6 +20,7 @@ import { type Answer, NOT_READY, type Problem, problemAnswer } from "./wire/answ
 import type { Exchange, Found, Front, Judged, RequestHead } from "./wire/front.ts";
 import { NO_MEMBERS, parseJson } from "./wire/json.ts";
 import { errorsAsSent } from "./wire/number-literals.ts";
+import { withApplied } from "./routing/prefer.ts";
 import { FrontResult, REPLIES } from "./wire/replies.ts";
 
 const BODY_BYTES_MAX = 1_024 * 1_024;
@@ -193,7 +194,7 @@ export class Dispatch implements Front<Matched> {
     if (!isMutation || idempotencyKey === null) return null;
     const by = { caller, idempotencyKey };
     const begun = this.#idempotency.begin(route, exchange, by, fingerprint);
-    if (begun instanceof Promise || !("fingerprint" in begun)) return begun;
+    if (begun instanceof Promise || !("fingerprint" in begun)) return asRepeated(begun, route);
     exchange.first = begun;
     return null;
   }
@@ -292,6 +293,15 @@ function bytesOf({ body, parts }: Exchange): number {
 function asSent(handled: Handled, body: Buffer): Handled {
   if (!isRefused(handled) || handled.errors === undefined) return handled;
   return { ...handled, errors: errorsAsSent(handled.errors, body) };
+}
+
+/** A stored answer has the form of the first one, whatever a retry prefers. */
+function asRepeated(
+  begun: Handled | Promise<Handled>,
+  { takesPrefer }: Route,
+): Handled | Promise<Handled> {
+  if (takesPrefer !== true) return begun;
+  return begun instanceof Promise ? begun.then(withApplied) : withApplied(begun);
 }
 
 function refuseRoute({ methods }: Match): Problem {

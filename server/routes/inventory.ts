@@ -1,7 +1,7 @@
 /** What a console shows of an event: its figures and its holds. */
 import { SESSION_LENGTH_MAX } from "../../engine/constants.ts";
-import { summarizeEvent } from "../../engine/queries/event-summary.ts";
-import { HOLD_SORTS, listHolds } from "../../engine/queries/hold-listing.ts";
+import { summarizeEvent } from "../../engine/queries/inventory/event-summary.ts";
+import { HOLD_SORTS, listHolds } from "../../engine/queries/inventory/hold-listing.ts";
 import { isRefused } from "../../engine/results.ts";
 import { text } from "../../engine/shapes/shape.ts";
 import { PAGE_QUERY, pageAnswer, pageShape, rangeOf } from "../routing/page.ts";

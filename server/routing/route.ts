@@ -85,6 +85,8 @@ export interface RouteBase {
   readonly mayBeEmpty?: boolean;
   /** Of a booking call: the query parameter that names the event. */
   readonly eventParameter?: string;
+  /** Takes `Prefer: return=representation`. */
+  readonly takesPrefer?: boolean;
   /** A key that was rotated and is in its grace time is refused. */
   readonly needsCurrentKey?: boolean;
 }

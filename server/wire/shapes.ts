@@ -11,6 +11,7 @@ import {
 import {
   ANYTHING,
   BOOLEAN,
+  either,
   integer,
   list,
   number,
@@ -233,6 +234,34 @@ export const HOLD = object({
   seats: list(LONG),
   areas: list(object({ groupOfSeatsId: LONG, capacity: COUNT })),
 });
+
+/** An area after a change. */
+const AREA_COUNTS = object({
+  groupOfSeatsId: LONG,
+  capacity: COUNT,
+  active: COUNT,
+  locked: COUNT,
+  sold: COUNT,
+  blocked: COUNT,
+});
+/** What a booking call has moved; or `true`, or the `false` of a direct sale. */
+export const BOOKED = either(
+  DONE,
+  object({
+    sequence: COUNT,
+    seats: list(
+      object({
+        id: LONG,
+        label: TEXT,
+        state: STATE,
+        priceId: whenSet(LONG),
+        expiresAt: whenSet(LOCAL_DATE_TIME),
+        fence: whenSet(COUNT),
+      }),
+    ),
+    areas: list(AREA_COUNTS),
+  }),
+);
 
 /** A transition of one seat, or of some places of an area. */
 export const AUDIT_ENTRY = object({

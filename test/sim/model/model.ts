@@ -21,6 +21,7 @@ export interface BookingRequest {
   holdType: string | null;
   seats: Choice[];
   areas: Choice[];
+  fences: Map<number, number>;
 }
 
 export interface PriceItem {
@@ -182,6 +183,9 @@ export class Model {
       const whole = typeof capacity === "number" && Number.isInteger(capacity) && capacity >= 1;
       if (!whole) fields.push(`groupOfSeats[${i}].capacity`);
     });
+    for (const id of request.fences.keys()) {
+      if (!seats.some((seat) => seat.id === id)) fields.push(`fences[${id}]`);
+    }
     const known = this.#ttlOf(organization, holdType) !== undefined;
     if (word === "lock" && !known) fields.push("holdType");
     return fields;
@@ -385,14 +389,17 @@ function refusal(answer: string, refused: Refused[] = []): Answer {
   return { answer, refused };
 }
 
-function seatProblems(event: ModelEvent, { word, sessionId, seats }: BookingRequest): Refused[] {
+function seatProblems(event: ModelEvent, request: BookingRequest): Refused[] {
+  const { word, sessionId, seats, fences } = request;
   const problemOf = (seat: ModelSeat | undefined): string | null => {
     if (seat === undefined) return "NOT_FOUND";
     if (seat.state === null) return "NO_PRICE";
     if (seat.state === "ACTIVE" && (word === "unlock" || word === "unblock")) return null;
     if (seat.state !== FROM[word]) return seat.state;
-    if ((word !== "unlock" && word !== "sale") || sessionId === null) return null;
-    return seat.hold!.session === sessionId ? null : "HELD_BY_ANOTHER_SESSION";
+    if (word !== "unlock" && word !== "sale") return null;
+    const isOwn = sessionId === null || seat.hold!.session === sessionId;
+    const isThis = !fences.has(seat.id) || fences.get(seat.id) === seat.hold!.fence;
+    return isOwn && isThis ? null : "HELD_BY_ANOTHER_SESSION";
   };
   return seats.flatMap(({ id }, i) => {
     const code = problemOf(event.seats.get(id));

@@ -1,10 +1,10 @@
 /** The holds of random events, against those of the model. */
 import { expect, test } from "vitest";
-import type { EventRow } from "../../../engine/catalog.ts";
-import { listHolds } from "../../../engine/queries/hold-listing.ts";
-import type { State } from "../../../engine/state.ts";
-import type { Hold, ModelEvent } from "../../sim/model/model.ts";
-import { Workload } from "../../sim/workload/workload.ts";
+import type { EventRow } from "../../../../engine/catalog.ts";
+import { listHolds } from "../../../../engine/queries/inventory/hold-listing.ts";
+import type { State } from "../../../../engine/state.ts";
+import type { Hold, ModelEvent } from "../../../sim/model/model.ts";
+import { Workload } from "../../../sim/workload/workload.ts";
 
 const SEEDS = [1, 2, 3, 4];
 const STEPS = 4_000;

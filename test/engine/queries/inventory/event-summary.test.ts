@@ -1,10 +1,15 @@
 /** The figures of random events, against those of the model. */
 import { expect, test } from "vitest";
-import type { EventRow } from "../../../engine/catalog.ts";
-import { summarizeEvent } from "../../../engine/queries/event-summary.ts";
-import type { State } from "../../../engine/state.ts";
-import { lockedPlaces, type ModelArea, type ModelEvent, remainder } from "../../sim/model/model.ts";
-import { Workload } from "../../sim/workload/workload.ts";
+import type { EventRow } from "../../../../engine/catalog.ts";
+import { summarizeEvent } from "../../../../engine/queries/inventory/event-summary.ts";
+import type { State } from "../../../../engine/state.ts";
+import {
+  lockedPlaces,
+  type ModelArea,
+  type ModelEvent,
+  remainder,
+} from "../../../sim/model/model.ts";
+import { Workload } from "../../../sim/workload/workload.ts";
 
 const SEEDS = [1, 2, 3, 4];
 const STEPS = 4_000;

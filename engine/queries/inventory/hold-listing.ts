@@ -1,9 +1,9 @@
 /** One page of the holds of an event, filtered and sorted. */
-import type { Hold, Holds } from "../inventory/holds.ts";
-import type { Partition } from "../inventory/partition.ts";
-import { lastValue } from "../inventory/steps.ts";
-import { type SortKey, sortByKeys } from "./key-order.ts";
-import { ranksOf } from "./name-order.ts";
+import type { Hold, Holds } from "../../inventory/holds.ts";
+import type { Partition } from "../../inventory/partition.ts";
+import { lastValue } from "../../inventory/steps.ts";
+import { type SortKey, sortByKeys } from "../key-order.ts";
+import { ranksOf } from "../name-order.ts";
 
 /** What each sort property compares. */
 const SORT_KEYS = {

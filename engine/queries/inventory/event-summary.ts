@@ -1,9 +1,9 @@
 /** How many seats and places of an event are in each state: in all, by price and by section. */
-import type { EventRow } from "../catalog.ts";
-import type { Partition } from "../inventory/partition.ts";
-import { BOOKING_STATES, SeatState } from "../inventory/states.ts";
-import type { State } from "../state.ts";
-import { remainingPlaces } from "./capacities.ts";
+import type { EventRow } from "../../catalog.ts";
+import type { Partition } from "../../inventory/partition.ts";
+import { BOOKING_STATES, SeatState } from "../../inventory/states.ts";
+import type { State } from "../../state.ts";
+import { remainingPlaces } from "../capacities.ts";
 
 /** Seats and places together. */
 export interface StateCounts {
