@@ -5,7 +5,7 @@ import { findKey } from "../../../../engine/layout/composite-keys.ts";
 import { bookedFacts } from "../../../../engine/queries/inventory/booked.ts";
 import { type MoveRecord, RecordType } from "../../../../engine/records.ts";
 import type { State } from "../../../../engine/state.ts";
-import { lockedPlaces, type ModelEvent } from "../../../sim/model/model.ts";
+import { lockedPlaces, type ModelEvent } from "../../../sim/model/facts.ts";
 import { Workload } from "../../../sim/workload/workload.ts";
 
 const SEEDS = [1, 2, 3];

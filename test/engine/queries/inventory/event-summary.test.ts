@@ -3,12 +3,8 @@ import { expect, test } from "vitest";
 import type { EventRow } from "../../../../engine/catalog.ts";
 import { summarizeEvent } from "../../../../engine/queries/inventory/event-summary.ts";
 import type { State } from "../../../../engine/state.ts";
-import {
-  lockedPlaces,
-  type ModelArea,
-  type ModelEvent,
-  remainder,
-} from "../../../sim/model/model.ts";
+import { lockedPlaces, type ModelArea, type ModelEvent } from "../../../sim/model/facts.ts";
+import { remainder } from "../../../sim/model/model.ts";
 import { Workload } from "../../../sim/workload/workload.ts";
 
 const SEEDS = [1, 2, 3, 4];

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { EventRow } from "../../../../engine/catalog.ts";
 import { listHolds } from "../../../../engine/queries/inventory/hold-listing.ts";
 import type { State } from "../../../../engine/state.ts";
-import type { Hold, ModelEvent } from "../../../sim/model/model.ts";
+import type { Hold, ModelEvent } from "../../../sim/model/facts.ts";
 import { Workload } from "../../../sim/workload/workload.ts";
 
 const SEEDS = [1, 2, 3, 4];
