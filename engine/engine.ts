@@ -7,6 +7,7 @@
  * read, the caller must wait with `afterDurable`: a client must never observe a change that a crash
  * could undo.
  */
+import { noteSequence } from "./affected-partitions.ts";
 import { apply } from "./apply.ts";
 import { assert, Broken } from "./assert.ts";
 import type { EventRow } from "./catalog.ts";
@@ -230,6 +231,7 @@ export class Engine {
       if (admission !== Admission.OPEN) return REFUSALS[admission];
       this.#observer?.beforeApply(this.#sequence + 1, timeMs, record);
       this.#sequence += 1;
+      noteSequence(this.state, this.#sequence, record);
       apply(this.state, record, timeMs);
       return null;
     } catch (error) {
