@@ -24,6 +24,7 @@ import {
   partitionsOf,
   readMeta,
   rowsOf,
+  sequencesOf,
 } from "./file.ts";
 import { decodeImage } from "./image-codec.ts";
 
@@ -86,7 +87,7 @@ export function loadSnapshot(
     const meta = readMeta(sql, storeId);
     const state = loadCatalog(sql, meta);
     const sequences = loadPartitions(sql, state, onProgress);
-    loadSequences(state, meta);
+    loadSequences(sql, state, meta);
     for (const sequence of sequences.values()) {
       if (sequence > meta.markSequence) throw new Malformed("a durable partition", "a newer one");
     }
@@ -145,10 +146,14 @@ function loadPartitions(
   return sequences;
 }
 
-/** The snapshot itself stands for the last record of each event. */
-function loadSequences(state: State, meta: SnapshotMeta): void {
+/**
+ * An earlier version stored no sequences. Then the snapshot itself stands for the last record of
+ * each event.
+ */
+function loadSequences(sql: SqlFile, state: State, meta: SnapshotMeta): void {
+  const stored = sequencesOf(sql);
   for (const { partition } of state.catalog.events.values()) {
-    state.sequences.set(partition, meta.sequence);
+    state.sequences.set(partition, stored.get(partition) ?? meta.sequence);
   }
 }
 

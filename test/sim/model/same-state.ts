@@ -32,6 +32,8 @@ export function stateDifference(known: State, found: State): string | null {
     if (expected !== digest) return `partition ${number}: ${digest} in place of ${expected}`;
     const [fences, others] = [fencesOf(partition), fencesOf(other)];
     if (fences !== others) return `partition ${number}: fences ${others} in place of ${fences}`;
+    const [last, sequence] = [known.sequences.get(number), found.sequences.get(number)];
+    if (last !== sequence) return `the last record of ${number}: ${sequence} in place of ${last}`;
   }
   return null;
 }
@@ -56,6 +58,7 @@ export function cloneState(state: State): State {
   for (const [number, partition] of state.partitions) {
     const image = packImage(copyPartition(partition));
     copy.partitions.set(number, restorePartition(image, partition.layout));
+    copy.sequences.set(number, state.sequences.get(number)!);
   }
   return copy;
 }
