@@ -12,7 +12,13 @@ import { headOf, Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
 import { withoutKeys } from "./observe/log.ts";
-import { Access, type Context, type Handled, type Route } from "./routing/route.ts";
+import {
+  Access,
+  type Context,
+  type Handled,
+  type Route,
+  takesIdempotencyKey,
+} from "./routing/route.ts";
 import { type Match, Router } from "./routing/router.ts";
 import type { Services } from "./routing/services.ts";
 import { inSlices } from "./routing/slices.ts";
@@ -101,7 +107,9 @@ export class Dispatch implements Front<Matched> {
   #finish(exchange: Exchange<Matched>, handled: Handled): void {
     const { first, path } = exchange;
     const { route } = exchange.found!.match;
-    const answer = isRefused(handled) ? this.#problem(handled, path, route) : handled;
+    const answer = isRefused(handled)
+      ? this.#problem(handled, route?.problemPath?.(exchange.query) ?? path, route)
+      : handled;
     // An invalid request does not use up its key: the client may send it again, corrected.
     const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
     if (first !== null && !isInvalid) this.#idempotency.store(first, answer);
@@ -190,9 +198,8 @@ export class Dispatch implements Front<Matched> {
     caller: Caller,
     fingerprint: string | null = null,
   ): Handled | Promise<Handled> | null {
-    const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
     const { idempotencyKey } = exchange;
-    if (!isMutation || idempotencyKey === null) return null;
+    if (idempotencyKey === null || !takesIdempotencyKey(route)) return null;
     const by = { caller, idempotencyKey };
     const begun = this.#idempotency.begin(route, exchange, by, fingerprint);
     if (begun instanceof Promise || !("fingerprint" in begun)) return asRepeated(begun, route);

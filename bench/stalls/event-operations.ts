@@ -28,7 +28,8 @@ const listed = ({ listedKey }: Stage) => ({ headers: { "X-API-Key": listedKey } 
 function booking(kind: string): Operation {
   return operation(`POST ${V2}/booking/${kind}`, `${SEATS_BOOKED} seats`, (stage) => {
     const seats = stage.seats.slice(0, SEATS_BOOKED).map(({ id }) => ({ id }));
-    return { query: ofEvent(stage), body: { seats } };
+    const call = kind === "check" ? "&call=lock" : "";
+    return { query: ofEvent(stage) + call, body: { seats } };
   });
 }
 
@@ -95,7 +96,7 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
     query: "lastUpdated=2020-01-01T00:00:00",
   })),
   operation(`GET ${EVENTS}/{id}/audit/`, "", theEvent),
-  ...["lock", "unlock", "lock", "sale", "revertsale", "directsale"].map(booking),
+  ...["check", "lock", "unlock", "lock", "sale", "revertsale", "directsale"].map(booking),
   booking("revertsale"),
   ...["block", "unblock"].map(booking),
   legacyBooking("lock"),

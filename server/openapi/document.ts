@@ -2,7 +2,7 @@
 import type { Shape } from "../../engine/shapes/shape.ts";
 import { ERROR_ENTRIES } from "../docs/error-entries.ts";
 import { readPackageFile } from "../docs/package-files.ts";
-import { Access, type QueryParameter, type Route } from "../routing/route.ts";
+import { Access, type QueryParameter, type Route, takesIdempotencyKey } from "../routing/route.ts";
 import {
   PROBLEM_MEDIA,
   problemExamples,
@@ -12,7 +12,6 @@ import {
   refusalsOf,
   schemaName,
   STATUSES,
-  takesIdempotencyKey,
 } from "./problems.ts";
 import { Schemas } from "./schemas.ts";
 import { codeLink, type Example, type OperationText, readTexts, type TagText } from "./texts.ts";

@@ -1,8 +1,9 @@
 /** Booking: the hot path. */
-import { type BookingKind, COMMANDS } from "../../engine/commands.ts";
+import { BOOKING_COMMANDS, type BookingKind, COMMANDS } from "../../engine/commands.ts";
 import { bookedFacts } from "../../engine/queries/inventory/booked.ts";
 import { isGranted } from "../../engine/results.ts";
-import type { StateSelection } from "../../engine/shapes/bodies.ts";
+import { STATE_SELECTION, type StateSelection } from "../../engine/shapes/bodies.ts";
+import { oneOf } from "../../engine/shapes/shape.ts";
 import type { State } from "../../engine/state.ts";
 import { problemsOf } from "../routing/command-route.ts";
 import { Access, type Route, route } from "../routing/route.ts";
@@ -14,28 +15,50 @@ import { bookedView } from "../wire/views.ts";
 import { EVENT_ID } from "./handling.ts";
 
 const BASE = { tag: "Booking", access: Access.ORGANIZATION, durable: true };
+const KINDS = Object.keys(BOOKING_COMMANDS) as readonly BookingKind[];
+const CALL = { shape: oneOf(KINDS), description: "The booking call to check.", required: true };
 /** The calls that can answer with what they have booked. */
 const SHOWN: ReadonlySet<BookingKind> = new Set(["lock", "sale", "directsale"]);
 
 export const BOOKING_ROUTES: readonly Route[] = [
-  bookingRoute("lock"),
-  bookingRoute("unlock"),
-  bookingRoute("sale"),
-  bookingRoute("revertsale"),
-  bookingRoute("directsale"),
-  bookingRoute("block"),
-  bookingRoute("unblock"),
+  ...KINDS.map(bookingRoute),
+  route(BASE, "POST /api/private/v2.0/booking/check", {
+    query: { eventId: EVENT_ID, call: CALL },
+    isDryRun: true,
+    problemPath: (query) => {
+      const call = KINDS.find((kind) => kind === new URLSearchParams(query).get("call"));
+      return call === undefined ? undefined : pathOf(call);
+    },
+    body: STATE_SELECTION,
+    readBody: readerOf(),
+    yields: true,
+    answers: { 200: DONE },
+    problems: [...new Set(KINDS.flatMap(problemsOf))].sort((a, b) => a - b),
+    handle: ({ services: { engine }, caller, query: { eventId, call: kind }, body }) => {
+      const outcome = engine.check({ kind, caller, eventId, body });
+      if (!isGranted(outcome)) return outcome;
+      return outcome.value ? TRUE : FALSE;
+    },
+  }),
 ];
 
-function bookingRoute(kind: BookingKind): Route {
+function pathOf(kind: BookingKind) {
+  return `/api/private/v2.0/booking/${kind}` as const;
+}
+
+function readerOf() {
   const reader = new SelectionReader();
+  return (bytes: Buffer) => reader.read(bytes);
+}
+
+function bookingRoute(kind: BookingKind): Route {
   const takesPrefer = SHOWN.has(kind);
-  return route(BASE, `POST /api/private/v2.0/booking/${kind}`, {
+  return route(BASE, `POST ${pathOf(kind)}`, {
     query: { eventId: EVENT_ID },
     eventParameter: "eventId",
     takesPrefer,
     body: COMMANDS[kind].members.body,
-    readBody: (bytes) => reader.read(bytes),
+    readBody: readerOf(),
     yields: kind === "lock",
     answers: { 200: takesPrefer ? BOOKED : DONE },
     problems: problemsOf(kind),

@@ -20,6 +20,17 @@ export async function bookings(world) {
     const seat = (await seatsOf(api, show.id)).find(({ seatId }) => seatId === one);
     assert.deepEqual([seat.priceId, seat.available], [show.price.id, true]);
   });
+  await step("a check answers as the call would, and changes nothing", async () => {
+    const check = (verb, ids, more) =>
+      api.post(`/booking/check?eventId=${show.id}&call=${verb}`, seats(ids, more));
+    isTrue(await check("lock", [one, two], ann));
+    const refused = await check("sale", [one]);
+    const errors = [{ field: "seats[0].id", rejectedValue: one, code: "ACTIVE" }];
+    // The problem is that of the call.
+    const path = refused.path.replace("check", "sale");
+    problem({ ...refused, path }, 400, "INVENTORY_NOT_AVAILABLE", errors);
+    await inState(api, show.id, [one, two], "ACTIVE");
+  });
   await step("the holds of a session are listed, and the figures count them", async () => {
     isTrue(await call("lock", [three, four], ann));
     const [hold] = page(await api.get(`/events/${show.id}/holds/?sessionId=ann`), { total: 1 });

@@ -3,8 +3,10 @@
  * simulation's clients go to both, and answers and inventory must be equal after each. Time
  * sometimes jumps, stands still or steps back.
  */
+import { isDeepStrictEqual } from "node:util";
+import type { Outcome } from "../../../engine/engine.ts";
 import { Result } from "../../../engine/results.ts";
-import { Bench, SharingJournal } from "../../support/engine.ts";
+import { Bench, BOOKING_KINDS, SharingJournal } from "../../support/engine.ts";
 import { differences, sameAnswer } from "../model/compare.ts";
 import { Model } from "../model/model.ts";
 import { openHouses } from "../setup.ts";
@@ -75,9 +77,15 @@ export class Workload {
 
   /** @returns Whether it was granted. */
   #ask(asked: Ask): boolean {
-    const { outcome, act } = ask(this.bench.engine, asked);
+    const { engine } = this.bench;
+    const isBooking = BOOKING_KINDS.some((kind) => kind === asked.command.kind);
+    const checked = isBooking ? engine.check(asked.command) : null;
+    const { outcome, act } = ask(engine, asked);
     const { expected, events } = act(this.model);
     const text = () => JSON.stringify(asked.command);
+    if (checked !== null && !isDeepStrictEqual(shownOf(checked), shownOf(outcome))) {
+      throw new Error(`the check of a call differs from the call: ${text()}`);
+    }
     if (asked.isForeign === true && outcome.refused === Result.OK) {
       throw new Error(`it was granted: ${text()}`);
     }
@@ -103,4 +111,11 @@ export class Workload {
       if (found.length > 0) throw new Error(`${found.join("\n")}\nafter ${request}`);
     }
   }
+}
+
+/** What a client sees of an outcome. */
+function shownOf(outcome: Outcome<unknown>): unknown {
+  if (outcome.refused === Result.OK) return outcome.value;
+  const { refused, detail, errors } = outcome;
+  return { refused, detail, errors };
 }
