@@ -37,7 +37,7 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   const holdType = random.pick(HOLD_TYPES);
   const { organizationId: organization } = caller;
   const of = { word, organization, event: asked };
-  const fences = chooseFences(event, seats);
+  const fences = chooseFences(scene, event, seats);
   const request: BookingRequest = { ...of, sessionId, holdType, seats, areas, fences };
   const selection = { sessionId, holdType, seats, groupOfSeats: areas };
   const body = { ...selection, fences: fences.size === 0 ? null : Object.fromEntries(fences) };
@@ -77,15 +77,18 @@ function chooseSeats({ random }: Scene, event: ModelEvent, word: Word): Choice[]
  * For some holds their fences, now and then one that is over or belongs to another seat. Nothing is
  * drawn: the stored seeds keep their requests.
  */
-function chooseFences(event: ModelEvent, seats: readonly Choice[]): Map<number, number> {
+function chooseFences(
+  { hasWrongFences }: Scene,
+  event: ModelEvent,
+  seats: readonly Choice[],
+): Map<number, number> {
   const fences = new Map<number, number>();
   for (const { id } of seats) {
     const fence = event.seats.get(id)?.hold?.fence ?? 0;
-    if (fence % 3 > 0) continue;
-    if (fence > 0) fences.set(id, fence % 11 === 0 ? fence - 1 : fence);
+    if (fence === 0 || fence % 3 > 0) continue;
+    fences.set(id, hasWrongFences && fence % 11 === 0 ? fence - 1 : fence);
+    if (hasWrongFences && fence % 17 === 0) fences.set(id + 1, fence);
   }
-  const [first] = fences;
-  if (first !== undefined && first[1] % 17 === 0) fences.set(first[0] + 1, first[1]);
   return fences;
 }
 

@@ -43,6 +43,8 @@ export interface Scene {
   readonly houses: readonly House[];
   /** Whether organizations limit what is held. Stored histories do not: tests rely on them. */
   readonly hasLimits: boolean;
+  /** Whether requests have wrong fences. Those of stored histories do not. */
+  readonly hasWrongFences: boolean;
   /** Never the same twice in a run. */
   nextName(): string;
 }

@@ -29,10 +29,12 @@ export class Workload {
   /** How often each answer and each code of a refused object was given. */
   readonly tally = new Map<string, number>();
   readonly #random: Random;
+  readonly #hasWrongFences: boolean;
   readonly #houses: readonly House[];
   #names = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, hasWrongFences = false) {
+    this.#hasWrongFences = hasWrongFences;
     this.#random = new Random(seed);
     const must = (first: Ask) => {
       if (!this.#ask(first)) throw new Error(`${first.command.kind} was refused`);
@@ -64,7 +66,8 @@ export class Workload {
     const nextName = () => String((this.#names += 1));
     const { state } = this.bench.engine;
     const { model } = this;
-    return { random: this.#random, model, state, houses, hasLimits: false, nextName };
+    const options = { hasLimits: false, hasWrongFences: this.#hasWrongFences };
+    return { random: this.#random, model, state, houses, ...options, nextName };
   }
 
   #passTime(): void {
