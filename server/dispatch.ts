@@ -12,7 +12,13 @@ import { headOf, Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
 import { withoutKeys } from "./observe/log.ts";
-import { Access, type Context, type Handled, type Route } from "./routing/route.ts";
+import {
+  Access,
+  type Context,
+  type Handled,
+  type Route,
+  takesIdempotencyKey,
+} from "./routing/route.ts";
 import { type Match, Router } from "./routing/router.ts";
 import type { CommandFront, Services } from "./routing/services.ts";
 import { inSlices } from "./routing/slices.ts";
@@ -20,6 +26,7 @@ import { type Answer, NOT_READY, type Problem, problemAnswer } from "./wire/answ
 import type { Exchange, Front, Judged, RequestHead } from "./wire/front.ts";
 import { NO_MEMBERS, parseJson } from "./wire/json.ts";
 import { errorsAsSent } from "./wire/number-literals.ts";
+import { withApplied } from "./routing/prefer.ts";
 import { FrontResult, REPLIES } from "./wire/replies.ts";
 
 const NO_ERRORS: readonly FieldError[] = [];
@@ -110,9 +117,11 @@ export class Dispatch implements Front<Match>, CommandFront {
   }
 
   /** The answer of a request, which is stored under its key. */
-  #shown({ first, path, found }: Exchange<Match>, handled: Handled): Answer {
+  #shown({ first, path, query, found }: Exchange<Match>, handled: Handled): Answer {
     const { route } = found!;
-    const answer = isRefused(handled) ? this.#problem(handled, path, route) : handled;
+    const answer = isRefused(handled)
+      ? this.#problem(handled, route?.problemPath?.(query) ?? path, route)
+      : handled;
     // An invalid request does not use up its key: the client may send it again, corrected.
     const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
     if (first !== null && !isInvalid) this.#idempotency.store(first, answer);
@@ -212,12 +221,11 @@ export class Dispatch implements Front<Match>, CommandFront {
     caller: Caller,
     fingerprint: string | null = null,
   ): Handled | Promise<Handled> | null {
-    const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
     const { idempotencyKey } = exchange;
-    if (!isMutation || idempotencyKey === null) return null;
+    if (idempotencyKey === null || !takesIdempotencyKey(route)) return null;
     const by = { caller, idempotencyKey, waits: exchange.waits };
     const begun = this.#idempotency.begin(route, exchange, by, fingerprint);
-    if (begun instanceof Promise || !("fingerprint" in begun)) return begun;
+    if (begun instanceof Promise || !("fingerprint" in begun)) return asRepeated(begun, route);
     exchange.first = begun;
     return null;
   }
@@ -316,6 +324,15 @@ function bytesOf({ body, parts }: Exchange): number {
 function asSent(handled: Handled, body: Buffer): Handled {
   if (!isRefused(handled) || handled.errors === undefined) return handled;
   return { ...handled, errors: errorsAsSent(handled.errors, body) };
+}
+
+/** A stored answer has the form of the first one, whatever a retry prefers. */
+function asRepeated(
+  begun: Handled | Promise<Handled>,
+  { takesPrefer }: Route,
+): Handled | Promise<Handled> {
+  if (takesPrefer !== true) return begun;
+  return begun instanceof Promise ? begun.then(withApplied) : withApplied(begun);
 }
 
 function refuseRoute({ methods }: Match): Problem {

@@ -14,7 +14,7 @@ import type { LayoutBody } from "../../engine/shapes/bodies.ts";
 import type { MetadataOptions } from "../routing/services.ts";
 import { checksOf } from "../routing/validate.ts";
 import { metadataView } from "./metadata.ts";
-import { freePages, LONG_BYTES, pagesFor } from "../wire/body-budget.ts";
+import { freePages, LONG_BYTES, pagesFor } from "../wire/bounds/body-budget.ts";
 import { parseJson } from "../wire/json.ts";
 import { errorsAsSent } from "../wire/number-literals.ts";
 import { groupViews, type Zones } from "../wire/views.ts";

@@ -5,6 +5,7 @@ import { AUTH_ROUTES } from "./auth.ts";
 import { BOOKING_ROUTES } from "./booking.ts";
 import { CLONE_ROUTES } from "./clones.ts";
 import { EVENT_ROUTES } from "./events.ts";
+import { INVENTORY_ROUTES } from "./inventory.ts";
 import { KEY_ROUTES } from "./management/keys.ts";
 import { ORGANIZATION_ROUTES } from "./management/organizations.ts";
 import { PLATFORM_ROUTES } from "./management/tenants.ts";
@@ -20,6 +21,7 @@ import { ZONE_ROUTES } from "./zones.ts";
 export const API_ROUTES: readonly Route[] = [
   ...BOOKING_ROUTES,
   ...EVENT_ROUTES,
+  ...INVENTORY_ROUTES,
   ...AUDIT_ROUTES,
   ...SERIES_ROUTES,
   ...PRICE_ROUTES,

@@ -18,6 +18,7 @@ export interface Request extends WaitingClient {
   readonly contentEncoding: string;
   /** Null when the header is missing: an empty one is not valid. */
   readonly idempotencyKey: string | null;
+  readonly prefer: string;
   /** The name of a header that came twice, of those above; empty when none did. */
   readonly repeatedHeader: string;
   /** The subprotocols that a WebSocket handshake offers; null for any other request. */
@@ -84,6 +85,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   contentType = "";
   contentEncoding = "";
   idempotencyKey: string | null = null;
+  prefer = "";
   repeatedHeader = "";
   protocols: string | null = null;
   /** The header `X-Request-Id`; empty when it is missing or not well-formed. */
@@ -157,6 +159,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.contentType = "";
     this.contentEncoding = "";
     this.idempotencyKey = null;
+    this.prefer = "";
     this.repeatedHeader = "";
     this.protocols = null;
     this.requestId = "";

@@ -145,6 +145,9 @@ export class HttpExchange extends Exchange implements Transfer {
       case 4:
         if (name === "host") this.#takeHost();
         break;
+      case 6:
+        if (name === "prefer") this.prefer = this.prefer === "" ? value : `${this.prefer},${value}`;
+        break;
       case 9:
         if (name === "x-api-key") {
           if (this.apiKey !== "") this.repeatedHeader = name;

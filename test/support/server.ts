@@ -429,6 +429,7 @@ export function requestOf(
     organizationId: headers["x-organization-id"] ?? "",
     address: () => ADDRESS,
     idempotencyKey: headers["idempotency-key"] ?? null,
+    prefer: headers["prefer"] ?? "",
     contentEncoding: headers["content-encoding"] ?? "",
     repeatedHeader: "",
     onGone: null,

@@ -79,7 +79,7 @@ test.each(seeds)(
   { timeout: TIMEOUT_MS },
   (seed) => {
     const counts = { json: 0, binary: 0 };
-    const workload = new Workload(seed, (bench) => overSocket(bench, counts));
+    const workload = new Workload(seed, { submitTo: (bench) => overSocket(bench, counts) });
     for (let step = 0; step < steps; step++) {
       try {
         workload.step();
