@@ -40,6 +40,11 @@ export const BOOKING_ROUTES: readonly Route[] = [
       return outcome.value ? TRUE : FALSE;
     },
   }),
+  route(BASE, "GET /api/private/v2.0/booking/socket", {
+    answers: { 101: null },
+    problems: [400, 403],
+    handle: ({ services, caller, head }) => services.commands.open(head, caller),
+  }),
 ];
 
 function pathOf(kind: BookingKind) {
@@ -59,6 +64,7 @@ function bookingRoute(kind: BookingKind): Route {
     takesPrefer,
     body: COMMANDS[kind].members.body,
     readBody: readerOf(),
+    meaning: ({ eventId }, body) => `${eventId} ${textOf(body)}`,
     yields: kind === "lock",
     answers: { 200: takesPrefer ? BOOKED : DONE },
     problems: problemsOf(kind),
@@ -76,4 +82,13 @@ function bookingRoute(kind: BookingKind): Route {
 function representation(state: State, eventId: string, selection: StateSelection): Answer {
   const booked = bookedFacts(state, state.catalog.events.get(eventId)!, selection);
   return withApplied(answer(200, bookedView(booked)));
+}
+
+/** The same text for the same selection, whatever the bytes that it was sent in. */
+function textOf({ sessionId, seats, groupOfSeats, holdType, fences }: StateSelection): string {
+  const choices = (list: StateSelection["seats"]) =>
+    (list ?? []).map(({ id, capacity }) => [id, capacity ?? null]);
+  const texts = [sessionId ?? null, holdType ?? null];
+  const named = Object.entries(fences ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([...texts, choices(seats), choices(groupOfSeats), ...named.flat()]);
 }

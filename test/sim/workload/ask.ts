@@ -80,11 +80,18 @@ export interface Asked {
   readonly act: (model: Model) => Acted;
 }
 
+/** How a command gets to the engine. */
+export type Submit = (command: CommandOf<CommandKind>) => Outcome<unknown>;
+
 /** Submits the command of a request. */
-export function ask(engine: Engine, { command, twin }: Ask): Asked {
+export function ask(
+  engine: Engine,
+  { command, twin }: Ask,
+  submit: Submit = (given) => engine.submit(given),
+): Asked {
   const { expect, effect } = twin?.(engine.state) ?? {};
   const nowMs = engine.nowMs();
-  const outcome: Outcome<unknown> = engine.submit(command);
+  const outcome = submit(command);
   const { sequence } = engine;
   const act = (model: Model): Acted => {
     const events = scopeOf(model, command);
