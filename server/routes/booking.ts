@@ -78,17 +78,17 @@ function bookingRoute(kind: BookingKind): Route {
   });
 }
 
+/** To be made in the turn of the call. */
+function representation(state: State, eventId: string, selection: StateSelection): Answer {
+  const booked = bookedFacts(state, state.catalog.events.get(eventId)!, selection);
+  return withApplied(answer(200, bookedView(booked)));
+}
+
 /** The same text for the same selection, whatever the bytes that it was sent in. */
 function textOf({ sessionId, seats, groupOfSeats, holdType, fences }: StateSelection): string {
   const choices = (list: StateSelection["seats"]) =>
     (list ?? []).map(({ id, capacity }) => [id, capacity ?? null]);
   const texts = [sessionId ?? null, holdType ?? null];
-  const held = Object.entries(fences ?? {}).toSorted(([a], [b]) => Number(a) - Number(b));
+  const held = Object.entries(fences ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([...texts, choices(seats), choices(groupOfSeats), held]);
-}
-
-/** To be made in the turn of the call. */
-function representation(state: State, eventId: string, selection: StateSelection): Answer {
-  const booked = bookedFacts(state, state.catalog.events.get(eventId)!, selection);
-  return withApplied(answer(200, bookedView(booked)));
 }

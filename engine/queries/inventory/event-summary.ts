@@ -42,7 +42,7 @@ export function summarizeEvent(state: State, event: EventRow): EventSummary {
   const partition = state.partitionOf(event);
   const { layout } = partition;
   const prices = state.catalog.pricesOf(event.id);
-  const { ofSection, ofPrice } = countSeats(partition, Math.max(0, ...prices.keys()));
+  const { ofSection, ofPrice } = countSeats(partition, prices.keys());
   const total = countsOf(partition.seatsIn, 0);
   const byPrice = new Map<number, PriceSummary>();
   for (const [slot, { id, name }] of prices) {
@@ -70,9 +70,11 @@ export function summarizeEvent(state: State, event: EventRow): EventSummary {
 }
 
 /** Seats by section index, and by price slot: in each case one count for every state. */
-function countSeats({ layout, state, price }: Partition, lastSlot: number) {
+function countSeats({ layout, state, price }: Partition, slots: Iterable<number>) {
   const { rows, rowOfSeat, sections, seatCount } = layout;
   const sectionOfRow = Uint32Array.from(rows, ({ section }) => section);
+  let lastSlot = 0;
+  for (const slot of slots) lastSlot = Math.max(lastSlot, slot);
   const ofSection = new Uint32Array(sections.length * STATE_COUNT);
   const ofPrice = new Uint32Array((lastSlot + 1) * STATE_COUNT);
   for (let seat = 0; seat < seatCount; seat++) {

@@ -91,7 +91,7 @@ export function ask(
 ): Asked {
   const { expect, effect } = twin?.(engine.state) ?? {};
   const nowMs = engine.nowMs();
-  const outcome: Outcome<unknown> = submit(command);
+  const outcome = submit(command);
   const { sequence } = engine;
   const act = (model: Model): Acted => {
     const events = scopeOf(model, command);

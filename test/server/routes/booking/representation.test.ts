@@ -130,6 +130,20 @@ test("a retry gets the form of the first answer, whatever it prefers", async () 
   expect([plain.text, plain.headers["Preference-Applied"]]).toEqual(["true", undefined]);
 });
 
+test("a key with other fences is the key of another request", async () => {
+  const server = new TestServer();
+  const [first, second] = ["A1", "A2"].map((label) => server.a.labels.idOf(label));
+  await send(server, "lock", ["A1", "A2"]);
+  const fence = server.engine.sequence;
+  const sale = (fences: object) =>
+    send(server, "sale", ["A1", "A2"], { ...keyed("k"), more: { fences } });
+  expect((await sale({ [first!]: fence, [second!]: fence })).text).toBe("true");
+  expect((await sale({ [second!]: fence, [first!]: fence })).text).toBe("true");
+  for (const fences of [{}, { [first!]: fence }, { [first!]: fence, [second!]: fence + 1 }]) {
+    expectProblem(await sale(fences), { status: 422, errorCode: "IDEMPOTENCY_KEY_REUSED" });
+  }
+});
+
 test("a late sale with the fence of an earlier lock is refused", async () => {
   const server = new TestServer();
   const id = server.a.labels.idOf("A1");
