@@ -83,7 +83,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server/tools",
     "server/onsale",
   ],
-  "bench/*": ["bench/*", "server/*", "persistence/*", "engine/*"],
+  "bench/*": ["bench/*", "client", "server/*", "persistence/*", "engine/*"],
   "test/*": ["test/*", "client", "bench/*", "server/*", "persistence/*", "engine/*"],
 };
 
