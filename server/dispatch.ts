@@ -11,9 +11,10 @@ import { identify, refuseRotated } from "./auth/access.ts";
 import { headOf, Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
+import { withoutKeys } from "./observe/log.ts";
 import { Access, type Context, type Handled, type Route } from "./routing/route.ts";
 import { type Match, Router } from "./routing/router.ts";
-import type { Services } from "./routing/services.ts";
+import type { CommandFront, Services } from "./routing/services.ts";
 import { inSlices } from "./routing/slices.ts";
 import { checksOf, type RouteChecks } from "./routing/validate.ts";
 import { type Answer, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
@@ -31,7 +32,7 @@ interface Matched extends Found {
   readonly match: Match;
 }
 
-export class Dispatch implements Front<Matched> {
+export class Dispatch implements Front<Matched>, CommandFront {
   readonly #services: Services;
   readonly #log: Logger;
   readonly #router: Router;
@@ -44,6 +45,7 @@ export class Dispatch implements Front<Matched> {
     this.#log = log;
     this.#router = new Router(routes);
     for (const route of routes) this.#checks.set(route, checksOf(route));
+    services.commands.attach(this, services);
   }
 
   find(head: RequestHead): Matched {
@@ -96,14 +98,40 @@ export class Dispatch implements Front<Matched> {
     });
   }
 
-  #finish(exchange: Exchange<Matched>, handled: Handled): void {
-    const { first, path } = exchange;
-    const { route } = exchange.found!.match;
+  /**
+   * The answer to a request that did not come over HTTP. Unlike with `handle`, the caller bounds
+   * the work that waits, and waits for the disk itself.
+   */
+  answerTo(request: Exchange): Answer | Promise<Answer> {
+    const exchange = request as Exchange<Matched>;
+    exchange.find(this);
+    const shown = (handled: Handled) => {
+      const answer = this.#shown(exchange, handled);
+      if (exchange.first !== null) this.#idempotency.end(exchange.first);
+      return answer;
+    };
+    try {
+      const handled = this.#run(exchange);
+      if (!(handled instanceof Promise)) return shown(asSent(handled, exchange.body));
+      return handled.catch((error: unknown) => this.#failed(error, exchange)).then(shown);
+    } catch (error) {
+      return shown(this.#failed(error, exchange));
+    }
+  }
+
+  /** The answer of a request, which is stored under its key. */
+  #shown({ first, path, found }: Exchange<Matched>, handled: Handled): Answer {
+    const { route } = found!.match;
     const answer = isRefused(handled) ? this.#problem(handled, path, route) : handled;
     // An invalid request does not use up its key: the client may send it again, corrected.
     const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
     if (first !== null && !isInvalid) this.#idempotency.store(first, answer);
-    exchange.answer = answer;
+    return answer;
+  }
+
+  #finish(exchange: Exchange<Matched>, handled: Handled): void {
+    const { route } = exchange.found!.match;
+    exchange.answer = this.#shown(exchange, handled);
     if (route?.durable === true) this.#services.engine.afterDurable(exchange.leave);
     else this.leave(exchange);
   }
@@ -167,9 +195,10 @@ export class Dispatch implements Front<Matched> {
       const refusal = services.rates.booking(organization, caller, eventId, nowMs);
       if (refusal !== null) return refusal;
     }
-    const early = this.#claim(exchange, route, caller);
+    const { authorization, idempotencyKey } = exchange;
+    const meaning = idempotencyKey === null ? undefined : route.meaning?.(query.values, body);
+    const early = this.#claim(exchange, route, caller, this.#fingerprintOf(route, meaning));
     if (early !== null) return early;
-    const { authorization } = exchange;
     return route.handle({
       services,
       caller,
@@ -179,6 +208,11 @@ export class Dispatch implements Front<Matched> {
       authorization,
       head: exchange,
     });
+  }
+
+  #fingerprintOf({ method, path }: Route, meaning: string | undefined): string | null {
+    if (meaning === undefined) return null;
+    return this.#services.keys.fingerprint(`${method} ${path}`, Buffer.from(meaning));
   }
 
   /** @returns What the request gets instead of being carried out; null when it is carried out. */
@@ -191,7 +225,7 @@ export class Dispatch implements Front<Matched> {
     const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
     const { idempotencyKey } = exchange;
     if (!isMutation || idempotencyKey === null) return null;
-    const by = { caller, idempotencyKey };
+    const by = { caller, idempotencyKey, waits: exchange.waits };
     const begun = this.#idempotency.begin(route, exchange, by, fingerprint);
     if (begun instanceof Promise || !("fingerprint" in begun)) return begun;
     exchange.first = begun;
@@ -252,7 +286,7 @@ export class Dispatch implements Front<Matched> {
   /** Unexpected errors go to the log, not to the caller. A failed assertion ends the process. */
   #failed(error: unknown, { method, path, id: requestId }: Exchange): Problem {
     if (error instanceof Broken) throw error;
-    this.#log.error({ err: error, requestId, method, path }, "unexpected error");
+    this.#log.error({ err: error, requestId, method, path: withoutKeys(path) }, "unexpected error");
     return { refused: FrontResult.INTERNAL_ERROR, detail: "An unexpected error occurred." };
   }
 }

@@ -68,6 +68,8 @@ const BUSY: Problem = {
 interface KeyedCaller {
   readonly caller: Caller;
   readonly idempotencyKey: string;
+  /** Whether a repetition waits for the first request instead of being refused meanwhile. */
+  readonly waits?: boolean;
 }
 
 /** What a request asks for, besides its body. */
@@ -84,28 +86,38 @@ export class Idempotency {
     this.#services = services;
   }
 
-  /** @returns The stored answer, a refusal, or the claim of the first request with the key. */
+  /**
+   * @param knownFingerprint - When it is not that of the bytes.
+   * @returns The stored answer, a refusal, or the claim of the first request with the key.
+   */
   begin(
     route: Route,
     request: Request,
     by: KeyedCaller,
     knownFingerprint: string | null = null,
   ): Answer | Problem | FirstOfKey | Promise<Answer | Problem> {
-    const { caller, idempotencyKey } = by;
+    const { caller, idempotencyKey, waits = false } = by;
     if (!KEY.test(idempotencyKey)) return BAD_KEY;
     const { engine, keys } = this.#services;
     const id = `${askerOf(caller)}:${idempotencyKey}`;
-    if (this.#inFlight.has(id)) return IN_PROGRESS;
+    const isInFlight = this.#inFlight.has(id);
+    if (isInFlight && !waits) return IN_PROGRESS;
     const fingerprint = knownFingerprint ?? keys.fingerprint(headOf(request), request.body);
     const isConfidential = route.isConfidential === true;
     const reply = findReply(engine.state, id, engine.nowMs());
     if (reply === null) {
+      if (isInFlight) return IN_PROGRESS;
       if (!this.#hasRoom(ownerOf(id), caller)) return TOO_MANY_KEYS;
       this.#inFlight.add(id);
       return { id, fingerprint, caller, isConfidential };
     }
-    if (reply.fingerprint !== fingerprint) return REUSED;
-    return this.#repeat(reply, isConfidential);
+    const isSame = reply.fingerprint === fingerprint || this.#isSameBytes(reply, request);
+    return isSame ? this.#repeat(reply, isConfidential) : REUSED;
+  }
+
+  /** Earlier versions took the bytes of every request for its fingerprint. */
+  #isSameBytes({ fingerprint }: ReplyRow, request: Request): boolean {
+    return fingerprint === this.#services.keys.fingerprint(headOf(request), request.body);
   }
 
   /**

@@ -20,6 +20,7 @@ import { Throttle } from "./auth/throttle.ts";
 import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
+import { OpenCommandSockets } from "./commands/sockets.ts";
 import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
@@ -189,11 +190,12 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const replies = new ReplyBodies(parts);
   const rates = new RateLimits();
   const waiting = new WaitingWork();
+  const commands = new OpenCommandSockets();
   const badKeys = new Throttle(parts.badKeysPerMinute);
   const layoutThread = new LayoutThread();
   const callers = { keys, logins, passwords, badKeys, rates };
   const queries = rememberedQueries;
-  const work = { replies, waiting, queries, layoutThread };
+  const work = { replies, waiting, commands, queries, layoutThread };
   const counted = { audit, http, accessLog, ...work, ...callers };
   const sources = { engine, version, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayout, packed: packedLayout };
@@ -202,6 +204,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   return {
     engine,
     audit,
+    commands,
     layouts,
     keys,
     passwords,

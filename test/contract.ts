@@ -109,6 +109,7 @@ GET /healthz 200
 GET /readyz 200 503
 GET /metrics 200
 GET /openapi.json 200
+GET /asyncapi.json 200
 GET /docs 200
 GET /docs/reference 200
 GET /docs/errors/ 200

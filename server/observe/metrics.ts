@@ -54,6 +54,15 @@ export interface ReplyCounters {
   readonly recentChars: number;
 }
 
+/** Commands over WebSockets. */
+export interface CommandCounters {
+  readonly traffic: { text(): string };
+  /** Commands that wait for the disk, and those that were refused because too many did. */
+  readonly waiting: { readonly count: number; readonly refused: number };
+  /** Bytes of answers that wait for the disk. */
+  readonly answerBytes: number;
+}
+
 /** Sources of the metrics. */
 export interface MetricsSources {
   readonly engine: Engine;
@@ -88,6 +97,7 @@ export interface MetricsSources {
     /** Refusals that are delayed. */
     readonly refusals: { readonly count: number };
   };
+  readonly commands: CommandCounters;
   /** Lines of the access log, and those that were lost; null without one. */
   readonly accessLog: { readonly lines: number; readonly dropped: number } | null;
 }
@@ -114,6 +124,7 @@ type Row = readonly [name: string, help: string, read: () => number];
 export class Metrics {
   readonly #registry = new Registry();
   readonly #traffic = new Traffic();
+  readonly #commands: CommandCounters["traffic"];
   readonly #server: ServerMetrics;
   readonly #nowMs: () => number;
   #text: Promise<string> | null = null;
@@ -123,6 +134,7 @@ export class Metrics {
   constructor(sources: MetricsSources, nowMs: () => number = () => performance.now()) {
     const { engine, log, store, audit, http, replies, passwords } = sources;
     this.#nowMs = nowMs;
+    this.#commands = sources.commands.traffic;
     this.#server = new ServerMetrics(sources);
     collectDefaultMetrics({ register: this.#registry });
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
@@ -175,9 +187,9 @@ export class Metrics {
     const late = "Events whose seats have yet to follow a change of their layout.";
     this.#addGauges([
       ["catalog_bytes", rows, () => state.used.catalog],
-      ["catalog_max_bytes", "What they may take.", () => state.room.catalog],
+      ["catalog_max_bytes", "Limit for rows and layouts.", () => state.room.catalog],
       ["event_bytes", "Estimated memory for the seats of events.", () => state.used.events],
-      ["event_max_bytes", "What they may take.", () => state.room.events],
+      ["event_max_bytes", "Limit for the seats of events.", () => state.room.events],
       ["logins", "Logins that have not ended.", () => catalog.logins.size],
       ["events_behind_layout", late, () => partitions.waitingCount],
       ["cached_listings", "Sorted listings of seats in memory.", () => listingCache.count],
@@ -209,14 +221,21 @@ export class Metrics {
     ]);
   }
 
-  #addRates({ rates, waiting }: MetricsSources): void {
+  #addRates({ rates, waiting, commands }: MetricsSources): void {
     const busy = "Requests refused because too many waited.";
     const delayed = "Refusals of requests that are delayed, because too many requests wait.";
+    const prepared = "Bytes of answers to commands of WebSockets that wait for the disk.";
+    const late = "Commands of WebSockets refused, because too many waited.";
     this.#addGauges([
       ["waiting_requests", "Requests that wait.", () => waiting.count],
       ["delayed_refusals", delayed, () => waiting.refusals.count],
+      ["waiting_commands", "Commands of WebSockets that wait.", () => commands.waiting.count],
+      ["command_answer_bytes", prepared, () => commands.answerBytes],
     ]);
-    this.#addCounters([["waiting_requests_refused_total", busy, () => waiting.refused]]);
+    this.#addCounters([
+      ["waiting_requests_refused_total", busy, () => waiting.refused],
+      ["waiting_commands_refused_total", late, () => commands.waiting.refused],
+    ]);
     const limited = "Requests that were refused by a limit of their organization.";
     const buckets = "Keys, and pairs of key and event, whose requests are counted at present.";
     this.#addCounters([["requests_limited_total", limited, () => rates.refused]]);
@@ -237,12 +256,13 @@ export class Metrics {
   }
 
   #addHttp(http: HttpStats): void {
-    const { answers, bodies, bodyBudget, exchanges } = http;
+    const { answers, bodies, bodyBudget, exchanges, sockets } = http;
     const inFlight = "Requests that have begun and are not answered yet.";
     const waiting = "Answers that wait until their client reads.";
     const unfinished = "Request bodies that have not come whole.";
     this.#addGauges([
       ["http_connections", "Open connections.", () => http.connections],
+      ["http_sockets", "Those of them that are WebSockets.", () => sockets.count],
       ["http_connections_max", "Connections that may be open.", () => http.connectionsMax],
       ["http_requests_in_flight", inFlight, () => exchanges.open],
       ["http_waiting_answers", waiting, () => answers.count],
@@ -338,7 +358,8 @@ export class Metrics {
 
   async #compute(): Promise<string> {
     const registered = await this.#registry.metrics();
-    return `${registered}\n${this.#server.text()}\n${this.#traffic.text()}`;
+    const parts = [registered, this.#server.text(), this.#traffic.text(), this.#commands.text()];
+    return parts.join("\n");
   }
 
   /** A request gets a problem document. */

@@ -45,13 +45,23 @@ function readiness({ isReady, engine }: Services): Handled {
 }
 
 /**
- * The OpenAPI document describes these routes and its own. It and the pages are made, and the
- * modules for that are loaded, at the first request: it would take a third of the start.
+ * The documents describe these routes and their own. They and the pages are made, and the modules
+ * for that are loaded, at the first request: it would take a third of the start.
  */
 export function documentRoutes(routes: readonly Route[], version: string): readonly Route[] {
+  const describeMessages = async () => {
+    const { asyncApiDocument } = await import("../openapi/async-document.ts");
+    return answer(200, asyncApiDocument(version));
+  };
+  let messages: Promise<Answer> | undefined;
+  const asyncDocument = route(BASE, "GET /asyncapi.json", {
+    answers: { 200: RECORD },
+    problems: [],
+    handle: () => (messages ??= describeMessages()),
+  });
   const describe = async () => {
     const { openApiDocument } = await import("../openapi/document.ts");
-    return answer(200, openApiDocument([...routes, document], version));
+    return answer(200, openApiDocument([...routes, document, asyncDocument], version));
   };
   let described: Promise<Answer> | undefined;
   const document: Route = route(BASE, "GET /openapi.json", {
@@ -71,5 +81,5 @@ export function documentRoutes(routes: readonly Route[], version: string): reado
     problems: [],
     handle: () => redirect("/docs"),
   });
-  return [document, home, ...pages];
+  return [document, asyncDocument, home, ...pages];
 }

@@ -102,6 +102,11 @@ export interface RouteRow<
    * body that must take the general way.
    */
   readonly readBody?: (bytes: Buffer) => Body | null;
+  /**
+   * What the request asks for, when other bytes may ask for the same: a repetition with its
+   * `Idempotency-Key` is recognized by this text.
+   */
+  readonly meaning?: (query: QueryOf<Q>, body: Body) => string;
   readonly bodyBytesMax?: number;
   /** Whether `handleLong` handles the request, which is then neither parsed nor checked before. */
   readonly isLong?: (context: Context<ParamsOf<P>, QueryOf<Q>, null>, bytes: number) => boolean;
@@ -124,11 +129,14 @@ type AnyRow = RouteRow<Shapes, QueryParameters, unknown>;
 
 /** A row as the front sees it: its handler takes what the shapes of the row have let through. */
 export interface Route
-  extends RouteBase, Omit<AnyRow, "handle" | "isLong" | "handleLong" | keyof RouteBase> {
+  extends
+    RouteBase,
+    Omit<AnyRow, "handle" | "isLong" | "handleLong" | "meaning" | keyof RouteBase> {
   readonly method: Method;
   /** The slash at the end may be left out. */
   readonly path: string;
   readonly handle: (context: Context) => Handled | Promise<Handled>;
+  readonly meaning?: (query: unknown, body: unknown) => string;
   readonly isLong?: (context: Context, bytes: number) => boolean;
   readonly handleLong?: (context: Context, body: LongBody) => Promise<Handled>;
 }

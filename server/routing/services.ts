@@ -15,7 +15,7 @@ import type { RateLimits } from "../auth/rate-limits.ts";
 import type { Throttle } from "../auth/throttle.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Answer, Problem } from "../wire/answers.ts";
-import type { LongBody } from "../wire/front.ts";
+import type { Exchange, LongBody, RequestHead } from "../wire/front.ts";
 import type { ReplyBodies } from "./reply-bodies.ts";
 import type { WaitingWork } from "./waiting-work.ts";
 
@@ -67,10 +67,27 @@ export interface GroupFilter {
   readonly type: string | undefined;
 }
 
+/** Answers a request that did not come over HTTP. */
+export interface CommandFront {
+  answerTo(exchange: Exchange): Answer | Promise<Answer>;
+}
+
+/** Booking commands over WebSockets. */
+export interface CommandSockets {
+  readonly traffic: { readonly count: number; text(): string };
+  /** Bytes of answers that wait for the disk. */
+  readonly answerBytes: number;
+  /** @returns The answer to a handshake. */
+  open(head: RequestHead, caller: Caller): Answer | Problem;
+  /** To be called once, before the first handshake. */
+  attach(front: CommandFront, services: Services): void;
+}
+
 export interface Services {
   readonly engine: Engine;
   readonly layouts: LayoutWork;
   readonly audit: AuditTrail;
+  readonly commands: CommandSockets;
   readonly keys: Keys;
   readonly passwords: Passwords;
   readonly logins: Logins;

@@ -6,6 +6,7 @@ import type { LayoutVersion } from "../../engine/stored-replies.ts";
 import { localDateTime } from "./moments.ts";
 import { NumberLiteral } from "./number-literals.ts";
 import { FrontResult, type Refused, REPLIES, RETRY_AFTER_SECONDS } from "./replies.ts";
+import type { SocketOpening } from "./sockets.ts";
 
 export interface Answer {
   readonly status: number;
@@ -15,6 +16,8 @@ export interface Answer {
   readonly headers: readonly (readonly [string, string])[];
   /** The layout that the body is. A stored reply refers to it instead of repeating it. */
   readonly layout?: LayoutVersion;
+  /** Of status 101: the WebSocket that the connection becomes. */
+  readonly opening?: SocketOpening;
 }
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -65,6 +68,11 @@ export function page(type: string, body: string | Uint8Array): Answer {
 
 export function redirect(location: string): Answer {
   return { status: 302, type: "", body: "", headers: [["Location", location]] };
+}
+
+/** Makes the connection a WebSocket. */
+export function upgrade(opening: SocketOpening): Answer {
+  return { status: 101, type: "", body: "", headers: NO_HEADERS, opening };
 }
 
 export const HEALTHY = answer(200, { status: "ok" });

@@ -20,6 +20,8 @@ export interface Request extends WaitingClient {
   readonly idempotencyKey: string | null;
   /** The name of a header that came twice, of those above; empty when none did. */
   readonly repeatedHeader: string;
+  /** The subprotocols that a WebSocket handshake offers; null for any other request. */
+  readonly protocols?: string | null;
   /** Where the request came from. Called only when its key is unknown. */
   readonly address: () => string;
   readonly body: Buffer;
@@ -83,6 +85,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   contentEncoding = "";
   idempotencyKey: string | null = null;
   repeatedHeader = "";
+  protocols: string | null = null;
   /** The header `X-Request-Id`; empty when it is missing or not well-formed. */
   requestId = "";
   /** Called when the client closes the connection before it has its answer. */
@@ -103,6 +106,8 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   /** To be called once the answer may leave. */
   readonly leave = () => this.front!.leave(this);
   abstract readonly address: () => string;
+  /** Whether a repetition waits for the first request with its key; else it is refused. */
+  readonly waits: boolean = false;
 
   /** The id of the request: its own, or one that is made when it is first needed. */
   get id(): string {
@@ -152,6 +157,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.contentEncoding = "";
     this.idempotencyKey = null;
     this.repeatedHeader = "";
+    this.protocols = null;
     this.requestId = "";
     this.onGone = null;
     this.front = null;

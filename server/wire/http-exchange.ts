@@ -1,10 +1,11 @@
 /** One request on a connection: takes its head from the library, and sends its answer. */
 import type { Answer, Problem } from "./answers.ts";
-import type { Sender } from "./body-budget.ts";
+import type { Sender } from "./bounds/body-budget.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import { Exchange } from "./front.ts";
 import { FrontResult } from "./replies.ts";
-import type { Transfer, Transfers } from "./transfers.ts";
+import { type Named, OpenSocket, type SocketOpening, type Sockets } from "./sockets.ts";
+import type { Transfer, Transfers } from "./bounds/transfers.ts";
 import { type AnswerSocket, writeAnswer } from "./write-answer.ts";
 
 /** The response object of the library. */
@@ -14,6 +15,15 @@ export interface Socket extends AnswerSocket {
   close(): unknown;
   onWritable(writeMore: (offset: number) => boolean): unknown;
   getRemoteAddressAsText(): ArrayBuffer;
+  upgrade(named: Named, key: string, protocol: string, extensions: string, context: unknown): void;
+}
+
+/** What the library needs to open a WebSocket; valid until the request has been answered. */
+export interface Handshake {
+  readonly key: string;
+  /** The header `Sec-WebSocket-Protocol`; empty when it is missing. */
+  readonly protocols: string;
+  readonly context: unknown;
 }
 
 /** The request object of the library: valid only during the call that passes it. */
@@ -32,6 +42,7 @@ export interface Exchanges {
   readonly answers: Transfers;
   /** Bytes that those answers may hold together. */
   readonly answerBytesMax: number;
+  readonly sockets: Sockets;
   take(exchange: HttpExchange, chunk: ArrayBuffer, isLast: boolean): void;
   /** Whether there may be another answer of which nobody knows whether it is read. */
   admitsUnmeasured(): boolean;
@@ -80,6 +91,8 @@ export class HttpExchange extends Exchange implements Transfer {
   isLast = false;
   isCutOff = false;
   answerId = "";
+  /** Of a request for a WebSocket; null for any other. */
+  handshake: Handshake | null = null;
   #hasHost = false;
   #forwardedFor = "";
   /** The body of the answer while the client does not read it. */
@@ -107,7 +120,9 @@ export class HttpExchange extends Exchange implements Transfer {
     else this.#wait(this.#waiting);
   };
   readonly #write = () => {
-    this.#waiting = writeAnswer(this.socket!, this.answer!, this);
+    const { opening } = this.answer!;
+    if (opening === undefined) this.#waiting = writeAnswer(this.socket!, this.answer!, this);
+    else this.#upgrade(opening);
   };
   readonly #writeMore = (offset: number): boolean => {
     const { socket } = this;
@@ -229,6 +244,13 @@ export class HttpExchange extends Exchange implements Transfer {
     this.#exchanges.end(this);
   }
 
+  /** The front answers so only to a handshake. The response of the library ends here. */
+  #upgrade(opening: SocketOpening): void {
+    const { key, context } = this.handshake!;
+    const socket = new OpenSocket(this.#exchanges.sockets, opening);
+    this.socket!.upgrade({ socket }, key, opening.protocol, "", context);
+  }
+
   /** A refusal has an id, so that its client can name it. */
   #take(answer: Answer): void {
     this.answer = answer;
@@ -268,6 +290,7 @@ export class HttpExchange extends Exchange implements Transfer {
     this.headProblem = null;
     this.isLast = false;
     this.isCutOff = false;
+    this.handshake = null;
     this.#hasHost = false;
     this.#forwardedFor = "";
     this.#waiting = null;

@@ -1,19 +1,25 @@
 /**
- * HTTP on uWebSockets.js: the only file that touches it. It takes bytes and gives bytes; `dispatch`
- * decides what they mean.
+ * HTTP and WebSockets on uWebSockets.js: the only file that touches it. It takes bytes and gives
+ * bytes; `dispatch` decides what they mean.
  *
  * The library ends the process when a handler throws or does not answer. So one wrapper attaches
  * `onAborted` first, copies what it needs of the request before anything else, and passes every
  * error to `onBroken`.
  */
-import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
+import uws, {
+  type HttpRequest,
+  type HttpResponse,
+  type us_listen_socket,
+  type us_socket_context_t,
+} from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
-import { BODY_LIMITS, BodyBudget, type BodyLimits, type Sender } from "./body-budget.ts";
+import { BODY_LIMITS, BodyBudget, type BodyLimits, type Sender } from "./bounds/body-budget.ts";
 import { TrustedProxies } from "./client-address.ts";
 import { type Found, type Front, NO_BODY } from "./front.ts";
-import { type Exchanges, HttpExchange, type OnAnswer } from "./http-exchange.ts";
-import { Transfers } from "./transfers.ts";
+import { type Exchanges, type Handshake, HttpExchange, type OnAnswer } from "./http-exchange.ts";
+import { type Named, Sockets, WEBSOCKET_VERSION } from "./sockets.ts";
+import { Transfers } from "./bounds/transfers.ts";
 
 export interface HttpServer {
   readonly port: number;
@@ -22,7 +28,8 @@ export interface HttpServer {
   front: Front;
   /**
    * Takes no new connections. Settles when every request that came whole has been answered; one
-   * whose body is still on its way might never come whole.
+   * whose body is still on its way might never come whole. And when every WebSocket has closed,
+   * after it has sent what it owes.
    */
   drain(): Promise<void>;
   /** Closes every connection. */
@@ -42,6 +49,7 @@ export interface HttpStats {
   readonly bodies: Pick<Transfers, "count" | "abandoned">;
   readonly bodyBudget: Pick<BodyBudget, "bytes" | "refused">;
   readonly exchanges: ExchangeCounts;
+  readonly sockets: Pick<Sockets, "count">;
 }
 
 export interface ExchangeCounts {
@@ -90,11 +98,20 @@ export const IDLE_MAX = 10_000;
 export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
   const app = uws.App();
   const exchanges = new OpenExchanges(front, options);
+  const connections = countConnections(app, options.connectionsMax ?? Infinity);
+  app.ws<Named>("/*", {
+    ...exchanges.sockets.behavior(options.onBroken, () => (connections.connections -= 1)),
+    compression: uws.DISABLED,
+    // Called for every GET with a key of a handshake. The front answers it like any other request.
+    upgrade: (res, req, context) => {
+      if (isHandshake(req)) exchanges.begin(res, req, "get", handshakeOf(req, context));
+      else req.setYield(true);
+    },
+  });
   // The usual methods have handlers of their own, so that they need not be read.
   app.get("/*", (res, req) => exchanges.begin(res, req, "get"));
   app.post("/*", (res, req) => exchanges.begin(res, req, "post"));
   app.any("/*", (res, req) => exchanges.begin(res, req, methodOf(req)));
-  const connections = countConnections(app, options.connectionsMax ?? Infinity);
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     (app as unknown as ListensOnHost).listen(options.host, options.port, EXCLUSIVE, resolve);
   });
@@ -115,11 +132,13 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
     },
     drain: async () => {
       uws.us_listen_socket_close(socket);
-      await exchanges.allAnswered();
+      await Promise.all([exchanges.allAnswered(), exchanges.sockets.stop()]);
     },
     close: () => app.close(),
   };
 }
+
+const EMPTY = new ArrayBuffer(0);
 
 /** A second server must fail to listen on the port, not share it. */
 const EXCLUSIVE = (uws as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number })
@@ -152,6 +171,19 @@ function countConnections(app: unknown, connectionsMax: number) {
   return counts;
 }
 
+/** The library looks at the key only. What is no whole handshake goes to the next handler. */
+function isHandshake(req: HttpRequest): boolean {
+  const isUpgrade = req.getHeader("upgrade").toLowerCase() === "websocket";
+  if (!isUpgrade || req.getHeader("sec-websocket-version") !== WEBSOCKET_VERSION) return false;
+  const options = req.getHeader("connection").toLowerCase().split(",");
+  return options.some((option) => option.trim() === "upgrade");
+}
+
+function handshakeOf(req: HttpRequest, context: us_socket_context_t): Handshake {
+  const protocols = req.getHeader("sec-websocket-protocol");
+  return { key: req.getHeader("sec-websocket-key"), protocols, context };
+}
+
 /** Lower case, as the handlers compare it; empty for what is not a method. */
 function methodOf(req: HttpRequest): string {
   const method = req.getCaseSensitiveMethod();
@@ -175,6 +207,7 @@ class OpenExchanges implements Exchanges {
   /** Bodies that come in pieces. */
   readonly #bodies: Transfers;
   readonly #bodyBudget: BodyBudget;
+  readonly sockets: Sockets;
   #onAllAnswered: (() => void) | null = null;
   #unmeasured = 0;
   #unmeasuredSinceMs = 0;
@@ -190,11 +223,18 @@ class OpenExchanges implements Exchanges {
     this.onAnswer = options.onAnswer ?? null;
     this.#bodies = new Transfers(options.nowMs);
     this.#bodyBudget = new BodyBudget({ ...BODY_LIMITS, ...options.bodyLimits });
+    this.sockets = new Sockets(this.answers, this.answerBytesMax, this.#bodyBudget);
   }
 
   get stats() {
-    const { answers } = this;
-    return { answers, bodies: this.#bodies, bodyBudget: this.#bodyBudget, exchanges: this };
+    const { answers, sockets } = this;
+    return {
+      answers,
+      sockets,
+      bodies: this.#bodies,
+      bodyBudget: this.#bodyBudget,
+      exchanges: this,
+    };
   }
 
   get idle(): number {
@@ -202,15 +242,21 @@ class OpenExchanges implements Exchanges {
   }
 
   /** @param method - Lower case. */
-  begin(res: HttpResponse, req: HttpRequest, method: string): void {
+  begin(res: HttpResponse, req: HttpRequest, method: string, handshake?: Handshake): void {
     const exchange = this.#idle.pop() ?? new HttpExchange(this);
     exchange.begin(res, req, method);
     this.open += 1;
+    if (handshake !== undefined) {
+      exchange.handshake = handshake;
+      exchange.protocols = handshake.protocols;
+    }
     res.onAborted(exchange.abort);
     try {
       const found = exchange.find(this.front);
       const problem = problemOfHead(exchange, found);
-      if (problem === null) res.onData(exchange.take);
+      // After an upgrade the library has no body to give; a handshake has none.
+      if (problem === null && handshake !== undefined) exchange.take(EMPTY, true);
+      else if (problem === null) res.onData(exchange.take);
       else this.#refuseSoon(exchange, problem);
     } catch (error) {
       this.#onBroken(error);

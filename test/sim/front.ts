@@ -16,12 +16,14 @@ import type { Route } from "../../server/routing/route.ts";
 import { type Answer, jsonAnswer, layoutAnswer, type Problem } from "../../server/wire/answers.ts";
 import type { FirstOfKey, Request } from "../../server/wire/front.ts";
 import { FrontResult, REPLIES } from "../../server/wire/replies.ts";
+import type { BookingCommand } from "../support/command-lines.ts";
 import type { Life } from "./life.ts";
 import { sameAnswer } from "./model/compare.ts";
 import type { Model } from "./model/model.ts";
 import type { Oracle } from "./model/oracle.ts";
 import { budgetProblem, mayBeGone, unfairlyDropped } from "./model/replies.ts";
-import { type Ask, ask, scopeOf } from "./workload/ask.ts";
+import { CommandSocket, saysSame } from "./socket.ts";
+import { type Ask, ask, scopeOf, type Submit } from "./workload/ask.ts";
 
 /** A request, with the idempotency key of its retries. */
 export interface Keyed {
@@ -47,6 +49,7 @@ export class Front {
   readonly #life: Life;
   readonly #oracle: Oracle;
   readonly #isThorough: boolean;
+  readonly #socket: CommandSocket;
   /** Requests with a stored reply, the oldest first. */
   readonly #old: { readonly ask: Ask; readonly key: string }[] = [];
   /** Requests that wait for the disk. */
@@ -56,12 +59,14 @@ export class Front {
     this.#life = life;
     this.#oracle = oracle;
     this.#isThorough = isThorough;
+    this.#socket = new CommandSocket(life.engine);
   }
 
   /** Calls back when the answer has been sent. */
   ask({ ask: asked, key }: Keyed, answered: () => void): void {
     const { idempotency } = this.#life;
     if (key === null) {
+      if (this.#socket.takes(asked.command)) return this.#askOverSocket(asked, answered);
       this.#submit(asked);
       return this.#answer(null, answered);
     }
@@ -80,6 +85,22 @@ export class Front {
     }
     this.#checkRepeated(idOf(asked, key), begun);
     this.#answer(null, answered);
+  }
+
+  #askOverSocket(asked: Ask, answered: () => void): void {
+    const { tally } = this.#oracle;
+    this.waiting += 1;
+    this.#submit(asked, (command) =>
+      this.#socket.submit(command as BookingCommand, (answer, decision) => {
+        this.waiting -= 1;
+        const isSame = saysSame(answer, decision);
+        tally.holds("I9", isSame, () => `${JSON.stringify(answer)} over the command socket`);
+        this.#oracle.answered(decision.seen);
+        answered();
+      }),
+    );
+    tally.count("a command came over the socket");
+    this.#oracle.turnEnded();
   }
 
   /** A client asks once more for an answer that it has had. */
@@ -132,12 +153,12 @@ export class Front {
     this.#oracle.turnEnded();
   }
 
-  #submit(asked: Ask): Outcome<unknown> {
+  #submit(asked: Ask, submit?: Submit): Outcome<unknown> {
     const { engine } = this.#life;
     const { tally, model } = this.#oracle;
     const { command } = asked;
     const before = engine.sequence;
-    const { outcome, nowMs, act } = ask(engine, asked);
+    const { outcome, nowMs, act } = ask(engine, asked, submit);
     const { refused } = outcome;
     tally.count(`asked: ${command.kind}`);
     if (refused === Result.OVERLOADED || refused === Result.LOG_UNAVAILABLE) {

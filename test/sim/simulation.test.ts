@@ -20,6 +20,7 @@ test(`${CRASHES} crashes violate no invariant`, { timeout: TIMEOUT_MS }, async (
   }
   // A run without one of these has not tested it.
   const often = ["a torn end was cut off", "crash: power", "a snapshot was used", "EIO: sync"];
+  often.push("a command came over the socket");
   for (const name of often) expect(tally.of(name), name).toBeGreaterThan(5);
 });
 

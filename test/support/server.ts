@@ -17,6 +17,7 @@ import { Logins } from "../../server/auth/logins.ts";
 import { Passwords } from "../../server/auth/passwords.ts";
 import { RateLimits } from "../../server/auth/rate-limits.ts";
 import { Throttle } from "../../server/auth/throttle.ts";
+import { OpenCommandSockets } from "../../server/commands/sockets.ts";
 import { Dispatch } from "../../server/dispatch.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
 import { LargeLayouts } from "../../server/layouts/large-layouts.ts";
@@ -165,6 +166,7 @@ export const NO_STORE = {
     bodies: { count: 0, abandoned: 0 },
     bodyBudget: { bytes: 0, refused: 0 },
     exchanges: { open: 0, idle: 0, unmeasuredRefused: 0 },
+    sockets: { count: 0 },
   },
   passwords: new Passwords(),
   replies: { gone: 0, refused: 0, recentChars: 0 },
@@ -175,6 +177,7 @@ export const NO_STORE = {
   layoutThread: { count: 0, refused: 0 },
   rates: { refused: 0, count: 0 },
   waiting: { refused: 0, count: 0, refusals: { count: 0 } },
+  commands: { traffic: { text: () => "" }, waiting: { refused: 0, count: 0 }, answerBytes: 0 },
   accessLog: null,
 };
 const SILENT_METRICS = {
@@ -230,12 +233,14 @@ export class TestServer {
     const badKeys = new Throttle(BAD_KEYS_MAX);
     const layoutThread = new LayoutThread(startInProcess);
     const callers = { keys, logins, badKeys, rates };
-    const counted = { replies, waiting, layoutThread, ...callers };
+    const commands = new OpenCommandSockets();
+    const counted = { replies, waiting, commands, layoutThread, ...callers };
     const metrics = hasMetrics ? new Metrics({ engine, ...NO_STORE, ...counted }) : SILENT_METRICS;
     this.services = {
       engine,
       layouts: new LargeLayouts(engine, layoutThread, LAYOUT_PACKER),
       audit: audit ?? this.trail,
+      commands,
       keys,
       passwords,
       logins,

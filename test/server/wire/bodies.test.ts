@@ -1,7 +1,7 @@
 /** Bodies that come in pieces: what is kept of them, for whom, and for how long. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { BodyBudget } from "../../../server/wire/body-budget.ts";
+import { BodyBudget } from "../../../server/wire/bounds/body-budget.ts";
 import { V2 } from "../../support/server.ts";
 import { type Connection, Listening, until } from "./connection.ts";
 

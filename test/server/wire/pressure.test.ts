@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { page } from "../../../server/wire/answers.ts";
 import { type Exchange, StartingFront } from "../../../server/wire/front.ts";
-import { Transfers } from "../../../server/wire/transfers.ts";
+import { Transfers } from "../../../server/wire/bounds/transfers.ts";
 import { type Connection, Listening, until } from "./connection.ts";
 
 const MIB = 1_024 * 1_024;

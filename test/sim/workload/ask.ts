@@ -4,7 +4,8 @@ import type { Engine, Outcome } from "../../../engine/engine.ts";
 import { Result } from "../../../engine/results.ts";
 import type { Caller } from "../../../engine/shapes/caller.ts";
 import type { State } from "../../../engine/state.ts";
-import type { Answer, Model } from "../model/model.ts";
+import type { Answer } from "../model/facts.ts";
+import type { Model } from "../model/model.ts";
 import type { Random } from "./random.ts";
 
 /** The effect of a request on a model. It is used for several models, so it has no state. */
@@ -74,11 +75,18 @@ export interface Asked {
   readonly act: (model: Model) => Acted;
 }
 
+/** How a command gets to the engine. */
+export type Submit = (command: CommandOf<CommandKind>) => Outcome<unknown>;
+
 /** Submits the command of a request. */
-export function ask(engine: Engine, { command, twin }: Ask): Asked {
+export function ask(
+  engine: Engine,
+  { command, twin }: Ask,
+  submit: Submit = (given) => engine.submit(given),
+): Asked {
   const { expect, effect } = twin?.(engine.state) ?? {};
   const nowMs = engine.nowMs();
-  const outcome: Outcome<unknown> = engine.submit(command);
+  const outcome = submit(command);
   const act = (model: Model): Acted => {
     const events = scopeOf(model, command);
     for (const eventId of events) model.expire(eventId, nowMs);

@@ -8,7 +8,7 @@ import { Bench, SharingJournal } from "../../support/engine.ts";
 import { differences, sameAnswer } from "../model/compare.ts";
 import { Model } from "../model/model.ts";
 import { openHouses } from "../setup.ts";
-import { type Ask, ask, type House, type Scene } from "./ask.ts";
+import { type Ask, ask, type House, type Scene, type Submit } from "./ask.ts";
 import { askOf, bagOf } from "./asks.ts";
 import { GROUPS } from "./plan.ts";
 import { Random } from "./random.ts";
@@ -28,9 +28,17 @@ export class Workload {
   readonly tally = new Map<string, number>();
   readonly #random: Random;
   readonly #houses: readonly House[];
+  readonly #submit: Submit;
   #names = 0;
 
-  constructor(seed: number) {
+  /** @param submitTo - Another way to the engine than a call. */
+  constructor(
+    seed: number,
+    submitTo: (bench: Bench) => Submit = ({ engine }) =>
+      (command) =>
+        engine.submit(command),
+  ) {
+    this.#submit = submitTo(this.bench);
     this.#random = new Random(seed);
     const must = (first: Ask) => {
       if (!this.#ask(first)) throw new Error(`${first.command.kind} was refused`);
@@ -75,7 +83,7 @@ export class Workload {
 
   /** @returns Whether it was granted. */
   #ask(asked: Ask): boolean {
-    const { outcome, act } = ask(this.bench.engine, asked);
+    const { outcome, act } = ask(this.bench.engine, asked, this.#submit);
     const { expected, events } = act(this.model);
     const text = () => JSON.stringify(asked.command);
     if (asked.isForeign === true && outcome.refused === Result.OK) {

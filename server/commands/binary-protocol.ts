@@ -1,0 +1,236 @@
+/**
+ * `frontrow.commands.v1+binary`: a fixed layout, in which a lock of two seats takes 24 bytes. The
+ * guide describes it; this file and `binary-codes.ts` are all that knows it. Numbers are
+ * little-endian.
+ */
+import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../../engine/constants.ts";
+import type { FieldError } from "../../engine/results.ts";
+import type { Answer } from "../wire/answers.ts";
+import { REPLIES } from "../wire/replies.ts";
+import type { AnswerBuffer } from "./answer-buffer.ts";
+import { placeOf, reasonNumberOf, RESULT_NUMBERS, resultNumberOf } from "./binary-codes.ts";
+import { CALLS, type Command, NO_MEMORY, UNREADABLE } from "./command.ts";
+import { HANDLE_KINDS, type Handles } from "./handles.ts";
+import type { Protocol, Refused } from "./protocol.ts";
+
+const COMMAND_BYTES = 16;
+const OPEN_BYTES = 8;
+const OPENS_FROM = 128;
+const LONG_IDS = 1;
+const UUID_BYTES = 16;
+const UUID_LENGTH = 36;
+const WORD = 2 ** 32;
+const [DONE, NOT_DONE] = [1, 0];
+const ANSWER_BYTES = 8;
+const PROBLEM_BYTES = 12;
+const ERROR_BYTES = 4;
+/** The longest text that a handle of each kind may have to be usual. */
+const LENGTHS_MAX = [UUID_LENGTH, SESSION_LENGTH_MAX, HOLD_TYPE_LENGTH_MAX];
+const UUID_PARTS = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const Kind = { EVENT: 0, SESSION: 1, HOLD_TYPE: 2 } as const;
+
+export class BinaryProtocol implements Protocol {
+  readonly name = "frontrow.commands.v1+binary";
+  readonly isBinary = true;
+  readonly headBytes = 0;
+
+  count(frame: ArrayBuffer): number {
+    const view = new DataView(frame);
+    let count = 0;
+    let at = 0;
+    while (at < view.byteLength) {
+      const bytes = entryBytes(view, at);
+      if (bytes === UNREADABLE) return UNREADABLE;
+      if (view.getUint8(at + 4) < OPENS_FROM) count += 1;
+      at += bytes;
+    }
+    return count;
+  }
+
+  readFrame(frame: ArrayBuffer, handles: Handles, commands: readonly Command[]): number {
+    const count = this.count(frame);
+    if (count === UNREADABLE || count > commands.length) return count;
+    const view = new DataView(frame);
+    let read = 0;
+    let at = 0;
+    while (at < view.byteLength) {
+      if (view.getUint8(at + 4) >= OPENS_FROM) {
+        const fault = open(view, at, handles);
+        if (fault !== 0) return fault;
+      } else {
+        readCommand(view, at, handles, commands[read]!);
+        read += 1;
+      }
+      at += entryBytes(view, at);
+    }
+    return count;
+  }
+
+  writeDone(to: AnswerBuffer, number: number, isDone: boolean): void {
+    to.reserve(ANSWER_BYTES);
+    to.uint32(number);
+    to.uint16(200);
+    to.uint16(isDone ? DONE : NOT_DONE);
+  }
+
+  writeProblem(to: AnswerBuffer, number: number, { problem }: Refused): number {
+    const { refused, errors = [], headers = [] } = problem;
+    const status = problem.status ?? REPLIES[refused].status;
+    writeRefusal(to, number, {
+      status,
+      result: RESULT_NUMBERS.get(refused) ?? 0,
+      retrySeconds: retrySecondsOf(headers),
+      errors,
+    });
+    return status;
+  }
+
+  writeAnswer(to: AnswerBuffer, number: number, { status, body, headers }: Answer): void {
+    const value: unknown = JSON.parse(String(body));
+    if (typeof value === "boolean") {
+      this.writeDone(to, number, value);
+      return;
+    }
+    const { errorCode, errors } = value as Document;
+    const result = resultNumberOf(errorCode);
+    writeRefusal(to, number, { status, result, retrySeconds: retrySecondsOf(headers), errors });
+  }
+
+  messageOf({ bytes }: AnswerBuffer, end: number): Uint8Array {
+    return bytes.subarray(0, end);
+  }
+}
+
+interface Document {
+  readonly errorCode: string;
+  readonly errors: readonly FieldError[];
+}
+
+/** @returns The length of an entry, or UNREADABLE when the frame does not hold all of it. */
+function entryBytes(view: DataView, at: number): number {
+  const room = view.byteLength - at;
+  if (room < OPEN_BYTES) return UNREADABLE;
+  const kind = view.getUint8(at + 4);
+  let bytes: number;
+  if (kind >= OPENS_FROM) {
+    if (kind >= OPENS_FROM + HANDLE_KINDS.length) return UNREADABLE;
+    bytes = OPEN_BYTES + view.getUint16(at + 2, true);
+  } else {
+    const isCall = kind >= 1 && kind <= CALLS.length;
+    if (room < COMMAND_BYTES || !isCall || view.getUint8(at + 5) > LONG_IDS) return UNREADABLE;
+    const idBytes = view.getUint8(at + 5) === LONG_IDS ? 8 : 4;
+    const [seats, areas] = [view.getUint16(at + 12, true), view.getUint16(at + 14, true)];
+    bytes = COMMAND_BYTES + seats * idBytes + areas * (idBytes + 4) + view.getUint8(at + 11);
+  }
+  const padded = (bytes + 3) & ~3;
+  return padded <= room ? padded : UNREADABLE;
+}
+
+/** @returns 0, UNREADABLE or NO_MEMORY. */
+function open(view: DataView, at: number, handles: Handles): number {
+  const kind = view.getUint8(at + 4) - OPENS_FROM;
+  const bytes = view.getUint16(at + 2, true);
+  const raw = Buffer.from(view.buffer as ArrayBuffer, at + OPEN_BYTES, bytes);
+  let text: string;
+  if (kind === Kind.EVENT) {
+    if (bytes !== 0 && bytes !== UUID_BYTES) return UNREADABLE;
+    text = raw.toString("hex").replace(UUID_PARTS, "$1-$2-$3-$4-$5");
+  } else {
+    try {
+      text = utf8.decode(raw);
+    } catch {
+      return UNREADABLE;
+    }
+  }
+  const number = view.getUint16(at, true);
+  return handles.open(kind, number, text, LENGTHS_MAX[kind]!) ? 0 : NO_MEMORY;
+}
+
+function readCommand(view: DataView, at: number, handles: Handles, command: Command): void {
+  command.clear();
+  command.number = view.getUint32(at, true);
+  command.call = CALLS[view.getUint8(at + 4) - 1]!;
+  const isLong = view.getUint8(at + 5) === LONG_IDS;
+  command.isUsual = true;
+  const [event, session] = [view.getUint16(at + 6, true), view.getUint16(at + 8, true)];
+  const holdType = view.getUint8(at + 10);
+  command.eventId = textOf(handles, Kind.EVENT, event, command);
+  if (session !== 0) command.body.sessionId = textOf(handles, Kind.SESSION, session, command);
+  if (holdType !== 0) command.body.holdType = textOf(handles, Kind.HOLD_TYPE, holdType, command);
+  const keyBytes = view.getUint8(at + 11);
+  const seatCount = view.getUint16(at + 12, true);
+  const areaCount = view.getUint16(at + 14, true);
+  let next = at + COMMAND_BYTES;
+  const idBytes = isLong ? 8 : 4;
+  for (let i = 0; i < seatCount; i++, next += idBytes) {
+    const choice = command.seats.add();
+    choice.id = idAt(view, next, isLong);
+    choice.capacity = null;
+    if (!isId(choice.id)) command.isUsual = false;
+  }
+  for (let i = 0; i < areaCount; i++, next += idBytes + 4) {
+    const choice = command.areas.add();
+    choice.id = idAt(view, next, isLong);
+    choice.capacity = view.getUint32(next + idBytes, true);
+    if (!isId(choice.id)) command.isUsual = false;
+  }
+  if (keyBytes > 0) {
+    command.idempotencyKey = Buffer.from(view.buffer as ArrayBuffer, next, keyBytes).toString();
+    command.isUsual = false;
+  }
+}
+
+const MEMBERS = ["eventId", "sessionId", "holdType"];
+
+/** @returns The text of a handle; null, and an error in the command, when it is not open. */
+function textOf(handles: Handles, kind: number, number: number, command: Command): string | null {
+  const handle = handles.find(kind, number);
+  if (handle === undefined) {
+    const message = `is no open handle of kind ${HANDLE_KINDS[kind]!}`;
+    command.invalid = { field: MEMBERS[kind]!, code: "UNKNOWN", message, rejectedValue: number };
+    command.isUsual = false;
+    return null;
+  }
+  if (!handle.isUsual) command.isUsual = false;
+  return handle.text;
+}
+
+function idAt(view: DataView, at: number, isLong: boolean): number {
+  const low = view.getUint32(at, true);
+  return isLong ? view.getUint32(at + 4, true) * WORD + low : low;
+}
+
+function isId(id: number): boolean {
+  return id > 0 && id <= Number.MAX_SAFE_INTEGER;
+}
+
+interface Refusal {
+  readonly status: number;
+  /** The number of its `errorCode`. */
+  readonly result: number;
+  readonly retrySeconds: number;
+  readonly errors: readonly Pick<FieldError, "field" | "code">[];
+}
+
+function writeRefusal(to: AnswerBuffer, number: number, refusal: Refusal): void {
+  const { status, result, retrySeconds, errors } = refusal;
+  to.reserve(PROBLEM_BYTES + errors.length * ERROR_BYTES);
+  to.uint32(number);
+  to.uint16(status);
+  to.uint16(result);
+  to.uint16(Math.min(retrySeconds, 0xffff));
+  to.uint16(errors.length);
+  for (const { field, code } of errors) {
+    const place = placeOf(field);
+    to.byte(place >>> 16);
+    to.byte(reasonNumberOf(code));
+    to.uint16(place & 0xffff);
+  }
+}
+
+/** The seconds after which to try again; 0 when the refusal does not say. */
+function retrySecondsOf(headers: Answer["headers"]): number {
+  const header = headers.find(([name]) => name === "Retry-After");
+  return header === undefined ? 0 : Number(header[1]);
+}

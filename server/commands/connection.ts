@@ -1,0 +1,333 @@
+/**
+ * One connection: frames come in, are decided in turns, and are answered in order when the log has
+ * them.
+ *
+ * Ordering: a frame is decided whole, unless one of its answers must be read from disk; then the
+ * rest waits for it. So do later frames. Answers are written into the buffer in the order of the
+ * commands, and leave in that order.
+ */
+import type { Engine } from "../../engine/engine.ts";
+import type { Answer } from "../wire/answers.ts";
+import type { Peer, SocketHandler } from "../wire/sockets.ts";
+import type { AnswerBuffer, AnswerBuffers } from "./answer-buffer.ts";
+import { type Command, LIMITS, NO_MEMORY, UNREADABLE } from "./command.ts";
+import type { Client, Decided, Decider } from "./decider.ts";
+import { Handles } from "./handles.ts";
+import type { Protocol } from "./protocol.ts";
+import type { CommandTraffic } from "./traffic.ts";
+
+/** Why a connection is closed; the number is the code of the close frame. */
+export const CloseCode = {
+  UNREADABLE: 1007,
+  STOPPING: 1012,
+  NO_MEMORY: 1013,
+  KEY_ENDED: 4001,
+  BEYOND_CREDIT: 4009,
+} as const;
+export type CloseCode = (typeof CloseCode)[keyof typeof CloseCode];
+
+const REASONS: Readonly<Record<CloseCode, string>> = {
+  [CloseCode.UNREADABLE]: "the frame cannot be read",
+  [CloseCode.STOPPING]: "the server is stopping",
+  [CloseCode.NO_MEMORY]: "too much waits to be decided; try again later",
+  [CloseCode.KEY_ENDED]: "the key is no longer valid",
+  [CloseCode.BEYOND_CREDIT]: "the frame is beyond the credit",
+};
+
+const CREDIT = JSON.stringify({ type: "credit", ...LIMITS });
+/** Answers of one connection that wait for the disk, in bytes; frames are not decided above it. */
+export const CONNECTION_ANSWER_BYTES_MAX = 1_024 * 1_024;
+
+/** What the connections share. */
+export interface Shared {
+  readonly engine: Engine;
+  readonly decider: Decider;
+  readonly buffers: AnswerBuffers;
+  /** As many as a frame may have. */
+  readonly commands: readonly Command[];
+  readonly traffic: CommandTraffic;
+  /** Changes when every connection may have another frame decided. */
+  readonly turn: number;
+  /** Whether the answers of all connections leave room for more. */
+  readonly hasRoom: boolean;
+  /** A frame has been decided in this turn. */
+  decided(): void;
+  /** Calls `decideNext` in a later turn. */
+  decideLater(connection: CommandConnection): void;
+  /** Calls `decideNext` when there is room for answers again. */
+  decideWithRoom(connection: CommandConnection): void;
+  /** Calls `flush` when the callbacks of this log batch have run. */
+  flushLater(connection: CommandConnection): void;
+  /** Counts bytes of answers in memory. */
+  hold(bytes: number): void;
+  closed(connection: CommandConnection): void;
+}
+
+/** A frame that waits. */
+interface Waiting {
+  readonly frame: ArrayBuffer;
+  /** Commands that have been decided. */
+  done: number;
+}
+
+/** Answers that leave when the log has what they rest on. */
+interface Extent {
+  /** Bytes that had been written for the connection by then, in all. */
+  readonly end: number;
+  readonly commands: number;
+}
+
+export class CommandConnection implements SocketHandler {
+  readonly client: Client;
+  readonly #protocol: Protocol;
+  readonly #shared: Shared;
+  #peer: Peer | null = null;
+  #handles: Handles | null = null;
+  /** Commands that were received and not answered. */
+  #unanswered = 0;
+  readonly #frames: Waiting[] = [];
+  /** Answers, from the first that has not been sent; null while there are none. */
+  #answers: AnswerBuffer | null = null;
+  /** Bytes of answers that were sent, in all. */
+  #sentBytes = 0;
+  readonly #extents: Extent[] = [];
+  /** Bytes and commands of answers that may leave. */
+  #readyEnd = 0;
+  #readyCommands = 0;
+  #heldBytes = 0;
+  #turn = -1;
+  /** Whether the client does not read. */
+  #isBlocked = false;
+  /** Whether an answer is being read from disk. */
+  #isReading = false;
+  #closeCode: CloseCode | 0 = 0;
+
+  constructor(shared: Shared, protocol: Protocol, client: Client) {
+    this.#shared = shared;
+    this.#protocol = protocol;
+    this.client = client;
+  }
+
+  opened(peer: Peer): void {
+    this.#peer = peer;
+    peer.send(CREDIT, false);
+  }
+
+  message(frame: ArrayBuffer, isBinary: boolean): void {
+    if (this.#closeCode !== 0) return;
+    if (isBinary !== this.#protocol.isBinary) this.close(CloseCode.UNREADABLE);
+    else if (frame.byteLength > LIMITS.bytesInFrame) this.close(CloseCode.BEYOND_CREDIT);
+    else if (this.#frames.length === 0 && this.#mayDecide()) this.#decide({ frame, done: 0 }, true);
+    else this.#keep(frame);
+  }
+
+  drained(): void {
+    this.#isBlocked = false;
+    if (this.#frames.length > 0) this.#shared.decideLater(this);
+  }
+
+  closed(): void {
+    this.#peer = null;
+    this.#closeCode = CloseCode.STOPPING;
+    this.#frames.length = 0;
+    this.#shared.decider.waiting.count -= this.#decidedCommands();
+    this.#freeAnswers();
+    this.#shared.closed(this);
+  }
+
+  stop(): void {
+    this.close(CloseCode.STOPPING);
+  }
+
+  /** Decides nothing more, and closes the connection after the answers to what was decided. */
+  close(code: CloseCode): void {
+    if (this.#closeCode !== 0) return;
+    this.#closeCode = code;
+    this.#shared.traffic.closed(code);
+    for (const { frame } of this.#frames) this.#peer!.release(frame.byteLength);
+    this.#frames.length = 0;
+    this.#closeWhenAnswered();
+  }
+
+  /** Decides a frame that waited, unless it must go on waiting. */
+  decideNext(): void {
+    const waiting = this.#frames[0];
+    if (waiting === undefined || this.#isBlocked || this.#isReading) return;
+    if (!this.#hasRoom()) {
+      this.#shared.decideWithRoom(this);
+      return;
+    }
+    if (this.#turn !== this.#shared.turn) this.#decide(waiting, false);
+    if (this.#frames.length > 0) this.#shared.decideLater(this);
+  }
+
+  #mayDecide(): boolean {
+    if (this.#isBlocked || this.#isReading || this.#turn === this.#shared.turn) return false;
+    return this.#hasRoom();
+  }
+
+  #hasRoom(): boolean {
+    return this.#heldBytes < CONNECTION_ANSWER_BYTES_MAX && this.#shared.hasRoom;
+  }
+
+  /** Keeps a frame until its turn, but nothing of one that breaks the limits. */
+  #keep(frame: ArrayBuffer): void {
+    const count = this.#protocol.count(frame);
+    if (!this.#accepts(count)) return;
+    if (!this.#peer!.keep(frame.byteLength)) {
+      this.close(CloseCode.NO_MEMORY);
+      return;
+    }
+    this.#unanswered += count;
+    this.#frames.push({ frame: frame.slice(0), done: 0 });
+    this.#shared.decideLater(this);
+  }
+
+  /** Closes the connection, if the count is none or too high. */
+  #accepts(count: number): boolean {
+    if (count === UNREADABLE) this.close(CloseCode.UNREADABLE);
+    else if (count === NO_MEMORY) this.close(CloseCode.NO_MEMORY);
+    else if (count > LIMITS.commandsInFrame || this.#unanswered + count > LIMITS.commands) {
+      this.close(CloseCode.BEYOND_CREDIT);
+    } else return true;
+    return false;
+  }
+
+  #decide(waiting: Waiting, isNew: boolean): void {
+    const { commands, decider } = this.#shared;
+    this.#handles ??= new Handles(this.#peer!);
+    const count = this.#protocol.readFrame(waiting.frame, this.#handles, commands);
+    if (isNew ? !this.#accepts(count) : count < 0 && !this.#accepts(count)) return;
+    if (isNew) this.#unanswered += count;
+    this.#turn = this.#shared.turn;
+    this.#shared.decided();
+    const first = waiting.done;
+    const hasKey = decider.begin(this.client);
+    while (waiting.done < count && !this.#isReading) {
+      const command = commands[waiting.done]!;
+      waiting.done += 1;
+      this.#show(command, decider.decide(command));
+    }
+    const decided = waiting.done - first - (this.#isReading ? 1 : 0);
+    if (waiting.done === count) this.#end(waiting, isNew);
+    else if (isNew) this.#suspend(waiting);
+    if (decided > 0) this.#answerLater(decided);
+    if (!hasKey) this.close(CloseCode.KEY_ENDED);
+  }
+
+  #end(waiting: Waiting, isNew: boolean): void {
+    if (isNew) return;
+    this.#frames.shift();
+    this.#peer!.release(waiting.frame.byteLength);
+  }
+
+  /** Keeps the rest of a frame that was not kept yet. */
+  #suspend({ frame, done }: Waiting): void {
+    if (!this.#peer!.keep(frame.byteLength)) this.close(CloseCode.NO_MEMORY);
+    else this.#frames.push({ frame: frame.slice(0), done });
+  }
+
+  #show(command: Command, decided: Decided | Answer | Promise<Answer>): void {
+    const { number, call } = command;
+    const { traffic, engine, decider } = this.#shared;
+    if (decided instanceof Promise) {
+      this.#isReading = true;
+      void decided.then((answer) => this.#resume(command.call, number, answer));
+      return;
+    }
+    const to = (this.#answers ??= this.#newAnswers());
+    if ("status" in decided) {
+      this.#protocol.writeAnswer(to, number, decided);
+      traffic.answered(call, decided.status);
+    } else if (decided.problem === null) {
+      this.#protocol.writeDone(to, number, decided.isDone!);
+      traffic.answered(call, 200);
+    } else {
+      const refused = { problem: decided.problem, path: decider.pathOf(command), timeMs: 0 };
+      refused.timeMs = engine.nowMs();
+      traffic.answered(call, this.#protocol.writeProblem(to, number, refused));
+    }
+  }
+
+  /** An answer has been read from disk: the commands after it may be decided. */
+  #resume(call: Command["call"], number: number, answer: Answer): void {
+    if (this.#peer === null) return;
+    const { traffic } = this.#shared;
+    this.#isReading = false;
+    this.#protocol.writeAnswer((this.#answers ??= this.#newAnswers()), number, answer);
+    traffic.answered(call, answer.status);
+    this.#answerLater(1);
+    if (this.#frames.length > 0) this.#shared.decideLater(this);
+  }
+
+  /** Lets the answers that have been written leave when the log has what they rest on. */
+  #answerLater(commands: number): void {
+    const { decider, engine } = this.#shared;
+    decider.waiting.count += commands;
+    this.#extents.push({ end: this.#writtenBytes(), commands });
+    this.#hold();
+    engine.afterDurable(this.#durable);
+  }
+
+  #newAnswers(): AnswerBuffer {
+    const answers = this.#shared.buffers.take();
+    answers.length = this.#protocol.headBytes;
+    return answers;
+  }
+
+  #writtenBytes(): number {
+    const { headBytes } = this.#protocol;
+    return this.#sentBytes + (this.#answers?.length ?? headBytes) - headBytes;
+  }
+
+  readonly #durable = (): void => {
+    const extent = this.#extents.shift();
+    if (extent === undefined || this.#peer === null) return;
+    const isFirst = this.#readyCommands === 0;
+    this.#readyEnd = extent.end;
+    this.#readyCommands += extent.commands;
+    if (isFirst) this.#shared.flushLater(this);
+  };
+
+  /** Sends the answers that may leave, as one message. */
+  flush(): void {
+    const [answers, peer, commands] = [this.#answers, this.#peer, this.#readyCommands];
+    this.#readyCommands = 0;
+    if (peer === null) return;
+    if (answers !== null && commands > 0) {
+      const { headBytes, isBinary } = this.#protocol;
+      const end = headBytes + this.#readyEnd - this.#sentBytes;
+      this.#isBlocked = !peer.send(this.#protocol.messageOf(answers, end), isBinary);
+      this.#sentBytes = this.#readyEnd;
+      this.#unanswered -= commands;
+      this.#shared.decider.waiting.count -= commands;
+      if (end === answers.length) this.#freeAnswers();
+      else answers.remove(headBytes, end);
+      this.#hold();
+    }
+    this.#closeWhenAnswered();
+  }
+
+  #closeWhenAnswered(): void {
+    const owes = this.#extents.length > 0 || this.#readyCommands > 0 || this.#isReading;
+    if (this.#closeCode === 0 || owes) return;
+    this.#peer?.close(this.#closeCode, REASONS[this.#closeCode]);
+  }
+
+  #decidedCommands(): number {
+    return this.#extents.reduce((sum, { commands }) => sum + commands, this.#readyCommands);
+  }
+
+  #freeAnswers(): void {
+    if (this.#answers !== null) this.#shared.buffers.giveBack(this.#answers);
+    this.#answers = null;
+    this.#hold();
+  }
+
+  /** Tells how much memory the answers take now. */
+  #hold(): void {
+    const bytes = this.#answers?.length ?? 0;
+    this.#shared.hold(bytes - this.#heldBytes);
+    this.#heldBytes = bytes;
+  }
+}

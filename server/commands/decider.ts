@@ -1,0 +1,142 @@
+/**
+ * Decides the commands of a frame by the rules of HTTP. A usual command goes to the engine at once.
+ * Any other is answered in the general way: as the request that says the same.
+ */
+import type { OrganizationRow } from "../../engine/catalog.ts";
+import type { BookingKind } from "../../engine/commands.ts";
+import { isGranted, isRefused, refuseInvalid } from "../../engine/results.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
+import { type Credentials, identify } from "../auth/access.ts";
+import { Access } from "../routing/route.ts";
+import type { CommandFront, Services } from "../routing/services.ts";
+import { WaitingWork } from "../routing/waiting-work.ts";
+import type { Answer, Problem } from "../wire/answers.ts";
+import { Exchange } from "../wire/front.ts";
+import { type Command, PATHS, SOCKET_PATH } from "./command.ts";
+
+/**
+ * Commands that may wait for the disk before locks are refused; other calls may be twice as many.
+ * A connection has more of them in flight than one of HTTP, and the log takes 100,000 records.
+ */
+export const COMMANDS_WAITING_MAX = 32_000;
+
+/** The client of a connection, as its handshake told. */
+export interface Client extends Credentials {
+  readonly address: () => string;
+}
+
+/** What a command gets. `isDone` is null when there is a problem. */
+export interface Decided {
+  isDone: boolean | null;
+  problem: Problem | null;
+}
+
+/** A request that has no connection of its own. */
+class CommandExchange extends Exchange {
+  override readonly waits = true;
+  readonly address: () => string;
+
+  constructor(client: Client, call: BookingKind) {
+    super();
+    this.method = "post";
+    this.path = PATHS[call];
+    this.apiKey = client.apiKey;
+    this.authorization = client.authorization;
+    this.organizationId = client.organizationId;
+    this.address = client.address;
+  }
+
+  /** Its answer is returned, not sent. */
+  respond(): void {}
+}
+
+export class Decider {
+  readonly waiting: WaitingWork;
+  readonly #services: Services;
+  /** The front that answers in the general way. */
+  readonly #front: CommandFront;
+  #client: Client | null = null;
+  /** Null when the commands of the frame must go the general way. */
+  #caller: Caller | null = null;
+  /** The same object for each command, as the commands themselves. */
+  readonly #decided: Decided = { isDone: null, problem: null };
+
+  constructor(services: Services, front: CommandFront, waitingMax = COMMANDS_WAITING_MAX) {
+    this.#services = services;
+    this.#front = front;
+    this.waiting = new WaitingWork(waitingMax);
+  }
+
+  isAdmitted(client: Client): boolean {
+    return !isRefused(identify(this.#services, Access.ORGANIZATION, client, null));
+  }
+
+  /**
+   * Begins a frame: key and organization are judged for each.
+   *
+   * @returns Whether the key is still valid.
+   */
+  begin(client: Client): boolean {
+    const services = this.#services;
+    const caller = identify(services, Access.ORGANIZATION, client, null);
+    this.#client = client;
+    this.#caller = null;
+    if (isRefused(caller)) return false;
+    const { organizations } = services.engine.state.catalog;
+    const organization = organizations.get(caller.organizationId);
+    if (services.isReady() && !isLimited(organization)) this.#caller = caller;
+    return true;
+  }
+
+  /** @returns An answer when the general way gave it; a promise when that takes time. */
+  decide(command: Command): Decided | Answer | Promise<Answer> {
+    const { call, isUsual, invalid } = command;
+    if (call === null || invalid !== null) return this.#refuse(refuseInvalid([invalid!]));
+    const busy = this.waiting.refusalOf(call === "lock" ? LOCK : OTHER);
+    if (busy !== null) return this.#refuse(busy);
+    const caller = this.#caller;
+    if (!isUsual || caller === null) return this.#answer(call, command);
+    const { eventId, body } = command;
+    const outcome = this.#services.engine.submit({
+      kind: call,
+      caller,
+      eventId: eventId as string,
+      body,
+    });
+    if (!isGranted(outcome)) return this.#refuse(outcome);
+    this.#decided.isDone = outcome.value;
+    this.#decided.problem = null;
+    return this.#decided;
+  }
+
+  pathOf({ call }: Command): string {
+    return call === null ? SOCKET_PATH : PATHS[call];
+  }
+
+  #refuse(problem: Problem): Decided {
+    this.#services.metrics.refused(problem.refused);
+    this.#decided.isDone = null;
+    this.#decided.problem = problem;
+    return this.#decided;
+  }
+
+  #answer(call: BookingKind, command: Command): Answer | Promise<Answer> {
+    const { eventId, idempotencyKey, body } = command;
+    const exchange = new CommandExchange(this.#client!, call);
+    const isGiven = eventId !== null;
+    const text = typeof eventId === "string" ? eventId : JSON.stringify(eventId);
+    exchange.query = isGiven ? `eventId=${encodeURIComponent(text)}` : "";
+    exchange.idempotencyKey = idempotencyKey;
+    exchange.body = command.json ?? Buffer.from(JSON.stringify(body));
+    return this.#front.answerTo(exchange);
+  }
+}
+
+const LOCK = { method: "post", durable: true, yields: true };
+const OTHER = { method: "post", durable: true };
+
+function isLimited(organization: OrganizationRow | undefined): boolean {
+  if (organization === undefined) return true;
+  const { requestsPerSecond, bookingsPerSecond } = organization;
+  return requestsPerSecond !== undefined || bookingsPerSecond !== undefined;
+}

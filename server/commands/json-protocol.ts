@@ -1,0 +1,257 @@
+/** `frontrow.commands.v1+json`: a frame is a list of objects, and so are its answers. */
+import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../../engine/constants.ts";
+import { type FieldError, missing } from "../../engine/results.ts";
+import { type Answer, problemAnswer } from "../wire/answers.ts";
+import { parseJson } from "../wire/json.ts";
+import {
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COMMA,
+  GROUP_OF_SEATS,
+  HOLD_TYPE,
+  NULL,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+  SEATS,
+  SelectionReader,
+  SESSION_ID,
+} from "../wire/selection-reader.ts";
+import type { AnswerBuffer } from "./answer-buffer.ts";
+import { CALLS, type ChoiceList, type Command, callNamed, UNREADABLE } from "./command.ts";
+import type { Handles } from "./handles.ts";
+import { RecentTexts } from "./recent-texts.ts";
+import type { Protocol, Refused } from "./protocol.ts";
+
+const NUMBER = Buffer.from('"n"');
+const CALL = Buffer.from('"call"');
+const EVENT_ID = Buffer.from('"eventId"');
+const QUOTED_CALLS = CALLS.map((call) => Buffer.from(`"${call}"`));
+const NEVER_SENT = Uint8Array.of(0);
+const BACKSLASH = 0x5c;
+const UUID_LENGTH = 36;
+const LOWER_CASE_UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const OPEN = Buffer.from('{"n":');
+const DONE = Buffer.from(',"status":200,"body":true},');
+const NOT_DONE = Buffer.from(',"status":200,"body":false},');
+/** More than the longest number and what is around it. */
+const ANSWER_BYTES = 64;
+
+/** The members of a command that were read. */
+const Member = {
+  NUMBER: 1,
+  CALL: 2,
+  EVENT_ID: 4,
+  SESSION_ID: 8,
+  SEATS: 16,
+  GROUP_OF_SEATS: 32,
+  HOLD_TYPE: 64,
+} as const;
+const NEEDED = Member.NUMBER | Member.CALL | Member.EVENT_ID;
+
+export class JsonProtocol extends SelectionReader implements Protocol {
+  readonly name = "frontrow.commands.v1+json";
+  readonly isBinary = false;
+  readonly headBytes = 1;
+  /** The id of an event as it was sent last, quoted: most commands of a frame repeat it. */
+  #eventBytes: Uint8Array = NEVER_SENT;
+  #eventId = "";
+  readonly #texts = new RecentTexts();
+
+  /** Commands repeat their sessions: a text that was read before is the same object. */
+  protected override textAt(start: number, end: number): string {
+    return this.#texts.find(this.bytes, start, end);
+  }
+
+  count(frame: ArrayBuffer): number {
+    this.bytes = Buffer.from(frame);
+    this.at = 0;
+    if (!this.takes(OPEN_LIST)) return UNREADABLE;
+    if (this.takes(CLOSE_LIST)) return 0;
+    let count = 0;
+    do {
+      if (!this.#skipElement()) return UNREADABLE;
+      count += 1;
+    } while (this.takes(COMMA));
+    return this.takes(CLOSE_LIST) ? count : UNREADABLE;
+  }
+
+  readFrame(frame: ArrayBuffer, _handles: Handles, commands: readonly Command[]): number {
+    this.bytes = Buffer.from(frame);
+    this.at = 0;
+    if (!this.takes(OPEN_LIST)) return UNREADABLE;
+    let count = 0;
+    if (!this.takes(CLOSE_LIST)) {
+      do {
+        const command = commands[count];
+        if (command === undefined ? !this.#skipElement() : !this.#command(command)) {
+          return UNREADABLE;
+        }
+        count += 1;
+      } while (this.takes(COMMA));
+      if (!this.takes(CLOSE_LIST)) return UNREADABLE;
+    }
+    return this.skipBlanks() === this.bytes.length ? count : UNREADABLE;
+  }
+
+  #command(command: Command): boolean {
+    const start = this.skipBlanks();
+    command.clear();
+    if (this.#usual(command)) return true;
+    command.clear();
+    this.at = start;
+    if (!this.#skipElement()) return false;
+    return readAny(this.bytes.subarray(start, this.at), command);
+  }
+
+  /** As the reader of bodies: false for a command that is not in the usual form. */
+  #usual(command: Command): boolean {
+    if (!this.takes(OPEN_OBJECT)) return false;
+    let found = 0;
+    do {
+      const member = this.#member(command);
+      if (member === 0 || (found & member) !== 0) return false;
+      found |= member;
+    } while (this.takes(COMMA));
+    if ((found & NEEDED) !== NEEDED || !this.takes(CLOSE_OBJECT)) return false;
+    command.isUsual = true;
+    return true;
+  }
+
+  /** @returns The member that was read; 0 when it is not usual. */
+  #member(command: Command): number {
+    if (this.names(NUMBER)) {
+      const number = this.number();
+      if (number === undefined) return 0;
+      command.number = number;
+      return Member.NUMBER;
+    }
+    if (this.names(CALL)) {
+      for (let i = 0; i < CALLS.length; i++) {
+        if (!this.takesWord(QUOTED_CALLS[i]!)) continue;
+        command.call = CALLS[i]!;
+        return Member.CALL;
+      }
+      return 0;
+    }
+    if (this.names(EVENT_ID)) return this.#event(command) ? Member.EVENT_ID : 0;
+    if (this.names(SEATS)) return this.#choices(command.seats) ? Member.SEATS : 0;
+    if (this.names(GROUP_OF_SEATS)) return this.#choices(command.areas) ? Member.GROUP_OF_SEATS : 0;
+    return this.#text(command);
+  }
+
+  #text({ body }: Command): number {
+    if (this.names(SESSION_ID)) {
+      const sessionId = this.text(SESSION_LENGTH_MAX);
+      if (sessionId === undefined) return 0;
+      body.sessionId = sessionId;
+      return Member.SESSION_ID;
+    }
+    if (this.names(HOLD_TYPE)) {
+      const holdType = this.text(HOLD_TYPE_LENGTH_MAX);
+      if (holdType === undefined) return 0;
+      body.holdType = holdType;
+      return Member.HOLD_TYPE;
+    }
+    return 0;
+  }
+
+  #event(command: Command): boolean {
+    if (!this.takesWord(this.#eventBytes)) {
+      const start = this.skipBlanks();
+      const eventId = this.text(UUID_LENGTH);
+      if (typeof eventId !== "string" || !LOWER_CASE_UUID.test(eventId)) return false;
+      this.#eventBytes = Uint8Array.from(this.bytes.subarray(start, this.at));
+      this.#eventId = eventId;
+    }
+    command.eventId = this.#eventId;
+    return true;
+  }
+
+  #choices(list: ChoiceList): boolean {
+    if (this.takesWord(NULL)) return true;
+    if (!this.takes(OPEN_LIST)) return false;
+    if (this.takes(CLOSE_LIST)) return true;
+    do {
+      if (!this.choice(list.add())) return false;
+    } while (this.takes(COMMA));
+    return this.takes(CLOSE_LIST);
+  }
+
+  /** Steps over one value, of which it looks at brackets and texts only. */
+  #skipElement(): boolean {
+    const { bytes } = this;
+    const start = this.skipBlanks();
+    let depth = 0;
+    let at = start;
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte === QUOTE) {
+        at += 1;
+        while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+      } else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+        depth += 1;
+      } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
+        if (depth === 0) break;
+        depth -= 1;
+      } else if (byte === COMMA && depth === 0) {
+        break;
+      }
+    }
+    this.at = Math.min(at, bytes.length);
+    return depth === 0 && at > start;
+  }
+
+  writeDone(to: AnswerBuffer, number: number, isDone: boolean): void {
+    to.reserve(ANSWER_BYTES);
+    to.copy(OPEN);
+    to.decimal(number);
+    to.copy(isDone ? DONE : NOT_DONE);
+  }
+
+  writeProblem(to: AnswerBuffer, number: number, { problem, path, timeMs }: Refused): number {
+    const answer = problemAnswer(problem, path, timeMs);
+    this.writeAnswer(to, number, answer);
+    return answer.status;
+  }
+
+  writeAnswer(to: AnswerBuffer, number: number, { status, body }: Answer): void {
+    to.text(`{"n":${number},"status":${status},"body":${String(body)}},`);
+  }
+
+  /** A list: the comma after the last answer becomes its end. */
+  messageOf({ bytes }: AnswerBuffer, end: number): Uint8Array {
+    bytes[0] = OPEN_LIST;
+    bytes[end - 1] = CLOSE_LIST;
+    return bytes.subarray(0, end);
+  }
+}
+
+/** A command in any form. @returns False when it is not JSON or has no number. */
+function readAny(json: Buffer, command: Command): boolean {
+  const parsed = parseJson(json);
+  if (!parsed.ok || typeof parsed.value !== "object" || parsed.value === null) return false;
+  const members = parsed.value as Readonly<Record<string, unknown>>;
+  const { n, call, eventId = null, idempotencyKey = null } = members;
+  if (!Number.isSafeInteger(n)) return false;
+  command.number = n as number;
+  command.call = callNamed(call);
+  command.eventId = eventId;
+  if (command.call === null) command.invalid = unknownCall(call);
+  else if (idempotencyKey === null) command.idempotencyKey = null;
+  else if (typeof idempotencyKey === "string") command.idempotencyKey = idempotencyKey;
+  else command.invalid = notText(idempotencyKey);
+  command.json = json;
+  return true;
+}
+
+function unknownCall(call: unknown): FieldError {
+  if (call === undefined || call === null) return missing("call");
+  const message = `must be one of ${CALLS.join(", ")}`;
+  return { field: "call", code: "ENUM", message, rejectedValue: call };
+}
+
+function notText(rejectedValue: unknown): FieldError {
+  return { field: "idempotencyKey", code: "TYPE", message: "must be a string", rejectedValue };
+}

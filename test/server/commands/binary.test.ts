@@ -1,0 +1,192 @@
+/** The binary subprotocol against a server that listens on a socket. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { FIELDS, REASONS, RESULT_CODES } from "../../../server/commands/binary-codes.ts";
+import { REPLIES } from "../../../server/wire/replies.ts";
+import { commandEntry, openEntry, readAnswers } from "../../support/binary-layout.ts";
+import type { CommandClient } from "./client.ts";
+import { CommandStage } from "./stage.ts";
+
+const [FALSE, TRUE] = [0, 1];
+const [EVENT, ANN, BOB] = [1, 1, 2];
+
+async function started() {
+  const stage = await CommandStage.start();
+  const client = await stage.openBinary();
+  const { a } = stage.server;
+  client.send(
+    Buffer.concat([
+      openEntry("event", EVENT, a.eventId),
+      openEntry("session", ANN, "ann"),
+      openEntry("session", BOB, "bob"),
+    ]),
+  );
+  return { stage, client, idOf: (label: string) => a.labels.idOf(label) };
+}
+
+async function ask(client: CommandClient, ...entries: readonly Buffer[]) {
+  client.send(Buffer.concat(entries));
+  const [message] = await client.received(1);
+  return readAnswers(message as Buffer);
+}
+
+const done = (n: number, result = TRUE) => ({
+  n,
+  status: 200,
+  result,
+  retrySeconds: 0,
+  errors: [],
+});
+const command = (n: number, call: string, seats: readonly number[], session = ANN) => ({
+  n,
+  call,
+  event: EVENT,
+  session,
+  seats,
+});
+
+test("commands are answered in their order, with results and refused positions", async () => {
+  const { stage, client, idOf } = await started();
+  const [first, second] = [idOf("A1"), idOf("A2")];
+  const lock = commandEntry(command(1, "lock", [first, second]));
+  expect(lock.length).toBe(24);
+  const answers = await ask(
+    client,
+    lock,
+    commandEntry(command(2 ** 32 - 1, "lock", [idOf("A3"), second], BOB)),
+    commandEntry({ ...command(3, "lock", []), areas: [[idOf("Pit"), 101]] }),
+    commandEntry({ ...command(4, "sale", [first, second]), isLong: true }),
+    commandEntry({ ...command(5, "directsale", [first]), session: 0 }),
+  );
+  const refused = { status: 400, result: RESULT_CODES.indexOf("INVENTORY_NOT_AVAILABLE") };
+  const seat = [FIELDS.indexOf("seats[].id"), REASONS.indexOf("LOCKED"), 1];
+  const area = FIELDS.indexOf("groupOfSeats[].capacity");
+  expect(answers).toEqual([
+    done(1),
+    { n: 2 ** 32 - 1, ...refused, retrySeconds: 0, errors: [seat] },
+    {
+      n: 3,
+      ...refused,
+      retrySeconds: 0,
+      errors: [[area, REASONS.indexOf("INSUFFICIENT_CAPACITY"), 0]],
+    },
+    done(4),
+    done(5, FALSE),
+  ]);
+  expect(await stage.server.states("A1", "A2", "A3")).toEqual(["SOLD", "SOLD", "ACTIVE"]);
+});
+
+test("a handle that is opened again means the new text from there on", async () => {
+  const { stage, client, idOf } = await started();
+  const answers = await ask(
+    client,
+    commandEntry(command(1, "lock", [idOf("A1")])),
+    openEntry("session", ANN, "Zoë"),
+    commandEntry(command(2, "lock", [idOf("A2")])),
+    commandEntry(command(3, "unlock", [idOf("A1")])),
+    openEntry("session", ANN, ""),
+    commandEntry(command(4, "unlock", [idOf("A2")])),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 400, 400]);
+  const unknown = [FIELDS.indexOf("sessionId"), REASONS.indexOf("UNKNOWN"), 0];
+  expect(answers[3]!.errors).toEqual([unknown]);
+  expect((await stage.server.book("unlock", "Zoë", "A2")).text).toBe("true");
+});
+
+test("hold types, idempotency keys and ids that do not exist are judged as over HTTP", async () => {
+  const { stage, client, idOf } = await started();
+  const key = "an order";
+  const locked = { ...command(1, "lock", [idOf("A1")]), holdType: 9, key };
+  const answers = await ask(
+    client,
+    openEntry("hold type", 9, "RESERVED"),
+    openEntry("hold type", 10, "NONE"),
+    openEntry("event", 2, "00000000-0000-4000-8000-000000000000"),
+    commandEntry(locked),
+    commandEntry(locked),
+    commandEntry({ ...locked, holdType: 0 }),
+    commandEntry({ ...command(4, "lock", [idOf("A2")]), holdType: 10 }),
+    commandEntry(command(5, "lock", [0])),
+    commandEntry(command(6, "lock", [4_000_000_000])),
+    commandEntry({ ...command(7, "lock", [idOf("A2")]), event: 2 }),
+    commandEntry({ ...command(8, "lock", [idOf("A2")]), event: 3 }),
+    commandEntry(command(9, "lock", [])),
+  );
+  expect(answers.map(({ result }) => RESULT_CODES[result] || result)).toEqual([
+    TRUE,
+    TRUE,
+    "IDEMPOTENCY_KEY_REUSED",
+    "VALIDATION_FAILED",
+    "VALIDATION_FAILED",
+    "INVENTORY_NOT_AVAILABLE",
+    "EVENT_ACCESS_DENIED",
+    "VALIDATION_FAILED",
+    "VALIDATION_FAILED",
+  ]);
+  const body = { ...stage.server.selection("ann", "A1"), holdType: "RESERVED" };
+  const by = { key: stage.server.a.key, headers: { "idempotency-key": key } };
+  expect((await stage.server.post(stage.server.bookingPath("lock"), body, by)).text).toBe("true");
+});
+
+const lock = commandEntry({ n: 1, call: "lock", event: EVENT, seats: [1] });
+const withByte = (entry: Buffer, at: number, value: number) => {
+  const changed = Buffer.from(entry);
+  changed[at] = value;
+  return changed;
+};
+
+test.each([
+  ["a text message", "[]"],
+  ["less than an entry", Buffer.alloc(4)],
+  ["a call that does not exist", withByte(lock, 4, 8)],
+  ["a kind of handle that does not exist", withByte(lock, 4, 131)],
+  ["unknown flags", withByte(lock, 5, 2)],
+  ["more seats than the frame has", withByte(lock, 12, 200)],
+  ["a key that the frame does not have", withByte(lock, 11, 200)],
+  ["an event that is no UUID", openEntry("event", 1, "00")],
+  ["a session that is not UTF-8", withByte(openEntry("session", 1, "abcd"), 8, 0xff)],
+])("%s closes the connection with 1007, and nothing of its frame is decided", async (_, entry) => {
+  const { stage, client, idOf } = await started();
+  const valid = commandEntry(command(1, "lock", [idOf("A1")]));
+  const isBinary = typeof entry !== "string";
+  client.send(isBinary ? Buffer.concat([valid, entry]) : entry);
+  expect((await client.closed).code).toBe(1007);
+  expect(await stage.server.states("A1")).toEqual(["ACTIVE"]);
+});
+
+test("the memory of handles is given back when they are opened again, and at the end", async () => {
+  const { stage, client } = await started();
+  const { bodyBudget } = stage.listening.http.stats;
+  const lockOf = commandEntry(command(1, "unlock", [1]));
+  for (let round = 0; round < 3; round++) {
+    await ask(client, openEntry("session", 5, "x".repeat(100 + round)), lockOf);
+  }
+  expect(bodyBudget.bytes).toBe(4 * 64 + 36 + 3 + 3 + 102);
+  client.socket.close();
+  await client.closed;
+  await stage.listening.settled();
+  expect(bodyBudget.bytes).toBe(0);
+});
+
+test("beyond the memory for handles the connection closes", async () => {
+  const stage = await CommandStage.start({ bodyLimits: { organization: 64 * 1_024 } });
+  const client = await stage.openBinary();
+  const { bodyBudget } = stage.listening.http.stats;
+  for (let handle = 1; handle <= 40; handle++) {
+    client.send(openEntry("session", handle, "x".repeat(2_000)));
+  }
+  expect((await client.closed).code).toBe(1013);
+  await stage.listening.settled();
+  expect([bodyBudget.bytes, bodyBudget.refused]).toEqual([0, 1]);
+});
+
+test("the guide has every number, and every refusal of a booking has one", () => {
+  const page = readFileSync("server/docs/guide/commands.md", "utf8");
+  for (const names of [RESULT_CODES, FIELDS, REASONS]) {
+    for (const [number, name] of names.entries()) {
+      if (name !== "") expect(page).toContain(`| ${number} | \`${name}\` |`);
+    }
+  }
+  const codes = new Set(Object.values(REPLIES).map(({ errorCode }) => errorCode));
+  for (const code of RESULT_CODES) expect(code === "" || codes.has(code)).toBe(true);
+});

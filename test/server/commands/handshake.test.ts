@@ -1,0 +1,98 @@
+/** What is answered before a connection becomes a WebSocket. */
+import { expect, test } from "vitest";
+import type { Connection } from "../wire/connection.ts";
+import { SOCKET_PATH } from "./client.ts";
+import { HANDSHAKE } from "./bare-socket.ts";
+import { CommandStage } from "./stage.ts";
+
+const offer = (names: string) => `Sec-WebSocket-Protocol: ${names}`;
+const BINARY = "frontrow.commands.v1+binary";
+const JSON_NAME = "frontrow.commands.v1+json";
+
+/** A handshake with a valid key that lacks a header. */
+function incomplete(missing: RegExp): readonly string[] {
+  return ["X-API-Key: KEY", ...without(missing)];
+}
+
+function without(missing: RegExp): readonly string[] {
+  return HANDSHAKE.filter((header) => !missing.test(header));
+}
+
+/** The status of the answer, and the error code or the chosen subprotocol. */
+async function answerTo(connection: Connection, headers: readonly string[]): Promise<string> {
+  connection.get(SOCKET_PATH, ...headers);
+  const text = await connection.answer();
+  const status = /^HTTP\/1\.1 (\d+)/.exec(text)![1]!;
+  const said = /"errorCode":"(\w+)"/.exec(text) ?? /Sec-WebSocket-Protocol: (\S+)/.exec(text);
+  return [status, said?.[1] ?? ""].join(" ").trim();
+}
+
+test.each([
+  ["a request that is no handshake", ["X-API-Key: KEY"], "400 MALFORMED_REQUEST"],
+  ["one without Upgrade", incomplete(/^Upgrade/), "400 MALFORMED_REQUEST"],
+  ["one that keeps the connection", incomplete(/^Connection/), "400 MALFORMED_REQUEST"],
+  ["one without a version", incomplete(/Version/), "400 MALFORMED_REQUEST"],
+  [
+    "one of another version",
+    [...incomplete(/Version/), "Sec-WebSocket-Version: 8"],
+    "400 MALFORMED_REQUEST",
+  ],
+  ["a handshake without a key", HANDSHAKE, "403 ACCESS_DENIED"],
+  ["a handshake with a wrong key", [...HANDSHAKE, "X-API-Key: x"], "403 ACCESS_DENIED"],
+  [
+    "a handshake with unknown subprotocols",
+    [...HANDSHAKE, "X-API-Key: KEY", offer("soap, x")],
+    "400 VALIDATION_FAILED",
+  ],
+])("%s is refused with a problem document", async (_, headers, expected) => {
+  const stage = await CommandStage.start();
+  const connection = await stage.listening.connection();
+  const own = headers.map((header) => header.replace("KEY", stage.server.a.key));
+  expect(await answerTo(connection, own)).toBe(expected);
+  expect(stage.listening.http.stats.sockets.count).toBe(0);
+  connection.get("/healthz");
+  expect(await connection.answer()).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test.each([
+  ["no subprotocol", [], "101"],
+  ["both", [offer(`${BINARY}, ${JSON_NAME}`)], `101 ${BINARY}`],
+  ["an unknown one first", [offer(`soap,${JSON_NAME}`)], `101 ${JSON_NAME}`],
+])("of a handshake with %s, the first known is chosen", async (_, offered, expected) => {
+  const stage = await CommandStage.start();
+  const connection = await stage.listening.connection();
+  const key = `X-API-Key: ${stage.server.a.key}`;
+  expect(await answerTo(connection, [...HANDSHAKE, key, ...offered])).toBe(expected);
+  expect(connection.text).toContain('{"type":"credit","commands":1024');
+});
+
+test("a tenant token opens a connection for the organization that it names", async () => {
+  const stage = await CommandStage.start();
+  const { server } = stage;
+  const connection = await stage.listening.connection();
+  const headers = [`X-API-Key: ${server.tenantToken}`, `X-Organization-ID: ${server.a.id}`];
+  expect(await answerTo(connection, [...HANDSHAKE, ...headers])).toBe("101");
+});
+
+test("a handshake on another path is an ordinary request", async () => {
+  const stage = await CommandStage.start();
+  const connection = await stage.listening.connection();
+  connection.get("/healthz", ...HANDSHAKE);
+  expect(await connection.answer()).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test("a refused handshake names the version that is spoken", async () => {
+  const stage = await CommandStage.start();
+  const connection = await stage.listening.connection();
+  connection.get(SOCKET_PATH, `X-API-Key: ${stage.server.a.key}`);
+  expect(await connection.answer()).toMatch(/^Sec-WebSocket-Version: 13\r$/m);
+});
+
+test("the names of a handshake may be in any case, and Connection may have other options", async () => {
+  const stage = await CommandStage.start();
+  const connection = await stage.listening.connection();
+  const headers = ["Upgrade: WebSocket", "Connection: keep-alive, UPGRADE"];
+  const key = `X-API-Key: ${stage.server.a.key}`;
+  const others = without(/^Upgrade|^Connection/);
+  expect(await answerTo(connection, [...headers, ...others, key])).toBe("101");
+});

@@ -1,0 +1,232 @@
+/**
+ * Connections of the command socket without a network: the code of the server from a frame to its
+ * answers, on any engine. A command is decided while it is sent, so that a model can follow.
+ */
+import type { BookingKind, CommandOf } from "../../engine/commands.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { type FieldError, Result } from "../../engine/results.ts";
+import { AnswerBuffers } from "../../server/commands/answer-buffer.ts";
+import { FIELDS, REASONS, RESULT_CODES } from "../../server/commands/binary-codes.ts";
+import { BinaryProtocol } from "../../server/commands/binary-protocol.ts";
+import { CALLS, Command, LIMITS } from "../../server/commands/command.ts";
+import { CommandConnection, type Shared } from "../../server/commands/connection.ts";
+import { Decider } from "../../server/commands/decider.ts";
+import { JsonProtocol } from "../../server/commands/json-protocol.ts";
+import type { Protocol } from "../../server/commands/protocol.ts";
+import { CommandTraffic } from "../../server/commands/traffic.ts";
+import type { CommandFront, Services } from "../../server/routing/services.ts";
+import { REPLIES } from "../../server/wire/replies.ts";
+import type { Peer } from "../../server/wire/sockets.ts";
+import { commandEntry, openEntry, readAnswers } from "./binary-layout.ts";
+
+export type BookingCommand = CommandOf<BookingKind>;
+
+/** An answer as the engine would give it. */
+export interface LineAnswer {
+  readonly refused: Result;
+  readonly value?: boolean;
+  readonly errors: readonly FieldError[];
+}
+
+type OnAnswer = (answer: LineAnswer) => void;
+
+/** Several refusals of a booking have the same code; this is the first of them. */
+const REFUSALS = new Map<string, Result>();
+for (const [refused, { errorCode }] of Object.entries(REPLIES)) {
+  if (!REFUSALS.has(errorCode)) REFUSALS.set(errorCode, Number(refused) as Result);
+}
+const UINT32_MAX = 0xffff_ffff;
+const POSITION = "[]";
+
+export function isBooking(command: { readonly kind: string }): command is BookingCommand {
+  return (CALLS as readonly string[]).includes(command.kind);
+}
+
+/** Whether the binary layout can say it. */
+export function hasLayout({ body }: BookingCommand): boolean {
+  const isWhole = (n: unknown) => Number.isInteger(n) && (n as number) > 0;
+  return (
+    (body.seats ?? []).every(({ id, capacity }) => isWhole(id) && capacity == null) &&
+    (body.groupOfSeats ?? []).every(
+      ({ id, capacity }) => isWhole(id) && isWhole(capacity) && capacity! <= UINT32_MAX,
+    )
+  );
+}
+
+/** The connections of all clients, by their keys. */
+export class CommandLines implements Shared {
+  readonly engine: Engine;
+  readonly decider: Decider;
+  readonly buffers = new AnswerBuffers();
+  readonly commands = Array.from({ length: LIMITS.commandsInFrame }, () => new Command());
+  readonly traffic = new CommandTraffic();
+  readonly hasRoom = true;
+  turn = 0;
+  readonly #json = new Map<string, JsonLine>();
+  readonly #binary = new Map<string, BinaryLine>();
+
+  constructor(services: Services, front: CommandFront) {
+    this.engine = services.engine;
+    this.decider = new Decider(services, front);
+  }
+
+  decided(): void {}
+  hold(): void {}
+  decideLater(): void {
+    throw new Error("a frame waits, though each comes in a turn of its own");
+  }
+  decideWithRoom(): void {
+    throw new Error("there is always room");
+  }
+  flushLater(connection: CommandConnection): void {
+    connection.flush();
+  }
+  closed(): void {}
+
+  /** The connection of a key: with the binary layout, or with JSON. */
+  of(key: string, isBinary: boolean): Line {
+    if (!isBinary) return lineOf(this.#json, key, () => new JsonLine(this, key));
+    return lineOf(this.#binary, key, () => new BinaryLine(this, key));
+  }
+}
+
+function lineOf<L extends Line>(lines: Map<string, L>, key: string, open: () => L): L {
+  const line = lines.get(key) ?? open();
+  lines.set(key, line);
+  return line;
+}
+
+abstract class Line implements Peer {
+  protected readonly connection: CommandConnection;
+  readonly #lines: CommandLines;
+  readonly #waiting: { readonly command: BookingCommand; readonly done: OnAnswer }[] = [];
+  /** Numbers of the next command and the next answer. */
+  #sent = 1;
+  #answered = 1;
+  #hasCredit = false;
+
+  constructor(lines: CommandLines, key: string, protocol: Protocol) {
+    this.#lines = lines;
+    const client = { apiKey: key, authorization: "", organizationId: "", address: () => "" };
+    this.connection = new CommandConnection(lines, protocol, client);
+    this.connection.opened(this);
+  }
+
+  /** Decides the command. `done` is called when its answer has come. */
+  ask(command: BookingCommand, done: OnAnswer): void {
+    this.#waiting.push({ command, done });
+    this.#lines.turn += 1;
+    this.frame(this.#sent, command);
+    this.#sent += 1;
+  }
+
+  send(message: string | Uint8Array): boolean {
+    if (!this.#hasCredit) {
+      this.#hasCredit = true;
+      return true;
+    }
+    for (const { n, answer } of this.read(message)) {
+      if (n !== this.#answered) throw new Error(`answer ${n} in place of ${this.#answered}`);
+      this.#answered += 1;
+      const { command, done } = this.#waiting.shift()!;
+      done(withValues(answer, command));
+    }
+    return true;
+  }
+
+  close(code: number): void {
+    throw new Error(`the connection was closed with ${code}`);
+  }
+  keep(): boolean {
+    return true;
+  }
+  release(): void {}
+
+  protected abstract frame(n: number, command: BookingCommand): void;
+  protected abstract read(
+    message: string | Uint8Array,
+  ): readonly { readonly n: number; readonly answer: LineAnswer }[];
+}
+
+function grantedOf(value: boolean): LineAnswer {
+  return { refused: Result.OK, value, errors: [] };
+}
+
+/** With the refused values, of which the binary layout has only the position. */
+function withValues(answer: LineAnswer, { body }: BookingCommand): LineAnswer {
+  const errors = answer.errors.map((error) => {
+    const [, list, position, member] = /^(\w+)\[(\d+)\]\.(\w+)$/.exec(error.field) ?? [];
+    if (list === undefined || error.rejectedValue !== undefined) return error;
+    const choices = body[list as "seats" | "groupOfSeats"]!;
+    return { ...error, rejectedValue: choices[Number(position)]![member as "id" | "capacity"] };
+  });
+  return { ...answer, errors };
+}
+
+class JsonLine extends Line {
+  constructor(lines: CommandLines, key: string) {
+    super(lines, key, new JsonProtocol());
+  }
+
+  protected frame(n: number, { kind: call, eventId, body }: BookingCommand): void {
+    const bytes = Buffer.from(JSON.stringify([{ n, call, eventId, ...(body as object) }]));
+    this.connection.message(Uint8Array.from(bytes).buffer, false);
+  }
+
+  protected read(message: string | Uint8Array) {
+    const answers = JSON.parse(Buffer.from(message as Uint8Array).toString()) as {
+      readonly n: number;
+      readonly body: boolean | { readonly errorCode: string; readonly errors: FieldError[] };
+    }[];
+    return answers.map(({ n, body }) => {
+      if (typeof body === "boolean") return { n, answer: grantedOf(body) };
+      const { errorCode, errors } = body;
+      return { n, answer: { refused: REFUSALS.get(errorCode)!, errors } };
+    });
+  }
+}
+
+class BinaryLine extends Line {
+  /** Handles by kind and text. */
+  readonly #handles = new Map<string, number>();
+
+  constructor(lines: CommandLines, key: string) {
+    super(lines, key, new BinaryProtocol());
+  }
+
+  protected frame(n: number, { kind: call, eventId, body }: BookingCommand): void {
+    const opened: Buffer[] = [];
+    const handle = (kind: string, text: string | null | undefined) => {
+      if (text == null || text === "") return 0;
+      const name = `${kind} ${text}`;
+      const known = this.#handles.get(name);
+      if (known !== undefined) return known;
+      const number = this.#handles.size + 1;
+      this.#handles.set(name, number);
+      opened.push(openEntry(kind, number, text));
+      return number;
+    };
+    const entry = commandEntry({
+      n,
+      call,
+      event: handle("event", eventId),
+      session: handle("session", body.sessionId),
+      holdType: handle("hold type", body.holdType),
+      seats: (body.seats ?? []).map(({ id }) => id!),
+      areas: (body.groupOfSeats ?? []).map(({ id, capacity }) => [id!, capacity!] as const),
+    });
+    const bytes = Buffer.concat([...opened, entry]);
+    this.connection.message(Uint8Array.from(bytes).buffer, true);
+  }
+
+  protected read(message: string | Uint8Array) {
+    return readAnswers(Buffer.from(message as Uint8Array)).map(({ n, result, errors }) => {
+      if (result <= 1) return { n, answer: grantedOf(result === 1) };
+      const list = errors.map(([field, reason, position]): FieldError => {
+        const name = FIELDS[field]!.replace(POSITION, `[${position}]`);
+        return { field: name, code: REASONS[reason]!, message: "", rejectedValue: undefined };
+      });
+      return { n, answer: { refused: REFUSALS.get(RESULT_CODES[result]!)!, errors: list } };
+    });
+  }
+}
