@@ -34,6 +34,10 @@ const LOCK_NS_MAX = 250;
 const venue = EngineVenue.inMemory(seatCount);
 const eventId = venue.openEvent();
 const { state } = venue.engine;
+/** The same venue again, to which records are applied without its engine. */
+const twin = EngineVenue.inMemory(seatCount);
+twin.openEvent();
+let { sequence } = twin.engine;
 const partition = venue.partitionOf(eventId);
 const firsts = shuffled(seatCount >> 1)
   .slice(0, BATCH)
@@ -105,15 +109,15 @@ function submitAll(bookings: readonly Booking[]): void {
 
 function applyAll(records: readonly LogRecord[]): void {
   const timeMs = Date.now();
-  for (const record of records) apply(state, record, timeMs);
+  for (const record of records) apply(twin.engine.state, record, timeMs, ++sequence);
 }
 
-/** Decides and applies the bookings. @returns Their records. */
+/** Submits the bookings. @returns Their records. */
 function recordsOf(bookings: readonly Booking[]): LogRecord[] {
   return bookings.map((booking) => {
     const decision = decide(state, booking, TIME_MS);
     if (!("record" in decision) || decision.record === null) throw new Error("refused");
-    apply(state, decision.record, Date.now());
+    venue.submit(booking);
     return decision.record;
   });
 }

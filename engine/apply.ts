@@ -11,11 +11,14 @@ import { plainDocument } from "./layout/packed-layout.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
 import type { State } from "./state.ts";
 
-/** @param timeMs - Milliseconds since 1970: the time of the record. */
-export function apply(state: State, record: LogRecord, timeMs: number): void {
+/**
+ * @param timeMs - Milliseconds since 1970: the time of the record.
+ * @param sequence - Its number in the log.
+ */
+export function apply(state: State, record: LogRecord, timeMs: number, sequence: number): void {
   switch (record.type) {
     case RecordType.MOVE:
-      return state.partitionAt(record.partition).move(record, timeMs);
+      return state.partitionAt(record.partition).move(record, timeMs, sequence);
     case RecordType.PRICE:
       return state.partitionAt(record.partition).assignPrices(record, timeMs);
     case RecordType.CATALOG:

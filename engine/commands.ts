@@ -163,7 +163,7 @@ function booking<const E extends Exceptions>(move: Move, exceptions: E) {
   );
 }
 
-const BOOKING_COMMANDS = {
+export const BOOKING_COMMANDS = {
   lock: booking(Move.LOCK, { needsPublished: true, preventsOrphans: true }),
   unlock: booking(Move.UNLOCK, { respectsSession: true, skipsActive: true }),
   sale: booking(Move.SALE, {

@@ -26,7 +26,7 @@ import {
   type TooLong,
 } from "./ports.ts";
 import type { LogRecord } from "./records.ts";
-import { type Grant, type Refusal, refuse, Result } from "./results.ts";
+import { type Decision, type Grant, type Refusal, refuse, Result } from "./results.ts";
 import type { State } from "./state.ts";
 
 /** A `Grant` as the caller sees it. */
@@ -124,6 +124,15 @@ export class Engine {
   }
 
   /**
+   * What `submit` would answer now. Ends expired holds first, as `expire` does, and writes nothing
+   * else. A record for which the log has no space is not noticed.
+   */
+  check<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
+    const refusal = this.#refusalNow();
+    return refusal ?? this.#decide(command, this.nowMs(), LogSpace.GENERAL);
+  }
+
+  /**
    * Ends the expired holds of an event. To be called before its inventory is read. A later call
    * ends the holds for which the log has no space now.
    */
@@ -174,11 +183,18 @@ export class Engine {
 
   #execute<K extends CommandKind>(command: CommandOf<K>, space: LogSpace): Outcome<AnswerOf<K>> {
     const timeMs = this.nowMs();
-    const refusal = this.#expireHoldsFor(command, timeMs, space);
-    if (refusal !== null) return refusal;
-    const decision = decide(this.state, command, timeMs);
+    const decision = this.#decide(command, timeMs, space);
     if (decision.refused !== Result.OK || decision.record === null) return decision;
     return this.#write(decision.record, timeMs, space) ?? decision;
+  }
+
+  #decide<K extends CommandKind>(
+    command: CommandOf<K>,
+    timeMs: number,
+    space: LogSpace,
+  ): Decision<AnswerOf<K>> {
+    const refusal = this.#expireHoldsFor(command, timeMs, space);
+    return refusal ?? decide(this.state, command, timeMs);
   }
 
   /** Ends the expired holds of every event that the command reads. */
@@ -232,7 +248,7 @@ export class Engine {
       this.#observer?.beforeApply(this.#sequence + 1, timeMs, record);
       this.#sequence += 1;
       noteSequence(this.state, this.#sequence, record);
-      apply(this.state, record, timeMs);
+      apply(this.state, record, timeMs, this.#sequence);
       return null;
     } catch (error) {
       this.#isHalted = true;

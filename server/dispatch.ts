@@ -12,50 +12,47 @@ import { headOf, Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
 import { withoutKeys } from "./observe/log.ts";
-import { Access, type Context, type Handled, type Route } from "./routing/route.ts";
+import {
+  Access,
+  type Context,
+  type Handled,
+  type Route,
+  takesIdempotencyKey,
+} from "./routing/route.ts";
 import { type Match, Router } from "./routing/router.ts";
 import type { CommandFront, Services } from "./routing/services.ts";
 import { inSlices } from "./routing/slices.ts";
-import { checksOf, type RouteChecks } from "./routing/validate.ts";
 import { type Answer, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
-import type { Exchange, Found, Front, Judged, RequestHead } from "./wire/front.ts";
+import type { Exchange, Front, Judged, RequestHead } from "./wire/front.ts";
 import { NO_MEMBERS, parseJson } from "./wire/json.ts";
 import { errorsAsSent } from "./wire/number-literals.ts";
+import { withApplied } from "./routing/prefer.ts";
 import { FrontResult, REPLIES } from "./wire/replies.ts";
 
-const BODY_BYTES_MAX = 1_024 * 1_024;
 const NO_ERRORS: readonly FieldError[] = [];
 const AUTH_PREFIX = "/api/auth/";
 
-/** A request whose path was looked up. */
-interface Matched extends Found {
-  readonly match: Match;
-}
-
-export class Dispatch implements Front<Matched>, CommandFront {
+export class Dispatch implements Front<Match>, CommandFront {
   readonly #services: Services;
   readonly #log: Logger;
   readonly #router: Router;
   readonly #idempotency: Idempotency;
-  readonly #checks = new Map<Route, RouteChecks>();
 
   constructor(services: Services, routes: readonly Route[], log: Logger) {
     this.#services = services;
     this.#idempotency = new Idempotency(services);
     this.#log = log;
     this.#router = new Router(routes);
-    for (const route of routes) this.#checks.set(route, checksOf(route));
     services.commands.attach(this, services);
     services.live.attach(services);
   }
 
-  find(head: RequestHead): Matched {
-    const match = this.#router.find(head.method, head.path);
-    return { match, bodyBytesMax: match.route?.bodyBytesMax ?? BODY_BYTES_MAX };
+  find(head: RequestHead): Match {
+    return this.#router.find(head.method, head.path);
   }
 
-  judge(exchange: Exchange<Matched>): Judged {
-    const { match } = exchange.found!;
+  judge(exchange: Exchange<Match>): Judged {
+    const match = exchange.found!;
     const { route } = match;
     const busy = this.#services.waiting.refusalOf(route);
     if (busy !== null) return { refusal: busy, organization: null };
@@ -66,10 +63,10 @@ export class Dispatch implements Front<Matched>, CommandFront {
     return { refusal: null, organization };
   }
 
-  handle(exchange: Exchange<Matched>): void {
+  handle(exchange: Exchange<Match>): void {
     exchange.startedMs = performance.now();
     const { waiting } = this.#services;
-    const busy = waiting.refusalOf(exchange.found!.match.route);
+    const busy = waiting.refusalOf(exchange.found!.route);
     if (busy !== null) {
       this.#turnAway(exchange, busy);
       return;
@@ -90,11 +87,11 @@ export class Dispatch implements Front<Matched>, CommandFront {
   }
 
   /** Nothing was read, so the answer does not wait for the disk. */
-  #turnAway(exchange: Exchange<Matched>, busy: Problem): void {
+  #turnAway(exchange: Exchange<Match>, busy: Problem): void {
     this.#services.waiting.refusals.add(() => {
       const answer = this.refuse(busy, exchange);
       const durationMs = performance.now() - exchange.startedMs;
-      this.#services.metrics.answered(exchange.found!.match.route, answer.status, durationMs);
+      this.#services.metrics.answered(exchange.found!.route, answer.status, durationMs);
       exchange.respond(answer);
     });
   }
@@ -104,7 +101,7 @@ export class Dispatch implements Front<Matched>, CommandFront {
    * the work that waits, and waits for the disk itself.
    */
   answerTo(request: Exchange): Answer | Promise<Answer> {
-    const exchange = request as Exchange<Matched>;
+    const exchange = request as Exchange<Match>;
     exchange.find(this);
     const shown = (handled: Handled) => {
       const answer = this.#shown(exchange, handled);
@@ -121,40 +118,42 @@ export class Dispatch implements Front<Matched>, CommandFront {
   }
 
   /** The answer of a request, which is stored under its key. */
-  #shown({ first, path, found }: Exchange<Matched>, handled: Handled): Answer {
-    const { route } = found!.match;
-    const answer = isRefused(handled) ? this.#problem(handled, path, route) : handled;
+  #shown({ first, path, query, found }: Exchange<Match>, handled: Handled): Answer {
+    const { route } = found!;
+    const answer = isRefused(handled)
+      ? this.#problem(handled, route?.problemPath?.(query) ?? path, route)
+      : handled;
     // An invalid request does not use up its key: the client may send it again, corrected.
     const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
     if (first !== null && !isInvalid) this.#idempotency.store(first, answer);
     return answer;
   }
 
-  #finish(exchange: Exchange<Matched>, handled: Handled): void {
-    const { route } = exchange.found!.match;
+  #finish(exchange: Exchange<Match>, handled: Handled): void {
+    const { route } = exchange.found!;
     exchange.answer = this.#shown(exchange, handled);
     if (route?.durable === true) this.#services.engine.afterDurable(exchange.leave);
     else this.leave(exchange);
   }
 
   /** Ordering: `respond` comes last, because the exchange then serves another request. */
-  leave(exchange: Exchange<Matched>): void {
+  leave(exchange: Exchange<Match>): void {
     const { found, first, answer, startedMs } = exchange;
     if (first !== null) this.#idempotency.end(first);
     const durationMs = performance.now() - startedMs;
     const { waiting } = this.#services;
     waiting.count -= 1;
     waiting.lastMs = durationMs;
-    this.#services.metrics.answered(found!.match.route, answer!.status, durationMs);
+    this.#services.metrics.answered(found!.route, answer!.status, durationMs);
     exchange.respond(answer!);
   }
 
-  refuse(problem: Problem, { found, path }: Exchange<Matched>): Answer {
-    return this.#problem(problem, path, found?.match.route);
+  refuse(problem: Problem, { found, path }: Exchange<Match>): Answer {
+    return this.#problem(problem, path, found?.route);
   }
 
-  #run(exchange: Exchange<Matched>): Handled | Promise<Handled> {
-    const { match } = exchange.found!;
+  #run(exchange: Exchange<Match>): Handled | Promise<Handled> {
+    const match = exchange.found!;
     const { route } = match;
     if (route === undefined) return refuseRoute(match);
     const services = this.#services;
@@ -166,7 +165,7 @@ export class Dispatch implements Front<Matched>, CommandFront {
       const refusal = services.rates.request(organization, caller, services.engine.nowMs());
       if (refusal !== null) return refusal;
     }
-    const checks = this.#checks.get(route)!;
+    const { checks } = match;
     const params = checks.params(match.params);
     const query = checks.query(exchange.query);
     if (route.isLong !== undefined && params.errors.length + query.errors.length === 0) {
@@ -218,22 +217,21 @@ export class Dispatch implements Front<Matched>, CommandFront {
 
   /** @returns What the request gets instead of being carried out; null when it is carried out. */
   #claim(
-    exchange: Exchange<Matched>,
+    exchange: Exchange<Match>,
     route: Route,
     caller: Caller,
     fingerprint: string | null = null,
   ): Handled | Promise<Handled> | null {
-    const isMutation = route.method !== "get" && route.access !== Access.PUBLIC;
     const { idempotencyKey } = exchange;
-    if (!isMutation || idempotencyKey === null) return null;
+    if (idempotencyKey === null || !takesIdempotencyKey(route)) return null;
     const by = { caller, idempotencyKey, waits: exchange.waits };
     const begun = this.#idempotency.begin(route, exchange, by, fingerprint);
-    if (begun instanceof Promise || !("fingerprint" in begun)) return begun;
+    if (begun instanceof Promise || !("fingerprint" in begun)) return asRepeated(begun, route);
     exchange.first = begun;
     return null;
   }
 
-  async #runLong(exchange: Exchange<Matched>, route: Route, context: Context): Promise<Handled> {
+  async #runLong(exchange: Exchange<Match>, route: Route, context: Context): Promise<Handled> {
     const parts = exchange.parts ?? [Buffer.from(Uint8Array.from(exchange.body).buffer)];
     const { keys } = context.services;
     const isKeyed = exchange.idempotencyKey !== null;
@@ -341,6 +339,15 @@ function bytesOf({ body, parts }: Exchange): number {
 function asSent(handled: Handled, body: Buffer): Handled {
   if (!isRefused(handled) || handled.errors === undefined) return handled;
   return { ...handled, errors: errorsAsSent(handled.errors, body) };
+}
+
+/** A stored answer has the form of the first one, whatever a retry prefers. */
+function asRepeated(
+  begun: Handled | Promise<Handled>,
+  { takesPrefer }: Route,
+): Handled | Promise<Handled> {
+  if (takesPrefer !== true) return begun;
+  return begun instanceof Promise ? begun.then(withApplied) : withApplied(begun);
 }
 
 function refuseRoute({ methods }: Match): Problem {

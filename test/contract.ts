@@ -27,6 +27,7 @@ POST ${V2}/booking/revertsale 200 400 402 403
 POST ${V2}/booking/directsale 200 400 402 403 422
 POST ${V2}/booking/block 200 400 402 403
 POST ${V2}/booking/unblock 200 400 402 403
+POST ${V2}/booking/check 200 400 402 403 422
 POST ${V2}/events/ 201 400 403
 GET ${V2}/events/{id} ${READ}
 GET ${V2}/events/ ${LIST}
@@ -34,6 +35,8 @@ PUT ${V2}/events/ ${CHANGE} 409
 DELETE ${V2}/events/{id} 204 400 403 404
 GET ${V2}/events/{id}/seats/ ${READ}
 GET ${V2}/events/{id}/areas/ ${READ}
+GET ${V2}/events/{id}/summary/ ${READ}
+GET ${V2}/events/{id}/holds/ ${READ}
 GET ${V2}/events/{id}/audit/ ${READ}
 POST ${V2}/events/{id}/status ${CHANGE} 409
 PUT ${V2}/events/{id}/series ${CHANGE}

@@ -28,7 +28,8 @@ const listed = ({ listedKey }: Stage) => ({ headers: { "X-API-Key": listedKey } 
 function booking(kind: string): Operation {
   return operation(`POST ${V2}/booking/${kind}`, `${SEATS_BOOKED} seats`, (stage) => {
     const seats = stage.seats.slice(0, SEATS_BOOKED).map(({ id }) => ({ id }));
-    return { query: ofEvent(stage), body: { seats } };
+    const call = kind === "check" ? "&call=lock" : "";
+    return { query: ofEvent(stage) + call, body: { seats } };
   });
 }
 
@@ -70,6 +71,8 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
   operation(`GET ${V1}/events/`, "many events", listed),
   operation(`GET ${EVENTS}/{id}`, "", theEvent),
   operation(`GET ${EVENTS}/{id}/areas/`, "", theEvent),
+  operation(`GET ${EVENTS}/{id}/summary/`, "", theEvent),
+  operation(`GET ${EVENTS}/{id}/holds/`, "", theEvent),
   operation(`GET ${EVENTS}/{id}/seats/`, "first page", theEvent),
   operation(`GET ${EVENTS}/{id}/seats/`, "again", theEvent),
   operation(`GET ${EVENTS}/{id}/seats/`, "by one key", (stage) => ({
@@ -93,7 +96,7 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
     query: "lastUpdated=2020-01-01T00:00:00",
   })),
   operation(`GET ${EVENTS}/{id}/audit/`, "", theEvent),
-  ...["lock", "unlock", "lock", "sale", "revertsale", "directsale"].map(booking),
+  ...["check", "lock", "unlock", "lock", "sale", "revertsale", "directsale"].map(booking),
   booking("revertsale"),
   ...["block", "unblock"].map(booking),
   legacyBooking("lock"),

@@ -115,6 +115,7 @@ export const OTHER_OPERATIONS: readonly Operation[] = [
   operation("GET /readyz"),
   operation("GET /metrics"),
   operation("GET /openapi.json"),
+  operation("GET /asyncapi.json"),
   operation("GET /"),
   operation("GET /docs"),
 ];

@@ -6,6 +6,11 @@ import { assert } from "../assert.ts";
 import { ExpiryQueues } from "./expiry.ts";
 
 export interface Hold {
+  /**
+   * The number of the hold: the sequence number of its lock. A hold from the snapshot of an earlier
+   * version has a smaller number, in the same order.
+   */
+  readonly fence: number;
   /** Empty when the lock named no session. */
   readonly session: string;
   readonly holdType: string;
@@ -22,8 +27,7 @@ export interface HoldSlots {
   /** Index: slot; undefined where it is free. */
   readonly holds: readonly (Hold | undefined)[];
   readonly sizes: readonly number[];
-  readonly ordinals: readonly number[];
-  readonly opened: number;
+  readonly fenceBound: number;
   /** The free slots; the last one is used next. */
   readonly free: readonly number[];
 }
@@ -33,10 +37,8 @@ export class Holds {
   #holds: (Hold | undefined)[] = [];
   /** Index: slot. Value: seats and places still held. */
   #sizes: number[] = [];
-  /** Index: slot. Value: how many holds were opened before; orders holds of one millisecond. */
-  #ordinals: number[] = [];
-  /** How many holds were ever opened. */
-  #opened = 0;
+  /** More than every fence so far. */
+  #fenceBound = 0;
   #free: number[] = [];
   readonly #expiry = new ExpiryQueues();
   /** Sum of `#sizes` of the holds. */
@@ -102,10 +104,11 @@ export class Holds {
     assert(slot === this.nextSlot, "a new hold takes the next slot");
     assert(this.#holds[slot] === undefined, "a new hold takes a free slot");
     assert(size > 0, "a new hold has a seat or a place");
+    assert(hold.fence >= this.#fenceBound, "fences only grow");
     if (this.#free.length > 0) this.#free.pop();
     this.#holds[slot] = hold;
     this.#sizes[slot] = size;
-    this.#ordinals[slot] = this.#opened++;
+    this.#fenceBound = hold.fence + 1;
     this.#count(hold.session, size);
     if (hold.expiresAtMs !== 0) this.#expiry.add(slot, hold.startedAtMs, hold.expiresAtMs);
   }
@@ -131,10 +134,20 @@ export class Holds {
     return this.#expiry.due(timeMs);
   }
 
+  /** Slots of the holds, rising. Cost: O(slots). */
+  taken(): Uint32Array {
+    const slots = new Uint32Array(this.count);
+    let count = 0;
+    for (let slot = 0; slot < this.#holds.length; slot++) {
+      if (this.#holds[slot] !== undefined) slots[count++] = slot;
+    }
+    assert(count === slots.length, "a slot is free or has a hold");
+    return slots;
+  }
+
   /** Slots of the holds, in the order in which these began. Cost: O(n log n) in the slots. */
   slots(): number[] {
-    const taken = [...this.#holds.keys()].filter((slot) => this.#holds[slot] !== undefined);
-    return taken.sort((a, b) => this.#ordinals[a]! - this.#ordinals[b]!);
+    return [...this.taken()].sort((a, b) => this.#holds[a]!.fence - this.#holds[b]!.fence);
   }
 
   /** Cost: O(slots), pointers only. */
@@ -142,30 +155,26 @@ export class Holds {
     return {
       holds: this.#holds.slice(),
       sizes: this.#sizes.slice(),
-      ordinals: this.#ordinals.slice(),
-      opened: this.#opened,
+      fenceBound: this.#fenceBound,
       free: this.#free.slice(),
     };
   }
 
   /** Restores copied slots into a table that is still empty. */
-  restore({ holds, sizes, ordinals, opened, free }: HoldSlots): void {
+  restore({ holds, sizes, fenceBound, free }: HoldSlots): void {
     assert(this.#holds.length === 0, "slots are restored into an empty table");
     assert(holds.length === sizes.length, "every slot has its size");
-    assert(holds.length === ordinals.length, "every slot has its ordinal");
     for (const slot of free) assert(holds[slot] === undefined, "a free slot has no hold");
     this.#holds = holds.slice();
     this.#sizes = sizes.slice();
-    this.#ordinals = ordinals.slice();
     this.#free = free.slice();
-    this.#opened = opened;
+    this.#fenceBound = fenceBound;
     const slots = this.slots();
-    assert(slots.length === this.count, "a slot is free or has a hold");
     // In the order in which they began, so that the expiry queues are sorted.
     for (const slot of slots) {
-      const { startedAtMs, expiresAtMs } = this.get(slot);
+      const { fence, startedAtMs, expiresAtMs } = this.get(slot);
       assert(this.#sizes[slot]! > 0, "a hold has a seat or a place");
-      assert(this.#ordinals[slot]! < opened, "a hold was opened before the copy");
+      assert(fence < fenceBound, "a hold began before the copy");
       this.#held += this.#sizes[slot]!;
       if (expiresAtMs !== 0) this.#expiry.add(slot, startedAtMs, expiresAtMs);
     }

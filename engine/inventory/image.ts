@@ -1,6 +1,6 @@
 /**
  * Converts a partition to plain buffers for a snapshot, and back. An image also has the facts that
- * the digest omits: slots and their free list, ordinals, the order of changes.
+ * the digest omits: slots and their free list, fences, the order of changes.
  *
  * The work is split, because the partition must not change while it is copied: `copyPartition`
  * copies only arrays; later an `ImagePacker` flattens the holds, which never change.
@@ -25,7 +25,7 @@ interface HoldColumns {
   readonly slots: Uint32Array;
   /** Seats and places still held. */
   readonly sizes: Uint32Array;
-  readonly ordinals: Float64Array;
+  readonly fences: Float64Array;
   readonly startedAtMs: Float64Array;
   readonly expiresAtMs: Float64Array;
   /** How many entries of `seats` belong to the hold. */
@@ -38,7 +38,8 @@ interface HoldColumns {
   readonly texts: string;
   /** The free slots; the last one is used next. */
   readonly free: Uint32Array;
-  readonly opened: number;
+  /** More than every fence so far. */
+  readonly fenceBound: number;
 }
 
 /** Typed arrays, numbers and one text. */
@@ -97,21 +98,21 @@ export class ImagePacker {
   #seatCount = 0;
 
   constructor(copy: PartitionCopy) {
-    const { holds, free, opened } = copy.holds;
+    const { holds, free, fenceBound } = copy.holds;
     const count = holds.length - free.length;
     const seatCount = holds.reduce((sum, hold) => sum + (hold?.seats.length ?? 0), 0);
     this.#copy = copy;
     this.#columns = {
       slots: new Uint32Array(count),
       sizes: new Uint32Array(count),
-      ordinals: new Float64Array(count),
+      fences: new Float64Array(count),
       startedAtMs: new Float64Array(count),
       expiresAtMs: new Float64Array(count),
       seatCounts: new Uint32Array(count),
       seats: new Uint32Array(seatCount),
       textUnits: new Uint32Array(2 * count),
       free: Uint32Array.from(free),
-      opened,
+      fenceBound,
     };
   }
 
@@ -135,7 +136,7 @@ export class ImagePacker {
     const i = this.#holdCount++;
     columns.slots[i] = slot;
     columns.sizes[i] = this.#copy.holds.sizes[slot]!;
-    columns.ordinals[i] = this.#copy.holds.ordinals[slot]!;
+    columns.fences[i] = hold.fence;
     columns.startedAtMs[i] = hold.startedAtMs;
     columns.expiresAtMs[i] = hold.expiresAtMs;
     columns.seatCounts[i] = seats.length;
@@ -147,12 +148,11 @@ export class ImagePacker {
 }
 
 function unpackHolds(columns: HoldColumns): HoldSlots {
-  const { slots, sizes, ordinals, seats, texts, textUnits, free, opened } = columns;
+  const { slots, sizes, seats, texts, textUnits, free, fenceBound } = columns;
   const slotCount = slots.length + free.length;
   const unpacked = {
     holds: Array.from({ length: slotCount }, (): Hold | undefined => undefined),
     sizes: Array.from({ length: slotCount }, () => 0),
-    ordinals: Array.from({ length: slotCount }, () => 0),
   };
   let seatsAt = 0;
   let textAt = 0;
@@ -161,6 +161,7 @@ function unpackHolds(columns: HoldColumns): HoldSlots {
     assert(slot < slotCount, "every slot is free or has a hold");
     assert(i === 0 || slot > slots[i - 1]!, "slots are in ascending order");
     unpacked.holds[slot] = {
+      fence: columns.fences[i]!,
       session: takeText(textUnits[2 * i]!),
       holdType: takeText(textUnits[2 * i + 1]!),
       startedAtMs: columns.startedAtMs[i]!,
@@ -168,9 +169,8 @@ function unpackHolds(columns: HoldColumns): HoldSlots {
       seats: seats.subarray(seatsAt, (seatsAt += columns.seatCounts[i]!)),
     };
     unpacked.sizes[slot] = sizes[i]!;
-    unpacked.ordinals[slot] = ordinals[i]!;
   }
   assert(seatsAt === seats.length, "every seat of an image belongs to a hold");
   assert(textAt === texts.length, "every text of an image belongs to a hold");
-  return { ...unpacked, opened, free: Array.from(free) };
+  return { ...unpacked, fenceBound, free: Array.from(free) };
 }

@@ -58,14 +58,17 @@ export class Partition implements SeatColumns {
     this.areas = new Areas(layout.areas.length, createdAtMs);
   }
 
-  /** Cost: O(seats and areas of the record), usually 2. */
-  move(record: MoveRecord, timeMs: number): void {
+  /**
+   * @param sequence - The number of the record in the log.
+   * Cost: O(seats and areas of the record), usually 2.
+   */
+  move(record: MoveRecord, timeMs: number, sequence: number): void {
     const { from, to } = MOVES[record.move];
     assert((to === LOCKED) === (record.hold !== NONE), "a lock, and nothing else, opens a hold");
     for (const seat of record.seats) {
       assert(this.state[seat] === from, "a seat is in the state that the move leaves");
     }
-    if (to === LOCKED) this.#openHold(record, timeMs);
+    if (to === LOCKED) this.#openHold(record, timeMs, sequence);
     for (const seat of record.seats) {
       if (from === LOCKED) this.#releaseHold(this.hold[seat]!, 1);
       this.state[seat] = to;
@@ -171,14 +174,14 @@ export class Partition implements SeatColumns {
     this.areas.changedAtMs[area] = timeMs;
   }
 
-  #openHold(record: MoveRecord, timeMs: number): void {
+  #openHold(record: MoveRecord, timeMs: number, fence: number): void {
     const { session, holdType, expiresAtMs, seats, areas } = record;
     let size = seats.length;
     for (let i = 0; i < areas.length; i += 3) {
       assert(areas[i + 1] === record.hold, "locked places go to the new hold");
       size += areas[i + 2]!;
     }
-    const hold = { session, holdType, startedAtMs: timeMs, expiresAtMs, seats };
+    const hold = { fence, session, holdType, startedAtMs: timeMs, expiresAtMs, seats };
     this.holds.open(record.hold, hold, size);
   }
 

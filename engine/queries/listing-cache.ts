@@ -6,8 +6,8 @@ import type { Partition } from "../inventory/partition.ts";
 import type { SortedSeats } from "./sorted-seats.ts";
 
 const MEBIBYTE = 1_024 * 1_024;
-/** About 280 listings of 60,000 seats. */
-export const LISTING_BYTES_MAX = 256 * MEBIBYTE;
+/** About 70 listings of 60,000 seats. Each change of an event's layout leaves old ones behind. */
+export const LISTING_BYTES_MAX = 64 * MEBIBYTE;
 /** Listings of one event. */
 export const LISTINGS_PER_EVENT_MAX = 16;
 /** As measured: a seat takes a place in a block, and a pointer to the block. */

@@ -109,14 +109,19 @@ export function listSeats(
  * Sorts and caches in steps what `listSeats` would otherwise sort at once. Between two steps the
  * event may change: `listSeats` then repairs the listing, because a seat that changes during the
  * sort is among those touched since its beginning.
+ *
+ * @returns False when the event has changed meanwhile. After many changes, `listSeats` would sort
+ * all seats at once, so it is better to prepare the listing again.
  */
-export function* prepareListing(event: ListedEvent, asked: SeatQuery): Generator<void, void> {
-  if (event.partition.layout.seatCount < CACHED_SEATS_MIN) return;
+export function* prepareListing(event: ListedEvent, asked: SeatQuery): Generator<void, boolean> {
+  if (event.partition.layout.seatCount < CACHED_SEATS_MIN) return true;
   const query = withoutNeedlessTime(event, asked);
   if (query.sort.some(({ property }) => NAME_SORTS.has(property))) {
     yield* rankNames(event.partition.layout);
   }
-  if (fewCandidates(event, query) === null) yield* currentListing(event, query, listingCache);
+  if (fewCandidates(event, query) !== null) return true;
+  const { touches } = yield* currentListing(event, query, listingCache);
+  return touches === event.partition.changes.touches;
 }
 
 /** From a time before a change of all seats on, every seat matches. */

@@ -5,6 +5,7 @@ import {
   HOLD_TYPES_MAX,
   KEY_GRACE_SECONDS_MAX,
   NAME_LENGTH_MAX,
+  OBJECTS_PER_REQUEST_MAX,
   ORGANIZATION_LIMIT_MAX,
   SESSION_LENGTH_MAX,
 } from "../constants.ts";
@@ -25,6 +26,7 @@ import {
   exactObject,
   integer,
   list,
+  map,
   NULL,
   number,
   object,
@@ -58,10 +60,13 @@ export const STATE_SELECTION = object({
   seats: optional(list(CHOICE)),
   groupOfSeats: optional(list(CHOICE)),
   holdType: optional(text(HOLD_TYPE_LIMITS)),
+  /** By seat id. */
+  fences: optional(map(integer(), OBJECTS_PER_REQUEST_MAX)),
 });
 /**
  * What a booking call is about, each object once: `seats`, and places of areas in `groupOfSeats`.
- * At most 1,000 objects. A lock is held by the session; without `holdType` it is a CART.
+ * At most 1,000 objects. A lock is held by the session; without `holdType` it is a CART. An unlock
+ * or a sale is refused where a seat is not in the hold that `fences` has for its id.
  */
 export type StateSelection = TypeOf<typeof STATE_SELECTION>;
 

@@ -86,6 +86,10 @@ export function list<T>(items: Shape<T>, limits: ListLimits = {}): Shape<readonl
   return { type: "array", items, ...limits };
 }
 
+export function either<A, B>(a: Shape<A>, b: Shape<B>): Shape<A | B> {
+  return { anyOf: [a, b] };
+}
+
 /** A member of a request that may be left out; null means the same. */
 export function optional<T>(shape: Shape<T>): Optional<T | null> {
   return { optional: orNull(shape) };
@@ -94,6 +98,14 @@ export function optional<T>(shape: Shape<T>): Optional<T | null> {
 /** A member of an answer that is left out while it has no value. */
 export function whenSet<T>(shape: Shape<T>): Optional<T> {
   return { optional: shape };
+}
+
+/** An object with values of one shape, at most so many. */
+export function map<T>(
+  values: Shape<T>,
+  maxProperties: number,
+): Shape<Readonly<Record<string, T>>> {
+  return { type: "object", additionalProperties: values, maxProperties };
 }
 
 /** An object. Members that it does not name are allowed and ignored. */

@@ -24,6 +24,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   maxLength: ["SIZE", (length) => `must have at most ${String(length)} characters`],
   minItems: ["SIZE", (count) => `must have at least ${String(count)} items`],
   maxItems: ["SIZE", (count) => `must have at most ${String(count)} items`],
+  maxProperties: ["SIZE", (count) => `must have at most ${String(count)} members`],
   minimum: ["RANGE", (limit) => `must be at least ${String(limit)}`],
   maximum: ["RANGE", (limit) => `must be at most ${String(limit)}`],
   enum: ["ENUM", (values) => `must be one of ${[values].flat().join(", ")}`],

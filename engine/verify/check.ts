@@ -33,9 +33,12 @@ export function checkPartition(partition: Partition): void {
   const { holds, layout } = partition;
   const held = checkSeats(partition);
   checkAreas(partition, held);
+  let fenceBefore = -1;
   for (const slot of holds.slots()) {
     assert(held.get(slot) === holds.size(slot), "a hold has as many places as its size");
-    const { seats, startedAtMs, expiresAtMs } = holds.get(slot);
+    const { fence, seats, startedAtMs, expiresAtMs } = holds.get(slot);
+    assert(fence > fenceBefore, "two holds have different fences");
+    fenceBefore = fence;
     assert(seats.length <= layout.seatCount, "a hold began with seats of the layout");
     assert(expiresAtMs === 0 || expiresAtMs > startedAtMs, "a hold ends after it began");
   }

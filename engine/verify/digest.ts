@@ -1,6 +1,7 @@
 /**
  * A hash of the meaning of the state, not of its form in memory: two engines that applied the same
  * log have the same digest. It consists of two 32-bit lanes. It detects differences, not forgery.
+ * Fences are left out: snapshots of earlier versions have other ones.
  */
 import { assert } from "../assert.ts";
 import { TABLES } from "../catalog.ts";

@@ -18,6 +18,7 @@ import {
   syncFileNow,
   TEMPORARY_SUFFIX,
 } from "../disk/transfer.ts";
+import { jsonOfRow } from "../log/layout-packing.ts";
 import { readLog } from "../log/read-log.ts";
 import type { ChainMark, LogStart } from "../log/scan.ts";
 import type { CatalogCopy } from "./catalog-copy.ts";
@@ -234,13 +235,13 @@ export class SnapshotBuild {
   #applyCatalog({ nextId, removes, puts }: Omit<CatalogRecord, "type" | "actor">): void {
     this.#nextId = nextId;
     for (const { table, key } of removes) this.#sql.run(`DELETE FROM ${table} WHERE id = ?`, key);
-    for (const { table, row } of puts) {
+    for (const put of puts) {
       // A replaced row keeps its position, as it does in memory.
       this.#sql.run(
-        `INSERT INTO ${table} (id, row) VALUES (?, ?)
+        `INSERT INTO ${put.table} (id, row) VALUES (?, ?)
          ON CONFLICT (id) DO UPDATE SET row = excluded.row`,
-        row.id,
-        JSON.stringify(row),
+        put.row.id,
+        jsonOfRow(put),
       );
     }
   }

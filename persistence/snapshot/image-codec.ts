@@ -4,7 +4,7 @@
  * bytes. All numbers are little-endian, and a typed array is stored as it is in memory.
  *
  *     0 u32 version    8 f64 touches of the change list    24 u32 oldest seat of the change list
- *     4 u32 columns   16 f64 holds ever opened             28 u32 zero
+ *     4 u32 columns   16 f64 more than every fence so far  28 u32 zero
  */
 import { assert } from "../../engine/assert.ts";
 import type { PartitionImage } from "../../engine/inventory/image.ts";
@@ -37,7 +37,7 @@ export function encodeImage(image: PartitionImage): Buffer {
   out.u32(FORMATS.image.version);
   out.u32(COLUMN_COUNT);
   out.f64(image.changes.touches);
-  out.f64(image.holds.opened);
+  out.f64(image.holds.fenceBound);
   out.u32(image.changes.oldest);
   out.u32(0);
   for (const column of columns) {
@@ -56,7 +56,7 @@ export function decodeImage(bytes: Buffer): PartitionImage {
   if (columnCount !== COLUMN_COUNT)
     throw new Malformed(`${COLUMN_COUNT} columns`, `${columnCount}`);
   const touches = input.f64();
-  const opened = input.f64();
+  const fenceBound = input.f64();
   const oldest = input.u32();
   input.u32();
   // Copied, because a typed array needs the alignment of its type.
@@ -85,7 +85,7 @@ export function decodeImage(bytes: Buffer): PartitionImage {
     holds: {
       slots: take(Uint32Array),
       sizes: take(Uint32Array),
-      ordinals: take(Float64Array),
+      fences: take(Float64Array),
       startedAtMs: take(Float64Array),
       expiresAtMs: take(Float64Array),
       seatCounts: take(Uint32Array),
@@ -93,7 +93,7 @@ export function decodeImage(bytes: Buffer): PartitionImage {
       textUnits: take(Uint32Array),
       free: take(Uint32Array),
       texts: Buffer.from(take(Uint8Array).buffer).toString("utf8"),
-      opened,
+      fenceBound,
     },
   };
   ensureShape(image);
@@ -114,7 +114,7 @@ function columnsOf({ seats, changes, areas, holds }: PartitionImage): Column[] {
     areas.held,
     holds.slots,
     holds.sizes,
-    holds.ordinals,
+    holds.fences,
     holds.startedAtMs,
     holds.expiresAtMs,
     holds.seatCounts,
@@ -134,8 +134,8 @@ function ensureShape({ seats, changes, areas, holds }: PartitionImage): void {
   ensureLengths("areas", [areas.changedAtMs], areaCount);
   ensureLengths("counters", [areas.counts], AREA_COUNTERS * areaCount);
   ensureLengths("held places", [areas.held], AREA_HELD * Math.floor(areas.held.length / AREA_HELD));
-  const { slots, sizes, ordinals, startedAtMs, expiresAtMs, seatCounts, textUnits } = holds;
-  const perHold = [sizes, ordinals, startedAtMs, expiresAtMs, seatCounts];
+  const { slots, sizes, fences, startedAtMs, expiresAtMs, seatCounts, textUnits } = holds;
+  const perHold = [sizes, fences, startedAtMs, expiresAtMs, seatCounts];
   ensureLengths("holds", perHold, slots.length);
   ensureLengths("texts", [textUnits], 2 * slots.length);
 }

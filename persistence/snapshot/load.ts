@@ -173,6 +173,6 @@ export function replayAfter(
       if (sequence <= (loaded?.sequences.get(record.partition) ?? 0)) return;
     }
     before(record);
-    apply(state, record, timeMs);
+    apply(state, record, timeMs, sequence);
   };
 }

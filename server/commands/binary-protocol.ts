@@ -88,8 +88,9 @@ export class BinaryProtocol implements Protocol {
 
   writeAnswer(to: AnswerBuffer, number: number, { status, body, headers }: Answer): void {
     const value: unknown = JSON.parse(String(body));
-    if (typeof value === "boolean") {
-      this.writeDone(to, number, value);
+    // A first request over HTTP may have preferred a representation.
+    if (status === 200) {
+      this.writeDone(to, number, value !== false);
       return;
     }
     const { errorCode, errors } = value as Document;

@@ -14,6 +14,7 @@ import type { LayoutBody } from "../../engine/shapes/bodies.ts";
 import type { MetadataOptions } from "../routing/services.ts";
 import { checksOf } from "../routing/validate.ts";
 import { metadataView } from "./metadata.ts";
+import { freePages, LONG_BYTES, pagesFor } from "../wire/bounds/body-budget.ts";
 import { parseJson } from "../wire/json.ts";
 import { errorsAsSent } from "../wire/number-literals.ts";
 import { groupViews, type Zones } from "../wire/views.ts";
@@ -23,6 +24,7 @@ export interface Packing {
   readonly pack: (json: Uint8Array) => Uint8Array;
   /** @returns The JSON of a packed layout. */
   readonly unpack: (packed: Uint8Array) => Buffer;
+  readonly read: (packed: Uint8Array) => LayoutDocument;
 }
 
 interface Next {
@@ -46,6 +48,8 @@ interface Jobs {
   readonly prepare: {
     /** The body. The job takes them out: a large body must not be in memory twice. */
     readonly parts: Uint8Array[];
+    /** Whether an earlier job has packed the body. */
+    readonly isPacked: boolean;
     readonly stored: Uint8Array | null;
     readonly next: Next;
   };
@@ -83,8 +87,8 @@ export type Prepared =
       readonly newIds: number;
       readonly goneIds: readonly number[];
       readonly goneAreaIds: readonly number[];
-      /** The body: the layout may have to be prepared again. */
-      readonly parts: Uint8Array[];
+      /** The body, packed: the layout may have to be prepared again. */
+      readonly body: Uint8Array;
     });
 
 interface Results {
@@ -109,48 +113,62 @@ export function doJob(job: JobOf<JobKind>, packing: Packing): ResultOf<JobKind> 
     case "copy":
       return copy(job, packing);
     case "show":
-      return packing.unpack(job.stored);
+      // A message would copy the whole block of memory of which this is a part.
+      return Uint8Array.from(packing.unpack(job.stored));
     case "showGroups": {
       const { schemaId, zones, parentId, type } = job;
-      const groups = groupViews(schemaId, documentOf(job.stored, packing), zones)
+      const groups = groupViews(schemaId, packing.read(job.stored), zones)
         .filter((group) => parentId === undefined || group.parentId === parentId)
         .filter((group) => type === undefined || group.type === type);
       return bytesOf(groups);
     }
     case "showMetadata": {
-      const document = documentOf(job.stored, packing);
+      const document = packing.read(job.stored);
       return bytesOf(metadataView(document, buildLayout(document), job.options));
     }
   }
   return job satisfies never;
 }
 
-function prepare({ parts, stored, next }: Jobs["prepare"], packing: Packing): Prepared {
-  const bytes = Buffer.concat(parts);
+function prepare({ parts, isPacked, stored, next }: Jobs["prepare"], packing: Packing): Prepared {
+  const given = joined(parts);
   parts.length = 0;
+  const bytes = isPacked ? packing.unpack(given) : given;
   const parsed = parseJson(bytes);
+  const length = bytes.length;
+  const short = length <= LONG_BYTES ? bytes : null;
+  // From here on, a long body is not in memory besides its objects.
+  const sent = parsed.ok ? packing.pack(bytes) : bytes;
+  if (short === null) freePages(bytes);
   if (!parsed.ok) return { kind: "malformed", reason: parsed.reason };
   const body = parsed.isAscii ? parsed.value : LAYOUT_CHECKS.compose(parsed.value);
-  const invalid = LAYOUT_CHECKS.body(body, bytes.length);
-  if (invalid.length > 0) return { kind: "invalid", errors: errorsAsSent(invalid, bytes) };
+  const invalid = LAYOUT_CHECKS.body(body, length);
+  if (invalid.length > 0) return { kind: "invalid", errors: errorsAsSent(invalid, short) };
   // The body has passed the shape of a layout.
   const layout = body as LayoutBody;
   const tooLong = checkDrawing(layout);
   if (tooLong.length > 0) return { kind: "invalid", errors: tooLong };
-  const before = stored === null ? EMPTY_DOCUMENT : documentOf(stored, packing);
+  const before = stored === null ? EMPTY_DOCUMENT : packing.read(stored);
   const prepared = prepareLayout(before, layout, next);
   const { document, isChanged, newIds, goneIds, goneAreaIds, errors } = prepared;
-  if (errors.length > 0) return { kind: "invalid", errors: errorsAsSent(errors, bytes) };
+  if (errors.length > 0) return { kind: "invalid", errors: errorsAsSent(errors, short) };
   const json = jsonOf(document);
   if (stored !== null && !isChanged) return { kind: "same", json };
   const columns = columnsOf(buildLayout(document));
   const made = { packed: packing.pack(json), columns, json };
-  return { kind: "new", ...made, newIds, goneIds, goneAreaIds, parts: [bytes] };
+  return { kind: "new", ...made, newIds, goneIds, goneAreaIds, body: sent };
+}
+
+/** Without a copy when there is one part. */
+function joined(parts: readonly Uint8Array[]): Buffer {
+  const [first] = parts;
+  if (parts.length !== 1 || first === undefined) return Buffer.concat(parts);
+  return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
 }
 
 function copy({ stored, original, next }: Jobs["copy"], packing: Packing): ResultOf<"copy"> {
   const assignments = assignmentsIn(original.assignments, original.schemaId);
-  const whole = { ...original, assignments, document: documentOf(stored, packing) };
+  const whole = { ...original, assignments, document: packing.read(stored) };
   const { document, ...rest } = copyOriginal(whole, next);
   const copied = document ?? EMPTY_DOCUMENT;
   const columns = columnsOf(buildLayout(copied));
@@ -173,12 +191,9 @@ export function assignmentsIn(
   return Array.from(ids, (id, i) => ({ id, schemaId, zoneId: zoneIds[i]! }));
 }
 
-function documentOf(stored: Uint8Array, { unpack }: Packing): LayoutDocument {
-  return JSON.parse(unpack(stored).toString()) as LayoutDocument;
-}
-
 function jsonOf(document: LayoutDocument): Buffer {
-  const json = Buffer.allocUnsafeSlow(documentBytes(document));
+  const bytes = documentBytes(document);
+  const json = bytes < LONG_BYTES ? Buffer.allocUnsafeSlow(bytes) : Buffer.from(pagesFor(bytes));
   let length = 0;
   for (const piece of jsonPieces(document)) length += json.write(piece, length);
   assert(length === json.length, "a layout is written to its last byte");

@@ -40,6 +40,9 @@ const BUSY: Problem = refuse(
 
 type Handled = Answer | Problem;
 
+/** The body of a put; one that has to be prepared again is packed. */
+type SentBody = LongBody & { readonly isPacked?: boolean };
+
 /** How packed layouts are made. */
 export interface LayoutPacker {
   readonly pack: (json: string) => PackedLayout;
@@ -82,10 +85,10 @@ export class LargeLayouts implements LayoutWork {
     return bytes >= LONG_BODY_BYTES || this.isLarge(schemaId);
   }
 
-  async put(command: LayoutPut, body: LongBody, attempt = 1): Promise<Handled> {
+  async put(command: LayoutPut, body: SentBody, attempt = 1): Promise<Handled> {
     let base: LayoutRow | undefined;
     let firstId = 0;
-    let again = body;
+    let again: SentBody = body;
     /** Not awaited while the result is used: showing a stored layout again is a job of its own. */
     const early: Exclude<ReturnType<LongBody["claim"]>, null>[] = [];
     const make = () => {
@@ -93,7 +96,7 @@ export class LargeLayouts implements LayoutWork {
       firstId = this.#engine.state.catalog.nextId + ID_GAP;
       const next = { nextId: firstId, timeMs: this.#engine.nowMs() };
       const stored = base === undefined ? null : this.#bytesOf(base);
-      return { parts: [...body.parts], stored, next };
+      return { parts: [...body.parts], isPacked: body.isPacked === true, stored, next };
     };
     const { organizationId } = command.caller;
     const running = this.#thread.run("prepare", organizationId, make, (prepared) => {
@@ -104,7 +107,7 @@ export class LargeLayouts implements LayoutWork {
         const layout = { schemaId: command.schemaId, version: base?.version ?? 0 };
         return jsonBytes(200, prepared.json, layout);
       }
-      again = { parts: prepared.parts, claim: () => null };
+      again = { parts: [prepared.body], isPacked: true, claim: () => null };
       return this.#install(command, { prepared, base, firstId });
     });
     const handled = running === null ? BUSY : ((await running) ?? early[0] ?? null);

@@ -10,6 +10,8 @@ export const WAITING_MAX = 4;
  * thread keeps several times as much before it collects any garbage.
  */
 const HEAP_MIB_MAX = 512;
+/** Of these, for new objects: three times as much by default. */
+const YOUNG_MIB_MAX = 16;
 
 export interface ThreadEvents {
   readonly message: (message: FromLayouts) => void;
@@ -135,7 +137,10 @@ export class LayoutThread {
 function startWorker({ message, exit }: ThreadEvents): RunningThread {
   const worker = new Worker(new URL("worker.js", import.meta.url), {
     name: "frontrow layouts",
-    resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
+    resourceLimits: {
+      maxOldGenerationSizeMb: HEAP_MIB_MAX,
+      maxYoungGenerationSizeMb: YOUNG_MIB_MAX,
+    },
   });
   let reason = new Error("the layout thread ended");
   worker.unref();

@@ -2,10 +2,14 @@
 import os from "node:os";
 import { parentPort } from "node:worker_threads";
 import { assert } from "../../engine/assert.ts";
-import { packLayout, unpackLayout } from "../../persistence/log/layout-packing.ts";
+import { packLayout, unpackDocument, unpackLayout } from "../../persistence/log/layout-packing.ts";
 import { serveLayouts } from "./service.ts";
 
 assert(parentPort !== null, "the program of a thread runs in one");
 // On Linux each thread has a priority of its own. The event loop goes first.
 if (process.platform === "linux") os.setPriority(0, os.constants.priority.PRIORITY_BELOW_NORMAL);
-serveLayouts(parentPort, { pack: (json) => packLayout(json).bytes, unpack: unpackLayout });
+serveLayouts(parentPort, {
+  pack: (json) => packLayout(json).bytes,
+  unpack: unpackLayout,
+  read: unpackDocument,
+});

@@ -12,8 +12,12 @@ export interface RouteLabels {
 /** Upper bounds of the histogram in milliseconds, from a fraction of a sync to a stall. */
 const BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
 
+/** Statuses are below it. */
+const STATUS_END = 600;
+
 class RouteTraffic {
-  readonly byStatus = new Map<number, number>();
+  /** Index: the status. */
+  readonly byStatus = new Float64Array(STATUS_END);
   /** Answers per bucket of BUCKETS_MS; the last element counts the slower ones. */
   readonly buckets = new Float64Array(BUCKETS_MS.length + 1);
   count = 0;
@@ -33,7 +37,7 @@ export class Traffic {
       traffic = new RouteTraffic();
       this.#routes.set(route, traffic);
     }
-    traffic.byStatus.set(status, (traffic.byStatus.get(status) ?? 0) + 1);
+    traffic.byStatus[status]! += 1;
     let bucket = 0;
     while (bucket < BUCKETS_MS.length && durationMs > BUCKETS_MS[bucket]!) bucket++;
     traffic.buckets[bucket]! += 1;
@@ -50,7 +54,8 @@ export class Traffic {
       `# TYPE ${requests} counter`,
     ];
     for (const [route, { byStatus }] of this.#routes) {
-      for (const [status, count] of byStatus) {
+      for (const [status, count] of byStatus.entries()) {
+        if (count === 0) continue;
         lines.push(`${requests}{${labelsOf(route)},status="${status}"} ${count}`);
       }
     }

@@ -2,7 +2,7 @@
 import type { Shape } from "../../engine/shapes/shape.ts";
 import { ERROR_ENTRIES } from "../docs/error-entries.ts";
 import { readPackageFile } from "../docs/package-files.ts";
-import { Access, type QueryParameter, type Route } from "../routing/route.ts";
+import { Access, type QueryParameter, type Route, takesIdempotencyKey } from "../routing/route.ts";
 import {
   PROBLEM_MEDIA,
   problemExamples,
@@ -12,7 +12,6 @@ import {
   refusalsOf,
   schemaName,
   STATUSES,
-  takesIdempotencyKey,
 } from "./problems.ts";
 import { Schemas } from "./schemas.ts";
 import { codeLink, type Example, type OperationText, readTexts, type TagText } from "./texts.ts";
@@ -137,7 +136,13 @@ class OperationMaker {
       ...exampleOf(parameter.shape, url.searchParams.get(name)),
     }));
     const key = { $ref: "#/components/parameters/IdempotencyKey" };
-    return [...inPath, ...inQuery, ...(takesIdempotencyKey(route) ? [key] : [])];
+    const prefer = { $ref: "#/components/parameters/Prefer" };
+    return [
+      ...inPath,
+      ...inQuery,
+      ...(takesIdempotencyKey(route) ? [key] : []),
+      ...(route.takesPrefer === true ? [prefer] : []),
+    ];
   }
 
   #queryParameter(name: string, parameter: QueryParameter): object {
@@ -156,7 +161,9 @@ class OperationMaker {
   #successes(route: Route, text: OperationText, granted: readonly Example[]): object {
     const { answers, media = JSON_MEDIA } = route;
     const byStatus = Object.entries(answers).map(([status, shape]) => {
-      const facts = { description: text.success, headers: headerOf("Keep-Alive") };
+      const applied = route.takesPrefer === true ? headerOf("Preference-Applied") : {};
+      const headers = { ...headerOf("Keep-Alive"), ...applied };
+      const facts = { description: text.success, headers };
       if (shape === null) return [status, facts] as const;
       const examples = examplesOf(granted, ({ answer }) => answer);
       const others = (route.otherMedia ?? []).map((other) => [other, { schema: {} }]);

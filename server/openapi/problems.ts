@@ -1,6 +1,6 @@
 /** The problems that an operation can answer, and the components that describe each error code. */
 import { ERROR_ENTRIES } from "../docs/error-entries.ts";
-import { Access, type Route } from "../routing/route.ts";
+import { Access, type Route, takesIdempotencyKey } from "../routing/route.ts";
 import { problemAnswer } from "../wire/answers.ts";
 import { type Refused, REPLIES } from "../wire/replies.ts";
 import type { OperationText, RefusalText } from "./texts.ts";
@@ -24,10 +24,6 @@ function isGuarded({ access }: Route): boolean {
 
 function takesBody({ body }: Route): boolean {
   return body !== undefined;
-}
-
-export function takesIdempotencyKey(route: Route): boolean {
-  return route.method !== "get" && isGuarded(route);
 }
 
 /** What an operation refuses with an error code. */

@@ -43,6 +43,8 @@ export class Schemas {
    */
   refer(shape: Shape, name: string): object {
     const { format, items, properties, ...rest } = shape;
+    const { anyOf } = shape as { readonly anyOf?: readonly Shape[] };
+    if (anyOf !== undefined) return { anyOf: anyOf.map((one) => this.refer(one, name)) };
     if (items !== undefined) return { ...rest, items: this.refer(items as Shape, name) };
     if (properties === undefined) return { ...rest, ...publicFormat(format) };
     const isNullable = Array.isArray(rest["type"]);

@@ -167,6 +167,9 @@ function isPart(part: string, name: string): boolean {
   return name.normalize("NFC").toLowerCase().includes(part.toLowerCase());
 }
 
+/** How often a listing is sorted in slices before it is sorted at once. */
+const ATTEMPTS_MAX = 3;
+
 interface AsOf {
   readonly asOf: string | undefined;
 }
@@ -176,27 +179,28 @@ type SeatsQuery = PageQuery & AsOf & QueryOf<typeof SEAT_FILTERS>;
 function listEventSeats(
   context: Context<{ readonly id: string }, SeatsQuery>,
 ): Handled | Promise<Handled> {
-  const { services, params, query } = context;
+  const { params, query } = context;
   const { asOf } = query;
   const seatQuery = seatQueryOf(query);
   if (asOf !== undefined && !isRefused(seatQuery)) return listPastSeats(context, asOf, seatQuery);
   const event = readEvent(context, params.id);
   if (isRefused(event)) return event;
-  if (isRefused(seatQuery)) return seatQuery;
-  const listed = listedEvent(services.engine.state, event);
-  const prepared = inSlices(prepareListing(listed, seatQuery));
-  return prepared instanceof Promise
-    ? prepared.then(() => showSeats(context, seatQuery))
-    : showSeats(context, seatQuery);
+  return isRefused(seatQuery) ? seatQuery : inSlices(showSeats(context, seatQuery));
 }
 
-function showSeats(
+/** Prepares the listing again while the event changes, but not for ever. */
+function* showSeats(
   context: Context<{ readonly id: string }, SeatsQuery>,
   seatQuery: SeatQuery,
-): Handled {
+): Generator<void, Handled> {
   const { services, params, query } = context;
   const { state } = services.engine;
-  const event = readEvent(context, params.id);
+  let event = readEvent(context, params.id);
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX && !isRefused(event); attempt++) {
+    const isCurrent = yield* prepareListing(listedEvent(state, event), seatQuery);
+    event = readEvent(context, params.id);
+    if (isCurrent) break;
+  }
   if (isRefused(event)) return event;
   const listed = listedEvent(state, event);
   const { seats, total } = listSeats(listed, seatQuery);

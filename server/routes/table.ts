@@ -5,6 +5,7 @@ import { AUTH_ROUTES } from "./auth.ts";
 import { BOOKING_ROUTES } from "./booking.ts";
 import { CLONE_ROUTES } from "./clones.ts";
 import { EVENT_ROUTES } from "./events.ts";
+import { INVENTORY_ROUTES } from "./inventory.ts";
 import { LIVE_ROUTES } from "./live.ts";
 import { KEY_ROUTES } from "./management/keys.ts";
 import { ORGANIZATION_ROUTES } from "./management/organizations.ts";
@@ -21,6 +22,7 @@ import { ZONE_ROUTES } from "./zones.ts";
 export const API_ROUTES: readonly Route[] = [
   ...BOOKING_ROUTES,
   ...EVENT_ROUTES,
+  ...INVENTORY_ROUTES,
   ...AUDIT_ROUTES,
   ...LIVE_ROUTES,
   ...SERIES_ROUTES,

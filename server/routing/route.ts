@@ -87,6 +87,12 @@ export interface RouteBase {
   readonly mayBeEmpty?: boolean;
   /** Of a booking call: the query parameter that names the event. */
   readonly eventParameter?: string;
+  /** Changes nothing, whatever its method: an `Idempotency-Key` is not looked at. */
+  readonly isDryRun?: boolean;
+  /** @returns The path that its problems name; undefined for its own. */
+  readonly problemPath?: (query: string) => string | undefined;
+  /** Takes `Prefer: return=representation`. */
+  readonly takesPrefer?: boolean;
   /** A key that was rotated and is in its grace time is refused. */
   readonly needsCurrentKey?: boolean;
 }
@@ -154,4 +160,9 @@ export function route<P extends Shapes, Q extends QueryParameters, Body>(
   const [method = "", path] = endpoint.split(" ");
   // The front calls a handler only with values that match the shapes of its row.
   return { ...base, ...row, method: method.toLowerCase(), path } as unknown as Route;
+}
+
+/** Whether a retry of its requests is recognized by an `Idempotency-Key`. */
+export function takesIdempotencyKey({ method, access, isDryRun }: Route): boolean {
+  return method !== "get" && access !== Access.PUBLIC && isDryRun !== true;
 }

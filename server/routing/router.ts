@@ -1,15 +1,25 @@
 /** Finds the route of a method and path, in a tree of path segments made from the route table. */
+import type { Found } from "../wire/front.ts";
 import type { Method, Route } from "./route.ts";
+import { checksOf, type RouteChecks } from "./validate.ts";
 
 interface Node {
   readonly children: Map<string, Node>;
   /** The child for any segment that no other child names. */
   parameter: Node | null;
-  readonly routes: Map<Method, Route>;
+  /** Without values of its parameters. */
+  readonly routes: Map<Method, Match>;
 }
 
-const NO_PARAMS = {};
+const BODY_BYTES_MAX = 1_024 * 1_024;
 const NO_VALUES: readonly string[] = [];
+const NOT_FOUND: Match = {
+  route: undefined,
+  checks: checksOf({}),
+  methods: [],
+  params: {},
+  bodyBytesMax: BODY_BYTES_MAX,
+};
 const PARAMETER = /^\{(\w+)\}$/;
 
 export class Router {
@@ -28,7 +38,9 @@ export class Router {
       node = PARAMETER.test(segment) ? (node.parameter ??= newNode()) : child(node, segment);
     }
     if (node.routes.has(route.method)) throw new Error(`two routes: ${route.method} ${route.path}`);
-    node.routes.set(route.method, route);
+    const { bodyBytesMax = BODY_BYTES_MAX } = route;
+    const checks = checksOf(route);
+    node.routes.set(route.method, { ...NOT_FOUND, route, checks, bodyBytesMax });
     if (namesIn(route.path).length === 0) this.#fixed.set(withoutSlash(route.path), node);
   }
 
@@ -44,7 +56,7 @@ export class Router {
         values.push(segment);
         next = node.parameter;
       }
-      if (next === undefined) return { route: undefined, methods: [], params: NO_PARAMS };
+      if (next === undefined) return NOT_FOUND;
       node = next;
     }
     return match(node, method, values);
@@ -53,15 +65,15 @@ export class Router {
 
 function match({ routes }: Node, method: string, values: readonly string[]): Match {
   // HEAD is answered as GET; the socket leaves out the body.
-  const route = routes.get(method === "head" ? "get" : (method as Method));
-  if (route === undefined) {
+  const found = routes.get(method === "head" ? "get" : (method as Method));
+  if (found === undefined) {
     const methods = [...routes.keys()].map((name) => name.toUpperCase());
     if (routes.has("get")) methods.push("HEAD");
-    return { route, methods, params: NO_PARAMS };
+    return { ...NOT_FOUND, methods };
   }
-  if (values.length === 0) return { route, methods: [], params: NO_PARAMS };
-  const params = Object.fromEntries(namesIn(route.path).map((name, i) => [name, values[i]!]));
-  return { route, methods: [], params };
+  if (values.length === 0) return found;
+  const names = namesIn(found.route!.path);
+  return { ...found, params: Object.fromEntries(names.map((name, i) => [name, values[i]!])) };
 }
 
 /** The names of the parameters of a path, in order. */
@@ -89,8 +101,10 @@ function segmentsOf(path: string): string[] {
   return withoutSlash(path).split("/").slice(1);
 }
 
-export interface Match {
+/** What the head of a request says about its handling. Paths without parameters share it. */
+export interface Match extends Found {
   readonly route: Route | undefined;
+  readonly checks: RouteChecks;
   /** The methods that the path has, in capitals, when the requested one is not among them. */
   readonly methods: readonly string[];
   /** Raw path parameters by their name in the route. */

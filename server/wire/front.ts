@@ -18,6 +18,7 @@ export interface Request extends WaitingClient {
   readonly contentEncoding: string;
   /** Null when the header is missing: an empty one is not valid. */
   readonly idempotencyKey: string | null;
+  readonly prefer: string;
   /** The name of a header that came twice, of those above; empty when none did. */
   readonly repeatedHeader: string;
   /** The headers that live answers look at; empty when they are missing. */
@@ -90,6 +91,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   contentType = "";
   contentEncoding = "";
   idempotencyKey: string | null = null;
+  prefer = "";
   repeatedHeader = "";
   accept = "";
   acceptEncoding = "";
@@ -149,7 +151,8 @@ export abstract class Exchange<F extends Found = Found> implements Request {
 
   /** Joins the parts of a body. */
   join(): void {
-    if (this.parts !== null) this.body = Buffer.concat(this.parts);
+    if (this.parts?.length === 1) this.body = this.parts[0]!;
+    else if (this.parts !== null) this.body = Buffer.concat(this.parts);
     this.parts = null;
   }
 
@@ -167,6 +170,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.contentType = "";
     this.contentEncoding = "";
     this.idempotencyKey = null;
+    this.prefer = "";
     this.repeatedHeader = "";
     this.accept = "";
     this.acceptEncoding = "";

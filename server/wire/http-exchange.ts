@@ -1,6 +1,6 @@
 /** One request on a connection: takes its head from the library, and sends its answer. */
 import type { Answer, Problem } from "./answers.ts";
-import type { Sender } from "./bounds/body-budget.ts";
+import { type BodyPieces, freePages, LONG_BYTES, type Sender } from "./bounds/body-budget.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import { EventStream, type StreamSocket } from "./event-stream.ts";
 import { Exchange } from "./front.ts";
@@ -73,6 +73,7 @@ const TWO_HOSTS = malformed("The header Host may come only once.");
 const BAD_METHOD = malformed("The method must be in upper case.");
 /** What UUIDs, traces and Base64 contain: nothing that needs escaping anywhere. */
 const REQUEST_ID = /^[\w.:+/=@~-]{1,128}$/;
+const JSON_TYPE = "application/json";
 /** The library closes a connection after a request whose `Connection` header has this length. */
 const CLOSE_LENGTH = "close".length;
 
@@ -81,8 +82,8 @@ export class HttpExchange extends Exchange implements Transfer {
   isOver = false;
   /** Whether the whole request has come. */
   isWhole = false;
-  /** The parts of the body that came before its last part. */
-  chunks: Buffer[] | null = null;
+  /** What has come of a body that comes in pieces. */
+  pieces: BodyPieces | null = null;
   bodyBytes = 0;
   /** Bytes of an unfinished body. */
   keptBytes = 0;
@@ -92,7 +93,8 @@ export class HttpExchange extends Exchange implements Transfer {
   refusal: Problem | null = null;
   heldBytes = 0;
   deadlineMs = 0;
-  contentLength = "";
+  /** The header `Content-Length`; null without it. */
+  contentLength: number | null = null;
   /** What is wrong with the head: where its body ends is not certain. */
   headProblem: Problem | null = null;
   isLast = false;
@@ -160,6 +162,9 @@ export class HttpExchange extends Exchange implements Transfer {
         if (name === "accept") this.accept = value;
         else if (name === "origin") this.origin = value;
         break;
+      case 6:
+        if (name === "prefer") this.prefer = this.prefer === "" ? value : `${this.prefer},${value}`;
+        break;
       case 9:
         if (name === "x-api-key") {
           if (this.apiKey !== "") this.repeatedHeader = name;
@@ -170,7 +175,8 @@ export class HttpExchange extends Exchange implements Transfer {
         if (name === "connection") this.isLast = value.length === CLOSE_LENGTH;
         break;
       case 12:
-        if (name === "content-type") this.contentType = value;
+        // The usual value is not kept as the text of the request: a shared one costs less.
+        if (name === "content-type") this.contentType = value === JSON_TYPE ? JSON_TYPE : value;
         else if (name === "x-request-id") this.requestId = REQUEST_ID.test(value) ? value : "";
         break;
       case 13:
@@ -238,8 +244,8 @@ export class HttpExchange extends Exchange implements Transfer {
 
   /** Two lengths are refused even if they are equal. The library takes an empty one for none. */
   #takeLength(value: string): void {
-    if (this.contentLength !== "" || value === "") this.headProblem = BAD_LENGTH;
-    this.contentLength = value;
+    if (this.contentLength !== null || value === "") this.headProblem = BAD_LENGTH;
+    this.contentLength = Number(value);
   }
 
   respond(answer: Answer): void {
@@ -305,13 +311,15 @@ export class HttpExchange extends Exchange implements Transfer {
   }
 
   #free(): void {
+    const body = this.answer?.body ?? "";
+    if (typeof body !== "string" && body.length >= LONG_BYTES) freePages(body);
     this.clear();
     this.#exchanges.release(this);
   }
 
   protected override clear(): void {
     super.clear();
-    this.contentLength = "";
+    this.contentLength = null;
     this.headProblem = null;
     this.isLast = false;
     this.isCutOff = false;
@@ -321,7 +329,7 @@ export class HttpExchange extends Exchange implements Transfer {
     this.#waiting = null;
     this.#stream = null;
     this.socket = null;
-    this.chunks = null;
+    this.pieces = null;
     this.bodyBytes = 0;
     this.keptBytes = 0;
     this.sender = null;

@@ -14,7 +14,13 @@ import uws, {
 } from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
-import { BODY_LIMITS, BodyBudget, type BodyLimits, type Sender } from "./bounds/body-budget.ts";
+import {
+  BODY_LIMITS,
+  BodyBudget,
+  type BodyLimits,
+  BodyPieces,
+  type Sender,
+} from "./bounds/body-budget.ts";
 import { TrustedProxies } from "./client-address.ts";
 import { type Found, type Front, NO_BODY } from "./front.ts";
 import { type Exchanges, type Handshake, HttpExchange, type OnAnswer } from "./http-exchange.ts";
@@ -294,8 +300,8 @@ class OpenExchanges implements Exchanges {
       return;
     }
     exchange.keptBytes += byteLength;
-    // A copy of the view: the library uses the memory again.
-    (exchange.chunks ??= []).push(ownCopy(Buffer.from(chunk)));
+    exchange.pieces ??= new BodyPieces(Number(exchange.contentLength));
+    exchange.pieces.add(new Uint8Array(chunk));
   }
 
   #beginBody(exchange: HttpExchange): Sender {
@@ -303,17 +309,20 @@ class OpenExchanges implements Exchanges {
     const sender = { name: organization ?? exchange.address(), hasKey: organization !== null };
     exchange.refusal = refusal;
     exchange.sender = sender;
-    this.#bodies.begin(exchange, Number(exchange.contentLength));
+    this.#bodies.begin(exchange, exchange.contentLength ?? 0);
     return sender;
   }
 
   /** @param last - Valid only during this call: the handler parses it at once. */
   #takeLast(exchange: HttpExchange, last: Buffer): void {
-    const { refusal, chunks } = exchange;
+    const { refusal, pieces } = exchange;
     this.#bodies.end(exchange);
     if (refusal !== null) exchange.respond(this.#refusal(exchange, refusal));
-    else if (chunks === null) exchange.handle(last);
-    else exchange.handle(NO_BODY, [...chunks, ownCopy(last)]);
+    else if (pieces === null) exchange.handle(last);
+    else {
+      pieces.add(last);
+      exchange.handle(NO_BODY, pieces.parts);
+    }
   }
 
   /**
@@ -378,16 +387,11 @@ class OpenExchanges implements Exchanges {
 
 /** @returns Why the body is refused before any of it is read; null when it is read. */
 function problemOfHead({ headProblem, contentLength }: HttpExchange, found: Found): Problem | null {
-  if (headProblem !== null || contentLength === "") return headProblem;
-  return Number(contentLength) > found.bodyBytesMax ? tooLarge(found) : null;
+  if (headProblem !== null || contentLength === null) return headProblem;
+  return contentLength > found.bodyBytesMax ? tooLarge(found) : null;
 }
 
 function tooLarge({ bodyBytesMax }: Found): Problem {
   const detail = `The body is larger than ${bodyBytesMax} bytes.`;
   return { refused: Result.PAYLOAD_TOO_LARGE, detail };
-}
-
-/** In memory of its own, which may move to another thread. */
-function ownCopy(bytes: Uint8Array): Buffer {
-  return Buffer.from(Uint8Array.from(bytes).buffer);
 }

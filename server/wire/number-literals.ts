@@ -4,8 +4,6 @@
  */
 import type { FieldError } from "../../engine/results.ts";
 
-/** Longer bodies, which are layouts, are not read again. */
-const BODY_BYTES_MAX = 1_024 * 1_024;
 const LITERAL_LENGTH_MAX = 256;
 /** A text, which is skipped, or a number. */
 const TEXT_OR_NUMBER = /"(?:\\.|[^"\\])*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -20,10 +18,17 @@ export class NumberLiteral {
   }
 }
 
-/** The errors with their rejected numbers as they are in the body. */
-export function errorsAsSent(errors: readonly FieldError[], body: Buffer): readonly FieldError[] {
+/**
+ * The errors with their rejected numbers as they are in the body.
+ *
+ * @param body - Null for a long one, which is a layout, and is not read again.
+ */
+export function errorsAsSent(
+  errors: readonly FieldError[],
+  body: Buffer | null,
+): readonly FieldError[] {
   if (!errors.some(isRounded)) return errors;
-  const sent = body.length > BODY_BYTES_MAX ? null : withNumbersAsTexts(body.toString("utf8"));
+  const sent = body === null ? null : withNumbersAsTexts(body.toString("utf8"));
   return errors.map((error) =>
     isRounded(error) ? { ...error, rejectedValue: literalAt(sent, error.field) } : error,
   );

@@ -28,12 +28,13 @@ export interface ChoiceDraft {
   capacity: number | null | undefined;
 }
 
-/** A selection while it is read; missing members are undefined. */
+/** A selection while it is read; missing members are undefined. One with fences is not usual. */
 interface Draft {
   sessionId: string | null | undefined;
   seats: SeatChoice[] | null | undefined;
   groupOfSeats: SeatChoice[] | null | undefined;
   holdType: string | null | undefined;
+  fences: undefined;
 }
 
 /** Its methods return undefined or false when the body is not in the usual form. */
@@ -60,6 +61,7 @@ export class SelectionReader {
       seats: undefined,
       groupOfSeats: undefined,
       holdType: undefined,
+      fences: undefined,
     };
     if (!this.takes(OPEN_OBJECT)) return undefined;
     if (this.takes(CLOSE_OBJECT)) return draft;

@@ -11,6 +11,7 @@ import {
 import {
   ANYTHING,
   BOOLEAN,
+  either,
   integer,
   list,
   number,
@@ -208,6 +209,59 @@ export const AREA = object({
   blocked: COUNT,
   updatedAt: LOCAL_DATE_TIME,
 });
+
+const STATE_COUNTS = {
+  active: COUNT,
+  locked: COUNT,
+  sold: COUNT,
+  blocked: COUNT,
+  unpriced: COUNT,
+};
+export const EVENT_SUMMARY = object({
+  sequence: COUNT,
+  total: object(STATE_COUNTS),
+  byPrice: list(object({ priceId: LONG, priceName: TEXT, ...STATE_COUNTS })),
+  bySection: list(object({ groupOfSeatsId: LONG, name: TEXT, ...STATE_COUNTS })),
+});
+
+/** What one lock still holds. */
+export const HOLD = object({
+  fence: COUNT,
+  sessionId: whenSet(TEXT),
+  holdType: TEXT,
+  since: LOCAL_DATE_TIME,
+  until: orNull(LOCAL_DATE_TIME),
+  seats: list(LONG),
+  areas: list(object({ groupOfSeatsId: LONG, capacity: COUNT })),
+});
+
+/** An area after a change. */
+const AREA_COUNTS = object({
+  groupOfSeatsId: LONG,
+  capacity: COUNT,
+  active: COUNT,
+  locked: COUNT,
+  sold: COUNT,
+  blocked: COUNT,
+});
+/** What a booking call has moved; or `true`, or the `false` of a direct sale. */
+export const BOOKED = either(
+  DONE,
+  object({
+    sequence: COUNT,
+    seats: list(
+      object({
+        id: LONG,
+        label: TEXT,
+        state: STATE,
+        priceId: whenSet(LONG),
+        expiresAt: whenSet(LOCAL_DATE_TIME),
+        fence: whenSet(COUNT),
+      }),
+    ),
+    areas: list(AREA_COUNTS),
+  }),
+);
 
 /** A transition of one seat, or of some places of an area. */
 export const AUDIT_ENTRY = object({

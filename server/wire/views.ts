@@ -17,6 +17,8 @@ import type {
 import { SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
 import type { LayoutDocument, Row, Sector, Shape } from "../../engine/layout/layout-document.ts";
 import { capacitiesOf } from "../../engine/queries/capacities.ts";
+import type { Booked } from "../../engine/queries/inventory/booked.ts";
+import type { HeldFacts } from "../../engine/queries/inventory/hold-listing.ts";
 import type { AreaFacts, SeatFacts } from "../../engine/queries/place-facts.ts";
 import type { State } from "../../engine/state.ts";
 import { localDateTime } from "./moments.ts";
@@ -109,6 +111,41 @@ export function seatView(seat: SeatFacts, isOnSale: boolean) {
 export function areaView({ areaId, changedAtMs, priceId, priceName, ...facts }: AreaFacts) {
   const price = { priceId: priceId ?? undefined, priceName: priceName ?? undefined };
   return { groupOfSeatsId: areaId, ...facts, ...price, updatedAt: localDateTime(changedAtMs) };
+}
+
+export function bookedView({ sequence, seats, areas }: Booked) {
+  return {
+    sequence,
+    seats: seats.map(({ id, label, state, priceId, expiresAtMs, fence }) => ({
+      id,
+      label,
+      state: STATE_NAMES[state],
+      priceId: priceId ?? undefined,
+      expiresAt: expiresAtMs === null ? undefined : localDateTime(expiresAtMs),
+      fence: fence ?? undefined,
+    })),
+    areas: areas.map(({ areaId, capacity, active, locked, sold, blocked }) => ({
+      groupOfSeatsId: areaId,
+      capacity,
+      active,
+      locked,
+      sold,
+      blocked,
+    })),
+  };
+}
+
+export function holdView({ fence, session, holdType, seatIds, areas, ...times }: HeldFacts) {
+  const { startedAtMs, expiresAtMs } = times;
+  return {
+    fence,
+    sessionId: session === "" ? undefined : session,
+    holdType,
+    since: localDateTime(startedAtMs),
+    until: expiresAtMs === 0 ? null : localDateTime(expiresAtMs),
+    seats: seatIds,
+    areas: areas.map(({ areaId, places }) => ({ groupOfSeatsId: areaId, capacity: places })),
+  };
 }
 
 /** An operation is complete before it is answered, so no other status is ever seen. */

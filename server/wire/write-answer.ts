@@ -98,9 +98,20 @@ export function writeHead(
 }
 
 const typesAndKeepAlive = new Map<string, ArrayBuffer>();
+/** The type that came last: most answers have the same. */
+let lastType = "";
+let lastTypeBytes = bytesOf("");
 
 /** A content type and the header `Keep-Alive` as one value: each call of the library costs time. */
 function typeAndKeepAlive(type: string): ArrayBuffer {
+  if (type !== lastType) {
+    lastType = type;
+    lastTypeBytes = bytesOfTypeAndKeepAlive(type);
+  }
+  return lastTypeBytes;
+}
+
+function bytesOfTypeAndKeepAlive(type: string): ArrayBuffer {
   let bytes = typesAndKeepAlive.get(type);
   if (bytes === undefined) {
     bytes = bytesOf(`${type}\r\nKeep-Alive: ${KEEP_ALIVE}`);

@@ -1,7 +1,7 @@
 // Topics of the v2 client: the booking commands, and repeated requests.
 
 import assert from "node:assert/strict";
-import { done, isFalse, isTrue, problem, step } from "./v2-kit.mjs";
+import { done, isFalse, isTrue, page, problem, step } from "./v2-kit.mjs";
 import { area, book, counts, inState, onSale, seats, seatsOf } from "./v2-stage.mjs";
 
 export async function bookings(world) {
@@ -19,6 +19,27 @@ export async function bookings(world) {
     await inState(api, show.id, [one, two], "ACTIVE");
     const seat = (await seatsOf(api, show.id)).find(({ seatId }) => seatId === one);
     assert.deepEqual([seat.priceId, seat.available], [show.price.id, true]);
+  });
+  await step("a check answers as the call would, and changes nothing", async () => {
+    const check = (verb, ids, more) =>
+      api.post(`/booking/check?eventId=${show.id}&call=${verb}`, seats(ids, more));
+    isTrue(await check("lock", [one, two], ann));
+    const refused = await check("sale", [one]);
+    const errors = [{ field: "seats[0].id", rejectedValue: one, code: "ACTIVE" }];
+    // The problem is that of the call.
+    const path = refused.path.replace("check", "sale");
+    problem({ ...refused, path }, 400, "INVENTORY_NOT_AVAILABLE", errors);
+    await inState(api, show.id, [one, two], "ACTIVE");
+  });
+  await step("the holds of a session are listed, and the figures count them", async () => {
+    isTrue(await call("lock", [three, four], ann));
+    const [hold] = page(await api.get(`/events/${show.id}/holds/?sessionId=ann`), { total: 1 });
+    assert.deepEqual([hold.seats, hold.areas], [[three, four], []]);
+    assert.ok(Date.parse(`${hold.until}Z`) > Date.parse(`${hold.since}Z`));
+    const { total, bySection } = done(await api.get(`/events/${show.id}/summary/`));
+    assert.equal(total.locked, 2);
+    assert.equal(bySection.find(({ name }) => name === "Stalls").locked, 2);
+    isTrue(await call("unlock", [three, four], ann));
   });
   await step("a refusal names every refused seat and changes nothing", async () => {
     isTrue(await call("lock", [one]));

@@ -14,11 +14,11 @@ test("no record of a random history changes a partition that it does not affect"
   for (let step = 0; step < 4_000; step++) workload.step();
   const state = new State();
   let catalogRecords = 0;
-  for (const { record, timeMs } of workload.bench.journal.kept) {
+  for (const { sequence, record, timeMs } of workload.bench.journal.kept) {
     const affected = new Set(affectedPartitions(state, record));
     const others = [...state.partitions].filter(([number]) => !affected.has(number));
     const before = others.map(([, partition]) => digestPartition(partition));
-    apply(state, record, timeMs);
+    apply(state, record, timeMs, sequence);
     const after = others.map(([number]) => digestPartition(state.partitions.get(number)!));
     expect(after).toEqual(before);
     for (const number of state.partitions.keys()) {
@@ -37,14 +37,16 @@ test("the partitions of a deleted organization stay as they were when they are r
   world.must("deleteOrganization", world.tenant, { ...world.caller });
   const { kept } = world.journal;
   const state = new State();
-  for (const { record, timeMs } of kept.slice(0, -1)) apply(state, record, timeMs);
-  const { record, timeMs } = kept.at(-1)!;
+  for (const { sequence, record, timeMs } of kept.slice(0, -1)) {
+    apply(state, record, timeMs, sequence);
+  }
+  const { sequence, record, timeMs } = kept.at(-1)!;
   const removed = [...state.partitions];
   const before = removed.map(([, partition]) => digestPartition(partition));
   expect(record.type).toBe(RecordType.CATALOG);
   const numbers = record.type === RecordType.CATALOG ? replacedPartitions(state, record) : [];
   expect(numbers).toEqual(removed.map(([number]) => number));
-  apply(state, record, timeMs);
+  apply(state, record, timeMs, sequence);
   expect(state.partitions.size).toBe(0);
   expect(removed.map(([, partition]) => digestPartition(partition))).toEqual(before);
 });

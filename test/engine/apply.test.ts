@@ -27,8 +27,8 @@ test("a state replayed to any record is valid, and after the last one it is the 
     sale    B  A1             ok
   `);
   const state = new State();
-  for (const { record: kept, timeMs } of world.journal.kept) {
-    apply(state, kept, timeMs);
+  for (const { sequence, record: kept, timeMs } of world.journal.kept) {
+    apply(state, kept, timeMs, sequence);
     checkState(state);
   }
   expect(digest(state)).toBe(digest(world.engine.state));
@@ -41,11 +41,13 @@ test("removing an event removes its partition", () => {
     { table: "events", key: world.eventId },
     { table: "prices", key: world.priceId },
   ] as const;
-  apply(state, record({ removes }), 1);
+  apply(state, record({ removes }), 1, 1_000);
   checkState(state);
   expect(state.partitions.size).toBe(0);
-  expect(() => apply(state, world.lastRecord!, 1)).toThrow("every event has its partition");
-  expect(() => apply(state, record({ removes }), 1)).toThrow("only an existing event is removed");
+  expect(() => apply(state, world.lastRecord!, 1, 1_000)).toThrow("every event has its partition");
+  expect(() => apply(state, record({ removes }), 1, 1_000)).toThrow(
+    "only an existing event is removed",
+  );
 });
 
 test("a schema whose layout is removed has no seats", () => {
@@ -57,7 +59,7 @@ test("a schema whose layout is removed has no seats", () => {
     { table: "prices", key: world.priceId },
     { table: "layouts", key: world.schemaId },
   ] as const;
-  apply(state, record({ removes }), 1);
+  apply(state, record({ removes }), 1, 1_000);
   expect(state.layoutOf(world.schemaId).seatCount).toBe(0);
   checkState(state);
 });
@@ -65,18 +67,25 @@ test("a schema whose layout is removed has no seats", () => {
 test("an event that moves to another schema migrates to the layout of that schema", () => {
   const world = new World(HALL);
   const state = replayed(world.journal);
-  apply(state, record({ puts: [{ table: "events", row: { ...world.event, schemaId: 777 } }] }), 1);
+  apply(
+    state,
+    record({ puts: [{ table: "events", row: { ...world.event, schemaId: 777 } }] }),
+    1,
+    1_000,
+  );
   expect(state.partitionOf(state.catalog.events.get(world.eventId)!).layout.seatCount).toBe(0);
 });
 
 test("a record that reuses ids or removes an unknown row breaks a promise", () => {
   const state = new State();
-  apply(state, record({ nextId: 5 }), 1);
-  expect(() => apply(state, record({ nextId: 4 }), 1)).toThrow("ids are never reused");
+  apply(state, record({ nextId: 5 }), 1, 1_000);
+  expect(() => apply(state, record({ nextId: 4 }), 1, 1_000)).toThrow("ids are never reused");
   const removes = [{ table: "venues", key: 3 }] as const;
-  expect(() => apply(state, record({ removes }), 1)).toThrow("only an existing row is removed");
+  expect(() => apply(state, record({ removes }), 1, 1_000)).toThrow(
+    "only an existing row is removed",
+  );
 });
 
 test("a record of an unknown type breaks a promise", () => {
-  expect(() => apply(new State(), { type: 9 } as never, 1)).toThrow("no case for");
+  expect(() => apply(new State(), { type: 9 } as never, 1, 1_000)).toThrow("no case for");
 });

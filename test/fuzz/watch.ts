@@ -50,7 +50,7 @@ export class WatchedDispatch extends Dispatch {
   }
 
   override handle(exchange: Watched): void {
-    const { route } = exchange.found!.match;
+    const { route } = exchange.found!;
     const { path, method } = exchange;
     const request = `${method} ${path}`;
     const before = this.#digestNow();

@@ -16,7 +16,7 @@ import type { Route } from "../../server/routing/route.ts";
 import { type Answer, jsonAnswer, layoutAnswer, type Problem } from "../../server/wire/answers.ts";
 import type { FirstOfKey, Request } from "../../server/wire/front.ts";
 import { FrontResult, REPLIES } from "../../server/wire/replies.ts";
-import type { BookingCommand } from "../support/command-lines.ts";
+import type { BookingCommand } from "../support/commands/command-lines.ts";
 import type { Life } from "./life.ts";
 import { sameAnswer } from "./model/compare.ts";
 import type { Model } from "./model/model.ts";

@@ -10,7 +10,7 @@ import {
   hasLayout,
   isBooking,
   type LineAnswer,
-} from "../support/command-lines.ts";
+} from "../support/commands/command-lines.ts";
 
 /** What the engine has decided, and its sequence number then. */
 export interface Decision {

@@ -123,7 +123,8 @@ export class SharingJournal extends MemoryJournal {
 /** Applies the kept records to an empty state. */
 export function replayed(journal: MemoryJournal): State {
   const state = new State();
-  for (const { record, timeMs } of journal.kept) apply(state, copyOf(record), timeMs);
+  for (const { sequence, record, timeMs } of journal.kept)
+    apply(state, copyOf(record), timeMs, sequence);
   return state;
 }
 

@@ -1,5 +1,10 @@
 /** The layout thread in the test's own process: a thread cannot start from source. */
-import { packedLayout, packLayout, unpackLayout } from "../../persistence/log/layout-packing.ts";
+import {
+  packedLayout,
+  packLayout,
+  unpackDocument,
+  unpackLayout,
+} from "../../persistence/log/layout-packing.ts";
 import type { StartLayoutThread } from "../../server/layouts/layout-thread.ts";
 import { type FromLayouts, serveLayouts, type ToLayouts } from "../../server/layouts/service.ts";
 
@@ -7,6 +12,7 @@ export const LAYOUT_PACKER = { pack: packLayout, packed: packedLayout };
 const PACKING = {
   pack: (json: Uint8Array) => packLayout(json).bytes,
   unpack: unpackLayout,
+  read: unpackDocument,
 };
 
 /** Messages are copied, or moved, as between threads. */

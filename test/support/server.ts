@@ -411,7 +411,7 @@ class TestExchange extends Exchange {
 
 /** Settles with the answer, which must fit the OpenAPI document. */
 export function ask(dispatch: Dispatch, request: Request): Promise<Answer> {
-  const { route } = dispatch.find(request).match;
+  const { route } = dispatch.find(request);
   return new Promise((resolve) => {
     const exchange = new TestExchange(request, (answer) => {
       witness(route, request, answer);
@@ -442,6 +442,7 @@ export function requestOf(
     organizationId: headers["x-organization-id"] ?? "",
     address: () => ADDRESS,
     idempotencyKey: headers["idempotency-key"] ?? null,
+    prefer: headers["prefer"] ?? "",
     contentEncoding: headers["content-encoding"] ?? "",
     repeatedHeader: "",
     onGone: null,

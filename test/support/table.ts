@@ -17,6 +17,7 @@ import type { Outcome } from "../../engine/engine.ts";
 import { Move, SeatState } from "../../engine/inventory/states.ts";
 import { RecordType } from "../../engine/records.ts";
 import { type FieldError, Result } from "../../engine/results.ts";
+import type { State } from "../../engine/state.ts";
 import { checkState } from "../../engine/verify/check.ts";
 import { digest } from "../../engine/verify/digest.ts";
 import { type Bench, BOOKING_KINDS, replayed, World, type WorldOptions } from "./engine.ts";
@@ -64,7 +65,16 @@ export function checkMore(world: World, text: string): void {
 /** Expects that all invariants hold, and that a replay of the kept records gives the same state. */
 export function expectConsistent({ engine, journal }: Bench, message = "replay"): void {
   checkState(engine.state);
-  expect(digest(replayed(journal)), message).toBe(digest(engine.state));
+  const again = replayed(journal);
+  expect(digest(again), message).toBe(digest(engine.state));
+  expect(fencesOf(again), message).toEqual(fencesOf(engine.state));
+}
+
+/** The fences of all holds, which the digest leaves out. */
+export function fencesOf({ partitions }: State): number[][] {
+  return [...partitions.values()].map(({ holds }) =>
+    holds.slots().map((slot) => holds.get(slot).fence),
+  );
 }
 
 function runLine(world: World, line: string, verb: string, cells: readonly string[]): void {

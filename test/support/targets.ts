@@ -28,7 +28,8 @@ export function pathFor({ path, params = {} }: Route, house: House): string {
 export function targetFor(route: Route, house: House): string {
   const required = Object.entries(route.query ?? {}).filter(([, { required: is }]) => is === true);
   const texts = required.map(([name, { shape }]) => {
-    return `${name}=${shape["format"] === "uuid" ? house.eventId : house.priceId}`;
+    const [choice] = (shape["enum"] ?? []) as readonly string[];
+    return `${name}=${choice ?? (shape["format"] === "uuid" ? house.eventId : house.priceId)}`;
   });
   return pathFor(route, house) + (texts.length === 0 ? "" : `?${texts.join("&")}`);
 }

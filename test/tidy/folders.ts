@@ -7,6 +7,7 @@ const ENGINE = [
   "engine/layout/change",
   "engine/inventory",
   "engine/queries",
+  "engine/queries/inventory",
 ];
 const DECIDE = [...ENGINE, "engine/decide"];
 const LOG = [...ENGINE, "persistence/disk", "persistence/log"];
@@ -33,6 +34,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "engine/layout/change": ["engine", "engine/shapes", "engine/layout"],
   "engine/inventory": ["engine", "engine/layout"],
   "engine/queries": ENGINE,
+  "engine/queries/inventory": ENGINE,
   "engine/verify": ENGINE,
   "engine/decide": ENGINE,
   "engine/decide/booking": DECIDE,
@@ -54,7 +56,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/auth": ROUTING,
   "server/observe": ROUTING,
   "server/live": ROUTING,
-  "server/layouts": [...ENGINE, "server/wire", "server/routing"],
+  "server/layouts": [...ENGINE, "server/wire", "server/wire/bounds", "server/routing"],
   "server/docs": ["engine", "server/wire"],
   "server/openapi": [...ROUTING, "server/docs", "server/commands", "server/live"],
   "server/routes": [

@@ -29,6 +29,8 @@ interface Search {
   readonly rules: BookingRules;
   /** The session that must have the holds; null for any. */
   readonly session: string | null;
+  /** By seat id: the hold that must have the seat; null for any. */
+  readonly fences: StateSelection["fences"] | null;
 }
 
 /**
@@ -41,7 +43,8 @@ export function findInventory(
 ): Inventory {
   const choices = choicesOf(selection);
   const session = rules.respectsSession ? (selection.sessionId ?? null) : null;
-  const search = { partition, rules, session };
+  const fences = rules.respectsSession ? (selection.fences ?? null) : null;
+  const search = { partition, rules, session, fences };
   const errors: FieldError[] = [];
   const requested = seatIndexes(partition.layout, choices.seats);
   for (let i = 0; i < requested.length; i++) {
@@ -83,19 +86,27 @@ function findPlaces(
 }
 
 /** @returns Why the seat cannot go through the move; null when it can. */
-function seatProblem({ partition, rules, session }: Search, seat: number): string | null {
+function seatProblem(search: Search, seat: number): string | null {
+  const { partition, rules } = search;
   if (seat === NONE) return "NOT_FOUND";
   const state = partition.state[seat] as SeatState;
   const { from, to } = MOVES[rules.move];
   if (state === from) {
     // A sold seat may have lost its price; then it cannot become ACTIVE again.
     if (to === SeatState.ACTIVE && partition.price[seat] === 0) return "NO_PRICE";
-    if (state !== SeatState.LOCKED || session === null) return null;
-    const hold = partition.holds.get(partition.hold[seat]!);
-    return hold.session === session ? null : "HELD_BY_ANOTHER_SESSION";
+    return state === SeatState.LOCKED ? holdProblem(search, seat) : null;
   }
   if (rules.skipsActive && state === SeatState.ACTIVE) return null;
   return STATE_NAMES[state] ?? "NO_PRICE";
+}
+
+/** @returns Why the hold of the seat is not the one that the request is about; null when it is. */
+function holdProblem({ partition, session, fences }: Search, seat: number): string | null {
+  if (session === null && fences === null) return null;
+  const hold = partition.holds.get(partition.hold[seat]!);
+  if (session !== null && hold.session !== session) return "HELD_BY_ANOTHER_SESSION";
+  const fence = fences?.[partition.layout.seatIds[seat]!];
+  return fence === undefined || fence === hold.fence ? null : ANOTHER_HOLD;
 }
 
 /** @returns Why the places cannot go through the move; null when they can. */
@@ -139,6 +150,9 @@ function takePlaces(
   assert(left === 0, "the places that were counted are found");
 }
 
+/** The same session may have locked the seat again, but the code for programs is the same. */
+const ANOTHER_HOLD = "ANOTHER_HOLD";
+
 const SEAT_MESSAGES: Readonly<Record<string, string>> = {
   NOT_FOUND: "is not in the layout of the event",
   NO_PRICE: "has no price in this event",
@@ -147,11 +161,14 @@ const SEAT_MESSAGES: Readonly<Record<string, string>> = {
   SOLD: "is sold",
   BLOCKED: "is withdrawn from sale",
   HELD_BY_ANOTHER_SESSION: "is held by another session",
+  [ANOTHER_HOLD]: "is not in the hold with this fence",
   INSUFFICIENT_CAPACITY: "has fewer places than requested",
 };
 
-function seatError(position: number, { id }: SeatChoice, code: string): FieldError {
-  return { field: `seats[${position}].id`, code, message: SEAT_MESSAGES[code]!, rejectedValue: id };
+function seatError(position: number, { id }: SeatChoice, problem: string): FieldError {
+  const code = problem === ANOTHER_HOLD ? "HELD_BY_ANOTHER_SESSION" : problem;
+  const message = SEAT_MESSAGES[problem]!;
+  return { field: `seats[${position}].id`, code, message, rejectedValue: id };
 }
 
 function areaError(position: number, choice: SeatChoice, code: string): FieldError {

@@ -36,6 +36,7 @@ export function checkSelection(selection: StateSelection): FieldError[] {
   }
   checkDuplicates(seats, "seats", errors);
   checkDuplicates(areas, "groupOfSeats", errors);
+  checkFences(selection, seats, errors);
   for (let i = 0; i < seats.length; i++) {
     const { capacity } = seats[i]!;
     if (capacity === null || capacity === undefined) continue;
@@ -70,6 +71,21 @@ function checkDuplicates(
   for (const [i, { id }] of choices.entries()) {
     if (seen.has(id)) errors.push(duplicate(`${field}[${i}].id`, id));
     seen.add(id);
+  }
+}
+
+/** A fence belongs to a seat of the request. */
+function checkFences(
+  { fences }: StateSelection,
+  seats: readonly SeatChoice[],
+  errors: FieldError[],
+): void {
+  if (fences === undefined || fences === null) return;
+  const ids = new Set(seats.map(({ id }) => String(id)));
+  for (const [id, fence] of Object.entries(fences)) {
+    if (ids.has(id)) continue;
+    const message = "is the fence of a seat that the request does not name";
+    errors.push({ field: `fences[${id}]`, code: "UNKNOWN", message, rejectedValue: fence });
   }
 }
 

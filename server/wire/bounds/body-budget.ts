@@ -1,6 +1,7 @@
 /**
  * Memory of bodies that have not come whole. It is bounded in all, for each organization, and for
- * callers without a key, so no caller can keep the others from sending.
+ * callers without a key, so no caller can keep the others from sending. And the pages in which long
+ * bodies are kept.
  */
 
 /** Limits in bytes. */
@@ -20,6 +21,8 @@ export const BODY_LIMITS: BodyLimits = {
   address: MEBIBYTE,
   addresses: 64 * MEBIBYTE,
 };
+/** A body of at least this length has pages of its own. */
+export const LONG_BYTES = MEBIBYTE;
 
 /** Who sends a body: an organization, or an address when no key is needed. */
 export interface Sender {
@@ -64,5 +67,60 @@ export class BodyBudget {
     if (ownBytes === 0) this.#bySender.delete(name);
     else this.#bySender.set(name, ownBytes);
     if (!hasKey) this.#byAddresses -= bytes;
+  }
+}
+
+/**
+ * Memory that goes back to the system as soon as it is not needed, and leaves no gaps. Pages are
+ * taken when they are first written to.
+ */
+export function pagesFor(bytesMax: number, bytes = bytesMax): ArrayBuffer {
+  return new ArrayBuffer(bytes, { maxByteLength: bytesMax });
+}
+
+/** Gives the pages back, if the bytes have any. Otherwise garbage collection would, much later. */
+export function freePages({ buffer }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.resizable) buffer.resize(0);
+}
+
+/**
+ * A body that comes in pieces. A long one is joined as it comes, because joining it later would
+ * take twice the memory.
+ */
+export class BodyPieces {
+  readonly #bytesMax: number;
+  #short: Buffer[] = [];
+  #long: ArrayBuffer | null = null;
+  #length = 0;
+
+  /** @param bytesMax - Its `Content-Length`. Memory is taken only for what comes. */
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** @param piece - It is copied, because the library uses its memory again. */
+  add(piece: Uint8Array): void {
+    const before = this.#length;
+    this.#length += piece.length;
+    if (this.#length < LONG_BYTES) {
+      this.#short.push(Buffer.from(Uint8Array.from(piece).buffer));
+      return;
+    }
+    this.#long ??= this.#join();
+    this.#long.resize(this.#length);
+    new Uint8Array(this.#long, before).set(piece);
+  }
+
+  #join(): ArrayBuffer {
+    const start = Buffer.concat(this.#short);
+    this.#short = [];
+    const long = pagesFor(this.#bytesMax, start.length);
+    new Uint8Array(long).set(start);
+    return long;
+  }
+
+  /** Each has memory of its own, which may move to another thread. */
+  get parts(): Buffer[] {
+    return this.#long === null ? this.#short : [Buffer.from(this.#long)];
   }
 }

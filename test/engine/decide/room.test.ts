@@ -92,7 +92,8 @@ test("the room that is used is the same after a replay, and nothing when all is 
   const body = { ...layoutOf(...MORE), shapes: [{ id: guidOf("shape") }] };
   world.must("putLayout", caller, { schemaId, body, forceDelete: false });
   const replayed = new State();
-  for (const { record, timeMs } of world.journal.kept) apply(replayed, record, timeMs);
+  for (const { sequence, record, timeMs } of world.journal.kept)
+    apply(replayed, record, timeMs, sequence);
   expect(replayed.used).toEqual(stateOf(world).used);
   expect(stateOf(world).used.events).toBe((SEATS + 1) * EVENT_SEAT_BYTES);
   const before = stateOf(world).used.catalog;

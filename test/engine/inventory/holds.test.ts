@@ -5,7 +5,9 @@ import { type Hold, Holds } from "../../../engine/inventory/holds.ts";
 import { area, section } from "../../support/layout.ts";
 import { check, checkMore } from "../../support/table.ts";
 
+let fence = 0;
 const holdFrom = (startedAtMs: number, expiresAtMs: number): Hold => ({
+  fence: ++fence,
   session: "A",
   holdType: "CART",
   startedAtMs,
@@ -58,7 +60,9 @@ test("a wrong slot, an empty hold or too large a release breaks a promise", () =
   const holds = new Holds();
   expect(() => holds.open(1, holdFrom(1, 10), 1)).toThrow("a new hold takes the next slot");
   expect(() => holds.open(0, holdFrom(1, 10), 0)).toThrow("a new hold has a seat or a place");
+  const earlier = holdFrom(1, 10);
   holds.open(0, holdFrom(1, 10), 1);
+  expect(() => holds.open(1, earlier, 1)).toThrow("fences only grow");
   expect(() => holds.release(0, 2)).toThrow("a hold gives up no more than it has");
   holds.release(0, 1);
   expect(() => holds.get(0)).toThrow("a named hold exists");

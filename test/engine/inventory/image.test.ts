@@ -35,7 +35,7 @@ function insides({ changes, holds, areas }: Partition): unknown {
     slots: holds.slots().map((slot) => ({ slot, size: holds.size(slot), ...holds.get(slot) })),
     count: holds.count,
     free: holds.copy().free,
-    opened: holds.copy().opened,
+    fenceBound: holds.copy().fenceBound,
     held,
     sessions: holds.slots().map((slot) => slotsOf(holds.get(slot).session)),
   };
@@ -68,7 +68,7 @@ test("later records have the same effect on restored partitions as on the origin
   for (let step = 0; step < STEPS; step++) workload.step();
   const from = journal.kept.length;
   const twin = new State();
-  for (const { record, timeMs } of journal.kept) apply(twin, record, timeMs);
+  for (const { sequence, record, timeMs } of journal.kept) apply(twin, record, timeMs, sequence);
   for (const [number, partition] of engine.state.partitions) {
     twin.partitions.set(number, imaged(partition));
     const schema = twin.partitions.get(number)!.layout;
@@ -77,7 +77,8 @@ test("later records have the same effect on restored partitions as on the origin
     }
   }
   for (let step = 0; step < STEPS; step++) workload.step();
-  for (const { record, timeMs } of journal.kept.slice(from)) apply(twin, record, timeMs);
+  for (const { sequence, record, timeMs } of journal.kept.slice(from))
+    apply(twin, record, timeMs, sequence);
   expect(digest(twin)).toBe(digest(engine.state));
   for (const [number, partition] of engine.state.partitions) {
     expect(insides(twin.partitions.get(number)!)).toEqual(insides(partition));
@@ -94,6 +95,20 @@ test("a copy keeps its moment while the partition changes, also when it is packe
   expect(digestPartition(world.partition)).not.toBe(before);
   const image = packImage(copy);
   expect(digestPartition(restorePartition(image, world.partition.layout))).toBe(before);
+});
+
+test("holds from before fences are numbered in their order, below every later fence", () => {
+  const world = new World([section("Stalls", { A: "1 2 3 4" })]);
+  for (const label of ["A1", "A2"]) world.book("lock", world.selection("A", label));
+  const image = packImage(copyPartition(world.partition));
+  // An earlier version counted the holds of an event from 0.
+  const holds = { ...image.holds, fences: Float64Array.of(0, 1), fenceBound: 2 };
+  const partition = restorePartition({ ...image, holds }, world.partition.layout);
+  checkPartition(partition);
+  world.engine.state.partitions.set(world.event.partition, partition);
+  world.book("lock", world.selection("A", "A3"));
+  const fences = partition.holds.slots().map((slot) => partition.holds.get(slot).fence);
+  expect(fences).toEqual([0, 1, world.engine.sequence]);
 });
 
 test("an image with other seats or areas than the layout is rejected", () => {

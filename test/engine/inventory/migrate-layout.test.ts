@@ -44,6 +44,7 @@ test("migrating to the same layout changes neither the inventory nor its source"
   expect([...copy.changes.oldestFirst()]).toEqual(before);
   expect([...copy.areas.holdsIn(0)]).toEqual([[0, 3]]);
   expect(copy.holds.get(1)).toMatchObject({ session: "B", holdType: "RESERVED", expiresAtMs: 0 });
+  for (const slot of [0, 1]) expect(copy.holds.get(slot)).toEqual(partition.holds.get(slot));
   expect([...copy.areas.changedAtMs]).toEqual([...partition.areas.changedAtMs]);
 });
 

@@ -48,19 +48,19 @@ test("a move takes a seat from its first state to its second, and fails from any
       const { partition } = new World(HALL);
       partition.state[0] = state;
       if (state === SeatState.LOCKED) {
-        const hold = { session: "A", holdType: "CART", startedAtMs: 1, expiresAtMs: 0 };
+        const hold = { fence: 1, session: "A", holdType: "CART", startedAtMs: 1, expiresAtMs: 0 };
         partition.holds.open(0, { ...hold, seats: Uint32Array.of(0) }, 1);
         partition.hold[0] = 0;
       }
       const hold = to === SeatState.LOCKED ? partition.holds.nextSlot : NONE;
       const record = moveOf({ move, hold, seats: Uint32Array.of(0) });
       if (state !== from) {
-        expect(() => partition.move(record, LATER_MS)).toThrow(
+        expect(() => partition.move(record, LATER_MS, 1_000)).toThrow(
           "a seat is in the state that the move leaves",
         );
         continue;
       }
-      partition.move(record, LATER_MS);
+      partition.move(record, LATER_MS, 1_000);
       expect([partition.state[0], partition.hold[0], partition.changedAtMs[0]]).toEqual([
         to,
         hold,
@@ -82,7 +82,7 @@ test("a record that does not fit fails before anything has changed", () => {
     moveOf({ move: Move.LOCK, hold: 0, areas: Uint32Array.of(0, 1, 2) }),
     moveOf({ move: Move.BLOCK, areas: Uint32Array.of(0, NONE, 6) }),
   ];
-  for (const record of wrong) expect(() => partition.move(record, LATER_MS)).toThrow(Broken);
+  for (const record of wrong) expect(() => partition.move(record, LATER_MS, 1_000)).toThrow(Broken);
   const long = pricesOf({ runs: Uint32Array.of(1, 2, 2) });
   expect(() => partition.assignPrices(long, LATER_MS)).toThrow(
     "a run of prices is within the layout",

@@ -250,6 +250,20 @@ test("a listing that was prepared while the event changed equals a new one", () 
   }
 });
 
+test("a listing is prepared when the event did not change meanwhile, or is prepared again", () => {
+  const busy = new BusyArena();
+  const query: SeatQuery = {
+    sort: [{ property: "updatedAt", descending: true }],
+    offset: 0,
+    limit: 10,
+  };
+  const steps = prepareListing(listedOf(busy.world), query);
+  steps.next();
+  busy.change(0);
+  expect(lastValue(steps)).toBe(false);
+  expect(lastValue(prepareListing(listedOf(busy.world), query))).toBe(true);
+});
+
 test("a seat that changes twice in a row moves twice in a cached listing", () => {
   const world = arena();
   const first = () => {

@@ -35,7 +35,8 @@ function lockFirst(partition: Partition, slot: number): void {
 /** Opens a hold of one seat or place. @returns Its slot. */
 function openHold({ holds }: Partition, seatCount: number): number {
   const slot = holds.nextSlot;
-  holds.open(slot, { ...holds.get(0), seats: new Uint32Array(seatCount) }, 1);
+  const fence = holds.copy().fenceBound;
+  holds.open(slot, { ...holds.get(0), fence, seats: new Uint32Array(seatCount) }, 1);
   return slot;
 }
 
@@ -66,6 +67,11 @@ const CORRUPT_PARTITIONS: readonly [what: string, broken: string, (p: Partition)
     "a hold that began with more seats than exist",
     "a hold began with seats of the layout",
     (p) => lockFirst(p, openHold(p, 5)),
+  ],
+  [
+    "two holds of one lock",
+    "two holds have different fences",
+    (p) => Object.assign(p.holds.get(1), { fence: p.holds.get(0).fence }),
   ],
   [
     "a hold that ended before it began",

@@ -87,7 +87,7 @@ export class Archive {
       folder: this.#folder,
       storeId: this.#storeId,
       start: null,
-      replay: (_, timeMs, record) => apply(state, record, timeMs),
+      replay: (sequence, timeMs, record) => apply(state, record, timeMs, sequence),
     });
     return digest(state);
   }

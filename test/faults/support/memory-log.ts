@@ -48,7 +48,7 @@ export class MemoryLog {
       storeId: this.#storeId,
       clock: { nowMs: () => 0 },
       start: null,
-      replay: (_, timeMs, record) => apply(state, record, timeMs),
+      replay: (sequence, timeMs, record) => apply(state, record, timeMs, sequence),
     });
     return { sequence: report.sequence, digest: digest(state) };
   }

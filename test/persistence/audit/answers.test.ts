@@ -102,8 +102,8 @@ test("most filters of the table match some transitions, but not all", () => {
 
 test("the map at a time is that of the last record up to it", () => {
   const state = new State();
-  for (const [i, { timeMs, record }] of kept.entries()) {
-    apply(state, record, timeMs);
+  for (const [i, { sequence, timeMs, record }] of kept.entries()) {
+    apply(state, record, timeMs, sequence);
     const next = kept[i + 1];
     if (i % 50 > 0 || next === undefined || next.timeMs === timeMs) continue;
     if (!state.catalog.events.has(eventId)) continue;
@@ -117,7 +117,8 @@ describe("a trail that begins late", () => {
   const first = middle.sequence;
   const late = openBook(":memory:");
   const state = new State();
-  for (const { record, timeMs } of kept.slice(0, first)) apply(state, record, timeMs);
+  for (const { sequence, record, timeMs } of kept.slice(0, first))
+    apply(state, record, timeMs, sequence);
   late.beginWith(state, markAt(first), middle.timeMs);
   const end = kept.at(-1)!.sequence;
   for (const { sequence, timeMs, record } of kept.slice(first)) {
@@ -188,7 +189,7 @@ test("a trail that begins before seats have prices lists them in its first map",
   const state = new State();
   let unpriced = 0;
   for (const { sequence, timeMs, record } of kept.slice(0, 200)) {
-    apply(state, record, timeMs);
+    apply(state, record, timeMs, sequence);
     const late = openBook(":memory:");
     late.beginWith(state, markAt(sequence), timeMs);
     for (const id of state.catalog.events.keys()) {

@@ -157,7 +157,7 @@ function expectPastOf(folder: string, from: number, to: number): void {
   const book = new OpenTrail(path.join(folder, AUDIT_FILE), STORE_ID);
   const state = new State();
   for (const { sequence, timeMs, record } of history.records.slice(0, to)) {
-    apply(state, record, timeMs);
+    apply(state, record, timeMs, sequence);
     if (sequence < from) continue;
     for (const eventId of state.catalog.events.keys()) {
       const { seats, ...rest } = mapOf(state, eventId);

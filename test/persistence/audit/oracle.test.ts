@@ -36,7 +36,7 @@ test.each(SEEDS)("the map at any record is the one that replay gives, seed %d", 
   const state = new State();
   let compared = 0;
   for (const { sequence, timeMs, record } of kept) {
-    apply(state, record, timeMs);
+    apply(state, record, timeMs, sequence);
     if (sequence % 7 !== seed % 7 && record.type !== RecordType.CATALOG) continue;
     for (const eventId of state.catalog.events.keys()) {
       const wanted = mapOf(state, eventId);
@@ -65,7 +65,7 @@ test.each(SEEDS)("every move of the engine is in the trail, seed %d", (seed) => 
       expect(found.get(sequence)).toMatchObject(wanted);
       expect(found.get(sequence)).toHaveLength(wanted.length);
     }
-    apply(state, record, timeMs);
+    apply(state, record, timeMs, sequence);
   }
   for (const { call } of rows) calls.add(call);
   const moves = "lock unlock sale revertsale directsale block unblock expire";

@@ -41,7 +41,7 @@ class Audited extends World {
     const before = this.#taken;
     const state = new State();
     for (const { sequence, timeMs, record } of kept) {
-      apply(state, record, timeMs);
+      apply(state, record, timeMs, sequence);
       if (sequence <= before) continue;
       feed(this.audit, kept.slice(0, sequence));
       for (const id of state.catalog.events.keys()) this.#compare(state, id, sequence);
@@ -301,7 +301,7 @@ function expectPast(book: OpenTrail, end: State, kept: World["journal"]["kept"],
   feed(whole, kept);
   const state = new State();
   for (const { sequence, timeMs, record } of kept) {
-    apply(state, record, timeMs);
+    apply(state, record, timeMs, sequence);
     if (sequence < from - 1 || sequence % 5 > 0) continue;
     for (const eventId of state.catalog.events.keys()) {
       const found = pastMapOf(book, eventId, sequence);

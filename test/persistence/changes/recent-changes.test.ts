@@ -34,7 +34,7 @@ class Follower {
     const { sequence, timeMs, record } = kept;
     this.recent.beforeApply(sequence, timeMs, record);
     noteSequence(this.state, sequence, record);
-    apply(this.state, record, timeMs);
+    apply(this.state, record, timeMs, sequence);
     this.#batch.push(kept);
   }
 

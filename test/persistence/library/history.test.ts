@@ -176,7 +176,7 @@ function historyOf({ journal }: World): History {
   history.begin(state, 0);
   for (const { sequence, timeMs, record } of journal.kept) {
     history.beforeApply(sequence, timeMs, record);
-    apply(state, record, timeMs);
+    apply(state, record, timeMs, sequence);
   }
   return history;
 }

@@ -6,7 +6,7 @@ import { buildLayout } from "../../../engine/layout/layout.ts";
 import { PackedLayout } from "../../../engine/layout/packed-layout.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { packCatalog, unpackCatalog } from "../../../persistence/log/catalog-codec.ts";
-import { packLayout, storedPut } from "../../../persistence/log/layout-packing.ts";
+import { jsonOfRow, packLayout, storedPut } from "../../../persistence/log/layout-packing.ts";
 
 const DOCUMENT: LayoutDocument = {
   sectors: [{ id: 1, guid: "s", name: "Parkett ü 🎭", ga: false }],
@@ -52,4 +52,23 @@ test("a layout that is not packed is stored as before, without what was built of
   const row = { id: 9, document: DOCUMENT, marksRelabelled: true };
   expect(puts).toEqual([schema, { table: "layouts", row }]);
   expect(storedPut(schema)).toBe(schema);
+});
+
+test("a packed layout of several pieces is read back, whatever its texts look like", () => {
+  const name = `[{"a":[1,2]},{"b":"\\"}] \\\\ , ü 🎭`;
+  const seats = Array.from({ length: 30_000 }, (_, i) => {
+    return { id: 3 + i, guid: `${i}`, rowGuid: "r", name, tags: [i, [name], { "],": "}" }] };
+  });
+  for (const document of [
+    { ...DOCUMENT, seats, clientViewBox: [[1, 2], "3,"] },
+    { ...DOCUMENT, seats, shapes: [[], {}], clientViewBox: { a: [1, { b: "," }], c: "]" } },
+    { ...DOCUMENT, sectors: [], rows: [], seats: [] },
+  ]) {
+    const json = JSON.stringify(document);
+    const packed = packLayout(json);
+    expect(JSON.stringify(packed)).toBe(json);
+    const row = { id: 9, document: document as LayoutDocument, marksRelabelled: true } as const;
+    const put = { table: "layouts", row: { ...row, document: packed } } as const;
+    expect(jsonOfRow(put)).toBe(JSON.stringify(row));
+  }
 });

@@ -31,7 +31,7 @@ function shown(world: World, from: number, wanted: RecordFilter): RecordView[] {
   for (const { sequence, timeMs, record } of world.journal.kept) {
     const view = viewer.view({ state, sequence, timeMs, record, isExact: true }, wanted);
     if (view !== null && sequence > from) views.push(view);
-    apply(state, record, timeMs);
+    apply(state, record, timeMs, sequence);
   }
   return views;
 }

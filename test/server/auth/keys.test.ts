@@ -1,5 +1,6 @@
 /** API keys: they are derived, never stored, and compared as a whole. */
 import { expect, test } from "vitest";
+import { lastValue } from "../../../engine/inventory/steps.ts";
 import { Keys, PRIVATE_KEYS_MIN, REMEMBERED_MAX } from "../../../server/auth/keys.ts";
 import { START_MS } from "../../support/engine.ts";
 import { TEST_SECRET, TestServer } from "../../support/server.ts";
@@ -94,6 +95,16 @@ test("a sealed text that was changed is not opened", () => {
   expect(keys.unseal(sealed.toString("base64url"))).toBe("a reply");
   sealed[sealed.length - 1]! ^= 1;
   expect(() => keys.unseal(sealed.toString("base64url"))).toThrow(/authenticate/);
+});
+
+test("the fingerprint of a long body takes several steps, and is the same in any pieces", () => {
+  const body = Buffer.alloc(3_000_000, "abc");
+  const steps = [...keys.fingerprintInSteps("head", [body])];
+  expect(steps.length).toBeGreaterThan(10);
+  const parts = [body.subarray(0, 1_000), body.subarray(1_000)];
+  for (const each of [[body], parts]) {
+    expect(lastValue(keys.fingerprintInSteps("head", each))).toBe(keys.fingerprint("head", body));
+  }
 });
 
 test("a fingerprint tells where the head of a request ends", () => {

@@ -1,3 +1,4 @@
+/** The memory that connections share for their answers. */
 import { expect, test } from "vitest";
 import { AnswerBuffers, IDLE_BUFFERS_MAX } from "../../../server/commands/answer-buffer.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { FIELDS, REASONS, RESULT_CODES } from "../../../server/commands/binary-codes.ts";
 import { REPLIES } from "../../../server/wire/replies.ts";
-import { commandEntry, openEntry, readAnswers } from "../../support/binary-layout.ts";
+import { commandEntry, openEntry, readAnswers } from "../../support/commands/binary-layout.ts";
 import type { CommandClient } from "./client.ts";
 import { CommandStage } from "./stage.ts";
 
@@ -91,6 +91,35 @@ test("a handle that is opened again means the new text from there on", async () 
   const unknown = [FIELDS.indexOf("sessionId"), REASONS.indexOf("UNKNOWN"), 0];
   expect(answers[3]!.errors).toEqual([unknown]);
   expect((await stage.server.book("unlock", "Zoë", "A2")).text).toBe("true");
+});
+
+test("a repetition of a request that preferred a representation is done", async () => {
+  const { stage, client, idOf } = await started();
+  const { server } = stage;
+  const headers = { prefer: "return=representation", "idempotency-key": "k" };
+  const by = { key: server.a.key, headers };
+  const body = server.selection("ann", "A1");
+  const first = await server.post(server.bookingPath("lock"), body, by);
+  expect(first.text).toContain('"fence"');
+  const again = { ...command(1, "lock", [idOf("A1")]), key: "k" };
+  expect(await ask(client, commandEntry(again))).toEqual([done(1)]);
+  const json = await stage.open();
+  const repeated = { ...stage.command(1, "lock", "ann", "A1"), idempotencyKey: "k" };
+  expect(await json.ask(repeated)).toEqual([{ n: 1, status: 200, body: first.body }]);
+});
+
+test("a JSON command may have fences", async () => {
+  const { stage, idOf } = await started();
+  const client = await stage.open();
+  const [locked] = await client.ask(stage.command(1, "lock", "ann", "A1"));
+  expect(locked!.status).toBe(200);
+  const fence = stage.server.engine.sequence;
+  const sale = (n: number, given: number) => ({
+    ...stage.command(n, "sale", "ann", "A1"),
+    fences: { [idOf("A1")]: given },
+  });
+  const answers = await client.ask(sale(2, fence - 1), sale(3, fence));
+  expect(answers.map(({ status }) => status)).toEqual([400, 200]);
 });
 
 test("hold types, idempotency keys and ids that do not exist are judged as over HTTP", async () => {

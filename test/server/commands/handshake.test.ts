@@ -88,7 +88,7 @@ test("a refused handshake names the version that is spoken", async () => {
   expect(await connection.answer()).toMatch(/^Sec-WebSocket-Version: 13\r$/m);
 });
 
-test("the names of a handshake may be in any case, and Connection may have other options", async () => {
+test("names in a handshake may be in any case, beside other options of Connection", async () => {
   const stage = await CommandStage.start();
   const connection = await stage.listening.connection();
   const headers = ["Upgrade: WebSocket", "Connection: keep-alive, UPGRADE"];

@@ -1,7 +1,7 @@
 /** No connection sees or changes anything of another organization, whatever its credentials. */
 import { expect, test } from "vitest";
 import { BOOKING_KINDS } from "../../support/engine.ts";
-import { commandEntry, openEntry, readAnswers } from "../../support/binary-layout.ts";
+import { commandEntry, openEntry, readAnswers } from "../../support/commands/binary-layout.ts";
 import type { House, ProblemBody, TestServer } from "../../support/server.ts";
 import { CommandClient, JSON_PROTOCOL, SOCKET_PATH } from "./client.ts";
 import { HANDSHAKE } from "./bare-socket.ts";

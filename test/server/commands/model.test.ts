@@ -20,7 +20,7 @@ import {
   hasLayout,
   isBooking,
   type LineAnswer,
-} from "../../support/command-lines.ts";
+} from "../../support/commands/command-lines.ts";
 import type { Bench } from "../../support/engine.ts";
 import { ROUTES, TEST_SECRET } from "../../support/server.ts";
 
@@ -65,13 +65,12 @@ function overSocket({ engine, journal }: Bench, counts: Counts): Submit {
     const isBinary =
       hasLayout(command) && counts.json > counts.binary && !organization.orphanPrevention;
     counts[isBinary ? "binary" : "json"] += 1;
-    let answer: LineAnswer | null = null;
-    lines.of(keys.organizationKey(organization), isBinary).ask(command, (given) => {
-      answer = given;
-    });
+    const answers: LineAnswer[] = [];
+    const line = lines.of(keys.organizationKey(organization), isBinary);
+    line.ask(command, (answer) => answers.push(answer));
     journal.sync();
-    if (answer === null) throw new Error("no answer came");
-    return answer as unknown as Outcome<unknown>;
+    expect(answers).toHaveLength(1);
+    return answers[0] as Outcome<unknown>;
   };
 }
 
@@ -80,7 +79,7 @@ test.each(seeds)(
   { timeout: TIMEOUT_MS },
   (seed) => {
     const counts = { json: 0, binary: 0 };
-    const workload = new Workload(seed, (bench) => overSocket(bench, counts));
+    const workload = new Workload(seed, { submitTo: (bench) => overSocket(bench, counts) });
     for (let step = 0; step < steps; step++) {
       try {
         workload.step();

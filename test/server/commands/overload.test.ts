@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { until } from "../wire/connection.ts";
 import { bareSocket, largeFrame, masked } from "./bare-socket.ts";
-import { commandEntry, openEntry, readAnswers } from "../../support/binary-layout.ts";
+import { commandEntry, openEntry, readAnswers } from "../../support/commands/binary-layout.ts";
 import type { CommandClient } from "./client.ts";
 import { CommandStage } from "./stage.ts";
 
@@ -41,7 +41,7 @@ async function flood(stage: CommandStage, clients: readonly CommandClient[]): Pr
   await until(() => services.commands.traffic.count >= before + clients.length * COMMANDS);
 }
 
-test("above the bound of waiting commands, locks are refused, and twice as many other calls are taken", async () => {
+test("above the bound locks are refused, and twice as many other calls are taken", async () => {
   const stage = await CommandStage.start();
   const { server } = stage;
   const [locking, ending] = [await stage.open(), await stage.open()];

@@ -1,3 +1,4 @@
+/** The texts that the reader of JSON commands remembers. */
 import { expect, test } from "vitest";
 import { RecentTexts, TEXTS_MAX } from "../../../server/commands/recent-texts.ts";
 

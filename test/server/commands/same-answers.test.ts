@@ -20,7 +20,7 @@ import {
   commandEntry,
   openEntry,
   readAnswers,
-} from "../../support/binary-layout.ts";
+} from "../../support/commands/binary-layout.ts";
 import { CommandStage } from "./stage.ts";
 
 const CALLS: readonly BookingKind[] = [

@@ -153,6 +153,28 @@ test("a layout that was changed meanwhile is prepared again", async () => {
   checkAll();
 });
 
+test("a body of more than a mebibyte is stored, prepared again, or refused, as a short one", async () => {
+  const padded = (name: string) => {
+    const seats = arena().seats.map((seat) => ({ ...seat, padding: "x".repeat(1_000) }));
+    return { ...arena(), seats: [{ ...seats[0]!, name }, ...seats.slice(1)] };
+  };
+  const first = await put(padded("first"));
+  expect(first.body).toEqual(plainDocument(stored()));
+  expect((await put(padded("first"))).body).toEqual(first.body);
+  const late = put(padded("late"));
+  const { a, world } = server;
+  const early = { seats: [{ ...arena().seats[1], name: "early" }] } as never;
+  world.must("putLayout", a.caller, { schemaId, body: early, forceDelete: false });
+  expect((await late).body.seats[0]).toMatchObject({ name: "late", padding: "x".repeat(1_000) });
+  expect((await late).body).toEqual(plainDocument(stored()));
+  const invalid = { ...padded("late"), clientViewBox: 7 };
+  expect((await put(invalid)).body).toMatchObject({ errorCode: "VALIDATION_FAILED" });
+  expect((await put(`${JSON.stringify(padded("late"))}]`)).body).toMatchObject({
+    errorCode: "MALFORMED_REQUEST",
+  });
+  checkAll();
+});
+
 test("ids that others take meanwhile are not given to a new layout", async () => {
   const late = put(arena());
   const { a, world } = server;

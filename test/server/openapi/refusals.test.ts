@@ -9,7 +9,7 @@ import { Throttle } from "../../../server/auth/throttle.ts";
 import { Dispatch } from "../../../server/dispatch.ts";
 import { type OperationText, readTexts } from "../../../server/openapi/texts.ts";
 import { routeTable } from "../../../server/routes/table.ts";
-import { Access, type Route } from "../../../server/routing/route.ts";
+import { Access, type Route, takesIdempotencyKey } from "../../../server/routing/route.ts";
 import { listen } from "../../../server/wire/http.ts";
 import { actingFor, ask, type CallOptions, requestOf, TestServer } from "../../support/server.ts";
 import { targetFor } from "../../support/targets.ts";
@@ -32,6 +32,7 @@ type Operation = (typeof operations)[number];
 
 const guarded = operations.filter(({ route }) => route.access !== Access.PUBLIC);
 const changing = guarded.filter(({ route }) => route.method !== "get");
+const keyed = guarded.filter(({ route }) => takesIdempotencyKey(route));
 const bodied = guarded.filter(({ route }) => route.body !== undefined);
 
 const newServer = () => new TestServer({ platformToken: PLATFORM_TOKEN });
@@ -138,8 +139,8 @@ const FIRST: readonly (readonly [string, readonly Access[]])[] = [
 
 test.each(FIRST)("the key of %s is refused with other requests", async (name, accesses) => {
   const server = newServer();
-  const first = changing.find(({ text }) => text.id === name)!;
-  const alike = changing.filter(({ route }) => accesses.includes(route.access));
+  const first = keyed.find(({ text }) => text.id === name)!;
+  const alike = keyed.filter(({ route }) => accesses.includes(route.access));
   const call = (operation: Operation, key: string, query = "") => {
     const [target, options] = requestTo(server, operation);
     const headers = { ...options.headers, "idempotency-key": key };
@@ -164,7 +165,7 @@ test.each(FIRST)("the key of %s is refused with other requests", async (name, ac
 test("a retry whose reply is gone is refused with IDEMPOTENCY_REPLY_GONE", async () => {
   const server = newServer();
   const { a, engine, services } = server;
-  const codes = await codesOf(changing, async (operation) => {
+  const codes = await codesOf(keyed, async (operation) => {
     const { method, access } = operation.route;
     const [target, options] = requestTo(server, operation);
     const headers = { ...options.headers, "idempotency-key": "gone" };
@@ -178,7 +179,7 @@ test("a retry whose reply is gone is refused with IDEMPOTENCY_REPLY_GONE", async
     engine.submitFollowUp({ kind: "rememberReply", caller: a.caller, reply, budget });
     return (await server.call(method, target, { ...options, headers })).body.errorCode;
   });
-  expect(codes).toEqual(each(changing, "IDEMPOTENCY_REPLY_GONE"));
+  expect(codes).toEqual(each(keyed, "IDEMPOTENCY_REPLY_GONE"));
 });
 
 test("bodies that are not JSON, or are not said to be, are refused", async () => {

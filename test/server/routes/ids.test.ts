@@ -23,6 +23,8 @@ const ROWS: readonly (readonly [string, string, string, unknown])[] = [
   ["DELETE", `${V2}/events/{event}`, "id FORMAT", undefined],
   ["GET", `${V2}/events/{event}/seats/`, "id FORMAT", undefined],
   ["GET", `${V2}/events/{event}/areas/`, "id FORMAT", undefined],
+  ["GET", `${V2}/events/{event}/summary/`, "id FORMAT", undefined],
+  ["GET", `${V2}/events/{event}/holds/`, "id FORMAT", undefined],
   ["GET", `${V2}/events/{event}/audit/`, "id FORMAT", undefined],
   ["POST", `${V2}/events/{event}/status`, "id FORMAT", { status: "ARCHIVED" }],
   ["PUT", `${V2}/events/{event}/series`, "id FORMAT", { seriesId: null }],

@@ -3,11 +3,17 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { inSlices } from "../../../server/routing/slices.ts";
 
+/** @returns How long it took. */
+function spin(ms: number): number {
+  const startMs = performance.now();
+  while (performance.now() - startMs < ms);
+  return performance.now() - startMs;
+}
+
 function* counting(steps: number, stepMs: number): Generator<void, number> {
   let done = 0;
   for (; done < steps; done++) {
-    const endMs = performance.now() + stepMs;
-    while (performance.now() < endMs);
+    spin(stepMs);
     yield;
   }
   return done;
@@ -60,4 +66,30 @@ test("several long works take turns, one slice in each turn of the event loop", 
   expect(slices.slice(0, 6)).toEqual(["long", "long", "short", "long", "short", "long"]);
   expect(turns.every((count, i) => i === 0 || count - turns[i - 1]! <= 1)).toBe(true);
   expect(ended).toEqual(["short", "long"]);
+});
+
+test.each([
+  ["other work in every turn has three quarters of the time", 1, 2, Infinity],
+  ["without other work, the next slice comes in the next turn", 0, -1, 3],
+])("%s", async (_, otherMs, timesMin, turnsMax) => {
+  const [slices, others] = [
+    { count: 0, ms: 0 },
+    { turns: 0, ms: 0 },
+  ];
+  function* work(): Generator<void, void> {
+    for (; slices.count < 20; slices.count++) {
+      slices.ms += spin(3);
+      yield;
+    }
+  }
+  const end = { isDone: false };
+  const done = Promise.resolve(inSlices(work())).finally(() => (end.isDone = true));
+  while (!end.isDone) {
+    others.ms += spin(otherMs);
+    await setImmediate();
+    others.turns += 1;
+  }
+  await done;
+  expect(others.ms).toBeGreaterThan(timesMin * slices.ms);
+  expect(others.turns).toBeLessThan(turnsMax * slices.count);
 });

@@ -1,7 +1,9 @@
 /** Bodies that come in pieces: what is kept of them, for whom, and for how long. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { BodyBudget } from "../../../server/wire/bounds/body-budget.ts";
+import { BodyBudget, BodyPieces } from "../../../server/wire/bounds/body-budget.ts";
+import type { Answer } from "../../../server/wire/answers.ts";
+import { guidOf } from "../../support/layout.ts";
 import { V2 } from "../../support/server.ts";
 import { type Connection, Listening, until } from "./connection.ts";
 
@@ -145,4 +147,48 @@ test("a body that comes too slowly ends its connection, and others go on", async
   expect(await later.statusOf(" ")).toBe(400);
   expect(listening.http.stats.bodies).toMatchObject({ count: 0, abandoned: 1 });
   expect(listening.http.stats.bodyBudget.bytes).toBe(0);
+});
+
+test.each([
+  ["a short body keeps its pieces", 700 * KIB, 3],
+  ["a long body is joined as it comes", 3_000 * KIB, 1],
+])("%s, in memory of its own", (_, bytes, count) => {
+  const whole = Buffer.from(Array.from({ length: bytes }, (_value, i) => i % 251));
+  const pieces = new BodyPieces(bytes);
+  const pieceBytes = Math.ceil(bytes / 3);
+  for (let from = 0; from < bytes; from += pieceBytes) {
+    // The library uses the memory of a piece again.
+    const piece = Uint8Array.from(whole.subarray(from, from + pieceBytes));
+    pieces.add(piece);
+    piece.fill(0);
+  }
+  const { parts } = pieces;
+  expect(parts).toHaveLength(count);
+  expect(Buffer.concat(parts).equals(whole)).toBe(true);
+  const moved = structuredClone(parts, {
+    transfer: parts.map(({ buffer }) => buffer as ArrayBuffer),
+  });
+  expect(parts.every(({ length }) => length === 0)).toBe(true);
+  expect(Buffer.concat(moved).equals(whole)).toBe(true);
+});
+
+test("the answer to a long body gives its memory back once it has been sent", async () => {
+  const answers: Answer[] = [];
+  const listening = await Listening.start({ onAnswer: (_, answer) => void answers.push(answer) });
+  const { a, world } = listening.server;
+  const schema = world.must("createSchema", a.caller, { body: { name: "", venueId: a.venueId } });
+  const sector = { guid: guidOf("sector"), name: "Stalls", ga: false };
+  const row = { guid: guidOf("row"), sectorGuid: sector.guid, rowNumber: "1" };
+  const seats = Array.from({ length: 1_500 }, (_, i) => {
+    return { guid: guidOf(`${i}`), rowGuid: row.guid, name: `${i}`, padding: "x".repeat(1_000) };
+  });
+  const put = await fetch(`${listening.base}${V2}/schemas/${schema.id}/layout`, {
+    method: "PUT",
+    headers: { "X-API-Key": a.key, "Content-Type": "application/json" },
+    body: JSON.stringify({ sectors: [sector], rows: [row], seats }),
+  });
+  expect(((await put.json()) as { seats: object[] }).seats).toMatchObject(seats);
+  await until(() => answers[0]!.body.length === 0);
+  expect(listening.http.stats.bodyBudget.bytes).toBe(0);
+  expect(listening.broken).toEqual([]);
 });

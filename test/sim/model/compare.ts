@@ -74,12 +74,12 @@ export function differences(state: State, eventId: string, event: ModelEvent): s
 }
 
 function engineHold(partition: Partition, slot: number): string {
-  const { session, expiresAtMs } = partition.holds.get(slot);
-  return `${session} ${expiresAtMs}`;
+  const { fence, session, expiresAtMs } = partition.holds.get(slot);
+  return `${fence} ${session} ${expiresAtMs}`;
 }
 
-function modelHold({ session, untilMs }: Hold): string {
-  return `${session ?? ""} ${untilMs ?? 0}`;
+function modelHold({ fence, session, untilMs }: Hold): string {
+  return `${fence} ${session ?? ""} ${untilMs ?? 0}`;
 }
 
 /** The four counters, and the held places per hold, in the order in which they were locked. */

@@ -17,6 +17,8 @@ export interface BookingRequest {
   holdType: string | null;
   seats: Choice[];
   areas: Choice[];
+  /** By seat id. */
+  fences: Map<number, number>;
 }
 
 export interface PriceItem {
@@ -55,6 +57,8 @@ export interface ModelOrganization {
 }
 
 export interface Hold {
+  /** The number of the record of its lock. */
+  fence: number;
   session: string | null;
   /** Null for never. */
   untilMs: number | null;

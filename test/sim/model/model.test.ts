@@ -41,7 +41,7 @@ test.each(seeds)(
   `seed %i: engine and model agree over ${steps} commands`,
   { timeout: TIMEOUT_MS },
   (seed) => {
-    const workload = new Workload(seed);
+    const workload = new Workload(seed, { hasWrongFences: true });
     for (let step = 0; step < steps; step++) {
       try {
         workload.step();

@@ -35,7 +35,8 @@ export class Model {
   readonly organizations = new Map<number, ModelOrganization>();
   readonly events = new Map<string, ModelEvent>();
 
-  book(request: BookingRequest, nowMs: number): Answer {
+  /** @param sequence - The number of the record that it writes when it is granted. */
+  book(request: BookingRequest, nowMs: number, sequence: number): Answer {
     this.expire(request.event, nowMs);
     const organization = this.organizations.get(request.organization)!;
     const bad = this.#badFields(request, organization);
@@ -66,7 +67,7 @@ export class Model {
       const orphans = orphanProblems(event, request);
       if (orphans.length > 0) return refusal("ORPHAN_SEAT", orphans);
     }
-    this.#change(event, request, nowMs);
+    this.#change(event, request, nowMs, sequence);
     return TRUE;
   }
 
@@ -88,6 +89,9 @@ export class Model {
       const whole = typeof capacity === "number" && Number.isInteger(capacity) && capacity >= 1;
       if (!whole) fields.push(`groupOfSeats[${i}].capacity`);
     });
+    for (const id of request.fences.keys()) {
+      if (!seats.some((seat) => seat.id === id)) fields.push(`fences[${id}]`);
+    }
     const known = this.#ttlOf(organization, holdType) !== undefined;
     if (word === "lock" && !known) fields.push("holdType");
     return fields;
@@ -101,11 +105,11 @@ export class Model {
     return wanted === "RESERVED" ? null : undefined;
   }
 
-  #change(event: ModelEvent, request: BookingRequest, nowMs: number): void {
+  #change(event: ModelEvent, request: BookingRequest, nowMs: number, fence: number): void {
     const { word, sessionId } = request;
     const ttl = this.#ttlOf(this.organizations.get(request.organization)!, request.holdType);
     const untilMs = typeof ttl === "number" ? nowMs + ttl * 1_000 : null;
-    const hold: Hold = { session: sessionId, untilMs };
+    const hold: Hold = { fence, session: sessionId, untilMs };
     for (const { id } of request.seats) {
       const seat = event.seats.get(id)!;
       if (seat.state !== FROM[word]) continue;
@@ -267,7 +271,7 @@ export class Model {
 }
 
 /** What is left of the schema's places for its only area without a capacity. */
-function remainder({ areas, schemaGaCapacity }: ModelEvent): number | null {
+export function remainder({ areas, schemaGaCapacity }: ModelEvent): number | null {
   const all = [...areas.values()];
   const taken = all.reduce((sum, { gaCapacity }) => sum + (gaCapacity ?? 0), 0);
   const left = (schemaGaCapacity ?? 0) - taken;

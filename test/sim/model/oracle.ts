@@ -188,8 +188,9 @@ export class Oracle implements Observer {
   #applyUpTo(state: State, last: number) {
     const kept = this.#records.slice(0, last - this.#base);
     for (const [i, { timeMs, record }] of kept.entries()) {
-      noteSequence(state, this.#base + i + 1, record);
-      apply(state, record, timeMs);
+      const sequence = this.#base + i + 1;
+      noteSequence(state, sequence, record);
+      apply(state, record, timeMs, sequence);
     }
     return kept;
   }

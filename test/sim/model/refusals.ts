@@ -9,17 +9,17 @@ import {
   type Refused,
 } from "./facts.ts";
 
-export function seatProblems(
-  event: ModelEvent,
-  { word, sessionId, seats }: BookingRequest,
-): Refused[] {
+export function seatProblems(event: ModelEvent, request: BookingRequest): Refused[] {
+  const { word, sessionId, seats, fences } = request;
   const problemOf = (seat: ModelSeat | undefined): string | null => {
     if (seat === undefined) return "NOT_FOUND";
     if (seat.state === null) return "NO_PRICE";
     if (seat.state === "ACTIVE" && (word === "unlock" || word === "unblock")) return null;
     if (seat.state !== FROM[word]) return seat.state;
-    if ((word !== "unlock" && word !== "sale") || sessionId === null) return null;
-    return seat.hold!.session === sessionId ? null : "HELD_BY_ANOTHER_SESSION";
+    if (word !== "unlock" && word !== "sale") return null;
+    const isOwn = sessionId === null || seat.hold!.session === sessionId;
+    const isThis = !fences.has(seat.id) || fences.get(seat.id) === seat.hold!.fence;
+    return isOwn && isThis ? null : "HELD_BY_ANOTHER_SESSION";
   };
   return seats.flatMap(({ id }, i) => {
     const code = problemOf(event.seats.get(id));

@@ -1,9 +1,11 @@
 /**
- * Compares two states: the content of the digest, and also the order of rows and of their members.
+ * Compares two states: the content of the digest, the fences of the holds, and also the order of
+ * rows and of their members.
  * Only rows that may differ are converted to text.
  */
 import { TABLES, type CatalogPut } from "../../../engine/catalog.ts";
 import { copyPartition, packImage, restorePartition } from "../../../engine/inventory/image.ts";
+import type { Partition } from "../../../engine/inventory/partition.ts";
 import { State } from "../../../engine/state.ts";
 import { digestPartition } from "../../../engine/verify/digest.ts";
 
@@ -28,10 +30,19 @@ export function stateDifference(known: State, found: State): string | null {
     if (other === undefined) return `no partition ${number}`;
     const [expected, digest] = [digestPartition(partition), digestPartition(other)];
     if (expected !== digest) return `partition ${number}: ${digest} in place of ${expected}`;
+    const [fences, others] = [fencesOf(partition), fencesOf(other)];
+    if (fences !== others) return `partition ${number}: fences ${others} in place of ${fences}`;
     const [last, sequence] = [known.sequences.get(number), found.sequences.get(number)];
     if (last !== sequence) return `the last record of ${number}: ${sequence} in place of ${last}`;
   }
   return null;
+}
+
+function fencesOf({ holds }: Partition): string {
+  return holds
+    .slots()
+    .map((slot) => holds.get(slot).fence)
+    .join(" ");
 }
 
 /** A copy of the state that shares rows and layouts, which never change. */

@@ -37,12 +37,14 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   const holdType = random.pick(HOLD_TYPES);
   const { organizationId: organization } = caller;
   const of = { word, organization, event: asked };
-  const request: BookingRequest = { ...of, sessionId, holdType, seats, areas };
-  const body = { sessionId, holdType, seats, groupOfSeats: areas };
+  const fences = chooseFences(scene, event, seats);
+  const request: BookingRequest = { ...of, sessionId, holdType, seats, areas, fences };
+  const selection = { sessionId, holdType, seats, groupOfSeats: areas };
+  const body = { ...selection, fences: fences.size === 0 ? null : Object.fromEntries(fences) };
   return {
     command: commandOf(word, caller, { eventId: asked, body }),
     isForeign: isForeign || asked === UNKNOWN_EVENT,
-    twin: (): Twin => ({ expect: (twin, nowMs) => twin.book(request, nowMs) }),
+    twin: (): Twin => ({ expect: (twin, ...at) => twin.book(request, ...at) }),
   };
 }
 
@@ -69,6 +71,25 @@ function chooseSeats({ random }: Scene, event: ModelEvent, word: Word): Choice[]
   if (random.once(150)) chosen.push({ id: random.pick(from).id, capacity: 1 });
   if (random.once(10)) chosen.reverse();
   return chosen;
+}
+
+/**
+ * For some holds their fences, now and then one that is over or belongs to another seat. Nothing is
+ * drawn: the stored seeds keep their requests.
+ */
+function chooseFences(
+  { hasWrongFences }: Scene,
+  event: ModelEvent,
+  seats: readonly Choice[],
+): Map<number, number> {
+  const fences = new Map<number, number>();
+  for (const { id } of seats) {
+    const fence = event.seats.get(id)?.hold?.fence ?? 0;
+    if (fence === 0 || fence % 3 > 0) continue;
+    fences.set(id, hasWrongFences && fence % 11 === 0 ? fence - 1 : fence);
+    if (hasWrongFences && fence % 17 === 0) fences.set(id + 1, fence);
+  }
+  return fences;
 }
 
 function chooseAreas({ random }: Scene, event: ModelEvent): Choice[] {

@@ -10,8 +10,11 @@ import type { Random } from "./random.ts";
 
 /** The effect of a request on a model. It is used for several models, so it has no state. */
 export interface Twin {
-  /** The required answer; without it any answer is right. */
-  readonly expect?: (model: Model, nowMs: number) => Answer;
+  /**
+   * The required answer; without it any answer is right.
+   * @param sequence - Of the last record that the request wrote.
+   */
+  readonly expect?: (model: Model, nowMs: number, sequence: number) => Answer;
   /** Further changes by a granted request; `value` is the answer of the engine. */
   readonly effect?: (model: Model, value: never, nowMs: number) => void;
 }
@@ -40,6 +43,8 @@ export interface Scene {
   readonly houses: readonly House[];
   /** Whether organizations limit what is held. Stored histories do not: tests rely on them. */
   readonly hasLimits: boolean;
+  /** Whether requests have wrong fences. Those of stored histories do not. */
+  readonly hasWrongFences: boolean;
   /** Never the same twice in a run. */
   nextName(): string;
 }
@@ -87,10 +92,11 @@ export function ask(
   const { expect, effect } = twin?.(engine.state) ?? {};
   const nowMs = engine.nowMs();
   const outcome = submit(command);
+  const { sequence } = engine;
   const act = (model: Model): Acted => {
     const events = scopeOf(model, command);
     for (const eventId of events) model.expire(eventId, nowMs);
-    const expected = expect?.(model, nowMs);
+    const expected = expect?.(model, nowMs, sequence);
     if (outcome.refused === Result.OK) effect?.(model, outcome.value as never, nowMs);
     return { expected, events };
   };

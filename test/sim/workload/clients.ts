@@ -131,6 +131,7 @@ export class Clients {
       state: this.#life.engine.state,
       houses: this.#houses,
       hasLimits: true,
+      hasWrongFences: true,
       nextName: () => this.#nextName(),
     };
   }

@@ -3,8 +3,10 @@
  * simulation's clients go to both, and answers and inventory must be equal after each. Time
  * sometimes jumps, stands still or steps back.
  */
+import { isDeepStrictEqual } from "node:util";
+import type { Outcome } from "../../../engine/engine.ts";
 import { Result } from "../../../engine/results.ts";
-import { Bench, SharingJournal } from "../../support/engine.ts";
+import { Bench, BOOKING_KINDS, SharingJournal } from "../../support/engine.ts";
 import { differences, sameAnswer } from "../model/compare.ts";
 import { Model } from "../model/model.ts";
 import { openHouses } from "../setup.ts";
@@ -21,24 +23,30 @@ const BAG = GROUPS.flatMap((group) => {
   return Array.from({ length: times }, () => bagOf([group])).flat();
 });
 
+export interface WorkloadOptions {
+  /** Another way to the engine than a call. */
+  readonly submitTo?: (bench: Bench) => Submit;
+  /** Whether some calls name fences of other holds. */
+  readonly hasWrongFences?: boolean;
+}
+
 export class Workload {
   readonly bench = new Bench(new SharingJournal());
   readonly model = new Model();
   /** How often each answer and each code of a refused object was given. */
   readonly tally = new Map<string, number>();
   readonly #random: Random;
+  readonly #hasWrongFences: boolean;
   readonly #houses: readonly House[];
   readonly #submit: Submit;
   #names = 0;
 
-  /** @param submitTo - Another way to the engine than a call. */
   constructor(
     seed: number,
-    submitTo: (bench: Bench) => Submit = ({ engine }) =>
-      (command) =>
-        engine.submit(command),
+    { submitTo = checkAndSubmit, hasWrongFences = false }: WorkloadOptions = {},
   ) {
     this.#submit = submitTo(this.bench);
+    this.#hasWrongFences = hasWrongFences;
     this.#random = new Random(seed);
     const must = (first: Ask) => {
       if (!this.#ask(first)) throw new Error(`${first.command.kind} was refused`);
@@ -70,7 +78,8 @@ export class Workload {
     const nextName = () => String((this.#names += 1));
     const { state } = this.bench.engine;
     const { model } = this;
-    return { random: this.#random, model, state, houses, hasLimits: false, nextName };
+    const options = { hasLimits: false, hasWrongFences: this.#hasWrongFences };
+    return { random: this.#random, model, state, houses, ...options, nextName };
   }
 
   #passTime(): void {
@@ -111,4 +120,22 @@ export class Workload {
       if (found.length > 0) throw new Error(`${found.join("\n")}\nafter ${request}`);
     }
   }
+}
+
+/** Each booking call must have the outcome that its check has just had. */
+function checkAndSubmit({ engine }: Bench): Submit {
+  return (command) => {
+    const isBooking = BOOKING_KINDS.some((kind) => kind === command.kind);
+    const checked = isBooking ? engine.check(command) : null;
+    const outcome = engine.submit(command);
+    if (checked === null || isDeepStrictEqual(shownOf(checked), shownOf(outcome))) return outcome;
+    throw new Error(`the check of a call differs from the call: ${JSON.stringify(command)}`);
+  };
+}
+
+/** What a client sees of an outcome. */
+function shownOf(outcome: Outcome<unknown>): unknown {
+  if (outcome.refused === Result.OK) return outcome.value;
+  const { refused, detail, errors } = outcome;
+  return { refused, detail, errors };
 }

@@ -20,7 +20,9 @@ export class History {
   /** Cost: O(records before) the first time. */
   stateAt(sequence: number): State {
     const state = new State();
-    for (const { record, timeMs } of this.records.slice(0, sequence)) apply(state, record, timeMs);
+    for (const { sequence: number, record, timeMs } of this.records.slice(0, sequence)) {
+      apply(state, record, timeMs, number);
+    }
     return state;
   }
 

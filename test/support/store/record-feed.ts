@@ -36,7 +36,7 @@ export class RecordFeed {
     if (accepted !== Admission.OPEN) return accepted;
     snapshots.beforeApply(next, timeMs, record);
     this.sequence = next;
-    apply(engine.state, record, timeMs);
+    apply(engine.state, record, timeMs, next);
     return accepted;
   }
 }

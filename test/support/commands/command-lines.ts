@@ -2,21 +2,21 @@
  * Connections of the command socket without a network: the code of the server from a frame to its
  * answers, on any engine. A command is decided while it is sent, so that a model can follow.
  */
-import type { BookingKind, CommandOf } from "../../engine/commands.ts";
-import type { Engine } from "../../engine/engine.ts";
-import { type FieldError, Result } from "../../engine/results.ts";
-import { AnswerBuffers } from "../../server/commands/answer-buffer.ts";
-import { FIELDS, REASONS, RESULT_CODES } from "../../server/commands/binary-codes.ts";
-import { BinaryProtocol } from "../../server/commands/binary-protocol.ts";
-import { CALLS, Command, LIMITS } from "../../server/commands/command.ts";
-import { CommandConnection, type Shared } from "../../server/commands/connection.ts";
-import { Decider } from "../../server/commands/decider.ts";
-import { JsonProtocol } from "../../server/commands/json-protocol.ts";
-import type { Protocol } from "../../server/commands/protocol.ts";
-import { CommandTraffic } from "../../server/commands/traffic.ts";
-import type { CommandFront, Services } from "../../server/routing/services.ts";
-import { REPLIES } from "../../server/wire/replies.ts";
-import type { Peer } from "../../server/wire/sockets.ts";
+import type { BookingKind, CommandOf } from "../../../engine/commands.ts";
+import type { Engine } from "../../../engine/engine.ts";
+import { type FieldError, Result } from "../../../engine/results.ts";
+import { AnswerBuffers } from "../../../server/commands/answer-buffer.ts";
+import { FIELDS, REASONS, RESULT_CODES } from "../../../server/commands/binary-codes.ts";
+import { BinaryProtocol } from "../../../server/commands/binary-protocol.ts";
+import { CALLS, Command, LIMITS } from "../../../server/commands/command.ts";
+import { CommandConnection, type Shared } from "../../../server/commands/connection.ts";
+import { Decider } from "../../../server/commands/decider.ts";
+import { JsonProtocol } from "../../../server/commands/json-protocol.ts";
+import type { Protocol } from "../../../server/commands/protocol.ts";
+import { CommandTraffic } from "../../../server/commands/traffic.ts";
+import type { CommandFront, Services } from "../../../server/routing/services.ts";
+import { REPLIES } from "../../../server/wire/replies.ts";
+import type { Peer } from "../../../server/wire/sockets.ts";
 import { commandEntry, openEntry, readAnswers } from "./binary-layout.ts";
 
 export type BookingCommand = CommandOf<BookingKind>;
@@ -213,8 +213,8 @@ class BinaryLine extends Line {
       event: handle("event", eventId),
       session: handle("session", body.sessionId),
       holdType: handle("hold type", body.holdType),
-      seats: (body.seats ?? []).map(({ id }) => id!),
-      areas: (body.groupOfSeats ?? []).map(({ id, capacity }) => [id!, capacity!] as const),
+      seats: (body.seats ?? []).map(({ id }) => id),
+      areas: (body.groupOfSeats ?? []).map(({ id, capacity }) => [id, capacity!] as const),
     });
     const bytes = Buffer.concat([...opened, entry]);
     this.connection.message(Uint8Array.from(bytes).buffer, true);

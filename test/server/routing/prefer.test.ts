@@ -1,0 +1,20 @@
+/** Which values of the header `Prefer` ask for a representation. */
+import { expect, test } from "vitest";
+import { wantsRepresentation } from "../../../server/routing/prefer.ts";
+
+test.each([
+  ["return=representation", true],
+  ["Return = Representation", true],
+  ['return="representation"', true],
+  ["respond-async, return=representation; foo=bar, wait=5", true],
+  ["return=representation, return=minimal", true],
+  ["return=minimal, return=representation", false],
+  ["return=minimal", false],
+  ["return", false],
+  ["return=representations", false],
+  ["xreturn=representation", false],
+  ["", false],
+  [",,;=", false],
+])("%s", (prefer, isWanted) => {
+  expect(wantsRepresentation(prefer)).toBe(isWanted);
+});
