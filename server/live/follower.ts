@@ -151,8 +151,9 @@ export class Follower implements SocketHandler, FeedFollower, WaitingClient {
       }
       if (page.changes.length === 0) break;
       const message = new ChangesMessage(page.changes).upTo(feed.position);
+      if (message === null) break;
       // oxlint-disable-next-line no-await-in-loop -- as fast as the client reads
-      if (message !== null && !this.#send(message)) await this.#whenDrained();
+      await (this.#send(message) ? nextTurn() : this.#whenDrained());
     }
     if (this.#peer === null) return;
     this.#isCaughtUp = true;
@@ -197,6 +198,13 @@ export class Follower implements SocketHandler, FeedFollower, WaitingClient {
     this.sentMs = performance.now();
     return this.#peer?.send(bytes, this.#parts.form === Form.MSGPACK) ?? true;
   }
+}
+
+/** Others have their turn between two pages. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }
 
 function heartbeat(form: Form, sequence: number): Buffer | string {

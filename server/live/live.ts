@@ -203,7 +203,8 @@ export class Live implements LiveEvents {
       await this.#nextChange(event, wait * 1_000, head);
       this.#waiting.count += 1;
       this.#polls.giveBack(organizationId);
-      if (isRefused(this.#callerOf(keyOf(head)))) return NO_TICKET;
+      const again = this.#callerOf(keyOf(head));
+      if (isRefused(again)) return again;
       page = await this.#changes.page(asked, head);
       if (isRefused(page)) return page;
     }

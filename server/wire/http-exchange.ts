@@ -161,9 +161,8 @@ export class HttpExchange extends Exchange implements Transfer {
       case 6:
         if (name === "accept") this.accept = value;
         else if (name === "origin") this.origin = value;
-        break;
-      case 6:
-        if (name === "prefer") this.prefer = this.prefer === "" ? value : `${this.prefer},${value}`;
+        else if (name === "prefer")
+          this.prefer = this.prefer === "" ? value : `${this.prefer},${value}`;
         break;
       case 9:
         if (name === "x-api-key") {
