@@ -158,6 +158,13 @@ test("overload measures the good answers when more is offered than can be answer
   expect(printed).toContain("other answers: {}");
 });
 
+test("stream measures what clients of an event cost, and how soon they have changes", async () => {
+  const toy = ["--clients", "20", "--seconds", "1", "--connections", "4", "--seats", "100"];
+  const printed = await run("stream.js", toy);
+  expect(printed).toMatch(/^with 20 clients +[\d,]+ /m);
+  expect(printed).toMatch(/^clients with the states of the map +≥ 20 +20 +reached$/m);
+});
+
 test("audit measures recording, following a log, six queries, and histories", async () => {
   const toy = ["--seats", "100", "--transitions", "1000"];
   const more = ["--records", "600", "--rounds", "1", "--history", "4000"];

@@ -81,7 +81,12 @@ export function writeAnswer(
   return typeof body === "string" ? Buffer.from(body) : body;
 }
 
-function writeHead(socket: AnswerSocket, { status, type, headers }: Answer, isLast: boolean): void {
+/** Writes status and headers. */
+export function writeHead(
+  socket: AnswerSocket,
+  { status, type, headers }: Answer,
+  isLast: boolean,
+): void {
   // Status 200 is what the library writes by default.
   if (status !== 200) socket.writeStatus(STATUS_LINES.get(status) ?? String(status));
   if (type !== "") socket.writeHeader(CONTENT_TYPE_NAME, isLast ? type : typeAndKeepAlive(type));

@@ -56,9 +56,10 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/routing": ROUTING,
   "server/auth": ROUTING,
   "server/observe": ROUTING,
+  "server/live": ROUTING,
   "server/layouts": [...ENGINE, "server/wire", "server/wire/bounds", "server/routing"],
   "server/docs": ["engine", "server/wire"],
-  "server/openapi": [...ROUTING, "server/docs", "server/commands"],
+  "server/openapi": [...ROUTING, "server/docs", "server/commands", "server/live"],
   "server/routes": [
     ...ROUTES,
     "server/docs",
@@ -92,7 +93,13 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Single files that join what their folder keeps apart. */
 export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  "server/main.ts": ["persistence/store", "persistence/log", "server/layouts"],
+  "server/main.ts": [
+    "persistence/store",
+    "persistence/log",
+    "persistence/changes",
+    "server/layouts",
+    "server/live",
+  ],
   "server/layouts/worker.ts": ["persistence/log"],
 };
 
