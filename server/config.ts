@@ -16,6 +16,8 @@ export interface ServeOptions extends LogOptions {
   readonly badKeysPerMinute: number;
   /** Addresses and networks of proxies; absent when none is trusted. */
   readonly trustedProxy?: readonly string[];
+  /** Web origins whose pages may use tickets; absent for none. */
+  readonly allowedOrigins?: readonly string[];
   readonly badLoginsPerMinute: number;
   /** Open connections, at most; null for what the limit on open files allows. */
   readonly maxConnections: number | null;
@@ -70,6 +72,12 @@ const OPTIONS: readonly Option[] = [
   )
     .env("FRONTROW_TRUSTED_PROXY")
     .argParser(parseProxies),
+  new Option(
+    "--allowed-origins <origins>",
+    "web origins whose pages may follow events with tickets, separated by commas",
+  )
+    .env("FRONTROW_ALLOWED_ORIGINS")
+    .argParser(parseOrigins),
   new Option(
     "--bad-logins-per-minute <number>",
     "wrong passwords that one address may send per minute",
@@ -167,6 +175,14 @@ function parseProxies(text: string): readonly string[] {
   } catch {
     throw new InvalidArgumentError("It must be addresses or networks, such as 10.0.0.0/8,::1.");
   }
+}
+
+function parseOrigins(text: string): readonly string[] {
+  const origins = text.split(",").map((origin) => origin.trim());
+  if (origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)) {
+    return origins;
+  }
+  throw new InvalidArgumentError("It must be origins, such as https://tickets.example.com.");
 }
 
 function parsePositive(text: string): number {

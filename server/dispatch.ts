@@ -44,6 +44,7 @@ export class Dispatch implements Front<Match>, CommandFront {
     this.#log = log;
     this.#router = new Router(routes);
     services.commands.attach(this, services);
+    services.live.attach(services);
   }
 
   find(head: RequestHead): Match {
@@ -252,6 +253,11 @@ export class Dispatch implements Front<Match>, CommandFront {
       const detail = `The header ${head.repeatedHeader} may come only once.`;
       return { refused: FrontResult.MALFORMED_REQUEST, detail };
     }
+    const ticket = route.access === Access.VIEWER ? ticketOf(head) : null;
+    if (ticket !== null) {
+      const viewed = services.live.redeem({ eventId: eventIdOf(head.path), ticket, head });
+      return isRefused(viewed) ? this.#denied(viewed, head) : viewed;
+    }
     const takesOrgId = route.query?.["orgId"] !== undefined;
     const orgId = takesOrgId ? new URLSearchParams(head.query).get("orgId") : null;
     const caller = identify(services, route.access, head, orgId);
@@ -287,6 +293,15 @@ export class Dispatch implements Front<Match>, CommandFront {
     this.#log.error({ err: error, requestId, method, path: withoutKeys(path) }, "unexpected error");
     return { refused: FrontResult.INTERNAL_ERROR, detail: "An unexpected error occurred." };
   }
+}
+
+/** @returns The ticket in the query; null for none. */
+function ticketOf({ query }: RequestHead): string | null {
+  return query.includes("ticket=") ? new URLSearchParams(query).get("ticket") : null;
+}
+
+function eventIdOf(path: string): string {
+  return (/\/events\/([^/]+)/.exec(path)?.[1] ?? "").toLowerCase();
 }
 
 const IN_A_MINUTE = [["Retry-After", "60"]] as const;

@@ -10,6 +10,7 @@ import {
   type OpenOptions,
   type Store,
 } from "../persistence/store/open-engine.ts";
+import { RecentChanges } from "../persistence/changes/recent-changes.ts";
 import { packedLayout, packLayout } from "../persistence/log/layout-packing.ts";
 import type { RecoveryProgress } from "../persistence/store/open-state.ts";
 import { Keys } from "./auth/keys.ts";
@@ -23,6 +24,7 @@ import { connectionsMaxOf, openFilesMax } from "./connections.ts";
 import { OpenCommandSockets } from "./commands/sockets.ts";
 import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
+import { Live } from "./live/live.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
 import { LayoutThread } from "./layouts/layout-thread.ts";
 import { AccessLog } from "./observe/access-log.ts";
@@ -33,7 +35,7 @@ import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
 import { ReplyBodies, type ReplyOptions } from "./routing/reply-bodies.ts";
 import { rememberedQueries } from "./routing/validate.ts";
-import type { Services } from "./routing/services.ts";
+import type { LiveEvents, Services } from "./routing/services.ts";
 import { WaitingWork } from "./routing/waiting-work.ts";
 import { roomOf } from "./room.ts";
 import { UsageError } from "./usage-error.ts";
@@ -74,7 +76,8 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const onAnswer = accessLog?.answered.bind(accessLog);
   const http = await listen(new StartingFront(), { host, port, onBroken, onAnswer, ...limits });
   const reports = new StoreReports(log);
-  const store = await openStore(http, {
+  const recent = new RecentChanges();
+  const starting: OpenOptions = {
     folder,
     secret,
     snapshotBytes: options.snapshotEvery * MEBIBYTE,
@@ -82,8 +85,9 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     onSnapshot: (report) => reports.snapshot(report),
     audit: { days: options.auditDays, onReport: (report) => reports.audit(report) },
     onFailure: onBroken,
-  });
-  const running = await open(store, http, { options, env, log, reports, accessLog });
+  };
+  const store = await openStore(http, starting, recent);
+  const running = await open(store, http, { options, env, log, reports, accessLog, recent });
   await stopping;
   await stopAll(running, http, { log, accessLog });
 }
@@ -105,13 +109,17 @@ function stopSignal(): Promise<void> {
   });
 }
 
-async function openStore(http: HttpServer, options: OpenOptions): Promise<Store> {
+async function openStore(
+  http: HttpServer,
+  options: OpenOptions,
+  recent: RecentChanges,
+): Promise<Store> {
   const progress = new Progress(process.stderr);
   const onProgress = ({ phase, done, total }: RecoveryProgress) => {
     progress.tell(RECOVERING[phase], done, total);
   };
   try {
-    return await openEngine({ ...options, onProgress });
+    return await openEngine({ ...options, onProgress }, recent);
   } catch (error) {
     http.close();
     throw error;
@@ -126,27 +134,30 @@ interface Context {
   readonly log: Logger;
   readonly reports: StoreReports;
   readonly accessLog: AccessLog | null;
+  readonly recent: RecentChanges;
 }
 
 interface Running {
   readonly store: Store;
+  live: LiveEvents | null;
   isReady: boolean;
 }
 
 async function open(
   store: Store,
   http: HttpServer,
-  { options, env, log, reports, accessLog }: Context,
+  { options, env, log, reports, accessLog, recent }: Context,
 ): Promise<Running> {
   const { engine } = store;
   engine.state.room = roomOf(options);
-  const running: Running = { store, isReady: true };
+  const running: Running = { store, isReady: true, live: null };
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const isReady = () => running.isReady;
-  const counted = { reports, http: http.stats, accessLog };
+  const counted = { reports, http: http.stats, accessLog, recent };
   const parts = { ...options, platformToken, ...counted, isReady };
   const services = servicesOf(store, parts);
   const { keys } = services;
+  running.live = services.live;
   reports.recovered(store.report);
   reports.madePrivate(store.madePrivate);
   // A process that was killed during its first start may have left a folder without a tenant.
@@ -171,11 +182,15 @@ async function open(
 interface ServiceParts
   extends
     ReplyOptions,
-    Pick<ServeOptions, "metricsToken" | "badKeysPerMinute" | "badLoginsPerMinute"> {
+    Pick<
+      ServeOptions,
+      "metricsToken" | "badKeysPerMinute" | "badLoginsPerMinute" | "allowedOrigins"
+    > {
   readonly platformToken: string | undefined;
   readonly reports: StoreReports;
   readonly http: HttpStats;
   readonly accessLog: AccessLog | null;
+  readonly recent: RecentChanges;
   readonly isReady: () => boolean;
 }
 
@@ -191,12 +206,13 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const rates = new RateLimits();
   const waiting = new WaitingWork();
   const commands = new OpenCommandSockets();
+  const live = new Live({ engine, audit, waiting, ...parts });
   const badKeys = new Throttle(parts.badKeysPerMinute);
   const layoutThread = new LayoutThread();
   const callers = { keys, logins, passwords, badKeys, rates };
   const queries = rememberedQueries;
   const work = { replies, waiting, commands, queries, layoutThread };
-  const counted = { audit, http, accessLog, ...work, ...callers };
+  const counted = { audit, http, accessLog, live, ...work, ...callers };
   const sources = { engine, version, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayout, packed: packedLayout };
   const layouts = new LargeLayouts(engine, layoutThread, packer);
@@ -204,6 +220,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   return {
     engine,
     audit,
+    live,
     commands,
     layouts,
     keys,
@@ -262,6 +279,7 @@ async function stopAll(
   log.info("stopping: a snapshot first, while requests are served");
   await store.prepareClose();
   running.isReady = false;
+  running.live?.stop();
   const tooLong = new Promise<void>((resolve) => {
     setTimeout(resolve, DRAIN_MS_MAX);
   });

@@ -38,6 +38,9 @@ GET ${V2}/events/{id}/areas/ ${READ}
 GET ${V2}/events/{id}/summary/ ${READ}
 GET ${V2}/events/{id}/holds/ ${READ}
 GET ${V2}/events/{id}/audit/ ${READ}
+GET ${V2}/events/{id}/map/ ${READ}
+GET ${V2}/events/{id}/changes/ ${READ} 410
+POST ${V2}/events/{id}/stream-tickets 201 400 403 404
 POST ${V2}/events/{id}/status ${CHANGE} 409
 PUT ${V2}/events/{id}/series ${CHANGE}
 POST ${V2}/series/ 201 400 403

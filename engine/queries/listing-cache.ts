@@ -7,11 +7,11 @@ import type { SortedSeats } from "./sorted-seats.ts";
 
 const MEBIBYTE = 1_024 * 1_024;
 /** About 70 listings of 60,000 seats. */
-export const LISTING_BYTES_MAX = 64 * MEBIBYTE;
+export const LISTING_BYTES_MAX = 48 * MEBIBYTE;
 /** Listings of one event. */
 export const LISTINGS_PER_EVENT_MAX = 16;
-/** As measured: a seat takes a place in a block, and a pointer to the block. */
-const SEAT_BYTES = 16;
+/** A seat takes a place in a block, and the number of the block. */
+const SEAT_BYTES = 12;
 /** A character of a text. */
 const CHARACTER_BYTES = 2;
 

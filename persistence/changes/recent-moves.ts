@@ -46,11 +46,13 @@ export class RecentMoves {
   keep(payload: Buffer, first: number, recordCount: number): void {
     const starts = new Uint32Array(recordCount + 1).fill(NOT_KEPT);
     const bytes = Buffer.allocUnsafeSlow(movesIn(payload));
+    const hasOnlyMoves = bytes.length === payload.length;
+    if (hasOnlyMoves) payload.copy(bytes);
     let kept = 0;
     for (let i = 0, at = 0; i < recordCount; i++) {
       const recordBytes = payload.readUInt32LE(at);
       if (payload[at + TYPE_AT] === RecordType.MOVE) {
-        payload.copy(bytes, kept, at, at + recordBytes);
+        if (!hasOnlyMoves) payload.copy(bytes, kept, at, at + recordBytes);
         starts[i] = kept;
         kept += recordBytes;
       }

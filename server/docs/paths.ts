@@ -24,6 +24,7 @@ export const SOURCES: readonly Source[] = [
   { group: "Guide", file: `${GUIDE}/holds.md`, path: "/docs/holds" },
   { group: "Guide", file: `${GUIDE}/retries.md`, path: "/docs/retries" },
   { group: "Guide", file: `${GUIDE}/commands.md`, path: "/docs/commands" },
+  { group: "Guide", file: `${GUIDE}/live.md`, path: "/docs/live" },
   { group: "Guide", file: `${GUIDE}/audit-trail.md`, path: "/docs/audit-trail" },
   { group: "Guide", file: `${GUIDE}/v1.md`, path: "/docs/v1" },
   { group: "Guide", file: `${GUIDE}/library.md`, path: "/docs/library" },

@@ -5,6 +5,7 @@ import { listingCache } from "../../engine/queries/seat-listing.ts";
 import type { HttpStats } from "../wire/http.ts";
 import type { Refused } from "../wire/replies.ts";
 import type { DurationCounts } from "./exposition.ts";
+import { liveRows, type LiveStats, type Row } from "./live-metrics.ts";
 import { ServerMetrics } from "./server-metrics.ts";
 import { type RouteLabels, Traffic } from "./traffic.ts";
 
@@ -98,6 +99,7 @@ export interface MetricsSources {
     readonly refusals: { readonly count: number };
   };
   readonly commands: CommandCounters;
+  readonly live: { readonly stats: LiveStats };
   /** Lines of the access log, and those that were lost; null without one. */
   readonly accessLog: { readonly lines: number; readonly dropped: number } | null;
 }
@@ -118,8 +120,6 @@ const TEXT_MS_MIN = 1_000;
 
 /** Gauges of Node that are named like counters; each has another name as well. */
 const MISNAMED = ["handles", "requests", "resources"].map((kind) => `nodejs_active_${kind}_total`);
-
-type Row = readonly [name: string, help: string, read: () => number];
 
 export class Metrics {
   readonly #registry = new Registry();
@@ -169,6 +169,7 @@ export class Metrics {
     this.#addCallers(sources);
     this.#addPasswords(passwords);
     this.#addRates(sources);
+    this.#addLive(sources);
     this.#addAccessLog(sources);
   }
 
@@ -240,6 +241,12 @@ export class Metrics {
     const buckets = "Keys, and pairs of key and event, whose requests are counted at present.";
     this.#addCounters([["requests_limited_total", limited, () => rates.refused]]);
     this.#addGauges([["rate_buckets", buckets, () => rates.count]]);
+  }
+
+  #addLive({ live, engine }: MetricsSources): void {
+    const { gauges, counters } = liveRows(live, () => engine.nowMs());
+    this.#addGauges(gauges);
+    this.#addCounters(counters);
   }
 
   #addPasswords({ checks, hashes }: PasswordCounters): void {

@@ -4,11 +4,12 @@ import { LIMITS, SOCKET_PATH } from "../commands/command.ts";
 import { JsonProtocol } from "../commands/json-protocol.ts";
 import { ANSWERS_FRAME, COMMANDS_FRAME, CREDIT } from "../commands/shapes.ts";
 import { Schemas } from "./schemas.ts";
+import { streamChannel } from "./stream-channel.ts";
 
 const CHANNEL = "bookingCommands";
 const DESCRIPTION =
-  "Booking commands over one WebSocket. The guide at /docs/commands describes its close codes " +
-  "and the binary layout.";
+  "The WebSockets of the service: booking commands, and the stream of an event. The guide at " +
+  "/docs/commands and /docs/live describes close codes, and the binary layout of commands.";
 
 export function asyncApiDocument(version: string): object {
   const schemas = new Schemas();
@@ -43,6 +44,7 @@ export function asyncApiDocument(version: string): object {
       payload: bytes,
     },
   };
+  const stream = streamChannel(schemas);
   const refer = (name: string) => ({ $ref: `#/channels/${CHANNEL}/messages/${name}` });
   const operation = (action: string, ...sent: readonly (keyof typeof messages)[]) => ({
     action,
@@ -61,12 +63,14 @@ export function asyncApiDocument(version: string): object {
         ),
         bindings: { ws: { method: "GET", headers: handshake(names), bindingVersion: "0.1.0" } },
       },
+      ...stream.channels,
     },
     operations: {
       takeCommands: operation("receive", "commands", "binaryCommands"),
       sendAnswers: operation("send", "credit", "answers", "binaryAnswers"),
+      ...stream.operations,
     },
-    components: { messages, schemas: schemas.all },
+    components: { messages: { ...messages, ...stream.messages }, schemas: schemas.all },
   };
 }
 

@@ -33,6 +33,7 @@ const SECURITY: Readonly<Record<Access, readonly (readonly string[])[]>> = {
   [Access.PUBLIC]: [],
   [Access.ORGANIZATION]: keysAlone(true),
   [Access.LEGACY]: keysAlone(true),
+  [Access.VIEWER]: [...keysAlone(true), []],
   [Access.EDITOR]: [...keysAlone(true), ["loginToken"], ["loginToken", "organizationId"]],
   [Access.TENANT]: keysAlone(false),
   [Access.TENANT_ORGANIZATION]: KEYS.map((key) => [key, "organizationId"]),
@@ -166,7 +167,11 @@ class OperationMaker {
       const facts = { description: text.success, headers };
       if (shape === null) return [status, facts] as const;
       const examples = examplesOf(granted, ({ answer }) => answer);
-      const content = { [media]: { schema: this.schemas.refer(shape, text.returns), ...examples } };
+      const others = (route.otherMedia ?? []).map((other) => [other, { schema: {} }]);
+      const content = {
+        [media]: { schema: this.schemas.refer(shape, text.returns), ...examples },
+        ...Object.fromEntries(others),
+      };
       return [status, { ...facts, content }] as const;
     });
     return Object.fromEntries(byStatus);

@@ -141,7 +141,7 @@ export async function listPastAreas(context: ById<string>, asOf: string): Promis
 }
 
 /** The id of the caller's event, which may have been deleted; or the refusal. */
-async function ownedEvent(context: ById<string>): Promise<string | Problem> {
+export async function ownedEvent(context: ById<string>): Promise<string | Problem> {
   const { services, caller, params } = context;
   const { id: eventId } = params;
   if (services.engine.state.catalog.events.has(eventId)) {

@@ -6,6 +6,7 @@ import { BOOKING_ROUTES } from "./booking.ts";
 import { CLONE_ROUTES } from "./clones.ts";
 import { EVENT_ROUTES } from "./events.ts";
 import { INVENTORY_ROUTES } from "./inventory.ts";
+import { LIVE_ROUTES } from "./live.ts";
 import { KEY_ROUTES } from "./management/keys.ts";
 import { ORGANIZATION_ROUTES } from "./management/organizations.ts";
 import { PLATFORM_ROUTES } from "./management/tenants.ts";
@@ -23,6 +24,7 @@ export const API_ROUTES: readonly Route[] = [
   ...EVENT_ROUTES,
   ...INVENTORY_ROUTES,
   ...AUDIT_ROUTES,
+  ...LIVE_ROUTES,
   ...SERIES_ROUTES,
   ...PRICE_ROUTES,
   ...ZONE_ROUTES,

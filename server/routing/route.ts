@@ -20,6 +20,8 @@ export const Access = {
   LEGACY: "legacy",
   /** As ORGANIZATION, or a login's token that names one of its organizations. */
   EDITOR: "editor",
+  /** As ORGANIZATION, or a ticket for the event in the query. */
+  VIEWER: "viewer",
   /** A tenant token alone. */
   TENANT: "tenant",
   /** A tenant token that names an organization. */
@@ -128,6 +130,8 @@ export interface RouteRow<
   readonly answers: Readonly<Record<number, Shape | null>>;
   /** The media type of a success, when it is not JSON. */
   readonly media?: string;
+  /** Media types in which it comes too, when the client asks for them. */
+  readonly otherMedia?: readonly string[];
   /** Statuses of the problems that it may answer besides 500, as the contract lists them. */
   readonly problems: readonly number[];
   readonly handle: (context: Context<ParamsOf<P>, QueryOf<Q>, Body>) => Handled | Promise<Handled>;

@@ -13,6 +13,7 @@ import type { Logins } from "../auth/logins.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { RateLimits } from "../auth/rate-limits.ts";
 import type { Throttle } from "../auth/throttle.ts";
+import type { LiveStats } from "../observe/live-metrics.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Answer, Problem } from "../wire/answers.ts";
 import type { Exchange, LongBody, RequestHead } from "../wire/front.ts";
@@ -83,8 +84,48 @@ export interface CommandSockets {
   attach(front: CommandFront, services: Services): void;
 }
 
+/** What of a request names its event and its ticket. */
+export interface Viewed {
+  readonly eventId: string;
+  readonly ticket: string;
+  readonly head: RequestHead;
+}
+
+/** Live views of events: maps, changes, streams. */
+export interface LiveEvents {
+  /** Judges a ticket and uses it up. */
+  redeem(viewed: Viewed): Caller | Problem;
+  /** @returns A new ticket for the caller's event. */
+  issue(context: LiveContext): Answer | Problem;
+  map(context: LiveContext): Answer | Problem | Promise<Answer | Problem>;
+  changes(context: LiveContext, query: ChangesQuery): Answer | Problem | Promise<Answer | Problem>;
+  /** @returns The answer to a handshake. */
+  open(context: LiveContext, since: number | undefined): Answer | Problem;
+  /** To be called once, before the first request. */
+  attach(services: Services): void;
+  /** Answers what waits, and ends all streams. */
+  stop(): void;
+  readonly stats: LiveStats;
+}
+
+/** A request about an event. */
+export interface LiveContext {
+  readonly caller: Caller;
+  readonly eventId: string;
+  readonly isTicket: boolean;
+  readonly head: RequestHead;
+}
+
+export interface ChangesQuery {
+  readonly since: number | undefined;
+  readonly limit: number;
+  /** Seconds. */
+  readonly wait: number;
+}
+
 export interface Services {
   readonly engine: Engine;
+  readonly live: LiveEvents;
   readonly layouts: LayoutWork;
   readonly audit: AuditTrail;
   readonly commands: CommandSockets;

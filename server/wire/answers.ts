@@ -6,7 +6,7 @@ import type { LayoutVersion } from "../../engine/stored-replies.ts";
 import { localDateTime } from "./moments.ts";
 import { NumberLiteral } from "./number-literals.ts";
 import { FrontResult, type Refused, REPLIES, RETRY_AFTER_SECONDS } from "./replies.ts";
-import type { SocketOpening } from "./sockets.ts";
+import type { SocketHandler, SocketOpening } from "./sockets.ts";
 
 export interface Answer {
   readonly status: number;
@@ -18,6 +18,8 @@ export interface Answer {
   readonly layout?: LayoutVersion;
   /** Of status 101: the WebSocket that the connection becomes. */
   readonly opening?: SocketOpening;
+  /** Sends server-sent events in place of a body. */
+  readonly following?: SocketHandler;
 }
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -75,6 +77,11 @@ export function upgrade(opening: SocketOpening): Answer {
   return { status: 101, type: "", body: "", headers: NO_HEADERS, opening };
 }
 
+/** Server-sent events, which the handler sends. */
+export function eventStream(following: SocketHandler, headers = SAFE_HEADERS): Answer {
+  return { status: 200, type: "text/event-stream", body: "", headers, following };
+}
+
 export const HEALTHY = answer(200, { status: "ok" });
 
 export interface Problem {
@@ -84,6 +91,8 @@ export interface Problem {
   readonly headers?: Answer["headers"];
   /** Replaces the status of the refusal. */
   readonly status?: number;
+  /** Of HISTORY_GONE: the smallest record after which changes can be had. */
+  readonly sequence?: number;
 }
 
 /** RFC 9457, with the members that the interface documents. */
@@ -100,6 +109,7 @@ export function problemAnswer(problem: Problem, path: string, timeMs: number): A
     timestamp: `${localDateTime(timeMs)}Z`,
     path,
     errorCode,
+    sequence: problem.sequence,
   });
   return {
     status,

@@ -21,6 +21,12 @@ export interface Request extends WaitingClient {
   readonly prefer: string;
   /** The name of a header that came twice, of those above; empty when none did. */
   readonly repeatedHeader: string;
+  /** The headers that live answers look at; empty when they are missing. */
+  readonly accept?: string;
+  readonly acceptEncoding?: string;
+  readonly lastEventId?: string;
+  readonly origin?: string;
+  readonly host?: string;
   /** The subprotocols that a WebSocket handshake offers; null for any other request. */
   readonly protocols?: string | null;
   /** Where the request came from. Called only when its key is unknown. */
@@ -87,6 +93,11 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   idempotencyKey: string | null = null;
   prefer = "";
   repeatedHeader = "";
+  accept = "";
+  acceptEncoding = "";
+  lastEventId = "";
+  origin = "";
+  host = "";
   protocols: string | null = null;
   /** The header `X-Request-Id`; empty when it is missing or not well-formed. */
   requestId = "";
@@ -161,6 +172,11 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.idempotencyKey = null;
     this.prefer = "";
     this.repeatedHeader = "";
+    this.accept = "";
+    this.acceptEncoding = "";
+    this.lastEventId = "";
+    this.origin = "";
+    this.host = "";
     this.protocols = null;
     this.requestId = "";
     this.onGone = null;

@@ -2,14 +2,21 @@
 import type { Answer, Problem } from "./answers.ts";
 import { type BodyPieces, freePages, LONG_BYTES, type Sender } from "./bounds/body-budget.ts";
 import type { TrustedProxies } from "./client-address.ts";
+import { EventStream, type StreamSocket } from "./event-stream.ts";
 import { Exchange } from "./front.ts";
 import { FrontResult } from "./replies.ts";
-import { type Named, OpenSocket, type SocketOpening, type Sockets } from "./sockets.ts";
+import {
+  type Named,
+  OpenSocket,
+  type SocketHandler,
+  type SocketOpening,
+  type Sockets,
+} from "./sockets.ts";
 import type { Transfer, Transfers } from "./bounds/transfers.ts";
-import { type AnswerSocket, writeAnswer } from "./write-answer.ts";
+import { type AnswerSocket, writeAnswer, writeHead } from "./write-answer.ts";
 
 /** The response object of the library. */
-export interface Socket extends AnswerSocket {
+export interface Socket extends AnswerSocket, Omit<StreamSocket, keyof AnswerSocket> {
   cork(write: () => void): unknown;
   /** Calls `onAborted`. */
   close(): unknown;
@@ -99,6 +106,7 @@ export class HttpExchange extends Exchange implements Transfer {
   #forwardedFor = "";
   /** The body of the answer while the client does not read it. */
   #waiting: Uint8Array | null = null;
+  #stream: EventStream | null = null;
   readonly #exchanges: Exchanges;
   readonly address = () => {
     const address = Buffer.from(this.socket!.getRemoteAddressAsText()).toString();
@@ -107,7 +115,10 @@ export class HttpExchange extends Exchange implements Transfer {
   readonly abort = () => {
     this.#exchanges.lose(this);
     this.onGone?.();
-    if (this.#waiting !== null) this.#free();
+    if (this.#stream !== null) {
+      this.#stream.lost();
+      this.#free();
+    } else if (this.#waiting !== null) this.#free();
   };
   readonly take = (chunk: ArrayBuffer, isLast: boolean) =>
     this.#exchanges.take(this, chunk, isLast);
@@ -118,13 +129,15 @@ export class HttpExchange extends Exchange implements Transfer {
       return;
     }
     this.socket!.cork(this.#write);
-    if (this.#waiting === null) this.#sent();
+    if (this.#stream !== null) this.#stream.handler.opened(this.#stream);
+    else if (this.#waiting === null) this.#sent();
     else this.#wait(this.#waiting);
   };
   readonly #write = () => {
-    const { opening } = this.answer!;
-    if (opening === undefined) this.#waiting = writeAnswer(this.socket!, this.answer!, this);
-    else this.#upgrade(opening);
+    const { opening, following } = this.answer!;
+    if (opening !== undefined) this.#upgrade(opening);
+    else if (following !== undefined) this.#follow(following);
+    else this.#waiting = writeAnswer(this.socket!, this.answer!, this);
   };
   readonly #writeMore = (offset: number): boolean => {
     const { socket } = this;
@@ -143,10 +156,13 @@ export class HttpExchange extends Exchange implements Transfer {
   readonly #takeHeader = (name: string, value: string) => {
     switch (name.length) {
       case 4:
-        if (name === "host") this.#takeHost();
+        if (name === "host") this.#takeHost(value);
         break;
       case 6:
-        if (name === "prefer") this.prefer = this.prefer === "" ? value : `${this.prefer},${value}`;
+        if (name === "accept") this.accept = value;
+        else if (name === "origin") this.origin = value;
+        else if (name === "prefer")
+          this.prefer = this.prefer === "" ? value : `${this.prefer},${value}`;
         break;
       case 9:
         if (name === "x-api-key") {
@@ -158,7 +174,7 @@ export class HttpExchange extends Exchange implements Transfer {
         if (name === "connection") this.isLast = value.length === CLOSE_LENGTH;
         break;
       case 12:
-        // The usual value is not kept as the text of the request: a shared one costs less.
+        // One shared text for the usual value costs less than keeping the text of each request.
         if (name === "content-type") this.contentType = value === JSON_TYPE ? JSON_TYPE : value;
         else if (name === "x-request-id") this.requestId = REQUEST_ID.test(value) ? value : "";
         break;
@@ -166,7 +182,7 @@ export class HttpExchange extends Exchange implements Transfer {
         if (name === "authorization") {
           if (this.authorization !== "") this.repeatedHeader = name;
           this.authorization = value;
-        }
+        } else if (name === "last-event-id") this.lastEventId = value;
         break;
       case 14:
         if (name === "content-length") this.#takeLength(value);
@@ -177,7 +193,7 @@ export class HttpExchange extends Exchange implements Transfer {
           this.idempotencyKey = value;
         } else if (name === "x-forwarded-for") {
           this.#forwardedFor = this.#forwardedFor === "" ? value : `${this.#forwardedFor},${value}`;
-        }
+        } else if (name === "accept-encoding") this.acceptEncoding = value;
         break;
       case 16:
         if (name === "content-encoding") this.contentEncoding = value;
@@ -211,8 +227,9 @@ export class HttpExchange extends Exchange implements Transfer {
     this.isWhole = false;
   }
 
-  #takeHost(): void {
+  #takeHost(value: string): void {
     if (this.#hasHost) this.headProblem = TWO_HOSTS;
+    this.host = value;
     this.#hasHost = true;
   }
 
@@ -251,6 +268,13 @@ export class HttpExchange extends Exchange implements Transfer {
   }
 
   /** The front answers so only to a handshake. The response of the library ends here. */
+  #follow(handler: SocketHandler): void {
+    const { answers } = this.#exchanges;
+    writeHead(this.socket!, this.answer!, false);
+    const onEnd = () => this.#sent();
+    this.#stream = new EventStream(this.socket!, handler, { answers, onEnd });
+  }
+
   #upgrade(opening: SocketOpening): void {
     const { key, context } = this.handshake!;
     const socket = new OpenSocket(this.#exchanges.sockets, opening);
@@ -302,6 +326,7 @@ export class HttpExchange extends Exchange implements Transfer {
     this.#hasHost = false;
     this.#forwardedFor = "";
     this.#waiting = null;
+    this.#stream = null;
     this.socket = null;
     this.pieces = null;
     this.bodyBytes = 0;

@@ -16,6 +16,7 @@ export const FrontResult = {
   RATE_LIMITED: 1_009,
   LENGTH_REQUIRED: 1_010,
   IDEMPOTENCY_REPLY_GONE: 1_011,
+  HISTORY_GONE: 1_012,
 } as const;
 export type FrontResult = (typeof FrontResult)[keyof typeof FrontResult];
 
@@ -58,6 +59,7 @@ const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = 
   INTERNAL_ERROR: [500, "Internal error"],
   IDEMPOTENCY_IN_PROGRESS: [409, "Idempotency key in progress"],
   IDEMPOTENCY_REPLY_GONE: [409, "Idempotency reply gone"],
+  HISTORY_GONE: [410, "History gone"],
   IDEMPOTENCY_KEY_REUSED: [422, "Idempotency key reused"],
   RATE_LIMITED: [429, "Rate limited"],
 };

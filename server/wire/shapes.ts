@@ -331,5 +331,61 @@ export const PROBLEM = object({
   timestamp: text({ format: "date-time" }),
   path: TEXT,
   errorCode: oneOf(ERROR_CODES),
+  sequence: whenSet(COUNT),
   errors: list(ERROR_DETAIL),
 });
+
+const PLACES = {
+  groupOfSeatsId: LONG,
+  capacity: COUNT,
+  active: COUNT,
+  locked: COUNT,
+  sold: COUNT,
+  blocked: COUNT,
+};
+
+/** The places of an area, without its name. */
+export const AREA_PLACES = object(PLACES);
+
+export const SEAT_AFTER = object({
+  id: LONG,
+  state: STATE,
+  priceId: orNull(LONG),
+  expiresAt: whenSet(LOCAL_DATE_TIME),
+});
+
+/** What one record changed in an event. */
+export const EVENT_CHANGE = object({
+  sequence: COUNT,
+  previous: COUNT,
+  time: LOCAL_DATE_TIME,
+  call: TEXT,
+  sessionId: whenSet(TEXT),
+  holdType: whenSet(TEXT),
+  seats: list(SEAT_AFTER),
+  areas: list(AREA_PLACES),
+  status: whenSet(EVENT_STATUS),
+  bookable: whenSet(BOOLEAN),
+});
+
+export const EVENT_CHANGES = object({
+  sequence: COUNT,
+  more: BOOLEAN,
+  changes: list(EVENT_CHANGE),
+});
+
+const MAP_COLUMNS = object({ ids: list(LONG), states: TEXT, priceIndexes: list(integer()) });
+
+/** The whole map of an event. */
+export const MAP_MEMBERS = {
+  sequence: COUNT,
+  status: EVENT_STATUS,
+  bookable: BOOLEAN,
+  prices: list(LONG),
+  columns: MAP_COLUMNS,
+  expiresAt: ANYTHING,
+  areas: list(AREA_PLACES),
+};
+export const EVENT_MAP = object(MAP_MEMBERS);
+
+export const STREAM_TICKET = object({ ticket: TEXT, expiresAt: LOCAL_DATE_TIME });

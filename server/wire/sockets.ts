@@ -25,6 +25,8 @@ export interface Named {
 
 /** What the front may do with a socket. Nothing has an effect once the socket is closed. */
 export interface Peer {
+  /** Bytes that have not left. */
+  readonly waitingBytes: number;
   /** @returns Whether everything has left; otherwise `drained` is called when it has. */
   send(message: string | Uint8Array, isBinary: boolean): boolean;
   close(code: number, reason: string): void;
@@ -162,6 +164,10 @@ export class OpenSocket implements Peer, Transfer {
     this.#sockets = sockets;
     this.#sender = sender;
     this.handler = handler;
+  }
+
+  get waitingBytes(): number {
+    return this.heldBytes;
   }
 
   opened(library: LibrarySocket): void {

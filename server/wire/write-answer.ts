@@ -81,7 +81,12 @@ export function writeAnswer(
   return typeof body === "string" ? Buffer.from(body) : body;
 }
 
-function writeHead(socket: AnswerSocket, { status, type, headers }: Answer, isLast: boolean): void {
+/** Writes status and headers. */
+export function writeHead(
+  socket: AnswerSocket,
+  { status, type, headers }: Answer,
+  isLast: boolean,
+): void {
   // Status 200 is what the library writes by default.
   if (status !== 200) socket.writeStatus(STATUS_LINES.get(status) ?? String(status));
   if (type !== "") socket.writeHeader(CONTENT_TYPE_NAME, isLast ? type : typeAndKeepAlive(type));
@@ -93,7 +98,7 @@ function writeHead(socket: AnswerSocket, { status, type, headers }: Answer, isLa
 }
 
 const typesAndKeepAlive = new Map<string, ArrayBuffer>();
-/** The type that came last: most answers have the same. */
+/** The type of the last answer: most answers have the same one. */
 let lastType = "";
 let lastTypeBytes = bytesOf("");
 

@@ -67,6 +67,7 @@ export class Stage {
       reports: new StoreReports(SILENT),
       http: http.stats,
       ...REPLIES,
+      recent: records,
       isReady: () => true,
     });
     await bootstrap(store.engine, services, {

@@ -2,9 +2,9 @@
  * The dispatch of a server, watched: a refused request must not change the state, and each answer
  * must fit the API reference.
  */
+import { RecentChanges } from "../../persistence/changes/recent-changes.ts";
 import { type LogRecord, RecordType } from "../../engine/records.ts";
 import { Move } from "../../engine/inventory/states.ts";
-import type { Observer } from "../../engine/ports.ts";
 import { digest } from "../../engine/verify/digest.ts";
 import { Dispatch } from "../../server/dispatch.ts";
 import type { Services } from "../../server/routing/services.ts";
@@ -16,14 +16,13 @@ const REFUSED = 400;
 const FAILED = 500;
 
 /** The records that were written, until they are taken. */
-export class Records implements Observer {
+export class Records extends RecentChanges {
   #records: LogRecord[] = [];
 
-  beforeApply(_sequence: number, _timeMs: number, record: LogRecord): void {
+  override beforeApply(sequence: number, timeMs: number, record: LogRecord): void {
+    super.beforeApply(sequence, timeMs, record);
     this.#records.push(record);
   }
-
-  durable(): void {}
 
   take(): readonly LogRecord[] {
     const taken = this.#records;

@@ -8,7 +8,14 @@ import type { BookingKind, CommandKind, MembersOf } from "../../engine/commands.
 import type { AnswerOf } from "../../engine/decide.ts";
 import { Engine, type Outcome } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
-import { Admission, type Clock, type Journal, LogSpace, type TooLong } from "../../engine/ports.ts";
+import {
+  Admission,
+  type Clock,
+  type Journal,
+  LogSpace,
+  type Observer,
+  type TooLong,
+} from "../../engine/ports.ts";
 import { ActorKind, type LogRecord, RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import type {
@@ -68,6 +75,11 @@ export class MemoryJournal implements Journal {
     isFollowUp ? Admission.OPEN : this.admits;
   durable: (sequence: number) => void = () => {};
 
+  /** @returns Who follows the records of the engine. */
+  begin(_state: State): Observer | undefined {
+    return undefined;
+  }
+
   admission(): Admission {
     return this.admits;
   }
@@ -124,8 +136,10 @@ export class Bench {
 
   constructor(journal = new MemoryJournal()) {
     this.journal = journal;
-    const ports = { clock: this.clock, journal: this.journal };
-    this.engine = new Engine(new State(), { sequence: 0, timeMs: 0 }, ports);
+    const state = new State();
+    const observer = journal.begin(state);
+    const ports = { clock: this.clock, journal: this.journal, observer };
+    this.engine = new Engine(state, { sequence: 0, timeMs: 0 }, ports);
   }
 
   submit<K extends CommandKind>(kind: K, caller: Caller, rest: MembersOf<K>): Outcome<AnswerOf<K>> {

@@ -7,7 +7,6 @@ import { type Logger, pino } from "pino";
 import type { EventStatus } from "../../engine/catalog.ts";
 import type { BookingKind } from "../../engine/commands.ts";
 import type { Engine } from "../../engine/engine.ts";
-import type { LogRecord } from "../../engine/records.ts";
 import type { StateSelection } from "../../engine/shapes/bodies.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { digest } from "../../engine/verify/digest.ts";
@@ -20,6 +19,7 @@ import { Throttle } from "../../server/auth/throttle.ts";
 import { OpenCommandSockets } from "../../server/commands/sockets.ts";
 import { Dispatch } from "../../server/dispatch.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
+import { Live } from "../../server/live/live.ts";
 import { LargeLayouts } from "../../server/layouts/large-layouts.ts";
 import { LayoutThread } from "../../server/layouts/layout-thread.ts";
 import { StoreReports } from "../../server/observe/store-reports.ts";
@@ -31,7 +31,8 @@ import { WaitingWork } from "../../server/routing/waiting-work.ts";
 import type { Answer } from "../../server/wire/answers.ts";
 import { Exchange, type Request } from "../../server/wire/front.ts";
 import { JournalTrail } from "./audit.ts";
-import { MemoryJournal, World } from "./engine.ts";
+import { World } from "./engine.ts";
+import { PromptJournal } from "./store/prompt-journal.ts";
 import { LAYOUT_PACKER, startInProcess } from "./layout-thread.ts";
 import { area, type Labels, labelsOf, layoutOf, section, table } from "./layout.ts";
 import { witness } from "./witness.ts";
@@ -47,18 +48,6 @@ export const TEST_SECRET = "5e".repeat(32);
 export const ROUTES: readonly Route[] = routeTable("0.0.0-test");
 export const V2 = "/api/private/v2.0";
 export const MANAGEMENT = "/api/private/management/v2.0";
-
-/** Records become durable in the next microtask, unless `withholds` is set. */
-class PromptJournal extends MemoryJournal {
-  withholds = false;
-
-  protected override keep(sequence: number, timeMs: number, record: LogRecord): void {
-    super.keep(sequence, timeMs, record);
-    queueMicrotask(() => {
-      if (!this.withholds) this.sync();
-    });
-  }
-}
 
 /** An organization and what it owns. */
 export interface House {
@@ -179,6 +168,20 @@ export const NO_STORE = {
   waiting: { refused: 0, count: 0, refusals: { count: 0 } },
   commands: { traffic: { text: () => "" }, waiting: { refused: 0, count: 0 }, answerBytes: 0 },
   accessLog: null,
+  live: {
+    stats: {
+      streams: 0,
+      eventStreams: 0,
+      waitingPolls: 0,
+      tickets: 0,
+      refused: 0,
+      slow: 0,
+      sweeps: 0,
+      recentBytes: 0,
+      recentOldestMs: 0,
+      maps: 0,
+    },
+  },
 };
 const SILENT_METRICS = {
   contentType: "text/plain",
@@ -198,11 +201,14 @@ export interface ServerOptions {
   readonly replyDisk?: number;
   /** Requests that may wait before new locks and reads are refused. */
   readonly waitingMax?: number;
+  readonly allowedOrigins?: readonly string[];
+  /** Memory for recent changes. */
+  readonly recentBytes?: number;
 }
 
 export class TestServer {
-  readonly journal = new PromptJournal();
-  readonly trail = new JournalTrail(this.journal);
+  readonly journal: PromptJournal;
+  readonly trail: JournalTrail;
   readonly world: World;
   readonly services: Services;
   readonly dispatch: Dispatch;
@@ -221,6 +227,8 @@ export class TestServer {
 
   constructor(options: ServerOptions = {}) {
     const { platformToken, hasMetrics = false, audit, replyMemory = 8, replyDisk = 8 } = options;
+    this.journal = new PromptJournal(options.recentBytes);
+    this.trail = new JournalTrail(this.journal);
     const waiting = new WaitingWork(options.waitingMax);
     this.world = new World(PARTS, { journal: this.journal });
     const { engine, tenant } = this.world;
@@ -234,12 +242,17 @@ export class TestServer {
     const layoutThread = new LayoutThread(startInProcess);
     const callers = { keys, logins, badKeys, rates };
     const commands = new OpenCommandSockets();
-    const counted = { replies, waiting, commands, layoutThread, ...callers };
+    const { recent } = this.journal;
+    const trail = audit ?? this.trail;
+    const { allowedOrigins } = options;
+    const live = new Live({ engine, audit: trail, waiting, recent, allowedOrigins });
+    const counted = { replies, waiting, commands, live, layoutThread, ...callers };
     const metrics = hasMetrics ? new Metrics({ engine, ...NO_STORE, ...counted }) : SILENT_METRICS;
     this.services = {
       engine,
       layouts: new LargeLayouts(engine, layoutThread, LAYOUT_PACKER),
-      audit: audit ?? this.trail,
+      audit: trail,
+      live,
       commands,
       keys,
       passwords,

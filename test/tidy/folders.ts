@@ -28,6 +28,7 @@ const DECISIONS = ["engine/decide/booking", "engine/decide/pricing", "engine/dec
  * directly in that folder; with `/*` also for those of the folders inside it.
  */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  client: [],
   engine: [...DECIDE, ...DECISIONS],
   "engine/shapes": ["engine"],
   "engine/layout": ["engine"],
@@ -55,9 +56,10 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/routing": ROUTING,
   "server/auth": ROUTING,
   "server/observe": ROUTING,
+  "server/live": ROUTING,
   "server/layouts": [...ENGINE, "server/wire", "server/wire/bounds", "server/routing"],
   "server/docs": ["engine", "server/wire"],
-  "server/openapi": [...ROUTING, "server/docs", "server/commands"],
+  "server/openapi": [...ROUTING, "server/docs", "server/commands", "server/live"],
   "server/routes": [
     ...ROUTES,
     "server/docs",
@@ -85,13 +87,19 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server/tools",
     "server/onsale",
   ],
-  "bench/*": ["bench/*", "server/*", "persistence/*", "engine/*"],
-  "test/*": ["test/*", "bench/*", "server/*", "persistence/*", "engine/*"],
+  "bench/*": ["bench/*", "client", "server/*", "persistence/*", "engine/*"],
+  "test/*": ["test/*", "client", "bench/*", "server/*", "persistence/*", "engine/*"],
 };
 
 /** Single files that join what their folder keeps apart. */
 export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  "server/main.ts": ["persistence/store", "persistence/log", "server/layouts"],
+  "server/main.ts": [
+    "persistence/store",
+    "persistence/log",
+    "persistence/changes",
+    "server/layouts",
+    "server/live",
+  ],
   "server/layouts/worker.ts": ["persistence/log"],
 };
 

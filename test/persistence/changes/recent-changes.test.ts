@@ -153,3 +153,48 @@ test("the seeds above have every kind of change", () => {
   const others = "prices deleteprice layout event";
   expect([...calls].sort()).toEqual(`${moves} ${others}`.split(" ").sort());
 });
+
+test("recent changes stay within their memory, and older ones are refused", () => {
+  const bytesMax = 20_000;
+  const { state, recent } = followed(recordsOf(5), bytesMax);
+  expect(recent.bytes).toBeLessThan(2 * bytesMax);
+  expect(recent.oldestMs).toBeGreaterThan(0);
+  const events = [...state.catalog.events.values()];
+  const isOld = (event: EventRow) => state.sequenceOf(event) > recent.since;
+  expect(events.filter(isOld).map((event) => recent.page(event, 0, 1_000))).toContain(null);
+  for (const event of events) {
+    const last = state.sequenceOf(event);
+    expect(recent.page(event, last, 1_000)).toEqual({ changes: [], hasMore: false });
+  }
+});
+
+test("those who watch an event are called when its changes are on disk", () => {
+  const kept = recordsOf(6);
+  const follower = new Follower();
+  const called: number[] = [];
+  const half = Math.floor(kept.length / 2);
+  for (const record of kept.slice(0, half)) follower.follow(record);
+  follower.sync();
+  const { state, recent } = follower;
+  const watched = [...state.catalog.events.values()].map((event) => {
+    recent.watch(event.partition, () => called.push(event.partition));
+    return event.partition;
+  });
+  for (const record of kept.slice(half)) follower.follow(record);
+  expect(called).toEqual([]);
+  follower.sync();
+  expect(called.length).toBe(new Set(called).size);
+  expect(watched).toEqual(expect.arrayContaining(called));
+  expect(called.length).toBeGreaterThan(0);
+});
+
+/** Follows all records, in batches of ten. */
+function followed(kept: readonly KeptRecord[], bytesMax: number): Follower {
+  const follower = new Follower(bytesMax);
+  for (const [i, record] of kept.entries()) {
+    follower.follow(record);
+    if (i % 10 === 9) follower.sync();
+  }
+  follower.sync();
+  return follower;
+}

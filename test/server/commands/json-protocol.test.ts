@@ -33,6 +33,7 @@ const COMMAND = tuple(
 });
 
 const handles = new Handles({
+  waitingBytes: 0,
   keep: () => true,
   release: () => {},
   send: () => true,

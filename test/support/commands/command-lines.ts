@@ -98,6 +98,7 @@ function lineOf<L extends Line>(lines: Map<string, L>, key: string, open: () => 
 }
 
 abstract class Line implements Peer {
+  readonly waitingBytes = 0;
   protected readonly connection: CommandConnection;
   readonly #lines: CommandLines;
   readonly #waiting: { readonly command: BookingCommand; readonly done: OnAnswer }[] = [];

@@ -1,0 +1,213 @@
+/**
+ * One client that follows an event, over a WebSocket or server-sent events. It first catches up, as
+ * fast as it reads; then it gets each change from the feed.
+ *
+ * Ordering: a change is sent once, after the one before it. `position` is the last one that was
+ * given to the socket.
+ */
+import type { WaitingClient } from "../../engine/queries/audit-trail.ts";
+import type { ChangePage } from "../../engine/queries/event-change.ts";
+import { isRefused } from "../../engine/results.ts";
+import type { Credentials } from "../auth/access.ts";
+import type { Problem } from "../wire/answers.ts";
+import type { Peer, SocketHandler } from "../wire/sockets.ts";
+import type { Feed, FeedFollower } from "./feed.ts";
+import { pack } from "./map.ts";
+import { ChangesMessage, Form } from "./message.ts";
+
+/** Why a stream is closed; the number is the code of the close frame. */
+export const CloseCode = {
+  STOPPING: 1012,
+  UNAVAILABLE: 1013,
+  KEY_ENDED: 4001,
+  DELETED: 4004,
+  SLOW: 4008,
+} as const;
+export type CloseCode = (typeof CloseCode)[keyof typeof CloseCode];
+
+const REASONS: Readonly<Record<CloseCode, string>> = {
+  [CloseCode.STOPPING]: "the server is stopping",
+  [CloseCode.UNAVAILABLE]: "the changes cannot be read; try again later",
+  [CloseCode.KEY_ENDED]: "the key is no longer valid",
+  [CloseCode.DELETED]: "the event is deleted",
+  [CloseCode.SLOW]: "too much waits to be read",
+};
+
+/** Bytes that may wait for a client that has caught up. */
+export const WAITING_BYTES_MAX = 1_024 * 1_024;
+/** After this much silence the client gets a sign of life. */
+export const SILENCE_MS = 15_000;
+
+/** What a follower needs from the others. */
+export interface FollowerParts {
+  readonly feed: Feed;
+  /** Null for a snapshot first. */
+  readonly since: number | null;
+  readonly form: Form;
+  readonly isPublic: boolean;
+  readonly credentials: Credentials;
+  /** Reads changes after a record. */
+  readonly page: (
+    since: number,
+    client: WaitingClient,
+  ) => ChangePage | Promise<ChangePage | Problem>;
+  /**
+   * Calls `send` with a snapshot that is on disk, in the form of the client, and its last record.
+   *
+   * @returns Whether there is one: the event may have been deleted.
+   */
+  readonly snapshot: (send: (bytes: Buffer, sequence: number) => Promise<void>) => Promise<boolean>;
+  readonly onClosed: (code: CloseCode | 0) => void;
+}
+
+export class Follower implements SocketHandler, FeedFollower, WaitingClient {
+  position: number;
+  onGone: (() => void) | null = null;
+  readonly credentials: Credentials;
+  readonly #parts: FollowerParts;
+  #peer: Peer | null = null;
+  /** When something was last sent. */
+  sentMs = performance.now();
+  #onDrained: (() => void) | null = null;
+  #code: CloseCode | 0 = 0;
+  #isCaughtUp = false;
+
+  constructor(parts: FollowerParts) {
+    this.#parts = parts;
+    this.position = parts.since ?? 0;
+    this.credentials = parts.credentials;
+  }
+
+  get eventId(): string {
+    return this.#parts.feed.event.id;
+  }
+
+  opened(peer: Peer): void {
+    this.#peer = peer;
+    void this.#catchUp(this.#parts.since === null);
+  }
+
+  /** Nothing is expected from the client. */
+  message(): void {}
+
+  drained(): void {
+    const onDrained = this.#onDrained;
+    this.#onDrained = null;
+    onDrained?.();
+  }
+
+  closed(): void {
+    this.#peer = null;
+    this.onGone?.();
+    this.drained();
+    this.#parts.feed.leave(this);
+    this.#parts.onClosed(this.#code);
+  }
+
+  stop(): void {
+    this.close(CloseCode.STOPPING);
+  }
+
+  close(code: CloseCode): void {
+    if (this.#peer === null || this.#code !== 0) return;
+    this.#code = code;
+    this.#peer.close(code, REASONS[code]);
+  }
+
+  deliver(message: ChangesMessage): void {
+    if (this.#code !== 0) return;
+    const left = message.after(this.position);
+    if (left === null) return;
+    this.#send(left);
+    if (this.#peer !== null && this.#peer.waitingBytes > WAITING_BYTES_MAX) {
+      this.close(CloseCode.SLOW);
+    }
+  }
+
+  fallBehind(): void {
+    this.#isCaughtUp = false;
+    void this.#catchUp(false);
+  }
+
+  /** A sign of life, if the client has heard nothing for a while. */
+  signOfLife(nowMs: number): void {
+    if (!this.#isCaughtUp || nowMs - this.sentMs < SILENCE_MS) return;
+    const { form } = this.#parts;
+    if (form === Form.EVENTS) this.#write(":\n\n");
+    else this.#write(heartbeat(form, this.position));
+  }
+
+  async #catchUp(withSnapshot: boolean): Promise<void> {
+    const { feed } = this.#parts;
+    if (withSnapshot && !(await this.#sendSnapshot())) return;
+    while (this.#peer !== null && this.position < feed.position) {
+      // oxlint-disable-next-line no-await-in-loop -- one page after the other
+      const page = await this.#parts.page(this.position, this);
+      if (this.#peer === null) return;
+      if (isRefused(page)) {
+        // oxlint-disable-next-line no-await-in-loop -- at most once for each such page
+        if (!(await this.#beginAgain(page))) return;
+        continue;
+      }
+      if (page.changes.length === 0) break;
+      const message = new ChangesMessage(page.changes).upTo(feed.position);
+      if (message === null) break;
+      // oxlint-disable-next-line no-await-in-loop -- as fast as the client reads
+      await (this.#send(message) ? nextTurn() : this.#whenDrained());
+    }
+    if (this.#peer === null) return;
+    this.#isCaughtUp = true;
+    feed.join(this);
+  }
+
+  /** What it lacks is not kept: a stream goes on with a snapshot, other clients come again. */
+  #beginAgain(problem: Problem): Promise<boolean> {
+    const isGone = problem.sequence !== undefined;
+    if (isGone && this.#parts.form !== Form.EVENTS) return this.#sendSnapshot();
+    this.close(CloseCode.UNAVAILABLE);
+    return Promise.resolve(false);
+  }
+
+  /** @returns Whether the client is still there. */
+  async #sendSnapshot(): Promise<boolean> {
+    const isThere = await this.#parts.snapshot(async (bytes, sequence) => {
+      this.position = sequence;
+      if (!this.#write(bytes)) await this.#whenDrained();
+    });
+    if (!isThere) this.close(CloseCode.DELETED);
+    return isThere && this.#peer !== null;
+  }
+
+  #whenDrained(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#peer === null) resolve();
+      else this.#onDrained = resolve;
+    });
+  }
+
+  /** @returns Whether everything has left. */
+  #send(message: ChangesMessage): boolean {
+    const { form, isPublic } = this.#parts;
+    const hasLeft = this.#write(message.bytes(form, isPublic));
+    this.position = message.last;
+    if (message.isEnd) this.close(CloseCode.DELETED);
+    return hasLeft;
+  }
+
+  #write(bytes: Buffer | string): boolean {
+    this.sentMs = performance.now();
+    return this.#peer?.send(bytes, this.#parts.form === Form.MSGPACK) ?? true;
+  }
+}
+
+/** Others have their turn between two pages. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+function heartbeat(form: Form, sequence: number): Buffer | string {
+  const beat = { type: "heartbeat", sequence };
+  return form === Form.MSGPACK ? pack(beat) : JSON.stringify(beat);
+}

@@ -1,0 +1,367 @@
+/**
+ * Live views of events: maps, changes, and those who follow an event. Keys are judged again while a
+ * client follows, so a stream ends with its key.
+ */
+import type { EventRow } from "../../engine/catalog.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { ownRow } from "../../engine/queries/access.ts";
+import { askerOf } from "../../engine/queries/audit-trail.ts";
+import type { ChangePage } from "../../engine/queries/event-change.ts";
+import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
+import type { Caller } from "../../engine/shapes/caller.ts";
+import { type Credentials, identify } from "../auth/access.ts";
+import type { LiveStats } from "../observe/live-metrics.ts";
+import { Access } from "../routing/route.ts";
+import type {
+  AuditTrail,
+  ChangesQuery,
+  LiveContext,
+  LiveEvents,
+  Services,
+  Viewed,
+} from "../routing/services.ts";
+import type { WaitingWork } from "../routing/waiting-work.ts";
+import {
+  type Answer,
+  answer,
+  asOfSequence,
+  eventStream,
+  jsonBytes,
+  type Problem,
+  upgrade,
+} from "../wire/answers.ts";
+import type { RequestHead } from "../wire/front.ts";
+import { localDateTime } from "../wire/moments.ts";
+import { FrontResult } from "../wire/replies.ts";
+import { changeView } from "./change-view.ts";
+import { EventChanges, type RecentSource } from "./event-changes.ts";
+import { Feed } from "./feed.ts";
+import { CloseCode, Follower } from "./follower.ts";
+import { Followers } from "./followers.ts";
+import { EventMaps } from "./map.ts";
+import { Form } from "./message.ts";
+import { Origins } from "./origins.ts";
+import { Quota, Turns } from "./quota.ts";
+import { type Ticket, Tickets } from "./tickets.ts";
+
+/** Streams and server-sent events of an organization. */
+export const STREAMS_MAX = 20_000;
+/** Requests of an organization that wait for a change. */
+export const POLLS_MAX = 2_000;
+/** Snapshots that are built or sent at a time; other clients wait for their turn. */
+export const SNAPSHOTS_MAX = 16;
+/** Changes of a page that a client catches up with. */
+const PAGE_MAX = 1_000;
+
+/** By what a handshake offers. */
+const FORMS = new Map<string, Form>([
+  ["frontrow.stream.v1+json", Form.JSON],
+  ["frontrow.stream.v1+msgpack", Form.MSGPACK],
+]);
+
+const NO_HANDSHAKE: Problem = {
+  refused: FrontResult.MALFORMED_REQUEST,
+  detail: "This path is a WebSocket: send its handshake.",
+};
+const NO_TICKET: Problem = {
+  refused: Result.ACCESS_DENIED,
+  detail: "The ticket is not valid for this: it may be over, used, or of another event or origin.",
+};
+const TOO_MANY: Problem = {
+  refused: FrontResult.RATE_LIMITED,
+  detail: "The organization follows events with too many clients; end some of them.",
+};
+const NOT_FOR_TICKETS: Problem = {
+  refused: Result.ACCESS_DENIED,
+  detail: "A ticket opens the map, the stream and server-sent events, not this.",
+};
+
+export interface LiveParts {
+  readonly engine: Engine;
+  readonly audit: AuditTrail;
+  readonly recent: RecentSource;
+  readonly waiting: WaitingWork;
+  readonly allowedOrigins?: readonly string[] | undefined;
+}
+
+interface Opening {
+  readonly event: EventRow;
+  readonly since: number | null;
+  readonly form: Form;
+}
+
+export class Live implements LiveEvents {
+  readonly #engine: Engine;
+  readonly #changes: EventChanges;
+  readonly #waiting: WaitingWork;
+  readonly #maps = new EventMaps();
+  readonly #snapshots = new Turns(SNAPSHOTS_MAX);
+  readonly #tickets = new Tickets();
+  /** Tickets by the request that used them. */
+  readonly #redeemed = new WeakMap<RequestHead, Ticket>();
+  readonly #origins: Origins;
+  readonly #streams = new Quota(STREAMS_MAX);
+  readonly #polls = new Quota(POLLS_MAX);
+  /** By partition number. */
+  readonly #feeds = new Map<number, Feed>();
+  readonly #followers = new Followers((credentials) => !isRefused(this.#callerOf(credentials)));
+  /** Ends the waiting of requests. */
+  readonly #wakes = new Set<() => void>();
+  #services: Services | null = null;
+  #isStopping = false;
+  #eventStreams = 0;
+  #slow = 0;
+  #sweeps = 0;
+
+  constructor({ engine, audit, recent, waiting, allowedOrigins = [] }: LiveParts) {
+    this.#engine = engine;
+    this.#changes = new EventChanges(engine, audit, recent);
+    this.#waiting = waiting;
+    this.#origins = new Origins(allowedOrigins);
+  }
+
+  attach(services: Services): void {
+    this.#services = services;
+  }
+
+  get stats(): LiveStats {
+    const { recent } = this.#changes;
+    return {
+      streams: this.#streams.count - this.#eventStreams,
+      eventStreams: this.#eventStreams,
+      waitingPolls: this.#polls.count,
+      tickets: this.#tickets.count,
+      refused: this.#streams.refused + this.#polls.refused,
+      slow: this.#slow,
+      sweeps: this.#sweeps,
+      recentBytes: recent.bytes,
+      recentOldestMs: recent.oldestMs,
+      maps: this.#maps.count,
+    };
+  }
+
+  redeem({ eventId, ticket: text, head }: Viewed): Caller | Problem {
+    if (!this.#origins.allows(head)) return NO_TICKET;
+    const ticket = this.#tickets.redeem(text, this.#engine.nowMs());
+    if (ticket === null || ticket.eventId !== eventId) return NO_TICKET;
+    const caller = this.#callerOf(ticket.credentials);
+    this.#redeemed.set(head, ticket);
+    return isRefused(caller) ? NO_TICKET : caller;
+  }
+
+  issue({ caller, eventId, head }: LiveContext): Answer | Problem {
+    const event = this.#ownEvent(caller, eventId);
+    if (isRefused(event)) return event;
+    const facts = { eventId, organizationId: caller.organizationId, credentials: keyOf(head) };
+    const issued = this.#tickets.issue(facts, this.#engine.nowMs());
+    if (issued === null) return { ...TOO_MANY, detail: "There are too many unused tickets." };
+    const [ticket, { expiresAtMs }] = issued;
+    return answer(201, { ticket, expiresAt: localDateTime(expiresAtMs) });
+  }
+
+  map({ caller, eventId, head }: LiveContext): Answer | Problem | Promise<Answer> {
+    const event = this.#ownEvent(caller, eventId);
+    if (isRefused(event)) return event;
+    this.#engine.expire(event);
+    const map = this.#maps.of(this.#engine.state, event);
+    const shown = (made: Answer) => {
+      return this.#origins.show(asOfSequence(made, map.sequence), head);
+    };
+    const { accept = "", acceptEncoding = "" } = head;
+    if (/msgpack/i.test(accept)) {
+      return shown({ ...jsonBytes(200, map.packed), type: "application/vnd.msgpack" });
+    }
+    if (!/\bgzip\b/i.test(acceptEncoding)) return shown(jsonBytes(200, map.json));
+    return map.compressed().then((bytes) => {
+      const plain = jsonBytes(200, bytes);
+      return shown({ ...plain, headers: [...plain.headers, ["Content-Encoding", "gzip"]] });
+    });
+  }
+
+  changes(context: LiveContext, query: ChangesQuery): Answer | Problem | Promise<Answer | Problem> {
+    const { head, isTicket } = context;
+    if (/text\/event-stream/i.test(head.accept ?? "")) return this.#sendEvents(context, query);
+    if (isTicket) return NOT_FOR_TICKETS;
+    if (query.since !== undefined) return this.#listChanges(context, query, query.since);
+    const message = "must be given";
+    return refuseInvalid([{ field: "since", code: "NOT_NULL", message, rejectedValue: null }]);
+  }
+
+  async #listChanges(
+    { caller, eventId, head }: LiveContext,
+    { limit, wait }: ChangesQuery,
+    since: number,
+  ): Promise<Answer | Problem> {
+    const asked = { eventId, since, limit, asker: askerOf(caller) };
+    let page = await this.#changes.page(asked, head);
+    if (isRefused(page)) return page;
+    const event = this.#engine.state.catalog.events.get(eventId);
+    if (page.changes.length === 0 && wait > 0 && event !== undefined) {
+      const { organizationId } = caller;
+      if (!this.#polls.take(organizationId)) return TOO_MANY;
+      this.#waiting.count -= 1;
+      await this.#nextChange(event, wait * 1_000, head);
+      this.#waiting.count += 1;
+      this.#polls.giveBack(organizationId);
+      const again = this.#callerOf(keyOf(head));
+      if (isRefused(again)) return again;
+      page = await this.#changes.page(asked, head);
+      if (isRefused(page)) return page;
+    }
+    const changes = page.changes.map((change) => changeView(change, false));
+    const sequence = page.changes.at(-1)?.sequence ?? since;
+    return answer(200, { sequence, more: page.hasMore, changes });
+  }
+
+  /** Settles with the event's next change, or when the client or the server does not wait on. */
+  #nextChange({ partition }: EventRow, waitMs: number, head: RequestHead): Promise<void> {
+    if (this.#isStopping) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        unwatch();
+        clearTimeout(timer);
+        head.onGone = null;
+        this.#wakes.delete(end);
+        resolve();
+      };
+      const unwatch = this.#changes.recent.watch(partition, end);
+      const timer = setTimeout(end, waitMs);
+      head.onGone = end;
+      this.#wakes.add(end);
+    });
+  }
+
+  async #sendEvents(context: LiveContext, query: ChangesQuery): Promise<Answer | Problem> {
+    const { caller, eventId, head } = context;
+    const event = this.#ownEvent(caller, eventId);
+    if (isRefused(event)) return event;
+    const { lastEventId = "" } = head;
+    if (lastEventId !== "" && !/^\d{1,15}$/.test(lastEventId)) return badEventId(lastEventId);
+    const { recent } = this.#changes;
+    const wanted = lastEventId === "" ? query.since : Number(lastEventId);
+    const since = wanted ?? recent.lastOf(event.partition);
+    const asked = { eventId, since, limit: 1, asker: askerOf(caller) };
+    const first = await this.#changes.page(asked, head);
+    if (isRefused(first)) return first;
+    const follower = this.#follow(context, { event, since, form: Form.EVENTS });
+    return isRefused(follower) ? follower : this.#origins.show(eventStream(follower), head);
+  }
+
+  open(context: LiveContext, since: number | undefined): Answer | Problem {
+    const { caller, eventId, head } = context;
+    const event = this.#ownEvent(caller, eventId);
+    if (isRefused(event)) return event;
+    const { protocols = null } = head;
+    if (protocols === null) return NO_HANDSHAKE;
+    const name = protocols === "" ? "" : chosenOf(protocols);
+    if (name === undefined) return noneOf(protocols);
+    const isKnown = since !== undefined && since <= this.#changes.recent.durableSequence;
+    const form = FORMS.get(name) ?? Form.JSON;
+    const handler = this.#follow(context, { event, since: isKnown ? since : null, form });
+    if (isRefused(handler)) return handler;
+    const sender = { name: `${caller.tenantId}/${caller.organizationId}`, hasKey: true };
+    return upgrade({ protocol: name, sender, handler });
+  }
+
+  #follow({ caller, isTicket, head }: LiveContext, opening: Opening): Follower | Problem {
+    const { event, since, form } = opening;
+    const { organizationId } = caller;
+    if (this.#isStopping || !this.#streams.take(organizationId)) return TOO_MANY;
+    const isOfEvents = form === Form.EVENTS;
+    if (isOfEvents) this.#eventStreams += 1;
+    const asker = askerOf(caller);
+    const feed = this.#feedOf(event);
+    const follower = new Follower({
+      feed,
+      since,
+      form,
+      isPublic: isTicket,
+      credentials: this.#redeemed.get(head)?.credentials ?? keyOf(head),
+      page: (position, client): ChangePage | Promise<ChangePage | Problem> =>
+        this.#changes.page({ eventId: event.id, since: position, limit: PAGE_MAX, asker }, client),
+      snapshot: (send) => this.#snapshots.run(() => this.#sendSnapshot(event.id, form, send)),
+      onClosed: (code) => {
+        this.#streams.giveBack(organizationId);
+        if (isOfEvents) this.#eventStreams -= 1;
+        if (code === CloseCode.SLOW) this.#slow += 1;
+        this.#followers.delete(follower);
+        this.#leave(feed);
+      },
+    });
+    this.#followers.add(follower);
+    return follower;
+  }
+
+  /** Sends a map that is on disk. One that is a little old will do: its changes follow. */
+  async #sendSnapshot(eventId: string, form: Form, send: SendSnapshot): Promise<boolean> {
+    const engine = this.#engine;
+    const event = engine.state.catalog.events.get(eventId);
+    if (event === undefined) return false;
+    engine.expire(event);
+    const map = this.#maps.recent(engine.state, event);
+    await new Promise<void>((resolve) => {
+      engine.afterDurable(resolve);
+    });
+    await send(form === Form.MSGPACK ? map.packedSnapshot : map.snapshot, map.sequence);
+    return true;
+  }
+
+  #feedOf(event: EventRow): Feed {
+    let feed = this.#feeds.get(event.partition);
+    if (feed === undefined) {
+      const onSweep = () => (this.#sweeps += 1);
+      feed = new Feed(this.#changes.recent, event, onSweep);
+      this.#feeds.set(event.partition, feed);
+    }
+    feed.users += 1;
+    return feed;
+  }
+
+  #leave(feed: Feed): void {
+    feed.users -= 1;
+    if (feed.users > 0) return;
+    feed.close();
+    this.#feeds.delete(feed.event.partition);
+  }
+
+  #ownEvent({ organizationId }: Caller, eventId: string): EventRow | Problem {
+    const event = this.#engine.state.catalog.events.get(eventId);
+    const own = ownRow(event, { organizationId } as Caller, "event");
+    return isRefused(own) ? own : event!;
+  }
+
+  #callerOf(credentials: Credentials): Caller | Problem {
+    return identify(this.#services!, Access.ORGANIZATION, credentials, null);
+  }
+
+  /** Answers requests that wait, and ends all streams: the server stops. */
+  stop(): void {
+    this.#isStopping = true;
+    for (const wake of this.#wakes) wake();
+    this.#followers.stop();
+  }
+}
+
+type SendSnapshot = (bytes: Buffer, sequence: number) => Promise<void>;
+
+function keyOf({ apiKey, authorization, organizationId }: RequestHead): Credentials {
+  return { apiKey, authorization, organizationId };
+}
+
+/** @returns The first that the client names and the server knows. */
+function chosenOf(protocols: string): string | undefined {
+  const names = protocols.split(",").map((name) => name.trim());
+  return names.find((name) => FORMS.has(name));
+}
+
+function noneOf(rejectedValue: string): Problem {
+  const field = "Sec-WebSocket-Protocol";
+  const message = `must name one of ${[...FORMS.keys()].join(", ")}`;
+  const errors = [{ field, code: "ENUM", message, rejectedValue }];
+  return { refused: Result.VALIDATION_FAILED, detail: "The subprotocol is not known.", errors };
+}
+
+function badEventId(rejectedValue: string): Problem {
+  const message = "must be a sequence number";
+  return refuseInvalid([{ field: "Last-Event-ID", code: "TYPE", message, rejectedValue }]);
+}

@@ -1,0 +1,225 @@
+/**
+ * The map of an event: every listed seat in one answer. It is built as text in one pass, because
+ * objects for 80,000 seats would take ten times as long, and kept until the event changes.
+ */
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { Packr } from "msgpackr";
+import type { EventRow } from "../../engine/catalog.ts";
+import type { Partition } from "../../engine/inventory/partition.ts";
+import { BOOKING_STATES, SeatState } from "../../engine/inventory/states.ts";
+import type { Layout } from "../../engine/layout/layout.ts";
+import { isOnSale } from "../../engine/queries/listed-event.ts";
+import type { State } from "../../engine/state.ts";
+import { localDateTime } from "../wire/moments.ts";
+
+/** Maps that are kept, two or three megabytes each at most. */
+export const MAPS_MAX = 16;
+/** A snapshot may be that old, so that many clients share one. */
+const RECENT_MS = 250;
+/** Index: a `SeatState`. */
+const LETTERS = Buffer.from("-?ALSB");
+/** More than a price index takes, with its comma. */
+const INDEX_BYTES_MAX = 6;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const compress = promisify(gzip);
+/** Fast, because the threads that compress are those that write the log. */
+const LEVEL = { level: 1 };
+
+const packer = new Packr({ useRecords: false, variableMapSize: true });
+
+/** Layouts never change. */
+const idsOfLayout = new WeakMap<Layout, string>();
+
+/** Everything but the columns. */
+interface Facts {
+  readonly sequence: number;
+  readonly status: string;
+  readonly bookable: boolean;
+  readonly prices: readonly number[];
+  readonly expiresAt: Readonly<Record<string, string>>;
+  readonly areas: readonly object[];
+}
+
+/** The map of an event as of a record, in the forms that were asked for. */
+export class EventMap {
+  readonly sequence: number;
+  readonly #facts: Facts;
+  readonly #ids: string;
+  readonly #states: string;
+  readonly #priceIndexes: string;
+  #json: Buffer | null = null;
+  #packed: Buffer | null = null;
+  #compressed: Promise<Buffer> | null = null;
+  #snapshot: Buffer | null = null;
+  #packedSnapshot: Buffer | null = null;
+  readonly #builtMs = performance.now();
+
+  /** Cost: O(seats). */
+  constructor(state: State, event: EventRow) {
+    const partition = state.partitionOf(event);
+    const { layout, seatsIn } = partition;
+    const prices = [...state.catalog.pricesOf(event.id).values()];
+    this.sequence = state.sequenceOf(event);
+    const hasAll = seatsIn[SeatState.WITHDRAWN] === 0;
+    this.#ids = hasAll ? idsOf(layout) : listedIds(partition);
+    this.#states = statesOf(partition);
+    this.#priceIndexes = priceIndexesOf(
+      partition,
+      new Map(prices.map(({ slot }, index) => [slot, index])),
+    );
+    this.#facts = {
+      sequence: this.sequence,
+      status: event.status,
+      bookable: isOnSale(state, event),
+      prices: prices.map(({ id }) => id),
+      expiresAt: endsOf(partition),
+      areas: partition.layout.areas.map(({ id }, area) => areaView(partition, id, area)),
+    };
+  }
+
+  /** @param head - Text of members that come first, each with a comma after it. */
+  text(head = ""): string {
+    const { expiresAt, areas, ...facts } = this.#facts;
+    const columns =
+      `{"ids":[${this.#ids}],"states":"${this.#states}",` +
+      `"priceIndexes":[${this.#priceIndexes}]}`;
+    const [first, last] = [JSON.stringify(facts), JSON.stringify({ expiresAt, areas })];
+    return `{${head}${first.slice(1, -1)},"columns":${columns},${last.slice(1)}`;
+  }
+
+  get json(): Buffer {
+    return (this.#json ??= Buffer.from(this.text(), "latin1"));
+  }
+
+  get packed(): Buffer {
+    return (this.#packed ??= pack(this.value()));
+  }
+
+  /** The first message of a stream. */
+  get snapshot(): Buffer {
+    return (this.#snapshot ??= Buffer.from(this.text('"type":"snapshot",'), "latin1"));
+  }
+
+  get packedSnapshot(): Buffer {
+    return (this.#packedSnapshot ??= pack(this.value({ type: "snapshot" })));
+  }
+
+  get ageMs(): number {
+    return performance.now() - this.#builtMs;
+  }
+
+  /** @param head - Members that come first. */
+  value(head: object = {}): object {
+    const numbers = (text: string) => JSON.parse(`[${text}]`) as number[];
+    const columns = {
+      ids: numbers(this.#ids),
+      states: this.#states,
+      priceIndexes: numbers(this.#priceIndexes),
+    };
+    const { expiresAt, areas, ...facts } = this.#facts;
+    return { ...head, ...facts, columns, expiresAt, areas };
+  }
+
+  /** @returns The JSON, compressed in another thread; one map at a time. */
+  compressed(): Promise<Buffer> {
+    return (this.#compressed ??= inTurn(() => compress(this.json, LEVEL)));
+  }
+}
+
+/** Packs a value as MessagePack. */
+export function pack(value: unknown): Buffer {
+  return Buffer.from(packer.pack(value));
+}
+
+let last: Promise<unknown> = Promise.resolve();
+
+function inTurn(work: () => Promise<Buffer>): Promise<Buffer> {
+  const mine = last.then(work);
+  last = mine.catch(() => null);
+  return mine;
+}
+
+/** The newest maps; the least recently used is dropped. */
+export class EventMaps {
+  readonly #maps = new Map<number, EventMap>();
+
+  get count(): number {
+    return this.#maps.size;
+  }
+
+  /** A map that may be a little old. */
+  recent(state: State, event: EventRow): EventMap {
+    const map = this.#maps.get(event.partition);
+    return map !== undefined && map.ageMs < RECENT_MS ? map : this.of(state, event);
+  }
+
+  of(state: State, event: EventRow): EventMap {
+    const { partition } = event;
+    let map = this.#maps.get(partition);
+    if (map?.sequence !== state.sequenceOf(event)) map = new EventMap(state, event);
+    this.#maps.delete(partition);
+    this.#maps.set(partition, map);
+    const [oldest] = this.#maps.keys();
+    if (this.#maps.size > MAPS_MAX) this.#maps.delete(oldest!);
+    return map;
+  }
+}
+
+function idsOf(layout: Layout): string {
+  let ids = idsOfLayout.get(layout);
+  if (ids === undefined) idsOfLayout.set(layout, (ids = layout.seatIds.join(",")));
+  return ids;
+}
+
+function listedIds({ layout, state }: Partition): string {
+  return layout.seatIds.filter((_, seat) => state[seat] !== SeatState.WITHDRAWN).join(",");
+}
+
+function statesOf({ state }: Partition): string {
+  const letters = Buffer.allocUnsafe(state.length);
+  let count = 0;
+  for (let seat = 0; seat < state.length; seat++) {
+    const code = state[seat]!;
+    if (code !== SeatState.WITHDRAWN) letters[count++] = LETTERS[code]!;
+  }
+  return letters.toString("latin1", 0, count);
+}
+
+/** @param indexes - Of the prices, by slot. */
+function priceIndexesOf({ state, price }: Partition, indexes: ReadonlyMap<number, number>): string {
+  const bytes = Buffer.allocUnsafe(price.length * INDEX_BYTES_MAX + 1);
+  const texts: Buffer[] = [];
+  let at = 0;
+  for (let seat = 0; seat < price.length; seat++) {
+    if (state[seat] === SeatState.WITHDRAWN) continue;
+    const slot = price[seat]!;
+    if (slot === 0) {
+      bytes[at++] = MINUS;
+      bytes[at++] = ZERO + 1;
+    } else {
+      const text = (texts[slot] ??= Buffer.from(String(indexes.get(slot))));
+      for (let i = 0; i < text.length; i++) bytes[at++] = text[i]!;
+    }
+    bytes[at++] = COMMA;
+  }
+  return bytes.toString("latin1", 0, Math.max(0, at - 1));
+}
+
+function endsOf({ layout, state, hold, holds, seatsIn }: Partition): Record<string, string> {
+  const ends: Record<string, string> = {};
+  if (seatsIn[SeatState.LOCKED] === 0) return ends;
+  for (let seat = 0; seat < state.length; seat++) {
+    if (state[seat] !== SeatState.LOCKED) continue;
+    const { expiresAtMs } = holds.get(hold[seat]!);
+    if (expiresAtMs !== 0) ends[layout.seatIds[seat]!] = localDateTime(expiresAtMs);
+  }
+  return ends;
+}
+
+function areaView({ areas }: Partition, groupOfSeatsId: number, area: number) {
+  const [active, locked, sold, blocked] = BOOKING_STATES.map((state) => areas.places(area, state));
+  return { groupOfSeatsId, capacity: areas.capacity(area), active, locked, sold, blocked };
+}

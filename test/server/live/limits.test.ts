@@ -1,0 +1,88 @@
+/** What clients that follow events can make grow, and its bounds. */
+import { expect, test } from "vitest";
+import { WAITING_BYTES_MAX } from "../../../server/live/follower.ts";
+import { EventMaps, MAPS_MAX } from "../../../server/live/map.ts";
+import { Quota, Turns } from "../../../server/live/quota.ts";
+import { TICKET_MS, Tickets, TICKETS_PER_ORGANIZATION_MAX } from "../../../server/live/tickets.ts";
+import { TestServer, V2 } from "../../support/server.ts";
+import { Listening } from "../wire/connection.ts";
+import { HANDSHAKE } from "../commands/bare-socket.ts";
+
+const KEY = { apiKey: "k", authorization: "", organizationId: "" };
+
+test("an organization has so many streams and waiting requests, and no more", () => {
+  const quota = new Quota(2);
+  expect([quota.take(1), quota.take(1), quota.take(1), quota.take(2)]).toEqual([
+    true,
+    true,
+    false,
+    true,
+  ]);
+  expect(quota).toMatchObject({ count: 3, refused: 1 });
+  quota.giveBack(1);
+  expect(quota.take(1)).toBe(true);
+});
+
+test("an organization has so many tickets, until they end", () => {
+  const tickets = new Tickets();
+  const facts = { eventId: "e", organizationId: 7, credentials: KEY };
+  for (let i = 0; i < TICKETS_PER_ORGANIZATION_MAX; i++) {
+    expect(tickets.issue(facts, 1_000)).not.toBeNull();
+  }
+  expect(tickets.issue(facts, 1_000)).toBeNull();
+  expect(tickets.issue({ ...facts, organizationId: 8 }, 1_000)).not.toBeNull();
+  expect(tickets.issue(facts, 1_000 + TICKET_MS)).not.toBeNull();
+  expect(tickets.count).toBe(1);
+});
+
+test("sixteen maps are kept", () => {
+  const { world, engine } = new TestServer();
+  const maps = new EventMaps();
+  for (let i = 0; i < MAPS_MAX + 4; i++) {
+    const event = engine.state.catalog.events.get(world.createEvent())!;
+    const map = maps.of(engine.state, event);
+    expect(maps.of(engine.state, event)).toBe(map);
+  }
+  expect(maps.count).toBe(MAPS_MAX);
+});
+
+test("so many snapshots are under way at a time, and the others follow", async () => {
+  const turns = new Turns(2);
+  const ends: (() => void)[] = [];
+  const work = () =>
+    turns.run(() => {
+      return new Promise<void>((resolve) => {
+        ends.push(resolve);
+      });
+    });
+  const all = [work(), work(), work()];
+  expect(ends).toHaveLength(2);
+  ends[0]!();
+  await expect.poll(() => ends.length).toBe(3);
+  for (const end of ends) end();
+  await Promise.all(all);
+});
+
+test("a reader that is too slow is closed with 4008", async () => {
+  const listening = await Listening.start();
+  const { server } = listening;
+  const connection = await listening.connection();
+  const path = `${V2}/events/${server.a.eventId}/stream`;
+  connection.get(path, ...HANDSHAKE, `X-API-Key: ${server.a.key}`);
+  await expect.poll(() => connection.text.includes("snapshot")).toBe(true);
+  connection.socket.pause();
+  const { live } = server.services;
+  const session = "s".repeat(200);
+  for (let round = 0; live.stats.slow === 0 && round < 2_000; round++) {
+    for (let i = 0; i < 25; i++) {
+      server.world.book("lock", server.selection(session, "A1", "A2"));
+      server.world.book("unlock", server.selection(session, "A1", "A2"));
+    }
+    // oxlint-disable-next-line no-await-in-loop -- the feed sends in turns of the event loop
+    await new Promise(setImmediate);
+    if (listening.http.stats.answers.heldBytes > WAITING_BYTES_MAX) connection.socket.resume();
+  }
+  connection.socket.resume();
+  await expect.poll(() => live.stats.slow, { timeout: 10_000 }).toBe(1);
+  expect(connection.text).toContain("too much waits to be read");
+});

@@ -1,0 +1,171 @@
+/** Following an event over a WebSocket and over server-sent events, on real connections. */
+import { expect, test } from "vitest";
+import { V2, type TestServer } from "../../support/server.ts";
+import { Listening } from "../wire/connection.ts";
+import { StreamClient } from "./stream-client.ts";
+
+interface Stage {
+  readonly server: TestServer;
+  readonly base: string;
+  readonly open: (query?: string, protocols?: string[], key?: string) => Promise<StreamClient>;
+}
+
+async function start(): Promise<Stage> {
+  const listening = await Listening.start();
+  const { server, base } = listening;
+  const url = `${base.replace("http", "ws")}${V2}/events/${server.a.eventId}/stream`;
+  const open = (query = "", protocols: string[] = [], key = server.a.key) =>
+    StreamClient.open(url + query, key, protocols);
+  return { server, base, open };
+}
+
+/** By seat id: the letter of the state that the listing shows. */
+async function listed(server: TestServer): Promise<Map<number, string>> {
+  const seats = await server.seats();
+  return new Map(seats.map(({ seatId, state }) => [seatId, state?.[0] ?? "-"]));
+}
+
+const sequenceOf = ({ engine, a }: TestServer) =>
+  engine.state.sequenceOf(engine.state.catalog.events.get(a.eventId)!);
+
+async function bookAll(server: TestServer): Promise<void> {
+  await server.book("lock", "ann", "A1", "A2", "Pit:3");
+  await server.book("sale", "ann", "A2");
+  await server.book("lock", "bob", "B1");
+  await server.book("unlock", "bob", "B1");
+}
+
+test.each(["frontrow.stream.v1+json", "frontrow.stream.v1+msgpack"])(
+  "a client of %s has a snapshot, then every change, and so the states of the listing",
+  async (protocol) => {
+    const { server, open } = await start();
+    await server.book("block", null, "B2");
+    const client = await open("", [protocol]);
+    await client.until(sequenceOf(server));
+    expect(client.socket.protocol).toBe(protocol);
+    expect(client.messages[0]).toMatchObject({ type: "snapshot", status: "PUBLISHED" });
+    await bookAll(server);
+    await client.until(sequenceOf(server));
+    expect(client.states).toEqual(await listed(server));
+    const calls = client.messages.flatMap(({ changes = [] }) => changes).map(({ call }) => call);
+    expect(calls).toEqual(["lock", "sale", "lock", "unlock"]);
+  },
+);
+
+test("a client that names its last record has the changes since, and no snapshot", async () => {
+  const { server, open } = await start();
+  const since = sequenceOf(server);
+  await bookAll(server);
+  const client = await open(`?since=${since}`);
+  await client.until(sequenceOf(server));
+  expect(client.messages[0]).toMatchObject({ type: "changes", changes: [{ previous: since }] });
+  expect(client.messages.flatMap(({ changes = [] }) => changes)).toHaveLength(4);
+});
+
+test("a record that does not exist is answered with a snapshot", async () => {
+  const { server, open } = await start();
+  const client = await open("?since=999999");
+  await client.until(sequenceOf(server));
+  expect(client.messages[0]!.type).toBe("snapshot");
+});
+
+test("the deletion of the event is the last change, then the stream ends with 4004", async () => {
+  const { server, open } = await start();
+  const client = await open();
+  await client.until(sequenceOf(server));
+  const { a, world } = server;
+  world.must("deleteEvent", a.caller, { eventId: a.eventId });
+  expect((await client.closed).code).toBe(4004);
+  expect(client.messages.at(-1)!.changes!.at(-1)!.call).toBe("deleteevent");
+});
+
+test("streams end within a second of their key, and when the server stops", async () => {
+  const { server, open } = await start();
+  const client = await open();
+  await client.until(sequenceOf(server));
+  await server.post(`${V2}/keys/rotate`);
+  expect((await client.closed).code).toBe(4001);
+  const organization = server.engine.state.catalog.organizations.get(server.a.id)!;
+  const next = await open("", [], server.services.keys.organizationKey(organization));
+  await next.until(sequenceOf(server));
+  server.services.live.stop();
+  expect((await next.closed).code).toBe(1012);
+  expect(server.services.live.stats).toMatchObject({ streams: 0 });
+});
+
+test("what a client sends is ignored", async () => {
+  const { server, open } = await start();
+  const client = await open();
+  await client.until(sequenceOf(server));
+  client.socket.send("x".repeat(60_000));
+  await bookAll(server);
+  await client.until(sequenceOf(server));
+  expect(client.states).toEqual(await listed(server));
+});
+
+test("a ticket opens the stream of its event once, without sessions", async () => {
+  const { server, open } = await start();
+  const path = `${V2}/events/${server.a.eventId}`;
+  const issue = async () => {
+    const { status, body } = await server.post<{ ticket: string }>(`${path}/stream-tickets`);
+    expect(status).toBe(201);
+    return body.ticket;
+  };
+  const ticket = await issue();
+  const client = await open(`?ticket=${ticket}`, [], "");
+  await client.until(sequenceOf(server));
+  await bookAll(server);
+  await client.until(sequenceOf(server));
+  const changes = client.messages.flatMap((message) => message.changes ?? []);
+  expect(changes.map(({ sessionId }) => sessionId)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  const again = await server.get(`${path}/map/?ticket=${ticket}`, {});
+  expect(again).toMatchObject({ status: 403, body: { errorCode: "ACCESS_DENIED" } });
+  expect((await server.get(`${path}/map/?ticket=${await issue()}`, {})).status).toBe(200);
+  const other = `${V2}/events/${server.b.eventId}/map/?ticket=${await issue()}`;
+  expect((await server.get(other, {})).status).toBe(403);
+  expect((await server.get(`${path}/changes/?since=0&ticket=${await issue()}`, {})).status).toBe(
+    403,
+  );
+  const late = await issue();
+  server.world.clock.timeMs += 60_000;
+  expect((await server.get(`${path}/map/?ticket=${late}`, {})).status).toBe(403);
+});
+
+test("server-sent events carry each change, and go on after Last-Event-ID", async () => {
+  const { server, base } = await start();
+  const since = sequenceOf(server);
+  await bookAll(server);
+  const url = `${base}${V2}/events/${server.a.eventId}/changes/`;
+  const headers = { "X-API-Key": server.a.key, Accept: "text/event-stream" };
+  const stop = new AbortController();
+  const response = await fetch(url, {
+    headers: { ...headers, "Last-Event-ID": String(since) },
+    signal: stop.signal,
+  });
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  const decoder = new TextDecoder();
+  let text = "";
+  const reader = response.body!.getReader();
+  const readUntil = async (wanted: number) => {
+    while (!text.includes(`id: ${wanted}\n`)) {
+      // oxlint-disable-next-line no-await-in-loop -- one piece after the other
+      text += decoder.decode((await reader.read()).value);
+    }
+  };
+  await readUntil(sequenceOf(server));
+  await server.book("lock", "cleo", "B3");
+  await readUntil(sequenceOf(server));
+  const data = [...text.matchAll(/^data: (.*)$/gm)].map(([, json]) => JSON.parse(json!) as object);
+  expect(data).toHaveLength(5);
+  expect(data[0]).toMatchObject({ call: "lock", previous: since });
+  expect(text.match(/^event: change$/gm)).toHaveLength(5);
+  stop.abort();
+  await expect.poll(() => server.services.live.stats.eventStreams).toBe(0);
+  const gone = await fetch(`${url}?since=999999`, { headers });
+  expect(gone.status).toBe(410);
+});
