@@ -50,6 +50,20 @@ test("bench compares the durable lock with the empty handlers in every mix", asy
   for (const row of rows as Row[]) expect(row.rounds[0]!.done, row.name).toBeGreaterThan(0);
 });
 
+test("socket compares both subprotocols, and says what it could not measure", async () => {
+  const printed = await run("socket.js", ["--seconds", "0.2", "--rounds", "1"]);
+  expect(printed).toMatch(/^socket binary +2 +4 /m);
+  expect(printed).toMatch(/^socket JSON +2 +4 /m);
+  expect(printed).toMatch(/^JSON ÷ binary, 2 × 4 +≥ 0.65 /m);
+  if (!isInstalled("redis-server")) {
+    expect(printed).toMatch(/^÷ Redis always, 2 × 4 .* not measured$/m);
+  }
+  const { rows } = await written("socket.json");
+  for (const { measured } of rows as { measured: { commandsPerSecond: number }[] }[]) {
+    expect(measured[0]!.commandsPerSecond).toBeGreaterThan(0);
+  }
+});
+
 test("a goal is judged by the median of the ratios of each round", () => {
   const row = (name: string, rates: readonly number[]) => ({
     name,
@@ -144,7 +158,7 @@ test("overload measures the good answers when more is offered than can be answer
   expect(printed).toContain("other answers: {}");
 });
 
-test("stream measures what clients that follow an event cost, and how soon they have changes", async () => {
+test("stream measures what clients of an event cost, and how soon they have changes", async () => {
   const toy = ["--clients", "20", "--seconds", "1", "--connections", "4", "--seats", "100"];
   const printed = await run("stream.js", toy);
   expect(printed).toMatch(/^with 20 clients +[\d,]+ /m);

@@ -6,12 +6,12 @@ import type { Partition } from "../inventory/partition.ts";
 import type { SortedSeats } from "./sorted-seats.ts";
 
 const MEBIBYTE = 1_024 * 1_024;
-/** About 70 listings of 60,000 seats. Each change of an event's layout leaves old ones behind. */
-export const LISTING_BYTES_MAX = 64 * MEBIBYTE;
+/** About 70 listings of 60,000 seats. */
+export const LISTING_BYTES_MAX = 48 * MEBIBYTE;
 /** Listings of one event. */
 export const LISTINGS_PER_EVENT_MAX = 16;
-/** As measured: a seat takes a place in a block, and a pointer to the block. */
-const SEAT_BYTES = 16;
+/** A seat takes a place in a block, and the number of the block. */
+const SEAT_BYTES = 12;
 /** A character of a text. */
 const CHARACTER_BYTES = 2;
 
@@ -30,6 +30,8 @@ interface Kept {
   readonly bytes: number;
   /** The listings of the same event by key, the least recently used first. */
   readonly own: Map<string, Kept>;
+  /** Gone when the event was deleted, or is on another layout, and garbage was collected since. */
+  readonly partition: WeakRef<Partition>;
 }
 
 export class ListingCache {
@@ -46,7 +48,7 @@ export class ListingCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** Listings in memory; those of a deleted event remain until they are the least recently used. */
+  /** Those of partitions that are gone count until another event has its first listing. */
   get count(): number {
     return this.#all.size;
   }
@@ -58,16 +60,23 @@ export class ListingCache {
   /** Makes it the most recently used one. @param key - Its filters and sort order. */
   keep(partition: Partition, key: string, listing: CachedListing): void {
     let own = this.#byPartition.get(partition);
-    if (own === undefined) this.#byPartition.set(partition, (own = new Map()));
+    if (own === undefined) {
+      this.#forgetGone();
+      this.#byPartition.set(partition, (own = new Map()));
+    }
     this.#remove(own.get(key));
     const texts = key.length + listing.outside.length;
     const bytes = partition.layout.seatCount * SEAT_BYTES + texts * CHARACTER_BYTES;
-    const kept = { key, listing, bytes, own };
+    const kept = { key, listing, bytes, own, partition: new WeakRef(partition) };
     own.set(key, kept);
     this.#all.add(kept);
     this.bytes += bytes;
     if (own.size > LISTINGS_PER_EVENT_MAX) this.#drop(own.values());
     while (this.bytes > this.#bytesMax) this.#drop(this.#all.values());
+  }
+
+  #forgetGone(): void {
+    for (const kept of this.#all) if (kept.partition.deref() === undefined) this.#remove(kept);
   }
 
   /** Drops the first one. */

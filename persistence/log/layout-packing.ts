@@ -3,6 +3,7 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { CatalogPut } from "../../engine/catalog.ts";
 import { LAYOUT_BYTES_MAX } from "../../engine/constants.ts";
 import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
+import { parseInPieces } from "../../engine/layout/change/layout-json.ts";
 import { PackedLayout } from "../../engine/layout/packed-layout.ts";
 
 /** The fastest: the text of a layout shrinks to a tenth all the same. */
@@ -34,74 +35,11 @@ export function unpackLayout(bytes: Uint8Array): Buffer {
   return inflateRawSync(bytes, { chunkSize: isLarge ? LARGE_ROOM_BYTES : room });
 }
 
-/**
- * Parses the JSON in pieces of its lists. As one text, the largest layouts would take fifty
- * megabytes more.
- *
- * @param bytes - As `packLayout` made them.
- */
+/** @param bytes - As `packLayout` made them. */
 export function unpackDocument(bytes: Uint8Array): LayoutDocument {
   const json = unpackLayout(bytes);
-  const lists: unknown[][] = [];
-  let rest = "";
-  let restFrom = 0;
-  for (const { from, to, cuts } of listsIn(json)) {
-    rest += json.toString("utf8", restFrom, from);
-    restFrom = to;
-    const ends = [...cuts, to];
-    lists.push(
-      ends.flatMap((end, i) => {
-        const start = i === 0 ? from : ends[i - 1]! + 1;
-        return JSON.parse(`[${json.toString("utf8", start, end)}]`) as unknown[];
-      }),
-    );
-  }
-  const document = JSON.parse(rest + json.toString("utf8", restFrom)) as Record<string, unknown>;
-  for (const [member, value] of Object.entries(document)) {
-    if (Array.isArray(value)) document[member] = lists.shift();
-  }
-  return document as unknown as LayoutDocument;
-}
-
-/** A list that is a member of the document: its content, and the commas at which it may be cut. */
-interface ListPlace {
-  readonly from: number;
-  readonly to: number;
-  readonly cuts: readonly number[];
-}
-
-const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
-const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-const LIST_DEPTH = 2;
-const PIECE_BYTES = 1_024 * 1_024;
-
-/** @param json - An object, as `JSON.stringify` writes it. Cost: O(bytes). */
-function* listsIn(json: Uint8Array): Generator<ListPlace, void> {
-  let depth = 0;
-  let isText = false;
-  let [from, pieceFrom] = [0, 0];
-  let cuts: number[] = [];
-  for (let i = 0; i < json.length; i++) {
-    const byte = json[i]!;
-    if (isText) {
-      if (byte === BACKSLASH) i += 1;
-      else if (byte === QUOTE) isText = false;
-    } else if (byte === QUOTE) {
-      isText = true;
-    } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
-      depth += 1;
-      if (depth === LIST_DEPTH && byte === OPEN_LIST) {
-        from = pieceFrom = i + 1;
-        cuts = [];
-      }
-    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
-      if (depth === LIST_DEPTH && byte === CLOSE_LIST) yield { from, to: i, cuts };
-      depth -= 1;
-    } else if (byte === COMMA && depth === LIST_DEPTH && i - pieceFrom >= PIECE_BYTES) {
-      cuts.push(i);
-      pieceFrom = i + 1;
-    }
-  }
+  const textOf = (from: number, to: number) => json.toString("utf8", from, to);
+  return parseInPieces(json, textOf) as unknown as LayoutDocument;
 }
 
 /** A put as the log, or a message to a thread, stores it. */

@@ -15,7 +15,7 @@ import type { MetadataOptions } from "../routing/services.ts";
 import { checksOf } from "../routing/validate.ts";
 import { metadataView } from "./metadata.ts";
 import { freePages, LONG_BYTES, pagesFor } from "../wire/bounds/body-budget.ts";
-import { parseJson } from "../wire/json.ts";
+import { parseLongJson } from "../wire/json.ts";
 import { errorsAsSent } from "../wire/number-literals.ts";
 import { groupViews, type Zones } from "../wire/views.ts";
 
@@ -134,7 +134,7 @@ function prepare({ parts, isPacked, stored, next }: Jobs["prepare"], packing: Pa
   const given = joined(parts);
   parts.length = 0;
   const bytes = isPacked ? packing.unpack(given) : given;
-  const parsed = parseJson(bytes);
+  const parsed = parseLongJson(bytes);
   const length = bytes.length;
   const short = length <= LONG_BYTES ? bytes : null;
   // From here on, a long body is not in memory besides its objects.

@@ -3,6 +3,7 @@
  * object's prototype. A body is refused before any other code sees it.
  */
 import { isAscii, isUtf8 } from "node:buffer";
+import { parseInPieces } from "../../engine/layout/change/layout-json.ts";
 
 const DEPTH_MAX = 32;
 const FORBIDDEN = new Set(["__proto__", "constructor", "prototype"]);
@@ -13,6 +14,8 @@ const HALF = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\ud
 const HALF_REASON = "The body has half of a character (a lone surrogate).";
 /** A forbidden name, or an escape that could spell one or a lone surrogate. */
 const SUSPICIOUS = /__proto__|constructor|prototype|\\u/;
+/** The start of an escape. */
+const ESCAPE = "\\u";
 /** U+FEFF at the start of a text says that it is UTF-8. */
 const BYTE_ORDER_MARK = 0xfeff;
 
@@ -39,6 +42,24 @@ export function parseJson(bytes: Buffer): Parsed {
   }
   const isSuspicious = SUSPICIOUS.test(text);
   const reason = isSuspicious ? objection(value, HALF_ESCAPE.test(text)) : null;
+  if (reason !== null) return { ok: false, reason };
+  return { ok: true, value, isAscii: !isSuspicious && isAscii(bytes) };
+}
+
+/**
+ * Does what `parseJson` does with an object of long lists, without having it as one text.
+ * Cost: O(bytes).
+ */
+export function parseLongJson(bytes: Buffer): Parsed {
+  if (!isUtf8(bytes) || isTooDeep(bytes)) return parseJson(bytes);
+  let value: unknown;
+  try {
+    value = parseInPieces(bytes, (from, to) => bytes.toString("utf8", from, to));
+  } catch {
+    return parseJson(bytes);
+  }
+  const isSuspicious = [...FORBIDDEN, ESCAPE].some((text) => bytes.includes(text));
+  const reason = isSuspicious ? objection(value, bytes.includes(ESCAPE)) : null;
   if (reason !== null) return { ok: false, reason };
   return { ok: true, value, isAscii: !isSuspicious && isAscii(bytes) };
 }

@@ -98,7 +98,7 @@ export function writeHead(
 }
 
 const typesAndKeepAlive = new Map<string, ArrayBuffer>();
-/** The type that came last: most answers have the same. */
+/** The type of the last answer: most answers have the same one. */
 let lastType = "";
 let lastTypeBytes = bytesOf("");
 

@@ -27,7 +27,13 @@ const world = {
 async function documents() {
   const open = caller("", {});
   await step("health, metrics and the documents need no key", async () => {
-    const documented = ["/docs", "/docs/reference", "/docs/errors/", "/openapi.json"];
+    const documented = [
+      "/docs",
+      "/docs/reference",
+      "/docs/errors/",
+      "/openapi.json",
+      "/asyncapi.json",
+    ];
     for (const path of ["/", "/healthz", "/readyz", "/metrics", ...documented]) {
       const { status } = await open.get(path);
       if (status !== 200) throw new Error(`${path} is ${status}`);

@@ -28,6 +28,7 @@ const DECISIONS = ["engine/decide/booking", "engine/decide/pricing", "engine/dec
  * directly in that folder; with `/*` also for those of the folders inside it.
  */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  client: [],
   engine: [...DECIDE, ...DECISIONS],
   "engine/shapes": ["engine"],
   "engine/layout": ["engine"],
@@ -86,8 +87,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server/tools",
     "server/onsale",
   ],
-  "bench/*": ["bench/*", "server/*", "persistence/*", "engine/*"],
-  "test/*": ["test/*", "bench/*", "server/*", "persistence/*", "engine/*"],
+  "bench/*": ["bench/*", "client", "server/*", "persistence/*", "engine/*"],
+  "test/*": ["test/*", "client", "bench/*", "server/*", "persistence/*", "engine/*"],
 };
 
 /** Single files that join what their folder keeps apart. */

@@ -6,6 +6,7 @@ import { utf8Bytes } from "../../shapes/json-bytes.ts";
 import type { LayoutDocument } from "../layout-document.ts";
 
 const OBJECTS_PER_PIECE = 1_000;
+const BYTES_PER_PIECE = 1_024 * 1_024;
 
 /** The pieces of `JSON.stringify(document)`. Cost: O(bytes of the layout). */
 export function* jsonPieces(document: LayoutDocument): Generator<string, void> {
@@ -35,4 +36,89 @@ export function documentBytes(document: LayoutDocument): number {
   let bytes = 0;
   for (const piece of jsonPieces(document)) bytes += utf8Bytes(piece);
   return bytes;
+}
+
+/**
+ * Parses an object whose members are long lists.
+ *
+ * @param json - In UTF-8. @param textOf - The text of some of its bytes.
+ * @returns As `JSON.parse`. Cost: O(bytes).
+ * @throws SyntaxError when `JSON.parse` would throw, or the text is not such an object.
+ */
+export function parseInPieces(
+  json: Uint8Array,
+  textOf: (from: number, to: number) => string,
+  pieceBytes = BYTES_PER_PIECE,
+): Record<string, unknown> {
+  const lists: unknown[][] = [];
+  let rest = "";
+  let restFrom = 0;
+  for (const { from, cuts } of listsIn(json, pieceBytes)) {
+    // Instead of its content, the list has its number.
+    rest += `${textOf(restFrom, from)}${lists.length}`;
+    restFrom = cuts.at(-1)!;
+    lists.push(parsePieces(cuts, from, textOf));
+  }
+  const parsed = JSON.parse(rest + textOf(restFrom, json.length)) as unknown;
+  if (parsed === null || typeof parsed !== "object" || Array.isArray(parsed)) {
+    throw new SyntaxError("not an object");
+  }
+  const members = Object.entries(parsed).map(([name, value]: [string, unknown]) => {
+    return [name, Array.isArray(value) ? lists[Number(value[0])] : value] as const;
+  });
+  return Object.fromEntries(members);
+}
+
+function parsePieces(
+  cuts: readonly number[],
+  from: number,
+  textOf: (from: number, to: number) => string,
+): unknown[] {
+  const list: unknown[] = [];
+  let start = from;
+  for (const cut of cuts) {
+    const piece = JSON.parse(`[${textOf(start, cut)}]`) as unknown[];
+    if (piece.length === 0 && cuts.length > 1) throw new SyntaxError("nothing between two commas");
+    for (const item of piece) list.push(item);
+    start = cut + 1;
+  }
+  return list;
+}
+
+/** A list that is a member: where its content begins, and the end of each piece. */
+interface ListPlace {
+  readonly from: number;
+  readonly cuts: readonly number[];
+}
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+const LIST_DEPTH = 2;
+
+function* listsIn(json: Uint8Array, pieceBytes: number): Generator<ListPlace, void> {
+  let [depth, from, pieceFrom] = [0, -1, 0];
+  let isText = false;
+  let cuts: number[] = [];
+  for (let i = 0; i < json.length; i++) {
+    const byte = json[i]!;
+    if (isText) {
+      if (byte === BACKSLASH) i += 1;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) {
+      isText = true;
+    } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      depth += 1;
+      if (depth === LIST_DEPTH) [from, cuts] = [byte === OPEN_LIST ? i + 1 : -1, []];
+      if (depth === LIST_DEPTH) pieceFrom = i;
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
+      if (depth === LIST_DEPTH && byte === CLOSE_LIST && from >= 0) {
+        yield { from, cuts: [...cuts, i] };
+        from = -1;
+      }
+      depth -= 1;
+    } else if (byte === COMMA && depth === LIST_DEPTH && i - pieceFrom >= pieceBytes) {
+      cuts.push(i);
+      pieceFrom = i;
+    }
+  }
 }

@@ -1,10 +1,13 @@
 /** The listings that are kept: how many, and which are dropped. */
+import { setImmediate } from "node:timers/promises";
+import v8 from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { listedEvent } from "../../../engine/queries/listed-event.ts";
 import { ListingCache, LISTINGS_PER_EVENT_MAX } from "../../../engine/queries/listing-cache.ts";
 import { listSeats, type SeatSort } from "../../../engine/queries/seat-listing.ts";
 import { World } from "../../support/engine.ts";
-import { section } from "../../support/layout.ts";
+import { layoutOf, section } from "../../support/layout.ts";
 
 const SEATS = 1_200;
 const NUMBERS = Array.from({ length: SEATS }, (_, i) => i + 1).join(" ");
@@ -67,4 +70,24 @@ test("a listing that is larger than the bound is answered, and not kept", () => 
   const hall = new Hall(ONE / 2);
   expect(hall.list(0, "seatName")).toHaveLength(SEATS);
   expect(hall.cache).toMatchObject({ bytes: 0, count: 0, dropped: 1 });
+});
+
+test("listings of an event's earlier layouts, and of deleted events, are forgotten", async () => {
+  v8.setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const hall = new Hall();
+  const { cache, world } = hall;
+  for (const names of [NUMBERS, `first ${NUMBERS}`, `second ${NUMBERS}`]) {
+    world.putLayout(layoutOf(section("Stalls", { L: names })));
+    hall.list(0, "state");
+    hall.list(1, "state");
+  }
+  world.must("deleteEvent", world.caller, { eventId: hall.eventIds[1]! });
+  expect(cache.count).toBe(6);
+  await setImmediate();
+  collectGarbage();
+  hall.eventIds.push(world.createEvent());
+  hall.list(2, "state");
+  // Of the present layout of the first event, and of the new event.
+  expect([cache.count, cache.dropped]).toEqual([2, 0]);
 });

@@ -153,7 +153,7 @@ test("a layout that was changed meanwhile is prepared again", async () => {
   checkAll();
 });
 
-test("a body of more than a mebibyte is stored, prepared again, or refused, as a short one", async () => {
+test("a body of more than a mebibyte is stored, prepared again and refused as others", async () => {
   const padded = (name: string) => {
     const seats = arena().seats.map((seat) => ({ ...seat, padding: "x".repeat(1_000) }));
     return { ...arena(), seats: [{ ...seats[0]!, name }, ...seats.slice(1)] };

@@ -1,6 +1,6 @@
 /** Parsing of request bodies: what is accepted as JSON. */
 import { expect, test } from "vitest";
-import { parseJson } from "../../../server/wire/json.ts";
+import { parseJson, parseLongJson } from "../../../server/wire/json.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 
 function reasonOf(text: string | Buffer): string {
@@ -73,6 +73,17 @@ const ACCEPTED: readonly (readonly [string, string, unknown])[] = [
 
 test.each(ACCEPTED)("%s is accepted", (_, text, value) => {
   expect(valueOf(text)).toEqual(value);
+});
+
+/** In a long body too, where it is the member of a list of an object. */
+const inAList = (text: string | Buffer) =>
+  Buffer.concat([Buffer.from('{"list":[1,'), Buffer.from(text as string), Buffer.from("]}")]);
+
+test.each([...REFUSED, ...ACCEPTED])("%s has the same result in a long body", (_, text) => {
+  for (const body of [Buffer.from(text as string), inAList(text)]) {
+    const [long, short] = [parseLongJson(body), parseJson(body)];
+    expect(JSON.stringify(long)).toBe(JSON.stringify(short));
+  }
 });
 
 test("a refusal does not quote the body", () => {

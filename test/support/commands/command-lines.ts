@@ -46,6 +46,7 @@ export function isBooking(command: { readonly kind: string }): command is Bookin
 export function hasLayout({ body }: BookingCommand): boolean {
   const isWhole = (n: unknown) => Number.isInteger(n) && (n as number) > 0;
   return (
+    (body.fences ?? null) === null &&
     (body.seats ?? []).every(({ id, capacity }) => isWhole(id) && capacity == null) &&
     (body.groupOfSeats ?? []).every(
       ({ id, capacity }) => isWhole(id) && isWhole(capacity) && capacity! <= UINT32_MAX,
@@ -170,7 +171,10 @@ class JsonLine extends Line {
   }
 
   protected frame(n: number, { kind: call, eventId, body }: BookingCommand): void {
-    const bytes = Buffer.from(JSON.stringify([{ n, call, eventId, ...(body as object) }]));
+    const { fences, ...usual } = body;
+    // A command that names fences, even none, goes the general way.
+    const named = fences === null ? usual : body;
+    const bytes = Buffer.from(JSON.stringify([{ n, call, eventId, ...named }]));
     this.connection.message(Uint8Array.from(bytes).buffer, false);
   }
 

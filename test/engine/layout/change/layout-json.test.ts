@@ -1,6 +1,11 @@
 /** A layout as JSON, in pieces. */
 import { expect, test } from "vitest";
-import { documentBytes, jsonPieces } from "../../../../engine/layout/change/layout-json.ts";
+import {
+  documentBytes,
+  jsonPieces,
+  parseInPieces,
+} from "../../../../engine/layout/change/layout-json.ts";
+import { Random } from "../../../sim/workload/random.ts";
 import type { LayoutDocument } from "../../../../engine/layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../../../engine/layout/layout.ts";
 
@@ -26,4 +31,54 @@ test.each([
 test("no piece has more than a thousand objects", () => {
   const lengths = [...jsonPieces(withSeats(5_000))].map((piece) => piece.split("rowGuid").length);
   expect(Math.max(...lengths)).toBe(1_001);
+});
+
+/** Pieces of a few bytes. */
+function parse(text: string): unknown {
+  const json = Buffer.from(text);
+  return parseInPieces(json, (from, to) => json.toString("utf8", from, to), 5);
+}
+
+const OBJECTS = [
+  "{}",
+  '{"a":[]}',
+  ' { "a" : [ 1 , 2,\t[3, 4] ,{"b":[5,6]}, "]", "7,8" ] , "c" : { "d" : [ 1, 2 ] } } ',
+  '{"a":[1,2],"b":3,"a":[4,5,6,7]}',
+  '{"a":3,"b":[1,2],"a":[4,5,6,7]}',
+  '{"a":[4,5,6,7],"a":null}',
+  '{"2":["\\"]","\\\\"],"1":[[],[[]],{}],"__proto__":["ü","🎭,"]}',
+  JSON.stringify(withSeats(20)),
+];
+
+test.each(OBJECTS)("an object that is parsed in pieces is as JSON.parse gives it: %s", (text) => {
+  expect(JSON.stringify(parse(text))).toBe(JSON.stringify(JSON.parse(text)));
+});
+
+test.each(["", "3", "null", "[[1],[2]]", '{"a":[1,]}', '{"a":[,1]}', '{"a":[1234567,,8]}', "{"])(
+  "a text that is not such an object is refused: %s",
+  (text) => {
+    expect(() => parse(text)).toThrow(SyntaxError);
+  },
+);
+
+test("whatever is changed in a text, it is refused, or parsed as by JSON.parse", () => {
+  const random = new Random(5);
+  const characters = '[]{},:"\\ 1a'.split("");
+  let parsed = 0;
+  for (let round = 0; round < 20_000; round++) {
+    const changed = random.pick(OBJECTS).split("");
+    for (let change = random.below(4); change >= 0; change--) {
+      changed.splice(random.below(changed.length), random.below(2), random.pick(characters));
+    }
+    const text = Buffer.from(changed.join("")).toString();
+    let value: unknown;
+    try {
+      value = parse(text);
+    } catch {
+      continue;
+    }
+    parsed += 1;
+    expect(JSON.stringify(value)).toBe(JSON.stringify(JSON.parse(text)));
+  }
+  expect(parsed).toBeGreaterThan(500);
 });

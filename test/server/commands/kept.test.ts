@@ -1,6 +1,7 @@
-/** The memory that connections share for their answers. */
+/** What connections keep for later frames: buffers for answers, and texts of commands as JSON. */
 import { expect, test } from "vitest";
 import { AnswerBuffers, IDLE_BUFFERS_MAX } from "../../../server/commands/answer-buffer.ts";
+import { RecentTexts, TEXTS_MAX } from "../../../server/commands/recent-texts.ts";
 
 test("buffers are kept for others up to a bound, and large ones are not", () => {
   const buffers = new AnswerBuffers();
@@ -12,4 +13,12 @@ test("buffers are kept for others up to a bound, and large ones are not", () => 
   for (const buffer of taken) buffers.giveBack(buffer);
   const again = new Set(taken.map(() => buffers.take()));
   expect(taken.filter((buffer) => again.has(buffer))).toHaveLength(IDLE_BUFFERS_MAX);
+});
+
+test("of ten thousand texts, as many as there are places are remembered", () => {
+  const texts = new RecentTexts();
+  const find = (i: number) => texts.find(Buffer.from(`session-${i}`), 0, `session-${i}`.length);
+  for (let i = 0; i < 10_000; i++) expect(find(i)).toBe(`session-${i}`);
+  expect(texts.count).toBeLessThanOrEqual(TEXTS_MAX);
+  expect(texts.count).toBeGreaterThan(TEXTS_MAX / 2);
 });

@@ -2,7 +2,7 @@
 import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { CommandStage } from "./stage.ts";
+import { CommandStage } from "../commands/stage.ts";
 
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 

@@ -1,0 +1,182 @@
+/**
+ * `npm run bench:socket`: durable two-seat locks over the command socket, beside Redis with the
+ * same commands pipelined, Frontrow over HTTP, and both subprotocols.
+ */
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { frontrow } from "./contenders/frontrow.ts";
+import type { Contender, RunningContender } from "./contenders/contender.ts";
+import { redis } from "./contenders/redis.ts";
+import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "./harness/command.ts";
+import { interleave, spreadOf } from "./harness/measure.ts";
+import { forkModule } from "./harness/processes.ts";
+import { report, verdict } from "./harness/results.ts";
+import { print, progress, table } from "./harness/table.ts";
+import { Generator } from "./load/generator-process.ts";
+import type { PipelinedMeasurement, PipelinedPlan, Pipelining } from "./load/pipelined-wire.ts";
+import type { EventOnSale } from "./load/plan.ts";
+
+const SEATS = isTrial ? 2_000 : 20_000;
+const HTTP_CONNECTIONS = isTrial ? 8 : 256;
+const BUYERS = isTrial ? 4 : 64;
+const SHAPES = isTrial
+  ? ([[2, 4]] as const)
+  : ([
+      [64, 64],
+      [8, 64],
+      [8, 16],
+    ] as const);
+
+const options = parseOptions("bench:socket", "Measures commands over one connection.", {
+  rounds: number(3, "rounds, besides the one that warms up"),
+  seconds: number(2, "seconds of each measurement"),
+  folder,
+});
+const durationMs = options.seconds * 1_000;
+
+interface Subject {
+  readonly name: string;
+  readonly protocol: Pipelining;
+  readonly server: RunningContender;
+  readonly event: EventOnSale;
+}
+
+interface Row {
+  readonly name: string;
+  readonly connections: number;
+  readonly inFlight: number;
+  readonly measured: readonly PipelinedMeasurement[];
+}
+
+const { rows, http, beside } = await inTemporaryFolder(options.folder, measure);
+print(table(["", "connections", "in flight", "commands/s", "p50 ms", "p99 ms"], rows.map(cellsOf)));
+const [first, second, third] = SHAPES;
+const verdicts = [
+  quotient("÷ Redis always", ["socket binary", "Redis always"], first, 4),
+  quotient("÷ Redis everysec", ["socket binary", "Redis everysec"], first, 2.5),
+  quotient("÷ Redis always", ["socket binary", "Redis always"], second, 2.5),
+  quotient("÷ Redis always", ["socket binary", "Redis always"], third, 1),
+  quotient("JSON ÷ binary", ["socket JSON", "socket binary"], first, 0.65),
+  verdict("÷ HTTP, 256 connections", { atLeast: 7 }, rateOf("socket binary", first)! / http),
+  verdict("p99 ÷ p50, 8 × 64", { atMost: 4 }, tailOf("socket binary", second)),
+  verdict("p99 of HTTP buyers beside a socket ÷ alone", { atMost: 2 }, beside.with / beside.alone),
+];
+const summary = rows.map(({ measured, ...row }) => ({ ...row, measured }));
+await report("socket", options.folder, { verdicts, http, beside, rows: summary, ...options });
+
+async function measure(data: string) {
+  const { server, event } = await started(frontrow("Frontrow", []), `${data}/frontrow`);
+  const subjects: Subject[] = [
+    { name: "socket binary", protocol: "binary", server, event },
+    { name: "socket JSON", protocol: "json", server, event },
+  ];
+  for (const sync of ["always", "everysec"] as const) {
+    const contender = redis(`Redis ${sync}`, sync);
+    const missing = contender.missing();
+    if (missing !== null) progress(`${contender.name} is not measured: ${missing}`);
+    else {
+      const running = await started(contender, `${data}/redis-${sync}`);
+      subjects.push({ name: contender.name, protocol: "resp", ...running });
+    }
+  }
+  const measured = await rowsOf(subjects);
+  const others = await overHttp(server, event);
+  for (const one of new Set(subjects.map((subject) => subject.server))) await one.stop();
+  return { rows: measured, ...others };
+}
+
+async function started(contender: Contender, data: string) {
+  await mkdir(data);
+  const server = await contender.start(data);
+  return { server, event: await server.openEvent(SEATS) };
+}
+
+async function rowsOf(subjects: readonly Subject[]): Promise<Row[]> {
+  const cases = SHAPES.flatMap(([connections, inFlight]) =>
+    subjects.map((subject) => ({ ...subject, connections, inFlight })),
+  );
+  const values = await interleave(
+    cases.map(({ name, server, ...rest }) => () => {
+      progress(`${name}, ${rest.connections} × ${rest.inFlight}`);
+      const { protocol, event, connections, inFlight } = rest;
+      const plan = { target: server.target, protocol, event, connections, inFlight, durationMs };
+      return drive(plan);
+    }),
+    options.rounds,
+  );
+  return cases.map(({ name, connections, inFlight }, i) => {
+    return { name, connections, inFlight, measured: values[i]! };
+  });
+}
+
+/** Frontrow over HTTP, and its p99 with a socket at full speed beside it. */
+async function overHttp({ target }: RunningContender, event: EventOnSale) {
+  const generator = new Generator();
+  const buy = (connections: number) =>
+    generator.drive({ target, events: [event], mix: "lock", seed: 1, durationMs, connections });
+  progress("HTTP");
+  const { requestsPerSecond } = await buy(HTTP_CONNECTIONS);
+  const alone = (await buy(BUYERS)).latencyMs.p99;
+  const half = event.seatIds.length / 2;
+  // Seats that the buyers do not ask for: they begin with the first.
+  const others = { ...event, seatIds: event.seatIds.slice(half) };
+  const shape = { connections: 1, inFlight: isTrial ? 4 : 512, durationMs: 2 * durationMs };
+  const busy = drive({ target, protocol: "binary", event: others, ...shape });
+  const together = (await buy(BUYERS)).latencyMs.p99;
+  await busy;
+  await generator.stop();
+  return { http: requestsPerSecond, beside: { alone, with: together } };
+}
+
+type Report = { readonly measured: PipelinedMeasurement } | { readonly error: string };
+
+/** @throws Error when the generator fails. */
+async function drive(plan: PipelinedPlan): Promise<PipelinedMeasurement> {
+  const child = forkModule(new URL("./load/pipelined.js", import.meta.url));
+  const reported = once(child, "message");
+  child.send(plan);
+  const [answer] = (await reported) as [Report];
+  const ended = once(child, "exit");
+  child.disconnect();
+  await ended;
+  if ("error" in answer) throw new Error(answer.error);
+  return answer.measured;
+}
+
+function find(name: string, shape: readonly [number, number] | undefined): Row | undefined {
+  return rows.find(
+    (row) => row.name === name && row.connections === shape?.[0] && row.inFlight === shape[1],
+  );
+}
+
+function rateOf(name: string, shape: readonly [number, number] | undefined): number | null {
+  const row = find(name, shape);
+  if (row === undefined) return null;
+  return spreadOf(row.measured.map(({ commandsPerSecond }) => commandsPerSecond)).median;
+}
+
+function tailOf(name: string, shape: readonly [number, number] | undefined): number | null {
+  const row = find(name, shape);
+  if (row === undefined) return null;
+  return spreadOf(row.measured.map(({ p99Ms, p50Ms }) => p99Ms / p50Ms)).median;
+}
+
+function quotient(
+  figure: string,
+  [name, other]: readonly [string, string],
+  shape: readonly [number, number] | undefined,
+  atLeast: number,
+) {
+  const [rate, base] = [rateOf(name, shape), rateOf(other, shape)];
+  const value = rate === null || base === null ? null : rate / base;
+  const label = shape === undefined ? "" : `, ${shape.join(" × ")}`;
+  return verdict(`${figure}${label}`, { atLeast }, value);
+}
+
+function cellsOf({ name, connections, inFlight, measured }: Row): string[] {
+  const median = (pick: (one: PipelinedMeasurement) => number) =>
+    spreadOf(measured.map(pick)).median;
+  const rate = Math.round(median((one) => one.commandsPerSecond)).toLocaleString("en");
+  const [p50, p99] = [median((one) => one.p50Ms), median((one) => one.p99Ms)];
+  return [name, String(connections), String(inFlight), rate, p50.toFixed(2), p99.toFixed(2)];
+}

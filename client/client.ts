@@ -1,0 +1,267 @@
+/**
+ * `frontrow/client`: booking commands over one connection. Commands of the same moment share
+ * frames. After a break, commands without an answer are sent again with their idempotency keys, so
+ * each has its one effect.
+ */
+import type { Booking, Call, Problem, Result } from "./booking.ts";
+import type { WebSocketClass } from "./browser-socket.ts";
+import { Connection, type ConnectionRefused } from "./connection.ts";
+import type { Socket } from "./socket.ts";
+
+export type { Area, Booking, Call, FieldProblem, Problem, Result, Seat } from "./booking.ts";
+export type { WebSocketClass } from "./browser-socket.ts";
+export { ConnectionRefused } from "./connection.ts";
+
+const PATH = "/api/private/v2.0/booking/socket";
+const PROTOCOL = "frontrow.commands.v1+json";
+const OK = 200;
+/** Of a frame: the brackets, and what separates two commands. */
+const [LIST_BYTES, COMMA_BYTES] = [2, 1];
+const BYTES_OF_CHARACTER_MAX = 3;
+/** The bytes of a longer text are counted; for others, most that they can be is enough. */
+const LONG = 300;
+const encoder = new TextEncoder();
+
+/** How to connect, and as whom. */
+export interface CommandClientOptions {
+  /** Of the server, such as `https://tickets.example`. */
+  readonly url: string;
+  /** The key of the organization. A browser cannot send it, and must not know it. */
+  readonly key?: string;
+  /** Further headers of the handshake, such as `X-Organization-ID`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Whether commands are sent again after a break; true by default. Each then has an idempotency
+   * key. Otherwise they end with `OutcomeUnknown`.
+   */
+  readonly repeats?: boolean;
+  /** The class of WebSockets; in browsers `WebSocket` by default, in Node a part of this client. */
+  readonly webSocket?: WebSocketClass;
+}
+
+/** The connection broke before the answer: the command may have had its effect or not. */
+export class OutcomeUnknown extends Error {
+  constructor() {
+    super("the connection broke before the command was answered");
+    this.name = "OutcomeUnknown";
+  }
+}
+
+/** The first message of the server. */
+interface Credit {
+  readonly commands: number;
+  readonly commandsInFrame: number;
+  readonly bytesInFrame: number;
+}
+
+interface Answer {
+  readonly n: number;
+  readonly status: number;
+  readonly body: boolean | Problem;
+}
+
+interface Waiting {
+  readonly text: string;
+  readonly bytes: number;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A client of the command socket. */
+export class CommandClient {
+  readonly #connection: Connection;
+  readonly #repeats: boolean;
+  #socket: Socket | null = null;
+  /** Null until the server has said what it takes. */
+  #credit: Credit | null = null;
+  /** Commands that were sent and not answered, oldest first, by their numbers. */
+  readonly #sent = new Map<number, Waiting>();
+  /** Commands that wait to be sent. */
+  #unsent: [number, Waiting][] = [];
+  #number = 0;
+  #isFlushAhead = false;
+  #end: Error | null = null;
+  #isClosing = false;
+  readonly #ended: Promise<void>;
+
+  constructor(options: CommandClientOptions) {
+    const { url, key, headers = {}, repeats = true, webSocket = browserClass() } = options;
+    this.#repeats = repeats;
+    const address = {
+      url: url.replace(/^http/, "ws").replace(/\/$/, "") + PATH,
+      protocol: PROTOCOL,
+      headers: key === undefined ? headers : { "X-API-Key": key, ...headers },
+    };
+    let settle = () => {};
+    this.#ended = new Promise((resolve) => {
+      settle = resolve;
+    });
+    const events = {
+      opened: (socket: Socket) => {
+        this.#socket = socket;
+      },
+      message: (text: string) => this.#take(text),
+      broken: () => this.#broken(),
+      ended: (error: ConnectionRefused | null) => {
+        this.#fail(error ?? new Error("the client has been closed"));
+        settle();
+      },
+    };
+    this.#connection = new Connection(address, events, webSocket);
+  }
+
+  /** Locks seats and places for a session. */
+  lock(booking: Booking): Promise<Result> {
+    return this.send("lock", booking);
+  }
+
+  /** Releases what a session has locked. */
+  unlock(booking: Booking): Promise<Result> {
+    return this.send("unlock", booking);
+  }
+
+  /** Sells what a session has locked. */
+  sale(booking: Booking): Promise<Result> {
+    return this.send("sale", booking);
+  }
+
+  /** Takes back a sale. */
+  revertSale(booking: Booking): Promise<Result> {
+    return this.send("revertsale", booking);
+  }
+
+  /** Sells what nobody has locked. */
+  directSale(booking: Booking): Promise<Result> {
+    return this.send("directsale", booking);
+  }
+
+  /** Takes seats and places off sale. */
+  block(booking: Booking): Promise<Result> {
+    return this.send("block", booking);
+  }
+
+  /** Puts blocked seats and places on sale again. */
+  unblock(booking: Booking): Promise<Result> {
+    return this.send("unblock", booking);
+  }
+
+  /**
+   * Sends a command. It settles when the server has answered, and thus the log has it.
+   *
+   * @throws ConnectionRefused, OutcomeUnknown, or an error after `close`.
+   */
+  send(call: Call, booking: Booking): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (this.#end !== null || this.#isClosing) {
+        reject(this.#end ?? new Error("the client is closing"));
+        return;
+      }
+      this.#number += 1;
+      const n = this.#number;
+      const text = JSON.stringify({ n, call, ...this.#keyed(booking) });
+      this.#unsent.push([n, { text, bytes: bytesOf(text), resolve, reject }]);
+      this.#flushSoon();
+    });
+  }
+
+  #keyed(booking: Booking): Booking {
+    if (!this.#repeats || booking.idempotencyKey !== undefined) return booking;
+    return { ...booking, idempotencyKey: globalThis.crypto.randomUUID() };
+  }
+
+  /** Waits for the answers to everything that was sent, and closes the connection. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#closeWhenAnswered();
+    await this.#ended;
+  }
+
+  #closeWhenAnswered(): void {
+    if (!this.#isClosing || this.#sent.size + this.#unsent.length > 0) return;
+    this.#connection.close();
+  }
+
+  /** Commands that are sent in the same moment come into the same frames. */
+  #flushSoon(): void {
+    if (this.#isFlushAhead) return;
+    this.#isFlushAhead = true;
+    queueMicrotask(() => {
+      this.#isFlushAhead = false;
+      this.#flush();
+    });
+  }
+
+  /** Sends as much as the credit allows. */
+  #flush(): void {
+    const [credit, socket] = [this.#credit, this.#socket];
+    if (credit === null || socket === null) return;
+    const unsent = this.#unsent;
+    let next = 0;
+    for (;;) {
+      const texts: string[] = [];
+      let bytes = LIST_BYTES;
+      for (; next < unsent.length && texts.length < credit.commandsInFrame; next++) {
+        const [n, waiting] = unsent[next]!;
+        const added = waiting.bytes + COMMA_BYTES;
+        if (this.#sent.size === credit.commands) break;
+        if (LIST_BYTES + added > credit.bytesInFrame) {
+          waiting.reject(new RangeError("the command is longer than a frame may be"));
+          continue;
+        }
+        if (bytes + added > credit.bytesInFrame) break;
+        bytes += added;
+        texts.push(waiting.text);
+        this.#sent.set(n, waiting);
+      }
+      if (texts.length === 0) break;
+      socket.send(`[${texts.join(",")}]`);
+    }
+    unsent.splice(0, next);
+  }
+
+  #take(text: string): void {
+    if (this.#credit === null) this.#credit = JSON.parse(text) as Credit;
+    else for (const answer of JSON.parse(text) as readonly Answer[]) this.#settle(answer);
+    this.#flush();
+    this.#closeWhenAnswered();
+  }
+
+  #settle({ n, status, body }: Answer): void {
+    const waiting = this.#sent.get(n);
+    if (waiting === undefined) return;
+    this.#sent.delete(n);
+    if (status === OK) waiting.resolve({ ok: true, value: body as boolean });
+    else waiting.resolve({ ok: false, problem: body as Problem });
+  }
+
+  #broken(): void {
+    this.#socket = null;
+    this.#credit = null;
+    const sent = [...this.#sent];
+    this.#sent.clear();
+    if (this.#repeats) this.#unsent = [...sent, ...this.#unsent];
+    else for (const [, { reject }] of sent) reject(new OutcomeUnknown());
+    this.#closeWhenAnswered();
+  }
+
+  #fail(error: Error): void {
+    this.#end = error;
+    for (const [, { reject }] of [...this.#sent, ...this.#unsent]) reject(error);
+    this.#sent.clear();
+    this.#unsent = [];
+  }
+}
+
+/** Browsers have `window`; the `WebSocket` of Node cannot send a key. */
+function browserClass(): WebSocketClass | null {
+  const { window, WebSocket } = globalThis as {
+    readonly window?: unknown;
+    readonly WebSocket?: WebSocketClass;
+  };
+  return window === undefined ? null : (WebSocket ?? null);
+}
+
+function bytesOf(text: string): number {
+  if (text.length < LONG) return BYTES_OF_CHARACTER_MAX * text.length;
+  return encoder.encode(text).length;
+}

@@ -1,0 +1,72 @@
+/** The frames of a WebSocket (RFC 6455), on the side of a client. */
+import { randomFillSync } from "node:crypto";
+
+export const Opcode = { CONTINUATION: 0, TEXT: 1, CLOSE: 8, PING: 9, PONG: 10 } as const;
+
+const FINAL = 0x80;
+const MASKED = 0x80;
+const OPCODE = 0x0f;
+const LENGTH = 0x7f;
+const [TWO_BYTES, EIGHT_BYTES] = [126, 127];
+const UINT16_MAX = 0xffff;
+const MASK_BYTES = 4;
+
+export interface Frame {
+  readonly opcode: number;
+  readonly isFinal: boolean;
+  readonly payload: Buffer;
+}
+
+/** Clients mask what they send, so that nothing on the way takes it for another protocol. */
+export function frameOf(opcode: number, payload: Uint8Array): Buffer {
+  const { length } = payload;
+  const lengthBytes = length < TWO_BYTES ? 0 : length <= UINT16_MAX ? 2 : 8;
+  const headBytes = 2 + lengthBytes + MASK_BYTES;
+  const bytes = Buffer.allocUnsafe(headBytes + length);
+  bytes[0] = FINAL | opcode;
+  if (lengthBytes === 0) bytes[1] = MASKED | length;
+  else if (lengthBytes === 2) {
+    bytes[1] = MASKED | TWO_BYTES;
+    bytes.writeUInt16BE(length, 2);
+  } else {
+    bytes[1] = MASKED | EIGHT_BYTES;
+    bytes.writeBigUInt64BE(BigInt(length), 2);
+  }
+  const mask = randomFillSync(bytes.subarray(headBytes - MASK_BYTES, headBytes));
+  for (let i = 0; i < length; i++) bytes[headBytes + i] = payload[i]! ^ mask[i % MASK_BYTES]!;
+  return bytes;
+}
+
+/** Puts the frames of a server together from the pieces in which they arrive. */
+export class FrameReader {
+  #bytes: Buffer = Buffer.alloc(0);
+
+  /** @returns The frames that are complete now. */
+  read(piece: Buffer): Frame[] {
+    this.#bytes = this.#bytes.length === 0 ? piece : Buffer.concat([this.#bytes, piece]);
+    const frames: Frame[] = [];
+    for (;;) {
+      const frame = this.#next();
+      if (frame === null) return frames;
+      frames.push(frame);
+    }
+  }
+
+  #next(): Frame | null {
+    const bytes = this.#bytes;
+    if (bytes.length < 2) return null;
+    const short = bytes[1]! & LENGTH;
+    const head = short === EIGHT_BYTES ? 10 : short === TWO_BYTES ? 4 : 2;
+    if (bytes.length < head) return null;
+    let length = short;
+    if (short === TWO_BYTES) length = bytes.readUInt16BE(2);
+    else if (short === EIGHT_BYTES) length = Number(bytes.readBigUInt64BE(2));
+    if (bytes.length < head + length) return null;
+    this.#bytes = bytes.subarray(head + length);
+    return {
+      opcode: bytes[0]! & OPCODE,
+      isFinal: (bytes[0]! & FINAL) !== 0,
+      payload: bytes.subarray(head, head + length),
+    };
+  }
+}

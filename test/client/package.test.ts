@@ -1,0 +1,38 @@
+/** What the package says about the client is what the build has. */
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const CONFIG = "client/api-extractor.json";
+const REPORT = "client/client.api.md";
+const run = promisify(execFile);
+
+test("the report of the client's types is up to date: npm run api renews it", async () => {
+  const extractor = "node_modules/@microsoft/api-extractor/bin/api-extractor";
+  const { stdout } = await run(process.execPath, [extractor, "run", "--config", CONFIG]);
+  expect(stdout).toContain("API Extractor completed successfully");
+  expect(readFileSync(REPORT, "utf8")).toContain("class CommandClient");
+});
+
+test("frontrow/client is exported", async () => {
+  const program = 'import("frontrow/client").then((all) => console.log(Object.keys(all).join()))';
+  const { stdout } = await run(process.execPath, ["--eval", program]);
+  expect(stdout.trim().split(",").sort()).toEqual([
+    "CommandClient",
+    "ConnectionRefused",
+    "OutcomeUnknown",
+  ]);
+});
+
+test("the client imports nothing but itself, and Node in the files for Node", () => {
+  const files = readdirSync("client").filter((name) => name.endsWith(".ts"));
+  for (const name of files) {
+    const text = readFileSync(`client/${name}`, "utf8");
+    const imports = [...text.matchAll(/(?:from|import\() ?"([^"]+)"/g)].map(([, from]) => from!);
+    const isForNode = name === "node-socket.ts" || name === "frames.ts";
+    const foreign = imports.filter((from) => !from.startsWith("./"));
+    const wrong = foreign.filter((from) => !isForNode || !from.startsWith("node:"));
+    expect([name, wrong]).toEqual([name, []]);
+  }
+});
