@@ -167,7 +167,8 @@ class OperationMaker {
       if (shape === null) return [status, facts] as const;
       const examples = examplesOf(granted, ({ answer }) => answer);
       const others = Object.entries(route.otherMedia ?? {}).map(([other, example]) => {
-        return [other, { schema: { type: "string" }, example }] as const;
+        const shown = { other: { value: example } };
+        return [other, { schema: { type: "string" }, examples: shown }] as const;
       });
       const content = {
         [media]: { schema: this.schemas.refer(shape, text.returns), ...examples },
