@@ -33,7 +33,7 @@ type Report = { readonly measured: OpenMeasurement } | { readonly error: string 
 
 const rows = await inTemporaryFolder(options.folder, measure);
 const { peak, calm, overload } = rows;
-print(table(["", "good/s", "429/s", "not sent/s", "p50 ms", "p99 ms"], cells()));
+print(table(["", "good/s", "429/s", "not sent/s", "p50 ms", "p99 ms", "generator"], cells()));
 print(`other answers: ${JSON.stringify(overload.failures)}\n`);
 const goodShare = overload.goodPerSecond / peak;
 const p99Times = overload.p99Ms / calm.p99Ms;
@@ -88,9 +88,10 @@ function cells(): string[][] {
     const { goodPerSecond, shedPerSecond, lostPerSecond } = measured;
     const rates = [goodPerSecond, shedPerSecond, lostPerSecond];
     const latencies = [measured.p50Ms, measured.p99Ms].map((ms) => ms.toFixed(1));
-    return [name, ...rates.map((rate) => Math.round(rate).toLocaleString("en")), ...latencies];
+    const texts = rates.map((rate) => Math.round(rate).toLocaleString("en"));
+    return [name, ...texts, ...latencies, measured.generatorShare.toFixed(2)];
   };
-  const none = ["-", "-", "-", "-"];
+  const none = ["-", "-", "-", "-", "-"];
   return [
     ["peak, closed loop", Math.round(peak).toLocaleString("en"), ...none],
     row("80 % of the peak", calm),
