@@ -11,6 +11,7 @@ import { identify, refuseRotated } from "./auth/access.ts";
 import { headOf, Idempotency } from "./idempotency.ts";
 import { authFailure } from "./routes/auth.ts";
 import { legacyProblem } from "./routes/v1/problems.ts";
+import { withoutKeys } from "./observe/log.ts";
 import { Access, type Context, type Handled, type Route } from "./routing/route.ts";
 import { type Match, Router } from "./routing/router.ts";
 import type { Services } from "./routing/services.ts";
@@ -242,7 +243,7 @@ export class Dispatch implements Front<Match> {
   /** Unexpected errors go to the log, not to the caller. A failed assertion ends the process. */
   #failed(error: unknown, { method, path, id: requestId }: Exchange): Problem {
     if (error instanceof Broken) throw error;
-    this.#log.error({ err: error, requestId, method, path }, "unexpected error");
+    this.#log.error({ err: error, requestId, method, path: withoutKeys(path) }, "unexpected error");
     return { refused: FrontResult.INTERNAL_ERROR, detail: "An unexpected error occurred." };
   }
 }

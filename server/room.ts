@@ -1,4 +1,4 @@
-/** How much memory what clients create may take, when the operator does not say it. */
+/** The default limits for the memory of what clients create. */
 import os from "node:os";
 import v8 from "node:v8";
 import type { Room } from "../engine/state.ts";

@@ -156,6 +156,17 @@ test("audit measures recording, following a log, six queries, and histories", as
   expect(printed).toMatch(/^ms for the history of a seat among 4,\d{3} transitions +≤ 5 /m);
 });
 
+test("trail-lag compares a server with a trail with one whose trail does not follow", async () => {
+  const toy = ["--connections", "4", "--slices", "2", "--seconds", "0.5"];
+  const printed = await run("trail-lag.js", toy);
+  expect(printed).toMatch(/^slice 2 +[\d,]+ +\d+\.\d\d +[\d,]+$/m);
+  expect(printed).toMatch(/^greatest lag of the trail, s +≤ 5 /m);
+  const { compared } = await written("trail-lag.json");
+  for (const { lagRecords } of compared as { lagRecords: number }[]) {
+    expect(lagRecords).toBeGreaterThan(100);
+  }
+});
+
 test("listing measures pages in four orders over HTTP", async () => {
   const printed = await run("listing-http.js", ["--seats", "200"]);
   expect(printed.match(/^(first|last) page, .* [\d.]+$/gm)).toHaveLength(8);

@@ -22,7 +22,7 @@ import { REPLIES_TABLE } from "./replies.ts";
 
 export const AUDIT_FILE = "audit.sqlite";
 export const AUDIT_FORMAT = 2;
-/** Has a row for each transition and each record; `migration.ts` turns it into blocks. */
+/** Has a row for each transition and each record; `row-conversion.ts` turns it into blocks. */
 const ROWS_FORMAT = 1;
 
 /** The row of the table `trail`. */

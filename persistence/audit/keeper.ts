@@ -197,8 +197,8 @@ export class AuditKeeper {
     const { disk, folder, storeId, rowsPerCommit } = this.#options;
     const trail = new OpenTrail(`${folder}/${AUDIT_FILE}`, storeId, rowsPerCommit);
     this.opened += 1;
-    if (trail.migrated !== null) {
-      this.#options.onReport({ kind: "converted", transitions: trail.migrated });
+    if (trail.converted !== null) {
+      this.#options.onReport({ kind: "converted", transitions: trail.converted });
     }
     try {
       const hasWholeLog = findSegments(disk, folder)[0]?.number === 1;

@@ -20,7 +20,7 @@ import { WaitingQuestions } from "./waiting.ts";
 
 const FOLLOW_EVERY_MS = 1_000;
 /** How far the trail may lag while the log grows, because the engine has priority. */
-const LAG_RECORDS_MAX = 250_000;
+const LAG_RECORDS_MAX = 150_000;
 /** On an idle log the thread runs once an hour, to apply the retention. */
 const IDLE_STEPS_MAX = 3_600;
 /** How long a shutdown waits for the trail. The next start adds the missing records. */

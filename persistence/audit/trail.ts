@@ -17,7 +17,7 @@ import { AuditAreas } from "./areas.ts";
 import { writeBaseline } from "./baseline.ts";
 import { AuditCatalog } from "./catalog.ts";
 import { extentOf, isOfRows, openAuditFile, readTrail, type TrailRow, writeTrail } from "./file.ts";
-import { migrate } from "./migration.ts";
+import { convertRows } from "./row-conversion.ts";
 import { AuditPlaces } from "./places.ts";
 import { AuditProjector } from "./projector.ts";
 import { AuditAnswering } from "./reading/answers.ts";
@@ -30,8 +30,8 @@ const ROWS_PER_COMMIT = 100_000;
 const REPLY_CHARS_PER_COMMIT = 16 * 1024 * 1024;
 
 export class OpenTrail {
-  /** Transitions that were migrated from format 1; null when it was of the present format. */
-  readonly migrated: number | null;
+  /** Transitions that were converted from format 1; null when it was of the present format. */
+  readonly converted: number | null;
   /** The extent of the file, as committed. */
   row: TrailRow;
   readonly #sql: SqlFile;
@@ -52,7 +52,7 @@ export class OpenTrail {
   constructor(path: string, storeId: string, rowsPerCommit = ROWS_PER_COMMIT) {
     this.#rowsPerCommit = rowsPerCommit;
     this.#sql = openAuditFile(path, storeId);
-    this.migrated = isOfRows(this.#sql) ? this.#migrate(storeId) : null;
+    this.converted = isOfRows(this.#sql) ? this.#convert(storeId) : null;
     this.row = readTrail(this.#sql, storeId);
     this.#sequence = this.row.sequence;
     this.#catalog = new AuditCatalog(this.#sql);
@@ -122,9 +122,9 @@ export class OpenTrail {
     this.#sql.close();
   }
 
-  #migrate(storeId: string): number {
+  #convert(storeId: string): number {
     try {
-      return migrate(this.#sql, readTrail(this.#sql, storeId));
+      return convertRows(this.#sql, readTrail(this.#sql, storeId));
     } catch (error) {
       this.#sql.close();
       throw error;

@@ -83,10 +83,8 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
     try {
       const store = openStore(options);
       const madePrivate = makePrivate(disk, folder);
-      const markHasLog = () => writeStore(options, { ...store, hasLog: true });
-      const upgrade = () => {
-        if (store.format < FORMATS.store.version) writeStore(options, store);
-      };
+      const markHasLog = () => writeStore(disk, folder, { ...store, hasLog: true });
+      const upgrade = () => upgradeStore(disk, folder, store);
       const writeSecret = (name: string, text: string) => {
         writeText(disk, folder, name, text);
         return `${folder}/${name}`;
@@ -191,7 +189,7 @@ function openStore(options: DataFolderOptions): Store {
   const storeId = newUuid(randomBytes(UUID_BYTES));
   const format = FORMATS.store.version;
   const store = { format, storeId, createdAt, secret, isFresh, hasLog: false };
-  writeStore(options, store);
+  writeStore(disk, folder, store);
   return store;
 }
 
@@ -212,18 +210,22 @@ type Store = Pick<DataFolder, "storeId" | "secret" | "isFresh" | "hasLog"> & {
   readonly createdAt: string;
 };
 
-/** Writes everything except the secret, which has a file of its own. */
-function writeStore({ disk, folder }: DataFolderOptions, store: Store): void {
+/** What `store.json` has. */
+type StoreFile = Pick<Store, "format" | "storeId" | "createdAt" | "hasLog">;
+
+/** Records the present version of the formats, if the store has an earlier one. */
+export function upgradeStore(disk: Disk, folder: string, store: StoreFile): void {
+  if (store.format < FORMATS.store.version) writeStore(disk, folder, store);
+}
+
+function writeStore(disk: Disk, folder: string, store: StoreFile): void {
   const { storeId, createdAt, hasLog } = store;
   const text = JSON.stringify({ format: FORMATS.store.version, storeId, createdAt, hasLog });
   writeText(disk, folder, STORE, `${text}\n`);
 }
 
 /** Reads `store.json`. @throws FolderRefused, OtherFormat. */
-export function readStore(
-  disk: ReadDisk,
-  folder: string,
-): Pick<Store, "format" | "storeId" | "createdAt" | "hasLog"> {
+export function readStore(disk: ReadDisk, folder: string): StoreFile {
   const store = parseObject(readText(disk, folder, STORE));
   const { format, storeId, createdAt, hasLog } = store;
   if (typeof format !== "number") {

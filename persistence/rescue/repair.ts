@@ -3,9 +3,14 @@
  * acknowledged records, and this does so only on request. The removed files stay in the folder
  * under names that end with `.broken`.
  */
-import { basename, dirname } from "node:path";
 import type { State } from "../../engine/state.ts";
-import { readStore, shareFolder, type StorePlace, takeFolder } from "../disk/data-folder.ts";
+import {
+  readStore,
+  shareFolder,
+  type StorePlace,
+  takeFolder,
+  upgradeStore,
+} from "../disk/data-folder.ts";
 import { type Disk, namesIn } from "../disk/disk.ts";
 import { makeFoldersNow, readFileNow, writeFileNow } from "../disk/transfer.ts";
 import { epochHead } from "../log/open-log.ts";
@@ -53,12 +58,15 @@ export function previewRepair({ disk, folder, onWork, cutAfter }: RepairOptions)
   }
 }
 
-/** @returns The path of the export: beside the folder, and no file has it yet. */
+/**
+ * @returns The path of the export, which no file has yet. It is in the folder, because the user of
+ * the server may have no right to write beside it.
+ */
 export function exportPathOf(disk: Disk, folder: string): string {
-  const names = namesIn(disk, dirname(folder));
+  const names = namesIn(disk, folder);
   for (let i = 1; ; i++) {
-    const path = `${folder}.lost-${i}.ndjson`;
-    if (!names.includes(basename(path))) return path;
+    const name = `lost-${i}.ndjson`;
+    if (!names.includes(name)) return `${folder}/${name}`;
   }
 }
 
@@ -68,15 +76,17 @@ export function losesRecords({ plan, known }: Preview): boolean {
 }
 
 /**
- * Ordering: first the export, so a repair that cannot write it changes nothing; then the snapshots,
- * then the segments, the newest first, then the cut or the new segment. An interrupted repair
- * leaves a folder that is still damaged or fully repaired, so it can be repeated.
+ * Ordering: first the export, so a repair that cannot write it changes nothing; then the version of
+ * the store, because the files that follow have the present formats; then the snapshots, then the
+ * segments, the newest first, then the cut or the new segment. An interrupted repair leaves a
+ * folder that is still damaged or fully repaired, so it can be repeated.
  * @throws As `planRepair`; DiskFault.
  */
 export function repairFolder({ disk, folder, onWork, cutAfter }: RepairOptions): Repaired {
   const release = takeFolder(disk, folder);
   try {
-    const { storeId } = readStore(disk, folder);
+    const file = readStore(disk, folder);
+    const { storeId } = file;
     const plan = planRepair({ disk, folder, storeId, onWork, cutAfter });
     const log = `${folder}/${LOG_FOLDER}`;
     const { restart, cut } = plan;
@@ -84,6 +94,7 @@ export function repairFolder({ disk, folder, onWork, cutAfter }: RepairOptions):
     const known = knownLoss(store, plan);
     const exportTo = exportPathOf(disk, folder);
     const exported = losesRecords({ plan, known }) ? exportLoss(store, plan, exportTo) : null;
+    upgradeStore(disk, folder, file);
     const aside = setAside(disk, `${folder}/${SNAPSHOT_FOLDER}`, plan.snapshots);
     if (restart?.isRewritten === true) aside.push(rewriteSnapshot(store, restart));
     aside.push(...setAside(disk, log, plan.segments));

@@ -5,6 +5,7 @@
 import { constants, openSync, write } from "node:fs";
 import type { Answer } from "../wire/answers.ts";
 import type { Exchange } from "../wire/front.ts";
+import { withoutKeys } from "./log.ts";
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 const STANDARD_OUTPUT = 1;
@@ -13,8 +14,6 @@ const FILE_MODE = 0o600;
 const CHUNK_CHARACTERS = 64 * 1_024;
 const FLUSH_MS = 500;
 export const WAITING_CHARACTERS_MAX = 4 * 1_024 * 1_024;
-/** What follows the number in an API key or a tenant token that somebody put into a path. */
-const KEY_CODE = /(fr[ot]_\d{1,16}_)[\w-]+/g;
 
 /** Lines on their way to the destination. */
 interface Chunk {
@@ -48,7 +47,7 @@ export class AccessLog {
       time: new Date().toISOString(),
       method: method.toUpperCase(),
       // Without the query, which may hold anything.
-      path: path.replace(KEY_CODE, "$1***"),
+      path: withoutKeys(path),
       status,
       durationMs: Number(durationMs.toFixed(3)),
       bytes: typeof body === "string" ? Buffer.byteLength(body) : body.length,

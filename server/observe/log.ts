@@ -36,6 +36,14 @@ function prettyStream(destination: DestinationStream, hasColors: boolean): Desti
   return { write: (line) => destination.write(prettyLine(line, hasColors)) };
 }
 
+/** What follows the number in an API key or a tenant token; "_" may be written as "%5F". */
+const KEY_CODE = /(fr[ot](?:_|%5f)\d{1,16}(?:_|%5f))[\w%-]+/gi;
+
+/** A path as a log may have it: somebody may have put a key into it. */
+export function withoutKeys(path: string): string {
+  return path.replace(KEY_CODE, "$1***");
+}
+
 interface Entry {
   readonly level: number;
   readonly time: number;

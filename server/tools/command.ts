@@ -106,7 +106,7 @@ function addRepair(program: Command): void {
     .description(
       "Reports what is damaged, what can be kept, and which records would be lost. Changes " +
         "nothing without --yes. With --yes it first exports what the audit trail and the rest " +
-        "of the log still know of the lost records, as JSON lines, to a file beside the folder. " +
+        "of the log still know of the lost records, as JSON lines, to a file in the folder. " +
         "Then it sets damaged snapshots and segments aside and cuts the log where it is " +
         "damaged; if a good snapshot reaches further, a new log starts after that snapshot. " +
         "The originals stay in the folder under names that end with .broken. " +

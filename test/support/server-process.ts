@@ -33,7 +33,7 @@ export interface RunOptions {
   /** Added to an environment without variables of Frontrow, Node and Vitest. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** The limit on open files, which `prlimit` sets. */
+  /** The limit on open files. */
   readonly openFilesMax?: number;
 }
 
@@ -179,7 +179,8 @@ export function spawnNode(program: string, options: RunOptions): ChildProcess {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(FRONTROW_|NODE_|VITEST|UV_)/.test(name),
   );
-  const limit = openFilesMax === undefined ? [] : ["prlimit", `--nofile=${openFilesMax}`];
+  const limited = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(openFilesMax)];
+  const limit = openFilesMax === undefined ? [] : limited;
   const [file = "", ...command] = [...limit, process.execPath, program, ...args];
   return spawn(file, command, {
     cwd,

@@ -316,13 +316,13 @@ describe("following without a question", () => {
     expect(marks).toEqual([6, 8, 8]);
   });
 
-  test("it follows a growing log once it is 250,000 records behind", () => {
+  test("it follows a growing log once it is 150,000 records behind", () => {
     const { grow, followed, marks } = echo();
-    for (const sequence of [100_000, 249_998, 250_000]) grow(sequence);
-    expect(marks).toEqual([250_000]);
+    for (const sequence of [100_000, 149_998, 150_000]) grow(sequence);
+    expect(marks).toEqual([150_000]);
     followed();
-    for (const sequence of [300_000, 499_998, 500_002]) grow(sequence);
-    expect(marks).toEqual([250_000, 500_002]);
+    for (const sequence of [200_000, 299_998, 300_002]) grow(sequence);
+    expect(marks).toEqual([150_000, 300_002]);
   });
 
   test("after a failure it starts again with every record", () => {

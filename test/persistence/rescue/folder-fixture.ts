@@ -81,3 +81,15 @@ export function flip(file: string, offset: number, bit = 0): void {
   bytes[offset]! ^= 1 << bit;
   fs.writeFileSync(file, bytes);
 }
+
+/** A folder with two snapshots and records after each; the log before the older one is gone. */
+export async function twoSnapshots(): Promise<{ folder: string; records: number }> {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  for (let i = 0; i < 3; i++) {
+    await process.commit(30);
+    await process.snapshot();
+  }
+  await process.commit(10);
+  return { folder, records: process.durable };
+}

@@ -75,7 +75,7 @@ test(
     }
 
     flip(newestSegment!, used - 30 * 512);
-    const before = fs.readdirSync(path.dirname(folder));
+    const before = fs.readdirSync(folder);
     const said = await runCli({ args: ["repair", folder] });
     expect(said.code).toBe(78);
     const time = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z";
@@ -85,9 +85,9 @@ test(
     const counted = `^the audit trail has (\\d+) transitions of them, from ${time} to ${time}`;
     const known = new RegExp(counted + ofEvent, "m");
     expect(said.stdout).toMatch(known);
-    const file = `${folder}.lost-1.ndjson`;
+    const file = `${folder}/lost-1.ndjson`;
     expect(said.stdout).toContain(file);
-    expect(fs.readdirSync(path.dirname(folder))).toEqual(before);
+    expect(fs.readdirSync(folder)).toEqual(before);
 
     const done = await runCli({ args: ["repair", folder, "--yes"] });
     expect(done.code).toBe(0);

@@ -33,11 +33,8 @@ const ROOT = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
 
 /** A folder that is removed when the test ends. */
 export function folderOf(): string {
-  const parent = fs.mkdtempSync(path.join(ROOT, "frontrow-store-"));
-  onTestFinished(() => removeFolder(parent));
-  // A repair writes beside the folder.
-  const folder = path.join(parent, "data");
-  fs.mkdirSync(folder);
+  const folder = fs.mkdtempSync(path.join(ROOT, "frontrow-store-"));
+  onTestFinished(() => removeFolder(folder));
   return folder;
 }
 

@@ -15,6 +15,7 @@ import {
   startServer,
   temporaryFolder,
 } from "../../support/server-process.ts";
+import { flip, segmentsIn, usedBytes } from "../rescue/folder-fixture.ts";
 import { packStore, unpackStore } from "./packed-store.ts";
 
 const SLOW = { timeout: 120_000 };
@@ -113,6 +114,18 @@ test.each(NAMES)(
     expect([after.code, after.stdout]).toEqual([0, expect.stringContaining("all is well")]);
   },
 );
+
+test("a repair of an earlier store upgrades it before it cuts the log", SLOW, async () => {
+  const folder = storeOf(NAMES[0]!);
+  const [newest] = segmentsIn(folder).toReversed();
+  flip(newest!, usedBytes(newest!) - 512);
+  const preview = await runCli({ args: ["repair", folder] });
+  expect([preview.code, formatIn(folder)]).toEqual([78, 1]);
+  const repaired = await runCli({ args: ["repair", folder, "--yes"] });
+  expect([repaired.code, formatIn(folder)]).toEqual([0, FORMATS.store.version]);
+  const verified = await runCli({ args: ["verify", folder] });
+  expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining("all is well")]);
+});
 
 test("a store of a later version is refused in one sentence by every command", SLOW, async () => {
   const folder = storeOf(NAMES[0]!);

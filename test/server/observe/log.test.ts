@@ -1,6 +1,6 @@
 /** The log: JSON lines for programs, and one short line for people. */
 import { expect, test } from "vitest";
-import { prettyLine } from "../../../server/observe/log.ts";
+import { prettyLine, withoutKeys } from "../../../server/observe/log.ts";
 import { startServer } from "../../support/server-process.ts";
 
 const TIME = new Date(2026, 4, 1, 9, 5, 7, 45).getTime();
@@ -43,4 +43,13 @@ test("a server logs JSON lines to a pipe, and short lines if they are asked for"
   const shown = lines.map((line) => shape.exec(line)?.[1]);
   expect([shown.at(0), shown.at(-1)]).toEqual(["recovered", "stopped"]);
   expect(shown).not.toContain(undefined);
+});
+
+test.each([
+  ["/a/fro_12_secret-code_1/b", "/a/fro_12_***/b"],
+  ["/frt_3_secret?x=1", "/frt_3_***?x=1"],
+  ["/fro%5F12%5fsecret%2Dcode", "/fro%5F12%5f***"],
+  ["/from/a_1_b", "/from/a_1_b"],
+])("the path %s is logged as %s", (path, logged) => {
+  expect(withoutKeys(path)).toBe(logged);
 });

@@ -3,7 +3,7 @@ import type { Partition } from "../../../engine/inventory/partition.ts";
 import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
 import { type FieldError, Result } from "../../../engine/results.ts";
 import type { State } from "../../../engine/state.ts";
-import { type Answer, lockedPlaces, type Hold, type ModelArea, type ModelEvent } from "./model.ts";
+import { type Answer, lockedPlaces, type Hold, type ModelArea, type ModelEvent } from "./facts.ts";
 
 export interface EngineOutcome {
   readonly refused: Result;

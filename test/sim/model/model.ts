@@ -4,109 +4,22 @@
  * and no storage with the engine, so that a mistake would have to be made twice.
  */
 
-export type Word = "lock" | "unlock" | "sale" | "revertsale" | "directsale" | "block" | "unblock";
-export type Status = "DRAFT" | "PUBLISHED" | "ARCHIVED";
-
-/** A seat or an area of a request. */
-export interface Choice {
-  id: number;
-  capacity?: number | null;
-}
-
-export interface BookingRequest {
-  word: Word;
-  organization: number;
-  event: string;
-  sessionId: string | null;
-  holdType: string | null;
-  seats: Choice[];
-  areas: Choice[];
-}
-
-export interface PriceItem {
-  id: number;
-  price: number;
-  activeCount: number | null;
-}
-
-export interface PriceRequest {
-  organization: number;
-  event: string;
-  seats: PriceItem[];
-  groups: PriceItem[];
-}
-
-export interface Refused {
-  field: string;
-  code: string;
-  value: unknown;
-}
-
-/** "true", "false" or an errorCode. `refused` of a bad request has fields only: codes are free. */
-export interface Answer {
-  answer: string;
-  refused: Refused[];
-}
-
-export interface ModelOrganization {
-  salesControl: boolean;
-  bookingEnabled: boolean;
-  orphanPrevention: boolean;
-  /** 0 for no limit. */
-  heldPerSession: number;
-  heldPerEvent: number;
-  holdTypes: Map<string, number | null>;
-}
-
-export interface Hold {
-  session: string | null;
-  /** Null for never. */
-  untilMs: number | null;
-}
-
-export interface ModelSeat {
-  id: number;
-  row: number;
-  section: number;
-  isTable: boolean;
-  x: number;
-  state: "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED" | null;
-  price: number;
-  hold: Hold | null;
-  updatedMs: number;
-}
-
-export interface ModelArea {
-  id: number;
-  gaCapacity: number | null;
-  price: number;
-  active: number;
-  sold: number;
-  blocked: number;
-  /** In the order in which they were locked. */
-  held: { hold: Hold; places: number }[];
-  updatedMs: number;
-}
-
-export interface ModelEvent {
-  organization: number;
-  schema: number;
-  status: Status;
-  schemaGaCapacity: number | null;
-  prices: Set<number>;
-  seats: Map<number, ModelSeat>;
-  areas: Map<number, ModelArea>;
-}
-
-const FROM = {
-  lock: "ACTIVE",
-  unlock: "LOCKED",
-  sale: "LOCKED",
-  revertsale: "SOLD",
-  directsale: "ACTIVE",
-  block: "ACTIVE",
-  unblock: "BLOCKED",
-} as const;
+import {
+  type Answer,
+  type BookingRequest,
+  type Choice,
+  FROM,
+  type Hold,
+  lockedPlaces,
+  type ModelArea,
+  type ModelEvent,
+  type ModelOrganization,
+  type ModelSeat,
+  type PriceItem,
+  type PriceRequest,
+  type Refused,
+} from "./facts.ts";
+import { areaProblems, limitProblems, orphanProblems, seatProblems } from "./refusals.ts";
 const TO = {
   lock: "LOCKED",
   unlock: "ACTIVE",
@@ -117,10 +30,6 @@ const TO = {
   unblock: "ACTIVE",
 } as const;
 const TRUE: Answer = { answer: "true", refused: [] };
-
-export function lockedPlaces(area: ModelArea): number {
-  return area.held.reduce((sum, { places }) => sum + places, 0);
-}
 
 export class Model {
   readonly organizations = new Map<number, ModelOrganization>();
@@ -382,39 +291,6 @@ function refusal(answer: string, refused: Refused[] = []): Answer {
   return { answer, refused };
 }
 
-function seatProblems(event: ModelEvent, { word, sessionId, seats }: BookingRequest): Refused[] {
-  const problemOf = (seat: ModelSeat | undefined): string | null => {
-    if (seat === undefined) return "NOT_FOUND";
-    if (seat.state === null) return "NO_PRICE";
-    if (seat.state === "ACTIVE" && (word === "unlock" || word === "unblock")) return null;
-    if (seat.state !== FROM[word]) return seat.state;
-    if ((word !== "unlock" && word !== "sale") || sessionId === null) return null;
-    return seat.hold!.session === sessionId ? null : "HELD_BY_ANOTHER_SESSION";
-  };
-  return seats.flatMap(({ id }, i) => {
-    const code = problemOf(event.seats.get(id));
-    return code === null ? [] : [{ field: `seats[${i}].id`, code, value: id }];
-  });
-}
-
-function areaProblems(event: ModelEvent, { word, sessionId, areas }: BookingRequest): Refused[] {
-  return areas.flatMap(({ id, capacity }, i) => {
-    const field = `groupOfSeats[${i}]`;
-    const area = event.areas.get(id);
-    if (area === undefined) return [{ field: `${field}.id`, code: "NOT_FOUND", value: id }];
-    if (area.price === 0) return [{ field: `${field}.id`, code: "NO_PRICE", value: id }];
-    const from = FROM[word];
-    const there = from === "LOCKED" ? lockedPlaces(area) : area[from.toLowerCase() as "active"];
-    if (there < capacity!) {
-      return [{ field: `${field}.capacity`, code: "INSUFFICIENT_CAPACITY", value: capacity }];
-    }
-    if (from !== "LOCKED" || sessionId === null) return [];
-    const own = area.held.filter(({ hold }) => hold.session === sessionId);
-    if (own.reduce((sum, { places }) => sum + places, 0) >= capacity!) return [];
-    return [{ field: `${field}.id`, code: "HELD_BY_ANOTHER_SESSION", value: id }];
-  });
-}
-
 /** The documents do not say which places are taken: those that were held longest. */
 function takeHeld(area: ModelArea, places: number, sessionId: string | null): void {
   for (const held of area.held) {
@@ -424,67 +300,4 @@ function takeHeld(area: ModelArea, places: number, sessionId: string | null): vo
     places -= taken;
   }
   area.held = area.held.filter((held) => held.places > 0);
-}
-
-/** Neighbours: seats of one row without an aisle between them, and not at a table. */
-export function neighboursOf(event: ModelEvent, seat: ModelSeat): ModelSeat[] {
-  if (seat.isTable) return [];
-  const row = [...event.seats.values()].filter((other) => other.row === seat.row);
-  row.sort((a, b) => a.x - b.x);
-  const gaps = row.slice(1).map((next, i) => next.x - row[i]!.x);
-  const sorted = gaps.toSorted((a, b) => a - b);
-  const middle = (sorted.length - 1) / 2;
-  const median = (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
-  const place = row.indexOf(seat);
-  const beside = [row[place - 1], row[place + 1]];
-  return beside.filter(
-    (other) => other !== undefined && Math.abs(other.x - seat.x) <= 1.5 * median,
-  ) as ModelSeat[];
-}
-
-function orphanProblems(event: ModelEvent, request: BookingRequest): Refused[] {
-  const requested = new Set(request.seats.map(({ id }) => event.seats.get(id)!));
-  const problems: Refused[] = [];
-  const rows = new Set([...requested].map(({ row }) => row));
-  for (const seat of event.seats.values()) {
-    if (!rows.has(seat.row) || seat.state !== "ACTIVE" || requested.has(seat)) continue;
-    const beside = neighboursOf(event, seat);
-    const before = beside.some((other) => other.state === "ACTIVE" || requested.has(other));
-    const after = beside.some((other) => other.state === "ACTIVE" && !requested.has(other));
-    if (!before || after) continue;
-    request.seats.forEach(({ id }, i) => {
-      if (!beside.some((other) => other.id === id)) return;
-      problems.push({ field: `seats[${i}].id`, code: `ORPHAN_SEAT ${seat.id}`, value: id });
-    });
-  }
-  return problems;
-}
-
-/** What a lock names beyond what may be held; a request without a session is a session too. */
-function limitProblems(
-  event: ModelEvent,
-  { heldPerSession, heldPerEvent }: ModelOrganization,
-  { sessionId, seats, areas }: BookingRequest,
-): Refused[] {
-  const all: (string | null)[] = [];
-  for (const { hold } of event.seats.values()) if (hold !== null) all.push(hold.session);
-  for (const { held } of event.areas.values()) {
-    for (const { hold, places } of held) for (let i = 0; i < places; i++) all.push(hold.session);
-  }
-  let inEvent = all.length;
-  let inSession = all.filter((session) => (session ?? "") === (sessionId ?? "")).length;
-  const refused: Refused[] = [];
-  const take = (places: number, field: string, value: unknown) => {
-    const isOver =
-      (heldPerSession > 0 && inSession + places > heldPerSession) ||
-      (heldPerEvent > 0 && inEvent + places > heldPerEvent);
-    if (isOver) refused.push({ field, code: "HELD_LIMIT", value });
-    else {
-      inSession += places;
-      inEvent += places;
-    }
-  };
-  seats.forEach(({ id }, i) => take(1, `seats[${i}].id`, id));
-  areas.forEach(({ capacity }, i) => take(capacity!, `groupOfSeats[${i}].capacity`, capacity));
-  return refused;
 }

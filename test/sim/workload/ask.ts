@@ -4,7 +4,8 @@ import type { Engine, Outcome } from "../../../engine/engine.ts";
 import { Result } from "../../../engine/results.ts";
 import type { Caller } from "../../../engine/shapes/caller.ts";
 import type { State } from "../../../engine/state.ts";
-import type { Answer, Model } from "../model/model.ts";
+import type { Answer } from "../model/facts.ts";
+import type { Model } from "../model/model.ts";
 import type { Random } from "./random.ts";
 
 /** The effect of a request on a model. It is used for several models, so it has no state. */

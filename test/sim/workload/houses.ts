@@ -1,7 +1,7 @@
 /** The small halls of the simulations, for the engine and for the model. */
 import type { LayoutDocument } from "../../../engine/layout/layout-document.ts";
 import { area, section, table } from "../../support/layout.ts";
-import type { ModelArea, ModelEvent, ModelSeat } from "../model/model.ts";
+import type { ModelArea, ModelEvent, ModelSeat } from "../model/facts.ts";
 
 /** Two rows, one with an aisle; a table; an area with its own capacity, one with the rest. */
 export const PARTS = [

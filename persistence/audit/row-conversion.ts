@@ -1,6 +1,6 @@
 /**
- * Turns a trail of format 1, which has a row for each transition and each record, into blocks. It
- * is one transaction: a process that is killed meanwhile leaves the old trail.
+ * Converts a trail of format 1, which has a row for each transition and each record, into blocks.
+ * It is one transaction: if the process is killed, the old trail remains.
  */
 import type { SeatState } from "../../engine/inventory/states.ts";
 import type { Actor, ActorKind } from "../../engine/records.ts";
@@ -18,14 +18,14 @@ const PAGE = `SELECT t.*, r.call, r.actorKind, r.actorId FROM transitions t
   WHERE t.partition = ? AND (t.sequence, t.ordinal) > (?, ?)
   ORDER BY t.sequence, t.ordinal LIMIT ${PAGE_ROWS}`;
 
-/** @returns How many transitions were migrated. Cost: O(transitions). */
-export function migrate(sql: SqlFile, trail: TrailRow): number {
+/** @returns How many transitions were converted. Cost: O(transitions). */
+export function convertRows(sql: SqlFile, trail: TrailRow): number {
   sql.execute("BEGIN IMMEDIATE");
   sql.execute(TABLES_OF_BLOCKS);
   sql.execute("INSERT INTO times SELECT timeMs, max(sequence) FROM records GROUP BY timeMs");
   const places = new AuditPlaces(sql);
   for (const { partition } of sql.list("SELECT DISTINCT partition FROM transitions")) {
-    migrateEvent(sql, places, { partition: Number(partition), first: trail.firstSequence });
+    convertEvent(sql, places, { partition: Number(partition), first: trail.firstSequence });
   }
   sql.execute("DROP VIEW IF EXISTS history; DROP TABLE transitions; DROP TABLE records");
   sql.run("UPDATE trail SET format = ?", AUDIT_FORMAT);
@@ -34,7 +34,7 @@ export function migrate(sql: SqlFile, trail: TrailRow): number {
 }
 
 /** @param first - The first record of the trail. */
-function migrateEvent(
+function convertEvent(
   sql: SqlFile,
   places: AuditPlaces,
   { partition, first }: { readonly partition: number; readonly first: number },

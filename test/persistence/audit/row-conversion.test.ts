@@ -11,7 +11,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Transition } from "../../../engine/queries/audit-trail.ts";
 import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts";
 import { AuditKeeper, type AuditReport } from "../../../persistence/audit/keeper.ts";
-import { migrate } from "../../../persistence/audit/migration.ts";
+import { convertRows } from "../../../persistence/audit/row-conversion.ts";
 import { OpenTrail } from "../../../persistence/audit/trail.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { openSqlWriter } from "../../../persistence/disk/sqlite.ts";
@@ -101,7 +101,7 @@ test.each(NAMES)("the %s trail of format 1 keeps all its transitions and maps", 
   const wanted = eventIds.map((eventId) => oldTransitions(file, eventId));
   const book = open(file);
   expect(book.row.sequence).toBe(LAST);
-  expect(book.migrated).toBeGreaterThan(100);
+  expect(book.converted).toBeGreaterThan(100);
   expect(eventIds.map((eventId) => transitionsOf(book, eventId))).toEqual(wanted);
   const whole = new OpenTrail(":memory:", AUDIT_STORE);
   onTestFinished(() => whole.close());
@@ -166,7 +166,7 @@ test("a conversion that does not finish leaves the old trail", () => {
   const sql = openSqlWriter(file);
   sql.run("UPDATE records SET call = 'unheard of' WHERE sequence = 440");
   const trail = { storeId: AUDIT_STORE, sequence: LAST, mark: markAt(LAST), firstTimeMs: 0 };
-  expect(() => migrate(sql, { ...trail, firstSequence: 219 })).toThrow("expected a known call");
+  expect(() => convertRows(sql, { ...trail, firstSequence: 219 })).toThrow("expected a known call");
   sql.close();
   const transitions = eventIds.flatMap((eventId) => oldTransitions(file, eventId));
   expect(transitions.length).toBeGreaterThan(100);

@@ -1,0 +1,10 @@
+/** Loaded into a server before it starts: its audit trail never follows the log. */
+import type { StartAuditThread } from "../../persistence/audit/thread.ts";
+import { realPlatform } from "../../persistence/store/platform.ts";
+
+const startAuditThread: StartAuditThread = () => ({
+  post: () => {},
+  keepAlive: () => {},
+  terminate: () => Promise.resolve(),
+});
+Object.assign(realPlatform, { startAuditThread });

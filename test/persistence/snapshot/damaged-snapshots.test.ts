@@ -1,0 +1,146 @@
+/** What a start does with damaged snapshots, or without the log that they need. */
+import fs from "node:fs";
+import { expect, test } from "vitest";
+import { digest } from "../../../engine/verify/digest.ts";
+import { LogCorrupt, SnapshotsDamaged } from "../../../persistence/disk/faults.ts";
+import { sameFiles } from "../log/log-fixture.ts";
+import { history, recovered, twoSnapshots } from "../rescue/folder-fixture.ts";
+import {
+  contentOf,
+  folderOf,
+  namesIn,
+  snapshotPaths,
+  StoreProcess,
+} from "../store/store-fixture.ts";
+
+async function haltOf(folder: string): Promise<unknown> {
+  const before = contentOf(folder);
+  const fault = await StoreProcess.start({ folder, history }).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  expect(sameFiles(contentOf(folder), before)).toBe(true);
+  return fault;
+}
+
+test("a damaged newest snapshot is skipped and named", async () => {
+  const { folder, records } = await twoSnapshots();
+  const [newest] = snapshotPaths(folder);
+  const bytes = fs.readFileSync(newest!);
+  let passed = 0;
+  for (let at = 0; at < bytes.length; at += 997) {
+    const damaged = Buffer.from(bytes);
+    damaged[at]! ^= 1 << (at % 8);
+    fs.writeFileSync(newest!, damaged);
+    const twin = folderOf();
+    fs.cpSync(folder, twin, { recursive: true });
+    const process = await recovered(twin);
+    expect(process.report.sequence).toBe(records);
+    // A bit in an unused part of the file changes nothing.
+    if (process.report.passedOver.length === 0) continue;
+    expect(process.report.passedOver[0]).toContain(newest!.split("/").at(-1));
+    expect(process.report.snapshot).toBe(snapshotPaths(folder)[1]!.split("/").at(-1));
+    passed += 1;
+  }
+  expect(passed).toBeGreaterThan(10);
+});
+
+test("a truncated newest snapshot is skipped, and the next snapshot replaces it", async () => {
+  const { folder } = await twoSnapshots();
+  const [newest, older] = snapshotPaths(folder);
+  for (const bytes of [0, 1, 100, 4_096, 20_000]) {
+    const twin = folderOf();
+    fs.cpSync(folder, twin, { recursive: true });
+    const [cut] = snapshotPaths(twin);
+    fs.truncateSync(cut!, bytes);
+    const process = await recovered(twin);
+    expect(process.report.passedOver).toHaveLength(1);
+    expect(process.report.snapshot).toBe(older!.split("/").at(-1));
+    await process.commit(1);
+    await process.snapshot();
+    const names = snapshotPaths(twin).map((name) => name.split("/").at(-1));
+    expect(names).not.toContain(newest!.split("/").at(-1));
+    expect(names).toHaveLength(2);
+    expect((await recovered(twin)).report.passedOver).toEqual([]);
+  }
+});
+
+test("a snapshot of an invalid state is skipped, even if its digests are right", async () => {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  await process.commit(10);
+  await process.snapshot();
+  await process.commit(4);
+  for (const { hold } of process.state.partitions.values()) hold.fill(0);
+  await process.snapshot();
+  const [newest, older] = snapshotPaths(folder).map((name) => name.split("/").at(-1)!);
+  const again = await recovered(folder);
+  expect(again.report.snapshot).toBe(older);
+  expect(again.report.passedOver).toEqual([expect.stringContaining(newest!)]);
+  expect(digest(again.state)).toBe(history.digestAt(process.durable));
+});
+
+test("without a good snapshot the whole log is read, if it is complete", async () => {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  await process.commit(40);
+  await process.snapshot();
+  await process.commit(5);
+  fs.truncateSync(snapshotPaths(folder)[0]!, 5_000);
+  const next = await recovered(folder);
+  expect(next.report).toMatchObject({ sequence: 225, records: 225, snapshot: null });
+  expect(next.report.passedOver).toHaveLength(1);
+});
+
+test("with two damaged snapshots and no beginning of the log, the start halts", async () => {
+  const { folder } = await twoSnapshots();
+  const [newest, older] = snapshotPaths(folder);
+  fs.truncateSync(newest!, 9_000);
+  fs.truncateSync(older!, 9_000);
+  const fault = (await haltOf(folder)) as SnapshotsDamaged;
+  expect(fault).toBeInstanceOf(SnapshotsDamaged);
+  expect(fault.exitCode).toBe(78);
+  for (const name of [newest!, older!]) expect(fault.message).toContain(name);
+  for (const name of [newest!, older!]) fs.rmSync(name);
+  expect(((await haltOf(folder)) as Error).message).toContain("there is no snapshot");
+});
+
+test("a log that ends before the snapshot halts the start", async () => {
+  const { folder } = await twoSnapshots();
+  const process = await recovered(folder);
+  await process.commit(2);
+  await process.close();
+  const wal = `${folder}/wal`;
+  const segments = namesIn(folder, "wal").filter((name) => name.endsWith(".log"));
+  const last = segments.at(-2)!;
+  const bytes = fs.readFileSync(`${wal}/${last}`);
+  fs.rmSync(`${wal}/${segments.at(-1)!}`);
+  const used = bytes.findLastIndex((byte) => byte !== 0) + 1;
+  fs.writeFileSync(`${wal}/${last}`, bytes.subarray(0, used - 600));
+  const fault = (await haltOf(folder)) as LogCorrupt;
+  expect(fault).toBeInstanceOf(LogCorrupt);
+  expect(fault.expected).toMatch(/^record \d+ of \d+$/);
+});
+
+test("a snapshot of a log with the same records in other batches halts the start", async () => {
+  const folder = folderOf();
+  const process = await StoreProcess.start({ folder, history });
+  await process.commit(6);
+  const other = folderOf();
+  fs.cpSync(folder, other, { recursive: true });
+  // The same records in other batches have another chain.
+  const courses = [
+    { place: folder, batches: 4, batchRecords: 5 },
+    { place: other, batches: 2, batchRecords: 10 },
+  ];
+  for (const { place, batches, batchRecords } of courses) {
+    const half = await StoreProcess.start({ folder: place, history });
+    await half.commit(batches, batchRecords);
+    await half.snapshot();
+  }
+  fs.rmSync(`${folder}/snapshots`, { recursive: true });
+  fs.cpSync(`${other}/snapshots`, `${folder}/snapshots`, { recursive: true });
+  const fault = (await haltOf(folder)) as LogCorrupt;
+  expect(fault).toBeInstanceOf(LogCorrupt);
+  expect(fault.expected).toMatch(/^chain [0-9a-f]{32}$/);
+});

@@ -1,0 +1,110 @@
+/** What the model knows and is asked: organizations, events, seats, areas, requests and answers. */
+
+export type Word = "lock" | "unlock" | "sale" | "revertsale" | "directsale" | "block" | "unblock";
+export type Status = "DRAFT" | "PUBLISHED" | "ARCHIVED";
+
+/** A seat or an area of a request. */
+export interface Choice {
+  id: number;
+  capacity?: number | null;
+}
+
+export interface BookingRequest {
+  word: Word;
+  organization: number;
+  event: string;
+  sessionId: string | null;
+  holdType: string | null;
+  seats: Choice[];
+  areas: Choice[];
+}
+
+export interface PriceItem {
+  id: number;
+  price: number;
+  activeCount: number | null;
+}
+
+export interface PriceRequest {
+  organization: number;
+  event: string;
+  seats: PriceItem[];
+  groups: PriceItem[];
+}
+
+export interface Refused {
+  field: string;
+  code: string;
+  value: unknown;
+}
+
+/** "true", "false" or an errorCode. `refused` of a bad request has fields only: codes are free. */
+export interface Answer {
+  answer: string;
+  refused: Refused[];
+}
+
+export interface ModelOrganization {
+  salesControl: boolean;
+  bookingEnabled: boolean;
+  orphanPrevention: boolean;
+  /** 0 for no limit. */
+  heldPerSession: number;
+  heldPerEvent: number;
+  holdTypes: Map<string, number | null>;
+}
+
+export interface Hold {
+  session: string | null;
+  /** Null for never. */
+  untilMs: number | null;
+}
+
+export interface ModelSeat {
+  id: number;
+  row: number;
+  section: number;
+  isTable: boolean;
+  x: number;
+  state: "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED" | null;
+  price: number;
+  hold: Hold | null;
+  updatedMs: number;
+}
+
+export interface ModelArea {
+  id: number;
+  gaCapacity: number | null;
+  price: number;
+  active: number;
+  sold: number;
+  blocked: number;
+  /** In the order in which they were locked. */
+  held: { hold: Hold; places: number }[];
+  updatedMs: number;
+}
+
+export interface ModelEvent {
+  organization: number;
+  schema: number;
+  status: Status;
+  schemaGaCapacity: number | null;
+  prices: Set<number>;
+  seats: Map<number, ModelSeat>;
+  areas: Map<number, ModelArea>;
+}
+
+/** By call: the state in which seats and places must be. */
+export const FROM = {
+  lock: "ACTIVE",
+  unlock: "LOCKED",
+  sale: "LOCKED",
+  revertsale: "SOLD",
+  directsale: "ACTIVE",
+  block: "ACTIVE",
+  unblock: "BLOCKED",
+} as const;
+
+export function lockedPlaces(area: ModelArea): number {
+  return area.held.reduce((sum, { places }) => sum + places, 0);
+}
