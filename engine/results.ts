@@ -64,7 +64,7 @@ type RefusedOf<T> = T extends { readonly refused: typeof Result.OK }
 
 /** Whether it is a refusal, not a success, a row or an answer. */
 export function isRefused<T extends object>(value: T): value is RefusedOf<T> {
-  // Asked several times for each request, of objects of many shapes: `in` takes longer then.
+  // Runs several times per request on objects of many shapes, for which `in` is slow.
   const { refused } = value as { readonly refused?: number };
   return refused !== undefined && refused !== Result.OK;
 }

@@ -31,7 +31,7 @@ export interface OpenMeasurement {
   /** Of good answers, from the moment at which the request was due. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Processor seconds of this program per second: near 1 it is the generator that is too slow. */
+  /** Processor seconds of this program per second; near 1, the generator is the limit. */
   readonly generatorShare: number;
 }
 
@@ -118,7 +118,7 @@ class Run {
     };
   }
 
-  /** To be called as often as possible: a timer alone would send all requests of a tick at once. */
+  /** Called at every tick and every answer: a timer alone would send a whole tick at once. */
   #sendDue(): void {
     const { ratePerSecond, durationMs } = this.#plan;
     const elapsedMs = Math.min(performance.now() - this.#startMs, durationMs);

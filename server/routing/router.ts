@@ -7,7 +7,7 @@ interface Node {
   readonly children: Map<string, Node>;
   /** The child for any segment that no other child names. */
   parameter: Node | null;
-  /** Without values of its parameters. */
+  /** By method; the matches have no values of parameters yet. */
   readonly routes: Map<Method, Match>;
 }
 
@@ -101,7 +101,7 @@ function segmentsOf(path: string): string[] {
   return withoutSlash(path).split("/").slice(1);
 }
 
-/** What the head of a request says about its handling. Paths without parameters share it. */
+/** How a request is handled. A path without parameters has one match, made at the start. */
 export interface Match extends Found {
   readonly route: Route | undefined;
   readonly checks: RouteChecks;

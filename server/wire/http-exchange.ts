@@ -140,7 +140,7 @@ export class HttpExchange extends Exchange implements Transfer {
         if (name === "connection") this.isLast = value.length === CLOSE_LENGTH;
         break;
       case 12:
-        // The usual value is not kept as the text of the request: a shared one costs less.
+        // One shared text for the usual value costs less than keeping the text of each request.
         if (name === "content-type") this.contentType = value === JSON_TYPE ? JSON_TYPE : value;
         else if (name === "x-request-id") this.requestId = REQUEST_ID.test(value) ? value : "";
         break;

@@ -93,7 +93,7 @@ function writeHead(socket: AnswerSocket, { status, type, headers }: Answer, isLa
 }
 
 const typesAndKeepAlive = new Map<string, ArrayBuffer>();
-/** The type that came last: most answers have the same. */
+/** The type of the last answer: most answers have the same one. */
 let lastType = "";
 let lastTypeBytes = bytesOf("");
 
