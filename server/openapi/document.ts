@@ -162,7 +162,8 @@ class OperationMaker {
     const { answers, media = JSON_MEDIA } = route;
     const byStatus = Object.entries(answers).map(([status, shape]) => {
       const applied = route.takesPrefer === true ? headerOf("Preference-Applied") : {};
-      const headers = { ...headerOf("Keep-Alive"), ...applied };
+      const sequence = route.hasSequence === true ? headerOf("X-Sequence") : {};
+      const headers = { ...headerOf("Keep-Alive"), ...applied, ...sequence };
       const facts = { description: text.success, headers };
       if (shape === null) return [status, facts] as const;
       const examples = examplesOf(granted, ({ answer }) => answer);

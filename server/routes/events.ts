@@ -128,6 +128,7 @@ export const EVENT_ROUTES: readonly Route[] = [
   route(BASE, "GET /api/private/v2.0/events/{id}/seats/", {
     params: UUID_ID,
     query: { ...PAGE_QUERY, ...SEAT_FILTERS, asOf: AS_OF },
+    hasSequence: true,
     answers: { 200: pageShape(EVENT_SEAT) },
     problems: [400, 403, 404],
     handle: listEventSeats,
@@ -135,6 +136,7 @@ export const EVENT_ROUTES: readonly Route[] = [
   route(BASE, "GET /api/private/v2.0/events/{id}/areas/", {
     params: UUID_ID,
     query: { asOf: AS_OF },
+    hasSequence: true,
     answers: { 200: list(AREA) },
     problems: [400, 403, 404],
     handle: (context) => {

@@ -11,7 +11,7 @@ import { EVENT_SUMMARY, HOLD } from "../wire/shapes.ts";
 import { holdView } from "../wire/views.ts";
 import { readEvent, UUID_ID } from "./handling.ts";
 
-const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true };
+const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true, hasSequence: true };
 
 const SESSION = {
   shape: text({ minLength: 1, maxLength: SESSION_LENGTH_MAX }),

@@ -91,6 +91,8 @@ export interface RouteBase {
   readonly isDryRun?: boolean;
   /** @returns The path that its problems name; undefined for its own. */
   readonly problemPath?: (query: string) => string | undefined;
+  /** Its answer names the last record of the event in `X-Sequence`. */
+  readonly hasSequence?: boolean;
   /** Takes `Prefer: return=representation`. */
   readonly takesPrefer?: boolean;
   /** A key that was rotated and is in its grace time is refused. */

@@ -1,5 +1,6 @@
 /** The figures of an event, and its holds. */
 import { expect, test } from "vitest";
+import { DOCUMENT } from "../../../support/documented.ts";
 import { type PageBody, TestServer, V2 } from "../../../support/server.ts";
 import { expectPage, expectProblem, invalid } from "../../wire/wire.ts";
 
@@ -167,3 +168,14 @@ test("the sequence moves with every change of the event, and with nothing else",
   expect(engine.sequence).toBeGreaterThan(before);
   expect(await sequence()).toBe(before);
 });
+
+test.each(["seats", "areas", "summary", "holds"])(
+  "the answer of %s names the sequence in a documented header",
+  async (what) => {
+    const server = new TestServer();
+    const { headers } = await server.get(pathOf(server, what));
+    expect(headers["X-Sequence"]).toBe(String(server.engine.state.sequenceOf(server.world.event)));
+    const { responses } = DOCUMENT.paths[`${V2}/events/{id}/${what}/`]!["get"]!;
+    expect(responses["200"]).toHaveProperty(["headers", "X-Sequence"]);
+  },
+);
