@@ -128,7 +128,17 @@ test("the variable of the demo turns it on with 1, true, yes or on", async () =>
   }
 });
 
+test("the origins of web pages are a list, as a flag or a variable", async () => {
+  const origins = ["https://tickets.example.com", "http://localhost:5173"];
+  const text = origins.join(", ");
+  expect(await parse(["--allowed-origins", text], {})).toMatchObject({ allowedOrigins: origins });
+  const env = { FRONTROW_ALLOWED_ORIGINS: text };
+  expect(await parse([], env)).toMatchObject({ allowedOrigins: origins });
+});
+
 const WRONG: readonly (readonly [readonly string[], Readonly<Record<string, string>>])[] = [
+  [["--allowed-origins", "tickets.example.com"], {}],
+  [["--allowed-origins", "https://tickets.example.com/"], {}],
   [["--trusted-proxy", ""], {}],
   [["--trusted-proxy", "proxy.example"], {}],
   [["--trusted-proxy", "10.0.0.0/33"], {}],
