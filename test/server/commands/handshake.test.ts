@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { Connection } from "../wire/connection.ts";
 import { requestOf, TestServer } from "../../support/server.ts";
+import { expectProblem, invalid } from "../wire/wire.ts";
 import { SOCKET_PATH } from "./client.ts";
 import { HANDSHAKE } from "./bare-socket.ts";
 import { CommandStage } from "./stage.ts";
@@ -79,6 +80,12 @@ test("the answer to a handshake is that of the reference", async () => {
   const server = new TestServer();
   const handshake = requestOf("GET", SOCKET_PATH, { key: server.a.key });
   expect((await server.send({ ...handshake, protocols: "" })).status).toBe(101);
+});
+
+test("a handshake for an organization that is no id is refused", async () => {
+  const server = new TestServer();
+  const by = { key: server.a.key, headers: { "x-organization-id": "-1" } };
+  expectProblem(await server.get(SOCKET_PATH, by), invalid("X-Organization-ID TYPE"));
 });
 
 test("a handshake on another path is an ordinary request", async () => {
