@@ -27,6 +27,7 @@ const WAIT = {
 
 export const LIVE_ROUTES: readonly Route[] = [
   route(BASE, `GET ${PATH}/map/`, {
+    hasSequence: true,
     params: UUID_ID,
     query: { ticket: TICKET },
     answers: { 200: EVENT_MAP },
