@@ -20,6 +20,7 @@ const [LIST_BYTES, COMMA_BYTES] = [2, 1];
 const BYTES_OF_CHARACTER_MAX = 3;
 /** The bytes of a longer text are counted; for others, most that they can be is enough. */
 const LONG = 300;
+const CLOSED = "the client has been closed";
 const encoder = new TextEncoder();
 
 /** How to connect, and as whom. */
@@ -103,7 +104,7 @@ export class CommandClient {
       message: (text: string) => this.#take(text),
       broken: () => this.#broken(),
       ended: (error: ConnectionRefused | null) => {
-        this.#fail(error ?? new Error("the client has been closed"));
+        this.#fail(error ?? new Error(CLOSED));
         settle();
       },
     };
@@ -174,6 +175,15 @@ export class CommandClient {
     this.#isClosing = true;
     this.#closeWhenAnswered();
     await this.#ended;
+  }
+
+  /** Closes the connection at once. Commands that were sent end with `OutcomeUnknown`. */
+  destroy(): void {
+    this.#isClosing = true;
+    for (const { reject } of this.#sent.values()) reject(new OutcomeUnknown());
+    this.#sent.clear();
+    this.#fail(new Error(CLOSED));
+    this.#connection.close();
   }
 
   #closeWhenAnswered(): void {

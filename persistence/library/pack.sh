@@ -21,7 +21,8 @@ find "$bare" -name '*.js' -exec sh -c \
 cp -r "$bare/engine" "$bare/persistence" "$out"
 rm -r "$bare"
 rm -r "$out/persistence/rescue" "$out/persistence/changes"
-# For the command line alone.
+# For the server and the command line alone.
+rm -r "$out/engine/queries/inventory" "$out/engine/layout/layout-columns.js"
 rm "$out/persistence/audit/reading/history.js" "$out/engine/verify/digest.js"
 # Files of types have nothing but `export {};`.
 find "$out" -name '*.js' -size -12c -delete

@@ -33,7 +33,7 @@ export class Tickets {
     this.#removeOver(nowMs);
     const own = this.#ofOrganization.get(facts.organizationId) ?? 0;
     if (own >= TICKETS_PER_ORGANIZATION_MAX || this.count >= TICKETS_MAX) return null;
-    const text = randomBytes(24).toString("base64url");
+    const text = randomBytes(32).toString("base64url");
     const ticket = { ...facts, expiresAtMs: nowMs + TICKET_MS };
     this.#tickets.set(text, ticket);
     this.#ofOrganization.set(facts.organizationId, own + 1);

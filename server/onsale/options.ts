@@ -27,6 +27,7 @@ export interface Flags extends CrowdOptions {
   readonly event?: string;
   readonly layout?: string;
   readonly connections: number;
+  readonly socket?: boolean;
   readonly ledger?: string;
   readonly json?: boolean;
 }
@@ -84,6 +85,7 @@ export function addOnsaleOptions(command: Command): Command {
       integer(1, CONNECTIONS_MAX),
       64,
     )
+    .option("--socket", "book over one WebSocket instead of these connections")
     .option("--seconds <s>", "time limit of the sale", integer(1, COUNT_MAX), 300)
     .option(
       "--hold-wait <s>",

@@ -9,6 +9,7 @@ import { WaitingRoom } from "./crowd/waiting-room.ts";
 import { ApiClient } from "./http/api-client.ts";
 import { InventoryReader } from "./http/inventory-reader.ts";
 import { RetryPolicy } from "./http/retry-policy.ts";
+import { SocketTransport } from "./http/socket-transport.ts";
 import { Transport } from "./http/transport.ts";
 import type { OnsaleOptions } from "./options.ts";
 import { ProgressLine } from "./progress.ts";
@@ -34,11 +35,14 @@ export async function runOnsale(
   const ledger = options.ledger === undefined ? undefined : new Ledger(options.ledger);
   const statistics = new Statistics();
   const transport = new Transport(options, statistics);
+  const socket = options.socket === true ? new SocketTransport(options, statistics) : null;
   const retryPolicy = new RetryPolicy(transport, new Random(options.seed));
+  const services = { transport: socket ?? transport, retryPolicy, statistics, ledger };
   try {
-    return await play(options, stream, { transport, retryPolicy, statistics, ledger });
+    return await play(options, stream, { services, transport });
   } finally {
     retryPolicy.allow(0);
+    socket?.destroy();
     await transport.destroy();
     ledger?.close();
   }
@@ -47,9 +51,9 @@ export async function runOnsale(
 async function play(
   options: OnsaleOptions,
   stream: NodeJS.WriteStream,
-  services: Services,
+  { services, transport }: { readonly services: Services; readonly transport: Transport },
 ): Promise<Report> {
-  const { retryPolicy, statistics, transport } = services;
+  const { retryPolicy, statistics } = services;
   const { target, seed } = options;
   const client = new ApiClient(transport, retryPolicy);
   retryPolicy.allow(START_MS_MAX);

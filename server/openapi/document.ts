@@ -111,7 +111,7 @@ class OperationMaker {
         ...(isSchemeOptional ? [{}] : []),
         ...security.map((names) => Object.fromEntries(names.map((name) => [name, []]))),
       ],
-      parameters: this.#parameters(route, granted[0]),
+      parameters: this.#parameters(route, granted[0] ?? examples[0]),
       ...(route.body === undefined ? {} : { requestBody: this.#body(route, takes, granted) }),
       responses: {
         ...this.#successes(route, text, granted),
@@ -167,7 +167,10 @@ class OperationMaker {
       const facts = { description: text.success, headers };
       if (shape === null) return [status, facts] as const;
       const examples = examplesOf(granted, ({ answer }) => answer);
-      const others = (route.otherMedia ?? []).map((other) => [other, { schema: {} }]);
+      const others = Object.entries(route.otherMedia ?? {}).map(([other, example]) => {
+        const shown = { other: { value: example } };
+        return [other, { schema: { type: "string" }, examples: shown }] as const;
+      });
       const content = {
         [media]: { schema: this.schemas.refer(shape, text.returns), ...examples },
         ...Object.fromEntries(others),

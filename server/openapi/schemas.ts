@@ -1,7 +1,14 @@
 /** The named schemas of the document: every object has a name, and no two names mean the same. */
 import type { Shape } from "../../engine/shapes/shape.ts";
 import { PAGEABLE, SORT } from "../routing/page.ts";
-import { AUDIT_TRAIL, ERROR_DETAIL, LOGIN_FAILURE, PROBLEM, USER } from "../wire/shapes.ts";
+import {
+  AREA_COUNTS,
+  AUDIT_TRAIL,
+  ERROR_DETAIL,
+  LOGIN_FAILURE,
+  PROBLEM,
+  USER,
+} from "../wire/shapes.ts";
 import { readMembers } from "./texts.ts";
 
 /** Objects that no operation names, because they are only part of other ones. */
@@ -13,6 +20,7 @@ const SHARED: Readonly<Record<string, Shape>> = {
   Sort: SORT,
   Pageable: PAGEABLE,
   AuditTrail: AUDIT_TRAIL,
+  AreaPlaces: AREA_COUNTS,
 };
 
 /** Formats that other tools know. */

@@ -25,13 +25,15 @@ const WAIT = {
   default: 0,
 };
 
+const EVENT_EXAMPLE = 'id: 4713\nevent: change\ndata: {"sequence":4713, ...}\n\n';
+
 export const LIVE_ROUTES: readonly Route[] = [
   route(BASE, `GET ${PATH}/map/`, {
     hasSequence: true,
     params: UUID_ID,
     query: { ticket: TICKET },
     answers: { 200: EVENT_MAP },
-    otherMedia: ["application/vnd.msgpack"],
+    otherMedia: { "application/vnd.msgpack": "The same members as MessagePack." },
     problems: [400, 403, 404],
     handle: (context) => context.services.live.map(liveOf(context)),
   }),
@@ -39,7 +41,7 @@ export const LIVE_ROUTES: readonly Route[] = [
     params: UUID_ID,
     query: { since: SINCE, limit: LIMIT, wait: WAIT, ticket: TICKET },
     answers: { 200: EVENT_CHANGES },
-    otherMedia: ["text/event-stream"],
+    otherMedia: { "text/event-stream": EVENT_EXAMPLE },
     problems: [400, 403, 404, 410],
     handle: async (context) => {
       const { live } = context.services;

@@ -130,8 +130,8 @@ export interface RouteRow<
   readonly answers: Readonly<Record<number, Shape | null>>;
   /** The media type of a success, when it is not JSON. */
   readonly media?: string;
-  /** Media types in which it comes too, when the client asks for them. */
-  readonly otherMedia?: readonly string[];
+  /** Media types in which it comes too, when the client asks for them, each with an example. */
+  readonly otherMedia?: Readonly<Record<string, string>>;
   /** Statuses of the problems that it may answer besides 500, as the contract lists them. */
   readonly problems: readonly number[];
   readonly handle: (context: Context<ParamsOf<P>, QueryOf<Q>, Body>) => Handled | Promise<Handled>;

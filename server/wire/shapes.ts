@@ -236,7 +236,7 @@ export const HOLD = object({
 });
 
 /** An area after a change. */
-const AREA_COUNTS = object({
+export const AREA_COUNTS = object({
   groupOfSeatsId: LONG,
   capacity: COUNT,
   active: COUNT,
@@ -335,18 +335,6 @@ export const PROBLEM = object({
   errors: list(ERROR_DETAIL),
 });
 
-const PLACES = {
-  groupOfSeatsId: LONG,
-  capacity: COUNT,
-  active: COUNT,
-  locked: COUNT,
-  sold: COUNT,
-  blocked: COUNT,
-};
-
-/** The places of an area, without its name. */
-export const AREA_PLACES = object(PLACES);
-
 export const SEAT_AFTER = object({
   id: LONG,
   state: STATE,
@@ -363,7 +351,7 @@ export const EVENT_CHANGE = object({
   sessionId: whenSet(TEXT),
   holdType: whenSet(TEXT),
   seats: list(SEAT_AFTER),
-  areas: list(AREA_PLACES),
+  areas: list(AREA_COUNTS),
   status: whenSet(EVENT_STATUS),
   bookable: whenSet(BOOLEAN),
 });
@@ -384,7 +372,7 @@ export const MAP_MEMBERS = {
   prices: list(LONG),
   columns: MAP_COLUMNS,
   expiresAt: ANYTHING,
-  areas: list(AREA_PLACES),
+  areas: list(AREA_COUNTS),
 };
 export const EVENT_MAP = object(MAP_MEMBERS);
 

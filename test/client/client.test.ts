@@ -137,3 +137,14 @@ test("the class of a browser works where something else adds the key", async () 
   expect(await client.lock(booking("ann", "A1"))).toEqual(OK);
   await client.close();
 });
+
+test("a client that is destroyed leaves the outcome of its commands unknown", async () => {
+  const { client, booking, proxy, stage } = await started();
+  expect(await client.lock(booking("ann", "A1"))).toEqual(OK);
+  proxy.losesAnswers = true;
+  const lost = client.lock(booking("ann", "A2"));
+  await until(() => stage.server.services.commands.traffic.count === 2);
+  client.destroy();
+  await expect(lost).rejects.toMatchObject({ name: "OutcomeUnknown" });
+  await expect(client.lock(booking("ann", "A3"))).rejects.toThrow("the client has been closed");
+});

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 
-const base = (process.env.BASE_URL ?? "http://127.0.0.1:8080").replace(/\/$/, "");
+export const base = (process.env.BASE_URL ?? "http://127.0.0.1:8080").replace(/\/$/, "");
 
 export const V2 = "/api/private/v2.0";
 export const MANAGEMENT = "/api/private/management/v2.0";

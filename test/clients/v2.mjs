@@ -15,6 +15,7 @@ import { echoes, eventEnd, events, series, statuses } from "./v2-events.mjs";
 import { calledRows, caller, countOfSteps, deviations, step, topic } from "./v2-kit.mjs";
 import { MANAGEMENT, withKey } from "./v2-kit.mjs";
 import { priceList, seatListing } from "./v2-prices.mjs";
+import { commands } from "./v2-socket.mjs";
 
 const token = process.env.TENANT_TOKEN ?? "";
 const began = Date.now();
@@ -27,13 +28,8 @@ const world = {
 async function documents() {
   const open = caller("", {});
   await step("health, metrics and the documents need no key", async () => {
-    const documented = [
-      "/docs",
-      "/docs/reference",
-      "/docs/errors/",
-      "/openapi.json",
-      "/asyncapi.json",
-    ];
+    const interfaces = ["/openapi.json", "/asyncapi.json"];
+    const documented = ["/docs", "/docs/reference", "/docs/errors/", ...interfaces];
     for (const path of ["/", "/healthz", "/readyz", "/metrics", ...documented]) {
       const { status } = await open.get(path);
       if (status !== 200) throw new Error(`${path} is ${status}`);
@@ -46,7 +42,7 @@ const topics = [
   [organizations, login, holdTypes],
   [venues, schemas, layouts, seatmaps, zones],
   [events, priceList, seatListing, statuses, series],
-  [bookings, generalAdmission, directSales, retries],
+  [bookings, generalAdmission, directSales, retries, commands],
   [clone, schemaDeletion, eventEnd, echoes],
   [documents, tenants, keys],
 ];

@@ -1,4 +1,5 @@
 /** Whether an answer is as the OpenAPI document describes it. */
+import { gunzipSync } from "node:zlib";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { FORMATS } from "../../engine/shapes/formats.ts";
 import { openApiDocument } from "../../server/openapi/document.ts";
@@ -34,7 +35,8 @@ export function rowOf({ method, path: template }: Route): string {
 }
 
 /** @returns What the document does not describe; null when the answer fits, and for pages. */
-export function undocumented(route: Route, { status, type, body }: Answer): string | null {
+export function undocumented(route: Route, answer: Answer): string | null {
+  const { status, type, body } = answer;
   const row = rowOf(route);
   const operation = DOCUMENT.paths[route.path]?.[route.method];
   if (operation === undefined) return null;
@@ -50,9 +52,16 @@ export function undocumented(route: Route, { status, type, body }: Answer): stri
   const key = `${row} ${status}`;
   let check = checks.get(key);
   if (check === undefined) checks.set(key, (check = ajv.compile(withRefs(schema))));
-  if (check(JSON.parse(Buffer.from(body).toString("utf8")))) return null;
+  if (check(JSON.parse(plainText(answer)))) return null;
   const errors = JSON.stringify(check.errors);
   return `${key} does not match its schema: ${errors}\n${String(body).slice(0, BODY_CHARS_SHOWN)}`;
+}
+
+/** The text of an answer, which may be compressed. */
+export function plainText({ body, headers }: Answer): string {
+  const isCompressed = headers.some(([name]) => name === "Content-Encoding");
+  const bytes = Buffer.from(body);
+  return (isCompressed ? gunzipSync(bytes) : bytes).toString("utf8");
 }
 
 /** Makes references point to the components of the document. */

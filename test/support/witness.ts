@@ -10,7 +10,7 @@ import { refusalsOf } from "../../server/openapi/problems.ts";
 import { readTexts } from "../../server/openapi/texts.ts";
 import type { Route } from "../../server/routing/route.ts";
 import type { Answer } from "../../server/wire/answers.ts";
-import { DESCRIBED, rowOf, undocumented } from "./documented.ts";
+import { DESCRIBED, plainText, rowOf, undocumented } from "./documented.ts";
 import { LISTED_FILE, type Witnessed, witnessFolder } from "./witness-folder.ts";
 
 interface Problem {
@@ -37,9 +37,7 @@ export function witness(route: Route | undefined, request: { path: string }, ans
 function checkAnswer(route: Route, row: string, answer: Answer): string[] {
   expect(undocumented(route, answer)).toBeNull();
   const isJson = answer.type.includes("json") && answer.body !== "";
-  return isJson
-    ? codesOf(row, JSON.parse(Buffer.from(answer.body).toString("utf8")) as Problem)
-    : [];
+  return isJson ? codesOf(row, JSON.parse(plainText(answer)) as Problem) : [];
 }
 
 function codesOf(row: string, { errorCode, errors = [] }: Problem): string[] {

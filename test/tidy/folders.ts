@@ -75,7 +75,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/status": ["server/onsale"],
   "server/tools": ["server", "server/observe", "persistence/*", "engine"],
   "server/onsale": [...PLAYER, "server/onsale/books", "server/onsale/crowd"],
-  "server/onsale/http": PLAYER,
+  "server/onsale/http": [...PLAYER, "client"],
   "server/onsale/books": PLAYER,
   "server/onsale/crowd": [...PLAYER, "server/onsale/books"],
   server: [

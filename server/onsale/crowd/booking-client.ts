@@ -34,7 +34,7 @@ const DONE: Outcome = { kind: "done" };
 
 /** What the bookings of a run share. */
 export interface Services {
-  readonly transport: Transport;
+  readonly transport: Pick<Transport, "send">;
   readonly retryPolicy: RetryPolicy;
   readonly statistics: Statistics;
   readonly ledger: Ledger | undefined;

@@ -1,6 +1,7 @@
 /** What is answered before a connection becomes a WebSocket. */
 import { expect, test } from "vitest";
 import type { Connection } from "../wire/connection.ts";
+import { requestOf, TestServer } from "../../support/server.ts";
 import { SOCKET_PATH } from "./client.ts";
 import { HANDSHAKE } from "./bare-socket.ts";
 import { CommandStage } from "./stage.ts";
@@ -72,6 +73,12 @@ test("a tenant token opens a connection for the organization that it names", asy
   const connection = await stage.listening.connection();
   const headers = [`X-API-Key: ${server.tenantToken}`, `X-Organization-ID: ${server.a.id}`];
   expect(await answerTo(connection, [...HANDSHAKE, ...headers])).toBe("101");
+});
+
+test("the answer to a handshake is that of the reference", async () => {
+  const server = new TestServer();
+  const handshake = requestOf("GET", SOCKET_PATH, { key: server.a.key });
+  expect((await server.send({ ...handshake, protocols: "" })).status).toBe(101);
 });
 
 test("a handshake on another path is an ordinary request", async () => {

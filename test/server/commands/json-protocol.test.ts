@@ -1,5 +1,14 @@
 /** The reader of JSON frames remembers earlier commands; what it reads must not depend on them. */
-import { array, assert, constantFrom, property, shuffledSubarray, tuple } from "fast-check";
+import {
+  array,
+  assert,
+  constant,
+  constantFrom,
+  oneof,
+  property,
+  shuffledSubarray,
+  tuple,
+} from "fast-check";
 import { expect, test } from "vitest";
 import { Command, UNREADABLE } from "../../../server/commands/command.ts";
 import { Handles } from "../../../server/commands/handles.ts";
@@ -19,18 +28,42 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 const MEMBERS = Object.keys(VALUES);
 const USUAL = ["n", "call", "eventId", "sessionId", "seats"];
 
-/** Members with their values: often in the usual order, sometimes in any, once in a while twice. */
-const COMMAND = tuple(
-  constantFrom(true, true, true, false),
+/** Which value of each member; the first is frequent. */
+const CHOICES = tuple(
+  ...MEMBERS.map((name) => constantFrom(0, 0, 0, 0, 0, ...VALUES[name]!.keys())),
+);
+
+function textOf(names: readonly string[], choices: readonly number[], blank: string): string {
+  const valueOf = (name: string) => VALUES[name]![choices[MEMBERS.indexOf(name)]!]!;
+  return `{${names.map((name) => `"${name}":${blank}${valueOf(name)}`).join(",")}}`;
+}
+
+/** Members in any order, some of them twice. */
+const ANY = tuple(
   shuffledSubarray(MEMBERS),
   shuffledSubarray(MEMBERS, { maxLength: 1 }),
-  tuple(...MEMBERS.map((name) => constantFrom(...VALUES[name]!))),
-  constantFrom("", "", " "),
-).map(([isUsual, any, twice, values, blank]) => {
-  const names = isUsual ? USUAL : [...any, ...twice];
-  const valueOf = (name: string) => values[MEMBERS.indexOf(name)]!;
-  return `{${names.map((name) => `"${name}":${blank}${valueOf(name)}`).join(",")}}`;
-});
+  CHOICES,
+  constantFrom("", " "),
+).map(([any, twice, choices, blank]) => textOf([...any, ...twice], choices, blank));
+
+/** The usual members in one order for all commands, now and then without one of them. */
+const ALIKE = tuple(
+  oneof(constant(USUAL), shuffledSubarray(USUAL, { minLength: USUAL.length })),
+  array(tuple(constantFrom(-1, -1, 0, 1, 2), CHOICES), { minLength: 1, maxLength: 5 }),
+).map(([order, commands]) =>
+  commands.map(([left, choices]) => {
+    return textOf(
+      order.filter((_, i) => i !== left),
+      choices,
+      "",
+    );
+  }),
+);
+const FRAME = oneof(
+  { arbitrary: ALIKE, weight: 4 },
+  array(ANY, { minLength: 1, maxLength: 5 }),
+  tuple(ALIKE, ANY, ALIKE).map(([before, one, after]) => [...before, one, ...after]),
+);
 
 const handles = new Handles({
   waitingBytes: 0,
@@ -60,7 +93,7 @@ test("a command is read alike, whatever commands come before it in the frame", (
   const alone = new JsonProtocol();
   let repeated = 0;
   assert(
-    property(array(COMMAND, { minLength: 1, maxLength: 6 }), (texts) => {
+    property(FRAME, (texts) => {
       const each = texts.map((text) => read(alone, [text]));
       const expected = each.includes(null) ? null : each.flatMap((one) => one!);
       expect(read(protocol, texts)).toEqual(expected);

@@ -58,7 +58,8 @@ test("a client that names its last record has the changes since, and no snapshot
   await bookAll(server);
   const client = await open(`?since=${since}`);
   await client.until(sequenceOf(server));
-  expect(client.messages[0]).toMatchObject({ type: "changes", changes: [{ previous: since }] });
+  expect(client.messages[0]).toMatchObject({ type: "changes" });
+  expect(client.messages[0]!.changes![0]!.previous).toBe(since);
   expect(client.messages.flatMap(({ changes = [] }) => changes)).toHaveLength(4);
 });
 

@@ -54,8 +54,8 @@ function call(route: Route, owner: House, options: CallOptions) {
   return server.call<unknown>(route.method, targetFor(route, house), { body, ...options });
 }
 
-const { PUBLIC, ORGANIZATION, LEGACY, EDITOR, TENANT, TENANT_ORGANIZATION } = Access;
-const OWN = [ORGANIZATION, LEGACY, EDITOR];
+const { PUBLIC, ORGANIZATION, LEGACY, EDITOR, VIEWER, TENANT, TENANT_ORGANIZATION } = Access;
+const OWN = [ORGANIZATION, LEGACY, EDITOR, VIEWER];
 const ALL = [...OWN, TENANT, TENANT_ORGANIZATION];
 const bearer = (token: string, more: object = {}): CallOptions => ({
   headers: { authorization: `Bearer ${token}`, ...more },
