@@ -29,6 +29,7 @@ const EVENT_EXAMPLE = 'id: 4713\nevent: change\ndata: {"sequence":4713, ...}\n\n
 
 export const LIVE_ROUTES: readonly Route[] = [
   route(BASE, `GET ${PATH}/map/`, {
+    hasSequence: true,
     params: UUID_ID,
     query: { ticket: TICKET },
     answers: { 200: EVENT_MAP },
