@@ -50,6 +50,7 @@ function overSocket({ engine, journal }: Bench, counts: Counts): Submit {
     rates: new RateLimits(),
     metrics: { refused: () => {} },
     commands: new OpenCommandSockets(),
+    live: { attach: () => {} },
     isReady: () => true,
   } as unknown as Services;
   const lines = new CommandLines(

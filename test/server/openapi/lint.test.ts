@@ -35,6 +35,8 @@ test("the document has no faults", async () => {
   expect(totals).toMatchObject({ errors: 0, ignored: 0 });
   expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([
     AMBIGUOUS,
+    // One for each WebSocket.
+    NO_SUCCESS,
     NO_SUCCESS,
     NO_SUCCESS,
   ]);
