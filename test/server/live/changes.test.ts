@@ -3,7 +3,8 @@ import { gunzipSync } from "node:zlib";
 import { unpack } from "msgpackr";
 import { expect, test } from "vitest";
 import { AuditGap } from "../../../engine/queries/audit-trail.ts";
-import { requestOf, type SeatBody, TestServer, V2 } from "../../support/server.ts";
+import { requestOf } from "../../support/answers/exchange.ts";
+import { type SeatBody, TestServer, V2 } from "../../support/server.ts";
 
 interface MapBody {
   readonly sequence: number;

@@ -7,14 +7,8 @@ import { beforeAll, expect, test } from "vitest";
 import { Passwords } from "../../../server/auth/passwords.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
 import { Access, type Route } from "../../../server/routing/route.ts";
-import {
-  actingFor,
-  type CallOptions,
-  type House,
-  ROUTES,
-  TestServer,
-  V2,
-} from "../../support/server.ts";
+import { actingFor, type CallOptions } from "../../support/answers/exchange.ts";
+import { type House, ROUTES, TestServer, V2 } from "../../support/server.ts";
 import { pathFor, targetFor } from "../../support/targets.ts";
 import { expectProblem, invalid, NO_ID, NOT_FOUND, NOWHERE } from "../wire/wire.ts";
 
