@@ -75,6 +75,7 @@ export class Engine {
     this.#journal = journal;
     this.#observer = observer;
     this.#sequence = position.sequence;
+    state.sequence = position.sequence;
     this.#timeMs = position.timeMs;
     this.#durabilityQueue = new DurabilityQueue(position.sequence);
     this.#journal.durable = (sequence) => {
@@ -230,6 +231,7 @@ export class Engine {
       if (admission !== Admission.OPEN) return REFUSALS[admission];
       this.#observer?.beforeApply(this.#sequence + 1, timeMs, record);
       this.#sequence += 1;
+      this.state.sequence = this.#sequence;
       apply(this.state, record, timeMs);
       return null;
     } catch (error) {

@@ -34,8 +34,8 @@ export function rotateTenantToken(
   return grantChange(state, caller, { puts: [{ table: "tenants", row }] }, row);
 }
 
-/** @returns Null when the old key stops working at once. */
-function retire(
+/** @param graceSeconds - Zero and none are the same. @returns Null when the old key stops working at once. */
+export function retire(
   key: Omit<RetiredKey, "validUntilMs">,
   graceSeconds: number | null | undefined,
   timeMs: number,
