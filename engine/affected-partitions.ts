@@ -1,8 +1,8 @@
 /**
- * Finds the partitions that a record will change. Both functions must be called before the record
+ * Finds the partitions that a record will change. These functions must be called before the record
  * is applied. A snapshot copies a partition again only after a record has affected it.
  */
-import type { EventRow } from "./catalog.ts";
+import type { EventRow, OrganizationRow } from "./catalog.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
 import type { State } from "./state.ts";
 
@@ -68,4 +68,59 @@ export function replacedPartitions(
     if (table === "layouts") replaceEventsOf(row.id);
   }
   return [...replaced];
+}
+
+/** How a catalog record changes an event as it is shown. */
+export type CatalogCall = "prices" | "deleteprice" | "layout" | "event" | "deleteevent";
+
+/**
+ * @returns By partition number: the events that the record changes as they are shown, even those of
+ * which no seat changes. Cost: O(rows of the record); O(events) for a change of a layout, or of
+ * `bookingEnabled`.
+ */
+export function changedEvents(
+  { catalog }: State,
+  { puts, removes }: CatalogRecord,
+): ReadonlyMap<number, CatalogCall> {
+  const { events, organizations, prices } = catalog;
+  const changed = new Map<number, CatalogCall>();
+  const add = (event: EventRow | undefined, call: CatalogCall) => {
+    if (event !== undefined && changed.get(event.partition) !== "deleteevent") {
+      changed.set(event.partition, call);
+    }
+  };
+  const addAll = (call: CatalogCall, isChanged: (event: EventRow) => boolean) => {
+    for (const event of events.values()) if (isChanged(event)) add(event, call);
+  };
+  for (const { table, key } of removes) {
+    if (table === "events") add(events.get(String(key)), "deleteevent");
+    if (table === "prices") add(events.get(prices.get(Number(key))?.eventId ?? ""), "deleteprice");
+    if (table === "layouts") addAll("layout", ({ schemaId }) => schemaId === Number(key));
+  }
+  for (const { table, row } of puts) {
+    if (table === "prices") add(events.get(row.eventId), "prices");
+    if (table === "layouts") addAll("layout", ({ schemaId }) => schemaId === row.id);
+    if (table === "organizations" && isSwitched(organizations.get(row.id), row)) {
+      addAll("event", ({ organizationId }) => organizationId === row.id);
+    }
+    if (table === "events") add(row, "event");
+  }
+  return changed;
+}
+
+function isSwitched(before: OrganizationRow | undefined, after: OrganizationRow): boolean {
+  return before !== undefined && before.bookingEnabled !== after.bookingEnabled;
+}
+
+/** Notes the record as the last one of the events that it changes. Cost: as `changedEvents`. */
+export function noteSequence(state: State, sequence: number, record: LogRecord): void {
+  const { sequences } = state;
+  if (record.type !== RecordType.CATALOG) {
+    sequences.set(record.partition, sequence);
+    return;
+  }
+  for (const [number, call] of changedEvents(state, record)) {
+    if (call === "deleteevent") sequences.delete(number);
+    else sequences.set(number, sequence);
+  }
 }

@@ -7,6 +7,7 @@
  * read, the caller must wait with `afterDurable`: a client must never observe a change that a crash
  * could undo.
  */
+import { noteSequence } from "./affected-partitions.ts";
 import { apply } from "./apply.ts";
 import { assert, Broken } from "./assert.ts";
 import type { EventRow } from "./catalog.ts";
@@ -232,6 +233,7 @@ export class Engine {
       this.#observer?.beforeApply(this.#sequence + 1, timeMs, record);
       this.#sequence += 1;
       this.state.sequence = this.#sequence;
+      noteSequence(this.state, this.#sequence, record);
       apply(this.state, record, timeMs);
       return null;
     } catch (error) {

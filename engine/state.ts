@@ -23,6 +23,8 @@ export class State {
   readonly catalog = new Catalog();
   /** By partition number: `EventRow.partition`. */
   readonly partitions = new Partitions();
+  /** By partition number: the last record that changed the event as it is shown. */
+  readonly sequences = new Map<number, number>();
   /** By schema id: the seat index of each stored layout. */
   readonly layouts = new Layouts();
   /** The last record, which the engine counts; 0 where nothing but a replay changes the state. */
@@ -40,6 +42,11 @@ export class State {
   /** @returns A layout without seats for a schema that has no stored layout. */
   layoutOf(schemaId: number): Layout {
     return this.layouts.get(schemaId) ?? EMPTY_LAYOUT;
+  }
+
+  /** The last record that changed the event as it is shown. */
+  sequenceOf({ partition }: EventRow): number {
+    return this.sequences.get(partition) ?? 0;
   }
 
   partitionOf(event: EventRow): Partition {

@@ -5,6 +5,7 @@
 import type { SeatState } from "../inventory/states.ts";
 import type { Actor } from "../records.ts";
 import type { Caller } from "../shapes/caller.ts";
+import type { ChangePage } from "./event-change.ts";
 import type { AreaFacts, SeatFacts } from "./place-facts.ts";
 import type { SeatQuery } from "./seat-listing.ts";
 
@@ -113,6 +114,7 @@ export interface AuditQuestions {
   readonly transitions: OfEvent & { readonly query: TransitionQuery };
   readonly seats: OfEvent & { readonly moment: Moment; readonly query: SeatQuery };
   readonly areas: OfEvent & { readonly moment: Moment };
+  readonly changes: OfEvent & { readonly since: number; readonly limit: number };
   /** By id of the stored reply. */
   readonly reply: { readonly id: string };
 }
@@ -122,6 +124,7 @@ export interface AuditAnswers {
   readonly transitions: TransitionPage;
   readonly seats: PastSeats;
   readonly areas: readonly AreaFacts[];
+  readonly changes: ChangePage;
   /** The body of a stored reply that is too long for memory; null when the trail has none. */
   readonly reply: string | null;
 }
@@ -155,5 +158,11 @@ export const AuditGap = {
 export type AuditGap = (typeof AuditGap)[keyof typeof AuditGap];
 
 export type AuditOutcome<Value> =
-  | { readonly gap: null; readonly value: Value; readonly extent: TrailExtent }
+  | {
+      readonly gap: null;
+      readonly value: Value;
+      readonly extent: TrailExtent;
+      /** Of a past map: the last record of the event up to the moment. */
+      readonly sequence?: number;
+    }
   | { readonly gap: AuditGap; readonly extent: TrailExtent | null };

@@ -8,7 +8,7 @@ import { appendBlocks, rowsAfterMap, tableAt, writeMap } from "./blocks/block-fi
 import { extendRuns } from "./blocks/lookups.ts";
 import type { PlaceTable } from "./blocks/place-table.ts";
 import { RowBuffer } from "./blocks/row-buffer.ts";
-import { type At, keyOf, type Move } from "./blocks/rows.ts";
+import { type At, type CallFacts, keyOf, type Move, NO_FACTS } from "./blocks/rows.ts";
 import type { PlaceIds } from "./catalog.ts";
 import { finish } from "./reading/slices.ts";
 
@@ -113,8 +113,8 @@ export class AuditPlaces {
   }
 
   /** To be called after the last row of a record. @param call - A `Move` or a `Call`. */
-  end(call: number): void {
-    for (const { rows } of this.#touched) rows.setCall(call);
+  end(call: number, facts: CallFacts = NO_FACTS): void {
+    for (const { rows } of this.#touched) rows.setCall(call, facts);
   }
 
   /** Writes all rows to the file. @param sequence - The last record that was added. */

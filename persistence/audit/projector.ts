@@ -15,7 +15,15 @@ import {
 import type { SqlFile } from "../disk/sqlite.ts";
 import { AuditAreas } from "./areas.ts";
 import type { AuditCatalog, AuditEvent } from "./catalog.ts";
-import { type At, Call, isAreaKey, NO_HOLD, placeOf, seatMove } from "./blocks/rows.ts";
+import {
+  type At,
+  Call,
+  type CallFacts,
+  isAreaKey,
+  NO_HOLD,
+  placeOf,
+  seatMove,
+} from "./blocks/rows.ts";
 import { changeLayout } from "./layout-change.ts";
 import type { AuditPlaces, LiveEvent } from "./places.ts";
 import { RecordTimes } from "./file.ts";
@@ -54,7 +62,7 @@ export class AuditProjector {
       case RecordType.MOVE:
         this.#times.add(at);
         this.#move(at, record);
-        return this.#places.end(record.move);
+        return this.#places.end(record.move, factsOf(record));
       case RecordType.PRICE:
         this.#times.add(at);
         this.#prices(record);
@@ -208,4 +216,8 @@ export class AuditProjector {
   #idsOf(partition: number) {
     return this.#catalog.placesOf(this.#catalog.event(partition).layoutId);
   }
+}
+
+function factsOf({ expiresAtMs, session }: MoveRecord): CallFacts {
+  return { endsAtMs: expiresAtMs, isNamed: session !== "" };
 }

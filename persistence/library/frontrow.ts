@@ -97,7 +97,6 @@ export class Frontrow {
     if (refusal !== null) throw new Refused(refusal);
     const history = new History();
     const store = await openEngine(options, history);
-    history.begin(store.engine.state, store.engine.sequence);
     try {
       const caller = await store.callerFor(organization ?? "default");
       return new Frontrow(new Acting(store, caller), history, new AbortController());

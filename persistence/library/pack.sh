@@ -20,7 +20,11 @@ find "$bare" -name '*.js' -exec sh -c \
   sh {} +
 cp -r "$bare/engine" "$bare/persistence" "$out"
 rm -r "$bare"
-rm -r "$out/persistence/rescue"
+rm -r "$out/persistence/rescue" "$out/persistence/changes"
+# For the command line alone.
+rm "$out/persistence/audit/reading/history.js" "$out/engine/verify/digest.js"
+# Files of types have nothing but `export {};`.
+find "$out" -name '*.js' -size -12c -delete
 cp dist/api/index.d.ts "$out/index.d.ts"
 # Once with comments is enough.
 sed -e '/^ *\/\*\*.*\*\/$/d' -e '/^ *\/\*\*/,/\*\//d' dist/api/index.d.ts > "$out/index.d.cts"

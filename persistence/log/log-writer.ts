@@ -11,7 +11,13 @@ import { type DiskFault, LogFailed } from "../disk/faults.ts";
 import { writeAllThrough } from "../disk/transfer.ts";
 import { Batch } from "./batch.ts";
 import { RECORD_BYTES_MAX } from "./codec.ts";
-import { FRAME_BYTES_MAX, FrameFlag, SECTOR_BYTES, padToSector } from "./frame.ts";
+import {
+  FRAME_BYTES_MAX,
+  FRAME_HEADER_BYTES,
+  FrameFlag,
+  SECTOR_BYTES,
+  padToSector,
+} from "./frame.ts";
 import type { ChainMark } from "./scan.ts";
 import { SEGMENT_HEADER_BYTES, encodeSegmentHeader, segmentName } from "./segment-header.ts";
 import { Spares, type SparesOptions, activate, roomIn } from "./segments.ts";
@@ -59,9 +65,17 @@ export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
   readonly end: LogEnd;
   /** Bytes of the longest record that is accepted; 128 MiB by default. */
   readonly recordBytesMax?: number | undefined;
+  readonly onBatch?: OnBatch | undefined;
   /** Called at most once, after a failed write or sync: the process must end. */
   readonly onFailure: (failure: LogFailed) => void;
 }
+
+/**
+ * Called when a batch is on disk, before `durable` is.
+ *
+ * @param payload - The records of the batch as encoded; valid only during the call.
+ */
+export type OnBatch = (payload: Buffer, firstSequence: number, recordCount: number) => void;
 
 /** Counters since the log was opened. */
 export interface LogStats {
@@ -276,6 +290,7 @@ export class LogWriter implements Journal {
     this.#chain = chain;
     this.#markedSequence = this.#durableSequence;
     this.#durableSequence = lastSequence;
+    if (hadRecords) this.#show(frame, lastSequence);
     this.#other.clear();
     this.#flight = null;
     this.#busy = false;
@@ -285,6 +300,12 @@ export class LogWriter implements Journal {
     else this.#next();
     if (hadRecords) this.durable(lastSequence);
   };
+
+  #show(frame: Buffer, lastSequence: number): void {
+    const { bytes, recordCount } = this.#other;
+    const first = lastSequence - recordCount + 1;
+    this.#options.onBatch?.(frame.subarray(FRAME_HEADER_BYTES, bytes), first, recordCount);
+  }
 
   #next(): void {
     if (this.#open.recordCount > 0 || this.#closing !== null) this.#commit();

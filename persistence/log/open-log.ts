@@ -5,7 +5,7 @@ import type { Scheduler } from "../disk/scheduler.ts";
 import { makeFoldersNow, TEMPORARY_SUFFIX } from "../disk/transfer.ts";
 import { Batch } from "./batch.ts";
 import { FrameFlag, SECTOR_BYTES } from "./frame.ts";
-import { LogWriter, type LogEnd } from "./log-writer.ts";
+import { LogWriter, type LogEnd, type OnBatch } from "./log-writer.ts";
 import { findSegments } from "./read-log.ts";
 import { recover, type RecoverOptions, type RecoveryReport } from "./recover.ts";
 import type { LogScan } from "./scan.ts";
@@ -36,6 +36,7 @@ export interface LogOptions extends RecoverOptions {
   /** As in `LogWriterOptions`. */
   readonly runningMs: () => number;
   readonly recordBytesMax?: number | undefined;
+  readonly onBatch?: OnBatch | undefined;
 }
 
 export interface OpenLog {

@@ -18,7 +18,7 @@ import { BROKEN_SUFFIX } from "../log/recover.ts";
 import { segmentName, LOG_FOLDER } from "../log/segment-header.ts";
 import { buildSnapshot, imagesOf } from "../snapshot/build.ts";
 import { copyCatalog } from "../snapshot/catalog-copy.ts";
-import { SNAPSHOT_FOLDER } from "../snapshot/file.ts";
+import { packSequences, SNAPSHOT_FOLDER } from "../snapshot/file.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import { type Exported, exportLoss, type KnownLoss, knownLoss } from "./lost-transitions.ts";
 import type { LogRestart } from "./repair-from-snapshot.ts";
@@ -137,7 +137,7 @@ function rewriteSnapshot(store: StorePlace, { base, mark }: LogRestart): string 
     base: null,
     catalog: copyCatalog(state.catalog),
     images: imagesOf(state, state.partitions.keys(), sequence),
-    end: { sequence, mark, createdAtMs },
+    end: { sequence, mark, sequences: packSequences(state.sequences), createdAtMs },
   });
   if (name !== base) {
     disk.removeNow(`${snapshots}/${base}`);

@@ -60,6 +60,8 @@ export interface BuildEnd {
   readonly sequence: number;
   /** A durable record, at or after every image. */
   readonly mark: ChainMark;
+  /** As by `packSequences`, as of `sequence`. */
+  readonly sequences: Float64Array;
   readonly createdAtMs: number;
 }
 
@@ -270,6 +272,9 @@ export class SnapshotBuild {
       nextId: this.#nextId,
       createdAt: new Date(end.createdAtMs).toISOString(),
     };
+    const { buffer, byteOffset, byteLength } = end.sequences;
+    const content = Buffer.from(buffer, byteOffset, byteLength);
+    this.#sql.run("INSERT INTO eventSequences VALUES (?, ?)", content, digestOfImage(content));
     const values = [...valuesOf(meta), digestOfSnapshot(this.#sql, meta)];
     this.#sql.run("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)", ...values);
     this.#sql.execute("COMMIT");

@@ -3,6 +3,9 @@
  * of the catalog (position, id, row as JSON), a row for each partition, and a row with the position
  * in the log. Digests cover everything that a reader relies on. Nothing here changes a file.
  *
+ * The table `eventSequences`, which earlier versions lack and ignore, has the last record of each
+ * event, with a digest of its own.
+ *
  * A snapshot is fuzzy: the catalog is as of `sequence`, each partition as of that or a later record
  * of its own. `snapshots.ts` explains why replaying the log makes it consistent.
  */
@@ -74,6 +77,7 @@ CREATE TABLE partitions (
   active INTEGER NOT NULL, locked INTEGER NOT NULL, sold INTEGER NOT NULL, blocked INTEGER NOT NULL,
   digest TEXT NOT NULL, image BLOB NOT NULL
 );
+CREATE TABLE eventSequences (content BLOB NOT NULL, digest TEXT NOT NULL);
 ${TABLES.map(tableOf).join("\n")}
 `;
 
@@ -170,11 +174,32 @@ export function* partitionsOf(sql: SqlFile): Generator<PartitionFacts & { image:
   }
 }
 
+/** @returns By partition number: the last record of the event up to `sequence` of the snapshot. */
+export function sequencesOf(sql: SqlFile): ReadonlyMap<number, number> {
+  if (sql.row("SELECT 1 FROM sqlite_schema WHERE name = 'eventSequences'") === undefined) {
+    return new Map();
+  }
+  const { content, digest } = sql.row("SELECT * FROM eventSequences") ?? {};
+  if (!Buffer.isBuffer(content)) throw new Malformed("the sequences of the events", "none");
+  const found = digestOfImage(content);
+  if (digest !== found) throw new Malformed(`digest ${String(digest)} of the sequences`, found);
+  const pairs = new Float64Array(Uint8Array.from(content).buffer);
+  const sequences = new Map<number, number>();
+  for (let i = 0; i < pairs.length; i += 2) sequences.set(pairs[i]!, pairs[i + 1]!);
+  return sequences;
+}
+
+/** The content of the table `eventSequences`: pairs of partition number and sequence. */
+export function packSequences(sequences: ReadonlyMap<number, number>): Float64Array {
+  return Float64Array.from([...sequences].flat());
+}
+
 /** Checks everything that can be checked without the log. @throws Malformed, SqlFault. */
 export function checkSnapshot(sql: SqlFile, storeId: string): SnapshotMeta {
   const problem = problemIn(sql);
   if (problem !== null) throw new Malformed("a sound SQLite file", problem);
   const meta = readMeta(sql, storeId);
+  sequencesOf(sql);
   for (const { number, sequence } of partitionsOf(sql)) {
     if (sequence <= meta.markSequence) continue;
     throw new Malformed(`partition ${number} up to ${meta.markSequence}`, `${sequence}`);

@@ -2,6 +2,7 @@
  * Loads the state from a snapshot. Changes nothing on disk. A damaged snapshot is skipped and
  * reported, never used in part.
  */
+import { noteSequence } from "../../engine/affected-partitions.ts";
 import { apply } from "../../engine/apply.ts";
 import { Broken } from "../../engine/assert.ts";
 import { type EventRow, type CatalogPut } from "../../engine/catalog.ts";
@@ -23,6 +24,7 @@ import {
   partitionsOf,
   readMeta,
   rowsOf,
+  sequencesOf,
   tablesOf,
 } from "./file.ts";
 import { decodeImage } from "./image-codec.ts";
@@ -86,6 +88,7 @@ export function loadSnapshot(
     const meta = readMeta(sql, storeId);
     const state = loadCatalog(sql, meta);
     const sequences = loadPartitions(sql, state, onProgress);
+    loadSequences(sql, state, meta);
     for (const sequence of sequences.values()) {
       if (sequence > meta.markSequence) throw new Malformed("a durable partition", "a newer one");
     }
@@ -145,6 +148,17 @@ function loadPartitions(
 }
 
 /**
+ * An earlier version stored no sequences. Then the snapshot itself stands for the last record of
+ * each event.
+ */
+function loadSequences(sql: SqlFile, state: State, meta: SnapshotMeta): void {
+  const stored = sequencesOf(sql);
+  for (const { partition } of state.catalog.events.values()) {
+    state.sequences.set(partition, stored.get(partition) ?? meta.sequence);
+  }
+}
+
+/**
  * @returns A replay that applies the records that the snapshot does not contain: a partition of it
  * may be newer than its catalog.
  * @param before - Called with each record before it is applied.
@@ -155,6 +169,7 @@ export function replayAfter(
   before: (record: LogRecord) => void = () => {},
 ): Replay {
   return (sequence, timeMs, record) => {
+    noteSequence(state, sequence, record);
     if (record.type !== RecordType.CATALOG) {
       if (sequence <= (loaded?.sequences.get(record.partition) ?? 0)) return;
     }

@@ -16,6 +16,7 @@ import { type CatalogRecord, type LogRecord, RecordType } from "../../engine/rec
 import type { ChainMark } from "../log/scan.ts";
 import { type BuildParts, type Built, imagesOf } from "./build.ts";
 import { copyCatalog } from "./catalog-copy.ts";
+import { packSequences } from "./file.ts";
 import type { SnapshotInProgress } from "./in-progress.ts";
 import type { SnapshotReport, SnapshotsOptions } from "./options.ts";
 
@@ -176,7 +177,8 @@ export class Snapshots implements Observer {
     const { clock, state, onReport } = this.#options;
     const startMs = clock.nowMs();
     const numbers = this.#numbersToCopy();
-    const end = { sequence: this.#sequence, mark, createdAtMs: startMs };
+    const sequences = packSequences(state.sequences);
+    const end = { sequence: this.#sequence, mark, sequences, createdAtMs: startMs };
     const catalog = this.#hasFailed ? copyCatalog(state.catalog) : null;
     try {
       const images = imagesOf(state, numbers, this.#sequence);
@@ -244,6 +246,7 @@ export class Snapshots implements Observer {
     this.#lastMs = startMs;
     const snapshot: SnapshotInProgress = {
       sequence: this.#sequence,
+      sequences: packSequences(state.sequences),
       startMs,
       writer,
       pending,
@@ -340,8 +343,8 @@ export class Snapshots implements Observer {
     if (snapshot.pending.size > 0 || snapshot.copies.length > 0) return;
     if (mark === null || mark.sequence < snapshot.imageSequence) return;
     snapshot.isFinishing = true;
-    const { sequence, startMs } = snapshot;
-    snapshot.writer.finish({ sequence, mark, createdAtMs: startMs });
+    const { sequence, sequences, startMs } = snapshot;
+    snapshot.writer.finish({ sequence, mark, sequences, createdAtMs: startMs });
   }
 
   #finished(snapshot: SnapshotInProgress, built: Built): void {

@@ -7,7 +7,6 @@ import path from "node:path";
 import type { CommandKind, CommandOf } from "../../engine/commands.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
-import type { Observer } from "../../engine/ports.ts";
 import { ActorKind } from "../../engine/records.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { State } from "../../engine/state.ts";
@@ -17,7 +16,7 @@ import { realDisk } from "../disk/disk.ts";
 import type { StoreFault } from "../disk/faults.ts";
 import type { LogStats } from "../log/log-writer.ts";
 import type { StateReport } from "./open-state.ts";
-import { type OpenOptions, type OpenStore, openStore } from "./open-store.ts";
+import { type OpenOptions, type OpenStore, openStore, type StoreObserver } from "./open-store.ts";
 import { realPlatform } from "./platform.ts";
 import { resultOf, valueOf } from "./results.ts";
 import { composeCommand, refuseCommand } from "./shape-check.ts";
@@ -28,7 +27,7 @@ export type { OpenOptions };
  * @param observer - Notified of every record that is written from now on.
  * @throws StoreFault.
  */
-export async function openEngine(options: OpenOptions, observer?: Observer): Promise<Store> {
+export async function openEngine(options: OpenOptions, observer?: StoreObserver): Promise<Store> {
   const folder = path.resolve(options.folder);
   const onFailure = options.onFailure ?? endProcess;
   const store = await openStore(realPlatform, { ...options, folder, onFailure, observer });

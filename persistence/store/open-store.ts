@@ -4,6 +4,7 @@
  */
 import { Engine } from "../../engine/engine.ts";
 import type { Observer } from "../../engine/ports.ts";
+import type { State } from "../../engine/state.ts";
 import { auditedSequence } from "../audit/file.ts";
 import { type AuditReport, makeAuditFile } from "../audit/keeper.ts";
 import { AuditThread } from "../audit/thread.ts";
@@ -11,7 +12,7 @@ import { type DataFolder, openDataFolder } from "../disk/data-folder.ts";
 import type { StoreFault } from "../disk/faults.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
 import { ServiceClock } from "../disk/service-clock.ts";
-import type { LogWriter } from "../log/log-writer.ts";
+import type { LogWriter, OnBatch } from "../log/log-writer.ts";
 import { type BuildParts, buildSnapshot } from "../snapshot/build.ts";
 import type { SnapshotReport } from "../snapshot/options.ts";
 import { prune } from "../snapshot/prune.ts";
@@ -57,7 +58,15 @@ export interface StoreOptions extends OpenOptions {
   /** As `turnMs` of `SnapshotsOptions`; `TURN_MS` by default. */
   readonly snapshotTurnMs?: number | undefined;
   /** Notified of every record before the snapshots are. */
-  readonly observer?: Observer | undefined;
+  readonly observer?: StoreObserver | undefined;
+}
+
+/** Follows the records of a store from its opening on. */
+export interface StoreObserver extends Observer {
+  /** Called once, before the first record. @param sequence - Of the last record on disk. */
+  begin?(state: State, sequence: number): void;
+  /** As `OnBatch`. */
+  keep?(payload: Buffer, firstSequence: number, recordCount: number): void;
 }
 
 export interface AuditOptions {
@@ -105,6 +114,7 @@ const MINUTE_MS = 60_000;
 export async function openStore(platform: Platform, options: StoreOptions): Promise<OpenStore> {
   const { disk, scheduler, randomBytes, time, startSnapshotThread } = platform;
   const { folder, secret, onFailure, onProgress, segmentBytes, recordBytesMax } = options;
+  const onBatch: OnBatch = (...batch) => options.observer?.keep?.(...batch);
   const clock = new ServiceClock(time);
   const dataFolder = openDataFolder({ disk, folder, clock, secret, randomBytes });
   try {
@@ -112,7 +122,8 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
     const place = { disk, folder, storeId };
     const timing = { clock, scheduler, runningMs: () => time.runningMs() };
     const onChecked = () => dataFolder.upgrade();
-    const log = { mustExist, segmentBytes, recordBytesMax, onFailure, onProgress, onChecked };
+    const sizes = { segmentBytes, recordBytesMax };
+    const log = { mustExist, ...sizes, onBatch, onFailure, onProgress, onChecked };
     const { state, journal, report, start } = await openState({ ...place, ...timing, ...log });
     if (!mustExist) dataFolder.markHasLog();
     clock.atLeast(report.timeMs);
@@ -130,6 +141,7 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
       turnMs: options.snapshotTurnMs ?? TURN_MS,
       onReport: options.onSnapshot ?? (() => {}),
     });
+    options.observer?.begin?.(state, report.sequence);
     const observer = both(options.observer, snapshots);
     const engine = new Engine(state, report, { clock, journal, observer });
     const settle = inTurns(scheduler, () => engine.settle());

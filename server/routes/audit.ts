@@ -35,7 +35,7 @@ import {
   type Route,
   route,
 } from "../routing/route.ts";
-import { answer, type Problem } from "../wire/answers.ts";
+import { answer, asOfSequence, type Problem } from "../wire/answers.ts";
 import { localDateTime, momentMs } from "../wire/moments.ts";
 import { AUDIT_ENTRY, AUDIT_TRAIL } from "../wire/shapes.ts";
 import { areaView, seatView } from "../wire/views.ts";
@@ -127,11 +127,8 @@ export async function listPastSeats(
   const outcome = await ask(context, { about: "seats", eventId, moment: momentAsked(asOf), query });
   if (outcome.gap !== null) return refuseGap(outcome, "asOf", asOf);
   const { seats, total, isOnSale } = outcome.value;
-  return pageAnswer(
-    seats.map((seat) => seatView(seat, isOnSale)),
-    total,
-    context.query,
-  );
+  const content = seats.map((seat) => seatView(seat, isOnSale));
+  return asOfSequence(pageAnswer(content, total, context.query), outcome.sequence);
 }
 
 /** The areas of an event at a moment. */
@@ -140,7 +137,7 @@ export async function listPastAreas(context: ById<string>, asOf: string): Promis
   if (typeof eventId !== "string") return eventId;
   const outcome = await ask(context, { about: "areas", eventId, moment: momentAsked(asOf) });
   if (outcome.gap !== null) return refuseGap(outcome, "asOf", asOf);
-  return answer(200, outcome.value.map(areaView));
+  return asOfSequence(answer(200, outcome.value.map(areaView)), outcome.sequence);
 }
 
 /** The id of the caller's event, which may have been deleted; or the refusal. */

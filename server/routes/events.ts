@@ -34,7 +34,7 @@ import {
   route,
 } from "../routing/route.ts";
 import { inSlices } from "../routing/slices.ts";
-import { answer, NO_CONTENT, type Problem } from "../wire/answers.ts";
+import { answer, asOfSequence, NO_CONTENT, type Problem } from "../wire/answers.ts";
 import { localDateTime, momentMs, momentOf } from "../wire/moments.ts";
 import { AREA, EVENT, EVENT_EXPAND, EVENT_SEAT, EVENT_STATUS_CHANGE } from "../wire/shapes.ts";
 import { areaView, eventExpandView, eventView, seatView } from "../wire/views.ts";
@@ -146,7 +146,7 @@ export const EVENT_ROUTES: readonly Route[] = [
       const partition = state.partitionOf(event);
       const prices = state.catalog.pricesOf(event.id);
       const areas = partition.layout.areas.map((_, area) => areaFacts(partition, prices, area));
-      return answer(200, areas.map(areaView));
+      return asOfSequence(answer(200, areas.map(areaView)), state.sequenceOf(event));
     },
   }),
 ];
@@ -202,7 +202,7 @@ function showSeats(
   const { seats, total } = listSeats(listed, seatQuery);
   const onSale = isOnSale(state, event);
   const content = seats.map((seat) => seatView(seatFacts(listed, seat), onSale));
-  return pageAnswer(content, total, query);
+  return asOfSequence(pageAnswer(content, total, query), state.sequenceOf(event));
 }
 
 function seatQueryOf(query: SeatsQuery): SeatQuery | Problem {

@@ -3,7 +3,7 @@ import { type SortKey, sortByKeys } from "../../engine/queries/key-order.ts";
 import { nameKey, sortInSteps } from "../../engine/queries/name-order.ts";
 import { isRefused, refuseInvalid } from "../../engine/results.ts";
 import { BOOLEAN, integer, list, object, type Shape, TEXT } from "../../engine/shapes/shape.ts";
-import { answer, type Problem } from "../wire/answers.ts";
+import { type Answer, answer, type Problem } from "../wire/answers.ts";
 import {
   type Context,
   type Endpoint,
@@ -250,7 +250,7 @@ export function pageAnswer(
   total: number,
   query: PageQuery,
   more: object = {},
-): Handled {
+): Answer {
   const { page: number, size } = query;
   const isSorted = query.sort.length > 0;
   const sort = { empty: !isSorted, sorted: isSorted, unsorted: !isSorted };

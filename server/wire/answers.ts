@@ -31,6 +31,11 @@ export function answer(status: number, value: unknown): Answer {
   return { status, type: JSON_TYPE, body: JSON.stringify(value), headers: SAFE_HEADERS };
 }
 
+/** @param sequence - The last record of the event that the answer reflects. */
+export function asOfSequence(shown: Answer, sequence = 0): Answer {
+  return { ...shown, headers: [...shown.headers, ["X-Sequence", String(sequence)]] };
+}
+
 /** @param body - JSON in UTF-8. */
 export function jsonBytes(status: number, body: Uint8Array, layout?: Answer["layout"]): Answer {
   const facts = { status, type: JSON_TYPE, body, headers: SAFE_HEADERS };

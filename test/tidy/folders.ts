@@ -44,6 +44,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "persistence/audit": AUDIT,
   "persistence/audit/blocks": [...LOG, "persistence/audit"],
   "persistence/audit/reading": AUDIT,
+  "persistence/changes": LOG,
   "persistence/rescue": AUDIT,
   "persistence/store": AUDIT,
   "persistence/library": [...AUDIT, "persistence/store"],

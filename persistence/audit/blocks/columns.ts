@@ -163,10 +163,15 @@ export class ColumnReader {
     return new Column(this.#bytes, this.#take(width * count), { width, low });
   }
 
-  /** To be called last. */
   texts(): Texts {
     const count = this.u32();
-    return new Texts(count, this.numbers(count + 1), this.#bytes.subarray(this.#at));
+    const starts = this.numbers(count + 1);
+    const start = this.#take(starts.at(count));
+    return new Texts(count, starts, this.#bytes.subarray(start, this.#at));
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#bytes.length;
   }
 
   #take(count: number): number {

@@ -6,11 +6,16 @@ import { ColumnWriter, type Strided } from "./columns.ts";
 import {
   AREA_STEP,
   type At,
+  type CallFacts,
   codeOfActor,
   type Move,
+  NAMED,
+  NO_FACTS,
   NO_STATE,
   RECORD_STEP,
   ROW_NUMBERS,
+  UNKNOWN,
+  UNNAMED,
 } from "./rows.ts";
 
 /** Where a part of a buffer begins or ends, in records, rows, and rows of areas. */
@@ -78,6 +83,9 @@ export class RowBuffer {
   readonly #records = new Groups(RECORD_STEP);
   readonly #rows = new Groups(ROW_NUMBERS);
   readonly #areas = new Groups(AREA_STEP);
+  // Index of both: record. What a hold lasts, in milliseconds; whether the call names its session.
+  readonly #lasting: number[] = [];
+  readonly #named: number[] = [];
   // Index of both: row.
   readonly #sessions: string[] = [];
   readonly #holdTypes: string[] = [];
@@ -99,11 +107,17 @@ export class RowBuffer {
     values[start + 2] = call;
     values[start + 3] = codeOfActor(actor);
     values[start + AT_ROWS] = this.#rows.count;
+    this.#lasting.push(0);
+    this.#named.push(UNKNOWN);
   }
 
   /** Replaces the call of the last record. */
-  setCall(call: number): void {
-    this.#records.values[(this.#records.count - 1) * RECORD_STEP + 2] = call;
+  setCall(call: number, { endsAtMs, isNamed }: CallFacts = NO_FACTS): void {
+    const last = this.#records.count - 1;
+    const { values } = this.#records;
+    values[last * RECORD_STEP + 2] = call;
+    if (endsAtMs > 0) this.#lasting[last] = endsAtMs - values[last * RECORD_STEP + 1]!;
+    if (isNamed !== null) this.#named[last] = isNamed ? NAMED : UNNAMED;
   }
 
   /** Adds a row of the last record. */
@@ -125,7 +139,8 @@ export class RowBuffer {
   /** Adds the records of a block from `fromSequence` on. */
   addBlock(block: Block, fromSequence = 0): void {
     for (let record = block.recordOf(fromSequence); record < block.recordCount; record++) {
-      this.addRecord(block.atOf(record), block.callOf(record), block.actorOf(record));
+      this.addRecord(block.atOf(record), 0, block.actorOf(record));
+      this.setCall(block.callOf(record), block.factsOfCall(record));
       const end = block.rowsEnd(record);
       for (let row = block.rowsStart(record); row < end; row++) {
         this.addRow(block.keyOf(row), block.moveOf(record, row));
@@ -142,6 +157,8 @@ export class RowBuffer {
     this.#records.addAll(other.#records);
     this.#rows.addAll(other.#rows);
     this.#areas.addAll(other.#areas);
+    for (const lasting of other.#lasting) this.#lasting.push(lasting);
+    for (const named of other.#named) this.#named.push(named);
     for (const session of other.#sessions) this.#sessions.push(session);
     for (const holdType of other.#holdTypes) this.#holdTypes.push(holdType);
     this.lastSequence = other.lastSequence;
@@ -197,6 +214,10 @@ export class RowBuffer {
     }
     for (let i = 0; i < AREA_STEP; i++) writer.numbers(this.#areas.column(i, from.area, to.area));
     writer.texts([...texts.keys()]);
+    for (const column of [this.#lasting, this.#named]) {
+      const values = Float64Array.from(column.slice(from.record, to.record));
+      writer.numbers({ values, first: 0, step: 1, count: records });
+    }
     return writer.content();
   }
 }

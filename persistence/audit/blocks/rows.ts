@@ -35,6 +35,15 @@ export interface At {
   readonly timeMs: number;
 }
 
+/** What a record says of its call, beside its transitions. */
+export interface CallFacts {
+  /** Of a lock: milliseconds since 1970 at which its hold ends; 0 for never. */
+  readonly endsAtMs: number;
+  /** Whether the call names its session; null when it is not known. */
+  readonly isNamed: boolean | null;
+}
+export const NO_FACTS: CallFacts = { endsAtMs: 0, isNamed: null };
+
 /** The hold of a place, or that of the call that moves it. */
 export type Held = Pick<PlaceFacts, "hold" | "session" | "holdType">;
 export const NO_HOLD: Held = { hold: 0, session: "", holdType: "" };
@@ -68,6 +77,9 @@ export const AREA_STEP = 5;
 /** In place of a state, when there is none. */
 export const NO_STATE = 7;
 const ACTOR_KINDS = 4;
+
+/** Whether a call names its session, as a number. */
+export const [UNKNOWN, UNNAMED, NAMED] = [0, 1, 2] as const;
 
 /** Causes of transitions that are not moves. Blocks have these codes, so they never change. */
 export const Call = { PRICES: 9, PRICE_DELETED: 10, LAYOUT: 11, EVENT: 12 } as const;

@@ -14,14 +14,13 @@ import { listSeats, type SeatQuery } from "../../../engine/queries/seat-listing.
 import type { SqlFile } from "../../disk/sqlite.ts";
 import { lastBefore } from "../file.ts";
 import { replyBody } from "../replies.ts";
+import { changePage } from "./changes.ts";
 import { type PastEvent, PastEvents } from "./past.ts";
 import { SLICE_ROWS, type Slices } from "./slices.ts";
 import { transitionPage } from "./transitions.ts";
 
 /** Past maps that are kept in memory, so the next page of one is cheap. */
 export const KEPT_MAX = 4;
-
-type Answer = AuditAnswers[Exclude<AuditTopic, "reply">] | AuditGap;
 
 /** The newest event with the id. */
 const OWNER = `SELECT partition, organizationId FROM events WHERE eventId = ?
@@ -30,14 +29,14 @@ const OWNER = `SELECT partition, organizationId FROM events WHERE eventId = ?
 export class AuditAnswering {
   readonly #sql: SqlFile;
   readonly #sliceRows: number;
-  readonly #past: PastEvents;
+  readonly #events: PastEvents;
   /** By partition and sequence number; the least recently used first. */
   readonly #kept = new Map<string, PastEvent>();
 
   constructor(sql: SqlFile, sliceRows = SLICE_ROWS) {
     this.#sql = sql;
     this.#sliceRows = sliceRows;
-    this.#past = new PastEvents(sql);
+    this.#events = new PastEvents(sql);
   }
 
   /** Past maps in memory. */
@@ -54,30 +53,41 @@ export class AuditAnswering {
       return { gap: null, value: replyBody(this.#sql, question.id), extent };
     }
     const found = this.#sql.row(OWNER, question.eventId);
-    const partition = Number(found?.["partition"]);
-    const value =
-      found === undefined
-        ? AuditGap.NO_EVENT
-        : question.about === "owner"
-          ? Number(found["organizationId"])
-          : yield* this.#answer(question, partition, extent);
-    return isGap(value) ? { gap: value, extent } : { gap: null, value, extent };
+    if (found === undefined) return { gap: AuditGap.NO_EVENT, extent };
+    const partition = Number(found["partition"]);
+    const organizationId = Number(found["organizationId"]);
+    const source = { sql: this.#sql, partition, organizationId, extent };
+    switch (question.about) {
+      case "owner":
+        return { gap: null, value: organizationId, extent };
+      case "transitions":
+        return outcomeOf(yield* transitionPage(this.#sliced(source), question.query), extent);
+      case "changes":
+        return outcomeOf(yield* changePage(this.#sliced(source), question), extent);
+      case "seats":
+      case "areas":
+        return yield* this.#past(question, partition, extent);
+    }
+    return question satisfies never;
   }
 
-  *#answer(
-    question: AuditQuestion<"transitions" | "seats" | "areas">,
+  #sliced<Source extends object>(source: Source): Source & { readonly sliceRows: number } {
+    return { ...source, sliceRows: this.#sliceRows };
+  }
+
+  *#past(
+    question: AuditQuestion<"seats" | "areas">,
     partition: number,
     extent: TrailExtent,
-  ): Slices<Answer> {
-    if (question.about === "transitions") {
-      const source = { sql: this.#sql, partition, extent, sliceRows: this.#sliceRows };
-      return yield* transitionPage(source, question.query);
-    }
+  ): Slices<AuditOutcome<AuditAnswers["seats" | "areas"]>> {
     const event = yield* this.#eventAt(partition, question.moment, extent);
-    if (isGap(event)) return event;
-    if (question.about === "seats") return pastSeats(event, question.query);
-    const { partition: inventory, prices } = event;
-    return inventory.layout.areas.map((_, area) => areaFacts(inventory, prices, area));
+    if (isGap(event)) return { gap: event, extent };
+    const { partition: inventory, prices, sequence } = event;
+    const value =
+      question.about === "seats"
+        ? pastSeats(event, question.query)
+        : inventory.layout.areas.map((_, area) => areaFacts(inventory, prices, area));
+    return { gap: null, value, extent, sequence };
   }
 
   *#eventAt(partition: number, moment: Moment, extent: TrailExtent): Slices<PastEvent | AuditGap> {
@@ -105,11 +115,15 @@ export class AuditAnswering {
   #build(partition: number, sequence: number): Slices<PastEvent | null> {
     const layoutOf = (id: number) =>
       [...this.#kept.values()].find(({ layoutId }) => layoutId === id)?.partition.layout;
-    return this.#past.at(partition, sequence, layoutOf);
+    return this.#events.at(partition, sequence, layoutOf);
   }
 }
 
 const GAPS: ReadonlySet<unknown> = new Set(Object.values(AuditGap));
+
+function outcomeOf<Value>(value: Value | AuditGap, extent: TrailExtent): AuditOutcome<Value> {
+  return isGap(value) ? { gap: value, extent } : { gap: null, value, extent };
+}
 
 function isGap(value: unknown): value is AuditGap {
   return GAPS.has(value);

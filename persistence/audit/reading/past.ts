@@ -9,6 +9,7 @@ import { tableAt } from "../blocks/block-file.ts";
 import type { PlaceTable } from "../blocks/place-table.ts";
 import { keyOf } from "../blocks/rows.ts";
 import { readDocument } from "../catalog.ts";
+import { lastChangeOf } from "./event-versions.ts";
 import { SLICE_ROWS, type Slices } from "./slices.ts";
 
 /** Seats that one slice places. */
@@ -22,6 +23,8 @@ export const SMALL_MAX = 10;
 /** An event as it was, without its holds, which are not part of a map. */
 export interface PastEvent extends ListedEvent {
   readonly layoutId: number;
+  /** The last record that had changed the event. */
+  readonly sequence: number;
   /** Whether ACTIVE seats could be booked. */
   readonly isOnSale: boolean;
 }
@@ -115,7 +118,10 @@ export class PastEvents {
     const timesMs = [published, enabled].map((row) => Number(row?.["timeMs"] ?? 0));
     const isOnSale = version["status"] === "PUBLISHED" && enabled?.["isOn"] !== 0;
     const layoutId = Number(version["layoutId"]);
-    return { partition, prices, layoutId, changedAtMs: Math.max(...timesMs), isOnSale };
+    const organizationId = Number(version["organizationId"]);
+    const last = lastChangeOf({ sql, partition: number, organizationId }, sequence);
+    const facts = { sequence: last, changedAtMs: Math.max(...timesMs), isOnSale };
+    return { partition, prices, layoutId, ...facts };
   }
 }
 

@@ -146,6 +146,8 @@ test("a partition newer than the mark is found without reading the log", async (
   expect(check).toThrow(/expected partition \d+ up to 150, found 900000/);
 });
 
+const NO_SEQUENCES = new Float64Array();
+
 test("a snapshot of an incomplete log, or without its partitions, is refused", async () => {
   const folder = folderOf();
   const process = await start(folder);
@@ -157,7 +159,7 @@ test("a snapshot of an incomplete log, or without its partitions, is refused", a
       base: null,
       catalog: null,
       images: [],
-      end: { sequence, mark: { ...mark, sequence }, createdAtMs: 0 },
+      end: { sequence, mark: { ...mark, sequence }, sequences: NO_SEQUENCES, createdAtMs: 0 },
     });
   expect(build(101)).toThrow(new Malformed("the log up to record 101", "100"));
   // Its events have partitions, and none was given.

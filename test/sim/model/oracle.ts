@@ -3,6 +3,7 @@
  * records only, the model, and the answers that clients got. After a crash all of them are cut back
  * to the recovered records, and must agree.
  */
+import { noteSequence } from "../../../engine/affected-partitions.ts";
 import { apply } from "../../../engine/apply.ts";
 import { Move } from "../../../engine/inventory/states.ts";
 import type { Observer } from "../../../engine/ports.ts";
@@ -179,10 +180,18 @@ export class Oracle implements Observer {
     let expected = this.#expected.get(sequence);
     if (expected !== undefined) return expected;
     expected = cloneState(this.#state);
-    const kept = this.#records.slice(0, sequence - this.#base);
-    for (const { timeMs, record } of kept) apply(expected, record, timeMs);
+    this.#applyUpTo(expected, sequence);
     this.#expected.set(sequence, expected);
     return expected;
+  }
+
+  #applyUpTo(state: State, last: number) {
+    const kept = this.#records.slice(0, last - this.#base);
+    for (const [i, { timeMs, record }] of kept.entries()) {
+      noteSequence(state, this.#base + i + 1, record);
+      apply(state, record, timeMs);
+    }
+    return kept;
   }
 
   #checkEnd({ report: { sequence } }: Life): void {
@@ -199,8 +208,7 @@ export class Oracle implements Observer {
   }
 
   #cutTo(sequence: number): void {
-    const kept = this.#records.slice(0, sequence - this.#base);
-    for (const { timeMs, record } of kept) apply(this.#state, record, timeMs);
+    const kept = this.#applyUpTo(this.#state, sequence);
     this.#baseTimeMs = kept.at(-1)?.timeMs ?? this.#baseTimeMs;
     for (const act of this.#acts) if (act.sequence <= sequence) act.act(this.#stable);
     if (kept.length < this.#records.length) this.tally.count("records that nobody saw were lost");

@@ -28,6 +28,8 @@ export function stateDifference(known: State, found: State): string | null {
     if (other === undefined) return `no partition ${number}`;
     const [expected, digest] = [digestPartition(partition), digestPartition(other)];
     if (expected !== digest) return `partition ${number}: ${digest} in place of ${expected}`;
+    const [last, sequence] = [known.sequences.get(number), found.sequences.get(number)];
+    if (last !== sequence) return `the last record of ${number}: ${sequence} in place of ${last}`;
   }
   return null;
 }
@@ -45,6 +47,7 @@ export function cloneState(state: State): State {
   for (const [number, partition] of state.partitions) {
     const image = packImage(copyPartition(partition));
     copy.partitions.set(number, restorePartition(image, partition.layout));
+    copy.sequences.set(number, state.sequences.get(number)!);
   }
   return copy;
 }

@@ -1,0 +1,363 @@
+/**
+ * The recent changes of all events. Moves are kept as the log encoded them, and become changes when
+ * somebody asks; of other records, what later ones would hide is kept from the state.
+ *
+ * Ordering: `beforeApply` comes before a record is applied, `keep` when its batch is on disk, then
+ * `durable`. A change is shown when its record is on disk.
+ */
+import { type CatalogCall, changedEvents } from "../../engine/affected-partitions.ts";
+import type { EventRow } from "../../engine/catalog.ts";
+import { Move, MOVES, SeatState } from "../../engine/inventory/states.ts";
+import type { Observer } from "../../engine/ports.ts";
+import {
+  byId,
+  type ChangePage,
+  type EventChange,
+  PLACES_PER_PAGE_MAX,
+  placesOf,
+} from "../../engine/queries/event-change.ts";
+import { type CatalogRecord, type LogRecord, RecordType } from "../../engine/records.ts";
+import type { State } from "../../engine/state.ts";
+import {
+  areasAfter,
+  eventAt,
+  layoutChange,
+  type Made,
+  type Places,
+  placesAfter,
+  type Priced,
+  pricedBy,
+  type PriceIds,
+  priceIdsOf,
+  pricedWith,
+  switchesOf,
+  versionsOf,
+} from "./capture.ts";
+import { type Captured, EventChain } from "./event-chain.ts";
+import { RecentMoves } from "./recent-moves.ts";
+
+/** Memory for recent changes; the oldest are dropped. Older ones are in the audit trail. */
+export const RECENT_BYTES_MAX = 32 * 1024 * 1024;
+/** What a chain keeps of a record, in bytes, at least. */
+const CAPTURED_BYTES = 200;
+/** Chains that are trimmed for each batch that is dropped. */
+const TRIMMED_PER_BATCH = 8;
+/** Changes of these carry the hold type of the record. */
+const TYPED: ReadonlySet<Move> = new Set([Move.LOCK, Move.EXPIRE, Move.DIRECT_SALE]);
+
+/** Something that is kept until its record is dropped. */
+interface Droppable {
+  readonly sequence: number;
+  readonly bytes: number;
+  readonly drop: () => void;
+}
+
+/** A change, and the memory that it takes. */
+interface Kept {
+  readonly read: (eventId: string) => Captured;
+  readonly bytes: number;
+}
+
+const NO_PLACES: Places = { seats: [], areas: [] };
+
+export class RecentChanges implements Observer {
+  readonly #bytesMax: number;
+  #state: State | null = null;
+  #moves = new RecentMoves(1);
+  #durable = 0;
+  /** By partition number: events with recent changes, and those that are watched. */
+  readonly #chains = new Map<number, EventChain>();
+  #trimming: Iterator<EventChain> | null = null;
+  /** The oldest first; those before `#keptHead` were dropped. */
+  #kept: Droppable[] = [];
+  #keptHead = 0;
+  #keptBytes = 0;
+  /** Reads what the last record has changed, once it is applied. */
+  #complete: (() => void) | null = null;
+  /** Watched events with changes that are not on disk yet, or that nobody was told of. */
+  #dirty: EventChain[] = [];
+
+  constructor(bytesMax = RECENT_BYTES_MAX) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** To be called once, before the first record. @param sequence - Of the last record. */
+  begin(state: State, sequence: number): void {
+    this.#state = state;
+    this.#moves = new RecentMoves(sequence + 1);
+    this.#durable = sequence;
+  }
+
+  /** Memory of the recent changes, estimated. */
+  get bytes(): number {
+    return this.#moves.bytes + this.#keptBytes;
+  }
+
+  /** Changes after this record are in memory. */
+  get since(): number {
+    return this.#moves.first - 1;
+  }
+
+  /** Milliseconds since 1970: the time of the oldest record; 0 when there is none. */
+  get oldestMs(): number {
+    return this.#moves.oldestMs;
+  }
+
+  /** The last record on disk. */
+  get durableSequence(): number {
+    return this.#durable;
+  }
+
+  /** The last record of the event that is on disk. */
+  lastOf(partition: number): number {
+    const chain = this.#chains.get(partition);
+    return chain?.lastUpTo(this.#durable) ?? this.#state!.sequences.get(partition) ?? 0;
+  }
+
+  /**
+   * @param since - At most the last record on disk.
+   * @returns Null when not all changes after `since` are in memory. Cost: O(seats of the page).
+   */
+  page({ id, partition }: EventRow, since: number, limit: number): ChangePage | null {
+    this.#completeNow();
+    const chain = this.#chains.get(partition);
+    if (chain === undefined) {
+      const isLast = since >= (this.#state!.sequences.get(partition) ?? 0);
+      return isLast ? { changes: [], hasMore: false } : null;
+    }
+    chain.trim(this.#moves.first);
+    if (since < chain.before) return null;
+    const sequences = chain.after(since, this.#durable, limit + 1);
+    let previous = chain.lastUpTo(since);
+    const changes: EventChange[] = [];
+    let places = 0;
+    for (const sequence of sequences) {
+      if (changes.length === limit || places >= PLACES_PER_PAGE_MAX) break;
+      const change = { sequence, previous, ...this.#factsOf(chain, id, sequence) };
+      changes.push(change);
+      places += placesOf(change);
+      previous = sequence;
+    }
+    return { changes, hasMore: changes.length < sequences.length };
+  }
+
+  /**
+   * @param onChanged - Called when changes of the event have come to disk, before the answers that
+   * wait for them.
+   * @returns Ends it.
+   */
+  watch(partition: number, onChanged: () => void): () => void {
+    const chain = this.#chainOf(partition);
+    chain.watchers.add(onChanged);
+    return () => void chain.watchers.delete(onChanged);
+  }
+
+  beforeApply(sequence: number, timeMs: number, record: LogRecord): void {
+    this.#completeNow();
+    if (record.type === RecordType.CATALOG) return this.#beforeCatalog(sequence, timeMs, record);
+    const chain = this.#add(record.partition, sequence);
+    if (record.type === RecordType.PRICE) {
+      this.#endEra(chain, sequence, null);
+      const at = { sequence, timeMs, call: "prices", status: null, bookable: null } as const;
+      this.#capturePrices(chain, at, pricedBy(record));
+    } else if (record.areas.length > 0) {
+      const areas = areasAfter(this.#state!.partitionAt(record.partition), record);
+      const read = (eventId: string) => ({ ...this.#movedBy(chain, eventId, sequence), areas });
+      this.#capture(chain, sequence, { read, bytes: 0 });
+    }
+  }
+
+  /** A batch of the log is on disk. @param payload - As in `RecentMoves`. */
+  keep(payload: Buffer, first: number, recordCount: number): void {
+    this.#moves.keep(payload, first, recordCount);
+    while (this.bytes > this.#bytesMax && this.#moves.batchCount > 1) this.#dropBatch();
+  }
+
+  durable(sequence: number): void {
+    this.#completeNow();
+    this.#durable = sequence;
+    if (this.#dirty.length === 0) return;
+    const dirty = this.#dirty;
+    this.#dirty = [];
+    for (const chain of dirty) {
+      chain.isDirty = false;
+      if (chain.last > sequence) this.#touch(chain);
+      if (chain.lastUpTo(sequence) !== 0) for (const onChanged of chain.watchers) onChanged();
+    }
+  }
+
+  #completeNow(): void {
+    const complete = this.#complete;
+    this.#complete = null;
+    complete?.();
+  }
+
+  #chainOf(partition: number): EventChain {
+    let chain = this.#chains.get(partition);
+    if (chain === undefined) {
+      const before = this.#state!.sequences.get(partition) ?? 0;
+      this.#chains.set(partition, (chain = new EventChain(partition, before)));
+    }
+    return chain;
+  }
+
+  #add(partition: number, sequence: number): EventChain {
+    const chain = this.#chainOf(partition);
+    chain.add(sequence);
+    if (chain.watchers.size > 0) this.#touch(chain);
+    return chain;
+  }
+
+  #touch(chain: EventChain): void {
+    if (chain.isDirty) return;
+    chain.isDirty = true;
+    this.#dirty.push(chain);
+  }
+
+  #capture(chain: EventChain, sequence: number, { read, bytes }: Kept): void {
+    chain.captured.set(sequence, read);
+    this.#keepUntilDropped(sequence, bytes, () => void chain.captured.delete(sequence));
+  }
+
+  #keepUntilDropped(sequence: number, ownBytes: number, drop: () => void): void {
+    const bytes = ownBytes + CAPTURED_BYTES;
+    this.#kept.push({ sequence, bytes, drop });
+    this.#keptBytes += bytes;
+  }
+
+  /**
+   * Prices of seats, or the layout, are about to change: keeps what earlier moves refer to.
+   *
+   * @param priceIds - By slot, when the record removes prices.
+   */
+  #endEra(chain: EventChain, sequence: number, priceIds: PriceIds | null): void {
+    const partition = this.#state!.partitions.peek(chain.partition);
+    const hasMoves = chain.lastUpTo(sequence - 1) > chain.eraStart;
+    const isReferred = hasMoves || (priceIds !== null && chain.eras.length > 0);
+    chain.eraStart = sequence;
+    if (!isReferred || partition === undefined) return;
+    const { seatIds } = partition.layout;
+    const price = partition.price.slice();
+    chain.eras.push({ until: sequence, seatIds, price, priceIds });
+    const bytes = 10 * price.length + 50 * (priceIds?.size ?? 0);
+    this.#keepUntilDropped(sequence, bytes, () => void chain.eras.shift());
+  }
+
+  /** Reads what the record changes when it is applied. */
+  #captureLater(chain: EventChain, at: At, read: () => Made): void {
+    const earlier = this.#complete;
+    this.#complete = () => {
+      earlier?.();
+      const { places, bytes } = read();
+      this.#capture(chain, at.sequence, { read: () => changeOf(at, places()), bytes });
+    };
+  }
+
+  #capturePrices(chain: EventChain, at: At, priced: Priced): void {
+    const state = this.#state!;
+    this.#captureLater(chain, at, () =>
+      placesAfter(state, eventAt(state, chain.partition), priced),
+    );
+  }
+
+  #beforeCatalog(sequence: number, timeMs: number, record: CatalogRecord): void {
+    const state = this.#state!;
+    for (const [partition, call] of changedEvents(state, record)) {
+      const chain = this.#add(partition, sequence);
+      const versions = versionsOf(state, partition, record);
+      const at = { sequence, timeMs, call, ...switchesOf(state, record, versions, call) };
+      const { before, after } = versions;
+      const from = state.partitions.layoutOf(partition);
+      const isMoved = call === "layout" || from !== state.layoutOf(after.schemaId);
+      if (call === "deleteprice") {
+        const slots = removedSlots(state, before!, record);
+        const priced = pricedWith(state.partitionAt(partition), slots);
+        this.#endEra(chain, sequence, priceIdsOf(state, after.id));
+        this.#capturePrices(chain, at, priced);
+      } else if (before !== undefined && (call === "layout" || call === "event") && isMoved) {
+        this.#endEra(chain, sequence, null);
+        const moved = () => layoutChange(from!, state.partitions.layoutOf(partition)!);
+        this.#captureLater(chain, at, moved);
+      } else {
+        if (call === "deleteevent") this.#endEra(chain, sequence, priceIdsOf(state, after.id));
+        this.#capture(chain, sequence, { read: () => changeOf(at, NO_PLACES), bytes: 0 });
+      }
+    }
+  }
+
+  #dropBatch(): void {
+    this.#moves.drop();
+    const { first } = this.#moves;
+    while (this.#keptHead < this.#kept.length && this.#kept[this.#keptHead]!.sequence < first) {
+      const { bytes, drop } = this.#kept[this.#keptHead]!;
+      drop();
+      this.#keptBytes -= bytes;
+      this.#keptHead += 1;
+    }
+    if (this.#keptHead * 2 > this.#kept.length) {
+      this.#kept = this.#kept.slice(this.#keptHead);
+      this.#keptHead = 0;
+    }
+    this.#trimSome(first);
+  }
+
+  #trimSome(first: number): void {
+    for (let i = 0; i < TRIMMED_PER_BATCH; i++) {
+      this.#trimming ??= this.#chains.values();
+      const { value: chain, done } = this.#trimming.next();
+      if (done === true) {
+        this.#trimming = null;
+        return;
+      }
+      chain.trim(first);
+      const isIdle = chain.isEmpty && chain.watchers.size === 0 && chain.eras.length === 0;
+      if (isIdle && !chain.isDirty) this.#chains.delete(chain.partition);
+    }
+  }
+
+  #factsOf(chain: EventChain, eventId: string, sequence: number): Captured {
+    const read = chain.captured.get(sequence);
+    return read === undefined ? this.#movedBy(chain, eventId, sequence) : read(eventId);
+  }
+
+  /** What a move of seats changed. Cost: O(its seats). */
+  #movedBy(chain: EventChain, eventId: string, sequence: number): Captured {
+    const { timeMs, record } = this.#moves.at(sequence);
+    const { move, session, seats } = record;
+    const { name: call, to } = MOVES[move];
+    const era = chain.eraOf(sequence);
+    const present = era === chain.eras.length ? this.#state!.partitionAt(chain.partition) : null;
+    const { seatIds } = present?.layout ?? chain.eras[era]!;
+    const { price } = present ?? chain.eras[era]!;
+    const priceIds = chain.priceIdsFrom(era);
+    const prices = this.#state!.catalog.pricesOf(eventId);
+    const expiresAtMs = to === SeatState.LOCKED ? record.expiresAtMs || null : null;
+    const after = Array.from(seats, (seat) => {
+      const slot = price[seat]!;
+      const priceId = priceIds === null ? prices.get(slot)?.id : priceIds.get(slot);
+      return { id: seatIds[seat]!, state: to, priceId: priceId ?? null, expiresAtMs };
+    });
+    const holdType = TYPED.has(move) ? record.holdType : "";
+    const places = { seats: after.sort(byId), areas: [] };
+    return { timeMs, call, session, holdType, ...places, status: null, bookable: null };
+  }
+}
+
+/** What is shown of a record beside seats and areas. */
+type At = Pick<Captured, "timeMs" | "status" | "bookable"> & {
+  readonly sequence: number;
+  readonly call: CatalogCall;
+};
+
+function changeOf({ timeMs, call, status, bookable }: At, places: Places): Captured {
+  return { timeMs, call, session: "", holdType: "", ...places, status, bookable };
+}
+
+function removedSlots({ catalog }: State, event: EventRow, { removes }: CatalogRecord) {
+  const slots = new Set<number>();
+  for (const { table, key } of removes) {
+    const price = table === "prices" ? catalog.prices.get(Number(key)) : undefined;
+    if (price?.eventId === event.id) slots.add(price.slot);
+  }
+  return slots;
+}

@@ -1,0 +1,155 @@
+/** Changes from memory, from the audit trail, and the state itself, for the same records. */
+import { expect, test } from "vitest";
+import { noteSequence } from "../../../engine/affected-partitions.ts";
+import { apply } from "../../../engine/apply.ts";
+import type { EventRow } from "../../../engine/catalog.ts";
+import { SeatState } from "../../../engine/inventory/states.ts";
+import type { EventChange } from "../../../engine/queries/event-change.ts";
+import { areaFacts, seatFacts } from "../../../engine/queries/place-facts.ts";
+import { isOnSale, listedEvent } from "../../../engine/queries/listed-event.ts";
+import { State } from "../../../engine/state.ts";
+import type { OpenTrail } from "../../../persistence/audit/trail.ts";
+import { RecentChanges } from "../../../persistence/changes/recent-changes.ts";
+import type { KeptRecord } from "../../support/engine.ts";
+import { keepBatch } from "../../support/store/recent.ts";
+import { Random } from "../../sim/workload/random.ts";
+import { Workload } from "../../sim/workload/workload.ts";
+import { ask, feed, openBook } from "../audit/audit-fixture.ts";
+
+const SEEDS = [1, 2, 3, 4];
+const STEPS = 1_500;
+
+/** A state with its recent changes, which follows given records. */
+class Follower {
+  readonly state = new State();
+  readonly recent: RecentChanges;
+  #batch: KeptRecord[] = [];
+
+  constructor(bytesMax?: number) {
+    this.recent = new RecentChanges(bytesMax);
+    this.recent.begin(this.state, 0);
+  }
+
+  follow(kept: KeptRecord): void {
+    const { sequence, timeMs, record } = kept;
+    this.recent.beforeApply(sequence, timeMs, record);
+    noteSequence(this.state, sequence, record);
+    apply(this.state, record, timeMs);
+    this.#batch.push(kept);
+  }
+
+  sync(): void {
+    const last = this.#batch.at(-1);
+    if (last === undefined) return;
+    keepBatch(this.recent, this.#batch);
+    this.#batch = [];
+    this.recent.durable(last.sequence);
+  }
+}
+
+function recordsOf(seed: number): readonly KeptRecord[] {
+  const workload = new Workload(seed);
+  for (let step = 0; step < STEPS; step++) workload.step();
+  return workload.bench.journal.kept;
+}
+
+/** Every change of an event after `since`, from the trail. */
+function trailed(book: OpenTrail, eventId: string, since: number): readonly EventChange[] {
+  const all: EventChange[] = [];
+  for (let position = since; ;) {
+    const page = ask(book, { about: "changes", eventId, since: position, limit: 7 });
+    all.push(...page.changes);
+    if (!page.hasMore) return all;
+    position = page.changes.at(-1)!.sequence;
+  }
+}
+
+/** The same from memory; null when memory does not reach back. */
+function recalled(recent: RecentChanges, event: EventRow, since: number) {
+  const all: EventChange[] = [];
+  for (let position = since; ;) {
+    const page = recent.page(event, position, 7);
+    if (page === null) return null;
+    all.push(...page.changes);
+    if (!page.hasMore) return all;
+    position = page.changes.at(-1)!.sequence;
+  }
+}
+
+/** Seats and areas as the changes leave them. */
+function folded(changes: readonly EventChange[]) {
+  const seats = new Map<number, unknown>();
+  const areas = new Map<number, unknown>();
+  let [status, bookable]: unknown[] = [null, null];
+  for (const change of changes) {
+    for (const seat of change.seats) seats.set(seat.id, seat);
+    for (const area of change.areas) areas.set(area.id, area);
+    status = change.status ?? status;
+    bookable = change.bookable ?? bookable;
+  }
+  return { seats, areas, status, bookable };
+}
+
+/** Compares the state with what the changes since its creation leave. */
+function expectFold(state: State, event: EventRow, changes: readonly EventChange[]): void {
+  const { seats, areas, status, bookable } = folded(changes);
+  expect({ status, bookable }).toEqual({ status: event.status, bookable: isOnSale(state, event) });
+  const listed = listedEvent(state, event);
+  const { partition, prices } = listed;
+  for (const seat of partition.layout.seatIds.keys()) {
+    const { seatId: id, state: found, priceId } = seatFacts(listed, seat);
+    const hold = found === SeatState.LOCKED ? partition.holds.get(partition.hold[seat]!) : null;
+    const known = seats.get(id);
+    // Seats of the first layout were not in a change before they had a price.
+    if (known === undefined) expect(found).toBe(SeatState.UNPRICED);
+    else {
+      expect(known).toEqual({
+        id,
+        state: found < SeatState.ACTIVE ? null : found,
+        priceId,
+        expiresAtMs: hold?.expiresAtMs || null,
+      });
+    }
+  }
+  for (const area of partition.layout.areas.keys()) {
+    const { areaId: id, active, locked, sold, blocked } = areaFacts(partition, prices, area);
+    const none = { id, active: 0, locked: 0, sold: 0, blocked: 0 };
+    expect(areas.get(id) ?? none).toEqual({ id, active, locked, sold, blocked });
+  }
+}
+
+const calls = new Set<string>();
+
+test.each(SEEDS)(
+  "memory and trail make the same changes, and they lead to the state, seed %d",
+  (seed) => {
+    const kept = recordsOf(seed);
+    const random = new Random(seed);
+    const book = openBook();
+    const follower = new Follower();
+    const { state, recent } = follower;
+    for (const [i, record] of kept.entries()) {
+      follower.follow(record);
+      if (!random.once(20)) continue;
+      follower.sync();
+      if (!random.once(2)) continue;
+      feed(book, kept.slice(0, i + 1));
+      for (const event of state.catalog.events.values()) {
+        const since = random.once(2) ? 0 : random.below(i + 1);
+        const expected = trailed(book, event.id, since);
+        expect(recalled(recent, event, since)).toEqual(expected);
+        for (const { call } of expected) calls.add(call);
+        const last = expected.at(-1)?.sequence;
+        if (last !== undefined) expect(state.sequenceOf(event)).toBe(last);
+        if (since === 0) expectFold(state, event, expected);
+      }
+    }
+    book.close();
+  },
+);
+
+test("the seeds above have every kind of change", () => {
+  const moves = "lock unlock sale revertsale directsale block unblock expire";
+  const others = "prices deleteprice layout event";
+  expect([...calls].sort()).toEqual(`${moves} ${others}`.split(" ").sort());
+});
