@@ -33,6 +33,8 @@ export interface ServeOptions extends LogOptions {
   readonly eventMemory: number | null;
   /** A file for a line for each request, or `-` for standard output; absent for no such log. */
   readonly accessLog?: string;
+  /** Whether webhooks may go to private addresses, and over plain HTTP. */
+  readonly webhookPrivateAddresses: boolean;
 }
 
 const DATA = "./data";
@@ -109,6 +111,10 @@ const OPTIONS: readonly Option[] = [
     .env("FRONTROW_EVENT_MEMORY")
     .default(null, "half of the memory of the machine")
     .argParser(parsePositive),
+  new Option(
+    "--webhook-private-addresses",
+    "send webhooks to private addresses too, and over http (env: FRONTROW_WEBHOOK_PRIVATE_ADDRESSES)",
+  ).default(isOn(process.env["FRONTROW_WEBHOOK_PRIVATE_ADDRESSES"])),
   new Option("--log-level <level>", "least severe level that is logged to standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)

@@ -35,6 +35,7 @@ import { rememberedQueries } from "./routing/validate.ts";
 import type { Services } from "./routing/services.ts";
 import { WaitingWork } from "./routing/waiting-work.ts";
 import { roomOf } from "./room.ts";
+import { Webhooks } from "./webhooks/webhooks.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
 import { StartingFront } from "./wire/front.ts";
@@ -129,6 +130,7 @@ interface Context {
 
 interface Running {
   readonly store: Store;
+  readonly webhooks: Webhooks;
   isReady: boolean;
 }
 
@@ -139,13 +141,13 @@ async function open(
 ): Promise<Running> {
   const { engine } = store;
   engine.state.room = roomOf(options);
-  const running: Running = { store, isReady: true };
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const isReady = () => running.isReady;
   const counted = { reports, http: http.stats, accessLog };
   const parts = { ...options, platformToken, ...counted, isReady };
   const services = servicesOf(store, parts);
-  const { keys } = services;
+  const { keys, webhooks } = services;
+  const running: Running = { store, webhooks, isReady: true };
   reports.recovered(store.report);
   reports.madePrivate(store.madePrivate);
   // A process that was killed during its first start may have left a folder without a tenant.
@@ -160,6 +162,7 @@ async function open(
     engine.afterDurable(resolve);
   });
   http.front = new Dispatch(services, routeTable(version, platformToken !== undefined), log);
+  webhooks.begin();
   const baseUrl = `http://${bracketed(options.host)}:${http.port}`;
   process.stdout.write(`frontrow listening on ${baseUrl}\n`);
   if (options.demo) showDemo(store, keys, baseUrl);
@@ -170,7 +173,10 @@ async function open(
 interface ServiceParts
   extends
     ReplyOptions,
-    Pick<ServeOptions, "metricsToken" | "badKeysPerMinute" | "badLoginsPerMinute"> {
+    Pick<
+      ServeOptions,
+      "metricsToken" | "badKeysPerMinute" | "badLoginsPerMinute" | "webhookPrivateAddresses"
+    > {
   readonly platformToken: string | undefined;
   readonly reports: StoreReports;
   readonly http: HttpStats;
@@ -178,7 +184,11 @@ interface ServiceParts
   readonly isReady: () => boolean;
 }
 
-export function servicesOf(store: Store, parts: ServiceParts): Services {
+/** @returns The services. The webhooks send nothing before they are told to begin. */
+export function servicesOf(
+  store: Store,
+  parts: ServiceParts,
+): Services & { readonly webhooks: Webhooks } {
   const { engine, audit } = store;
   const { reports, http, isReady, accessLog } = parts;
   assert(audit !== null, "a server keeps an audit trail");
@@ -192,8 +202,18 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const badKeys = new Throttle(parts.badKeysPerMinute);
   const layoutThread = new LayoutThread();
   const callers = { keys, logins, passwords, badKeys, rates };
+  const { folder, storeId } = store;
+  const webhooks = new Webhooks({
+    engine,
+    audit,
+    keys,
+    folder,
+    storeId,
+    allowsPrivate: parts.webhookPrivateAddresses,
+    report: (message) => reports.webhooks(message),
+  });
   const queries = rememberedQueries;
-  const work = { replies, waiting, queries, layoutThread };
+  const work = { replies, waiting, queries, layoutThread, webhooks };
   const counted = { audit, http, accessLog, ...work, ...callers };
   const sources = { engine, version, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayout, packed: packedLayout };
@@ -211,6 +231,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
     replies,
     rates,
     waiting,
+    webhooks,
     metricsToken: parts.metricsToken ?? null,
     isReady,
   };
@@ -255,7 +276,7 @@ async function stopAll(
   http: HttpServer,
   { log, accessLog }: { readonly log: Logger; readonly accessLog: AccessLog | null },
 ): Promise<void> {
-  const { store } = running;
+  const { store, webhooks } = running;
   log.info("stopping: a snapshot first, while requests are served");
   await store.prepareClose();
   running.isReady = false;
@@ -264,6 +285,8 @@ async function stopAll(
   });
   await Promise.race([http.drain(), tooLong]);
   if (accessLog !== null) await Promise.race([accessLog.written(), tooLong]);
+  // It reads the trail, whose thread is the last to leave the file.
+  await webhooks.close();
   await store.close(true);
   http.close();
   log.info("stopped");

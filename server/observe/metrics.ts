@@ -6,6 +6,7 @@ import type { HttpStats } from "../wire/http.ts";
 import type { Refused } from "../wire/replies.ts";
 import type { DurationCounts } from "./exposition.ts";
 import { ServerMetrics } from "./server-metrics.ts";
+import { type WebhookCounters, webhookCounters, webhookGauges } from "./webhook-metrics.ts";
 import { type RouteLabels, Traffic } from "./traffic.ts";
 
 /** Totals of the log since the start. */
@@ -88,6 +89,7 @@ export interface MetricsSources {
     /** Refusals that are delayed. */
     readonly refusals: { readonly count: number };
   };
+  readonly webhooks: WebhookCounters;
   /** Lines of the access log, and those that were lost; null without one. */
   readonly accessLog: { readonly lines: number; readonly dropped: number } | null;
 }
@@ -157,6 +159,8 @@ export class Metrics {
     this.#addCallers(sources);
     this.#addPasswords(passwords);
     this.#addRates(sources);
+    this.#addGauges(webhookGauges(sources.webhooks));
+    this.#addCounters(webhookCounters(sources.webhooks));
     this.#addAccessLog(sources);
   }
 

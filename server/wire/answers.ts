@@ -15,6 +15,8 @@ export interface Answer {
   readonly headers: readonly (readonly [string, string])[];
   /** The layout that the body is. A stored reply refers to it instead of repeating it. */
   readonly layout?: LayoutVersion;
+  /** What is stored for retries instead of the body. */
+  readonly stored?: string;
 }
 
 const JSON_TYPE = "application/json; charset=utf-8";

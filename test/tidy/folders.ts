@@ -20,6 +20,7 @@ const AUDIT = [
 const ROUTING = [...ENGINE, "server/wire", "server/auth", "server/observe", "server/routing"];
 const ROUTES = [...ROUTING, "server/routes"];
 const PLAYER = ["server/onsale", "server/onsale/http"];
+const READS_TRAIL = ["persistence/audit/reading", "persistence/webhooks"];
 const DECISIONS = ["engine/decide/booking", "engine/decide/pricing", "engine/decide/schema"];
 
 /**
@@ -45,13 +46,15 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "persistence/audit/blocks": [...LOG, "persistence/audit"],
   "persistence/audit/reading": AUDIT,
   "persistence/changes": LOG,
-  "persistence/rescue": AUDIT,
+  "persistence/webhooks": ["engine", "persistence/disk"],
+  "persistence/rescue": [...AUDIT, "persistence/webhooks"],
   "persistence/store": AUDIT,
   "persistence/library": [...AUDIT, "persistence/store"],
   "server/wire": ENGINE,
   "server/routing": ROUTING,
   "server/auth": ROUTING,
   "server/observe": ROUTING,
+  "server/webhooks": [...ENGINE, "server/routing", "server/wire"],
   "server/layouts": [...ENGINE, "server/wire", "server/routing"],
   "server/docs": ["engine", "server/wire"],
   "server/openapi": [...ROUTING, "server/docs"],
@@ -59,6 +62,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...ROUTES,
     "server/docs",
     "server/openapi",
+    "server/webhooks",
     "server/routes/v1",
     "server/routes/management",
   ],
@@ -86,7 +90,9 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Single files that join what their folder keeps apart. */
 export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  "server/main.ts": ["persistence/store", "persistence/log", "server/layouts"],
+  "server/main.ts": ["persistence/store", "persistence/log", "server/layouts", "server/webhooks"],
+  "server/webhooks/worker.ts": [...READS_TRAIL, "persistence/disk"],
+  "server/webhooks/courier.ts": READS_TRAIL,
   "server/layouts/worker.ts": ["persistence/log"],
 };
 
