@@ -18,7 +18,7 @@ export const LISTED_MAX = 100_000;
 
 interface Port {
   on(event: "message", listener: (message: ToWebhooks) => void): unknown;
-  postMessage(message: FromWebhooks): void;
+  send(message: FromWebhooks): void;
   close(): void;
 }
 
@@ -72,7 +72,7 @@ export class WebhookService {
   }
 
   #send(message: FromWebhooks): void {
-    this.#port.postMessage(message);
+    this.#port.send(message);
   }
 
   /** Reports a failure once, however often it happens. @returns Whether there was none. */

@@ -45,6 +45,12 @@ export interface WebhookOptions {
   readonly report: (message: string) => void;
 }
 
+/** A list of deliveries that somebody waits for. */
+interface WaitingList {
+  readonly message: ToWebhooks;
+  readonly resolve: (page: DeliveryPage | null) => void;
+}
+
 /** As it was sent to the thread. */
 interface Sent {
   readonly row: WebhookRow;
@@ -66,12 +72,11 @@ export class Webhooks {
   /** The record up to which the thread was told to follow. */
   #followed = -1;
   #isFollowing = false;
-  #lists = new Map<number, (page: DeliveryPage | null) => void>();
+  readonly #lists = new Map<number, WaitingList>();
   #listed = 0;
   #counts = NO_COUNTS;
   /** Of threads that have ended. */
   readonly #before = { succeeded: 0, failed: 0 };
-  listsRefused = 0;
   disabled = 0;
 
   /** @param program - The compiled program of the thread. */
@@ -105,14 +110,13 @@ export class Webhooks {
 
   /** @returns Null when the deliveries cannot be read now. */
   list(webhookId: number, offset: number, limit: number): Promise<DeliveryPage | null> {
-    if (this.#thread === null) return Promise.resolve(this.#timer === null ? NOTHING : null);
-    if (this.#lists.size >= LISTS_MAX) {
-      this.listsRefused += 1;
-      return Promise.resolve(null);
-    }
+    if (this.#timer === null) return Promise.resolve(NOTHING);
+    if (this.#lists.size >= LISTS_MAX) return Promise.resolve(null);
     const id = (this.#listed += 1);
-    this.#post({ kind: "list", id, webhookId, offset, limit });
-    return new Promise((resolve) => this.#lists.set(id, resolve));
+    const message: ToWebhooks = { kind: "list", id, webhookId, offset, limit };
+    // A thread that starts for the first webhook gets it then.
+    this.#post(message);
+    return new Promise((resolve) => this.#lists.set(id, { message, resolve }));
   }
 
   /** Ends the thread. Tries under way are made again after the next start. */
@@ -120,7 +124,7 @@ export class Webhooks {
     clearInterval(this.#timer ?? undefined);
     this.#timer = null;
     const thread = this.#thread;
-    if (thread === null) return;
+    if (thread === null) return this.#refuseLists();
     this.#post({ kind: "end" });
     const timer = setTimeout(() => void thread.terminate(), END_MS_MAX);
     await this.#exited;
@@ -194,6 +198,7 @@ export class Webhooks {
       });
     });
     this.#thread = thread;
+    for (const { message } of this.#lists.values()) this.#post(message);
   }
 
   /** Another thread takes over. It finds in the file what this one has done. */
@@ -204,7 +209,11 @@ export class Webhooks {
     this.#before.failed += this.#counts.failed;
     this.#counts = NO_COUNTS;
     this.#followEnded();
-    for (const resolve of this.#lists.values()) resolve(null);
+    this.#refuseLists();
+  }
+
+  #refuseLists(): void {
+    for (const { resolve } of this.#lists.values()) resolve(null);
     this.#lists.clear();
   }
 
@@ -220,7 +229,7 @@ export class Webhooks {
         this.#counts = message.counts;
         return;
       case "listed":
-        this.#lists.get(message.id)?.(message.page);
+        this.#lists.get(message.id)?.resolve(message.page);
         this.#lists.delete(message.id);
         return;
       case "disable":

@@ -5,7 +5,7 @@ import { portOfThisThread } from "../../persistence/disk/threads.ts";
 import { openDeliveries } from "../../persistence/webhooks/open.ts";
 import { attempt } from "./attempt.ts";
 import { Courier } from "./courier.ts";
-import type { FromWebhooks, WebhookThreadData } from "./messages.ts";
+import type { FromWebhooks, ToWebhooks, WebhookThreadData } from "./messages.ts";
 import { WebhookService } from "./service.ts";
 
 const { folder, storeId, allowsPrivate, sequence, webhooks } = workerData as WebhookThreadData;
@@ -25,4 +25,9 @@ const ports = {
   report,
   wake: () => service.wake(),
 };
-const service: WebhookService = new WebhookService(port, new Courier(ports, webhooks), file);
+const here = {
+  on: (event: "message", listener: (message: ToWebhooks) => void) => port.on(event, listener),
+  send,
+  close: () => port.close(),
+};
+const service: WebhookService = new WebhookService(here, new Courier(ports, webhooks), file);
