@@ -113,7 +113,8 @@ const OPTIONS: readonly Option[] = [
     .argParser(parsePositive),
   new Option(
     "--webhook-private-addresses",
-    "send webhooks to private addresses too, and over http (env: FRONTROW_WEBHOOK_PRIVATE_ADDRESSES)",
+    "send webhooks over http and to private addresses too " +
+      "(env: FRONTROW_WEBHOOK_PRIVATE_ADDRESSES)",
   ).default(isOn(process.env["FRONTROW_WEBHOOK_PRIVATE_ADDRESSES"])),
   new Option("--log-level <level>", "least severe level that is logged to standard error")
     .env("FRONTROW_LOG_LEVEL")

@@ -34,7 +34,7 @@ export function rotateTenantToken(
   return grantChange(state, caller, { puts: [{ table: "tenants", row }] }, row);
 }
 
-/** @param graceSeconds - Zero and none are the same. @returns Null when the old key stops working at once. */
+/** @returns Null when the old key stops working at once. */
 export function retire(
   key: Omit<RetiredKey, "validUntilMs">,
   graceSeconds: number | null | undefined,

@@ -72,7 +72,7 @@ export function rotateWebhookSecret(
   return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, row);
 }
 
-/** The server gives up a webhook. One that was deleted or made inactive meanwhile stays as it is. */
+/** The server gives up a webhook, unless it was deleted or made inactive meanwhile. */
 export function disableWebhook(
   state: State,
   { caller, webhookId, reason }: CommandWith<{ webhookId: number; reason: string }>,

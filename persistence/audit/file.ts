@@ -160,8 +160,8 @@ export function readAuditFile<T>(disk: ReadDisk, folder: string, read: (sql: Sql
 }
 
 /**
- * Reads an SQLite file of a data folder, even while a process uses it. Leaves no new file beside it.
- * @throws SqlFault.
+ * Reads an SQLite file of a data folder, even while a process uses it. Leaves no new file beside
+ * it. @throws SqlFault.
  */
 export function readFileOf<T>(
   disk: ReadDisk,

@@ -3,9 +3,9 @@
  * which webhook, and what became of each delivery. A delivery is in the file before it is sent for
  * the first time, with its id and body. For use by one thread.
  *
- * A lane is a webhook and an event with something to send. It has deliveries that wait, the first of
- * which is tried, and the record up to which they were formed. Later changes are in the trail until
- * all of its deliveries have been sent.
+ * A lane is a webhook and an event with something to send. It has deliveries that wait, the first
+ * of which is tried, and the record up to which they were formed. Later changes are in the trail
+ * until all of its deliveries have been sent.
  */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { Malformed } from "../disk/faults.ts";
@@ -235,7 +235,8 @@ export class DeliveryFile {
   /** @returns Webhooks that the file has rows about. */
   get webhookIds(): number[] {
     const rows = this.#sql.list(
-      "SELECT webhookId FROM lanes UNION SELECT webhookId FROM deliveries UNION SELECT webhookId FROM failing",
+      `SELECT webhookId FROM lanes UNION SELECT webhookId FROM deliveries
+       UNION SELECT webhookId FROM failing`,
     );
     return rows.map(({ webhookId }) => Number(webhookId));
   }
@@ -280,7 +281,8 @@ export class DeliveryFile {
     for (const webhookId of this.webhookIds) {
       this.#sql.run(
         `DELETE FROM deliveries WHERE webhookId = ? AND ${ended} AND number <= (
-           SELECT number FROM deliveries WHERE webhookId = ? ORDER BY number DESC LIMIT 1 OFFSET ?)`,
+           SELECT number FROM deliveries WHERE webhookId = ?
+           ORDER BY number DESC LIMIT 1 OFFSET ?)`,
         webhookId,
         webhookId,
         newest,

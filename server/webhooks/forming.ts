@@ -1,6 +1,6 @@
 /**
- * Forms deliveries from changes of an event. A delivery is about one event and has one type; changes
- * of the same second travel together.
+ * Forms deliveries from changes of an event. A delivery is about one event and has one type;
+ * changes of the same second travel together.
  */
 import { randomBytes } from "node:crypto";
 import type { WebhookType } from "../../engine/catalog.ts";

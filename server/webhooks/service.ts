@@ -1,4 +1,4 @@
-/** The work of the thread of the webhooks: handles its messages, and makes turns when there is work. */
+/** The work of the thread of the webhooks: handles its messages, and makes turns. */
 import type { Courier } from "./courier.ts";
 import type { DeliveryPage } from "../routing/services.ts";
 import type { FromWebhooks, ToWebhooks } from "./messages.ts";

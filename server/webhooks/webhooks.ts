@@ -1,7 +1,7 @@
 /**
- * Webhooks, as the server's thread sees them: a thread of its own makes and sends the deliveries. It
- * starts with the first webhook. This thread tells it which webhooks there are, and that the trail
- * has new records; it does no work for a change of an event.
+ * Webhooks, as the server's thread sees them: a thread of their own makes and sends the deliveries.
+ * It starts with the first webhook. The server's thread tells it which webhooks there are, and that
+ * the trail has new records, but does no work for a change of an event.
  */
 import { Worker } from "node:worker_threads";
 import type { WebhookRow } from "../../engine/catalog.ts";

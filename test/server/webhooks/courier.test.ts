@@ -9,7 +9,7 @@ const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Another event of the same organization, with a status change as its last record. */
+/** Creates another event of the same organization. */
 function addEvent({ world }: Sending, n: number): string {
   const eventId = `00000000-0000-4000-8000-0000000001${String(n).padStart(2, "0")}`;
   const { name, start, endDate, schemaId } = world.event;
@@ -17,7 +17,7 @@ function addEvent({ world }: Sending, n: number): string {
   return eventId;
 }
 
-test("a webhook is sent what happens after its creation, with what each record changed", async () => {
+test("a webhook is sent what happens after its creation, each change once", async () => {
   const sending = new Sending(HALL);
   const { world } = sending;
   sending.book("lock", world.selection("A", "A1"));
@@ -57,7 +57,7 @@ test("what happened while a webhook was inactive is not sent, and what waited ne
   ]);
 });
 
-test("a failed delivery is sent again with its id; later ones of its event wait, others do not", async () => {
+test("a failed delivery is sent again; only later ones of its event wait", async () => {
   const sending = new Sending(HALL);
   const { world } = sending;
   sending.create({ events: ["change", "status"] });
@@ -149,7 +149,7 @@ test("a receiver that answers 410 is given up at once", async () => {
   expect(sending.sent.length).toBe(1);
 });
 
-test("three days without a success end a webhook; a success in between begins them anew", async () => {
+test("three days without a success end a webhook; each success begins them again", async () => {
   const sending = new Sending(HALL);
   const { world } = sending;
   const { id } = sending.create({ events: ["change", "status"] });
