@@ -75,6 +75,11 @@ CREATE INDEX waiting ON deliveries (webhookId, partition, number) WHERE status =
 CREATE TABLE failing (webhookId INTEGER PRIMARY KEY, sinceMs INTEGER NOT NULL);
 `;
 
+/** Goes from webhook to webhook in the index of the lanes. */
+const BUSY = `WITH RECURSIVE each (id) AS (
+  SELECT min(webhookId) FROM lanes UNION ALL
+  SELECT (SELECT min(webhookId) FROM lanes WHERE webhookId > id) FROM each WHERE id IS NOT NULL
+) SELECT id FROM each WHERE id IS NOT NULL`;
 const FIRST_NUMBER = `SELECT number FROM deliveries
   WHERE webhookId = ? AND partition = ? AND status = 'PENDING' LIMIT 1`;
 const FIRST = `SELECT * FROM deliveries
@@ -141,6 +146,11 @@ export class DeliveryFile {
   addLane({ webhookId, partition, since }: Lane, nowMs: number): void {
     const insert = "INSERT OR IGNORE INTO lanes VALUES (?, ?, ?, ?)";
     this.#sql.run(insert, webhookId, partition, since, nowMs);
+  }
+
+  /** @returns Webhooks with lanes. Cost: O(their number). */
+  busyWebhooks(): number[] {
+    return this.#sql.list(BUSY).map(({ id }) => Number(id));
   }
 
   /** @returns Lanes of a webhook whose time has come, the one that waits longest first. */

@@ -3,10 +3,7 @@
  * all of that in one transaction; then the next tries begin. So a delivery is on disk before it is
  * sent, and a try whose result was lost is made again.
  */
-import type {
-  FollowedEvent,
-  FollowedTrail,
-} from "../../persistence/audit/reading/followed-trail.ts";
+import type { FollowedTrail } from "../../persistence/audit/reading/followed-trail.ts";
 import type {
   DeliveryFile,
   Lane,
@@ -36,6 +33,8 @@ const CHANGES_MAX = 1_000;
 const FORMED_MAX = 16;
 /** When a lane that had no room is tried again. */
 const NO_ROOM_MS = 10_000;
+/** How often the bytes that wait are added up, for the metrics. */
+const WEIGH_EVERY_MS = 10_000;
 export const GONE = 410;
 
 /** What a courier needs from outside. */
@@ -75,6 +74,8 @@ export class Courier {
   readonly #open = new OpenPlaces((...at) => this.#trail!.openPlaces(...at));
   /** Compressed bytes that wait, by webhook. */
   #waiting: Map<number, number>;
+  #weighedMs = -Infinity;
+  #turns = 0;
   #succeeded = 0;
   #failed = 0;
 
@@ -120,10 +121,12 @@ export class Courier {
       report(`webhooks miss the changes up to record ${since}, which the trail does not have`);
     }
     const changed = trail.changedAfter(since);
+    const webhooks = this.#byOrganization();
     file.transaction(() => {
-      for (const event of changed) {
-        for (const { id: webhookId, activeSince } of this.#receivers(event)) {
-          const { partition } = event;
+      for (const { partition, eventId, organizationId } of changed) {
+        for (const webhook of webhooks.get(organizationId) ?? []) {
+          if (!isNamed(webhook, eventId)) continue;
+          const { id: webhookId, activeSince } = webhook;
           file.addLane({ webhookId, partition, since: Math.max(since, activeSince) }, nowMs());
         }
       }
@@ -131,11 +134,16 @@ export class Courier {
     });
   }
 
-  #receivers({ organizationId, eventId }: FollowedEvent): Webhook[] {
-    return [...this.#webhooks.values()].filter(
-      (webhook) =>
-        webhook.active && webhook.organizationId === organizationId && isNamed(webhook, eventId),
-    );
+  /** The active webhooks of each organization. */
+  #byOrganization(): ReadonlyMap<number, readonly Webhook[]> {
+    const found = new Map<number, Webhook[]>();
+    for (const webhook of this.#webhooks.values()) {
+      if (!webhook.active) continue;
+      const own = found.get(webhook.organizationId);
+      if (own === undefined) found.set(webhook.organizationId, [webhook]);
+      else own.push(webhook);
+    }
+    return found;
   }
 
   /** @returns Whether there is more to do at once. @throws SqlFault; then nothing has changed. */
@@ -149,12 +157,14 @@ export class Courier {
     this.#ended = this.#ended.slice(ended.length);
     for (const one of ended) this.#forget(one);
     this.#send();
-    this.#takeTurns();
+    this.#turns += 1;
     return formed > 0;
   }
 
   get counts(): WebhookCounts {
-    const { file } = this.#ports;
+    const { file, nowMs } = this.#ports;
+    // What was sent is still counted until then.
+    if (nowMs() - this.#weighedMs >= WEIGH_EVERY_MS) this.#weigh();
     const waitingBytes = sum(this.#waiting.values());
     const tries = { succeeded: this.#succeeded, failed: this.#failed };
     const { laneCount: lanes, followed } = file;
@@ -178,7 +188,7 @@ export class Courier {
     const { file, nowMs } = this.#ports;
     let formed = 0;
     if (this.#trail === null) return formed;
-    for (const webhook of this.#active) {
+    for (const webhook of this.#busy) {
       for (const lane of this.#dueLanes(webhook)) {
         if (formed >= FORMED_MAX) return formed;
         if (file.isWaiting(lane)) continue;
@@ -195,19 +205,20 @@ export class Courier {
     const trail = this.#trail!;
     const event = trail.eventAt(lane.partition);
     if (event === null || !isNamed(webhook, event.eventId)) return file.removeLane(lane);
-    const page = trail.page(event, lane.since, CHANGES_MAX);
-    if (typeof page !== "object") {
-      report(`changes of the event ${event.eventId} are gone before a webhook got them`);
-      return file.removeLane(lane);
+    const since = Math.max(lane.since, trail.extent.firstSequence - 1);
+    if (since > lane.since) {
+      report(`a webhook misses changes of the event ${event.eventId}: the trail has lost them`);
     }
+    const page = trail.page(event, since, CHANGES_MAX);
+    if (typeof page !== "object") return file.removeLane(lane);
     // Later ones are followed later, and come to a lane then.
     const changes = page.changes.filter(({ sequence }) => sequence <= file.followed);
     if (changes.length === 0) return file.removeLane(lane);
     const isLast = this.#open.isLast.bind(this.#open, lane.partition);
     const { types } = webhook;
     const deliveries = deliveriesOf(changes, { eventId: event.eventId, types, isLast });
-    const since = changes.at(-1)!.sequence;
-    const bytes = file.form({ ...lane, since }, deliveries, nowMs());
+    const until = changes.at(-1)!.sequence;
+    const bytes = file.form({ ...lane, since: until }, deliveries, nowMs());
     this.#waiting.set(webhook.id, (this.#waiting.get(webhook.id) ?? 0) + bytes);
   }
 
@@ -219,14 +230,20 @@ export class Courier {
       return (this.#waiting.get(id) ?? 0) < max;
     };
     if (has()) return true;
-    this.#waiting = this.#ports.file.pendingBytes();
+    this.#weigh();
     return has();
+  }
+
+  #weigh(): void {
+    const { file, nowMs } = this.#ports;
+    this.#waiting = file.pendingBytes();
+    this.#weighedMs = nowMs();
   }
 
   /** Begins the tries that are due and have room. */
   #send(): void {
     const { file } = this.#ports;
-    for (const webhook of this.#active) {
+    for (const webhook of this.#busy) {
       for (const lane of this.#dueLanes(webhook)) {
         if (!this.#mayBegin(webhook)) break;
         const delivery = file.pending(lane);
@@ -303,16 +320,14 @@ export class Courier {
     this.#ports.disable(webhook, reason);
   }
 
-  get #active(): Webhook[] {
-    return [...this.#webhooks.values()].filter(({ active }) => active);
-  }
-
-  /** The webhook that was first in this turn is the last one in the next. */
-  #takeTurns(): void {
-    const [first] = this.#webhooks;
-    if (first === undefined) return;
-    this.#webhooks.delete(first[0]);
-    this.#webhooks.set(...first);
+  /** The active webhooks with lanes. Each turn begins with another one. */
+  get #busy(): Webhook[] {
+    const ids = this.#ports.file.busyWebhooks();
+    const first = this.#turns % Math.max(1, ids.length);
+    return [...ids.slice(first), ...ids.slice(0, first)].flatMap((id) => {
+      const webhook = this.#webhooks.get(id);
+      return webhook?.active === true ? [webhook] : [];
+    });
   }
 }
 

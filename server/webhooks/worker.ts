@@ -28,6 +28,7 @@ const ports = {
 const here = {
   on: (event: "message", listener: (message: ToWebhooks) => void) => port.on(event, listener),
   send,
-  close: () => port.close(),
+  // Connections that are open would keep the thread alive.
+  close: () => process.exit(),
 };
 const service: WebhookService = new WebhookService(here, new Courier(ports, webhooks), file);

@@ -30,7 +30,7 @@ test("a webhook is sent what happens after its creation, each change once", asyn
   expect([sending.sent.length, sending.file.laneCount]).toEqual([1, 0]);
 });
 
-test("what happened while a webhook was inactive is not sent, and what waited neither", async () => {
+test("what waited when a webhook became inactive, and what happened then, is not sent", async () => {
   const sending = new Sending(HALL);
   const { world } = sending;
   const { id, url } = sending.create();
@@ -79,7 +79,7 @@ test("a failed delivery is sent again; only later ones of its event wait", async
   expect(sending.sent[2]!.id).toBe(sending.sent[0]!.id);
 });
 
-test("a kill during a try repeats the try with the same id, and loses nothing after it", async () => {
+test("a kill during a try repeats the try with the same id, and loses nothing", async () => {
   const sending = new Sending(HALL);
   const { world } = sending;
   sending.create();
@@ -110,6 +110,18 @@ test("an event that was deleted while the server was down is told to its end", a
     ["change", [locked]],
     ["status", [deleted]],
   ]);
+});
+
+test("changes that reach the trail while deliveries are formed are sent once", async () => {
+  const sending = new Sending(HALL);
+  sending.create();
+  const first = sending.book("lock", sending.world.selection("A", "A1"));
+  sending.follow();
+  const second = sending.book("lock", sending.world.selection("A", "A2"));
+  sending.feed();
+  sending.courier.turn();
+  await sending.run();
+  expect(sending.sent.map(({ sequences }) => sequences)).toEqual([[first], [second]]);
 });
 
 test("a webhook for some events is not sent what happens in others", async () => {

@@ -100,10 +100,19 @@ export class Sending {
     return this.world.engine.sequence;
   }
 
+  /** The trail gets all records. */
+  feed(): void {
+    feed(this.#book, this.journal.kept);
+  }
+
+  follow(): void {
+    this.feed();
+    this.courier.follow();
+  }
+
   /** The trail gets all records, and the courier makes turns until nothing happens any more. */
   async run(): Promise<void> {
-    feed(this.#book, this.journal.kept);
-    this.courier.follow();
+    this.follow();
     for (let quiet = 0; quiet < 3;) {
       const before = this.sent.length;
       const hasMore = this.courier.turn();
