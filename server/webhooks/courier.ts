@@ -158,7 +158,8 @@ export class Courier {
     for (const one of ended) this.#forget(one);
     this.#send();
     this.#turns += 1;
-    return formed > 0;
+    // A lane whose delivery has ended is formed again in the next turn.
+    return formed + ended.length > 0;
   }
 
   get counts(): WebhookCounts {
