@@ -7,6 +7,7 @@ import type { Refused } from "../wire/replies.ts";
 import type { DurationCounts } from "./exposition.ts";
 import { liveRows, type LiveStats, type Row } from "./live-metrics.ts";
 import { ServerMetrics } from "./server-metrics.ts";
+import { type WebhookCounters, webhookCounters, webhookGauges } from "./webhook-metrics.ts";
 import { type RouteLabels, Traffic } from "./traffic.ts";
 
 /** Totals of the log since the start. */
@@ -100,6 +101,7 @@ export interface MetricsSources {
   };
   readonly commands: CommandCounters;
   readonly live: { readonly stats: LiveStats };
+  readonly webhooks: WebhookCounters;
   /** Lines of the access log, and those that were lost; null without one. */
   readonly accessLog: { readonly lines: number; readonly dropped: number } | null;
 }
@@ -170,6 +172,8 @@ export class Metrics {
     this.#addPasswords(passwords);
     this.#addRates(sources);
     this.#addLive(sources);
+    this.#addGauges(webhookGauges(sources.webhooks));
+    this.#addCounters(webhookCounters(sources.webhooks));
     this.#addAccessLog(sources);
   }
 

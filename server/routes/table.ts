@@ -16,6 +16,7 @@ import { SERIES_ROUTES } from "./series.ts";
 import { documentRoutes, HEALTH_ROUTES } from "./service.ts";
 import { LEGACY_ROUTES } from "./v1/table.ts";
 import { VENUE_ROUTES } from "./venues.ts";
+import { WEBHOOK_ROUTES } from "./webhooks.ts";
 import { ZONE_ROUTES } from "./zones.ts";
 
 /** The interface of every server. */
@@ -26,6 +27,7 @@ export const API_ROUTES: readonly Route[] = [
   ...AUDIT_ROUTES,
   ...LIVE_ROUTES,
   ...SERIES_ROUTES,
+  ...WEBHOOK_ROUTES,
   ...PRICE_ROUTES,
   ...ZONE_ROUTES,
   ...SCHEMA_ROUTES,

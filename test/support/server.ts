@@ -164,6 +164,11 @@ export const NO_STORE = {
   keys: { counts: { remembered: 0, privateKeys: 0 } },
   queries: { count: 0 },
   layoutThread: { count: 0, refused: 0 },
+  webhooks: {
+    lagRecords: 0,
+    disabled: 0,
+    counts: { lanes: 0, inFlight: 0, waitingBytes: 0, succeeded: 0, failed: 0 },
+  },
   rates: { refused: 0, count: 0 },
   waiting: { refused: 0, count: 0, refusals: { count: 0 } },
   commands: { traffic: { text: () => "" }, waiting: { refused: 0, count: 0 }, answerBytes: 0 },
@@ -189,6 +194,12 @@ const SILENT_METRICS = {
   answered: () => {},
   refused: () => {},
 } as unknown as Metrics;
+
+/** As of a server that does not send anything yet. */
+const NO_DELIVERIES: Services["webhooks"] = {
+  allowsPrivate: false,
+  list: () => Promise.resolve({ rows: [], total: 0 }),
+};
 
 export interface ServerOptions {
   /** Turns on the rows that create and list tenants. */
@@ -255,6 +266,7 @@ export class TestServer {
       live,
       commands,
       keys,
+      webhooks: NO_DELIVERIES,
       passwords,
       logins,
       metrics,

@@ -1,0 +1,31 @@
+/** Changes in the form in which the interface shows them. */
+import { STATE_NAMES } from "../../engine/inventory/states.ts";
+import type { AreaAfter, EventChange, SeatAfter } from "../../engine/queries/event-change.ts";
+import { localDateTime } from "../wire/moments.ts";
+
+/** @param isPublic - For the holder of a ticket, who sees neither sessions nor hold types. */
+export function changeView(change: EventChange, isPublic: boolean) {
+  const { sequence, previous, timeMs, call, session, holdType, seats, areas } = change;
+  return {
+    sequence,
+    previous,
+    time: localDateTime(timeMs),
+    call,
+    sessionId: isPublic ? undefined : session || undefined,
+    holdType: isPublic ? undefined : holdType || undefined,
+    seats: seats.map(seatView),
+    areas: areas.map(areaView),
+    status: change.status ?? undefined,
+    bookable: change.bookable ?? undefined,
+  };
+}
+
+function seatView({ id, state, priceId, expiresAtMs }: SeatAfter) {
+  const shown = { id, state: state === null ? null : STATE_NAMES[state], priceId };
+  return expiresAtMs === null ? shown : { ...shown, expiresAt: localDateTime(expiresAtMs) };
+}
+
+function areaView({ id, active, locked, sold, blocked }: AreaAfter) {
+  const capacity = active + locked + sold + blocked;
+  return { groupOfSeatsId: id, capacity, active, locked, sold, blocked };
+}
