@@ -1,6 +1,6 @@
 /** Tests run from source; two workers, since the machine that checks has two cores. */
 import { defineConfig } from "vitest/config";
-import { ContractReporter } from "./test/support/contract-reporter.ts";
+import { ContractReporter } from "./test/support/answers/contract-reporter.ts";
 
 // oxlint-disable-next-line import/no-default-export -- vitest finds its configuration that way.
 export default defineConfig({

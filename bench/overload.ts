@@ -2,11 +2,10 @@
  * `npm run bench:overload`: what is left of the throughput when requests come three times as fast
  * as they can be answered. The rate does not depend on the answers.
  */
-import { once } from "node:events";
 import { startServer, trailCaughtUp } from "./contenders/frontrow.ts";
 import { createVenue, openEvent } from "./contenders/venue.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
-import { forkModule } from "./harness/processes.ts";
+import { measureIn } from "./harness/processes.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, progress, table } from "./harness/table.ts";
 import { Generator } from "./load/generator-process.ts";
@@ -28,8 +27,6 @@ const options = parseOptions(
     folder,
   },
 );
-
-type Report = { readonly measured: OpenMeasurement } | { readonly error: string };
 
 const rows = await inTemporaryFolder(options.folder, measure);
 const { peak, calm, overload } = rows;
@@ -70,17 +67,8 @@ async function measure(data: string) {
   return { peak: requestsPerSecond, calm: rested, overload: pressed };
 }
 
-/** @throws Error when the generator fails. */
-async function drive(plan: OpenPlan): Promise<OpenMeasurement> {
-  const child = forkModule(new URL("./load/open-loop.js", import.meta.url));
-  const reported = once(child, "message");
-  child.send(plan);
-  const [answer] = (await reported) as [Report];
-  const ended = once(child, "exit");
-  child.disconnect();
-  await ended;
-  if ("error" in answer) throw new Error(answer.error);
-  return answer.measured;
+function drive(plan: OpenPlan): Promise<OpenMeasurement> {
+  return measureIn(new URL("./load/open-loop.js", import.meta.url), plan);
 }
 
 function cells(): string[][] {

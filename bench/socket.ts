@@ -2,14 +2,13 @@
  * `npm run bench:socket`: durable two-seat locks over the command socket, beside Redis with the
  * same commands pipelined, Frontrow over HTTP, and both subprotocols.
  */
-import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { frontrow } from "./contenders/frontrow.ts";
 import type { Contender, RunningContender } from "./contenders/contender.ts";
 import { redis } from "./contenders/redis.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "./harness/command.ts";
 import { interleave, spreadOf } from "./harness/measure.ts";
-import { forkModule } from "./harness/processes.ts";
+import { measureIn } from "./harness/processes.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, progress, table } from "./harness/table.ts";
 import { Generator } from "./load/generator-process.ts";
@@ -128,19 +127,8 @@ async function overHttp({ target }: RunningContender, event: EventOnSale) {
   return { http: requestsPerSecond, beside: { alone, with: together } };
 }
 
-type Report = { readonly measured: PipelinedMeasurement } | { readonly error: string };
-
-/** @throws Error when the generator fails. */
-async function drive(plan: PipelinedPlan): Promise<PipelinedMeasurement> {
-  const child = forkModule(new URL("./load/pipelined.js", import.meta.url));
-  const reported = once(child, "message");
-  child.send(plan);
-  const [answer] = (await reported) as [Report];
-  const ended = once(child, "exit");
-  child.disconnect();
-  await ended;
-  if ("error" in answer) throw new Error(answer.error);
-  return answer.measured;
+function drive(plan: PipelinedPlan): Promise<PipelinedMeasurement> {
+  return measureIn(new URL("./load/pipelined.js", import.meta.url), plan);
 }
 
 function find(name: string, shape: readonly [number, number] | undefined): Row | undefined {

@@ -73,9 +73,10 @@ async function measure(data: string) {
       if ("followed" in message) resolve(message.followed);
       if ("error" in message) reject(new Error(message.error));
     });
+    child.once("exit", () => reject(new Error("the clients have ended before the sale")));
   });
   child.send({ target, event: whole, clients, durationMs, probeSeats });
-  await ready;
+  await Promise.race([ready, done]);
   progress("on-sale with clients");
   const measured = await generator.drive({ ...plan, seed: 2 });
   const result = await done;

@@ -162,7 +162,7 @@ test("stream measures what clients of an event cost, and how soon they have chan
   const toy = ["--clients", "20", "--seconds", "1", "--connections", "4", "--seats", "100"];
   const printed = await run("stream.js", toy);
   expect(printed).toMatch(/^with 20 clients +[\d,]+ /m);
-  expect(printed).toMatch(/^clients with the states of the map +≥ 20 +20 +reached$/m);
+  expect(printed).toMatch(/^clients with the states of the map +≥ 20 +20\.00 +reached$/m);
 });
 
 test("audit measures recording, following a log, six queries, and histories", async () => {

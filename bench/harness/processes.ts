@@ -52,6 +52,26 @@ export function forkModule(module: URL): ChildProcess {
   return track(fork(module, { serialization: "advanced" }));
 }
 
+type Report<Measured> = { readonly measured: Measured } | { readonly error: string };
+
+/**
+ * Forks a module that measures one plan, and waits for its report.
+ *
+ * @throws Error when it fails, or ends without a report.
+ */
+export async function measureIn<Measured>(module: URL, plan: object): Promise<Measured> {
+  const child = forkModule(module);
+  const ended = once(child, "exit");
+  const reported = once(child, "message") as Promise<[Report<Measured>]>;
+  child.send(plan);
+  const lost = ended.then((): [{ error: string }] => [{ error: "it ended without a report" }]);
+  const [report] = await Promise.race([reported, lost]);
+  if (child.connected) child.disconnect();
+  await ended;
+  if ("error" in report) throw new Error(report.error);
+  return report.measured;
+}
+
 export interface RunningProgram {
   readonly pid: number;
   readonly stop: () => Promise<void>;

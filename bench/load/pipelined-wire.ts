@@ -1,5 +1,5 @@
 /** How commands are written that are sent before earlier ones have been answered. */
-import { FrameReader, frameOf, Opcode } from "../../client/frames.ts";
+import { FrameReader, frameOf, Opcode } from "../../server/client/frames.ts";
 import type { EventOnSale, Target } from "./plan.ts";
 import { SCRIPTS } from "./redis-scripts.ts";
 

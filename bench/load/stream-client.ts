@@ -66,7 +66,10 @@ export class StreamClient {
     this.#socket = socket;
     this.#unread = EMPTY;
     this.#hasHead = false;
-    socket.on("data", (bytes) => this.#take(bytes));
+    // One that was left may still have read something.
+    socket.on("data", (bytes) => {
+      if (this.#socket === socket) this.#take(bytes);
+    });
     socket.on("error", () => {});
     socket.on("close", () => {
       if (this.#socket !== socket || this.#isEnding) return;

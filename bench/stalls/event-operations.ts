@@ -73,6 +73,12 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
   operation(`GET ${EVENTS}/{id}/areas/`, "", theEvent),
   operation(`GET ${EVENTS}/{id}/summary/`, "", theEvent),
   operation(`GET ${EVENTS}/{id}/holds/`, "", theEvent),
+  operation(`GET ${EVENTS}/{id}/map/`, "", theEvent),
+  operation(`GET ${EVENTS}/{id}/changes/`, "", (stage) => ({
+    ...theEvent(stage),
+    query: "since=0&limit=1000",
+  })),
+  operation(`POST ${EVENTS}/{id}/stream-tickets`, "", theEvent),
   operation(`GET ${EVENTS}/{id}/seats/`, "first page", theEvent),
   operation(`GET ${EVENTS}/{id}/seats/`, "again", theEvent),
   operation(`GET ${EVENTS}/{id}/seats/`, "by one key", (stage) => ({

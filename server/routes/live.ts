@@ -59,7 +59,7 @@ export const LIVE_ROUTES: readonly Route[] = [
   route({ ...BASE, access: Access.ORGANIZATION }, `POST ${PATH}/stream-tickets`, {
     params: UUID_ID,
     answers: { 201: STREAM_TICKET },
-    isConfidential: true,
+    isDryRun: true,
     problems: [400, 403, 404],
     handle: (context) => context.services.live.issue(liveOf(context)),
   }),

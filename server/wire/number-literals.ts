@@ -51,8 +51,9 @@ function withNumbersAsTexts(text: string): unknown {
 /** @param field - In the notation of the interface, such as `seats[1].id`. */
 function literalAt(sent: unknown, field: string): NumberLiteral | null {
   let value = sent;
+  // The name of a member may look like several steps, which lead nowhere.
   for (const step of field.match(STEPS) ?? []) {
-    value = value === null ? value : (value as Readonly<Record<string, unknown>>)[step];
+    value = (value as Readonly<Record<string, unknown>> | null | undefined)?.[step];
   }
   const isShort = typeof value === "string" && value.length <= LITERAL_LENGTH_MAX;
   return isShort ? new NumberLiteral(value as string) : null;

@@ -9,6 +9,7 @@
 
 import { holdTypes, keys, login, organizations, tenants } from "./v2-account.mjs";
 import { bookings, directSales, generalAdmission, retries } from "./v2-booking.mjs";
+import { live } from "./v2-live.mjs";
 import { clone, layouts, schemaDeletion, schemas } from "./v2-catalog.mjs";
 import { seatmaps, venues, zones } from "./v2-catalog.mjs";
 import { echoes, eventEnd, events, series, statuses } from "./v2-events.mjs";
@@ -42,7 +43,7 @@ const topics = [
   [organizations, login, holdTypes],
   [venues, schemas, layouts, seatmaps, zones],
   [events, priceList, seatListing, statuses, series],
-  [bookings, generalAdmission, directSales, retries, commands],
+  [bookings, generalAdmission, directSales, retries, commands, live],
   [clone, schemaDeletion, eventEnd, echoes],
   [documents, tenants, keys],
 ];

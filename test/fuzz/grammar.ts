@@ -1,6 +1,6 @@
 /** Valid requests, generated from the OpenAPI document. */
 import fc, { type Arbitrary } from "fast-check";
-import { DOCUMENT } from "../support/documented.ts";
+import { DOCUMENT } from "../support/answers/documented.ts";
 import { anyShare, type Value } from "./values.ts";
 
 interface Schema {

@@ -10,7 +10,7 @@ import { Dispatch } from "../../server/dispatch.ts";
 import type { Services } from "../../server/routing/services.ts";
 import type { Answer } from "../../server/wire/answers.ts";
 import type { Exchange } from "../../server/wire/front.ts";
-import { undocumented } from "../support/documented.ts";
+import { undocumented } from "../support/answers/documented.ts";
 
 const REFUSED = 400;
 const FAILED = 500;

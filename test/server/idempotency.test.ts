@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { Admission } from "../../engine/ports.ts";
 import { replayed } from "../support/engine.ts";
-import { actingFor, type CallOptions, MANAGEMENT, TestServer, V2 } from "../support/server.ts";
+import { actingFor, type CallOptions } from "../support/answers/exchange.ts";
+import { MANAGEMENT, TestServer, V2 } from "../support/server.ts";
 import { expectProblem, invalid } from "./wire/wire.ts";
 
 const DAY_MS = 86_400_000;

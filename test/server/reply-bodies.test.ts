@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { AuditGap } from "../../engine/queries/audit-trail.ts";
 import { BODY_IN_MEMORY_MAX } from "../../engine/stored-replies.ts";
 import { ReplyBodies } from "../../server/routing/reply-bodies.ts";
-import { actingFor, MANAGEMENT, type Reply, TestServer, V2 } from "../support/server.ts";
+import { actingFor, type Reply } from "../support/answers/exchange.ts";
+import { MANAGEMENT, TestServer, V2 } from "../support/server.ts";
 import { expectProblem } from "./wire/wire.ts";
 
 const DAY_MS = 86_400_000;

@@ -4,7 +4,8 @@ import { HOLD_TYPES_MAX } from "../../engine/constants.ts";
 import { EVENT_SEAT_BYTES, type Room } from "../../engine/state.ts";
 import { roomOf } from "../../server/room.ts";
 import { layoutOf, section } from "../support/layout.ts";
-import { actingFor, MANAGEMENT, TestServer, V2 } from "../support/server.ts";
+import { actingFor } from "../support/answers/exchange.ts";
+import { MANAGEMENT, TestServer, V2 } from "../support/server.ts";
 import { expectProblem } from "./wire/wire.ts";
 
 const NO_ROOM = { status: 429, errorCode: "RATE_LIMITED" };

@@ -10,7 +10,6 @@ import {
   StoreFault,
 } from "../../persistence/disk/faults.ts";
 import { SNAPSHOT_FOLDER } from "../../persistence/snapshot/file.ts";
-import type { SnapshotReport } from "../../persistence/snapshot/options.ts";
 import type { StateReport } from "../../persistence/store/open-state.ts";
 import { FakeDisk } from "../support/disk/fake-disk.ts";
 import { LOSSES } from "../support/disk/inode.ts";
@@ -25,6 +24,7 @@ import { Timeline } from "./timeline.ts";
 import { Clients } from "./workload/clients.ts";
 import type { Plan } from "./workload/plan.ts";
 import { Random } from "./workload/random.ts";
+import { countRecovery, expectFewFiles, SnapshotWatch } from "./run-checks.ts";
 
 export interface RunResult {
   /** A checksum of all events in order. */
@@ -46,15 +46,13 @@ const SETTLE_US_MAX = 60_000_000;
 /** Longer than the requests of a life take on a slow disk that is full for a while. */
 const LIFE_US_MAX = 60_000_000;
 const HOUR_MS = 3_600_000;
-/** Allowed failures of a snapshot: a fault of the disk, or a shutdown that does not wait. */
-const EXPLAINED = /^cannot |^abandoned|^the thread ended/;
-
 export class Run {
   readonly tally = new Tally();
   readonly #plan: Plan;
   readonly #folder: string;
   readonly #timeline = new Timeline();
   readonly #disk: FakeDisk;
+  readonly #snapshots: SnapshotWatch;
   readonly #diskRandom: Random;
   readonly #oracle: Oracle;
   readonly #clients: Clients;
@@ -62,8 +60,6 @@ export class Run {
   readonly #entropy: Random;
   /** The front of the current process, if it is open. */
   #front: Front | null = null;
-  /** The failure of a snapshot without a cause. */
-  #unexplained: Error | null = null;
   /** The faults of the current process. */
   #faults!: DiskFaults;
   #crashes = 0;
@@ -83,6 +79,7 @@ export class Run {
       later: (_, task) => void this.#timeline.after(this.#faults.latencyUs(), task),
       onEnd: () => this.#timeline.clear(),
     });
+    this.#snapshots = new SnapshotWatch(this.tally, this.#disk);
     this.#oracle = new Oracle(this.tally);
     this.#random = Random.stream(seed, "crashes");
     this.#entropy = Random.stream(seed, "entropy");
@@ -135,7 +132,7 @@ export class Run {
     if (start.kind !== "open") return this.#crash(life, doom);
     doom.isOpen = true;
     this.#note(`open ${life.report.sequence} ${life.report.tornBytes} ${life.report.epoch}`);
-    this.#count(life);
+    countRecovery(this.tally, life.report);
     this.#oracle.recovered(life);
     const front = new Front(life, this.#oracle, this.#plan.isThorough);
     this.#front = front;
@@ -203,7 +200,7 @@ export class Run {
       const isNeedless = due !== Due.HALT || isUnread(life, done);
       this.tally.holds("I19", isNeedless, () => `${what}: no halt`);
       this.tally.count(`still opened: ${what}`);
-      this.#count(life, true);
+      countRecovery(this.tally, life.report, true);
       if (done.isLasting === true) this.#oracle.recovered(life);
       else this.#oracle.tried(life, null);
     } else {
@@ -236,8 +233,8 @@ export class Run {
       cleanShutdown && tornBytes === 0,
       () => "an orderly end is not recognized",
     );
-    this.#bounds();
-    this.#expectSnapshots();
+    expectFewFiles(this.tally, [...this.#disk.files().keys()]);
+    this.#snapshots.expectNoFailure();
     this.#disk.kill();
     last.release();
   }
@@ -249,7 +246,7 @@ export class Run {
     const life = this.#begin(doom);
     const start = await life.start();
     this.#judge(start, doom);
-    this.#count(life);
+    countRecovery(this.tally, life.report);
     this.#oracle.recovered(life);
     return life;
   }
@@ -282,7 +279,7 @@ export class Run {
       wallMs: START_MS + Math.floor(nowUs / 1_000) + this.#wallOffsetMs,
       entropy: this.#entropy,
       observer: this.#oracle,
-      onSnapshot: (report) => this.#onSnapshot(report),
+      onSnapshot: (report) => this.#snapshots.ended(report),
       onSweep: (sweep) => {
         if (this.#front === null) sweep();
         else this.#front.sweep(sweep);
@@ -309,7 +306,7 @@ export class Run {
   }
 
   async #crash(life: Life, doom: Doom | null): Promise<void> {
-    this.#expectSnapshots();
+    this.#snapshots.expectNoFailure();
     this.#disk.kill();
     if (life.release()) this.tally.count("a process ended during a snapshot");
     this.#clients.processEnded();
@@ -352,7 +349,7 @@ export class Run {
       const start = await life.start();
       this.#judge(start, doom);
       if (start.kind === "open") {
-        this.#count(life);
+        countRecovery(this.tally, life.report);
         this.#oracle.tried(life, before);
         before = life.report;
         this.#note(`tried ${before.sequence} ${before.epoch}`);
@@ -382,49 +379,6 @@ export class Run {
         this.#disk.isFull = false;
       });
     });
-  }
-
-  #count({ report }: Life, isDamaged = false): void {
-    const { tally } = this;
-    // A snapshot is complete before it gets its name, even after a power cut.
-    const [unsound] = report.passedOver;
-    tally.holds("I5", isDamaged || unsound === undefined, () => unsound!);
-    if (report.tornBytes > 0) tally.count("a torn end was cut off");
-    if (report.cleanShutdown && report.segments > 0) tally.count("an orderly end was recognized");
-    if (report.segments > 0) tally.count("the newest segment was copied");
-    if (report.snapshot !== null) tally.count("a snapshot was used");
-    if (report.passedOver.length === 0) return;
-    tally.count("a snapshot was skipped");
-    if (report.snapshot === null) tally.count("the whole log was read in place of a snapshot");
-  }
-
-  #expectSnapshots(): void {
-    const { stack } = this.#unexplained ?? {};
-    this.tally.holds("I5", stack === undefined, () => `a snapshot failed by itself: ${stack}`);
-  }
-
-  #onSnapshot(report: SnapshotReport): void {
-    const { failure } = report;
-    if (failure !== null) {
-      // The process has died during a step of the snapshot.
-      if (this.#disk.isDead) return;
-      // An error thrown here would be lost in a promise of the snapshots.
-      const isExplained = EXPLAINED.test(failure.message);
-      if (!isExplained) this.#unexplained ??= failure;
-      return this.tally.count("a snapshot failed");
-    }
-    this.tally.count("a snapshot was made");
-    if (report.removedSegments > 0) this.tally.count("segments were removed");
-    if (report.removedSnapshots > 0) this.tally.count("snapshots were removed");
-  }
-
-  /** The numbers of files stay bounded. */
-  #bounds(): void {
-    const paths = [...this.#disk.files().keys()];
-    const temporary = paths.filter((path) => path.endsWith(".tmp")).length;
-    this.tally.holds("I20", temporary <= 3, () => `${temporary} temporary files`);
-    const snapshots = paths.filter((path) => path.includes("/snapshots/")).length;
-    this.tally.holds("I20", snapshots <= 3, () => `${snapshots} snapshots`);
   }
 
   #note(what: string): void {

@@ -29,7 +29,7 @@ const DECISIONS = ["engine/decide/booking", "engine/decide/pricing", "engine/dec
  * directly in that folder; with `/*` also for those of the folders inside it.
  */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  client: [],
+  "server/client": [],
   engine: [...DECIDE, ...DECISIONS],
   "engine/shapes": ["engine"],
   "engine/layout": ["engine"],
@@ -79,7 +79,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/status": ["server/onsale"],
   "server/tools": ["server", "server/observe", "persistence/*", "engine"],
   "server/onsale": [...PLAYER, "server/onsale/books", "server/onsale/crowd"],
-  "server/onsale/http": [...PLAYER, "client"],
+  "server/onsale/http": [...PLAYER, "server/client"],
   "server/onsale/books": PLAYER,
   "server/onsale/crowd": [...PLAYER, "server/onsale/books"],
   server: [
@@ -91,8 +91,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server/tools",
     "server/onsale",
   ],
-  "bench/*": ["bench/*", "client", "server/*", "persistence/*", "engine/*"],
-  "test/*": ["test/*", "client", "bench/*", "server/*", "persistence/*", "engine/*"],
+  "bench/*": ["bench/*", "server/*", "persistence/*", "engine/*"],
+  "test/*": ["test/*", "bench/*", "server/*", "persistence/*", "engine/*"],
 };
 
 /** Single files that join what their folder keeps apart. */

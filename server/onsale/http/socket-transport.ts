@@ -1,5 +1,5 @@
 /** Sends bookings as commands over one WebSocket. The results are those of requests. */
-import { type Call, CommandClient, ConnectionRefused } from "../../../client/client.ts";
+import { type Call, CommandClient, ConnectionRefused } from "../../client/client.ts";
 import { STATUS_OK, STATUS_SERVER_ERROR_MIN } from "../contract.ts";
 import type { Statistics } from "../statistics.ts";
 import { FatalError } from "./errors.ts";

@@ -5,15 +5,8 @@ import { ActorKind } from "../../../engine/records.ts";
 import { isRefused } from "../../../engine/results.ts";
 import { bearerOf, identify } from "../../../server/auth/access.ts";
 import { Access } from "../../../server/routing/route.ts";
-import {
-  actingFor,
-  ADDRESS,
-  BAD_KEYS_MAX,
-  type CallOptions,
-  MANAGEMENT,
-  TestServer,
-  V2,
-} from "../../support/server.ts";
+import { actingFor, ADDRESS, type CallOptions } from "../../support/answers/exchange.ts";
+import { BAD_KEYS_MAX, MANAGEMENT, TestServer, V2 } from "../../support/server.ts";
 import { DENIED, expectProblem } from "../wire/wire.ts";
 
 const ORGANIZATIONS = `${MANAGEMENT}/organizations/`;

@@ -1,7 +1,8 @@
 /** The rows that rotate keys: the old key works for its grace period, and no longer. */
 import { expect, test } from "vitest";
 import { Keys, sha256 } from "../../../server/auth/keys.ts";
-import { actingFor, MANAGEMENT, TEST_SECRET, TestServer, V2 } from "../../support/server.ts";
+import { actingFor } from "../../support/answers/exchange.ts";
+import { MANAGEMENT, TEST_SECRET, TestServer, V2 } from "../../support/server.ts";
 import { DENIED, expectProblem, invalid } from "../wire/wire.ts";
 
 const ROTATE_KEY = `${V2}/keys/rotate`;

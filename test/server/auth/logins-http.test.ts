@@ -2,11 +2,11 @@
 import { beforeAll, expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import { Passwords } from "../../../server/auth/passwords.ts";
+import { type Reply } from "../../support/answers/exchange.ts";
 import {
   BAD_LOGINS_MAX,
   type House,
   MANAGEMENT,
-  type Reply,
   type ServerOptions,
   TestServer,
   V2,

@@ -6,7 +6,8 @@ import { type Opened, LoginRefusal, Logins } from "../../../server/auth/logins.t
 import { Passwords } from "../../../server/auth/passwords.ts";
 import { Throttle } from "../../../server/auth/throttle.ts";
 import { Bench } from "../../support/engine.ts";
-import { ADDRESS, BAD_LOGINS_MAX, TEST_SECRET } from "../../support/server.ts";
+import { ADDRESS } from "../../support/answers/exchange.ts";
+import { BAD_LOGINS_MAX, TEST_SECRET } from "../../support/server.ts";
 
 const EMAIL = "admin@tenant.example";
 const HOUR_MS = 3_600_000;

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import type { OrganizationRow } from "../../../engine/catalog.ts";
 import { ActorKind } from "../../../engine/records.ts";
 import { RateLimits } from "../../../server/auth/rate-limits.ts";
-import { actingFor, MANAGEMENT, type Reply, TestServer, V2 } from "../../support/server.ts";
+import { actingFor, type Reply } from "../../support/answers/exchange.ts";
+import { MANAGEMENT, TestServer, V2 } from "../../support/server.ts";
 import { expectProblem } from "../wire/wire.ts";
 
 const LIMITED = { status: 429, errorCode: "RATE_LIMITED" };

@@ -1,7 +1,6 @@
 /** A client of the command socket that keeps everything that came back. */
-import { once } from "node:events";
-import { onTestFinished } from "vitest";
-import { type CloseEvent, WebSocket } from "undici";
+import { WebSocket } from "undici";
+import { WaitingSocket } from "../wire/waiting-socket.ts";
 
 export const JSON_PROTOCOL = "frontrow.commands.v1+json";
 export const BINARY_PROTOCOL = "frontrow.commands.v1+binary";
@@ -23,26 +22,11 @@ export interface JsonAnswer {
   readonly body: unknown;
 }
 
-export class CommandClient {
-  readonly socket: WebSocket;
+export class CommandClient extends WaitingSocket {
   /** Messages after the credit, oldest first. */
   readonly messages: (string | Buffer)[] = [];
   /** The first message of the server. */
   credit: string | null = null;
-  /** Settles when the connection has closed. */
-  readonly closed: Promise<CloseEvent>;
-  #received: (() => void) | null = null;
-
-  private constructor(socket: WebSocket) {
-    this.socket = socket;
-    socket.binaryType = "arraybuffer";
-    socket.addEventListener("message", ({ data }: { data: unknown }) => this.#take(data));
-    this.closed = new Promise((resolve) => {
-      socket.addEventListener("close", resolve);
-    });
-    void this.closed.then(() => this.#received?.());
-  }
-
   static async open({ base, key, protocol, headers = {} }: Handshake): Promise<CommandClient> {
     const url = base.replace(/^http/, "ws") + SOCKET_PATH;
     const protocols = protocol === undefined ? [] : [protocol];
@@ -51,23 +35,15 @@ export class CommandClient {
       headers: key === "" ? headers : { "X-API-Key": key, ...headers },
     });
     const client = new CommandClient(socket);
-    onTestFinished(() => socket.close());
-    await once(socket, "open");
-    while (client.credit === null) await client.#message();
+    await client.opened();
+    while (client.credit === null) await client.next();
     return client;
   }
 
-  #take(data: unknown): void {
+  protected take(data: unknown): void {
     const message = typeof data === "string" ? data : Buffer.from(data as ArrayBuffer);
     if (this.credit === null) this.credit = String(message);
     else this.messages.push(message);
-    this.#received?.();
-  }
-
-  #message(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#received = resolve;
-    });
   }
 
   /** Sends a list of commands as JSON, or a frame as it is. */
@@ -77,10 +53,7 @@ export class CommandClient {
 
   /** Waits for that many messages. @throws Error when the connection closes before. */
   async received(count: number): Promise<readonly (string | Buffer)[]> {
-    while (this.messages.length < count) {
-      if (this.socket.readyState === WebSocket.CLOSED) throw new Error("the connection has closed");
-      await this.#message();
-    }
+    while (this.messages.length < count) await this.next();
     return this.messages.splice(0, count);
   }
 

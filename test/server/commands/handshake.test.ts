@@ -1,7 +1,8 @@
 /** What is answered before a connection becomes a WebSocket. */
 import { expect, test } from "vitest";
 import type { Connection } from "../wire/connection.ts";
-import { requestOf, TestServer } from "../../support/server.ts";
+import { requestOf } from "../../support/answers/exchange.ts";
+import { TestServer } from "../../support/server.ts";
 import { expectProblem, invalid } from "../wire/wire.ts";
 import { SOCKET_PATH } from "./client.ts";
 import { HANDSHAKE } from "./bare-socket.ts";

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { BOOKING_KINDS } from "../../support/engine.ts";
 import { commandEntry, openEntry, readAnswers } from "../../support/commands/binary-layout.ts";
-import type { House, ProblemBody, TestServer } from "../../support/server.ts";
+import type { ProblemBody } from "../../support/answers/exchange.ts";
+import type { House, TestServer } from "../../support/server.ts";
 import { CommandClient, JSON_PROTOCOL, SOCKET_PATH } from "./client.ts";
 import { HANDSHAKE } from "./bare-socket.ts";
 import { CommandStage } from "./stage.ts";

@@ -1,7 +1,7 @@
 /** The JSON subprotocol against a server that listens on a socket. */
 import { expect, test } from "vitest";
 import type { JsonAnswer } from "./client.ts";
-import type { ProblemBody } from "../../support/server.ts";
+import type { ProblemBody } from "../../support/answers/exchange.ts";
 import { CommandStage } from "./stage.ts";
 
 const codesOf = (answers: readonly JsonAnswer[]) =>

@@ -1,7 +1,8 @@
 /** What holds for every frame: durability, credit, keys, idempotency, the end of connections. */
 import { expect, test } from "vitest";
 import type { CommandClient } from "./client.ts";
-import { MANAGEMENT, type ProblemBody, V2 } from "../../support/server.ts";
+import { type ProblemBody } from "../../support/answers/exchange.ts";
+import { MANAGEMENT, V2 } from "../../support/server.ts";
 import { until } from "../wire/connection.ts";
 import { CommandStage } from "./stage.ts";
 

@@ -14,7 +14,7 @@ import {
 import { expect, test } from "vitest";
 import { placeOf, reasonNumberOf, resultNumberOf } from "../../../server/commands/binary-codes.ts";
 import type { BookingKind } from "../../../engine/commands.ts";
-import type { ProblemBody } from "../../support/server.ts";
+import type { ProblemBody } from "../../support/answers/exchange.ts";
 import {
   type BinaryAnswer,
   commandEntry,

@@ -3,15 +3,8 @@ import { beforeAll, expect, test } from "vitest";
 import { ERROR_ENTRIES } from "../../../server/docs/error-entries.ts";
 import { schemaName } from "../../../server/openapi/problems.ts";
 import { REPLIES } from "../../../server/wire/replies.ts";
-import {
-  BAD_KEYS_MAX,
-  type CallOptions,
-  MANAGEMENT,
-  type ProblemBody,
-  type Reply,
-  TestServer,
-  V2,
-} from "../../support/server.ts";
+import { type CallOptions, type ProblemBody, type Reply } from "../../support/answers/exchange.ts";
+import { BAD_KEYS_MAX, MANAGEMENT, TestServer, V2 } from "../../support/server.ts";
 
 const CODES = [...new Set(Object.values(REPLIES).map(({ errorCode }) => errorCode))].sort();
 const server = new TestServer();

@@ -10,7 +10,8 @@ import { metadataView } from "../../../server/layouts/metadata.ts";
 import { groupViews } from "../../../server/wire/views.ts";
 import { replayed } from "../../support/engine.ts";
 import { guidOf } from "../../support/layout.ts";
-import { type Reply, TestServer, V2 } from "../../support/server.ts";
+import { type Reply } from "../../support/answers/exchange.ts";
+import { TestServer, V2 } from "../../support/server.ts";
 
 const ROWS = 30;
 const SEATS_PER_ROW = 40;

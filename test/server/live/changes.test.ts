@@ -2,7 +2,9 @@
 import { gunzipSync } from "node:zlib";
 import { unpack } from "msgpackr";
 import { expect, test } from "vitest";
-import { requestOf, type SeatBody, TestServer, V2 } from "../../support/server.ts";
+import { AuditGap } from "../../../engine/queries/audit-trail.ts";
+import { requestOf } from "../../support/answers/exchange.ts";
+import { type SeatBody, TestServer, V2 } from "../../support/server.ts";
 
 interface MapBody {
   readonly sequence: number;
@@ -239,6 +241,18 @@ test("changes come in pages, and memory and trail are one list", async () => {
   }
   expect(paged).toEqual(changes);
   expect(little.services.live.stats.recentBytes).toBeLessThan(5_000);
+});
+
+test("older changes are refused with OVERLOADED while too many questions wait", async () => {
+  const audit = { ask: () => Promise.resolve({ gap: AuditGap.BUSY, extent: null }) };
+  const server = new TestServer({ audit, recentBytes: 1_000 });
+  for (let round = 0; round < 20; round++) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    for (const call of ["lock", "unlock"] as const) await server.book(call, "ann", "A1");
+  }
+  const path = `${V2}/events/${server.a.eventId}/changes/?since=0`;
+  const { status, body } = await server.get<{ errorCode: string }>(path);
+  expect([status, body.errorCode]).toEqual([503, "OVERLOADED"]);
 });
 
 test("a request waits for the next change, up to its time", async () => {

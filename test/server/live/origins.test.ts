@@ -1,6 +1,7 @@
 /** From which web pages a ticket may be used, and what their browsers are told. */
 import { expect, test } from "vitest";
-import { replyOf, requestOf, TestServer, V2 } from "../../support/server.ts";
+import { replyOf, requestOf } from "../../support/answers/exchange.ts";
+import { TestServer, V2 } from "../../support/server.ts";
 
 const ALLOWED = "https://tickets.example.com";
 

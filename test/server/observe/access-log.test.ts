@@ -12,8 +12,9 @@ import { Listening } from "../wire/connection.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
+/** The last line may not have come whole. */
 function linesOf(text: string): Line[] {
-  const lines = text.trimEnd().split("\n");
+  const lines = text.slice(0, text.lastIndexOf("\n") + 1).split("\n");
   return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Line);
 }
 

@@ -8,7 +8,7 @@ import { PLATFORM_ROUTES } from "../../../server/routes/management/tenants.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
 import { Access } from "../../../server/routing/route.ts";
 import { startServer } from "../../support/server-process.ts";
-import { witness } from "../../support/witness.ts";
+import { witness } from "../../support/answers/witness.ts";
 import { play, record } from "./play.ts";
 
 const TENANT_TOKEN = "the-token-of-the-examples";

@@ -11,9 +11,10 @@ import { type OperationText, readTexts } from "../../../server/openapi/texts.ts"
 import { routeTable } from "../../../server/routes/table.ts";
 import { Access, type Route, takesIdempotencyKey } from "../../../server/routing/route.ts";
 import { listen } from "../../../server/wire/http.ts";
-import { actingFor, ask, type CallOptions, requestOf, TestServer } from "../../support/server.ts";
+import { actingFor, ask, type CallOptions, requestOf } from "../../support/answers/exchange.ts";
+import { TestServer } from "../../support/server.ts";
 import { targetFor } from "../../support/targets.ts";
-import { witness } from "../../support/witness.ts";
+import { witness } from "../../support/answers/witness.ts";
 
 const PLATFORM_TOKEN = "a-platform-token-of-the-test";
 const MIB = 1_024 * 1_024;

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import type { BookingKind } from "../../../engine/commands.ts";
 import { BOOKING_KINDS } from "../../support/engine.ts";
-import { actingFor, type CallOptions, TestServer, V2 } from "../../support/server.ts";
+import { actingFor, type CallOptions } from "../../support/answers/exchange.ts";
+import { TestServer, V2 } from "../../support/server.ts";
 import { EVENT_DENIED, expectProblem, NOWHERE } from "../wire/wire.ts";
 
 test("every booking command answers true and moves the seats and places", async () => {

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { commandErrors } from "../../../persistence/store/shape-check.ts";
 import { sampleCommand } from "../../support/samples.ts";
-import { type ProblemError, TestServer, V2 } from "../../support/server.ts";
+import { type ProblemError } from "../../support/answers/exchange.ts";
+import { TestServer, V2 } from "../../support/server.ts";
 
 const V1 = "/api/private/v1.0";
 /** One code point, two UTF-16 units, four bytes of UTF-8. */

@@ -7,14 +7,8 @@ import { beforeAll, expect, test } from "vitest";
 import { Passwords } from "../../../server/auth/passwords.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
 import { Access, type Route } from "../../../server/routing/route.ts";
-import {
-  actingFor,
-  type CallOptions,
-  type House,
-  ROUTES,
-  TestServer,
-  V2,
-} from "../../support/server.ts";
+import { actingFor, type CallOptions } from "../../support/answers/exchange.ts";
+import { type House, ROUTES, TestServer, V2 } from "../../support/server.ts";
 import { pathFor, targetFor } from "../../support/targets.ts";
 import { expectProblem, invalid, NO_ID, NOT_FOUND, NOWHERE } from "../wire/wire.ts";
 
@@ -199,10 +193,13 @@ const EMPTY_IS_VALID: Readonly<Record<string, string>> = {
 test.each(named(BODIED))("%s refuses wrong bodies and content types", async (name, route) => {
   const before = server.digest;
   const isLogin = route.tag === "Login";
-  const send = (body: unknown, type = "application/json") => {
+  const send = async (body: unknown, type = "application/json") => {
     const by = callerOf(route);
     const headers = { ...by.headers, "content-type": type };
-    return server.call(route.method, targetFor(route, a), { ...by, headers, body });
+    const target = targetFor(route, a);
+    const reply = await server.call(route.method, target, { ...by, headers, body });
+    const path = route.problemPath?.(target.slice(target.indexOf("?") + 1)) ?? reply.path;
+    return { ...reply, path };
   };
   const bodies = route.mayBeEmpty === true ? [] : [""];
   for (const body of [...bodies, "{", "nonsense", "{}{}", '{"__proto__":1}', Buffer.from([0xff])]) {

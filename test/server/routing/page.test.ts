@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { BOOLEAN, integer, object, orNull, TEXT } from "../../../engine/shapes/shape.ts";
 import { pageOfRows, rangeOf } from "../../../server/routing/page.ts";
 import type { Answer } from "../../../server/wire/answers.ts";
-import { type PageBody, replyOf } from "../../support/server.ts";
+import { replyOf } from "../../support/answers/exchange.ts";
+import { type PageBody } from "../../support/server.ts";
 import { expectPage } from "../wire/wire.ts";
 
 interface Row {

@@ -10,7 +10,7 @@ import {
   TRUE,
 } from "../../../server/wire/answers.ts";
 import { type Refused, REPLIES } from "../../../server/wire/replies.ts";
-import { type ProblemBody, replyOf } from "../../support/server.ts";
+import { type ProblemBody, replyOf } from "../../support/answers/exchange.ts";
 import { expectProblem } from "./wire.ts";
 
 const NOW = Date.parse("2026-03-19T10:00:00.123Z");

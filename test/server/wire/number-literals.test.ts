@@ -23,6 +23,7 @@ test.each([
   ["a fraction", `{"seats":[{"id":0.12345678901234567890}]}`, ["0.12345678901234567890"]],
   ["a number behind a text", `{"sessionId":"\\"[{1: 2","seats":[{"id":${LONG}}]}`, [LONG]],
   ["a number behind a mark", `\ufeff{"seats":[{"id":${LONG}}]}`, [LONG]],
+  ["a number under a strange name", `{"seats":[{"id":1}],"fences":{"a}-[b.c":0.5}}`, ["null"]],
   ["a very long number", `{"seats":[{"id":${"9".repeat(300)}}]}`, ["null"]],
 ])("%s in a body", async (_, body, values) => {
   const reply = await server.post(server.bookingPath("lock"), body);

@@ -1,6 +1,7 @@
 /** Checks that every answer has exactly the documented members: problems and pages. */
 import { expect } from "vitest";
-import type { PageBody, Reply } from "../../support/server.ts";
+import type { Reply } from "../../support/answers/exchange.ts";
+import type { PageBody } from "../../support/server.ts";
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 export const LOCAL_DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}$/;

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Outcome } from "../../../engine/engine.ts";
 import { Result } from "../../../engine/results.ts";
+import { checkState } from "../../../engine/verify/check.ts";
 import { Bench, BOOKING_KINDS, SharingJournal } from "../../support/engine.ts";
 import { differences, sameAnswer } from "../model/compare.ts";
 import { Model } from "../model/model.ts";
@@ -16,6 +17,7 @@ import { GROUPS } from "./plan.ts";
 import { Random } from "./random.ts";
 
 const SWEEP_ONCE = 200;
+const CHECK_STEPS = 500;
 /** Mostly bookings, because they have the most rules. */
 const BOOKINGS_TIMES = 5;
 const BAG = GROUPS.flatMap((group) => {
@@ -35,6 +37,7 @@ export class Workload {
   readonly model = new Model();
   /** How often each answer and each code of a refused object was given. */
   readonly tally = new Map<string, number>();
+  readonly #seed: number;
   readonly #random: Random;
   readonly #hasWrongFences: boolean;
   readonly #houses: readonly House[];
@@ -45,6 +48,7 @@ export class Workload {
     seed: number,
     { submitTo = checkAndSubmit, hasWrongFences = false }: WorkloadOptions = {},
   ) {
+    this.#seed = seed;
     this.#submit = submitTo(this.bench);
     this.#hasWrongFences = hasWrongFences;
     this.#random = new Random(seed);
@@ -52,6 +56,20 @@ export class Workload {
       if (!this.#ask(first)) throw new Error(`${first.command.kind} was refused`);
     };
     this.#houses = openHouses({ must, scene: this.#scene([]) }, { seed, isBig: false });
+  }
+
+  /** So many random commands, and a sweep. @throws Error naming the step where they differ. */
+  play(steps: number): void {
+    for (let step = 0; step < steps; step++) {
+      try {
+        this.step();
+      } catch (cause) {
+        const where = `step ${step} of seed ${this.#seed} (SIM_SEED=${this.#seed})`;
+        throw new Error(`${where}: ${String(cause)}`, { cause });
+      }
+      if (step % CHECK_STEPS === 0) checkState(this.bench.engine.state);
+    }
+    this.sweep();
   }
 
   /** One random command to both. @throws When they differ. */

@@ -1,6 +1,6 @@
 /** The figures of an event, and its holds. */
 import { expect, test } from "vitest";
-import { DOCUMENT } from "../../../support/documented.ts";
+import { DOCUMENT } from "../../../support/answers/documented.ts";
 import { type PageBody, TestServer, V2 } from "../../../support/server.ts";
 import { expectPage, expectProblem, invalid } from "../../wire/wire.ts";
 

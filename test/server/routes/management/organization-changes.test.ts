@@ -1,12 +1,7 @@
 /** The rows that update and delete organizations, and configure their public sessions. */
 import { expect, test } from "vitest";
-import {
-  actingFor,
-  type CallOptions,
-  MANAGEMENT,
-  TestServer,
-  V2,
-} from "../../../support/server.ts";
+import { actingFor, type CallOptions } from "../../../support/answers/exchange.ts";
+import { MANAGEMENT, TestServer, V2 } from "../../../support/server.ts";
 import {
   DENIED,
   type ExpectedProblem,

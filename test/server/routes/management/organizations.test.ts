@@ -1,13 +1,7 @@
 /** The rows that create, read and list organizations, and change their settings and hold types. */
 import { expect, test } from "vitest";
-import {
-  actingFor,
-  type House,
-  MANAGEMENT,
-  type PageBody,
-  TestServer,
-  V2,
-} from "../../../support/server.ts";
+import { actingFor } from "../../../support/answers/exchange.ts";
+import { type House, MANAGEMENT, type PageBody, TestServer, V2 } from "../../../support/server.ts";
 import {
   DENIED,
   expectPage,

@@ -1,6 +1,7 @@
 /** The rows of the platform operator, which exist only with a platform token. */
 import { expect, test } from "vitest";
-import { actingFor, MANAGEMENT, type PageBody, TestServer, V2 } from "../../../support/server.ts";
+import { actingFor } from "../../../support/answers/exchange.ts";
+import { MANAGEMENT, type PageBody, TestServer, V2 } from "../../../support/server.ts";
 import {
   DENIED,
   expectPage,

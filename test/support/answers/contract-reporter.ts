@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Reporter, TestModule, Vitest } from "vitest/node";
-import { CONTRACT } from "../contract.ts";
+import { CONTRACT } from "../../contract.ts";
 import { LISTED_FILE, makeWitnessFolder, type Witnessed } from "./witness-folder.ts";
 
 const TABLE_FILE = "coverage/contract.md";
@@ -62,7 +62,7 @@ export class ContractReporter implements Reporter {
 
 /** Whether every file with tests of the server's routes took part. */
 function isWholeSuite(files: ReadonlySet<string>): boolean {
-  const folder = path.resolve(import.meta.dirname, "../server");
+  const folder = path.resolve(import.meta.dirname, "../../server");
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
   const tests = names.filter((name) => /^(?!process|onsale).*\.test\.ts$/.test(name));
   return tests.every((name) => files.has(path.join(folder, name)));

@@ -1,10 +1,10 @@
 /** `frontrow/client`: booking commands against a real server. */
 import { WebSocket } from "undici";
 import { expect, onTestFinished, test } from "vitest";
-import { CommandClient, type CommandClientOptions } from "../../client/client.ts";
-import { V2 } from "../support/server.ts";
-import { CommandStage } from "../server/commands/stage.ts";
-import { until } from "../server/wire/connection.ts";
+import { CommandClient, type CommandClientOptions } from "../../../server/client/client.ts";
+import { V2 } from "../../support/server.ts";
+import { CommandStage } from "../commands/stage.ts";
+import { until } from "../wire/connection.ts";
 import { Proxy } from "./proxy.ts";
 
 const OK = { ok: true, value: true };

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
-const CONFIG = "client/api-extractor.json";
-const REPORT = "client/client.api.md";
+const CONFIG = "server/client/api-extractor.json";
+const REPORT = "server/client/client.api.md";
 const run = promisify(execFile);
 
 test("the report of the client's types is up to date: npm run api renews it", async () => {
@@ -26,9 +26,9 @@ test("frontrow/client is exported", async () => {
 });
 
 test("the client imports nothing but itself, and Node in the files for Node", () => {
-  const files = readdirSync("client").filter((name) => name.endsWith(".ts"));
+  const files = readdirSync("server/client").filter((name) => name.endsWith(".ts"));
   for (const name of files) {
-    const text = readFileSync(`client/${name}`, "utf8");
+    const text = readFileSync(`server/client/${name}`, "utf8");
     const imports = [...text.matchAll(/(?:from|import\() ?"([^"]+)"/g)].map(([, from]) => from!);
     const isForNode = name === "node-socket.ts" || name === "frames.ts";
     const foreign = imports.filter((from) => !from.startsWith("./"));
