@@ -9,9 +9,9 @@ import { listRoute, PAGE_QUERY, pageAnswer, pageShape, rangeOf } from "../routin
 import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
 import type { DeliveryRow, Services } from "../routing/services.ts";
 import { refuseUrl } from "../webhooks/addresses.ts";
+import { DELIVERY, NEW_WEBHOOK, WEBHOOK, WEBHOOK_SECRET } from "../webhooks/shapes.ts";
 import { answer, type Answer, NO_CONTENT, type Problem } from "../wire/answers.ts";
 import { localDateTime } from "../wire/moments.ts";
-import { DELIVERY, NEW_WEBHOOK, WEBHOOK, WEBHOOK_SECRET } from "../wire/shapes.ts";
 import { webhookView } from "../wire/views.ts";
 import { type ById, LONG_ID, ownRows, showOwn } from "./handling.ts";
 

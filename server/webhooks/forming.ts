@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import type { WebhookType } from "../../engine/catalog.ts";
 import type { EventChange } from "../../engine/queries/event-change.ts";
-import { changeView } from "./change-view.ts";
+import { changeView } from "../live/change-view.ts";
 
 /** Changes within this time may travel in one delivery. */
 const TOGETHER_MS = 1_000;

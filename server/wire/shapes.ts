@@ -7,7 +7,6 @@ import {
   NUMBER_OR_NULL,
   ORGANIZATION_TYPE,
   UUID,
-  WEBHOOK_TYPE,
 } from "../../engine/shapes/fields.ts";
 import {
   ANYTHING,
@@ -63,28 +62,6 @@ export const SESSION_CONFIG = object({ publicSessionsEnabled: BOOLEAN });
 
 export const SECRET_KEY = object({ secretKey: TEXT });
 export const TENANT_TOKEN = object({ tenantToken: TEXT });
-
-const WEBHOOK_MEMBERS = {
-  id: LONG,
-  url: TEXT,
-  events: list(WEBHOOK_TYPE),
-  eventIds: list(UUID),
-  active: BOOLEAN,
-  disabledReason: whenSet(TEXT),
-};
-export const WEBHOOK = object(WEBHOOK_MEMBERS);
-/** Stored answers to retries lack the secret. */
-export const NEW_WEBHOOK = object({ ...WEBHOOK_MEMBERS, secret: whenSet(TEXT) });
-export const WEBHOOK_SECRET = object({ secret: whenSet(TEXT) });
-export const DELIVERY = object({
-  webhookId: TEXT,
-  type: WEBHOOK_TYPE,
-  sequence: LONG,
-  status: oneOf(["PENDING", "DELIVERED", "FAILED", "DISCARDED"]),
-  attempts: COUNT,
-  lastStatus: COUNT_OR_NULL,
-  nextAt: orNull(LOCAL_DATE_TIME),
-});
 
 export const TENANT = object({ id: LONG, name: TEXT });
 export const NEW_TENANT = object({ id: LONG, name: TEXT, tenantToken: TEXT });

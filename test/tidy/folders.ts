@@ -70,9 +70,11 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server/webhooks",
     "server/routes/v1",
     "server/routes/management",
+    "server/routes/schemas",
   ],
   "server/routes/v1": [...ROUTES, "server/layouts"],
   "server/routes/management": ROUTES,
+  "server/routes/schemas": ROUTES,
   "server/commands": ROUTING,
   "server/demo": [...ENGINE, "server/auth", "server/wire"],
   "server/examples": [],
@@ -107,6 +109,7 @@ export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   "server/webhooks/worker.ts": [...READS_TRAIL, "persistence/disk"],
   "server/webhooks/courier.ts": READS_TRAIL,
+  "server/webhooks/forming.ts": ["server/live"],
   "server/layouts/worker.ts": ["persistence/log"],
 };
 

@@ -1,6 +1,7 @@
 /** The rows of webhooks. */
 import { expect, test } from "vitest";
-import { type CallOptions, type PageBody, TestServer, V2 } from "../../support/server.ts";
+import type { CallOptions } from "../../support/answers/exchange.ts";
+import { type PageBody, TestServer, V2 } from "../../support/server.ts";
 import { DENIED, expectPage, expectProblem, invalid } from "../wire/wire.ts";
 
 const WEBHOOKS = `${V2}/webhooks/`;
