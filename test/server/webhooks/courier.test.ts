@@ -30,7 +30,7 @@ test("a webhook is sent what happens after its creation, each change once", asyn
   expect([sending.sent.length, sending.file.laneCount]).toEqual([1, 0]);
 });
 
-test("what waited when a webhook became inactive, and what happened then, is not sent", async () => {
+test("what waits when a webhook becomes inactive is not sent, nor what happens then", async () => {
   const sending = new Sending(HALL);
   const { world } = sending;
   const { id, url } = sending.create();
