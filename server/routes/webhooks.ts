@@ -5,7 +5,14 @@ import { ownRow } from "../../engine/queries/access.ts";
 import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import type { WebhookBody, WebhookChange } from "../../engine/shapes/bodies.ts";
 import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
-import { listRoute, PAGE_QUERY, pageAnswer, pageShape, rangeOf } from "../routing/page.ts";
+import {
+  listRoute,
+  PAGE_QUERY,
+  pageAnswer,
+  type PageQuery,
+  pageShape,
+  rangeOf,
+} from "../routing/page.ts";
 import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
 import type { DeliveryRow, Services } from "../routing/services.ts";
 import { refuseUrl } from "../webhooks/addresses.ts";
@@ -16,9 +23,6 @@ import { webhookView } from "../wire/views.ts";
 import { type ById, LONG_ID, ownRows, showOwn } from "./handling.ts";
 
 const BASE = { tag: "Webhooks", access: Access.ORGANIZATION, durable: true };
-const { page, size } = PAGE_QUERY;
-/** As in a query that does not sort. */
-const UNSORTED = { sort: [] };
 
 const NOT_READ: Problem = {
   refused: Result.OVERLOADED,
@@ -71,7 +75,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
   }),
   route(BASE, "GET /api/private/v2.0/webhooks/{id}/deliveries/", {
     params: LONG_ID,
-    query: { page, size },
+    query: PAGE_QUERY,
     answers: { 200: pageShape(DELIVERY) },
     problems: [400, 403, 404],
     handle: listDeliveries,
@@ -96,19 +100,21 @@ function showOnce(status: number, view: object, secret: object): Answer {
   return { ...answer(status, { ...view, ...secret }), stored: JSON.stringify(view) };
 }
 
-type DeliveryQuery = { readonly page: number; readonly size: number };
-
 async function listDeliveries(
-  context: Context<{ readonly id: number }, DeliveryQuery>,
+  context: Context<{ readonly id: number }, PageQuery>,
 ): Promise<Handled> {
   const { services, query, params } = context;
+  const [sort] = query.sort;
+  if (sort !== undefined) {
+    const message = "must be left out: the newest come first";
+    return refuseInvalid([{ field: "sort", code: "UNKNOWN", message, rejectedValue: sort }]);
+  }
+  const range = rangeOf(query, []);
+  if (isRefused(range)) return range;
   const own = ownRow(webhookOf(context), context.caller, "webhook");
   if (isRefused(own)) return own;
-  const range = rangeOf({ ...query, ...UNSORTED }, []);
-  if (isRefused(range)) return range;
   const found = await services.webhooks.list(params.id, range.offset, range.limit);
-  if (found === null) return NOT_READ;
-  return pageAnswer(found.rows.map(deliveryView), found.total, { ...query, ...UNSORTED });
+  return found === null ? NOT_READ : pageAnswer(found.rows.map(deliveryView), found.total, query);
 }
 
 function deliveryView({ id, nextAtMs, ...row }: DeliveryRow) {

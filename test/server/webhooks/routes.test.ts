@@ -106,3 +106,13 @@ test("a webhook is read, listed and deleted by its organization alone", async ()
   expect((await server.delete(target)).status).toBe(204);
   expect((await server.get(target)).status).toBe(404);
 });
+
+test("a webhook names a thousand events at most", async () => {
+  const server = new TestServer();
+  const named = (count: number) => {
+    const eventIds = Array.from({ length: count }, () => server.a.eventId);
+    return server.post(WEBHOOKS, { url: URL, events: ["change"], eventIds });
+  };
+  expect((await named(1_000)).status).toBe(201);
+  expectProblem(await named(1_001), invalid("eventIds SIZE"));
+});
