@@ -3,6 +3,7 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { onTestFinished } from "vitest";
+import type { StreamChange } from "../live/stream-client.ts";
 
 export interface Received {
   readonly id: string;
@@ -11,10 +12,7 @@ export interface Received {
   readonly data: {
     readonly eventId: string;
     readonly sequence: number;
-    readonly changes: readonly {
-      readonly sequence: number;
-      readonly seats: readonly { readonly id: number; readonly state: string | null }[];
-    }[];
+    readonly changes: readonly StreamChange[];
   };
   /** Those of the secrets that have signed it. */
   readonly signedBy: readonly string[];
@@ -40,6 +38,13 @@ export class Receiver {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
     return receiver;
+  }
+
+  /** Each change once, in the order of their first arrival. */
+  get changes(): StreamChange[] {
+    const firsts = new Map<string, readonly StreamChange[]>();
+    for (const { id, data } of this.received) if (!firsts.has(id)) firsts.set(id, data.changes);
+    return [...firsts.values()].flat();
   }
 
   #take(headers: Record<string, string>, body: string): void {
