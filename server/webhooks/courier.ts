@@ -86,19 +86,29 @@ export class Courier {
     file.transaction(() => {
       for (const id of file.webhookIds) if (!this.#webhooks.has(id)) file.remove(id);
       for (const webhook of webhooks) if (!webhook.active) file.discard(webhook.id);
-      const active = webhooks.filter((webhook) => webhook.active);
-      const first = Math.min(...active.map(({ activeSince }) => activeSince));
-      // Nothing before is sent to anybody.
-      if (first > file.followed && Number.isFinite(first)) file.follow(first);
+      this.#skipUnwanted();
     });
     this.#waiting = file.pendingBytes();
+  }
+
+  /** Nothing that happened before the first webhook became active is sent to anybody. */
+  #skipUnwanted(): void {
+    const { file } = this.#ports;
+    let first = Infinity;
+    for (const { active, activeSince } of this.#webhooks.values()) {
+      if (active) first = Math.min(first, activeSince);
+    }
+    if (first > file.followed && Number.isFinite(first)) file.follow(first);
   }
 
   /** A webhook was made or changed. */
   put(webhook: Webhook): void {
     this.#webhooks.set(webhook.id, webhook);
     const { file } = this.#ports;
-    if (!webhook.active) file.transaction(() => file.discard(webhook.id));
+    file.transaction(() => {
+      if (webhook.active) this.#skipUnwanted();
+      else file.discard(webhook.id);
+    });
   }
 
   remove(webhookId: number): void {

@@ -102,10 +102,12 @@ export class Webhooks {
     return { ...counts, succeeded: counts.succeeded + succeeded, failed: counts.failed + failed };
   }
 
-  /** Records on disk that were not followed yet, while there are webhooks. */
+  /** Records on disk that were not followed yet, while there are active webhooks. */
   get lagRecords(): number {
+    const { engine } = this.#options;
     if (this.#thread === null || this.#counts.followed === 0) return 0;
-    return Math.max(0, this.#options.engine.sequence - this.#counts.followed);
+    if (!hasActive(engine.state.catalog.webhooks.values())) return 0;
+    return Math.max(0, engine.sequence - this.#counts.followed);
   }
 
   /** @returns Null when the deliveries cannot be read now. */
@@ -158,12 +160,19 @@ export class Webhooks {
       this.#sent.delete(webhookId);
       this.#post({ kind: "remove", webhookId });
     }
+    // Without them the trail need not have the records yet.
+    if (!hasActive(rows)) return this.#noteFollowed(sequence);
     // Every answer of the trail comes when it has all records that are on disk.
     const { gap } = await this.#options.audit.ask({ about: "owner", eventId: "" }, ASKER);
     if (this.#thread === null || gap === AuditGap.BUSY || gap === AuditGap.UNAVAILABLE)
       return this.#followEnded();
     this.#followed = sequence;
     this.#post({ kind: "follow" });
+  }
+
+  #noteFollowed(sequence: number): void {
+    this.#followed = sequence;
+    this.#followEnded();
   }
 
   #note(row: WebhookRow): Webhook {
@@ -258,4 +267,9 @@ export class Webhooks {
   #post(message: ToWebhooks): void {
     this.#thread?.postMessage(message);
   }
+}
+
+function hasActive(rows: Iterable<WebhookRow>): boolean {
+  for (const { active } of rows) if (active) return true;
+  return false;
 }

@@ -57,6 +57,19 @@ test("a webhook that was inactive is not sent what waited or happened meanwhile"
   ]);
 });
 
+test("a webhook that becomes active follows the records from then on", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  const { id, url } = sending.create();
+  await sending.run();
+  for (const active of [false, true]) {
+    sending.book("lock", world.selection("A", active ? "A2" : "A1"));
+    const body = { id, url, events: ["change" as const], active };
+    sending.courier.put(sending.shown(world.must("updateWebhook", world.caller, { body })));
+  }
+  expect(sending.file.followed).toBe(world.engine.sequence - 1);
+});
+
 test("a failed delivery is sent again; only later ones of its event wait", async () => {
   const sending = new Sending(HALL);
   const { world } = sending;
