@@ -173,6 +173,7 @@ export interface ServerOptions {
   /** Real metrics. They watch the process, so they are off unless a test needs them. */
   readonly hasMetrics?: boolean;
   readonly audit?: AuditTrail;
+  readonly webhooks?: Services["webhooks"];
   /** Limits of stored replies, in MiB. */
   readonly replyMemory?: number;
   readonly replyDisk?: number;
@@ -232,7 +233,7 @@ export class TestServer {
       live,
       commands,
       keys,
-      webhooks: NO_DELIVERIES,
+      webhooks: options.webhooks ?? NO_DELIVERIES,
       passwords,
       logins,
       metrics,

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { CallOptions } from "../../support/answers/exchange.ts";
 import { type PageBody, TestServer, V2 } from "../../support/server.ts";
-import { DENIED, expectPage, expectProblem, invalid } from "../wire/wire.ts";
+import { DENIED, expectPage, expectProblem, invalid, NO_ID, NOT_FOUND } from "../wire/wire.ts";
 
 const WEBHOOKS = `${V2}/webhooks/`;
 const URL = "https://odeon.example/hook";
@@ -82,6 +82,8 @@ test("PUT /api/private/v2.0/webhooks/ replaces all members", async () => {
   const reply = await server.put(WEBHOOKS, changed);
   expect([reply.status, reply.body]).toEqual([200, { ...changed, eventIds: [], active: true }]);
   expectProblem(await server.put(WEBHOOKS, { ...changed, id: null }), invalid("id NOT_NULL"));
+  expectProblem(await server.put(WEBHOOKS, { ...changed, id: NO_ID }), NOT_FOUND);
+  expectProblem(await server.put(WEBHOOKS, changed, server.b), DENIED);
   const url = "https://[::1]/";
   expectProblem(await server.put(WEBHOOKS, { ...changed, url }), invalid("url URL"));
 });
@@ -105,6 +107,14 @@ test("a webhook is read, listed and deleted by its organization alone", async ()
   expect((await server.delete(target, server.b)).status).toBe(403);
   expect((await server.delete(target)).status).toBe(204);
   expect((await server.get(target)).status).toBe(404);
+});
+
+test("a list of deliveries that cannot be read now is refused", async () => {
+  const webhooks = { allowsPrivate: false, list: () => Promise.resolve(null) };
+  const server = new TestServer({ webhooks });
+  const { id } = await create(server);
+  const reply = await server.get(`${WEBHOOKS}${id}/deliveries/`);
+  expectProblem(reply, { status: 503, errorCode: "OVERLOADED" });
 });
 
 test("a webhook names a thousand events at most", async () => {
