@@ -15,6 +15,7 @@ import type { Caller } from "../../engine/shapes/caller.ts";
 import type { GroupFilter, LayoutPut, LayoutWork, MetadataOptions } from "../routing/services.ts";
 import { inSlices } from "../routing/slices.ts";
 import { type Answer, answer, jsonBytes, type Problem } from "../wire/answers.ts";
+import { freePages } from "../wire/bounds/body-budget.ts";
 import type { LongBody } from "../wire/front.ts";
 import { NumberLiteral } from "../wire/number-literals.ts";
 import { FrontResult } from "../wire/replies.ts";
@@ -102,7 +103,10 @@ export class LargeLayouts implements LayoutWork {
     const running = this.#thread.run("prepare", organizationId, make, (prepared) => {
       if (prepared.kind === "malformed" || prepared.kind === "invalid") return refusalOf(prepared);
       const claimed = body.claim();
-      if (claimed !== null) return void early.push(claimed);
+      if (claimed !== null) {
+        freePages(prepared.json);
+        return void early.push(claimed);
+      }
       if (prepared.kind === "same") {
         const layout = { schemaId: command.schemaId, version: base?.version ?? 0 };
         return jsonBytes(200, prepared.json, layout);
@@ -131,10 +135,13 @@ export class LargeLayouts implements LayoutWork {
     if (goneIds.length + goneAreaIds.length > 0) await inSlices(this.#settle());
     const { state } = this.#engine;
     const isOwn = state.catalog.schemas.get(schemaId)?.organizationId === caller.organizationId;
-    if (isOwn && !isCurrentLayout(state, schemaId, ready)) return null;
+    const isCurrent = !isOwn || isCurrentLayout(state, schemaId, ready);
     const command = { kind: "installLayout", caller, schemaId, ready, forceDelete } as const;
-    const outcome = this.#engine.submit(command);
-    if (!isGranted(outcome)) return outcome;
+    const outcome = isCurrent ? this.#engine.submit(command) : null;
+    if (outcome === null || !isGranted(outcome)) {
+      freePages(json);
+      return outcome;
+    }
     const { version = 0 } = state.catalog.layouts.get(schemaId)!;
     return jsonBytes(200, json, { schemaId, version });
   }

@@ -64,6 +64,11 @@ class Groups {
     return start;
   }
 
+  /** Keeps the memory. */
+  clear(): void {
+    this.count = 0;
+  }
+
   addAll({ values, count }: Groups): void {
     const all = new Float64Array(Math.max(GROUPS_MIN, this.count + count) * this.#step);
     all.set(this.values.subarray(0, this.count * this.#step));
@@ -94,6 +99,19 @@ export class RowBuffer {
 
   get rowCount(): number {
     return this.#rows.count;
+  }
+
+  /** Rows that there is room for. */
+  get rowRoom(): number {
+    return this.#rows.values.length / ROW_NUMBERS;
+  }
+
+  /** Removes all records, and keeps the memory for others. */
+  clear(): void {
+    for (const groups of [this.#records, this.#rows, this.#areas]) groups.clear();
+    for (const column of [this.#lasting, this.#named]) column.length = 0;
+    for (const column of [this.#sessions, this.#holdTypes]) column.length = 0;
+    this.lastSequence = 0;
   }
 
   /** Begins a record; its rows follow. */
