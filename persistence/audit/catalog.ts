@@ -153,6 +153,12 @@ export class AuditCatalog {
     this.#layouts.set(schemaId, Number(row!["id"]));
   }
 
+  /** Forgets the ids of a layout that no event has any more. */
+  forgetPlaces(layoutId: number): void {
+    this.#idCount -= this.#places.get(layoutId)?.seats.length ?? 0;
+    this.#places.delete(layoutId);
+  }
+
   removeLayout({ sequence }: At, schemaId: number): void {
     this.#sql.run("INSERT INTO layouts VALUES (NULL, ?, ?, NULL)", schemaId, sequence);
     this.#layouts.delete(schemaId);
