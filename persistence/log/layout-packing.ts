@@ -50,11 +50,15 @@ function giveBack({ buffer }: Buffer): void {
   if (buffer instanceof ArrayBuffer) closedPort.postMessage(null, [buffer]);
 }
 
-/** @param bytes - As `packLayout` made them. */
-export function unpackDocument(bytes: Uint8Array): LayoutDocument {
+/** @param bytes - As `packLayout` made them. @param itemOf - As in `parseInPieces`. */
+export function unpackDocument(
+  bytes: Uint8Array,
+  itemOf?: (item: unknown) => unknown,
+): LayoutDocument {
   return withLayoutJson(bytes, (json) => {
     const textOf = (from: number, to: number) => json.toString("utf8", from, to);
-    return parseInPieces(json, textOf) as unknown as LayoutDocument;
+    const options = itemOf === undefined ? {} : { itemOf };
+    return parseInPieces(json, textOf, options) as unknown as LayoutDocument;
   });
 }
 
@@ -66,12 +70,25 @@ export function storedPut(put: CatalogPut): CatalogPut {
   return { table, row: { ...row, document: row.document.bytes as unknown as LayoutDocument } };
 }
 
-/** `JSON.stringify` of a row, which makes no objects of a packed layout. */
-export function jsonOfRow({ row }: CatalogPut): string {
-  if (!("document" in row) || !(row.document instanceof PackedLayout)) return JSON.stringify(row);
-  const document = withLayoutJson(row.document.bytes, (json) => json.toString());
-  return JSON.stringify({ ...row, document: 0 }).replace('"document":0', () => {
-    return `"document":${document}`;
+/**
+ * `JSON.stringify` of a row. A packed layout does not become objects or a text on the way.
+ *
+ * @param use - Takes the text, or its bytes in UTF-8, which are valid only during the call.
+ */
+export function withRowJson({ row }: CatalogPut, use: (json: string | Buffer) => void): void {
+  if (!("document" in row) || !(row.document instanceof PackedLayout)) {
+    return use(JSON.stringify(row));
+  }
+  const [before, after] = JSON.stringify({ ...row, document: 0 }).split('"document":0', 2);
+  const start = `${before!}"document":`;
+  withLayoutJson(row.document.bytes, (json) => {
+    const startBytes = Buffer.byteLength(start);
+    const whole = Buffer.allocUnsafeSlow(startBytes + json.length + Buffer.byteLength(after!));
+    whole.write(start);
+    json.copy(whole, startBytes);
+    whole.write(after!, startBytes + json.length);
+    use(whole);
+    giveBack(whole);
   });
 }
 

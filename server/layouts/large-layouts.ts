@@ -35,7 +35,7 @@ const LONG_BODY_BYTES = 128 * 1_024;
 const ID_GAP = 1_000;
 const ATTEMPTS_MAX = 4;
 /** Bytes of a layout as JSON for each byte of it in its packed form, about. */
-const PACKED_TIMES = 8;
+const PACKED_TIMES = 12;
 const BUSY: Problem = refuse(
   Result.OVERLOADED,
   "Too many large layouts are being worked on; try again.",

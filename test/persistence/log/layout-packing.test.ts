@@ -7,10 +7,10 @@ import { PackedLayout } from "../../../engine/layout/packed-layout.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { packCatalog, unpackCatalog } from "../../../persistence/log/catalog-codec.ts";
 import {
-  jsonOfRow,
   packLayout,
   storedPut,
   withLayoutJson,
+  withRowJson,
 } from "../../../persistence/log/layout-packing.ts";
 
 const DOCUMENT: LayoutDocument = {
@@ -74,7 +74,9 @@ test("a packed layout of several pieces is read back, whatever its texts look li
     expect(JSON.stringify(packed)).toBe(json);
     const row = { id: 9, document: document as LayoutDocument, marksRelabelled: true } as const;
     const put = { table: "layouts", row: { ...row, document: packed } } as const;
-    expect(jsonOfRow(put)).toBe(JSON.stringify(row));
+    let text = "";
+    withRowJson(put, (given) => (text = String(given)));
+    expect(text).toBe(JSON.stringify(row));
   }
 });
 
