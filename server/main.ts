@@ -26,7 +26,7 @@ import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { Dispatch } from "./dispatch.ts";
 import { Live } from "./live/live.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
-import { LayoutThread } from "./layouts/layout-thread.ts";
+import { LayoutThreads } from "./layouts/layout-thread.ts";
 import { AccessLog } from "./observe/access-log.ts";
 import { createLog } from "./observe/log.ts";
 import { Metrics } from "./observe/metrics.ts";
@@ -218,7 +218,7 @@ export function servicesOf(
   const commands = new OpenCommandSockets();
   const live = new Live({ engine, audit, waiting, ...parts });
   const badKeys = new Throttle(parts.badKeysPerMinute);
-  const layoutThread = new LayoutThread();
+  const layoutThreads = new LayoutThreads();
   const callers = { keys, logins, passwords, badKeys, rates };
   const { folder, storeId } = store;
   const webhooks = new Webhooks({
@@ -231,11 +231,11 @@ export function servicesOf(
     report: (message) => reports.webhooks(message),
   });
   const queries = rememberedQueries;
-  const work = { replies, waiting, commands, queries, layoutThread, webhooks };
+  const work = { replies, waiting, commands, queries, layoutThreads, webhooks };
   const counted = { audit, http, accessLog, live, ...work, ...callers };
   const sources = { engine, version, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayout, packed: packedLayout };
-  const layouts = new LargeLayouts(engine, layoutThread, packer);
+  const layouts = new LargeLayouts(engine, layoutThreads, packer);
   layouts.packAll();
   return {
     engine,

@@ -18,7 +18,7 @@ import {
   syncFileNow,
   TEMPORARY_SUFFIX,
 } from "../disk/transfer.ts";
-import { jsonOfRow } from "../log/layout-packing.ts";
+import { withRowJson } from "../log/layout-packing.ts";
 import { readLog } from "../log/read-log.ts";
 import type { ChainMark, LogStart } from "../log/scan.ts";
 import type { CatalogCopy } from "./catalog-copy.ts";
@@ -238,12 +238,9 @@ export class SnapshotBuild {
     for (const { table, key } of removes) this.#sql.run(`DELETE FROM ${table} WHERE id = ?`, key);
     for (const put of puts) {
       // A replaced row keeps its position, as it does in memory.
-      this.#sql.run(
-        `INSERT INTO ${put.table} (id, row) VALUES (?, ?)
-         ON CONFLICT (id) DO UPDATE SET row = excluded.row`,
-        put.row.id,
-        jsonOfRow(put),
-      );
+      const insert = `INSERT INTO ${put.table} (id, row) VALUES (?, CAST(? AS TEXT))
+        ON CONFLICT (id) DO UPDATE SET row = excluded.row`;
+      withRowJson(put, (json) => this.#sql.run(insert, put.row.id, json));
     }
   }
 

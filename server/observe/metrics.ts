@@ -103,19 +103,19 @@ export class Metrics {
     this.#addCounters([["cached_listings_dropped_total", dropped, () => listingCache.dropped]]);
   }
 
-  #addCallers({ logins, keys, badKeys, layoutThread }: MetricsSources): void {
+  #addCallers({ logins, keys, badKeys, layoutThreads }: MetricsSources): void {
     const revoked = "Logins that ended because a refresh token was used twice.";
     const late = "Jobs on large layouts refused, because too many of the organization waited.";
     this.#addCounters([
       ["logins_revoked_total", revoked, () => logins.revoked],
-      ["layout_jobs_refused_total", late, () => layoutThread.refused],
+      ["layout_jobs_refused_total", late, () => layoutThreads.refused],
     ]);
     const keyAddresses = "Addresses whose requests without a valid key are counted.";
     const accounts = "Accounts whose wrong passwords are counted.";
     const loginAddresses = "Addresses whose wrong passwords are counted.";
     const hashes = "Hashes of private keys in memory.";
     this.#addGauges([
-      ["layout_jobs", "Jobs on large layouts that wait or run.", () => layoutThread.count],
+      ["layout_jobs", "Jobs on large layouts that wait or run.", () => layoutThreads.count],
       ["bad_key_addresses", keyAddresses, () => badKeys.count],
       ["bad_login_accounts", accounts, () => logins.throttled.accounts],
       ["bad_login_addresses", loginAddresses, () => logins.throttled.addresses],

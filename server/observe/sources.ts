@@ -82,8 +82,8 @@ export interface MetricsSources {
   readonly keys: { readonly counts: { readonly remembered: number; readonly privateKeys: number } };
   /** Queries that are remembered. */
   readonly queries: { readonly count: number };
-  /** Jobs of the layout thread. */
-  readonly layoutThread: LaneCounters;
+  /** Jobs of the layout threads. */
+  readonly layoutThreads: LaneCounters;
   readonly passwords: PasswordCounters;
   /** Requests beyond the limits of an organization, and the buckets that count them. */
   readonly rates: { readonly refused: number; readonly count: number };
