@@ -7,6 +7,7 @@
  * commands, and leave in that order.
  */
 import type { Engine } from "../../engine/engine.ts";
+import type { KeyedConnection } from "../routing/key-rounds.ts";
 import type { Answer } from "../wire/answers.ts";
 import type { Peer, SocketHandler } from "../wire/sockets.ts";
 import type { AnswerBuffer, AnswerBuffers } from "./answer-buffer.ts";
@@ -77,8 +78,8 @@ interface Extent {
   readonly commands: number;
 }
 
-export class CommandConnection implements SocketHandler {
-  readonly client: Client;
+export class CommandConnection implements SocketHandler, KeyedConnection {
+  readonly credentials: Client;
   readonly #protocol: Protocol;
   readonly #shared: Shared;
   #peer: Peer | null = null;
@@ -105,7 +106,7 @@ export class CommandConnection implements SocketHandler {
   constructor(shared: Shared, protocol: Protocol, client: Client) {
     this.#shared = shared;
     this.#protocol = protocol;
-    this.client = client;
+    this.credentials = client;
   }
 
   opened(peer: Peer): void {
@@ -137,6 +138,10 @@ export class CommandConnection implements SocketHandler {
 
   stop(): void {
     this.close(CloseCode.STOPPING);
+  }
+
+  judged(isValid: boolean): void {
+    if (!isValid) this.close(CloseCode.KEY_ENDED);
   }
 
   /** Decides nothing more, and closes the connection after the answers to what was decided. */
@@ -202,7 +207,7 @@ export class CommandConnection implements SocketHandler {
     this.#turn = this.#shared.turn;
     this.#shared.decided();
     const first = waiting.done;
-    const hasKey = decider.begin(this.client);
+    const hasKey = decider.begin(this.credentials);
     while (waiting.done < count && !this.#isReading) {
       const command = commands[waiting.done]!;
       waiting.done += 1;

@@ -67,7 +67,7 @@ export class Decider {
     this.waiting = new WaitingWork(waitingMax);
   }
 
-  isAdmitted(client: Client): boolean {
+  isAdmitted(client: Credentials): boolean {
     return !isRefused(identify(this.#services, Access.ORGANIZATION, client, null));
   }
 
