@@ -85,6 +85,11 @@ export class Command {
     this.invalid = null;
     this.json = null;
   }
+
+  /** To be called before the bytes of its frame are used again. */
+  keep(): void {
+    if (this.json !== null) this.json = Buffer.from(this.json);
+  }
 }
 
 /** The path of the request for a call. */
