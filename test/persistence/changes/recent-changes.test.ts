@@ -188,6 +188,28 @@ test("those who watch an event are called when its changes are on disk", () => {
   expect(called.length).toBeGreaterThan(0);
 });
 
+test("those who watch an event are not called for the records of others", () => {
+  const kept = recordsOf(6);
+  const follower = new Follower();
+  const watched = kept.find(({ record }) => "partition" in record)!.record;
+  const partition = (watched as { readonly partition: number }).partition;
+  const { recent } = follower;
+  let called = 0;
+  let known = 0;
+  recent.watch(partition, () => {
+    called += 1;
+    expect(recent.lastOf(partition)).toBeGreaterThan(known);
+    known = recent.lastOf(partition);
+  });
+  // The record after each of a batch is applied before that batch is on disk.
+  for (const record of kept) {
+    const { sequence } = record;
+    follower.follow(record);
+    recent.durable(sequence - 1);
+  }
+  expect(called).toBeGreaterThan(5);
+});
+
 /** Follows all records, in batches of ten. */
 function followed(kept: readonly KeptRecord[], bytesMax: number): Follower {
   const follower = new Follower(bytesMax);
