@@ -120,9 +120,15 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     const left = message.after(this.position);
     if (left === null) return;
     this.#send(left);
-    if (this.#peer !== null && this.#peer.waitingBytes > WAITING_BYTES_MAX) {
+    if (this.#peer === null || this.#peer.waitingBytes <= WAITING_BYTES_MAX) return;
+    const { form, isPublic, feed } = this.#parts;
+    if (left.bytes(form, isPublic).length <= WAITING_BYTES_MAX) {
       this.close(CloseCode.SLOW);
+      return;
     }
+    // A change of very many seats is larger than that by itself.
+    feed.leave(this);
+    void this.#whenDrained().then(() => this.fallBehind());
   }
 
   fallBehind(): void {
@@ -149,16 +155,14 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
       // oxlint-disable-next-line no-await-in-loop -- one page after the other
       const page = await this.#parts.page(this.position, this);
       if (this.#peer === null) return;
-      if (isRefused(page)) {
+      if (isRefused(page) || page.changes.length === 0) {
         // oxlint-disable-next-line no-await-in-loop -- at most once for each such page
         if (!(await this.#beginAgain(page))) return;
         continue;
       }
-      if (page.changes.length === 0) break;
-      const message = new ChangesMessage(page.changes).upTo(feed.position);
-      if (message === null) break;
+      const hasLeft = this.#send(new ChangesMessage(page.changes));
       // oxlint-disable-next-line no-await-in-loop -- as fast as the client reads
-      await (this.#send(message) ? nextTurn() : this.#whenDrained());
+      await (hasLeft ? nextTurn() : this.#whenDrained());
     }
     if (this.#peer === null) return;
     this.#isCaughtUp = true;
@@ -166,8 +170,8 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
   }
 
   /** What it lacks is not kept: a stream goes on with a snapshot, other clients come again. */
-  #beginAgain(problem: Problem): Promise<boolean> {
-    const isGone = problem.sequence !== undefined;
+  #beginAgain(page: ChangePage | Problem): Promise<boolean> {
+    const isGone = !isRefused(page) || page.sequence !== undefined;
     if (isGone && this.#parts.form !== Form.EVENTS) return this.#sendSnapshot();
     this.close(CloseCode.UNAVAILABLE);
     return Promise.resolve(false);

@@ -49,8 +49,10 @@ import { type Ticket, Tickets } from "./tickets.ts";
 export const STREAMS_MAX = 20_000;
 /** Requests of an organization that wait for a change. */
 export const POLLS_MAX = 2_000;
-/** Snapshots that are built or sent at a time; other clients wait for their turn. */
+/** Snapshots that are built or sent for an organization at a time; others wait for their turn. */
 export const SNAPSHOTS_MAX = 16;
+/** The turn of a client that does not read ends after this time, in milliseconds. */
+const SNAPSHOT_TURN_MS = 1_000;
 /** Changes of a page that a client catches up with. */
 const PAGE_MAX = 1_000;
 
@@ -93,7 +95,7 @@ export class Live implements LiveEvents {
   readonly #changes: EventChanges;
   readonly #waiting: WaitingWork;
   readonly #maps = new EventMaps();
-  readonly #snapshots = new Turns(SNAPSHOTS_MAX);
+  readonly #snapshots = new Turns(SNAPSHOTS_MAX, SNAPSHOT_TURN_MS);
   readonly #tickets = new Tickets();
   /** Tickets by the request that used them. */
   readonly #redeemed = new WeakMap<RequestHead, Ticket>();
@@ -277,7 +279,8 @@ export class Live implements LiveEvents {
       credentials: this.#redeemed.get(head)?.credentials ?? keyOf(head),
       page: (position, client): ChangePage | Promise<ChangePage | Problem> =>
         this.#changes.page({ eventId: event.id, since: position, limit: PAGE_MAX, asker }, client),
-      snapshot: (send) => this.#snapshots.run(() => this.#sendSnapshot(event.id, form, send)),
+      snapshot: (send) =>
+        this.#snapshots.run(organizationId, () => this.#sendSnapshot(event.id, form, send)),
       onClosed: (code) => {
         this.#streams.giveBack(organizationId);
         if (isOfEvents) this.#eventStreams -= 1;

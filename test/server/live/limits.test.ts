@@ -4,6 +4,7 @@ import { WAITING_BYTES_MAX } from "../../../server/live/follower.ts";
 import { EventMaps, MAPS_MAX } from "../../../server/live/map.ts";
 import { Quota, Turns } from "../../../server/live/quota.ts";
 import { TICKET_MS, Tickets, TICKETS_PER_ORGANIZATION_MAX } from "../../../server/live/tickets.ts";
+import { labelsOf, layoutOf, section } from "../../support/layout.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
 import { HANDSHAKE } from "../commands/bare-socket.ts";
@@ -46,21 +47,31 @@ test("sixteen maps are kept", () => {
   expect(maps.count).toBe(MAPS_MAX);
 });
 
-test("so many snapshots are under way at a time, and the others follow", async () => {
-  const turns = new Turns(2);
+test("an organization has so many snapshots under way, and the others follow", async () => {
+  const turns = new Turns(2, 60_000);
   const ends: (() => void)[] = [];
-  const work = () =>
-    turns.run(() => {
+  const work = (organizationId: number) =>
+    turns.run(organizationId, () => {
       return new Promise<void>((resolve) => {
         ends.push(resolve);
       });
     });
-  const all = [work(), work(), work()];
+  const all = [work(1), work(1), work(1)];
   expect(ends).toHaveLength(2);
+  all.push(work(2));
+  expect(ends).toHaveLength(3);
   ends[0]!();
-  await expect.poll(() => ends.length).toBe(3);
+  await expect.poll(() => ends.length).toBe(4);
   for (const end of ends) end();
   await Promise.all(all);
+});
+
+test("a client that does not read its snapshot loses its turn after a while", async () => {
+  const turns = new Turns(1, 5);
+  const never = new Promise<void>(() => {});
+  void turns.run(1, () => never);
+  expect(await turns.run(1, () => Promise.resolve("next"))).toBe("next");
+  expect(await turns.run(1, () => Promise.resolve("last"))).toBe("last");
 });
 
 test.each([
@@ -125,4 +136,38 @@ test("a reader that is too slow is closed with 4008", async () => {
   await expect.poll(() => live.stats.slow, { timeout: 10_000 }).toBe(1);
   const hasReason = () => connection.text.includes("too much waits to be read");
   await expect.poll(hasReason, { timeout: 10_000 }).toBe(true);
+});
+
+test("a change that is larger than what may wait does not make a reader slow", async () => {
+  const listening = await Listening.start();
+  const { server } = listening;
+  const { world, a, engine } = server;
+  const { live } = server.services;
+  const numbers = Array.from({ length: 300 }, (_, i) => i + 1).join(" ");
+  const rows = Array.from({ length: 100 }, (_, row) => [`row ${row}-`, numbers]);
+  const facts = { name: "Large", venueId: a.venueId };
+  const { id: schemaId } = world.must("createSchema", a.caller, { body: facts });
+  const body = layoutOf(section("Large", Object.fromEntries(rows) as Record<string, string>));
+  const labels = labelsOf(
+    world.must("putLayout", a.caller, { schemaId, body, forceDelete: false }),
+  );
+  const eventId = world.createEvent(a.caller, schemaId);
+  const prices = ["One", "Two"].map((name) => world.createPrice(name, eventId));
+  const connection = await listening.connection();
+  connection.get(`${V2}/events/${eventId}/stream`, ...HANDSHAKE, `X-API-Key: ${a.key}`);
+  await expect.poll(() => connection.text.includes("snapshot")).toBe(true);
+  connection.socket.pause();
+  const large = { objectId: labels.idOf("Large") };
+  for (let i = 0; i < 8; i++) {
+    const groupOfSeats = [{ ...large, assignmentId: prices[i % 2]! }];
+    world.must("assignPrices", a.caller, { eventId, body: { groupOfSeats } });
+    // oxlint-disable-next-line no-await-in-loop -- each change is a message of its own
+    await listening.settled();
+  }
+  expect(listening.http.stats.answers.heldBytes).toBeGreaterThan(WAITING_BYTES_MAX);
+  connection.socket.resume();
+  const last = `"sequence":${engine.sequence},`;
+  await expect.poll(() => connection.text.includes(last), { timeout: 10_000 }).toBe(true);
+  expect(connection.text.match(/"call":"prices"/g)).toHaveLength(8);
+  expect(live.stats.slow).toBe(0);
 });
