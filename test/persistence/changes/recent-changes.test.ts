@@ -156,16 +156,22 @@ test("the seeds above have every kind of change", () => {
 
 test("recent changes stay within their memory, and older ones are refused", () => {
   const bytesMax = 20_000;
-  const { state, recent } = followed(recordsOf(5), bytesMax);
+  const kept = recordsOf(5);
+  const { state, recent } = followed(kept, bytesMax);
   expect(recent.bytes).toBeLessThan(2 * bytesMax);
   expect(recent.oldestMs).toBeGreaterThan(0);
   const events = [...state.catalog.events.values()];
   const isOld = (event: EventRow) => state.sequenceOf(event) > recent.since;
   expect(events.filter(isOld).map((event) => recent.page(event, 0, 1_000))).toContain(null);
+  const book = openBook();
+  feed(book, kept);
   for (const event of events) {
     const last = state.sequenceOf(event);
     expect(recent.page(event, last, 1_000)).toEqual({ changes: [], hasMore: false });
+    // The first that is left names the one before it, which was dropped.
+    expect(recalled(recent, event, recent.since)).toEqual(trailed(book, event.id, recent.since));
   }
+  book.close();
 });
 
 test("those who watch an event are called when its changes are on disk", () => {
