@@ -167,7 +167,9 @@ test("a change that is larger than what may wait does not make a reader slow", a
   expect(listening.http.stats.answers.heldBytes).toBeGreaterThan(WAITING_BYTES_MAX);
   connection.socket.resume();
   const last = `"sequence":${engine.sequence},`;
-  await expect.poll(() => connection.text.includes(last), { timeout: 10_000 }).toBe(true);
+  await expect
+    .poll(() => connection.text.includes(last), { timeout: 30_000, interval: 250 })
+    .toBe(true);
   expect(connection.text.match(/"call":"prices"/g)).toHaveLength(8);
   expect(live.stats.slow).toBe(0);
 });

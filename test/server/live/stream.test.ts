@@ -7,6 +7,7 @@ import { StreamClient } from "./stream-client.ts";
 
 interface Stage {
   readonly server: TestServer;
+  readonly settled: () => Promise<void>;
   readonly base: string;
   readonly open: (query?: string, protocols?: string[], key?: string) => Promise<StreamClient>;
 }
@@ -17,7 +18,7 @@ async function start(options: ServerOptions = {}): Promise<Stage> {
   const url = `${base.replace("http", "ws")}${V2}/events/${server.a.eventId}/stream`;
   const open = (query = "", protocols: string[] = [], key = server.a.key) =>
     StreamClient.open(url + query, key, protocols);
-  return { server, base, open };
+  return { server, base, open, settled: () => listening.settled() };
 }
 
 /** By seat id: the letter of the state that the listing shows. */
@@ -52,6 +53,23 @@ test.each(["frontrow.stream.v1+json", "frontrow.stream.v1+msgpack"])(
     expect(calls).toEqual(["lock", "sale", "lock", "unlock"]);
   },
 );
+
+test("a snapshot waits until the holds that ran out before it are on disk", async () => {
+  const { server, open, settled } = await start();
+  await server.book("lock", "ann", "A1");
+  server.world.clock.timeMs += 86_400_000;
+  server.journal.withholds = true;
+  const before = sequenceOf(server);
+  const client = await open();
+  await expect.poll(() => sequenceOf(server)).toBeGreaterThan(before);
+  const { live } = server.services;
+  await expect.poll(() => live.stats.maps).toBe(1);
+  await settled();
+  expect(client.messages).toEqual([]);
+  server.journal.sync();
+  await client.until(sequenceOf(server));
+  expect(client.states).toEqual(await listed(server));
+});
 
 test("a client that names its last record has the changes since, and no snapshot", async () => {
   const { server, open } = await start();
