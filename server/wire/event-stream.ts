@@ -44,6 +44,8 @@ export class EventStream implements Peer, Transfer {
     this.#answerBytesMax = answerBytesMax;
     this.#onEnd = onEnd;
     socket.onWritable(() => this.#drain());
+    // The library keeps the head back until there is something after it.
+    socket.write(COMMENT);
   }
 
   get waitingBytes(): number {
