@@ -120,15 +120,9 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     const left = message.after(this.position);
     if (left === null) return;
     this.#send(left);
-    if (this.#peer === null || this.#peer.waitingBytes <= WAITING_BYTES_MAX) return;
-    const { form, isPublic, feed } = this.#parts;
-    if (left.bytes(form, isPublic).length <= WAITING_BYTES_MAX) {
+    if (this.#peer !== null && this.#peer.waitingBytes > WAITING_BYTES_MAX) {
       this.close(CloseCode.SLOW);
-      return;
     }
-    // A change of very many seats is larger than that by itself.
-    feed.leave(this);
-    void this.#whenDrained().then(() => this.fallBehind());
   }
 
   fallBehind(): void {

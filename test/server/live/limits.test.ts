@@ -4,7 +4,6 @@ import { WAITING_BYTES_MAX } from "../../../server/live/follower.ts";
 import { EventMaps, MAPS_MAX } from "../../../server/live/map.ts";
 import { Quota, Turns } from "../../../server/live/quota.ts";
 import { TICKET_MS, Tickets, TICKETS_PER_ORGANIZATION_MAX } from "../../../server/live/tickets.ts";
-import { labelsOf, layoutOf, section } from "../../support/layout.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
 import { HANDSHAKE } from "../commands/bare-socket.ts";
@@ -136,40 +135,4 @@ test("a reader that is too slow is closed with 4008", async () => {
   await expect.poll(() => live.stats.slow, { timeout: 10_000 }).toBe(1);
   const hasReason = () => connection.text.includes("too much waits to be read");
   await expect.poll(hasReason, { timeout: 10_000 }).toBe(true);
-});
-
-test("a change that is larger than what may wait does not make a reader slow", async () => {
-  const listening = await Listening.start();
-  const { server } = listening;
-  const { world, a, engine } = server;
-  const { live } = server.services;
-  const numbers = Array.from({ length: 300 }, (_, i) => i + 1).join(" ");
-  const rows = Array.from({ length: 100 }, (_, row) => [`row ${row}-`, numbers]);
-  const facts = { name: "Large", venueId: a.venueId };
-  const { id: schemaId } = world.must("createSchema", a.caller, { body: facts });
-  const body = layoutOf(section("Large", Object.fromEntries(rows) as Record<string, string>));
-  const labels = labelsOf(
-    world.must("putLayout", a.caller, { schemaId, body, forceDelete: false }),
-  );
-  const eventId = world.createEvent(a.caller, schemaId);
-  const prices = ["One", "Two"].map((name) => world.createPrice(name, eventId));
-  const connection = await listening.connection();
-  connection.get(`${V2}/events/${eventId}/stream`, ...HANDSHAKE, `X-API-Key: ${a.key}`);
-  await expect.poll(() => connection.text.includes("snapshot")).toBe(true);
-  connection.socket.pause();
-  const large = { objectId: labels.idOf("Large") };
-  for (let i = 0; i < 8; i++) {
-    const groupOfSeats = [{ ...large, assignmentId: prices[i % 2]! }];
-    world.must("assignPrices", a.caller, { eventId, body: { groupOfSeats } });
-    // oxlint-disable-next-line no-await-in-loop -- each change is a message of its own
-    await listening.settled();
-  }
-  expect(listening.http.stats.answers.heldBytes).toBeGreaterThan(WAITING_BYTES_MAX);
-  connection.socket.resume();
-  const last = `"sequence":${engine.sequence},`;
-  await expect
-    .poll(() => connection.text.includes(last), { timeout: 30_000, interval: 250 })
-    .toBe(true);
-  expect(connection.text.match(/"call":"prices"/g)).toHaveLength(8);
-  expect(live.stats.slow).toBe(0);
 });
