@@ -36,11 +36,11 @@ export class Dispatch implements Front<Match>, CommandFront {
   readonly #services: Services;
   readonly #log: Logger;
   readonly #router: Router;
-  readonly #idempotency: Idempotency;
+  readonly keyed: Idempotency;
 
   constructor(services: Services, routes: readonly Route[], log: Logger) {
     this.#services = services;
-    this.#idempotency = new Idempotency(services);
+    this.keyed = new Idempotency(services);
     this.#log = log;
     this.#router = new Router(routes);
     services.commands.attach(this, services);
@@ -105,7 +105,7 @@ export class Dispatch implements Front<Match>, CommandFront {
     exchange.find(this);
     const shown = (handled: Handled) => {
       const answer = this.#shown(exchange, handled);
-      if (exchange.first !== null) this.#idempotency.end(exchange.first);
+      if (exchange.first !== null) this.keyed.end(exchange.first);
       return answer;
     };
     try {
@@ -125,7 +125,7 @@ export class Dispatch implements Front<Match>, CommandFront {
       : handled;
     // An invalid request does not use up its key: the client may send it again, corrected.
     const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
-    if (first !== null && !isInvalid) this.#idempotency.store(first, answer);
+    if (first !== null && !isInvalid) this.keyed.store(first, answer);
     return answer;
   }
 
@@ -139,7 +139,7 @@ export class Dispatch implements Front<Match>, CommandFront {
   /** Ordering: `respond` comes last, because the exchange then serves another request. */
   leave(exchange: Exchange<Match>): void {
     const { found, first, answer, startedMs } = exchange;
-    if (first !== null) this.#idempotency.end(first);
+    if (first !== null) this.keyed.end(first);
     const durationMs = performance.now() - startedMs;
     const { waiting } = this.#services;
     waiting.count -= 1;
@@ -195,9 +195,8 @@ export class Dispatch implements Front<Match>, CommandFront {
       const refusal = services.rates.booking(organization, caller, eventId, nowMs);
       if (refusal !== null) return refusal;
     }
-    const { authorization, idempotencyKey } = exchange;
-    const meaning = idempotencyKey === null ? undefined : route.meaning?.(query.values, body);
-    const early = this.#claim(exchange, route, caller, this.#fingerprintOf(route, meaning));
+    const { authorization } = exchange;
+    const early = this.#claim(exchange, route, caller, this.#meaningOf(route, query.values, body));
     if (early !== null) return early;
     return route.handle({
       services,
@@ -210,22 +209,31 @@ export class Dispatch implements Front<Match>, CommandFront {
     });
   }
 
-  #fingerprintOf({ method, path }: Route, meaning: string | undefined): string | null {
+  #meaningOf({ method, path, meaning }: Route, query: unknown, body: unknown) {
     if (meaning === undefined) return null;
-    return this.#services.keys.fingerprint(`${method} ${path}`, Buffer.from(meaning));
+    return () => {
+      const text = Buffer.from(meaning(query, body));
+      return this.#services.keys.fingerprint(`${method} ${path}`, text);
+    };
   }
 
-  /** @returns What the request gets instead of being carried out; null when it is carried out. */
+  /**
+   * @param known - The fingerprint, when it is not made of the bytes.
+   * @returns What the request gets instead of being carried out; null when it is carried out.
+   */
   #claim(
     exchange: Exchange<Match>,
     route: Route,
     caller: Caller,
-    fingerprint: string | null = null,
+    known: (() => string) | null,
   ): Handled | Promise<Handled> | null {
-    const { idempotencyKey } = exchange;
+    const { idempotencyKey, waits } = exchange;
     if (idempotencyKey === null || !takesIdempotencyKey(route)) return null;
-    const by = { caller, idempotencyKey, waits: exchange.waits };
-    const begun = this.#idempotency.begin(route, exchange, by, fingerprint);
+    const isConfidential = route.isConfidential === true;
+    const ofBytes = () => this.#services.keys.fingerprint(headOf(exchange), exchange.body);
+    const fingerprints = { fingerprint: known ?? ofBytes, fingerprintOfBytes: ofBytes };
+    const keyed = { caller, idempotencyKey, isConfidential, waits, ...fingerprints };
+    const begun = this.keyed.begin(keyed);
     if (begun instanceof Promise || !("fingerprint" in begun)) return asRepeated(begun, route);
     exchange.first = begun;
     return null;
@@ -237,7 +245,8 @@ export class Dispatch implements Front<Match>, CommandFront {
     const isKeyed = exchange.idempotencyKey !== null;
     const steps = isKeyed ? keys.fingerprintInSteps(headOf(exchange), parts) : null;
     const fingerprint = steps === null ? null : await inSlices(steps);
-    const claim = () => this.#claim(exchange, route, context.caller, fingerprint);
+    const known = fingerprint === null ? null : () => fingerprint;
+    const claim = () => this.#claim(exchange, route, context.caller, known);
     return route.handleLong!(context, { parts, claim });
   }
 

@@ -14,8 +14,7 @@ import { isRefused, Result } from "../engine/results.ts";
 import type { ReplyBody } from "../engine/shapes/bodies.ts";
 import type { Caller } from "../engine/shapes/caller.ts";
 import { BODY_IN_MEMORY_MAX, ownerOf, type ReplyRow } from "../engine/stored-replies.ts";
-import type { Route } from "./routing/route.ts";
-import type { Services } from "./routing/services.ts";
+import type { KeyedRequest, KeyedRequests, Services } from "./routing/services.ts";
 import { type Answer, jsonAnswer, layoutAnswer, type Problem } from "./wire/answers.ts";
 import type { FirstOfKey, Request } from "./wire/front.ts";
 import { FrontResult } from "./wire/replies.ts";
@@ -65,19 +64,12 @@ const BUSY: Problem = {
   detail: "The stored answer cannot be read at present; try again.",
 };
 
-interface KeyedCaller {
-  readonly caller: Caller;
-  readonly idempotencyKey: string;
-  /** Whether a repetition waits for the first request instead of being refused meanwhile. */
-  readonly waits?: boolean;
-}
-
 /** What a request asks for, besides its body. */
 export function headOf({ method, path, query }: Request): string {
   return [method, path, query].join("\n");
 }
 
-export class Idempotency {
+export class Idempotency implements KeyedRequests {
   readonly #services: Services;
   /** Keys whose first request has not been answered. */
   readonly #inFlight = new Set<string>();
@@ -86,24 +78,15 @@ export class Idempotency {
     this.#services = services;
   }
 
-  /**
-   * @param knownFingerprint - When it is not that of the bytes.
-   * @returns The stored answer, a refusal, or the claim of the first request with the key.
-   */
-  begin(
-    route: Route,
-    request: Request,
-    by: KeyedCaller,
-    knownFingerprint: string | null = null,
-  ): Answer | Problem | FirstOfKey | Promise<Answer | Problem> {
-    const { caller, idempotencyKey, waits = false } = by;
+  /** @returns The stored answer, a refusal, or the claim of the first request with the key. */
+  begin(keyed: KeyedRequest): Answer | Problem | FirstOfKey | Promise<Answer | Problem> {
+    const { caller, idempotencyKey, isConfidential = false, waits = false } = keyed;
     if (!KEY.test(idempotencyKey)) return BAD_KEY;
-    const { engine, keys } = this.#services;
+    const { engine } = this.#services;
     const id = `${askerOf(caller)}:${idempotencyKey}`;
     const isInFlight = this.#inFlight.has(id);
     if (isInFlight && !waits) return IN_PROGRESS;
-    const fingerprint = knownFingerprint ?? keys.fingerprint(headOf(request), request.body);
-    const isConfidential = route.isConfidential === true;
+    const fingerprint = keyed.fingerprint();
     const reply = findReply(engine.state, id, engine.nowMs());
     if (reply === null) {
       if (isInFlight) return IN_PROGRESS;
@@ -111,13 +94,9 @@ export class Idempotency {
       this.#inFlight.add(id);
       return { id, fingerprint, caller, isConfidential };
     }
-    const isSame = reply.fingerprint === fingerprint || this.#isSameBytes(reply, request);
+    const isSame =
+      reply.fingerprint === fingerprint || reply.fingerprint === keyed.fingerprintOfBytes?.();
     return isSame ? this.#repeat(reply, isConfidential) : REUSED;
-  }
-
-  /** Earlier versions took the bytes of every request for its fingerprint. */
-  #isSameBytes({ fingerprint }: ReplyRow, request: Request): boolean {
-    return fingerprint === this.#services.keys.fingerprint(headOf(request), request.body);
   }
 
   /**

@@ -34,6 +34,8 @@ export class EventChain {
   /** Called after each batch with a change. */
   readonly watchers = new Set<() => void>();
   isDirty = false;
+  /** The last record on disk when the chain became dirty: the watchers know of it. */
+  shown = 0;
 
   constructor(partition: number, before: number) {
     this.partition = partition;

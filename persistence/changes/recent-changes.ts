@@ -180,9 +180,10 @@ export class RecentChanges implements Observer {
     const dirty = this.#dirty;
     this.#dirty = [];
     for (const chain of dirty) {
+      const { shown } = chain;
       chain.isDirty = false;
       if (chain.last > sequence) this.#touch(chain);
-      if (chain.lastUpTo(sequence) !== 0) for (const onChanged of chain.watchers) onChanged();
+      if (chain.lastUpTo(sequence) > shown) for (const onChanged of chain.watchers) onChanged();
     }
   }
 
@@ -211,6 +212,7 @@ export class RecentChanges implements Observer {
   #touch(chain: EventChain): void {
     if (chain.isDirty) return;
     chain.isDirty = true;
+    chain.shown = chain.lastUpTo(this.#durable);
     this.#dirty.push(chain);
   }
 

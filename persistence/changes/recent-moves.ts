@@ -11,35 +11,40 @@ const TYPE_AT = 4;
 const TIME_AT = 8;
 /** In place of an offset, for a record that is not a move. */
 const NOT_KEPT = 0xffffffff;
+const OFFSET_BYTES = 4;
+/** Memory of the objects around a batch, at most. */
+const BATCH_BYTES = 512;
+const CHUNK_BYTES = 256 * 1_024;
 
-/** Memory is taken in pieces of this size: one for each batch would cost more than the copy. */
-const SLAB_BYTES = 1024 * 1024;
-/** What a batch takes beside its moves, in bytes, estimated. */
-const BATCH_BYTES = 200;
+/**
+ * Memory of several batches. Chunks are used again: memory outside the heap that comes and goes
+ * makes the collector look through the whole heap several times a second.
+ */
+interface Chunk {
+  readonly bytes: Buffer;
+  used: number;
+  batches: number;
+}
 
 interface Batch {
   readonly first: number;
   readonly recordCount: number;
-  /** Where its moves are: between `start` and `end` of the slab. */
-  readonly slab: Buffer;
-  readonly start: number;
-  readonly end: number;
-  /** Index: record of the batch. Value: where it begins in the slab. Null when all are moves. */
-  readonly starts: Uint32Array | null;
   readonly timeMs: number;
+  readonly chunk: Chunk;
+  /** In the chunk: the offsets of its records, each as four bytes, then the records. */
+  readonly offsets: number;
+  readonly moves: number;
+  readonly bytes: number;
 }
 
 export class RecentMoves {
   #batches: Batch[] = [];
   /** Batches before it were dropped. */
   #head = 0;
-  /** The slab that is being filled, and how far. */
-  #slab: Buffer = Buffer.alloc(0);
-  #slabEnd = 0;
-  /** A slab whose batches were dropped. */
-  #spare: Buffer | null = null;
-  /** The move that was read last: changes are usually read in order. */
-  #read = { sequence: 0, at: 0 };
+  #chunk: Chunk | null = null;
+  readonly #idle: Chunk[] = [];
+  /** Chunks that were made. */
+  chunkCount = 0;
   /** The first record that is kept. */
   first: number;
   bytes = 0;
@@ -60,39 +65,58 @@ export class RecentMoves {
 
   /** Adds a batch. @param payload - Its records as encoded; valid only during this call. */
   keep(payload: Buffer, first: number, recordCount: number): void {
-    const moveBytes = movesIn(payload);
-    this.#makeRoom(moveBytes);
-    const [slab, start] = [this.#slab, this.#slabEnd];
-    this.#slabEnd += moveBytes;
-    let starts: Uint32Array | null = null;
-    if (moveBytes === payload.length) payload.copy(slab, start);
-    else starts = copyMoves(payload, recordCount, slab, start);
+    const offsetBytes = OFFSET_BYTES * recordCount;
+    const bytes = offsetBytes + movesIn(payload);
+    const chunk = this.#chunkFor(bytes);
+    const offsets = chunk.used;
+    const moves = offsets + offsetBytes;
+    const hasOnlyMoves = bytes - offsetBytes === payload.length;
+    if (hasOnlyMoves) payload.copy(chunk.bytes, moves);
+    let kept = 0;
+    for (let i = 0, at = 0; i < recordCount; i++) {
+      const recordBytes = payload.readUInt32LE(at);
+      const isMove = payload[at + TYPE_AT] === RecordType.MOVE;
+      chunk.bytes.writeUInt32LE(isMove ? kept : NOT_KEPT, offsets + OFFSET_BYTES * i);
+      if (isMove) {
+        if (!hasOnlyMoves) payload.copy(chunk.bytes, moves + kept, at, at + recordBytes);
+        kept += recordBytes;
+      }
+      at += recordBytes;
+    }
+    assert(offsetBytes + kept === bytes, "every move of a batch is kept");
+    chunk.used += bytes;
+    chunk.batches += 1;
     const timeMs = payload.readDoubleLE(TIME_AT);
-    const batch = { first, recordCount, slab, start, end: this.#slabEnd, starts, timeMs };
-    this.#batches.push(batch);
-    this.bytes += sizeOf(batch);
+    this.#batches.push({ first, recordCount, timeMs, chunk, offsets, moves, bytes });
+    this.bytes += bytes + BATCH_BYTES;
   }
 
-  #makeRoom(bytes: number): void {
-    if (this.#slabEnd + bytes <= this.#slab.length) return;
-    if (this.#spare !== null && bytes <= this.#spare.length) {
-      this.#slab = this.#spare;
-      this.#spare = null;
-    } else {
-      this.#slab = Buffer.allocUnsafeSlow(Math.max(bytes, SLAB_BYTES));
-    }
-    this.#slabEnd = 0;
+  #chunkFor(bytes: number): Chunk {
+    const present = this.#chunk;
+    if (present !== null && present.used + bytes <= present.bytes.length) return present;
+    const idle = bytes <= CHUNK_BYTES ? this.#idle.pop() : undefined;
+    this.#chunk = idle ?? this.#newChunk(Math.max(bytes, CHUNK_BYTES));
+    return this.#chunk;
+  }
+
+  #newChunk(bytes: number): Chunk {
+    this.chunkCount += 1;
+    return { bytes: Buffer.allocUnsafeSlow(bytes), used: 0, batches: 0 };
+  }
+
+  #free(chunk: Chunk): void {
+    chunk.used = 0;
+    if (chunk !== this.#chunk && chunk.bytes.length === CHUNK_BYTES) this.#idle.push(chunk);
   }
 
   /** Drops the oldest batch. */
   drop(): void {
-    const batch = this.#batches[this.#head]!;
-    const { first, recordCount, slab } = batch;
-    this.bytes -= sizeOf(batch);
+    const { bytes, first, recordCount, chunk } = this.#batches[this.#head]!;
+    this.bytes -= bytes + BATCH_BYTES;
     this.first = first + recordCount;
     this.#head += 1;
-    const isLastOfSlab = this.#batches[this.#head]?.slab !== slab && slab !== this.#slab;
-    if (isLastOfSlab && slab.length === SLAB_BYTES) this.#spare = slab;
+    chunk.batches -= 1;
+    if (chunk.batches === 0) this.#free(chunk);
     if (this.#head * 2 < this.#batches.length) return;
     this.#batches = this.#batches.slice(this.#head);
     this.#head = 0;
@@ -100,29 +124,16 @@ export class RecentMoves {
 
   /** @param sequence - Of a move that is kept. Cost: O(log batches + seats of the move). */
   at(sequence: number): { readonly timeMs: number; readonly record: MoveRecord } {
-    const { slab, at } = this.#find(sequence);
-    const end = at + slab.readUInt32LE(at);
+    const { first, chunk, offsets, moves } = this.#batchOf(sequence);
+    const offset = chunk.bytes.readUInt32LE(offsets + OFFSET_BYTES * (sequence - first));
+    assert(offset !== NOT_KEPT, "only moves are read from the recent records");
+    const start = moves + offset;
+    const end = start + chunk.bytes.readUInt32LE(start);
     let found: { timeMs: number; record: MoveRecord } | null = null;
-    decodeRecords(slab.subarray(at, end), sequence, 1, (_, timeMs, record) => {
+    decodeRecords(chunk.bytes.subarray(start, end), sequence, 1, (_, timeMs, record) => {
       found = { timeMs, record: record as MoveRecord };
     });
     return found!;
-  }
-
-  /** Cost: O(log batches), and O(its batch) unless it comes after the move that was read last. */
-  #find(sequence: number): { readonly slab: Buffer; readonly at: number } {
-    const { first, slab, start, end, starts } = this.#batchOf(sequence);
-    if (starts !== null) {
-      const at = starts[sequence - first]!;
-      assert(at !== NOT_KEPT, "only moves are read from the recent records");
-      return { slab, at };
-    }
-    const isAfterLast = this.#read.sequence >= first && this.#read.sequence <= sequence;
-    let { sequence: reached, at } = isAfterLast ? this.#read : { sequence: first, at: start };
-    for (; reached < sequence; reached++) at += slab.readUInt32LE(at);
-    assert(at < end, "a move is in its batch");
-    this.#read = { sequence, at };
-    return { slab, at };
   }
 
   #batchOf(sequence: number): Batch {
@@ -146,22 +157,4 @@ function movesIn(payload: Buffer): number {
     at += recordBytes;
   }
   return bytes;
-}
-
-/** @returns As `starts` of a batch. */
-function copyMoves(payload: Buffer, recordCount: number, slab: Buffer, start: number): Uint32Array {
-  const starts = new Uint32Array(recordCount).fill(NOT_KEPT);
-  for (let i = 0, at = 0, to = start; i < recordCount; i++) {
-    const end = at + payload.readUInt32LE(at);
-    if (payload[at + TYPE_AT] === RecordType.MOVE) {
-      starts[i] = to;
-      to += payload.copy(slab, to, at, end);
-    }
-    at = end;
-  }
-  return starts;
-}
-
-function sizeOf({ start, end, starts }: Batch): number {
-  return end - start + (starts?.byteLength ?? 0) + BATCH_BYTES;
 }

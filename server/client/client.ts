@@ -1,19 +1,23 @@
 /**
- * `frontrow/client`: booking commands over one connection. Commands of the same moment share
- * frames. After a break, commands without an answer are sent again with their idempotency keys, so
- * each has its one effect.
+ * `frontrow/client`, which exports the stream, too. Booking commands over one connection: commands
+ * of the same moment share frames. After a break, commands without an answer are sent again with
+ * their idempotency keys, so each has its one effect.
  */
 import type { Booking, Call, Problem, Result } from "./booking.ts";
 import type { WebSocketClass } from "./browser-socket.ts";
-import { Connection, type ConnectionRefused } from "./connection.ts";
-import type { Socket } from "./socket.ts";
+import { Connection } from "./connection.ts";
+import { endpointOf, type Socket } from "./socket.ts";
 
 export type { Area, Booking, Call, FieldProblem, Problem, Result, Seat } from "./booking.ts";
 export type { WebSocketClass } from "./browser-socket.ts";
+export type { AreaState, Change, ChangedSeat, EventMap, SeatState } from "./changes.ts";
 export { ConnectionRefused } from "./connection.ts";
+export { StreamClient, type StreamClientOptions, type StreamEnd } from "./stream.ts";
 
 const PATH = "/api/private/v2.0/booking/socket";
 const PROTOCOL = "frontrow.commands.v1+json";
+/** The frames of this client cannot be read or are too large, or its key has ended. */
+const FINAL_CODES = [1007, 4001, 4009];
 const OK = 200;
 /** Of a frame: the brackets, and what separates two commands. */
 const [LIST_BYTES, COMMA_BYTES] = [2, 1];
@@ -86,13 +90,9 @@ export class CommandClient {
   readonly #ended: Promise<void>;
 
   constructor(options: CommandClientOptions) {
-    const { url, key, headers = {}, repeats = true, webSocket = browserClass() } = options;
+    const { repeats = true, webSocket } = options;
     this.#repeats = repeats;
-    const address = {
-      url: url.replace(/^http/, "ws").replace(/\/$/, "") + PATH,
-      protocol: PROTOCOL,
-      headers: key === undefined ? headers : { "X-API-Key": key, ...headers },
-    };
+    const address = endpointOf(options, PATH, PROTOCOL);
     let settle = () => {};
     this.#ended = new Promise((resolve) => {
       settle = resolve;
@@ -103,12 +103,15 @@ export class CommandClient {
       },
       message: (text: string) => this.#take(text),
       broken: () => this.#broken(),
-      ended: (error: ConnectionRefused | null) => {
+      ended: (error: Error | null) => {
         this.#fail(error ?? new Error(CLOSED));
         settle();
       },
     };
-    this.#connection = new Connection(address, events, webSocket);
+    this.#connection = new Connection(() => Promise.resolve(address), events, {
+      finalCodes: FINAL_CODES,
+      webSocket,
+    });
   }
 
   /** Locks seats and places for a session. */
@@ -260,15 +263,6 @@ export class CommandClient {
     this.#sent.clear();
     this.#unsent = [];
   }
-}
-
-/** Browsers have `window`; the `WebSocket` of Node cannot send a key. */
-function browserClass(): WebSocketClass | null {
-  const { window, WebSocket } = globalThis as {
-    readonly window?: unknown;
-    readonly WebSocket?: WebSocketClass;
-  };
-  return window === undefined ? null : (WebSocket ?? null);
 }
 
 function bytesOf(text: string): number {

@@ -1,12 +1,10 @@
 /** A WebSocket that is opened again after a break, with growing pauses between the attempts. */
-import { type WebSocketClass, openWith } from "./browser-socket.ts";
+import { openWith, type WebSocketClass } from "./browser-socket.ts";
 import type { Address, OpenSocket, Socket } from "./socket.ts";
 
 /** The first pause; each is twice as long as the one before, up to the longest. */
 const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 5_000;
-/** Codes of a close after which another attempt would end in the same way. */
-const FINAL_CODES: ReadonlySet<number> = new Set([1007, 4001, 4009]);
 /** Statuses of a refused handshake that may be another one later. */
 const [TOO_MANY_REQUESTS, SERVER_ERROR, STATUS_MAX] = [429, 500, 599];
 
@@ -27,71 +25,139 @@ export interface ConnectionEvents {
   message(text: string): void;
   /** The connection broke; another one will be opened. */
   broken(): void;
-  /** No other connection will be opened. @param error - Null after `close`. */
-  ended(error: ConnectionRefused | null): void;
+  /** Called once: no other connection will be opened. @param error - Null after `close`. */
+  ended(error: Error | null): void;
+}
+
+export interface ConnectionOptions {
+  /** Codes of a close after which another attempt would end in the same way. */
+  readonly finalCodes: readonly number[];
+  /** By default that of the platform. */
+  readonly webSocket?: WebSocketClass | undefined;
 }
 
 export class Connection {
-  readonly #address: Address;
+  readonly #address: () => Promise<Address | null>;
   readonly #events: ConnectionEvents;
-  readonly #class: WebSocketClass | null;
+  readonly #options: ConnectionOptions;
+  /** Null while there is no attempt and no connection. */
   #socket: Socket | null = null;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: ReturnType<typeof setTimeout> | null = null;
   #pauseMs = PAUSE_MS_MIN;
-  #isClosing = false;
+  #hasEnded = false;
 
-  constructor(address: Address, events: ConnectionEvents, webSocket: WebSocketClass | null) {
+  /** @param address - Called for each attempt. Null when there shall be no other. */
+  constructor(
+    address: () => Promise<Address | null>,
+    events: ConnectionEvents,
+    options: ConnectionOptions,
+  ) {
     this.#address = address;
     this.#events = events;
-    this.#class = webSocket;
+    this.#options = options;
     void this.#open();
   }
 
   async #open(): Promise<void> {
-    const open = await this.#opener();
-    if (this.#isClosing) {
-      this.#events.ended(null);
+    this.#timer = null;
+    let attempt: readonly [Address | null, OpenSocket];
+    try {
+      attempt = await Promise.all([this.#address(), this.#opener()]);
+    } catch {
+      this.#openLater();
       return;
     }
+    if (this.#hasEnded) return;
+    const [address, open] = attempt;
+    if (address === null) this.#end(new Error("there is no other ticket"));
+    else this.#connect(address, open);
+  }
+
+  #connect(address: Address, open: OpenSocket): void {
     let isOpen = false;
-    const socket = open(this.#address, {
-      opened: () => {
-        isOpen = true;
-        this.#pauseMs = PAUSE_MS_MIN;
-        this.#events.opened(socket);
-      },
-      message: (text) => this.#events.message(text),
-      closed: (code, reason) => this.#closed(code, reason, isOpen),
-    });
+    /** Nobody listens to a connection that was given up. */
+    const isPresent = () => this.#socket === socket;
+    let socket: Socket | null = null;
+    try {
+      socket = open(address, {
+        opened: () => {
+          if (!isPresent()) return;
+          isOpen = true;
+          this.#events.opened(socket!);
+        },
+        message: (text) => {
+          if (!isPresent()) return;
+          this.#pauseMs = PAUSE_MS_MIN;
+          this.#events.message(text);
+        },
+        closed: (code, reason) => {
+          if (isPresent()) this.#closed(code, reason, isOpen);
+        },
+      });
+    } catch (error) {
+      // The address is not valid, and will not be later.
+      this.#end(error as Error);
+    }
     this.#socket = socket;
   }
 
   async #opener(): Promise<OpenSocket> {
-    if (this.#class !== null) return openWith(this.#class);
+    const { webSocket = browserClass() } = this.#options;
+    if (webSocket !== null) return openWith(webSocket);
     return (await import("./node-socket.ts")).openNodeSocket;
   }
 
   #closed(code: number, reason: string, wasOpen: boolean): void {
     this.#socket = null;
-    if (this.#isClosing) this.#events.ended(null);
-    else if (FINAL_CODES.has(code) || (!wasOpen && isFinalStatus(code))) {
-      this.#events.ended(new ConnectionRefused(code, reason));
-    } else {
-      this.#events.broken();
-      this.#timer = setTimeout(() => void this.#open(), this.#pauseMs * (0.5 + Math.random()));
-      this.#pauseMs = Math.min(PAUSE_MS_MAX, 2 * this.#pauseMs);
-    }
+    if (this.#hasEnded) this.#events.ended(null);
+    else if (this.#options.finalCodes.includes(code) || (!wasOpen && isFinalStatus(code))) {
+      this.#end(new ConnectionRefused(code, reason));
+    } else this.#openLater();
   }
 
+  #openLater(): void {
+    if (this.#hasEnded) return;
+    this.#events.broken();
+    this.#timer = setTimeout(() => void this.#open(), this.#pauseMs * (0.5 + Math.random()));
+    this.#pauseMs = Math.min(PAUSE_MS_MAX, 2 * this.#pauseMs);
+  }
+
+  #end(error: Error | null): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#events.ended(error);
+  }
+
+  /** Gives up the present connection, and opens another one. */
+  reopen(): void {
+    const socket = this.#socket;
+    if (socket === null || this.#hasEnded) return;
+    this.#socket = null;
+    socket.close();
+    this.#openLater();
+  }
+
+  /** Closes the connection; `ended` follows. */
   close(): void {
-    if (this.#isClosing) return;
-    this.#isClosing = true;
-    clearTimeout(this.#timer);
-    if (this.#socket !== null) this.#socket.close();
-    else if (this.#timer !== undefined) this.#events.ended(null);
+    if (this.#hasEnded) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#socket === null) this.#end(null);
+    else {
+      this.#hasEnded = true;
+      this.#socket.close();
+    }
   }
 }
 
 function isFinalStatus(status: number): boolean {
   return status !== TOO_MANY_REQUESTS && status < SERVER_ERROR && status <= STATUS_MAX;
+}
+
+/** Null in Node, whose `WebSocket` cannot send a key. */
+function browserClass(): WebSocketClass | null {
+  const { process, WebSocket } = globalThis as {
+    readonly process?: { readonly versions?: { readonly node?: string } };
+    readonly WebSocket?: WebSocketClass;
+  };
+  return process?.versions?.node === undefined ? (WebSocket ?? null) : null;
 }

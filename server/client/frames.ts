@@ -39,34 +39,42 @@ export function frameOf(opcode: number, payload: Uint8Array): Buffer {
 
 /** Puts the frames of a server together from the pieces in which they arrive. */
 export class FrameReader {
-  #bytes: Buffer = Buffer.alloc(0);
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  /** Bytes that the next frame takes at least: a large one is not joined for each of its pieces. */
+  #needed = 2;
 
   /** @returns The frames that are complete now. */
   read(piece: Buffer): Frame[] {
-    this.#bytes = this.#bytes.length === 0 ? piece : Buffer.concat([this.#bytes, piece]);
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
+    if (this.#bytes < this.#needed) return [];
+    let bytes = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces);
     const frames: Frame[] = [];
     for (;;) {
-      const frame = this.#next();
-      if (frame === null) return frames;
-      frames.push(frame);
+      const [headBytes, frameBytes] = extentOf(bytes);
+      this.#needed = frameBytes;
+      if (bytes.length < frameBytes) break;
+      frames.push({
+        opcode: bytes[0]! & OPCODE,
+        isFinal: (bytes[0]! & FINAL) !== 0,
+        payload: bytes.subarray(headBytes, frameBytes),
+      });
+      bytes = bytes.subarray(frameBytes);
     }
+    this.#pieces = [bytes];
+    this.#bytes = bytes.length;
+    return frames;
   }
+}
 
-  #next(): Frame | null {
-    const bytes = this.#bytes;
-    if (bytes.length < 2) return null;
-    const short = bytes[1]! & LENGTH;
-    const head = short === EIGHT_BYTES ? 10 : short === TWO_BYTES ? 4 : 2;
-    if (bytes.length < head) return null;
-    let length = short;
-    if (short === TWO_BYTES) length = bytes.readUInt16BE(2);
-    else if (short === EIGHT_BYTES) length = Number(bytes.readBigUInt64BE(2));
-    if (bytes.length < head + length) return null;
-    this.#bytes = bytes.subarray(head + length);
-    return {
-      opcode: bytes[0]! & OPCODE,
-      isFinal: (bytes[0]! & FINAL) !== 0,
-      payload: bytes.subarray(head, head + length),
-    };
-  }
+/** @returns The lengths of the head and of the frame; more than there is for an incomplete head. */
+function extentOf(bytes: Buffer): readonly [headBytes: number, frameBytes: number] {
+  if (bytes.length < 2) return [2, 2];
+  const short = bytes[1]! & LENGTH;
+  const headBytes = short === EIGHT_BYTES ? 10 : short === TWO_BYTES ? 4 : 2;
+  if (bytes.length < headBytes) return [headBytes, headBytes];
+  if (short === TWO_BYTES) return [headBytes, headBytes + bytes.readUInt16BE(2)];
+  if (short === EIGHT_BYTES) return [headBytes, headBytes + Number(bytes.readBigUInt64BE(2))];
+  return [headBytes, headBytes + short];
 }

@@ -8,6 +8,21 @@ export interface Address {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** Of a server, and the headers that name the caller. */
+export interface Endpoint {
+  readonly url: string;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function endpointOf({ url, key, headers = {} }: Endpoint, path: string, protocol: string) {
+  return {
+    url: url.replace(/^http/, "ws").replace(/\/$/, "") + path,
+    protocol,
+    headers: key === undefined ? headers : { "X-API-Key": key, ...headers },
+  };
+}
+
 export interface SocketEvents {
   opened(): void;
   message(text: string): void;

@@ -178,7 +178,6 @@ function readCommand(view: DataView, at: number, handles: Handles, command: Comm
   }
   if (keyBytes > 0) {
     command.idempotencyKey = Buffer.from(view.buffer as ArrayBuffer, next, keyBytes).toString();
-    command.isUsual = false;
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { BookingKind } from "../../engine/commands.ts";
 import type { FieldError } from "../../engine/results.ts";
+import { bookingPath } from "../routing/booking-request.ts";
 import type { ChoiceDraft } from "../wire/selection-reader.ts";
 
 /** In the order of their numbers in the binary layout, which begin with 1. */
@@ -85,11 +86,16 @@ export class Command {
     this.invalid = null;
     this.json = null;
   }
+
+  /** To be called before the bytes of its frame are used again. */
+  keep(): void {
+    if (this.json !== null) this.json = Buffer.from(this.json);
+  }
 }
 
 /** The path of the request for a call. */
 export const PATHS: Readonly<Record<BookingKind, string>> = Object.fromEntries(
-  CALLS.map((call) => [call, `/api/private/v2.0/booking/${call}`]),
+  CALLS.map((call) => [call, bookingPath(call)]),
 ) as Record<BookingKind, string>;
 export const SOCKET_PATH = "/api/private/v2.0/booking/socket";
 

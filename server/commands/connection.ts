@@ -7,10 +7,11 @@
  * commands, and leave in that order.
  */
 import type { Engine } from "../../engine/engine.ts";
+import type { KeyedConnection } from "../routing/key-rounds.ts";
 import type { Answer } from "../wire/answers.ts";
 import type { Peer, SocketHandler } from "../wire/sockets.ts";
 import type { AnswerBuffer, AnswerBuffers } from "./answer-buffer.ts";
-import { type Command, LIMITS, NO_MEMORY, UNREADABLE } from "./command.ts";
+import { Command, LIMITS, NO_MEMORY, UNREADABLE } from "./command.ts";
 import type { Client, Decided, Decider } from "./decider.ts";
 import { Handles } from "./handles.ts";
 import type { Protocol } from "./protocol.ts";
@@ -44,7 +45,7 @@ export interface Shared {
   readonly decider: Decider;
   readonly buffers: AnswerBuffers;
   /** As many as a frame may have. */
-  readonly commands: readonly Command[];
+  readonly commands: Command[];
   readonly traffic: CommandTraffic;
   /** Changes when every connection may have another frame decided. */
   readonly turn: number;
@@ -63,11 +64,15 @@ export interface Shared {
   closed(connection: CommandConnection): void;
 }
 
-/** A frame that waits. */
+/** A frame that waits, or the rest of one. */
 interface Waiting {
-  readonly frame: ArrayBuffer;
-  /** Commands that have been decided. */
-  done: number;
+  readonly bytes: number;
+  readonly content: ArrayBuffer | Command[];
+}
+
+interface Frame {
+  readonly count: number;
+  readonly bytes: number;
 }
 
 /** Answers that leave when the log has what they rest on. */
@@ -77,8 +82,8 @@ interface Extent {
   readonly commands: number;
 }
 
-export class CommandConnection implements SocketHandler {
-  readonly client: Client;
+export class CommandConnection implements SocketHandler, KeyedConnection {
+  readonly credentials: Client;
   readonly #protocol: Protocol;
   readonly #shared: Shared;
   #peer: Peer | null = null;
@@ -105,7 +110,7 @@ export class CommandConnection implements SocketHandler {
   constructor(shared: Shared, protocol: Protocol, client: Client) {
     this.#shared = shared;
     this.#protocol = protocol;
-    this.client = client;
+    this.credentials = client;
   }
 
   opened(peer: Peer): void {
@@ -117,7 +122,7 @@ export class CommandConnection implements SocketHandler {
     if (this.#closeCode !== 0) return;
     if (isBinary !== this.#protocol.isBinary) this.close(CloseCode.UNREADABLE);
     else if (frame.byteLength > LIMITS.bytesInFrame) this.close(CloseCode.BEYOND_CREDIT);
-    else if (this.#frames.length === 0 && this.#mayDecide()) this.#decide({ frame, done: 0 }, true);
+    else if (this.#frames.length === 0 && this.#mayDecide()) this.#read(frame, true);
     else this.#keep(frame);
   }
 
@@ -139,12 +144,16 @@ export class CommandConnection implements SocketHandler {
     this.close(CloseCode.STOPPING);
   }
 
+  judged(isValid: boolean): void {
+    if (!isValid) this.close(CloseCode.KEY_ENDED);
+  }
+
   /** Decides nothing more, and closes the connection after the answers to what was decided. */
   close(code: CloseCode): void {
     if (this.#closeCode !== 0) return;
     this.#closeCode = code;
     this.#shared.traffic.closed(code);
-    for (const { frame } of this.#frames) this.#peer!.release(frame.byteLength);
+    for (const { bytes } of this.#frames) this.#peer!.release(bytes);
     this.#frames.length = 0;
     this.#closeWhenAnswered();
   }
@@ -157,7 +166,7 @@ export class CommandConnection implements SocketHandler {
       this.#shared.decideWithRoom(this);
       return;
     }
-    if (this.#turn !== this.#shared.turn) this.#decide(waiting, false);
+    if (this.#turn !== this.#shared.turn) this.#takeUp(waiting);
     if (this.#frames.length > 0) this.#shared.decideLater(this);
   }
 
@@ -179,7 +188,7 @@ export class CommandConnection implements SocketHandler {
       return;
     }
     this.#unanswered += count;
-    this.#frames.push({ frame: frame.slice(0), done: 0 });
+    this.#frames.push({ bytes: frame.byteLength, content: frame.slice(0) });
     this.#shared.decideLater(this);
   }
 
@@ -193,38 +202,51 @@ export class CommandConnection implements SocketHandler {
     return false;
   }
 
-  #decide(waiting: Waiting, isNew: boolean): void {
-    const { commands, decider } = this.#shared;
+  #takeUp({ bytes, content }: Waiting): void {
+    this.#frames.shift();
+    this.#peer!.release(bytes);
+    if (content instanceof ArrayBuffer) this.#read(content, false);
+    else this.#decide(content, content.length, bytes);
+  }
+
+  /** Reads a frame, which opens its handles, so it happens once. */
+  #read(frame: ArrayBuffer, isNew: boolean): void {
+    const { commands } = this.#shared;
     this.#handles ??= new Handles(this.#peer!);
-    const count = this.#protocol.readFrame(waiting.frame, this.#handles, commands);
+    const count = this.#protocol.readFrame(frame, this.#handles, commands);
     if (isNew ? !this.#accepts(count) : count < 0 && !this.#accepts(count)) return;
     if (isNew) this.#unanswered += count;
+    this.#decide(commands, count, frame.byteLength);
+  }
+
+  /** Decides commands until all are done, or one of them waits for its answer from disk. */
+  #decide(commands: Command[], count: number, bytes: number): void {
+    const { decider } = this.#shared;
     this.#turn = this.#shared.turn;
     this.#shared.decided();
-    const first = waiting.done;
-    const hasKey = decider.begin(this.client);
-    while (waiting.done < count && !this.#isReading) {
-      const command = commands[waiting.done]!;
-      waiting.done += 1;
+    const hasKey = decider.begin(this.credentials);
+    let done = 0;
+    while (done < count && !this.#isReading) {
+      const command = commands[done]!;
+      done += 1;
       this.#show(command, decider.decide(command));
     }
-    const decided = waiting.done - first - (this.#isReading ? 1 : 0);
-    if (waiting.done === count) this.#end(waiting, isNew);
-    else if (isNew) this.#suspend(waiting);
+    const decided = done - (this.#isReading ? 1 : 0);
+    if (done < count) this.#suspend(commands, done, { count, bytes });
     if (decided > 0) this.#answerLater(decided);
     if (!hasKey) this.close(CloseCode.KEY_ENDED);
   }
 
-  #end(waiting: Waiting, isNew: boolean): void {
-    if (isNew) return;
-    this.#frames.shift();
-    this.#peer!.release(waiting.frame.byteLength);
-  }
-
-  /** Keeps the rest of a frame that was not kept yet. */
-  #suspend({ frame, done }: Waiting): void {
-    if (!this.#peer!.keep(frame.byteLength)) this.close(CloseCode.NO_MEMORY);
-    else this.#frames.push({ frame: frame.slice(0), done });
+  /** Keeps the commands that are left. New ones take their place for other frames. */
+  #suspend(commands: Command[], done: number, { count, bytes }: Frame): void {
+    if (!this.#peer!.keep(bytes)) {
+      this.close(CloseCode.NO_MEMORY);
+      return;
+    }
+    const rest = commands.slice(done, count);
+    for (let i = done; i < count; i++) commands[i] = new Command();
+    for (const command of rest) command.keep();
+    this.#frames.unshift({ bytes, content: rest });
   }
 
   #show(command: Command, decided: Decided | Answer | Promise<Answer>): void {

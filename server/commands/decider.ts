@@ -4,13 +4,14 @@
  */
 import type { OrganizationRow } from "../../engine/catalog.ts";
 import type { BookingKind } from "../../engine/commands.ts";
-import { isGranted, isRefused, refuseInvalid } from "../../engine/results.ts";
+import { isGranted, isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { type Credentials, identify } from "../auth/access.ts";
 import { Access } from "../routing/route.ts";
+import { fingerprintOf } from "../routing/booking-request.ts";
 import type { CommandFront, Services } from "../routing/services.ts";
 import { WaitingWork } from "../routing/waiting-work.ts";
-import type { Answer, Problem } from "../wire/answers.ts";
+import { type Answer, FALSE, type Problem, problemAnswer, TRUE } from "../wire/answers.ts";
 import { Exchange } from "../wire/front.ts";
 import { type Command, PATHS, SOCKET_PATH } from "./command.ts";
 
@@ -67,7 +68,7 @@ export class Decider {
     this.waiting = new WaitingWork(waitingMax);
   }
 
-  isAdmitted(client: Client): boolean {
+  isAdmitted(client: Credentials): boolean {
     return !isRefused(identify(this.#services, Access.ORGANIZATION, client, null));
   }
 
@@ -96,17 +97,56 @@ export class Decider {
     if (busy !== null) return this.#refuse(busy);
     const caller = this.#caller;
     if (!isUsual || caller === null) return this.#answer(call, command);
-    const { eventId, body } = command;
-    const outcome = this.#services.engine.submit({
-      kind: call,
-      caller,
-      eventId: eventId as string,
-      body,
-    });
+    return command.idempotencyKey === null
+      ? this.#submit(call, command, caller)
+      : this.#decideKeyed(call, command, caller);
+  }
+
+  #submit(kind: BookingKind, { eventId, body }: Command, caller: Caller): Decided {
+    const { engine } = this.#services;
+    const outcome = engine.submit({ kind, caller, eventId: eventId as string, body });
     if (!isGranted(outcome)) return this.#refuse(outcome);
     this.#decided.isDone = outcome.value;
     this.#decided.problem = null;
     return this.#decided;
+  }
+
+  /** As the front does with a request. */
+  #decideKeyed(
+    call: BookingKind,
+    command: Command,
+    caller: Caller,
+  ): Decided | Answer | Promise<Answer> {
+    const { keyed } = this.#front;
+    const { idempotencyKey, eventId, body } = command;
+    const begun = keyed.begin({
+      caller,
+      idempotencyKey: idempotencyKey!,
+      fingerprint: () => fingerprintOf(this.#services.keys, call, eventId as string, body),
+      waits: true,
+    });
+    if (begun instanceof Promise) return begun.then((found) => this.#repeated(call, found));
+    if (isRefused(begun)) return this.#refuse(begun);
+    if ("status" in begun) return begun;
+    const decided = this.#submit(call, command, caller);
+    const { problem } = decided;
+    // An invalid command does not use up its key: the client may send it again, corrected.
+    if (problem === null) keyed.store(begun, decided.isDone === true ? TRUE : FALSE);
+    else if (problem.refused !== Result.VALIDATION_FAILED) {
+      const answer = problemAnswer(problem, PATHS[call], this.#services.engine.nowMs());
+      keyed.store(begun, answer);
+      keyed.end(begun);
+      return answer;
+    }
+    keyed.end(begun);
+    return decided;
+  }
+
+  /** A stored answer that was read from disk. */
+  #repeated(call: BookingKind, found: Answer | Problem): Answer {
+    if (!isRefused(found)) return found;
+    this.#services.metrics.refused(found.refused);
+    return problemAnswer(found, PATHS[call], this.#services.engine.nowMs());
   }
 
   pathOf({ call }: Command): string {

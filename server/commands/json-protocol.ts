@@ -29,10 +29,13 @@ const SEAT = Buffer.from('{"id":');
 const FIRST_NUMBER = Buffer.from('{"n":');
 const CALL = Buffer.from('"call"');
 const EVENT_ID = Buffer.from('"eventId"');
+const IDEMPOTENCY_KEY = Buffer.from('"idempotencyKey"');
 const QUOTED_CALLS = CALLS.map((call) => Buffer.from(`"${call}"`));
 const NEVER_SENT = Uint8Array.of(0);
 const BACKSLASH = 0x5c;
 const UUID_LENGTH = 36;
+/** Any other key takes the general way, which refuses it. */
+const KEY_LENGTH_MAX = 255;
 const LOWER_CASE_UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const OPEN = Buffer.from('{"n":');
@@ -50,6 +53,7 @@ const Member = {
   SEATS: 16,
   GROUP_OF_SEATS: 32,
   HOLD_TYPE: 64,
+  IDEMPOTENCY_KEY: 128,
 } as const;
 /** The members of a head. */
 const BEFORE_SEATS = Member.NUMBER | Member.CALL | Member.EVENT_ID | Member.SESSION_ID;
@@ -203,10 +207,16 @@ export class JsonProtocol extends SelectionReader implements Protocol {
       return this.#choices(command.seats) ? Member.SEATS : 0;
     }
     if (this.names(GROUP_OF_SEATS)) return this.#choices(command.areas) ? Member.GROUP_OF_SEATS : 0;
-    return this.#text(command, found);
+    if (this.names(IDEMPOTENCY_KEY)) {
+      const key = this.text(KEY_LENGTH_MAX);
+      if (key === undefined) return 0;
+      command.idempotencyKey = key;
+      return Member.IDEMPOTENCY_KEY;
+    }
+    return this.#text(command.body, found);
   }
 
-  #text({ body }: Command, found: number): number {
+  #text(body: Command["body"], found: number): number {
     if (this.names(SESSION_ID)) {
       this.#sessionAt = found === NEEDED ? this.at - this.#headStart : Infinity;
       const sessionId = this.text(SESSION_LENGTH_MAX);

@@ -2,19 +2,19 @@
  * All connections for commands, and their turns: in one turn of the event loop, one frame of each
  * connection is decided, between the requests that came over HTTP.
  */
-import { Result } from "../../engine/results.ts";
+import { isRefused } from "../../engine/results.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
+import { KeyRounds } from "../routing/key-rounds.ts";
+import { Subprotocols } from "../routing/subprotocols.ts";
 import type { CommandFront, CommandSockets, Services } from "../routing/services.ts";
 import { type Answer, type Problem, upgrade } from "../wire/answers.ts";
 import type { RequestHead } from "../wire/front.ts";
-import { FrontResult } from "../wire/replies.ts";
-import { WEBSOCKET_VERSION } from "../wire/sockets.ts";
 import type { WaitingWork } from "../routing/waiting-work.ts";
 import { AnswerBuffers } from "./answer-buffer.ts";
 import { BinaryProtocol } from "./binary-protocol.ts";
 import { Command, LIMITS } from "./command.ts";
-import { CloseCode, CommandConnection, type Shared } from "./connection.ts";
+import { CommandConnection, type Shared } from "./connection.ts";
 import { Decider } from "./decider.ts";
 import { JsonProtocol } from "./json-protocol.ts";
 import type { Protocol } from "./protocol.ts";
@@ -22,23 +22,17 @@ import { CommandTraffic } from "./traffic.ts";
 
 /** Answers of all connections that wait for the disk, in bytes. */
 export const ANSWER_BYTES_MAX = 64 * 1_024 * 1_024;
-/** The keys of all connections are judged once in this many steps, which take a second. */
-const SWEEP_STEPS = 10;
-const SWEEP_STEP_MS = 100;
-
-const NO_HANDSHAKE: Problem = {
-  refused: FrontResult.MALFORMED_REQUEST,
-  detail: `This path is a WebSocket: send a handshake of version ${WEBSOCKET_VERSION}.`,
-  headers: [["Sec-WebSocket-Version", WEBSOCKET_VERSION]],
-};
-
 export class OpenCommandSockets implements CommandSockets, Shared {
   readonly buffers = new AnswerBuffers();
   readonly traffic = new CommandTraffic();
   readonly commands = Array.from({ length: LIMITS.commandsInFrame }, () => new Command());
   turn = 0;
-  readonly #protocols: readonly Protocol[] = [new JsonProtocol(), new BinaryProtocol()];
-  readonly #open = new Set<CommandConnection>();
+  readonly #protocols = new Subprotocols<Protocol>(
+    new Map(
+      [new JsonProtocol(), new BinaryProtocol()].map((protocol) => [protocol.name, protocol]),
+    ),
+  );
+  readonly #open = new KeyRounds<CommandConnection>((client) => this.decider.isAdmitted(client));
   /** Connections with frames that wait for their turn. */
   #waiting = new Set<CommandConnection>();
   /** Those for whose answers there was no room. */
@@ -50,8 +44,6 @@ export class OpenCommandSockets implements CommandSockets, Shared {
   answerBytes = 0;
   #engine: Engine | null = null;
   #decider: Decider | null = null;
-  #sweep: Iterator<CommandConnection> | null = null;
-  #timer: NodeJS.Timeout | null = null;
 
   get engine(): Engine {
     return this.#engine!;
@@ -75,34 +67,16 @@ export class OpenCommandSockets implements CommandSockets, Shared {
   }
 
   open(head: RequestHead, { tenantId, organizationId }: Caller): Answer | Problem {
-    const { protocols = null, apiKey, authorization, organizationId: named, address } = head;
-    if (protocols === null) return NO_HANDSHAKE;
-    const protocol = this.#choose(protocols);
-    if (protocol === undefined) return this.#noneOf(protocols);
+    const chosen = this.#protocols.choose(head);
+    if (isRefused(chosen)) return chosen;
+    const { apiKey, authorization, organizationId: named, address } = head;
     // The exchange is used again, so its address is asked for now.
     const from = address();
     const client = { apiKey, authorization, organizationId: named, address: () => from };
-    const handler = new CommandConnection(this, protocol, client);
+    const handler = new CommandConnection(this, chosen.protocol, client);
     this.#open.add(handler);
-    this.#timer ??= setInterval(() => this.#judge(), SWEEP_STEP_MS).unref();
     const sender = { name: `${tenantId}/${organizationId}`, hasKey: true };
-    return upgrade({ protocol: protocols === "" ? "" : protocol.name, sender, handler });
-  }
-
-  /** The first that the client names and the server knows; JSON when it names none. */
-  #choose(protocols: string): Protocol | undefined {
-    if (protocols === "") return this.#protocols[0];
-    const names = protocols.split(",").map((name) => name.trim());
-    const known = names.map((name) => this.#protocols.find((one) => one.name === name));
-    return known.find((one) => one !== undefined);
-  }
-
-  #noneOf(rejectedValue: string): Problem {
-    const names = this.#protocols.map(({ name }) => name).join(", ");
-    const message = `must name one of ${names}`;
-    const field = "Sec-WebSocket-Protocol";
-    const errors = [{ field, code: "ENUM", message, rejectedValue }];
-    return { refused: Result.VALIDATION_FAILED, detail: "The subprotocol is not known.", errors };
+    return upgrade({ protocol: chosen.name, sender, handler });
   }
 
   decided(): void {
@@ -155,19 +129,5 @@ export class OpenCommandSockets implements CommandSockets, Shared {
     this.#open.delete(connection);
     this.#waiting.delete(connection);
     this.#stalled.delete(connection);
-    if (this.#open.size > 0) return;
-    clearInterval(this.#timer ?? undefined);
-    this.#timer = null;
-    this.#sweep = null;
-  }
-
-  /** Closes connections whose key has ended: a share of them at a time. */
-  #judge(): void {
-    for (let left = Math.ceil(this.#open.size / SWEEP_STEPS); left > 0; left--) {
-      this.#sweep ??= this.#open.values();
-      const { value, done } = this.#sweep.next();
-      if (done === true) this.#sweep = null;
-      else if (!this.decider.isAdmitted(value.client)) value.close(CloseCode.KEY_ENDED);
-    }
   }
 }

@@ -9,6 +9,7 @@ import type { WaitingClient } from "../../engine/queries/audit-trail.ts";
 import type { ChangePage } from "../../engine/queries/event-change.ts";
 import { isRefused } from "../../engine/results.ts";
 import type { Credentials } from "../auth/access.ts";
+import type { KeyedConnection } from "../routing/key-rounds.ts";
 import type { Problem } from "../wire/answers.ts";
 import type { Peer, SocketHandler } from "../wire/sockets.ts";
 import type { Feed, FeedFollower } from "./feed.ts";
@@ -60,14 +61,14 @@ export interface FollowerParts {
   readonly onClosed: (code: CloseCode | 0) => void;
 }
 
-export class Follower implements SocketHandler, FeedFollower, WaitingClient {
+export class Follower implements SocketHandler, KeyedConnection, FeedFollower, WaitingClient {
   position: number;
   onGone: (() => void) | null = null;
   readonly credentials: Credentials;
   readonly #parts: FollowerParts;
   #peer: Peer | null = null;
   /** When something was last sent. */
-  sentMs = performance.now();
+  #sentMs = performance.now();
   #onDrained: (() => void) | null = null;
   #code: CloseCode | 0 = 0;
   #isCaughtUp = false;
@@ -129,9 +130,13 @@ export class Follower implements SocketHandler, FeedFollower, WaitingClient {
     void this.#catchUp(false);
   }
 
-  /** A sign of life, if the client has heard nothing for a while. */
-  signOfLife(nowMs: number): void {
-    if (!this.#isCaughtUp || nowMs - this.sentMs < SILENCE_MS) return;
+  /** Sends a sign of life, if the client has heard nothing for a while. */
+  judged(isValid: boolean): void {
+    if (!isValid) this.close(CloseCode.KEY_ENDED);
+    else if (this.#isCaughtUp && performance.now() - this.#sentMs >= SILENCE_MS) this.#beat();
+  }
+
+  #beat(): void {
     const { form } = this.#parts;
     if (form === Form.EVENTS) this.#write(":\n\n");
     else this.#write(heartbeat(form, this.position));
@@ -144,16 +149,14 @@ export class Follower implements SocketHandler, FeedFollower, WaitingClient {
       // oxlint-disable-next-line no-await-in-loop -- one page after the other
       const page = await this.#parts.page(this.position, this);
       if (this.#peer === null) return;
-      if (isRefused(page)) {
+      if (isRefused(page) || page.changes.length === 0) {
         // oxlint-disable-next-line no-await-in-loop -- at most once for each such page
         if (!(await this.#beginAgain(page))) return;
         continue;
       }
-      if (page.changes.length === 0) break;
-      const message = new ChangesMessage(page.changes).upTo(feed.position);
-      if (message === null) break;
+      const hasLeft = this.#send(new ChangesMessage(page.changes));
       // oxlint-disable-next-line no-await-in-loop -- as fast as the client reads
-      await (this.#send(message) ? nextTurn() : this.#whenDrained());
+      await (hasLeft ? nextTurn() : this.#whenDrained());
     }
     if (this.#peer === null) return;
     this.#isCaughtUp = true;
@@ -161,8 +164,8 @@ export class Follower implements SocketHandler, FeedFollower, WaitingClient {
   }
 
   /** What it lacks is not kept: a stream goes on with a snapshot, other clients come again. */
-  #beginAgain(problem: Problem): Promise<boolean> {
-    const isGone = problem.sequence !== undefined;
+  #beginAgain(page: ChangePage | Problem): Promise<boolean> {
+    const isGone = !isRefused(page) || page.sequence !== undefined;
     if (isGone && this.#parts.form !== Form.EVENTS) return this.#sendSnapshot();
     this.close(CloseCode.UNAVAILABLE);
     return Promise.resolve(false);
@@ -195,7 +198,7 @@ export class Follower implements SocketHandler, FeedFollower, WaitingClient {
   }
 
   #write(bytes: Buffer | string): boolean {
-    this.sentMs = performance.now();
+    this.#sentMs = performance.now();
     return this.#peer?.send(bytes, this.#parts.form === Form.MSGPACK) ?? true;
   }
 }

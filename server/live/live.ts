@@ -11,6 +11,7 @@ import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { type Credentials, identify } from "../auth/access.ts";
 import type { LiveStats } from "../observe/live-metrics.ts";
+import { KeyRounds } from "../routing/key-rounds.ts";
 import { Access } from "../routing/route.ts";
 import type {
   AuditTrail,
@@ -20,6 +21,7 @@ import type {
   Services,
   Viewed,
 } from "../routing/services.ts";
+import { Subprotocols } from "../routing/subprotocols.ts";
 import type { WaitingWork } from "../routing/waiting-work.ts";
 import {
   type Answer,
@@ -37,7 +39,6 @@ import { changeView } from "./change-view.ts";
 import { EventChanges, type RecentSource } from "./event-changes.ts";
 import { Feed } from "./feed.ts";
 import { CloseCode, Follower } from "./follower.ts";
-import { Followers } from "./followers.ts";
 import { EventMaps } from "./map.ts";
 import { Form } from "./message.ts";
 import { Origins } from "./origins.ts";
@@ -48,21 +49,20 @@ import { type Ticket, Tickets } from "./tickets.ts";
 export const STREAMS_MAX = 20_000;
 /** Requests of an organization that wait for a change. */
 export const POLLS_MAX = 2_000;
-/** Snapshots that are built or sent at a time; other clients wait for their turn. */
+/** Snapshots that are built or sent for an organization at a time; others wait for their turn. */
 export const SNAPSHOTS_MAX = 16;
+/** The turn of a client that does not read ends after this time, in milliseconds. */
+const SNAPSHOT_TURN_MS = 1_000;
 /** Changes of a page that a client catches up with. */
 const PAGE_MAX = 1_000;
 
-/** By what a handshake offers. */
-const FORMS = new Map<string, Form>([
-  ["frontrow.stream.v1+json", Form.JSON],
-  ["frontrow.stream.v1+msgpack", Form.MSGPACK],
-]);
+const FORMS = new Subprotocols<Form>(
+  new Map([
+    ["frontrow.stream.v1+json", Form.JSON],
+    ["frontrow.stream.v1+msgpack", Form.MSGPACK],
+  ]),
+);
 
-const NO_HANDSHAKE: Problem = {
-  refused: FrontResult.MALFORMED_REQUEST,
-  detail: "This path is a WebSocket: send its handshake.",
-};
 const NO_TICKET: Problem = {
   refused: Result.ACCESS_DENIED,
   detail: "The ticket is not valid for this: it may be over, used, or of another event or origin.",
@@ -95,7 +95,7 @@ export class Live implements LiveEvents {
   readonly #changes: EventChanges;
   readonly #waiting: WaitingWork;
   readonly #maps = new EventMaps();
-  readonly #snapshots = new Turns(SNAPSHOTS_MAX);
+  readonly #snapshots = new Turns(SNAPSHOTS_MAX, SNAPSHOT_TURN_MS);
   readonly #tickets = new Tickets();
   /** Tickets by the request that used them. */
   readonly #redeemed = new WeakMap<RequestHead, Ticket>();
@@ -104,7 +104,9 @@ export class Live implements LiveEvents {
   readonly #polls = new Quota(POLLS_MAX);
   /** By partition number. */
   readonly #feeds = new Map<number, Feed>();
-  readonly #followers = new Followers((credentials) => !isRefused(this.#callerOf(credentials)));
+  readonly #followers = new KeyRounds<Follower>(
+    (credentials) => !isRefused(this.#callerOf(credentials)),
+  );
   /** Ends the waiting of requests. */
   readonly #wakes = new Set<() => void>();
   #services: Services | null = null;
@@ -251,16 +253,14 @@ export class Live implements LiveEvents {
     const { caller, eventId, head } = context;
     const event = this.#ownEvent(caller, eventId);
     if (isRefused(event)) return event;
-    const { protocols = null } = head;
-    if (protocols === null) return NO_HANDSHAKE;
-    const name = protocols === "" ? "" : chosenOf(protocols);
-    if (name === undefined) return noneOf(protocols);
+    const chosen = FORMS.choose(head);
+    if (isRefused(chosen)) return chosen;
     const isKnown = since !== undefined && since <= this.#changes.recent.durableSequence;
-    const form = FORMS.get(name) ?? Form.JSON;
-    const handler = this.#follow(context, { event, since: isKnown ? since : null, form });
+    const opening = { event, since: isKnown ? since : null, form: chosen.protocol };
+    const handler = this.#follow(context, opening);
     if (isRefused(handler)) return handler;
     const sender = { name: `${caller.tenantId}/${caller.organizationId}`, hasKey: true };
-    return upgrade({ protocol: name, sender, handler });
+    return upgrade({ protocol: chosen.name, sender, handler });
   }
 
   #follow({ caller, isTicket, head }: LiveContext, opening: Opening): Follower | Problem {
@@ -279,7 +279,8 @@ export class Live implements LiveEvents {
       credentials: this.#redeemed.get(head)?.credentials ?? keyOf(head),
       page: (position, client): ChangePage | Promise<ChangePage | Problem> =>
         this.#changes.page({ eventId: event.id, since: position, limit: PAGE_MAX, asker }, client),
-      snapshot: (send) => this.#snapshots.run(() => this.#sendSnapshot(event.id, form, send)),
+      snapshot: (send) =>
+        this.#snapshots.run(organizationId, () => this.#sendSnapshot(event.id, form, send)),
       onClosed: (code) => {
         this.#streams.giveBack(organizationId);
         if (isOfEvents) this.#eventStreams -= 1;
@@ -338,7 +339,7 @@ export class Live implements LiveEvents {
   stop(): void {
     this.#isStopping = true;
     for (const wake of this.#wakes) wake();
-    this.#followers.stop();
+    for (const follower of this.#followers.all) follower.stop();
   }
 }
 
@@ -346,19 +347,6 @@ type SendSnapshot = (bytes: Buffer, sequence: number) => Promise<void>;
 
 function keyOf({ apiKey, authorization, organizationId }: RequestHead): Credentials {
   return { apiKey, authorization, organizationId };
-}
-
-/** @returns The first that the client names and the server knows. */
-function chosenOf(protocols: string): string | undefined {
-  const names = protocols.split(",").map((name) => name.trim());
-  return names.find((name) => FORMS.has(name));
-}
-
-function noneOf(rejectedValue: string): Problem {
-  const field = "Sec-WebSocket-Protocol";
-  const message = `must name one of ${[...FORMS.keys()].join(", ")}`;
-  const errors = [{ field, code: "ENUM", message, rejectedValue }];
-  return { refused: Result.VALIDATION_FAILED, detail: "The subprotocol is not known.", errors };
 }
 
 function badEventId(rejectedValue: string): Problem {

@@ -39,7 +39,6 @@ interface Facts {
   readonly status: string;
   readonly bookable: boolean;
   readonly prices: readonly number[];
-  readonly expiresAt: Readonly<Record<string, string>>;
   readonly areas: readonly object[];
 }
 
@@ -50,6 +49,7 @@ export class EventMap {
   readonly #ids: string;
   readonly #states: string;
   readonly #priceIndexes: string;
+  readonly #ends: string;
   #json: Buffer | null = null;
   #packed: Buffer | null = null;
   #compressed: Promise<Buffer> | null = null;
@@ -70,24 +70,24 @@ export class EventMap {
       partition,
       new Map(prices.map(({ slot }, index) => [slot, index])),
     );
+    this.#ends = endsOf(partition);
     this.#facts = {
       sequence: this.sequence,
       status: event.status,
       bookable: isOnSale(state, event),
       prices: prices.map(({ id }) => id),
-      expiresAt: endsOf(partition),
       areas: partition.layout.areas.map(({ id }, area) => areaView(partition, id, area)),
     };
   }
 
   /** @param head - Text of members that come first, each with a comma after it. */
   text(head = ""): string {
-    const { expiresAt, areas, ...facts } = this.#facts;
+    const { areas, ...facts } = this.#facts;
     const columns =
       `{"ids":[${this.#ids}],"states":"${this.#states}",` +
       `"priceIndexes":[${this.#priceIndexes}]}`;
-    const [first, last] = [JSON.stringify(facts), JSON.stringify({ expiresAt, areas })];
-    return `{${head}${first.slice(1, -1)},"columns":${columns},${last.slice(1)}`;
+    const rest = `"expiresAt":{${this.#ends}},"areas":${JSON.stringify(areas)}`;
+    return `{${head}${JSON.stringify(facts).slice(1, -1)},"columns":${columns},${rest}}`;
   }
 
   get json(): Buffer {
@@ -119,7 +119,8 @@ export class EventMap {
       states: this.#states,
       priceIndexes: numbers(this.#priceIndexes),
     };
-    const { expiresAt, areas, ...facts } = this.#facts;
+    const { areas, ...facts } = this.#facts;
+    const expiresAt = JSON.parse(`{${this.#ends}}`) as object;
     return { ...head, ...facts, columns, expiresAt, areas };
   }
 
@@ -208,15 +209,19 @@ function priceIndexesOf({ state, price }: Partition, indexes: ReadonlyMap<number
   return bytes.toString("latin1", 0, Math.max(0, at - 1));
 }
 
-function endsOf({ layout, state, hold, holds, seatsIn }: Partition): Record<string, string> {
-  const ends: Record<string, string> = {};
-  if (seatsIn[SeatState.LOCKED] === 0) return ends;
+/** @returns The members of an object: ends by seat id. Neighbours were often locked together. */
+function endsOf({ layout, state, hold, holds, seatsIn }: Partition): string {
+  if (seatsIn[SeatState.LOCKED] === 0) return "";
+  const members: string[] = [];
+  let [lastMs, end] = [0, ""];
   for (let seat = 0; seat < state.length; seat++) {
     if (state[seat] !== SeatState.LOCKED) continue;
     const { expiresAtMs } = holds.get(hold[seat]!);
-    if (expiresAtMs !== 0) ends[layout.seatIds[seat]!] = localDateTime(expiresAtMs);
+    if (expiresAtMs === 0) continue;
+    if (expiresAtMs !== lastMs) [lastMs, end] = [expiresAtMs, localDateTime(expiresAtMs)];
+    members.push(`"${layout.seatIds[seat]!}":"${end}"`);
   }
-  return ends;
+  return members.join(",");
 }
 
 function areaView({ areas }: Partition, groupOfSeatsId: number, area: number) {

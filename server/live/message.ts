@@ -39,13 +39,6 @@ export class ChangesMessage {
     return left.length === 0 ? null : new ChangesMessage(left);
   }
 
-  /** @returns The part up to a record; null for nothing. */
-  upTo(sequence: number): ChangesMessage | null {
-    if (this.last <= sequence) return this;
-    const left = this.changes.filter((change) => change.sequence <= sequence);
-    return left.length === 0 ? null : new ChangesMessage(left);
-  }
-
   bytes(form: Form, isPublic: boolean): Buffer {
     const key = `${form} ${isPublic}`;
     let bytes = this.#forms.get(key);

@@ -31,29 +31,63 @@ export class Quota {
   }
 }
 
-/** Work that takes memory: so much of it at a time, in turn. */
+/** Those of an organization who have their turn now, and those who wait for one. */
+interface Line {
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
+/**
+ * Work that takes memory: each organization has so much of it under way at a time. Somebody who
+ * takes long loses the turn, though not the work.
+ */
 export class Turns {
   readonly #max: number;
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #turnMs: number;
+  /** By organization. */
+  readonly #lines = new Map<number, Line>();
 
-  constructor(max: number) {
+  constructor(max: number, turnMs: number) {
     this.#max = max;
+    this.#turnMs = turnMs;
   }
 
-  async run<Value>(work: () => Promise<Value>): Promise<Value> {
-    if (this.#running < this.#max) this.#running += 1;
+  async run<Value>(organizationId: number, work: () => Promise<Value>): Promise<Value> {
+    const line = this.#lineOf(organizationId);
+    if (line.running < this.#max) line.running += 1;
     else {
       await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
+        line.waiting.push(resolve);
       });
     }
+    let isOver = false;
+    const end = () => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      this.#next(organizationId, line);
+    };
+    const timer = setTimeout(end, this.#turnMs).unref();
     try {
       return await work();
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#running -= 1;
-      else next();
+      end();
     }
+  }
+
+  #lineOf(organizationId: number): Line {
+    let line = this.#lines.get(organizationId);
+    if (line === undefined) this.#lines.set(organizationId, (line = { running: 0, waiting: [] }));
+    return line;
+  }
+
+  #next(organizationId: number, line: Line): void {
+    const next = line.waiting.shift();
+    if (next !== undefined) {
+      next();
+      return;
+    }
+    line.running -= 1;
+    if (line.running === 0) this.#lines.delete(organizationId);
   }
 }

@@ -5,6 +5,7 @@ import { isGranted } from "../../engine/results.ts";
 import { STATE_SELECTION, type StateSelection } from "../../engine/shapes/bodies.ts";
 import { oneOf } from "../../engine/shapes/shape.ts";
 import type { State } from "../../engine/state.ts";
+import { bookingPath, meaningOf } from "../routing/booking-request.ts";
 import { problemsOf } from "../routing/command-route.ts";
 import { Access, type Route, route } from "../routing/route.ts";
 import { type Answer, answer, FALSE, TRUE } from "../wire/answers.ts";
@@ -27,7 +28,7 @@ export const BOOKING_ROUTES: readonly Route[] = [
     isDryRun: true,
     problemPath: (query) => {
       const call = KINDS.find((kind) => kind === new URLSearchParams(query).get("call"));
-      return call === undefined ? undefined : pathOf(call);
+      return call === undefined ? undefined : bookingPath(call);
     },
     body: STATE_SELECTION,
     readBody: readerOf(),
@@ -47,10 +48,6 @@ export const BOOKING_ROUTES: readonly Route[] = [
   }),
 ];
 
-function pathOf(kind: BookingKind) {
-  return `/api/private/v2.0/booking/${kind}` as const;
-}
-
 function readerOf() {
   const reader = new SelectionReader();
   return (bytes: Buffer) => reader.read(bytes);
@@ -58,13 +55,13 @@ function readerOf() {
 
 function bookingRoute(kind: BookingKind): Route {
   const takesPrefer = SHOWN.has(kind);
-  return route(BASE, `POST ${pathOf(kind)}`, {
+  return route(BASE, `POST ${bookingPath(kind)}`, {
     query: { eventId: EVENT_ID },
     eventParameter: "eventId",
     takesPrefer,
     body: COMMANDS[kind].members.body,
     readBody: readerOf(),
-    meaning: ({ eventId }, body) => `${eventId} ${textOf(body)}`,
+    meaning: ({ eventId }, body) => meaningOf(eventId, body),
     yields: kind === "lock",
     answers: { 200: takesPrefer ? BOOKED : DONE },
     problems: problemsOf(kind),
@@ -82,13 +79,4 @@ function bookingRoute(kind: BookingKind): Route {
 function representation(state: State, eventId: string, selection: StateSelection): Answer {
   const booked = bookedFacts(state, state.catalog.events.get(eventId)!, selection);
   return withApplied(answer(200, bookedView(booked)));
-}
-
-/** The same text for the same selection, whatever the bytes that it was sent in. */
-function textOf({ sessionId, seats, groupOfSeats, holdType, fences }: StateSelection): string {
-  const choices = (list: StateSelection["seats"]) =>
-    (list ?? []).map(({ id, capacity }) => [id, capacity ?? null]);
-  const texts = [sessionId ?? null, holdType ?? null];
-  const held = Object.entries(fences ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([...texts, choices(seats), choices(groupOfSeats), held]);
 }

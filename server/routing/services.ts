@@ -16,7 +16,7 @@ import type { Throttle } from "../auth/throttle.ts";
 import type { LiveStats } from "../observe/live-metrics.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Answer, Problem } from "../wire/answers.ts";
-import type { Exchange, LongBody, RequestHead } from "../wire/front.ts";
+import type { Exchange, FirstOfKey, LongBody, RequestHead } from "../wire/front.ts";
 import type { ReplyBodies } from "./reply-bodies.ts";
 import type { WaitingWork } from "./waiting-work.ts";
 
@@ -68,8 +68,31 @@ export interface GroupFilter {
   readonly type: string | undefined;
 }
 
-/** Answers a request that did not come over HTTP. */
+/** A request with an idempotency key. */
+export interface KeyedRequest {
+  readonly caller: Caller;
+  readonly idempotencyKey: string;
+  /** Of what it asks for. */
+  readonly fingerprint: () => string;
+  /** Earlier versions took the bytes of every request for its fingerprint. */
+  readonly fingerprintOfBytes?: () => string;
+  /** Whether its answer is sealed when it is stored. */
+  readonly isConfidential?: boolean;
+  /** Whether a repetition waits for the first request instead of being refused meanwhile. */
+  readonly waits?: boolean;
+}
+
+/** Answers each request with an idempotency key once. */
+export interface KeyedRequests {
+  begin(keyed: KeyedRequest): Answer | Problem | FirstOfKey | Promise<Answer | Problem>;
+  /** To be called in the turn of the mutation that it answers. */
+  store(first: FirstOfKey, answer: Answer): void;
+  end(first: FirstOfKey): void;
+}
+
+/** Answers requests that did not come over HTTP. */
 export interface CommandFront {
+  readonly keyed: KeyedRequests;
   answerTo(exchange: Exchange): Answer | Promise<Answer>;
 }
 

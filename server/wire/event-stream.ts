@@ -15,11 +15,20 @@ export interface StreamSocket {
 /** A comment, which clients ignore. */
 const COMMENT = ":\n\n";
 
+interface StreamOptions {
+  /** Answers that wait until the client reads. */
+  readonly answers: Transfers;
+  /** Bytes that those answers may hold together. */
+  readonly answerBytesMax: number;
+  readonly onEnd: () => void;
+}
+
 export class EventStream implements Peer, Transfer {
   readonly handler: SocketHandler;
   heldBytes = 0;
   deadlineMs = 0;
   readonly #answers: Transfers;
+  readonly #answerBytesMax: number;
   readonly #onEnd: () => void;
   /** Null when it has ended. */
   #socket: StreamSocket | null;
@@ -27,13 +36,16 @@ export class EventStream implements Peer, Transfer {
   constructor(
     socket: StreamSocket,
     handler: SocketHandler,
-    { answers, onEnd }: { readonly answers: Transfers; readonly onEnd: () => void },
+    { answers, answerBytesMax, onEnd }: StreamOptions,
   ) {
     this.#socket = socket;
     this.handler = handler;
     this.#answers = answers;
+    this.#answerBytesMax = answerBytesMax;
     this.#onEnd = onEnd;
     socket.onWritable(() => this.#drain());
+    // The library keeps the head back until there is something after it.
+    socket.write(COMMENT);
   }
 
   get waitingBytes(): number {
@@ -56,6 +68,7 @@ export class EventStream implements Peer, Transfer {
     this.#answers.end(this);
     this.heldBytes = held;
     this.#answers.begin(this, held);
+    this.#answers.shrinkTo(this.#answerBytesMax);
   }
 
   #left(): void {

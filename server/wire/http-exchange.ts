@@ -127,6 +127,7 @@ export class HttpExchange extends Exchange implements Transfer {
   readonly #send = () => {
     if (!this.isOver && this.#isUnmeasured() && !this.#exchanges.admitsUnmeasured()) this.abandon();
     if (this.isOver) {
+      this.#leaveUnopened();
       this.#free();
       return;
     }
@@ -272,10 +273,20 @@ export class HttpExchange extends Exchange implements Transfer {
 
   /** The front answers so only to a handshake. The response of the library ends here. */
   #follow(handler: SocketHandler): void {
-    const { answers } = this.#exchanges;
+    const { answers, answerBytesMax } = this.#exchanges;
     writeHead(this.socket!, this.answer!, false);
     const onEnd = () => this.#sent();
-    this.#stream = new EventStream(this.socket!, handler, { answers, onEnd });
+    this.#stream = new EventStream(this.socket!, handler, {
+      answers,
+      answerBytesMax,
+      onEnd,
+    });
+  }
+
+  /** The client has gone: the handler of a stream never gets its socket. */
+  #leaveUnopened(): void {
+    const { opening, following } = this.answer!;
+    (opening?.handler ?? following)?.closed();
   }
 
   #upgrade(opening: SocketOpening): void {

@@ -47,6 +47,7 @@ export interface SocketHandler {
   message(bytes: ArrayBuffer, isBinary: boolean): void;
   /** Everything that was sent has left. */
   drained(): void;
+  /** Called once. Without `opened`, when the client has gone before the socket was open. */
   closed(): void;
   /** The server stops: the handler closes the socket as soon as it has sent what it owes. */
   stop(): void;

@@ -12,9 +12,9 @@ import { Result } from "../../engine/results.ts";
 import type { State } from "../../engine/state.ts";
 import { checkState } from "../../engine/verify/check.ts";
 import { digestPartition } from "../../engine/verify/digest.ts";
-import type { Route } from "../../server/routing/route.ts";
+import type { KeyedRequest } from "../../server/routing/services.ts";
 import { type Answer, jsonAnswer, layoutAnswer, type Problem } from "../../server/wire/answers.ts";
-import type { FirstOfKey, Request } from "../../server/wire/front.ts";
+import type { FirstOfKey } from "../../server/wire/front.ts";
 import { FrontResult, REPLIES } from "../../server/wire/replies.ts";
 import type { BookingCommand } from "../support/commands/command-lines.ts";
 import type { Life } from "./life.ts";
@@ -31,7 +31,6 @@ export interface Keyed {
   readonly key: string | null;
 }
 
-const ROUTE = { isConfidential: false } as Route;
 /** Requests that come before an old one is asked again. */
 const OLD_REQUESTS = 4;
 const NOTHING: ReadonlySet<string> = new Set();
@@ -70,10 +69,7 @@ export class Front {
       this.#submit(asked);
       return this.#answer(null, answered);
     }
-    const begun = idempotency.begin(ROUTE, requestOf(asked), {
-      caller: asked.command.caller,
-      idempotencyKey: key,
-    });
+    const begun = idempotency.begin(keyedOf(asked, key));
     if ("fingerprint" in begun) {
       this.#askOldAgain();
       const outcome = this.#submit(asked);
@@ -108,8 +104,7 @@ export class Front {
     if (this.#old.length < OLD_REQUESTS) return;
     const { ask: asked, key } = this.#old.shift()!;
     const { idempotency } = this.#life;
-    const { caller } = asked.command;
-    const begun = idempotency.begin(ROUTE, requestOf(asked), { caller, idempotencyKey: key });
+    const begun = idempotency.begin(keyedOf(asked, key));
     if ("fingerprint" in begun) idempotency.end(begun);
     else this.#checkRepeated(idOf(asked, key), begun);
   }
@@ -274,12 +269,8 @@ function idOf({ command: { caller } }: Ask, key: string): string {
   return `${caller.organizationId || `tenant-${caller.tenantId}`}:${key}`;
 }
 
-function requestOf({ command }: Ask): Request {
-  const { caller: _, kind, ...rest } = command;
-  return {
-    method: "post",
-    path: `/${kind}`,
-    query: "",
-    body: Buffer.from(JSON.stringify(rest)),
-  } as unknown as Request;
+/** A fingerprint is the request itself. */
+function keyedOf({ command }: Ask, idempotencyKey: string): KeyedRequest {
+  const { caller, kind, ...rest } = command;
+  return { caller, idempotencyKey, fingerprint: () => `${kind} ${JSON.stringify(rest)}` };
 }

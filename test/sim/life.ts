@@ -252,9 +252,8 @@ export async function microtasks(): Promise<void> {
   for (let i = 0; i < MICROTASKS; i++) await Promise.resolve();
 }
 
-/** Replies are stored unencrypted here; a fingerprint is the request itself. */
+/** Replies are stored unencrypted here. */
 const KEYS = {
-  fingerprint: (head: string, body: Uint8Array) => `${head}\n${String(body)}`,
   seal: (text: string) => text,
   unseal: (text: string) => text,
 };

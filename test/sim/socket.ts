@@ -40,6 +40,9 @@ export class CommandSocket {
       isReady: () => true,
     } as unknown as Services;
     const front = {
+      get keyed(): never {
+        throw new Error("no command here has a key");
+      },
       answerTo: () => {
         throw new Error("every command here is a usual one");
       },

@@ -156,16 +156,22 @@ test("the seeds above have every kind of change", () => {
 
 test("recent changes stay within their memory, and older ones are refused", () => {
   const bytesMax = 20_000;
-  const { state, recent } = followed(recordsOf(5), bytesMax);
+  const kept = recordsOf(5);
+  const { state, recent } = followed(kept, bytesMax);
   expect(recent.bytes).toBeLessThan(2 * bytesMax);
   expect(recent.oldestMs).toBeGreaterThan(0);
   const events = [...state.catalog.events.values()];
   const isOld = (event: EventRow) => state.sequenceOf(event) > recent.since;
   expect(events.filter(isOld).map((event) => recent.page(event, 0, 1_000))).toContain(null);
+  const book = openBook();
+  feed(book, kept);
   for (const event of events) {
     const last = state.sequenceOf(event);
     expect(recent.page(event, last, 1_000)).toEqual({ changes: [], hasMore: false });
+    // The first that is left names the one before it, which was dropped.
+    expect(recalled(recent, event, recent.since)).toEqual(trailed(book, event.id, recent.since));
   }
+  book.close();
 });
 
 test("those who watch an event are called when its changes are on disk", () => {
@@ -186,6 +192,28 @@ test("those who watch an event are called when its changes are on disk", () => {
   expect(called.length).toBe(new Set(called).size);
   expect(watched).toEqual(expect.arrayContaining(called));
   expect(called.length).toBeGreaterThan(0);
+});
+
+test("those who watch an event are not called for the records of others", () => {
+  const kept = recordsOf(6);
+  const follower = new Follower();
+  const watched = kept.find(({ record }) => "partition" in record)!.record;
+  const partition = (watched as { readonly partition: number }).partition;
+  const { recent } = follower;
+  let called = 0;
+  let known = 0;
+  recent.watch(partition, () => {
+    called += 1;
+    expect(recent.lastOf(partition)).toBeGreaterThan(known);
+    known = recent.lastOf(partition);
+  });
+  // The record after each of a batch is applied before that batch is on disk.
+  for (const record of kept) {
+    const { sequence } = record;
+    follower.follow(record);
+    recent.durable(sequence - 1);
+  }
+  expect(called).toBeGreaterThan(5);
 });
 
 /** Follows all records, in batches of ten. */

@@ -22,6 +22,7 @@ test("frontrow/client is exported", async () => {
     "CommandClient",
     "ConnectionRefused",
     "OutcomeUnknown",
+    "StreamClient",
   ]);
 });
 
@@ -35,4 +36,26 @@ test("the client imports nothing but itself, and Node in the files for Node", ()
     const wrong = foreign.filter((from) => !isForNode || !from.startsWith("node:"));
     expect([name, wrong]).toEqual([name, []]);
   }
+});
+
+/** Files that load with a file of the client: without those that it imports later, if needed. */
+function loadedWith(name: string, loaded = new Set<string>()): Set<string> {
+  if (loaded.has(name)) return loaded;
+  loaded.add(name);
+  const text = readFileSync(`server/client/${name}`, "utf8");
+  const imports = text.matchAll(/^(?:import|export|\}) (?!type\b)[^;]*from "\.\/([^"]+)"/gm);
+  for (const [, other] of imports) loadedWith(other!, loaded);
+  return loaded;
+}
+
+test("a browser loads no file for Node, and the stream without the commands", () => {
+  const all = loadedWith("client.ts");
+  expect(all).toContain("connection.ts");
+  expect(all).not.toContain("node-socket.ts");
+  expect([...loadedWith("stream.ts")].sort()).toEqual([
+    "browser-socket.ts",
+    "connection.ts",
+    "socket.ts",
+    "stream.ts",
+  ]);
 });

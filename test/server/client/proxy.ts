@@ -50,6 +50,15 @@ export class Proxy {
     for (const socket of pair) socket.destroy();
   }
 
+  /** Reads nothing more from the server, until `resume`. */
+  pause(): void {
+    for (const [, server] of this.#pairs) server.pause();
+  }
+
+  resume(): void {
+    for (const [, server] of this.#pairs) server.resume();
+  }
+
   /** Breaks all connections. */
   cut(): void {
     for (const pair of this.#pairs) this.#part(pair);

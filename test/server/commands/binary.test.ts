@@ -219,3 +219,27 @@ test("the guide has every number, and every refusal of a booking has one", () =>
   const codes = new Set(Object.values(REPLIES).map(({ errorCode }) => errorCode));
   for (const code of RESULT_CODES) expect(code === "" || codes.has(code)).toBe(true);
 });
+
+test("handles that a frame opens later do not change its commands that wait", async () => {
+  const { stage, client, idOf } = await started();
+  const { server } = stage;
+  await server.book("lock", "bob", "A1");
+  const keyed = (n: number) => ({ ...command(n, "lock", [idOf("A1")]), key: "k" });
+  await ask(client, commandEntry(keyed(1)));
+  // The answer to the key has to be read from disk now.
+  server.services.replies.add("other", "x".repeat(20 * 1_024 * 1_024));
+  client.send(
+    Buffer.concat([
+      commandEntry(keyed(2)),
+      commandEntry(command(3, "lock", [idOf("A2")])),
+      openEntry("session", ANN, "cleo"),
+      commandEntry(command(4, "lock", [idOf("A3")])),
+    ]),
+  );
+  const answers = [];
+  while (answers.length < 3) answers.push(...readAnswers((await client.received(1))[0] as Buffer));
+  expect(answers.map(({ status }) => status)).toEqual([400, 200, 200]);
+  const unlock = (session: string, label: string) => server.book("unlock", session, label);
+  expect((await unlock("ann", "A2")).status).toBe(200);
+  expect((await unlock("cleo", "A3")).status).toBe(200);
+});

@@ -46,22 +46,76 @@ test("sixteen maps are kept", () => {
   expect(maps.count).toBe(MAPS_MAX);
 });
 
-test("so many snapshots are under way at a time, and the others follow", async () => {
-  const turns = new Turns(2);
+test("an organization has so many snapshots under way, and the others follow", async () => {
+  const turns = new Turns(2, 60_000);
   const ends: (() => void)[] = [];
-  const work = () =>
-    turns.run(() => {
+  const work = (organizationId: number) =>
+    turns.run(organizationId, () => {
       return new Promise<void>((resolve) => {
         ends.push(resolve);
       });
     });
-  const all = [work(), work(), work()];
+  const all = [work(1), work(1), work(1)];
   expect(ends).toHaveLength(2);
+  all.push(work(2));
+  expect(ends).toHaveLength(3);
   ends[0]!();
-  await expect.poll(() => ends.length).toBe(3);
+  await expect.poll(() => ends.length).toBe(4);
   for (const end of ends) end();
   await Promise.all(all);
 });
+
+test("a client that does not read its snapshot loses its turn after a while", async () => {
+  const turns = new Turns(1, 5);
+  const never = new Promise<void>(() => {});
+  void turns.run(1, () => never);
+  expect(await turns.run(1, () => Promise.resolve("next"))).toBe("next");
+  expect(await turns.run(1, () => Promise.resolve("last"))).toBe("last");
+});
+
+test.each([
+  ["stream", HANDSHAKE],
+  ["changes/", ["Accept: text/event-stream"]],
+])("a client that goes before its %s opens is not counted any more", async (path, headers) => {
+  const listening = await Listening.start();
+  const { a, journal, services } = listening.server;
+  journal.withholds = true;
+  listening.server.world.book("lock", listening.server.selection("ann", "A1"));
+  const connection = await listening.connection();
+  connection.get(`${V2}/events/${a.eventId}/${path}`, ...headers, `X-API-Key: ${a.key}`);
+  const { live } = services;
+  const open = () => live.stats.streams + live.stats.eventStreams;
+  await expect.poll(open).toBe(1);
+  connection.socket.destroy();
+  await listening.settled();
+  journal.sync();
+  await expect.poll(open).toBe(0);
+});
+
+test("slow readers of server-sent events share the memory of slow answers", async () => {
+  const listening = await Listening.start({ answerBytesMax: 100_000 });
+  const { server, http } = listening;
+  const { a, services } = server;
+  const connection = await listening.connection();
+  const headers = ["Accept: text/event-stream", `X-API-Key: ${a.key}`];
+  connection.get(`${V2}/events/${a.eventId}/changes/`, ...headers);
+  await expect.poll(() => services.live.stats.eventStreams).toBe(1);
+  connection.socket.pause();
+  while (services.live.stats.eventStreams === 1) await bookOften(server);
+  expect(http.stats.answers).toMatchObject({ heldBytes: 0, abandoned: 1 });
+  expect(services.live.stats.slow).toBe(0);
+});
+
+/** Makes many changes of one message. */
+async function bookOften(server: TestServer): Promise<void> {
+  const session = "s".repeat(200);
+  for (let i = 0; i < 25; i++) {
+    server.world.book("lock", server.selection(session, "A1", "A2"));
+    server.world.book("unlock", server.selection(session, "A1", "A2"));
+  }
+  // The feed sends in turns of the event loop.
+  await new Promise(setImmediate);
+}
 
 test("a reader that is too slow is closed with 4008", async () => {
   const listening = await Listening.start();
@@ -72,14 +126,9 @@ test("a reader that is too slow is closed with 4008", async () => {
   await expect.poll(() => connection.text.includes("snapshot")).toBe(true);
   connection.socket.pause();
   const { live } = server.services;
-  const session = "s".repeat(200);
   for (let round = 0; live.stats.slow === 0 && round < 2_000; round++) {
-    for (let i = 0; i < 25; i++) {
-      server.world.book("lock", server.selection(session, "A1", "A2"));
-      server.world.book("unlock", server.selection(session, "A1", "A2"));
-    }
-    // oxlint-disable-next-line no-await-in-loop -- the feed sends in turns of the event loop
-    await new Promise(setImmediate);
+    // oxlint-disable-next-line no-await-in-loop -- one message after the other
+    await bookOften(server);
     if (listening.http.stats.answers.heldBytes > WAITING_BYTES_MAX) connection.socket.resume();
   }
   connection.socket.resume();

@@ -1,22 +1,24 @@
 /** Following an event over a WebSocket and over server-sent events, on real connections. */
 import { expect, test } from "vitest";
-import { V2, type TestServer } from "../../support/server.ts";
+import { type ServerOptions, TestServer, V2 } from "../../support/server.ts";
+import type { AuditTrail } from "../../../server/routing/services.ts";
 import { Listening } from "../wire/connection.ts";
 import { StreamClient } from "./stream-client.ts";
 
 interface Stage {
   readonly server: TestServer;
+  readonly settled: () => Promise<void>;
   readonly base: string;
   readonly open: (query?: string, protocols?: string[], key?: string) => Promise<StreamClient>;
 }
 
-async function start(): Promise<Stage> {
-  const listening = await Listening.start();
+async function start(options: ServerOptions = {}): Promise<Stage> {
+  const listening = await Listening.start({}, new TestServer(options));
   const { server, base } = listening;
   const url = `${base.replace("http", "ws")}${V2}/events/${server.a.eventId}/stream`;
   const open = (query = "", protocols: string[] = [], key = server.a.key) =>
     StreamClient.open(url + query, key, protocols);
-  return { server, base, open };
+  return { server, base, open, settled: () => listening.settled() };
 }
 
 /** By seat id: the letter of the state that the listing shows. */
@@ -52,6 +54,23 @@ test.each(["frontrow.stream.v1+json", "frontrow.stream.v1+msgpack"])(
   },
 );
 
+test("a snapshot waits until the holds that ran out before it are on disk", async () => {
+  const { server, open, settled } = await start();
+  await server.book("lock", "ann", "A1");
+  server.world.clock.timeMs += 86_400_000;
+  server.journal.withholds = true;
+  const before = sequenceOf(server);
+  const client = await open();
+  await expect.poll(() => sequenceOf(server)).toBeGreaterThan(before);
+  const { live } = server.services;
+  await expect.poll(() => live.stats.maps).toBe(1);
+  await settled();
+  expect(client.messages).toEqual([]);
+  server.journal.sync();
+  await client.until(sequenceOf(server));
+  expect(client.states).toEqual(await listed(server));
+});
+
 test("a client that names its last record has the changes since, and no snapshot", async () => {
   const { server, open } = await start();
   const since = sequenceOf(server);
@@ -61,6 +80,46 @@ test("a client that names its last record has the changes since, and no snapshot
   expect(client.messages[0]).toMatchObject({ type: "changes" });
   expect(client.messages[0]!.changes![0]!.previous).toBe(since);
   expect(client.messages.flatMap(({ changes = [] }) => changes)).toHaveLength(4);
+});
+
+test("changes that memory drops before they are sent come from the audit trail", async () => {
+  const { server, open } = await start({ recentBytes: 4_000 });
+  const clients = [await open(), await open()];
+  for (const client of clients) await client.until(sequenceOf(server));
+  const before = sequenceOf(server);
+  for (let i = 0; i < 50; i++) {
+    server.world.book(i % 2 === 0 ? "lock" : "unlock", server.selection("ann", "A1"));
+    server.journal.sync();
+  }
+  await bookAll(server);
+  for (const client of clients) {
+    await client.until(sequenceOf(server));
+    const changes = client.messages.flatMap((message) => message.changes ?? []);
+    expect(changes[0]!.previous).toBe(before);
+    expect(changes).toHaveLength(54);
+  }
+});
+
+test("a client whose changes cannot be found gets a snapshot, and no gap", async () => {
+  let hasNone = true;
+  const audit: AuditTrail = {
+    ask: async (question) => {
+      const outcome = await trail.ask(question);
+      if (question.about !== "changes" || !hasNone || outcome.gap !== null) return outcome;
+      hasNone = false;
+      return { ...outcome, value: { changes: [], hasMore: false } as never };
+    },
+  };
+  const { server, open } = await start({ recentBytes: 1_000, audit });
+  const { trail } = server;
+  const since = sequenceOf(server);
+  for (let i = 0; i < 10; i++) await bookAll(server);
+  const client = await open(`?since=${since}`);
+  await client.until(sequenceOf(server));
+  await server.book("lock", "cleo", "B3");
+  await client.until(sequenceOf(server));
+  expect(client.messages.map(({ type }) => type)).toEqual(["snapshot", "changes"]);
+  expect(client.states).toEqual(await listed(server));
 });
 
 test("a record that does not exist is answered with a snapshot", async () => {
@@ -127,8 +186,10 @@ test("a ticket opens the stream of its event once, without sessions", async () =
   const again = await server.get(`${path}/map/?ticket=${ticket}`, {});
   expect(again).toMatchObject({ status: 403, body: { errorCode: "ACCESS_DENIED" } });
   expect((await server.get(`${path}/map/?ticket=${await issue()}`, {})).status).toBe(200);
-  const other = `${V2}/events/${server.b.eventId}/map/?ticket=${await issue()}`;
-  expect((await server.get(other, {})).status).toBe(403);
+  for (const eventId of [server.world.createEvent(), server.b.eventId]) {
+    const other = `${V2}/events/${eventId}/map/?ticket=${await issue()}`;
+    expect((await server.get(other, {})).status).toBe(403);
+  }
   expect((await server.get(`${path}/changes/?since=0&ticket=${await issue()}`, {})).status).toBe(
     403,
   );

@@ -27,8 +27,10 @@ export class Listening {
     this.broken = broken;
   }
 
-  static async start(limits: Partial<HttpOptions> = {}): Promise<Listening> {
-    const server = new TestServer();
+  static async start(
+    limits: Partial<HttpOptions> = {},
+    server = new TestServer(),
+  ): Promise<Listening> {
     const broken: unknown[] = [];
     const onBroken = (error: unknown) => void broken.push(error);
     const options = { host: "127.0.0.1", port: 0, onBroken, ...limits };

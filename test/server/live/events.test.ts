@@ -1,0 +1,128 @@
+/** Server-sent events, and the signs of life of every kind of stream, on real connections. */
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { SILENCE_MS } from "../../../server/live/follower.ts";
+import { V2 } from "../../support/server.ts";
+import { Listening } from "../wire/connection.ts";
+import { StreamClient } from "./stream-client.ts";
+
+/** Server-sent events, read as text. */
+class EventReader {
+  text = "";
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+
+  private constructor(reader: ReadableStreamDefaultReader<Uint8Array>) {
+    this.#reader = reader;
+  }
+
+  static async open(listening: Listening, query: string, headers = {}): Promise<EventReader> {
+    const { a } = listening.server;
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const response = await fetch(`${listening.base}${V2}/events/${a.eventId}/changes/${query}`, {
+      headers: { "X-API-Key": a.key, Accept: "text/event-stream", ...headers },
+      signal: stop.signal,
+    });
+    return new EventReader(response.body!.getReader());
+  }
+
+  /** Reads until there is this text. */
+  async until(wanted: string): Promise<void> {
+    const decoder = new TextDecoder();
+    while (!this.text.includes(wanted)) {
+      // oxlint-disable-next-line no-await-in-loop -- one piece after the other
+      this.text += decoder.decode((await this.#reader.read()).value);
+    }
+  }
+
+  get ids(): readonly number[] {
+    return [...this.text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+  }
+}
+
+let listening: Listening;
+
+beforeEach(async () => {
+  listening = await Listening.start();
+});
+
+/** Books, and returns the sequences of the records. */
+async function bookThrice(): Promise<readonly number[]> {
+  const { server } = listening;
+  const sequences: number[] = [];
+  for (const label of ["A1", "A2", "A3"]) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await server.book("lock", "ann", label);
+    sequences.push(server.engine.sequence);
+  }
+  return sequences;
+}
+
+test("Last-Event-ID counts more than since, and without both only later changes come", async () => {
+  const [first, second, third] = await bookThrice();
+  const since = await EventReader.open(listening, `?since=${first}`);
+  const both = await EventReader.open(listening, `?since=${first}`, {
+    "Last-Event-ID": String(second),
+  });
+  const neither = await EventReader.open(listening, "");
+  await listening.server.book("lock", "ann", "B1");
+  const last = listening.server.engine.sequence;
+  for (const reader of [since, both, neither]) await reader.until(`id: ${last}\n`);
+  expect(since.ids).toEqual([second, third, last]);
+  expect(both.ids).toEqual([third, last]);
+  expect(neither.ids).toEqual([last]);
+});
+
+test("an answer of events begins at once, even if nothing changes", async () => {
+  const reader = await EventReader.open(listening, "");
+  await reader.until(":\n\n");
+  expect(reader.text).toBe(":\n\n");
+});
+
+test("after 15 seconds of silence each client hears something", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const now = performance.now.bind(performance);
+  let aheadMs = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + aheadMs);
+  onTestFinished(() => {
+    clock.mockRestore();
+    vi.useRealTimers();
+  });
+  const pass = (ms: number) => {
+    aheadMs += ms;
+    vi.advanceTimersByTime(1_000);
+  };
+  const { server, base } = listening;
+  const url = `${base.replace("http", "ws")}${V2}/events/${server.a.eventId}/stream`;
+  const open = (format: string) =>
+    StreamClient.open(url, server.a.key, [`frontrow.stream.v1+${format}`]);
+  const clients = [await open("json"), await open("msgpack")];
+  const reader = await EventReader.open(listening, "");
+  const sequence = server.engine.state.sequenceOf(
+    server.engine.state.catalog.events.get(server.a.eventId)!,
+  );
+  for (const client of clients) await client.until(sequence);
+  await listening.settled();
+  pass(10_000);
+  await listening.settled();
+  for (const { messages } of clients) expect(messages).toHaveLength(1);
+  pass(SILENCE_MS - 10_000);
+  for (const { messages } of clients) {
+    await expect.poll(() => messages.at(-1)).toEqual({ type: "heartbeat", sequence });
+    expect(messages).toHaveLength(2);
+  }
+  await reader.until(":\n\n:\n\n");
+  expect(reader.text).toBe(":\n\n:\n\n");
+});
+
+test("a stream that a ticket opened ends with the key that made the ticket", async () => {
+  const { server, base } = listening;
+  const path = `${V2}/events/${server.a.eventId}`;
+  const issue = async () =>
+    (await server.post<{ ticket: string }>(`${path}/stream-tickets`)).body.ticket;
+  const url = `${base.replace("http", "ws")}${path}/stream?ticket=`;
+  const client = await StreamClient.open(url + (await issue()), "");
+  const unused = await issue();
+  await server.post(`${V2}/keys/rotate`);
+  expect((await client.closed).code).toBe(4001);
+  expect((await server.get(`${path}/map/?ticket=${unused}`, {})).status).toBe(403);
+});
