@@ -130,6 +130,11 @@ export const NO_STORE = {
   keys: { counts: { remembered: 0, privateKeys: 0 } },
   queries: { count: 0 },
   layoutThreads: { count: 0, refused: 0 },
+  webhooks: {
+    lagRecords: 0,
+    disabled: 0,
+    counts: { lanes: 0, inFlight: 0, waitingBytes: 0, succeeded: 0, failed: 0 },
+  },
   rates: { refused: 0, count: 0 },
   waiting: { refused: 0, count: 0, refusals: { count: 0 } },
   commands: { traffic: { text: () => "" }, waiting: { refused: 0, count: 0 }, answerBytes: 0 },
@@ -156,12 +161,19 @@ const SILENT_METRICS = {
   refused: () => {},
 } as unknown as Metrics;
 
+/** As of a server that does not send anything yet. */
+const NO_DELIVERIES: Services["webhooks"] = {
+  allowsPrivate: false,
+  list: () => Promise.resolve({ rows: [], total: 0 }),
+};
+
 export interface ServerOptions {
   /** Turns on the rows that create and list tenants. */
   readonly platformToken?: string;
   /** Real metrics. They watch the process, so they are off unless a test needs them. */
   readonly hasMetrics?: boolean;
   readonly audit?: AuditTrail;
+  readonly webhooks?: Services["webhooks"];
   /** Limits of stored replies, in MiB. */
   readonly replyMemory?: number;
   readonly replyDisk?: number;
@@ -221,6 +233,7 @@ export class TestServer {
       live,
       commands,
       keys,
+      webhooks: options.webhooks ?? NO_DELIVERIES,
       passwords,
       logins,
       metrics,

@@ -4,7 +4,7 @@ import { LayoutThreads, type ThreadEvents } from "../../../server/layouts/layout
 
 const LONG_BYTES = 8 * 1_024 * 1_024;
 
-test("a layout of ordinary size does not wait for a very large one of another organization", async () => {
+test("an ordinary layout does not wait for a very large one of another organization", async () => {
   const started: ThreadEvents[] = [];
   const threads = new LayoutThreads((events) => {
     started.push(events);
