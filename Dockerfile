@@ -29,6 +29,8 @@ FROM node:${NODE_VERSION}-trixie-slim
 RUN install --directory --owner=node --group=node --mode=0700 /data
 COPY --from=build /app /app
 ENV NODE_ENV=production FRONTROW_HOST=0.0.0.0 FRONTROW_DATA=/data
+# As in server/ops/frontrow.service.
+ENV MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576
 USER node
 VOLUME /data
 EXPOSE 8080
