@@ -174,8 +174,9 @@ test("trail-lag compares a server with a trail with one whose trail does not fol
   expect(printed).toMatch(/^slice 2 +[\d,]+ +\d+\.\d\d +[\d,]+$/m);
   expect(printed).toMatch(/^greatest lag of the trail, s +≤ 5 /m);
   const { compared } = await written("trail-lag.json");
-  for (const { lagRecords } of compared as { lagRecords: number }[]) {
-    expect(lagRecords).toBeGreaterThan(100);
+  // Without a trail, all that a slice of half a second wrote is missing.
+  for (const slice of compared as { perSecond: number; lagRecords: number }[]) {
+    expect(slice.lagRecords).toBeGreaterThan(0.4 * slice.perSecond);
   }
 });
 
