@@ -1,4 +1,5 @@
 /** Answers as values: handlers return them, the socket sends them. */
+import { gunzipSync } from "node:zlib";
 import type { LayoutRow } from "../../engine/catalog.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import type { FieldError } from "../../engine/results.ts";
@@ -30,6 +31,8 @@ const SAFE_HEADERS: Answer["headers"] = [
   ["X-Content-Type-Options", "nosniff"],
   ["Cache-Control", "no-store"],
 ];
+const VARY = ["Vary", "Accept-Encoding"] as const;
+const GZIP = ["Content-Encoding", "gzip"] as const;
 const REJECTED_LENGTH_MAX = 256;
 
 export function answer(status: number, value: unknown): Answer {
@@ -45,6 +48,17 @@ export function asOfSequence(shown: Answer, sequence = 0): Answer {
 export function jsonBytes(status: number, body: Uint8Array, layout?: Answer["layout"]): Answer {
   const facts = { status, type: JSON_TYPE, body, headers: SAFE_HEADERS };
   return layout === undefined ? facts : { ...facts, layout };
+}
+
+/**
+ * @param compressed - With a body that is kept compressed by gzip.
+ * @param acceptEncoding - The header of the request.
+ * @returns The answer as the client takes it.
+ */
+export function inflated(compressed: Answer, acceptEncoding = ""): Answer {
+  const { body, headers } = compressed;
+  if (/\bgzip\b/i.test(acceptEncoding)) return { ...compressed, headers: [...headers, VARY, GZIP] };
+  return { ...compressed, body: gunzipSync(body), headers: [...headers, VARY] };
 }
 
 /** The layout of a schema; an empty one when none is stored. */
