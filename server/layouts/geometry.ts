@@ -128,7 +128,7 @@ function isTable({ type }: Sector): boolean {
 /** A power of ten. */
 function stepOf(places: Places): number {
   const extent = Math.max(...Object.values(places).map(widthOf), 1);
-  return 10 ** Math.ceil(Math.log10(extent / STEPS_MAX));
+  return Number(`1e${Math.ceil(Math.log10(extent / STEPS_MAX))}`);
 }
 
 function widthOf(values: Float64Array): number {
@@ -155,7 +155,7 @@ function differences(
   return result;
 }
 
-const AREA_UNITS_PER_PLACE = 14;
+const UNITS_PER_PLACE = 14;
 const AREA_WIDTH_MAX = 2_400;
 const GAP = 60;
 
@@ -171,8 +171,8 @@ function shapesToAdd(
   return areas
     .filter(({ guid }) => !drawn.has(guid))
     .map((area) => {
-      const side = Math.sqrt(Math.max(area.gaCapacity ?? 0, 100)) * AREA_UNITS_PER_PLACE;
-      const [width, height] = [Math.min(side * 2, AREA_WIDTH_MAX), side / 2];
+      const side = Math.round(Math.sqrt(Math.max(area.gaCapacity ?? 0, 100)) * UNITS_PER_PLACE);
+      const [width, height] = [Math.min(side * 2, AREA_WIDTH_MAX), Math.round(side / 2)];
       const place = { left: number(area["x"]) ?? left, top: number(area["y"]) ?? bottom + GAP };
       left = place.left + width + GAP;
       const drawing = { shapeType: "RECT", purpose: "GA", ...place, width, height };

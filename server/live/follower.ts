@@ -35,6 +35,8 @@ const REASONS: Readonly<Record<CloseCode, string>> = {
 
 /** Bytes that may wait for a client that has caught up. */
 export const WAITING_BYTES_MAX = 1_024 * 1_024;
+/** Of server-sent events: clients ignore it. */
+const COMMENT = ":\n\n";
 /** After this much silence the client gets a sign of life. */
 export const SILENCE_MS = 15_000;
 
@@ -84,6 +86,8 @@ export class Follower implements SocketHandler, FeedFollower, WaitingClient {
 
   opened(peer: Peer): void {
     this.#peer = peer;
+    // The headers leave with the first bytes: the client sees at once that it follows.
+    if (this.#parts.form === Form.EVENTS) this.#write(COMMENT);
     void this.#catchUp(this.#parts.since === null);
   }
 
@@ -133,7 +137,7 @@ export class Follower implements SocketHandler, FeedFollower, WaitingClient {
   signOfLife(nowMs: number): void {
     if (!this.#isCaughtUp || nowMs - this.sentMs < SILENCE_MS) return;
     const { form } = this.#parts;
-    if (form === Form.EVENTS) this.#write(":\n\n");
+    if (form === Form.EVENTS) this.#write(COMMENT);
     else this.#write(heartbeat(form, this.position));
   }
 
