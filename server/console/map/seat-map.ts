@@ -37,6 +37,8 @@ const PAINT_MS = 7;
 const FIRST_PAINT_MS = 40;
 const RATIO_MAX = 2;
 const SETTLE_MS = 160;
+/** The mark that a browser's tools show at the first full picture. */
+const PAINTED = "frontrow: painted";
 
 export class SeatMap {
   readonly camera = new Camera();
@@ -304,8 +306,11 @@ export class SeatMap {
         else canvas.drawImage(tile.canvas, x, y, size, size);
       }
     }
-    if (isWhole) this.#isWhole = true;
-    else this.#stale();
+    if (!isWhole) this.#stale();
+    else if (!this.#isWhole) {
+      this.#isWhole = true;
+      performance.mark(PAINTED);
+    }
   }
 
   #paintOver(): void {
