@@ -35,10 +35,14 @@ export async function openConsole(
   await page.fill("input[name=event]", eventId);
   await page.evaluate(`window.submitted_ = performance.now();
     document.querySelector("form").requestSubmit()`);
-  await page.waitForFunction(`performance.getEntriesByName("${PAINTED}").length > 0`);
-  const openedMs = (await page.evaluate(
-    `performance.getEntriesByName("${PAINTED}")[0].startTime - submitted_`,
-  )) as number;
+  const openedMs = (await page.evaluate(`new Promise((resolve) => {
+    const look = () => {
+      const [mark] = performance.getEntriesByName("${PAINTED}");
+      if (mark === undefined) setTimeout(look, 20);
+      else resolve(mark.startTime - submitted_);
+    };
+    look();
+  })`)) as number;
   return { page, firstPictureMs: shownMs + openedMs };
 }
 
