@@ -8,7 +8,9 @@ const FRAME_MS = 16.7;
 /** Counts frames, and violations of the policy, from the beginning. */
 const WATCH = `
   window.frames_ = []; window.violations_ = [];
-  document.addEventListener("securitypolicyviolation", (event) => violations_.push(event.violatedDirective));
+  document.addEventListener("securitypolicyviolation", (event) => {
+    violations_.push(event.violatedDirective);
+  });
   const note = (ms) => { frames_.push(ms); requestAnimationFrame(note); };
   requestAnimationFrame(note);
 `;
