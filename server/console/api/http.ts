@@ -46,7 +46,6 @@ export class Api {
       headers: { "X-API-Key": this.#key, ...content, ...headers },
       body: body === undefined ? null : JSON.stringify(body),
       signal,
-      cache: "no-store",
     };
     const response = await fetch(`${BASE}${path}${queryOf(options)}`, sent).catch(
       (error: unknown) => {
@@ -60,9 +59,11 @@ export class Api {
 }
 
 function queryOf({ query = {} }: CallOptions): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return text === "" ? "" : `?${text}`;
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  return parameters.size === 0 ? "" : `?${parameters.toString()}`;
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
