@@ -73,7 +73,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/demo": [...ENGINE, "server/auth", "server/wire"],
   "server/console": ["server/console/views"],
   "server/console/api": ["server/console/map"],
-  "server/console/map": [],
+  "server/console/map": ["server/console/map/names"],
+  "server/console/map/names": ["server/console/map"],
   "server/console/state": ["server/console/api", "server/console/map"],
   "server/console/views": [
     "server/console",
