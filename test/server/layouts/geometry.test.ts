@@ -52,7 +52,7 @@ test("the geometries of sixteen schemas are kept, but none that failed", async (
   await cache.of(0, 2, make);
   expect(made).toBe(GEOMETRIES_MAX + 3);
   const reject = () => Promise.reject(new Error("broken"));
-  await expect(cache.of(77, 1, () => reject)).rejects.toThrow("broken");
+  await expect(cache.of(77, 1, reject)).rejects.toThrow("broken");
   await cache.of(77, 1, make);
   expect(made).toBe(GEOMETRIES_MAX + 4);
 });
