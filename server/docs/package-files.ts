@@ -1,5 +1,5 @@
 /** Reads files that ship with the package, and one of a development dependency for the build. */
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 
@@ -14,4 +14,17 @@ export function readPackageFile(name: string): Buffer {
 /** @param name - Beside the entry of the module. */
 export function readBeside(module: string, name: string): Buffer {
   return readFileSync(path.join(path.dirname(resolve(module)), name));
+}
+
+/**
+ * @param folder - From the root of the package.
+ * @returns The names of its files and those of the folders in it; none when it does not exist.
+ */
+export function listPackageFiles(folder: string): readonly string[] {
+  const root = path.join(ROOT, folder);
+  if (!existsSync(root)) return [];
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
+    .sort();
 }

@@ -1,4 +1,5 @@
 /** The work of the layout thread: everything that visits each object of a large layout. */
+import { gzipSync } from "node:zlib";
 import type { ZoneAssignmentRow } from "../../engine/catalog.ts";
 import { assert } from "../../engine/assert.ts";
 import { COMMANDS } from "../../engine/commands.ts";
@@ -13,6 +14,7 @@ import type { FieldError } from "../../engine/results.ts";
 import type { LayoutBody } from "../../engine/shapes/bodies.ts";
 import type { MetadataOptions } from "../routing/services.ts";
 import { checksOf } from "../routing/validate.ts";
+import { geometryOf } from "./geometry.ts";
 import { metadataView } from "./metadata.ts";
 import { freePages, LONG_BYTES, pagesFor } from "../wire/bounds/body-budget.ts";
 import { parseLongJson } from "../wire/json.ts";
@@ -68,6 +70,12 @@ interface Jobs {
     readonly type: string | undefined;
   };
   readonly showMetadata: { readonly stored: Uint8Array; readonly options: MetadataOptions };
+  /** The geometry as JSON, compressed by gzip. */
+  readonly showGeometry: {
+    readonly stored: Uint8Array;
+    readonly schemaId: number;
+    readonly version: number;
+  };
 }
 
 /** A layout that can be stored: packed, and as a seat index. */
@@ -97,6 +105,7 @@ interface Results {
   readonly show: Uint8Array;
   readonly showGroups: Uint8Array;
   readonly showMetadata: Uint8Array;
+  readonly showGeometry: Uint8Array;
 }
 
 export type JobKind = keyof Jobs;
@@ -124,6 +133,11 @@ export function doJob(job: JobOf<JobKind>, packing: Packing): ResultOf<JobKind> 
     case "showMetadata": {
       const document = packing.read(job.stored);
       return bytesOf(metadataView(document, buildLayout(document), job.options));
+    }
+    case "showGeometry": {
+      const { stored, schemaId, version } = job;
+      const geometry = geometryOf(packing.read(stored), { schemaId, version });
+      return Uint8Array.from(gzipSync(bytesOf(geometry)));
     }
   }
   return job satisfies never;

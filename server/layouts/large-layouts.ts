@@ -19,6 +19,7 @@ import { freePages } from "../wire/bounds/body-budget.ts";
 import type { LongBody } from "../wire/front.ts";
 import { NumberLiteral } from "../wire/number-literals.ts";
 import { FrontResult } from "../wire/replies.ts";
+import { GeometryCache } from "./geometry-cache.ts";
 import {
   assignmentColumns,
   assignmentsIn,
@@ -56,6 +57,7 @@ export class LargeLayouts implements LayoutWork {
   readonly #engine: Engine;
   readonly #threads: LayoutThreads;
   readonly #packer: LayoutPacker;
+  readonly #geometries = new GeometryCache();
 
   constructor(engine: Engine, threads: LayoutThreads, packer: LayoutPacker) {
     this.#engine = engine;
@@ -219,6 +221,17 @@ export class LargeLayouts implements LayoutWork {
       );
       return { stored: this.#stored(schemaId), schemaId, zones, ...filter };
     });
+  }
+
+  /** The geometry, compressed by gzip. */
+  showGeometry(schemaId: number): Promise<Handled> {
+    const { version = 0 } = this.#engine.state.catalog.layouts.get(schemaId) ?? {};
+    return this.#geometries.of(schemaId, version, () =>
+      this.#show("showGeometry", schemaId, () => {
+        const { version: present = 0 } = this.#engine.state.catalog.layouts.get(schemaId) ?? {};
+        return { stored: this.#stored(schemaId), schemaId, version: present };
+      }),
+    );
   }
 
   async #show<K extends JobKind>(

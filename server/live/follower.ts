@@ -36,6 +36,8 @@ const REASONS: Readonly<Record<CloseCode, string>> = {
 
 /** Bytes that may wait for a client that has caught up. */
 export const WAITING_BYTES_MAX = 1_024 * 1_024;
+/** Of server-sent events: clients ignore it. */
+const COMMENT = ":\n\n";
 /** After this much silence the client gets a sign of life. */
 export const SILENCE_MS = 15_000;
 
@@ -85,6 +87,8 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
 
   opened(peer: Peer): void {
     this.#peer = peer;
+    // The headers leave with the first bytes: the client sees at once that it follows.
+    if (this.#parts.form === Form.EVENTS) this.#write(COMMENT);
     void this.#catchUp(this.#parts.since === null);
   }
 
@@ -138,7 +142,7 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
 
   #beat(): void {
     const { form } = this.#parts;
-    if (form === Form.EVENTS) this.#write(":\n\n");
+    if (form === Form.EVENTS) this.#write(COMMENT);
     else this.#write(heartbeat(form, this.position));
   }
 

@@ -3,6 +3,7 @@ import { Result } from "../../engine/results.ts";
 import { ANYTHING, RECORD, TEXT } from "../../engine/shapes/shape.ts";
 import { bearerOf } from "../auth/access.ts";
 import { isSame } from "../auth/keys.ts";
+import { consoleFiles } from "../docs/console-files.ts";
 import { DOCS_PATHS } from "../docs/paths.ts";
 import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
 import type { Services } from "../routing/services.ts";
@@ -81,5 +82,15 @@ export function documentRoutes(routes: readonly Route[], version: string): reado
     problems: [],
     handle: () => redirect("/docs"),
   });
-  return [document, asyncDocument, home, ...pages];
+  return [document, asyncDocument, home, ...pages, ...consoleRoutes()];
+}
+
+function consoleRoutes(): readonly Route[] {
+  return consoleFiles().map(({ path, answer: answerFor }) =>
+    route(BASE, `GET /${path.slice(1)}`, {
+      answers: { 200: ANYTHING },
+      problems: [],
+      handle: ({ head }) => answerFor(head.acceptEncoding),
+    }),
+  );
 }

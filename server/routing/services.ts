@@ -52,6 +52,8 @@ export interface LayoutWork {
   show(schemaId: number): Promise<Answer | Problem>;
   showGroups(schemaId: number, filter: GroupFilter): Promise<Answer | Problem>;
   showMetadata(schemaId: number, options: MetadataOptions): Promise<Answer | Problem>;
+  /** Compressed by gzip. */
+  showGeometry(schemaId: number): Promise<Answer | Problem>;
 }
 
 /** As the parameters of the route of v1. */

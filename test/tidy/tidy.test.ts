@@ -143,7 +143,7 @@ const RULES: readonly Rule[] = [
     name: "relative imports name the file, with its ending",
     bad: bad("server/a.ts", 'import { x } from "./b.js";'),
     faultsOf: (file) =>
-      importsOf(file).filter((module) => module.startsWith(".") && !/\.(ts|json)$/.test(module)),
+      importsOf(file).filter((module) => module.startsWith(".") && !/\.(tsx?|json)$/.test(module)),
   },
   {
     name: "the engine knows no clock, dice, timer, promise, locale or environment",
@@ -205,7 +205,7 @@ const ALL_PATHS: readonly string[] = FOLDERS.flatMap((folder) =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name)),
 );
-const FILES: readonly SourceFile[] = ALL_PATHS.filter((path) => path.endsWith(".ts")).map(
+const FILES: readonly SourceFile[] = ALL_PATHS.filter((path) => /\.tsx?$/.test(path)).map(
   (path) => ({ path, text: readFileSync(path, "utf8") }),
 );
 

@@ -7,9 +7,10 @@ import type { LayoutBody } from "../../../engine/shapes/bodies.ts";
 import { LONG } from "../../../engine/shapes/fields.ts";
 import { BOOLEAN, list, oneOf } from "../../../engine/shapes/shape.ts";
 import { commandRoute, problemsOf, submit } from "../../routing/command-route.ts";
+import { GEOMETRY } from "../../routing/column-shapes.ts";
 import { listRoute } from "../../routing/page.ts";
 import { Access, type Context, type Handled, type Route, route } from "../../routing/route.ts";
-import { layoutAnswer, NO_CONTENT, answer } from "../../wire/answers.ts";
+import { answer, inflated, layoutAnswer, NO_CONTENT } from "../../wire/answers.ts";
 import type { LongBody } from "../../wire/front.ts";
 import { GROUP_OF_SEATS, LAYOUT, SCHEMA } from "../../wire/shapes.ts";
 import { groupViews, schemaView } from "../../wire/views.ts";
@@ -108,6 +109,12 @@ export const SCHEMA_ROUTES: readonly Route[] = [
       return answer(200, groups);
     },
   }),
+  route(BASE, "GET /api/private/v2.0/schemas/{id}/geometry/", {
+    params: LONG_ID,
+    answers: { 200: GEOMETRY },
+    problems: [400, 403, 404],
+    handle: readGeometry,
+  }),
   route(BASE, "GET /api/private/v2.0/schemas/{id}/layout", READ_LAYOUT),
   route(BASE, "PUT /api/private/v2.0/schemas/{id}/layout", PUT_LAYOUT),
   route(BASE, "GET /api/seatmap/{id}/", {
@@ -129,6 +136,14 @@ function readLayout(context: ById): Handled | Promise<Handled> {
   if (isRefused(schema)) return schema;
   if (layouts.isLarge(schema.id)) return layouts.show(schema.id);
   return layoutAnswer(schema.id, catalog.layouts.get(schema.id));
+}
+
+async function readGeometry({ services, caller, params, head }: ById): Promise<Handled> {
+  const { engine, layouts } = services;
+  const schema = ownRow(engine.state.catalog.schemas.get(params.id), caller, "schema");
+  if (isRefused(schema)) return schema;
+  const shown = await layouts.showGeometry(schema.id);
+  return isRefused(shown) ? shown : inflated(shown, head.acceptEncoding);
 }
 
 type LayoutTarget = Context<{ readonly id: number }, { readonly forceDelete: boolean }, null>;

@@ -122,8 +122,9 @@ test.skipIf(isMissing)(
     const server = await startServer({ args: ["--demo"] });
     const client = new Client(server);
     const layout = await layoutPath(client);
-    // Starts the thread that prepares layouts, which needs files of its own.
-    await client.send("PUT", layout, { shapes: SHAPES });
+    // Starts the threads that prepare layouts, which need files of their own: one for the small
+    // layout of the demo, and one for the large layout that it has then.
+    for (const shapes of [SHAPES, SHAPES.slice(1)]) await client.send("PUT", layout, { shapes });
     keepIdle(server);
     while (filesOf(server).length < CONNECTIONS) await sleep(50);
     const { pid } = server;

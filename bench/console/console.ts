@@ -1,0 +1,96 @@
+/**
+ * `npm run bench:console`: the console's map of a stadium in Chromium: processor time for a frame,
+ * first picture, memory, and the size of its files.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { startServer } from "../contenders/frontrow.ts";
+import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "../harness/command.ts";
+import { report, verdict } from "../harness/results.ts";
+import { print, progress, table } from "../harness/table.ts";
+import { startBrowser } from "./browser.ts";
+import {
+  type FrameFigures,
+  heapBytes,
+  measureFrames,
+  openConsole,
+  panAndZoom,
+  violations,
+} from "./page.ts";
+import { stageEvent, startProxy } from "./stage.ts";
+
+const MIB = 1_024 * 1_024;
+const ASSETS = new URL("../../server/console/assets/", import.meta.url);
+
+const options = parseOptions("bench:console", "Measures the console's map in Chromium.", {
+  rate: number(5_000, "changes of a seat per second"),
+  seconds: number(8, "length of each measurement"),
+  rows: number(isTrial ? 3 : 28, "rows of each block: 28 for 80,640 seats"),
+  folder,
+});
+
+const figures = await inTemporaryFolder(options.folder, measure);
+print(
+  table(
+    ["", "processor ms a frame", "median frame ms"],
+    Object.entries(figures.frames).map(([name, one]) => [
+      name,
+      one.processorMs.toFixed(1),
+      one.medianMs.toFixed(1),
+    ]),
+  ),
+);
+const { still, moving, both } = figures.frames;
+const verdicts = [
+  verdict("processor ms a frame, still, with changes", { atMost: 12 }, still.processorMs),
+  verdict("median frame in ms, still, with changes", { atMost: 16.7 }, still.medianMs),
+  verdict("processor ms a frame, panning and zooming", { atMost: 15 }, moving.processorMs),
+  verdict("the same with changes", { atMost: 20 }, both.processorMs),
+  verdict("first full picture in ms", { atMost: 1_500 }, figures.firstPictureMs),
+  verdict("MiB of the JavaScript heap", { atMost: 60 }, figures.heapMiB),
+  verdict("KB of scripts, compressed", { atMost: 80 }, kilobytesOf(".js")),
+  verdict("KB of styles, compressed", { atMost: 8 }, kilobytesOf(".css")),
+  verdict("violations of the policy", { atMost: 0 }, figures.violations.length),
+];
+await report("console", options.folder, { verdicts, ...options, ...figures });
+
+async function measure(data: string) {
+  const { rate, seconds, rows } = options;
+  const server = await startServer(data);
+  progress("a stadium with sales");
+  const event = await stageEvent(server.url, rows);
+  const proxy = await startProxy(event);
+  const running = await startBrowser();
+  const staged = { ...event, url: proxy.url };
+  // The first time, the server makes the geometry.
+  const first = await openConsole(running, staged);
+  await first.page.close();
+  const { page, firstPictureMs } = await openConsole(running, staged);
+  const rest = () => page.waitForTimeout(seconds * 1_000);
+  const frames: Record<"idle" | "still" | "moving" | "both", FrameFigures> = {
+    idle: await measureFrames(running, page, rest),
+    moving: await measureFrames(running, page, () => panAndZoom(page, seconds)),
+    still: await withChanges(() => measureFrames(running, page, rest)),
+    both: await withChanges(() => measureFrames(running, page, () => panAndZoom(page, seconds))),
+  };
+  const heapMiB = (await heapBytes(page)) / MIB;
+  const found = await violations(page);
+  await running.stop();
+  await proxy.stop();
+  await server.stop();
+  const sizes = { firstOfLayoutMs: first.firstPictureMs, firstPictureMs, heapMiB };
+  return { frames, ...sizes, violations: found };
+
+  async function withChanges(work: () => Promise<FrameFigures>): Promise<FrameFigures> {
+    proxy.rate = rate;
+    const done = await work();
+    proxy.rate = 0;
+    return done;
+  }
+}
+
+function kilobytesOf(ending: string): number {
+  const files = readdirSync(ASSETS).filter((name) => name.endsWith(ending));
+  const bytes = files.map((name) => gzipSync(readFileSync(new URL(name, ASSETS))).length);
+  return bytes.reduce((sum, one) => sum + one, 0) / 1_000;
+}

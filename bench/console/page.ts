@@ -1,0 +1,99 @@
+/** The console in a page, as the measurements use it. */
+import type { Page } from "playwright-core";
+import type { RunningBrowser } from "./browser.ts";
+import type { StagedEvent } from "./stage.ts";
+
+const PAINTED = "frontrow: painted";
+const FRAME_MS = 16.7;
+/** Counts frames, and violations of the policy, from the beginning. */
+const WATCH = `
+  window.frames_ = []; window.violations_ = [];
+  document.addEventListener("securitypolicyviolation", (event) => {
+    violations_.push(event.violatedDirective);
+  });
+  const note = (ms) => { frames_.push(ms); requestAnimationFrame(note); };
+  requestAnimationFrame(note);
+`;
+
+export interface FrameFigures {
+  /** Of all processes of the browser, for one frame. */
+  readonly processorMs: number;
+  readonly medianMs: number;
+  readonly frames: number;
+}
+
+/** Opens the event. @returns The page, and milliseconds without the time for typing. */
+export async function openConsole(
+  { browser }: RunningBrowser,
+  { url, key, eventId }: StagedEvent,
+  size = { width: 1_600, height: 900 },
+): Promise<{ readonly page: Page; readonly firstPictureMs: number }> {
+  const page = await browser.newPage({ viewport: size });
+  await page.addInitScript(WATCH);
+  await page.goto(new URL("/console", url).href);
+  await page.waitForSelector("input[name=key]");
+  const shownMs = await page.evaluate<number>("performance.now()");
+  await page.fill("input[name=key]", key);
+  await page.fill("input[name=event]", eventId);
+  await page.evaluate(`window.submitted_ = performance.now();
+    document.querySelector("form").requestSubmit()`);
+  const openedMs = await page.evaluate<number>(`new Promise((resolve) => {
+    const look = () => {
+      const [mark] = performance.getEntriesByName("${PAINTED}");
+      if (mark === undefined) setTimeout(look, 20);
+      else resolve(mark.startTime - submitted_);
+    };
+    look();
+  })`);
+  return { page, firstPictureMs: shownMs + openedMs };
+}
+
+/** Measures frames while `work` runs. */
+export async function measureFrames(
+  { processorMs }: RunningBrowser,
+  page: Page,
+  work: () => Promise<void>,
+): Promise<FrameFigures> {
+  await page.evaluate("void (frames_.length = 0)");
+  const before = processorMs();
+  await work();
+  const spentMs = processorMs() - before;
+  const times = await page.evaluate<number[]>("frames_");
+  const gaps = times.slice(1).map((time, i) => time - times[i]!);
+  const medianMs = gaps.sort((a, b) => a - b)[gaps.length >> 1] ?? Infinity;
+  return { processorMs: spentMs / Math.max(1, times.length), medianMs, frames: times.length };
+}
+
+/** Moves the map with the pointer in circles, and then zooms in and out. */
+export async function panAndZoom(page: Page, seconds: number): Promise<void> {
+  const endMs = performance.now() + seconds * 1_000;
+  const [x, y] = [600, 450];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  for (let step = 0; performance.now() < endMs - seconds * 500; step++) {
+    // oxlint-disable-next-line no-await-in-loop -- one movement after the other
+    await page.mouse.move(x + 250 * Math.sin(step / 20), y + 150 * Math.sin(step / 13));
+    // oxlint-disable-next-line no-await-in-loop
+    await page.waitForTimeout(FRAME_MS / 2);
+  }
+  await page.mouse.up();
+  for (let step = 0; performance.now() < endMs; step++) {
+    // oxlint-disable-next-line no-await-in-loop
+    await page.mouse.wheel(0, step % 80 < 40 ? -20 : 20);
+    // oxlint-disable-next-line no-await-in-loop
+    await page.waitForTimeout(FRAME_MS);
+  }
+}
+
+/** Bytes of the JavaScript heap after garbage collection. */
+export async function heapBytes(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await session.send("Runtime.getHeapUsage");
+  return usedSize;
+}
+
+/** The directives that the page has violated. */
+export function violations(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>("violations_");
+}

@@ -1,0 +1,279 @@
+/**
+ * Paints seats: each state has a shape of its own, and more ink means more taken. Seats of one look
+ * are painted as one path, which is far cheaper than one by one.
+ */
+import type { Geometry } from "./geometry.ts";
+import { type LiveSeats, SeatState } from "./live-seats.ts";
+import type { Palette } from "./palette.ts";
+
+export type Canvas = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
+export type Colouring = "state" | "price";
+
+/** Where layout units are on a canvas. */
+export interface Frame {
+  readonly scale: number;
+  /** Pixels of the layout's origin on the canvas. */
+  readonly dx: number;
+  readonly dy: number;
+  /** Device pixels of one CSS pixel. */
+  readonly ratio: number;
+}
+
+/** Seats that are narrower, in CSS pixels, fill their place. */
+const MARK_PIXELS = 5;
+/** Seats that are wider have their number. */
+export const NUMBER_PIXELS = 15;
+const BREADTH = 0.41;
+const LENGTH = 1.55;
+const PATH_SEATS_MAX = 400;
+/** A price is one of 256; the state is above it. */
+const PRICES = 256;
+
+export class Marks {
+  readonly geometry: Geometry;
+  live: LiveSeats;
+  palette: Palette;
+  colouring: Colouring = "state";
+  /** States that are not shown, because the legend hides them. */
+  hidden: ReadonlySet<number> = new Set();
+  readonly #buckets = new Map<number, number[]>();
+
+  constructor(geometry: Geometry, live: LiveSeats, palette: Palette) {
+    this.geometry = geometry;
+    this.live = live;
+    this.palette = palette;
+  }
+
+  /** Layout units by which a mark may reach beyond the centre of its seat. */
+  get reach(): number {
+    return this.geometry.pitch * 2.5;
+  }
+
+  /** Paints the place of seats, so that nothing of an earlier mark remains. */
+  erase(canvas: Canvas, seats: readonly number[], frame: Frame): void {
+    canvas.fillStyle = this.palette.block;
+    this.#fill(canvas, seats, (seat) => this.#place(canvas, seat, frame, 1));
+  }
+
+  paint(canvas: Canvas, seats: readonly number[], frame: Frame): void {
+    const { states, prices } = this.live;
+    const byPrice = this.colouring === "price";
+    for (const bucket of this.#buckets.values()) bucket.length = 0;
+    for (const seat of seats) {
+      const state = states[seat]!;
+      if (state === SeatState.HIDDEN) continue;
+      const isPriced = state !== SeatState.UNPRICED && state !== SeatState.BLOCKED;
+      const look = state * PRICES + (byPrice && isPriced ? prices[seat]! : 0);
+      const bucket = this.#buckets.get(look);
+      if (bucket === undefined) this.#buckets.set(look, [seat]);
+      else bucket.push(seat);
+    }
+    const pixels = (this.geometry.pitch * frame.scale) / frame.ratio;
+    for (const [look, bucket] of this.#buckets) {
+      if (bucket.length === 0) continue;
+      const state = Math.floor(look / PRICES);
+      const colours = this.#coloursOf(state, look % PRICES);
+      canvas.globalAlpha = this.hidden.has(state) ? 0.12 : 1;
+      if (pixels < MARK_PIXELS) this.#paintFar(canvas, bucket, frame, { state, ...colours });
+      else this.#paintNear(canvas, bucket, frame, { state, ...colours });
+      canvas.globalAlpha = 1;
+    }
+  }
+
+  #coloursOf(state: number, price: number): Colours {
+    const { palette } = this;
+    const byPrice = this.colouring === "price";
+    const hue = palette.prices[price % palette.prices.length]!;
+    const faded = palette.pricesFaded[price % palette.prices.length]!;
+    switch (state) {
+      case SeatState.FREE:
+        return byPrice
+          ? { fill: hue, ring: null, text: palette.block }
+          : { fill: palette.free, ring: palette.freeRing, text: palette.ink };
+      case SeatState.HELD:
+        return byPrice
+          ? { fill: palette.heldInk, ring: hue, text: palette.block }
+          : { fill: palette.held, ring: palette.heldHole, text: palette.heldHole };
+      case SeatState.SOLD:
+        return byPrice
+          ? { fill: faded, ring: null, text: palette.faint }
+          : { fill: palette.sold, ring: null, text: palette.soldText };
+      case SeatState.BLOCKED:
+        return { fill: palette.blocked, ring: palette.blockedMark, text: palette.blockedMark };
+      default:
+        return { fill: palette.unpriced, ring: null, text: palette.faint };
+    }
+  }
+
+  #paintFar(canvas: Canvas, seats: readonly number[], frame: Frame, look: Look): void {
+    canvas.fillStyle = look.fill;
+    const share = look.state === SeatState.UNPRICED ? 0.4 : 0.94;
+    this.#fill(canvas, seats, (seat) => this.#place(canvas, seat, frame, share));
+  }
+
+  #paintNear(canvas: Canvas, seats: readonly number[], frame: Frame, look: Look): void {
+    const { state, fill, ring } = look;
+    const pixels = (this.geometry.pitch * frame.scale) / frame.ratio;
+    canvas.fillStyle = fill;
+    if (state === SeatState.UNPRICED) {
+      this.#fill(canvas, seats, (seat) => this.#dot(canvas, seat, frame, 0.28));
+      return;
+    }
+    if (state === SeatState.BLOCKED) {
+      this.#fill(canvas, seats, (seat) => this.#square(canvas, seat, frame));
+      this.#crosses(canvas, seats, frame, ring!);
+      return;
+    }
+    this.#fill(canvas, seats, (seat) => this.#capsule(canvas, seat, frame, 0));
+    if (state === SeatState.FREE && ring !== null) {
+      canvas.strokeStyle = ring;
+      const width = Math.max(1, Math.min(2, pixels / 9)) * frame.ratio;
+      canvas.lineWidth = width;
+      const inset = width / 2;
+      this.#stroke(canvas, seats, (seat) => this.#capsule(canvas, seat, frame, inset));
+    }
+    const hasNumbers = pixels >= NUMBER_PIXELS;
+    if (state === SeatState.HELD && !hasNumbers) {
+      canvas.fillStyle = ring!;
+      this.#fill(canvas, seats, (seat) => this.#dot(canvas, seat, frame, 0.36));
+    }
+    if (state === SeatState.HELD && hasNumbers) {
+      canvas.strokeStyle = ring!;
+      canvas.lineWidth = 1.25 * frame.ratio;
+      const inset = Math.max(2, pixels / 10) * frame.ratio;
+      this.#stroke(canvas, seats, (seat) => this.#capsule(canvas, seat, frame, inset));
+    }
+    if (hasNumbers) this.#numbers(canvas, seats, frame, look.text);
+  }
+
+  #numbers(canvas: Canvas, seats: readonly number[], frame: Frame, colour: string): void {
+    const { x, y, labels, labelOfSeat, pitch } = this.geometry;
+    const size = Math.round(Math.min(pitch * frame.scale * 0.42, 15 * frame.ratio));
+    canvas.font = `600 ${size}px system-ui, sans-serif`;
+    canvas.textAlign = "center";
+    canvas.textBaseline = "middle";
+    canvas.fillStyle = colour;
+    for (const seat of seats) {
+      const label = labels[labelOfSeat[seat]!]!;
+      if (label.length > 3) continue;
+      const [px, py] = [x[seat]! * frame.scale + frame.dx, y[seat]! * frame.scale + frame.dy];
+      canvas.fillText(label, px, py + size * 0.06);
+    }
+  }
+
+  #fill(canvas: Canvas, seats: readonly number[], add: (seat: number) => void): void {
+    inPaths(canvas, seats, add, () => canvas.fill());
+  }
+
+  #stroke(canvas: Canvas, seats: readonly number[], add: (seat: number) => void): void {
+    inPaths(canvas, seats, add, () => canvas.stroke());
+  }
+
+  /** The place of a seat, as a rectangle along its row. @param share - Of the place. */
+  #place(canvas: Canvas, seat: number, { scale, dx, dy }: Frame, share: number): void {
+    const { x, y, alongX, alongY, rows, rowOfSeat } = this.geometry;
+    const { pitch, depth } = rows[rowOfSeat[seat]!]!;
+    const [cx, cy] = [x[seat]! * scale + dx, y[seat]! * scale + dy];
+    const a = pitch * 0.5 * share * scale;
+    const b = depth * 0.5 * share * scale;
+    const [ux, uy] = [alongX[seat]!, alongY[seat]!];
+    const [ax, ay, bx, by] = [ux * a, uy * a, -uy * b, ux * b];
+    canvas.moveTo(cx - ax - bx, cy - ay - by);
+    canvas.lineTo(cx + ax - bx, cy + ay - by);
+    canvas.lineTo(cx + ax + bx, cy + ay + by);
+    canvas.lineTo(cx - ax + bx, cy - ay + by);
+    canvas.closePath();
+  }
+
+  #square(canvas: Canvas, seat: number, { scale, dx, dy }: Frame): void {
+    const { x, y, rows, rowOfSeat } = this.geometry;
+    const { pitch, depth } = rows[rowOfSeat[seat]!]!;
+    const half = Math.min(pitch, depth) * 0.39 * scale;
+    const [cx, cy] = [x[seat]! * scale + dx, y[seat]! * scale + dy];
+    canvas.roundRect(cx - half, cy - half, 2 * half, 2 * half, half * 0.3);
+  }
+
+  #dot(canvas: Canvas, seat: number, { scale, dx, dy }: Frame, share: number): void {
+    const { x, y, rows, rowOfSeat } = this.geometry;
+    const { pitch, depth } = rows[rowOfSeat[seat]!]!;
+    const radius = Math.min(pitch, depth) * BREADTH * share * scale;
+    const [cx, cy] = [x[seat]! * scale + dx, y[seat]! * scale + dy];
+    canvas.moveTo(cx + radius, cy);
+    canvas.arc(cx, cy, radius, 0, 2 * Math.PI);
+  }
+
+  /** A disc; longer across the row where the row leaves room, or along it where that is narrow. */
+  #capsule(canvas: Canvas, seat: number, { scale, dx, dy }: Frame, inset: number): void {
+    const { x, y, alongX, alongY, rows, rowOfSeat } = this.geometry;
+    const { pitch, depth } = rows[rowOfSeat[seat]!]!;
+    const [cx, cy] = [x[seat]! * scale + dx, y[seat]! * scale + dy];
+    const least = Math.min(pitch, depth) * BREADTH;
+    const a = Math.min(pitch * BREADTH, least * LENGTH) * scale - inset;
+    const b = Math.min(depth * BREADTH, least * LENGTH) * scale - inset;
+    const radius = Math.max(0.1, Math.min(a, b));
+    // The longer axis: across the row, or along it.
+    const [ux, uy] = [alongX[seat]!, alongY[seat]!];
+    const [vx, vy] = b >= a ? [-uy, ux] : [ux, uy];
+    const half = Math.abs(b - a);
+    const angle = Math.atan2(vy, vx);
+    if (half < 0.5) {
+      canvas.moveTo(cx + radius, cy);
+      canvas.arc(cx, cy, radius, 0, 2 * Math.PI);
+      return;
+    }
+    const start = angle - Math.PI / 2;
+    canvas.moveTo(
+      cx + vx * half + Math.cos(start) * radius,
+      cy + vy * half + Math.sin(start) * radius,
+    );
+    canvas.arc(cx + vx * half, cy + vy * half, radius, start, start + Math.PI);
+    canvas.arc(cx - vx * half, cy - vy * half, radius, start + Math.PI, start + 2 * Math.PI);
+    canvas.closePath();
+  }
+
+  #crosses(canvas: Canvas, seats: readonly number[], frame: Frame, colour: string): void {
+    const { x, y, rows, rowOfSeat } = this.geometry;
+    const { scale, dx, dy } = frame;
+    canvas.strokeStyle = colour;
+    canvas.lineWidth = Math.max(1, this.geometry.pitch * scale * 0.08);
+    inPaths(
+      canvas,
+      seats,
+      (seat) => {
+        const { pitch, depth } = rows[rowOfSeat[seat]!]!;
+        const arm = Math.min(pitch, depth) * 0.19 * scale;
+        const [cx, cy] = [x[seat]! * scale + dx, y[seat]! * scale + dy];
+        canvas.moveTo(cx - arm, cy - arm);
+        canvas.lineTo(cx + arm, cy + arm);
+        canvas.moveTo(cx + arm, cy - arm);
+        canvas.lineTo(cx - arm, cy + arm);
+      },
+      () => canvas.stroke(),
+    );
+  }
+}
+
+interface Colours {
+  readonly fill: string;
+  readonly ring: string | null;
+  readonly text: string;
+}
+
+interface Look extends Colours {
+  readonly state: number;
+}
+
+/** A very long path takes more than its parts. */
+function inPaths(
+  canvas: Canvas,
+  seats: readonly number[],
+  add: (seat: number) => void,
+  draw: () => void,
+): void {
+  for (let from = 0; from < seats.length; from += PATH_SEATS_MAX) {
+    canvas.beginPath();
+    const to = Math.min(seats.length, from + PATH_SEATS_MAX);
+    for (let i = from; i < to; i++) add(seats[i]!);
+    draw();
+  }
+}

@@ -1,0 +1,385 @@
+/**
+ * The seat map on an element: tiles on one canvas; names, selection and hover on another above it.
+ * It knows nothing of the page around it.
+ */
+import { Camera, type Insets } from "./camera.ts";
+import type { Box, Geometry } from "./geometry.ts";
+import { type DragMode, Gestures } from "./gestures.ts";
+import { Grid } from "./grid.ts";
+import { Ground } from "./ground.ts";
+import type { Hit, Modifiers, Point } from "./hits.ts";
+import { Labels } from "./names/labels.ts";
+import type { LiveSeats } from "./live-seats.ts";
+import { type Colouring, Marks } from "./marks.ts";
+import { paintOverlay, type Pulse, PULSE_MS } from "./overlay.ts";
+import type { Palette } from "./palette.ts";
+import { Screen } from "./screen.ts";
+import { Tiles } from "./tiles.ts";
+
+export interface MapEvents {
+  /** Null when the pointer is at nothing. */
+  readonly onHover?: (hit: Hit | null, at: Point) => void;
+  readonly onPick?: (hit: Hit | null, at: Point, modifiers: Modifiers) => void;
+  /** Seats of a rectangle that was drawn. */
+  readonly onBox?: (seats: readonly number[], modifiers: Modifiers) => void;
+  readonly onView?: () => void;
+}
+
+export interface MapOptions extends MapEvents {
+  readonly geometry: Geometry;
+  readonly live: LiveSeats;
+  readonly palette: Palette;
+  readonly colorBy?: Colouring;
+  readonly hasMotion?: boolean;
+}
+
+const RATIO_MAX = 2;
+const SETTLE_MS = 160;
+const LABELS_MS = 250;
+const PULSES_MAX = 16;
+/** CSS pixels for the names around the outermost sections. */
+const NAME_MARGIN = 32;
+/** The mark that a browser's tools show at the first full picture. */
+const PAINTED = "frontrow: painted";
+
+export class SeatMap {
+  readonly camera = new Camera();
+  readonly #element: HTMLElement;
+  readonly #base: HTMLCanvasElement;
+  readonly #over: HTMLCanvasElement;
+  readonly #options: MapOptions;
+  readonly #marks: Marks;
+  readonly #ground: Ground;
+  readonly #grid: Grid;
+  readonly #tiles: Tiles;
+  readonly #screen: Screen;
+  readonly #labels: Labels;
+  readonly #gestures: Gestures;
+  readonly #observer: ResizeObserver;
+  #ratio = 1;
+  #selected: ReadonlySet<number> = new Set();
+  #highlighted: readonly number[] = [];
+  #hovered: Hit | null = null;
+  #box: Box | null = null;
+  #frame = 0;
+  #covered: Partial<Insets> = {};
+  #pulses: Pulse[] = [];
+  #ratioMax = RATIO_MAX;
+  #isBaseStale = true;
+  #isChanged = false;
+  #labelsTimer = 0;
+  #isOverStale = true;
+  #settleAt = 0;
+
+  constructor(element: HTMLElement, options: MapOptions) {
+    this.#element = element;
+    this.#options = options;
+    this.#base = canvasIn(element);
+    this.#over = canvasIn(element);
+    this.#marks = new Marks(options.geometry, options.live, options.palette);
+    this.#marks.colouring = options.colorBy ?? "state";
+    this.#grid = new Grid(options.geometry);
+    this.#ground = new Ground(this.#marks, this.#grid);
+    this.#tiles = new Tiles(this.camera, this.#marks, this.#ground, this.#grid);
+    this.#screen = new Screen(this.#base, this.camera, this.#tiles, this.#marks);
+    this.#labels = new Labels(options.geometry, this.#grid);
+    this.#labels.countAll(options.live);
+    this.#gestures = new Gestures(element, this);
+    this.#observer = new ResizeObserver(() => this.#resize(this.camera.zoom === 0));
+    this.#observer.observe(element);
+    this.#resize(true);
+  }
+
+  /** Draws everything again: other states, or another moment. */
+  draw(live: LiveSeats = this.#marks.live): void {
+    this.#marks.live = live;
+    this.#labels.countAll(live);
+    this.#tiles.repaint();
+    this.#stale();
+  }
+
+  /** Draws seats and areas whose state has changed. */
+  change(seats: ArrayLike<number>, areas: readonly number[] = []): void {
+    this.#tiles.change(seats);
+    for (const area of areas) this.#tiles.changeArea(area);
+    this.#pulse(seats);
+    const isCounted = this.#labels.count(this.#marks.live, seats);
+    this.#isChanged = true;
+    this.#schedule();
+    // Names with their shares follow a few times a second: nobody reads faster.
+    if (!isCounted && areas.length === 0) return;
+    this.#labelsTimer ||= window.setTimeout(() => {
+      this.#labelsTimer = 0;
+      this.#staleOver();
+    }, LABELS_MS);
+  }
+
+  /** Draws attention to a few changes; where much happens, it would only be noise. */
+  #pulse(seats: ArrayLike<number>): void {
+    if (this.#options.hasMotion === false || seats.length > PULSES_MAX) return;
+    const startMs = performance.now();
+    const room = PULSES_MAX - this.#pulses.length;
+    const added = Array.from(seats).slice(0, Math.max(0, room));
+    this.#pulses.push(...added.map((seat) => ({ seat, startMs })));
+    if (added.length > 0) this.#staleOver();
+  }
+
+  set colorBy(colouring: Colouring) {
+    this.#marks.colouring = colouring;
+    this.draw();
+  }
+
+  set palette(palette: Palette) {
+    this.#marks.palette = palette;
+    this.draw();
+  }
+
+  /** States that are faded, because the legend excludes them. */
+  set faded(states: ReadonlySet<number>) {
+    this.#marks.hidden = states;
+    this.draw();
+  }
+
+  /** What a drag does without Shift. */
+  set dragMode(mode: DragMode) {
+    this.#gestures.mode = mode;
+  }
+
+  select(seats: ReadonlySet<number>): void {
+    this.#selected = seats;
+    this.#staleOver();
+  }
+
+  /** Rings around seats that were found. */
+  highlight(seats: readonly number[]): void {
+    this.#highlighted = seats;
+    this.#staleOver();
+  }
+
+  fit(): void {
+    this.camera.fit();
+    this.#stale();
+  }
+
+  /** @param factor - Levels; two of them double the scale. */
+  zoomBy(levels: number, at?: Point): void {
+    const { width, height } = this.camera.size;
+    const x = at === undefined ? width / 2 : at.x * this.#ratio;
+    const y = at === undefined ? height / 2 : at.y * this.#ratio;
+    this.camera.zoomTo(this.camera.zoom + levels, x, y);
+    this.#settleAt = performance.now() + SETTLE_MS;
+    this.#stale();
+  }
+
+  /** @param dx - CSS pixels by which the picture moves. */
+  panBy(dx: number, dy: number): void {
+    this.camera.pan(dx * this.#ratio, dy * this.#ratio);
+    this.#stale();
+  }
+
+  /** Moves to a seat, a section or an area. */
+  show(hit: Hit): void {
+    const { geometry } = this.#options;
+    if (hit.kind === "area") this.camera.show(geometry.areas[hit.area]!.box);
+    else if (hit.kind === "section") this.camera.show(geometry.sections[hit.section]!.box);
+    else {
+      const [x, y] = [geometry.x[hit.seat]!, geometry.y[hit.seat]!];
+      const reach = geometry.pitch * 14;
+      this.camera.show({ left: x - reach, top: y - reach, right: x + reach, bottom: y + reach });
+    }
+    this.#stale();
+  }
+
+  /** @returns What is there; null for nothing. */
+  hitAt({ x, y }: Point): Hit | null {
+    const { geometry, live } = { geometry: this.#options.geometry, live: this.#marks.live };
+    const [lx, ly] = [
+      this.camera.toLayoutX(x * this.#ratio),
+      this.camera.toLayoutY(y * this.#ratio),
+    ];
+    const seat = this.#grid.at(lx, ly);
+    if (seat >= 0 && live.states[seat] !== 0) return { kind: "seat", seat };
+    const area = geometry.areas.findIndex(({ box }) => isIn(box, lx, ly));
+    if (area >= 0) return { kind: "area", area };
+    const section = geometry.sections.findIndex(({ box }) => isIn(box, lx, ly));
+    return section >= 0 ? { kind: "section", section } : null;
+  }
+
+  /** Where a seat is on the map, in CSS pixels. */
+  placeOf(seat: number): Point {
+    const { x, y } = this.#options.geometry;
+    const [px, py] = [this.camera.toScreenX(x[seat]!), this.camera.toScreenY(y[seat]!)];
+    return { x: px / this.#ratio, y: py / this.#ratio };
+  }
+
+  hover(at: Point | null): void {
+    this.#hovered = at === null ? null : this.hitAt(at);
+    this.#options.onHover?.(this.#hovered, at ?? { x: 0, y: 0 });
+    this.#staleOver();
+  }
+
+  pick(at: Point, modifiers: Modifiers): void {
+    this.#options.onPick?.(this.hitAt(at), at, modifiers);
+  }
+
+  /** Shows a rectangle while it is drawn. @param box - CSS pixels; null when it has ended. */
+  drawBox(box: Box | null): void {
+    this.#box = box;
+    this.#staleOver();
+  }
+
+  pickBox(box: Box, modifiers: Modifiers): void {
+    const [left, top] = [box.left * this.#ratio, box.top * this.#ratio];
+    const [right, bottom] = [box.right * this.#ratio, box.bottom * this.#ratio];
+    const seats = this.#grid.within({
+      left: this.camera.toLayoutX(left),
+      top: this.camera.toLayoutY(top),
+      right: this.camera.toLayoutX(right),
+      bottom: this.camera.toLayoutY(bottom),
+    });
+    this.#options.onBox?.(seats, modifiers);
+  }
+
+  /** Whether every tile in view is painted. */
+  get isComplete(): boolean {
+    return this.#screen.hasPicture && !this.#isBaseStale && !this.#isChanged;
+  }
+
+  destroy(): void {
+    clearTimeout(this.#labelsTimer);
+    cancelAnimationFrame(this.#frame);
+    this.#gestures.destroy();
+    this.#observer.disconnect();
+    this.#base.remove();
+    this.#over.remove();
+  }
+
+  /** Device pixels at each side that stay free when everything is shown. */
+  #insets(): Insets {
+    const { left = 0, top = 0, right = 0, bottom = 0 } = this.#covered;
+    const sides = { left, top, right, bottom };
+    const margin = (side: number) => (side + NAME_MARGIN) * this.#ratio;
+    return {
+      left: margin(sides.left),
+      top: margin(sides.top),
+      right: margin(sides.right),
+      bottom: margin(sides.bottom),
+    };
+  }
+
+  /** CSS pixels at each side that panels of the page cover. */
+  set covered(sides: Partial<Insets>) {
+    this.#covered = sides;
+    this.#resize(this.camera.zoom === 0);
+  }
+
+  #resize(isFirst: boolean): void {
+    const { clientWidth, clientHeight } = this.#element;
+    this.#ratio = Math.min(window.devicePixelRatio || 1, this.#ratioMax);
+    const width = Math.max(1, Math.round(clientWidth * this.#ratio));
+    const height = Math.max(1, Math.round(clientHeight * this.#ratio));
+    for (const canvas of [this.#base, this.#over]) {
+      canvas.width = width;
+      canvas.height = height;
+    }
+    const { geometry } = this.#options;
+    this.camera.frame(geometry, { width, height }, this.#insets());
+    this.#labels.resized();
+    this.#tiles.ratio = this.#ratio;
+    this.#tiles.clear();
+    if (isFirst) this.camera.fit();
+    this.#stale();
+  }
+
+  #stale(): void {
+    this.#isBaseStale = true;
+    this.#staleOver();
+  }
+
+  #staleOver(): void {
+    this.#isOverStale = true;
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#render());
+  }
+
+  #render(): void {
+    this.#frame = 0;
+    this.#settleZoom();
+    const { camera } = this;
+    if (this.#isBaseStale || (this.#isChanged && !camera.isAtRest)) {
+      this.#isBaseStale = false;
+      this.#isChanged = false;
+      this.#paintBase();
+    } else if (this.#isChanged) {
+      this.#isChanged = false;
+      if (!this.#screen.paintChanges()) this.#stale();
+    }
+    if (this.#isOverStale) {
+      this.#isOverStale = false;
+      this.#paintOver();
+    }
+    this.#options.onView?.();
+  }
+
+  /** After a zoom the view comes to rest on a level, at which tiles are sharp. */
+  #settleZoom(): void {
+    const { camera } = this;
+    const distance = camera.level - camera.zoom;
+    if (distance === 0) return;
+    if (performance.now() < this.#settleAt) {
+      this.#stale();
+      return;
+    }
+    const step = Math.abs(distance) < 0.02 || this.#options.hasMotion === false ? 1 : 0.35;
+    const zoom = step === 1 ? camera.level : camera.zoom + distance * step;
+    camera.zoomTo(zoom, camera.size.width / 2, camera.size.height / 2);
+    if (camera.zoom !== camera.level) this.#stale();
+    else this.#isBaseStale = true;
+  }
+
+  #paintBase(): void {
+    const isFirst = !this.#screen.hasPicture;
+    const isWhole = this.#screen.paint();
+    if (!isWhole) this.#stale();
+    else if (isFirst) performance.mark(PAINTED);
+    if (!this.#screen.isSlow() || this.#ratio <= 1) return;
+    this.#ratioMax = Math.max(1, this.#ratio - 0.5);
+    this.#resize(this.camera.zoom === 0);
+  }
+
+  #paintOver(): void {
+    const canvas = this.#over.getContext("2d")!;
+    canvas.clearRect(0, 0, this.camera.size.width, this.camera.size.height);
+    const { palette, live, geometry } = this.#marks;
+    const look = { ratio: this.#ratio, palette, live };
+    const nowMs = performance.now();
+    this.#pulses = this.#pulses.filter(({ startMs }) => nowMs - startMs < PULSE_MS);
+    if (this.#pulses.length > 0) this.#staleOver();
+    this.#labels.paint(canvas, this.camera, look);
+    paintOverlay(canvas, this.camera, {
+      ...look,
+      geometry,
+      selected: this.#selected,
+      highlighted: this.#highlighted,
+      hovered: this.#hovered,
+      box: this.#box,
+      pulses: this.#pulses,
+      nowMs,
+    });
+  }
+}
+
+function isIn({ left, top, right, bottom }: Box, x: number, y: number): boolean {
+  return x >= left && x < right && y >= top && y < bottom;
+}
+
+function canvasIn(element: HTMLElement): HTMLCanvasElement {
+  const canvas = document.createElement("canvas");
+  canvas.className = "map-canvas";
+  canvas.setAttribute("aria-hidden", "true");
+  element.append(canvas);
+  return canvas;
+}

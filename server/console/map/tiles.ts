@@ -1,0 +1,193 @@
+/**
+ * The picture of the seats in tiles, at levels of zoom. A tile is painted in pieces, so that no
+ * frame waits long. Changes of seats in a tile that is not shown wait until it is.
+ */
+import type { Camera, Size } from "./camera.ts";
+import type { Box } from "./geometry.ts";
+import type { Grid } from "./grid.ts";
+import type { Ground } from "./ground.ts";
+import type { Point } from "./hits.ts";
+import type { Frame, Marks } from "./marks.ts";
+
+export const TILE_PIXELS = 256;
+const TILES_MAX = 260;
+/** Seats that are painted before the clock is looked at. */
+const SEATS_PER_PIECE = 500;
+/** With more changes than this a tile is painted again as a whole. */
+const PENDING_MAX = 600;
+
+export class Tile {
+  readonly canvas = document.createElement("canvas");
+  readonly context: CanvasRenderingContext2D;
+  /** Null when the tile is complete. */
+  work: Generator<void, void> | null = null;
+  /** Seats that changed since it was painted. */
+  pending: number[] = [];
+  pendingAreas = new Set<number>();
+  readonly level: number;
+  readonly column: number;
+  readonly line: number;
+
+  constructor(level: number, column: number, line: number) {
+    this.level = level;
+    this.column = column;
+    this.line = line;
+    this.canvas.width = TILE_PIXELS;
+    this.canvas.height = TILE_PIXELS;
+    this.context = this.canvas.getContext("2d", { alpha: false })!;
+  }
+}
+
+export class Tiles {
+  readonly #camera: Camera;
+  readonly #marks: Marks;
+  readonly #ground: Ground;
+  readonly #grid: Grid;
+  /** By key, the least recently used first. */
+  readonly #tiles = new Map<string, Tile>();
+  ratio = 1;
+
+  constructor(camera: Camera, marks: Marks, ground: Ground, grid: Grid) {
+    this.#camera = camera;
+    this.#marks = marks;
+    this.#ground = ground;
+    this.#grid = grid;
+  }
+
+  get count(): number {
+    return this.#tiles.size;
+  }
+
+  frameOf({ level, column, line }: Pick<Tile, "level" | "column" | "line">): Frame {
+    const scale = this.#camera.scaleOf(level);
+    const [dx, dy] = [-column * TILE_PIXELS, -line * TILE_PIXELS];
+    return { scale, dx, dy, ratio: this.ratio };
+  }
+
+  boxOf({ level, column, line }: Pick<Tile, "level" | "column" | "line">, margin = 0): Box {
+    const size = TILE_PIXELS / this.#camera.scaleOf(level);
+    return {
+      left: column * size - margin,
+      top: line * size - margin,
+      right: (column + 1) * size + margin,
+      bottom: (line + 1) * size + margin,
+    };
+  }
+
+  /** Tiles of a level that there are in a view. */
+  *inView(level: number, origin: Point, { width, height }: Size): Generator<Tile, void> {
+    const last = { x: (origin.x + width) / TILE_PIXELS, y: (origin.y + height) / TILE_PIXELS };
+    for (let line = Math.floor(origin.y / TILE_PIXELS); line < last.y; line++) {
+      for (let column = Math.floor(origin.x / TILE_PIXELS); column < last.x; column++) {
+        const tile = this.#tiles.get(keyOf(level, column, line));
+        if (tile !== undefined) yield tile;
+      }
+    }
+  }
+
+  /** The tile, which may not be complete. */
+  take(level: number, column: number, line: number): Tile {
+    const key = keyOf(level, column, line);
+    let tile = this.#tiles.get(key);
+    if (tile === undefined) {
+      tile = this.#recycled(level, column, line);
+      tile.work = this.#paint(tile);
+    } else {
+      this.#tiles.delete(key);
+    }
+    this.#tiles.set(key, tile);
+    return tile;
+  }
+
+  #recycled(level: number, column: number, line: number): Tile {
+    if (this.#tiles.size >= TILES_MAX) {
+      const [oldest] = this.#tiles.keys();
+      this.#tiles.delete(oldest!);
+    }
+    return new Tile(level, column, line);
+  }
+
+  /** Works on a tile until it is complete or the time is over. @returns Whether it is complete. */
+  complete(tile: Tile, endMs: number): boolean {
+    while (tile.work !== null) {
+      if (tile.work.next().done === true) tile.work = null;
+      if (performance.now() > endMs) break;
+    }
+    if (tile.work === null) this.settle(tile);
+    return tile.work === null;
+  }
+
+  *#paint(tile: Tile): Generator<void, void> {
+    const { context } = tile;
+    const frame = this.frameOf(tile);
+    context.fillStyle = this.#marks.palette.ground;
+    context.fillRect(0, 0, TILE_PIXELS, TILE_PIXELS);
+    const box = this.boxOf(tile, (24 * this.ratio) / frame.scale);
+    this.#ground.paint(context, frame, box);
+    this.#ground.paintLetters(context, frame, box);
+    yield;
+    const seats = this.#grid.within(this.boxOf(tile, this.#marks.reach));
+    for (let from = 0; from < seats.length; from += SEATS_PER_PIECE) {
+      this.#marks.paint(context, seats.slice(from, from + SEATS_PER_PIECE), frame);
+      yield;
+    }
+  }
+
+  /** Paints what has changed in a complete tile. */
+  settle(tile: Tile): void {
+    const { pending, pendingAreas, context } = tile;
+    if (pending.length === 0 && pendingAreas.size === 0) return;
+    const frame = this.frameOf(tile);
+    for (const area of pendingAreas) this.#ground.paintArea(context, frame, area);
+    this.#marks.erase(context, pending, frame);
+    this.#marks.paint(context, pending, frame);
+    tile.pending = [];
+    pendingAreas.clear();
+  }
+
+  /** Notes changed seats in each tile that shows them. */
+  change(seats: ArrayLike<number>): void {
+    const { x, y, seatCount } = this.#marks.geometry;
+    const { reach } = this.#marks;
+    if (seats.length * 2 > seatCount) return this.repaint();
+    for (const tile of this.#tiles.values()) {
+      const { left, top, right, bottom } = this.boxOf(tile, reach);
+      for (let i = 0; i < seats.length; i++) {
+        const seat = seats[i]!;
+        const [sx, sy] = [x[seat]!, y[seat]!];
+        if (sx < left || sx > right || sy < top || sy > bottom) continue;
+        tile.pending.push(seat);
+      }
+      if (tile.pending.length > PENDING_MAX) this.#again(tile);
+    }
+  }
+
+  changeArea(area: number): void {
+    const { box } = this.#marks.geometry.areas[area]!;
+    for (const tile of this.#tiles.values()) {
+      const { left, top, right, bottom } = this.boxOf(tile);
+      const isIn = box.left < right && left < box.right && box.top < bottom && top < box.bottom;
+      if (isIn) tile.pendingAreas.add(area);
+    }
+  }
+
+  #again(tile: Tile): void {
+    tile.pending = [];
+    tile.pendingAreas.clear();
+    tile.work = this.#paint(tile);
+  }
+
+  /** Everything has changed: colours, states, or the scale. */
+  clear(): void {
+    this.#tiles.clear();
+  }
+
+  /** Paints all tiles again, which keep their picture until then. */
+  repaint(): void {
+    for (const tile of this.#tiles.values()) this.#again(tile);
+  }
+}
+
+function keyOf(level: number, column: number, line: number): string {
+  return `${level}/${column}/${line}`;
+}
