@@ -20,6 +20,13 @@ const AUDIT = [
 ];
 const ROUTING = [...ENGINE, "server/wire", "server/auth", "server/observe", "server/routing"];
 const ROUTES = [...ROUTING, "server/routes"];
+const CONSOLE = ["server/console/api", "server/console/map"];
+const CONSOLE_VIEWS = [
+  ...CONSOLE,
+  "server/console",
+  "server/console/state",
+  "server/console/views",
+];
 const PLAYER = ["server/onsale", "server/onsale/http"];
 const DECISIONS = ["engine/decide/booking", "engine/decide/pricing", "engine/decide/schema"];
 
@@ -74,13 +81,16 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/console": ["server/console/views"],
   "server/console/api": ["server/console/map"],
   "server/console/map": [],
-  "server/console/state": ["server/console/api", "server/console/map"],
+  "server/console/state": [...CONSOLE, "server/console"],
   "server/console/views": [
-    "server/console",
-    "server/console/api",
-    "server/console/map",
-    "server/console/state",
+    ...CONSOLE_VIEWS,
+    "server/console/views/act",
+    "server/console/views/events",
+    "server/console/views/setup",
   ],
+  "server/console/views/act": CONSOLE_VIEWS,
+  "server/console/views/events": CONSOLE_VIEWS,
+  "server/console/views/setup": CONSOLE_VIEWS,
   "server/examples": [],
   "server/status": ["server/onsale"],
   "server/tools": ["server", "server/observe", "persistence/*", "engine"],

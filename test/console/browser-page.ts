@@ -1,0 +1,98 @@
+/** The console in Chromium: pictures, rules of accessibility, violations of the policy. */
+import { mkdirSync } from "node:fs";
+import axe from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { onTestFinished } from "vitest";
+import { startBrowser } from "../../bench/console/browser.ts";
+import type { Staged } from "./stage.ts";
+
+/** Kept after the tests, and not in the repository. */
+const PICTURES = "test-pictures";
+const WATCH = `
+  window.violations_ = [];
+  document.addEventListener("securitypolicyviolation", (event) =>
+    violations_.push(event.violatedDirective + " " + event.blockedURI));
+`;
+const AXE_OPTIONS = { preload: false, resultTypes: ["violations"] };
+
+export const DESK = { width: 1_440, height: 900 };
+export const PHONE = { width: 390, height: 844 };
+export type Theme = "light" | "dark";
+
+export interface Look {
+  readonly size: typeof DESK;
+  readonly theme: Theme;
+}
+
+export const LOOKS: readonly Look[] = [DESK, PHONE].flatMap((size) =>
+  (["light", "dark"] as const).map((theme) => ({ size, theme })),
+);
+
+/** Starts Chromium until the test ends. @throws Error when it is not installed. */
+export async function browserOfTest(): Promise<Browser> {
+  const { browser, stop } = await startBrowser();
+  onTestFinished(stop);
+  return browser;
+}
+
+/** @param hash - What the address names, as `#event/…`. */
+export async function openPage(browser: Browser, { server }: Staged, hash = ""): Promise<Page> {
+  const page = await browser.newPage({ viewport: DESK, reducedMotion: "reduce" });
+  await page.addInitScript(WATCH);
+  await page.goto(`${server.url}/console${hash}`);
+  await page.waitForSelector("form");
+  return page;
+}
+
+export async function logInWithKey(page: Page, { key }: Staged): Promise<void> {
+  await page.getByRole("button", { name: "API key" }).click();
+  await page.fill("input[name=key]", key);
+  await page.getByRole("button", { name: "Log in" }).click();
+}
+
+/** Waits until the map is painted as a whole. */
+export async function mapIsPainted(page: Page): Promise<void> {
+  await page.waitForFunction("performance.getEntriesByName('frontrow: painted').length > 0");
+}
+
+export async function look(page: Page, { size, theme }: Look): Promise<void> {
+  await page.setViewportSize(size);
+  await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+  await page.waitForFunction(`document.documentElement.dataset.theme === "${theme}"`);
+  // Two frames: the map takes its new size in the first.
+  await page.evaluate(
+    "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
+  );
+}
+
+/** @param name - Of the file. */
+export async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync(PICTURES, { recursive: true });
+  await page.screenshot({ path: `${PICTURES}/${name}.png` });
+}
+
+/** @returns What breaks the rules of axe: the rule, and the first element. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const run = `axe.run(document, ${JSON.stringify(AXE_OPTIONS)})`;
+  const { violations } = (await page.evaluate(run)) as axe.AxeResults;
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 120)}`);
+}
+
+/** A picture in each look, and what axe finds in each. */
+export async function lookAtAll(page: Page, view: string): Promise<string[]> {
+  const faults: string[] = [];
+  for (const one of LOOKS) {
+    await look(page, one);
+    const name = `${view}-${one.size.width}-${one.theme}`;
+    await picture(page, name);
+    faults.push(...(await accessibilityFaults(page)).map((fault) => `${name}: ${fault}`));
+  }
+  await look(page, LOOKS[0]!);
+  return faults;
+}
+
+/** The directives of the policy that the page has violated. */
+export async function policyFaults(page: Page): Promise<string[]> {
+  return (await page.evaluate("violations_")) as string[];
+}
