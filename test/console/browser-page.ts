@@ -50,15 +50,26 @@ export async function logInWithKey(page: Page, { key }: Staged): Promise<void> {
   await page.getByRole("button", { name: "Log in" }).click();
 }
 
+/**
+ * Waits for a condition of the page, looked at in each frame: the policy forbids the way in which
+ * Playwright would do it.
+ */
+export async function until(page: Page, condition: string): Promise<void> {
+  await page.evaluate(`new Promise((done) => {
+    const look = () => (${condition}) ? done() : requestAnimationFrame(look);
+    look();
+  })`);
+}
+
 /** Waits until the map is painted as a whole. */
 export async function mapIsPainted(page: Page): Promise<void> {
-  await page.waitForFunction("performance.getEntriesByName('frontrow: painted').length > 0");
+  await until(page, "performance.getEntriesByName('frontrow: painted').length > 0");
 }
 
 export async function look(page: Page, { size, theme }: Look): Promise<void> {
   await page.setViewportSize(size);
   await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-  await page.waitForFunction(`document.documentElement.dataset.theme === "${theme}"`);
+  await page.waitForSelector(`html[data-theme=${theme}]`);
   // Two frames: the map takes its new size in the first.
   await page.evaluate(
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
