@@ -92,7 +92,6 @@ export class Api {
       headers: { "X-API-Key": key, ...of, ...content, ...headers },
       body: body === undefined ? null : text,
       signal,
-      cache: "no-store",
     };
     return fetch(`${BASE}${path}${queryOf(options)}`, sent).catch((error: unknown) => {
       if (signal?.aborted === true) throw error;
@@ -102,9 +101,11 @@ export class Api {
 }
 
 function queryOf({ query = {} }: CallOptions): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return text === "" ? "" : `?${text}`;
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  return parameters.size === 0 ? "" : `?${parameters.toString()}`;
 }
 
 async function errorOf(response: Response): Promise<ApiError> {

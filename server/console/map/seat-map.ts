@@ -2,7 +2,7 @@
  * The seat map on an element: tiles on one canvas; names, selection and hover on another above it.
  * It knows nothing of the page around it.
  */
-import { Camera } from "./camera.ts";
+import { Camera, type Insets } from "./camera.ts";
 import type { Box, Geometry } from "./geometry.ts";
 import { type DragMode, Gestures } from "./gestures.ts";
 import { Grid } from "./grid.ts";
@@ -37,6 +37,11 @@ const PAINT_MS = 7;
 const FIRST_PAINT_MS = 40;
 const RATIO_MAX = 2;
 const SETTLE_MS = 160;
+const LABELS_MS = 250;
+/** CSS pixels for the names around the outermost sections. */
+const NAME_MARGIN = 26;
+/** With more changed seats than this a tile is copied as a whole. */
+const COPIES_MAX = 40;
 /** The mark that a browser's tools show at the first full picture. */
 const PAINTED = "frontrow: painted";
 
@@ -59,7 +64,10 @@ export class SeatMap {
   #hovered: Hit | null = null;
   #box: Box | null = null;
   #frame = 0;
+  #covered: Partial<Insets> = {};
   #isBaseStale = true;
+  #isChanged = false;
+  #labelsTimer = 0;
   #isOverStale = true;
   #isWhole = false;
   #settleAt = 0;
@@ -74,10 +82,10 @@ export class SeatMap {
     this.#ground = new Ground(this.#marks);
     this.#grid = new Grid(options.geometry);
     this.#tiles = new Tiles(this.camera, this.#marks, this.#ground, this.#grid);
-    this.#labels = new Labels(options.geometry);
-    this.#labels.count(options.live);
+    this.#labels = new Labels(options.geometry, this.#grid);
+    this.#labels.countAll(options.live);
     this.#gestures = new Gestures(element, this);
-    this.#observer = new ResizeObserver(() => this.#resize(false));
+    this.#observer = new ResizeObserver(() => this.#resize(this.camera.zoom === 0));
     this.#observer.observe(element);
     this.#resize(true);
   }
@@ -85,7 +93,7 @@ export class SeatMap {
   /** Draws everything again: other states, or another moment. */
   draw(live: LiveSeats = this.#marks.live): void {
     this.#marks.live = live;
-    this.#labels.count(live);
+    this.#labels.countAll(live);
     this.#tiles.repaint();
     this.#stale();
   }
@@ -94,8 +102,15 @@ export class SeatMap {
   change(seats: ArrayLike<number>, areas: readonly number[] = []): void {
     this.#tiles.change(seats);
     for (const area of areas) this.#tiles.changeArea(area);
-    this.#labels.count(this.#marks.live);
-    this.#stale();
+    const isCounted = this.#labels.count(this.#marks.live, seats);
+    this.#isChanged = true;
+    this.#schedule();
+    // Names with their shares follow a few times a second: nobody reads faster.
+    if (!isCounted && areas.length === 0) return;
+    this.#labelsTimer ||= window.setTimeout(() => {
+      this.#labelsTimer = 0;
+      this.#staleOver();
+    }, LABELS_MS);
   }
 
   set colorBy(colouring: Colouring) {
@@ -220,11 +235,31 @@ export class SeatMap {
   }
 
   destroy(): void {
+    clearTimeout(this.#labelsTimer);
     cancelAnimationFrame(this.#frame);
     this.#gestures.destroy();
     this.#observer.disconnect();
     this.#base.remove();
     this.#over.remove();
+  }
+
+  /** Device pixels at each side that stay free when everything is shown. */
+  #insets(): Insets {
+    const { left = 0, top = 0, right = 0, bottom = 0 } = this.#covered;
+    const sides = { left, top, right, bottom };
+    const margin = (side: number) => (side + NAME_MARGIN) * this.#ratio;
+    return {
+      left: margin(sides.left),
+      top: margin(sides.top),
+      right: margin(sides.right),
+      bottom: margin(sides.bottom),
+    };
+  }
+
+  /** CSS pixels at each side that panels of the page cover. */
+  set covered(sides: Partial<Insets>) {
+    this.#covered = sides;
+    this.#resize(this.camera.zoom === 0);
   }
 
   #resize(isFirst: boolean): void {
@@ -237,7 +272,8 @@ export class SeatMap {
       canvas.height = height;
     }
     const { geometry } = this.#options;
-    this.camera.frame(geometry.box, { width, height }, geometry.pitch);
+    this.camera.frame(geometry, { width, height }, this.#insets());
+    this.#labels.resized();
     this.#tiles.ratio = this.#ratio;
     this.#tiles.clear();
     if (isFirst) this.camera.fit();
@@ -251,15 +287,24 @@ export class SeatMap {
 
   #staleOver(): void {
     this.#isOverStale = true;
+    this.#schedule();
+  }
+
+  #schedule(): void {
     if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#render());
   }
 
   #render(): void {
     this.#frame = 0;
     this.#settleZoom();
-    if (this.#isBaseStale) {
+    const { camera } = this;
+    if (this.#isBaseStale || (this.#isChanged && !(this.#isWhole && camera.isAtRest))) {
       this.#isBaseStale = false;
+      this.#isChanged = false;
       this.#paintBase();
+    } else if (this.#isChanged) {
+      this.#isChanged = false;
+      this.#paintChanges();
     }
     if (this.#isOverStale) {
       this.#isOverStale = false;
@@ -291,8 +336,7 @@ export class SeatMap {
     const { level, scale } = camera;
     const ofLevel = camera.scaleOf(level);
     const size = (TILE_PIXELS * scale) / ofLevel;
-    const left = Math.round(camera.x * scale - width / 2);
-    const top = Math.round(camera.y * scale - height / 2);
+    const { x: left, y: top } = camera.origin;
     const endMs = performance.now() + (this.#isWhole ? PAINT_MS : FIRST_PAINT_MS);
     let isWhole = true;
     canvas.fillStyle = this.#marks.palette.ground;
@@ -310,6 +354,36 @@ export class SeatMap {
     else if (!this.#isWhole) {
       this.#isWhole = true;
       performance.mark(PAINTED);
+    }
+  }
+
+  /** Paints changed seats in the tiles in view, and copies just these places to the screen. */
+  #paintChanges(): void {
+    const canvas = this.#base.getContext("2d", { alpha: false })!;
+    const { scale, level, origin, size } = this.camera;
+    const { x, y } = this.#options.geometry;
+    const half = Math.ceil(this.#options.geometry.pitch * scale * 1.25);
+    const endMs = performance.now() + PAINT_MS;
+    for (const tile of this.#tiles.inView(level, origin, size)) {
+      const { pending } = tile;
+      const isWholeTile = pending.length > COPIES_MAX || tile.pendingAreas.size > 0;
+      const hasWork = tile.work !== null;
+      if (pending.length === 0 && !isWholeTile && !hasWork) continue;
+      if (!this.#tiles.complete(tile, endMs)) this.#stale();
+      const [left, top] = [tile.column * TILE_PIXELS, tile.line * TILE_PIXELS];
+      if (isWholeTile || hasWork) {
+        canvas.drawImage(tile.canvas, left - origin.x, top - origin.y);
+        continue;
+      }
+      for (const seat of pending) {
+        const [cx, cy] = [Math.round(x[seat]! * scale) - left, Math.round(y[seat]! * scale) - top];
+        const [fromX, fromY] = [Math.max(0, cx - half), Math.max(0, cy - half)];
+        const width = Math.min(TILE_PIXELS, cx + half) - fromX;
+        const height = Math.min(TILE_PIXELS, cy + half) - fromY;
+        if (width <= 0 || height <= 0) continue;
+        const [toX, toY] = [left + fromX - origin.x, top + fromY - origin.y];
+        canvas.drawImage(tile.canvas, fromX, fromY, width, height, toX, toY, width, height);
+      }
     }
   }
 
