@@ -1,6 +1,6 @@
 /** Icons: lines on a square of 24 units. */
 const PATHS = {
-  theme: "M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18",
+  theme: "M20 14.5A8.5 8.5 0 1 1 9.5 4a7 7 0 0 0 10.5 10.5z",
   leave: "M9 4H5v16h4M14 8l4 4-4 4M18 12H9",
   close: "M6 6l12 12M18 6L6 18",
   box: "M4 4h3M10.5 4h3M17 4h3v3M20 10.5v3M20 17v3h-3M13.5 20h-3M7 20H4v-3M4 13.5v-3M4 7V4",

@@ -66,7 +66,7 @@ function countText({ selection }: ActProps): string {
 
 function stateTexts(counts: readonly number[]): string[] {
   return LISTED_STATES.filter((state) => counts[state]! > 0).map((state) =>
-    TEXTS.act.state(counts[state]!.toLocaleString("en"), TEXTS.states[state]!),
+    TEXTS.act.state(counts[state]!.toLocaleString("en"), TEXTS.states[state]),
   );
 }
 

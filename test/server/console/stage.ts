@@ -2,14 +2,15 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { expect } from "vitest";
-import { type ServerProcess, startServer } from "../support/server-process.ts";
+import { type ServerProcess, startServer } from "../../support/server-process.ts";
 
-const V2 = "/api/private/v2.0";
+export const V2 = "/api/private/v2.0";
 const TENANT_TOKEN = "a-tenant-token-of-the-console-tests";
-const ARENA = "server/examples/arena.json.gz";
+export const ARENA = "server/examples/arena.json.gz";
 const DAY_MS = 24 * 3_600_000;
 const CATEGORIES = ["Category 1", "Category 2", "Category 3", "Floor", "Standing"];
 
+/** The administrator of the organization. */
 export const ACCOUNT = { email: "ann@lakeside.example", password: "a long password" };
 
 export interface Staged {
@@ -22,6 +23,10 @@ export interface Staged {
 
 interface Created<Id = number> {
   readonly id: Id;
+}
+
+interface Sector extends Created {
+  readonly ga: boolean;
 }
 
 /** @param call - As `POST /events/`. */
@@ -47,7 +52,7 @@ export async function stageArena(): Promise<Staged> {
   const venue = await must<Created>(house, "POST /venues/", { name: "Lakeside Arena" });
   const plan = { name: "Centre stage", venueId: venue.id };
   const { id: schemaId } = await must<Created>(house, "POST /schemas/", plan);
-  const layout = await must<{ sectors: (Created & { ga: boolean })[]; seats: Created[] }>(
+  const layout = await must<{ sectors: Sector[]; seats: Created[] }>(
     house,
     `PUT /schemas/${schemaId}/layout`,
     JSON.parse(gunzipSync(readFileSync(ARENA)).toString()),
@@ -61,21 +66,27 @@ export async function stageArena(): Promise<Staged> {
       endDate: `${at(days)}23:00:00`,
     });
   const { id: eventId } = await event("Aurora Tour · Night 1", 20);
-  await event("Aurora Tour · Night 2", 21);
+  const second = await event("Aurora Tour · Night 2", 21);
   await event("A winter gala of the Lakeside symphony with choir", 40);
   const staged = { ...house, eventId, seats: layout.seats };
+  await setPrices(staged, layout.sectors);
+  await setPrices({ ...staged, eventId: second.id }, layout.sectors);
+  await sellSome(staged);
+  return staged;
+}
+
+async function setPrices(staged: Staged, sectors: readonly Sector[]): Promise<void> {
+  const { eventId } = staged;
   const prices = await must<Created[]>(
     staged,
     `POST /event/${eventId}/prices/`,
     CATEGORIES.map((name) => ({ name, eventId })),
   );
-  const groupOfSeats = layout.sectors.map(({ id, ga }, i) => {
-    const price = ga ? 4 : Math.min(3, Math.floor(i / 14));
+  const groupOfSeats = sectors.map(({ id, ga }, i) => {
+    const price = ga ? 4 : Math.min(3, Math.floor(i / 7));
     return { objectId: id, assignmentId: prices[price]!.id };
   });
   await must(staged, `POST /event/${eventId}/prices/assignments/`, { groupOfSeats });
-  await sellSome(staged);
-  return staged;
 }
 
 /** Sales, holds and blocked seats all over the arena, apart from its first block. */

@@ -1,10 +1,10 @@
 /** The console in Chromium: pictures, rules of accessibility, violations of the policy. */
 import { mkdirSync } from "node:fs";
 import axe from "axe-core";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
-import { startBrowser } from "../../bench/console/browser.ts";
-import type { Staged } from "./stage.ts";
+import { startBrowser } from "../../../bench/console/browser.ts";
+import { ACCOUNT, type Staged } from "./stage.ts";
 
 /** Kept after the tests, and not in the repository. */
 const PICTURES = "test-pictures";
@@ -45,9 +45,30 @@ export async function openPage(browser: Browser, { server }: Staged, hash = ""):
 }
 
 export async function logInWithKey(page: Page, { key }: Staged): Promise<void> {
-  await page.getByRole("button", { name: "API key" }).click();
+  await button(page, "API key").click();
   await page.fill("input[name=key]", key);
-  await page.getByRole("button", { name: "Log in" }).click();
+  await button(page, "Log in").click();
+}
+
+export async function logInWithAccount(page: Page): Promise<void> {
+  await page.fill("input[name=email]", ACCOUNT.email);
+  await page.fill("input[name=password]", ACCOUNT.password);
+  await button(page, "Log in").click();
+}
+
+/** The bar of actions, with its results. */
+export function bar(page: Page): Locator {
+  return page.locator(".map-foot");
+}
+
+export function button(page: Page | Locator, name: string): Locator {
+  return page.getByRole("button", { name, exact: true });
+}
+
+/** How many seats and places are sold, as the panel says. */
+export async function soldCount(page: Page): Promise<number> {
+  const text = await page.locator(".share strong").first().textContent();
+  return Number(text!.split(" ")[0]!.replaceAll(",", ""));
 }
 
 /**
@@ -86,7 +107,7 @@ export async function picture(page: Page, name: string): Promise<void> {
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const run = `axe.run(document, ${JSON.stringify(AXE_OPTIONS)})`;
-  const { violations } = (await page.evaluate(run)) as axe.AxeResults;
+  const { violations } = await page.evaluate<axe.AxeResults>(run);
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 120)}`);
 }
 
@@ -104,6 +125,6 @@ export async function lookAtAll(page: Page, view: string): Promise<string[]> {
 }
 
 /** The directives of the policy that the page has violated. */
-export async function policyFaults(page: Page): Promise<string[]> {
-  return (await page.evaluate("violations_")) as string[];
+export function policyFaults(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>("violations_");
 }

@@ -2,6 +2,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import {
+  bar,
   browserOfTest,
   logInWithKey,
   lookAtAll,
@@ -30,7 +31,9 @@ test("every view keeps the rules of axe and the policy, in both themes and at bo
   await page.getByRole("button", { name: "Select Block 101" }).click();
   await page.getByRole("button", { name: "Close the list" }).click();
   await page.getByRole("button", { name: "Block", exact: true }).click();
-  await page.getByText(/^Dry run/).waitFor();
+  await bar(page)
+    .getByText(/^Dry run/)
+    .waitFor();
   faults.push(...(await lookAtAll(page, "act")));
   await goTo(page, `#event/${staged.eventId}/prices`);
   await page.waitForSelector(".price-groups");
