@@ -7,16 +7,18 @@ import { TEXTS } from "../../texts.ts";
 import { Icon } from "../icon.tsx";
 import { ActResult } from "./act-result.tsx";
 import { AreaFields } from "./area-fields.tsx";
-import { type ActProps, LISTED_STATES } from "./seat-names.ts";
+import { type ActProps, LISTED_STATES, type LiveProps } from "./seat-names.ts";
 
 const { actions } = TEXTS.act;
 const HOLD_TYPES = ["CART", "RESERVED"];
 
 export function ActBar(props: ActProps) {
-  const { event, selection, acting } = props;
+  return <Bar {...props} totals={props.event.totals.value} />;
+}
+
+function Bar(props: LiveProps) {
+  const { selection, acting } = props;
   const { size, seats, places } = selection;
-  // The states of the selected seats change with the event.
-  void event.totals.value;
   const counts = selection.counts();
   useEffect(() => {
     const isEmpty = size.value === 0;
@@ -75,7 +77,7 @@ function summary(count: number, counts: readonly number[]): string {
 }
 
 /** A button is off when nothing of the selection is in a state that it takes. */
-function Buttons({ event, selection, acting, counts }: ActProps & { counts: readonly number[] }) {
+function Buttons({ event, selection, acting, counts }: LiveProps & { counts: readonly number[] }) {
   const areas = [...selection.places.value.keys()].map((area) => event.seats.areas[area]!);
   const has = (state: SeatState, ofArea: (area: (typeof areas)[number]) => number) =>
     counts[state]! > 0 || areas.some((area) => ofArea(area) > 0);

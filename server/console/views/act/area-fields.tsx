@@ -1,9 +1,9 @@
 /** Numbers of places in the areas that are selected. */
 import { TEXTS } from "../../texts.ts";
 import { Icon } from "../icon.tsx";
-import type { ActProps } from "./seat-names.ts";
+import type { LiveProps } from "./seat-names.ts";
 
-export function AreaFields({ event, selection }: ActProps) {
+export function AreaFields({ event, selection }: LiveProps) {
   const text = (value: number) => value.toLocaleString("en");
   return (
     <>

@@ -1,6 +1,6 @@
 /** All seats as buttons with names: the map for the keyboard and for screen readers. */
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { SeatState } from "../../map/live-seats.ts";
 import { TEXTS } from "../../texts.ts";
 import { Icon } from "../icon.tsx";
@@ -10,15 +10,14 @@ import { type ActProps, describe } from "./seat-names.ts";
 const REFRESH_MS = 1_000;
 
 export function SeatList(props: ActProps & { readonly onClose: () => void }) {
-  const { event, selection, onClose } = props;
-  const { sections, areas } = event.geometry;
-  const open = useSignal(-1);
+  const { onClose } = props;
+  const closing = useRef<HTMLButtonElement>(null);
   const beat = useSignal(0);
   useEffect(() => {
+    closing.current!.focus();
     const timer = setInterval(() => (beat.value += 1), REFRESH_MS);
     return () => clearInterval(timer);
   }, []);
-  void beat.value;
   return (
     <section
       class="seat-list"
@@ -31,46 +30,60 @@ export function SeatList(props: ActProps & { readonly onClose: () => void }) {
           type="button"
           class="icon-button"
           aria-label={TEXTS.list.close}
-          ref={(button) => button?.focus()}
+          ref={closing}
           onClick={onClose}
         >
           <Icon name="close" />
         </button>
       </header>
       <p class="note">{TEXTS.list.hint}</p>
-      <ul>
-        {areas.map(({ id, name }, area) => {
-          const { active, capacity } = event.seats.areas[area]!;
-          return (
-            <li key={id}>
-              <button
-                type="button"
-                class="list-section"
-                aria-pressed={selection.places.value.has(area)}
-                onClick={() => selection.setPlaces(area, 1)}
-              >
-                <span>{name}</span>
-                <span class="note">{seatsText(active, capacity)}</span>
-              </button>
-            </li>
-          );
-        })}
-        {sections.map(({ id, name }, section) => (
+      <Groups {...props} beat={beat.value} />
+    </section>
+  );
+}
+
+interface BeatProps extends ActProps {
+  /** Makes the list follow the event. */
+  readonly beat: number;
+}
+
+function Groups(props: BeatProps) {
+  const { event, selection } = props;
+  const { sections, areas } = event.geometry;
+  const open = useSignal(-1);
+  return (
+    <ul>
+      {areas.map(({ id, name }, area) => {
+        const { active, capacity } = event.seats.areas[area]!;
+        return (
           <li key={id}>
             <button
               type="button"
               class="list-section"
-              aria-expanded={open.value === section}
-              onClick={() => (open.value = open.value === section ? -1 : section)}
+              aria-pressed={selection.places.value.has(area)}
+              onClick={() => selection.setPlaces(area, 1)}
             >
               <span>{name}</span>
-              <span class="note">{freeText(props, section)}</span>
+              <span class="note">{seatsText(active, capacity)}</span>
             </button>
-            {open.value === section && <Rows {...props} section={section} beat={beat.value} />}
           </li>
-        ))}
-      </ul>
-    </section>
+        );
+      })}
+      {sections.map(({ id, name }, section) => (
+        <li key={id}>
+          <button
+            type="button"
+            class="list-section"
+            aria-expanded={open.value === section}
+            onClick={() => (open.value = open.value === section ? -1 : section)}
+          >
+            <span>{name}</span>
+            <span class="note">{freeText(props, section)}</span>
+          </button>
+          {open.value === section && <Rows {...props} section={section} />}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -87,10 +100,8 @@ function seatsText(free: number, all: number): string {
   return TEXTS.list.seats(free.toLocaleString("en"), all.toLocaleString("en"));
 }
 
-interface RowsProps extends ActProps {
+interface RowsProps extends BeatProps {
   readonly section: number;
-  /** Makes the rows follow the event. */
-  readonly beat: number;
 }
 
 function Rows({ event, selection, section }: RowsProps) {

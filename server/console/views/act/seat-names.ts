@@ -1,7 +1,7 @@
 /** Names of seats for people and screen readers. */
 import { SeatState } from "../../map/live-seats.ts";
 import type { Acting, Refused } from "../../state/acting.ts";
-import type { LiveEvent } from "../../state/live-event.ts";
+import type { LiveEvent, Totals } from "../../state/live-event.ts";
 import type { Selection } from "../../state/selection.ts";
 import { TEXTS } from "../../texts.ts";
 
@@ -10,6 +10,11 @@ export interface ActProps {
   readonly event: LiveEvent;
   readonly selection: Selection;
   readonly acting: Acting;
+}
+
+/** Of parts that show the present states: the totals change with them. */
+export interface LiveProps extends ActProps {
+  readonly totals: Totals;
 }
 
 /** The states that are counted, as they are listed. */

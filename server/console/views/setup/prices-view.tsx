@@ -38,7 +38,7 @@ export function PricesView({ api, event }: PricesViewProps) {
         <p role="alert">{pricing.error}</p>
         <PriceChoice event={event} pricing={pricing} />
         <Status event={event} pricing={pricing} />
-        <Groups event={event} pricing={pricing} />
+        <Groups event={event} pricing={pricing} sequence={event.sequence.value} />
       </aside>
     </div>
   );
@@ -61,11 +61,9 @@ function Status({ event, pricing }: PricingProps) {
   );
 }
 
-/** Sections and areas as buttons, with the price of each. */
-function Groups({ event, pricing }: PricingProps) {
+/** Sections and areas as buttons, with the price of each, which changes with the event. */
+function Groups({ event, pricing }: PricingProps & { readonly sequence: number }) {
   const { sections, areas } = event.geometry;
-  // Prices change with the event.
-  void event.sequence.value;
   return (
     <>
       <h2>{T.sections}</h2>
