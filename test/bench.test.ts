@@ -142,20 +142,17 @@ test("memory measures a process, a seat and a hold", async () => {
 });
 
 test("overload measures the good answers when more is offered than can be answered", async () => {
-  const toy = [
-    "--connections",
-    "20",
-    "--peakConnections",
-    "4",
-    "--calm",
-    "0.2",
-    "--seconds",
-    "0.5",
-  ];
+  const toy = ["--connections", "20", "--calm", "0.2", "--seconds", "0.5"];
   const printed = await run("overload.js", toy);
   expect(printed).toMatch(/^3 times the peak +[\d,]+ /m);
   expect(printed).toMatch(/^good answers under overload ÷ peak +≥ 0\.9 /m);
   expect(printed).toContain("other answers: {}");
+});
+
+test("console measures frames in Chromium, still and moving, with and without changes", async () => {
+  const printed = await run("console/console.js", ["--seconds", "0.5"]);
+  expect(printed).toMatch(/^still +[\d.]+ +[\d.]+$/m);
+  expect(printed).toMatch(/^violations of the policy +≤ 0 +0\.00 +reached$/m);
 });
 
 test("stream measures what clients of an event cost, and how soon they have changes", async () => {

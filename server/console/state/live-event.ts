@@ -39,6 +39,7 @@ const STATE_OF_NAME: Readonly<Record<SeatStateName, SeatState>> = {
   BLOCKED: SeatState.BLOCKED,
 };
 const RECENT_MAX = 200;
+const FIGURES_MS = 150;
 
 /** Seats and areas that have changed since the last frame. */
 export type OnFrame = (seats: readonly number[], areas: readonly number[]) => void;
@@ -67,6 +68,7 @@ export class LiveEvent {
   #newest: Change[] = [];
   #sequence = 0;
   #frame = 0;
+  #figuresTimer: ReturnType<typeof setTimeout> | 0 = 0;
   #isWhole = false;
   #stop: () => void = () => {};
 
@@ -89,6 +91,9 @@ export class LiveEvent {
     const event = new LiveEvent(api, facts, geometry);
     event.prices.value = prices;
     event.#take(map);
+    // Nobody listens yet: whoever draws it now, draws everything.
+    event.#isWhole = false;
+    event.#showFigures();
     event.#follow();
     return event;
   }
@@ -118,6 +123,7 @@ export class LiveEvent {
   close(): void {
     this.#stop();
     cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#figuresTimer || undefined);
     this.#listeners.clear();
   }
 
@@ -216,6 +222,12 @@ export class LiveEvent {
     this.#changedSeats.clear();
     this.#changedAreas.clear();
     for (const listener of this.#listeners) listener(seats, areas);
+    this.#figuresTimer ||= setTimeout(() => this.#showFigures(), FIGURES_MS);
+  }
+
+  /** A few times a second: nobody reads faster, and each time the page is laid out again. */
+  #showFigures(): void {
+    this.#figuresTimer = 0;
     this.sequence.value = this.#sequence;
     this.totals.value = [...this.#counts];
     if (this.#newest.length > 0) {
