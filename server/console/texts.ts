@@ -52,7 +52,9 @@ export const TEXTS = {
     zoomIn: "Zoom in",
     zoomOut: "Zoom out",
     fit: "Show everything",
-    help: "Arrow keys move, plus and minus zoom, 0 shows everything, Escape clears the selection. The list of seats has every seat as a button.",
+    help:
+      "Arrow keys move, plus and minus zoom, 0 shows everything, Escape clears the selection. " +
+      "The list of seats has every seat as a button.",
   },
   states: ["", "Not on sale", "Free", "Held", "Sold", "Blocked"],
   sold: "sold",

@@ -15,6 +15,9 @@ const WATCH = `
 `;
 const AXE_OPTIONS = { preload: false, resultTypes: ["violations"] };
 
+/** Each takes some seconds; a busy machine paints slowly. */
+export const TEST_MS_MAX = 180_000;
+
 export const DESK = { width: 1_440, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 export type Theme = "light" | "dark";
@@ -105,7 +108,7 @@ export async function picture(page: Page, name: string): Promise<void> {
 
 /** @returns What breaks the rules of axe: the rule, and the first element. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe.source);
   const run = `axe.run(document, ${JSON.stringify(AXE_OPTIONS)})`;
   const { violations } = await page.evaluate<axe.AxeResults>(run);
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 120)}`);

@@ -13,6 +13,7 @@ import {
   picture,
   policyFaults,
   soldCount,
+  TEST_MS_MAX,
 } from "./browser-page.ts";
 import { stageArena, type Staged, V2 } from "./stage.ts";
 
@@ -30,18 +31,22 @@ const STEPS: readonly (readonly [title: string, step: Step])[] = [
   ["another-process-buys", watchAnotherProcess],
 ];
 
-test("a person logs in, opens the arena, sells a box of seats, and sees another process buy", async () => {
-  const staged = await stageArena();
-  const page = await openPage(await browserOfTest(), staged);
-  const errors: string[] = [];
-  page.on("pageerror", ({ message }) => errors.push(message));
-  for (const [i, [title, step]] of STEPS.entries()) {
-    await step(page, staged);
-    await picture(page, `walk-${i + 1}-${title}`);
-  }
-  expect(errors).toEqual([]);
-  expect(await policyFaults(page)).toEqual([]);
-});
+test(
+  "a person logs in, opens the arena, sells seats, and sees another process buy",
+  async () => {
+    const staged = await stageArena();
+    const page = await openPage(await browserOfTest(), staged);
+    const errors: string[] = [];
+    page.on("pageerror", ({ message }) => errors.push(message));
+    for (const [i, [title, step]] of STEPS.entries()) {
+      await step(page, staged);
+      await picture(page, `walk-${i + 1}-${title}`);
+    }
+    expect(errors).toEqual([]);
+    expect(await policyFaults(page)).toEqual([]);
+  },
+  TEST_MS_MAX,
+);
 
 async function logIn(page: Page): Promise<void> {
   await logInWithAccount(page);

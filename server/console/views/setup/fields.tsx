@@ -2,8 +2,8 @@
 import type { Signal } from "@preact/signals";
 import type { Named } from "../../api/catalog.ts";
 import { TEXTS } from "../../texts.ts";
+import type { Draft } from "./draft.ts";
 import { readLayoutFile } from "./layout-file.ts";
-import type { Draft } from "./setup-view.tsx";
 
 const T = TEXTS.setup;
 

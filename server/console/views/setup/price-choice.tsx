@@ -1,7 +1,13 @@
 /** The prices of an event: one is chosen for the next click, others can be added. */
 import type { TargetedSubmitEvent } from "preact";
+import type { LiveEvent } from "../../state/live-event.ts";
+import type { Pricing } from "../../state/pricing.ts";
 import { TEXTS } from "../../texts.ts";
-import type { PricingProps } from "./prices-view.tsx";
+
+export interface PricingProps {
+  readonly event: LiveEvent;
+  readonly pricing: Pricing;
+}
 
 const T = TEXTS.prices;
 /** As many as the map has. */

@@ -7,7 +7,7 @@ import { Pricing } from "../../state/pricing.ts";
 import { TEXTS } from "../../texts.ts";
 import { MapView } from "../map-view.tsx";
 import { TopBar } from "../top-bar.tsx";
-import { PriceChoice } from "./price-choice.tsx";
+import { PriceChoice, type PricingProps } from "./price-choice.tsx";
 
 const T = TEXTS.prices;
 
@@ -42,11 +42,6 @@ export function PricesView({ api, event }: PricesViewProps) {
       </aside>
     </div>
   );
-}
-
-export interface PricingProps {
-  readonly event: LiveEvent;
-  readonly pricing: Pricing;
 }
 
 function Status({ event, pricing }: PricingProps) {

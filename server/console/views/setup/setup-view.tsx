@@ -15,21 +15,11 @@ import type { Api } from "../../api/http.ts";
 import { go } from "../../state/place.ts";
 import { TEXTS } from "../../texts.ts";
 import { TopBar } from "../top-bar.tsx";
+import type { Draft } from "./draft.ts";
 import { EventFields, PlanFields, VenueFields } from "./fields.tsx";
 import type { LayoutFile } from "./layout-file.ts";
 
 const T = TEXTS.setup;
-
-/** What has been chosen or created: what a second attempt does not create again. */
-export interface Draft {
-  readonly venues: Signal<readonly Named[]>;
-  readonly plans: Signal<readonly Named[]>;
-  /** 0 for a new one. */
-  readonly venueId: Signal<number>;
-  readonly planId: Signal<number>;
-  readonly layout: Signal<LayoutFile | null>;
-  readonly error: Signal<string>;
-}
 
 export function SetupView({ api }: { readonly api: Api }) {
   const draft: Draft = {
