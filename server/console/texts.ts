@@ -182,4 +182,7 @@ export const TEXTS = {
     draft: "Draft: nothing can be sold until the event is published.",
     open: "Open the map",
   },
+  bySession: (session: string) => `by ${session}`,
+  since: (time: string) => `since ${time}`,
+  until: (time: string) => `until ${time}`,
 } as const;

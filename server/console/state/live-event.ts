@@ -10,9 +10,11 @@ import {
   type Price,
   readEvent,
   readGeometry,
+  readLastTransition,
   readMap,
   readPrices,
   type SeatStateName,
+  type Transition,
 } from "../api/events.ts";
 import { follow } from "../api/follow.ts";
 import type { Api } from "../api/http.ts";
@@ -61,6 +63,8 @@ export class LiveEvent {
   readonly #areaOfId = new Map<number, number>();
   /** Price ids, in the order of their first use. */
   readonly #priceIds: number[] = [];
+  /** By seat. */
+  readonly #ends = new Map<number, string>();
   readonly #counts = new Float64Array(6);
   readonly #listeners = new Set<OnFrame>();
   readonly #changedSeats = new Set<number>();
@@ -68,7 +72,7 @@ export class LiveEvent {
   #newest: Change[] = [];
   #sequence = 0;
   #frame = 0;
-  #figuresTimer: ReturnType<typeof setTimeout> | 0 = 0;
+  #figuresTimer: ReturnType<typeof setTimeout> | null = null;
   #isWhole = false;
   #stop: () => void = () => {};
 
@@ -109,6 +113,16 @@ export class LiveEvent {
     return this.prices.value.find(({ id }) => id === this.#priceIds[index]);
   }
 
+  /** When the hold of a seat ends, as a local date-time; undefined when it does not. */
+  endOf(seat: number): string | undefined {
+    return this.#ends.get(seat);
+  }
+
+  /** Who changed a seat last, and when. @throws ApiError */
+  lastOf(seat: number): Promise<Transition | undefined> {
+    return readLastTransition(this.#api, this.facts.id, this.geometry.ids[seat]!);
+  }
+
   /** The index of a seat; undefined for one that the layout does not have. */
   seatOf(id: number): number | undefined {
     return this.#seatOfId.get(id);
@@ -123,7 +137,7 @@ export class LiveEvent {
   close(): void {
     this.#stop();
     cancelAnimationFrame(this.#frame);
-    clearTimeout(this.#figuresTimer || undefined);
+    clearTimeout(this.#figuresTimer ?? undefined);
     this.#listeners.clear();
   }
 
@@ -139,6 +153,11 @@ export class LiveEvent {
       if (seat === undefined) continue;
       states[seat] = STATE_OF_LETTER[map.columns.states[i]!]!;
       prices[seat] = priceIndexes[map.columns.priceIndexes[i]!] ?? NO_PRICE;
+    }
+    this.#ends.clear();
+    for (const [id, end] of Object.entries(map.expiresAt)) {
+      const seat = this.#seatOfId.get(Number(id));
+      if (seat !== undefined) this.#ends.set(seat, end);
     }
     for (const area of map.areas) {
       const index = this.#areaOfId.get(area.groupOfSeatsId);
@@ -183,7 +202,7 @@ export class LiveEvent {
   #apply(changes: readonly Change[]): void {
     const { states, prices, areas } = this.seats;
     for (const change of changes) {
-      for (const { id, state, priceId } of change.seats) {
+      for (const { id, state, priceId, expiresAt } of change.seats) {
         const seat = this.#seatOfId.get(id);
         if (seat === undefined) continue;
         this.#counts[states[seat]!]! -= 1;
@@ -191,6 +210,8 @@ export class LiveEvent {
         states[seat] = after;
         this.#counts[after]! += 1;
         prices[seat] = this.priceIndex(priceId);
+        if (expiresAt === undefined) this.#ends.delete(seat);
+        else this.#ends.set(seat, expiresAt);
         this.#changedSeats.add(seat);
       }
       for (const after of change.areas) {
@@ -222,12 +243,12 @@ export class LiveEvent {
     this.#changedSeats.clear();
     this.#changedAreas.clear();
     for (const listener of this.#listeners) listener(seats, areas);
-    this.#figuresTimer ||= setTimeout(() => this.#showFigures(), FIGURES_MS);
+    this.#figuresTimer ??= setTimeout(() => this.#showFigures(), FIGURES_MS);
   }
 
   /** A few times a second: nobody reads faster, and each time the page is laid out again. */
   #showFigures(): void {
-    this.#figuresTimer = 0;
+    this.#figuresTimer = null;
     this.sequence.value = this.#sequence;
     this.totals.value = [...this.#counts];
     if (this.#newest.length > 0) {
