@@ -17,7 +17,7 @@ export const TEXTS = {
   },
   bar: {
     events: "Events",
-    allEvents: "All events",
+    allEvents: "Frontrow: all events",
     organization: "Organization",
     logOut: "Log out",
     dark: "Dark colours",

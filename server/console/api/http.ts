@@ -77,7 +77,7 @@ export class Api {
     if (errorCode !== "ACCESS_DENIED" || renew === undefined) return false;
     const access = await renew();
     if (access === null || access.key === key) return false;
-    this.#access = access;
+    this.#access = { ...access, renew };
     return true;
   }
 
