@@ -30,11 +30,11 @@ export async function openConsole(
 ): Promise<{ readonly page: Page; readonly firstPictureMs: number }> {
   const page = await browser.newPage({ viewport: size });
   await page.addInitScript(WATCH);
-  await page.goto(new URL("/console", url).href);
+  await page.goto(new URL(`/console#event/${eventId}`, url).href);
+  await page.getByRole("button", { name: "API key" }).click();
   await page.waitForSelector("input[name=key]");
   const shownMs = await page.evaluate<number>("performance.now()");
   await page.fill("input[name=key]", key);
-  await page.fill("input[name=event]", eventId);
   await page.evaluate(`window.submitted_ = performance.now();
     document.querySelector("form").requestSubmit()`);
   const openedMs = await page.evaluate<number>(`new Promise((resolve) => {

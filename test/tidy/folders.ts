@@ -20,6 +20,13 @@ const AUDIT = [
 ];
 const ROUTING = [...ENGINE, "server/wire", "server/auth", "server/observe", "server/routing"];
 const ROUTES = [...ROUTING, "server/routes"];
+const CONSOLE = ["server/console/api", "server/console/map"];
+const CONSOLE_VIEWS = [
+  ...CONSOLE,
+  "server/console",
+  "server/console/state",
+  "server/console/views",
+];
 const PLAYER = ["server/onsale", "server/onsale/http"];
 const READS_TRAIL = ["persistence/audit/reading", "persistence/webhooks"];
 const DECISIONS = ["engine/decide/booking", "engine/decide/pricing", "engine/decide/schema"];
@@ -81,13 +88,16 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/console/api": ["server/console/map"],
   "server/console/map": ["server/console/map/names"],
   "server/console/map/names": ["server/console/map"],
-  "server/console/state": ["server/console/api", "server/console/map"],
+  "server/console/state": [...CONSOLE, "server/console"],
   "server/console/views": [
-    "server/console",
-    "server/console/api",
-    "server/console/map",
-    "server/console/state",
+    ...CONSOLE_VIEWS,
+    "server/console/views/act",
+    "server/console/views/events",
+    "server/console/views/setup",
   ],
+  "server/console/views/act": CONSOLE_VIEWS,
+  "server/console/views/events": CONSOLE_VIEWS,
+  "server/console/views/setup": CONSOLE_VIEWS,
   "server/examples": [],
   "server/status": ["server/onsale"],
   "server/tools": ["server", "server/observe", "persistence/*", "engine"],

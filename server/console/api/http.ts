@@ -2,33 +2,56 @@
 
 const BASE = "/api/private/v2.0";
 
+/** One refused member of a request. */
+export interface FieldError {
+  /** As `seats[1].id`. */
+  readonly field: string;
+  readonly message: string;
+  readonly code: string;
+}
+
 /** A problem document, or what stands for one when the server cannot be reached. */
 export class ApiError extends Error {
   readonly status: number;
   readonly errorCode: string;
+  readonly errors: readonly FieldError[];
 
-  constructor(status: number, errorCode: string, detail: string) {
+  constructor(
+    status: number,
+    errorCode: string,
+    detail: string,
+    errors: readonly FieldError[] = [],
+  ) {
     super(detail);
     this.name = "ApiError";
     this.status = status;
     this.errorCode = errorCode;
+    this.errors = errors;
   }
+}
+
+export interface Access {
+  readonly key: string;
+  /** Of the organization that a tenant token acts on. */
+  readonly organizationId?: number | undefined;
+  /** Obtains the access again after the server has refused it; null when that is not possible. */
+  readonly renew?: () => Promise<Access | null>;
 }
 
 export interface CallOptions {
   readonly method?: "GET" | "POST" | "PUT" | "DELETE";
   readonly query?: Readonly<Record<string, string | number | undefined>>;
+  /** A text is sent as it is: JSON that has been read from a file. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
 export class Api {
-  readonly #key: string;
+  #access: Access;
 
-  /** @param key - Of an organization. */
-  constructor(key: string) {
-    this.#key = key;
+  constructor(access: Access) {
+    this.#access = access;
   }
 
   /** @param path - Below `/api/private/v2.0`. @throws ApiError */
@@ -39,22 +62,41 @@ export class Api {
 
   /** @returns A response with a status of success, whose body has not been read. */
   async open(path: string, options: CallOptions = {}): Promise<Response> {
+    const response = await this.#send(path, options);
+    if (response.ok) return response;
+    const error = await errorOf(response);
+    if (!(await this.#isRenewed(error))) throw error;
+    const second = await this.#send(path, options);
+    if (!second.ok) throw await errorOf(second);
+    return second;
+  }
+
+  /** @returns Whether the access was refused, and there is another one now. */
+  async #isRenewed({ errorCode }: ApiError): Promise<boolean> {
+    const { key, renew } = this.#access;
+    if (errorCode !== "ACCESS_DENIED" || renew === undefined) return false;
+    const access = await renew();
+    if (access === null || access.key === key) return false;
+    this.#access = { ...access, renew };
+    return true;
+  }
+
+  async #send(path: string, options: CallOptions): Promise<Response> {
     const { method = "GET", body, headers = {}, signal = null } = options;
+    const { key, organizationId } = this.#access;
     const content = body === undefined ? {} : { "Content-Type": "application/json" };
+    const of = organizationId === undefined ? {} : { "X-Organization-ID": String(organizationId) };
+    const text = typeof body === "string" ? body : JSON.stringify(body);
     const sent: RequestInit = {
       method,
-      headers: { "X-API-Key": this.#key, ...content, ...headers },
-      body: body === undefined ? null : JSON.stringify(body),
+      headers: { "X-API-Key": key, ...of, ...content, ...headers },
+      body: body === undefined ? null : text,
       signal,
     };
-    const response = await fetch(`${BASE}${path}${queryOf(options)}`, sent).catch(
-      (error: unknown) => {
-        if (signal?.aborted === true) throw error;
-        throw new ApiError(0, "UNREACHABLE", "The server cannot be reached.");
-      },
-    );
-    if (!response.ok) throw await errorOf(response);
-    return response;
+    return fetch(`${BASE}${path}${queryOf(options)}`, sent).catch((error: unknown) => {
+      if (signal?.aborted === true) throw error;
+      throw new ApiError(0, "UNREACHABLE", "The server cannot be reached.");
+    });
   }
 }
 
@@ -70,7 +112,8 @@ async function errorOf(response: Response): Promise<ApiError> {
   const problem = (await response.json().catch(() => ({}))) as {
     errorCode?: string;
     detail?: string;
+    errors?: FieldError[];
   };
-  const { errorCode = "UNKNOWN", detail = response.statusText } = problem;
-  return new ApiError(response.status, errorCode, detail);
+  const { errorCode = "UNKNOWN", detail = response.statusText, errors = [] } = problem;
+  return new ApiError(response.status, errorCode, detail, errors);
 }

@@ -1,11 +1,40 @@
-/** The console: the login, or an event. */
-import { useSignal } from "@preact/signals";
-import { LiveEvent } from "../state/live-event.ts";
+/** The console: the login, or what the address names. */
+import { announcement } from "../state/announce.ts";
+import { place } from "../state/place.ts";
+import { session } from "../state/session.ts";
+import { EventsView } from "./events/events-view.tsx";
 import { EventView } from "./event-view.tsx";
 import { LogIn } from "./log-in.tsx";
+import { OpenEvent } from "./open-event.tsx";
+import { PricesView } from "./setup/prices-view.tsx";
+import { SetupView } from "./setup/setup-view.tsx";
 
 export function App() {
-  const event = useSignal<LiveEvent | null>(null);
-  if (event.value !== null) return <EventView event={event.value} />;
-  return <LogIn onOpen={(opened) => (event.value = opened)} />;
+  return (
+    <>
+      <Shown />
+      <div class="unseen" role="status">
+        {announcement.value}
+      </div>
+    </>
+  );
+}
+
+function Shown() {
+  if (session.value === null) return <LogIn />;
+  const { api, organization } = session.value;
+  const { value: to } = place;
+  if (to.kind === "events") return <EventsView key={organization?.id} api={api} />;
+  if (to.kind === "setup") return <SetupView key={organization?.id} api={api} />;
+  return (
+    <OpenEvent key={to.id} api={api} id={to.id}>
+      {(event) =>
+        to.kind === "prices" ? (
+          <PricesView api={api} event={event} />
+        ) : (
+          <EventView api={api} event={event} />
+        )
+      }
+    </OpenEvent>
+  );
 }

@@ -1,13 +1,24 @@
 /** One event: the bar, the map, the figures. */
 import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { Api } from "../api/http.ts";
 import type { Colouring } from "../map/marks.ts";
+import { Acting } from "../state/acting.ts";
 import type { LiveEvent } from "../state/live-event.ts";
+import { hashOf } from "../state/place.ts";
+import { Selection } from "../state/selection.ts";
 import { TEXTS } from "../texts.ts";
+import { ActBar } from "./act/act-bar.tsx";
+import { SeatList } from "./act/seat-list.tsx";
 import { Figures } from "./figures.tsx";
 import { MapView } from "./map-view.tsx";
+import { TopBar } from "./top-bar.tsx";
 
-export function EventView({ event }: { readonly event: LiveEvent }) {
+export function EventView({ api, event }: { readonly api: Api; readonly event: LiveEvent }) {
   const colorBy = useSignal<Colouring>("state");
+  const isListed = useSignal(false);
+  const selection = useMemo(() => new Selection(event.geometry, event.seats), [event]);
+  const acting = useMemo(() => new Acting(api, event, selection), [event]);
   const choice = (value: Colouring) => (
     <button
       type="button"
@@ -17,20 +28,35 @@ export function EventView({ event }: { readonly event: LiveEvent }) {
       {TEXTS.colorBy[value]}
     </button>
   );
+  const parts = { event, selection, acting };
   return (
     <div class="event">
-      <header class="bar">
-        <strong class="brand">{TEXTS.product}</strong>
+      <TopBar>
         <h1>{event.facts.name}</h1>
         <span class={`connection ${event.connection.value}`}>
           {TEXTS.connection[event.connection.value]}
         </span>
+        <a class="quiet" href={hashOf({ kind: "prices", id: event.facts.id })}>
+          {TEXTS.bar.prices}
+        </a>
         <div class="switch" role="group" aria-label={TEXTS.colorBy.label}>
           {choice("state")}
           {choice("price")}
         </div>
-      </header>
-      <MapView event={event} colorBy={colorBy.value} />
+      </TopBar>
+      <MapView
+        event={event}
+        colorBy={colorBy.value}
+        selected={selection.seats.value}
+        onPick={(hit, modifiers) => selection.pick(hit, modifiers)}
+        onBox={(seats, modifiers) => selection.box(seats, modifiers)}
+        onList={() => (isListed.value = !isListed.value)}
+      >
+        <div class="map-foot">
+          <ActBar {...parts} />
+        </div>
+        {isListed.value && <SeatList {...parts} onClose={() => (isListed.value = false)} />}
+      </MapView>
       <aside class="panel">
         <Figures event={event} />
       </aside>
