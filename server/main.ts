@@ -23,6 +23,7 @@ import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.t
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
 import { OpenCommandSockets } from "./commands/sockets.ts";
 import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
+import { DemoTraffic } from "./demo/traffic.ts";
 import { Dispatch } from "./dispatch.ts";
 import { Live } from "./live/live.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
@@ -65,6 +66,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   if (secret !== undefined && !SECRET.test(secret)) {
     throw new UsageError("FRONTROW_SECRET must have 64 hexadecimal digits");
   }
+  if (options.demoTraffic && !options.demo) throw new UsageError("--demo-traffic needs --demo");
   const folder = dataFolderOf(options);
   if (!hasStore(folder)) checkVariables(env);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
@@ -141,6 +143,7 @@ interface Running {
   readonly store: Store;
   live: LiveEvents | null;
   isReady: boolean;
+  stopTraffic: () => void;
 }
 
 async function open(
@@ -150,7 +153,7 @@ async function open(
 ): Promise<Running> {
   const { engine } = store;
   engine.state.room = roomOf(options);
-  const running: Running = { store, isReady: true, live: null };
+  const running: Running = { store, isReady: true, live: null, stopTraffic: () => {} };
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const isReady = () => running.isReady;
   const counted = { reports, http: http.stats, accessLog, recent };
@@ -174,7 +177,7 @@ async function open(
   http.front = new Dispatch(services, routeTable(version, platformToken !== undefined), log);
   const baseUrl = `http://${bracketed(options.host)}:${http.port}`;
   process.stdout.write(`frontrow listening on ${baseUrl}\n`);
-  if (options.demo) showDemo(store, keys, baseUrl);
+  if (options.demo) running.stopTraffic = playDemo(store, keys, { baseUrl, ...options });
   return running;
 }
 
@@ -245,13 +248,25 @@ function keepCredentials(store: Store, generated: Bootstrap["generated"]): void 
   );
 }
 
-/** Prints how to try the demo. The commands read the key from a file, as a header for curl. */
-function showDemo(store: Store, keys: Keys, baseUrl: string): void {
-  const demo = findDemo(store.engine);
-  if (demo === null) return;
+/**
+ * Prints how to try the demo. The commands read the key from a file, as a header for curl.
+ *
+ * @returns Ends its traffic.
+ */
+function playDemo(
+  store: Store,
+  keys: Keys,
+  { baseUrl, demoTraffic }: { readonly baseUrl: string; readonly demoTraffic: boolean },
+): () => void {
+  const { engine } = store;
+  const demo = findDemo(engine);
+  if (demo === null) return () => {};
   const key = keys.organizationKey(demo.organization);
   const keyFile = store.writeSecret("demo-key", `X-API-Key: ${key}\n`);
-  process.stdout.write(`${describeDemo(store.engine, demo, { baseUrl, key, keyFile })}\n`);
+  const traffic = demoTraffic ? new DemoTraffic(engine, demo) : null;
+  const access = { baseUrl, key, keyFile, onSale: traffic?.event };
+  process.stdout.write(`${describeDemo(engine, demo, access)}\n`);
+  return traffic?.start() ?? (() => {});
 }
 
 function warnIgnored(log: Logger, env: NodeJS.ProcessEnv): void {
@@ -276,6 +291,7 @@ async function stopAll(
   { log, accessLog }: { readonly log: Logger; readonly accessLog: AccessLog | null },
 ): Promise<void> {
   const { store } = running;
+  running.stopTraffic();
   log.info("stopping: a snapshot first, while requests are served");
   await store.prepareClose();
   running.isReady = false;

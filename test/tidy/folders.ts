@@ -70,7 +70,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/routes/v1": [...ROUTES, "server/layouts"],
   "server/routes/management": ROUTES,
   "server/commands": ROUTING,
-  "server/demo": [...ENGINE, "server/auth", "server/wire"],
+  "server/demo": [...ENGINE, "server/auth", "server/docs", "server/onsale", "server/wire"],
   "server/console": ["server/console/views"],
   "server/console/api": ["server/console/map"],
   "server/console/map": [],

@@ -26,6 +26,7 @@ const DEFAULTS = {
   host: "127.0.0.1",
   port: 8080,
   demo: false,
+  demoTraffic: false,
   badKeysPerMinute: 6_000,
   badLoginsPerMinute: 100,
   maxConnections: null,
