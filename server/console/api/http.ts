@@ -41,13 +41,13 @@ export class Api {
   async open(path: string, options: CallOptions = {}): Promise<Response> {
     const { method = "GET", body, headers = {}, signal = null } = options;
     const content = body === undefined ? {} : { "Content-Type": "application/json" };
-    const sent: RequestInit = {
+    const sent = {
       method,
       headers: { "X-API-Key": this.#key, ...content, ...headers },
       body: body === undefined ? null : JSON.stringify(body),
       signal,
       cache: "no-store",
-    };
+    } as const;
     const response = await fetch(`${BASE}${path}${queryOf(options)}`, sent).catch(
       (error: unknown) => {
         if (signal?.aborted === true) throw error;
@@ -61,7 +61,8 @@ export class Api {
 
 function queryOf({ query = {} }: CallOptions): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const texts = given.map(([name, value]) => [name, String(value)] as [string, string]);
+  const text = new URLSearchParams(texts).toString();
   return text === "" ? "" : `?${text}`;
 }
 

@@ -3,11 +3,13 @@ import { useSignal } from "@preact/signals";
 import type { Colouring } from "../map/marks.ts";
 import type { LiveEvent } from "../state/live-event.ts";
 import { TEXTS } from "../texts.ts";
-import { Figures } from "./figures.tsx";
+import { api } from "../state/session.ts";
 import { MapView } from "./map-view.tsx";
+import { WatchPanel } from "./watch/watch-panel.tsx";
 
 export function EventView({ event }: { readonly event: LiveEvent }) {
   const colorBy = useSignal<Colouring>("state");
+  const faded = useSignal<ReadonlySet<number>>(new Set());
   const choice = (value: Colouring) => (
     <button
       type="button"
@@ -30,9 +32,14 @@ export function EventView({ event }: { readonly event: LiveEvent }) {
           {choice("price")}
         </div>
       </header>
-      <MapView event={event} colorBy={colorBy.value} />
-      <aside class="panel">
-        <Figures event={event} />
+      <MapView event={event} colorBy={colorBy.value} faded={faded.value} />
+      <aside class="panel" aria-label={TEXTS.watch.label}>
+        <WatchPanel
+          api={api.value!}
+          event={event}
+          faded={faded.value}
+          onFade={(states) => (faded.value = states)}
+        />
       </aside>
     </div>
   );

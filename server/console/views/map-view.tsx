@@ -12,6 +12,8 @@ import { Tip } from "./tip.tsx";
 interface MapViewProps {
   readonly event: LiveEvent;
   readonly colorBy: Colouring;
+  /** States that the map fades. */
+  readonly faded: ReadonlySet<number>;
 }
 
 /** @returns The colours of the present theme. */
@@ -20,7 +22,7 @@ function presentPalette() {
   return readPalette((name) => style.getPropertyValue(name));
 }
 
-export function MapView({ event, colorBy }: MapViewProps) {
+export function MapView({ event, colorBy, faded }: MapViewProps) {
   const element = useRef<HTMLDivElement>(null);
   const map = useRef<SeatMap | null>(null);
   const tip = useSignal<{ hit: Hit; at: Point } | null>(null);
@@ -46,6 +48,9 @@ export function MapView({ event, colorBy }: MapViewProps) {
   useEffect(() => {
     if (map.current !== null) map.current.colorBy = colorBy;
   }, [colorBy]);
+  useEffect(() => {
+    if (map.current !== null) map.current.faded = faded;
+  }, [faded]);
   return (
     <div class="map">
       <div
