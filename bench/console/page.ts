@@ -8,7 +8,9 @@ const FRAME_MS = 16.7;
 /** Counts frames, and violations of the policy, from the beginning. */
 const WATCH = `
   window.frames_ = []; window.violations_ = [];
-  document.addEventListener("securitypolicyviolation", (event) => violations_.push(event.violatedDirective));
+  document.addEventListener("securitypolicyviolation", (event) => {
+    violations_.push(event.violatedDirective);
+  });
   const note = (ms) => { frames_.push(ms); requestAnimationFrame(note); };
   requestAnimationFrame(note);
 `;
@@ -35,10 +37,14 @@ export async function openConsole(
   await page.fill("input[name=event]", eventId);
   await page.evaluate(`window.submitted_ = performance.now();
     document.querySelector("form").requestSubmit()`);
-  await page.waitForFunction(`performance.getEntriesByName("${PAINTED}").length > 0`);
-  const openedMs = (await page.evaluate(
-    `performance.getEntriesByName("${PAINTED}")[0].startTime - submitted_`,
-  )) as number;
+  const openedMs = (await page.evaluate(`new Promise((resolve) => {
+    const look = () => {
+      const [mark] = performance.getEntriesByName("${PAINTED}");
+      if (mark === undefined) setTimeout(look, 20);
+      else resolve(mark.startTime - submitted_);
+    };
+    look();
+  })`)) as number;
   return { page, firstPictureMs: shownMs + openedMs };
 }
 

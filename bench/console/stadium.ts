@@ -1,4 +1,4 @@
-/** The layout of a stadium: three tiers of curved blocks around a pitch, 80,640 seats, three areas. */
+/** The layout of a stadium: three tiers of curved blocks, 80,640 seats, and three areas. */
 import { createHash } from "node:crypto";
 import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/shapes/bodies.ts";
 

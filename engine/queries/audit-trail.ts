@@ -5,7 +5,7 @@
 import type { SeatState } from "../inventory/states.ts";
 import type { Actor } from "../records.ts";
 import type { Caller } from "../shapes/caller.ts";
-import type { ChangePage } from "./event-change.ts";
+import type { ChangeColumns, ChangePage } from "./event-change.ts";
 import type { AreaFacts, SeatFacts } from "./place-facts.ts";
 import type { SeatQuery } from "./seat-listing.ts";
 
@@ -115,6 +115,8 @@ export interface AuditQuestions {
   readonly seats: OfEvent & { readonly moment: Moment; readonly query: SeatQuery };
   readonly areas: OfEvent & { readonly moment: Moment };
   readonly changes: OfEvent & { readonly since: number; readonly limit: number };
+  /** From the beginning of the trail when `since` is null. */
+  readonly columns: OfEvent & { readonly since: number | null };
   /** By id of the stored reply. */
   readonly reply: { readonly id: string };
 }
@@ -125,6 +127,7 @@ export interface AuditAnswers {
   readonly seats: PastSeats;
   readonly areas: readonly AreaFacts[];
   readonly changes: ChangePage;
+  readonly columns: ChangeColumns;
   /** The body of a stored reply that is too long for memory; null when the trail has none. */
   readonly reply: string | null;
 }

@@ -53,6 +53,23 @@ export interface ChangePage {
   readonly hasMore: boolean;
 }
 
+/** Consecutive changes of an event in columns. Seats and areas are in the order of the changes. */
+export interface ChangeColumns {
+  readonly sequences: readonly number[];
+  readonly timesMs: readonly number[];
+  readonly calls: readonly string[];
+  /** Index: change. Its number of seats, and of areas. */
+  readonly seatCounts: readonly number[];
+  readonly areaCounts: readonly number[];
+  readonly seatIds: readonly number[];
+  /** 0 when it has no price, or is not listed. */
+  readonly states: readonly number[];
+  /** 0 for none. */
+  readonly priceIds: readonly number[];
+  readonly areas: readonly AreaAfter[];
+  readonly hasMore: boolean;
+}
+
 /** A page ends after so many seats and areas, whatever its limit; a change is never split. */
 export const PLACES_PER_PAGE_MAX = 20_000;
 

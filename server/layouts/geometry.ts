@@ -28,8 +28,16 @@ export interface Geometry {
   readonly version: number;
   /** Drawing units of one step. */
   readonly step: number;
-  readonly sections: readonly object[];
-  readonly areas: readonly object[];
+  readonly sections: readonly {
+    readonly id: number;
+    readonly name: string;
+    readonly type: "SECTION" | "TABLE";
+  }[];
+  readonly areas: readonly {
+    readonly id: number;
+    readonly name: string;
+    readonly capacity: number | null;
+  }[];
   readonly rows: {
     readonly ids: readonly number[];
     readonly names: readonly string[];
@@ -44,7 +52,7 @@ export interface Geometry {
     readonly y: readonly number[];
     readonly accessible: readonly number[];
   };
-  readonly shapes: readonly object[];
+  readonly shapes: readonly { readonly groupOfSeatsId: number | null }[];
 }
 
 /** Cost: O(n log n) in the seats of the layout. */
@@ -180,7 +188,7 @@ function shapesToAdd(
     });
 }
 
-function shapeOf(shape: Shape, groupIds: ReadonlyMap<string, number>): object {
+function shapeOf(shape: Shape, groupIds: ReadonlyMap<string, number>) {
   const { groupOfSeatsGuid } = shape;
   const groupOfSeatsId = groupIds.get(groupOfSeatsGuid ?? "") ?? null;
   const members = SHAPE_MEMBERS.filter((name) => shape[name] !== undefined);

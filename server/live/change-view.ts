@@ -1,7 +1,8 @@
 /** Changes in the form in which the interface shows them. */
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
-import type { AreaAfter, EventChange, SeatAfter } from "../../engine/queries/event-change.ts";
+import type { EventChange, SeatAfter } from "../../engine/queries/event-change.ts";
 import { localDateTime } from "../wire/moments.ts";
+import { areaAfterView } from "../wire/views.ts";
 
 /** @param isPublic - For the holder of a ticket, who sees neither sessions nor hold types. */
 export function changeView(change: EventChange, isPublic: boolean) {
@@ -14,7 +15,7 @@ export function changeView(change: EventChange, isPublic: boolean) {
     sessionId: isPublic ? undefined : session || undefined,
     holdType: isPublic ? undefined : holdType || undefined,
     seats: seats.map(seatView),
-    areas: areas.map(areaView),
+    areas: areas.map(areaAfterView),
     status: change.status ?? undefined,
     bookable: change.bookable ?? undefined,
   };
@@ -23,9 +24,4 @@ export function changeView(change: EventChange, isPublic: boolean) {
 function seatView({ id, state, priceId, expiresAtMs }: SeatAfter) {
   const shown = { id, state: state === null ? null : STATE_NAMES[state], priceId };
   return expiresAtMs === null ? shown : { ...shown, expiresAt: localDateTime(expiresAtMs) };
-}
-
-function areaView({ id, active, locked, sold, blocked }: AreaAfter) {
-  const capacity = active + locked + sold + blocked;
-  return { groupOfSeatsId: id, capacity, active, locked, sold, blocked };
 }

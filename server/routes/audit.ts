@@ -18,7 +18,8 @@ import {
 import type { SeatQuery } from "../../engine/queries/seat-listing.ts";
 import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import { LOCAL_DATE, LONG } from "../../engine/shapes/fields.ts";
-import { text } from "../../engine/shapes/shape.ts";
+import { integer, text } from "../../engine/shapes/shape.ts";
+import { EVENT_HISTORY } from "../routing/column-shapes.ts";
 import {
   PAGE_QUERY,
   pageAnswer,
@@ -35,10 +36,10 @@ import {
   type Route,
   route,
 } from "../routing/route.ts";
-import { answer, asOfSequence, type Problem } from "../wire/answers.ts";
+import { answer, asOfSequence, compressed, type Problem } from "../wire/answers.ts";
 import { localDateTime, momentMs } from "../wire/moments.ts";
 import { AUDIT_ENTRY, AUDIT_TRAIL } from "../wire/shapes.ts";
-import { areaView, seatView } from "../wire/views.ts";
+import { areaView, historyView, seatView } from "../wire/views.ts";
 import { type ById, readEvent, UUID_ID } from "./handling.ts";
 
 const FILTERS = {
@@ -60,6 +61,11 @@ export const AS_OF = {
   description: "As it was after this sequence number, or at this date-time.",
 };
 
+const HISTORY_SINCE = {
+  shape: integer({ minimum: 0, format: "int64" }),
+  description: "Changes after this sequence number; all that are kept when left out.",
+};
+
 const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true };
 
 export const AUDIT_ROUTES: readonly Route[] = [
@@ -70,7 +76,26 @@ export const AUDIT_ROUTES: readonly Route[] = [
     problems: [400, 403, 404],
     handle: listTransitions,
   }),
+  route(BASE, "GET /api/private/v2.0/events/{id}/history/", {
+    params: UUID_ID,
+    query: { since: HISTORY_SINCE },
+    answers: { 200: EVENT_HISTORY },
+    problems: [400, 403, 404],
+    handle: readHistory,
+  }),
 ];
+
+async function readHistory(
+  context: Context<{ readonly id: string }, { readonly since: number | undefined }>,
+): Promise<Handled> {
+  const eventId = await ownedEvent(context);
+  if (typeof eventId !== "string") return eventId;
+  const { since } = context.query;
+  const outcome = await ask(context, { about: "columns", eventId, since: since ?? null });
+  if (outcome.gap !== null) return refuseGap(outcome, "since", since);
+  const first = since ?? outcome.extent.firstSequence - 1;
+  return compressed(answer(200, historyView(outcome.value, first)), context.head.acceptEncoding);
+}
 
 type AuditQuery = PageQuery & QueryOf<typeof FILTERS>;
 

@@ -7,11 +7,12 @@ import type { LayoutBody } from "../../engine/shapes/bodies.ts";
 import { LONG } from "../../engine/shapes/fields.ts";
 import { BOOLEAN, list, oneOf } from "../../engine/shapes/shape.ts";
 import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
+import { GEOMETRY } from "../routing/column-shapes.ts";
 import { listRoute } from "../routing/page.ts";
 import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
 import { answer, inflated, layoutAnswer, NO_CONTENT } from "../wire/answers.ts";
 import type { LongBody } from "../wire/front.ts";
-import { GEOMETRY, GROUP_OF_SEATS, LAYOUT, SCHEMA } from "../wire/shapes.ts";
+import { GROUP_OF_SEATS, LAYOUT, SCHEMA } from "../wire/shapes.ts";
 import { groupViews, schemaView } from "../wire/views.ts";
 import { type ById, LONG_ID, ownRows, showOwn } from "./handling.ts";
 

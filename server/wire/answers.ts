@@ -1,5 +1,6 @@
 /** Answers as values: handlers return them, the socket sends them. */
-import { gunzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { gunzipSync, gzip } from "node:zlib";
 import type { LayoutRow } from "../../engine/catalog.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import type { FieldError } from "../../engine/results.ts";
@@ -31,6 +32,7 @@ const SAFE_HEADERS: Answer["headers"] = [
   ["X-Content-Type-Options", "nosniff"],
   ["Cache-Control", "no-store"],
 ];
+const compress = promisify(gzip);
 const VARY = ["Vary", "Accept-Encoding"] as const;
 const GZIP = ["Content-Encoding", "gzip"] as const;
 const REJECTED_LENGTH_MAX = 256;
@@ -51,14 +53,22 @@ export function jsonBytes(status: number, body: Uint8Array, layout?: Answer["lay
 }
 
 /**
- * @param compressed - With a body that is kept compressed by gzip.
+ * @param kept - With a body that is compressed by gzip.
  * @param acceptEncoding - The header of the request.
  * @returns The answer as the client takes it.
  */
-export function inflated(compressed: Answer, acceptEncoding = ""): Answer {
-  const { body, headers } = compressed;
-  if (/\bgzip\b/i.test(acceptEncoding)) return { ...compressed, headers: [...headers, VARY, GZIP] };
-  return { ...compressed, body: gunzipSync(body), headers: [...headers, VARY] };
+export function inflated(kept: Answer, acceptEncoding = ""): Answer {
+  const { body, headers } = kept;
+  if (/\bgzip\b/i.test(acceptEncoding)) return { ...kept, headers: [...headers, VARY, GZIP] };
+  return { ...kept, body: gunzipSync(body), headers: [...headers, VARY] };
+}
+
+/** A long answer, compressed in another thread if the client takes it so. */
+export async function compressed(long: Answer, acceptEncoding = ""): Promise<Answer> {
+  const headers = [...long.headers, VARY];
+  if (!/\bgzip\b/i.test(acceptEncoding)) return { ...long, headers };
+  const body = await compress(long.body, { level: 1 });
+  return { ...long, body, headers: [...headers, GZIP] };
 }
 
 /** The layout of a schema; an empty one when none is stored. */

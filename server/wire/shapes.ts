@@ -142,27 +142,6 @@ export const LAYOUT = object({
   clientViewBox: orNull(RECORD),
 });
 
-const INTEGERS = list(integer());
-/** The drawing of a layout, in columns. */
-export const GEOMETRY = object({
-  schemaId: LONG,
-  version: COUNT,
-  step: number(),
-  sections: list(object({ id: LONG, name: TEXT, type: oneOf(["SECTION", "TABLE"]) })),
-  areas: list(object({ id: LONG, name: TEXT, capacity: COUNT_OR_NULL })),
-  rows: object({ ids: INTEGERS, names: list(TEXT), sections: INTEGERS }),
-  labels: list(TEXT),
-  seats: object({
-    ids: INTEGERS,
-    rows: INTEGERS,
-    labels: INTEGERS,
-    x: INTEGERS,
-    y: INTEGERS,
-    accessible: INTEGERS,
-  }),
-  shapes: list(openObject({ groupOfSeatsId: orNull(LONG) })),
-});
-
 const EVENT_MEMBERS = {
   id: UUID,
   createdDate: LOCAL_DATE_TIME,

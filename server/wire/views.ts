@@ -17,6 +17,7 @@ import type {
 import { SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
 import type { LayoutDocument, Row, Sector, Shape } from "../../engine/layout/layout-document.ts";
 import { capacitiesOf } from "../../engine/queries/capacities.ts";
+import type { AreaAfter, ChangeColumns } from "../../engine/queries/event-change.ts";
 import type { Booked } from "../../engine/queries/inventory/booked.ts";
 import type { HeldFacts } from "../../engine/queries/inventory/hold-listing.ts";
 import type { AreaFacts, SeatFacts } from "../../engine/queries/place-facts.ts";
@@ -234,4 +235,45 @@ function text(value: unknown): string | null {
 
 export function number(value: unknown): number | null {
   return typeof value === "number" ? value : null;
+}
+
+/** Index: a `SeatState`. */
+const STATE_LETTERS = "--ALSB";
+
+/** @param since - The record after which the changes begin. */
+export function historyView(columns: ChangeColumns, since: number) {
+  const { sequences, timesMs, seatCounts, areaCounts, seatIds, states, hasMore } = columns;
+  const prices = [...new Set(columns.priceIds)].filter((id) => id > 0);
+  const calls = [...new Set(columns.calls)];
+  const indexOfPrice = new Map(prices.map((id, index) => [id, index]));
+  const indexOfCall = new Map(calls.map((call, index) => [call, index]));
+  return {
+    sequence: sequences.at(-1) ?? since,
+    more: hasMore,
+    prices,
+    calls,
+    changes: {
+      sequences: differences(sequences),
+      times: differences(timesMs),
+      calls: columns.calls.map((call) => indexOfCall.get(call)!),
+      seatCounts,
+      areaCounts,
+    },
+    seats: {
+      ids: differences(seatIds),
+      states: states.map((state) => STATE_LETTERS[state]!).join(""),
+      priceIndexes: columns.priceIds.map((id) => indexOfPrice.get(id) ?? -1),
+    },
+    areas: columns.areas.map(areaAfterView),
+  };
+}
+
+export function areaAfterView({ id, active, locked, sold, blocked }: AreaAfter) {
+  const capacity = active + locked + sold + blocked;
+  return { groupOfSeatsId: id, capacity, active, locked, sold, blocked };
+}
+
+/** Each number as its difference to the one before: short, and alike. */
+function differences(values: readonly number[]): number[] {
+  return values.map((value, i) => value - (values[i - 1] ?? 0));
 }

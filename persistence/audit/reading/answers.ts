@@ -14,6 +14,7 @@ import { listSeats, type SeatQuery } from "../../../engine/queries/seat-listing.
 import type { SqlFile } from "../../disk/sqlite.ts";
 import { lastBefore } from "../file.ts";
 import { replyBody } from "../replies.ts";
+import { changeColumns } from "./change-columns.ts";
 import { changePage } from "./changes.ts";
 import { type PastEvent, PastEvents } from "./past.ts";
 import { SLICE_ROWS, type Slices } from "./slices.ts";
@@ -64,6 +65,10 @@ export class AuditAnswering {
         return outcomeOf(yield* transitionPage(this.#sliced(source), question.query), extent);
       case "changes":
         return outcomeOf(yield* changePage(this.#sliced(source), question), extent);
+      case "columns": {
+        const since = question.since ?? extent.firstSequence - 1;
+        return outcomeOf(yield* changeColumns(this.#sliced(source), since), extent);
+      }
       case "seats":
       case "areas":
         return yield* this.#past(question, partition, extent);

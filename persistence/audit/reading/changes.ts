@@ -20,7 +20,7 @@ import { isAreaKey, nameOfCall, placeOf } from "../blocks/rows.ts";
 import { catalogChange, lastChangeOf, nextVersions, type TrailedEvent } from "./event-versions.ts";
 import type { Slices } from "./slices.ts";
 
-interface ChangeSource extends TrailedEvent {
+export interface ChangeSource extends TrailedEvent {
   readonly extent: TrailExtent;
   readonly sliceRows: number;
 }
@@ -59,7 +59,11 @@ export function* changePage(
 }
 
 /** Joins the records with transitions and those that changed only rows of the catalog. */
-function* changesAfter(source: ChangeSource, since: number, limit: number): Generator<Facts, void> {
+export function* changesAfter(
+  source: ChangeSource,
+  since: number,
+  limit: number,
+): Generator<Facts, void> {
   const versions = nextVersions(source, since, limit + 1);
   const ends = new HoldEnds(source);
   let next = 0;

@@ -41,13 +41,12 @@ export class Api {
   async open(path: string, options: CallOptions = {}): Promise<Response> {
     const { method = "GET", body, headers = {}, signal = null } = options;
     const content = body === undefined ? {} : { "Content-Type": "application/json" };
-    const sent = {
+    const sent: RequestInit = {
       method,
       headers: { "X-API-Key": this.#key, ...content, ...headers },
       body: body === undefined ? null : JSON.stringify(body),
       signal,
-      cache: "no-store",
-    } as const;
+    };
     const response = await fetch(`${BASE}${path}${queryOf(options)}`, sent).catch(
       (error: unknown) => {
         if (signal?.aborted === true) throw error;
@@ -60,10 +59,11 @@ export class Api {
 }
 
 function queryOf({ query = {} }: CallOptions): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const texts = given.map(([name, value]) => [name, String(value)] as [string, string]);
-  const text = new URLSearchParams(texts).toString();
-  return text === "" ? "" : `?${text}`;
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  return parameters.size === 0 ? "" : `?${parameters.toString()}`;
 }
 
 async function errorOf(response: Response): Promise<ApiError> {

@@ -60,6 +60,18 @@ export class Camera {
     return Math.round(this.zoom);
   }
 
+  /** Whether the view is at a level, at which tiles are copied as they are. */
+  get isAtRest(): boolean {
+    return this.zoom === this.level;
+  }
+
+  /** The corner of the view in device pixels of the whole picture; whole numbers keep it sharp. */
+  get origin(): { readonly x: number; readonly y: number } {
+    const { scale, size } = this;
+    const [x, y] = [this.x * scale - size.width / 2, this.y * scale - size.height / 2];
+    return { x: Math.round(x), y: Math.round(y) };
+  }
+
   toScreenX(x: number): number {
     return (x - this.x) * this.scale + this.size.width / 2;
   }

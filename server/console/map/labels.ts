@@ -15,26 +15,46 @@ export class Labels {
   readonly #sold: Uint32Array;
   readonly #onSale: Uint32Array;
   readonly #sectionOfSeat: Uint16Array;
+  /** Index: seat. Value: the state in which it was counted. */
+  readonly #counted: Uint8Array;
 
   constructor(geometry: Geometry) {
     this.#geometry = geometry;
     this.#shortNames = geometry.sections.map(({ name }) => shortName(name));
     this.#sold = new Uint32Array(geometry.sections.length);
     this.#onSale = new Uint32Array(geometry.sections.length);
+    this.#counted = new Uint8Array(geometry.seatCount);
     const { rowOfSeat, rows } = geometry;
     this.#sectionOfSeat = Uint16Array.from(rowOfSeat, (row) => rows[row]!.section);
   }
 
-  /** Cost: O(seats). */
-  count({ states }: LiveSeats): void {
+  /** Counts all seats. */
+  countAll({ states }: LiveSeats): void {
     this.#sold.fill(0);
     this.#onSale.fill(0);
-    for (let seat = 0; seat < states.length; seat++) {
-      const state = states[seat]!;
-      const section = this.#sectionOfSeat[seat]!;
-      if (state > SeatState.UNPRICED) this.#onSale[section]! += 1;
-      if (state === SeatState.SOLD) this.#sold[section]! += 1;
+    this.#counted.set(states);
+    for (let seat = 0; seat < states.length; seat++) this.#add(seat, states[seat]!, 1);
+  }
+
+  /** Counts seats whose state may have changed. @returns Whether a label may have. */
+  count({ states }: LiveSeats, seats: ArrayLike<number>): boolean {
+    let isChanged = false;
+    for (let i = 0; i < seats.length; i++) {
+      const seat = seats[i]!;
+      const [before, after] = [this.#counted[seat]!, states[seat]!];
+      if (before === after) continue;
+      this.#add(seat, before, -1);
+      this.#add(seat, after, 1);
+      this.#counted[seat] = after;
+      isChanged = true;
     }
+    return isChanged;
+  }
+
+  #add(seat: number, state: number, count: number): void {
+    const section = this.#sectionOfSeat[seat]!;
+    if (state > SeatState.UNPRICED) this.#onSale[section]! += count;
+    if (state === SeatState.SOLD) this.#sold[section]! += count;
   }
 
   paint(canvas: CanvasRenderingContext2D, camera: Camera, look: Look): void {

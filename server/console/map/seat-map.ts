@@ -37,6 +37,9 @@ const PAINT_MS = 7;
 const FIRST_PAINT_MS = 40;
 const RATIO_MAX = 2;
 const SETTLE_MS = 160;
+const LABELS_MS = 250;
+/** With more changed seats than this a tile is copied as a whole. */
+const COPIES_MAX = 40;
 /** The mark that a browser's tools show at the first full picture. */
 const PAINTED = "frontrow: painted";
 
@@ -60,6 +63,8 @@ export class SeatMap {
   #box: Box | null = null;
   #frame = 0;
   #isBaseStale = true;
+  #isChanged = false;
+  #labelsTimer = 0;
   #isOverStale = true;
   #isWhole = false;
   #settleAt = 0;
@@ -75,7 +80,7 @@ export class SeatMap {
     this.#grid = new Grid(options.geometry);
     this.#tiles = new Tiles(this.camera, this.#marks, this.#ground, this.#grid);
     this.#labels = new Labels(options.geometry);
-    this.#labels.count(options.live);
+    this.#labels.countAll(options.live);
     this.#gestures = new Gestures(element, this);
     this.#observer = new ResizeObserver(() => this.#resize(false));
     this.#observer.observe(element);
@@ -85,7 +90,7 @@ export class SeatMap {
   /** Draws everything again: other states, or another moment. */
   draw(live: LiveSeats = this.#marks.live): void {
     this.#marks.live = live;
-    this.#labels.count(live);
+    this.#labels.countAll(live);
     this.#tiles.repaint();
     this.#stale();
   }
@@ -94,8 +99,15 @@ export class SeatMap {
   change(seats: ArrayLike<number>, areas: readonly number[] = []): void {
     this.#tiles.change(seats);
     for (const area of areas) this.#tiles.changeArea(area);
-    this.#labels.count(this.#marks.live);
-    this.#stale();
+    const isCounted = this.#labels.count(this.#marks.live, seats);
+    this.#isChanged = true;
+    this.#schedule();
+    // Names with their shares follow a few times a second: nobody reads faster.
+    if (!isCounted && areas.length === 0) return;
+    this.#labelsTimer ||= window.setTimeout(() => {
+      this.#labelsTimer = 0;
+      this.#staleOver();
+    }, LABELS_MS);
   }
 
   set colorBy(colouring: Colouring) {
@@ -220,6 +232,7 @@ export class SeatMap {
   }
 
   destroy(): void {
+    clearTimeout(this.#labelsTimer);
     cancelAnimationFrame(this.#frame);
     this.#gestures.destroy();
     this.#observer.disconnect();
@@ -251,15 +264,24 @@ export class SeatMap {
 
   #staleOver(): void {
     this.#isOverStale = true;
+    this.#schedule();
+  }
+
+  #schedule(): void {
     if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#render());
   }
 
   #render(): void {
     this.#frame = 0;
     this.#settleZoom();
-    if (this.#isBaseStale) {
+    const { camera } = this;
+    if (this.#isBaseStale || (this.#isChanged && !(this.#isWhole && camera.isAtRest))) {
       this.#isBaseStale = false;
+      this.#isChanged = false;
       this.#paintBase();
+    } else if (this.#isChanged) {
+      this.#isChanged = false;
+      this.#paintChanges();
     }
     if (this.#isOverStale) {
       this.#isOverStale = false;
@@ -291,8 +313,7 @@ export class SeatMap {
     const { level, scale } = camera;
     const ofLevel = camera.scaleOf(level);
     const size = (TILE_PIXELS * scale) / ofLevel;
-    const left = Math.round(camera.x * scale - width / 2);
-    const top = Math.round(camera.y * scale - height / 2);
+    const { x: left, y: top } = camera.origin;
     const endMs = performance.now() + (this.#isWhole ? PAINT_MS : FIRST_PAINT_MS);
     let isWhole = true;
     canvas.fillStyle = this.#marks.palette.ground;
@@ -310,6 +331,36 @@ export class SeatMap {
     else if (!this.#isWhole) {
       this.#isWhole = true;
       performance.mark(PAINTED);
+    }
+  }
+
+  /** Paints changed seats in the tiles in view, and copies just these places to the screen. */
+  #paintChanges(): void {
+    const canvas = this.#base.getContext("2d", { alpha: false })!;
+    const { scale, level, origin, size } = this.camera;
+    const { x, y } = this.#options.geometry;
+    const half = Math.ceil(this.#options.geometry.pitch * scale * 1.25);
+    const endMs = performance.now() + PAINT_MS;
+    for (const tile of this.#tiles.inView(level, origin, size)) {
+      const { pending } = tile;
+      const isWholeTile = pending.length > COPIES_MAX || tile.pendingAreas.size > 0;
+      const hasWork = tile.work !== null;
+      if (pending.length === 0 && !isWholeTile && !hasWork) continue;
+      if (!this.#tiles.complete(tile, endMs)) this.#stale();
+      const [left, top] = [tile.column * TILE_PIXELS, tile.line * TILE_PIXELS];
+      if (isWholeTile || hasWork) {
+        canvas.drawImage(tile.canvas, left - origin.x, top - origin.y);
+        continue;
+      }
+      for (const seat of pending) {
+        const [cx, cy] = [Math.round(x[seat]! * scale) - left, Math.round(y[seat]! * scale) - top];
+        const [fromX, fromY] = [Math.max(0, cx - half), Math.max(0, cy - half)];
+        const width = Math.min(TILE_PIXELS, cx + half) - fromX;
+        const height = Math.min(TILE_PIXELS, cy + half) - fromY;
+        if (width <= 0 || height <= 0) continue;
+        const [toX, toY] = [left + fromX - origin.x, top + fromY - origin.y];
+        canvas.drawImage(tile.canvas, fromX, fromY, width, height, toX, toY, width, height);
+      }
     }
   }
 

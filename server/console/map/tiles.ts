@@ -2,10 +2,11 @@
  * The picture of the seats in tiles, at levels of zoom. A tile is painted in pieces, so that no
  * frame waits long. Changes of seats in a tile that is not shown wait until it is.
  */
-import type { Camera } from "./camera.ts";
+import type { Camera, Size } from "./camera.ts";
 import type { Box } from "./geometry.ts";
 import type { Grid } from "./grid.ts";
 import type { Ground } from "./ground.ts";
+import type { Point } from "./hits.ts";
 import type { Frame, Marks } from "./marks.ts";
 
 export const TILE_PIXELS = 256;
@@ -20,7 +21,6 @@ export class Tile {
   readonly context: CanvasRenderingContext2D;
   /** Null when the tile is complete. */
   work: Generator<void, void> | null = null;
-  isComplete = false;
   /** Seats that changed since it was painted. */
   pending: number[] = [];
   pendingAreas = new Set<number>();
@@ -74,8 +74,15 @@ export class Tiles {
     };
   }
 
-  find(level: number, column: number, line: number): Tile | undefined {
-    return this.#tiles.get(keyOf(level, column, line));
+  /** Tiles of a level that there are in a view. */
+  *inView(level: number, origin: Point, { width, height }: Size): Generator<Tile, void> {
+    const last = { x: (origin.x + width) / TILE_PIXELS, y: (origin.y + height) / TILE_PIXELS };
+    for (let line = Math.floor(origin.y / TILE_PIXELS); line < last.y; line++) {
+      for (let column = Math.floor(origin.x / TILE_PIXELS); column < last.x; column++) {
+        const tile = this.#tiles.get(keyOf(level, column, line));
+        if (tile !== undefined) yield tile;
+      }
+    }
   }
 
   /** The tile, which may not be complete. */
@@ -103,10 +110,7 @@ export class Tiles {
   /** Works on a tile until it is complete or the time is over. @returns Whether it is complete. */
   complete(tile: Tile, endMs: number): boolean {
     while (tile.work !== null) {
-      if (tile.work.next().done === true) {
-        tile.work = null;
-        tile.isComplete = true;
-      }
+      if (tile.work.next().done === true) tile.work = null;
       if (performance.now() > endMs) break;
     }
     if (tile.work === null) this.settle(tile);
@@ -129,17 +133,16 @@ export class Tiles {
     }
   }
 
-  /** Paints what has changed in a complete tile. @returns Whether anything has. */
-  settle(tile: Tile): boolean {
+  /** Paints what has changed in a complete tile. */
+  settle(tile: Tile): void {
     const { pending, pendingAreas, context } = tile;
-    if (pending.length === 0 && pendingAreas.size === 0) return false;
+    if (pending.length === 0 && pendingAreas.size === 0) return;
     const frame = this.frameOf(tile);
     for (const area of pendingAreas) this.#ground.paintArea(context, frame, area);
     this.#marks.erase(context, pending, frame);
     this.#marks.paint(context, pending, frame);
     tile.pending = [];
     pendingAreas.clear();
-    return true;
   }
 
   /** Notes changed seats in each tile that shows them. */

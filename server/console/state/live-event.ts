@@ -139,7 +139,8 @@ export class LiveEvent {
   /** Replaces everything by a map. */
   #take(map: MapAnswer): void {
     const { states, prices, areas } = this.seats;
-    states.fill(SeatState.HIDDEN);
+    // What the map does not list has no price, but is still a seat.
+    states.fill(SeatState.UNPRICED);
     prices.fill(NO_PRICE);
     const priceIndexes = map.prices.map((id) => this.priceIndex(id));
     for (const [i, id] of map.columns.ids.entries()) {

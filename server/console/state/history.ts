@@ -1,0 +1,269 @@
+/**
+ * The past of an event in memory: each change with what was before it, so that a step in either
+ * direction applies or undoes changes, and nothing is asked of the server.
+ */
+import type { HistoryPage } from "../api/history.ts";
+import {
+  type AreaCounts,
+  type LiveSeats,
+  NO_PRICE,
+  noSeats,
+  SeatState,
+} from "../map/live-seats.ts";
+
+/** Where the ids of an event lead. */
+export interface Places {
+  readonly seatCount: number;
+  readonly areaCount: number;
+  /** Undefined for a seat that the layout no longer has. */
+  readonly seatOf: (id: number) => number | undefined;
+  readonly areaOf: (id: number) => number | undefined;
+  readonly priceIndex: (id: number) => number;
+}
+
+/** What a step has changed. */
+export interface Step {
+  readonly seats: readonly number[];
+  readonly areas: readonly number[];
+}
+
+/** Figures of equal parts of the time, for a chart. */
+export interface Bucket {
+  readonly timeMs: number;
+  /** Changes in it. */
+  readonly changes: number;
+  /** Index: a `SeatState`. Seats and places together at its end. */
+  readonly totals: readonly number[];
+}
+
+const LETTERS: Readonly<Record<string, SeatState>> = {
+  "-": SeatState.UNPRICED,
+  A: SeatState.FREE,
+  L: SeatState.HELD,
+  S: SeatState.SOLD,
+  B: SeatState.BLOCKED,
+};
+const NO_SEAT = -1;
+
+interface AreaChange {
+  readonly area: number;
+  readonly before: AreaCounts;
+  readonly after: AreaCounts;
+}
+
+export class History {
+  /** As of `position`. The arrays stay the same ones. */
+  readonly seats: LiveSeats;
+  readonly calls: string[] = [];
+  readonly #places: Places;
+  /** Index: change. */
+  readonly #sequences: number[] = [];
+  readonly #times: number[] = [];
+  readonly #calls: number[] = [];
+  /** Index: change. Where its seats and areas end. */
+  readonly #seatEnds: number[] = [];
+  readonly #areaEnds: number[] = [];
+  /** Index: a seat of a change. State and price before and after it, a byte each. */
+  readonly #seatsChanged: number[] = [];
+  readonly #moves: number[] = [];
+  readonly #areasChanged: AreaChange[] = [];
+  #position = 0;
+
+  constructor(places: Places) {
+    this.#places = places;
+    this.seats = noSeats(places.seatCount, places.areaCount);
+  }
+
+  /** The number of changes. */
+  get length(): number {
+    return this.#times.length;
+  }
+
+  /** Changes that have been applied. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** The last record, after which later changes are read. */
+  get sequence(): number {
+    return this.#sequences.at(-1) ?? 0;
+  }
+
+  timeAt(change: number): number {
+    return this.#times[change]!;
+  }
+
+  sequenceAt(change: number): number {
+    return this.#sequences[change]!;
+  }
+
+  callAt(change: number): string {
+    return this.calls[this.#calls[change]!]!;
+  }
+
+  /** The position at a time: after all changes up to it. */
+  positionAt(timeMs: number): number {
+    return countUpTo(this.#times, timeMs);
+  }
+
+  /** The position after the record. */
+  positionAfter(sequence: number): number {
+    return countUpTo(this.#sequences, sequence);
+  }
+
+  /** Adds the changes of a page. Afterwards the position is at their end. */
+  add(page: HistoryPage): void {
+    this.seek(this.length);
+    const { changes, seats } = page;
+    const prices = page.prices.map((id) => this.#places.priceIndex(id));
+    const calls = page.calls.map((call) => this.#callIndex(call));
+    let [sequence, time, id, seatAt, areaAt] = [0, 0, 0, 0, 0];
+    for (const [i, call] of changes.calls.entries()) {
+      sequence += changes.sequences[i]!;
+      time += changes.times[i]!;
+      for (const end = seatAt + changes.seatCounts[i]!; seatAt < end; seatAt++) {
+        id += seats.ids[seatAt]!;
+        const price = prices[seats.priceIndexes[seatAt]!] ?? NO_PRICE;
+        this.#addSeat(id, LETTERS[seats.states[seatAt]!]!, price);
+      }
+      for (const end = areaAt + changes.areaCounts[i]!; areaAt < end; areaAt++) {
+        const after = page.areas[areaAt]!;
+        this.#addArea(this.#places.areaOf(after.groupOfSeatsId), after);
+      }
+      this.#sequences.push(sequence);
+      this.#times.push(time);
+      this.#calls.push(calls[call]!);
+      this.#seatEnds.push(this.#seatsChanged.length);
+      this.#areaEnds.push(this.#areasChanged.length);
+    }
+    this.#position = this.length;
+  }
+
+  #callIndex(call: string): number {
+    const index = this.calls.indexOf(call);
+    return index >= 0 ? index : this.calls.push(call) - 1;
+  }
+
+  #addSeat(id: number, state: number, price: number): void {
+    const { states, prices } = this.seats;
+    const seat = this.#places.seatOf(id) ?? NO_SEAT;
+    if (seat === NO_SEAT) return;
+    this.#seatsChanged.push(seat);
+    this.#moves.push(packMove(states[seat]!, prices[seat]!, state, price));
+    states[seat] = state;
+    prices[seat] = price;
+  }
+
+  #addArea(area: number | undefined, after: AreaCounts): void {
+    if (area === undefined) return;
+    this.#areasChanged.push({ area, before: this.seats.areas[area]!, after });
+    this.seats.areas[area] = after;
+  }
+
+  /** Goes to a position. Cost: O(places of the changes in between). */
+  seek(position: number): Step {
+    const to = Math.max(0, Math.min(this.length, position));
+    const [from, isBack] = [this.#position, to < this.#position];
+    const [first, last] = isBack ? [to, from] : [from, to];
+    const [seatFrom, seatTo] = [endAt(this.#seatEnds, first), endAt(this.#seatEnds, last)];
+    const [areaFrom, areaTo] = [endAt(this.#areaEnds, first), endAt(this.#areaEnds, last)];
+    if (isBack) this.#undo([seatFrom, seatTo], [areaFrom, areaTo]);
+    else this.#apply([seatFrom, seatTo], [areaFrom, areaTo]);
+    this.#position = to;
+    const areas = this.#areasChanged.slice(areaFrom, areaTo).map(({ area }) => area);
+    return { seats: this.#seatsChanged.slice(seatFrom, seatTo), areas: [...new Set(areas)] };
+  }
+
+  #apply([from, to]: Range, [areaFrom, areaTo]: Range): void {
+    const { states, prices, areas } = this.seats;
+    for (let i = from; i < to; i++) {
+      const [seat, move] = [this.#seatsChanged[i]!, this.#moves[i]!];
+      states[seat] = (move >>> 8) & 0xff;
+      prices[seat] = move & 0xff;
+    }
+    for (let i = areaFrom; i < areaTo; i++) {
+      const { area, after } = this.#areasChanged[i]!;
+      areas[area] = after;
+    }
+  }
+
+  #undo([from, to]: Range, [areaFrom, areaTo]: Range): void {
+    const { states, prices, areas } = this.seats;
+    for (let i = to - 1; i >= from; i--) {
+      const [seat, move] = [this.#seatsChanged[i]!, this.#moves[i]!];
+      states[seat] = move >>> 24;
+      prices[seat] = (move >>> 16) & 0xff;
+    }
+    for (let i = areaTo - 1; i >= areaFrom; i--) {
+      const { area, before } = this.#areasChanged[i]!;
+      areas[area] = before;
+    }
+  }
+
+  /** Cost: O(places of all changes). */
+  buckets(count: number): Bucket[] {
+    if (this.length === 0) return [];
+    const [first, last] = [this.#times[0]!, this.#times.at(-1)!];
+    const span = Math.max(1, last - first);
+    const before = this.#position;
+    this.seek(0);
+    const totals = totalsOf(this.seats);
+    const buckets: Bucket[] = [];
+    let change = 0;
+    for (let bucket = 1; bucket <= count; bucket++) {
+      const timeMs = bucket === count ? last : first + Math.round((span * bucket) / count);
+      const end = this.positionAt(timeMs);
+      for (let i = endAt(this.#seatEnds, change); i < endAt(this.#seatEnds, end); i++) {
+        const move = this.#moves[i]!;
+        totals[move >>> 24]! -= 1;
+        totals[(move >>> 8) & 0xff]! += 1;
+      }
+      for (let i = endAt(this.#areaEnds, change); i < endAt(this.#areaEnds, end); i++) {
+        const { before: was, after } = this.#areasChanged[i]!;
+        countArea(totals, was, -1);
+        countArea(totals, after, 1);
+      }
+      buckets.push({ timeMs, changes: end - change, totals: [...totals] });
+      change = end;
+    }
+    this.seek(before);
+    return buckets;
+  }
+}
+
+type Range = readonly [from: number, to: number];
+
+/** @returns Totals by `SeatState`, of seats and places together. */
+export function totalsOf({ states, areas }: LiveSeats): number[] {
+  const totals = [0, 0, 0, 0, 0, 0];
+  for (const state of states) totals[state]! += 1;
+  for (const area of areas) countArea(totals, area, 1);
+  return totals;
+}
+
+function countArea(totals: number[], area: AreaCounts, sign: number): void {
+  totals[SeatState.FREE]! += sign * area.active;
+  totals[SeatState.HELD]! += sign * area.locked;
+  totals[SeatState.SOLD]! += sign * area.sold;
+  totals[SeatState.BLOCKED]! += sign * area.blocked;
+}
+
+function packMove(before: number, priceBefore: number, after: number, price: number): number {
+  return ((before << 24) | (priceBefore << 16) | (after << 8) | price) >>> 0;
+}
+
+/** Where the places of the change before this position end. */
+function endAt(ends: readonly number[], position: number): number {
+  return position === 0 ? 0 : ends[position - 1]!;
+}
+
+/** @param rising - Numbers. @returns How many are at most `value`. */
+function countUpTo(rising: readonly number[], value: number): number {
+  let [low, high] = [0, rising.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (rising[middle]! <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,57 @@
+/** The console in Chromium: the map is painted within its policy, and follows changes. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startBrowser, type RunningBrowser } from "../../../bench/console/browser.ts";
+import { measureFrames, openConsole, panAndZoom, violations } from "../../../bench/console/page.ts";
+import { startServer } from "../../support/server-process.ts";
+
+let running: RunningBrowser;
+beforeAll(async () => {
+  running = await startBrowser();
+});
+afterAll(() => running.stop());
+
+test("the page of the console is small, compressed, and protected by its policy", async () => {
+  const server = await startServer({ args: ["--demo"] });
+  const page = await fetch(`${server.url}/console`);
+  expect(page.headers.get("content-security-policy")).toContain("require-trusted-types-for");
+  expect(page.headers.get("cache-control")).toBe("no-cache");
+  const assets = [...(await page.text()).matchAll(/(?:src|href)="(\/console\/[^"]+)"/g)];
+  expect(assets.length).toBeGreaterThanOrEqual(2);
+  const bytes = { js: 0, css: 0 };
+  for (const [, path = ""] of assets) {
+    const asset = await fetch(server.url + path, { headers: { "accept-encoding": "gzip" } });
+    expect(asset.headers.get("cache-control")).toContain("immutable");
+    const sent = Number(asset.headers.get("content-length"));
+    bytes[path.endsWith(".css") ? "css" : "js"] += sent;
+    const plain = await fetch(server.url + path, { headers: { "accept-encoding": "identity" } });
+    expect((await plain.text()).length).toBeGreaterThan(sent);
+  }
+  expect(bytes.js).toBeLessThanOrEqual(80_000);
+  expect(bytes.css).toBeLessThanOrEqual(8_000);
+  expect(await fetch(`${server.url}/console/../package.json`)).toMatchObject({ status: 404 });
+});
+
+test("the map of an event is painted, moved, and follows a sale, without a violation", async () => {
+  const server = await startServer({ args: ["--demo"] });
+  const { key, eventId } = server;
+  const url = new URL(server.url);
+  const { page } = await openConsole(running, { url, key, eventId, seatIds: [] });
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  const frames = await measureFrames(running, page, () => panAndZoom(page, 1));
+  expect(frames.frames).toBeGreaterThan(5);
+  const sold = () => page.locator(".share strong").first().textContent();
+  const before = await sold();
+  const api = `${server.url}/api/private/v2.0`;
+  const headers = { "X-API-Key": key, "Content-Type": "application/json" };
+  const list = await fetch(`${api}/events/${eventId}/seats/?size=4`, { headers });
+  const { content } = (await list.json()) as { content: { seatId: number }[] };
+  const seats = content.map(({ seatId }) => ({ id: seatId }));
+  const body = JSON.stringify({ sessionId: "another", seats });
+  const path = `${api}/booking/directsale?eventId=${eventId}`;
+  expect(await (await fetch(path, { method: "POST", headers, body })).json()).toBe(true);
+  await expect.poll(sold, { timeout: 10_000 }).not.toBe(before);
+  expect(await violations(page)).toEqual([]);
+  expect(errors).toEqual([]);
+  await page.close();
+});
