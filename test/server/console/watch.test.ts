@@ -30,6 +30,18 @@ test("a series replaces a point that is too close, and ignores one of the past",
   ]);
 });
 
+test("the past of a series goes before what it has, and stays bounded", () => {
+  const series = new Series(1, { pointsMax: 40 });
+  for (let second = 1_000; second < 1_010; second++) series.add(second, [second]);
+  const past = Array.from({ length: 1_005 }, (_, seconds) => ({ seconds, values: [seconds] }));
+  series.prepend(past);
+  const [times, values] = series.columns;
+  expect([times![0], times!.at(-1)]).toEqual([0, 1_009]);
+  expect(values).toEqual(times);
+  expect(times!.length).toBeLessThanOrEqual(40);
+  expect(times!.length).toBeGreaterThan(18);
+});
+
 test("rates are the sum of the last minute, and fall to nothing after it", () => {
   const rates = new Rates();
   for (let second = 100; second < 200; second++) {

@@ -35,6 +35,21 @@ export class Series {
     if (times.length > this.#pointsMax) this.#thinOut();
   }
 
+  /** Adds points of the time before those that it has. They are in order. */
+  prepend(points: readonly { readonly seconds: number; readonly values: readonly number[] }[]) {
+    const later = this.columns.map((column) => [...column]);
+    const [times = []] = later;
+    const first = times[0] ?? Infinity;
+    for (const column of this.columns) column.length = 0;
+    for (const { seconds, values } of points) if (seconds < first) this.add(seconds, values);
+    for (const [at, seconds] of times.entries()) {
+      this.add(
+        seconds,
+        later.slice(1).map((column) => column[at]!),
+      );
+    }
+  }
+
   /** Keeps the first and the last point. */
   #thinOut(): void {
     this.#spacing *= 2;

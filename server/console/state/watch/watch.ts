@@ -5,6 +5,7 @@
  */
 import { signal } from "@preact/signals";
 import type { Change } from "../../api/events.ts";
+import { readHistory } from "../../api/history.ts";
 import type { Api } from "../../api/http.ts";
 import {
   type Hold,
@@ -14,6 +15,7 @@ import {
   readSummary,
 } from "../../api/watch.ts";
 import { SeatState } from "../../map/live-seats.ts";
+import { History } from "../history.ts";
 import type { LiveEvent, Totals } from "../live-event.ts";
 import { AreaMoves } from "./area-moves.ts";
 import { timeMs } from "./ending-holds.ts";
@@ -29,6 +31,10 @@ const READ_BEATS = 8;
 const METRICS_BEATS = 20;
 const HAPPENINGS_SHOWN = 40;
 const HOLDS_READ = 20;
+/** The past is read when the map has been painted. */
+const PAST_DELAY_MS = 1_000;
+const PAST_POINTS = 400;
+const SHOWN = [SeatState.SOLD, SeatState.HELD, SeatState.FREE];
 
 export interface RateFigures {
   readonly perMinute: Readonly<Record<Kind, number>>;
@@ -82,8 +88,10 @@ export class Watch {
     const stop = this.#event.onChanges((changes) => this.#take(changes));
     const timer = setInterval(() => this.#onBeat(), BEAT_MS);
     this.#onBeat();
+    const reading = setTimeout(() => void this.#readPast(), PAST_DELAY_MS);
     return () => {
       stop();
+      clearTimeout(reading);
       clearInterval(timer);
     };
   }
@@ -126,10 +134,9 @@ export class Watch {
     this.nowMs.value = Date.now() - (this.#aheadMs ?? 0);
     if (totals.length === 0) return;
     const seconds = this.nowMs.value / 1_000;
-    const shown = [SeatState.SOLD, SeatState.HELD, SeatState.FREE];
     this.#series.add(
       seconds,
-      shown.map((state) => totals[state]!),
+      SHOWN.map((state) => totals[state]!),
     );
     this.overTime.value = [...this.#series.columns];
     const rate = (kind: Kind) => this.#rates.perMinute(seconds, kind);
@@ -142,6 +149,28 @@ export class Watch {
       },
       sold: this.#rates.history(seconds, "sold"),
     };
+  }
+
+  /** What was before the page was opened. Without it, the chart begins there. */
+  async #readPast(): Promise<void> {
+    const { facts, geometry } = this.#event;
+    const history = new History({
+      seatCount: geometry.seatCount,
+      areaCount: geometry.areas.length,
+      seatOf: (id) => this.#event.seatOf(id),
+      areaOf: (id) => this.#event.areaOf(id),
+      priceIndex: (id) => this.#event.priceIndex(id),
+    });
+    try {
+      for await (const page of readHistory(this.#api, facts.id)) history.add(page);
+    } catch {
+      return;
+    }
+    const points = history.buckets(PAST_POINTS).map(({ timeMs: atMs, totals }) => {
+      return { seconds: atMs / 1_000, values: SHOWN.map((state) => totals[state]!) };
+    });
+    this.#series.prepend(points);
+    this.overTime.value = [...this.#series.columns];
   }
 
   /** A reading that fails is repeated later: the stream shows whether the server is there. */

@@ -7,8 +7,11 @@ import { clockTime, whole } from "./format.ts";
 
 const HEIGHT = 150;
 const AXIS_WIDTH = 46;
-/** The chart is at least so many seconds wide. */
+/** Of a time at the axis, less the padding. */
+const TIME_WIDTH = 40;
+/** The chart is at least and at most so many seconds wide. */
 const SECONDS_MIN = 30;
+const SECONDS_MAX = 7_200;
 const ROWS = 5;
 
 interface OverTimeProps {
@@ -98,7 +101,7 @@ function createChart(element: HTMLElement): uPlot {
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      x: { range: (_, from, to) => [from, Math.max(to, from + SECONDS_MIN)] },
+      x: { range: (_, first, last) => rangeOf(first, last) },
       y: { range: (_, __, to) => [0, Math.max(1, to)] },
     },
     series: [
@@ -113,18 +116,29 @@ function createChart(element: HTMLElement): uPlot {
         size: 24,
         space: 70,
         grid: { show: false },
-        values: (_, seconds) => seconds.map((one) => clockTime(one * 1_000)),
+        values: timesThatFit,
       },
       {
         ...axis,
         size: AXIS_WIDTH,
-        space: 36,
+        space: 28,
         grid: { stroke: color("--line"), width: 1 },
         values: (_, counts) => counts.map(short),
       },
     ],
   };
   return new uPlot(options, [[], [], [], []], element);
+}
+
+/** A time that the edge would cut is left out. */
+function timesThatFit(chart: uPlot, seconds: readonly number[]): (string | null)[] {
+  const right = chart.bbox.width / devicePixelRatio - TIME_WIDTH / 2;
+  return seconds.map((one) => (chart.valToPos(one, "x") > right ? null : clockTime(one * 1_000)));
+}
+
+function rangeOf(first: number, last: number): [number, number] {
+  const from = Math.max(first, last - SECONDS_MAX);
+  return [from, Math.max(last, from + SECONDS_MIN)];
 }
 
 /** Such as `500`, `1.5k`, `20k`. */
