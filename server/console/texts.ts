@@ -42,7 +42,7 @@ export const TEXTS = {
     call: "Call",
     everyCall: "All calls",
     session: "Session",
-    nothingHappened: "Nothing has happened since the page was opened.",
+    nothingHappened: "Nothing has happened lately.",
     nothingPasses: "Nothing passes this filter.",
     paused: "Paused while you are here",
     places: (area: string, count: number) =>

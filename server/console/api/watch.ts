@@ -1,4 +1,5 @@
 /** What the console reads while it watches an event: summary, holds, and metrics of the server. */
+import type { Change } from "./events.ts";
 import type { Api } from "./http.ts";
 
 export interface PriceSummary {
@@ -32,6 +33,12 @@ export const readSummary = (api: Api, id: string) =>
 /** The holds that end first. */
 export const readNextHolds = (api: Api, id: string, size: number) =>
   api.call<HoldPage>(`/events/${id}/holds/`, { query: { sort: "until", size } });
+
+/** @param since - The changes after this sequence number. */
+export const readChanges = (api: Api, id: string, since: number, limit: number) =>
+  api.call<{ readonly changes: readonly Change[] }>(`/events/${id}/changes/`, {
+    query: { since, limit },
+  });
 
 /** @returns Null when the server keeps its metrics to those who have a token. */
 export async function readMetrics(): Promise<string | null> {

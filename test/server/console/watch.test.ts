@@ -55,6 +55,9 @@ test("rates are the sum of the last minute, and fall to nothing after it", () =>
   expect(rates.history(199, "sold")).toEqual([...Array.from({ length: 59 }, () => 2), 6]);
   expect(rates.history(201, "sold").slice(-3)).toEqual([6, 0, 0]);
   expect(rates.perMinute(229, "sold")).toBe(64);
+  rates.add(190, "sale", 7);
+  rates.add(150, "sale", 1_000);
+  expect(rates.perMinute(229, "sold")).toBe(71);
   expect(rates.perMinute(400, "sold")).toBe(0);
 });
 
@@ -80,6 +83,14 @@ test("a filter by call and session lets the newest through, however many others 
   expect(happenings.newest(500)).toHaveLength(10);
 });
 
+test("what happened before comes after what is new", () => {
+  const happenings = new Happenings(10);
+  happenings.filter = { call: "sale", session: "" };
+  happenings.add(happeningOf(change(9, "sale"), []));
+  happenings.addPast([1, 2, 3].map((i) => happeningOf(change(i, i === 2 ? "lock" : "sale"), [])));
+  expect(happenings.newest(9).map(({ sequence }) => sequence)).toEqual([9, 3, 1]);
+});
+
 test("a change of a thousand seats is kept in a short form", () => {
   const seats = Array.from({ length: 1_000 }, (_, id) => ({ id, state: null, priceId: null }));
   const { seats: first, seatCount } = happeningOf({ ...change(1, "block"), seats }, []);
@@ -96,6 +107,7 @@ test("places that a change moves are the difference to the counts before", () =>
     { area: 0, places: 9 },
   ]);
   expect(moves.moved([{ ...after, groupOfSeatsId: 8 }], areaOf)).toEqual([]);
+  expect(new AreaMoves().moved([after], areaOf)).toEqual([{ area: 0, places: 0 }]);
 });
 
 test("holds that end soon come first; those that have ended or never end are left out", () => {

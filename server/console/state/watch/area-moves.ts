@@ -4,10 +4,10 @@ import type { AreaCounts } from "../../map/live-seats.ts";
 import type { MovedPlaces } from "./happenings.ts";
 
 export class AreaMoves {
-  readonly #before: AreaCounts[];
+  readonly #before: (AreaCounts | undefined)[];
 
-  /** @param areas - The counts now. Index: area. */
-  constructor(areas: readonly AreaCounts[]) {
+  /** @param areas - The counts before the first change, if they are known. Index: area. */
+  constructor(areas: readonly AreaCounts[] = []) {
     this.#before = [...areas];
   }
 
@@ -16,8 +16,10 @@ export class AreaMoves {
     return after.flatMap((counts) => {
       const area = areaOf(counts.groupOfSeatsId);
       if (area === undefined) return [];
-      const places = difference(this.#before[area]!, counts);
+      const before = this.#before[area];
       this.#before[area] = counts;
+      if (before === undefined) return [{ area, places: 0 }];
+      const places = difference(before, counts);
       return places === 0 ? [] : [{ area, places }];
     });
   }

@@ -7,6 +7,7 @@ const SEATS_MAX = 12;
 /** Places of an area that a change moved. */
 export interface MovedPlaces {
   readonly area: number;
+  /** 0 when it is not known. */
   readonly places: number;
 }
 
@@ -57,6 +58,12 @@ export class Happenings {
     if (this.#passes(happening)) this.#passed.push(happening);
     if (this.#all.length >= 2 * this.#max) this.#all = this.#all.slice(-this.#max);
     if (this.#passed.length >= 2 * this.#max) this.#passed = this.#passed.slice(-this.#max);
+  }
+
+  /** Adds what happened before those that it has. The oldest comes first. */
+  addPast(past: readonly Happening[]): void {
+    this.#all = [...past, ...this.#all].slice(-this.#max);
+    this.#passed = this.#all.filter((one) => this.#passes(one));
   }
 
   /** @returns Those that pass the filter, the newest first. */

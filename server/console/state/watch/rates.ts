@@ -26,8 +26,10 @@ export class Rates {
   /** @param places - Seats and places that the call moved. */
   add(seconds: number, call: string, places: number): void {
     const kind = KIND_OF_CALL[call];
-    this.#advance(seconds);
-    if (kind !== undefined) this.#counts[kind][this.#second % SECONDS]! += places;
+    const second = Math.floor(seconds);
+    this.#advance(second);
+    const isInMinute = second > this.#second - SECONDS;
+    if (kind !== undefined && isInMinute) this.#counts[kind][second % SECONDS]! += places;
   }
 
   /** @returns The sum of the minute before. */

@@ -10,6 +10,7 @@ import type { Api } from "../../api/http.ts";
 import {
   type Hold,
   type PriceSummary,
+  readChanges,
   readMetrics,
   readNextHolds,
   readSummary,
@@ -34,6 +35,8 @@ const HOLDS_READ = 20;
 /** The past is read when the map has been painted. */
 const PAST_DELAY_MS = 1_000;
 const PAST_POINTS = 400;
+/** How many records of the log back the list of changes begins. */
+const PAST_RECORDS = 300;
 const SHOWN = [SeatState.SOLD, SeatState.HELD, SeatState.FREE];
 
 export interface RateFigures {
@@ -74,6 +77,8 @@ export class Watch {
   #aheadMs: number | null = null;
   /** Whether changes have arrived that are not shown. */
   #isNew = false;
+  /** The first change that the stream brought. */
+  #first: number | null = null;
   #readSequence = -1;
   #beat = 0;
 
@@ -109,14 +114,18 @@ export class Watch {
   #take(changes: readonly Change[]): void {
     const now = Date.now();
     this.#isNew = true;
+    this.#first ??= changes[0]!.sequence;
     for (const change of changes) {
-      const changeMs = timeMs(change.time);
-      this.#aheadMs = Math.min(this.#aheadMs ?? Infinity, now - changeMs);
-      const areas = this.#areas.moved(change.areas, (id) => this.#event.areaOf(id));
-      const places = areas.reduce((sum, area) => sum + area.places, change.seats.length);
-      this.#rates.add(changeMs / 1_000, change.call, places);
-      this.#happenings.add(happeningOf(change, areas));
+      this.#aheadMs = Math.min(this.#aheadMs ?? Infinity, now - timeMs(change.time));
+      this.#happenings.add(this.#count(change, this.#areas));
     }
+  }
+
+  #count(change: Change, moves: AreaMoves): Happening {
+    const areas = moves.moved(change.areas, (id) => this.#event.areaOf(id));
+    const places = areas.reduce((sum, area) => sum + area.places, change.seats.length);
+    this.#rates.add(timeMs(change.time) / 1_000, change.call, places);
+    return happeningOf(change, areas);
   }
 
   #onBeat(): void {
@@ -151,8 +160,25 @@ export class Watch {
     };
   }
 
-  /** What was before the page was opened. Without it, the chart begins there. */
+  /** What was before the page was opened. Without it, list and chart begin there. */
   async #readPast(): Promise<void> {
+    await this.#readRecent().catch(() => {});
+    await this.#readHistory().catch(() => {});
+  }
+
+  async #readRecent(): Promise<void> {
+    const { facts, sequence } = this.#event;
+    const last = sequence.value;
+    const since = Math.max(0, last - PAST_RECORDS);
+    const { changes } = await readChanges(this.#api, facts.id, since, PAST_RECORDS);
+    const end = Math.min(last + 1, this.#first ?? Infinity);
+    const moves = new AreaMoves();
+    const past = changes.filter((change) => change.sequence < end);
+    this.#happenings.addPast(past.map((change) => this.#count(change, moves)));
+    this.#showHappenings();
+  }
+
+  async #readHistory(): Promise<void> {
     const { facts, geometry } = this.#event;
     const history = new History({
       seatCount: geometry.seatCount,
@@ -161,11 +187,7 @@ export class Watch {
       areaOf: (id) => this.#event.areaOf(id),
       priceIndex: (id) => this.#event.priceIndex(id),
     });
-    try {
-      for await (const page of readHistory(this.#api, facts.id)) history.add(page);
-    } catch {
-      return;
-    }
+    for await (const page of readHistory(this.#api, facts.id)) history.add(page);
     const points = history.buckets(PAST_POINTS).map(({ timeMs: atMs, totals }) => {
       return { seconds: atMs / 1_000, values: SHOWN.map((state) => totals[state]!) };
     });

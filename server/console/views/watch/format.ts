@@ -35,7 +35,8 @@ export function nameOf(event: LiveEvent, { seats, seatCount, areas }: Named): st
   const known = seats.flatMap((id) => event.seatOf(id) ?? []);
   if (known.length === 0) {
     if (first === undefined) return TEXTS.watch.wholeEvent;
-    const text = TEXTS.watch.places(geometry.areas[first.area]!.name, first.places);
+    const { name } = geometry.areas[first.area]!;
+    const text = first.places === 0 ? name : TEXTS.watch.places(name, first.places);
     return others.length === 0 ? text : TEXTS.watch.more(text, others.length);
   }
   const row = geometry.rowOfSeat[known[0]!]!;

@@ -86,7 +86,9 @@ function stacked([times = [], sold = [], held = [], free = []]: readonly number[
 
 function createChart(element: HTMLElement): uPlot {
   const color = (name: string) => () => getComputedStyle(element).getPropertyValue(name).trim();
-  const area = (name: string) => ({ fill: color(name), stroke: color(name), width: 1 });
+  // A figure stays what it is until the next change.
+  const paths = uPlot.paths.stepped!({ align: 1 });
+  const area = (name: string) => ({ fill: color(name), stroke: color(name), width: 1, paths });
   const points = { show: false };
   const axis = {
     stroke: color("--text-2"),
