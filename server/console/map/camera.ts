@@ -12,6 +12,21 @@ export interface Size {
   readonly height: number;
 }
 
+export interface Insets {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
+const NO_INSETS: Insets = { left: 0, top: 0, right: 0, bottom: 0 };
+
+/** Layout units. */
+interface Framed {
+  readonly box: Box;
+  readonly pitch: number;
+}
+
 export class Camera {
   /** In layout units. */
   x = 0;
@@ -21,22 +36,20 @@ export class Camera {
   /** Device pixels. */
   size: Size = { width: 1, height: 1 };
   #box: Box = { left: 0, top: 0, right: 1, bottom: 1 };
+  #insets = NO_INSETS;
   #base = 1;
   #zoomMax = 12;
 
-  /** Sets what is shown at zoom 0. @param insets - Device pixels that panels cover. */
-  frame(box: Box, size: Size, pitch: number): void {
+  /** Sets what is shown at zoom 0. @param insets - Device pixels at the sides that stay free. */
+  frame({ box, pitch }: Framed, size: Size, insets: Insets = NO_INSETS): void {
     this.#box = box;
     this.size = size;
-    const across = size.width / (box.right - box.left);
-    const down = size.height / (box.bottom - box.top);
+    this.#insets = insets;
+    const across = (size.width - insets.left - insets.right) / (box.right - box.left);
+    const down = (size.height - insets.top - insets.bottom) / (box.bottom - box.top);
     this.#base = Math.max(Math.min(across, down), 1e-6);
     const doublings = Math.log2(SEAT_PIXELS_MAX / (pitch * this.#base));
     this.#zoomMax = Math.max(2, Math.ceil(doublings * LEVELS_PER_DOUBLING));
-  }
-
-  get base(): number {
-    return this.#base;
   }
 
   get zoomMax(): number {
@@ -117,8 +130,9 @@ export class Camera {
   /** Shows everything. */
   fit(): void {
     this.zoom = 0;
-    this.x = (this.#box.left + this.#box.right) / 2;
-    this.y = (this.#box.top + this.#box.bottom) / 2;
+    const { left, top, right, bottom } = this.#insets;
+    this.x = (this.#box.left + this.#box.right + (right - left) / this.#base) / 2;
+    this.y = (this.#box.top + this.#box.bottom + (bottom - top) / this.#base) / 2;
   }
 
   /** Shows a box, at the level at which it just fits. */

@@ -5,7 +5,7 @@ import { boxAround, boxOf, outlineOfDrawing, outlineOfRows, unite } from "./outl
 /** A gap that is wider than this many pitches is an aisle. */
 const AISLE_PITCHES = 1.6;
 const DEPTH_PITCHES_MAX = 2.2;
-const MARGIN_SHARE = 0.03;
+const MARGIN_SHARE = 0.005;
 
 /** Cost: O(seats). */
 export function decodeGeometry(answer: GeometryAnswer): Geometry {

@@ -1,25 +1,46 @@
 /** The names of sections and areas, by level of zoom, and how full they are. */
 import type { Camera } from "./camera.ts";
 import type { Box, Geometry } from "./geometry.ts";
-import { type LiveSeats, SeatState } from "./live-seats.ts";
+import type { Grid } from "./grid.ts";
+import { LabelPlaces } from "./label-places.ts";
+import { type AreaCounts, type LiveSeats, SeatState } from "./live-seats.ts";
 import type { Palette } from "./palette.ts";
 
+/** CSS pixels. */
 const NAME_PIXELS = 11;
 const PILL_PIXELS = 12;
+const LINE_PIXELS = 16;
 const PADDING = 7;
+
+interface Look {
+  readonly ratio: number;
+  readonly palette: Palette;
+  readonly live: LiveSeats;
+}
+
+interface Place {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
 
 export class Labels {
   readonly #geometry: Geometry;
   readonly #shortNames: readonly string[];
+  readonly #places: LabelPlaces;
   /** Index: section. */
   readonly #sold: Uint32Array;
   readonly #onSale: Uint32Array;
   readonly #sectionOfSeat: Uint16Array;
   /** Index: seat. Value: the state in which it was counted. */
   readonly #counted: Uint8Array;
+  /** Width of texts in device pixels, by font and text. */
+  readonly #widths = new Map<string, number>();
 
-  constructor(geometry: Geometry) {
+  constructor(geometry: Geometry, grid: Grid) {
     this.#geometry = geometry;
+    this.#places = new LabelPlaces(geometry, grid);
     this.#shortNames = geometry.sections.map(({ name }) => shortName(name));
     this.#sold = new Uint32Array(geometry.sections.length);
     this.#onSale = new Uint32Array(geometry.sections.length);
@@ -57,84 +78,132 @@ export class Labels {
     if (state === SeatState.SOLD) this.#sold[section]! += count;
   }
 
+  /** After a change of the scale of levels. */
+  resized(): void {
+    this.#places.clear();
+    this.#widths.clear();
+  }
+
   paint(canvas: CanvasRenderingContext2D, camera: Camera, look: Look): void {
-    const { sections, areas, box } = this.#geometry;
-    const { ratio, palette } = look;
-    const centre = { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 };
     canvas.textAlign = "center";
     canvas.textBaseline = "middle";
-    for (const [index, section] of sections.entries()) {
-      if (section.seatCount === 0) continue;
-      const place = onScreen(camera, section.box);
-      if (place === null) continue;
-      canvas.font = `600 ${PILL_PIXELS * ratio}px system-ui, sans-serif`;
+    this.#paintSections(canvas, camera, look);
+    for (const [index, area] of this.#geometry.areas.entries()) {
+      const place = onScreen(camera, area.box);
+      if (place !== null) this.#paintArea(canvas, place, area.name, { ...look, index });
+    }
+  }
+
+  #paintSections(canvas: CanvasRenderingContext2D, camera: Camera, look: Look): void {
+    const { ratio, palette } = look;
+    const small = fontOf(NAME_PIXELS, ratio);
+    const large = fontOf(PILL_PIXELS, ratio);
+    const ofLevel = camera.scaleOf(camera.level);
+    const outside = this.#places.at(camera.level, (section) => {
+      const width = this.#widthOf(canvas, small, this.#shortNames[section]!) + 6 * ratio;
+      return { width: width / ofLevel, height: ((NAME_PIXELS + 3) * ratio) / ofLevel };
+    });
+    for (const [index, section] of this.#geometry.sections.entries()) {
+      const whole = section.seatCount === 0 ? null : onScreen(camera, section.box);
+      if (whole === null) continue;
       const text = section.isTable ? section.name : `${section.name}  ${this.#share(index)}`;
-      const width = canvas.measureText(text).width + 2 * PADDING * ratio;
-      if (width < place.width * 0.9 && place.height > 40 * ratio) {
-        pill(canvas, { text, width, x: place.x, y: place.y }, look);
+      const width = this.#widthOf(canvas, large, text) + 2 * PADDING * ratio;
+      if (width < whole.width * 0.9 && whole.height > 48 * ratio && !section.isTable) {
+        const { x, y } = inView(camera, whole, width / 2, 12 * ratio);
+        canvas.font = large;
+        pill(canvas, [text], { x, y, width, height: 21 * ratio }, look);
         continue;
       }
-      canvas.font = `600 ${NAME_PIXELS * ratio}px system-ui, sans-serif`;
-      canvas.fillStyle = palette.faint;
-      const [cx, cy] = [
-        (section.box.left + section.box.right) / 2,
-        (section.box.top + section.box.bottom) / 2,
-      ];
-      const away = Math.hypot(cx - centre.x, cy - centre.y) || 1;
-      const [ux, uy] = [(cx - centre.x) / away, (cy - centre.y) / away];
-      const reach = (place.width * Math.abs(ux) + place.height * Math.abs(uy)) / 2 + 10 * ratio;
-      canvas.fillText(this.#shortNames[index]!, place.x + ux * reach, place.y + uy * reach);
-    }
-    for (const [index, area] of areas.entries()) {
-      const place = onScreen(camera, area.box);
-      if (place === null) continue;
-      const { active, capacity, sold } = look.live.areas[index]!;
-      canvas.font = `600 ${PILL_PIXELS * ratio}px system-ui, sans-serif`;
-      const share = `${Math.round((100 * sold) / Math.max(1, capacity))} %`;
-      const [free, all] = [active, capacity].map((count) => count.toLocaleString("en"));
-      const long = `${area.name}  ${free} of ${all} free`;
-      for (const text of [long, `${area.name}  ${share}`, share]) {
-        const width = canvas.measureText(text).width + 2 * PADDING * ratio;
-        if (width > place.width * 0.96) continue;
-        pill(canvas, { text, width, x: place.x, y: place.y }, look);
-        break;
+      const name = this.#shortNames[index]!;
+      const place = outside[index] ?? null;
+      canvas.font = small;
+      if (place !== null) {
+        canvas.fillStyle = palette.faint;
+        canvas.fillText(name, camera.toScreenX(place.x), camera.toScreenY(place.y));
+        continue;
       }
+      const needed = this.#widthOf(canvas, small, name) + 8 * ratio;
+      if (needed > whole.width || whole.height < 16 * ratio) continue;
+      pill(canvas, [name], { ...whole, width: needed, height: 15 * ratio }, look);
+    }
+  }
+
+  #paintArea(
+    canvas: CanvasRenderingContext2D,
+    place: Place,
+    name: string,
+    look: Look & { readonly index: number },
+  ): void {
+    const { ratio, index, live } = look;
+    const counts = live.areas[index]!;
+    const share = `${Math.round((100 * counts.sold) / Math.max(1, counts.capacity))} %`;
+    const free = freeText(counts);
+    const choices = [
+      { lines: [`${name}  ${free}`], pixels: PILL_PIXELS },
+      { lines: [name, free], pixels: PILL_PIXELS },
+      { lines: [name, share], pixels: PILL_PIXELS },
+      { lines: [share], pixels: PILL_PIXELS },
+      { lines: [share], pixels: 9 },
+    ];
+    for (const { lines, pixels } of choices) {
+      const font = fontOf(pixels, ratio);
+      const widths = lines.map((line) => this.#widthOf(canvas, font, line));
+      const width = Math.max(...widths) + (pixels < PILL_PIXELS ? 4 : 2 * PADDING) * ratio;
+      const height = (lines.length * LINE_PIXELS * pixels * ratio) / PILL_PIXELS + 5 * ratio;
+      if (width > place.width * 0.96 || height > place.height * 0.8) continue;
+      canvas.font = font;
+      pill(canvas, lines, { x: place.x, y: place.y, width, height }, look);
+      return;
     }
   }
 
   #share(section: number): string {
     return `${Math.round((100 * this.#sold[section]!) / Math.max(1, this.#onSale[section]!))} %`;
   }
+
+  #widthOf(canvas: CanvasRenderingContext2D, font: string, text: string): number {
+    const key = `${font} ${text}`;
+    let width = this.#widths.get(key);
+    if (width === undefined) {
+      canvas.font = font;
+      width = canvas.measureText(text).width;
+      this.#widths.set(key, width);
+      if (this.#widths.size > WIDTHS_MAX) this.#widths.clear();
+    }
+    return width;
+  }
 }
 
-interface Look {
-  readonly ratio: number;
-  readonly palette: Palette;
-  readonly live: LiveSeats;
+/** Shares of all sections, and some figures of areas. */
+const WIDTHS_MAX = 5_000;
+
+function freeText({ active, capacity }: AreaCounts): string {
+  const [free, all] = [active, capacity].map((count) => count.toLocaleString("en"));
+  return `${free} of ${all} free`;
 }
 
-interface Pill {
-  readonly text: string;
-  readonly width: number;
-  readonly x: number;
-  readonly y: number;
+function fontOf(pixels: number, ratio: number): string {
+  return `600 ${Math.round(pixels * ratio)}px system-ui, sans-serif`;
 }
 
-function pill(canvas: CanvasRenderingContext2D, { text, width, x, y }: Pill, look: Look): void {
-  const height = 20 * look.ratio;
-  canvas.fillStyle = look.palette.pill;
+function pill(
+  canvas: CanvasRenderingContext2D,
+  lines: readonly string[],
+  { x, y, width, height }: Place,
+  { palette, ratio }: Look,
+): void {
+  canvas.globalAlpha = 0.94;
+  canvas.fillStyle = palette.pill;
   canvas.beginPath();
-  canvas.roundRect(x - width / 2, y - height / 2, width, height, height / 2);
+  const radius = Math.min(height / 2, 10 * ratio);
+  canvas.roundRect(x - width / 2, y - height / 2, width, height, radius);
   canvas.fill();
-  canvas.fillStyle = look.palette.ink;
-  canvas.fillText(text, x, y + look.ratio * 0.5);
-}
-
-interface Place {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
+  canvas.globalAlpha = 1;
+  canvas.fillStyle = palette.ink;
+  const step = height / lines.length - ratio;
+  for (const [i, line] of lines.entries()) {
+    canvas.fillText(line, x, y + (i - (lines.length - 1) / 2) * step + ratio * 0.5);
+  }
 }
 
 /** @returns Null when it is not in view. */
@@ -149,6 +218,24 @@ function onScreen(camera: Camera, box: Box): Place | null {
     width: right - left,
     height: bottom - top,
   };
+}
+
+/** The middle of a section; when the section is larger than the view, as near to it as is seen. */
+function inView(camera: Camera, place: Place, halfWidth: number, halfHeight: number) {
+  const { size } = camera;
+  const [halfX, halfY] = [place.width / 2 - halfWidth, place.height / 2 - halfHeight];
+  const within = (value: number, from: number, to: number) => Math.max(from, Math.min(to, value));
+  const x = within(
+    within(place.x, halfWidth + 8, size.width - halfWidth - 8),
+    place.x - halfX,
+    place.x + halfX,
+  );
+  const y = within(
+    within(place.y, halfHeight + 8, size.height - halfHeight - 8),
+    place.y - halfY,
+    place.y + halfY,
+  );
+  return { x, y };
 }
 
 /** The last word, as 112 of Block 112, when it has a digit. */

@@ -2,7 +2,7 @@
  * The seat map on an element: tiles on one canvas; names, selection and hover on another above it.
  * It knows nothing of the page around it.
  */
-import { Camera } from "./camera.ts";
+import { Camera, type Insets } from "./camera.ts";
 import type { Box, Geometry } from "./geometry.ts";
 import { type DragMode, Gestures } from "./gestures.ts";
 import { Grid } from "./grid.ts";
@@ -38,6 +38,8 @@ const FIRST_PAINT_MS = 40;
 const RATIO_MAX = 2;
 const SETTLE_MS = 160;
 const LABELS_MS = 250;
+/** CSS pixels for the names around the outermost sections. */
+const NAME_MARGIN = 26;
 /** With more changed seats than this a tile is copied as a whole. */
 const COPIES_MAX = 40;
 /** The mark that a browser's tools show at the first full picture. */
@@ -62,6 +64,7 @@ export class SeatMap {
   #hovered: Hit | null = null;
   #box: Box | null = null;
   #frame = 0;
+  #covered: Partial<Insets> = {};
   #isBaseStale = true;
   #isChanged = false;
   #labelsTimer = 0;
@@ -79,10 +82,10 @@ export class SeatMap {
     this.#ground = new Ground(this.#marks);
     this.#grid = new Grid(options.geometry);
     this.#tiles = new Tiles(this.camera, this.#marks, this.#ground, this.#grid);
-    this.#labels = new Labels(options.geometry);
+    this.#labels = new Labels(options.geometry, this.#grid);
     this.#labels.countAll(options.live);
     this.#gestures = new Gestures(element, this);
-    this.#observer = new ResizeObserver(() => this.#resize(false));
+    this.#observer = new ResizeObserver(() => this.#resize(this.camera.zoom === 0));
     this.#observer.observe(element);
     this.#resize(true);
   }
@@ -240,6 +243,25 @@ export class SeatMap {
     this.#over.remove();
   }
 
+  /** Device pixels at each side that stay free when everything is shown. */
+  #insets(): Insets {
+    const { left = 0, top = 0, right = 0, bottom = 0 } = this.#covered;
+    const sides = { left, top, right, bottom };
+    const margin = (side: number) => (side + NAME_MARGIN) * this.#ratio;
+    return {
+      left: margin(sides.left),
+      top: margin(sides.top),
+      right: margin(sides.right),
+      bottom: margin(sides.bottom),
+    };
+  }
+
+  /** CSS pixels at each side that panels of the page cover. */
+  set covered(sides: Partial<Insets>) {
+    this.#covered = sides;
+    this.#resize(this.camera.zoom === 0);
+  }
+
   #resize(isFirst: boolean): void {
     const { clientWidth, clientHeight } = this.#element;
     this.#ratio = Math.min(window.devicePixelRatio || 1, RATIO_MAX);
@@ -250,7 +272,8 @@ export class SeatMap {
       canvas.height = height;
     }
     const { geometry } = this.#options;
-    this.camera.frame(geometry.box, { width, height }, geometry.pitch);
+    this.camera.frame(geometry, { width, height }, this.#insets());
+    this.#labels.resized();
     this.#tiles.ratio = this.#ratio;
     this.#tiles.clear();
     if (isFirst) this.camera.fit();

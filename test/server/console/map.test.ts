@@ -63,7 +63,7 @@ test("each seat is found at its place, and none in the middle of the pitch", () 
 test("a zoom keeps the point under the pointer, and the map stays in view", () => {
   const { geometry } = decoded(stadiumLayout(2));
   const camera = new Camera();
-  camera.frame(geometry.box, { width: 800, height: 600 }, geometry.pitch);
+  camera.frame(geometry, { width: 800, height: 600 });
   camera.fit();
   const before = { x: camera.toLayoutX(500), y: camera.toLayoutY(200) };
   camera.zoomTo(3, 500, 200);
