@@ -68,7 +68,7 @@ export class Happenings {
 
   /** @returns Those that pass the filter, the newest first. */
   newest(count: number): Happening[] {
-    return this.#passed.slice(-Math.min(count, this.#max)).reverse();
+    return this.#passed.slice(-Math.min(count, this.#max)).toReversed();
   }
 
   #passes({ call, sessionId }: Happening): boolean {

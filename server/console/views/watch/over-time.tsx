@@ -1,7 +1,6 @@
 /** Sold, held and free over time: a stacked chart, and the same as a table for screen readers. */
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 import { TEXTS } from "../../texts.ts";
 import { clockTime, whole } from "./format.ts";
 

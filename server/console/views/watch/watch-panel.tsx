@@ -10,7 +10,6 @@ import { OverTime } from "./over-time.tsx";
 import { SaleRates } from "./sale-rates.tsx";
 import { ServerHealth } from "./server-health.tsx";
 import { SoldShare } from "./sold-share.tsx";
-import "./watch.css";
 
 interface WatchPanelProps {
   readonly api: Api;
