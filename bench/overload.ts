@@ -1,6 +1,7 @@
 /**
  * `npm run bench:overload`: what is left of the throughput when requests come three times as fast
- * as they can be answered. The rate does not depend on the answers.
+ * as they can be answered. That rate does not depend on the answers. The peak is measured with as
+ * many connections and for as long, so that only the rate differs.
  */
 import { startServer, trailCaughtUp } from "./contenders/frontrow.ts";
 import { createVenue, openEvent } from "./contenders/venue.ts";
@@ -21,9 +22,8 @@ const options = parseOptions(
   {
     times: number(3, "offered load as a multiple of the peak"),
     seconds: number(60, "length of the overload"),
-    calm: number(10, "seconds of the measurements of the peak and at 80 % of it"),
-    connections: number(1_000, "HTTP connections of the open loop"),
-    peakConnections: number(256, "HTTP connections of the measurement of the peak"),
+    calm: number(60, "seconds of the measurements of the peak and at 80 % of it"),
+    connections: number(1_000, "HTTP connections of all measurements"),
     folder,
   },
 );
@@ -50,10 +50,7 @@ async function measure(data: string) {
   const closed = new Generator();
   const durationMs = options.calm * 1_000;
   const plan = { target, events: [event], mix: "lock", seed: 1, durationMs } as const;
-  const { requestsPerSecond } = await closed.drive({
-    ...plan,
-    connections: options.peakConnections,
-  });
+  const { requestsPerSecond } = await closed.drive({ ...plan, connections });
   await closed.stop();
   await trailCaughtUp(server.url);
   progress("80 % of the peak");

@@ -7,7 +7,9 @@ import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/layout-document.ts";
 import type { Layout } from "./layout/layout.ts";
 import { PackedLayout } from "./layout/packed-layout.ts";
+import type { WEBHOOK_TYPE } from "./shapes/fields.ts";
 import { jsonBytes } from "./shapes/json-bytes.ts";
+import type { TypeOf } from "./shapes/shape.ts";
 import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
 
 /** A rotated key that remains valid for a while. */
@@ -163,6 +165,26 @@ export interface SeriesRow {
   readonly name: string;
 }
 
+export type WebhookType = TypeOf<typeof WEBHOOK_TYPE>;
+
+/** Where changes of events are sent. Its secret is derived, as keys are. */
+export interface WebhookRow {
+  readonly id: number;
+  readonly organizationId: number;
+  readonly url: string;
+  readonly types: readonly WebhookType[];
+  /** Lower case; empty for all events of the organization. An event may have been deleted. */
+  readonly eventIds: readonly string[];
+  readonly active: boolean;
+  /** Why the server made it inactive; null when it did not. */
+  readonly disabledReason: string | null;
+  /** The last record before it became active: what happens after that is sent. */
+  readonly activeSince: number;
+  /** Version of its secret, which rises with each rotation. */
+  readonly keyVersion: number;
+  readonly retiredKey: RetiredKey | null;
+}
+
 export type EventStatus = "DRAFT" | "PUBLISHED" | "ARCHIVED";
 
 export interface EventRow {
@@ -200,6 +222,8 @@ export interface PriceRow {
 
 /** Memory of a row, or of an object of a layout: more than most take. */
 const ROW_BYTES = 1_024;
+/** Tables whose rows differ much in size. */
+const MEASURED: ReadonlySet<TableName> = new Set(["layouts", "schemas", "webhooks"]);
 /** Stands for a row of a table whose rows all count the same. */
 const ANY_ROW = {};
 
@@ -218,6 +242,7 @@ class Tables {
   readonly series = new Map<number, SeriesRow>();
   readonly events = new Map<string, EventRow>();
   readonly prices = new Map<number, PriceRow>();
+  readonly webhooks = new Map<number, WebhookRow>();
   /** In the order in which they were stored, so the first is the first to expire. */
   readonly replies = new Map<string, ReplyRow>();
 }
@@ -285,7 +310,7 @@ export class Catalog extends Tables {
       this.#unindex(table, rows.get(key));
     }
     // Looking a row up takes as long as removing it, and only these tables need its content.
-    const measured = table === "layouts" || table === "schemas" ? rows.get(key) : ANY_ROW;
+    const measured = MEASURED.has(table) ? rows.get(key) : ANY_ROW;
     this.bytes -= bytesOfRow(table, measured as object);
     const isRemoved = rows.delete(key);
     assert(isRemoved, "only an existing row is removed");
@@ -333,11 +358,11 @@ export class Catalog extends Tables {
   }
 }
 
-/** The memory of a row, estimated. Cost: constant; O(bytes of the thumbnail) for a schema. */
+/** The memory of a row, estimated. Cost: constant; O(bytes) for a schema and a webhook. */
 export function bytesOfRow(table: TableName, row: object | undefined): number {
   if (row === undefined || table === "replies") return 0;
   if (table === "layouts") return ROW_BYTES + bytesOfDocument((row as LayoutRow).document);
-  return ROW_BYTES + (table === "schemas" ? jsonBytes(row) : 0);
+  return ROW_BYTES + (MEASURED.has(table) ? jsonBytes(row) : 0);
 }
 
 function bytesOfDocument(document: LayoutDocument): number {

@@ -32,6 +32,13 @@ import { putLayout } from "./decide/schema/layouts.ts";
 import { createSchema, deleteSchema, updateSchema } from "./decide/schema/schemas.ts";
 import { createVenue, deleteVenue, updateVenue } from "./decide/schema/venues.ts";
 import { bindEvent, createSeries, deleteSeries } from "./decide/series.ts";
+import {
+  createWebhook,
+  deleteWebhook,
+  disableWebhook,
+  rotateWebhookSecret,
+  updateWebhook,
+} from "./decide/webhooks.ts";
 import { Move } from "./inventory/states.ts";
 import type { ReadyClone, ReadyLayout } from "./queries/ready-layouts.ts";
 import { type Decision, type Refusal, Result } from "./results.ts";
@@ -55,6 +62,8 @@ import {
   SETTINGS,
   STATE_SELECTION,
   VENUE,
+  WEBHOOK,
+  WEBHOOK_CHANGE,
   ZONE,
   ZONE_CHANGE,
 } from "./shapes/bodies.ts";
@@ -338,6 +347,20 @@ export const COMMANDS = {
     unassignPrices,
   ),
   clearPrices: command({ eventId: UUID_KEY }, [EVENT_ACCESS_DENIED], clearPrices),
+  createWebhook: command(
+    { body: WEBHOOK },
+    [VALIDATION_FAILED, EVENT_ACCESS_DENIED],
+    createWebhook,
+  ),
+  updateWebhook: command(
+    { body: WEBHOOK_CHANGE },
+    [...NOT_OWN, EVENT_ACCESS_DENIED],
+    updateWebhook,
+  ),
+  deleteWebhook: command({ webhookId: LONG }, NOT_OWN, deleteWebhook),
+  rotateWebhookSecret: command({ webhookId: LONG, body: ROTATION }, NOT_OWN, rotateWebhookSecret),
+  /** Its receiver does not take deliveries any more. */
+  disableWebhook: command({ webhookId: LONG, reason: TEXT }, [], disableWebhook, INTERNAL),
   ...BOOKING_COMMANDS,
 };
 

@@ -42,10 +42,19 @@ export const HOLD_TTL_SECONDS_MAX = 315_360_000;
 /** The longest time for which a rotated key may remain valid: thirty days. */
 export const KEY_GRACE_SECONDS_MAX = 2_592_000;
 
+/** Webhooks of an organization. */
+export const WEBHOOKS_MAX = 20;
+/** Events that one webhook names. */
+export const WEBHOOK_EVENTS_MAX = 1_000;
+export const URL_LENGTH_MAX = 2_048;
+/** How long the old secret of a webhook signs beside the new one, unless the caller says. */
+export const SECRET_GRACE_SECONDS = 86_400;
+
 /** "No such index": the largest unsigned 32-bit integer. */
 export const NONE = 0xffff_ffff;
 
 assert(SEATS_PER_LAYOUT_MAX < NONE, "a seat index is never NONE");
 assert(PRICES_PER_EVENT_MAX <= 0xffff, "a price slot fits into sixteen bits");
 assert(AREA_CAPACITY_MAX <= 0x7fff_ffff, "the counters of an area are signed 32-bit integers");
+assert(SECRET_GRACE_SECONDS <= KEY_GRACE_SECONDS_MAX, "the default grace time is allowed");
 assert(CART_TTL_SECONDS <= HOLD_TTL_SECONDS_MAX, "the lifetime of a cart is allowed");

@@ -76,6 +76,7 @@ export class Engine {
     this.#journal = journal;
     this.#observer = observer;
     this.#sequence = position.sequence;
+    state.sequence = position.sequence;
     this.#timeMs = position.timeMs;
     this.#durabilityQueue = new DurabilityQueue(position.sequence);
     this.#journal.durable = (sequence) => {
@@ -247,6 +248,7 @@ export class Engine {
       if (admission !== Admission.OPEN) return REFUSALS[admission];
       this.#observer?.beforeApply(this.#sequence + 1, timeMs, record);
       this.#sequence += 1;
+      this.state.sequence = this.#sequence;
       noteSequence(this.state, this.#sequence, record);
       apply(this.state, record, timeMs, this.#sequence);
       return null;

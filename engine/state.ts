@@ -27,6 +27,8 @@ export class State {
   readonly sequences = new Map<number, number>();
   /** By schema id: the seat index of each stored layout. */
   readonly layouts = new Layouts();
+  /** The last record, which the engine counts; 0 where nothing but a replay changes the state. */
+  sequence = 0;
   room: Room = { catalog: Infinity, events: Infinity };
 
   /** What is used of the room, as estimated from the numbers of rows and seats. */

@@ -37,6 +37,8 @@ export interface ServeOptions extends LogOptions {
   readonly eventMemory: number | null;
   /** A file for a line for each request, or `-` for standard output; absent for no such log. */
   readonly accessLog?: string;
+  /** Whether webhooks may go to private addresses, and over plain HTTP. */
+  readonly webhookPrivateAddresses: boolean;
 }
 
 const DATA = "./data";
@@ -123,6 +125,11 @@ const OPTIONS: readonly Option[] = [
     .env("FRONTROW_EVENT_MEMORY")
     .default(null, "half of the memory of the machine")
     .argParser(parsePositive),
+  new Option(
+    "--webhook-private-addresses",
+    "send webhooks over http and to private addresses too " +
+      "(env: FRONTROW_WEBHOOK_PRIVATE_ADDRESSES)",
+  ).default(isOn(process.env["FRONTROW_WEBHOOK_PRIVATE_ADDRESSES"])),
   new Option("--log-level <level>", "least severe level that is logged to standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)

@@ -125,14 +125,14 @@ export class Idempotency {
    * which a nearly full disk has no space, is stored without its body.
    */
   store({ id, fingerprint, caller, isConfidential }: FirstOfKey, answer: Answer): void {
-    const { status, layout } = answer;
+    const { status, layout, stored } = answer;
     if (status === 409 || status === 429 || status >= 500) return;
     const facts = { id, fingerprint, status };
     if (layout !== undefined) {
       this.#remember(caller, { ...facts, body: null, layout });
       return;
     }
-    const text = String(answer.body);
+    const text = stored ?? String(answer.body);
     const body = isConfidential ? this.#services.keys.seal(text) : text;
     if (body.length <= BODY_LENGTH_MAX && this.#remember(caller, { ...facts, body })) {
       if (body.length > BODY_IN_MEMORY_MAX) this.#services.replies.add(id, body);

@@ -27,7 +27,7 @@ import { DemoTraffic } from "./demo/traffic.ts";
 import { Dispatch } from "./dispatch.ts";
 import { Live } from "./live/live.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
-import { LayoutThread } from "./layouts/layout-thread.ts";
+import { LayoutThreads } from "./layouts/layout-thread.ts";
 import { AccessLog } from "./observe/access-log.ts";
 import { createLog } from "./observe/log.ts";
 import { Metrics } from "./observe/metrics.ts";
@@ -39,6 +39,7 @@ import { rememberedQueries } from "./routing/validate.ts";
 import type { LiveEvents, Services } from "./routing/services.ts";
 import { WaitingWork } from "./routing/waiting-work.ts";
 import { roomOf } from "./room.ts";
+import { Webhooks } from "./webhooks/webhooks.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
 import { StartingFront } from "./wire/front.ts";
@@ -142,6 +143,7 @@ interface Context {
 interface Running {
   readonly store: Store;
   live: LiveEvents | null;
+  readonly webhooks: Webhooks;
   isReady: boolean;
   stopTraffic: () => void;
 }
@@ -153,14 +155,13 @@ async function open(
 ): Promise<Running> {
   const { engine } = store;
   engine.state.room = roomOf(options);
-  const running: Running = { store, isReady: true, live: null, stopTraffic: () => {} };
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const isReady = () => running.isReady;
   const counted = { reports, http: http.stats, accessLog, recent };
   const parts = { ...options, platformToken, ...counted, isReady };
   const services = servicesOf(store, parts);
-  const { keys } = services;
-  running.live = services.live;
+  const { keys, live, webhooks } = services;
+  const running: Running = { store, live, webhooks, isReady: true, stopTraffic: () => {} };
   reports.recovered(store.report);
   reports.madePrivate(store.madePrivate);
   // A process that was killed during its first start may have left a folder without a tenant.
@@ -175,6 +176,7 @@ async function open(
     engine.afterDurable(resolve);
   });
   http.front = new Dispatch(services, routeTable(version, platformToken !== undefined), log);
+  webhooks.begin();
   const baseUrl = `http://${bracketed(options.host)}:${http.port}`;
   process.stdout.write(`frontrow listening on ${baseUrl}\n`);
   if (options.demo) running.stopTraffic = playDemo(store, keys, { baseUrl, ...options });
@@ -187,7 +189,11 @@ interface ServiceParts
     ReplyOptions,
     Pick<
       ServeOptions,
-      "metricsToken" | "badKeysPerMinute" | "badLoginsPerMinute" | "allowedOrigins"
+      | "metricsToken"
+      | "badKeysPerMinute"
+      | "badLoginsPerMinute"
+      | "allowedOrigins"
+      | "webhookPrivateAddresses"
     > {
   readonly platformToken: string | undefined;
   readonly reports: StoreReports;
@@ -197,7 +203,11 @@ interface ServiceParts
   readonly isReady: () => boolean;
 }
 
-export function servicesOf(store: Store, parts: ServiceParts): Services {
+/** @returns The services. The webhooks send nothing before they are told to begin. */
+export function servicesOf(
+  store: Store,
+  parts: ServiceParts,
+): Services & { readonly webhooks: Webhooks } {
   const { engine, audit } = store;
   const { reports, http, isReady, accessLog } = parts;
   assert(audit !== null, "a server keeps an audit trail");
@@ -211,14 +221,24 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
   const commands = new OpenCommandSockets();
   const live = new Live({ engine, audit, waiting, ...parts });
   const badKeys = new Throttle(parts.badKeysPerMinute);
-  const layoutThread = new LayoutThread();
+  const layoutThreads = new LayoutThreads();
   const callers = { keys, logins, passwords, badKeys, rates };
+  const { folder, storeId } = store;
+  const webhooks = new Webhooks({
+    engine,
+    audit,
+    keys,
+    folder,
+    storeId,
+    allowsPrivate: parts.webhookPrivateAddresses,
+    report: (message) => reports.webhooks(message),
+  });
   const queries = rememberedQueries;
-  const work = { replies, waiting, commands, queries, layoutThread };
+  const work = { replies, waiting, commands, queries, layoutThreads, webhooks };
   const counted = { audit, http, accessLog, live, ...work, ...callers };
   const sources = { engine, version, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayout, packed: packedLayout };
-  const layouts = new LargeLayouts(engine, layoutThread, packer);
+  const layouts = new LargeLayouts(engine, layoutThreads, packer);
   layouts.packAll();
   return {
     engine,
@@ -234,6 +254,7 @@ export function servicesOf(store: Store, parts: ServiceParts): Services {
     replies,
     rates,
     waiting,
+    webhooks,
     metricsToken: parts.metricsToken ?? null,
     isReady,
   };
@@ -290,7 +311,7 @@ async function stopAll(
   http: HttpServer,
   { log, accessLog }: { readonly log: Logger; readonly accessLog: AccessLog | null },
 ): Promise<void> {
-  const { store } = running;
+  const { store, webhooks } = running;
   running.stopTraffic();
   log.info("stopping: a snapshot first, while requests are served");
   await store.prepareClose();
@@ -301,6 +322,8 @@ async function stopAll(
   });
   await Promise.race([http.drain(), tooLong]);
   if (accessLog !== null) await Promise.race([accessLog.written(), tooLong]);
+  // It reads the trail, whose thread is the last to leave the file.
+  await webhooks.close();
   await store.close(true);
   http.close();
   log.info("stopped");

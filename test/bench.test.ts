@@ -142,16 +142,7 @@ test("memory measures a process, a seat and a hold", async () => {
 });
 
 test("overload measures the good answers when more is offered than can be answered", async () => {
-  const toy = [
-    "--connections",
-    "20",
-    "--peakConnections",
-    "4",
-    "--calm",
-    "0.2",
-    "--seconds",
-    "0.5",
-  ];
+  const toy = ["--connections", "20", "--calm", "0.2", "--seconds", "0.5"];
   const printed = await run("overload.js", toy);
   expect(printed).toMatch(/^3 times the peak +[\d,]+ /m);
   expect(printed).toMatch(/^good answers under overload ÷ peak +≥ 0\.9 /m);

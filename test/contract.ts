@@ -47,6 +47,13 @@ PUT ${V2}/events/{id}/series ${CHANGE}
 POST ${V2}/series/ 201 400 403
 GET ${V2}/series/ ${LIST}
 DELETE ${V2}/series/{id} 204 400 403 404
+POST ${V2}/webhooks/ 201 400 403
+GET ${V2}/webhooks/ ${LIST}
+PUT ${V2}/webhooks/ ${CHANGE}
+GET ${V2}/webhooks/{id} ${READ}
+DELETE ${V2}/webhooks/{id} 204 400 403 404
+POST ${V2}/webhooks/{id}/rotate ${CHANGE}
+GET ${V2}/webhooks/{id}/deliveries/ ${READ}
 POST ${V2}/event/{eventId}/prices/assignments/ 200 400 403 409
 GET ${V2}/event/{eventId}/prices/{id} ${READ}
 GET ${V2}/event/{eventId}/prices/ ${LIST}

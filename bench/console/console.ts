@@ -66,11 +66,11 @@ async function measure(data: string) {
   const first = await openConsole(running, staged);
   await first.page.close();
   const { page, firstPictureMs } = await openConsole(running, staged);
-  const still = () => page.waitForTimeout(seconds * 1_000);
+  const rest = () => page.waitForTimeout(seconds * 1_000);
   const frames: Record<"idle" | "still" | "moving" | "both", FrameFigures> = {
-    idle: await measureFrames(running, page, still),
+    idle: await measureFrames(running, page, rest),
     moving: await measureFrames(running, page, () => panAndZoom(page, seconds)),
-    still: await withChanges(() => measureFrames(running, page, still)),
+    still: await withChanges(() => measureFrames(running, page, rest)),
     both: await withChanges(() => measureFrames(running, page, () => panAndZoom(page, seconds))),
   };
   const heapMiB = (await heapBytes(page)) / MIB;

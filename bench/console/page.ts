@@ -32,19 +32,19 @@ export async function openConsole(
   await page.addInitScript(WATCH);
   await page.goto(new URL("/console", url).href);
   await page.waitForSelector("input[name=key]");
-  const shownMs = (await page.evaluate("performance.now()")) as number;
+  const shownMs = await page.evaluate<number>("performance.now()");
   await page.fill("input[name=key]", key);
   await page.fill("input[name=event]", eventId);
   await page.evaluate(`window.submitted_ = performance.now();
     document.querySelector("form").requestSubmit()`);
-  const openedMs = (await page.evaluate(`new Promise((resolve) => {
+  const openedMs = await page.evaluate<number>(`new Promise((resolve) => {
     const look = () => {
       const [mark] = performance.getEntriesByName("${PAINTED}");
       if (mark === undefined) setTimeout(look, 20);
       else resolve(mark.startTime - submitted_);
     };
     look();
-  })`)) as number;
+  })`);
   return { page, firstPictureMs: shownMs + openedMs };
 }
 
@@ -58,7 +58,7 @@ export async function measureFrames(
   const before = processorMs();
   await work();
   const spentMs = processorMs() - before;
-  const times = (await page.evaluate("frames_")) as number[];
+  const times = await page.evaluate<number[]>("frames_");
   const gaps = times.slice(1).map((time, i) => time - times[i]!);
   const medianMs = gaps.sort((a, b) => a - b)[gaps.length >> 1] ?? Infinity;
   return { processorMs: spentMs / Math.max(1, times.length), medianMs, frames: times.length };
@@ -94,6 +94,6 @@ export async function heapBytes(page: Page): Promise<number> {
 }
 
 /** The directives that the page has violated. */
-export async function violations(page: Page): Promise<string[]> {
-  return (await page.evaluate("violations_")) as string[];
+export function violations(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>("violations_");
 }

@@ -1,4 +1,4 @@
-/** Operations on organizations, venues and logins, and those of the service itself. */
+/** Operations on organizations, venues, webhooks and logins, and those of the service itself. */
 import { TENANT_TOKEN } from "../contenders/venue.ts";
 import { type Operation, operation } from "./operation.ts";
 import { ADMIN_EMAIL, PASSWORD, type Stage } from "./stage.ts";
@@ -24,6 +24,9 @@ const loggedIn = {
     void Object.assign(notes, { token, refreshToken }),
 };
 const NO_KEY = { headers: {} };
+/** Inactive, so nothing is sent to anybody. */
+const HOOK = { url: "https://receiver.example/", events: ["change"], active: false };
+const theWebhook = ({ notes }: Stage) => ({ path: [notes["webhook"]!] });
 
 export const OTHER_OPERATIONS: readonly Operation[] = [
   operation(
@@ -111,6 +114,17 @@ export const OTHER_OPERATIONS: readonly Operation[] = [
     ...forLarge(stage),
     body: [{ name: "VIP", ttlSeconds: 60 }],
   })),
+  operation(`POST ${V2}/webhooks/`, "", () => ({ body: HOOK }), {
+    keep: ({ notes }, { id }: Created) => void (notes["webhook"] = id),
+  }),
+  operation(`GET ${V2}/webhooks/`),
+  operation(`GET ${V2}/webhooks/{id}`, "", theWebhook),
+  operation(`PUT ${V2}/webhooks/`, "", ({ notes }) => ({
+    body: { id: notes["webhook"], ...HOOK },
+  })),
+  operation(`POST ${V2}/webhooks/{id}/rotate`, "", theWebhook),
+  operation(`GET ${V2}/webhooks/{id}/deliveries/`, "", theWebhook),
+  operation(`DELETE ${V2}/webhooks/{id}`, "", theWebhook),
   operation("GET /healthz"),
   operation("GET /readyz"),
   operation("GET /metrics"),

@@ -35,7 +35,7 @@ export function rotateTenantToken(
 }
 
 /** @returns Null when the old key stops working at once. */
-function retire(
+export function retire(
   key: Omit<RetiredKey, "validUntilMs">,
   graceSeconds: number | null | undefined,
   timeMs: number,

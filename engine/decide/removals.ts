@@ -38,13 +38,14 @@ export function removesOfAssignments(rows: readonly ZoneAssignmentRow[]): Catalo
   return rows.map(({ id }) => ({ table: "zoneAssignments", key: id }));
 }
 
-/** Everything an organization owns: events, series, schemas, venues, each with its own rows. */
+/** Everything an organization owns: webhooks, events, series, schemas, venues, and their rows. */
 export function removesOfOwned(state: State, organizationId: number): CatalogRemove[] {
-  const { events, series, schemas, venues } = state.catalog;
+  const { webhooks, events, series, schemas, venues } = state.catalog;
   const owned = <Row extends { readonly organizationId: number }>(
     rows: ReadonlyMap<unknown, Row>,
   ) => [...rows.values()].filter((row) => row.organizationId === organizationId);
   return [
+    ...owned(webhooks).map(({ id }): CatalogRemove => ({ table: "webhooks", key: id })),
     ...owned(events).flatMap((event) => removesOfEvent(state, event)),
     ...owned(series).map(({ id }): CatalogRemove => ({ table: "series", key: id })),
     ...owned(schemas).flatMap(({ id }) => removesOfSchema(state, id)),

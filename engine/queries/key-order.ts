@@ -14,6 +14,14 @@ export interface SortKey {
   readonly descending: boolean;
 }
 
+/** Memory that all passes of a sort share. */
+interface Scratch {
+  readonly rows: readonly [Uint32Array, Uint32Array];
+  readonly keys: readonly [Float64Array, Float64Array];
+  /** By digit, during a pass: the place of the next row. It grows as needed. */
+  next: Uint32Array;
+}
+
 /**
  * @param rows - Where all keys are equal, this order remains.
  * @returns The rows in the order of the first key, then of the second, and so on. Each step visits
@@ -24,32 +32,47 @@ export function* sortByKeys(
   rows: Uint32Array,
   keys: readonly SortKey[],
 ): Generator<void, Uint32Array> {
+  const { length } = rows;
+  const scratch: Scratch = {
+    rows: [new Uint32Array(length), new Uint32Array(length)],
+    keys: [new Float64Array(length), new Float64Array(length)],
+    next: new Uint32Array(),
+  };
   let sorted = rows;
   // From the last key to the first, since each pass keeps the order of the ones before it.
-  for (const key of keys.toReversed()) sorted = yield* sortByKey(sorted, key);
+  for (const key of keys.toReversed()) sorted = yield* sortByKey(sorted, key, scratch);
   return sorted;
 }
 
 function* sortByKey(
   rows: Uint32Array,
   { keyOf, descending }: SortKey,
+  scratch: Scratch,
 ): Generator<void, Uint32Array> {
-  const keys = new Float64Array(rows.length);
+  let keys = scratch.keys[0];
   const [lowest, highest] = readKeys(rows, keyOf, keys);
   // Offsets from one end have few digits, and turn the order around.
   for (let i = 0; i < keys.length; i++)
     keys[i] = descending ? highest - keys[i]! : keys[i]! - lowest;
   let sorted = rows;
-  let sortedKeys: Float64Array = keys;
   for (let digit = 0; digit < DIGIT_COUNT; digit++) {
     const unit = 2 ** (digit * DIGIT_BITS);
     if (highest - lowest < unit) break;
     yield;
     const digits = Math.min(DIGITS, Math.floor((highest - lowest) / unit) + 1);
-    [sorted, sortedKeys] = sortByDigit(sorted, sortedKeys, { unit, digits });
+    const from = { rows: sorted, keys };
+    sorted = otherOf(scratch.rows, sorted);
+    keys = otherOf(scratch.keys, keys);
+    if (scratch.next.length <= digits) scratch.next = new Uint32Array(digits + 1);
+    const next = scratch.next.subarray(0, digits + 1).fill(0);
+    sortByDigit(from, { rows: sorted, keys }, { unit, next });
   }
   yield;
   return sorted;
+}
+
+function otherOf<Column>([first, second]: readonly [Column, Column], column: Column): Column {
+  return column === first ? second : first;
 }
 
 /** @returns The lowest and the highest key. */
@@ -69,21 +92,24 @@ function readKeys(
   return [lowest, highest];
 }
 
-/** Sorts by one digit and keeps the order of rows with the same digit. */
+/** Rows, and by index the key of each. */
+interface Keyed {
+  readonly rows: Uint32Array;
+  readonly keys: Float64Array;
+}
+
+/** Sorts by one digit and keeps the order of rows with the same digit. @param next - Zeros. */
 function sortByDigit(
-  rows: Uint32Array,
-  keys: Float64Array,
-  { unit, digits }: { readonly unit: number; readonly digits: number },
-): [rows: Uint32Array, keys: Float64Array] {
+  { rows, keys }: Keyed,
+  sorted: Keyed,
+  { unit, next }: { readonly unit: number; readonly next: Uint32Array },
+): void {
   const digitOf = (key: number) => Math.floor(key / unit) % DIGITS;
-  const next = new Uint32Array(digits + 1);
   for (const key of keys) next[digitOf(key) + 1]! += 1;
-  for (let digit = 0; digit < digits; digit++) next[digit + 1]! += next[digit]!;
-  const [sortedRows, sortedKeys] = [new Uint32Array(rows.length), new Float64Array(rows.length)];
+  for (let digit = 0; digit < next.length - 1; digit++) next[digit + 1]! += next[digit]!;
   for (let i = 0; i < rows.length; i++) {
     const place = next[digitOf(keys[i]!)]!++;
-    sortedRows[place] = rows[i]!;
-    sortedKeys[place] = keys[i]!;
+    sorted.rows[place] = rows[i]!;
+    sorted.keys[place] = keys[i]!;
   }
-  return [sortedRows, sortedKeys];
 }

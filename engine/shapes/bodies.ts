@@ -8,6 +8,8 @@ import {
   OBJECTS_PER_REQUEST_MAX,
   ORGANIZATION_LIMIT_MAX,
   SESSION_LENGTH_MAX,
+  URL_LENGTH_MAX,
+  WEBHOOK_EVENTS_MAX,
 } from "../constants.ts";
 import {
   CAPACITY,
@@ -19,6 +21,7 @@ import {
   NAME,
   ORGANIZATION_TYPE,
   UUID,
+  WEBHOOK_TYPE,
 } from "./fields.ts";
 import {
   ANYTHING,
@@ -262,6 +265,19 @@ export const ROTATION = object({
 });
 /** How a key is replaced. */
 export type RotationBody = TypeOf<typeof ROTATION>;
+
+const WEBHOOK_MEMBERS = {
+  url: text({ minLength: 1, maxLength: URL_LENGTH_MAX, format: "line" }),
+  events: list(WEBHOOK_TYPE, { minItems: 1, maxItems: 4 }),
+  eventIds: optional(list(UUID, { maxItems: WEBHOOK_EVENTS_MAX })),
+  active: OPTIONAL_FLAG,
+};
+export const WEBHOOK = object({ id: NO_ID, ...WEBHOOK_MEMBERS });
+/** A webhook: what is sent where. Without `eventIds`, that of all events of the organization. */
+export type WebhookBody = TypeOf<typeof WEBHOOK>;
+export const WEBHOOK_CHANGE = object({ id: LONG, ...WEBHOOK_MEMBERS });
+/** A webhook with its new members. Those that are left out get their defaults. */
+export type WebhookChange = TypeOf<typeof WEBHOOK_CHANGE>;
 
 /** The account that becomes administrator of a new tenant or organization. */
 export const ADMINISTRATOR = object({

@@ -33,4 +33,6 @@ export const PASSWORD: Shape<string> = text({
 export const CAPACITY: Shape<number> = integer({ minimum: 0, maximum: AREA_CAPACITY_MAX });
 export const NUMBER_OR_NULL: Shape<number | null> = orNull(number());
 export const EVENT_STATUS = oneOf(["DRAFT", "PUBLISHED", "ARCHIVED"]);
+/** What a webhook tells: changes of places, holds that ran out, sold out, status of the event. */
+export const WEBHOOK_TYPE = oneOf(["change", "expired", "soldout", "status"]);
 export const ORGANIZATION_TYPE = oneOf(["VENUE", "DEFAULT"]);

@@ -17,7 +17,7 @@ function checkOwners({ catalog }: State): void {
   for (const { tenantId } of organizations.values()) {
     assert(catalog.tenants.has(tenantId), "an organization belongs to a tenant");
   }
-  for (const table of [venues, schemas, series, catalog.events]) {
+  for (const table of [venues, schemas, series, catalog.events, catalog.webhooks]) {
     for (const { organizationId } of table.values()) {
       assert(organizations.has(organizationId), "an owner exists");
     }

@@ -5,10 +5,11 @@
  */
 import { assert } from "../../engine/assert.ts";
 import type { EventRow, LayoutRow, OrganizationRow, PriceRow } from "../../engine/catalog.ts";
-import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
+import type { LayoutDocument, Row, Seat, Sector } from "../../engine/layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
-import { plainDocument } from "../../engine/layout/packed-layout.ts";
+import { PackedLayout } from "../../engine/layout/packed-layout.ts";
 import type { SqlFile } from "../disk/sqlite.ts";
+import { unpackDocument } from "../log/layout-packing.ts";
 import type { At } from "./blocks/rows.ts";
 
 /** An event that exists. */
@@ -147,10 +148,19 @@ export class AuditCatalog {
   }
 
   putLayout({ sequence }: At, { id: schemaId, document }: LayoutRow): void {
-    const text = JSON.stringify(withoutDrawing(plainDocument(document)));
-    this.#sql.run("INSERT INTO layouts VALUES (NULL, ?, ?, ?)", schemaId, sequence, text);
-    const row = this.#sql.row("SELECT last_insert_rowid() AS id");
-    this.#layouts.set(schemaId, Number(row!["id"]));
+    const plain = withoutDrawing(document);
+    const insert = "INSERT INTO layouts VALUES (NULL, ?, ?, ?)";
+    this.#sql.run(insert, schemaId, sequence, JSON.stringify(plain));
+    const id = Number(this.#sql.row("SELECT last_insert_rowid() AS id")!["id"]);
+    this.#layouts.set(schemaId, id);
+    // Its events need them at once. To read the text again takes much memory.
+    if (this.eventsOfSchema(schemaId).length > 0) this.#keepPlaces(id, placesIn(plain));
+  }
+
+  /** Forgets the ids of a layout that no event has any more. */
+  forgetPlaces(layoutId: number): void {
+    this.#idCount -= this.#places.get(layoutId)?.seats.length ?? 0;
+    this.#places.delete(layoutId);
   }
 
   removeLayout({ sequence }: At, schemaId: number): void {
@@ -198,18 +208,18 @@ export class AuditCatalog {
     if (layoutId === 0) return NO_PLACES;
     const known = this.#places.get(layoutId);
     if (known !== undefined) return known;
-    const { seats, sectors } = readDocument(this.#sql, layoutId);
-    const places: PlaceIds = {
-      seats: Float64Array.from(seats, ({ id }) => id).sort(),
-      areas: sectors.filter(({ ga }) => ga).map(({ id }) => id),
-    };
+    const places = placesIn(readDocument(this.#sql, layoutId));
+    this.#keepPlaces(layoutId, places);
+    return places;
+  }
+
+  #keepPlaces(layoutId: number, places: PlaceIds): void {
     if (this.#idCount >= this.#idsMax) {
       this.#places = new Map();
       this.#idCount = 0;
     }
     this.#places.set(layoutId, places);
     this.#idCount += places.seats.length;
-    return places;
   }
 
   #keepEvent({ partition, eventId, schemaId, layoutId }: AuditEvent): void {
@@ -236,6 +246,13 @@ export class AuditCatalog {
   }
 }
 
+function placesIn({ seats, sectors }: LayoutDocument): PlaceIds {
+  return {
+    seats: Float64Array.from(seats, ({ id }) => id).sort(),
+    areas: sectors.filter(({ ga }) => ga).map(({ id }) => id),
+  };
+}
+
 /** @returns A layout as `withoutDrawing` stored it. */
 export function readDocument(sql: SqlFile, layoutId: number): LayoutDocument {
   if (layoutId === 0) return EMPTY_DOCUMENT;
@@ -244,7 +261,11 @@ export function readDocument(sql: SqlFile, layoutId: number): LayoutDocument {
 }
 
 /** @returns Only the members that are needed to name and to list seats and areas. */
-function withoutDrawing({ sectors, rows, seats }: LayoutDocument): LayoutDocument {
+function withoutDrawing(document: LayoutDocument): LayoutDocument {
+  // As objects, the drawing of a large layout would take up to a hundred megabytes.
+  const isPacked = document instanceof PackedLayout;
+  const plain = isPacked ? unpackDocument(document.bytes, namedMembers) : document;
+  const { sectors, rows, seats } = plain;
   return {
     ...EMPTY_DOCUMENT,
     sectors: sectors.map(({ id, guid, name, ga, type, gaCapacity }) => {
@@ -253,4 +274,11 @@ function withoutDrawing({ sectors, rows, seats }: LayoutDocument): LayoutDocumen
     rows: rows.map(({ id, guid, sectorGuid, rowNumber }) => ({ id, guid, sectorGuid, rowNumber })),
     seats: seats.map(({ id, guid, rowGuid, name }) => ({ id, guid, rowGuid, name })),
   };
+}
+
+/** @returns Those members of a sector, row or seat that `withoutDrawing` looks at. */
+function namedMembers(item: unknown): object {
+  const object = item as Sector & Row & Seat;
+  const { id, guid, name, ga, type, gaCapacity, sectorGuid, rowNumber, rowGuid } = object;
+  return { id, guid, name, ga, type, gaCapacity, sectorGuid, rowNumber, rowGuid };
 }

@@ -154,14 +154,24 @@ export function startOfTrail({ sequence, mark }: TrailRow): LogStart | null {
   return mark === null ? null : { sequence, mark };
 }
 
-/**
- * Reads the trail of a data folder, even while a process uses it. Leaves no new file beside it.
- * @throws SqlFault.
- */
+/** Reads the trail of a data folder. @throws As `readFileOf`. */
 export function readAuditFile<T>(disk: ReadDisk, folder: string, read: (sql: SqlFile) => T): T {
-  const path = `${folder}/${AUDIT_FILE}`;
+  return readFileOf(disk, folder, AUDIT_FILE, read);
+}
+
+/**
+ * Reads an SQLite file of a data folder, even while a process uses it. Leaves no new file beside
+ * it. @throws SqlFault.
+ */
+export function readFileOf<T>(
+  disk: ReadDisk,
+  folder: string,
+  name: string,
+  read: (sql: SqlFile) => T,
+): T {
+  const path = `${folder}/${name}`;
   // A write-ahead log of a killed process must stay: it may have commits that the file lacks.
-  const hasLog = namesIn(disk, folder).includes(`${AUDIT_FILE}-wal`);
+  const hasLog = namesIn(disk, folder).includes(`${name}-wal`);
   try {
     return readSqlFile(path, read);
   } finally {

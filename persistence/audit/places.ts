@@ -64,6 +64,8 @@ export class AuditPlaces {
   readonly #changed = new Set<LiveEvent>();
   /** Those that have rows of the present record. */
   #touched: LiveEvent[] = [];
+  /** The largest buffer so far: without it, each transaction would leave megabytes of garbage. */
+  #spare: RowBuffer | null = null;
   /** The record whose transitions follow, and who caused it. */
   #at: At = { sequence: 0, timeMs: 0 };
   #actor: Actor = { kind: ActorKind.SYSTEM, id: 0 };
@@ -101,15 +103,21 @@ export class AuditPlaces {
 
   write(event: LiveEvent, slot: number, move: Move): void {
     const at = this.#at;
-    const { rows, table } = event;
-    if (rows.lastSequence !== at.sequence) {
-      rows.addRecord(at, 0, this.#actor);
-      this.#changed.add(event);
-      this.#touched.push(event);
-    }
-    rows.addRow(table.keyAt(slot), move);
+    const { table } = event;
+    if (event.rows.lastSequence !== at.sequence) this.#beginRows(event);
+    event.rows.addRow(table.keyAt(slot), move);
     table.put(slot, at.timeMs, move);
     this.written += 1;
+  }
+
+  #beginRows(event: LiveEvent): void {
+    if (event.rows.rowCount === 0 && this.#spare !== null) {
+      event.rows = this.#spare;
+      this.#spare = null;
+    }
+    event.rows.addRecord(this.#at, 0, this.#actor);
+    this.#changed.add(event);
+    this.#touched.push(event);
   }
 
   /** To be called after the last row of a record. @param call - A `Move` or a `Call`. */
@@ -124,6 +132,8 @@ export class AuditPlaces {
       event.rows = new RowBuffer();
       event.rowsSinceMap += rows.rowCount;
       appendBlocks(this.#sql, partition, rows);
+      rows.clear();
+      if (rows.rowRoom > (this.#spare?.rowRoom ?? 0)) this.#spare = rows;
       extendRuns(this.#sql, partition);
       const isLive = this.#live.get(partition) === event;
       const isDue = Math.max(MAP_ROWS_MIN, MAP_ROWS_PER_PLACE * table.size) <= event.rowsSinceMap;

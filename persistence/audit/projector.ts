@@ -162,10 +162,12 @@ export class AuditProjector {
 
   #migrateEvents(at: At, schemaId: number): void {
     this.#call = Call.LAYOUT;
-    for (const event of this.#catalog.eventsOfSchema(schemaId)) {
+    const events = this.#catalog.eventsOfSchema(schemaId);
+    for (const event of events) {
       this.#migrate(event, schemaId);
       this.#catalog.updateLayout(at, event);
     }
+    for (const { layoutId } of events) this.#catalog.forgetPlaces(layoutId);
   }
 
   #removePrice(at: At, priceId: number): void {

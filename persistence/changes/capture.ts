@@ -30,14 +30,9 @@ export interface Made {
   readonly bytes: number;
 }
 
-/** Seats after a change of their price, in columns, because there may be very many. */
-interface SeatColumns {
-  readonly ids: Float64Array;
-  readonly states: Uint8Array;
-  readonly priceIds: Float64Array;
-  /** Ends of timed holds; null when none of the seats has one. */
-  readonly endsMs: Float64Array | null;
-}
+/** Numbers of a run of seats that are alike and whose ids follow each other. */
+const RUN_NUMBERS = 5;
+const RUN_BYTES = 8 * RUN_NUMBERS;
 
 /** @returns The areas after a move, which is yet to be applied. */
 export function areasAfter(partition: Partition, { move, areas }: MoveRecord): AreaAfter[] {
@@ -63,67 +58,94 @@ function areaOf(id: number, [active = 0, locked = 0, sold = 0, blocked = 0]: num
   return { id, active, locked, sold, blocked };
 }
 
-/** Seats and areas, by index, that a record changes the price of. */
+/** What a record changes the price of, by index. */
 export interface Priced {
-  readonly seats: readonly number[];
+  /** Pairs: the first seat, and the seat after the last. Rising. */
+  readonly seatRanges: readonly number[];
   readonly areas: readonly number[];
 }
 
 export function pricedBy({ runs, areas }: PriceRecord): Priced {
-  const seats: number[] = [];
+  const seatRanges: number[] = [];
   for (let i = 0; i < runs.length; i += 3) {
-    const end = runs[i + 1]! + runs[i + 2]!;
-    for (let seat = runs[i + 1]!; seat < end; seat++) seats.push(seat);
+    seatRanges.push(runs[i + 1]!, runs[i + 1]! + runs[i + 2]!);
   }
-  return { seats, areas: Array.from(areas).filter((_, i) => i % 3 === 0) };
+  return { seatRanges, areas: Array.from(areas).filter((_, i) => i % 3 === 0) };
 }
 
 /** To be called before the price is removed. */
 export function pricedWith({ price, areas }: Partition, slots: ReadonlySet<number>): Priced {
-  const seats: number[] = [];
-  for (let seat = 0; seat < price.length; seat++) if (slots.has(price[seat]!)) seats.push(seat);
+  const seatRanges: number[] = [];
+  for (let seat = 0; seat < price.length; seat++) {
+    if (!slots.has(price[seat]!)) continue;
+    if (seatRanges.at(-1) === seat) seatRanges[seatRanges.length - 1] = seat + 1;
+    else seatRanges.push(seat, seat + 1);
+  }
   const priced = Array.from(areas.price.keys()).filter((area) => slots.has(areas.price[area]!));
-  return { seats, areas: priced };
+  return { seatRanges, areas: priced };
 }
 
 /** To be called when the prices have changed, before the next record. */
 export function placesAfter(
   state: State,
   { partition: number, id }: EventRow,
-  { seats, areas }: Priced,
+  { seatRanges, areas }: Priced,
 ): Made {
   const partition = state.partitionAt(number);
   const prices = state.catalog.pricesOf(id);
-  const { layout, holds } = partition;
-  const count = seats.length;
-  let endsMs: Float64Array | null = null;
-  const columns = {
-    ids: new Float64Array(count),
-    states: new Uint8Array(count),
-    priceIds: new Float64Array(count),
-  };
-  for (let i = 0; i < count; i++) {
-    const seat = seats[i]!;
-    columns.ids[i] = layout.seatIds[seat]!;
-    columns.states[i] = partition.state[seat]!;
-    columns.priceIds[i] = prices.get(partition.price[seat]!)?.id ?? 0;
-    if (partition.state[seat] !== LOCKED) continue;
-    endsMs ??= new Float64Array(count);
-    endsMs[i] = holds.get(partition.hold[seat]!).expiresAtMs;
-  }
+  const priceIdOf = (seat: number) => prices.get(partition.price[seat]!)?.id ?? 0;
+  const runs = runsOfSeats(partition, seatRanges, priceIdOf);
+  const { layout } = partition;
   const after = areas.map((area) => areaOf(layout.areas[area]!.id, countsOf(partition, area)));
-  const bytes = 25 * count + 100 * after.length;
-  const places = () => ({ seats: seatsOf({ ...columns, endsMs }), areas: after.sort(byId) });
+  const bytes = (RUN_BYTES * runs.length) / RUN_NUMBERS + 100 * after.length;
+  const places = () => ({ seats: seatsOf(runs), areas: after.sort(byId) });
   return { places, bytes };
 }
 
-function seatsOf({ ids, states, priceIds, endsMs }: SeatColumns): SeatAfter[] {
-  return Array.from(ids, (id, i) => ({
-    id,
-    state: listedState(states[i] as SeatState),
-    priceId: priceIds[i] || null,
-    expiresAtMs: endsMs?.[i] || null,
-  })).sort(byId);
+/**
+ * Seats in runs, because a change may be of very many seats, most of them alike.
+ *
+ * @returns For each run: its first id, its number of seats, their state, price id, and the end of
+ * their timed hold; 0 for none.
+ */
+function runsOfSeats(
+  { layout, state, hold, holds }: Partition,
+  ranges: readonly number[],
+  priceIdOf: (seat: number) => number,
+): Float64Array {
+  const runs: number[] = [];
+  let [first, count, lastState, lastPriceId, lastEndMs] = [0, 0, 0, 0, 0];
+  for (let i = 0; i < ranges.length; i += 2) {
+    for (let seat = ranges[i]!; seat < ranges[i + 1]!; seat++) {
+      const seatState = state[seat]!;
+      const priceId = priceIdOf(seat);
+      const endMs = seatState === LOCKED ? holds.get(hold[seat]!).expiresAtMs : 0;
+      const isAlike = seatState === lastState && priceId === lastPriceId && endMs === lastEndMs;
+      if (isAlike && layout.seatIds[seat] === first + count) {
+        count += 1;
+        continue;
+      }
+      if (count > 0) runs.push(first, count, lastState, lastPriceId, lastEndMs);
+      [first, count] = [layout.seatIds[seat]!, 1];
+      [lastState, lastPriceId, lastEndMs] = [seatState, priceId, endMs];
+    }
+  }
+  if (count > 0) runs.push(first, count, lastState, lastPriceId, lastEndMs);
+  return Float64Array.from(runs);
+}
+
+function seatsOf(runs: Float64Array): SeatAfter[] {
+  const seats: SeatAfter[] = [];
+  for (let i = 0; i < runs.length; i += RUN_NUMBERS) {
+    const first = runs[i]!;
+    const after = {
+      state: listedState(runs[i + 2]! as SeatState),
+      priceId: runs[i + 3]! || null,
+      expiresAtMs: runs[i + 4]! || null,
+    };
+    for (let id = first; id < first + runs[i + 1]!; id++) seats.push({ id, ...after });
+  }
+  return seats.sort(byId);
 }
 
 /** Ids of seats and areas that a layout adds and removes. */

@@ -59,7 +59,7 @@ export class EventChain {
     if (end === this.#head) return;
     this.before = this.#sequences[end - 1]!;
     this.#head = end;
-    if (end < 1_024 && end < this.#sequences.length) return;
+    if (end * 2 < this.#sequences.length) return;
     this.#sequences.splice(0, end);
     this.#head = 0;
   }

@@ -12,11 +12,20 @@ const TIME_AT = 8;
 /** In place of an offset, for a record that is not a move. */
 const NOT_KEPT = 0xffffffff;
 
+/** Memory is taken in pieces of this size: one for each batch would cost more than the copy. */
+const SLAB_BYTES = 1024 * 1024;
+/** What a batch takes beside its moves, in bytes, estimated. */
+const BATCH_BYTES = 200;
+
 interface Batch {
   readonly first: number;
-  readonly bytes: Buffer;
-  /** Index: record of the batch. One more for the end of the last. */
-  readonly starts: Uint32Array;
+  readonly recordCount: number;
+  /** Where its moves are: between `start` and `end` of the slab. */
+  readonly slab: Buffer;
+  readonly start: number;
+  readonly end: number;
+  /** Index: record of the batch. Value: where it begins in the slab. Null when all are moves. */
+  readonly starts: Uint32Array | null;
   readonly timeMs: number;
 }
 
@@ -24,6 +33,13 @@ export class RecentMoves {
   #batches: Batch[] = [];
   /** Batches before it were dropped. */
   #head = 0;
+  /** The slab that is being filled, and how far. */
+  #slab: Buffer = Buffer.alloc(0);
+  #slabEnd = 0;
+  /** A slab whose batches were dropped. */
+  #spare: Buffer | null = null;
+  /** The move that was read last: changes are usually read in order. */
+  #read = { sequence: 0, at: 0 };
   /** The first record that is kept. */
   first: number;
   bytes = 0;
@@ -44,31 +60,39 @@ export class RecentMoves {
 
   /** Adds a batch. @param payload - Its records as encoded; valid only during this call. */
   keep(payload: Buffer, first: number, recordCount: number): void {
-    const starts = new Uint32Array(recordCount + 1).fill(NOT_KEPT);
-    const bytes = Buffer.allocUnsafeSlow(movesIn(payload));
-    const hasOnlyMoves = bytes.length === payload.length;
-    if (hasOnlyMoves) payload.copy(bytes);
-    let kept = 0;
-    for (let i = 0, at = 0; i < recordCount; i++) {
-      const recordBytes = payload.readUInt32LE(at);
-      if (payload[at + TYPE_AT] === RecordType.MOVE) {
-        if (!hasOnlyMoves) payload.copy(bytes, kept, at, at + recordBytes);
-        starts[i] = kept;
-        kept += recordBytes;
-      }
-      at += recordBytes;
+    const moveBytes = movesIn(payload);
+    this.#makeRoom(moveBytes);
+    const [slab, start] = [this.#slab, this.#slabEnd];
+    this.#slabEnd += moveBytes;
+    let starts: Uint32Array | null = null;
+    if (moveBytes === payload.length) payload.copy(slab, start);
+    else starts = copyMoves(payload, recordCount, slab, start);
+    const timeMs = payload.readDoubleLE(TIME_AT);
+    const batch = { first, recordCount, slab, start, end: this.#slabEnd, starts, timeMs };
+    this.#batches.push(batch);
+    this.bytes += sizeOf(batch);
+  }
+
+  #makeRoom(bytes: number): void {
+    if (this.#slabEnd + bytes <= this.#slab.length) return;
+    if (this.#spare !== null && bytes <= this.#spare.length) {
+      this.#slab = this.#spare;
+      this.#spare = null;
+    } else {
+      this.#slab = Buffer.allocUnsafeSlow(Math.max(bytes, SLAB_BYTES));
     }
-    assert(kept === bytes.length, "every move of a batch is kept");
-    this.#batches.push({ first, bytes, starts, timeMs: payload.readDoubleLE(TIME_AT) });
-    this.bytes += sizeOf(bytes, starts);
+    this.#slabEnd = 0;
   }
 
   /** Drops the oldest batch. */
   drop(): void {
-    const { bytes, starts, first } = this.#batches[this.#head]!;
-    this.bytes -= sizeOf(bytes, starts);
-    this.first = first + starts.length - 1;
+    const batch = this.#batches[this.#head]!;
+    const { first, recordCount, slab } = batch;
+    this.bytes -= sizeOf(batch);
+    this.first = first + recordCount;
     this.#head += 1;
+    const isLastOfSlab = this.#batches[this.#head]?.slab !== slab && slab !== this.#slab;
+    if (isLastOfSlab && slab.length === SLAB_BYTES) this.#spare = slab;
     if (this.#head * 2 < this.#batches.length) return;
     this.#batches = this.#batches.slice(this.#head);
     this.#head = 0;
@@ -76,15 +100,29 @@ export class RecentMoves {
 
   /** @param sequence - Of a move that is kept. Cost: O(log batches + seats of the move). */
   at(sequence: number): { readonly timeMs: number; readonly record: MoveRecord } {
-    const { first, bytes, starts } = this.#batchOf(sequence);
-    const start = starts[sequence - first]!;
-    assert(start !== NOT_KEPT, "only moves are read from the recent records");
-    const end = start + bytes.readUInt32LE(start);
+    const { slab, at } = this.#find(sequence);
+    const end = at + slab.readUInt32LE(at);
     let found: { timeMs: number; record: MoveRecord } | null = null;
-    decodeRecords(bytes.subarray(start, end), sequence, 1, (_, timeMs, record) => {
+    decodeRecords(slab.subarray(at, end), sequence, 1, (_, timeMs, record) => {
       found = { timeMs, record: record as MoveRecord };
     });
     return found!;
+  }
+
+  /** Cost: O(log batches), and O(its batch) unless it comes after the move that was read last. */
+  #find(sequence: number): { readonly slab: Buffer; readonly at: number } {
+    const { first, slab, start, end, starts } = this.#batchOf(sequence);
+    if (starts !== null) {
+      const at = starts[sequence - first]!;
+      assert(at !== NOT_KEPT, "only moves are read from the recent records");
+      return { slab, at };
+    }
+    const isAfterLast = this.#read.sequence >= first && this.#read.sequence <= sequence;
+    let { sequence: reached, at } = isAfterLast ? this.#read : { sequence: first, at: start };
+    for (; reached < sequence; reached++) at += slab.readUInt32LE(at);
+    assert(at < end, "a move is in its batch");
+    this.#read = { sequence, at };
+    return { slab, at };
   }
 
   #batchOf(sequence: number): Batch {
@@ -110,7 +148,20 @@ function movesIn(payload: Buffer): number {
   return bytes;
 }
 
-/** With the objects around them. */
-function sizeOf(bytes: Buffer, starts: Uint32Array): number {
-  return bytes.length + starts.byteLength + 512;
+/** @returns As `starts` of a batch. */
+function copyMoves(payload: Buffer, recordCount: number, slab: Buffer, start: number): Uint32Array {
+  const starts = new Uint32Array(recordCount).fill(NOT_KEPT);
+  for (let i = 0, at = 0, to = start; i < recordCount; i++) {
+    const end = at + payload.readUInt32LE(at);
+    if (payload[at + TYPE_AT] === RecordType.MOVE) {
+      starts[i] = to;
+      to += payload.copy(slab, to, at, end);
+    }
+    at = end;
+  }
+  return starts;
+}
+
+function sizeOf({ start, end, starts }: Batch): number {
+  return end - start + (starts?.byteLength ?? 0) + BATCH_BYTES;
 }

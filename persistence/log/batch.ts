@@ -13,7 +13,7 @@ import {
 
 const BATCH_BYTES = 64 * 1024;
 /** A longer buffer is released after use, because a long record must not occupy memory for good. */
-const BATCH_BYTES_KEPT_MAX = 16 * 1024 * 1024;
+const BATCH_BYTES_KEPT_MAX = 4 * 1024 * 1024;
 
 /** The part of the frame header that the writer provides. */
 type FrameFacts = Omit<FrameHeader, "version" | "recordCount" | "frameBytes">;

@@ -1,4 +1,5 @@
 /** Layouts in their packed form: JSON, deflated. The log stores large ones like this. */
+import { MessageChannel } from "node:worker_threads";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { CatalogPut } from "../../engine/catalog.ts";
 import { LAYOUT_BYTES_MAX } from "../../engine/constants.ts";
@@ -28,18 +29,37 @@ export function packedLayout(bytes: Uint8Array): PackedLayout {
   return new PackedLayout(bytes, unpackDocument);
 }
 
-/** @returns The JSON of a packed layout, which may be the beginning of a longer block of memory. */
-export function unpackLayout(bytes: Uint8Array): Buffer {
+/** @param use - Reads the JSON of a packed layout, whose memory is given back when this returns. */
+export function withLayoutJson<Value>(bytes: Uint8Array, use: (json: Buffer) => Value): Value {
   const isLarge = bytes.length >= LARGE_BYTES;
   const room = Math.max(bytes.length * UNPACKED_TIMES, UNPACKED_BYTES_MIN);
-  return inflateRawSync(bytes, { chunkSize: isLarge ? LARGE_ROOM_BYTES : room });
+  const json = inflateRawSync(bytes, { chunkSize: isLarge ? LARGE_ROOM_BYTES : room });
+  try {
+    return use(json);
+  } finally {
+    giveBack(json);
+  }
 }
 
-/** @param bytes - As `packLayout` made them. */
-export function unpackDocument(bytes: Uint8Array): LayoutDocument {
-  const json = unpackLayout(bytes);
-  const textOf = (from: number, to: number) => json.toString("utf8", from, to);
-  return parseInPieces(json, textOf) as unknown as LayoutDocument;
+/** Frees what is sent to it. */
+const { port1: closedPort } = new MessageChannel();
+closedPort.close();
+
+/** The garbage collector would free the memory much later, when there are several such blocks. */
+function giveBack({ buffer }: Buffer): void {
+  if (buffer instanceof ArrayBuffer) closedPort.postMessage(null, [buffer]);
+}
+
+/** @param bytes - As `packLayout` made them. @param itemOf - As in `parseInPieces`. */
+export function unpackDocument(
+  bytes: Uint8Array,
+  itemOf?: (item: unknown) => unknown,
+): LayoutDocument {
+  return withLayoutJson(bytes, (json) => {
+    const textOf = (from: number, to: number) => json.toString("utf8", from, to);
+    const options = itemOf === undefined ? {} : { itemOf };
+    return parseInPieces(json, textOf, options) as unknown as LayoutDocument;
+  });
 }
 
 /** A put as the log, or a message to a thread, stores it. */
@@ -50,12 +70,25 @@ export function storedPut(put: CatalogPut): CatalogPut {
   return { table, row: { ...row, document: row.document.bytes as unknown as LayoutDocument } };
 }
 
-/** `JSON.stringify` of a row, which makes no objects of a packed layout. */
-export function jsonOfRow({ row }: CatalogPut): string {
-  if (!("document" in row) || !(row.document instanceof PackedLayout)) return JSON.stringify(row);
-  const document = unpackLayout(row.document.bytes).toString();
-  return JSON.stringify({ ...row, document: 0 }).replace('"document":0', () => {
-    return `"document":${document}`;
+/**
+ * `JSON.stringify` of a row. A packed layout does not become objects or a text on the way.
+ *
+ * @param use - Takes the text, or its bytes in UTF-8, which are valid only during the call.
+ */
+export function withRowJson({ row }: CatalogPut, use: (json: string | Buffer) => void): void {
+  if (!("document" in row) || !(row.document instanceof PackedLayout)) {
+    return use(JSON.stringify(row));
+  }
+  const [before, after] = JSON.stringify({ ...row, document: 0 }).split('"document":0', 2);
+  const start = `${before!}"document":`;
+  withLayoutJson(row.document.bytes, (json) => {
+    const startBytes = Buffer.byteLength(start);
+    const whole = Buffer.allocUnsafeSlow(startBytes + json.length + Buffer.byteLength(after!));
+    whole.write(start);
+    json.copy(whole, startBytes);
+    whole.write(after!, startBytes + json.length);
+    use(whole);
+    giveBack(whole);
   });
 }
 

@@ -20,20 +20,21 @@ const STEP_BYTES = 1024 * 1024;
 
 export type FollowOptions = StorePlace & Pick<ReadOptions, "start" | "replay">;
 
-/** The segment that is being read, as far as its bytes are needed. */
+/** The segment that is being read. Only the next frame, or what was read ahead, is in memory. */
 interface Open extends SegmentBytes {
   readonly file: DiskFile;
-  /** Offset of the next frame in bytes. */
+  readonly sizeBytes: number;
+  bytes: Buffer;
+  from: number;
+  /** Offset of the next frame in the segment. */
   at: number;
-  /** How many bytes are up to date. Each call of `read` reads the bytes from `at` on again. */
-  readBytes: number;
 }
 
 export class LogFollower {
   readonly #options: FollowOptions;
   readonly #scan: LogScan;
   #segment: Open | null = null;
-  #memory: Buffer = Buffer.alloc(0);
+  #memory: Buffer = Buffer.allocUnsafeSlow(STEP_BYTES);
 
   constructor(options: FollowOptions) {
     const { storeId, replay, start } = options;
@@ -45,11 +46,12 @@ export class LogFollower {
    * Replays the records up to `until`.
    * @param until - The last record of a batch that is on disk.
    * @throws LogCorrupt on damage, DiskFault when the disk fails; the reader is unusable afterwards.
-   * Cost: O(bytes since it last stopped); memory O(bytes of a segment).
+   * Cost: O(bytes since it last stopped); memory O(bytes of the longest frame).
    */
   read(until: number): void {
     const scan = this.#scan;
-    if (this.#segment !== null) this.#segment.readBytes = this.#segment.at;
+    // What was after the last frame may have been written meanwhile.
+    if (this.#segment !== null) this.#forget(this.#segment);
     while (scan.sequence < until) {
       const segment = (this.#segment ??= this.#openNext());
       this.#fillFrame(segment);
@@ -70,13 +72,12 @@ export class LogFollower {
     const path = `${folder}/${LOG_FOLDER}/${segmentName(place)}`;
     const file = disk.openNow(path);
     const sizeBytes = file.sizeNow();
-    if (this.#memory.length !== sizeBytes) this.#memory = Buffer.allocUnsafeSlow(sizeBytes);
-    const bytes = this.#memory;
     const at = SEGMENT_HEADER_BYTES;
-    const segment: Open = { path, place, bytes, newest: true, file, at, readBytes: 0 };
+    const bytes = this.#memory.subarray(0, 0);
+    const segment: Open = { path, place, newest: true, file, sizeBytes, bytes, from: 0, at };
     this.#segment = segment;
     // A reader that begins in the middle of a log needs the first frame: it may open an epoch.
-    fill(segment, SEGMENT_HEADER_BYTES + FRAME_HEADER_BYTES);
+    this.#fill(segment, SEGMENT_HEADER_BYTES + FRAME_HEADER_BYTES);
     this.#scan.open(segment);
     return segment;
   }
@@ -93,20 +94,35 @@ export class LogFollower {
   }
 
   #fillFrame(segment: Open): void {
-    fill(segment, segment.at + FRAME_HEADER_BYTES);
-    const header = readFrameHeader(segment.bytes, segment.at);
-    if (header !== null) fill(segment, segment.at + padToSector(header.frameBytes));
+    const { at } = segment;
+    this.#fill(segment, at + FRAME_HEADER_BYTES);
+    const header = readFrameHeader(segment.bytes, at - segment.from);
+    if (header !== null) this.#fill(segment, at + padToSector(header.frameBytes));
   }
-}
 
-function fill(segment: Open, wantedBytes: number): void {
-  const { bytes, file } = segment;
-  const end = Math.min(wantedBytes, bytes.length);
-  while (segment.readBytes < end) {
-    const to = Math.min(Math.max(end, segment.readBytes + STEP_BYTES), bytes.length);
-    const target = bytes.subarray(segment.readBytes, to);
-    const count = file.readNow(target, segment.readBytes);
-    if (count === 0) throw new LogCorrupt(segment.path, segment.readBytes, "more bytes", "none");
-    segment.readBytes += count;
+  /** Forgets all bytes. Those from the next frame on will be read again. */
+  #forget(segment: Open): void {
+    segment.from = segment.at;
+    segment.bytes = this.#memory.subarray(0, 0);
+  }
+
+  /** Reads the next frame up to an offset, or to the end of the segment, and some bytes more. */
+  #fill(segment: Open, wantedEnd: number): void {
+    const { file, path, sizeBytes } = segment;
+    const end = Math.min(wantedEnd, sizeBytes);
+    if (end <= segment.from + segment.bytes.length) return;
+    if (end > segment.from + this.#memory.length) {
+      this.#forget(segment);
+      const roomBytes = Math.max(STEP_BYTES, end - segment.from);
+      if (this.#memory.length !== roomBytes) this.#memory = Buffer.allocUnsafeSlow(roomBytes);
+    }
+    let readBytes = segment.bytes.length;
+    while (segment.from + readBytes < end) {
+      const room = this.#memory.subarray(readBytes, sizeBytes - segment.from);
+      const count = file.readNow(room, segment.from + readBytes);
+      if (count === 0) throw new LogCorrupt(path, segment.from + readBytes, "more bytes", "none");
+      readBytes += count;
+    }
+    segment.bytes = this.#memory.subarray(0, readBytes);
   }
 }

@@ -27,12 +27,14 @@ import {
 const ZEROS = Buffer.alloc(64 * 1024);
 const FLAGS_ALL = FrameFlag.EPOCH_START | FrameFlag.IDLE_MARKER | FrameFlag.CLEAN_SHUTDOWN;
 
-/** A segment in memory. */
+/** A segment in memory, or a part of it. */
 export interface SegmentBytes {
   readonly path: string;
   /** From the file name. */
   readonly place: SegmentPlace;
   readonly bytes: Buffer;
+  /** Offset of `bytes` in the segment; 0 if missing. */
+  readonly from?: number;
   /** Only the newest segment may end torn. */
   readonly newest: boolean;
 }
@@ -107,11 +109,11 @@ export class LogScan {
 
   /**
    * Reads a frame of the segment that was opened; the frame must be known to be on disk.
-   * @param at - Offset of the frame in bytes.
+   * @param at - Offset of the frame in the segment.
    * @returns The offset of its end; null when there is no frame.
    */
   frame(segment: SegmentBytes, at: number): number | null {
-    const header = readFrameHeader(segment.bytes, at);
+    const header = readFrameHeader(segment.bytes, at - (segment.from ?? 0));
     if (header === null) return null;
     const end = this.#readFrame(segment, at, header);
     if (end !== null) return end;
@@ -207,12 +209,13 @@ export class LogScan {
   }
 
   /** @returns The offset of the frame's end; null when the frame is not whole and intact. */
-  #readFrame({ path, bytes }: SegmentBytes, at: number, header: FrameHeader): number | null {
+  #readFrame(segment: SegmentBytes, at: number, header: FrameHeader): number | null {
+    const { path, bytes, from = 0 } = segment;
     const end = at + padToSector(header.frameBytes);
-    const frame = bytes.subarray(at, end);
+    const frame = bytes.subarray(at - from, end - from);
     return atOffset({ path }, at, () => {
       this.#checkHeader(header, at);
-      if (end > bytes.length || !payloadIsIntact(frame)) return null;
+      if (end - from > bytes.length || !payloadIsIntact(frame)) return null;
       ensureChain(chainAfter(frame, header.frameBytes, this.chain), readChain(frame));
       this.#decode(frame.subarray(FRAME_HEADER_BYTES, header.frameBytes), header);
       this.chain = Buffer.from(readChain(frame));

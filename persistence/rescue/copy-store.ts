@@ -4,7 +4,7 @@
  * process that opens it continues the log in a new epoch.
  */
 import { basename, dirname, resolve } from "node:path";
-import { AUDIT_FILE, readAuditFile } from "../audit/file.ts";
+import { AUDIT_FILE, readFileOf } from "../audit/file.ts";
 import { SECRET, STORE, ensureStore, readStore, shareFolder } from "../disk/data-folder.ts";
 import { type CopyDisk, type Disk, namesIn, type ReadFile } from "../disk/disk.ts";
 import { DiskFault, ExitCode, FolderRefused, only, StoreFault } from "../disk/faults.ts";
@@ -14,6 +14,7 @@ import { findSegments, readLog } from "../log/read-log.ts";
 import { startOfFirst } from "../log/scan.ts";
 import { LOG_FOLDER } from "../log/segment-header.ts";
 import { SNAPSHOT_FOLDER, findSnapshots } from "../snapshot/file.ts";
+import { WEBHOOKS_FILE } from "../webhooks/delivery-file.ts";
 import { HeldFolder } from "./held-folder.ts";
 import { type Finding, type OnWork, surveySnapshots, textOf } from "./survey.ts";
 import { type Verified, verifyFolder } from "./verify.ts";
@@ -33,7 +34,7 @@ export interface CopyOptions {
 }
 
 export interface Copied extends Verified {
-  /** Damaged snapshots or a damaged trail, which were not copied. */
+  /** Damaged snapshots, a damaged trail or damaged deliveries, which were not copied. */
   readonly leftOut: readonly Finding[];
 }
 
@@ -125,24 +126,25 @@ function copyRest({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): re
   const survey = surveySnapshots({ disk, folder: to, storeId });
   for (const { path } of survey.findings) disk.removeNow(path);
   disk.syncFolderNow(target);
-  const trail = copyAudit(disk, from, to);
+  const trail = copySql(disk, from, `${to}/${AUDIT_FILE}`);
+  const deliveries = copySql(disk, from, `${to}/${WEBHOOKS_FILE}`);
   // The trail may have records of segments that are new since the folder was opened.
   held.extend(disk, from);
   copyLog({ disk, from, to, onWork }, held);
-  return [...survey.findings, ...trail];
+  return [...survey.findings, ...trail, ...deliveries];
 }
 
-/** Copies the audit trail, if there is one: before the log, because it must not be ahead of it. */
-function copyAudit(disk: Disk, from: string, to: string): Finding[] {
-  if (!namesIn(disk, from).includes(AUDIT_FILE)) return [];
-  const path = `${to}/${AUDIT_FILE}`;
+/** Copies the trail or the deliveries: before the log, because they must not be ahead of it. */
+function copySql(disk: Disk, from: string, path: string): Finding[] {
+  const name = basename(path);
+  if (!namesIn(disk, from).includes(name)) return [];
   disk.createNow(path).closeNow();
   try {
-    readAuditFile(disk, from, (sql) => sql.run("VACUUM INTO ?", path));
+    readFileOf(disk, from, name, (sql) => sql.run("VACUUM INTO ?", path));
   } catch (error) {
     only(error, SqlFault);
     disk.removeNow(path);
-    return [{ path, offset: null, expected: "a sound trail", found: error.message }];
+    return [{ path, offset: null, expected: "a sound file", found: error.message }];
   }
   syncFileNow(disk, path);
   return [];
@@ -170,9 +172,10 @@ function copyLog({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): voi
   disk.syncFolderNow(target);
 }
 
-/** Whether it is a snapshot or the trail: the rest may be a sound store without it. */
+/** Whether it is a snapshot, the trail or the deliveries: a store may be sound without it. */
 function canBeLeftOut(folder: string, { path }: Finding): boolean {
-  return path === `${folder}/${AUDIT_FILE}` || path.startsWith(`${folder}/${SNAPSHOT_FOLDER}/`);
+  const isProjection = [AUDIT_FILE, WEBHOOKS_FILE].includes(basename(path));
+  return isProjection || path.startsWith(`${folder}/${SNAPSHOT_FOLDER}/`);
 }
 
 /** @throws FolderRefused naming the first fault. */
@@ -196,7 +199,7 @@ function refuseTarget(disk: Disk, from: string, to: string): void {
 
 /** Removes the files of an interrupted copy. @throws FolderRefused when there are other files. */
 function clear(disk: Disk, partial: string): void {
-  const known = new Set([STORE, SECRET, AUDIT_FILE, SNAPSHOT_FOLDER, LOG_FOLDER]);
+  const known = new Set([STORE, SECRET, AUDIT_FILE, WEBHOOKS_FILE, SNAPSHOT_FOLDER, LOG_FOLDER]);
   const names = namesIn(disk, partial);
   const foreign = names.find((name) => !known.has(name));
   if (foreign !== undefined) {

@@ -1,15 +1,16 @@
 /**
  * Checks a whole data folder without changing it: the log from its first segment, every snapshot,
- * the audit trail, and that every way of recovery leads to the same state.
+ * the audit trail, the deliveries, and that every way of recovery leads to the same state.
  */
 import { digest } from "../../engine/verify/digest.ts";
-import { AUDIT_FILE, readAuditFile } from "../audit/file.ts";
+import { AUDIT_FILE, readFileOf } from "../audit/file.ts";
 import { SECRET, readStore } from "../disk/data-folder.ts";
 import { type ReadDisk, namesIn } from "../disk/disk.ts";
-import { only } from "../disk/faults.ts";
-import { problemIn, SqlFault } from "../disk/sqlite.ts";
+import { Malformed, only } from "../disk/faults.ts";
+import { problemIn, SqlFault, type SqlFile } from "../disk/sqlite.ts";
 import { LOG_FOLDER } from "../log/segment-header.ts";
 import { SNAPSHOT_FOLDER } from "../snapshot/file.ts";
+import { readPosition, WEBHOOKS_FILE } from "../webhooks/delivery-file.ts";
 import {
   type Finding,
   type LogSurvey,
@@ -61,7 +62,13 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
     const path = `${folder}/${LOG_FOLDER}`;
     findings.push({ path, offset: null, expected: "the segments of the log", found: "none" });
   }
-  findings.push(...auditFindings(options));
+  findings.push(...projectionFindings(options, AUDIT_FILE, SOUND_TRAIL, problemIn));
+  const checkDeliveries = (sql: SqlFile) => {
+    const problem = problemIn(sql);
+    if (problem === null) readPosition(sql, storeId);
+    return problem;
+  };
+  findings.push(...projectionFindings(options, WEBHOOKS_FILE, SOUND_DELIVERIES, checkDeliveries));
   const ways = compare(options, log, snapshots);
   findings.push(...ways.findings);
   return {
@@ -80,18 +87,25 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
 /** Recovery does not need the trail. */
 const SOUND_TRAIL = "a sound audit trail (the next start rebuilds a damaged one from the log)";
 
-function auditFindings({ disk, folder }: SurveyOptions): Finding[] {
-  if (!namesIn(disk, folder).includes(AUDIT_FILE)) return [];
-  const found = problemInTrail(disk, folder);
-  const path = `${folder}/${AUDIT_FILE}`;
-  return found === null ? [] : [{ path, offset: null, expected: SOUND_TRAIL, found }];
+const SOUND_DELIVERIES =
+  "sound deliveries of webhooks (the next start begins with new ones; what waited is lost)";
+
+function projectionFindings(
+  { disk, folder }: SurveyOptions,
+  name: string,
+  expected: string,
+  check: (sql: SqlFile) => string | null,
+): Finding[] {
+  if (!namesIn(disk, folder).includes(name)) return [];
+  const found = problemInFile(() => readFileOf(disk, folder, name, check));
+  return found === null ? [] : [{ path: `${folder}/${name}`, offset: null, expected, found }];
 }
 
-function problemInTrail(disk: ReadDisk, folder: string): string | null {
+function problemInFile(check: () => string | null): string | null {
   try {
-    return readAuditFile(disk, folder, problemIn);
+    return check();
   } catch (error) {
-    only(error, SqlFault);
+    only(error, SqlFault, Malformed);
     return error.message;
   }
 }

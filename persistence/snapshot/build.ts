@@ -4,7 +4,7 @@
  * thread of its own. The log may grow meanwhile: the bytes that are read here never change.
  */
 import { assert } from "../../engine/assert.ts";
-import { TABLES, type CatalogPut } from "../../engine/catalog.ts";
+import type { CatalogPut } from "../../engine/catalog.ts";
 import { copyPartition, packImage, type PartitionImage } from "../../engine/inventory/image.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import { type CatalogRecord, RecordType } from "../../engine/records.ts";
@@ -18,7 +18,7 @@ import {
   syncFileNow,
   TEMPORARY_SUFFIX,
 } from "../disk/transfer.ts";
-import { jsonOfRow } from "../log/layout-packing.ts";
+import { withRowJson } from "../log/layout-packing.ts";
 import { readLog } from "../log/read-log.ts";
 import type { ChainMark, LogStart } from "../log/scan.ts";
 import type { CatalogCopy } from "./catalog-copy.ts";
@@ -34,6 +34,7 @@ import {
   readMeta,
   snapshotName,
   startOf,
+  tablesOf,
   valuesOf,
 } from "./file.ts";
 import { encodeImage } from "./image-codec.ts";
@@ -215,19 +216,19 @@ export class SnapshotBuild {
       const meta = tryLoad(path, () => readSqlFile(path, (sql) => readMeta(sql, storeId)));
       if ("expected" in meta) continue;
       this.#nextId = meta.nextId;
-      this.#attach(name);
+      this.#attach(name, meta);
       return startOf(meta);
     }
     if (this.base !== null) throw new Malformed(`the snapshot ${this.base}`, "a damaged one");
     return null;
   }
 
-  #attach(name: string): void {
+  #attach(name: string, meta: SnapshotMeta): void {
     // SQLite attaches a file only outside of a transaction.
     this.#sql.execute("COMMIT");
     this.#sql.run("ATTACH ? AS base", `${this.#folder}/${name}`);
     this.#sql.execute("BEGIN");
-    for (const table of TABLES) {
+    for (const table of tablesOf(meta)) {
       this.#sql.execute(`INSERT INTO main.${table} SELECT * FROM base.${table}`);
     }
   }
@@ -237,12 +238,9 @@ export class SnapshotBuild {
     for (const { table, key } of removes) this.#sql.run(`DELETE FROM ${table} WHERE id = ?`, key);
     for (const put of puts) {
       // A replaced row keeps its position, as it does in memory.
-      this.#sql.run(
-        `INSERT INTO ${put.table} (id, row) VALUES (?, ?)
-         ON CONFLICT (id) DO UPDATE SET row = excluded.row`,
-        put.row.id,
-        jsonOfRow(put),
-      );
+      const insert = `INSERT INTO ${put.table} (id, row) VALUES (?, CAST(? AS TEXT))
+        ON CONFLICT (id) DO UPDATE SET row = excluded.row`;
+      withRowJson(put, (json) => this.#sql.run(insert, put.row.id, json));
     }
   }
 

@@ -88,6 +88,11 @@ function tableOf(table: TableName): string {
 );`;
 }
 
+/** @returns The tables of the catalog that the snapshot has: format 1 has no webhooks. */
+export function tablesOf({ format }: Pick<SnapshotMeta, "format">): readonly TableName[] {
+  return format === 1 ? TABLES.filter((table) => table !== "webhooks") : TABLES;
+}
+
 export function snapshotName(sequence: number): string {
   return `${sequence.toString(16).padStart(16, "0")}.sqlite`;
 }
@@ -114,7 +119,7 @@ export function digestOfImage(image: Uint8Array): string {
 export function digestOfSnapshot(sql: SqlFile, meta: SnapshotMeta): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify(valuesOf(meta)));
-  for (const table of TABLES) {
+  for (const table of tablesOf(meta)) {
     addRow(hash, [table]);
     for (const { id, row } of rowsOf(sql, table)) addRow(hash, [String(id), row]);
   }

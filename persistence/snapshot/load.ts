@@ -5,7 +5,7 @@
 import { noteSequence } from "../../engine/affected-partitions.ts";
 import { apply } from "../../engine/apply.ts";
 import { Broken } from "../../engine/assert.ts";
-import { type EventRow, TABLES, type CatalogPut } from "../../engine/catalog.ts";
+import { type EventRow, type CatalogPut } from "../../engine/catalog.ts";
 import { restorePartition } from "../../engine/inventory/image.ts";
 import { buildLayout } from "../../engine/layout/layout.ts";
 import { plainDocument } from "../../engine/layout/packed-layout.ts";
@@ -25,6 +25,7 @@ import {
   readMeta,
   rowsOf,
   sequencesOf,
+  tablesOf,
 } from "./file.ts";
 import { decodeImage } from "./image-codec.ts";
 
@@ -110,7 +111,7 @@ export function tryLoad<T>(path: string, load: () => T): T | DamagedSnapshot {
 
 function loadCatalog(sql: SqlFile, meta: SnapshotMeta): State {
   const state = new State();
-  for (const table of TABLES) {
+  for (const table of tablesOf(meta)) {
     for (const { row } of rowsOf(sql, table)) {
       state.catalog.put({ table, row: JSON.parse(row) as unknown } as CatalogPut);
     }

@@ -71,7 +71,9 @@ export class Store {
   /** Every transition of every seat and area; null when `audit` was not given. */
   readonly audit: AuditThread | null;
   readonly #store: OpenStore;
-  readonly #folder: string;
+  /** Absolute path of the data folder. */
+  readonly folder: string;
+  readonly storeId: string;
   #isClosed = false;
 
   constructor(store: OpenStore, folder: string) {
@@ -83,7 +85,8 @@ export class Store {
     this.secret = store.dataFolder.secret;
     this.audit = store.audit;
     this.#store = store;
-    this.#folder = folder;
+    this.folder = folder;
+    this.storeId = store.dataFolder.storeId;
   }
 
   /**
@@ -165,7 +168,7 @@ export class Store {
   }
 
   #demandOpen(): void {
-    if (this.#isClosed) throw new StoreClosed(this.#folder);
+    if (this.#isClosed) throw new StoreClosed(this.folder);
   }
 
   #durable(): Promise<void> {

@@ -12,7 +12,13 @@ import {
   randomBytes,
   timingSafeEqual,
 } from "node:crypto";
-import type { Catalog, OrganizationRow, RetiredKey, TenantRow } from "../../engine/catalog.ts";
+import type {
+  Catalog,
+  OrganizationRow,
+  RetiredKey,
+  TenantRow,
+  WebhookRow,
+} from "../../engine/catalog.ts";
 import type { Clock } from "../../engine/ports.ts";
 
 /** The owner of a key. */
@@ -91,6 +97,20 @@ export class Keys {
   /** Null when the token was configured: then only its hash is known. */
   tenantToken({ id, keyVersion, tokenSha256 }: TenantRow): string | null {
     return tokenSha256 === null ? this.#derive("frt", id, keyVersion) : null;
+  }
+
+  /** The secret that signs the deliveries of a webhook. */
+  webhookSecret({ id, keyVersion }: Pick<WebhookRow, "id" | "keyVersion">): string {
+    const code = createHmac("sha256", this.#secret).update(`webhook:${id}:${keyVersion}`);
+    return `whsec_${code.digest("base64")}`;
+  }
+
+  /** The secrets that sign now: the present one, and the one before it until that ends. */
+  webhookSecrets({ id, keyVersion, retiredKey }: WebhookRow) {
+    const present = { secret: this.webhookSecret({ id, keyVersion }), validUntilMs: Infinity };
+    if (retiredKey === null) return [present];
+    const { keyVersion: before, validUntilMs } = retiredKey;
+    return [present, { secret: this.webhookSecret({ id, keyVersion: before }), validUntilMs }];
   }
 
   /** Encrypts text for holders of the master secret. */

@@ -1,4 +1,4 @@
-/** The arena of `--demo-traffic`: the sample arena, with prices, a presale and some blocked seats. */
+/** The arena of `--demo-traffic`: the sample arena, with prices and some blocked seats. */
 import { randomUUID } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import type { EventRow, OrganizationRow } from "../../engine/catalog.ts";

@@ -26,6 +26,7 @@ export const SOURCES: readonly Source[] = [
   { group: "Guide", file: `${GUIDE}/commands.md`, path: "/docs/commands" },
   { group: "Guide", file: `${GUIDE}/live.md`, path: "/docs/live" },
   { group: "Guide", file: `${GUIDE}/audit-trail.md`, path: "/docs/audit-trail" },
+  { group: "Guide", file: `${GUIDE}/webhooks.md`, path: "/docs/webhooks" },
   { group: "Guide", file: `${GUIDE}/v1.md`, path: "/docs/v1" },
   { group: "Guide", file: `${GUIDE}/library.md`, path: "/docs/library" },
   { group: "Operation", file: `${GUIDE}/going-live.md`, path: "/docs/going-live" },

@@ -5,7 +5,7 @@ import { assert } from "../../engine/assert.ts";
 import { COMMANDS } from "../../engine/commands.ts";
 import { type Copy, copyOriginal, type Original } from "../../engine/layout/change/copy-schema.ts";
 import { checkDrawing } from "../../engine/layout/change/drawing-members.ts";
-import { prepareLayout } from "../../engine/layout/change/prepare-layout.ts";
+import { type PreparedLayout, prepareLayout } from "../../engine/layout/change/prepare-layout.ts";
 import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 import { columnsOf, type LayoutColumns } from "../../engine/layout/layout-columns.ts";
 import { documentBytes, jsonPieces } from "../../engine/layout/change/layout-json.ts";
@@ -24,8 +24,8 @@ import { groupViews, type Zones } from "../wire/views.ts";
 /** How packed layouts are read and written. */
 export interface Packing {
   readonly pack: (json: Uint8Array) => Uint8Array;
-  /** @returns The JSON of a packed layout. */
-  readonly unpack: (packed: Uint8Array) => Buffer;
+  /** @param use - Reads the JSON of a packed layout, which is gone afterwards. */
+  readonly unpack: <Value>(packed: Uint8Array, use: (json: Buffer) => Value) => Value;
   readonly read: (packed: Uint8Array) => LayoutDocument;
 }
 
@@ -122,8 +122,7 @@ export function doJob(job: JobOf<JobKind>, packing: Packing): ResultOf<JobKind> 
     case "copy":
       return copy(job, packing);
     case "show":
-      // A message would copy the whole block of memory of which this is a part.
-      return Uint8Array.from(packing.unpack(job.stored));
+      return packing.unpack(job.stored, copyOf);
     case "showGroups": {
       const { schemaId, zones, parentId, type } = job;
       const groups = groupViews(schemaId, packing.read(job.stored), zones)
@@ -144,10 +143,35 @@ export function doJob(job: JobOf<JobKind>, packing: Packing): ResultOf<JobKind> 
   return job satisfies never;
 }
 
-function prepare({ parts, isPacked, stored, next }: Jobs["prepare"], packing: Packing): Prepared {
-  const given = joined(parts);
-  parts.length = 0;
-  const bytes = isPacked ? packing.unpack(given) : given;
+function prepare(job: Jobs["prepare"], packing: Packing): Prepared {
+  // Nothing here refers to the body or the stored layout, which take as much memory as the result.
+  const merged = merge(job, packing);
+  if ("kind" in merged) return merged;
+  const { document, isChanged, newIds, goneIds, goneAreaIds, sent } = merged;
+  const json = jsonOf(document);
+  if (!isChanged) return { kind: "same", json };
+  const columns = columnsOf(buildLayout(document));
+  const made = { packed: packing.pack(json), columns, json };
+  return { kind: "new", ...made, newIds, goneIds, goneAreaIds, body: sent };
+}
+
+type Refused = Extract<Prepared, { readonly kind: "malformed" | "invalid" }>;
+
+/** A body that was merged into the stored layout, and the same body packed. */
+type Merged = Omit<PreparedLayout, "errors"> & { readonly sent: Uint8Array };
+
+function merge(job: Jobs["prepare"], packing: Packing): Merged | Refused {
+  const given = joined(job.parts);
+  job.parts.length = 0;
+  if (!job.isPacked) return mergeBody(given, job, packing);
+  return packing.unpack(given, (bytes) => mergeBody(bytes, job, packing));
+}
+
+function mergeBody(
+  bytes: Buffer,
+  { stored, next }: Jobs["prepare"],
+  packing: Packing,
+): Merged | Refused {
   const parsed = parseLongJson(bytes);
   const length = bytes.length;
   const short = length <= LONG_BYTES ? bytes : null;
@@ -163,14 +187,9 @@ function prepare({ parts, isPacked, stored, next }: Jobs["prepare"], packing: Pa
   const tooLong = checkDrawing(layout);
   if (tooLong.length > 0) return { kind: "invalid", errors: tooLong };
   const before = stored === null ? EMPTY_DOCUMENT : packing.read(stored);
-  const prepared = prepareLayout(before, layout, next);
-  const { document, isChanged, newIds, goneIds, goneAreaIds, errors } = prepared;
+  const { errors, ...prepared } = prepareLayout(before, layout, next);
   if (errors.length > 0) return { kind: "invalid", errors: errorsAsSent(errors, short) };
-  const json = jsonOf(document);
-  if (stored !== null && !isChanged) return { kind: "same", json };
-  const columns = columnsOf(buildLayout(document));
-  const made = { packed: packing.pack(json), columns, json };
-  return { kind: "new", ...made, newIds, goneIds, goneAreaIds, body: sent };
+  return { ...prepared, isChanged: prepared.isChanged || stored === null, sent };
 }
 
 /** Without a copy when there is one part. */
@@ -212,6 +231,14 @@ function jsonOf(document: LayoutDocument): Buffer {
   for (const piece of jsonPieces(document)) length += json.write(piece, length);
   assert(length === json.length, "a layout is written to its last byte");
   return json;
+}
+
+/** In memory of its own, which can move to another thread. */
+function copyOf(json: Uint8Array): Uint8Array {
+  if (json.length < LONG_BYTES) return Uint8Array.from(json);
+  const copied = new Uint8Array(pagesFor(json.length));
+  copied.set(json);
+  return copied;
 }
 
 function bytesOf(value: unknown): Uint8Array {

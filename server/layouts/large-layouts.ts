@@ -15,6 +15,7 @@ import type { Caller } from "../../engine/shapes/caller.ts";
 import type { GroupFilter, LayoutPut, LayoutWork, MetadataOptions } from "../routing/services.ts";
 import { inSlices } from "../routing/slices.ts";
 import { type Answer, answer, jsonBytes, type Problem } from "../wire/answers.ts";
+import { freePages } from "../wire/bounds/body-budget.ts";
 import type { LongBody } from "../wire/front.ts";
 import { NumberLiteral } from "../wire/number-literals.ts";
 import { FrontResult } from "../wire/replies.ts";
@@ -27,13 +28,15 @@ import {
   type Prepared,
   type ResultOf,
 } from "./jobs.ts";
-import type { LayoutThread } from "./layout-thread.ts";
+import type { LayoutThreads } from "./layout-thread.ts";
 
 /** A shorter body for a small layout is handled at once. */
 const LONG_BODY_BYTES = 128 * 1_024;
 /** Ids that other commands may take while a layout is prepared. */
 const ID_GAP = 1_000;
 const ATTEMPTS_MAX = 4;
+/** Bytes of a layout as JSON for each byte of it in its packed form, about. */
+const PACKED_TIMES = 12;
 const BUSY: Problem = refuse(
   Result.OVERLOADED,
   "Too many large layouts are being worked on; try again.",
@@ -52,13 +55,13 @@ export interface LayoutPacker {
 
 export class LargeLayouts implements LayoutWork {
   readonly #engine: Engine;
-  readonly #thread: LayoutThread;
+  readonly #threads: LayoutThreads;
   readonly #packer: LayoutPacker;
   readonly #geometries = new GeometryCache();
 
-  constructor(engine: Engine, thread: LayoutThread, packer: LayoutPacker) {
+  constructor(engine: Engine, threads: LayoutThreads, packer: LayoutPacker) {
     this.#engine = engine;
-    this.#thread = thread;
+    this.#threads = threads;
     this.#packer = packer;
   }
 
@@ -101,10 +104,14 @@ export class LargeLayouts implements LayoutWork {
       return { parts: [...body.parts], isPacked: body.isPacked === true, stored, next };
     };
     const { organizationId } = command.caller;
-    const running = this.#thread.run("prepare", organizationId, make, (prepared) => {
+    const thread = this.#threadFor(command.schemaId, body);
+    const running = thread.run("prepare", organizationId, make, (prepared) => {
       if (prepared.kind === "malformed" || prepared.kind === "invalid") return refusalOf(prepared);
       const claimed = body.claim();
-      if (claimed !== null) return void early.push(claimed);
+      if (claimed !== null) {
+        freePages(prepared.json);
+        return void early.push(claimed);
+      }
       if (prepared.kind === "same") {
         const layout = { schemaId: command.schemaId, version: base?.version ?? 0 };
         return jsonBytes(200, prepared.json, layout);
@@ -133,10 +140,13 @@ export class LargeLayouts implements LayoutWork {
     if (goneIds.length + goneAreaIds.length > 0) await inSlices(this.#settle());
     const { state } = this.#engine;
     const isOwn = state.catalog.schemas.get(schemaId)?.organizationId === caller.organizationId;
-    if (isOwn && !isCurrentLayout(state, schemaId, ready)) return null;
+    const isCurrent = !isOwn || isCurrentLayout(state, schemaId, ready);
     const command = { kind: "installLayout", caller, schemaId, ready, forceDelete } as const;
-    const outcome = this.#engine.submit(command);
-    if (!isGranted(outcome)) return outcome;
+    const outcome = isCurrent ? this.#engine.submit(command) : null;
+    if (outcome === null || !isGranted(outcome)) {
+      freePages(json);
+      return outcome;
+    }
     const { version = 0 } = state.catalog.layouts.get(schemaId)!;
     return jsonBytes(200, json, { schemaId, version });
   }
@@ -165,7 +175,8 @@ export class LargeLayouts implements LayoutWork {
       const stored = this.#stored(schemaId);
       return { stored, original: { schemaId, zones, assignments }, next };
     };
-    const running = this.#thread.run("copy", caller.organizationId, make, async (result) => {
+    const thread = this.#threadFor(schemaId);
+    const running = thread.run("copy", caller.organizationId, make, async (result) => {
       const { packed, columns, copy } = result;
       const document = this.#packer.packed(packed);
       const assignments = assignmentsIn(copy.assignments, copy.schemaId);
@@ -230,7 +241,15 @@ export class LargeLayouts implements LayoutWork {
   ): Promise<Handled> {
     const { organizationId } = this.#engine.state.catalog.schemas.get(schemaId)!;
     const show = (shown: ResultOf<K>) => jsonBytes(200, shown as ResultOf<K> & Uint8Array);
-    return (await this.#thread.run(kind, organizationId, make, show)) ?? BUSY;
+    return (await this.#threadFor(schemaId).run(kind, organizationId, make, show)) ?? BUSY;
+  }
+
+  /** The thread for work on a stored layout, and on a body. */
+  #threadFor(schemaId: number, body?: SentBody) {
+    const document = this.#engine.state.catalog.layouts.get(schemaId)?.document;
+    const stored = document instanceof PackedLayout ? document.bytes.length * PACKED_TIMES : 0;
+    const sent = body?.parts.reduce((bytes, part) => bytes + part.length, 0) ?? 0;
+    return this.#threads.threadFor(stored + sent * (body?.isPacked === true ? PACKED_TIMES : 1));
   }
 
   /** Empty when the schema was deleted while the request waited. */

@@ -1,10 +1,12 @@
-/** The layout thread, as the server's thread sees it. It is started for its first job. */
+/** The layout threads, as the server's thread sees them. Each is started for its first job. */
 import { Worker } from "node:worker_threads";
 import { buffersIn, type JobKind, type JobOf, type ResultOf } from "./jobs.ts";
 import type { FromLayouts, ToLayouts } from "./service.ts";
 
-/** Jobs of one organization that may wait: each may keep the body of a request. */
+/** Jobs of one organization that may wait for a thread: each may keep the body of a request. */
 export const WAITING_MAX = 4;
+/** A job of at least this size is done by a thread of its own kind: about 30,000 seats. */
+const LONG_JOB_BYTES = 8 * 1_024 * 1_024;
 /**
  * For objects and texts of the thread: the largest layout needs less than 384. Without a limit the
  * thread keeps several times as much before it collects any garbage.
@@ -25,6 +27,32 @@ export interface RunningThread {
 
 export type StartLayoutThread = (events: ThreadEvents) => RunningThread;
 
+/** Two threads, because a layout of ordinary size must not wait for one that takes many seconds. */
+export class LayoutThreads {
+  readonly #ordinary: LayoutThread;
+  readonly #long: LayoutThread;
+
+  constructor(start: StartLayoutThread = startWorker) {
+    this.#ordinary = new LayoutThread(start);
+    this.#long = new LayoutThread(start);
+  }
+
+  /** Jobs that wait or run. */
+  get count(): number {
+    return this.#ordinary.count + this.#long.count;
+  }
+
+  /** Jobs that were refused, because too many of their organization waited. */
+  get refused(): number {
+    return this.#ordinary.refused + this.#long.refused;
+  }
+
+  /** @param jobBytes - What the job reads, as JSON. */
+  threadFor(jobBytes: number): LayoutThread {
+    return jobBytes < LONG_JOB_BYTES ? this.#ordinary : this.#long;
+  }
+}
+
 /** A job that waits for its turn. */
 interface Waiting {
   readonly message: () => ToLayouts["job"];
@@ -37,10 +65,9 @@ interface Waiting {
  * Ordering: one job at a time; the next one is made when the result of the last has been used. The
  * organizations take turns.
  */
-export class LayoutThread {
-  /** Jobs that wait or run. */
+class LayoutThread {
+  /** As in `LayoutThreads`. */
   count = 0;
-  /** Jobs that were refused, because too many of their organization waited. */
   refused = 0;
   readonly #start: StartLayoutThread;
   /** By organization, the one whose turn is next first. */
@@ -50,7 +77,7 @@ export class LayoutThread {
   #isPosted = false;
   #thread: RunningThread | null = null;
 
-  constructor(start: StartLayoutThread = startWorker) {
+  constructor(start: StartLayoutThread) {
     this.#start = start;
   }
 

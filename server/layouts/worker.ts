@@ -2,7 +2,11 @@
 import os from "node:os";
 import { parentPort } from "node:worker_threads";
 import { assert } from "../../engine/assert.ts";
-import { packLayout, unpackDocument, unpackLayout } from "../../persistence/log/layout-packing.ts";
+import {
+  packLayout,
+  unpackDocument,
+  withLayoutJson,
+} from "../../persistence/log/layout-packing.ts";
 import { serveLayouts } from "./service.ts";
 
 assert(parentPort !== null, "the program of a thread runs in one");
@@ -10,6 +14,6 @@ assert(parentPort !== null, "the program of a thread runs in one");
 if (process.platform === "linux") os.setPriority(0, os.constants.priority.PRIORITY_BELOW_NORMAL);
 serveLayouts(parentPort, {
   pack: (json) => packLayout(json).bytes,
-  unpack: unpackLayout,
+  unpack: withLayoutJson,
   read: unpackDocument,
 });

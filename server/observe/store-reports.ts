@@ -79,6 +79,10 @@ export class StoreReports {
     this.#log.info(facts, "snapshot made");
   }
 
+  webhooks(message: string): void {
+    this.#log.error({ reason: message }, "webhooks: something went wrong; what waits is kept");
+  }
+
   audit(report: AuditReport): void {
     if (report.kind === "converted")
       this.#log.info(report, "audit trail: converted from the format of an earlier version");

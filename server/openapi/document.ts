@@ -20,7 +20,7 @@ const JSON_MEDIA = "application/json";
 const AUTH_TAG = "Login";
 
 /** The parts of the document that do not depend on the routes. */
-const FRAME = "server/docs/operations/document.json";
+const FRAME = "server/docs/document.json";
 interface Frame {
   readonly info: object;
   readonly servers: readonly object[];

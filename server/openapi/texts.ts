@@ -19,6 +19,7 @@ const FILES = [
   "booking",
   "legacy-v1",
   "platform",
+  "webhooks",
   "service",
 ];
 

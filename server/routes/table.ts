@@ -3,7 +3,6 @@ import type { Route } from "../routing/route.ts";
 import { AUDIT_ROUTES } from "./audit.ts";
 import { AUTH_ROUTES } from "./auth.ts";
 import { BOOKING_ROUTES } from "./booking.ts";
-import { CLONE_ROUTES } from "./clones.ts";
 import { EVENT_ROUTES } from "./events.ts";
 import { INVENTORY_ROUTES } from "./inventory.ts";
 import { LIVE_ROUTES } from "./live.ts";
@@ -11,12 +10,14 @@ import { KEY_ROUTES } from "./management/keys.ts";
 import { ORGANIZATION_ROUTES } from "./management/organizations.ts";
 import { PLATFORM_ROUTES } from "./management/tenants.ts";
 import { PRICE_ROUTES } from "./prices.ts";
-import { SCHEMA_ROUTES } from "./schemas.ts";
+import { CLONE_ROUTES } from "./schemas/clones.ts";
+import { SCHEMA_ROUTES } from "./schemas/schemas.ts";
+import { ZONE_ROUTES } from "./schemas/zones.ts";
 import { SERIES_ROUTES } from "./series.ts";
 import { documentRoutes, HEALTH_ROUTES } from "./service.ts";
 import { LEGACY_ROUTES } from "./v1/table.ts";
 import { VENUE_ROUTES } from "./venues.ts";
-import { ZONE_ROUTES } from "./zones.ts";
+import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 /** The interface of every server. */
 export const API_ROUTES: readonly Route[] = [
@@ -26,6 +27,7 @@ export const API_ROUTES: readonly Route[] = [
   ...AUDIT_ROUTES,
   ...LIVE_ROUTES,
   ...SERIES_ROUTES,
+  ...WEBHOOK_ROUTES,
   ...PRICE_ROUTES,
   ...ZONE_ROUTES,
   ...SCHEMA_ROUTES,

@@ -125,12 +125,40 @@ export interface ChangesQuery {
   readonly wait: number;
 }
 
+/** A delivery of a webhook. */
+export interface DeliveryRow {
+  /** `webhook-id`. */
+  readonly id: string;
+  readonly type: string;
+  readonly sequence: number;
+  readonly status: string;
+  readonly attempts: number;
+  readonly lastStatus: number | null;
+  /** Milliseconds since 1970. */
+  readonly nextAtMs: number | null;
+}
+
+export interface DeliveryPage {
+  /** The newest first. */
+  readonly rows: readonly DeliveryRow[];
+  readonly total: number;
+}
+
+/** The deliveries of webhooks, wherever they are made. */
+export interface WebhookDeliveries {
+  /** Whether private addresses and plain HTTP are allowed. */
+  readonly allowsPrivate: boolean;
+  /** @returns Null when they cannot be read now. */
+  list(webhookId: number, offset: number, limit: number): Promise<DeliveryPage | null>;
+}
+
 export interface Services {
   readonly engine: Engine;
   readonly live: LiveEvents;
   readonly layouts: LayoutWork;
   readonly audit: AuditTrail;
   readonly commands: CommandSockets;
+  readonly webhooks: WebhookDeliveries;
   readonly keys: Keys;
   readonly passwords: Passwords;
   readonly logins: Logins;

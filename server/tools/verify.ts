@@ -5,6 +5,7 @@ import { shareFolder } from "../../persistence/disk/data-folder.ts";
 import { realDisk } from "../../persistence/disk/disk.ts";
 import { textOf } from "../../persistence/rescue/survey.ts";
 import { type Verified, verifyFolder } from "../../persistence/rescue/verify.ts";
+import { WEBHOOKS_FILE } from "../../persistence/webhooks/delivery-file.ts";
 import { count, Exit, say, withProgress } from "./say.ts";
 
 /** @returns The exit code. @throws StoreFault. */
@@ -19,12 +20,15 @@ export function verify(given: string): number {
       say("all is well");
       return Exit.DONE;
     }
-    const isTrailOnly = verified.findings.every((one) => path.basename(one.path) === AUDIT_FILE);
+    const areOnly = (names: readonly string[]) =>
+      verified.findings.every((one) => names.includes(path.basename(one.path)));
     say(
       `${count(verified.findings.length, "finding")}, nothing was changed: ` +
-        (isTrailOnly
+        (areOnly([AUDIT_FILE])
           ? "the next start sets the audit trail aside and rebuilds it"
-          : `frontrow repair ${given} shows what can be recovered`),
+          : areOnly([AUDIT_FILE, WEBHOOKS_FILE])
+            ? "the next start sets these files aside; it rebuilds the trail, not the deliveries"
+            : `frontrow repair ${given} shows what can be recovered`),
     );
     return Exit.DAMAGED;
   } finally {

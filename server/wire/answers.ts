@@ -22,6 +22,8 @@ export interface Answer {
   readonly opening?: SocketOpening;
   /** Sends server-sent events in place of a body. */
   readonly following?: SocketHandler;
+  /** What is stored for retries instead of the body. */
+  readonly stored?: string;
 }
 
 const JSON_TYPE = "application/json; charset=utf-8";

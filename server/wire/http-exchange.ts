@@ -114,6 +114,8 @@ export class HttpExchange extends Exchange implements Transfer {
   };
   readonly abort = () => {
     this.#exchanges.lose(this);
+    // Of a whole body the handler may still need the pieces. It answers even if nobody is there.
+    if (!this.isWhole) this.pieces?.free();
     this.onGone?.();
     if (this.#stream !== null) {
       this.#stream.lost();
@@ -262,6 +264,7 @@ export class HttpExchange extends Exchange implements Transfer {
   cutOff(answer: Answer): void {
     this.isLast = true;
     this.isCutOff = true;
+    this.pieces?.free();
     this.#take(answer);
     this.socket!.cork(this.#write);
     this.#exchanges.end(this);
@@ -312,6 +315,7 @@ export class HttpExchange extends Exchange implements Transfer {
   #free(): void {
     const body = this.answer?.body ?? "";
     if (typeof body !== "string" && body.length >= LONG_BYTES) freePages(body);
+    this.pieces?.free();
     this.clear();
     this.#exchanges.release(this);
   }

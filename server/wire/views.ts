@@ -11,6 +11,7 @@ import type {
   SchemaRow,
   SeriesRow,
   VenueRow,
+  WebhookRow,
   ZoneAssignmentRow,
   ZoneRow,
 } from "../../engine/catalog.ts";
@@ -78,6 +79,11 @@ export function eventExpandView(state: State, event: EventRow) {
 
 export function seriesView({ id, name }: SeriesRow) {
   return { id, name };
+}
+
+export function webhookView({ id, url, types, eventIds, active, disabledReason }: WebhookRow) {
+  const disabled = { disabledReason: disabledReason ?? undefined };
+  return { id, url, events: types, eventIds, active, ...disabled };
 }
 
 export function zoneView({ id, name, schemaId }: ZoneRow) {

@@ -17,6 +17,7 @@ import { calledRows, caller, countOfSteps, deviations, step, topic } from "./v2-
 import { MANAGEMENT, withKey } from "./v2-kit.mjs";
 import { priceList, seatListing } from "./v2-prices.mjs";
 import { commands } from "./v2-socket.mjs";
+import { webhooks } from "./v2-webhooks.mjs";
 
 const token = process.env.TENANT_TOKEN ?? "";
 const began = Date.now();
@@ -43,7 +44,7 @@ const topics = [
   [organizations, login, holdTypes],
   [venues, schemas, layouts, seatmaps, zones],
   [events, priceList, seatListing, statuses, series],
-  [bookings, generalAdmission, directSales, retries, commands, live],
+  [bookings, generalAdmission, directSales, retries, commands, live, webhooks],
   [clone, schemaDeletion, eventEnd, echoes],
   [documents, tenants, keys],
 ];

@@ -64,6 +64,7 @@ export class Stage {
       badKeysPerMinute: MANY_PER_MINUTE,
       badLoginsPerMinute: MANY_PER_MINUTE,
       platformToken: undefined,
+      webhookPrivateAddresses: false,
       reports: new StoreReports(SILENT),
       http: http.stats,
       ...REPLIES,

@@ -19,7 +19,7 @@ import { openStore, type OpenStore } from "../../persistence/store/open-store.ts
 import type { Platform } from "../../persistence/store/platform.ts";
 import { Idempotency } from "../../server/idempotency.ts";
 import { LargeLayouts } from "../../server/layouts/large-layouts.ts";
-import { LayoutThread } from "../../server/layouts/layout-thread.ts";
+import { LayoutThreads } from "../../server/layouts/layout-thread.ts";
 import { ReplyBodies } from "../../server/routing/reply-bodies.ts";
 import type { Services } from "../../server/routing/services.ts";
 import type { FakeDisk } from "../support/disk/fake-disk.ts";
@@ -180,7 +180,7 @@ export class Life {
     const { engine } = this.store;
     this.#sweptUs = this.#options.timeline.nowUs;
     this.#opened = { machineMs: this.#machineMs, serviceMs: engine.nowMs() };
-    const layouts = new LargeLayouts(engine, new LayoutThread(startInProcess), LAYOUT_PACKER);
+    const layouts = new LargeLayouts(engine, new LayoutThreads(startInProcess), LAYOUT_PACKER);
     const services = { engine, keys: KEYS, replies: this.replies, layouts };
     this.idempotency = new Idempotency(services as unknown as Services);
   }

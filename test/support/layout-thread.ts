@@ -3,7 +3,7 @@ import {
   packedLayout,
   packLayout,
   unpackDocument,
-  unpackLayout,
+  withLayoutJson,
 } from "../../persistence/log/layout-packing.ts";
 import type { StartLayoutThread } from "../../server/layouts/layout-thread.ts";
 import { type FromLayouts, serveLayouts, type ToLayouts } from "../../server/layouts/service.ts";
@@ -11,7 +11,7 @@ import { type FromLayouts, serveLayouts, type ToLayouts } from "../../server/lay
 export const LAYOUT_PACKER = { pack: packLayout, packed: packedLayout };
 const PACKING = {
   pack: (json: Uint8Array) => packLayout(json).bytes,
-  unpack: unpackLayout,
+  unpack: withLayoutJson,
   read: unpackDocument,
 };
 

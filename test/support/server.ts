@@ -21,7 +21,7 @@ import { Dispatch } from "../../server/dispatch.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
 import { Live } from "../../server/live/live.ts";
 import { LargeLayouts } from "../../server/layouts/large-layouts.ts";
-import { LayoutThread } from "../../server/layouts/layout-thread.ts";
+import { LayoutThreads } from "../../server/layouts/layout-thread.ts";
 import { StoreReports } from "../../server/observe/store-reports.ts";
 import { ReplyBodies } from "../../server/routing/reply-bodies.ts";
 import { routeTable } from "../../server/routes/table.ts";
@@ -129,7 +129,12 @@ export const NO_STORE = {
   badKeys: { count: 0 },
   keys: { counts: { remembered: 0, privateKeys: 0 } },
   queries: { count: 0 },
-  layoutThread: { count: 0, refused: 0 },
+  layoutThreads: { count: 0, refused: 0 },
+  webhooks: {
+    lagRecords: 0,
+    disabled: 0,
+    counts: { lanes: 0, inFlight: 0, waitingBytes: 0, succeeded: 0, failed: 0 },
+  },
   rates: { refused: 0, count: 0 },
   waiting: { refused: 0, count: 0, refusals: { count: 0 } },
   commands: { traffic: { text: () => "" }, waiting: { refused: 0, count: 0 }, answerBytes: 0 },
@@ -156,12 +161,19 @@ const SILENT_METRICS = {
   refused: () => {},
 } as unknown as Metrics;
 
+/** As of a server that does not send anything yet. */
+const NO_DELIVERIES: Services["webhooks"] = {
+  allowsPrivate: false,
+  list: () => Promise.resolve({ rows: [], total: 0 }),
+};
+
 export interface ServerOptions {
   /** Turns on the rows that create and list tenants. */
   readonly platformToken?: string;
   /** Real metrics. They watch the process, so they are off unless a test needs them. */
   readonly hasMetrics?: boolean;
   readonly audit?: AuditTrail;
+  readonly webhooks?: Services["webhooks"];
   /** Limits of stored replies, in MiB. */
   readonly replyMemory?: number;
   readonly replyDisk?: number;
@@ -205,22 +217,23 @@ export class TestServer {
     const replies = new ReplyBodies({ replyMemory, replyDisk });
     const rates = new RateLimits();
     const badKeys = new Throttle(BAD_KEYS_MAX);
-    const layoutThread = new LayoutThread(startInProcess);
+    const layoutThreads = new LayoutThreads(startInProcess);
     const callers = { keys, logins, badKeys, rates };
     const commands = new OpenCommandSockets();
     const { recent } = this.journal;
     const trail = audit ?? this.trail;
     const { allowedOrigins } = options;
     const live = new Live({ engine, audit: trail, waiting, recent, allowedOrigins });
-    const counted = { replies, waiting, commands, live, layoutThread, ...callers };
+    const counted = { replies, waiting, commands, live, layoutThreads, ...callers };
     const metrics = hasMetrics ? new Metrics({ engine, ...NO_STORE, ...counted }) : SILENT_METRICS;
     this.services = {
       engine,
-      layouts: new LargeLayouts(engine, layoutThread, LAYOUT_PACKER),
+      layouts: new LargeLayouts(engine, layoutThreads, LAYOUT_PACKER),
       audit: trail,
       live,
       commands,
       keys,
+      webhooks: options.webhooks ?? NO_DELIVERIES,
       passwords,
       logins,
       metrics,

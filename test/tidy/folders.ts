@@ -21,6 +21,7 @@ const AUDIT = [
 const ROUTING = [...ENGINE, "server/wire", "server/auth", "server/observe", "server/routing"];
 const ROUTES = [...ROUTING, "server/routes"];
 const PLAYER = ["server/onsale", "server/onsale/http"];
+const READS_TRAIL = ["persistence/audit/reading", "persistence/webhooks"];
 const DECISIONS = ["engine/decide/booking", "engine/decide/pricing", "engine/decide/schema"];
 
 /**
@@ -48,7 +49,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "persistence/audit/blocks": [...LOG, "persistence/audit"],
   "persistence/audit/reading": AUDIT,
   "persistence/changes": LOG,
-  "persistence/rescue": AUDIT,
+  "persistence/webhooks": ["engine", "persistence/disk"],
+  "persistence/rescue": [...AUDIT, "persistence/webhooks"],
   "persistence/store": AUDIT,
   "persistence/library": [...AUDIT, "persistence/store"],
   "server/wire": [...ENGINE, "server/wire/bounds"],
@@ -57,6 +59,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/auth": ROUTING,
   "server/observe": ROUTING,
   "server/live": ROUTING,
+  "server/webhooks": [...ENGINE, "server/routing", "server/wire"],
   "server/layouts": [...ENGINE, "server/wire", "server/wire/bounds", "server/routing"],
   "server/docs": ["engine", "server/wire"],
   "server/openapi": [...ROUTING, "server/docs", "server/commands", "server/live"],
@@ -64,16 +67,20 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...ROUTES,
     "server/docs",
     "server/openapi",
+    "server/webhooks",
     "server/routes/v1",
     "server/routes/management",
+    "server/routes/schemas",
   ],
   "server/routes/v1": [...ROUTES, "server/layouts"],
   "server/routes/management": ROUTES,
+  "server/routes/schemas": ROUTES,
   "server/commands": ROUTING,
   "server/demo": [...ENGINE, "server/auth", "server/docs", "server/onsale", "server/wire"],
   "server/console": ["server/console/views"],
   "server/console/api": ["server/console/map"],
-  "server/console/map": [],
+  "server/console/map": ["server/console/map/names"],
+  "server/console/map/names": ["server/console/map"],
   "server/console/state": ["server/console/api", "server/console/map"],
   "server/console/state/watch": [
     "server/console/api",
@@ -122,7 +129,11 @@ export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "persistence/changes",
     "server/layouts",
     "server/live",
+    "server/webhooks",
   ],
+  "server/webhooks/worker.ts": [...READS_TRAIL, "persistence/disk"],
+  "server/webhooks/courier.ts": READS_TRAIL,
+  "server/webhooks/forming.ts": ["server/live"],
   "server/layouts/worker.ts": ["persistence/log"],
 };
 

@@ -38,6 +38,13 @@ export function documentBytes(document: LayoutDocument): number {
   return bytes;
 }
 
+export interface PieceOptions {
+  /** The length of a piece, about. */
+  readonly bytes?: number;
+  /** What is kept of each item of a list; by default all of it. */
+  readonly itemOf?: (item: unknown) => unknown;
+}
+
 /**
  * Parses an object whose members are long lists.
  *
@@ -48,16 +55,20 @@ export function documentBytes(document: LayoutDocument): number {
 export function parseInPieces(
   json: Uint8Array,
   textOf: (from: number, to: number) => string,
-  pieceBytes = BYTES_PER_PIECE,
+  { bytes = BYTES_PER_PIECE, itemOf = (item) => item }: PieceOptions = {},
 ): Record<string, unknown> {
   const lists: unknown[][] = [];
   let rest = "";
   let restFrom = 0;
-  for (const { from, cuts } of listsIn(json, pieceBytes)) {
+  for (const { from, cuts } of listsIn(json, bytes)) {
     // Instead of its content, the list has its number.
     rest += `${textOf(restFrom, from)}${lists.length}`;
     restFrom = cuts.at(-1)!;
-    lists.push(parsePieces(cuts, from, textOf));
+    const list: unknown[] = [];
+    for (const piece of piecesOf(cuts, from, textOf)) {
+      for (const item of piece) list.push(itemOf(item));
+    }
+    lists.push(list);
   }
   const parsed = JSON.parse(rest + textOf(restFrom, json.length)) as unknown;
   if (parsed === null || typeof parsed !== "object" || Array.isArray(parsed)) {
@@ -69,20 +80,18 @@ export function parseInPieces(
   return Object.fromEntries(members);
 }
 
-function parsePieces(
+function* piecesOf(
   cuts: readonly number[],
   from: number,
   textOf: (from: number, to: number) => string,
-): unknown[] {
-  const list: unknown[] = [];
+): Generator<unknown[], void> {
   let start = from;
   for (const cut of cuts) {
     const piece = JSON.parse(`[${textOf(start, cut)}]`) as unknown[];
     if (piece.length === 0 && cuts.length > 1) throw new SyntaxError("nothing between two commas");
-    for (const item of piece) list.push(item);
+    yield piece;
     start = cut + 1;
   }
-  return list;
 }
 
 /** A list that is a member: where its content begins, and the end of each piece. */

@@ -74,9 +74,9 @@ export class ColumnWriter {
     }
   }
 
-  /** @returns A copy of the content. */
+  /** @returns The content, in memory that the next content uses again. */
   content(): Buffer {
-    return Buffer.from(this.#bytes.subarray(0, this.#length));
+    return this.#bytes.subarray(0, this.#length);
   }
 
   /** Writes the upper bytes of a number of more than 32 bits. @returns Where they end. */

@@ -128,17 +128,22 @@ export class PlaceTable {
 
   /** Keys and slots of the places in the layout that have transitions, the oldest one first. */
   list(): (readonly [key: number, slot: number])[] {
-    const slots: number[] = [];
-    for (let slot = 0; slot < this.size; slot++) {
-      if (this.#turns[slot] !== 0 && this.#states[slot] !== NO_STATE) slots.push(slot);
-    }
-    slots.sort((a, b) => this.#turns[a]! - this.#turns[b]!);
-    return slots.map((slot) => [this.#keys[slot]!, slot]);
+    return Array.from(this.#listed(), (slot) => [this.#keys[slot]!, slot]);
   }
 
-  /** @returns null when it has no places. */
+  /** The slots of `list`. */
+  #listed(): Uint32Array {
+    const slots = new Uint32Array(this.size);
+    let count = 0;
+    for (let slot = 0; slot < this.size; slot++) {
+      if (this.#turns[slot] !== 0 && this.#states[slot] !== NO_STATE) slots[count++] = slot;
+    }
+    return slots.subarray(0, count).sort((a, b) => this.#turns[a]! - this.#turns[b]!);
+  }
+
+  /** @returns In memory that the next content uses again; null when it has no places. */
   encode(): Buffer | null {
-    const slots = this.list().map(([, slot]) => slot);
+    const slots = this.#listed();
     if (slots.length === 0) return null;
     const areas = slots.filter((slot) => isAreaKey(this.#keys[slot]!));
     const texts = new Map<string, number>();
@@ -146,20 +151,21 @@ export class PlaceTable {
       if (!texts.has(text)) texts.set(text, texts.size);
       return texts.get(text)!;
     };
-    const put = (column: readonly number[]) => {
-      const values = Float64Array.from(column);
-      writer.numbers({ values, first: 0, step: 1, count: values.length });
+    const values = new Float64Array(slots.length);
+    const put = (of: Uint32Array, valueOf: (slot: number) => number) => {
+      for (let i = 0; i < of.length; i++) values[i] = valueOf(of[i]!);
+      writer.numbers({ values, first: 0, step: 1, count: of.length });
     };
     writer.clear();
     writer.u32(slots.length);
     writer.u32(areas.length);
     for (const column of [this.#keys, this.#states, this.#prices, this.#holds, this.#timesMs]) {
-      put(slots.map((slot) => column[slot]!));
+      put(slots, (slot) => column[slot]!);
     }
     for (const column of [this.#sessions, this.#holdTypes]) {
-      put(slots.map((slot) => indexOf(column[slot]!)));
+      put(slots, (slot) => indexOf(column[slot]!));
     }
-    for (const i of COUNTS) put(areas.map((slot) => this.counts(slot)[i]));
+    for (const i of COUNTS) put(areas, (slot) => this.counts(slot)[i]);
     writer.texts([...texts.keys()]);
     return writer.content();
   }

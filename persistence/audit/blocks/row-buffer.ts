@@ -30,6 +30,7 @@ export interface NewBlock {
   readonly first: number;
   readonly last: number;
   readonly rows: number;
+  /** Valid until the next block is made. */
   readonly content: Buffer;
 }
 
@@ -37,6 +38,8 @@ export interface NewBlock {
 const AT_ROWS = 4;
 
 const writer = new ColumnWriter();
+/** By row of the block that is being made: the index of a text. It grows as needed. */
+let indexes = new Float64Array(0);
 
 /** Groups that there is room for at first. */
 const GROUPS_MIN = 32;
@@ -62,6 +65,11 @@ class Groups {
     }
     this.count += 1;
     return start;
+  }
+
+  /** Keeps the memory. */
+  clear(): void {
+    this.count = 0;
   }
 
   addAll({ values, count }: Groups): void {
@@ -94,6 +102,19 @@ export class RowBuffer {
 
   get rowCount(): number {
     return this.#rows.count;
+  }
+
+  /** Rows that there is room for. */
+  get rowRoom(): number {
+    return this.#rows.values.length / ROW_NUMBERS;
+  }
+
+  /** Removes all records, and keeps the memory for others. */
+  clear(): void {
+    for (const groups of [this.#records, this.#rows, this.#areas]) groups.clear();
+    for (const column of [this.#lasting, this.#named]) column.length = 0;
+    for (const column of [this.#sessions, this.#holdTypes]) column.length = 0;
+    this.lastSequence = 0;
   }
 
   /** Begins a record; its rows follow. */
@@ -209,8 +230,8 @@ export class RowBuffer {
     for (let i = 0; i < ROW_NUMBERS; i++) writer.numbers(this.#rows.column(i, from.row, to.row));
     const texts = new Map<string, number>();
     for (const column of [this.#sessions, this.#holdTypes]) {
-      const values = indexesOf(column, from.row, to.row, texts);
-      writer.numbers({ values, first: 0, step: 1, count: rows });
+      setIndexes(column, from.row, to.row, texts);
+      writer.numbers({ values: indexes, first: 0, step: 1, count: rows });
     }
     for (let i = 0; i < AREA_STEP; i++) writer.numbers(this.#areas.column(i, from.area, to.area));
     writer.texts([...texts.keys()]);
@@ -223,13 +244,13 @@ export class RowBuffer {
 }
 
 /** @param texts - By text: its index. New texts are added. */
-function indexesOf(
+function setIndexes(
   column: readonly string[],
   from: number,
   to: number,
   texts: Map<string, number>,
-): Float64Array {
-  const indexes = new Float64Array(to - from);
+): void {
+  if (indexes.length < to - from) indexes = new Float64Array(to - from);
   let before: string | null = null;
   let index = 0;
   for (let row = from; row < to; row++) {
@@ -243,5 +264,4 @@ function indexesOf(
     }
     indexes[row - from] = index;
   }
-  return indexes;
 }

@@ -1,5 +1,4 @@
 /** The changes of an event in columns: for a program that goes back in time in its own memory. */
-import type { SeatState } from "../../../engine/inventory/states.ts";
 import { AuditGap } from "../../../engine/queries/audit-trail.ts";
 import type { ChangeColumns } from "../../../engine/queries/event-change.ts";
 import { changesAfter, type ChangeSource } from "./changes.ts";
@@ -17,12 +16,13 @@ export function* changeColumns(
   const { firstSequence, lastSequence } = source.extent;
   if (since < firstSequence - 1) return AuditGap.TOO_EARLY;
   if (since > lastSequence) return AuditGap.TOO_LATE;
-  const columns = new Columns();
+  const columns = emptyColumns();
+  let all = 0;
   let work = 0;
   for (const change of changesAfter(source, since, placesMax)) {
-    if (columns.places >= placesMax) return { ...columns, hasMore: true };
+    if (all >= placesMax) return { ...columns, hasMore: true };
     const places = Math.max(1, change.seats.length + change.areas.length);
-    columns.places += places;
+    all += places;
     columns.sequences.push(change.sequence);
     columns.timesMs.push(change.timeMs);
     columns.calls.push(change.call);
@@ -42,15 +42,18 @@ export function* changeColumns(
   return { ...columns, hasMore: false };
 }
 
-class Columns {
-  places = 0;
-  readonly sequences: number[] = [];
-  readonly timesMs: number[] = [];
-  readonly calls: string[] = [];
-  readonly seatCounts: number[] = [];
-  readonly areaCounts: number[] = [];
-  readonly seatIds: number[] = [];
-  readonly states: (SeatState | 0)[] = [];
-  readonly priceIds: number[] = [];
-  readonly areas: ChangeColumns["areas"][number][] = [];
+type Lists = Omit<ChangeColumns, "hasMore">;
+
+function emptyColumns(): { [Name in keyof Lists]: Lists[Name][number][] } {
+  return {
+    sequences: [],
+    timesMs: [],
+    calls: [],
+    seatCounts: [],
+    areaCounts: [],
+    seatIds: [],
+    states: [],
+    priceIds: [],
+    areas: [],
+  };
 }

@@ -1,5 +1,6 @@
 /** Paints what is below the seats: blocks, the stage and other shapes, and areas as they fill. */
 import type { Area, Box, Drawing, Geometry } from "./geometry.ts";
+import type { Grid } from "./grid.ts";
 import type { AreaCounts } from "./live-seats.ts";
 import type { Canvas, Frame, Marks } from "./marks.ts";
 import { boxOf, outlineOfDrawing, overlap } from "./outlines.ts";
@@ -16,10 +17,12 @@ interface PlacedShape {
 
 export class Ground {
   readonly #marks: Marks;
+  readonly #grid: Grid;
   readonly #shapes: readonly PlacedShape[];
 
-  constructor(marks: Marks) {
+  constructor(marks: Marks, grid: Grid) {
     this.#marks = marks;
+    this.#grid = grid;
     this.#shapes = marks.geometry.shapes.map((shape) => {
       const outline = outlineOfDrawing(shape);
       return { shape, outline, box: boxOf(outline) };
@@ -122,16 +125,33 @@ export class Ground {
     canvas.fillStyle = this.#marks.palette.faint;
     for (const section of sections) {
       if (section.isTable || !overlap(section.box, box)) continue;
-      for (const index of section.rows) {
+      const places = section.rows.flatMap((index) => {
         const { seats, name, pitch, depth } = rows[index]!;
         const first = seats[0];
-        if (first === undefined || (depth * frame.scale) / frame.ratio < LETTER_DEPTH_MIN) continue;
-        const away = pitch * 0.5 * frame.scale + size * 0.7;
-        const px = x[first]! * frame.scale + frame.dx - alongX[first]! * away;
-        const py = y[first]! * frame.scale + frame.dy - alongY[first]! * away;
-        canvas.fillText(name, px, py);
+        if (first === undefined || (depth * frame.scale) / frame.ratio < LETTER_DEPTH_MIN)
+          return [];
+        const away = pitch * 0.41 + (size * 0.6) / frame.scale;
+        return [
+          { name, x: x[first]! - alongX[first]! * away, y: y[first]! - alongY[first]! * away },
+        ];
+      });
+      const middle = places[places.length >> 1];
+      if (middle === undefined || this.#isTaken(middle, size / frame.scale)) continue;
+      for (const place of places) {
+        canvas.fillText(
+          place.name,
+          place.x * frame.scale + frame.dx,
+          place.y * frame.scale + frame.dy,
+        );
       }
     }
+  }
+
+  /** Whether a letter would touch a seat of the next section. @param size - Layout units. */
+  #isTaken({ x, y }: { readonly x: number; readonly y: number }, size: number): boolean {
+    const reach = size * 0.35 + this.#geometry.pitch * 0.36;
+    const box = { left: x - reach, top: y - reach, right: x + reach, bottom: y + reach };
+    return this.#grid.within(box).length > 0;
   }
 }
 

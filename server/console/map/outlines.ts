@@ -17,7 +17,11 @@ export function outlineOfRows(
   const seats = rows.flatMap((row) => [...row.seats]);
   if (seats.length === 0) return new Float32Array();
   const [first, last] = [rows[0]!, rows.at(-1)!];
-  if (isTable || seats.length < 3) return around(seats, points, first.pitch * 0.75);
+  if (isTable) {
+    const { left, top, right, bottom } = boxOf(around(seats, points, first.pitch * 0.75));
+    return ellipse(left, top, right - left, bottom - top);
+  }
+  if (seats.length < 3) return around(seats, points, first.pitch * 0.75);
   const loop = [
     ...first.seats,
     ...rows.slice(1, -1).map((row) => row.seats.at(-1)!),

@@ -4,6 +4,14 @@ import type { Box, Geometry } from "./geometry.ts";
 import type { Hit } from "./hits.ts";
 import type { Palette } from "./palette.ts";
 
+/** A seat that has just changed. */
+export interface Pulse {
+  readonly seat: number;
+  readonly startMs: number;
+}
+
+export const PULSE_MS = 700;
+
 interface Overlay {
   readonly ratio: number;
   readonly palette: Palette;
@@ -11,6 +19,8 @@ interface Overlay {
   readonly selected: ReadonlySet<number>;
   readonly highlighted: readonly number[];
   readonly hovered: Hit | null;
+  readonly pulses: readonly Pulse[];
+  readonly nowMs: number;
   /** CSS pixels. */
   readonly box: Box | null;
 }
@@ -21,6 +31,7 @@ export function paintOverlay(
   overlay: Overlay,
 ): void {
   const { ratio, palette, selected, highlighted, hovered, box } = overlay;
+  paintPulses(canvas, camera, overlay);
   canvas.lineWidth = 1.5 * ratio;
   canvas.strokeStyle = palette.accent;
   canvas.beginPath();
@@ -41,6 +52,23 @@ export function paintOverlay(
   canvas.fillRect(x, y, width, height);
   canvas.globalAlpha = 1;
   canvas.strokeRect(x, y, width, height);
+}
+
+/** A ring that grows and fades. */
+function paintPulses(canvas: CanvasRenderingContext2D, camera: Camera, overlay: Overlay): void {
+  const { geometry, palette, pulses, nowMs, ratio } = overlay;
+  canvas.strokeStyle = palette.ink;
+  canvas.lineWidth = 1.5 * ratio;
+  for (const { seat, startMs } of pulses) {
+    const age = Math.min(1, (nowMs - startMs) / PULSE_MS);
+    const radius = geometry.pitch * camera.scale * (0.5 + age) + 4 * ratio * age;
+    canvas.globalAlpha = 0.7 * (1 - age);
+    canvas.beginPath();
+    const [x, y] = [camera.toScreenX(geometry.x[seat]!), camera.toScreenY(geometry.y[seat]!)];
+    canvas.arc(x, y, radius, 0, 2 * Math.PI);
+    canvas.stroke();
+  }
+  canvas.globalAlpha = 1;
 }
 
 function frameSeat(

@@ -8,12 +8,13 @@ import { type DragMode, Gestures } from "./gestures.ts";
 import { Grid } from "./grid.ts";
 import { Ground } from "./ground.ts";
 import type { Hit, Modifiers, Point } from "./hits.ts";
-import { Labels } from "./labels.ts";
+import { Labels } from "./names/labels.ts";
 import type { LiveSeats } from "./live-seats.ts";
 import { type Colouring, Marks } from "./marks.ts";
-import { paintOverlay } from "./overlay.ts";
+import { paintOverlay, type Pulse, PULSE_MS } from "./overlay.ts";
 import type { Palette } from "./palette.ts";
-import { TILE_PIXELS, Tiles } from "./tiles.ts";
+import { Screen } from "./screen.ts";
+import { Tiles } from "./tiles.ts";
 
 export interface MapEvents {
   /** Null when the pointer is at nothing. */
@@ -32,16 +33,12 @@ export interface MapOptions extends MapEvents {
   readonly hasMotion?: boolean;
 }
 
-/** Milliseconds of a frame for painting tiles. */
-const PAINT_MS = 7;
-const FIRST_PAINT_MS = 40;
 const RATIO_MAX = 2;
 const SETTLE_MS = 160;
 const LABELS_MS = 250;
+const PULSES_MAX = 16;
 /** CSS pixels for the names around the outermost sections. */
 const NAME_MARGIN = 26;
-/** With more changed seats than this a tile is copied as a whole. */
-const COPIES_MAX = 40;
 /** The mark that a browser's tools show at the first full picture. */
 const PAINTED = "frontrow: painted";
 
@@ -55,6 +52,7 @@ export class SeatMap {
   readonly #ground: Ground;
   readonly #grid: Grid;
   readonly #tiles: Tiles;
+  readonly #screen: Screen;
   readonly #labels: Labels;
   readonly #gestures: Gestures;
   readonly #observer: ResizeObserver;
@@ -65,11 +63,12 @@ export class SeatMap {
   #box: Box | null = null;
   #frame = 0;
   #covered: Partial<Insets> = {};
+  #pulses: Pulse[] = [];
+  #ratioMax = RATIO_MAX;
   #isBaseStale = true;
   #isChanged = false;
   #labelsTimer = 0;
   #isOverStale = true;
-  #isWhole = false;
   #settleAt = 0;
 
   constructor(element: HTMLElement, options: MapOptions) {
@@ -79,9 +78,10 @@ export class SeatMap {
     this.#over = canvasIn(element);
     this.#marks = new Marks(options.geometry, options.live, options.palette);
     this.#marks.colouring = options.colorBy ?? "state";
-    this.#ground = new Ground(this.#marks);
     this.#grid = new Grid(options.geometry);
+    this.#ground = new Ground(this.#marks, this.#grid);
     this.#tiles = new Tiles(this.camera, this.#marks, this.#ground, this.#grid);
+    this.#screen = new Screen(this.#base, this.camera, this.#tiles, this.#marks);
     this.#labels = new Labels(options.geometry, this.#grid);
     this.#labels.countAll(options.live);
     this.#gestures = new Gestures(element, this);
@@ -102,6 +102,7 @@ export class SeatMap {
   change(seats: ArrayLike<number>, areas: readonly number[] = []): void {
     this.#tiles.change(seats);
     for (const area of areas) this.#tiles.changeArea(area);
+    this.#pulse(seats);
     const isCounted = this.#labels.count(this.#marks.live, seats);
     this.#isChanged = true;
     this.#schedule();
@@ -111,6 +112,16 @@ export class SeatMap {
       this.#labelsTimer = 0;
       this.#staleOver();
     }, LABELS_MS);
+  }
+
+  /** Draws attention to a few changes; where much happens, it would only be noise. */
+  #pulse(seats: ArrayLike<number>): void {
+    if (this.#options.hasMotion === false || seats.length > PULSES_MAX) return;
+    const startMs = performance.now();
+    const room = PULSES_MAX - this.#pulses.length;
+    const added = Array.from(seats).slice(0, Math.max(0, room));
+    this.#pulses.push(...added.map((seat) => ({ seat, startMs })));
+    if (added.length > 0) this.#staleOver();
   }
 
   set colorBy(colouring: Colouring) {
@@ -231,7 +242,7 @@ export class SeatMap {
 
   /** Whether every tile in view is painted. */
   get isComplete(): boolean {
-    return this.#isWhole && !this.#isBaseStale && !this.#isOverStale;
+    return this.#screen.hasPicture && !this.#isBaseStale && !this.#isChanged;
   }
 
   destroy(): void {
@@ -264,7 +275,7 @@ export class SeatMap {
 
   #resize(isFirst: boolean): void {
     const { clientWidth, clientHeight } = this.#element;
-    this.#ratio = Math.min(window.devicePixelRatio || 1, RATIO_MAX);
+    this.#ratio = Math.min(window.devicePixelRatio || 1, this.#ratioMax);
     const width = Math.max(1, Math.round(clientWidth * this.#ratio));
     const height = Math.max(1, Math.round(clientHeight * this.#ratio));
     for (const canvas of [this.#base, this.#over]) {
@@ -298,13 +309,13 @@ export class SeatMap {
     this.#frame = 0;
     this.#settleZoom();
     const { camera } = this;
-    if (this.#isBaseStale || (this.#isChanged && !(this.#isWhole && camera.isAtRest))) {
+    if (this.#isBaseStale || (this.#isChanged && !camera.isAtRest)) {
       this.#isBaseStale = false;
       this.#isChanged = false;
       this.#paintBase();
     } else if (this.#isChanged) {
       this.#isChanged = false;
-      this.#paintChanges();
+      if (!this.#screen.paintChanges()) this.#stale();
     }
     if (this.#isOverStale) {
       this.#isOverStale = false;
@@ -330,61 +341,13 @@ export class SeatMap {
   }
 
   #paintBase(): void {
-    const canvas = this.#base.getContext("2d", { alpha: false })!;
-    const { camera } = this;
-    const { width, height } = camera.size;
-    const { level, scale } = camera;
-    const ofLevel = camera.scaleOf(level);
-    const size = (TILE_PIXELS * scale) / ofLevel;
-    const { x: left, y: top } = camera.origin;
-    const endMs = performance.now() + (this.#isWhole ? PAINT_MS : FIRST_PAINT_MS);
-    let isWhole = true;
-    canvas.fillStyle = this.#marks.palette.ground;
-    canvas.fillRect(0, 0, width, height);
-    for (let line = Math.floor(top / size); line * size < top + height; line++) {
-      for (let column = Math.floor(left / size); column * size < left + width; column++) {
-        const tile = this.#tiles.take(level, column, line);
-        if (!this.#tiles.complete(tile, endMs)) isWhole = false;
-        const [x, y] = [column * size - left, line * size - top];
-        if (scale === ofLevel) canvas.drawImage(tile.canvas, x, y);
-        else canvas.drawImage(tile.canvas, x, y, size, size);
-      }
-    }
+    const isFirst = !this.#screen.hasPicture;
+    const isWhole = this.#screen.paint();
     if (!isWhole) this.#stale();
-    else if (!this.#isWhole) {
-      this.#isWhole = true;
-      performance.mark(PAINTED);
-    }
-  }
-
-  /** Paints changed seats in the tiles in view, and copies just these places to the screen. */
-  #paintChanges(): void {
-    const canvas = this.#base.getContext("2d", { alpha: false })!;
-    const { scale, level, origin, size } = this.camera;
-    const { x, y } = this.#options.geometry;
-    const half = Math.ceil(this.#options.geometry.pitch * scale * 1.25);
-    const endMs = performance.now() + PAINT_MS;
-    for (const tile of this.#tiles.inView(level, origin, size)) {
-      const { pending } = tile;
-      const isWholeTile = pending.length > COPIES_MAX || tile.pendingAreas.size > 0;
-      const hasWork = tile.work !== null;
-      if (pending.length === 0 && !isWholeTile && !hasWork) continue;
-      if (!this.#tiles.complete(tile, endMs)) this.#stale();
-      const [left, top] = [tile.column * TILE_PIXELS, tile.line * TILE_PIXELS];
-      if (isWholeTile || hasWork) {
-        canvas.drawImage(tile.canvas, left - origin.x, top - origin.y);
-        continue;
-      }
-      for (const seat of pending) {
-        const [cx, cy] = [Math.round(x[seat]! * scale) - left, Math.round(y[seat]! * scale) - top];
-        const [fromX, fromY] = [Math.max(0, cx - half), Math.max(0, cy - half)];
-        const width = Math.min(TILE_PIXELS, cx + half) - fromX;
-        const height = Math.min(TILE_PIXELS, cy + half) - fromY;
-        if (width <= 0 || height <= 0) continue;
-        const [toX, toY] = [left + fromX - origin.x, top + fromY - origin.y];
-        canvas.drawImage(tile.canvas, fromX, fromY, width, height, toX, toY, width, height);
-      }
-    }
+    else if (isFirst) performance.mark(PAINTED);
+    if (!this.#screen.isSlow() || this.#ratio <= 1) return;
+    this.#ratioMax = Math.max(1, this.#ratio - 0.5);
+    this.#resize(this.camera.zoom === 0);
   }
 
   #paintOver(): void {
@@ -392,6 +355,9 @@ export class SeatMap {
     canvas.clearRect(0, 0, this.camera.size.width, this.camera.size.height);
     const { palette, live, geometry } = this.#marks;
     const look = { ratio: this.#ratio, palette, live };
+    const nowMs = performance.now();
+    this.#pulses = this.#pulses.filter(({ startMs }) => nowMs - startMs < PULSE_MS);
+    if (this.#pulses.length > 0) this.#staleOver();
     this.#labels.paint(canvas, this.camera, look);
     paintOverlay(canvas, this.camera, {
       ...look,
@@ -400,6 +366,8 @@ export class SeatMap {
       highlighted: this.#highlighted,
       hovered: this.#hovered,
       box: this.#box,
+      pulses: this.#pulses,
+      nowMs,
     });
   }
 }

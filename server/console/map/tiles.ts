@@ -147,8 +147,9 @@ export class Tiles {
 
   /** Notes changed seats in each tile that shows them. */
   change(seats: ArrayLike<number>): void {
-    const { x, y } = this.#marks.geometry;
+    const { x, y, seatCount } = this.#marks.geometry;
     const { reach } = this.#marks;
+    if (seats.length * 2 > seatCount) return this.repaint();
     for (const tile of this.#tiles.values()) {
       const { left, top, right, bottom } = this.boxOf(tile, reach);
       for (let i = 0; i < seats.length; i++) {

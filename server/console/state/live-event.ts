@@ -93,6 +93,8 @@ export class LiveEvent {
     const event = new LiveEvent(api, facts, geometry);
     event.prices.value = prices;
     event.#take(map);
+    // Nobody listens yet: whoever draws it now, draws everything.
+    event.#isWhole = false;
     event.#follow();
     return event;
   }

@@ -78,9 +78,12 @@ export function pagesFor(bytesMax: number, bytes = bytesMax): ArrayBuffer {
   return new ArrayBuffer(bytes, { maxByteLength: bytesMax });
 }
 
-/** Gives the pages back, if the bytes have any. Otherwise garbage collection would, much later. */
-export function freePages({ buffer }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer && buffer.resizable) buffer.resize(0);
+/**
+ * Gives the pages back, if the bytes have any and they have not moved to another thread. Otherwise
+ * garbage collection would, much later.
+ */
+export function freePages({ buffer }: Pick<Uint8Array, "buffer">): void {
+  if (buffer instanceof ArrayBuffer && buffer.resizable && buffer.byteLength > 0) buffer.resize(0);
 }
 
 /**
@@ -117,6 +120,11 @@ export class BodyPieces {
     const long = pagesFor(this.#bytesMax, start.length);
     new Uint8Array(long).set(start);
     return long;
+  }
+
+  /** Gives the memory of a long body back. To be called when nobody reads it any more. */
+  free(): void {
+    if (this.#long !== null) freePages({ buffer: this.#long });
   }
 
   /** Each has memory of its own, which may move to another thread. */

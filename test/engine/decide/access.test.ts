@@ -7,6 +7,7 @@ import { section } from "../../support/layout.ts";
 
 const { ENTITY_NOT_FOUND, ACCESS_DENIED, EVENT_ACCESS_DENIED } = Result;
 const id = 999_999;
+const WEBHOOK = { url: "https://odeon.example/hook", events: ["change" as const] };
 const UNKNOWN = {
   organizationId: id,
   venueId: id,
@@ -15,11 +16,13 @@ const UNKNOWN = {
   eventId: NO_EVENT,
   priceId: id,
   seriesId: id,
+  webhookId: id,
 };
 
 /** The commands on these objects, by kind. @param venue - A venue of the caller. */
 function commandsOn(named: typeof UNKNOWN, world: World, venue: number) {
-  const { organizationId, venueId, schemaId, zoneId, eventId, priceId, seriesId } = named;
+  const { organizationId, venueId, schemaId, zoneId, eventId, priceId, seriesId, webhookId } =
+    named;
   const name = "X";
   const { start, endDate } = world.event;
   const event = { name, start, endDate, schemaId: world.schemaId };
@@ -46,6 +49,9 @@ function commandsOn(named: typeof UNKNOWN, world: World, venue: number) {
     assignPrices: { eventId, body: {} },
     unassignPrices: { eventId, body: {} },
     clearPrices: { eventId },
+    updateWebhook: { body: { id: webhookId, ...WEBHOOK } },
+    deleteWebhook: { webhookId },
+    rotateWebhookSecret: { webhookId, body: {} },
     lock: booking,
     unlock: booking,
     sale: booking,
@@ -84,7 +90,9 @@ const [zone] = world.must("createZones", caller, { schemaId, body: [{ name: "Gol
 const { id: seriesId } = world.must("createSeries", caller, { body: { name: "Ring" } });
 const { eventId, priceId } = world;
 const { organizationId } = caller;
-const own = { organizationId, venueId, schemaId, zoneId: zone!.id, eventId, priceId, seriesId };
+const { id: webhookId } = world.must("createWebhook", caller, { body: WEBHOOK });
+const inEvent = { eventId, priceId, seriesId, webhookId };
+const own = { organizationId, venueId, schemaId, zoneId: zone!.id, ...inEvent };
 const sibling = world.createOrganization(world.tenant, "Sibling");
 const siblingVenue = world.must("createVenue", sibling, { body: { name: "Other" } }).id;
 const elsewhere = world.createTenant("Elsewhere");

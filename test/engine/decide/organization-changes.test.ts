@@ -76,14 +76,17 @@ test("a deleted organization takes everything with it that it owns, and nothing 
   const [gold] = world.must("createZones", caller, { schemaId, body });
   const seats = [{ objectId: world.labels.idOf("A1"), assignmentId: gold!.id }];
   world.must("assignZones", caller, { schemaId, body: { seats } });
+  const hook = { url: "https://odeon.example/hook", events: ["change" as const] };
+  world.must("createWebhook", caller, { body: hook });
   world.book("block", world.selection(null, "A1", "Pit:1"));
 
   world.must("deleteOrganization", tenant, { organizationId: caller.organizationId });
   const { catalog, partitions, layouts } = world.engine.state;
   expect([...catalog.organizations.keys()]).toEqual([other.organizationId]);
   expect([...catalog.venues.values()].map(({ name }) => name)).toEqual(["Kept"]);
-  const { schemas, zones, zoneAssignments, clones, series, events, prices } = catalog;
-  for (const table of [schemas, zones, zoneAssignments, clones, series, events, prices]) {
+  const { schemas, zones, zoneAssignments, clones, series, events, prices, webhooks } = catalog;
+  const ofSchemas = [schemas, zones, zoneAssignments, clones];
+  for (const table of [...ofSchemas, series, events, prices, webhooks]) {
     expect(table.size).toBe(0);
   }
   expect([catalog.layouts.size, layouts.size, partitions.size]).toEqual([0, 0, 0]);

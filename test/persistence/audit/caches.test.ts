@@ -83,6 +83,9 @@ test("the ids of layouts are forgotten when there are too many, and read again",
     return catalog.idCount;
   });
   expect(counts).toEqual([60, 120, 60, 120, 60, 60]);
+  catalog.forgetPlaces(5);
+  catalog.forgetPlaces(5);
+  expect(catalog.idCount).toBe(0);
 });
 
 test("statements with ever new texts stay within a bound", () => {

@@ -6,7 +6,12 @@ import { buildLayout } from "../../../engine/layout/layout.ts";
 import { PackedLayout } from "../../../engine/layout/packed-layout.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { packCatalog, unpackCatalog } from "../../../persistence/log/catalog-codec.ts";
-import { jsonOfRow, packLayout, storedPut } from "../../../persistence/log/layout-packing.ts";
+import {
+  packLayout,
+  storedPut,
+  withLayoutJson,
+  withRowJson,
+} from "../../../persistence/log/layout-packing.ts";
 
 const DOCUMENT: LayoutDocument = {
   sectors: [{ id: 1, guid: "s", name: "Parkett ü 🎭", ga: false }],
@@ -69,6 +74,18 @@ test("a packed layout of several pieces is read back, whatever its texts look li
     expect(JSON.stringify(packed)).toBe(json);
     const row = { id: 9, document: document as LayoutDocument, marksRelabelled: true } as const;
     const put = { table: "layouts", row: { ...row, document: packed } } as const;
-    expect(jsonOfRow(put)).toBe(JSON.stringify(row));
+    let text = "";
+    withRowJson(put, (given) => (text = String(given)));
+    expect(text).toBe(JSON.stringify(row));
   }
+});
+
+test("the JSON of a packed layout is freed after its use", () => {
+  const { bytes } = packLayout(JSON.stringify(DOCUMENT));
+  const json = withLayoutJson(bytes, (given) => {
+    expect(JSON.parse(given.toString())).toEqual(DOCUMENT);
+    return given;
+  });
+  expect(json).toHaveLength(0);
+  expect(() => withLayoutJson(bytes, () => JSON.parse("no"))).toThrow(SyntaxError);
 });

@@ -42,6 +42,21 @@ test("it follows a growing log over segments, and reads each record once", async
   expect(segmentPaths(disk).length).toBeGreaterThan(3);
 });
 
+test("frames are read whole, whatever part of them was read ahead", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk, segmentBytes: 8 * 1024 * 1024 });
+  const { follower, sequences } = followerOf(disk);
+  const late = followerOf(disk);
+  for (const bytes of [400_000, 400_000, 400_000, 2_500_000, 10, 1_048_000, 900_000, 600_000]) {
+    await log.commit(1, bytes);
+    await log.commit(2);
+    follower.read(log.acknowledged);
+    expect(sequences.length).toBe(log.acknowledged);
+  }
+  late.follower.read(log.acknowledged);
+  expect(late.sequences).toEqual(sequences);
+});
+
 test("a missing log is reported with the first missing record", async () => {
   const disk = emptyDisk();
   const at = (start: LogStart | null) => () => followerOf(disk, start).follower.read(9);

@@ -60,7 +60,8 @@ test("commands that only the front gives are refused to library callers", async 
   const replies = ["rememberReply", "forgetReplies"];
   const logins = ["openLogin", "renewLogin", "closeLogin"];
   const layouts = ["installLayout", "installClone"];
-  expect(INTERNAL_KINDS).toEqual(["hidePrivateKey", ...logins, ...replies, ...layouts]);
+  const inOrder = ["hidePrivateKey", ...logins, ...replies, ...layouts, "disableWebhook"];
+  expect(INTERNAL_KINDS).toEqual(inOrder);
   for (const kind of INTERNAL_KINDS) {
     await expectRefused(sampleCommand(kind, caller), invalid("kind", "UNKNOWN"));
   }

@@ -105,7 +105,7 @@ test(
   60_000 + (IS_RECORDING ? RECORDED_AFTER_MS : 0),
 );
 
-test("the legend takes a state off the map, and filters what happens by call and session", async () => {
+test("the legend fades a state on the map; the list is filtered by call and session", async () => {
   const server = await startServer({ args: ["--demo", "--demo-traffic"] });
   const page = await openArena(server);
   const sold = page.locator(".share-legend button").first();

@@ -37,6 +37,7 @@ const DEFAULTS = {
   replyDisk: 1_024,
   catalogMemory: null,
   eventMemory: null,
+  webhookPrivateAddresses: false,
   logLevel: "info",
   logFormat: "auto",
 };
@@ -72,6 +73,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_REPLY_DISK: "0.5",
     FRONTROW_CATALOG_MEMORY: "300",
     FRONTROW_EVENT_MEMORY: "400",
+    FRONTROW_WEBHOOK_PRIVATE_ADDRESSES: "true",
     FRONTROW_LOG_FORMAT: "pretty",
     FRONTROW_ACCESS_LOG: "-",
   };
@@ -86,6 +88,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     data: "/srv/a",
     demo: true,
     demoTraffic: true,
+    webhookPrivateAddresses: true,
     logLevel: "warn",
   };
   const repliesOfEnv = { replyMemory: 100, replyDisk: 0.5 };
@@ -113,22 +116,28 @@ test("each option can be a flag or a variable, and the flag overrides the variab
   };
   const replies = { replyMemory: 64, replyDisk: 128 };
   const logs = { logFormat: "json", accessLog: "a.log" };
-  expect(await parse([...args, ...more, "--demo"], env)).toEqual({
+  more.push("--demo", "--webhook-private-addresses");
+  expect(await parse([...args, ...more], env)).toEqual({
     ...fromFlags,
     ...others,
     ...replies,
     catalogMemory: 301,
     eventMemory: 401,
+    webhookPrivateAddresses: true,
     ...logs,
   });
 });
 
-test("the variable of the demo turns it on with 1, true, yes or on", async () => {
+test.each([
+  ["FRONTROW_DEMO", "demo"],
+  ["FRONTROW_WEBHOOK_PRIVATE_ADDRESSES", "webhookPrivateAddresses"],
+] as const)("the variable %s turns its option on with 1, true, yes or on", async (name, option) => {
+  const read = async (text: string) => (await parse([], { [name]: text }))[option];
   for (const text of ["", "0", "false", "No", "OFF"]) {
-    expect([text, (await parse([], { FRONTROW_DEMO: text })).demo]).toEqual([text, false]);
+    expect([text, await read(text)]).toEqual([text, false]);
   }
   for (const text of ["1", "true", "YES", "on"]) {
-    expect([text, (await parse([], { FRONTROW_DEMO: text })).demo]).toEqual([text, true]);
+    expect([text, await read(text)]).toEqual([text, true]);
   }
 });
 

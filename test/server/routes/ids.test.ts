@@ -12,6 +12,7 @@ const UNKNOWN: Ids = {
   venue: NO_ID,
   schema: NO_ID,
   series: NO_ID,
+  webhook: NO_ID,
   price: NO_ID,
   zone: NO_ID,
   organization: NO_ID,
@@ -32,6 +33,10 @@ const ROWS: readonly (readonly [string, string, string, unknown])[] = [
   ["POST", `${V2}/events/{event}/status`, "id FORMAT", { status: "ARCHIVED" }],
   ["PUT", `${V2}/events/{event}/series`, "id FORMAT", { seriesId: null }],
   ["DELETE", `${V2}/series/{series}`, "id TYPE", undefined],
+  ["GET", `${V2}/webhooks/{webhook}`, "id TYPE", undefined],
+  ["DELETE", `${V2}/webhooks/{webhook}`, "id TYPE", undefined],
+  ["POST", `${V2}/webhooks/{webhook}/rotate`, "id TYPE", {}],
+  ["GET", `${V2}/webhooks/{webhook}/deliveries/`, "id TYPE", undefined],
   ["GET", `${V2}/event/{event}/prices/{price}`, "eventId FORMAT, id TYPE", undefined],
   ["DELETE", `${V2}/event/{event}/prices/{price}`, "eventId FORMAT, id TYPE", undefined],
   ["GET", `${V2}/venues/{venue}`, "id TYPE", undefined],
@@ -55,14 +60,16 @@ const ROWS: readonly (readonly [string, string, string, unknown])[] = [
 const server = new TestServer();
 const { a, b, c, world } = server;
 
-/** Adds a zone, a series and a clone to the organization. */
+/** Adds a zone, a series, a webhook and a clone to the organization. */
 function idsOf({ caller, eventId, venueId, schemaId, priceId, id }: House): Ids {
   const zones = [{ name: "Gold", schemaId }];
   const [zone] = world.must("createZones", caller, { schemaId, body: zones });
   const series = world.must("createSeries", caller, { body: { name: "Ring" } }).id;
   const clone = world.must("cloneSchema", caller, { schemaId, cloneId: eventId }).id;
+  const hook = { url: "https://odeon.example/hook", events: ["change" as const] };
+  const webhook = world.must("createWebhook", caller, { body: hook }).id;
   const own = { event: eventId, venue: venueId, schema: schemaId, price: priceId, zone: zone!.id };
-  return { ...own, clone, series, organization: id };
+  return { ...own, clone, series, webhook, organization: id };
 }
 
 const [idsOfB, idsOfC] = [idsOf(b), idsOf(c)];

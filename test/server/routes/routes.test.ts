@@ -187,6 +187,7 @@ const EMPTY_IS_VALID: Readonly<Record<string, string>> = {
   "PUT /api/private/management/v2.0/organizations/{id}/settings": "changes nothing",
   "POST /api/private/v2.0/schemas/{schemaId}/pricing_zones/assignments/": "assigns nothing",
   "POST /api/private/v2.0/keys/rotate": "ends the old key at once",
+  "POST /api/private/v2.0/webhooks/{id}/rotate": "keeps the old secret for a day",
   "POST /api/private/management/v2.0/keys/rotate": "ends the old token at once",
 };
 
@@ -227,7 +228,10 @@ test.each(Object.entries(EMPTY_IS_VALID))("an empty object sent to %s %s", async
   const route = ROUTES.find((known) => nameOf(known) === name)!;
   const fresh = new TestServer();
   const options = { ...callerOf(route), body: {} };
-  const reply = await fresh.call(route.method, targetFor(route, fresh.a), options);
+  const webhook = { url: "https://odeon.example/", events: ["change"] };
+  const { body } = await fresh.post<{ id: number }>("/api/private/v2.0/webhooks/", webhook);
+  const target = targetFor(route, fresh.a).replace(String(NO_ID), String(body.id));
+  const reply = await fresh.call(route.method, target, options);
   expect(reply.status).toBe(200);
 });
 

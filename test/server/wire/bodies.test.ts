@@ -172,6 +172,21 @@ test.each([
   expect(Buffer.concat(moved).equals(whole)).toBe(true);
 });
 
+test("a long body gives its memory back, unless it has moved to another thread", () => {
+  const pieces = new BodyPieces(3_000 * KIB);
+  pieces.add(new Uint8Array(2_000 * KIB));
+  const { parts } = pieces;
+  pieces.free();
+  expect(parts.map(({ length }) => length)).toEqual([0]);
+  const moving = new BodyPieces(3_000 * KIB);
+  moving.add(new Uint8Array(2_000 * KIB).fill(1));
+  const moved = structuredClone(moving.parts, {
+    transfer: [moving.parts[0]!.buffer as ArrayBuffer],
+  });
+  moving.free();
+  expect(Buffer.alloc(2_000 * KIB, 1).equals(moved[0]!)).toBe(true);
+});
+
 test("the answer to a long body gives its memory back once it has been sent", async () => {
   const answers: Answer[] = [];
   const listening = await Listening.start({ onAnswer: (_, answer) => void answers.push(answer) });

@@ -36,7 +36,7 @@ test("no piece has more than a thousand objects", () => {
 /** Pieces of a few bytes. */
 function parse(text: string): unknown {
   const json = Buffer.from(text);
-  return parseInPieces(json, (from, to) => json.toString("utf8", from, to), 5);
+  return parseInPieces(json, (from, to) => json.toString("utf8", from, to), { bytes: 5 });
 }
 
 const OBJECTS = [

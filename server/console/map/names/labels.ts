@@ -1,10 +1,10 @@
 /** The names of sections and areas, by level of zoom, and how full they are. */
-import type { Camera } from "./camera.ts";
-import type { Box, Geometry } from "./geometry.ts";
-import type { Grid } from "./grid.ts";
-import { LabelPlaces } from "./label-places.ts";
-import { type AreaCounts, type LiveSeats, SeatState } from "./live-seats.ts";
-import type { Palette } from "./palette.ts";
+import type { Camera } from "../camera.ts";
+import type { Box, Geometry } from "../geometry.ts";
+import type { Grid } from "../grid.ts";
+import { type LabelPlace, LabelPlaces } from "./label-places.ts";
+import { type AreaCounts, type LiveSeats, SeatState } from "../live-seats.ts";
+import type { Palette } from "../palette.ts";
 
 /** CSS pixels. */
 const NAME_PIXELS = 11;
@@ -29,6 +29,7 @@ export class Labels {
   readonly #geometry: Geometry;
   readonly #shortNames: readonly string[];
   readonly #places: LabelPlaces;
+  readonly #longPlaces: LabelPlaces;
   /** Index: section. */
   readonly #sold: Uint32Array;
   readonly #onSale: Uint32Array;
@@ -41,6 +42,7 @@ export class Labels {
   constructor(geometry: Geometry, grid: Grid) {
     this.#geometry = geometry;
     this.#places = new LabelPlaces(geometry, grid);
+    this.#longPlaces = new LabelPlaces(geometry, grid);
     this.#shortNames = geometry.sections.map(({ name }) => shortName(name));
     this.#sold = new Uint32Array(geometry.sections.length);
     this.#onSale = new Uint32Array(geometry.sections.length);
@@ -81,6 +83,7 @@ export class Labels {
   /** After a change of the scale of levels. */
   resized(): void {
     this.#places.clear();
+    this.#longPlaces.clear();
     this.#widths.clear();
   }
 
@@ -95,37 +98,63 @@ export class Labels {
   }
 
   #paintSections(canvas: CanvasRenderingContext2D, camera: Camera, look: Look): void {
-    const { ratio, palette } = look;
+    const { ratio } = look;
     const small = fontOf(NAME_PIXELS, ratio);
     const large = fontOf(PILL_PIXELS, ratio);
     const ofLevel = camera.scaleOf(camera.level);
-    const outside = this.#places.at(camera.level, (section) => {
-      const width = this.#widthOf(canvas, small, this.#shortNames[section]!) + 6 * ratio;
-      return { width: width / ofLevel, height: ((NAME_PIXELS + 3) * ratio) / ofLevel };
+    const sizeOf = (font: string, text: string) => {
+      const width = (this.#widthOf(canvas, font, text) + 8 * ratio) / ofLevel;
+      return { width, height: ((NAME_PIXELS + 5) * ratio) / ofLevel };
+    };
+    const shorts = this.#places.at(camera.level, (section) => {
+      return sizeOf(small, this.#shortNames[section]!);
     });
-    for (const [index, section] of this.#geometry.sections.entries()) {
+    const { sections } = this.#geometry;
+    const longs = this.#longPlaces.at(camera.level, (section) => {
+      return sizeOf(large, `${sections[section]!.name}  100 %`);
+    });
+    const drawn: Place[] = [];
+    for (const [index, section] of sections.entries()) {
       const whole = section.seatCount === 0 ? null : onScreen(camera, section.box);
       if (whole === null) continue;
-      const text = section.isTable ? section.name : `${section.name}  ${this.#share(index)}`;
-      const width = this.#widthOf(canvas, large, text) + 2 * PADDING * ratio;
-      if (width < whole.width * 0.9 && whole.height > 48 * ratio && !section.isTable) {
-        const { x, y } = inView(camera, whole, width / 2, 12 * ratio);
-        canvas.font = large;
-        pill(canvas, [text], { x, y, width, height: 21 * ratio }, look);
-        continue;
-      }
       const name = this.#shortNames[index]!;
-      const place = outside[index] ?? null;
-      canvas.font = small;
-      if (place !== null) {
-        canvas.fillStyle = palette.faint;
-        canvas.fillText(name, camera.toScreenX(place.x), camera.toScreenY(place.y));
-        continue;
+      const isLarge = !section.isTable && this.#isLarge(canvas, whole, index, ratio);
+      const place = section.isTable ? null : ((isLarge ? longs : shorts)[index] ?? null);
+      const text = isLarge ? this.#longText(index) : name;
+      canvas.font = isLarge ? large : small;
+      const halfWidth = this.#widthOf(canvas, isLarge ? large : small, text) / 2 + 4 * ratio;
+      if (place !== null && isSeen(camera, place, halfWidth)) {
+        canvas.fillStyle = isLarge ? look.palette.ink : look.palette.faint;
+        canvas.fillText(text, camera.toScreenX(place.x), camera.toScreenY(place.y));
+      } else if (isLarge) {
+        const middle = inView(camera, whole, halfWidth, 12 * ratio);
+        const width = 2 * (halfWidth + 3 * ratio);
+        const shown = { ...middle, width, height: 21 * ratio };
+        if (drawn.some((one) => touch(one, shown))) continue;
+        drawn.push(shown);
+        pill(canvas, [text], shown, look);
+      } else if (place === null && 2 * halfWidth <= whole.width && whole.height >= 16 * ratio) {
+        pill(canvas, [name], { ...whole, width: 2 * halfWidth, height: 15 * ratio }, look);
       }
-      const needed = this.#widthOf(canvas, small, name) + 8 * ratio;
-      if (needed > whole.width || whole.height < 16 * ratio) continue;
-      pill(canvas, [name], { ...whole, width: needed, height: 15 * ratio }, look);
     }
+  }
+
+  /** Whether a section has room for its whole name and its share. */
+  #isLarge(
+    canvas: CanvasRenderingContext2D,
+    { width, height }: Place,
+    section: number,
+    ratio: number,
+  ): boolean {
+    const text = this.#widthOf(canvas, fontOf(PILL_PIXELS, ratio), this.#longText(section));
+    return text + 2 * PADDING * ratio < width * 0.9 && height > 48 * ratio;
+  }
+
+  /** With the share that is sold, unless nothing is on sale. */
+  #longText(section: number): string {
+    const { name } = this.#geometry.sections[section]!;
+    const [sold, onSale] = [this.#sold[section]!, this.#onSale[section]!];
+    return onSale === 0 ? name : `${name}  ${Math.round((100 * sold) / onSale)} %`;
   }
 
   #paintArea(
@@ -155,10 +184,6 @@ export class Labels {
       pill(canvas, lines, { x: place.x, y: place.y, width, height }, look);
       return;
     }
-  }
-
-  #share(section: number): string {
-    return `${Math.round((100 * this.#sold[section]!) / Math.max(1, this.#onSale[section]!))} %`;
   }
 
   #widthOf(canvas: CanvasRenderingContext2D, font: string, text: string): number {
@@ -218,6 +243,18 @@ function onScreen(camera: Camera, box: Box): Place | null {
     width: right - left,
     height: bottom - top,
   };
+}
+
+function touch(a: Place, b: Place): boolean {
+  const isBeside = Math.abs(a.x - b.x) * 2 >= a.width + b.width;
+  return !isBeside && Math.abs(a.y - b.y) * 2 < a.height + b.height;
+}
+
+/** Whether a name at the place is in view as a whole. */
+function isSeen(camera: Camera, at: NonNullable<LabelPlace>, halfWidth: number): boolean {
+  const [x, y] = [camera.toScreenX(at.x), camera.toScreenY(at.y)];
+  const { width, height } = camera.size;
+  return x > halfWidth && x < width - halfWidth && y > 10 && y < height - 10;
 }
 
 /** The middle of a section; when the section is larger than the view, as near to it as is seen. */

@@ -1,12 +1,12 @@
 /** Cloning of schemas. */
 import { randomUUID } from "node:crypto";
-import { UUID } from "../../engine/shapes/fields.ts";
-import { problemsOf, submit } from "../routing/command-route.ts";
-import { Access, type Route, route } from "../routing/route.ts";
-import { answer } from "../wire/answers.ts";
-import { CLONE } from "../wire/shapes.ts";
-import { cloneView } from "../wire/views.ts";
-import { LONG_ID, showOwn, UUID_ID } from "./handling.ts";
+import { UUID } from "../../../engine/shapes/fields.ts";
+import { problemsOf, submit } from "../../routing/command-route.ts";
+import { Access, type Route, route } from "../../routing/route.ts";
+import { answer } from "../../wire/answers.ts";
+import { CLONE } from "../../wire/shapes.ts";
+import { cloneView } from "../../wire/views.ts";
+import { LONG_ID, showOwn, UUID_ID } from "../handling.ts";
 
 const BASE = { tag: "Schemas", access: Access.ORGANIZATION, durable: true };
 

@@ -1,15 +1,15 @@
 /** Pricing zones of a schema. */
-import { findZone, zonedSchema } from "../../engine/queries/lookups.ts";
-import { isRefused } from "../../engine/results.ts";
-import { LONG } from "../../engine/shapes/fields.ts";
-import { list } from "../../engine/shapes/shape.ts";
-import { commandRoute } from "../routing/command-route.ts";
-import { listRoute } from "../routing/page.ts";
-import { Access, type Route, route } from "../routing/route.ts";
-import { answer, NO_CONTENT, TRUE } from "../wire/answers.ts";
-import { DONE, PRICING_ZONE } from "../wire/shapes.ts";
-import { zoneView } from "../wire/views.ts";
-import { LONG_ID } from "./handling.ts";
+import { findZone, zonedSchema } from "../../../engine/queries/lookups.ts";
+import { isRefused } from "../../../engine/results.ts";
+import { LONG } from "../../../engine/shapes/fields.ts";
+import { list } from "../../../engine/shapes/shape.ts";
+import { commandRoute } from "../../routing/command-route.ts";
+import { listRoute } from "../../routing/page.ts";
+import { Access, type Route, route } from "../../routing/route.ts";
+import { answer, NO_CONTENT, TRUE } from "../../wire/answers.ts";
+import { DONE, PRICING_ZONE } from "../../wire/shapes.ts";
+import { zoneView } from "../../wire/views.ts";
+import { LONG_ID } from "../handling.ts";
 
 const BASE = { tag: "Pricing zones", access: Access.ORGANIZATION, durable: true };
 

@@ -2,9 +2,9 @@
  * Finds places for the short names of sections: outside the section, where neither seats nor other
  * names are. The search is done once for each level.
  */
-import type { Box, Geometry } from "./geometry.ts";
-import type { Grid } from "./grid.ts";
-import { boxOf, outlineOfDrawing, overlap } from "./outlines.ts";
+import type { Box, Geometry } from "../geometry.ts";
+import type { Grid } from "../grid.ts";
+import { boxOf, outlineOfDrawing, overlap } from "../outlines.ts";
 
 /** The middle of a name in layout units; null where there is no room. */
 export type LabelPlace = { readonly x: number; readonly y: number } | null;
@@ -15,8 +15,10 @@ interface Name {
   readonly height: number;
 }
 
-const ANGLES = 16;
-const DISTANCES = [0.15, 0.9];
+/** Radians from the direction away from the middle. */
+const TURNS = [0, 0.2, -0.2, 0.4, -0.4];
+/** Between section and name, of the height of the name. */
+const GAP = 0.15;
 
 export class LabelPlaces {
   readonly #geometry: Geometry;
@@ -58,24 +60,21 @@ export class LabelPlaces {
     });
   }
 
-  /** Places around a section, those away from the middle of the whole layout first. */
+  /** A block that is square to the page has its name below or above; one of a ring, outside. */
   *#candidates(box: Box, outline: Float32Array, { width, height }: Name) {
     const all = this.#geometry.box;
     const [cx, cy] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
     const [dx, dy] = [cx - (all.left + all.right) / 2, cy - (all.top + all.bottom) / 2];
-    // A block that is square to the page has its name below; a block of a ring, outside.
-    const isSquare = outline.length > 0 && fills(outline, box);
-    const first = isSquare ? Math.PI / 2 : Math.atan2(dy, dx);
-    for (const distance of DISTANCES) {
-      for (let turn = 0; turn < ANGLES; turn++) {
-        const side = turn % 2 === 0 ? 1 : -1;
-        const angle = first + side * Math.ceil(turn / 2) * ((2 * Math.PI) / ANGLES);
-        const [ux, uy] = [Math.cos(angle), Math.sin(angle)];
-        const reach = reachOf(outline, cx, cy, ux, uy);
-        const away =
-          reach + (width / 2) * Math.abs(ux) + (height / 2) * Math.abs(uy) + height * distance;
-        yield { x: cx + ux * away, y: cy + uy * away };
-      }
+    const outward = Math.atan2(dy, dx);
+    const angles = fills(outline, box)
+      ? [Math.PI / 2, -Math.PI / 2]
+      : TURNS.map((turn) => outward + turn);
+    for (const angle of angles) {
+      const [ux, uy] = [Math.cos(angle), Math.sin(angle)];
+      const reach = reachOf(outline, { cx, cy, ux, uy });
+      const own = (width / 2) * Math.abs(ux) + (height / 2) * Math.abs(uy);
+      const away = reach + own + height * GAP;
+      yield { x: cx + ux * away, y: cy + uy * away };
     }
   }
 }
@@ -84,8 +83,16 @@ function boxAt({ x, y }: { readonly x: number; readonly y: number }, { width, he
   return { left: x - width / 2, top: y - height / 2, right: x + width / 2, bottom: y + height / 2 };
 }
 
+/** A point, and a direction of length 1. */
+interface Ray {
+  readonly cx: number;
+  readonly cy: number;
+  readonly ux: number;
+  readonly uy: number;
+}
+
 /** How far an outline reaches in a direction. */
-function reachOf(outline: Float32Array, cx: number, cy: number, ux: number, uy: number): number {
+function reachOf(outline: Float32Array, { cx, cy, ux, uy }: Ray): number {
   let reach = 0;
   for (let i = 0; i < outline.length; i += 2) {
     reach = Math.max(reach, (outline[i]! - cx) * ux + (outline[i + 1]! - cy) * uy);

@@ -1,20 +1,20 @@
 /** Schemas, their layouts and their seat maps. */
-import { COMMANDS } from "../../engine/commands.ts";
-import { EMPTY_DOCUMENT, GroupType } from "../../engine/layout/layout.ts";
-import { ownRow } from "../../engine/queries/access.ts";
-import { isRefused } from "../../engine/results.ts";
-import type { LayoutBody } from "../../engine/shapes/bodies.ts";
-import { LONG } from "../../engine/shapes/fields.ts";
-import { BOOLEAN, list, oneOf } from "../../engine/shapes/shape.ts";
-import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
-import { GEOMETRY } from "../routing/column-shapes.ts";
-import { listRoute } from "../routing/page.ts";
-import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
-import { answer, inflated, layoutAnswer, NO_CONTENT } from "../wire/answers.ts";
-import type { LongBody } from "../wire/front.ts";
-import { GROUP_OF_SEATS, LAYOUT, SCHEMA } from "../wire/shapes.ts";
-import { groupViews, schemaView } from "../wire/views.ts";
-import { type ById, LONG_ID, ownRows, showOwn } from "./handling.ts";
+import { COMMANDS } from "../../../engine/commands.ts";
+import { EMPTY_DOCUMENT, GroupType } from "../../../engine/layout/layout.ts";
+import { ownRow } from "../../../engine/queries/access.ts";
+import { isRefused } from "../../../engine/results.ts";
+import type { LayoutBody } from "../../../engine/shapes/bodies.ts";
+import { LONG } from "../../../engine/shapes/fields.ts";
+import { BOOLEAN, list, oneOf } from "../../../engine/shapes/shape.ts";
+import { commandRoute, problemsOf, submit } from "../../routing/command-route.ts";
+import { GEOMETRY } from "../../routing/column-shapes.ts";
+import { listRoute } from "../../routing/page.ts";
+import { Access, type Context, type Handled, type Route, route } from "../../routing/route.ts";
+import { answer, inflated, layoutAnswer, NO_CONTENT } from "../../wire/answers.ts";
+import type { LongBody } from "../../wire/front.ts";
+import { GROUP_OF_SEATS, LAYOUT, SCHEMA } from "../../wire/shapes.ts";
+import { groupViews, schemaView } from "../../wire/views.ts";
+import { type ById, LONG_ID, ownRows, showOwn } from "../handling.ts";
 
 const BASE = { tag: "Schemas", access: Access.ORGANIZATION, durable: true };
 

@@ -1,0 +1,130 @@
+/**
+ * One try of a delivery: resolves the name, checks the addresses, connects to one that was checked,
+ * sends, and reads the status. Nothing else of the answer is kept.
+ */
+import { Resolver } from "node:dns/promises";
+import http from "node:http";
+import https from "node:https";
+import type { LookupFunction } from "node:net";
+import { isGlobal, literalOf } from "./addresses.ts";
+import { retryAfterMs } from "./schedule.ts";
+
+/** A try ends after this time, whatever it waits for. */
+const ATTEMPT_MS_MAX = 15_000;
+const RESOLVE_MS_MAX = 4_000;
+/** Headers of an answer; a longer head is a failure. */
+const HEAD_BYTES_MAX = 16 * 1_024;
+
+export interface Attempt {
+  readonly url: string;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly allowsPrivate: boolean;
+}
+
+export interface AttemptResult {
+  /** The status of the answer; null when there was none. */
+  readonly status: number | null;
+  /** How long the receiver asked to wait; 0 when it did not. */
+  readonly askedMs: number;
+  /** For people; empty for a success. */
+  readonly failure: string;
+}
+
+interface Address {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** Never rejects. @param timeMsMax - As `ATTEMPT_MS_MAX`. */
+export async function attempt(given: Attempt, timeMsMax = ATTEMPT_MS_MAX): Promise<AttemptResult> {
+  const ending = new AbortController();
+  const reason = new Error(`no answer within ${timeMsMax / 1_000} s`);
+  const { signal } = ending;
+  const tooLong = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(reason));
+  });
+  const timer = setTimeout(() => ending.abort(reason), timeMsMax);
+  try {
+    const url = new URL(given.url);
+    const addresses = await Promise.race([addressesOf(url, given.allowsPrivate), tooLong]);
+    return await Promise.race([send(url, addresses, given, signal), tooLong]);
+  } catch (error) {
+    return { status: null, askedMs: 0, failure: textOf(error) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** @throws Error when one of the addresses must not be used. */
+async function addressesOf(url: URL, allowsPrivate: boolean): Promise<readonly Address[]> {
+  const literal = literalOf(url);
+  const addresses = literal === null ? await resolveName(url.hostname) : [addressOf(literal)];
+  const refused = addresses.find(({ address }) => !allowsPrivate && !isGlobal(address));
+  if (refused === undefined) return addresses;
+  throw new Error(`${refused.address} is an address of a private or special network`);
+}
+
+/**
+ * Asks name servers without the threads of the process that `lookup` of the system would use: the
+ * log writes with these, and a name server that does not answer would hold them.
+ */
+async function resolveName(name: string): Promise<readonly Address[]> {
+  const resolver = new Resolver({ timeout: RESOLVE_MS_MAX, tries: 2 });
+  const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const addresses = found.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+  if (addresses.length > 0) return addresses.map(addressOf);
+  throw new Error(`the name ${name} has no address`);
+}
+
+function addressOf(address: string): Address {
+  return { address, family: address.includes(":") ? 6 : 4 };
+}
+
+function send(
+  url: URL,
+  addresses: readonly Address[],
+  { body, headers }: Attempt,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
+  // The connection goes to an address that was checked, not to what the name means a moment later.
+  const lookup: LookupFunction = (_name, { all }, done) => {
+    const [{ address, family }] = addresses as [Address];
+    if (all === true) done(null, [...addresses]);
+    else done(null, address, family);
+  };
+  const bytes = Buffer.from(body);
+  const options = {
+    method: "POST",
+    lookup,
+    signal,
+    agent: false as const,
+    maxHeaderSize: HEAD_BYTES_MAX,
+    headers: {
+      ...headers,
+      "Content-Type": "application/json",
+      "Content-Length": bytes.length,
+      "User-Agent": "Frontrow-Webhooks",
+    },
+  };
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === "https:" ? https : http).request(url, options);
+    request.on("error", reject);
+    request.on("response", (response) => {
+      const status = response.statusCode!;
+      const askedMs = retryAfterMs(response.headers["retry-after"], Date.now());
+      const isSuccess = status >= 200 && status < 300;
+      // The body does not matter, and may have no end.
+      response.on("error", () => {});
+      response.destroy();
+      const failure = isSuccess ? "" : `the answer was ${status}`;
+      resolve({ status, askedMs, failure });
+    });
+    request.end(bytes);
+  });
+}
+
+function textOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return textOf(error.errors[0]);
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,357 @@
+/**
+ * Sends the deliveries of webhooks. In turns: what came of tries is written, deliveries are formed,
+ * all of that in one transaction; then the next tries begin. So a delivery is on disk before it is
+ * sent, and a try whose result was lost is made again.
+ */
+import type { FollowedTrail } from "../../persistence/audit/reading/followed-trail.ts";
+import type {
+  DeliveryFile,
+  Lane,
+  PendingDelivery,
+} from "../../persistence/webhooks/delivery-file.ts";
+import type { Attempt, AttemptResult } from "./attempt.ts";
+import { deliveriesOf } from "./forming.ts";
+import type { Webhook, WebhookCounts } from "./messages.ts";
+import { OpenPlaces } from "./open-places.ts";
+import { delayMs, GIVE_UP_MS } from "./schedule.ts";
+import { signedHeaders } from "./signature.ts";
+
+/** Tries under way of one webhook, of one organization, and in all. */
+export const OF_WEBHOOK_MAX = 4;
+export const OF_ORGANIZATION_MAX = 16;
+export const IN_FLIGHT_MAX = 64;
+/** Bytes of the bodies of these tries. One try may always be made. */
+export const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024;
+/** Compressed bytes of deliveries that wait, of one webhook and in all. */
+export const WAITING_BYTES_MAX = 16 * 1024 * 1024;
+export const ALL_WAITING_BYTES_MAX = 1024 * 1024 * 1024;
+/** What a webhook may have waiting while all together have too much. */
+const SMALL_WAITING_BYTES = 64 * 1024;
+/** Changes that are formed into deliveries at a time, of one lane. */
+const CHANGES_MAX = 1_000;
+/** Lanes that are formed in a turn. */
+const FORMED_MAX = 16;
+/** When a lane that had no room is tried again. */
+const NO_ROOM_MS = 10_000;
+/** How often the bytes that wait are added up, for the metrics. */
+const WEIGH_EVERY_MS = 10_000;
+export const GONE = 410;
+
+/** What a courier needs from outside. */
+export interface CourierPorts {
+  readonly file: DeliveryFile;
+  readonly openTrail: () => FollowedTrail;
+  readonly attempt: (attempt: Attempt) => Promise<AttemptResult>;
+  readonly allowsPrivate: boolean;
+  readonly nowMs: () => number;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  readonly disable: (webhook: Webhook, reason: string) => void;
+  readonly report: (message: string) => void;
+  /** A try has ended: there may be work for a turn. */
+  readonly wake: () => void;
+}
+
+interface InFlight {
+  readonly lane: Lane;
+  readonly webhook: Webhook;
+  readonly delivery: PendingDelivery;
+}
+
+interface Ended extends InFlight {
+  readonly result: AttemptResult;
+}
+
+export class Courier {
+  readonly #ports: CourierPorts;
+  readonly #webhooks = new Map<number, Webhook>();
+  /** By lane. */
+  readonly #inFlight = new Map<string, InFlight>();
+  #inFlightBytes = 0;
+  /** Tries whose result is not in the file yet. */
+  #ended: Ended[] = [];
+  #trail: FollowedTrail | null = null;
+  readonly #open = new OpenPlaces((...at) => this.#trail!.openPlaces(...at));
+  /** Compressed bytes that wait, by webhook. */
+  #waiting: Map<number, number>;
+  #weighedMs = -Infinity;
+  #turns = 0;
+  #succeeded = 0;
+  #failed = 0;
+
+  constructor(ports: CourierPorts, webhooks: readonly Webhook[]) {
+    this.#ports = ports;
+    const { file } = ports;
+    for (const webhook of webhooks) this.#webhooks.set(webhook.id, webhook);
+    file.transaction(() => {
+      for (const id of file.webhookIds) if (!this.#webhooks.has(id)) file.remove(id);
+      for (const webhook of webhooks) if (!webhook.active) file.discard(webhook.id);
+      this.#skipUnwanted();
+    });
+    this.#waiting = file.pendingBytes();
+  }
+
+  /** Nothing that happened before the first webhook became active is sent to anybody. */
+  #skipUnwanted(): void {
+    const { file } = this.#ports;
+    let first = Infinity;
+    for (const { active, activeSince } of this.#webhooks.values()) {
+      if (active) first = Math.min(first, activeSince);
+    }
+    if (first > file.followed && Number.isFinite(first)) file.follow(first);
+  }
+
+  /** A webhook was made or changed. */
+  put(webhook: Webhook): void {
+    this.#webhooks.set(webhook.id, webhook);
+    const { file } = this.#ports;
+    file.transaction(() => {
+      if (webhook.active) this.#skipUnwanted();
+      else file.discard(webhook.id);
+    });
+  }
+
+  remove(webhookId: number): void {
+    this.#webhooks.delete(webhookId);
+    const { file } = this.#ports;
+    file.transaction(() => file.remove(webhookId));
+  }
+
+  /** Looks at the records that the trail has since the last time. @throws SqlFault, Malformed. */
+  follow(): void {
+    const { file, openTrail, report, nowMs } = this.#ports;
+    this.#trail?.close();
+    this.#trail = null;
+    // It may be another file since then.
+    const trail = (this.#trail = openTrail());
+    const { firstSequence, lastSequence } = trail.extent;
+    if (lastSequence <= file.followed) return;
+    const since = Math.max(file.followed, firstSequence - 1);
+    if (since > file.followed) {
+      report(`webhooks miss the changes up to record ${since}, which the trail does not have`);
+    }
+    const changed = trail.changedAfter(since);
+    const webhooks = this.#byOrganization();
+    file.transaction(() => {
+      for (const { partition, eventId, organizationId } of changed) {
+        for (const webhook of webhooks.get(organizationId) ?? []) {
+          if (!isNamed(webhook, eventId)) continue;
+          const { id: webhookId, activeSince } = webhook;
+          file.addLane({ webhookId, partition, since: Math.max(since, activeSince) }, nowMs());
+        }
+      }
+      file.follow(lastSequence);
+    });
+  }
+
+  /** The active webhooks of each organization. */
+  #byOrganization(): ReadonlyMap<number, readonly Webhook[]> {
+    const found = new Map<number, Webhook[]>();
+    for (const webhook of this.#webhooks.values()) {
+      if (!webhook.active) continue;
+      const own = found.get(webhook.organizationId);
+      if (own === undefined) found.set(webhook.organizationId, [webhook]);
+      else own.push(webhook);
+    }
+    return found;
+  }
+
+  /** @returns Whether there is more to do at once. @throws SqlFault; then nothing has changed. */
+  turn(): boolean {
+    const { file } = this.#ports;
+    const ended = this.#ended;
+    const formed = file.transaction(() => {
+      for (const one of ended) this.#settle(one);
+      return this.#form();
+    });
+    this.#ended = this.#ended.slice(ended.length);
+    for (const one of ended) this.#forget(one);
+    this.#send();
+    this.#turns += 1;
+    // A lane whose delivery has ended is formed again in the next turn.
+    return formed + ended.length > 0;
+  }
+
+  get counts(): WebhookCounts {
+    const { file, nowMs } = this.#ports;
+    // What was sent is still counted until then.
+    if (nowMs() - this.#weighedMs >= WEIGH_EVERY_MS) this.#weigh();
+    const waitingBytes = sum(this.#waiting.values());
+    const tries = { succeeded: this.#succeeded, failed: this.#failed };
+    const { laneCount: lanes, followed } = file;
+    return { lanes, inFlight: this.#inFlight.size, waitingBytes, ...tries, followed };
+  }
+
+  close(): void {
+    this.#trail?.close();
+    this.#ports.file.close();
+  }
+
+  /** Lanes of a webhook that are due and not under way. */
+  #dueLanes({ id }: Webhook): Lane[] {
+    const { file, nowMs } = this.#ports;
+    const due = file.dueLanes(id, nowMs(), 2 * OF_WEBHOOK_MAX);
+    return due.filter((lane) => !this.#inFlight.has(keyOf(lane)));
+  }
+
+  /** Forms deliveries for lanes that have none. @returns How many lanes. */
+  #form(): number {
+    const { file, nowMs } = this.#ports;
+    let formed = 0;
+    if (this.#trail === null) return formed;
+    for (const webhook of this.#busy) {
+      for (const lane of this.#dueLanes(webhook)) {
+        if (formed >= FORMED_MAX) return formed;
+        if (file.isWaiting(lane)) continue;
+        formed += 1;
+        if (this.#hasRoom(webhook)) this.#formLane(webhook, lane);
+        else file.delay(lane, nowMs() + NO_ROOM_MS);
+      }
+    }
+    return formed;
+  }
+
+  #formLane(webhook: Webhook, lane: Lane): void {
+    const { file, nowMs, report } = this.#ports;
+    const trail = this.#trail!;
+    const event = trail.eventAt(lane.partition);
+    if (event === null || !isNamed(webhook, event.eventId)) return file.removeLane(lane);
+    const since = Math.max(lane.since, trail.extent.firstSequence - 1);
+    if (since > lane.since) {
+      report(`a webhook misses changes of the event ${event.eventId}: the trail has lost them`);
+    }
+    const page = trail.page(event, since, CHANGES_MAX);
+    if (typeof page !== "object") return file.removeLane(lane);
+    // Later ones are followed later, and come to a lane then.
+    const changes = page.changes.filter(({ sequence }) => sequence <= file.followed);
+    if (changes.length === 0) return file.removeLane(lane);
+    const isLast = this.#open.isLast.bind(this.#open, lane.partition);
+    const { types } = webhook;
+    const deliveries = deliveriesOf(changes, { eventId: event.eventId, types, isLast });
+    const until = changes.at(-1)!.sequence;
+    const bytes = file.form({ ...lane, since: until }, deliveries, nowMs());
+    this.#waiting.set(webhook.id, (this.#waiting.get(webhook.id) ?? 0) + bytes);
+  }
+
+  /** Counts again when there seems to be no room, because what was sent is still counted. */
+  #hasRoom({ id }: Webhook): boolean {
+    const has = () => {
+      const isFull = sum(this.#waiting.values()) > ALL_WAITING_BYTES_MAX;
+      const max = isFull ? SMALL_WAITING_BYTES : WAITING_BYTES_MAX;
+      return (this.#waiting.get(id) ?? 0) < max;
+    };
+    if (has()) return true;
+    this.#weigh();
+    return has();
+  }
+
+  #weigh(): void {
+    const { file, nowMs } = this.#ports;
+    this.#waiting = file.pendingBytes();
+    this.#weighedMs = nowMs();
+  }
+
+  /** Begins the tries that are due and have room. */
+  #send(): void {
+    const { file } = this.#ports;
+    for (const webhook of this.#busy) {
+      for (const lane of this.#dueLanes(webhook)) {
+        if (!this.#mayBegin(webhook)) break;
+        const delivery = file.pending(lane);
+        if (delivery !== null) void this.#begin({ lane, webhook, delivery });
+      }
+    }
+  }
+
+  #mayBegin({ id, organizationId }: Webhook): boolean {
+    const count = this.#inFlight.size;
+    if (count > 0 && this.#inFlightBytes >= IN_FLIGHT_BYTES_MAX) return false;
+    let [ofWebhook, ofOrganization] = [0, 0];
+    for (const { webhook } of this.#inFlight.values()) {
+      if (webhook.id === id) ofWebhook += 1;
+      if (webhook.organizationId === organizationId) ofOrganization += 1;
+    }
+    const isFree = ofWebhook < OF_WEBHOOK_MAX && ofOrganization < OF_ORGANIZATION_MAX;
+    return isFree && count < IN_FLIGHT_MAX;
+  }
+
+  async #begin(begun: InFlight): Promise<void> {
+    const { attempt, allowsPrivate, nowMs, wake } = this.#ports;
+    const { lane, webhook, delivery } = begun;
+    this.#inFlight.set(keyOf(lane), begun);
+    this.#inFlightBytes += delivery.body.length;
+    const headers = signedHeaders(delivery, webhook.secrets, nowMs());
+    const { body } = delivery;
+    const result = await attempt({ url: webhook.url, body, headers, allowsPrivate });
+    this.#ended.push({ ...begun, result });
+    wake();
+  }
+
+  /** The result is in the file. */
+  #forget({ lane, delivery, result }: Ended): void {
+    this.#inFlight.delete(keyOf(lane));
+    this.#inFlightBytes -= delivery.body.length;
+    if (result.failure === "") this.#succeeded += 1;
+    else this.#failed += 1;
+  }
+
+  #settle({ lane, webhook, delivery, result }: Ended): void {
+    const { file, nowMs, random } = this.#ports;
+    // Nothing is said about a webhook that was deleted or made inactive meanwhile.
+    if (this.#webhooks.get(webhook.id)?.active !== true) return;
+    const { number, attempts, firstTriedMs } = delivery;
+    const { status } = result;
+    const now = nowMs();
+    if (result.failure === "") {
+      file.end(number, "DELIVERED", status);
+      file.succeeded(webhook.id);
+      return file.delay(lane, now);
+    }
+    if (status === GONE) {
+      file.end(number, "FAILED", status);
+      return this.#disable(webhook, "The receiver answered 410 Gone.");
+    }
+    if (now - file.failingSince(webhook.id, now) >= GIVE_UP_MS) {
+      file.end(number, "FAILED", status);
+      return this.#disable(webhook, `Three days without success; last: ${result.failure}.`);
+    }
+    if (firstTriedMs !== null && now - firstTriedMs >= GIVE_UP_MS) {
+      file.end(number, "FAILED", status);
+      return file.delay(lane, now);
+    }
+    const nextAtMs = now + delayMs(attempts + 1, result.askedMs, random());
+    file.retry(number, { lastStatus: status, nowMs: now, nextAtMs });
+    file.delay(lane, nextAtMs);
+  }
+
+  /** Sends nothing more; what waits is discarded when the engine has disabled it. */
+  #disable(webhook: Webhook, reason: string): void {
+    if (this.#webhooks.get(webhook.id) !== webhook) return;
+    this.#webhooks.set(webhook.id, { ...webhook, active: false });
+    this.#ports.disable(webhook, reason);
+  }
+
+  /** The active webhooks with lanes. Each turn begins with another one. */
+  get #busy(): Webhook[] {
+    const ids = this.#ports.file.busyWebhooks();
+    const first = this.#turns % Math.max(1, ids.length);
+    return [...ids.slice(first), ...ids.slice(0, first)].flatMap((id) => {
+      const webhook = this.#webhooks.get(id);
+      return webhook?.active === true ? [webhook] : [];
+    });
+  }
+}
+
+function isNamed({ eventIds }: Webhook, eventId: string): boolean {
+  return eventIds.length === 0 || eventIds.includes(eventId);
+}
+
+function keyOf({ webhookId, partition }: Lane): string {
+  return `${webhookId}/${partition}`;
+}
+
+function sum(values: Iterable<number>): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}

@@ -1,0 +1,62 @@
+/** What the server's thread and the thread of the webhooks tell each other. */
+import type { WebhookRow } from "../../engine/catalog.ts";
+import type { DeliveryPage } from "../routing/services.ts";
+import type { SigningSecret } from "./signature.ts";
+
+/** A webhook with its secrets, which are in memory alone. */
+export interface Webhook extends Omit<WebhookRow, "keyVersion" | "retiredKey"> {
+  readonly secrets: readonly SigningSecret[];
+  /** Tells the versions of a webhook apart. */
+  readonly version: number;
+}
+
+export interface WebhookThreadData {
+  readonly folder: string;
+  readonly storeId: string;
+  readonly allowsPrivate: boolean;
+  /** The last record of the log, from which a repair may have cut later ones. */
+  readonly sequence: number;
+  readonly webhooks: readonly Webhook[];
+}
+
+export type ToWebhooks =
+  | { readonly kind: "put"; readonly webhook: Webhook }
+  | { readonly kind: "remove"; readonly webhookId: number }
+  /** The trail has new records. */
+  | { readonly kind: "follow" }
+  | {
+      readonly kind: "list";
+      readonly id: number;
+      readonly webhookId: number;
+      readonly offset: number;
+      readonly limit: number;
+    }
+  | { readonly kind: "end" };
+
+export interface WebhookCounts {
+  /** Pairs of webhook and event with something to send. */
+  readonly lanes: number;
+  /** Tries under way. */
+  readonly inFlight: number;
+  /** Bytes of deliveries that wait, compressed. */
+  readonly waitingBytes: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** The last record that was followed. */
+  readonly followed: number;
+}
+
+export type FromWebhooks =
+  /** The trail has been followed as far as it goes, or cannot be read now. */
+  | { readonly kind: "followed" }
+  | { readonly kind: "counts"; readonly counts: WebhookCounts }
+  /** @param page - Null when the file cannot be read. */
+  | { readonly kind: "listed"; readonly id: number; readonly page: DeliveryPage | null }
+  | {
+      readonly kind: "disable";
+      readonly webhookId: number;
+      readonly version: number;
+      readonly reason: string;
+    }
+  /** Something that an operator should know. */
+  | { readonly kind: "report"; readonly message: string };

@@ -1,0 +1,275 @@
+/**
+ * Webhooks, as the server's thread sees them: a thread of their own makes and sends the deliveries.
+ * It starts with the first webhook. The server's thread tells it which webhooks there are, and that
+ * the trail has new records, but does no work for a change of an event.
+ */
+import { Worker } from "node:worker_threads";
+import type { WebhookRow } from "../../engine/catalog.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { ActorKind } from "../../engine/records.ts";
+import { AuditGap } from "../../engine/queries/audit-trail.ts";
+import type { AuditTrail, DeliveryPage } from "../routing/services.ts";
+import type {
+  FromWebhooks,
+  ToWebhooks,
+  Webhook,
+  WebhookCounts,
+  WebhookThreadData,
+} from "./messages.ts";
+import type { SigningSecret } from "./signature.ts";
+
+/** Changes of an event are followed this often, so those of half a second travel together. */
+const FOLLOW_EVERY_MS = 500;
+/** Lists of deliveries that wait for the thread. */
+export const LISTS_MAX = 100;
+const RESTART_MS = 10_000;
+const END_MS_MAX = 2_000;
+const ASKER = "webhooks";
+const NOTHING: DeliveryPage = { rows: [], total: 0 };
+const NO_COUNTS: WebhookCounts = {
+  lanes: 0,
+  inFlight: 0,
+  waitingBytes: 0,
+  succeeded: 0,
+  failed: 0,
+  followed: 0,
+};
+
+export interface WebhookOptions {
+  readonly engine: Engine;
+  readonly audit: AuditTrail;
+  readonly keys: { webhookSecrets(webhook: WebhookRow): readonly SigningSecret[] };
+  readonly folder: string;
+  readonly storeId: string;
+  readonly allowsPrivate: boolean;
+  readonly report: (message: string) => void;
+}
+
+/** A list of deliveries that somebody waits for. */
+interface WaitingList {
+  readonly message: ToWebhooks;
+  readonly resolve: (page: DeliveryPage | null) => void;
+}
+
+/** As it was sent to the thread. */
+interface Sent {
+  readonly row: WebhookRow;
+  readonly version: number;
+}
+
+export class Webhooks {
+  readonly #options: WebhookOptions;
+  readonly #program: URL;
+  /** The last record when the server started. */
+  readonly #startSequence: number;
+  #timer: NodeJS.Timeout | null = null;
+  #thread: Worker | null = null;
+  #exited: Promise<void> = Promise.resolve();
+  #startedMs = -Infinity;
+  /** By id. */
+  readonly #sent = new Map<number, Sent>();
+  #versions = 0;
+  /** The record up to which the thread was told to follow. */
+  #followed = -1;
+  #isFollowing = false;
+  readonly #lists = new Map<number, WaitingList>();
+  #listed = 0;
+  #counts = NO_COUNTS;
+  /** Of threads that have ended. */
+  readonly #before = { succeeded: 0, failed: 0 };
+  disabled = 0;
+
+  /** @param program - The compiled program of the thread. */
+  constructor(options: WebhookOptions, program = new URL("worker.js", import.meta.url)) {
+    this.#options = options;
+    this.#program = program;
+    this.#startSequence = options.engine.sequence;
+  }
+
+  get allowsPrivate(): boolean {
+    return this.#options.allowsPrivate;
+  }
+
+  /** Begins to send. */
+  begin(): void {
+    this.#timer = setInterval(() => this.#tick(), FOLLOW_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  get counts(): WebhookCounts {
+    const { succeeded, failed } = this.#before;
+    const counts = this.#counts;
+    return { ...counts, succeeded: counts.succeeded + succeeded, failed: counts.failed + failed };
+  }
+
+  /** Records on disk that were not followed yet, while there are active webhooks. */
+  get lagRecords(): number {
+    const { engine } = this.#options;
+    if (this.#thread === null || this.#counts.followed === 0) return 0;
+    if (!hasActive(engine.state.catalog.webhooks.values())) return 0;
+    return Math.max(0, engine.sequence - this.#counts.followed);
+  }
+
+  /** @returns Null when the deliveries cannot be read now. */
+  list(webhookId: number, offset: number, limit: number): Promise<DeliveryPage | null> {
+    if (this.#timer === null) return Promise.resolve(NOTHING);
+    if (this.#lists.size >= LISTS_MAX) return Promise.resolve(null);
+    const id = (this.#listed += 1);
+    const message: ToWebhooks = { kind: "list", id, webhookId, offset, limit };
+    // A thread that starts for the first webhook gets it then.
+    this.#post(message);
+    return new Promise((resolve) => this.#lists.set(id, { message, resolve }));
+  }
+
+  /** Ends the thread. Tries under way are made again after the next start. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer ?? undefined);
+    this.#timer = null;
+    const thread = this.#thread;
+    if (thread === null) return this.#refuseLists();
+    this.#post({ kind: "end" });
+    const timer = setTimeout(() => void thread.terminate(), END_MS_MAX);
+    await this.#exited;
+    clearTimeout(timer);
+  }
+
+  /** Sends what changed to the thread, once it is on disk. */
+  #tick(): void {
+    const { engine } = this.#options;
+    const { webhooks } = engine.state.catalog;
+    if (this.#thread === null && webhooks.size === 0) return;
+    if (this.#isFollowing || engine.sequence === this.#followed) return;
+    this.#isFollowing = true;
+    const rows = [...webhooks.values()];
+    const { sequence } = engine;
+    engine.afterDurable(() => void this.#tell(rows, sequence));
+  }
+
+  async #tell(rows: readonly WebhookRow[], sequence: number): Promise<void> {
+    if (this.#timer === null) return;
+    const isNew = this.#thread === null;
+    if (isNew && performance.now() - this.#startedMs < RESTART_MS) return this.#followEnded();
+    const changed = rows
+      .filter((row) => this.#sent.get(row.id)?.row !== row)
+      .map((row) => this.#note(row));
+    if (isNew) this.#start(rows.map((row) => this.#shown(row)));
+    else for (const webhook of changed) this.#post({ kind: "put", webhook });
+    const ids = new Set(rows.map(({ id }) => id));
+    for (const webhookId of this.#sent.keys()) {
+      if (ids.has(webhookId)) continue;
+      this.#sent.delete(webhookId);
+      this.#post({ kind: "remove", webhookId });
+    }
+    // Without them the trail need not have the records yet.
+    if (!hasActive(rows)) return this.#noteFollowed(sequence);
+    // Every answer of the trail comes when it has all records that are on disk.
+    const { gap } = await this.#options.audit.ask({ about: "owner", eventId: "" }, ASKER);
+    if (this.#thread === null || gap === AuditGap.BUSY || gap === AuditGap.UNAVAILABLE)
+      return this.#followEnded();
+    this.#followed = sequence;
+    this.#post({ kind: "follow" });
+  }
+
+  #noteFollowed(sequence: number): void {
+    this.#followed = sequence;
+    this.#followEnded();
+  }
+
+  #note(row: WebhookRow): Webhook {
+    this.#sent.set(row.id, { row, version: (this.#versions += 1) });
+    return this.#shown(row);
+  }
+
+  #shown(row: WebhookRow): Webhook {
+    const { keyVersion: _keyVersion, retiredKey: _retiredKey, ...members } = row;
+    const secrets = this.#options.keys.webhookSecrets(row);
+    return { ...members, secrets, version: this.#sent.get(row.id)!.version };
+  }
+
+  #start(webhooks: readonly Webhook[]): void {
+    const { folder, storeId, allowsPrivate, report } = this.#options;
+    this.#startedMs = performance.now();
+    const workerData: WebhookThreadData = {
+      folder,
+      storeId,
+      allowsPrivate,
+      sequence: this.#startSequence,
+      webhooks,
+    };
+    const thread = new Worker(this.#program, { workerData, name: "frontrow webhooks" });
+    thread.unref();
+    thread.on("message", (message: FromWebhooks) => this.#hear(message));
+    thread.on("error", ({ message }) => report(message));
+    this.#exited = new Promise((resolve) => {
+      thread.once("exit", () => {
+        this.#ended();
+        resolve();
+      });
+    });
+    this.#thread = thread;
+    for (const { message } of this.#lists.values()) this.#post(message);
+  }
+
+  /** Another thread takes over. It finds in the file what this one has done. */
+  #ended(): void {
+    this.#thread = null;
+    this.#followed = -1;
+    this.#before.succeeded += this.#counts.succeeded;
+    this.#before.failed += this.#counts.failed;
+    this.#counts = NO_COUNTS;
+    this.#followEnded();
+    this.#refuseLists();
+  }
+
+  #refuseLists(): void {
+    for (const { resolve } of this.#lists.values()) resolve(null);
+    this.#lists.clear();
+  }
+
+  #followEnded(): void {
+    this.#isFollowing = false;
+  }
+
+  #hear(message: FromWebhooks): void {
+    switch (message.kind) {
+      case "followed":
+        return this.#followEnded();
+      case "counts":
+        this.#counts = message.counts;
+        return;
+      case "listed":
+        this.#lists.get(message.id)?.resolve(message.page);
+        this.#lists.delete(message.id);
+        return;
+      case "disable":
+        return this.#disable(message);
+      case "report":
+        return this.#options.report(message.message);
+    }
+    return message satisfies never;
+  }
+
+  /** One that was changed since is not disabled: the thread is about to hear of the change. */
+  #disable({ webhookId, version, reason }: Extract<FromWebhooks, { kind: "disable" }>): void {
+    const { engine } = this.#options;
+    const sent = this.#sent.get(webhookId);
+    const row = engine.state.catalog.webhooks.get(webhookId);
+    if (row === undefined || sent?.row !== row || sent.version !== version) return;
+    const { organizationId } = row;
+    const { tenantId } = engine.state.catalog.organizations.get(organizationId)!;
+    const caller = { actor: { kind: ActorKind.SYSTEM, id: 0 }, tenantId, organizationId };
+    const { refused } = engine.submit({ kind: "disableWebhook", caller, webhookId, reason });
+    if (refused === 0) this.disabled += 1;
+    // Then the webhook is tried again, and given up again.
+    else this.#sent.delete(webhookId);
+  }
+
+  #post(message: ToWebhooks): void {
+    this.#thread?.postMessage(message);
+  }
+}
+
+function hasActive(rows: Iterable<WebhookRow>): boolean {
+  for (const { active } of rows) if (active) return true;
+  return false;
+}

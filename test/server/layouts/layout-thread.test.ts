@@ -1,0 +1,35 @@
+/** Which thread does a job on a layout. The threads here answer only when the test says so. */
+import { expect, test } from "vitest";
+import { LayoutThreads, type ThreadEvents } from "../../../server/layouts/layout-thread.ts";
+
+const LONG_BYTES = 8 * 1_024 * 1_024;
+
+test("an ordinary layout does not wait for a very large one of another organization", async () => {
+  const started: ThreadEvents[] = [];
+  const threads = new LayoutThreads((events) => {
+    started.push(events);
+    return { post: () => {} };
+  });
+  const show = (organizationId: number, bytes: number) =>
+    threads.threadFor(bytes).run(
+      "show",
+      organizationId,
+      () => ({ stored: Uint8Array.of() }),
+      (shown) => shown.length,
+    )!;
+  const long = [show(1, LONG_BYTES), show(1, 7 * LONG_BYTES)];
+  const ordinary = show(2, LONG_BYTES - 1);
+  expect(threads.count).toBe(3);
+  expect(started).toHaveLength(2);
+  started[1]!.message({ result: new Uint8Array(5) });
+  expect(await ordinary).toBe(5);
+  for (const length of [6, 7]) {
+    started[0]!.message({ result: new Uint8Array(length) });
+    // The next job starts in a later turn.
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+  }
+  expect(await Promise.all(long)).toEqual([6, 7]);
+  await new Promise(setImmediate);
+  expect(threads.count).toBe(0);
+});

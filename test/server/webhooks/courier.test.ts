@@ -1,0 +1,276 @@
+/** Deliveries: in order for each event, at least once, and given up when a receiver is gone. */
+import { expect, test } from "vitest";
+import { OF_WEBHOOK_MAX, WAITING_BYTES_MAX } from "../../../server/webhooks/courier.ts";
+import { area, section } from "../../support/layout.ts";
+import { failed, Sending } from "./sending.ts";
+
+const HALL = [section("Stalls", { A: "1 2 3 4 5 6" })];
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Creates another event of the same organization. */
+function addEvent({ world }: Sending, n: number): string {
+  const eventId = `00000000-0000-4000-8000-0000000001${String(n).padStart(2, "0")}`;
+  const { name, start, endDate, schemaId } = world.event;
+  world.must("createEvent", world.caller, { eventId, body: { name, start, endDate, schemaId } });
+  return eventId;
+}
+
+test("a webhook is sent what happens after its creation, each change once", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  sending.book("lock", world.selection("A", "A1"));
+  sending.create();
+  const first = sending.book("lock", world.selection("A", "A2"));
+  const second = sending.book("unlock", world.selection("A", "A1"));
+  await sending.run();
+  expect(sending.sent.map(({ sequences }) => sequences)).toEqual([[first, second]]);
+  await sending.run();
+  expect([sending.sent.length, sending.file.laneCount]).toEqual([1, 0]);
+});
+
+test("a webhook that was inactive is not sent what waited or happened meanwhile", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  const { id, url } = sending.create();
+  const body = { id, url, events: ["change" as const] };
+  const update = (active: boolean) => {
+    const row = world.must("updateWebhook", world.caller, { body: { ...body, active } });
+    sending.courier.put(sending.shown(row));
+  };
+  sending.answer = () => failed(500);
+  sending.book("lock", world.selection("A", "A1"));
+  await sending.run();
+  update(false);
+  sending.book("lock", world.selection("A", "A2"));
+  await sending.run();
+  update(true);
+  const later = sending.book("lock", world.selection("A", "A3"));
+  sending.nowMs += DAY_MS;
+  await sending.run();
+  expect(sending.sent.length).toBe(2);
+  expect(sending.sent[1]!.sequences).toEqual([later]);
+  expect(sending.file.list(id, 0, 9).rows.map(({ status }) => status)).toEqual([
+    "PENDING",
+    "DISCARDED",
+  ]);
+});
+
+test("a webhook that becomes active follows the records from then on", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  const { id, url } = sending.create();
+  await sending.run();
+  for (const active of [false, true]) {
+    sending.book("lock", world.selection("A", active ? "A2" : "A1"));
+    const body = { id, url, events: ["change" as const], active };
+    sending.courier.put(sending.shown(world.must("updateWebhook", world.caller, { body })));
+  }
+  expect(sending.file.followed).toBe(world.engine.sequence - 1);
+});
+
+test("a failed delivery is sent again; only later ones of its event wait", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  sending.create({ events: ["change", "status"] });
+  sending.answer = ({ eventId }) =>
+    eventId === world.eventId ? failed(500) : { status: 200, askedMs: 0, failure: "" };
+  const first = sending.book("lock", world.selection("A", "A1"));
+  await sending.run();
+  const second = sending.book("lock", world.selection("A", "A2"));
+  const other = addEvent(sending, 1);
+  await sending.run();
+  expect(sending.sent.map(({ eventId }) => eventId)).toEqual([world.eventId, other]);
+  sending.answer = () => ({ status: 200, askedMs: 0, failure: "" });
+  sending.nowMs += 4 * SECOND_MS;
+  await sending.run();
+  expect(sending.sent.length).toBe(2);
+  sending.nowMs += 2 * SECOND_MS;
+  await sending.run();
+  expect(sending.sent.slice(2).map(({ sequences }) => sequences)).toEqual([[first], [second]]);
+  expect(sending.sent[2]!.id).toBe(sending.sent[0]!.id);
+});
+
+test("a kill during a try repeats the try with the same id, and loses nothing", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  sending.create();
+  sending.answer = () => null;
+  const first = sending.book("lock", world.selection("A", "A1"));
+  await sending.run();
+  const second = sending.book("lock", world.selection("A", "A2"));
+  sending.answer = () => ({ status: 200, askedMs: 0, failure: "" });
+  sending.restart();
+  await sending.run();
+  expect(sending.sent.map(({ sequences }) => sequences)).toEqual([[first], [first], [second]]);
+  expect(sending.sent[1]!.id).toBe(sending.sent[0]!.id);
+  sending.restart();
+  await sending.run();
+  expect(sending.sent.length).toBe(3);
+});
+
+test("an event that was deleted while the server was down is told to its end", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  sending.create({ events: ["change", "status"] });
+  const locked = sending.book("lock", world.selection("A", "A1"));
+  world.must("deleteEvent", world.caller, { eventId: world.eventId });
+  sending.restart();
+  await sending.run();
+  const deleted = world.engine.sequence;
+  expect(sending.sent.map(({ type, sequences }) => [type, sequences])).toEqual([
+    ["change", [locked]],
+    ["status", [deleted]],
+  ]);
+});
+
+test("changes that reach the trail while deliveries are formed are sent once", async () => {
+  const sending = new Sending(HALL);
+  sending.create();
+  const first = sending.book("lock", sending.world.selection("A", "A1"));
+  sending.follow();
+  const second = sending.book("lock", sending.world.selection("A", "A2"));
+  sending.feed();
+  sending.courier.turn();
+  await sending.run();
+  expect(sending.sent.map(({ sequences }) => sequences)).toEqual([[first], [second]]);
+});
+
+test("a webhook for some events is not sent what happens in others", async () => {
+  const sending = new Sending(HALL);
+  const other = addEvent(sending, 1);
+  sending.create({ eventIds: [other] });
+  sending.book("lock", sending.world.selection("A", "A1"));
+  await sending.run();
+  expect([sending.sent.length, sending.file.laneCount]).toEqual([0, 0]);
+});
+
+test("the sale of the last seat or place is told once, and again after a return", async () => {
+  const sending = new Sending([section("Stalls", { A: "1 2" }), area("Pit", 3)]);
+  const { world } = sending;
+  sending.create({ events: ["soldout"] });
+  sending.book("directsale", world.selection(null, "A1", "A2", "Pit:2"));
+  const last = sending.book("directsale", world.selection(null, "Pit:1"));
+  await sending.run();
+  const { caller, eventId } = world;
+  world.must("revertsale", caller, { eventId, body: world.selection(null, "A1") });
+  sending.book("lock", world.selection("A", "A1"));
+  const again = sending.book("sale", world.selection("A", "A1"));
+  await sending.run();
+  expect(sending.sent.map(({ sequences }) => sequences)).toEqual([[last], [again]]);
+});
+
+test("a receiver that answers 410 is given up at once", async () => {
+  const sending = new Sending(HALL);
+  const { id } = sending.create();
+  sending.answer = () => failed(410);
+  sending.book("lock", sending.world.selection("A", "A1"));
+  await sending.run();
+  sending.nowMs += DAY_MS;
+  sending.book("lock", sending.world.selection("A", "A2"));
+  await sending.run();
+  expect(sending.disabled).toEqual([[id, "The receiver answered 410 Gone."]]);
+  expect(sending.sent.length).toBe(1);
+});
+
+test("three days without a success end a webhook; each success begins them again", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  const { id } = sending.create({ events: ["change", "status"] });
+  sending.answer = ({ eventId }) =>
+    eventId === world.eventId ? failed(500) : { status: 200, askedMs: 0, failure: "" };
+  sending.book("lock", world.selection("A", "A1"));
+  await sending.run();
+  sending.nowMs += 2 * DAY_MS;
+  addEvent(sending, 1);
+  await sending.run();
+  sending.answer = () => failed(null);
+  for (let hours = 0; hours < 71; hours += 12) {
+    sending.nowMs += 12 * HOUR_MS;
+    await sending.run();
+    expect(sending.disabled).toEqual([]);
+  }
+  sending.book("lock", world.selection("A", "A2"));
+  sending.nowMs += 13 * HOUR_MS;
+  await sending.run();
+  sending.nowMs += 13 * HOUR_MS;
+  await sending.run();
+  expect(sending.disabled).toEqual([[id, expect.stringContaining("Three days without success")]]);
+});
+
+test("a delivery that fails for three days is given up, and those after it are sent", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  const { id } = sending.create({ events: ["change", "status"] });
+  sending.answer = ({ eventId }) =>
+    eventId === world.eventId ? failed(500) : { status: 200, askedMs: 0, failure: "" };
+  sending.book("lock", world.selection("A", "A1"));
+  await sending.run();
+  for (let n = 1; n <= 7; n++) {
+    sending.nowMs += 12 * HOUR_MS;
+    addEvent(sending, n);
+    await sending.run();
+  }
+  expect(sending.disabled).toEqual([]);
+  const last = sending.book("lock", world.selection("A", "A2"));
+  await sending.run();
+  expect(sending.sent.at(-1)!.sequences).toEqual([last]);
+  const { rows } = sending.file.list(id, 0, 20);
+  expect(rows.filter(({ status }) => status === "FAILED")).toHaveLength(1);
+});
+
+test("Retry-After moves the next try", async () => {
+  const sending = new Sending(HALL);
+  const { id } = sending.create();
+  sending.answer = () => failed(503, 60 * SECOND_MS);
+  sending.book("lock", sending.world.selection("A", "A1"));
+  await sending.run();
+  const [row] = sending.file.list(id, 0, 1).rows;
+  expect(row).toMatchObject({ attempts: 1, lastStatus: 503, nextAtMs: sending.nowMs + 60_000 });
+});
+
+test("a webhook has four tries under way at most, and another one goes on beside it", async () => {
+  const sending = new Sending(HALL);
+  const slow = sending.create({ events: ["status"] });
+  sending.create({ events: ["status"], url: "https://odeon.example/quick" });
+  sending.answer = ({ url }) =>
+    url === slow.url ? null : { status: 200, askedMs: 0, failure: "" };
+  for (let n = 1; n <= 9; n++) addEvent(sending, n);
+  await sending.run();
+  const ofSlow = sending.sent.filter(({ url }) => url === slow.url);
+  expect([ofSlow.length, sending.sent.length - ofSlow.length]).toEqual([OF_WEBHOOK_MAX, 9]);
+});
+
+test("a webhook whose deliveries take too much room gets the next ones later", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  const { id: webhookId } = sending.create({ events: ["change", "status"] });
+  sending.answer = () => null;
+  const lane = { webhookId, partition: 999, since: 0 };
+  // Random text, so compression does not make it small.
+  const random = Array.from({ length: WAITING_BYTES_MAX / 2 }, () => Math.random().toString(36)[3]);
+  const body = JSON.stringify({ type: "x", data: { changes: [] }, random: random.join("") });
+  const big = { id: "msg_big", type: "change", sequence: 1, body: body + body };
+  sending.file.addLane(lane, sending.nowMs + DAY_MS);
+  sending.file.form(lane, [big, { ...big, id: "msg_more" }], sending.nowMs + DAY_MS);
+  sending.restart();
+  const locked = sending.book("lock", world.selection("A", "A1"));
+  await sending.run();
+  expect(sending.sent).toEqual([]);
+  sending.file.end(1, "DELIVERED", 200);
+  sending.file.end(2, "DELIVERED", 200);
+  sending.nowMs += 10 * SECOND_MS;
+  await sending.run();
+  expect(sending.sent.map(({ sequences }) => sequences)).toEqual([[locked]]);
+});
+
+test("changes that the trail has lost are reported, and later ones are sent", async () => {
+  const sending = new Sending(HALL);
+  const { id: webhookId } = sending.create();
+  await sending.run();
+  sending.file.addLane({ webhookId, partition: 12_345, since: 1 }, 0);
+  sending.book("lock", sending.world.selection("A", "A1"));
+  await sending.run();
+  expect([sending.sent.length, sending.file.laneCount]).toEqual([1, 0]);
+});

@@ -1,0 +1,135 @@
+/** A courier with a real engine, trail and file, whose receivers answer as a test says. */
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import type { WebhookRow } from "../../../engine/catalog.ts";
+import type { StateSelection, WebhookBody } from "../../../engine/shapes/bodies.ts";
+import { FollowedTrail } from "../../../persistence/audit/reading/followed-trail.ts";
+import { DeliveryFile } from "../../../persistence/webhooks/delivery-file.ts";
+import type { Attempt, AttemptResult } from "../../../server/webhooks/attempt.ts";
+import { Courier } from "../../../server/webhooks/courier.ts";
+import type { Webhook } from "../../../server/webhooks/messages.ts";
+import { AUDIT_STORE, feed, openBook } from "../../persistence/audit/audit-fixture.ts";
+import { MemoryJournal, START_MS, World } from "../../support/engine.ts";
+import type { LayoutPart } from "../../support/layout.ts";
+import { temporaryFolder } from "../../support/server-process.ts";
+
+const OK: AttemptResult = { status: 200, askedMs: 0, failure: "" };
+
+export function failed(status: number | null, askedMs = 0): AttemptResult {
+  return { status, askedMs, failure: `the answer was ${status}` };
+}
+
+interface Sent {
+  readonly id: string;
+  readonly url: string;
+  readonly type: string;
+  readonly eventId: string;
+  /** Of its changes. */
+  readonly sequences: readonly number[];
+}
+
+export class Sending {
+  readonly world: World;
+  readonly journal = new MemoryJournal();
+  readonly sent: Sent[] = [];
+  readonly disabled: [webhookId: number, reason: string][] = [];
+  readonly reports: string[] = [];
+  nowMs = START_MS;
+  /** What a receiver answers; null for nothing. */
+  answer: (sent: Sent) => AttemptResult | null = () => OK;
+  courier: Courier;
+  file: DeliveryFile;
+  readonly #folder = temporaryFolder();
+  readonly #book = openBook(path.join(this.#folder, "audit.sqlite"));
+  #version = 0;
+
+  constructor(parts: readonly LayoutPart[]) {
+    this.world = new World(parts, { journal: this.journal });
+    [this.file, this.courier] = this.#open();
+    onTestFinished(() => {
+      this.courier.close();
+      this.#book.close();
+    });
+  }
+
+  #open(): [DeliveryFile, Courier] {
+    const file = new DeliveryFile(path.join(this.#folder, "webhooks.sqlite"), AUDIT_STORE, 0);
+    const ports = {
+      file,
+      openTrail: () => new FollowedTrail(this.#folder, AUDIT_STORE),
+      attempt: (attempt: Attempt) => this.#receive(attempt),
+      allowsPrivate: false,
+      nowMs: () => this.nowMs,
+      random: () => 0,
+      disable: ({ id }: Webhook, reason: string) => void this.disabled.push([id, reason]),
+      report: (message: string) => void this.reports.push(message),
+      wake: () => {},
+    };
+    const rows = [...this.world.engine.state.catalog.webhooks.values()];
+    return [
+      file,
+      new Courier(
+        ports,
+        rows.map((row) => this.shown(row)),
+      ),
+    ];
+  }
+
+  shown(row: WebhookRow): Webhook {
+    const secrets = [{ secret: "whsec_c2VjcmV0", validUntilMs: Infinity }];
+    return { ...row, secrets, version: (this.#version += 1) };
+  }
+
+  /** As after a kill: what is not in the file is gone. */
+  restart(): void {
+    this.courier.close();
+    [this.file, this.courier] = this.#open();
+  }
+
+  create(members: Partial<WebhookBody> = {}): WebhookRow {
+    const url = "https://odeon.example/hook";
+    const body: WebhookBody = { url, events: ["change"], ...members };
+    const row = this.world.must("createWebhook", this.world.caller, { body });
+    this.courier.put(this.shown(row));
+    return row;
+  }
+
+  book(kind: "lock" | "unlock" | "sale" | "directsale", selection: StateSelection): number {
+    const { caller, eventId } = this.world;
+    this.world.must(kind, caller, { eventId, body: selection });
+    return this.world.engine.sequence;
+  }
+
+  /** The trail gets all records. */
+  feed(): void {
+    feed(this.#book, this.journal.kept);
+  }
+
+  follow(): void {
+    this.feed();
+    this.courier.follow();
+  }
+
+  /** The trail gets all records, and the courier makes turns until nothing happens any more. */
+  async run(): Promise<void> {
+    this.follow();
+    for (let quiet = 0; quiet < 3;) {
+      const before = this.sent.length;
+      const hasMore = this.courier.turn();
+      await new Promise(setImmediate);
+      quiet = hasMore || this.sent.length > before ? 0 : quiet + 1;
+    }
+  }
+
+  #receive({ url, body, headers }: Attempt): Promise<AttemptResult> {
+    const { type, data } = JSON.parse(body) as {
+      type: string;
+      data: { eventId: string; changes: { sequence: number }[] };
+    };
+    const sequences = data.changes.map(({ sequence }) => sequence);
+    const sent = { id: headers["webhook-id"]!, url, type, eventId: data.eventId, sequences };
+    this.sent.push(sent);
+    const result = this.answer(sent);
+    return result === null ? new Promise(() => {}) : Promise.resolve(result);
+  }
+}

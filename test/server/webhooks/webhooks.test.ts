@@ -1,0 +1,52 @@
+/** Webhooks as the server's thread sees them. */
+import { expect, onTestFinished, test, vi } from "vitest";
+import { Keys } from "../../../server/auth/keys.ts";
+import { LISTS_MAX, Webhooks } from "../../../server/webhooks/webhooks.ts";
+import { World } from "../../support/engine.ts";
+import { section } from "../../support/layout.ts";
+import { TestServer } from "../../support/server.ts";
+
+/** A program of the thread that does nothing. */
+const IDLE = new URL(
+  `data:text/javascript,import { parentPort } from "node:worker_threads";
+   parentPort.on("message", ({ kind }) => kind === "end" && parentPort.close());`,
+);
+
+function webhooksOf({ engine }: World, { audit } = new TestServer().services): Webhooks {
+  const keys = new Keys("ab".repeat(32), engine.state.catalog);
+  const places = { folder: "/nowhere", storeId: "none" };
+  const options = { engine, audit, keys, ...places, allowsPrivate: false, report: () => {} };
+  const webhooks = new Webhooks(options, IDLE);
+  onTestFinished(() => webhooks.close());
+  return webhooks;
+}
+
+test("a hundred lists of deliveries may wait, and the next one is refused", async () => {
+  const webhooks = webhooksOf(new World([section("Stalls", { A: "1" })]));
+  webhooks.begin();
+  for (let i = 0; i < LISTS_MAX; i++) void webhooks.list(7, 0, 20);
+  expect(await webhooks.list(7, 0, 20)).toBeNull();
+});
+
+test("before it has begun, there are no deliveries", async () => {
+  const webhooks = webhooksOf(new World([section("Stalls", { A: "1" })]));
+  expect(await webhooks.list(7, 0, 20)).toEqual({ rows: [], total: 0 });
+});
+
+test("the trail is asked for new records only while a webhook is active", async () => {
+  const { world, services, a } = new TestServer();
+  const ask = vi.spyOn(services.audit, "ask");
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const webhooks = webhooksOf(world, services);
+  webhooks.begin();
+  await vi.advanceTimersByTimeAsync(1_000);
+  const hook = { url: "https://odeon.example/", events: ["change" as const] };
+  const body = { ...hook, active: false };
+  const { id } = world.must("createWebhook", a.caller, { body });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(ask).not.toHaveBeenCalled();
+  world.must("updateWebhook", a.caller, { body: { id, ...hook } });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(ask).toHaveBeenCalledOnce();
+});
