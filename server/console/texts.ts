@@ -85,4 +85,7 @@ export const TEXTS = {
   of: (part: string, whole: string) => `${part} of ${whole}`,
   row: (name: string) => `Row ${name}`,
   seat: (label: string) => `Seat ${label}`,
+  bySession: (session: string) => `by ${session}`,
+  since: (time: string) => `since ${time}`,
+  until: (time: string) => `until ${time}`,
 } as const;

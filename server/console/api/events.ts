@@ -54,6 +54,16 @@ export interface Change {
   readonly bookable?: boolean;
 }
 
+/** A transition of a seat, as the audit trail lists it. */
+export interface Transition {
+  readonly sequence: number;
+  readonly time: string;
+  readonly call: string;
+  readonly sessionId?: string;
+  readonly fromState: SeatStateName | null;
+  readonly toState: SeatStateName | null;
+}
+
 export interface Price {
   readonly id: number;
   readonly name: string;
@@ -65,6 +75,18 @@ export const readMap = (api: Api, id: string) => api.call<MapAnswer>(`/events/${
 
 export const readGeometry = (api: Api, schemaId: number) =>
   api.call<GeometryAnswer>(`/schemas/${schemaId}/geometry/`);
+
+/** @returns The newest transition of a seat; undefined when it never had a state. */
+export async function readLastTransition(
+  api: Api,
+  eventId: string,
+  seatId: number,
+): Promise<Transition | undefined> {
+  const query = { seatId, size: 1, sort: "sequence,desc" };
+  const path = `/events/${eventId}/audit/`;
+  const { content } = await api.call<{ content: readonly Transition[] }>(path, { query });
+  return content[0];
+}
 
 /** @returns All prices of the event, of which there are few. */
 export async function readPrices(api: Api, eventId: string): Promise<readonly Price[]> {

@@ -153,3 +153,13 @@ export function unite(a: Box, b: Box): Box {
 export function overlap(a: Box, b: Box): boolean {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }
+
+/** What an outline encloses. */
+export function areaOf(outline: Float32Array): number {
+  let sum = 0;
+  for (let i = 0; i < outline.length; i += 2) {
+    const next = (i + 2) % outline.length;
+    sum += outline[i]! * outline[next + 1]! - outline[next]! * outline[i + 1]!;
+  }
+  return Math.abs(sum / 2);
+}

@@ -38,7 +38,7 @@ const SETTLE_MS = 160;
 const LABELS_MS = 250;
 const PULSES_MAX = 16;
 /** CSS pixels for the names around the outermost sections. */
-const NAME_MARGIN = 26;
+const NAME_MARGIN = 32;
 /** The mark that a browser's tools show at the first full picture. */
 const PAINTED = "frontrow: painted";
 

@@ -10,9 +10,11 @@ import {
   type Price,
   readEvent,
   readGeometry,
+  readLastTransition,
   readMap,
   readPrices,
   type SeatStateName,
+  type Transition,
 } from "../api/events.ts";
 import { follow } from "../api/follow.ts";
 import type { Api } from "../api/http.ts";
@@ -39,6 +41,7 @@ const STATE_OF_NAME: Readonly<Record<SeatStateName, SeatState>> = {
   BLOCKED: SeatState.BLOCKED,
 };
 const RECENT_MAX = 200;
+const FIGURES_MS = 150;
 
 /** Seats and areas that have changed since the last frame. */
 export type OnFrame = (seats: readonly number[], areas: readonly number[]) => void;
@@ -63,6 +66,8 @@ export class LiveEvent {
   readonly #areaOfId = new Map<number, number>();
   /** Price ids, in the order of their first use. */
   readonly #priceIds: number[] = [];
+  /** By seat. */
+  readonly #ends = new Map<number, string>();
   readonly #counts = new Float64Array(6);
   readonly #listeners = new Set<OnFrame>();
   readonly #watchers = new Set<OnChanges>();
@@ -71,6 +76,7 @@ export class LiveEvent {
   #newest: Change[] = [];
   #sequence = 0;
   #frame = 0;
+  #figuresTimer: ReturnType<typeof setTimeout> | null = null;
   #isWhole = false;
   #stop: () => void = () => {};
 
@@ -95,6 +101,7 @@ export class LiveEvent {
     event.#take(map);
     // Nobody listens yet: whoever draws it now, draws everything.
     event.#isWhole = false;
+    event.#showFigures();
     event.#follow();
     return event;
   }
@@ -108,6 +115,16 @@ export class LiveEvent {
 
   priceAt(index: number): Price | undefined {
     return this.prices.value.find(({ id }) => id === this.#priceIds[index]);
+  }
+
+  /** When the hold of a seat ends, as a local date-time; undefined when it does not. */
+  endOf(seat: number): string | undefined {
+    return this.#ends.get(seat);
+  }
+
+  /** Who changed a seat last, and when. @throws ApiError */
+  lastOf(seat: number): Promise<Transition | undefined> {
+    return readLastTransition(this.#api, this.facts.id, this.geometry.ids[seat]!);
   }
 
   /** The index of a seat; undefined for one that the layout does not have. */
@@ -135,6 +152,7 @@ export class LiveEvent {
   close(): void {
     this.#stop();
     cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#figuresTimer ?? undefined);
     this.#listeners.clear();
   }
 
@@ -150,6 +168,11 @@ export class LiveEvent {
       if (seat === undefined) continue;
       states[seat] = STATE_OF_LETTER[map.columns.states[i]!]!;
       prices[seat] = priceIndexes[map.columns.priceIndexes[i]!] ?? NO_PRICE;
+    }
+    this.#ends.clear();
+    for (const [id, end] of Object.entries(map.expiresAt)) {
+      const seat = this.#seatOfId.get(Number(id));
+      if (seat !== undefined) this.#ends.set(seat, end);
     }
     for (const area of map.areas) {
       const index = this.#areaOfId.get(area.groupOfSeatsId);
@@ -195,7 +218,7 @@ export class LiveEvent {
     const { states, prices, areas } = this.seats;
     for (const watcher of this.#watchers) watcher(changes);
     for (const change of changes) {
-      for (const { id, state, priceId } of change.seats) {
+      for (const { id, state, priceId, expiresAt } of change.seats) {
         const seat = this.#seatOfId.get(id);
         if (seat === undefined) continue;
         this.#counts[states[seat]!]! -= 1;
@@ -203,6 +226,8 @@ export class LiveEvent {
         states[seat] = after;
         this.#counts[after]! += 1;
         prices[seat] = this.priceIndex(priceId);
+        if (expiresAt === undefined) this.#ends.delete(seat);
+        else this.#ends.set(seat, expiresAt);
         this.#changedSeats.add(seat);
       }
       for (const after of change.areas) {
@@ -234,6 +259,12 @@ export class LiveEvent {
     this.#changedSeats.clear();
     this.#changedAreas.clear();
     for (const listener of this.#listeners) listener(seats, areas);
+    this.#figuresTimer ??= setTimeout(() => this.#showFigures(), FIGURES_MS);
+  }
+
+  /** A few times a second: nobody reads faster, and each time the page is laid out again. */
+  #showFigures(): void {
+    this.#figuresTimer = null;
     this.sequence.value = this.#sequence;
     this.totals.value = [...this.#counts];
     if (this.#newest.length > 0) {

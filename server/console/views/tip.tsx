@@ -1,4 +1,7 @@
-/** What is at the pointer. */
+/** What is at the pointer: for a seat also who changed it last, since when, and until when. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Transition } from "../api/events.ts";
 import type { Hit, Point } from "../map/hits.ts";
 import type { LiveEvent } from "../state/live-event.ts";
 import { TEXTS } from "../texts.ts";
@@ -10,14 +13,44 @@ interface TipProps {
 }
 
 export function Tip({ event, hit, at }: TipProps) {
-  const { geometry, seats } = event;
+  const { geometry } = event;
   const style = { transform: `translate(${at.x + 14}px, ${at.y + 14}px)` };
   if (hit.kind === "area") return <Box style={style} title={geometry.areas[hit.area]!.name} />;
   if (hit.kind === "section")
     return <Box style={style} title={geometry.sections[hit.section]!.name} />;
-  const { seat } = hit;
+  return <SeatTip event={event} seat={hit.seat} style={style} />;
+}
+
+interface SeatTipProps {
+  readonly event: LiveEvent;
+  readonly seat: number;
+  readonly style: BoxProps["style"];
+}
+
+/** A pointer that passes over many seats asks for none. */
+const REST_MS = 160;
+
+function SeatTip({ event, seat, style }: SeatTipProps) {
+  const { geometry, seats } = event;
+  const last = useSignal<Transition | undefined>(undefined);
   const row = geometry.rows[geometry.rowOfSeat[seat]!]!;
   const state = seats.states[seat]!;
+  useEffect(() => {
+    last.value = undefined;
+    let isOver = false;
+    const timer = setTimeout(() => {
+      const show = (transition: Transition | undefined) => {
+        if (!isOver) last.value = transition;
+      };
+      // Without an answer the tip shows what the page knows.
+      event.lastOf(seat).then(show, () => {});
+    }, REST_MS);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [event, seat, state]);
+  const end = event.endOf(seat);
   const price = event.priceAt(seats.prices[seat]!)?.name;
   return (
     <Box style={style} title={geometry.sections[row.section]!.name}>
@@ -28,8 +61,16 @@ export function Tip({ event, hit, at }: TipProps) {
         {TEXTS.states[state]}
         {price === undefined ? "" : ` · ${price}`}
       </span>
+      {last.value?.sessionId !== undefined && <span>{TEXTS.bySession(last.value.sessionId)}</span>}
+      {last.value !== undefined && <span>{TEXTS.since(clock(last.value.time))}</span>}
+      {end !== undefined && <span>{TEXTS.until(clock(end))}</span>}
     </Box>
   );
+}
+
+/** The time of day in a local date-time. */
+function clock(moment: string): string {
+  return moment.slice(11, 19);
 }
 
 interface BoxProps {

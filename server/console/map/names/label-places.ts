@@ -4,7 +4,7 @@
  */
 import type { Box, Geometry } from "../geometry.ts";
 import type { Grid } from "../grid.ts";
-import { boxOf, outlineOfDrawing, overlap } from "../outlines.ts";
+import { areaOf, boxOf, outlineOfDrawing, overlap } from "../outlines.ts";
 
 /** The middle of a name in layout units; null where there is no room. */
 export type LabelPlace = { readonly x: number; readonly y: number } | null;
@@ -23,10 +23,13 @@ const GAP = 0.15;
 export class LabelPlaces {
   readonly #geometry: Geometry;
   readonly #grid: Grid;
+  readonly #side: 1 | -1;
   readonly #obstacles: readonly Box[];
   readonly #byLevel = new Map<number, readonly LabelPlace[]>();
 
-  constructor(geometry: Geometry, grid: Grid) {
+  /** @param side - 1 for places away from the middle of the layout, -1 for those towards it. */
+  constructor(geometry: Geometry, grid: Grid, side: 1 | -1 = 1) {
+    this.#side = side;
     this.#geometry = geometry;
     this.#grid = grid;
     const shapes = geometry.shapes.map((shape) => boxOf(outlineOfDrawing(shape)));
@@ -65,9 +68,9 @@ export class LabelPlaces {
     const all = this.#geometry.box;
     const [cx, cy] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
     const [dx, dy] = [cx - (all.left + all.right) / 2, cy - (all.top + all.bottom) / 2];
-    const outward = Math.atan2(dy, dx);
+    const outward = Math.atan2(dy * this.#side, dx * this.#side);
     const angles = fills(outline, box)
-      ? [Math.PI / 2, -Math.PI / 2]
+      ? [(Math.PI / 2) * this.#side, (-Math.PI / 2) * this.#side]
       : TURNS.map((turn) => outward + turn);
     for (const angle of angles) {
       const [ux, uy] = [Math.cos(angle), Math.sin(angle)];
@@ -102,11 +105,5 @@ function reachOf(outline: Float32Array, { cx, cy, ux, uy }: Ray): number {
 
 /** Whether the outline takes nearly all of its box. */
 function fills(outline: Float32Array, box: Box): boolean {
-  let sum = 0;
-  for (let i = 0; i < outline.length; i += 2) {
-    const next = (i + 2) % outline.length;
-    sum += outline[i]! * outline[next + 1]! - outline[next]! * outline[i + 1]!;
-  }
-  const area = (box.right - box.left) * (box.bottom - box.top);
-  return Math.abs(sum / 2) > area * 0.93;
+  return areaOf(outline) > (box.right - box.left) * (box.bottom - box.top) * 0.93;
 }

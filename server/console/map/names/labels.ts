@@ -2,6 +2,7 @@
 import type { Camera } from "../camera.ts";
 import type { Box, Geometry } from "../geometry.ts";
 import type { Grid } from "../grid.ts";
+import { areaOf } from "../outlines.ts";
 import { type LabelPlace, LabelPlaces } from "./label-places.ts";
 import { type AreaCounts, type LiveSeats, SeatState } from "../live-seats.ts";
 import type { Palette } from "../palette.ts";
@@ -30,7 +31,9 @@ export class Labels {
   readonly #shortNames: readonly string[];
   readonly #places: LabelPlaces;
   readonly #longPlaces: LabelPlaces;
-  /** Index: section. */
+  readonly #innerPlaces: LabelPlaces;
+  /** Index: section. The side of a square that is as large. */
+  readonly #extents: readonly number[];
   readonly #sold: Uint32Array;
   readonly #onSale: Uint32Array;
   readonly #sectionOfSeat: Uint16Array;
@@ -43,7 +46,9 @@ export class Labels {
     this.#geometry = geometry;
     this.#places = new LabelPlaces(geometry, grid);
     this.#longPlaces = new LabelPlaces(geometry, grid);
+    this.#innerPlaces = new LabelPlaces(geometry, grid, -1);
     this.#shortNames = geometry.sections.map(({ name }) => shortName(name));
+    this.#extents = geometry.sections.map(({ outline }) => Math.sqrt(areaOf(outline)));
     this.#sold = new Uint32Array(geometry.sections.length);
     this.#onSale = new Uint32Array(geometry.sections.length);
     this.#counted = new Uint8Array(geometry.seatCount);
@@ -84,6 +89,7 @@ export class Labels {
   resized(): void {
     this.#places.clear();
     this.#longPlaces.clear();
+    this.#innerPlaces.clear();
     this.#widths.clear();
   }
 
@@ -110,44 +116,51 @@ export class Labels {
       return sizeOf(small, this.#shortNames[section]!);
     });
     const { sections } = this.#geometry;
-    const longs = this.#longPlaces.at(camera.level, (section) => {
-      return sizeOf(large, `${sections[section]!.name}  100 %`);
-    });
+    const longs = [this.#longPlaces, this.#innerPlaces].map((places) =>
+      places.at(camera.level, (section) => sizeOf(large, `${sections[section]!.name}  100 %`)),
+    );
     const drawn: Place[] = [];
     for (const [index, section] of sections.entries()) {
       const whole = section.seatCount === 0 ? null : onScreen(camera, section.box);
       if (whole === null) continue;
       const name = this.#shortNames[index]!;
-      const isLarge = !section.isTable && this.#isLarge(canvas, whole, index, ratio);
-      const place = section.isTable ? null : ((isLarge ? longs : shorts)[index] ?? null);
+      const isLarge = !section.isTable && this.#isLarge(canvas, camera, index, ratio);
       const text = isLarge ? this.#longText(index) : name;
       canvas.font = isLarge ? large : small;
       const halfWidth = this.#widthOf(canvas, isLarge ? large : small, text) / 2 + 4 * ratio;
-      if (place !== null && isSeen(camera, place, halfWidth)) {
+      const candidates = section.isTable ? [] : isLarge ? longs : [shorts];
+      const places = candidates.map((ofSections) => ofSections[index] ?? null);
+      const height = (isLarge ? 21 : 15) * ratio;
+      const spots = places
+        .filter((one) => one !== null && isSeen(camera, one, halfWidth))
+        .map((one) => spotAt(camera, one!, { width: 2 * halfWidth, height: 14 * ratio }));
+      const spot = spots.find((one) => !drawn.some((other) => touch(one, other)));
+      if (spot !== undefined) {
+        drawn.push(spot);
         canvas.fillStyle = isLarge ? look.palette.ink : look.palette.faint;
-        canvas.fillText(text, camera.toScreenX(place.x), camera.toScreenY(place.y));
-      } else if (isLarge) {
-        const middle = inView(camera, whole, halfWidth, 12 * ratio);
-        const width = 2 * (halfWidth + 3 * ratio);
-        const shown = { ...middle, width, height: 21 * ratio };
-        if (drawn.some((one) => touch(one, shown))) continue;
-        drawn.push(shown);
-        pill(canvas, [text], shown, look);
-      } else if (place === null && 2 * halfWidth <= whole.width && whole.height >= 16 * ratio) {
-        pill(canvas, [name], { ...whole, width: 2 * halfWidth, height: 15 * ratio }, look);
+        canvas.fillText(text, spot.x, spot.y);
+        continue;
       }
+      const hasRoom = 2 * halfWidth <= whole.width && whole.height >= 16 * ratio;
+      if (!isLarge && (!hasRoom || (places[0] ?? null) !== null)) continue;
+      const middle = isLarge ? inView(camera, whole, halfWidth, 12 * ratio) : whole;
+      const width = 2 * halfWidth + (isLarge ? 6 * ratio : 0);
+      const shown = { x: middle.x, y: middle.y, width, height };
+      if (drawn.some((one) => touch(one, shown))) continue;
+      drawn.push(shown);
+      pill(canvas, [text], shown, look);
     }
   }
 
-  /** Whether a section has room for its whole name and its share. */
+  /** Whether a section has room for its whole name and its share, however it is turned. */
   #isLarge(
     canvas: CanvasRenderingContext2D,
-    { width, height }: Place,
+    { scale }: Camera,
     section: number,
     ratio: number,
   ): boolean {
     const text = this.#widthOf(canvas, fontOf(PILL_PIXELS, ratio), this.#longText(section));
-    return text + 2 * PADDING * ratio < width * 0.9 && height > 48 * ratio;
+    return text < this.#extents[section]! * scale;
   }
 
   /** With the share that is sold, unless nothing is on sale. */
@@ -176,7 +189,16 @@ export class Labels {
     ];
     for (const { lines, pixels } of choices) {
       const font = fontOf(pixels, ratio);
-      const widths = lines.map((line) => this.#widthOf(canvas, font, line));
+      // Areas of one size say the same, so the longest name among them decides.
+      const widths = lines.flatMap((line) =>
+        (line.startsWith(name) ? this.#namesLike(index) : [name]).map((other) =>
+          this.#widthOf(
+            canvas,
+            font,
+            line.replace(name, () => other),
+          ),
+        ),
+      );
       const width = Math.max(...widths) + (pixels < PILL_PIXELS ? 4 : 2 * PADDING) * ratio;
       const height = (lines.length * LINE_PIXELS * pixels * ratio) / PILL_PIXELS + 5 * ratio;
       if (width > place.width * 0.96 || height > place.height * 0.8) continue;
@@ -184,6 +206,16 @@ export class Labels {
       pill(canvas, lines, { x: place.x, y: place.y, width, height }, look);
       return;
     }
+  }
+
+  /** The names of areas that are as wide. */
+  #namesLike(index: number): readonly string[] {
+    const { areas } = this.#geometry;
+    const widthOf = ({ box }: { readonly box: Box }) => box.right - box.left;
+    const own = widthOf(areas[index]!);
+    return areas
+      .filter((area) => Math.abs(widthOf(area) - own) < own * 0.01)
+      .map(({ name }) => name);
   }
 
   #widthOf(canvas: CanvasRenderingContext2D, font: string, text: string): number {
@@ -248,6 +280,14 @@ function onScreen(camera: Camera, box: Box): Place | null {
 function touch(a: Place, b: Place): boolean {
   const isBeside = Math.abs(a.x - b.x) * 2 >= a.width + b.width;
   return !isBeside && Math.abs(a.y - b.y) * 2 < a.height + b.height;
+}
+
+function spotAt(
+  camera: Camera,
+  { x, y }: NonNullable<LabelPlace>,
+  size: Pick<Place, "width" | "height">,
+): Place {
+  return { x: camera.toScreenX(x), y: camera.toScreenY(y), ...size };
 }
 
 /** Whether a name at the place is in view as a whole. */
