@@ -8,6 +8,8 @@ const HEIGHT = 150;
 const AXIS_WIDTH = 46;
 /** Of a time at the axis, less the padding. */
 const TIME_WIDTH = 40;
+/** Seconds between two times at the axis. */
+const STEPS = [5, 10, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600];
 /** The chart is at least and at most so many seconds wide. */
 const SECONDS_MIN = 30;
 const SECONDS_MAX = 7_200;
@@ -115,7 +117,8 @@ function createChart(element: HTMLElement): uPlot {
       {
         ...axis,
         size: 24,
-        space: 70,
+        space: 60,
+        incrs: STEPS,
         grid: { show: false },
         values: timesThatFit,
       },
