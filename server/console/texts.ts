@@ -37,7 +37,6 @@ export const TEXTS = {
     endingHolds: "Holds that end soon",
     holdCount: (count: string) => `${count} in all`,
     noHolds: "Nothing is held that ends.",
-    until: (time: string) => `ends in ${time}`,
     happenings: "What happens",
     call: "Call",
     everyCall: "All calls",

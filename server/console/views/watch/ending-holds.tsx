@@ -29,7 +29,7 @@ export function EndingHolds({ event, holds, holdCount, nowMs }: EndingHoldsProps
           <li key={hold.fence} class={secondsLeft <= SOON_SECONDS ? "soon" : ""}>
             <span class="name">{nameOf(event, seatsOf(event, hold))}</span>
             <code>{hold.sessionId}</code>
-            <b aria-label={TEXTS.watch.until(countdown(secondsLeft))}>{countdown(secondsLeft)}</b>
+            <b>{countdown(secondsLeft)}</b>
             <i class="rest" style={{ transform: `scaleX(${shareLeft})` }} />
           </li>
         ))}

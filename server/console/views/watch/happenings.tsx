@@ -1,4 +1,4 @@
-/** What happens: a rolling list of changes, which stands still while the pointer is in it. */
+/** What happens: a rolling list of changes, which stands still while somebody is in it. */
 import { useSignal } from "@preact/signals";
 import { SeatState } from "../../map/live-seats.ts";
 import type { LiveEvent } from "../../state/live-event.ts";
@@ -77,7 +77,14 @@ export function HappeningList({ event, watch }: HappeningsProps) {
       {rows.length === 0 && (
         <p class="note">{isFiltered ? TEXTS.watch.nothingPasses : TEXTS.watch.nothingHappened}</p>
       )}
-      <ol onPointerEnter={hold} onPointerLeave={release}>
+      <ol
+        tabIndex={0}
+        aria-label={TEXTS.watch.happenings}
+        onPointerEnter={hold}
+        onPointerLeave={release}
+        onFocus={hold}
+        onBlur={release}
+      >
         {rows.map((row) => (
           <li key={row.sequence}>
             <time>{clockTime(timeMs(row.time))}</time>
