@@ -347,18 +347,26 @@ export const COMMANDS = {
     unassignPrices,
   ),
   clearPrices: command({ eventId: UUID_KEY }, [EVENT_ACCESS_DENIED], clearPrices),
+  /** Commands about webhooks are internal, because only the server sends deliveries. */
   createWebhook: command(
     { body: WEBHOOK },
     [VALIDATION_FAILED, EVENT_ACCESS_DENIED],
     createWebhook,
+    INTERNAL,
   ),
   updateWebhook: command(
     { body: WEBHOOK_CHANGE },
     [...NOT_OWN, EVENT_ACCESS_DENIED],
     updateWebhook,
+    INTERNAL,
   ),
-  deleteWebhook: command({ webhookId: LONG }, NOT_OWN, deleteWebhook),
-  rotateWebhookSecret: command({ webhookId: LONG, body: ROTATION }, NOT_OWN, rotateWebhookSecret),
+  deleteWebhook: command({ webhookId: LONG }, NOT_OWN, deleteWebhook, INTERNAL),
+  rotateWebhookSecret: command(
+    { webhookId: LONG, body: ROTATION },
+    NOT_OWN,
+    rotateWebhookSecret,
+    INTERNAL,
+  ),
   /** Its receiver does not take deliveries any more. */
   disableWebhook: command({ webhookId: LONG, reason: TEXT }, [], disableWebhook, INTERNAL),
   ...BOOKING_COMMANDS,

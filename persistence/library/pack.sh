@@ -20,10 +20,11 @@ find "$bare" -name '*.js' -exec sh -c \
   sh {} +
 cp -r "$bare/engine" "$bare/persistence" "$out"
 rm -r "$bare"
-rm -r "$out/persistence/rescue" "$out/persistence/changes"
+rm -r "$out/persistence/rescue" "$out/persistence/changes" "$out/persistence/webhooks"
 # For the server and the command line alone.
 rm -r "$out/engine/queries/inventory" "$out/engine/layout/layout-columns.js"
-rm "$out/persistence/audit/reading/history.js" "$out/engine/verify/digest.js"
+rm "$out/persistence/audit/reading/history.js" "$out/persistence/audit/reading/followed-trail.js"
+rm "$out/engine/verify/digest.js"
 # Files of types have nothing but `export {};`.
 find "$out" -name '*.js' -size -12c -delete
 cp dist/api/index.d.ts "$out/index.d.ts"

@@ -60,7 +60,9 @@ test("commands that only the front gives are refused to library callers", async 
   const replies = ["rememberReply", "forgetReplies"];
   const logins = ["openLogin", "renewLogin", "closeLogin"];
   const layouts = ["installLayout", "installClone"];
-  const inOrder = ["hidePrivateKey", ...logins, ...replies, ...layouts, "disableWebhook"];
+  const webhooks = ["create", "update", "delete"].map((act) => `${act}Webhook`);
+  webhooks.push("rotateWebhookSecret", "disableWebhook");
+  const inOrder = ["hidePrivateKey", ...logins, ...replies, ...layouts, ...webhooks];
   expect(INTERNAL_KINDS).toEqual(inOrder);
   for (const kind of INTERNAL_KINDS) {
     await expectRefused(sampleCommand(kind, caller), invalid("kind", "UNKNOWN"));

@@ -129,3 +129,44 @@ test("later changes are read from the last one on, and a history to come is refu
   const { status } = await server.get(`${path}999999`);
   expect(status).toBe(400);
 });
+
+test("a step over a whole on-sale, 45,000 changes of two seats, takes less than 50 ms", () => {
+  const [changes, seatCount] = [45_000, 23_200];
+  const history = new History({
+    seatCount,
+    areaCount: 0,
+    seatOf: (id) => id,
+    areaOf: () => undefined,
+    priceIndex: (id) => id,
+  });
+  const random = randomFrom(3);
+  const each = <T>(length: number, value: () => T) => Array.from({ length }, value);
+  const ids = each(2 * changes, () => random(seatCount));
+  history.add({
+    sequence: changes,
+    more: false,
+    prices: [1],
+    calls: ["lock"],
+    changes: {
+      sequences: each(changes, () => 1),
+      times: each(changes, () => 20),
+      calls: each(changes, () => 0),
+      seatCounts: each(changes, () => 2),
+      areaCounts: each(changes, () => 0),
+    },
+    seats: {
+      ids: ids.map((id, i) => id - (ids[i - 1] ?? 0)),
+      states: each(2 * changes, () => "ALS"[random(3)]).join(""),
+      priceIndexes: each(2 * changes, () => 0),
+    },
+    areas: [],
+  });
+  const last = [...history.seats.states];
+  const times = [0, changes, 0, changes].map((position) => {
+    const startMs = performance.now();
+    history.seek(position);
+    return performance.now() - startMs;
+  });
+  expect(Math.min(...times.slice(2))).toBeLessThan(50);
+  expect([...history.seats.states]).toEqual(last);
+});

@@ -57,6 +57,19 @@ test("a webhook that was inactive is not sent what waited or happened meanwhile"
   ]);
 });
 
+test("a webhook is not sent what another one is sent from before its creation", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  sending.create({ url: "https://odeon.example/first" });
+  const before = sending.book("lock", world.selection("A", "A1"));
+  const { url } = sending.create({ url: "https://odeon.example/second" });
+  const after = sending.book("lock", world.selection("A", "A2"));
+  await sending.run();
+  const bySecond = sending.sent.filter((sent) => sent.url === url);
+  expect(bySecond.flatMap(({ sequences }) => sequences)).toEqual([after]);
+  expect(sending.sent.flatMap(({ sequences }) => sequences)).toContain(before);
+});
+
 test("a webhook that becomes active follows the records from then on", async () => {
   const sending = new Sending(HALL);
   const { world } = sending;
