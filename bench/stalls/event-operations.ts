@@ -102,6 +102,7 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
     query: "lastUpdated=2020-01-01T00:00:00",
   })),
   operation(`GET ${EVENTS}/{id}/audit/`, "", theEvent),
+  operation(`GET ${EVENTS}/{id}/history/`, "", theEvent),
   ...["check", "lock", "unlock", "lock", "sale", "revertsale", "directsale"].map(booking),
   booking("revertsale"),
   ...["block", "unblock"].map(booking),

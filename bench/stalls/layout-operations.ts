@@ -106,6 +106,7 @@ export const LAYOUT_OPERATIONS: readonly Operation[] = [
     { keep: (stage, { seats }: Pick<Stage, "seats">) => void (stage.seats = seats), ...aftermath },
   ),
   operation(`GET ${LAYOUT}`, "", large),
+  operation(`GET ${SCHEMAS}/{id}/geometry/`, "", large),
   operation("GET /api/seatmap/{id}/", "", (stage) => ({ ...large(stage), ...asEditor(stage) })),
   operation(
     "PUT /api/seatmap/{id}/",

@@ -132,6 +132,7 @@ export const OTHER_OPERATIONS: readonly Operation[] = [
   operation("GET /asyncapi.json"),
   operation("GET /"),
   operation("GET /docs"),
+  operation("GET /console"),
 ];
 
 /** These end what the others need. */

@@ -36,11 +36,11 @@ function readingMs(): number {
 
 test("the list of operations has every row of the route table", () => {
   const listed = new Set(allOperations().map(({ route }) => route));
-  // The other pages below /docs are files in memory, as the first one is. Sockets have tests of
-  // their own.
+  // The other pages below /docs and the files of the console are in memory, as the first one of
+  // each is. Sockets have tests of their own.
   const rows = ROUTES.filter(({ answers }) => !(SWITCHING_PROTOCOLS in answers))
     .map(({ method, path: at }) => `${method.toUpperCase()} ${at}`)
-    .filter((row) => !row.startsWith("GET /docs/"));
+    .filter((row) => !/^GET \/(docs|console)\//.test(row));
   expect([...listed].toSorted()).toEqual(rows.toSorted());
 });
 
