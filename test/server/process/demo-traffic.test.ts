@@ -1,9 +1,13 @@
 /** The buyers of `--demo-traffic`. */
+import { existsSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import { expect, test } from "vitest";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { createDemo, findDemo } from "../../../server/demo/demo.ts";
 import { DemoTraffic, STEP_MS } from "../../../server/demo/traffic.ts";
 import { Bench } from "../../support/engine.ts";
+import { runCli } from "../../support/server-process.ts";
 
 /** The arena is created and sold for as long as a test wants. */
 class Sale extends Bench {
@@ -86,4 +90,11 @@ test("a restart goes on with the same night, and with the next one when it is so
   }
   sale.play(1);
   expect(sale.restart().event.name).toBe("Aurora Tour · Night 2");
+});
+
+test("traffic without a demo is refused, and nothing is created", async () => {
+  const folder = path.join(os.tmpdir(), `frontrow-no-demo-${process.pid}`);
+  const { code, stderr } = await runCli({ args: ["serve", "--demo-traffic", "--data", folder] });
+  expect([code, existsSync(folder)]).toEqual([2, false]);
+  expect(stderr).toContain("--demo-traffic needs --demo");
 });
