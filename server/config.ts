@@ -12,6 +12,8 @@ export interface ServeOptions extends LogOptions {
   /** Absent when none was chosen: see `dataFolderOf`. */
   readonly data?: string;
   readonly demo: boolean;
+  /** Whether buyers buy at the demo. */
+  readonly demoTraffic: boolean;
   readonly metricsToken?: string;
   readonly badKeysPerMinute: number;
   /** Addresses and networks of proxies; absent when none is trusted. */
@@ -57,6 +59,10 @@ const OPTIONS: readonly Option[] = [
     "--demo",
     "on an empty data folder, create a demo event and print how to try it (env: FRONTROW_DEMO)",
   ).default(isOn(process.env["FRONTROW_DEMO"])),
+  new Option(
+    "--demo-traffic",
+    "with --demo: sell an arena slowly, by itself (env: FRONTROW_DEMO_TRAFFIC)",
+  ).default(isOn(process.env["FRONTROW_DEMO_TRAFFIC"])),
   new Option(
     "--metrics-token <token>",
     "bearer token that /metrics requires; without it /metrics is open",

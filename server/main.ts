@@ -23,6 +23,7 @@ import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.t
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
 import { OpenCommandSockets } from "./commands/sockets.ts";
 import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
+import { DemoTraffic } from "./demo/traffic.ts";
 import { Dispatch } from "./dispatch.ts";
 import { Live } from "./live/live.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
@@ -66,6 +67,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   if (secret !== undefined && !SECRET.test(secret)) {
     throw new UsageError("FRONTROW_SECRET must have 64 hexadecimal digits");
   }
+  if (options.demoTraffic && !options.demo) throw new UsageError("--demo-traffic needs --demo");
   const folder = dataFolderOf(options);
   if (!hasStore(folder)) checkVariables(env);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
@@ -143,6 +145,7 @@ interface Running {
   live: LiveEvents | null;
   readonly webhooks: Webhooks;
   isReady: boolean;
+  stopTraffic: () => void;
 }
 
 async function open(
@@ -158,7 +161,7 @@ async function open(
   const parts = { ...options, platformToken, ...counted, isReady };
   const services = servicesOf(store, parts);
   const { keys, live, webhooks } = services;
-  const running: Running = { store, live, webhooks, isReady: true };
+  const running: Running = { store, live, webhooks, isReady: true, stopTraffic: () => {} };
   reports.recovered(store.report);
   reports.madePrivate(store.madePrivate);
   // A process that was killed during its first start may have left a folder without a tenant.
@@ -176,7 +179,7 @@ async function open(
   webhooks.begin();
   const baseUrl = `http://${bracketed(options.host)}:${http.port}`;
   process.stdout.write(`frontrow listening on ${baseUrl}\n`);
-  if (options.demo) showDemo(store, keys, baseUrl);
+  if (options.demo) running.stopTraffic = playDemo(store, keys, { baseUrl, ...options });
   return running;
 }
 
@@ -266,13 +269,25 @@ function keepCredentials(store: Store, generated: Bootstrap["generated"]): void 
   );
 }
 
-/** Prints how to try the demo. The commands read the key from a file, as a header for curl. */
-function showDemo(store: Store, keys: Keys, baseUrl: string): void {
-  const demo = findDemo(store.engine);
-  if (demo === null) return;
+/**
+ * Prints how to try the demo. The commands read the key from a file, as a header for curl.
+ *
+ * @returns Ends its traffic.
+ */
+function playDemo(
+  store: Store,
+  keys: Keys,
+  { baseUrl, demoTraffic }: { readonly baseUrl: string; readonly demoTraffic: boolean },
+): () => void {
+  const { engine } = store;
+  const demo = findDemo(engine);
+  if (demo === null) return () => {};
   const key = keys.organizationKey(demo.organization);
   const keyFile = store.writeSecret("demo-key", `X-API-Key: ${key}\n`);
-  process.stdout.write(`${describeDemo(store.engine, demo, { baseUrl, key, keyFile })}\n`);
+  const traffic = demoTraffic ? new DemoTraffic(engine, demo) : null;
+  const access = { baseUrl, key, keyFile, onSale: traffic?.event };
+  process.stdout.write(`${describeDemo(engine, demo, access)}\n`);
+  return traffic?.start() ?? (() => {});
 }
 
 function warnIgnored(log: Logger, env: NodeJS.ProcessEnv): void {
@@ -297,6 +312,7 @@ async function stopAll(
   { log, accessLog }: { readonly log: Logger; readonly accessLog: AccessLog | null },
 ): Promise<void> {
   const { store, webhooks } = running;
+  running.stopTraffic();
   log.info("stopping: a snapshot first, while requests are served");
   await store.prepareClose();
   running.isReady = false;

@@ -76,14 +76,20 @@ export interface DemoAccess {
   readonly keyFile: string;
 }
 
-/** The text to print: URL, key, event and three commands. */
-export function describeDemo({ state }: Engine, { event }: Demo, access: DemoAccess): string {
+/** The text to print: URL, key, event and three commands. @param onSale - That is being sold. */
+export function describeDemo(
+  { state }: Engine,
+  { event }: Demo,
+  { onSale, ...access }: DemoAccess & { readonly onSale?: EventRow | undefined },
+): string {
   const { baseUrl, key } = access;
   const known = [
     "",
+    `  console    ${baseUrl}/console`,
     `  base URL   ${baseUrl}`,
     `  API key    ${key}`,
     `  event id   ${event.id}`,
+    ...(onSale === undefined ? [] : [`  on sale    ${onSale.id}, which the demo's buyers buy`]),
     `  guide      ${baseUrl}/docs`,
     "",
   ];

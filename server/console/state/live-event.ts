@@ -46,6 +46,9 @@ const FIGURES_MS = 150;
 /** Seats and areas that have changed since the last frame. */
 export type OnFrame = (seats: readonly number[], areas: readonly number[]) => void;
 
+/** Changes as they arrive, before they are applied. */
+export type OnChanges = (changes: readonly Change[]) => void;
+
 export class LiveEvent {
   readonly facts: EventFacts;
   readonly geometry: Geometry;
@@ -67,6 +70,7 @@ export class LiveEvent {
   readonly #ends = new Map<number, string>();
   readonly #counts = new Float64Array(6);
   readonly #listeners = new Set<OnFrame>();
+  readonly #watchers = new Set<OnChanges>();
   readonly #changedSeats = new Set<number>();
   readonly #changedAreas = new Set<number>();
   #newest: Change[] = [];
@@ -132,6 +136,17 @@ export class LiveEvent {
   onFrame(listener: OnFrame): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** @returns Ends it. */
+  onChanges(watcher: OnChanges): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  /** The index of an area; undefined for one that the layout does not have. */
+  areaOf(id: number): number | undefined {
+    return this.#areaOfId.get(id);
   }
 
   close(): void {
@@ -201,6 +216,7 @@ export class LiveEvent {
 
   #apply(changes: readonly Change[]): void {
     const { states, prices, areas } = this.seats;
+    for (const watcher of this.#watchers) watcher(changes);
     for (const change of changes) {
       for (const { id, state, priceId, expiresAt } of change.seats) {
         const seat = this.#seatOfId.get(id);

@@ -10,15 +10,16 @@ import { Selection } from "../state/selection.ts";
 import { TEXTS } from "../texts.ts";
 import { ActBar } from "./act/act-bar.tsx";
 import { SeatList } from "./act/seat-list.tsx";
-import { Figures } from "./figures.tsx";
 import { MapView } from "./map-view.tsx";
 import { TopBar } from "./top-bar.tsx";
+import { WatchPanel } from "./watch/watch-panel.tsx";
 
 export function EventView({ api, event }: { readonly api: Api; readonly event: LiveEvent }) {
   const colorBy = useSignal<Colouring>("state");
   const isListed = useSignal(false);
   const selection = useMemo(() => new Selection(event.geometry, event.seats), [event]);
   const acting = useMemo(() => new Acting(api, event, selection), [event]);
+  const faded = useSignal<ReadonlySet<number>>(new Set());
   const choice = (value: Colouring) => (
     <button
       type="button"
@@ -47,6 +48,7 @@ export function EventView({ api, event }: { readonly api: Api; readonly event: L
       <MapView
         event={event}
         colorBy={colorBy.value}
+        faded={faded.value}
         selected={selection.seats.value}
         onPick={(hit, modifiers) => selection.pick(hit, modifiers)}
         onBox={(seats, modifiers) => selection.box(seats, modifiers)}
@@ -57,8 +59,13 @@ export function EventView({ api, event }: { readonly api: Api; readonly event: L
         </div>
         {isListed.value && <SeatList {...parts} onClose={() => (isListed.value = false)} />}
       </MapView>
-      <aside class="panel">
-        <Figures event={event} />
+      <aside class="panel" aria-label={TEXTS.watch.label}>
+        <WatchPanel
+          api={api}
+          event={event}
+          faded={faded.value}
+          onFade={(states) => (faded.value = states)}
+        />
       </aside>
     </div>
   );

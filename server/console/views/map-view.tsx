@@ -22,6 +22,8 @@ interface MapViewProps {
   readonly onList?: () => void;
   /** What is above the map. */
   readonly children?: ComponentChildren;
+  /** States that the map fades. */
+  readonly faded?: ReadonlySet<number>;
 }
 
 /** @returns The colours of the present theme. */
@@ -31,7 +33,7 @@ function presentPalette() {
 }
 
 export function MapView(props: MapViewProps) {
-  const { event, colorBy, selected, children } = props;
+  const { event, colorBy, faded, selected, children } = props;
   const element = useRef<HTMLDivElement>(null);
   const map = useRef<SeatMap | null>(null);
   const latest = useRef(props);
@@ -65,6 +67,9 @@ export function MapView(props: MapViewProps) {
     if (map.current !== null) map.current.dragMode = isBoxMode.value ? "box" : "pan";
   }, [isBoxMode.value]);
   useEffect(() => map.current?.select(selected ?? new Set()), [selected]);
+  useEffect(() => {
+    if (map.current !== null) map.current.faded = faded ?? new Set();
+  }, [faded]);
   return (
     <main class="map">
       <div

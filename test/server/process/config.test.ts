@@ -26,6 +26,7 @@ const DEFAULTS = {
   host: "127.0.0.1",
   port: 8080,
   demo: false,
+  demoTraffic: false,
   badKeysPerMinute: 6_000,
   badLoginsPerMinute: 100,
   maxConnections: null,
@@ -58,6 +59,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_PORT: "0",
     FRONTROW_DATA: "/srv/a",
     FRONTROW_DEMO: "true",
+    FRONTROW_DEMO_TRAFFIC: "true",
     FRONTROW_LOG_LEVEL: "warn",
     FRONTROW_METRICS_TOKEN: "scrape",
     FRONTROW_BAD_KEYS_PER_MINUTE: "7",
@@ -85,6 +87,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     port: 0,
     data: "/srv/a",
     demo: true,
+    demoTraffic: true,
     webhookPrivateAddresses: true,
     logLevel: "warn",
   };
@@ -97,7 +100,8 @@ test("each option can be a flag or a variable, and the flag overrides the variab
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
   more.push("--audit-days", "9", "--max-connections", "501", "--snapshot-minutes", "3");
   more.push("--trusted-proxy", "::1, 10.0.0.0/8", "--reply-memory", "64", "--reply-disk", "128");
-  const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", demo: true, logLevel: "fatal" };
+  const demo = { demo: true, demoTraffic: true };
+  const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", ...demo, logLevel: "fatal" };
   const trustedProxy = ["::1", "10.0.0.0/8"];
   more.push("--catalog-memory", "301", "--event-memory", "401");
   more.push("--bad-logins-per-minute", "18", "--log-format", "json", "--access-log", "a.log");

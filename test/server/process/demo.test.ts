@@ -57,7 +57,8 @@ test("the event is tomorrow, is published, and everything is on sale", () => {
 test("the demo prints its address, key and event, and three commands to paste", () => {
   const demo = new Demo();
   const text = demo.describe();
-  for (const word of [BASE, KEY, demo.event.id, `${BASE}/docs`]) expect(text).toContain(word);
+  const words = [BASE, KEY, demo.event.id, `${BASE}/docs`, `${BASE}/console`];
+  for (const word of words) expect(text).toContain(word);
   const lines = text.split("\n").filter((line) => line.startsWith("curl "));
   expect(lines.map((line) => /booking\/(\w+)|\/seats\//.exec(line)?.[1])).toEqual([
     "lock",
