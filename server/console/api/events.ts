@@ -76,16 +76,17 @@ export const readMap = (api: Api, id: string) => api.call<MapAnswer>(`/events/${
 export const readGeometry = (api: Api, schemaId: number) =>
   api.call<GeometryAnswer>(`/schemas/${schemaId}/geometry/`);
 
-/** @returns The newest transition of a seat; undefined when it never had a state. */
-export async function readLastTransition(
+/** @returns The transitions of a seat, the newest first. */
+export async function readTransitions(
   api: Api,
   eventId: string,
   seatId: number,
-): Promise<Transition | undefined> {
-  const query = { seatId, size: 1, sort: "sequence,desc" };
+  count: number,
+): Promise<readonly Transition[]> {
+  const query = { seatId, size: count, sort: "sequence,desc" };
   const path = `/events/${eventId}/audit/`;
   const { content } = await api.call<{ content: readonly Transition[] }>(path, { query });
-  return content[0];
+  return content;
 }
 
 /** @returns All prices of the event, of which there are few. */

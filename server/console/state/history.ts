@@ -101,6 +101,19 @@ export class History {
     return this.calls[this.#calls[change]!]!;
   }
 
+  /** The seats and areas of a change. */
+  placesAt(change: number): Step {
+    const seats = this.#seatsChanged.slice(
+      endAt(this.#seatEnds, change),
+      endAt(this.#seatEnds, change + 1),
+    );
+    const areas = this.#areasChanged.slice(
+      endAt(this.#areaEnds, change),
+      endAt(this.#areaEnds, change + 1),
+    );
+    return { seats, areas: areas.map(({ area }) => area) };
+  }
+
   /** The position at a time: after all changes up to it. */
   positionAt(timeMs: number): number {
     return countUpTo(this.#times, timeMs);
@@ -200,16 +213,16 @@ export class History {
     }
   }
 
-  /** Cost: O(places of all changes). */
-  buckets(count: number): Bucket[] {
-    if (this.length === 0) return [];
-    const [first, last] = [this.#times[0]!, this.#times.at(-1)!];
+  /** @param fromMs - Where the first part begins. Cost: O(places of all changes). */
+  buckets(count: number, fromMs = this.#times[0]): Bucket[] {
+    if (fromMs === undefined || this.length === 0) return [];
+    const [first, last] = [fromMs, this.#times.at(-1)!];
     const span = Math.max(1, last - first);
     const before = this.#position;
-    this.seek(0);
+    let change = countUpTo(this.#times, first - 1);
+    this.seek(change);
     const totals = totalsOf(this.seats);
     const buckets: Bucket[] = [];
-    let change = 0;
     for (let bucket = 1; bucket <= count; bucket++) {
       const timeMs = bucket === count ? last : first + Math.round((span * bucket) / count);
       const end = this.positionAt(timeMs);

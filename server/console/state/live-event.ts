@@ -10,9 +10,9 @@ import {
   type Price,
   readEvent,
   readGeometry,
-  readLastTransition,
   readMap,
   readPrices,
+  readTransitions,
   type SeatStateName,
   type Transition,
 } from "../api/events.ts";
@@ -122,9 +122,9 @@ export class LiveEvent {
     return this.#ends.get(seat);
   }
 
-  /** Who changed a seat last, and when. @throws ApiError */
-  lastOf(seat: number): Promise<Transition | undefined> {
-    return readLastTransition(this.#api, this.facts.id, this.geometry.ids[seat]!);
+  /** What happened to a seat, the newest first. @throws ApiError */
+  transitionsOf(seat: number, count: number): Promise<readonly Transition[]> {
+    return readTransitions(this.#api, this.facts.id, this.geometry.ids[seat]!, count);
   }
 
   /** The index of a seat; undefined for one that the layout does not have. */

@@ -5,12 +5,15 @@ import type { Api } from "../api/http.ts";
 import type { Colouring } from "../map/marks.ts";
 import { Acting } from "../state/acting.ts";
 import type { LiveEvent } from "../state/live-event.ts";
+import { Past } from "../state/past.ts";
 import { hashOf } from "../state/place.ts";
 import { Selection } from "../state/selection.ts";
 import { TEXTS } from "../texts.ts";
 import { ActBar } from "./act/act-bar.tsx";
 import { SeatList } from "./act/seat-list.tsx";
 import { MapView } from "./map-view.tsx";
+import { SeatHistory } from "./past/seat-history.tsx";
+import { TimeBar } from "./past/time-bar.tsx";
 import { TopBar } from "./top-bar.tsx";
 import { WatchPanel } from "./watch/watch-panel.tsx";
 
@@ -19,6 +22,8 @@ export function EventView({ api, event }: { readonly api: Api; readonly event: L
   const isListed = useSignal(false);
   const selection = useMemo(() => new Selection(event.geometry, event.seats), [event]);
   const acting = useMemo(() => new Acting(api, event, selection), [event]);
+  const past = useMemo(() => new Past(api, event), [event]);
+  const isNow = past.atMs.value === null;
   const faded = useSignal<ReadonlySet<number>>(new Set());
   const choice = (value: Colouring) => (
     <button
@@ -48,6 +53,7 @@ export function EventView({ api, event }: { readonly api: Api; readonly event: L
       <MapView
         event={event}
         colorBy={colorBy.value}
+        past={past}
         faded={faded.value}
         selected={selection.seats.value}
         onPick={(hit, modifiers) => selection.pick(hit, modifiers)}
@@ -55,7 +61,8 @@ export function EventView({ api, event }: { readonly api: Api; readonly event: L
         onList={() => (isListed.value = !isListed.value)}
       >
         <div class="map-foot">
-          <ActBar {...parts} />
+          {isNow && <ActBar {...parts} />}
+          <TimeBar past={past} />
         </div>
         {isListed.value && <SeatList {...parts} onClose={() => (isListed.value = false)} />}
       </MapView>
@@ -63,9 +70,12 @@ export function EventView({ api, event }: { readonly api: Api; readonly event: L
         <WatchPanel
           api={api}
           event={event}
+          past={past}
           faded={faded.value}
           onFade={(states) => (faded.value = states)}
-        />
+        >
+          <SeatHistory event={event} past={past} selection={selection} />
+        </WatchPanel>
       </aside>
     </div>
   );

@@ -10,6 +10,8 @@ const PATHS = {
   fit: "M14 4h6v6M20 4l-6 6M10 20H4v-6M4 20l6-6",
   search: "M11 4a7 7 0 1 0 0 14a7 7 0 0 0 0-14M16 16l4.5 4.5",
   next: "M9 6l6 6-6 6",
+  play: "M8 5l11 7-11 7z",
+  pause: "M8 5v14M16 5v14",
 } as const;
 
 export function Icon({ name }: { readonly name: keyof typeof PATHS }) {

@@ -7,6 +7,7 @@ import type { Colouring } from "../map/marks.ts";
 import { readPalette } from "../map/palette.ts";
 import { SeatMap } from "../map/seat-map.ts";
 import type { LiveEvent } from "../state/live-event.ts";
+import type { Past } from "../state/past.ts";
 import { theme } from "../state/theme.ts";
 import { TEXTS } from "../texts.ts";
 import { MapTools } from "./map-tools.tsx";
@@ -15,6 +16,8 @@ import { Tip } from "./tip.tsx";
 interface MapViewProps {
   readonly event: LiveEvent;
   readonly colorBy: Colouring;
+  /** What the map shows instead of now; null where there is no way back in time. */
+  readonly past?: Past | null;
   readonly selected?: ReadonlySet<number>;
   readonly onPick?: (hit: Hit | null, modifiers: Modifiers) => void;
   readonly onBox?: (seats: readonly number[], modifiers: Modifiers) => void;
@@ -26,6 +29,9 @@ interface MapViewProps {
   readonly faded?: ReadonlySet<number>;
 }
 
+/** Rings are drawn in every frame. */
+const RINGS_MAX = 1_500;
+
 /** @returns The colours of the present theme. */
 function presentPalette() {
   const style = getComputedStyle(document.documentElement);
@@ -33,7 +39,7 @@ function presentPalette() {
 }
 
 export function MapView(props: MapViewProps) {
-  const { event, colorBy, faded, selected, children } = props;
+  const { event, colorBy, past, faded, selected, children } = props;
   const element = useRef<HTMLDivElement>(null);
   const map = useRef<SeatMap | null>(null);
   const latest = useRef(props);
@@ -51,12 +57,19 @@ export function MapView(props: MapViewProps) {
       onBox: (seats, modifiers) => latest.current.onBox?.(seats, modifiers),
     });
     map.current = made;
-    const stop = event.onFrame((seats, areas) => made.change(seats, areas));
+    const stopNow = event.onFrame((seats, areas) => {
+      if (isNow(latest.current.past)) made.change(seats, areas);
+    });
+    const stopPast = past?.onStep((step) => {
+      if (step === null) made.draw(past.seats);
+      else made.change(step.seats, step.areas);
+    });
     return () => {
-      stop();
+      stopNow();
+      stopPast?.();
       made.destroy();
     };
-  }, [event]);
+  }, [event, past]);
   useEffect(() => {
     if (map.current !== null) map.current.colorBy = colorBy;
   }, [colorBy]);
@@ -67,6 +80,11 @@ export function MapView(props: MapViewProps) {
     if (map.current !== null) map.current.dragMode = isBoxMode.value ? "box" : "pan";
   }, [isBoxMode.value]);
   useEffect(() => map.current?.select(selected ?? new Set()), [selected]);
+  const difference = past?.difference.value ?? null;
+  useEffect(
+    () => map.current?.highlight((difference?.seats ?? []).slice(0, RINGS_MAX)),
+    [difference],
+  );
   useEffect(() => {
     if (map.current !== null) map.current.faded = faded ?? new Set();
   }, [faded]);
@@ -82,10 +100,16 @@ export function MapView(props: MapViewProps) {
         onKeyDown={({ key }) => key === "Escape" && props.onPick?.(null, NO_MODIFIERS)}
       />
       <MapTools map={map} isBoxMode={isBoxMode} {...props} />
-      {tip.value !== null && <Tip event={event} hit={tip.value.hit} at={tip.value.at} />}
+      {tip.value !== null && (
+        <Tip event={event} past={past ?? null} hit={tip.value.hit} at={tip.value.at} />
+      )}
       {children}
     </main>
   );
+}
+
+function isNow(past: Past | null | undefined): boolean {
+  return (past?.atMs.peek() ?? null) === null;
 }
 
 const NO_MODIFIERS = { shift: false, ctrl: false };

@@ -29,10 +29,13 @@ const STEPS: readonly (readonly [title: string, step: Step])[] = [
   ["open-the-arena", openTheArena],
   ["sell-by-box", sellByBox],
   ["another-process-buys", watchAnotherProcess],
+  ["history-of-a-seat", readSeatHistory],
+  ["back-in-time", goBackInTime],
+  ["compared-with-now", compareWithNow],
 ];
 
 test(
-  "a person logs in, opens the arena, sells seats, and sees another process buy",
+  "a person logs in, sells seats, sees another process buy, reads a history, and goes back in time",
   async () => {
     const staged = await stageArena();
     const page = await openPage(await browserOfTest(), staged);
@@ -94,6 +97,34 @@ async function watchAnotherProcess(page: Page, { server, key, eventId, seats }: 
   const { stdout } = await promisify(execFile)("curl", ["-s", ...headers, "-d", body, target]);
   expect(stdout).toBe("true");
   await expect.poll(() => soldCount(page)).toBe(before + 4);
+}
+
+/** Of one of the seats that were just sold. */
+async function readSeatHistory(page: Page): Promise<void> {
+  await button(page, "Close").click();
+  await page.getByRole("button", { name: /rectangle/ }).click();
+  const middle = { x: (FROM.x + TO.x) / 2, y: (FROM.y + TO.y) / 2 };
+  await page.mouse.move(middle.x, middle.y);
+  for (let i = 0; i < 6; i++) await page.mouse.wheel(0, -240);
+  await mapIsPainted(page);
+  await page.mouse.click(middle.x, middle.y);
+  const history = page.locator(".seat-history");
+  await history.getByText("direct sale").waitFor();
+  expect(await history.locator("li").count()).toBeGreaterThan(0);
+}
+
+async function goBackInTime(page: Page): Promise<void> {
+  const sold = await soldCount(page);
+  const slider = page.getByLabel("Moment that is shown");
+  await slider.waitFor();
+  await slider.fill("0");
+  await expect.poll(() => soldCount(page)).toBeLessThan(sold);
+  expect(await page.locator(".act-bar").count()).toBe(0);
+}
+
+async function compareWithNow(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Compare with now" }).click();
+  await page.getByText(/seats are different now · .* sold/).waitFor();
 }
 
 function idOf({ id }: { readonly id: number }) {

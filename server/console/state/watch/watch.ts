@@ -5,7 +5,6 @@
  */
 import { signal } from "@preact/signals";
 import type { Change } from "../../api/events.ts";
-import { readHistory } from "../../api/history.ts";
 import type { Api } from "../../api/http.ts";
 import {
   type Hold,
@@ -16,8 +15,8 @@ import {
   readSummary,
 } from "../../api/watch.ts";
 import { SeatState } from "../../map/live-seats.ts";
-import { History } from "../history.ts";
 import type { LiveEvent, Totals } from "../live-event.ts";
+import type { Past } from "../past.ts";
 import { AreaMoves } from "./area-moves.ts";
 import { timeMs } from "./ending-holds.ts";
 import { type Happening, type HappeningFilter, happeningOf, Happenings } from "./happenings.ts";
@@ -68,6 +67,7 @@ export class Watch {
   readonly hasMetrics = signal(true);
   readonly #api: Api;
   readonly #event: LiveEvent;
+  readonly #past: Past;
   readonly #series = new Series(3);
   readonly #rates = new Rates();
   readonly #happenings = new Happenings();
@@ -82,8 +82,9 @@ export class Watch {
   #readSequence = -1;
   #beat = 0;
 
-  constructor(api: Api, event: LiveEvent) {
+  constructor(api: Api, event: LiveEvent, past: Past) {
     this.#api = api;
+    this.#past = past;
     this.#event = event;
     this.#areas = new AreaMoves(event.seats.areas);
   }
@@ -179,16 +180,8 @@ export class Watch {
   }
 
   async #readHistory(): Promise<void> {
-    const { facts, geometry } = this.#event;
-    const history = new History({
-      seatCount: geometry.seatCount,
-      areaCount: geometry.areas.length,
-      seatOf: (id) => this.#event.seatOf(id),
-      areaOf: (id) => this.#event.areaOf(id),
-      priceIndex: (id) => this.#event.priceIndex(id),
-    });
-    for await (const page of readHistory(this.#api, facts.id)) history.add(page);
-    const points = history.buckets(PAST_POINTS).map(({ timeMs: atMs, totals }) => {
+    await this.#past.read();
+    const points = this.#past.history.buckets(PAST_POINTS).map(({ timeMs: atMs, totals }) => {
       return { seconds: atMs / 1_000, values: SHOWN.map((state) => totals[state]!) };
     });
     this.#series.prepend(points);

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { SeatState } from "../../map/live-seats.ts";
 import type { LiveEvent } from "../../state/live-event.ts";
+import type { Past } from "../../state/past.ts";
 import { timeMs } from "../../state/watch/ending-holds.ts";
 import type { Happening } from "../../state/watch/happenings.ts";
 import type { Watch } from "../../state/watch/watch.ts";
@@ -36,16 +37,19 @@ const FILTERED_CALLS = [
 interface HappeningsProps {
   readonly event: LiveEvent;
   readonly watch: Watch;
+  readonly past: Past;
 }
 
-export function HappeningList({ event, watch }: HappeningsProps) {
+export function HappeningList({ event, watch, past }: HappeningsProps) {
   const filter = useSignal({ call: "", session: "" });
   const still = useSignal<readonly Happening[] | null>(null);
   const change = (part: Partial<typeof filter.value>) => {
     filter.value = { ...filter.value, ...part };
     watch.filter = filter.value;
   };
-  const rows = still.value ?? watch.happenings.value;
+  const isNow = past.atMs.value === null;
+  const present = still.value ?? watch.happenings.value;
+  const rows = isNow ? present : past.happenings.value;
   const isFiltered = filter.value.call !== "" || filter.value.session !== "";
   const hold = () => (still.value ??= watch.happenings.value);
   const release = () => (still.value = null);
@@ -55,25 +59,27 @@ export function HappeningList({ event, watch }: HappeningsProps) {
         {TEXTS.watch.happenings}
         {still.value !== null && <span>{TEXTS.watch.paused}</span>}
       </h2>
-      <div class="filters">
-        <select
-          aria-label={TEXTS.watch.call}
-          onChange={({ currentTarget }) => change({ call: currentTarget.value })}
-        >
-          <option value="">{TEXTS.watch.everyCall}</option>
-          {FILTERED_CALLS.map((call) => (
-            <option key={call} value={call}>
-              {TEXTS.calls[call]}
-            </option>
-          ))}
-        </select>
-        <input
-          type="search"
-          placeholder={TEXTS.watch.session}
-          aria-label={TEXTS.watch.session}
-          onInput={({ currentTarget }) => change({ session: currentTarget.value.trim() })}
-        />
-      </div>
+      {isNow && (
+        <div class="filters">
+          <select
+            aria-label={TEXTS.watch.call}
+            onChange={({ currentTarget }) => change({ call: currentTarget.value })}
+          >
+            <option value="">{TEXTS.watch.everyCall}</option>
+            {FILTERED_CALLS.map((call) => (
+              <option key={call} value={call}>
+                {TEXTS.calls[call]}
+              </option>
+            ))}
+          </select>
+          <input
+            type="search"
+            placeholder={TEXTS.watch.session}
+            aria-label={TEXTS.watch.session}
+            onInput={({ currentTarget }) => change({ session: currentTarget.value.trim() })}
+          />
+        </div>
+      )}
       {rows.length === 0 && (
         <p class="note">{isFiltered ? TEXTS.watch.nothingPasses : TEXTS.watch.nothingHappened}</p>
       )}
