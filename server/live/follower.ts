@@ -87,8 +87,6 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
 
   opened(peer: Peer): void {
     this.#peer = peer;
-    // The headers leave with the first bytes: the client sees at once that it follows.
-    if (this.#parts.form === Form.EVENTS) this.#write(COMMENT);
     void this.#catchUp(this.#parts.since === null);
   }
 

@@ -62,19 +62,22 @@ export class Api {
 
   /** @returns A response with a status of success, whose body has not been read. */
   async open(path: string, options: CallOptions = {}): Promise<Response> {
+    const sentWith = this.#access;
     const response = await this.#send(path, options);
     if (response.ok) return response;
     const error = await errorOf(response);
-    if (!(await this.#isRenewed(error))) throw error;
+    if (!(await this.#isRenewed(error, sentWith))) throw error;
     const second = await this.#send(path, options);
     if (!second.ok) throw await errorOf(second);
     return second;
   }
 
   /** @returns Whether the access was refused, and there is another one now. */
-  async #isRenewed({ errorCode }: ApiError): Promise<boolean> {
+  async #isRenewed({ errorCode }: ApiError, sentWith: Access): Promise<boolean> {
     const { key, renew } = this.#access;
     if (errorCode !== "ACCESS_DENIED" || renew === undefined) return false;
+    // Another call has renewed it meanwhile.
+    if (key !== sentWith.key) return true;
     const access = await renew();
     if (access === null || access.key === key) return false;
     this.#access = { ...access, renew };
