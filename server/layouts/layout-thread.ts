@@ -170,10 +170,11 @@ function startWorker({ message, exit }: ThreadEvents): RunningThread {
     },
   });
   let reason = new Error("the layout thread ended");
-  worker.unref();
   worker.on("message", message);
   worker.on("error", (error) => (reason = error));
   worker.once("exit", () => exit(reason));
+  // Comes last: a listener of messages keeps the process alive.
+  worker.unref();
   return {
     post: (value, transfer) => worker.postMessage(value, transfer),
   };

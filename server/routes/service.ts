@@ -80,7 +80,7 @@ export function documentRoutes(routes: readonly Route[], version: string): reado
   const home = route(BASE, "GET /", {
     answers: { 302: null },
     problems: [],
-    handle: () => redirect("/docs"),
+    handle: () => redirect("/console"),
   });
   return [document, asyncDocument, home, ...pages, ...consoleRoutes()];
 }

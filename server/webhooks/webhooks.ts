@@ -197,9 +197,10 @@ export class Webhooks {
       webhooks,
     };
     const thread = new Worker(this.#program, { workerData, name: "frontrow webhooks" });
-    thread.unref();
     thread.on("message", (message: FromWebhooks) => this.#hear(message));
     thread.on("error", ({ message }) => report(message));
+    // Comes last: a listener of messages keeps the process alive.
+    thread.unref();
     this.#exited = new Promise((resolve) => {
       thread.once("exit", () => {
         this.#ended();

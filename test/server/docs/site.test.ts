@@ -134,7 +134,7 @@ test("the files of the pages have their types; the script is compressed", async 
   expect(script.text.slice(0, 2)).toBe("\u001f\u008b");
 });
 
-test("the root leads to the pages", async () => {
+test("the root leads to the console", async () => {
   const home = await server.call<string>("GET", "/");
-  expect([home.status, home.headers["Location"]]).toEqual([302, "/docs"]);
+  expect([home.status, home.headers["Location"]]).toEqual([302, "/console"]);
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { GEOMETRIES_MAX, GeometryCache } from "../../../server/layouts/geometry-cache.ts";
 import type { Answer } from "../../../server/wire/answers.ts";
 import { TestServer, V2 } from "../../support/server.ts";
-import { DENIED, expectProblem, NOT_FOUND } from "../wire/wire.ts";
+import { DENIED, expectProblem, invalid, NOT_FOUND } from "../wire/wire.ts";
 
 interface Shown {
   readonly version: number;
@@ -35,6 +35,29 @@ test("a schema that does not exist, or is another organization's, is refused", a
   const { a, b } = server;
   expectProblem(await server.get(pathOf(999_999)), NOT_FOUND);
   expectProblem(await server.get(pathOf(a.schemaId), b), DENIED);
+  expectProblem(await server.get(`${V2}/schemas/first/geometry/`), invalid("id TYPE"));
+});
+
+test("of many geometries at once, some are refused, and later ones are not", async () => {
+  const server = new TestServer();
+  const { a } = server;
+  const ids: number[] = [];
+  for (let i = 0; i < 12; i++) {
+    const body = { name: `Hall ${i}`, venueId: a.venueId };
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    const made = await server.call<{ id: number }>("POST", `${V2}/schemas/`, { key: a.key, body });
+    expect(made.status).toBe(201);
+    ids.push(made.body.id);
+  }
+  const shown = await Promise.all(ids.map((id) => server.get(pathOf(id))));
+  const refused = shown.filter(({ status }) => status !== 200);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused.length).toBeLessThan(ids.length);
+  for (const reply of refused) expectProblem(reply, { status: 503, errorCode: "OVERLOADED" });
+  for (const id of ids) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    expect((await server.get(pathOf(id))).status).toBe(200);
+  }
 });
 
 test("the geometries of sixteen schemas are kept, but none that failed", async () => {

@@ -347,7 +347,7 @@ test.each(NO_ANSWERS)(
     const event = `${V2}/events/${server.a.eventId}`;
     const unknown = `${V2}/events/${NOWHERE}`;
     const past = [`${event}/seats/?asOf=9`, `${event}/areas/?asOf=9`];
-    for (const target of [`${event}/audit/`, ...past, `${unknown}/audit/`]) {
+    for (const target of [`${event}/audit/`, `${event}/history/`, ...past, `${unknown}/audit/`]) {
       const { status, body, headers } = await server.get(target);
       expect([status, body.errorCode, headers["Retry-After"]]).toEqual([503, code, "1"]);
     }
