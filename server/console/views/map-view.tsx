@@ -16,8 +16,8 @@ import { Tip } from "./tip.tsx";
 interface MapViewProps {
   readonly event: LiveEvent;
   readonly colorBy: Colouring;
-  /** What the map shows instead of now; null where there is no way back in time. */
-  readonly past?: Past | null;
+  /** Missing where there is no way back in time, and no bar for it below the map. */
+  readonly past?: Past;
   readonly selected?: ReadonlySet<number>;
   readonly onPick?: (hit: Hit | null, modifiers: Modifiers) => void;
   readonly onBox?: (seats: readonly number[], modifiers: Modifiers) => void;
@@ -29,6 +29,8 @@ interface MapViewProps {
   readonly faded?: ReadonlySet<number>;
 }
 
+/** With the space around it, in CSS pixels. */
+const TIME_BAR_HEIGHT = 92;
 /** Rings are drawn in every frame. */
 const RINGS_MAX = 1_500;
 
@@ -57,6 +59,10 @@ export function MapView(props: MapViewProps) {
       onBox: (seats, modifiers) => latest.current.onBox?.(seats, modifiers),
     });
     map.current = made;
+    if (past !== undefined) {
+      made.covered = { bottom: TIME_BAR_HEIGHT };
+      made.fit();
+    }
     const stopNow = event.onFrame((seats, areas) => {
       if (isNow(latest.current.past)) made.change(seats, areas);
     });
@@ -108,7 +114,7 @@ export function MapView(props: MapViewProps) {
   );
 }
 
-function isNow(past: Past | null | undefined): boolean {
+function isNow(past: Past | undefined): boolean {
   return (past?.atMs.peek() ?? null) === null;
 }
 

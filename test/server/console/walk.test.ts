@@ -18,8 +18,8 @@ import {
 import { stageArena, type Staged, V2 } from "./stage.ts";
 
 /** A part of the first block, in pixels of the page. */
-const FROM = { x: 890, y: 500 };
-const TO = { x: 925, y: 565 };
+const FROM = { x: 820, y: 450 };
+const TO = { x: 850, y: 500 };
 
 type Step = (page: Page, staged: Staged) => Promise<void>;
 

@@ -103,9 +103,9 @@ function Slider({ past }: TimeBarProps) {
 
 function Histogram({ buckets }: { readonly buckets: readonly Bucket[] }) {
   const most = Math.max(1, ...buckets.map(({ changes }) => changes));
-  // A quiet hour is to be seen beside a rush, so the heights are roots.
+  // A quiet hour is to be seen beside a rush, so the heights are logarithms.
   const bars = buckets.map(({ changes }, i) => {
-    const top = (HEIGHT * (1 - Math.sqrt(changes / most))).toFixed(1);
+    const top = (HEIGHT * (1 - Math.log1p(changes) / Math.log1p(most))).toFixed(1);
     return `M${i} ${HEIGHT}V${top}h0.8V${HEIGHT}z`;
   });
   return (
