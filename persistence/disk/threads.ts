@@ -47,9 +47,8 @@ export function workerThread<Data, Message, Answer>(
 ): StartThread<Data, Message, Answer> {
   return (workerData, { message, error, exit }) => {
     const worker = new Worker(program, { workerData, name, resourceLimits: HEAP_LIMITS });
-    worker.on("message", message).on("error", error).once("exit", exit);
-    // Comes last: a listener of messages keeps the process alive.
     worker.unref();
+    worker.on("message", message).on("error", error).once("exit", exit);
     return {
       post: (value, transfer = []) => worker.postMessage(value, transfer),
       keepAlive: (isNeeded) => (isNeeded ? worker.ref() : worker.unref()),
