@@ -14,7 +14,7 @@ export const CLI = path.join(ROOT, "dist/server/cli.js");
 /** Generous limits, because the machine may be busy. */
 const START_MS_MAX = 60_000;
 const RUN_MS_MAX = 60_000;
-const READY = /^frontrow listening on (http:\/\/\S+)\n/;
+const READY = /^frontrow listening on (https?:\/\/\S+)\n/;
 
 /** How a process ended. */
 export interface Exit {
