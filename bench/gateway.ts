@@ -22,12 +22,16 @@ const GOALS = { engineMicros: 3, share: 0.7 };
 const POLL_MS = 50;
 const MICROS_PER_SECOND = 1e6;
 
-const options = parseOptions("bench:gateway", "Compares locks through a gateway with locks without.", {
-  rounds: number(5, "pairs, besides the one that warms up"),
-  seconds: number(4, "seconds of each measurement"),
-  connections: number(256, "HTTP connections"),
-  folder,
-});
+const options = parseOptions(
+  "bench:gateway",
+  "Compares locks through a gateway with locks without.",
+  {
+    rounds: number(5, "pairs, besides the one that warms up"),
+    seconds: number(4, "seconds of each measurement"),
+    connections: number(256, "HTTP connections"),
+    folder,
+  },
+);
 
 interface Round {
   readonly requestsPerSecond: number;

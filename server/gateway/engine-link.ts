@@ -32,7 +32,7 @@ export interface LinkEvents {
   answered(exchange: Exchange, answer: Answer | boolean): void;
   /** The link broke while the request was on its way: nobody knows what became of it. */
   lost(exchange: Exchange): void;
-  /** The link is open, or it is not any more. */
+  /** The link is open, or it is not any more, or cannot be opened for another reason. */
   changed(isOpen: boolean, reason: string): void;
 }
 
@@ -66,6 +66,8 @@ export class EngineLink {
   #hasTurnAhead = false;
   #timer: NodeJS.Timeout | null = null;
   #isStopped = false;
+  /** Why there is no link. */
+  #reason = "";
   frames = 0;
   requests = 0;
 
@@ -178,6 +180,7 @@ export class EngineLink {
       opened: () => {
         this.#isConnected = true;
         this.#heardMs = performance.now();
+        this.#reason = "";
         this.#options.events.changed(true, "");
       },
       message: (payload) => this.#take(payload),
@@ -202,7 +205,8 @@ export class EngineLink {
     this.#free = [];
     this.#count = 0;
     const { events } = this.#options;
-    events.changed(false, reason);
+    if (reason !== this.#reason) events.changed(false, reason);
+    this.#reason = reason;
     for (const exchange of sent) if (exchange !== null) events.lost(exchange);
     if (this.#isStopped) return;
     // The first try follows at once: after a restart the engine is back before its port is missed.

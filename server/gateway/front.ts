@@ -12,14 +12,7 @@ import { asSent, readBody, refuseHead } from "../routing/request-shape.ts";
 import type { Route } from "../routing/route.ts";
 import { type Match, Router } from "../routing/router.ts";
 import { WaitingWork } from "../routing/waiting-work.ts";
-import {
-  type Answer,
-  FALSE,
-  HEALTHY,
-  type Problem,
-  problemAnswer,
-  TRUE,
-} from "../wire/answers.ts";
+import { type Answer, FALSE, HEALTHY, type Problem, problemAnswer, TRUE } from "../wire/answers.ts";
 import type { Exchange, Found, Front, Judged, RequestHead } from "../wire/front.ts";
 import { FrontResult } from "../wire/replies.ts";
 import type { EngineLink } from "./engine-link.ts";

@@ -79,8 +79,9 @@ export interface RequestHeadText {
 export function entryBytes(view: DataView, at: number): number {
   const room = view.byteLength - at;
   if (room < START_BYTES) return UNREADABLE;
-  const bytes = padded(unpaddedBytes(view, at, room));
-  return bytes >= START_BYTES && bytes <= room ? bytes : UNREADABLE;
+  const bytes = unpaddedBytes(view, at, room);
+  // Compared before it is padded: a sum of long lengths has more than 32 bits.
+  return bytes >= START_BYTES && bytes <= room - (room & 3) ? padded(bytes) : UNREADABLE;
 }
 
 function unpaddedBytes(view: DataView, at: number, room: number): number {

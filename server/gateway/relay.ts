@@ -29,6 +29,8 @@ export class Relay {
   readonly #options: RelayOptions;
   readonly #agent: HttpAgent;
   readonly #open = new Map<Exchange, ClientRequest>();
+  /** Those whose body does not come until the engine has read more. */
+  readonly #paused = new Set<Exchange>();
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -46,11 +48,20 @@ export class Relay {
     const upstream = this.#open.get(exchange) ?? this.#begin(exchange);
     if (upstream === null) return;
     // The library uses the memory of the piece again.
-    if (piece.length > 0 && !upstream.write(Uint8Array.from(piece))) {
+    const isFull = piece.length > 0 && !upstream.write(Uint8Array.from(piece));
+    if (isLast) {
+      upstream.end();
+      this.#resume(exchange);
+    } else if (isFull && !this.#paused.has(exchange)) {
+      this.#paused.add(exchange);
       exchange.pauseBody();
-      upstream.once("drain", () => this.#open.has(exchange) && exchange.resumeBody());
+      upstream.once("drain", () => this.#resume(exchange));
     }
-    if (isLast) upstream.end();
+  }
+
+  /** The client's connection must not stay paused: its next request would never come. */
+  #resume(exchange: Exchange): void {
+    if (this.#paused.delete(exchange)) exchange.resumeBody();
   }
 
   #begin(exchange: Exchange): ClientRequest | null {
@@ -70,6 +81,7 @@ export class Relay {
     this.#open.set(exchange, upstream);
     exchange.onGone = () => {
       this.#open.delete(exchange);
+      this.#paused.delete(exchange);
       upstream.destroy();
     };
     upstream
@@ -111,6 +123,7 @@ export class Relay {
   /** Nobody knows what became of the request, so the client gets no answer. */
   #cut(exchange: Exchange): void {
     this.#open.delete(exchange);
+    this.#paused.delete(exchange);
     exchange.onGone = null;
     exchange.abandon();
     exchange.respond(NOTHING);
@@ -119,6 +132,7 @@ export class Relay {
   #end(exchange: Exchange, answer: Answer): void {
     const upstream = this.#open.get(exchange)!;
     this.#open.delete(exchange);
+    this.#paused.delete(exchange);
     exchange.onGone = null;
     // The engine may have refused a body that it did not read.
     if (!upstream.writableEnded) upstream.destroy();
@@ -181,4 +195,3 @@ class PassedStream implements SocketHandler {
 
   message(): void {}
 }
-

@@ -31,22 +31,26 @@ export function openTunnel(exchange: Exchange, options: TunnelOptions): void {
   const tunnel = new Tunnel();
   let isAnswered = false;
   const url = new URL(targetOf(exchange), options.engine);
-  const upstream = new UpstreamSocket(url, { ...headersOf(exchange), ...offered }, {
-    opened: (protocol) => {
-      isAnswered = true;
-      upstream.pause();
-      answer(upgrade({ protocol, sender, handler: tunnel }));
+  const upstream = new UpstreamSocket(
+    url,
+    { ...headersOf(exchange), ...offered },
+    {
+      opened: (protocol) => {
+        isAnswered = true;
+        upstream.pause();
+        answer(upgrade({ protocol, sender, handler: tunnel }));
+      },
+      message: (payload, isBinary) => tunnel.fromEngine(payload, isBinary),
+      refused: (response) => {
+        keepId(exchange, response);
+        collect(response, options.room, (given) => answer(given ?? options.refuse(null, exchange)));
+      },
+      closed: (code, reason) => {
+        if (isAnswered) tunnel.engineClosed(code, reason);
+        else answer(options.refuse(null, exchange));
+      },
     },
-    message: (payload, isBinary) => tunnel.fromEngine(payload, isBinary),
-    refused: (response) => {
-      keepId(exchange, response);
-      collect(response, options.room, (given) => answer(given ?? options.refuse(null, exchange)));
-    },
-    closed: (code, reason) => {
-      if (isAnswered) tunnel.engineClosed(code, reason);
-      else answer(options.refuse(null, exchange));
-    },
-  });
+  );
   tunnel.upstream = upstream;
   exchange.onGone = () => upstream.destroy();
 }

@@ -6,11 +6,7 @@
  * `onAborted` first, copies what it needs of the request before anything else, and passes every
  * error to `onBroken`.
  */
-import uws, {
-  type HttpRequest,
-  type HttpResponse,
-  type us_listen_socket,
-} from "uWebSockets.js";
+import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
 import {

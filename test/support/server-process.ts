@@ -63,6 +63,14 @@ export async function startServer({
   return server;
 }
 
+/**
+ * A port that the system gives to no connection: one on which a server is to start again, while
+ * others try to connect to it.
+ */
+export function quietPort(): number {
+  return 20_000 + Math.floor(10_000 * Math.random());
+}
+
 /** Runs the command line until it ends. */
 export async function runCli(options: RunOptions = {}): Promise<Finished> {
   const child = spawnNode(CLI, options);

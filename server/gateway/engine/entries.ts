@@ -1,12 +1,8 @@
 /** Reads the entries of a frame; `entryBytes` has made sure that they are whole. */
 import { CALLS, type Command } from "../../commands/command.ts";
 import type { RecentTexts } from "../../commands/recent-texts.ts";
-import {
-  EVENT_ID_BYTES,
-  Flag,
-  HEAD_BYTES,
-  type RequestHeadText,
-} from "../link-layout.ts";
+import { parseJson } from "../../wire/json.ts";
+import { EVENT_ID_BYTES, Flag, HEAD_BYTES, type RequestHeadText } from "../link-layout.ts";
 import { LinkRequest } from "./request.ts";
 
 const WORD = 2 ** 32;
@@ -19,7 +15,12 @@ interface Into {
 }
 
 /** Reads a booking call, except for its event. */
-export function readCall(view: DataView, bytes: Buffer, at: number, { command, texts }: Into): void {
+export function readCall(
+  view: DataView,
+  bytes: Buffer,
+  at: number,
+  { command, texts }: Into,
+): void {
   command.clear();
   command.call = CALLS[view.getUint8(at + 4) - 1]!;
   command.isUsual = true;
@@ -57,10 +58,12 @@ export function readEvent(bytes: Buffer, at: number): string {
   return bytes.toString("latin1", at + EVENT_ID_AT, at + EVENT_ID_AT + EVENT_ID_BYTES);
 }
 
-export function readRequest(view: DataView, bytes: Buffer, at: number): LinkRequest {
+/** @returns Null when its head is not JSON. */
+export function readRequest(view: DataView, bytes: Buffer, at: number): LinkRequest | null {
   const start = at + HEAD_BYTES;
   const body = start + view.getUint32(at + 8, true);
   const end = body + view.getUint32(at + 12, true);
-  const head = JSON.parse(bytes.toString("utf8", start, body)) as RequestHeadText;
-  return new LinkRequest(head, bytes.subarray(body, end));
+  const head = parseJson(bytes.subarray(start, body));
+  if (!head.ok) return null;
+  return new LinkRequest(head.value as RequestHeadText, bytes.subarray(body, end));
 }

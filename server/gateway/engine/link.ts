@@ -14,6 +14,7 @@ import { CALLS, Command, UNREADABLE } from "../../commands/command.ts";
 import type { Client, Decided, Decider } from "../../commands/decider.ts";
 import { RecentTexts } from "../../commands/recent-texts.ts";
 import type { KeyedConnection, KeyRounds } from "../../routing/key-rounds.ts";
+import { withApplied } from "../../routing/prefer.ts";
 import type { CommandFront } from "../../routing/services.ts";
 import { type Answer, problemAnswer } from "../../wire/answers.ts";
 import type { Peer, SocketHandler } from "../../wire/sockets.ts";
@@ -174,7 +175,12 @@ export class Link implements SocketHandler {
         this.#command.eventId = this.#events.get(view.getUint16(at + 8, true)) ?? null;
         decided += this.#book(number, key);
       } else if (kind === Entry.REQUEST) {
-        decided += this.#ask(number, readRequest(view, bytes, at));
+        const request = readRequest(view, bytes, at);
+        if (request === null) {
+          this.#close(1007);
+          break;
+        }
+        decided += this.#ask(number, request);
       } else if (kind === Entry.EVENT) this.#events.set(number, readEvent(bytes, at));
       else this.#forget();
       at += length;
@@ -189,7 +195,9 @@ export class Link implements SocketHandler {
     this.#shared.requests += 1;
     if (key === undefined) return this.#show(number, 0, this.#refuseKey(command.call!));
     const decided = this.#shared.decider.decide(command);
-    if (decided instanceof Promise || "status" in decided) return this.#show(number, 0, decided);
+    // A repetition may have preferred a representation the first time.
+    if (decided instanceof Promise) return this.#show(number, 0, decided.then(withApplied));
+    if ("status" in decided) return this.#show(number, 0, withApplied(decided));
     this.#showDecided(number, command, decided);
     return 1;
   }

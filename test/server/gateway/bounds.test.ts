@@ -59,8 +59,7 @@ test("above the bound of waiting requests a gateway refuses locks, and sales lat
 test("a link with more requests than it may have is closed with 4009", async () => {
   const { server, link, codes } = newLink(true);
   server.journal.withholds = true;
-  server.journal.sync();
-  await server.book("block", null, "A1").catch(() => {});
+  void server.book("block", null, "A1");
   const frame = framed(call);
   for (let sent = 0; sent <= LINK_LIMITS.requests; sent += 1_000) {
     link.message(frame, true);

@@ -3,10 +3,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { AnswerRoom } from "../../../server/gateway/passing.ts";
-import type { ProblemBody } from "../../support/answers/exchange.ts";
 import { GatewayStage, sendTo, until } from "../../support/gateway/stage.ts";
 import { V2 } from "../../support/server.ts";
-import { BINARY_PROTOCOL, CommandClient, JSON_PROTOCOL } from "../commands/client.ts";
+import { BINARY_PROTOCOL, CommandClient, JSON_PROTOCOL, SOCKET_PATH } from "../commands/client.ts";
 
 test.each([
   ["GET", "/openapi.json"],
@@ -95,9 +94,11 @@ test("a body that is too long for the link is booked over HTTP", async () => {
   const target = server.bookingPath("lock");
   const { status, body: answer } = await stage.send({ method: "POST", target, headers, body });
   expect([status, String(answer), gateway.link.requests]).toEqual([200, "true", requests]);
-  const long = selection + " ".repeat(1_100_000);
-  const refused = await stage.send({ method: "POST", target, headers, body: long });
-  expect((JSON.parse(String(refused.body)) as ProblemBody).errorCode).toBe("PAYLOAD_TOO_LARGE");
+  const socket = connect(stage.port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.write(`POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 1100000\r\n\r\n`);
+  const [refused] = (await once(socket, "data")) as [Buffer];
+  expect(String(refused)).toContain('"errorCode":"PAYLOAD_TOO_LARGE"');
 });
 
 test("a client that leaves before its body is whole ends the request to the engine", async () => {
@@ -128,8 +129,18 @@ test.each([JSON_PROTOCOL, BINARY_PROTOCOL])("a command socket with %s passes", a
 
 test("a WebSocket that the engine refuses is refused with its problem document", async () => {
   const stage = await GatewayStage.start();
-  const open = CommandClient.open({ base: stage.base, key: "wrong", protocol: JSON_PROTOCOL });
-  await expect(open).rejects.toThrow(/403/);
+  const refused = await stage.send({
+    method: "GET",
+    target: SOCKET_PATH,
+    headers: {
+      "x-api-key": "wrong",
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    },
+  });
+  expect([refused.status, refused.type]).toEqual([403, "application/problem+json; charset=utf-8"]);
 });
 
 test("server-sent events pass as they come, and end with the engine", async () => {
@@ -158,7 +169,12 @@ test("server-sent events pass as they come, and end with the engine", async () =
 test("answers that are being read share a bound, and one beyond it waits", () => {
   const room = new AnswerRoom(100);
   const begun: string[] = [];
-  for (const [name, bytes] of [["a", 60], ["b", 60], ["c", 10], ["d", 500]] as const) {
+  for (const [name, bytes] of [
+    ["a", 60],
+    ["b", 60],
+    ["c", 10],
+    ["d", 500],
+  ] as const) {
     room.take(bytes, () => begun.push(name));
   }
   expect([begun, room.bytes, room.waiting]).toEqual([["a"], 60, 3]);

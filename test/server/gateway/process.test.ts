@@ -9,7 +9,14 @@ import {
   startWithGateway,
   untilReady,
 } from "../../support/gateway/processes.ts";
-import { runCli, ServerProcess, sleep, startServer, temporaryFolder } from "../../support/server-process.ts";
+import {
+  quietPort,
+  runCli,
+  type ServerProcess,
+  sleep,
+  startServer,
+  temporaryFolder,
+} from "../../support/server-process.ts";
 
 const V2 = "/api/private/v2.0";
 const BUYERS = 8;
@@ -33,7 +40,11 @@ async function lock(urls: () => readonly string[], own: Record<string, string>, 
     const url = all[attempt % all.length]!;
     const sent = {
       method: "POST",
-      headers: { "X-API-Key": own["key"]!, "Idempotency-Key": `lock-${seat}` },
+      headers: {
+        "Content-Type": "application/json",
+        "X-API-Key": own["key"]!,
+        "Idempotency-Key": `lock-${seat}`,
+      },
       body: JSON.stringify({ sessionId: own["session"], seats: [{ id: seat }] }),
     };
     const target = `${url}${V2}/booking/lock?eventId=${own["eventId"]}`;
@@ -47,10 +58,11 @@ async function lock(urls: () => readonly string[], own: Record<string, string>, 
 }
 
 test("gateways and engine are killed while buyers book: each lock has its effect once", async () => {
-  const { engine, gateway, secretFile } = await startWithGateway({ args: ["--demo"] });
+  const port = String(quietPort());
+  const place = ["--demo", "--port", port];
+  const { engine, gateway, secretFile } = await startWithGateway({ args: place });
   const { key, eventId, folder } = engine;
   const seats = await freeSeats(engine);
-  const { port } = new URL(engine.url);
   const gateways = [gateway, await startGatewayProcess(engine.url, secretFile)];
   const urls = () => gateways.map(({ url }) => url);
   const answers = new Map<number, string>();
@@ -103,7 +115,9 @@ test("a gateway with a certificate speaks TLS", async () => {
   expect(gateway.url).toMatch(/^https:/);
   const status = await new Promise((resolve, reject) => {
     const options = { host: "localhost", port, path: "/healthz", ca: readFileSync(cert) };
-    request(options, (response) => resolve(response.statusCode)).on("error", reject).end();
+    request(options, (response) => resolve(response.statusCode))
+      .on("error", reject)
+      .end();
   });
   expect(status).toBe(200);
 });

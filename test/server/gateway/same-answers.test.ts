@@ -87,7 +87,12 @@ async function answerOf({ server }: GatewayStage, port: number, drawn: Drawn) {
     nobody: { "x-api-key": "fro_1_nobody" },
     tenant: { "x-api-key": server.tenantToken, "x-organization-id": String(server.a.id) },
   };
-  const { body: answer, status, type, headers } = await sendTo(port, {
+  const {
+    body: answer,
+    status,
+    type,
+    headers,
+  } = await sendTo(port, {
     method: "POST",
     target: `${V2}/booking/${call}?eventId=${eventId}`,
     headers: {

@@ -54,8 +54,12 @@ export class GatewayStage {
   }
 
   /** Ends with the test. */
-  static async start(limits: Partial<HttpOptions> = {}): Promise<GatewayStage> {
-    const stage = await GatewayStage.before(new TestServer(), limits);
+  static async start(
+    limits: Partial<HttpOptions> = {},
+    server = new TestServer(),
+    enginePort = 0,
+  ): Promise<GatewayStage> {
+    const stage = await GatewayStage.before(server, limits, enginePort);
     onTestFinished(() => stage.close());
     return stage;
   }
@@ -63,11 +67,13 @@ export class GatewayStage {
   static async before(
     server: TestServer,
     limits: Partial<HttpOptions> = {},
+    enginePort = 0,
   ): Promise<GatewayStage> {
     const broken: unknown[] = [];
     const onBroken = (error: unknown) => void broken.push(error);
     const own = { host: HOST, port: 0, onBroken };
-    const engine = await listen(server.dispatch, { ...own, trustedProxies: [HOST] });
+    const trusting = { ...own, port: enginePort, trustedProxies: [HOST] };
+    const engine = await listen(server.dispatch, trusting);
     const gateway = await newGateway(engine.port, { ...own, ...limits });
     return new GatewayStage(server, [engine, gateway], broken);
   }
@@ -146,13 +152,11 @@ export async function throughGateway(server: TestServer, request: Request): Prom
   const target = query === "" ? path : `${path}?${query}`;
   const sent = { method: method.toUpperCase(), target, headers: headersOf(request), body };
   const { raw: _, ...answer } = await sendTo(port, sent, agent);
-  const shown = { ...answer, body: isText(answer.type) ? String(answer.body) : answer.body };
+  const isEmpty = answer.body.length === 0;
+  const isText = isEmpty || answer.type.includes("json");
+  const shown = { ...answer, body: isText ? String(answer.body) : answer.body };
   witness(server.dispatch.find(request).route, request, shown);
   return shown;
-}
-
-function isText(type: string): boolean {
-  return type.includes("json");
 }
 
 function headersOf(request: Request): Record<string, string> {
