@@ -22,6 +22,11 @@ import { UpstreamSocket } from "./web-socket.ts";
 
 const RETRY_MS = 200;
 const CHECK_MS = 250;
+/** Frames without any answer: while there are so many, requests gather for the next one. */
+const UNDER_WAY_MAX = 2;
+/** So many do not wait for that, nor longer than this. */
+const GATHERED_MAX = 64;
+const GATHERED_MS_MAX = 2;
 /** The engine says something every half second. */
 const SILENT_MS_MAX = 3_000;
 /** What the entry of a call may take beyond the body of its request; and a general request. */
@@ -57,6 +62,13 @@ export class EngineLink {
   /** Requests without an answer, by number less 1; null for a number that is free. */
   #sent: (Exchange | null)[] = [];
   readonly #generations: number[] = [];
+  /** The frame of each, by number less 1. */
+  readonly #frameOf: number[] = [];
+  /** The last frame of which a request has its answer. */
+  #answeredFrame = 0;
+  /** Requests in the frame that has not been sent. */
+  #gathered = 0;
+  #gathering: NodeJS.Timeout | null = null;
   #free: number[] = [];
   #count = 0;
   #socket: UpstreamSocket | null = null;
@@ -144,27 +156,42 @@ export class EngineLink {
   /** Makes room for an entry in the frame. */
   #reserve(bytes: number): void {
     if (!this.#writer.hasRoom(bytes)) this.#send();
+    this.#takeTurn();
+  }
+
+  #takeTurn(): void {
     if (this.#hasTurnAhead) return;
     this.#hasTurnAhead = true;
     setImmediate(this.#endTurn);
   }
 
+  /**
+   * The log takes one batch at a time, so what waits here for the answers to earlier frames would
+   * else wait there: the engine has fewer frames to read, and nobody an answer much later.
+   */
   readonly #endTurn = (): void => {
     this.#hasTurnAhead = false;
-    this.#send();
+    const isBusy = this.frames - this.#answeredFrame >= UNDER_WAY_MAX;
+    if (!isBusy || this.#gathered >= GATHERED_MAX) this.#send();
+    else this.#gathering ??= setTimeout(this.#send, GATHERED_MS_MAX);
   };
 
-  #send(): void {
+  readonly #send = (): void => {
+    if (this.#gathering !== null) clearTimeout(this.#gathering);
+    this.#gathering = null;
+    this.#gathered = 0;
     if (this.#writer.length === 0) return;
     this.frames += 1;
     this.#socket?.send(this.#writer.frame, true);
     this.#writer.clear();
-  }
+  };
 
   #numberOf(exchange: Exchange): number {
     const place = this.#free.pop() ?? this.#sent.length;
     this.#sent[place] = exchange;
     this.#generations[place] = this.known.generation;
+    this.#frameOf[place] = this.frames + 1;
+    this.#gathered += 1;
     this.#count += 1;
     this.requests += 1;
     return place + 1;
@@ -200,6 +227,8 @@ export class EngineLink {
     this.#state = EngineState.CLOSED;
     this.#socket = null;
     this.#writer.clear();
+    this.#gathered = 0;
+    this.#answeredFrame = this.frames;
     this.known.forget();
     this.#sent = [];
     this.#free = [];
@@ -237,6 +266,7 @@ export class EngineLink {
       else at += this.#takeFull(message, at) - ANSWER_BYTES;
       at += ANSWER_BYTES;
     }
+    if (this.#gathered > 0) this.#takeTurn();
   }
 
   /** @returns The length of the answer. */
@@ -260,6 +290,7 @@ export class EngineLink {
     const exchange = this.#sent[number - 1];
     if (exchange == null) return;
     this.#sent[number - 1] = null;
+    this.#answeredFrame = Math.max(this.#answeredFrame, this.#frameOf[number - 1]!);
     this.#free.push(number - 1);
     this.#count -= 1;
     this.#options.events.answered(exchange, answer);
