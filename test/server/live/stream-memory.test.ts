@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { sleep } from "../../support/server-process.ts";
 import { stageArena, V2 } from "../console/stage.ts";
-import { StreamClient } from "../live/stream-client.ts";
+import { StreamClient } from "./stream-client.ts";
 
 const CLIENTS = 200;
 /** The first changes have several times as many. */
