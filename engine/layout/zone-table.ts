@@ -35,7 +35,7 @@ export class ZoneRuns {
   add(id: number, zoneId: number): void {
     const runs = this.#runs;
     const last = runs.length - RUN_NUMBERS;
-    if (last >= 0 && runs[last + 2] === zoneId && runs[last]! + runs[last + 1]! === id) {
+    if (last >= 0 && runs[last + 2] === zoneId && id === runs[last]! + runs[last + 1]!) {
       runs[last + 1]! += 1;
     } else {
       runs.push(id, 1, zoneId);

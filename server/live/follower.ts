@@ -164,6 +164,7 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     const { feed } = this.#parts;
     // While a socket opens it is corked, and then uWebSockets.js keeps memory as large as what is sent.
     await nextTurn();
+    if (this.#peer === null) return;
     if (withSnapshot && !(await this.#sendSnapshot())) return;
     while (this.#peer !== null && this.position < feed.position) {
       // oxlint-disable-next-line no-await-in-loop -- one message after the other
