@@ -25,6 +25,8 @@ import { OpenCommandSockets } from "./commands/sockets.ts";
 import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { DemoTraffic } from "./demo/traffic.ts";
 import { Dispatch } from "./dispatch.ts";
+import { OpenLinks } from "./gateway/engine/links.ts";
+import { readSecret } from "./gateway/proof.ts";
 import { Live } from "./live/live.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
 import { LayoutThreads } from "./layouts/layout-thread.ts";
@@ -36,7 +38,7 @@ import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
 import { ReplyBodies, type ReplyOptions } from "./routing/reply-bodies.ts";
 import { rememberedQueries } from "./routing/validate.ts";
-import type { LiveEvents, Services } from "./routing/services.ts";
+import type { GatewayLinks, LiveEvents, Services } from "./routing/services.ts";
 import { WaitingWork } from "./routing/waiting-work.ts";
 import { roomOf } from "./room.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
@@ -72,6 +74,8 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   if (!hasStore(folder)) checkVariables(env);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
   const { host, port, trustedProxy: trustedProxies = [] } = options;
+  const { gatewaySecretFile: secretFile } = options;
+  const gateways = secretFile === undefined ? null : new OpenLinks(readSecret(secretFile));
   const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax());
   const stopping = stopSignal();
   const limits = { connectionsMax, trustedProxies };
@@ -90,7 +94,8 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     onFailure: onBroken,
   };
   const store = await openStore(http, starting, recent);
-  const running = await open(store, http, { options, env, log, reports, accessLog, recent });
+  const parts = { options, env, log, reports, accessLog, recent, gateways };
+  const running = await open(store, http, parts);
   await stopping;
   await stopAll(running, http, { log, accessLog });
 }
@@ -138,6 +143,7 @@ interface Context {
   readonly reports: StoreReports;
   readonly accessLog: AccessLog | null;
   readonly recent: RecentChanges;
+  readonly gateways: GatewayLinks | null;
 }
 
 interface Running {
@@ -151,13 +157,13 @@ interface Running {
 async function open(
   store: Store,
   http: HttpServer,
-  { options, env, log, reports, accessLog, recent }: Context,
+  { options, env, log, reports, accessLog, recent, gateways }: Context,
 ): Promise<Running> {
   const { engine } = store;
   engine.state.room = roomOf(options);
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const isReady = () => running.isReady;
-  const counted = { reports, http: http.stats, accessLog, recent };
+  const counted = { reports, http: http.stats, accessLog, recent, gateways };
   const parts = { ...options, platformToken, ...counted, isReady };
   const services = servicesOf(store, parts);
   const { keys, live, webhooks } = services;
@@ -200,6 +206,7 @@ interface ServiceParts
   readonly http: HttpStats;
   readonly accessLog: AccessLog | null;
   readonly recent: RecentChanges;
+  readonly gateways: GatewayLinks | null;
   readonly isReady: () => boolean;
 }
 
@@ -209,7 +216,7 @@ export function servicesOf(
   parts: ServiceParts,
 ): Services & { readonly webhooks: Webhooks } {
   const { engine, audit } = store;
-  const { reports, http, isReady, accessLog } = parts;
+  const { reports, http, isReady, accessLog, gateways } = parts;
   assert(audit !== null, "a server keeps an audit trail");
   const keys = new Keys(store.secret, engine.state.catalog, parts.platformToken);
   const passwords = new Passwords();
@@ -235,7 +242,7 @@ export function servicesOf(
   });
   const queries = rememberedQueries;
   const work = { replies, waiting, commands, queries, layoutThreads, webhooks };
-  const counted = { audit, http, accessLog, live, ...work, ...callers };
+  const counted = { audit, http, accessLog, live, gateways, ...work, ...callers };
   const sources = { engine, version, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayout, packed: packedLayout };
   const layouts = new LargeLayouts(engine, layoutThreads, packer);
@@ -245,6 +252,7 @@ export function servicesOf(
     audit,
     live,
     commands,
+    gateways,
     layouts,
     keys,
     passwords,
