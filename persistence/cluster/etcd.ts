@@ -77,14 +77,13 @@ export interface TransactionResult {
   readonly found: readonly KeyValue[];
 }
 
+/** Every read is linearizable. */
 export interface RangeRequest extends KeyRange {
   /** At most this many keys; 0 for all. */
   readonly limit: number;
   readonly descending?: boolean | undefined;
   /** Without values. */
   readonly keysOnly?: boolean | undefined;
-  /** Answered by this member alone, perhaps from the past. By default a read is linearizable. */
-  readonly serializable?: boolean | undefined;
 }
 
 export interface RangeResult {
