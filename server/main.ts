@@ -96,7 +96,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     audit: { days: options.auditDays, onReport: (report) => reports.audit(report) },
     onFailure: onBroken,
   };
-  const cluster = clusterOf(options, http);
+  const cluster = clusterOf(options, http, log);
   let isOpen = false;
   void stopping.then(() => {
     if (!isOpen) cluster?.leave();
@@ -126,7 +126,7 @@ function stopSignal(): Promise<void> {
 }
 
 /** On a host of a cluster: how the store joins it, and what the host does until it leads. */
-function clusterOf(options: ServeOptions, http: HttpServer) {
+function clusterOf(options: ServeOptions, http: HttpServer, log: Logger) {
   const { cluster, clusterHost, clusterAddress, clusterLease, metricsToken } = options;
   if (cluster === undefined) return null;
   let host: ClusterView | null = null;
@@ -141,7 +141,7 @@ function clusterOf(options: ServeOptions, http: HttpServer) {
       const mayScrape = (authorization: string) =>
         metricsToken === undefined || isSame(bearerOf(authorization), metricsToken);
       http.front = new StandbyFront(() => view.status(), mayScrape);
-      process.stdout.write(`frontrow follows in cell ${cluster.cell}\n`);
+      log.info({ cell: cluster.cell }, "following; takes requests when it leads");
     },
   };
   const leave = () => {
