@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../engine/ports.ts";
 import { assert } from "../../engine/assert.ts";
-import type { Disk, DiskFile } from "../disk/disk.ts";
+import type { Disk, DiskFile, Done } from "../disk/disk.ts";
 import type { DiskFault } from "../disk/faults.ts";
 import { readFileNow, TEMPORARY_SUFFIX, writeAllNow, writeAllThrough } from "../disk/transfer.ts";
 import {
@@ -27,9 +27,6 @@ import {
 } from "../log/segment-header.ts";
 import { activate } from "../log/segments.ts";
 import type { OnBatch } from "../log/log-writer.ts";
-
-/** Frames that are written in one operation. */
-const WRITE_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface FollowedLogOptions {
   readonly disk: Disk;
@@ -62,7 +59,10 @@ interface Waiting {
   readonly header: FrameHeader;
 }
 
-/** Ordering: frames are written in the order of the log, so the files are always a prefix of it. */
+/**
+ * Ordering: each frame is on disk before the next one is written, as in the log of the leader. So
+ * the files are always a prefix of the log, and the end of a torn write can be told from damage.
+ */
 export class FollowedLog {
   readonly #options: FollowedLogOptions;
   readonly #scan: LogScan;
@@ -200,27 +200,24 @@ export class FollowedLog {
   }
 
   #write(): void {
-    const [first] = this.#waiting;
-    this.#isWriting = first !== undefined;
-    if (first === undefined) {
+    const next = this.#waiting.shift();
+    this.#isWriting = next !== undefined;
+    if (next === undefined) {
       const done = this.#onIdle;
       this.#onIdle = null;
       return done?.();
     }
-    const written = this.#takeRun(first);
-    const last = written.at(-1)!;
-    const bytes = written.length === 1 ? first.bytes : Buffer.concat(written.map((w) => w.bytes));
     const done = (fault: DiskFault | null) => {
       if (fault !== null) return this.#fail(fault);
-      this.#waitingBytes -= bytes.length;
-      this.#synced = last.end;
-      this.#mark = last.mark;
-      for (const frame of written) this.#show(frame);
-      this.#options.onDurable(last.sequence);
+      this.#waitingBytes -= next.bytes.length;
+      this.#synced = next.end;
+      this.#mark = next.mark;
+      this.#show(next);
+      this.#options.onDurable(next.sequence);
       this.#write();
     };
-    if (first.offset === 0) this.#openFile(first, bytes, done);
-    else writeAllThrough(this.#file!, bytes, first.offset, done);
+    if (next.offset === 0) this.#openFile(next, done);
+    else writeAllThrough(this.#file!, next.bytes, next.offset, done);
   }
 
   #show({ frame, header: { recordCount, firstSequence, frameBytes } }: Waiting): void {
@@ -229,21 +226,7 @@ export class FollowedLog {
     this.#options.onBatch?.(payload, firstSequence, recordCount);
   }
 
-  /** The frames of one segment that are written together. */
-  #takeRun(first: Waiting): Waiting[] {
-    const run: Waiting[] = [];
-    let bytes = 0;
-    for (const next of this.#waiting) {
-      const isOther = next.place.number !== first.place.number;
-      if (isOther || (bytes > 0 && bytes + next.bytes.length > WRITE_BYTES_MAX)) break;
-      run.push(next);
-      bytes += next.bytes.length;
-    }
-    this.#waiting = this.#waiting.slice(run.length);
-    return run;
-  }
-
-  #openFile({ place }: Waiting, head: Buffer, done: (fault: DiskFault | null) => void): void {
+  #openFile({ place, bytes: head }: Waiting, done: Done): void {
     const { disk, folder } = this.#options;
     const name = segmentName(place);
     const before = this.#file;

@@ -188,7 +188,9 @@ export class Follower {
       const bytes = padToSector(readFrameHeader(pair.value, 0)?.frameBytes ?? 0);
       if (pair.value.length < bytes) {
         const rest = pairs.slice(index + 1);
-        return this.#takeLong(pair, { place, bytes, round }, () => this.#takeAll(rest, round, done));
+        return this.#takeLong(pair, { place, bytes, round }, () =>
+          this.#takeAll(rest, round, done),
+        );
       }
       if (!this.#take(pair.value, place)) return;
     }

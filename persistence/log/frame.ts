@@ -67,6 +67,9 @@ export interface FramePlace {
   readonly offset: number;
 }
 
+/** @param done - Called once the frame is durable; never when that is not certain. */
+export type CommitFrame = (frame: Buffer, place: FramePlace, done: () => void) => void;
+
 /** Rounds up to whole sectors. */
 export function padToSector(bytes: number): number {
   return Math.ceil(bytes / SECTOR_BYTES) * SECTOR_BYTES;

@@ -13,6 +13,7 @@ import { RECORD_BYTES_MAX } from "./codec.ts";
 import {
   FRAME_BYTES_MAX,
   FRAME_HEADER_BYTES,
+  type CommitFrame,
   FrameFlag,
   type FramePlace,
   SECTOR_BYTES,
@@ -60,9 +61,6 @@ export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
   /** Whether there is room for more frames elsewhere. */
   readonly hasRoom?: (() => boolean) | undefined;
 }
-
-/** @param done - Called once the frame is durable; never when that is not certain. */
-export type CommitFrame = (frame: Buffer, place: FramePlace, done: () => void) => void;
 
 /**
  * Called when a batch is on disk, before `durable` is.
@@ -369,7 +367,6 @@ export class LogWriter implements Journal {
     this.#stats.batches += 1;
     this.#stats.commitTimes.add(nowMs - this.#flightOpenedMs);
   }
-
 
   #finish(): void {
     const { resolve, reject } = this.#closing!;

@@ -176,7 +176,6 @@ async function prepare(
     return Promise.resolve(new HostLog({ ...shared, time, cluster, read }));
   });
   if (!mustExist) dataFolder.markHasLog();
-  clock.atLeast(report.timeMs);
   const audit = openAudit(platform, options, { storeId, journal: log });
   const thread = new SnapshotThread({ folder, storeId }, startSnapshotThread);
   const snapshots = new Snapshots({

@@ -207,7 +207,13 @@ export class GrpcEtcd implements Etcd {
       };
       const databaseBytes = Number(dbSize);
       const memberId = hex(header.member_id);
-      return { version, databaseBytes, memberId, leaderId: leader === "0" ? null : hex(leader), errors };
+      return {
+        version,
+        databaseBytes,
+        memberId,
+        leaderId: leader === "0" ? null : hex(leader),
+        errors,
+      };
     });
   }
 

@@ -25,7 +25,12 @@ type CallName = Exclude<keyof Etcd, "watch" | "close">;
 
 /** Messages to the thread. */
 export type ToEtcd =
-  | { readonly kind: "call"; readonly id: number; readonly name: CallName; readonly args: unknown[] }
+  | {
+      readonly kind: "call";
+      readonly id: number;
+      readonly name: CallName;
+      readonly args: unknown[];
+    }
   | {
       readonly kind: "watch";
       readonly id: number;
