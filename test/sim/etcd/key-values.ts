@@ -78,7 +78,7 @@ export class KeyValues {
   }
 
   /** Reads the store as it was at a revision. */
-  range(request: Omit<RangeRequest, "serializable">, revision: number): RangeResult {
+  range(request: RangeRequest, revision: number): RangeResult {
     const { limit, descending = false, keysOnly = false } = request;
     const keys = this.#existing(revision).filter((key) => isIn(key, request));
     if (descending) keys.reverse();

@@ -73,9 +73,9 @@ export class SimEtcd implements Etcd {
   range(request: RangeRequest, deadlineMs: number, answer: Answer<RangeResult>): void {
     this.#call(deadlineMs, answer, (member, reply) => {
       const { cluster } = this.#options;
-      const read = () => reply(done(cluster.store.range(request, member.view.revision)));
-      if (request.serializable === true) read();
-      else cluster.confirm(member, read);
+      cluster.confirm(member, () => {
+        reply(done(cluster.store.range(request, member.view.revision)));
+      });
     });
   }
 
