@@ -14,8 +14,6 @@ export interface ChaosOptions {
   readonly counts: Counts;
 }
 
-/** The longest time from one fault to the next. */
-const NEXT_MS_MAX = 5_000;
 const LASTS_MS_MAX = 8_000;
 
 export class Chaos {
@@ -32,13 +30,9 @@ export class Chaos {
     this.#left = options.plan.faultCount;
   }
 
-  get isOver(): boolean {
-    return this.#left === 0;
-  }
-
   begin(): void {
-    const { timeline } = this.#options;
-    timeline.later(this.#random.below(NEXT_MS_MAX), () => {
+    const { timeline, plan } = this.#options;
+    timeline.later(this.#random.below(plan.faultMsMax), () => {
       if (this.#isCalm) return;
       this.#strike();
       this.#left -= 1;

@@ -21,12 +21,13 @@ import { Truth } from "./truth.ts";
 
 /** The longest time without a leader once there are no faults. */
 const CALM_US_MAX = 60_000_000;
+/** Longer than the calls of a history take while there are faults. */
+const LIFE_US_MAX = 600_000_000;
 /** Made once, because every history has the same. */
 let stageOfAll: Stage | null = null;
 
 export class ClusterRun {
   readonly counts = new Counts();
-  readonly #plan: ClusterPlan;
   readonly #timeline = new Timeline();
   readonly #stage = (stageOfAll ??= new Stage());
   readonly #etcd: EtcdCluster;
@@ -40,7 +41,6 @@ export class ClusterRun {
     const { seed, hosts: count, rates } = plan;
     const { counts } = this;
     const timeline = this.#timeline;
-    this.#plan = plan;
     this.#truth = new Truth(counts);
     this.#etcd = new EtcdCluster({
       timeline,
@@ -69,7 +69,7 @@ export class ClusterRun {
     await this.#found();
     this.#clients.begin();
     this.#chaos.begin();
-    while (!this.#clients.isOver || !this.#chaos.isOver) await this.#step();
+    await this.#until(() => this.#clients.isOver, "the calls", LIFE_US_MAX);
     this.#chaos.calm();
     const { number } = await this.#leader();
     this.#clients.readAll();
@@ -114,8 +114,8 @@ export class ClusterRun {
     return leading()!;
   }
 
-  async #until(isDone: () => boolean, what: string): Promise<void> {
-    const latestUs = this.#timeline.nowUs + CALM_US_MAX;
+  async #until(isDone: () => boolean, what: string, usMax = CALM_US_MAX): Promise<void> {
+    const latestUs = this.#timeline.nowUs + usMax;
     while (!isDone()) {
       await this.#step();
       const isLate = this.#timeline.nowUs > latestUs;
@@ -143,10 +143,6 @@ export class ClusterRun {
     }
   }
 
-  /** The plan, for a report. */
-  get plan(): ClusterPlan {
-    return this.#plan;
-  }
 }
 
 /** @returns The place of the first frame that both have and that differs; null for none. */

@@ -1,5 +1,6 @@
 /** The front of a leading host: as the server's, with the calls that the clients here make. */
 import type { Engine } from "../../../engine/engine.ts";
+import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
 import { Result } from "../../../engine/results.ts";
 import type { OpenStore } from "../../../persistence/store/open-store.ts";
 import { Idempotency } from "../../../server/idempotency.ts";
@@ -7,7 +8,6 @@ import { ReplyBodies } from "../../../server/routing/reply-bodies.ts";
 import type { Services } from "../../../server/routing/services.ts";
 import { jsonAnswer } from "../../../server/wire/answers.ts";
 import { REPLIES } from "../../../server/wire/replies.ts";
-import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
 import { type Booking, lockedBy } from "../../support/history/seat-calls.ts";
 import type { Stage } from "./stage.ts";
 
@@ -44,7 +44,7 @@ export class ClusterFront {
   }
 
   handle(request: HostRequest, answer: (given: HostAnswer) => void): void {
-    if (!this.#store.leadership!.mayRead()) return answer(UNAVAILABLE);
+    if (!this.#store.cluster!.mayRead) return answer(UNAVAILABLE);
     if (request.kind === "read") return this.#read(request.seat, answer);
     const { key } = request;
     if (key === null) {

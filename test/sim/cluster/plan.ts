@@ -42,6 +42,8 @@ export interface ClusterPlan {
   readonly segmentBytes: number;
   readonly faults: readonly ClusterFault[];
   readonly faultCount: number;
+  /** The longest time from one fault to the next. */
+  readonly faultMsMax: number;
   /** For hosts and members: seconds of the clock in a second. */
   readonly rates: readonly number[];
   /** Milliseconds by which the wall clock of each host is ahead. */
@@ -67,17 +69,22 @@ export function clusterPlanOf(seed: number): ClusterPlan {
   const drifts = random.once(2);
   const rate = () => 1 + (drifts ? (DRIFT * (random.below(2_001) - 1_000)) / 1_000 : 0);
   const numbers = Array.from({ length: HOSTS });
+  const calls = 8 + random.below(20);
+  const thinkMsMax = random.pick([100, 600, 2_000]);
+  const faultCount = 1 + random.below(6);
   return {
     seed,
     hosts: HOSTS,
     clients: 2 + random.below(4),
-    calls: 6 + random.below(10),
+    calls,
     seats: 1 + random.below(3),
-    thinkMsMax: random.pick([40, 400, 1_500]),
+    thinkMsMax,
     leaseMs: random.pick([2_000, 2_000, 3_000, 5_000]),
     segmentBytes: random.pick([8, 12, 16]) * KIB,
     faults: faults.length === 0 ? ["kill"] : faults,
-    faultCount: 1 + random.below(6),
+    faultCount,
+    // So that the faults are spread over the calls.
+    faultMsMax: Math.ceil((thinkMsMax * calls) / faultCount),
     rates: [...numbers, ...numbers].map(rate),
     aheadMs: numbers.map(() => (random.once(2) ? random.below(AHEAD_MS_MAX) : 0)),
     slowOnce: random.pick([Infinity, Infinity, 100, 20]),

@@ -2,15 +2,16 @@
  * A machine of the cluster: a disk, and one process of the real store after the other, each beside
  * the same member of etcd.
  */
-import { type StoreFault } from "../../../persistence/disk/faults.ts";
+import fs from "node:fs";
 import { LeadershipLost, TooFarBehind } from "../../../persistence/cluster/faults.ts";
+import type { StoreFault } from "../../../persistence/disk/faults.ts";
+import { SNAPSHOT_FOLDER } from "../../../persistence/snapshot/file.ts";
 import { type OpenStore, openStore } from "../../../persistence/store/open-store.ts";
 import type { Platform } from "../../../persistence/store/platform.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { LOSSES } from "../../support/disk/inode.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
 import { START_MS } from "../../support/engine.ts";
-import { SNAPSHOT_FOLDER } from "../../../persistence/snapshot/file.ts";
 import type { EtcdCluster } from "../etcd/etcd-cluster.ts";
 import { SimEtcd } from "../etcd/sim-etcd.ts";
 import { SimProcess } from "../etcd/sim-process.ts";
@@ -82,16 +83,16 @@ export class SimHost {
     const onFailure = (fault: StoreFault) => this.#failed(process, fault);
     const sizes = { segmentBytes, snapshotBytes: Infinity, snapshotMinutes: Infinity };
     const options = { folder, ...sizes, observer: reign, onFailure, cluster };
-    openStore(this.#platform(process), options).then(
-      (store) => {
-        if (this.process !== process) return;
-        truth.begin(reign, store.engine.sequence, store.engine.state);
-        counts.add("start: open");
-        this.store = store;
-        this.#front = new ClusterFront(store, this.#options.stage);
-      },
-      (fault: unknown) => this.#failed(process, fault as Error),
-    );
+    const opened = (store: OpenStore) => {
+      if (this.process !== process) return;
+      truth.begin(reign, store.engine.sequence, store.engine.state);
+      counts.add("start: open");
+      this.store = store;
+      this.#front = new ClusterFront(store, this.#options.stage);
+    };
+    openStore(this.#platform(process), options)
+      .then(opened)
+      .catch((fault: unknown) => this.#failed(process, fault as Error));
   }
 
   /** A request arrives; nothing is answered when there is no process. */
@@ -129,23 +130,21 @@ export class SimHost {
     this.disk = this.#newDisk();
     const { folder } = this.#options;
     const theirs = peer.#options.folder;
-    const files = [...peer.disk.files()].filter(([path]) => !path.includes(SNAPSHOT_FOLDER));
+    const ours = (path: string) => `${folder}${path.slice(theirs.length)}`;
     for (const path of peer.disk.folders()) {
-      if (path.startsWith(`${theirs}/`) && !path.includes(SNAPSHOT_FOLDER)) {
-        this.disk.makeFolder(`${folder}${path.slice(theirs.length)}`);
-      }
+      if (path.startsWith(`${theirs}/`)) this.disk.makeFolder(ours(path));
     }
-    for (const [path, bytes] of files) {
-      this.disk.plant(`${folder}${path.slice(theirs.length)}`, bytes);
-    }
+    for (const [path, bytes] of peer.disk.files()) this.disk.plant(ours(path), bytes);
   }
 
   #newDisk(): FakeDisk {
     const { folder, random } = this.#options;
+    const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
+    fs.rmSync(snapshots, { recursive: true, force: true });
     return new FakeDisk({
       folder,
       dice: random,
-      isReal: (path) => path.startsWith(`${folder}/${SNAPSHOT_FOLDER}/`),
+      isReal: (path) => path.startsWith(`${snapshots}/`),
       later: (_, task) => {
         this.process?.after(DISK_US_MIN + random.below(DISK_US_SPREAD), task);
       },

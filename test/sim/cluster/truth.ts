@@ -53,7 +53,7 @@ export class Truth {
     if ((this.#reign?.last ?? 0) > sequence) counts.add("records that nobody saw were lost");
     const difference = stateDifference(this.#state, state);
     counts.holds("state", difference === null, () => `${name}: ${difference}`);
-    reign.begin(sequence);
+    reign.begin(sequence, this.#records.at(-1)?.timeMs ?? 0);
     this.#reign = reign;
   }
 
@@ -82,8 +82,12 @@ export class Reign implements Observer {
   readonly #truth: Truth;
   readonly #counts: Counts;
   readonly #records: Kept[] = [];
+  /** Whether it leads; before, it sees the records of others. */
+  #hasBegun = false;
   /** The records before its first one. */
   #base = 0;
+  /** Of the last record. */
+  #timeMs = 0;
   #told = 0;
 
   constructor(name: string, truth: Truth, counts: Counts) {
@@ -101,21 +105,26 @@ export class Reign implements Observer {
     return this.#records[sequence - this.#base - 1];
   }
 
-  begin(base: number): void {
+  begin(base: number, timeMs: number): void {
+    this.#hasBegun = true;
     this.#base = base;
     this.#told = base;
+    this.#timeMs = timeMs;
   }
 
   beforeApply(sequence: number, timeMs: number, record: LogRecord): void {
+    if (!this.#hasBegun) return;
     const counts = this.#counts;
     const { name, last } = this;
     counts.holds("records", sequence === last + 1, () => `${name}: ${sequence} after ${last}`);
-    const beforeMs = this.#records.at(-1)?.timeMs ?? 0;
-    counts.holds("time", timeMs >= beforeMs, () => `${name}: record ${sequence} at ${timeMs}`);
+    const isLater = timeMs >= this.#timeMs;
+    counts.holds("time", isLater, () => `${name}: record ${sequence} at ${timeMs}`);
+    this.#timeMs = timeMs;
     this.#records.push({ timeMs, record });
   }
 
   durable(sequence: number): void {
+    if (!this.#hasBegun) return;
     for (let next = this.#told + 1; next <= sequence; next++) {
       const isRight = this.#truth.acknowledge(this, next);
       this.#counts.holds("forked", isRight, () => `${this.name} acknowledged record ${next}`);

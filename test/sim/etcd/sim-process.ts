@@ -78,7 +78,8 @@ export class SimProcess implements Scheduler {
     const waiting = this.#waiting;
     this.#waiting = [];
     waiting.forEach((task, i) => {
-      this.#timeline.after((i * RESUME_US_MAX) / waiting.length, () => this.#run(task));
+      const delayUs = Math.floor((i * RESUME_US_MAX) / waiting.length);
+      this.#timeline.after(delayUs, () => this.#run(task));
     });
   }
 
