@@ -6,6 +6,7 @@ import fs from "node:fs";
 import { crc32 } from "node:zlib";
 import { LOG_FOLDER, SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
 import { padToSector, readFrameHeader } from "../../../persistence/log/frame.ts";
+import { isRefused } from "../../../engine/results.ts";
 import { seatFaults } from "../../support/history/seat-calls.ts";
 import { EtcdCluster } from "../etcd/etcd-cluster.ts";
 import { microtasks } from "../life.ts";
@@ -87,7 +88,10 @@ export class ClusterRun {
     first!.start();
     const { store } = await this.#leader();
     const { engine } = store!;
-    for (const command of this.#stage.commands) engine.submit(command);
+    for (const command of this.#stage.commands) {
+      // It is sent again as long as it is refused for lack of space.
+      await this.#until(() => !isRefused(engine.submit(command)), "a command that sets up");
+    }
     let isDurable = false;
     engine.afterDurable(() => {
       isDurable = true;

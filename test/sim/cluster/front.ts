@@ -7,7 +7,6 @@ import { Idempotency } from "../../../server/idempotency.ts";
 import { ReplyBodies } from "../../../server/routing/reply-bodies.ts";
 import type { Services } from "../../../server/routing/services.ts";
 import { jsonAnswer } from "../../../server/wire/answers.ts";
-import { REPLIES } from "../../../server/wire/replies.ts";
 import { type Booking, lockedBy } from "../../support/history/seat-calls.ts";
 import type { Stage } from "./stage.ts";
 
@@ -27,6 +26,8 @@ export type HostAnswer =
   /** Nothing was done; another host or a later attempt may do it. */
   | { readonly kind: "unavailable" };
 
+const OK_STATUS = 200;
+const UNAVAILABLE_STATUS = 503;
 const UNAVAILABLE: HostAnswer = { kind: "unavailable" };
 
 export class ClusterFront {
@@ -56,7 +57,7 @@ export class ClusterFront {
     const begun = this.#idempotency.begin({ ...keyed, fingerprint });
     if ("fingerprint" in begun) {
       const given = this.#submit(request);
-      const { status } = REPLIES[given.kind === "booked" ? Result.OK : Result.OVERLOADED];
+      const status = given.kind === "booked" ? OK_STATUS : UNAVAILABLE_STATUS;
       this.#idempotency.store(begun, jsonAnswer(status, JSON.stringify(given)));
       return this.#engine.afterDurable(() => {
         this.#idempotency.end(begun);

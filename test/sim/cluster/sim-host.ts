@@ -3,6 +3,7 @@
  * the same member of etcd.
  */
 import fs from "node:fs";
+import { posix } from "node:path";
 import { LeadershipLost, TooFarBehind } from "../../../persistence/cluster/faults.ts";
 import type { StoreFault } from "../../../persistence/disk/faults.ts";
 import { SNAPSHOT_FOLDER } from "../../../persistence/snapshot/file.ts";
@@ -132,7 +133,9 @@ export class SimHost {
     const theirs = peer.#options.folder;
     const ours = (path: string) => `${folder}${path.slice(theirs.length)}`;
     for (const path of peer.disk.folders()) {
-      if (path.startsWith(`${theirs}/`)) this.disk.makeFolder(ours(path));
+      if (!path.startsWith(`${theirs}/`)) continue;
+      this.disk.makeFolder(ours(path));
+      this.disk.syncFolder(posix.dirname(ours(path)));
     }
     for (const [path, bytes] of peer.disk.files()) this.disk.plant(ours(path), bytes);
   }

@@ -20,7 +20,7 @@ class RecordedWorld extends World {
     rest: MembersOf<K>,
   ): Outcome<AnswerOf<K>> {
     this.commands ??= [];
-    this.commands.push(commandOf(kind, caller, rest));
+    this.commands.push({ kind, caller, ...rest } as unknown as CommandOf<CommandKind>);
     return super.submit(kind, caller, rest);
   }
 }

@@ -53,7 +53,7 @@ export class Truth {
     if ((this.#reign?.last ?? 0) > sequence) counts.add("records that nobody saw were lost");
     const difference = stateDifference(this.#state, state);
     counts.holds("state", difference === null, () => `${name}: ${difference}`);
-    reign.begin(sequence, this.#records.at(-1)?.timeMs ?? 0);
+    reign.lead(sequence, this.#records.at(-1)?.timeMs ?? 0);
     this.#reign = reign;
   }
 
@@ -83,7 +83,7 @@ export class Reign implements Observer {
   readonly #counts: Counts;
   readonly #records: Kept[] = [];
   /** Whether it leads; before, it sees the records of others. */
-  #hasBegun = false;
+  #isLeading = false;
   /** The records before its first one. */
   #base = 0;
   /** Of the last record. */
@@ -105,15 +105,15 @@ export class Reign implements Observer {
     return this.#records[sequence - this.#base - 1];
   }
 
-  begin(base: number, timeMs: number): void {
-    this.#hasBegun = true;
+  lead(base: number, timeMs: number): void {
+    this.#isLeading = true;
     this.#base = base;
     this.#told = base;
     this.#timeMs = timeMs;
   }
 
   beforeApply(sequence: number, timeMs: number, record: LogRecord): void {
-    if (!this.#hasBegun) return;
+    if (!this.#isLeading) return;
     const counts = this.#counts;
     const { name, last } = this;
     counts.holds("records", sequence === last + 1, () => `${name}: ${sequence} after ${last}`);
@@ -124,7 +124,7 @@ export class Reign implements Observer {
   }
 
   durable(sequence: number): void {
-    if (!this.#hasBegun) return;
+    if (!this.#isLeading) return;
     for (let next = this.#told + 1; next <= sequence; next++) {
       const isRight = this.#truth.acknowledge(this, next);
       this.#counts.holds("forked", isRight, () => `${this.name} acknowledged record ${next}`);

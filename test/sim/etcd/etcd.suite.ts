@@ -5,9 +5,13 @@ import {
   type Etcd,
   EtcdRefusal,
   type KeyRange,
+  type LeaseGrant,
   type Put,
+  type RangeRequest,
+  type RangeResult,
   type Reply,
   type Transaction,
+  type TransactionResult,
   type WatchEvent,
 } from "../../../persistence/cluster/etcd.ts";
 
@@ -45,24 +49,30 @@ class Session {
     return this.#rig.etcd;
   }
 
-  change(part: Partial<Transaction>) {
-    return this.done((answer) => this.etcd.transact(changeOf(part), DEADLINE_MS, answer));
+  change(part: Partial<Transaction>): Promise<TransactionResult> {
+    return this.done((answer: Answer<TransactionResult>) => this.etcd.transact(changeOf(part), DEADLINE_MS, answer));
   }
 
-  refused(part: Partial<Transaction>) {
+  refused(part: Partial<Transaction>): Promise<string> {
     return this.refusal((answer) => this.etcd.transact(changeOf(part), DEADLINE_MS, answer));
   }
 
   /** Keys and values. */
   async content(range: KeyRange = ALL): Promise<string[]> {
-    const read = await this.done((answer) => {
-      this.etcd.range({ ...range, limit: 0 }, DEADLINE_MS, answer);
-    });
-    return read.pairs.map(({ key, value }) => `${key}=${value.toString()}`);
+    const { pairs } = await this.read(range);
+    return pairs.map(({ key, value }) => `${key}=${value.toString()}`);
   }
 
-  lease() {
-    return this.done((answer) => this.etcd.grant(LEASE_MS, DEADLINE_MS, answer));
+  read(part: Partial<RangeRequest>): Promise<RangeResult> {
+    return this.done((answer: Answer<RangeResult>) => {
+      this.etcd.range({ ...ALL, limit: 0, ...part }, DEADLINE_MS, answer);
+    });
+  }
+
+  lease(): Promise<LeaseGrant> {
+    return this.done((answer: Answer<LeaseGrant>) => {
+      this.etcd.grant(LEASE_MS, DEADLINE_MS, answer);
+    });
   }
 
   async done<Value>(call: (answer: Answer<Value>) => void): Promise<Value> {
@@ -119,9 +129,7 @@ function describeChanges(it: Define): void {
     const first = await session.change({ puts: [put("a")] });
     const second = await session.change({ puts: [put("b"), put("c")] });
     expect(second.revision).toBe(first.revision + 1);
-    const { pairs } = await session.done((answer) => {
-      session.etcd.range({ ...ALL, limit: 0 }, DEADLINE_MS, answer);
-    });
+    const { pairs } = await session.read({});
     const { revision } = second;
     expect(pairs.map(({ modRevision }) => modRevision)).toEqual([revision - 1, revision, revision]);
   });
@@ -163,14 +171,10 @@ function describeChanges(it: Define): void {
 
   it("a range is in order of the keys, with a limit and from either end", async (session) => {
     await session.change({ puts: ["d", "b", "c", "a"].map((key) => put(key)) });
-    const read = (part: object) =>
-      session.done((answer: Answer<{ pairs: readonly { key: string }[]; more: boolean }>) => {
-        session.etcd.range({ from: "a", to: "d", limit: 2, ...part }, DEADLINE_MS, answer);
-      });
-    const first = await read({});
+    const first = await session.read({ to: "d", limit: 2 });
     expect(first.pairs.map(({ key }) => key)).toEqual(["a", "b"]);
     expect(first.more).toBe(true);
-    const last = await read({ descending: true, limit: 3, keysOnly: true });
+    const last = await session.read({ to: "d", limit: 3, descending: true, keysOnly: true });
     expect(last.pairs.map(({ key }) => key)).toEqual(["c", "b", "a"]);
     expect(last.more).toBe(false);
   });

@@ -133,9 +133,8 @@ describe("the model under faults", () => {
     for (let seed = 1; seed <= 60; seed++) {
       const rig = new ModelRig(seed);
       const { leader } = rig;
-      const sent = rig.put(leader, "a");
       rig.timeline.after(300 + 40 * seed, () => rig.cluster.kill(leader));
-      const kind = await sent;
+      const kind = await rig.put(leader, "a");
       await rig.wait(3_000);
       rig.cluster.start(leader);
       await rig.wait(500);

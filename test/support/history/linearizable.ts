@@ -7,7 +7,7 @@
 
 /** A call as its client saw it. A request and its retries with one idempotency key are one call. */
 export interface Call {
-  /** For the report, such as `lock by ann`. */
+  /** For the report, such as `lock by ann`. Calls of one name have the same effect. */
   readonly name: string;
   /** The places of its beginning and of its answer in one order of all of them. */
   readonly begunAt: number;
@@ -15,6 +15,8 @@ export interface Call {
   readonly answeredAt: number;
   /** @returns The state after it; null when it cannot have this answer in this state. */
   readonly effect: (state: string) => string | null;
+  /** Whether its effect may be another state: false for reads and refusals. */
+  readonly mayChange: boolean;
 }
 
 /** The first answer that no order explains. */
@@ -74,34 +76,51 @@ interface Search {
 }
 
 /** All situations in which the call has taken effect, after any other open calls. */
-function situationsWith(number: number, { calls, open, situations }: Search): Situation[] {
+function situationsWith(number: number, search: Search): Situation[] {
   const found: Situation[] = [];
   const tried = new Situations();
-  for (const situation of situations) tried.add(situation);
+  for (const situation of search.situations) tried.add(withSeen(situation, search));
   for (let at = 0; at < tried.all.length; at++) {
     const situation = tried.all[at]!;
-    if (situation.done.includes(number)) {
-      found.push(situation);
-      continue;
-    }
-    for (const other of open) {
-      const next = after(situation, other, calls[other]!);
-      if (next !== null) tried.add(next);
-    }
+    if (situation.done.includes(number)) found.push(situation);
+    else for (const next of successors(situation, search)) tried.add(withSeen(next, search));
     if (tried.all.length > SITUATIONS_MAX) throw new Error("too many calls without an answer");
   }
   return found;
 }
 
-/** @returns null when the call cannot take effect now, or need not. */
-function after({ state, done, used }: Situation, number: number, call: Call): Situation | null {
-  if (done.includes(number) || used.includes(number)) return null;
-  const next = call.effect(state);
-  if (next === null) return null;
-  const withNumber = (numbers: readonly number[]) =>
-    [...numbers, number].toSorted((a, b) => a - b);
-  if (call.answeredAt < Infinity) return { state: next, done: withNumber(done), used };
-  return next === state ? null : { state: next, done, used: withNumber(used) };
+/** Reads and refusals that fit the state take effect at once: later they might not fit. */
+function withSeen(situation: Situation, { calls, open }: Search): Situation {
+  const { state, done } = situation;
+  const seen = [...open].filter((number) => {
+    const { answeredAt, effect, mayChange } = calls[number]!;
+    return !mayChange && answeredAt < Infinity && !done.includes(number) && effect(state) === state;
+  });
+  return seen.length === 0 ? situation : { ...situation, done: sorted([...done, ...seen]) };
+}
+
+/** The situations after one more call that may change the state. */
+function successors({ state, done, used }: Situation, { calls, open }: Search): Situation[] {
+  const names = new Set<string>();
+  return [...open].flatMap((number) => {
+    const { name, answeredAt, effect, mayChange } = calls[number]!;
+    if (!mayChange || done.includes(number) || used.includes(number)) return [];
+    if (answeredAt === Infinity) {
+      // Of unanswered calls with the same effect, the first is as good as any.
+      if (names.has(name)) return [];
+      names.add(name);
+    }
+    const next = effect(state);
+    if (next === null) return [];
+    if (answeredAt === Infinity) {
+      return next === state ? [] : [{ state: next, done, used: sorted([...used, number]) }];
+    }
+    return [{ state: next, done: sorted([...done, number]), used }];
+  });
+}
+
+function sorted(numbers: readonly number[]): number[] {
+  return numbers.toSorted((a, b) => a - b);
 }
 
 /** Situations without repetition, in the order in which they were added. */

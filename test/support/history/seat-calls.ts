@@ -65,12 +65,14 @@ function callOf(call: SeatCall): Call {
   const { begunAt, answeredAt } = call;
   if (call.kind === "read") {
     const effect = (state: string) => (state === call.state ? state : null);
-    return { name: `read ${call.state}`, begunAt, answeredAt, effect };
+    return { name: `read ${call.state}`, begunAt, answeredAt, effect, mayChange: false };
   }
   const { kind, session, isGranted } = call;
-  const name = `${kind} by ${session} ${isGranted ? "granted" : "refused"}`;
+  const isUnknown = answeredAt === Infinity;
+  const outcome = isGranted ? "granted" : "refused";
+  const name = `${kind} by ${session} ${isUnknown ? "unknown" : outcome}`;
   const granted = (state: string) => RULES[kind](state, session);
   const refused = (state: string) => (granted(state) === null ? state : null);
-  const effect = isGranted || answeredAt === Infinity ? granted : refused;
-  return { name, begunAt, answeredAt, effect };
+  const mayChange = isGranted || isUnknown;
+  return { name, begunAt, answeredAt, effect: mayChange ? granted : refused, mayChange };
 }
