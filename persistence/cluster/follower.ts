@@ -47,6 +47,8 @@ export class Follower {
   #isTaking = false;
   /** Every answer to an earlier round is ignored. */
   #round = 0;
+  /** Whether a frame was taken: it proves that this log and the one in etcd are the same. */
+  #hasTaken = false;
   #isStopped = false;
 
   constructor(options: FollowerOptions) {
@@ -215,11 +217,16 @@ export class Follower {
   /** @returns Whether the frame was the next one. */
   #take(frame: Buffer, place: FramePlace): boolean {
     const { log, folder } = this.#options;
-    const opens = place.number !== log.end.number;
-    if ((opens || place.offset !== log.end.offset) && !log.isNext(frame, place)) {
-      this.#fail(new TooFarBehind(folder, "etcd no longer has the frames that follow it"));
+    const isAtEnd = comparePlaces(place, log.end) === 0;
+    if (!(isAtEnd && this.#hasTaken) && !log.isNext(frame, place)) {
+      this.#fail(
+        isAtEnd
+          ? new NotOfThisCell(folder, "it has records that the cluster never acknowledged")
+          : new TooFarBehind(folder, "etcd no longer has the frames that follow it"),
+      );
       return false;
     }
+    this.#hasTaken = true;
     try {
       log.accept(frame, place);
       return true;

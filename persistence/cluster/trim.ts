@@ -1,18 +1,18 @@
 /**
- * Removes from etcd the frames that two hosts have on their own disks, and compacts. Frames that a
- * live host still needs stay for as long as there are not too many of them.
+ * Removes from etcd the frames that two hosts have on their own disks, except the newest, and
+ * compacts.
  */
 import type { FramePlace } from "../log/frame.ts";
 import type { Etcd } from "./etcd.ts";
 import { type CellKeys, comparePlaces } from "./keys.ts";
 
-/** Frames for slower hosts, such as one that restarts, and for a host that joins. */
+/** Frames for hosts that restart, that are slow, or that join from a copy. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 /** Without a second host that has them, frames stay; beyond this no record is accepted. */
 const RETAINED_BYTES_MAX = 1024 * 1024 * 1024;
 /** Less is not worth a compaction, which costs etcd some 20 ms. */
 const STEP_BYTES = 4 * 1024 * 1024;
-/** The statuses of hosts leave old revisions too. */
+/** The statuses of the hosts leave old revisions too. */
 const STEP_EVERY_MS = 60_000;
 const DEADLINE_MS = 5_000;
 
@@ -29,9 +29,10 @@ export interface TrimOptions {
 
 export class Trim {
   readonly #options: TrimOptions;
-  /** The frames of this leader in etcd, the oldest first. Older ones go with the first step. */
+  /** The frames in etcd, the oldest first. */
   #retained: Retained[] = [];
   #retainedBytes = 0;
+  #knowsEarlier = false;
   #steppedMs = 0;
   #isBusy = false;
 
@@ -39,7 +40,7 @@ export class Trim {
     this.#options = options;
   }
 
-  /** Bytes of frames in etcd that this leader has put. */
+  /** Bytes of the frames in etcd, as far as they are known. */
   get retainedBytes(): number {
     return this.#retainedBytes;
   }
@@ -56,33 +57,56 @@ export class Trim {
   }
 
   /**
+   * Removes what may be removed. To be called from time to time, after the first frame.
    * @param own - Up to where this host has the log on its disk.
    * @param others - The same of all other live hosts.
    */
   step(own: FramePlace, others: readonly FramePlace[], nowMs: number): void {
-    if (this.#isBusy || others.length === 0 || this.#retained.length === 0) return;
-    const inOrder = [own, ...others].sort(comparePlaces);
-    const slowest = inOrder[0]!;
-    const fastest = [...others].sort(comparePlaces).at(-1)!;
-    const onTwo = comparePlaces(own, fastest) < 0 ? own : fastest;
-    const isTooMuch = this.#bytesFrom(slowest) > KEPT_BYTES;
-    const end = this.#keepSome(isTooMuch ? onTwo : slowest);
+    if (this.#isBusy) return;
+    if (!this.#knowsEarlier) return this.#findEarlier();
+    const first = this.#retained[0]!.place;
+    const end = lesser(this.#beforeKept(), onTwo(own, others) ?? first);
     const bytes = this.#retainedBytes - this.#bytesFrom(end);
     if (bytes < STEP_BYTES && nowMs - this.#steppedMs < STEP_EVERY_MS) return;
     this.#steppedMs = nowMs;
     this.#remove(end);
   }
 
-  /** The last frames stay: they prove to a host that starts that its log is not too old. */
-  #keepSome(end: FramePlace): FramePlace {
-    const last = this.#retained.at(-1)!.place;
-    return comparePlaces(end, last) < 0 ? end : last;
+  /** The frames of earlier leaders. */
+  #findEarlier(): void {
+    const { etcd, keys } = this.#options;
+    const range = keys.logsBefore(this.#retained[0]!.place);
+    this.#isBusy = true;
+    etcd.range({ ...range, limit: 0, keysOnly: true }, DEADLINE_MS, (reply) => {
+      this.#isBusy = false;
+      if (reply.kind !== "done") return;
+      this.#knowsEarlier = true;
+      const places = reply.value.pairs.map(({ key }) => keys.placeOf(key)!);
+      const earlier = places.map((place, index) => {
+        const next = places[index + 1];
+        const isSame = next?.number === place.number;
+        return { place, bytes: isSame ? next!.offset - place.offset : 0 };
+      });
+      for (const { bytes } of earlier) this.#retainedBytes += bytes;
+      this.#retained = [...earlier, ...this.#retained];
+    });
+  }
+
+  /** Where the frames begin that stay in any case. The last frame is always one of them. */
+  #beforeKept(): FramePlace {
+    let bytes = 0;
+    let index = this.#retained.length - 1;
+    while (index > 0 && bytes + this.#retained[index]!.bytes < KEPT_BYTES) {
+      bytes += this.#retained[index]!.bytes;
+      index -= 1;
+    }
+    return this.#retained[index]!.place;
   }
 
   #bytesFrom(place: FramePlace): number {
     let bytes = 0;
-    for (let at = this.#retained.length - 1; at >= 0; at--) {
-      const frame = this.#retained[at]!;
+    for (let index = this.#retained.length - 1; index >= 0; index--) {
+      const frame = this.#retained[index]!;
       if (comparePlaces(frame.place, place) < 0) break;
       bytes += frame.bytes;
     }
@@ -111,4 +135,14 @@ export class Trim {
       });
     });
   }
+}
+
+/** @returns Up to where this host and another one have the log; null when there is no other. */
+function onTwo(own: FramePlace, others: readonly FramePlace[]): FramePlace | null {
+  const fastest = others.toSorted(comparePlaces).at(-1);
+  return fastest === undefined ? null : lesser(own, fastest);
+}
+
+function lesser(one: FramePlace, other: FramePlace): FramePlace {
+  return comparePlaces(one, other) < 0 ? one : other;
 }

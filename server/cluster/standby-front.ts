@@ -8,6 +8,7 @@ import type { Exchange, Found, Front, Judged } from "../wire/front.ts";
 import { FrontResult } from "../wire/replies.ts";
 import { clusterLines } from "./metrics.ts";
 
+const STARTED_SECONDS = Date.now() / 1_000 - process.uptime();
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 export class StandbyFront implements Front {
@@ -44,7 +45,8 @@ export class StandbyFront implements Front {
     const status = this.#status();
     if (path === "/healthz") return HEALTHY;
     if (path === "/metrics" && this.#mayScrape(authorization)) {
-      return page(METRICS_TYPE, `${clusterLines(status).join("\n")}\n`);
+      const lines = [...clusterLines(status), `process_start_time_seconds ${STARTED_SECONDS}`];
+      return page(METRICS_TYPE, `${lines.join("\n")}\n`);
     }
     return this.refuse(notLeader(status), exchange);
   }

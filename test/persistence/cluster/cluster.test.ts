@@ -7,6 +7,7 @@ import type { KeyValue } from "../../../persistence/cluster/etcd.ts";
 import { GrpcEtcd } from "../../../persistence/cluster/grpc/calls.ts";
 import { CellKeys } from "../../../persistence/cluster/keys.ts";
 import type { ClusterView } from "../../../persistence/cluster/options.ts";
+import { Result } from "../../../engine/results.ts";
 import { digest } from "../../../engine/verify/digest.ts";
 import { openEngine, type Store } from "../../../persistence/store/open-engine.ts";
 import { missingPrograms } from "../../faults/campaign.ts";
@@ -163,9 +164,12 @@ run("a frame above 1 MiB goes in parts, and a standby has it whole", async (worl
   const caller = await leader.callerFor("Box office");
   await leader.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
   const [venueId] = leader.engine.state.catalog.venues.keys();
-  const thumbnail = "x".repeat(3_500_000);
-  const body = { name: "Plan", venueId: venueId!, thumbnail };
-  await leader.execute({ kind: "createSchema", caller, body });
+  // All in one turn, so in one frame.
+  const plans = Array.from({ length: 14 }, (_, n) => {
+    const body = { name: `Plan ${n}`, venueId: venueId!, thumbnail: "x".repeat(250_000) };
+    return leader.execute({ kind: "createSchema", caller, body });
+  });
+  for (const { refused } of await Promise.all(plans)) expect(refused).toBe(Result.OK);
   await untilCaughtUp(view, leader.engine.sequence);
   const before = digest(leader.engine.state);
   await leader.close();
