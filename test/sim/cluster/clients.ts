@@ -34,7 +34,7 @@ const WANTED: readonly Wanted[] = [
 const MESSAGE_US_SPREAD = 1_500;
 const ANSWER_MS_MIN = 300;
 const ANSWER_MS_SPREAD = 1_200;
-const RETRY_MS_SPREAD = 150;
+const RETRY_MS_SPREAD = 400;
 /** One call in so many has no idempotency key. */
 const UNKEYED_ONCE = 4;
 

@@ -146,7 +146,6 @@ export class ClusterRun {
       }
     }
   }
-
 }
 
 /** @returns The place of the first frame that both have and that differs; null for none. */

@@ -16,7 +16,12 @@ test(`${HISTORIES} histories keep every promise`, { timeout: TIMEOUT_MS }, async
     tally.add(result.counts);
   }
   // Histories without one of these have not tested it.
-  const often = ["fault: pause", "fault: partition", "a call was repeated", "an answer was missing"];
+  const often = [
+    "fault: pause",
+    "fault: partition",
+    "a call was repeated",
+    "an answer was missing",
+  ];
   for (const name of often) expect(tally.of(name), name).toBeGreaterThan(5);
 });
 

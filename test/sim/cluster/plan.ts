@@ -69,8 +69,8 @@ export function clusterPlanOf(seed: number): ClusterPlan {
   const drifts = random.once(2);
   const rate = () => 1 + (drifts ? (DRIFT * (random.below(2_001) - 1_000)) / 1_000 : 0);
   const numbers = Array.from({ length: HOSTS });
-  const calls = 8 + random.below(20);
-  const thinkMsMax = random.pick([100, 600, 2_000]);
+  const calls = 6 + random.below(12);
+  const thinkMsMax = random.pick([100, 400, 1_200]);
   const faultCount = 1 + random.below(6);
   return {
     seed,

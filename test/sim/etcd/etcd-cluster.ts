@@ -158,7 +158,11 @@ export class EtcdCluster {
     });
   }
 
-  renew(member: Member, leaseId: string, answered: (reply: Reply<{ ttlMs: number }>) => void): void {
+  renew(
+    member: Member,
+    leaseId: string,
+    answered: (reply: Reply<{ ttlMs: number }>) => void,
+  ): void {
     const { process } = member;
     this.#atLeader(member, (leader) => {
       // After a pause the leader makes sure that it still is the leader.
@@ -205,7 +209,8 @@ export class EtcdCluster {
   #replicate(leader: Member): void {
     const last = this.#proposals.at(-1);
     if (last === undefined) return;
-    if (this.#reachable(leader).length > 1) for (const each of this.#proposals) each.isSpread = true;
+    if (this.#reachable(leader).length > 1)
+      for (const each of this.#proposals) each.isSpread = true;
     leader.process.after(this.#delayUs(SYNC_US_MIN, SYNC_US_SPREAD), () => {
       const count = this.#proposals.indexOf(last) + 1;
       if (this.#leader !== leader || !this.#canLead(leader)) return;
@@ -315,9 +320,7 @@ export class EtcdCluster {
 
   #reachable(member: Member): Member[] {
     if (!member.process.isRunning) return [];
-    return this.members.filter(
-      (other) => other.process.isRunning && this.#isLinked(member, other),
-    );
+    return this.members.filter((other) => other.process.isRunning && this.#isLinked(member, other));
   }
 
   #isLinked(a: Member, b: Member): boolean {

@@ -50,7 +50,9 @@ class Session {
   }
 
   change(part: Partial<Transaction>): Promise<TransactionResult> {
-    return this.done((answer: Answer<TransactionResult>) => this.etcd.transact(changeOf(part), DEADLINE_MS, answer));
+    return this.done((answer: Answer<TransactionResult>) =>
+      this.etcd.transact(changeOf(part), DEADLINE_MS, answer),
+    );
   }
 
   refused(part: Partial<Transaction>): Promise<string> {
@@ -254,4 +256,3 @@ function describeWatches(it: Define): void {
     expect(await session.refusal(compact(revision + 10))).toBe(EtcdRefusal.OTHER);
   });
 }
-

@@ -47,7 +47,10 @@ describe("a history that may have happened has no fault", () => {
       "the call that began last took effect first",
       [booked("lock", "ann", 1, 8), booked("lock", "ben", 2, 7), booked("unlock", "ben", 3, 6)],
     ],
-    ["a call without an answer took effect", [booked("lock", "ann", 1), read(lockedBy("ann"), 2, 3)]],
+    [
+      "a call without an answer took effect",
+      [booked("lock", "ann", 1), read(lockedBy("ann"), 2, 3)],
+    ],
     ["a call without an answer had no effect", [booked("lock", "ann", 1), read(ACTIVE, 2, 3)]],
     [
       "a call without an answer took effect after later calls",

@@ -102,7 +102,7 @@ function withSeen(situation: Situation, { calls, open }: Search): Situation {
 /** The situations after one more call that may change the state. */
 function successors({ state, done, used }: Situation, { calls, open }: Search): Situation[] {
   const names = new Set<string>();
-  return [...open].flatMap((number) => {
+  return [...open].flatMap((number): Situation[] => {
     const { name, answeredAt, effect, mayChange } = calls[number]!;
     if (!mayChange || done.includes(number) || used.includes(number)) return [];
     if (answeredAt === Infinity) {
