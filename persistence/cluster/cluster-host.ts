@@ -1,5 +1,5 @@
 /**
- * A host of a cluster: follows the leader until it leads itself, and leads until it loses the lease.
+ * A host of a cluster: follows the leader until it leads itself, and leads until its lease ends.
  *
  * Ordering: a host leads once it has created the leader key, whose create revision is its token.
  * From then on no earlier leader can append, because every append names a token. So what this host

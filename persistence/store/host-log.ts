@@ -1,4 +1,4 @@
-/** The log of a host of a cluster: it is followed until the host leads, and written from then on. */
+/** The log of a host of a cluster: followed until the host leads, and written from then on. */
 import { noteSequence } from "../../engine/affected-partitions.ts";
 import { apply } from "../../engine/apply.ts";
 import type { Position } from "../../engine/engine.ts";
