@@ -97,12 +97,9 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     onFailure: onBroken,
   };
   const cluster = clusterOf(options, http, log);
-  let isOpen = false;
-  void stopping.then(() => {
-    if (!isOpen) cluster?.leave();
-  });
+  if (cluster !== null) process.once("SIGTERM", cluster.leave).once("SIGINT", cluster.leave);
   const store = await openStore(http, { ...starting, cluster: cluster?.options }, recent);
-  isOpen = true;
+  if (cluster !== null) process.off("SIGTERM", cluster.leave).off("SIGINT", cluster.leave);
   const running = await open(store, http, { options, env, log, reports, accessLog, recent });
   await stopping;
   await stopAll(running, http, { log, accessLog });

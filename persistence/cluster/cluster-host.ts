@@ -1,5 +1,5 @@
 /**
- * A host of a cluster: follows the leader until it leads itself, and leads until it loses the lease.
+ * A host of a cluster: follows the leader until it leads itself, and leads until its lease ends.
  *
  * Ordering: a host leads once it has created the leader key, whose create revision is its token.
  * From then on no earlier leader can append, because every append names a token. So what this host
@@ -74,6 +74,7 @@ export class ClusterHost {
       leaseMs,
       onGranted: () => this.#campaign(),
       onEnded: () => this.#leaseEnded(),
+      onLapse: () => this.#prove(),
     });
   }
 
@@ -231,6 +232,7 @@ export class ClusterHost {
     const { keys } = this;
     const replicator = new Replicator({ etcd, scheduler, keys, token, onFault });
     this.#led = { token, replicator, trim: new Trim({ etcd, keys, token }) };
+    this.#lease.prove();
     this.#hosts.setLeader(value);
     this.#cancelWatch?.();
     this.#follower!.finish(() => this.#dropIncomplete(token));
@@ -253,6 +255,22 @@ export class ClusterHost {
       if (!reply.value.isDone) return this.#fail(new LeadershipLost("another host leads"));
       this.#follower!.stop();
       log.close(() => this.#options.onLead());
+    });
+  }
+
+  /** Finds out whether this host still leads, after its lease was not certainly held. */
+  #prove(): void {
+    const led = this.#led;
+    // A standby relies on its lease only from when it has created the leader key.
+    if (led === null) return this.#lease.prove();
+    const { etcd } = this.#options;
+    const { leader } = this.keys;
+    etcd.range({ from: leader, to: `${leader}\0`, limit: 1 }, DEADLINE_MS, (reply) => {
+      // Without an answer, the next keep-alive asks again.
+      if (this.#hasEnded || reply.kind !== "done") return;
+      const [pair] = reply.value.pairs;
+      if (pair?.createRevision === led.token) this.#lease.prove();
+      else this.#fail(new LeadershipLost("another host leads, or may lead"));
     });
   }
 

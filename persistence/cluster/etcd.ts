@@ -3,7 +3,7 @@
  * implement them. Nothing here waits: each call answers once, in a later turn.
  *
  * Deadlines: each call names its own. When it passes, the call answers `unknown`: the change may
- * have happened, may still happen later, or may never happen. Only the same bytes may be sent again.
+ * have happened, may still happen later, or may never happen. Only the same bytes may be sent then.
  */
 
 /** What became of a call. */

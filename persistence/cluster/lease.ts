@@ -22,12 +22,16 @@ export interface LeaseOptions {
   readonly onGranted: (leaseId: string) => void;
   /** The lease has ended: its keys are gone. @returns Whether to ask for another one. */
   readonly onEnded: () => boolean;
+  /** The lease was not certainly held for a while: see `prove`. */
+  readonly onLapse: () => void;
 }
 
 export class Lease {
   readonly #options: LeaseOptions;
   #leaseId: string | null = null;
   #heldUntilMs = 0;
+  /** Keep-alives that were sent from this moment on count, also after a lapse. */
+  #provenMs = 0;
   #isStopped = false;
 
   constructor(options: LeaseOptions) {
@@ -57,6 +61,16 @@ export class Lease {
     return this.#leaseId;
   }
 
+  /**
+   * To be called when a linearizable call that was sent after a lapse has found a key of the lease.
+   *
+   * After a lapse a keep-alive alone proves nothing: a leader of etcd that was paused or cut off
+   * answers it too, although the lease may have ended meanwhile.
+   */
+  prove(): void {
+    this.#provenMs = this.#options.time.runningMs();
+  }
+
   #grant(): void {
     const { etcd, time, leaseMs, onGranted } = this.#options;
     const sentMs = time.runningMs();
@@ -64,6 +78,7 @@ export class Lease {
       if (this.#isStopped) return;
       if (reply.kind !== "done") return this.#later(leaseMs / BEATS, () => this.#grant());
       this.#leaseId = reply.value.leaseId;
+      this.#provenMs = sentMs;
       this.#hold(sentMs, reply.value.ttlMs);
       this.#later(leaseMs / BEATS, () => this.#beat());
       onGranted(this.#leaseId);
@@ -90,8 +105,10 @@ export class Lease {
   }
 
   #hold(sentMs: number, ttlMs: number): void {
+    if (sentMs >= this.#heldUntilMs && sentMs < this.#provenMs) return this.#options.onLapse();
     const untilMs = sentMs + ttlMs - ttlMs / MARGIN_SHARE;
     this.#heldUntilMs = Math.max(this.#heldUntilMs, untilMs);
+    this.#provenMs = Infinity;
   }
 
   #later(delayMs: number, task: () => void): void {

@@ -84,8 +84,8 @@ export class Trim {
       const places = reply.value.pairs.map(({ key }) => keys.placeOf(key)!);
       const earlier = places.map((place, index) => {
         const next = places[index + 1];
-        const isSame = next?.number === place.number;
-        return { place, bytes: isSame ? next!.offset - place.offset : 0 };
+        const isLast = next?.number !== place.number;
+        return { place, bytes: isLast ? 0 : next.offset - place.offset };
       });
       for (const { bytes } of earlier) this.#retainedBytes += bytes;
       this.#retained = [...earlier, ...this.#retained];

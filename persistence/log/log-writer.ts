@@ -225,7 +225,7 @@ export class LogWriter implements Journal {
     });
   }
 
-  /** Ends the log: nothing is ever written again, because `#busy` stays set. Later calls do nothing. */
+  /** Nothing is ever written again, because `#busy` stays set. A second call does nothing. */
   fail(failure: StoreFault): void {
     if (this.#failure !== null) return;
     this.#busy = true;

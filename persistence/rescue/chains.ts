@@ -54,9 +54,9 @@ export function chainsOf(disk: Disk, folder: string): Chains {
   try {
     const { storeId } = readStore(held, folder);
     const places = findSegments(held, folder);
-    const whole = places.slice(-WHOLE_SEGMENTS);
+    const whole = new Set(places.slice(-WHOLE_SEGMENTS));
     const chains = places.flatMap((place) => {
-      return chainsIn(held, folder, { place, isWhole: whole.includes(place) });
+      return chainsIn(held, folder, { place, isWhole: whole.has(place) });
     });
     return { storeId, chains };
   } finally {

@@ -1,4 +1,4 @@
-/** The log of a host of a cluster: it is followed until the host leads, and written from then on. */
+/** The log of a host of a cluster: followed until the host leads, and written from then on. */
 import { noteSequence } from "../../engine/affected-partitions.ts";
 import { apply } from "../../engine/apply.ts";
 import type { Position } from "../../engine/engine.ts";
@@ -49,7 +49,11 @@ export class HostLog {
     this.#options = options;
     const onFault = (fault: StoreFault) => this.#fail(fault);
     this.#followed = new FollowedLog({
-      ...{ disk, clock, storeId, onBatch, onFault },
+      disk,
+      clock,
+      storeId,
+      onBatch,
+      onFault,
       folder: `${folder}/${LOG_FOLDER}`,
       scan: read.scan,
       newest: read.newest,
@@ -57,7 +61,11 @@ export class HostLog {
     });
     this.#host = new ClusterHost({
       ...cluster,
-      ...{ scheduler, time, folder, storeId, onFault },
+      scheduler,
+      time,
+      folder,
+      storeId,
+      onFault,
       log: this.#followed,
       onLead: () => void this.#lead(),
     });

@@ -10,6 +10,7 @@ import { type AuditReport, makeAuditFile } from "../audit/keeper.ts";
 import { AuditThread } from "../audit/thread.ts";
 import { type DataFolder, openDataFolder, type StorePlace } from "../disk/data-folder.ts";
 import type { ClusterHost } from "../cluster/cluster-host.ts";
+import { setAsideEmpty } from "../cluster/empty-segment.ts";
 import type { ClusterOptions } from "../cluster/options.ts";
 import type { StoreFault } from "../disk/faults.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
@@ -166,6 +167,7 @@ async function prepare(
   const onBatch: OnBatch = (...batch) => options.observer?.keep?.(...batch);
   const { storeId, hasLog: mustExist } = dataFolder;
   const place = { disk, folder, storeId };
+  if (cluster !== undefined) setAsideEmpty(disk, folder);
   const timing = { clock, scheduler, runningMs: () => time.runningMs() };
   const onChecked = () => dataFolder.upgrade();
   const sizes = { segmentBytes, recordBytesMax };

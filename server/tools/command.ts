@@ -106,7 +106,7 @@ function addRestore(program: Command): void {
 function addJoin(program: Command): void {
   tool(program, "join", "Create the data folder of a new host of a cluster.")
     .description(
-      "Copies the data folder of another host of the cluster, which may be in use, or a backup of " +
+      "Copies the data folder of another host of the cluster, even one in use, or a backup of " +
         "it, and checks the copy. A server that starts on it with --cluster follows from where " +
         "the copy ends. Start it soon: etcd keeps only the end of the log.",
     )

@@ -1,7 +1,8 @@
 /** `frontrow compare`: whether two hosts of a cluster have the same log. */
-import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { realDisk } from "../../persistence/disk/disk.ts";
+import { DiskFault, only } from "../../persistence/disk/faults.ts";
+import { readFileNow } from "../../persistence/disk/transfer.ts";
 import { type Chains, chainsOf, compareChains } from "../../persistence/rescue/chains.ts";
 import { Exit, say } from "./say.ts";
 
@@ -15,10 +16,21 @@ export function compare(folder: string, other: string | undefined): number {
     say(JSON.stringify(own));
     return Exit.DONE;
   }
-  const theirs = statSync(other).isDirectory()
-    ? chainsOf(realDisk, path.resolve(other))
-    : (JSON.parse(readFileSync(other, "utf8")) as Chains);
+  const place = path.resolve(other);
+  const theirs = isFolder(place)
+    ? chainsOf(realDisk, place)
+    : (JSON.parse(readFileNow(realDisk, place).toString("utf8")) as Chains);
   return judge(own, theirs);
+}
+
+function isFolder(place: string): boolean {
+  try {
+    return realDisk.listNow(place) !== null;
+  } catch (error) {
+    // It is a file.
+    only(error, DiskFault);
+    return false;
+  }
 }
 
 function judge(own: Chains, theirs: Chains): number {

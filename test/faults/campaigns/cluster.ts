@@ -85,6 +85,7 @@ class Cell {
   readonly #seed: number;
   readonly #fold = new LedgerFold();
   #cycles = 0;
+  #crowds = 0;
 
   private constructor(parts: Parts) {
     this.#hosts = parts.hosts;
@@ -168,7 +169,9 @@ class Cell {
 
   #crowd(number: number): Crowd {
     const url = this.#hosts.urlOf(number);
-    const seed = this.#seed * 1_000 + this.#cycles * 2 + number;
+    this.#crowds += 1;
+    // No two crowds may have the same sessions.
+    const seed = this.#seed * 1_000 + this.#crowds;
     return new Crowd({ url, house: this.#house, fold: this.#fold, seed, lines: LINES });
   }
 

@@ -134,9 +134,9 @@ export class Hosts {
     const endMs = Date.now() + START_MS_MAX;
     for (;;) {
       const leader = await this.leader();
-      const running = this.#hosts.filter(({ server }) => server !== null).length;
-      const sequences = await this.#sequences(leader);
-      if (sequences.length === running && new Set(sequences).size === 1) return leader;
+      const running = [...this.#hosts.keys()].filter((n) => this.#hosts[n]!.server !== null);
+      const sequences = running.map((number) => this.stateOf(number).sequence);
+      if (new Set(sequences).size === 1) return leader;
       if (Date.now() > endMs) throw new Error(`the hosts have ${sequences.join(", ")}`);
       await sleep(5 * POLL_MS);
     }
@@ -145,14 +145,6 @@ export class Hosts {
   /** The state that the folder of a host has; nothing may be written to it meanwhile. */
   stateOf(number: number): ReturnType<typeof readFolder> {
     return readFolder(this.folderOf(number));
-  }
-
-  async #sequences(leader: number): Promise<string[]> {
-    const text = await fetch(`${this.urlOf(leader)}/metrics`).then(
-      (response) => response.text(),
-      () => "",
-    );
-    return [...text.matchAll(/^frontrow_cluster_host_sequence\{.*\} (\d+)$/gm)].map(([, n]) => n!);
   }
 
   #server(number: number): ServerProcess {

@@ -1,7 +1,7 @@
 /** Hosts of a cluster in this process, on three real members of etcd. */
 import fs from "node:fs";
 import path from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { StoreFault } from "../../../persistence/disk/faults.ts";
 import type { KeyValue } from "../../../persistence/cluster/etcd.ts";
 import { GrpcEtcd } from "../../../persistence/cluster/grpc/calls.ts";
@@ -16,12 +16,13 @@ import { asked, EtcdMembers } from "../../support/cluster/etcd-members.ts";
 import { sleep } from "../../support/server-process.ts";
 import { folderOf } from "../store/store-fixture.ts";
 
+vi.setConfig({ testTimeout: 240_000 });
+
 const CELL = "cell";
 const keys = new CellKeys(CELL);
 const reason = missingPrograms("etcd");
 const why = reason === null ? "" : ` (skipped: ${reason})`;
-const run = (title: string, work: (world: World) => Promise<void>) =>
-  test.skipIf(reason !== null)(`${title}${why}`, async () => work(await World.start()), 240_000);
+const clustered = test.skipIf(reason !== null);
 
 /** Members of etcd, and hosts with folders of their own. */
 class World {
@@ -105,7 +106,8 @@ async function untilCaughtUp(view: ClusterView, sequence: number): Promise<void>
   while (ours() < sequence) await sleep(20);
 }
 
-run("a standby has every acknowledged record when the leader hands over", async (world) => {
+clustered(`a standby has every acknowledged record when the leader hands over${why}`, async () => {
+  const world = await World.start();
   const founder = await world.open(0).store;
   await addVenues(founder, 1, 5);
   await founder.close();
@@ -133,7 +135,8 @@ run("a standby has every acknowledged record when the leader hands over", async 
   expect(world.faults).toEqual([]);
 });
 
-run("the folders of two hosts have the same frames at the same places", async (world) => {
+clustered(`the folders of two hosts have the same frames at the same places${why}`, async () => {
+  const world = await World.start();
   await (await world.open(0).store).close();
   world.copy(0, 1);
   const leader = await world.open(0).store;
@@ -155,7 +158,8 @@ run("the folders of two hosts have the same frames at the same places", async (w
   }
 });
 
-run("a frame above 1 MiB goes in parts, and a standby has it whole", async (world) => {
+clustered(`a frame above 1 MiB goes in parts, and a standby has it whole${why}`, async () => {
+  const world = await World.start();
   await (await world.open(0).store).close();
   world.copy(0, 1);
   const leader = await world.open(0).store;
@@ -178,7 +182,8 @@ run("a frame above 1 MiB goes in parts, and a standby has it whole", async (worl
   await next.close();
 });
 
-run("a leader whose key is gone acknowledges nothing more, and ends", async (world) => {
+clustered(`a leader whose key is gone acknowledges nothing more, and ends${why}`, async () => {
+  const world = await World.start();
   const leader = await world.open(0).store;
   await addVenues(leader, 1, 3);
   const { sequence } = leader.engine;
@@ -192,7 +197,8 @@ run("a leader whose key is gone acknowledges nothing more, and ends", async (wor
   expect(readFolder(world.dataOf(0)).sequence).toBe(sequence);
 });
 
-run("parts without their first part are dropped when a host takes over", async (world) => {
+clustered(`parts without their first part are dropped when a host takes over${why}`, async () => {
+  const world = await World.start();
   await (await world.open(0).store).close();
   const value = Buffer.alloc(100, 7);
   const key = keys.part({ number: 1, offset: 2 ** 40 }, 1);
@@ -207,7 +213,8 @@ run("parts without their first part are dropped when a host takes over", async (
   expect(readFolder(world.dataOf(0)).sequence).toBe(leader.engine.sequence);
 });
 
-run("a host whose frames etcd has trimmed says that it needs a copy", async (world) => {
+clustered(`a host whose frames etcd has trimmed says that it needs a copy${why}`, async () => {
+  const world = await World.start();
   await (await world.open(0).store).close();
   world.copy(0, 1);
   const leader = await world.open(0).store;
@@ -218,7 +225,8 @@ run("a host whose frames etcd has trimmed says that it needs a copy", async (wor
   await leader.close();
 });
 
-run("a host with another store, or with an empty folder, is refused", async (world) => {
+clustered(`a host with another store, or with an empty folder, is refused${why}`, async () => {
+  const world = await World.start();
   await (await world.open(0).store).close();
   await (await openEngine({ folder: world.dataOf(1) })).close();
   await expect(world.open(1).store).rejects.toMatchObject({ name: "NotOfThisCell" });
@@ -226,7 +234,8 @@ run("a host with another store, or with an empty folder, is refused", async (wor
   expect(fs.existsSync(world.dataOf(2))).toBe(false);
 });
 
-run("a host with records that the cluster never acknowledged is refused", async (world) => {
+clustered(`a host with records that the cluster never acknowledged is refused${why}`, async () => {
+  const world = await World.start();
   await (await world.open(0).store).close();
   world.copy(0, 1);
   const alone = await openEngine({ folder: world.dataOf(1) });
