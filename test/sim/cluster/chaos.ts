@@ -140,7 +140,7 @@ export class Chaos {
 
   /** Ends a fault, unless all have been ended. Short ones are as likely as long ones. */
   #later(end: () => void): void {
-    const mostMs = this.#random.pick([100, 700, 2_500, LASTS_MS_MAX]);
+    const mostMs = this.#random.pick([100, 1_000, 4_000, LASTS_MS_MAX]);
     this.#options.timeline.later(this.#random.below(mostMs), () => {
       if (!this.#isCalm) end();
     });

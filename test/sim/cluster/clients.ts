@@ -43,7 +43,7 @@ export class ClusterClients {
   readonly history: SeatCall[] = [];
   readonly #options: ClusterClientsOptions;
   readonly #random: Random;
-  /** The host that answered last, by client. */
+  /** The host that each client asks next. */
   readonly #host: number[] = [];
   #at = 0;
   #keys = 0;
@@ -105,18 +105,27 @@ export class ClusterClients {
     const { timeline, hosts, counts, plan } = this.#options;
     const random = this.#random;
     call.attempts += 1;
+    // Some reads come to a host that led earlier, and may not know that it no longer does.
+    const isAnywhere = call.request.kind === "read" && call.attempts === 1 && random.once(2);
+    const number = isAnywhere ? random.below(hosts.length) : this.#host[client]!;
     if (call.attempts > 1) counts.add("a call was repeated");
     let isOpen = true;
     const finish = (answer: HostAnswer | null) => {
       if (!isOpen) return;
       isOpen = false;
       cancel();
-      this.#heard(client, call, answer);
+      if (answer === null || answer.kind === "unavailable") {
+        this.#host[client] = (number + 1) % hosts.length;
+        this.#failed(client, call, answer);
+      } else {
+        this.#answered(call, answer);
+        call.done();
+      }
     };
     const patienceMs = ANSWER_MS_MIN + random.below(ANSWER_MS_SPREAD);
     const cancel = timeline.later(patienceMs, () => finish(null));
     timeline.after(random.below(MESSAGE_US_SPREAD), () => {
-      const host = hosts[this.#host[client]!]!;
+      const host = hosts[number]!;
       if (host.process === null) return finish({ kind: "unavailable" });
       host.receive(call.request, (answer) => {
         if (plan.dropOnce < Infinity && random.once(plan.dropOnce)) return;
@@ -126,15 +135,10 @@ export class ClusterClients {
   }
 
   /** @param answer - Null when there was none. */
-  #heard(client: number, call: Call, answer: HostAnswer | null): void {
-    const { counts, hosts } = this.#options;
+  #failed(client: number, call: Call, answer: HostAnswer | null): void {
+    const { counts } = this.#options;
     const { request } = call;
-    if (answer !== null && answer.kind !== "unavailable") {
-      this.#answered(call, answer);
-      return call.done();
-    }
     counts.add(answer === null ? "an answer was missing" : "a host was not available");
-    this.#host[client] = (this.#host[client]! + 1) % hosts.length;
     if (answer === null && request.kind !== "read" && request.key === null) {
       counts.add("the outcome of a call remained unknown");
       const { kind, seat, session } = request;

@@ -166,9 +166,10 @@ export class SimHost {
     }
     if (!(fault instanceof LeadershipLost)) {
       // An error thrown here would be lost in a promise of the store.
-      return void this.#options.timeline.soon(() => {
+      this.#options.timeline.soon(() => {
         throw fault instanceof Broken ? fault : new Broken("ends", fault.stack ?? fault.message);
       });
+      return;
     }
     this.#restart(process);
   }

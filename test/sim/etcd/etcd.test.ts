@@ -42,20 +42,16 @@ class ModelRig implements EtcdRig {
   }
 
   async ask<Value>(call: (answer: Answer<Value>) => void): Promise<Reply<Value>> {
-    let given: Reply<Value> | null = null;
-    call((reply) => {
-      given = reply;
-    });
-    while (given === null) expect(this.timeline.step()).toBe(true);
-    return Promise.resolve(given as Reply<Value>);
+    const given: Reply<Value>[] = [];
+    call((reply) => given.push(reply));
+    while (given.length === 0) expect(this.timeline.step()).toBe(true);
+    return Promise.resolve(given[0]!);
   }
 
   async wait(ms: number): Promise<void> {
-    let isOver = false;
-    this.timeline.later(ms, () => {
-      isOver = true;
-    });
-    while (!isOver) this.timeline.step();
+    const untilUs = this.timeline.nowUs + ms * 1_000;
+    this.timeline.later(ms, () => {});
+    while (this.timeline.nowUs < untilUs) this.timeline.step();
     return Promise.resolve();
   }
 
@@ -102,11 +98,8 @@ describe("the model", () => {
 
 const missing = missingPrograms("etcd");
 const why = missing === null ? "" : ` (skipped: ${missing})`;
-describe("the real etcd", () => {
-  const define = (title: string, work: () => Promise<void>) => {
-    test.skipIf(missing !== null)(`${title}${why}`, { timeout: 120_000 }, work);
-  };
-  describeEtcd(define, async () => {
+describe.skipIf(missing !== null)(`the real etcd${why}`, { timeout: 120_000 }, () => {
+  describeEtcd(test, async () => {
     const members = await EtcdMembers.start(folderOf());
     onTestFinished(() => members.end());
     const etcd = new GrpcEtcd(members.address(0));
@@ -128,7 +121,7 @@ describe("the model under faults", () => {
     expect(await rig.keys(0)).toBe(null);
   });
 
-  test("a change whose leader is lost is there as a whole or not at all, and then remains so", async () => {
+  test("a change whose leader is lost takes effect or not, and that remains so", async () => {
     const found = new Set<string>();
     for (let seed = 1; seed <= 60; seed++) {
       const rig = new ModelRig(seed);

@@ -1,4 +1,4 @@
-/** A member of the model of etcd: how much of the log it has applied, its watches and its leases. */
+/** A member of the modelled etcd: how much of the log it has applied, its watches, its leases. */
 import { EtcdRefusal, type WatchRequest } from "../../../persistence/cluster/etcd.ts";
 import type { KeyValues } from "./key-values.ts";
 import type { SimProcess } from "./sim-process.ts";

@@ -150,9 +150,12 @@ export class SimEtcd implements Etcd {
     };
     const unknown = (reason: string) => () => finish({ kind: "unknown", reason });
     const cancel = host.later(deadlineMs, unknown("no answer within the deadline"));
-    const lose = () => void host.after(cluster.messageUs(), unknown("the connection was lost"));
+    const lose = () => host.after(cluster.messageUs(), unknown("the connection was lost"));
     if (!isLinked()) return;
-    if (!member.process.isAlive) return void lose();
+    if (!member.process.isAlive) {
+      lose();
+      return;
+    }
     member.calls.add(lose);
     member.process.after(cluster.messageUs(), () => {
       send(member, (reply) => {

@@ -57,7 +57,8 @@ export function seatFaults(calls: readonly SeatCall[], initial = ACTIVE): string
     const found = contradictionIn(history, initial);
     if (found === null) return [];
     const { name, begunAt, answeredAt } = found.call;
-    return `seat ${seat}: ${name} (${begunAt} to ${answeredAt}), but ${found.possible.join(" or ")}`;
+    const possible = found.possible.join(" or ");
+    return `seat ${seat}: ${name} (${begunAt} to ${answeredAt}), but ${possible}`;
   });
 }
 
