@@ -52,6 +52,7 @@ export class Chaos {
     for (const { number: a } of hosts) for (let b = 0; b < a; b++) etcd.link(a, b, true);
     for (const host of hosts) {
       host.isLinked = true;
+      host.isReachable = true;
       if (host.process === null) host.start();
       else host.process.resume();
     }
@@ -79,16 +80,18 @@ export class Chaos {
     else if (fault === "pauseEtcd") this.#pauseMember(number);
     else if (fault === "election") etcd.resign();
     else if (fault === "handOver") hosts.find(({ isLeading }) => isLeading)?.handOver();
-    else if (fault === "partition") this.#cut(number, others);
-    else if (fault === "split") this.#cut(number, [this.#random.pick(others)]);
+    else if (fault === "partition") this.#cut(host, others);
+    else if (fault === "split") this.#cut(host, [this.#random.pick(others)]);
     else if (fault === "pauseMachine") {
       this.#pause(host);
       this.#pauseMember(number);
     } else if (fault === "cutHost") {
       host.isLinked = false;
-      this.#later(() => {
-        host.isLinked = true;
-      });
+      this.#later(
+        this.#cutClients(host, () => {
+          host.isLinked = true;
+        }),
+      );
     } else {
       for (const each of fault === "power" ? [host] : hosts) {
         this.#kill(each, true);
@@ -130,12 +133,27 @@ export class Chaos {
     });
   }
 
-  #cut(number: number, others: readonly number[]): void {
+  #cut(host: SimHost, others: readonly number[]): void {
     const { etcd } = this.#options;
+    const { number } = host;
     for (const other of others) etcd.link(number, other, false);
-    this.#later(() => {
-      for (const other of others) etcd.link(number, other, true);
-    });
+    this.#later(
+      this.#cutClients(host, () => {
+        for (const other of others) etcd.link(number, other, true);
+      }),
+    );
+  }
+
+  /**
+   * Sometimes the bookings go elsewhere at once, so nothing makes the host notice that it is cut off.
+   * @returns Ends it all.
+   */
+  #cutClients(host: SimHost, end: () => void): () => void {
+    host.isReachable = !this.#random.once(2);
+    return () => {
+      host.isReachable = true;
+      end();
+    };
   }
 
   /** Ends a fault, unless all have been ended. Short ones are as likely as long ones. */

@@ -126,6 +126,7 @@ export class ClusterClients {
     const cancel = timeline.later(patienceMs, () => finish(null));
     timeline.after(random.below(MESSAGE_US_SPREAD), () => {
       const host = hosts[number]!;
+      if (call.request.kind !== "read" && !host.isReachable) return;
       if (host.process === null) return finish({ kind: "unavailable" });
       host.receive(call.request, (answer) => {
         if (plan.dropOnce < Infinity && random.once(plan.dropOnce)) return;

@@ -49,6 +49,8 @@ export class SimHost {
   store: OpenStore | null = null;
   /** The host reaches its member of etcd. */
   isLinked = true;
+  /** Clients that book reach it; those that only look always do. */
+  isReachable = true;
   /** The copy of another host that it starts from when it is too far behind. */
   peer: () => SimHost | null = () => null;
   readonly #options: SimHostOptions;
