@@ -82,10 +82,10 @@ async function tell(
 ): Promise<void> {
   const cells = rows.map(({ name, measured }) => {
     const of = (pick: (one: Measured) => number) => medianOf(measured.map(pick));
-    const rate = Math.round(of(({ perSecond }) => perSecond)).toLocaleString("en");
+    const perSecond = Math.round(of((one) => one.perSecond)).toLocaleString("en");
     const times = [of(({ p50Ms }) => p50Ms), of(({ p99Ms }) => p99Ms)];
     const micros = of(({ microseconds }) => microseconds);
-    return [name, rate, ...[...times, micros].map((value) => value.toFixed(2))];
+    return [name, perSecond, ...[...times, micros].map((value) => value.toFixed(2))];
   });
   print(table(["", "requests/s", "p50 ms", "p99 ms", "engine µs each"], cells));
   const quotient = (from: number, pick: (one: Measured) => number) =>
