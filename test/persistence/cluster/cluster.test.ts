@@ -22,7 +22,6 @@ const CELL = "cell";
 const keys = new CellKeys(CELL);
 const reason = missingPrograms("etcd");
 const why = reason === null ? "" : ` (skipped: ${reason})`;
-const clustered = test.skipIf(reason !== null);
 
 /** Members of etcd, and hosts with folders of their own. */
 class World {
@@ -106,140 +105,164 @@ async function untilCaughtUp(view: ClusterView, sequence: number): Promise<void>
   while (ours() < sequence) await sleep(20);
 }
 
-clustered(`a standby has every acknowledged record when the leader hands over${why}`, async () => {
-  const world = await World.start();
-  const founder = await world.open(0).store;
-  await addVenues(founder, 1, 5);
-  await founder.close();
-  world.copy(0, 1);
-  const leader = await world.open(0).store;
-  const standby = world.open(1);
-  const view = await standby.standing;
-  await addVenues(leader, 6, 40);
-  await untilCaughtUp(view, leader.engine.sequence);
-  expect(view.status()).toMatchObject({
-    role: "standby",
-    mayRead: false,
-    lagRecords: 0,
-    leader: { host: "host-0", address: "http://host-0" },
-  });
-  expect(leader.cluster!.status()).toMatchObject({ role: "leader", mayRead: true });
-  const before = digest(leader.engine.state);
-  await leader.close();
-  const next = await standby.store;
-  expect(await next.read(digest)).toBe(before);
-  expect(next.cluster!.mayRead).toBe(true);
-  await addVenues(next, 100, 3);
-  await next.close();
-  expect(readFolder(world.dataOf(1)).sequence).toBe(next.engine.sequence);
-  expect(world.faults).toEqual([]);
-});
+test.skipIf(reason !== null)(
+  `a standby has every acknowledged record when the leader hands over${why}`,
+  async () => {
+    const world = await World.start();
+    const founder = await world.open(0).store;
+    await addVenues(founder, 1, 5);
+    await founder.close();
+    world.copy(0, 1);
+    const leader = await world.open(0).store;
+    const standby = world.open(1);
+    const view = await standby.standing;
+    await addVenues(leader, 6, 40);
+    await untilCaughtUp(view, leader.engine.sequence);
+    expect(view.status()).toMatchObject({
+      role: "standby",
+      mayRead: false,
+      lagRecords: 0,
+      leader: { host: "host-0", address: "http://host-0" },
+    });
+    expect(leader.cluster!.status()).toMatchObject({ role: "leader", mayRead: true });
+    const before = digest(leader.engine.state);
+    await leader.close();
+    const next = await standby.store;
+    expect(await next.read(digest)).toBe(before);
+    expect(next.cluster!.mayRead).toBe(true);
+    await addVenues(next, 100, 3);
+    await next.close();
+    expect(readFolder(world.dataOf(1)).sequence).toBe(next.engine.sequence);
+    expect(world.faults).toEqual([]);
+  },
+);
 
-clustered(`the folders of two hosts have the same frames at the same places${why}`, async () => {
-  const world = await World.start();
-  await (await world.open(0).store).close();
-  world.copy(0, 1);
-  const leader = await world.open(0).store;
-  const standby = world.open(1);
-  await standby.standing;
-  await addVenues(leader, 1, 30);
-  await leader.close();
-  const next = await standby.store;
-  await next.close();
-  const [first, second] = [0, 1].map((host) => readFolder(world.dataOf(host)).log);
-  expect(second!.scan.sequence).toBe(first!.scan.sequence);
-  const folders = [0, 1].map((host) => path.join(world.dataOf(host), "wal"));
-  const [names, others] = folders.map((folder) => fs.readdirSync(folder));
-  expect(others).toEqual(expect.arrayContaining(names!));
-  for (const name of names!) {
-    const [one, other] = folders.map((folder) => fs.readFileSync(path.join(folder, name)));
-    // The first 4 KiB say when the host began the segment.
-    expect(other!.subarray(4_096, one!.length).equals(one!.subarray(4_096))).toBe(true);
-  }
-});
+test.skipIf(reason !== null)(
+  `the folders of two hosts have the same frames at the same places${why}`,
+  async () => {
+    const world = await World.start();
+    await (await world.open(0).store).close();
+    world.copy(0, 1);
+    const leader = await world.open(0).store;
+    const standby = world.open(1);
+    await standby.standing;
+    await addVenues(leader, 1, 30);
+    await leader.close();
+    const next = await standby.store;
+    await next.close();
+    const [first, second] = [0, 1].map((host) => readFolder(world.dataOf(host)).log);
+    expect(second!.scan.sequence).toBe(first!.scan.sequence);
+    const folders = [0, 1].map((host) => path.join(world.dataOf(host), "wal"));
+    const [names, others] = folders.map((folder) => fs.readdirSync(folder));
+    expect(others).toEqual(expect.arrayContaining(names!));
+    for (const name of names!) {
+      const [one, other] = folders.map((folder) => fs.readFileSync(path.join(folder, name)));
+      // The first 4 KiB say when the host began the segment.
+      expect(other!.subarray(4_096, one!.length).equals(one!.subarray(4_096))).toBe(true);
+    }
+  },
+);
 
-clustered(`a frame above 1 MiB goes in parts, and a standby has it whole${why}`, async () => {
-  const world = await World.start();
-  await (await world.open(0).store).close();
-  world.copy(0, 1);
-  const leader = await world.open(0).store;
-  const standby = world.open(1);
-  const view = await standby.standing;
-  const caller = await leader.callerFor("Box office");
-  await leader.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
-  const [venueId] = leader.engine.state.catalog.venues.keys();
-  // All in one turn, so in one frame.
-  const plans = Array.from({ length: 14 }, (_, n) => {
-    const body = { name: `Plan ${n}`, venueId: venueId!, thumbnail: "x".repeat(250_000) };
-    return leader.execute({ kind: "createSchema", caller, body });
-  });
-  for (const { refused } of await Promise.all(plans)) expect(refused).toBe(Result.OK);
-  await untilCaughtUp(view, leader.engine.sequence);
-  const before = digest(leader.engine.state);
-  await leader.close();
-  const next = await standby.store;
-  expect(await next.read(digest)).toBe(before);
-  await next.close();
-});
+test.skipIf(reason !== null)(
+  `a frame above 1 MiB goes in parts, and a standby has it whole${why}`,
+  async () => {
+    const world = await World.start();
+    await (await world.open(0).store).close();
+    world.copy(0, 1);
+    const leader = await world.open(0).store;
+    const standby = world.open(1);
+    const view = await standby.standing;
+    const caller = await leader.callerFor("Box office");
+    await leader.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
+    const [venueId] = leader.engine.state.catalog.venues.keys();
+    // All in one turn, so in one frame.
+    const plans = Array.from({ length: 14 }, (_, n) => {
+      const body = { name: `Plan ${n}`, venueId: venueId!, thumbnail: "x".repeat(250_000) };
+      return leader.execute({ kind: "createSchema", caller, body });
+    });
+    for (const { refused } of await Promise.all(plans)) expect(refused).toBe(Result.OK);
+    await untilCaughtUp(view, leader.engine.sequence);
+    const before = digest(leader.engine.state);
+    await leader.close();
+    const next = await standby.store;
+    expect(await next.read(digest)).toBe(before);
+    await next.close();
+  },
+);
 
-clustered(`a leader whose key is gone acknowledges nothing more, and ends${why}`, async () => {
-  const world = await World.start();
-  const leader = await world.open(0).store;
-  await addVenues(leader, 1, 3);
-  const { sequence } = leader.engine;
-  await world.change({ deletes: [{ from: keys.leader, to: `${keys.leader}\0` }] });
-  let isAcknowledged = false;
-  void addVenues(leader, 50, 1).then(() => (isAcknowledged = true));
-  while (world.faults.length === 0) await sleep(20);
-  expect(world.faults).toMatchObject([{ name: "LeadershipLost", exitCode: 76 }]);
-  expect(leader.cluster!.mayRead).toBe(false);
-  expect(isAcknowledged).toBe(false);
-  expect(readFolder(world.dataOf(0)).sequence).toBe(sequence);
-});
+test.skipIf(reason !== null)(
+  `a leader whose key is gone acknowledges nothing more, and ends${why}`,
+  async () => {
+    const world = await World.start();
+    const leader = await world.open(0).store;
+    await addVenues(leader, 1, 3);
+    const { sequence } = leader.engine;
+    await world.change({ deletes: [{ from: keys.leader, to: `${keys.leader}\0` }] });
+    let isAcknowledged = false;
+    void addVenues(leader, 50, 1).then(() => (isAcknowledged = true));
+    while (world.faults.length === 0) await sleep(20);
+    expect(world.faults).toMatchObject([{ name: "LeadershipLost", exitCode: 76 }]);
+    expect(leader.cluster!.mayRead).toBe(false);
+    expect(isAcknowledged).toBe(false);
+    expect(readFolder(world.dataOf(0)).sequence).toBe(sequence);
+  },
+);
 
-clustered(`parts without their first part are dropped when a host takes over${why}`, async () => {
-  const world = await World.start();
-  await (await world.open(0).store).close();
-  const value = Buffer.alloc(100, 7);
-  const key = keys.part({ number: 1, offset: 2 ** 40 }, 1);
-  await world.change({ puts: [{ key, value, leaseId: null }] });
-  const leader = await world.open(0).store;
-  await addVenues(leader, 1, 3);
-  const there = await asked((answer: Parameters<GrpcEtcd["range"]>[2]) =>
-    world.etcd.range({ from: key, to: `${key}\0`, limit: 1 }, 5_000, answer),
-  );
-  expect(there).toMatchObject({ kind: "done", value: { pairs: [] } });
-  await leader.close();
-  expect(readFolder(world.dataOf(0)).sequence).toBe(leader.engine.sequence);
-});
+test.skipIf(reason !== null)(
+  `parts without their first part are dropped when a host takes over${why}`,
+  async () => {
+    const world = await World.start();
+    await (await world.open(0).store).close();
+    const value = Buffer.alloc(100, 7);
+    const key = keys.part({ number: 1, offset: 2 ** 40 }, 1);
+    await world.change({ puts: [{ key, value, leaseId: null }] });
+    const leader = await world.open(0).store;
+    await addVenues(leader, 1, 3);
+    const there = await asked((answer: Parameters<GrpcEtcd["range"]>[2]) =>
+      world.etcd.range({ from: key, to: `${key}\0`, limit: 1 }, 5_000, answer),
+    );
+    expect(there).toMatchObject({ kind: "done", value: { pairs: [] } });
+    await leader.close();
+    expect(readFolder(world.dataOf(0)).sequence).toBe(leader.engine.sequence);
+  },
+);
 
-clustered(`a host whose frames etcd has trimmed says that it needs a copy${why}`, async () => {
-  const world = await World.start();
-  await (await world.open(0).store).close();
-  world.copy(0, 1);
-  const leader = await world.open(0).store;
-  await addVenues(leader, 1, 20);
-  const log = await world.log();
-  await world.change({ deletes: [{ from: keys.logs.from, to: log.at(-2)!.key }] });
-  await expect(world.open(1).store).rejects.toMatchObject({ name: "TooFarBehind", exitCode: 78 });
-  await leader.close();
-});
+test.skipIf(reason !== null)(
+  `a host whose frames etcd has trimmed says that it needs a copy${why}`,
+  async () => {
+    const world = await World.start();
+    await (await world.open(0).store).close();
+    world.copy(0, 1);
+    const leader = await world.open(0).store;
+    await addVenues(leader, 1, 20);
+    const log = await world.log();
+    await world.change({ deletes: [{ from: keys.logs.from, to: log.at(-2)!.key }] });
+    await expect(world.open(1).store).rejects.toMatchObject({ name: "TooFarBehind", exitCode: 78 });
+    await leader.close();
+  },
+);
 
-clustered(`a host with another store, or with an empty folder, is refused${why}`, async () => {
-  const world = await World.start();
-  await (await world.open(0).store).close();
-  await (await openEngine({ folder: world.dataOf(1) })).close();
-  await expect(world.open(1).store).rejects.toMatchObject({ name: "NotOfThisCell" });
-  await expect(world.open(2).store).rejects.toMatchObject({ name: "TooFarBehind" });
-  expect(fs.existsSync(world.dataOf(2))).toBe(false);
-});
+test.skipIf(reason !== null)(
+  `a host with another store, or with an empty folder, is refused${why}`,
+  async () => {
+    const world = await World.start();
+    await (await world.open(0).store).close();
+    await (await openEngine({ folder: world.dataOf(1) })).close();
+    await expect(world.open(1).store).rejects.toMatchObject({ name: "NotOfThisCell" });
+    await expect(world.open(2).store).rejects.toMatchObject({ name: "TooFarBehind" });
+    expect(fs.existsSync(world.dataOf(2))).toBe(false);
+  },
+);
 
-clustered(`a host with records that the cluster never acknowledged is refused${why}`, async () => {
-  const world = await World.start();
-  await (await world.open(0).store).close();
-  world.copy(0, 1);
-  const alone = await openEngine({ folder: world.dataOf(1) });
-  await addVenues(alone, 1, 3);
-  await alone.close();
-  await expect(world.open(1).store).rejects.toMatchObject({ name: "NotOfThisCell" });
-});
+test.skipIf(reason !== null)(
+  `a host with records that the cluster never acknowledged is refused${why}`,
+  async () => {
+    const world = await World.start();
+    await (await world.open(0).store).close();
+    world.copy(0, 1);
+    const alone = await openEngine({ folder: world.dataOf(1) });
+    await addVenues(alone, 1, 3);
+    await alone.close();
+    await expect(world.open(1).store).rejects.toMatchObject({ name: "NotOfThisCell" });
+  },
+);
