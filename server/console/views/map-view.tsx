@@ -31,6 +31,8 @@ interface MapViewProps {
 
 /** With the space around it, in CSS pixels. */
 const TIME_BAR_HEIGHT = 92;
+/** Of a phone, whose tools are a row above the map, and whose bar of time has two rows. */
+const PHONE = { media: "(max-width: 760px)", bottom: 104, top: 48 };
 /** Rings are drawn in every frame. */
 const RINGS_MAX = 1_500;
 
@@ -89,7 +91,7 @@ function useSeatMap(props: MapViewProps, onHover: (hit: Hit | null, at: Point) =
     });
     map.current = made;
     if (past !== undefined) {
-      made.covered = { bottom: TIME_BAR_HEIGHT };
+      made.covered = matchMedia(PHONE.media).matches ? PHONE : { bottom: TIME_BAR_HEIGHT };
       made.fit();
     }
     const stopNow = event.onFrame((seats, areas) => {
