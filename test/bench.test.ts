@@ -50,6 +50,13 @@ test("bench compares the durable lock with the empty handlers in every mix", asy
   for (const row of rows as Row[]) expect(row.rounds[0]!.done, row.name).toBeGreaterThan(0);
 });
 
+test("cluster compares the leader of a cluster with a single host", async () => {
+  const printed = await run("cluster.js", ["--seconds", "0.2", "--rounds", "1"]);
+  if (!isInstalled("etcd")) return expect(printed).toContain("apt-get install etcd-server");
+  expect(printed).toMatch(/^HTTP, cluster +\d/m);
+  expect(printed).toMatch(/^socket, 64 × 64, ÷ single host +≥ 0\.30 /m);
+});
+
 test("socket compares both subprotocols, and says what it could not measure", async () => {
   const printed = await run("socket.js", ["--seconds", "0.2", "--rounds", "1"]);
   expect(printed).toMatch(/^socket binary +2 +4 /m);
