@@ -249,7 +249,7 @@ export class Dispatch implements Front<Match>, CommandFront {
   /** The checks that need only the head of a request, in the documented order. */
   #admit(route: Route, head: RequestHead): Caller | Problem {
     const services = this.#services;
-    if (route.tag !== "Service" && !services.isReady()) return NOT_READY;
+    if (route.tag !== "Service" && !services.isReady()) return services.notReady?.() ?? NOT_READY;
     const refusal = refuseHead(route, head);
     if (refusal !== null) return refusal;
     const ticket = route.access === Access.VIEWER ? ticketOf(head) : null;

@@ -2,6 +2,7 @@
  * `frontrow serve`: builds the parts, connects them, and stops them in order. The only file of the
  * server that knows the engine, the persistence and the HTTP front.
  */
+import os from "node:os";
 import type { Logger } from "pino";
 import { assert } from "../engine/assert.ts";
 import {
@@ -11,9 +12,12 @@ import {
   type Store,
 } from "../persistence/store/open-engine.ts";
 import { RecentChanges } from "../persistence/changes/recent-changes.ts";
+import { openEtcd } from "../persistence/cluster/grpc/open.ts";
+import type { ClusterOptions, ClusterView } from "../persistence/cluster/options.ts";
 import { packedLayout, packLayout } from "../persistence/log/layout-packing.ts";
 import type { RecoveryProgress } from "../persistence/store/open-state.ts";
-import { Keys } from "./auth/keys.ts";
+import { bearerOf } from "./auth/access.ts";
+import { isSame, Keys } from "./auth/keys.ts";
 import { Logins } from "./auth/logins.ts";
 import { Passwords } from "./auth/passwords.ts";
 import { RateLimits } from "./auth/rate-limits.ts";
@@ -22,6 +26,8 @@ import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstr
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
 import { OpenCommandSockets } from "./commands/sockets.ts";
+import { clusterLines as clusterLinesOf } from "./cluster/metrics.ts";
+import { notLeader, StandbyFront } from "./cluster/standby-front.ts";
 import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { DemoTraffic } from "./demo/traffic.ts";
 import { Dispatch } from "./dispatch.ts";
@@ -44,6 +50,7 @@ import { roomOf } from "./room.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
+import { NOT_READY, type Problem } from "./wire/answers.ts";
 import { StartingFront } from "./wire/front.ts";
 import { type HttpServer, type HttpStats, listen } from "./wire/http.ts";
 
@@ -93,7 +100,10 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     audit: { days: options.auditDays, onReport: (report) => reports.audit(report) },
     onFailure: onBroken,
   };
-  const store = await openStore(http, starting, recent);
+  const cluster = clusterOf(options, http, log);
+  if (cluster !== null) process.once("SIGTERM", cluster.leave).once("SIGINT", cluster.leave);
+  const store = await openStore(http, { ...starting, cluster: cluster?.options }, recent);
+  if (cluster !== null) process.off("SIGTERM", cluster.leave).off("SIGINT", cluster.leave);
   const parts = { options, env, log, reports, accessLog, recent, gateways };
   const running = await open(store, http, parts);
   await stopping;
@@ -115,6 +125,32 @@ function stopSignal(): Promise<void> {
     process.on("SIGINT", stop);
     process.on("SIGTERM", stop);
   });
+}
+
+/** On a host of a cluster: how the store joins it, and what the host does until it leads. */
+function clusterOf(options: ServeOptions, http: HttpServer, log: Logger) {
+  const { cluster, clusterHost, clusterAddress, clusterLease, metricsToken } = options;
+  if (cluster === undefined) return null;
+  let host: ClusterView | null = null;
+  const standing: ClusterOptions = {
+    etcd: openEtcd(cluster.etcd),
+    cell: cluster.cell,
+    host: clusterHost ?? os.hostname(),
+    address: clusterAddress ?? `http://${bracketed(options.host)}:${http.port}`,
+    leaseMs: clusterLease * 1_000,
+    onStanding(view) {
+      host = view;
+      const mayScrape = (authorization: string) =>
+        metricsToken === undefined || isSame(bearerOf(authorization), metricsToken);
+      http.front = new StandbyFront(() => view.status(), mayScrape);
+      log.info({ cell: cluster.cell }, "following; takes requests when it leads");
+    },
+  };
+  const leave = () => {
+    if (host === null) process.exit(0);
+    host.leave(() => process.exit(0));
+  };
+  return { options: standing, leave };
 }
 
 async function openStore(
@@ -162,9 +198,12 @@ async function open(
   const { engine } = store;
   engine.state.room = roomOf(options);
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
-  const isReady = () => running.isReady;
+  const { cluster } = store;
+  const isReady = () => running.isReady && cluster?.mayRead !== false;
+  const notReady = () => (running.isReady ? notLeader(cluster!.status()) : NOT_READY);
+  const clusterLines = cluster === null ? undefined : () => clusterLinesOf(cluster.status());
   const counted = { reports, http: http.stats, accessLog, recent, gateways };
-  const parts = { ...options, platformToken, ...counted, isReady };
+  const parts = { ...options, platformToken, ...counted, isReady, notReady, clusterLines };
   const services = servicesOf(store, parts);
   const { keys, live, webhooks } = services;
   const running: Running = { store, live, webhooks, isReady: true, stopTraffic: () => {} };
@@ -208,6 +247,8 @@ interface ServiceParts
   readonly recent: RecentChanges;
   readonly gateways: GatewayLinks | null;
   readonly isReady: () => boolean;
+  readonly notReady?: () => Problem;
+  readonly clusterLines?: (() => readonly string[]) | undefined;
 }
 
 /** @returns The services. The webhooks send nothing before they are told to begin. */
@@ -216,7 +257,7 @@ export function servicesOf(
   parts: ServiceParts,
 ): Services & { readonly webhooks: Webhooks } {
   const { engine, audit } = store;
-  const { reports, http, isReady, accessLog, gateways } = parts;
+  const { reports, http, isReady, notReady, accessLog, gateways, clusterLines } = parts;
   assert(audit !== null, "a server keeps an audit trail");
   const keys = new Keys(store.secret, engine.state.catalog, parts.platformToken);
   const passwords = new Passwords();
@@ -242,7 +283,7 @@ export function servicesOf(
   });
   const queries = rememberedQueries;
   const work = { replies, waiting, commands, queries, layoutThreads, webhooks };
-  const counted = { audit, http, accessLog, live, gateways, ...work, ...callers };
+  const counted = { audit, http, accessLog, live, gateways, clusterLines, ...work, ...callers };
   const sources = { engine, version, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayout, packed: packedLayout };
   const layouts = new LargeLayouts(engine, layoutThreads, packer);
@@ -265,6 +306,7 @@ export function servicesOf(
     webhooks,
     metricsToken: parts.metricsToken ?? null,
     isReady,
+    notReady,
   };
 }
 

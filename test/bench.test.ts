@@ -50,6 +50,13 @@ test("bench compares the durable lock with the empty handlers in every mix", asy
   for (const row of rows as Row[]) expect(row.rounds[0]!.done, row.name).toBeGreaterThan(0);
 });
 
+test("cluster compares the leader of a cluster with a single host", async () => {
+  const printed = await run("cluster.js", ["--seconds", "0.2", "--rounds", "1"]);
+  if (!isInstalled("etcd")) return expect(printed).toContain("apt-get install etcd-server");
+  expect(printed).toMatch(/^HTTP, cluster +\d/m);
+  expect(printed).toMatch(/^socket, 64 × 64, ÷ single host +≥ 0\.30 /m);
+});
+
 test("socket compares both subprotocols, and says what it could not measure", async () => {
   const printed = await run("socket.js", ["--seconds", "0.2", "--rounds", "1"]);
   expect(printed).toMatch(/^socket binary +2 +4 /m);
@@ -183,13 +190,14 @@ test("audit measures recording, following a log, six queries, and histories", as
 
 test("trail-lag compares a server with a trail with one whose trail does not follow", async () => {
   const toy = ["--connections", "4", "--slices", "2", "--seconds", "0.5"];
-  const printed = await run("trail-lag.js", toy);
+  const printed = await run("trail-lag.js", [...toy, "--pairs", "2", "--short", "0.5"]);
   expect(printed).toMatch(/^slice 2 +[\d,]+ +\d+\.\d\d +[\d,]+$/m);
   expect(printed).toMatch(/^greatest lag of the trail, s +≤ 5 /m);
-  const { compared } = await written("trail-lag.json");
+  const { pairs } = await written("trail-lag.json");
+  expect(pairs).toHaveLength(2);
   // Without a trail, all that a slice of half a second wrote is missing.
-  for (const slice of compared as { perSecond: number; lagRecords: number }[]) {
-    expect(slice.lagRecords).toBeGreaterThan(0.4 * slice.perSecond);
+  for (const { without } of pairs as { without: { perSecond: number; lagRecords: number } }[]) {
+    expect(without.lagRecords).toBeGreaterThan(0.4 * without.perSecond);
   }
 });
 

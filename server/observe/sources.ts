@@ -107,6 +107,8 @@ export interface MetricsSources {
   readonly gateways: GatewayCounters | null;
   readonly live: { readonly stats: LiveStats };
   readonly webhooks: WebhookCounters;
+  /** As in `ServerSources`. */
+  readonly clusterLines?: (() => readonly string[]) | undefined;
   /** Lines of the access log, and those that were lost; null without one. */
   readonly accessLog: { readonly lines: number; readonly dropped: number } | null;
 }

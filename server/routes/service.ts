@@ -51,8 +51,9 @@ async function scrape({ services, authorization }: Context): Promise<Handled> {
   return page(metrics.contentType, await metrics.text());
 }
 
-function readiness({ isReady, engine }: Services): Handled {
+function readiness({ isReady, notReady, engine }: Services): Handled {
   if (isReady() && engine.isWritable) return HEALTHY;
+  if (!isReady() && notReady !== undefined) return notReady();
   return { refused: FrontResult.NOT_READY, detail: "The service does not take changes just now." };
 }
 

@@ -211,4 +211,6 @@ export interface Services {
   readonly badKeys: Throttle;
   /** Whether requests are taken: false until recovery has ended, and while stopping. */
   readonly isReady: () => boolean;
+  /** Why requests are not taken. */
+  readonly notReady?: (() => Problem) | undefined;
 }

@@ -20,7 +20,7 @@ const AUDIT = [
 ];
 const ROUTING = [...ENGINE, "server/wire", "server/auth", "server/observe", "server/routing"];
 const ROUTES = [...ROUTING, "server/routes"];
-const CONSOLE = ["server/console/api", "server/console/map"];
+const CONSOLE = ["server/console/api", "server/console/map", "server/client"];
 const CONSOLE_VIEWS = [
   ...CONSOLE,
   "server/console",
@@ -51,6 +51,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "engine/decide/schema": DECIDE,
   "persistence/disk": ["engine"],
   "persistence/log": LOG,
+  "persistence/cluster": LOG,
+  "persistence/cluster/grpc": ["engine", "persistence/disk", "persistence/cluster"],
   "persistence/snapshot": SNAPSHOT,
   "persistence/audit": AUDIT,
   "persistence/audit/blocks": [...LOG, "persistence/audit"],
@@ -58,7 +60,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "persistence/changes": LOG,
   "persistence/webhooks": ["engine", "persistence/disk"],
   "persistence/rescue": [...AUDIT, "persistence/webhooks"],
-  "persistence/store": AUDIT,
+  "persistence/store": [...AUDIT, "persistence/cluster"],
   "persistence/library": [...AUDIT, "persistence/store"],
   "server/wire": [...ENGINE, "server/wire/bounds"],
   "server/wire/bounds": [],
@@ -87,8 +89,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/gateway/engine": [...ROUTING, "server/commands", "server/gateway"],
   "server/demo": [...ENGINE, "server/auth", "server/docs", "server/onsale", "server/wire"],
   "server/console": ["server/console/views"],
-  "server/console/api": ["server/console/map"],
-  "server/console/map": ["server/console/map/names"],
+  "server/console/api": ["server/console/map", "server/client", "server/layouts"],
+  "server/console/map": ["server/console/map/names", "server/layouts"],
   "server/console/map/names": ["server/console/map"],
   "server/console/state": [...CONSOLE, "server/console", "server/console/state/watch"],
   "server/console/state/watch": [...CONSOLE, "server/console/state"],
@@ -111,6 +113,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server/console/views/watch",
   ],
   "server/console/views/watch": [...CONSOLE_VIEWS, "server/console/state/watch"],
+  "server/cluster": ["persistence/cluster", "server/observe", "server/wire"],
   "server/examples": [],
   "server/status": ["server/onsale"],
   "server/tools": ["server", "server/observe", "persistence/*", "engine"],
@@ -120,6 +123,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/onsale/crowd": [...PLAYER, "server/onsale/books"],
   server: [
     ...ROUTES,
+    "server/cluster",
     "server/routes/v1",
     "server/commands",
     "server/demo",
@@ -139,6 +143,9 @@ export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "persistence/log",
     "persistence/changes",
     "server/gateway/engine",
+    "persistence/cluster",
+    "persistence/cluster/grpc",
+    "server/cluster",
     "server/layouts",
     "server/live",
     "server/webhooks",

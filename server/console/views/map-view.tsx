@@ -31,6 +31,8 @@ interface MapViewProps {
 
 /** With the space around it, in CSS pixels. */
 const TIME_BAR_HEIGHT = 92;
+/** Of a phone, whose tools are a row above the map, and whose bar of time has two rows. */
+const PHONE = { media: "(max-width: 760px)", bottom: 104, top: 48 };
 /** Rings are drawn in every frame. */
 const RINGS_MAX = 1_500;
 
@@ -41,59 +43,15 @@ function presentPalette() {
 }
 
 export function MapView(props: MapViewProps) {
-  const { event, colorBy, past, faded, selected, children } = props;
-  const element = useRef<HTMLDivElement>(null);
-  const map = useRef<SeatMap | null>(null);
-  const latest = useRef(props);
+  const { event, past, children } = props;
   const tip = useSignal<{ hit: Hit; at: Point } | null>(null);
   const isBoxMode = useSignal(false);
-  latest.current = props;
-  useEffect(() => {
-    const made = new SeatMap(element.current!, {
-      geometry: event.geometry,
-      live: event.seats,
-      palette: presentPalette(),
-      hasMotion: !matchMedia("(prefers-reduced-motion: reduce)").matches,
-      onHover: (hit, at) => (tip.value = hit === null ? null : { hit, at }),
-      onPick: (hit, _at, modifiers) => latest.current.onPick?.(hit, modifiers),
-      onBox: (seats, modifiers) => latest.current.onBox?.(seats, modifiers),
-    });
-    map.current = made;
-    if (past !== undefined) {
-      made.covered = { bottom: TIME_BAR_HEIGHT };
-      made.fit();
-    }
-    const stopNow = event.onFrame((seats, areas) => {
-      if (isNow(latest.current.past)) made.change(seats, areas);
-    });
-    const stopPast = past?.onStep((step) => {
-      if (step === null) made.draw(past.seats);
-      else made.change(step.seats, step.areas);
-    });
-    return () => {
-      stopNow();
-      stopPast?.();
-      made.destroy();
-    };
-  }, [event, past]);
-  useEffect(() => {
-    if (map.current !== null) map.current.colorBy = colorBy;
-  }, [colorBy]);
-  useEffect(() => {
-    if (map.current !== null) map.current.palette = presentPalette();
-  }, [theme.value]);
+  const { element, map } = useSeatMap(props, (hit, at) => {
+    tip.value = hit === null ? null : { hit, at };
+  });
   useEffect(() => {
     if (map.current !== null) map.current.dragMode = isBoxMode.value ? "box" : "pan";
   }, [isBoxMode.value]);
-  useEffect(() => map.current?.select(selected ?? new Set()), [selected]);
-  const difference = past?.difference.value ?? null;
-  useEffect(
-    () => map.current?.highlight((difference?.seats ?? []).slice(0, RINGS_MAX)),
-    [difference],
-  );
-  useEffect(() => {
-    if (map.current !== null) map.current.faded = faded ?? new Set();
-  }, [faded]);
   return (
     <main class="map">
       <div
@@ -112,6 +70,69 @@ export function MapView(props: MapViewProps) {
       {children}
     </main>
   );
+}
+
+/** @returns A map in its element, which follows the event, the past and the theme. */
+function useSeatMap(props: MapViewProps, onHover: (hit: Hit | null, at: Point) => void) {
+  const { event, colorBy, past, faded, selected } = props;
+  const element = useRef<HTMLDivElement>(null);
+  const map = useRef<SeatMap | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  useEffect(() => {
+    const made = new SeatMap(element.current!, {
+      geometry: event.geometry,
+      live: event.seats,
+      palette: presentPalette(),
+      hasMotion: !matchMedia("(prefers-reduced-motion: reduce)").matches,
+      onHover,
+      onPick: (hit, _at, modifiers) => latest.current.onPick?.(hit, modifiers),
+      onBox: (seats, modifiers) => latest.current.onBox?.(seats, modifiers),
+    });
+    map.current = made;
+    const stopClearing = past === undefined ? null : keepClear(made);
+    const stopNow = event.onFrame((seats, areas) => {
+      if (isNow(latest.current.past)) made.change(seats, areas);
+    });
+    const stopPast = past?.onStep((step) => {
+      if (step === null) made.draw(past.seats);
+      else made.change(step.seats, step.areas);
+    });
+    return () => {
+      stopNow();
+      stopPast?.();
+      stopClearing?.();
+      made.destroy();
+    };
+  }, [event, past]);
+  useEffect(() => {
+    if (map.current !== null) map.current.colorBy = colorBy;
+  }, [colorBy]);
+  useEffect(() => {
+    if (map.current !== null) map.current.palette = presentPalette();
+  }, [theme.value]);
+  useEffect(() => map.current?.select(selected ?? new Set()), [selected]);
+  const difference = past?.difference.value ?? null;
+  useEffect(
+    () => map.current?.highlight((difference?.seats ?? []).slice(0, RINGS_MAX)),
+    [difference],
+  );
+  useEffect(() => {
+    if (map.current !== null) map.current.faded = faded ?? new Set();
+  }, [faded]);
+  return { element, map };
+}
+
+/** Keeps the whole map clear of the bar of time and of the tools. @returns Ends it. */
+function keepClear(map: SeatMap): () => void {
+  const phone = matchMedia(PHONE.media);
+  const clear = () => {
+    map.covered = phone.matches ? PHONE : { bottom: TIME_BAR_HEIGHT };
+    map.fit();
+  };
+  clear();
+  phone.addEventListener("change", clear);
+  return () => phone.removeEventListener("change", clear);
 }
 
 function isNow(past: Past | undefined): boolean {
