@@ -149,7 +149,7 @@ test("memory measures a process, a seat and a hold", async () => {
 });
 
 test("gateway compares locks through a gateway with locks straight to the engine", async () => {
-  const printed = await run("gateway.js", TOY);
+  const printed = await run("gateway/gateway.js", TOY);
   expect(printed).toMatch(/^straight to the engine +[\d,]+ /m);
   expect(printed).toMatch(/^through +[\d,]+ /m);
   expect(printed).toMatch(/^lock through a gateway ÷ without +≥ 0\.7 /m);
