@@ -51,7 +51,7 @@ test("bench compares the durable lock with the empty handlers in every mix", asy
 });
 
 test("cluster compares the leader of a cluster with a single host", async () => {
-  const printed = await run("cluster.js", ["--seconds", "0.2", "--rounds", "1"]);
+  const printed = await run("cluster/cluster.js", ["--seconds", "0.2", "--rounds", "1"]);
   if (!isInstalled("etcd")) return expect(printed).toContain("apt-get install etcd-server");
   expect(printed).toMatch(/^HTTP, cluster +\d/m);
   expect(printed).toMatch(/^socket, 64 × 64, ÷ single host +≥ 0\.30 /m);
