@@ -11,6 +11,7 @@ import type { WEBHOOK_TYPE } from "./shapes/fields.ts";
 import { jsonBytes } from "./shapes/json-bytes.ts";
 import type { TypeOf } from "./shapes/shape.ts";
 import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
+import { type ZoneAssignmentRow, type ZoneChange, ZoneTable } from "./layout/zone-table.ts";
 
 /** A rotated key that remains valid for a while. */
 export interface RetiredKey {
@@ -142,13 +143,6 @@ export interface ZoneRow {
   readonly name: string;
 }
 
-/** The zone of a section, row, area or seat. Its key is the id of that object. */
-export interface ZoneAssignmentRow {
-  readonly id: number;
-  readonly schemaId: number;
-  readonly zoneId: number;
-}
-
 /** A clone operation that was carried out. Removed together with the schema that it created. */
 export interface CloneRow {
   /** UUID, lower case. */
@@ -237,7 +231,7 @@ class Tables {
   readonly schemas = new Map<number, SchemaRow>();
   readonly layouts = new Map<number, LayoutRow>();
   readonly zones = new Map<number, ZoneRow>();
-  readonly zoneAssignments = new Map<number, ZoneAssignmentRow>();
+  readonly zoneAssignments = new ZoneTable();
   readonly clones = new Map<string, CloneRow>();
   readonly series = new Map<number, SeriesRow>();
   readonly events = new Map<string, EventRow>();
@@ -298,6 +292,7 @@ export class Catalog extends Tables {
     if (table === "prices") this.#indexPrice(row);
     if (table === "logins") this.#indexLogin(row);
     if (table === "replies") return this.#putReply(rowInMemory(row));
+    if (table === "zoneAssignments") return this.#putZone(row);
     const rows: Map<number | string, object> = this[table];
     this.bytes += bytesOfRow(table, row) - bytesOfRow(table, rows.get(row.id));
     rows.set(row.id, row);
@@ -305,6 +300,7 @@ export class Catalog extends Tables {
 
   /** Cost: constant. */
   remove({ table, key }: CatalogRemove): void {
+    if (table === "zoneAssignments") return this.#removeZone(Number(key));
     const rows: Map<number | string, unknown> = this[table];
     if (table === "prices" || table === "logins" || table === "replies") {
       this.#unindex(table, rows.get(key));
@@ -314,6 +310,26 @@ export class Catalog extends Tables {
     this.bytes -= bytesOfRow(table, measured as object);
     const isRemoved = rows.delete(key);
     assert(isRemoved, "only an existing row is removed");
+  }
+
+  /** Cost: as `ZoneTable.change`. */
+  changeZones(change: ZoneChange): void {
+    this.bytes -= this.zoneAssignments.size * ROW_BYTES;
+    this.zoneAssignments.change(change);
+    this.bytes += this.zoneAssignments.size * ROW_BYTES;
+  }
+
+  /** In snapshots, and in records of the log, whose changes are read as rows. */
+  #putZone(row: ZoneAssignmentRow): void {
+    this.bytes -= this.zoneAssignments.size * ROW_BYTES;
+    this.zoneAssignments.put(row);
+    this.bytes += this.zoneAssignments.size * ROW_BYTES;
+  }
+
+  #removeZone(id: number): void {
+    const isRemoved = this.zoneAssignments.remove(id);
+    assert(isRemoved, "only an existing row is removed");
+    this.bytes -= ROW_BYTES;
   }
 
   #unindex(table: "prices" | "logins" | "replies", row: unknown): void {

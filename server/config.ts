@@ -48,6 +48,8 @@ export interface ServeOptions extends LogOptions {
   readonly clusterLease: number;
   /** Whether webhooks may go to private addresses, and over plain HTTP. */
   readonly webhookPrivateAddresses: boolean;
+  /** A file with the secret that gateways must have; absent for a server without gateways. */
+  readonly gatewaySecretFile?: string;
 }
 
 const DATA = "./data";
@@ -155,6 +157,10 @@ const OPTIONS: readonly Option[] = [
     "send webhooks over http and to private addresses too " +
       "(env: FRONTROW_WEBHOOK_PRIVATE_ADDRESSES)",
   ).default(isOn(process.env["FRONTROW_WEBHOOK_PRIVATE_ADDRESSES"])),
+  new Option(
+    "--gateway-secret-file <file>",
+    "file with the secret that an engine and its gateways share, 32 characters or more",
+  ).env("FRONTROW_GATEWAY_SECRET_FILE"),
   new Option("--log-level <level>", "least severe level that is logged to standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)
@@ -196,6 +202,12 @@ Environment for every start:
 Exit codes: 0 after SIGINT or SIGTERM, 2 for a usage error, 70 when the log fails, 76 when another
 host of the cluster leads, 73 to 75, 77 and 78 when the data folder cannot be used, is damaged, or
 has a format of another version.`;
+
+/** An option of `frontrow serve`, for another command that has it as well. */
+export function serveOption(flag: string): Option {
+  const option = OPTIONS.find(({ long }) => long === flag)!;
+  return Object.assign(new Option(option.flags, option.description), option);
+}
 
 export function addServeOptions(command: Command): Command {
   for (const option of OPTIONS) command.addOption(option);

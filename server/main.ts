@@ -32,6 +32,8 @@ import { notLeader, StandbyFront } from "./cluster/standby-front.ts";
 import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { DemoTraffic } from "./demo/traffic.ts";
 import { Dispatch } from "./dispatch.ts";
+import { OpenLinks } from "./gateway/engine/links.ts";
+import { readSecret } from "./gateway/proof.ts";
 import { Live } from "./live/live.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
 import { LayoutThreads } from "./layouts/layout-thread.ts";
@@ -43,7 +45,7 @@ import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
 import { ReplyBodies, type ReplyOptions } from "./routing/reply-bodies.ts";
 import { rememberedQueries } from "./routing/validate.ts";
-import type { LiveEvents, Services } from "./routing/services.ts";
+import type { GatewayLinks, LiveEvents, Services } from "./routing/services.ts";
 import { WaitingWork } from "./routing/waiting-work.ts";
 import { roomOf } from "./room.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
@@ -80,6 +82,8 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   if (!hasStore(folder)) checkVariables(env);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
   const { host, port, trustedProxy: trustedProxies = [] } = options;
+  const { gatewaySecretFile: secretFile } = options;
+  const gateways = secretFile === undefined ? null : new OpenLinks(readSecret(secretFile));
   const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax());
   const stopping = stopSignal();
   const limits = { connectionsMax, trustedProxies };
@@ -101,7 +105,8 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   if (cluster !== null) process.once("SIGTERM", cluster.leave).once("SIGINT", cluster.leave);
   const store = await openStore(http, { ...starting, cluster: cluster?.options }, recent);
   if (cluster !== null) process.off("SIGTERM", cluster.leave).off("SIGINT", cluster.leave);
-  const running = await open(store, http, { options, env, log, reports, accessLog, recent });
+  const parts = { options, env, log, reports, accessLog, recent, gateways };
+  const running = await open(store, http, parts);
   await stopping;
   await stopAll(running, http, { log, accessLog });
 }
@@ -175,6 +180,7 @@ interface Context {
   readonly reports: StoreReports;
   readonly accessLog: AccessLog | null;
   readonly recent: RecentChanges;
+  readonly gateways: GatewayLinks | null;
 }
 
 interface Running {
@@ -188,7 +194,7 @@ interface Running {
 async function open(
   store: Store,
   http: HttpServer,
-  { options, env, log, reports, accessLog, recent }: Context,
+  { options, env, log, reports, accessLog, recent, gateways }: Context,
 ): Promise<Running> {
   const { engine } = store;
   engine.state.room = roomOf(options);
@@ -197,7 +203,7 @@ async function open(
   const isReady = () => running.isReady && cluster?.mayRead !== false;
   const notReady = () => (running.isReady ? notLeader(cluster!.status()) : NOT_READY);
   const clusterLines = cluster === null ? undefined : () => clusterLinesOf(cluster.status());
-  const counted = { reports, http: http.stats, accessLog, recent };
+  const counted = { reports, http: http.stats, accessLog, recent, gateways };
   const parts = { ...options, platformToken, ...counted, isReady, notReady, clusterLines };
   const services = servicesOf(store, parts);
   const { keys, live, webhooks } = services;
@@ -240,6 +246,7 @@ interface ServiceParts
   readonly http: HttpStats;
   readonly accessLog: AccessLog | null;
   readonly recent: RecentChanges;
+  readonly gateways: GatewayLinks | null;
   readonly isReady: () => boolean;
   readonly notReady?: () => Problem;
   readonly clusterLines?: (() => readonly string[]) | undefined;
@@ -251,7 +258,7 @@ export function servicesOf(
   parts: ServiceParts,
 ): Services & { readonly webhooks: Webhooks } {
   const { engine, audit } = store;
-  const { reports, http, isReady, notReady, accessLog, clusterLines } = parts;
+  const { reports, http, isReady, notReady, accessLog, gateways, clusterLines } = parts;
   assert(audit !== null, "a server keeps an audit trail");
   const keys = new Keys(store.secret, engine.state.catalog, parts.platformToken);
   const passwords = new Passwords();
@@ -277,7 +284,7 @@ export function servicesOf(
   });
   const queries = rememberedQueries;
   const work = { replies, waiting, commands, queries, layoutThreads, webhooks };
-  const counted = { audit, http, accessLog, live, clusterLines, ...work, ...callers };
+  const counted = { audit, http, accessLog, live, gateways, clusterLines, ...work, ...callers };
   const sources = { engine, version, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayout, packed: packedLayout };
   const layouts = new LargeLayouts(engine, layoutThreads, packer);
@@ -287,6 +294,7 @@ export function servicesOf(
     audit,
     live,
     commands,
+    gateways,
     layouts,
     keys,
     passwords,

@@ -148,6 +148,13 @@ test("memory measures a process, a seat and a hold", async () => {
   expect(printed).toMatch(/^peak MiB of one process with 50 million seats .* not measured$/m);
 });
 
+test("gateway compares locks through a gateway with locks straight to the engine", async () => {
+  const printed = await run("gateway.js", TOY);
+  expect(printed).toMatch(/^straight to the engine +[\d,]+ /m);
+  expect(printed).toMatch(/^through +[\d,]+ /m);
+  expect(printed).toMatch(/^lock through a gateway ÷ without +≥ 0\.7 /m);
+});
+
 test("overload measures the good answers when more is offered than can be answered", async () => {
   const toy = ["--connections", "20", "--calm", "0.2", "--seconds", "0.5"];
   const printed = await run("overload.js", toy);

@@ -9,7 +9,7 @@ import type { State } from "../state.ts";
 import { grantChange } from "./catalog-record.ts";
 import { isHeldOrSold } from "./inventory-in-use.ts";
 import { refuseTakenName } from "./organizations.ts";
-import { removesOfOwned } from "./removals.ts";
+import { removesOfOwned, zonesOfOwned } from "./removals.ts";
 
 /** Members that are left out get their defaults; keys, tenant and settings stay. */
 export function updateOrganization(
@@ -75,7 +75,8 @@ export function deleteOrganization(
   }
   assert(puts.length <= accounts.size, "an account is changed once");
   removes.push({ table: "organizations", key: organizationId });
-  return grantChange(state, caller, { puts, removes }, null);
+  const zones = zonesOfOwned(state, organizationId);
+  return grantChange(state, caller, { puts, removes, zones }, null);
 }
 
 /** An account and its logins. */

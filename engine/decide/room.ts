@@ -5,8 +5,10 @@
 import { bytesOfRow, type Catalog, type CatalogPut } from "../catalog.ts";
 import { type LogRecord, RecordType } from "../records.ts";
 import { refuse, type Refusal, Result } from "../results.ts";
+import { countOfRuns, eachZone, type ZoneChange } from "../layout/zone-table.ts";
 import { EVENT_SEAT_BYTES, LAYOUT_SEAT_BYTES, type State } from "../state.ts";
 
+const ZONE_BYTES = bytesOfRow("zoneAssignments", {});
 const FULL_CATALOG = refuse(
   Result.NO_ROOM,
   "The server has no memory for more layouts, events and other rows. Delete some to make room.",
@@ -21,6 +23,7 @@ export function refuseWithoutRoom(state: State, record: LogRecord | null): Refus
   if (record?.type !== RecordType.CATALOG) return null;
   const { catalog, room } = state;
   let [rowBytes, layoutSeats, eventSeats] = [0, 0, 0];
+  for (const change of record.zones ?? []) rowBytes += zoneBytes(catalog, change);
   for (const put of record.puts) {
     // Replies have a budget of their own, and each account a number of logins.
     if (put.table === "replies" || put.table === "logins") continue;
@@ -37,6 +40,17 @@ export function refuseWithoutRoom(state: State, record: LogRecord | null): Refus
   const eventBytes = eventSeats * EVENT_SEAT_BYTES;
   if (bytes > 0 && state.used.catalog + bytes > room.catalog) return FULL_CATALOG;
   return eventBytes > 0 && state.used.events + eventBytes > room.events ? FULL_EVENTS : null;
+}
+
+/** Of the objects that have no zone yet. */
+function zoneBytes({ zoneAssignments }: Catalog, { schemaId, runs }: ZoneChange): number {
+  const zoned = zoneAssignments.of(schemaId);
+  if (zoned.size === 0) return countOfRuns(runs) * ZONE_BYTES;
+  let bytes = 0;
+  eachZone(runs, (id, zoneId) => {
+    if (zoneId > 0 && !zoned.has(id)) bytes += ZONE_BYTES;
+  });
+  return bytes;
 }
 
 function storedRow(catalog: Catalog, { table, row }: CatalogPut): object | undefined {
