@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-/** The command line: `frontrow serve`, the operator's tools and status, and `frontrow onsale`. */
+/** The command line: `frontrow serve` and `gateway`, the operator's tools and status, and `frontrow onsale`. */
 import { Command } from "commander";
 import { addServeOptions, type ServeOptions } from "./config.ts";
+import { addGatewayCommand } from "./gateway/command.ts";
 import { addOnsaleCommand } from "./onsale/command.ts";
 import { addStatusCommand } from "./status/command.ts";
 import { addToolCommands } from "./tools/command.ts";
@@ -28,6 +29,7 @@ const serveCommand = program
     await serve(options, process.env);
   });
 addServeOptions(serveCommand).copyInheritedSettings(program);
+addGatewayCommand(program);
 addToolCommands(program);
 addStatusCommand(program);
 addOnsaleCommand(program);

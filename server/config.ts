@@ -3,6 +3,7 @@
  * flag takes precedence.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { type CellAddress, parseCellAddress } from "./cluster/address.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogOptions } from "./observe/log.ts";
 import { TrustedProxies } from "./wire/client-address.ts";
 
@@ -37,8 +38,18 @@ export interface ServeOptions extends LogOptions {
   readonly eventMemory: number | null;
   /** A file for a line for each request, or `-` for standard output; absent for no such log. */
   readonly accessLog?: string;
+  /** Makes this a host of a cluster; absent for a server on its own. */
+  readonly cluster?: CellAddress;
+  /** The name of this host in the cluster; null for that of the machine. */
+  readonly clusterHost: string | null;
+  /** Where clients reach this host; null for the address that it listens on. */
+  readonly clusterAddress: string | null;
+  /** Seconds after which another host may lead, when this one has not been heard of. */
+  readonly clusterLease: number;
   /** Whether webhooks may go to private addresses, and over plain HTTP. */
   readonly webhookPrivateAddresses: boolean;
+  /** A file with the secret that gateways must have; absent for a server without gateways. */
+  readonly gatewaySecretFile?: string;
 }
 
 const DATA = "./data";
@@ -126,10 +137,30 @@ const OPTIONS: readonly Option[] = [
     .default(null, "half of the memory of the machine")
     .argParser(parsePositive),
   new Option(
+    "--cluster <address>",
+    "make this a host of a cluster: etcd://host:port/cell, with the member of etcd beside it",
+  )
+    .env("FRONTROW_CLUSTER")
+    .argParser(parseCluster),
+  new Option("--cluster-host <name>", "name of this host, which no other host of the cell has")
+    .env("FRONTROW_CLUSTER_HOST")
+    .default(null, "the name of the machine"),
+  new Option("--cluster-address <url>", "where clients reach this host")
+    .env("FRONTROW_CLUSTER_ADDRESS")
+    .default(null, "the address that it listens on"),
+  new Option("--cluster-lease <seconds>", "time without a leader after the loss of its host")
+    .env("FRONTROW_CLUSTER_LEASE")
+    .default(2)
+    .argParser(parseCount),
+  new Option(
     "--webhook-private-addresses",
     "send webhooks over http and to private addresses too " +
       "(env: FRONTROW_WEBHOOK_PRIVATE_ADDRESSES)",
   ).default(isOn(process.env["FRONTROW_WEBHOOK_PRIVATE_ADDRESSES"])),
+  new Option(
+    "--gateway-secret-file <file>",
+    "file with the secret that an engine and its gateways share, 32 characters or more",
+  ).env("FRONTROW_GATEWAY_SECRET_FILE"),
   new Option("--log-level <level>", "least severe level that is logged to standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)
@@ -168,8 +199,15 @@ Environment for every start:
   FRONTROW_PLATFORM_TOKEN  key of the operator, at least 16 characters; opens /api/admin/tenants/,
                            which answers 404 without it
 
-Exit codes: 0 after SIGINT or SIGTERM, 2 for a usage error, 70 when the log fails, 73 to 78 when the
-data folder cannot be used, is damaged, or has a format of another version.`;
+Exit codes: 0 after SIGINT or SIGTERM, 2 for a usage error, 70 when the log fails, 76 when another
+host of the cluster leads, 73 to 75, 77 and 78 when the data folder cannot be used, is damaged, or
+has a format of another version.`;
+
+/** An option of `frontrow serve`, for another command that has it as well. */
+export function serveOption(flag: string): Option {
+  const option = OPTIONS.find(({ long }) => long === flag)!;
+  return Object.assign(new Option(option.flags, option.description), option);
+}
 
 export function addServeOptions(command: Command): Command {
   for (const option of OPTIONS) command.addOption(option);
@@ -188,6 +226,12 @@ function parseProxies(text: string): readonly string[] {
   } catch {
     throw new InvalidArgumentError("It must be addresses or networks, such as 10.0.0.0/8,::1.");
   }
+}
+
+function parseCluster(text: string): CellAddress {
+  const address = parseCellAddress(text);
+  if (address !== null) return address;
+  throw new InvalidArgumentError("It must be etcd://host:port/cell, such as etcd://[::1]:2379/a.");
 }
 
 function parseOrigins(text: string): readonly string[] {

@@ -2,6 +2,7 @@
  * `frontrow serve`: builds the parts, connects them, and stops them in order. The only file of the
  * server that knows the engine, the persistence and the HTTP front.
  */
+import os from "node:os";
 import type { Logger } from "pino";
 import { assert } from "../engine/assert.ts";
 import {
@@ -11,9 +12,12 @@ import {
   type Store,
 } from "../persistence/store/open-engine.ts";
 import { RecentChanges } from "../persistence/changes/recent-changes.ts";
+import { openEtcd } from "../persistence/cluster/grpc/open.ts";
+import type { ClusterOptions, ClusterView } from "../persistence/cluster/options.ts";
 import { packedLayout, packLayout } from "../persistence/log/layout-packing.ts";
 import type { RecoveryProgress } from "../persistence/store/open-state.ts";
-import { Keys } from "./auth/keys.ts";
+import { bearerOf } from "./auth/access.ts";
+import { isSame, Keys } from "./auth/keys.ts";
 import { Logins } from "./auth/logins.ts";
 import { Passwords } from "./auth/passwords.ts";
 import { RateLimits } from "./auth/rate-limits.ts";
@@ -22,9 +26,13 @@ import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstr
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
 import { OpenCommandSockets } from "./commands/sockets.ts";
+import { clusterLines as clusterLinesOf } from "./cluster/metrics.ts";
+import { notLeader, StandbyFront } from "./cluster/standby-front.ts";
 import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { DemoTraffic } from "./demo/traffic.ts";
 import { Dispatch } from "./dispatch.ts";
+import { OpenLinks } from "./gateway/engine/links.ts";
+import { readSecret } from "./gateway/proof.ts";
 import { Live } from "./live/live.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
 import { LayoutThreads } from "./layouts/layout-thread.ts";
@@ -36,12 +44,13 @@ import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
 import { ReplyBodies, type ReplyOptions } from "./routing/reply-bodies.ts";
 import { rememberedQueries } from "./routing/validate.ts";
-import type { LiveEvents, Services } from "./routing/services.ts";
+import type { GatewayLinks, LiveEvents, Services } from "./routing/services.ts";
 import { WaitingWork } from "./routing/waiting-work.ts";
 import { roomOf } from "./room.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
+import { NOT_READY, type Problem } from "./wire/answers.ts";
 import { StartingFront } from "./wire/front.ts";
 import { type HttpServer, type HttpStats, listen } from "./wire/http.ts";
 
@@ -72,6 +81,8 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   if (!hasStore(folder)) checkVariables(env);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
   const { host, port, trustedProxy: trustedProxies = [] } = options;
+  const { gatewaySecretFile: secretFile } = options;
+  const gateways = secretFile === undefined ? null : new OpenLinks(readSecret(secretFile));
   const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax());
   const stopping = stopSignal();
   const limits = { connectionsMax, trustedProxies };
@@ -89,8 +100,12 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     audit: { days: options.auditDays, onReport: (report) => reports.audit(report) },
     onFailure: onBroken,
   };
-  const store = await openStore(http, starting, recent);
-  const running = await open(store, http, { options, env, log, reports, accessLog, recent });
+  const cluster = clusterOf(options, http, log);
+  if (cluster !== null) process.once("SIGTERM", cluster.leave).once("SIGINT", cluster.leave);
+  const store = await openStore(http, { ...starting, cluster: cluster?.options }, recent);
+  if (cluster !== null) process.off("SIGTERM", cluster.leave).off("SIGINT", cluster.leave);
+  const parts = { options, env, log, reports, accessLog, recent, gateways };
+  const running = await open(store, http, parts);
   await stopping;
   await stopAll(running, http, { log, accessLog });
 }
@@ -110,6 +125,32 @@ function stopSignal(): Promise<void> {
     process.on("SIGINT", stop);
     process.on("SIGTERM", stop);
   });
+}
+
+/** On a host of a cluster: how the store joins it, and what the host does until it leads. */
+function clusterOf(options: ServeOptions, http: HttpServer, log: Logger) {
+  const { cluster, clusterHost, clusterAddress, clusterLease, metricsToken } = options;
+  if (cluster === undefined) return null;
+  let host: ClusterView | null = null;
+  const standing: ClusterOptions = {
+    etcd: openEtcd(cluster.etcd),
+    cell: cluster.cell,
+    host: clusterHost ?? os.hostname(),
+    address: clusterAddress ?? `http://${bracketed(options.host)}:${http.port}`,
+    leaseMs: clusterLease * 1_000,
+    onStanding(view) {
+      host = view;
+      const mayScrape = (authorization: string) =>
+        metricsToken === undefined || isSame(bearerOf(authorization), metricsToken);
+      http.front = new StandbyFront(() => view.status(), mayScrape);
+      log.info({ cell: cluster.cell }, "following; takes requests when it leads");
+    },
+  };
+  const leave = () => {
+    if (host === null) process.exit(0);
+    host.leave(() => process.exit(0));
+  };
+  return { options: standing, leave };
 }
 
 async function openStore(
@@ -138,6 +179,7 @@ interface Context {
   readonly reports: StoreReports;
   readonly accessLog: AccessLog | null;
   readonly recent: RecentChanges;
+  readonly gateways: GatewayLinks | null;
 }
 
 interface Running {
@@ -151,14 +193,17 @@ interface Running {
 async function open(
   store: Store,
   http: HttpServer,
-  { options, env, log, reports, accessLog, recent }: Context,
+  { options, env, log, reports, accessLog, recent, gateways }: Context,
 ): Promise<Running> {
   const { engine } = store;
   engine.state.room = roomOf(options);
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
-  const isReady = () => running.isReady;
-  const counted = { reports, http: http.stats, accessLog, recent };
-  const parts = { ...options, platformToken, ...counted, isReady };
+  const { cluster } = store;
+  const isReady = () => running.isReady && cluster?.mayRead !== false;
+  const notReady = () => (running.isReady ? notLeader(cluster!.status()) : NOT_READY);
+  const clusterLines = cluster === null ? undefined : () => clusterLinesOf(cluster.status());
+  const counted = { reports, http: http.stats, accessLog, recent, gateways };
+  const parts = { ...options, platformToken, ...counted, isReady, notReady, clusterLines };
   const services = servicesOf(store, parts);
   const { keys, live, webhooks } = services;
   const running: Running = { store, live, webhooks, isReady: true, stopTraffic: () => {} };
@@ -200,7 +245,10 @@ interface ServiceParts
   readonly http: HttpStats;
   readonly accessLog: AccessLog | null;
   readonly recent: RecentChanges;
+  readonly gateways: GatewayLinks | null;
   readonly isReady: () => boolean;
+  readonly notReady?: () => Problem;
+  readonly clusterLines?: (() => readonly string[]) | undefined;
 }
 
 /** @returns The services. The webhooks send nothing before they are told to begin. */
@@ -209,7 +257,7 @@ export function servicesOf(
   parts: ServiceParts,
 ): Services & { readonly webhooks: Webhooks } {
   const { engine, audit } = store;
-  const { reports, http, isReady, accessLog } = parts;
+  const { reports, http, isReady, notReady, accessLog, gateways, clusterLines } = parts;
   assert(audit !== null, "a server keeps an audit trail");
   const keys = new Keys(store.secret, engine.state.catalog, parts.platformToken);
   const passwords = new Passwords();
@@ -235,7 +283,7 @@ export function servicesOf(
   });
   const queries = rememberedQueries;
   const work = { replies, waiting, commands, queries, layoutThreads, webhooks };
-  const counted = { audit, http, accessLog, live, ...work, ...callers };
+  const counted = { audit, http, accessLog, live, gateways, clusterLines, ...work, ...callers };
   const sources = { engine, version, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayout, packed: packedLayout };
   const layouts = new LargeLayouts(engine, layoutThreads, packer);
@@ -245,6 +293,7 @@ export function servicesOf(
     audit,
     live,
     commands,
+    gateways,
     layouts,
     keys,
     passwords,
@@ -257,6 +306,7 @@ export function servicesOf(
     webhooks,
     metricsToken: parts.metricsToken ?? null,
     isReady,
+    notReady,
   };
 }
 

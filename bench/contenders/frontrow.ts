@@ -61,7 +61,7 @@ export function frontrowSnapshotting(name: string, args: readonly string[]): Con
   };
 }
 
-function runningAt({ url, pid, stop }: Server): RunningContender {
+export function runningAt({ url, pid, stop }: Server): RunningContender {
   const venues = new Map<number, Venue>();
   return {
     target: targetAt(url),

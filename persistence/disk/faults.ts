@@ -11,6 +11,8 @@ export const ExitCode = {
   DISK: 74,
   /** Another process uses the folder: trying again later may work. */
   TEMPORARY: 75,
+  /** Another host of the cluster leads: after a restart this one follows it. */
+  LEADERSHIP_LOST: 76,
   /** Damaged or wrong data: a restart does not help. */
   CONFIGURATION: 78,
 } as const;

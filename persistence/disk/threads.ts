@@ -59,12 +59,18 @@ export function workerThread<Data, Message, Answer>(
   };
 }
 
+/** @returns The port of the thread, whose priority is that of the engine. */
+export function portOfPromptThread(): MessagePort {
+  assert(parentPort !== null, "the program of a thread runs in one");
+  return parentPort;
+}
+
 /** Lowers the priority of this thread below the engine's. @returns The port of the thread. */
 export function portOfThisThread(): MessagePort {
-  assert(parentPort !== null, "the program of a thread runs in one");
+  const port = portOfPromptThread();
   // On Linux each thread has a priority of its own. It is not the lowest one, because the process
   // waits for its threads when it ends, and on a busy machine those would hardly ever run.
   const { PRIORITY_BELOW_NORMAL } = os.constants.priority;
   if (process.platform === "linux") os.setPriority(0, PRIORITY_BELOW_NORMAL);
-  return parentPort;
+  return port;
 }

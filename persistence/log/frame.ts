@@ -59,6 +59,17 @@ export interface FrameHeader {
   readonly frameBytes: number;
 }
 
+/** Where a frame begins. */
+export interface FramePlace {
+  /** Number of the segment. */
+  readonly number: number;
+  /** Bytes from the beginning of the segment. */
+  readonly offset: number;
+}
+
+/** @param done - Called once the frame is durable; never when that is not certain. */
+export type CommitFrame = (frame: Buffer, place: FramePlace, done: () => void) => void;
+
 /** Rounds up to whole sectors. */
 export function padToSector(bytes: number): number {
   return Math.ceil(bytes / SECTOR_BYTES) * SECTOR_BYTES;

@@ -23,7 +23,8 @@ export type FollowOptions = StorePlace & Pick<ReadOptions, "start" | "replay">;
 /** The segment that is being read. Only the next frame, or what was read ahead, is in memory. */
 interface Open extends SegmentBytes {
   readonly file: DiskFile;
-  readonly sizeBytes: number;
+  /** A segment of a host that follows grows. */
+  sizeBytes: number;
   bytes: Buffer;
   from: number;
   /** Offset of the next frame in the segment. */
@@ -51,7 +52,10 @@ export class LogFollower {
   read(until: number): void {
     const scan = this.#scan;
     // What was after the last frame may have been written meanwhile.
-    if (this.#segment !== null) this.#forget(this.#segment);
+    if (this.#segment !== null) {
+      this.#segment.sizeBytes = this.#segment.file.sizeNow();
+      this.#forget(this.#segment);
+    }
     while (scan.sequence < until) {
       const segment = (this.#segment ??= this.#openNext());
       this.#fillFrame(segment);

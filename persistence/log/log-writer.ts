@@ -5,22 +5,30 @@
 import { assert } from "../../engine/assert.ts";
 import { Admission, type Clock, type Journal, LogSpace, type TooLong } from "../../engine/ports.ts";
 import type { LogRecord } from "../../engine/records.ts";
-import type { DiskFile } from "../disk/disk.ts";
 import { Durations } from "../disk/durations.ts";
-import { type DiskFault, LogFailed } from "../disk/faults.ts";
+import { type DiskFault, LogFailed, type StoreFault } from "../disk/faults.ts";
 import { writeAllThrough } from "../disk/transfer.ts";
 import { Batch } from "./batch.ts";
 import { RECORD_BYTES_MAX } from "./codec.ts";
 import {
   FRAME_BYTES_MAX,
   FRAME_HEADER_BYTES,
+  type CommitFrame,
   FrameFlag,
+  type FramePlace,
   SECTOR_BYTES,
   padToSector,
 } from "./frame.ts";
 import type { ChainMark } from "./scan.ts";
 import { SEGMENT_HEADER_BYTES, encodeSegmentHeader, segmentName } from "./segment-header.ts";
-import { Spares, type SparesOptions, activate, roomIn } from "./segments.ts";
+import {
+  type LogEnd,
+  type OpenSegment,
+  Spares,
+  type SparesOptions,
+  activate,
+  roomIn,
+} from "./segments.ts";
 
 /** A larger open batch accepts no more commands: the disk cannot keep up. */
 export const PENDING_BYTES_MAX = 16 * 1024 * 1024;
@@ -37,26 +45,6 @@ assert(
   "a full batch with the longest record fits in a frame",
 );
 
-/** The end of the log, and the segment where it continues. */
-export interface LogEnd {
-  readonly epoch: number;
-  /** The last sequence number; all records up to it are durable. */
-  readonly sequence: number;
-  /** Chain of the last frame. */
-  readonly chain: Uint8Array;
-  /** The last record; null when there is none. */
-  readonly mark: ChainMark | null;
-  readonly segment: OpenSegment;
-}
-
-export interface OpenSegment {
-  readonly file: DiskFile;
-  readonly number: number;
-  readonly bytes: number;
-  /** Offset of the next frame in bytes. */
-  position: number;
-}
-
 export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
   readonly storeId: string;
   readonly clock: Clock;
@@ -66,8 +54,12 @@ export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
   /** Bytes of the longest record that is accepted; 128 MiB by default. */
   readonly recordBytesMax?: number | undefined;
   readonly onBatch?: OnBatch | undefined;
-  /** Called at most once, after a failed write or sync: the process must end. */
-  readonly onFailure: (failure: LogFailed) => void;
+  /** Called at most once, when the log can no longer be written: the process must end. */
+  readonly onFailure: (failure: StoreFault) => void;
+  /** Makes a frame durable elsewhere, before it is written here; by default nothing does. */
+  readonly commit?: CommitFrame | undefined;
+  /** Whether there is room for more frames elsewhere. */
+  readonly hasRoom?: (() => boolean) | undefined;
 }
 
 /**
@@ -140,7 +132,7 @@ export class LogWriter implements Journal {
   /** When the first record of the open batch, and of the batch in flight, was appended. */
   #openedMs = 0;
   #flightOpenedMs = 0;
-  #failure: LogFailed | null = null;
+  #failure: StoreFault | null = null;
   #closing: { resolve: () => void; reject: (fault: Error) => void } | null = null;
 
   constructor(options: LogWriterOptions) {
@@ -175,6 +167,11 @@ export class LogWriter implements Journal {
     return this.#mark;
   }
 
+  /** The end of the log on this disk. */
+  get place(): FramePlace {
+    return { number: this.#segment.number, offset: this.#segment.position };
+  }
+
   /** Whether a write or sync failed. */
   get hasFailed(): boolean {
     return this.#failure !== null;
@@ -182,6 +179,7 @@ export class LogWriter implements Journal {
 
   admission(): Admission {
     if (this.#failure !== null || this.#closing !== null) return Admission.UNAVAILABLE;
+    if (this.#options.hasRoom?.() === false) return Admission.UNAVAILABLE;
     const { bytes, recordCount } = this.#open;
     if (bytes > PENDING_BYTES_MAX || recordCount >= PENDING_RECORDS_MAX)
       return Admission.OVERLOADED;
@@ -225,6 +223,15 @@ export class LogWriter implements Journal {
       if (this.#failure !== null) reject(this.#failure);
       else this.#wake();
     });
+  }
+
+  /** Nothing is ever written again, because `#busy` stays set. A second call does nothing. */
+  fail(failure: StoreFault): void {
+    if (this.#failure !== null) return;
+    this.#busy = true;
+    this.#failure = failure;
+    this.#options.onFailure(failure);
+    this.#closing?.reject(failure);
   }
 
   /** The open batch never outgrows its room, so a record has its place before it is applied. */
@@ -278,11 +285,16 @@ export class LogWriter implements Journal {
     this.#roomBytes -= frame.length;
     this.#syncStartMs = this.#options.runningMs();
     this.#flightOpenedMs = this.#openedMs;
-    writeAllThrough(this.#segment.file, frame, facts.offset, this.#synced);
+    const { commit } = this.#options;
+    const { file, number } = this.#segment;
+    if (commit === undefined) return writeAllThrough(file, frame, facts.offset, this.#synced);
+    commit(frame, { number, offset: facts.offset }, () => {
+      if (this.#failure === null) writeAllThrough(file, frame, facts.offset, this.#synced);
+    });
   }
 
   readonly #synced = (fault: DiskFault | null): void => {
-    if (fault !== null) return this.#fail(fault);
+    if (fault !== null) return this.fail(new LogFailed(fault));
     const { frame, chain, flags, lastSequence } = this.#flight!;
     const hadRecords = this.#other.recordCount > 0;
     this.#count(frame.length, hadRecords);
@@ -334,9 +346,9 @@ export class LogWriter implements Journal {
     // Records that are appended during the activation go into the new segment.
     this.#roomBytes = roomIn(spare.bytes);
     activate(disk, spare, { folder, name, head }, (fault) => {
-      if (fault !== null) return this.#fail(fault);
+      if (fault !== null) return this.fail(new LogFailed(fault));
       this.#segment.file.close((closeFault) => {
-        if (closeFault !== null) return this.#fail(closeFault);
+        if (closeFault !== null) return this.fail(new LogFailed(closeFault));
         const { file, bytes } = spare;
         this.#segment = { file, number, bytes, position: SEGMENT_HEADER_BYTES };
         this.#busy = false;
@@ -354,15 +366,6 @@ export class LogWriter implements Journal {
     if (!hadRecords) return;
     this.#stats.batches += 1;
     this.#stats.commitTimes.add(nowMs - this.#flightOpenedMs);
-  }
-
-  /** Leaves `#busy` set, so nothing is ever written again. */
-  #fail(fault: DiskFault): void {
-    assert(this.#failure === null, "a log fails once");
-    this.#busy = true;
-    this.#failure = new LogFailed(fault);
-    this.#options.onFailure(this.#failure);
-    this.#closing?.reject(this.#failure);
   }
 
   #finish(): void {

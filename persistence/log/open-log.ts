@@ -1,13 +1,12 @@
 /** Opens the log: recovers it, starts a new epoch in a new segment, and returns the writer. */
 import { assert } from "../../engine/assert.ts";
-import { type DiskFault, LogCorrupt, type LogFailed } from "../disk/faults.ts";
-import type { Scheduler } from "../disk/scheduler.ts";
+import { type DiskFault, LogCorrupt, type StoreFault } from "../disk/faults.ts";
 import { makeFoldersNow, TEMPORARY_SUFFIX } from "../disk/transfer.ts";
 import { Batch } from "./batch.ts";
 import { FrameFlag, SECTOR_BYTES } from "./frame.ts";
-import { LogWriter, type LogEnd, type OnBatch } from "./log-writer.ts";
+import { LogWriter, type LogWriterOptions } from "./log-writer.ts";
 import { findSegments } from "./read-log.ts";
-import { recover, type RecoverOptions, type RecoveryReport } from "./recover.ts";
+import { recover, type Recovered, type RecoverOptions, type RecoveryReport } from "./recover.ts";
 import type { LogScan } from "./scan.ts";
 import {
   LOG_FOLDER,
@@ -16,7 +15,7 @@ import {
   encodeSegmentHeader,
   segmentName,
 } from "./segment-header.ts";
-import { SEGMENT_BYTES, type Spare, activate, makeSpare, roomIn } from "./segments.ts";
+import { type LogEnd, SEGMENT_BYTES, type Spare, activate, makeSpare, roomIn } from "./segments.ts";
 
 /**
  * A start waits until its first segment is filled with zeros, so that segment is short. The writer
@@ -25,18 +24,19 @@ import { SEGMENT_BYTES, type Spare, activate, makeSpare, roomIn } from "./segmen
 const FIRST_SEGMENT_BYTES_MAX = 8 * 1024 * 1024;
 const ROOM_BYTES_MIN = 4 * SECTOR_BYTES;
 
-export interface LogOptions extends RecoverOptions {
+export interface LogOptions
+  extends
+    RecoverOptions,
+    Pick<
+      LogWriterOptions,
+      "scheduler" | "runningMs" | "recordBytesMax" | "onBatch" | "commit" | "hasRoom"
+    > {
   /** The store has had a log before, so a missing one is damage. */
   readonly mustExist?: boolean | undefined;
-  readonly scheduler: Scheduler;
-  /** Called at most once, after a failed write or sync: the process must end. */
-  readonly onFailure: (failure: LogFailed) => void;
+  /** Called at most once, when the log can no longer be written: the process must end. */
+  readonly onFailure: (failure: StoreFault) => void;
   /** Whole sectors; 64 MiB by default. */
   readonly segmentBytes?: number | undefined;
-  /** As in `LogWriterOptions`. */
-  readonly runningMs: () => number;
-  readonly recordBytesMax?: number | undefined;
-  readonly onBatch?: OnBatch | undefined;
 }
 
 export interface OpenLog {
@@ -51,6 +51,14 @@ export interface OpenLog {
  * @throws LogCorrupt, DiskFault.
  */
 export async function openLog(options: LogOptions): Promise<OpenLog> {
+  const { report, scan } = recoverLog(options);
+  return { journal: await beginEpoch(options, scan), report };
+}
+
+/** Recovers the log, without a new epoch. @throws LogCorrupt, DiskFault. */
+export function recoverLog(
+  options: RecoverOptions & Pick<LogOptions, "mustExist" | "segmentBytes">,
+): Recovered {
   const { disk, segmentBytes = SEGMENT_BYTES } = options;
   const folder = `${options.folder}/${LOG_FOLDER}`;
   assert(segmentBytes % SECTOR_BYTES === 0, "a segment has whole sectors");
@@ -59,15 +67,34 @@ export async function openLog(options: LogOptions): Promise<OpenLog> {
     throw new LogCorrupt(folder, 0, "the segments of the log", "none");
   }
   makeFoldersNow(disk, folder);
-  const { report, scan } = recover(options);
+  return recover(options);
+}
+
+/**
+ * Starts a new epoch after the log that was read.
+ * @returns Its writer. @throws DiskFault.
+ */
+export async function beginEpoch(
+  options: Omit<LogOptions, "replay" | "start">,
+  scan: LogScan,
+): Promise<LogWriter> {
+  const { segmentBytes = SEGMENT_BYTES } = options;
+  const folder = `${options.folder}/${LOG_FOLDER}`;
   const parts = { ...options, folder, segmentBytes };
   const end = await startEpoch(parts, scan);
-  return { journal: new LogWriter({ ...parts, end }), report };
+  return new LogWriter({ ...parts, end });
 }
 
 /** @param options - `folder` is the folder of the segments. */
 async function startEpoch(
-  { disk, folder, storeId, clock, segmentBytes }: LogOptions & { readonly segmentBytes: number },
+  {
+    disk,
+    folder,
+    storeId,
+    clock,
+    segmentBytes,
+    commit,
+  }: Omit<LogOptions, "replay" | "start"> & { readonly segmentBytes: number },
   scan: LogScan,
 ): Promise<LogEnd> {
   const { sequence } = scan;
@@ -85,6 +112,12 @@ async function startEpoch(
       });
     },
   );
+  if (commit !== undefined) {
+    const frame = head.subarray(SEGMENT_HEADER_BYTES);
+    await new Promise<void>((resolve) => {
+      commit(frame, { number: place.number, offset: SEGMENT_HEADER_BYTES }, resolve);
+    });
+  }
   await new Promise<void>((resolve, reject) => {
     activate(disk, { file, bytes }, { folder, name: segmentName(place), head }, (fault) => {
       if (fault === null) resolve();

@@ -38,6 +38,8 @@ export interface RecoveryReport {
 export interface Recovered {
   readonly report: RecoveryReport;
   readonly scan: LogScan;
+  /** The newest segment; null when there is none. */
+  readonly newest: Pick<ReadSegment, "name" | "validBytes"> | null;
 }
 
 export interface RecoverOptions extends Omit<ReadOptions, "until" | "onSegment"> {
@@ -74,7 +76,8 @@ export function recover(options: RecoverOptions): Recovered {
     sequence: scan.sequence,
     timeMs: scan.timeMs,
   };
-  return { report, scan };
+  const end = newest === null ? null : { name: newest.name, validBytes: newest.validBytes };
+  return { report, scan, newest: end };
 }
 
 /**

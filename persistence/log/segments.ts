@@ -8,7 +8,28 @@ import type { DiskFault } from "../disk/faults.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
 import { TEMPORARY_SUFFIX, writeAll } from "../disk/transfer.ts";
 import { SECTOR_BYTES, padToSector } from "./frame.ts";
+import type { ChainMark } from "./scan.ts";
 import { SEGMENT_HEADER_BYTES } from "./segment-header.ts";
+
+/** The end of the log, and the segment where it continues. */
+export interface LogEnd {
+  readonly epoch: number;
+  /** The last sequence number; all records up to it are durable. */
+  readonly sequence: number;
+  /** Chain of the last frame. */
+  readonly chain: Uint8Array;
+  /** The last record; null when there is none. */
+  readonly mark: ChainMark | null;
+  readonly segment: OpenSegment;
+}
+
+export interface OpenSegment {
+  readonly file: DiskFile;
+  readonly number: number;
+  readonly bytes: number;
+  /** Offset of the next frame in bytes. */
+  position: number;
+}
 
 export const SEGMENT_BYTES = 64 * 1024 * 1024;
 

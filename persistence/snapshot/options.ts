@@ -23,7 +23,9 @@ export interface SnapshotWriter {
 
 export interface SnapshotsOptions {
   readonly state: State;
-  readonly log: Pick<LogWriter, "mark" | "stats" | "hasFailed">;
+  readonly log: Pick<LogWriter, "mark" | "hasFailed"> & {
+    readonly stats: Pick<LogWriter["stats"], "bytes">;
+  };
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   /** Whether memory agrees with the log. If not, the state is not copied. */

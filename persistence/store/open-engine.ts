@@ -11,6 +11,7 @@ import { ActorKind } from "../../engine/records.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { State } from "../../engine/state.ts";
 import type { AuditThread } from "../audit/thread.ts";
+import type { ClusterHost } from "../cluster/cluster-host.ts";
 import { containsStore } from "../disk/data-folder.ts";
 import { realDisk } from "../disk/disk.ts";
 import type { StoreFault } from "../disk/faults.ts";
@@ -70,6 +71,8 @@ export class Store {
   readonly secret: string;
   /** Every transition of every seat and area; null when `audit` was not given. */
   readonly audit: AuditThread | null;
+  /** The host of a cluster that leads; null for a store on this host alone. */
+  readonly cluster: ClusterHost | null;
   readonly #store: OpenStore;
   /** Absolute path of the data folder. */
   readonly folder: string;
@@ -84,6 +87,7 @@ export class Store {
     this.madePrivate = store.dataFolder.madePrivate;
     this.secret = store.dataFolder.secret;
     this.audit = store.audit;
+    this.cluster = store.cluster;
     this.#store = store;
     this.folder = folder;
     this.storeId = store.dataFolder.storeId;

@@ -8,10 +8,10 @@ import { checkState } from "../../engine/verify/check.ts";
 import type { Disk } from "../disk/disk.ts";
 import { SnapshotsDamaged } from "../disk/faults.ts";
 import { removeTemporary } from "../disk/transfer.ts";
-import type { LogWriter } from "../log/log-writer.ts";
-import { type LogOptions, openLog } from "../log/open-log.ts";
+import type { Replay } from "../log/codec.ts";
+import { type LogOptions, recoverLog } from "../log/open-log.ts";
 import { findSegments } from "../log/read-log.ts";
-import type { RecoveryReport } from "../log/recover.ts";
+import type { Recovered, RecoveryReport } from "../log/recover.ts";
 import { LOG_FOLDER } from "../log/segment-header.ts";
 import { SNAPSHOT_FOLDER, startOf } from "../snapshot/file.ts";
 import { loadNewest, replayAfter } from "../snapshot/load.ts";
@@ -40,18 +40,29 @@ export interface StateReport extends RecoveryReport {
   readonly passedOver: readonly string[];
 }
 
-export interface OpenState {
+export interface OpenState<Log> {
   readonly state: State;
-  readonly journal: LogWriter;
+  readonly log: Log;
   readonly report: StateReport;
   readonly start: SnapshotsStart;
 }
 
+/** The log as it was read, which a host of a cluster continues to read. */
+export interface ReadState extends Recovered {
+  readonly state: State;
+  /** From now on the scan replays with this. */
+  readonly replayWith: (replay: Replay) => void;
+}
+
 /**
  * Ordering: as in `openLog`. Nothing on disk changes before snapshot and log are checked.
+ * @param open - Opens the log that was read.
  * @throws LogCorrupt, SnapshotsDamaged, DiskFault.
  */
-export async function openState(options: StateOptions): Promise<OpenState> {
+export async function openState<Log>(
+  options: StateOptions,
+  open: (read: ReadState) => Promise<Log>,
+): Promise<OpenState<Log>> {
   const { disk, folder, clock, onProgress } = options;
   const startMs = clock.nowMs();
   const progressOf = (phase: RecoveryProgress["phase"]) => (done: number, total: number) =>
@@ -60,18 +71,21 @@ export async function openState(options: StateOptions): Promise<OpenState> {
   if (loaded === null) ensureWholeLog(disk, folder, passedOver);
   const state = loaded?.state ?? new State();
   const changed = new Set<number>();
-  const { journal, report } = await openLog({
+  let replay = replayAfter(loaded, state, (record) => {
+    for (const number of affectedPartitions(state, record)) changed.add(number);
+  });
+  const recovered = recoverLog({
     ...options,
     start: loaded === null ? null : startOf(loaded.meta),
-    replay: replayAfter(loaded, state, (record) => {
-      for (const number of affectedPartitions(state, record)) changed.add(number);
-    }),
+    replay: (sequence, timeMs, record) => replay(sequence, timeMs, record),
     onProgress: progressOf("log"),
     check: () => {
       checkState(state);
       options.onChecked();
     },
   });
+  const { report } = recovered;
+  const log = await open({ ...recovered, state, replayWith: (next) => (replay = next) });
   removeTemporary(disk, `${folder}/${SNAPSHOT_FOLDER}`);
   // Time never steps back, even when the log begins after the snapshot and has no record yet.
   const createdAtMs = loaded === null ? 0 : Date.parse(loaded.meta.createdAt);
@@ -79,7 +93,7 @@ export async function openState(options: StateOptions): Promise<OpenState> {
   const seconds = Math.max(0, clock.nowMs() - startMs) / 1_000;
   return {
     state,
-    journal,
+    log,
     report: { ...report, timeMs, seconds, snapshot: loaded?.name ?? null, passedOver },
     start: {
       sequence: report.sequence,

@@ -8,16 +8,21 @@ import type { State } from "../../engine/state.ts";
 import { auditedSequence } from "../audit/file.ts";
 import { type AuditReport, makeAuditFile } from "../audit/keeper.ts";
 import { AuditThread } from "../audit/thread.ts";
-import { type DataFolder, openDataFolder } from "../disk/data-folder.ts";
+import { type DataFolder, openDataFolder, type StorePlace } from "../disk/data-folder.ts";
+import type { ClusterHost } from "../cluster/cluster-host.ts";
+import { setAsideEmpty } from "../cluster/empty-segment.ts";
+import type { ClusterOptions } from "../cluster/options.ts";
 import type { StoreFault } from "../disk/faults.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
 import { ServiceClock } from "../disk/service-clock.ts";
-import type { LogWriter, OnBatch } from "../log/log-writer.ts";
+import { LogWriter, type OnBatch } from "../log/log-writer.ts";
+import { beginEpoch } from "../log/open-log.ts";
 import { type BuildParts, buildSnapshot } from "../snapshot/build.ts";
 import type { SnapshotReport } from "../snapshot/options.ts";
 import { prune } from "../snapshot/prune.ts";
 import { Snapshots, TURN_MS } from "../snapshot/snapshots.ts";
 import { SnapshotThread } from "../snapshot/thread.ts";
+import { HostLog, type Led, refuseNewFolder } from "./host-log.ts";
 import { openState, type RecoveryProgress, type StateReport } from "./open-state.ts";
 import type { Platform } from "./platform.ts";
 
@@ -43,6 +48,8 @@ export interface OpenOptions {
    * always open it with this option: otherwise the log keeps every record that the trail lacks.
    */
   readonly audit?: AuditOptions | undefined;
+  /** Makes this a host of a cluster; by default the store is on this host alone. */
+  readonly cluster?: ClusterOptions | undefined;
   /** Called from time to time during recovery. */
   readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
 }
@@ -85,6 +92,8 @@ export interface OpenStore {
   /** Null when the store was opened without `audit`. */
   readonly audit: AuditThread | null;
   readonly snapshots: Snapshots;
+  /** The host of a cluster that leads; null for a store on a single host. */
+  readonly cluster: ClusterHost | null;
   /**
    * Does in advance, while the store is in use, what would delay `close`: adds the records to the
    * trail, and makes a snapshot. Takes 32 seconds at most, and changes nothing for callers.
@@ -110,78 +119,147 @@ const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 const SNAPSHOT_MINUTES = 10;
 const MINUTE_MS = 60_000;
 
-/** @throws StoreFault; then another process may use the folder. */
+/**
+ * On a host of a cluster, this settles when the host leads.
+ * @throws StoreFault; then another process may use the folder.
+ */
 export async function openStore(platform: Platform, options: StoreOptions): Promise<OpenStore> {
-  const { disk, scheduler, randomBytes, time, startSnapshotThread } = platform;
-  const { folder, secret, onFailure, onProgress, segmentBytes, recordBytesMax } = options;
-  const onBatch: OnBatch = (...batch) => options.observer?.keep?.(...batch);
+  const { disk, randomBytes, time } = platform;
+  const { folder, secret, cluster } = options;
   const clock = new ServiceClock(time);
+  if (cluster !== undefined) await refuseNewFolder(platform, folder, cluster);
   const dataFolder = openDataFolder({ disk, folder, clock, secret, randomBytes });
   try {
-    const { storeId, hasLog: mustExist } = dataFolder;
-    const place = { disk, folder, storeId };
-    const timing = { clock, scheduler, runningMs: () => time.runningMs() };
-    const onChecked = () => dataFolder.upgrade();
-    const sizes = { segmentBytes, recordBytesMax };
-    const log = { mustExist, ...sizes, onBatch, onFailure, onProgress, onChecked };
-    const { state, journal, report, start } = await openState({ ...place, ...timing, ...log });
-    if (!mustExist) dataFolder.markHasLog();
-    clock.atLeast(report.timeMs);
-    const audit = openAudit(platform, options, { storeId, journal });
-    const thread = new SnapshotThread({ folder, storeId }, startSnapshotThread);
-    const snapshots = new Snapshots({
-      ...timing,
-      state,
-      start,
-      log: journal,
-      open: (base, onWritten) => thread.begin(base, onWritten),
-      isSound: () => !engine.isHalted,
-      everyBytes: options.snapshotBytes ?? SNAPSHOT_BYTES,
-      everyMs: (options.snapshotMinutes ?? SNAPSHOT_MINUTES) * MINUTE_MS,
-      turnMs: options.snapshotTurnMs ?? TURN_MS,
-      onReport: options.onSnapshot ?? (() => {}),
-    });
-    options.observer?.begin?.(state, report.sequence);
-    const observer = both(options.observer, snapshots);
-    const engine = new Engine(state, report, { clock, journal, observer });
-    const settle = inTurns(scheduler, () => engine.settle());
-    const expire = inTurns(scheduler, () => engine.expireAll(HOLDS_PER_TURN));
-    const stopSweep = scheduler.every(SWEEP_MS, () => {
-      expire();
-      settle();
-      snapshots.tick();
-    });
-    const audited = () => auditedSequence(disk, folder, storeId);
-    const writeLast = (parts: BuildParts) => {
-      const built = buildSnapshot(place, parts);
-      return { ...built, ...prune({ ...place, audited, newest: built.name, base: parts.base }) };
-    };
-    const lastSnapshot = () => snapshots.last(writeLast);
-    const parts = { engine, journal, report, dataFolder, audit, snapshots };
-    const prepareClose = async () => {
-      thread.hurry();
-      // Every answer is given from all records that are on disk at the time of the question.
-      const catchUp = () => audit?.ask({ about: "owner", eventId: "" }, "shutdown");
-      await within(scheduler, TRAIL_MS_MAX, catchUp());
-      await snapshots.final(FINAL_MS_MAX);
-      await within(scheduler, TRAIL_MS_MAX, catchUp());
-    };
-    let closing: Promise<void> | undefined;
-    const close = (isEnding = false) => {
-      const ends = trailEnds(parts, scheduler, isEnding);
-      return (closing ??= closeAll(parts, { thread, stopSweep, lastSnapshot, ...ends }));
-    };
-    return { ...parts, prepareClose, close };
+    const prepared = await prepare(platform, options, { clock, dataFolder });
+    const { log, report } = prepared;
+    if (log instanceof LogWriter) return begin(prepared, { journal: log, position: report });
+    return begin(prepared, await leading(log, prepared));
   } catch (error) {
     dataFolder.close();
     throw error;
   }
 }
 
+/** The parts of a store without its engine. */
+interface Prepared {
+  readonly platform: Platform;
+  readonly place: StorePlace;
+  readonly clock: ServiceClock;
+  readonly dataFolder: DataFolder;
+  readonly state: State;
+  readonly log: LogWriter | HostLog;
+  readonly report: StateReport;
+  readonly audit: AuditThread | null;
+  readonly thread: SnapshotThread;
+  readonly snapshots: Snapshots;
+  readonly observer: Observer;
+  /** Null until there is one. */
+  engine: Engine | null;
+}
+
+async function prepare(
+  platform: Platform,
+  options: StoreOptions,
+  { clock, dataFolder }: Pick<Prepared, "clock" | "dataFolder">,
+): Promise<Prepared> {
+  const { disk, scheduler, time, startSnapshotThread } = platform;
+  const { folder, onFailure, onProgress, segmentBytes, recordBytesMax, cluster } = options;
+  const onBatch: OnBatch = (...batch) => options.observer?.keep?.(...batch);
+  const { storeId, hasLog: mustExist } = dataFolder;
+  const place = { disk, folder, storeId };
+  if (cluster !== undefined) setAsideEmpty(disk, folder);
+  const timing = { clock, scheduler, runningMs: () => time.runningMs() };
+  const onChecked = () => dataFolder.upgrade();
+  const sizes = { segmentBytes, recordBytesMax };
+  const shared = { ...place, ...timing, ...sizes, onBatch, onFailure };
+  const reading = { ...shared, mustExist, onProgress, onChecked };
+  const { state, log, report, start } = await openState<Prepared["log"]>(reading, (read) => {
+    if (cluster === undefined) return beginEpoch(shared, read.scan);
+    return Promise.resolve(new HostLog({ ...shared, time, cluster, read }));
+  });
+  if (!mustExist) dataFolder.markHasLog();
+  const audit = openAudit(platform, options, { storeId, journal: log });
+  const thread = new SnapshotThread({ folder, storeId }, startSnapshotThread);
+  const snapshots = new Snapshots({
+    ...timing,
+    state,
+    start,
+    log,
+    open: (base, onWritten) => thread.begin(base, onWritten),
+    isSound: () => prepared.engine?.isHalted !== true,
+    everyBytes: options.snapshotBytes ?? SNAPSHOT_BYTES,
+    everyMs: (options.snapshotMinutes ?? SNAPSHOT_MINUTES) * MINUTE_MS,
+    turnMs: options.snapshotTurnMs ?? TURN_MS,
+    onReport: options.onSnapshot ?? (() => {}),
+  });
+  options.observer?.begin?.(state, report.sequence);
+  const observer = both(options.observer, snapshots);
+  const parts = { audit, thread, snapshots, observer, engine: null };
+  const prepared: Prepared = { platform, place, clock, dataFolder, state, log, report, ...parts };
+  return prepared;
+}
+
+/** Follows the leader of the cluster until this host leads. */
+async function leading(log: HostLog, prepared: Prepared): Promise<Led> {
+  const { platform, state, observer, snapshots, audit, thread } = prepared;
+  const settle = inTurns(platform.scheduler, () => state.partitions.settleStep());
+  const stopSweep = platform.scheduler.every(SWEEP_MS, () => {
+    settle();
+    snapshots.tick();
+  });
+  try {
+    return await log.lead(observer);
+  } catch (error) {
+    await snapshots.stop();
+    await audit?.close();
+    await thread.close();
+    throw error;
+  } finally {
+    stopSweep();
+  }
+}
+
+function begin(prepared: Prepared, { journal, position, cluster }: Led): OpenStore {
+  const { platform, place, clock, state, observer, snapshots, report } = prepared;
+  const { audit, thread, dataFolder } = prepared;
+  const { scheduler } = platform;
+  clock.atLeast(position.timeMs);
+  const engine = new Engine(state, position, { clock, journal, observer });
+  prepared.engine = engine;
+  const settle = inTurns(scheduler, () => engine.settle());
+  const expire = inTurns(scheduler, () => engine.expireAll(HOLDS_PER_TURN));
+  const stopSweep = scheduler.every(SWEEP_MS, () => {
+    expire();
+    settle();
+    snapshots.tick();
+  });
+  const audited = () => auditedSequence(place.disk, place.folder, place.storeId);
+  const writeLast = (parts: BuildParts) => {
+    const built = buildSnapshot(place, parts);
+    return { ...built, ...prune({ ...place, audited, newest: built.name, base: parts.base }) };
+  };
+  const lastSnapshot = () => snapshots.last(writeLast);
+  const parts = { engine, journal, report, dataFolder, audit, snapshots, cluster: cluster ?? null };
+  const prepareClose = async () => {
+    thread.hurry();
+    // Every answer is given from all records that are on disk at the time of the question.
+    const catchUp = () => audit?.ask({ about: "owner", eventId: "" }, "shutdown");
+    await within(scheduler, TRAIL_MS_MAX, catchUp());
+    await snapshots.final(FINAL_MS_MAX);
+    await within(scheduler, TRAIL_MS_MAX, catchUp());
+  };
+  let closing: Promise<void> | undefined;
+  const close = (isEnding = false) => {
+    const ends = trailEnds(parts, scheduler, isEnding);
+    return (closing ??= closeAll(parts, { thread, stopSweep, lastSnapshot, ...ends }));
+  };
+  return { ...parts, prepareClose, close };
+}
+
 function openAudit(
   { disk, scheduler, startAuditThread: startThread, startAuditReader: startReader }: Platform,
   { audit, folder }: StoreOptions,
-  { storeId, journal }: { readonly storeId: string; readonly journal: LogWriter },
+  { storeId, journal }: { readonly storeId: string; readonly journal: Pick<LogWriter, "mark"> },
 ): AuditThread | null {
   if (audit === undefined) return null;
   makeAuditFile(disk, folder);
@@ -263,7 +341,7 @@ interface Closing {
  * trail, because the segments that the trail lacks are kept. The folder is released last.
  */
 async function closeAll(
-  { snapshots, journal }: Omit<OpenStore, "prepareClose" | "close">,
+  { snapshots, journal, cluster }: Omit<OpenStore, "prepareClose" | "close">,
   { thread, stopSweep, closeTrail, lastSnapshot, release }: Closing,
 ): Promise<void> {
   stopSweep();
@@ -271,6 +349,11 @@ async function closeAll(
     thread.hurry();
     await snapshots.stop();
     await journal.close();
+    // Another host may lead from now on: everything is in the log.
+    await new Promise<void>((resolve) => {
+      if (cluster === null) resolve();
+      else cluster.leave(resolve);
+    });
     await closeTrail();
     lastSnapshot();
   } finally {

@@ -162,7 +162,7 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
 
   async #catchUp(withSnapshot: boolean): Promise<void> {
     const { feed } = this.#parts;
-    // While a socket opens it is corked, and then uWebSockets.js keeps memory as large as what is sent.
+    // A socket is corked while it opens. What is sent then would take memory until it closes.
     await nextTurn();
     if (this.#peer === null) return;
     if (withSnapshot && !(await this.#sendSnapshot())) return;

@@ -8,6 +8,8 @@ export interface ServerSources {
   readonly engine: Engine;
   readonly version: string;
   readonly log: { readonly syncTimes: DurationCounts; readonly commitTimes: DurationCounts };
+  /** Further lines, of a host of a cluster. */
+  readonly clusterLines?: (() => readonly string[]) | undefined;
 }
 
 const CODES = [...new Set(Object.values(REPLIES).map(({ errorCode }) => errorCode))].sort();
@@ -26,7 +28,7 @@ export class ServerMetrics {
 
   /** Prometheus text format. Cost: O(events and areas). */
   text(): string {
-    const { engine, version, log } = this.#sources;
+    const { engine, version, log, clusterLines } = this.#sources;
     const { syncTimes, commitTimes } = log;
     const build = { version, node: process.versions.node };
     const sync = "Time to write and sync a batch of the log.";
@@ -36,6 +38,7 @@ export class ServerMetrics {
       ...histogram("frontrow_log_sync_duration_seconds", sync, syncTimes),
       ...histogram("frontrow_log_commit_duration_seconds", commit, commitTimes),
       ...this.#refusalLines(),
+      ...(clusterLines?.() ?? []),
       ...eventPlaces(engine.state, engine.nowMs()),
     ];
     return `${lines.join("\n")}\n`;

@@ -15,7 +15,7 @@ const FRONT_CODES: readonly (readonly [(route: Route) => boolean, readonly strin
   [takesBody, ["LENGTH_REQUIRED", "PAYLOAD_TOO_LARGE"]],
   [takesIdempotencyKey, ["IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_REPLY_GONE"]],
   [takesIdempotencyKey, ["IDEMPOTENCY_KEY_REUSED", "OVERLOADED"]],
-  [({ durable }) => durable, ["INTERNAL_ERROR", "LOG_UNAVAILABLE"]],
+  [({ durable }) => durable, ["INTERNAL_ERROR", "LOG_UNAVAILABLE", "NOT_LEADER"]],
 ];
 
 function isGuarded({ access }: Route): boolean {

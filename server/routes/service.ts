@@ -32,6 +32,17 @@ export const HEALTH_ROUTES: readonly Route[] = [
   }),
 ];
 
+/** The link of a gateway. Clients do not use it, so it is not in the documents. */
+export const GATEWAY_ROUTE: Route = route(BASE, "GET /api/internal/gateway", {
+  answers: { 101: null },
+  problems: [403, 404],
+  handle: ({ services, head }) => {
+    const isHandshake = typeof head.protocols === "string";
+    if (services.gateways !== null && isHandshake) return services.gateways.open(head);
+    return { refused: Result.ENTITY_NOT_FOUND, detail: "There is no such path." };
+  },
+});
+
 async function scrape({ services, authorization }: Context): Promise<Handled> {
   const { metrics, metricsToken } = services;
   if (metricsToken !== null && !isSame(bearerOf(authorization), metricsToken)) {
@@ -40,8 +51,9 @@ async function scrape({ services, authorization }: Context): Promise<Handled> {
   return page(metrics.contentType, await metrics.text());
 }
 
-function readiness({ isReady, engine }: Services): Handled {
+function readiness({ isReady, notReady, engine }: Services): Handled {
   if (isReady() && engine.isWritable) return HEALTHY;
+  if (!isReady() && notReady !== undefined) return notReady();
   return { refused: FrontResult.NOT_READY, detail: "The service does not take changes just now." };
 }
 

@@ -109,6 +109,20 @@ export interface CommandSockets {
   attach(front: CommandFront, services: Services): void;
 }
 
+/** Links of gateways, on the side of the engine. */
+export interface GatewayLinks {
+  /** Open links. */
+  readonly count: number;
+  /** Requests that came over links. */
+  readonly requests: number;
+  /** Those of them that wait for the disk, and those that were refused because too many did. */
+  readonly waiting: { readonly count: number; readonly refused: number };
+  /** @returns The answer to a handshake. */
+  open(head: RequestHead): Answer | Problem;
+  /** To be called once, before the first handshake. */
+  attach(front: CommandFront, services: Services): void;
+}
+
 /** What of a request names its event and its ticket. */
 export interface Viewed {
   readonly eventId: string;
@@ -181,6 +195,8 @@ export interface Services {
   readonly layouts: LayoutWork;
   readonly audit: AuditTrail;
   readonly commands: CommandSockets;
+  /** Null for a server that takes no gateways. */
+  readonly gateways: GatewayLinks | null;
   readonly webhooks: WebhookDeliveries;
   readonly keys: Keys;
   readonly passwords: Passwords;
@@ -195,4 +211,6 @@ export interface Services {
   readonly badKeys: Throttle;
   /** Whether requests are taken: false until recovery has ended, and while stopping. */
   readonly isReady: () => boolean;
+  /** Why requests are not taken. */
+  readonly notReady?: (() => Problem) | undefined;
 }

@@ -1,5 +1,6 @@
 /** The screen of `frontrow status`, from two readings of `/metrics`. */
 import type { Paint } from "../onsale/terminal.ts";
+import { clusterLines } from "./cluster-lines.ts";
 import { bytesText, durationText, latencyText, numberText } from "./format.ts";
 import type { Interval, Labels, Series } from "./scrape.ts";
 
@@ -42,6 +43,7 @@ export function screenOf(shown: Shown, paper: Paper): string {
     headOf(shown, paper),
     ["", paint("bold", HEADING), ...requestLines(shown.interval)],
     ["", paint("bold", "STORE"), ...storeLines(shown, paper)],
+    clusterLines(shown.interval.after, paint),
     ["", ...eventLines(shown.interval, { columns, paint })],
   ];
   return `${sections.flat().join("\n")}\n`;

@@ -1,6 +1,6 @@
 /**
- * The operator's commands verify, inspect, history, backup, restore and repair: flags and help. The
- * code that does the work, with its native modules, is loaded on demand.
+ * The operator's commands verify, inspect, history, backup, restore, join, compare and repair:
+ * flags and help. The code that does the work, with its native modules, is loaded on demand.
  */
 import { type Command, InvalidArgumentError } from "commander";
 import type { HistoryFlags } from "./history.ts";
@@ -20,6 +20,8 @@ export function addToolCommands(program: Command): void {
   addHistory(program);
   addBackup(program);
   addRestore(program);
+  addJoin(program);
+  addCompare(program);
   addRepair(program);
 }
 
@@ -98,6 +100,36 @@ function addRestore(program: Command): void {
     .action(async (source: string, folder: string) => {
       const { restore } = await import("./copy.ts");
       process.exitCode = restore(source, folder);
+    });
+}
+
+function addJoin(program: Command): void {
+  tool(program, "join", "Create the data folder of a new host of a cluster.")
+    .description(
+      "Copies the data folder of another host of the cluster, even one in use, or a backup of " +
+        "it, and checks the copy. A server that starts on it with --cluster follows from where " +
+        "the copy ends. Start it soon: etcd keeps only the end of the log.",
+    )
+    .argument("<source>", "data folder of another host, or a backup of it")
+    .argument("<folder>", "data folder to create; must not exist, or be empty")
+    .action(async (source: string, folder: string) => {
+      const { backup } = await import("./copy.ts");
+      process.exitCode = backup(source, folder);
+    });
+}
+
+function addCompare(program: Command): void {
+  tool(program, "compare", "Compare the logs of two hosts of a cluster.")
+    .description(
+      "Compares the chains of two logs, which may be in use: says up to which record they are " +
+        "the same, and where they differ. With one folder it prints the chains of its log, for " +
+        "a comparison on another host. Exits with 78 when they differ.",
+    )
+    .argument("<folder>", "data folder")
+    .argument("[other]", "another data folder, or a file with what this command printed for it")
+    .action(async (folder: string, other: string | undefined) => {
+      const { compare } = await import("./compare.ts");
+      process.exitCode = compare(folder, other);
     });
 }
 

@@ -17,6 +17,7 @@ export const FrontResult = {
   LENGTH_REQUIRED: 1_010,
   IDEMPOTENCY_REPLY_GONE: 1_011,
   HISTORY_GONE: 1_012,
+  NOT_LEADER: 1_013,
 } as const;
 export type FrontResult = (typeof FrontResult)[keyof typeof FrontResult];
 
@@ -37,6 +38,7 @@ const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = 
   PAYLOAD_TOO_LARGE: [413, "Payload too large"],
   LOG_UNAVAILABLE: [503, "Log unavailable"],
   OVERLOADED: [503, "Overloaded"],
+  NOT_LEADER: [503, "Not the leader"],
   VALIDATION_FAILED: [400, "Validation failed"],
   ENTITY_NOT_FOUND: [404, "Not found"],
   ACCESS_DENIED: [403, "Access denied"],

@@ -32,6 +32,7 @@ export interface Campaign {
 
 /** The Debian package of each program. */
 const PACKAGES: Readonly<Record<string, string>> = {
+  etcd: "etcd-server",
   gcc: "gcc",
   mount: "mount",
   nginx: "nginx-light",

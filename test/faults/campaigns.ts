@@ -2,6 +2,7 @@
 import type { Campaign } from "./campaign.ts";
 import { bitFlips } from "./campaigns/bit-flips.ts";
 import { clock } from "./campaigns/clock.ts";
+import { cluster } from "./campaigns/cluster.ts";
 import { cuts } from "./campaigns/cuts.ts";
 import { fullDisk } from "./campaigns/full-disk.ts";
 import { hostileTenant } from "./campaigns/hostile-tenant.ts";
@@ -32,6 +33,9 @@ export const DISK_CAMPAIGNS: readonly Campaign[] = [
   cuts,
   misplaced,
 ];
+
+/** Hosts of a cluster, on real members of etcd. */
+export const CLUSTER_CAMPAIGNS: readonly Campaign[] = [cluster];
 
 /** Clients that mean harm, or read and send slowly, beside the on-sale of another organization. */
 export const CLIENT_CAMPAIGNS: readonly Campaign[] = [hostileTenant, slowClients];

@@ -4,10 +4,20 @@
  */
 import { Command } from "commander";
 import type { Campaign, Outcome } from "./campaign.ts";
-import { CLIENT_CAMPAIGNS, DISK_CAMPAIGNS, PROCESS_CAMPAIGNS } from "./campaigns.ts";
+import {
+  CLIENT_CAMPAIGNS,
+  CLUSTER_CAMPAIGNS,
+  DISK_CAMPAIGNS,
+  PROCESS_CAMPAIGNS,
+} from "./campaigns.ts";
 import { scoped } from "./support/scope.ts";
 
-const CAMPAIGNS = [...PROCESS_CAMPAIGNS, ...DISK_CAMPAIGNS, ...CLIENT_CAMPAIGNS];
+const CAMPAIGNS = [
+  ...PROCESS_CAMPAIGNS,
+  ...DISK_CAMPAIGNS,
+  ...CLIENT_CAMPAIGNS,
+  ...CLUSTER_CAMPAIGNS,
+];
 const SEED_MAX = 1_000_000;
 const SHOWN_MAX = 20;
 /** Without a terminal, a progress line is printed this often. */

@@ -42,16 +42,18 @@ export class Tree {
     const patch = path.resolve(patchOf(mutant));
     this.#must("git", "apply", patch);
     try {
-      return mutant.test === null ? this.simulate(seeds) : this.#test(mutant.test);
+      if (mutant.test !== null) return this.#test(mutant.test);
+      return this.simulate(seeds, mutant.isOfCluster);
     } finally {
       this.#must("git", "apply", "--reverse", patch);
     }
   }
 
   /** Builds the tree as it is and runs seeds until one fails. */
-  simulate(seeds: number): Hunted {
+  simulate(seeds: number, isOfCluster = false): Hunted {
     this.#build();
     const sim = ["dist/test/sim/command.js", "--quiet", "--seeds", String(seeds)];
+    if (isOfCluster) sim.push("--cluster");
     const { status, stdout, stderr } = this.#run(process.execPath, ...sim);
     const found = /VIOLATION of (seed \d+: [^\n]{0,100})/.exec(stdout);
     if (found !== null) return { by: found[1]! };

@@ -9,10 +9,13 @@ export interface Mutant {
    * for a mistake that the simulation finds.
    */
   readonly test: string | null;
+  /** The simulation of a cluster finds it: the first line of the patch is `Found by --cluster`. */
+  readonly isOfCluster: boolean;
 }
 
 export const PATCH_FOLDER = "test/mutants";
 const SUFFIX = ".patch";
+const CLUSTER = "--cluster";
 
 /** In the order of their names. */
 export function findMutants(): Mutant[] {
@@ -20,14 +23,18 @@ export function findMutants(): Mutant[] {
     .filter((name) => name.endsWith(SUFFIX))
     .map((name) => name.slice(0, -SUFFIX.length))
     .toSorted()
-    .map((name) => ({ name, test: testOf(name) }));
+    .map((name) => {
+      const finder = finderOf(name);
+      const isOfCluster = finder === CLUSTER;
+      return { name, isOfCluster, test: isOfCluster ? null : finder };
+    });
 }
 
 export function patchOf({ name }: Pick<Mutant, "name">): string {
   return `${PATCH_FOLDER}/${name}${SUFFIX}`;
 }
 
-function testOf(name: string): string | null {
-  const [, test] = /^Found by (\S+)\n/.exec(readFileSync(patchOf({ name }), "utf8")) ?? [];
-  return test ?? null;
+function finderOf(name: string): string | null {
+  const [, finder] = /^Found by (\S+)\n/.exec(readFileSync(patchOf({ name }), "utf8")) ?? [];
+  return finder ?? null;
 }

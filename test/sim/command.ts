@@ -10,6 +10,7 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { neverSeen, SEEDS_FOR_ALL } from "./branches.ts";
+import { HISTORIES_FOR_ALL, neverInHistories } from "./cluster/branches.ts";
 import { INVARIANTS, Tally } from "./model/invariants.ts";
 import { keepRegression } from "./regressions.ts";
 import { ROOT, type SeedResult } from "./seed.ts";
@@ -24,6 +25,7 @@ interface Options {
   readonly seeds: number;
   readonly seed: number;
   readonly jobs: number;
+  readonly cluster: boolean;
   readonly quiet: boolean;
   readonly keep: string | undefined;
 }
@@ -36,6 +38,7 @@ const options = new Command("sim")
   .option("--seeds <number>", "how many seeds", wholeNumber, SEEDS_FOR_ALL)
   .option("--seed <number>", "the first seed", wholeNumber, 1)
   .option("--jobs <number>", "processes at once", wholeNumber, os.availableParallelism())
+  .option("--cluster", "histories of three hosts beside a model of etcd", false)
   .option("--quiet", "print no table of what happened", false)
   .option("--keep <text>", "keep the first seed as a regression; the text says what it found")
   .parse()
@@ -47,6 +50,7 @@ function wholeNumber(text: string): number {
   throw new Error(`not a whole number above zero: ${text}`);
 }
 
+if (options.keep !== undefined && options.cluster) throw new Error("--keep is not for --cluster");
 if (options.keep !== undefined) {
   const file = keepRegression({ found: options.keep, plan: planOf(options.seed) });
   print(`kept: ${file}`);
@@ -73,10 +77,10 @@ function startBar(): SingleBar {
   return started;
 }
 
-function sharesOf({ seeds, seed, jobs }: Options): Share[] {
+function sharesOf({ seeds, seed, jobs, cluster: isCluster }: Options): Share[] {
   return Array.from({ length: Math.min(jobs, seeds) }, (_, i) => {
     const count = Math.ceil((seeds - i) / jobs);
-    return { first: seed + i, count, stride: jobs, root };
+    return { first: seed + i, count, stride: jobs, isCluster, root };
   });
 }
 
@@ -110,13 +114,13 @@ function report(): void {
   const seconds = (performance.now() - startedMs) / 1_000;
   if (!options.quiet) printTable();
   const last = options.seed + options.seeds - 1;
-  const perSecond = Math.round(crashes / seconds);
+  const [what, count] = options.cluster ? ["faults", faults()] : ["crashes", crashes];
   print(
-    `${grouped(seedCount)} seeds (${options.seed} to ${last}), ${grouped(crashes)} crashes, ` +
+    `${grouped(seedCount)} seeds (${options.seed} to ${last}), ${grouped(count)} ${what}, ` +
       `${grouped(tally.of("start: open"))} starts checked, ${grouped(asked())} requests, ` +
-      `${seconds.toFixed(1)} s, ${perSecond} crashes a second`,
+      `${seconds.toFixed(1)} s, ${Math.round(count / seconds)} ${what} a second`,
   );
-  const missing = seedCount >= SEEDS_FOR_ALL ? neverSeen(tally) : [];
+  const missing = notCovered();
   for (const name of missing) print(`never seen: ${name}`);
   if (failure === null) print("violations: 0");
   else print(`VIOLATION of ${failure}`);
@@ -132,13 +136,28 @@ function printTable(): void {
   }
 }
 
+/** What a long run should have covered, and did not. */
+function notCovered(): string[] {
+  if (options.cluster) return seedCount >= HISTORIES_FOR_ALL ? neverInHistories(tally) : [];
+  return seedCount >= SEEDS_FOR_ALL ? neverSeen(tally) : [];
+}
+
 function asked(): number {
-  const requests = [...tally.counts].filter(([name]) => name.startsWith("asked: "));
-  return requests.reduce((sum, [, times]) => sum + times, 0);
+  return sumOf("asked: ");
+}
+
+function faults(): number {
+  return sumOf("fault: ");
+}
+
+function sumOf(prefix: string): number {
+  const counts = [...tally.counts].filter(([name]) => name.startsWith(prefix));
+  return counts.reduce((sum, [, times]) => sum + times, 0);
 }
 
 function seedOf(text: string): string {
-  return `${/^seed (\d+)/.exec(text)![1]!} --seeds 1`;
+  const mode = options.cluster ? " --cluster" : "";
+  return `${/^seed (\d+)/.exec(text)![1]!} --seeds 1${mode}`;
 }
 
 function grouped(number: number): string {

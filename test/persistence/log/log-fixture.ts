@@ -4,7 +4,7 @@ import { Move } from "../../../engine/inventory/states.ts";
 import { Admission, type Clock, LogSpace, type TooLong } from "../../../engine/ports.ts";
 import { ActorKind, RecordType, type LogRecord, type MoveRecord } from "../../../engine/records.ts";
 import type { Disk } from "../../../persistence/disk/disk.ts";
-import type { LogFailed } from "../../../persistence/disk/faults.ts";
+import type { StoreFault } from "../../../persistence/disk/faults.ts";
 import type { Scheduler } from "../../../persistence/disk/scheduler.ts";
 import { openLog } from "../../../persistence/log/open-log.ts";
 import type { RecoveryReport } from "../../../persistence/log/recover.ts";
@@ -90,7 +90,7 @@ export class LogProcess {
   readonly time = new ManualTime();
   readonly replayed: LogRecord[] = [];
   readonly durable: number[] = [];
-  readonly failures: LogFailed[] = [];
+  readonly failures: StoreFault[] = [];
   report!: RecoveryReport;
   journal!: Awaited<ReturnType<typeof openLog>>["journal"];
   #sequence = 0;

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
+import { clusterLines } from "../../../server/status/cluster-lines.ts";
 import { bytesText, durationText, latencyText, numberText } from "../../../server/status/format.ts";
 import { Interval, Scrape } from "../../../server/status/scrape.ts";
 import { screenOf } from "../../../server/status/screen.ts";
@@ -73,6 +74,33 @@ test("the screen has rates, latencies, refusals, the store, and the fullest even
   ]);
   expect(events[1]).toContain('A "long" name that');
   expect(events[3]).toBe("  and 29,997 more");
+});
+
+test("a host of a cluster shows its role, the leader, the other hosts and etcd", () => {
+  const lines = [
+    'frontrow_cluster_info{cell="main",host="b",leader="a",leader_address="http://a:80"} 1',
+    'frontrow_cluster_role{role="standby"} 1',
+    'frontrow_cluster_role{role="leader"} 0',
+    'frontrow_cluster_host_sequence{host="a",address="http://a:80",role="leader"} 1200',
+    'frontrow_cluster_host_sequence{host="b",address="http://b:80",role="standby"} 1100',
+    "frontrow_cluster_lag_seconds 3",
+    "frontrow_cluster_etcd_up 1",
+    "frontrow_cluster_etcd_has_leader 0",
+    "frontrow_cluster_etcd_database_bytes 2048",
+    "frontrow_cluster_retained_bytes 1024",
+  ];
+  expect(clusterLines(new Scrape(lines.join("\n"), 0), (_, text) => text)).toEqual([
+    "",
+    "CLUSTER",
+    "  cell       main, this is b, standby",
+    "  leader     a, http://a:80",
+    "  a          leader, record 1,200",
+    "  b          standby, record 1,100, 100 behind",
+    "  lag        3 s",
+    "  etcd       2 KiB, HAS NO LEADER",
+    "  in etcd    1 KiB",
+  ]);
+  expect(clusterLines(reading(0), (_, text) => text)).toEqual([]);
 });
 
 test.each([80, 100, 120])("no line is wider than a terminal of %i columns", (columns) => {

@@ -78,6 +78,11 @@ export class Platter {
     return new Map(paths.map((path) => [path, Buffer.from(names.get(path)!.content())]));
   }
 
+  /** The paths of all folders, each after the one that it is in. */
+  folders(): readonly string[] {
+    return [...this.#content.folders].toSorted();
+  }
+
   /** @returns A function that restores the current content; it may be called repeatedly. */
   save(): () => void {
     this.#readReal();

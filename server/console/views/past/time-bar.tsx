@@ -27,7 +27,7 @@ export function TimeBar({ past }: TimeBarProps) {
         <Histogram buckets={buckets} />
         <Slider past={past} />
       </div>
-      <output class="time-at">{isNow ? TEXTS.past.now : momentOf(past.atMs.value!)}</output>
+      <span class="time-at">{isNow ? TEXTS.past.now : momentOf(past.atMs.value!)}</span>
       {!isNow && <PastControls past={past} />}
       <Comparison past={past} />
     </section>

@@ -1,0 +1,63 @@
+/** Three members of etcd from Debian's package, and Frontrow as a host of a cluster beside them. */
+import path from "node:path";
+import {
+  freePort,
+  isInstalled,
+  type RunningProgram,
+  type Server,
+  startProgram,
+} from "../harness/processes.ts";
+import { startServer } from "./frontrow.ts";
+
+const MEMBERS = [0, 1, 2];
+const LOOPBACK = "http://127.0.0.1";
+
+export interface Cell {
+  /** Starts a host, which is ready when it leads. */
+  readonly startHost: (folder: string, name: string) => Promise<Server>;
+  readonly stop: () => Promise<void>;
+}
+
+/** @returns The command that installs what is missing; null when nothing is. */
+export function missingEtcd(): string | null {
+  return isInstalled("etcd") ? null : "apt-get install etcd-server";
+}
+
+export async function startCell(folder: string): Promise<Cell> {
+  const clients: string[] = [];
+  const peers: string[] = [];
+  for (const _ of MEMBERS) clients.push(`${LOOPBACK}:${await freePort()}`);
+  for (const _ of MEMBERS) peers.push(`${LOOPBACK}:${await freePort()}`);
+  const cluster = MEMBERS.map((member) => `m${member}=${peers[member]}`).join(",");
+  const members: RunningProgram[] = await Promise.all(
+    MEMBERS.map((member) =>
+      startProgram({
+        path: "etcd",
+        args: [
+          ["--name", `m${member}`],
+          ["--data-dir", path.resolve(folder, `etcd-${member}`)],
+          ["--listen-client-urls", clients[member]!],
+          ["--advertise-client-urls", clients[member]!],
+          ["--listen-peer-urls", peers[member]!],
+          ["--initial-advertise-peer-urls", peers[member]!],
+          ["--initial-cluster", cluster],
+          ["--log-level", "error"],
+        ].flat(),
+        stopSignal: "SIGTERM",
+        connect: async () => {
+          const { ok } = await fetch(`${clients[member]}/health`);
+          if (!ok) throw new Error("the member has no leader yet");
+        },
+      }),
+    ),
+  );
+  return {
+    startHost: (data, name) => {
+      const cell = `etcd://${new URL(clients[0]!).host}/bench`;
+      return startServer(data, ["--cluster", cell, "--cluster-host", name]);
+    },
+    stop: async () => {
+      await Promise.all(members.map((member) => member.stop()));
+    },
+  };
+}

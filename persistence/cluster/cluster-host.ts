@@ -1,0 +1,315 @@
+/**
+ * A host of a cluster: follows the leader until it leads itself, and leads until its lease ends.
+ *
+ * Ordering: a host leads once it has created the leader key, whose create revision is its token.
+ * From then on no earlier leader can append, because every append names a token. So what this host
+ * reads then is the whole log, and what it appends comes after it.
+ */
+import type { FramePlace } from "../log/frame.ts";
+import type { StoreFault } from "../disk/faults.ts";
+import type { Scheduler } from "../disk/scheduler.ts";
+import type { MachineTime } from "../disk/service-clock.ts";
+import { EtcdRefusal, type KeyValue, type TransactionResult } from "./etcd.ts";
+import { EtcdRefused, LeadershipLost, NotOfThisCell } from "./faults.ts";
+import type { FollowedLog } from "./followed-log.ts";
+import { Follower, type LogBase } from "./follower.ts";
+import { Hosts } from "./hosts.ts";
+import { CellKeys } from "./keys.ts";
+import { Lease } from "./lease.ts";
+import { type ClusterOptions, type ClusterStatus, HostRole, LEASE_MS } from "./options.ts";
+import { Replicator } from "./replicator.ts";
+import { Trim } from "./trim.ts";
+
+const DEADLINE_MS = 2_000;
+const RETRY_DELAY_MS = 100;
+const TEND_EVERY_MS = 1_000;
+
+export interface ClusterHostOptions extends ClusterOptions {
+  readonly time: MachineTime;
+  readonly scheduler: Scheduler;
+  /** The data folder, for messages. */
+  readonly folder: string;
+  readonly storeId: string;
+  readonly log: FollowedLog;
+  /** Called at most once: this host must end. */
+  readonly onFault: (fault: StoreFault) => void;
+  /** This host leads, and has the whole log on its disk. */
+  readonly onLead: () => void;
+}
+
+/** The log of the leader, once there is one. */
+export interface LeadingLog {
+  /** The place after the last frame on this host's disk. */
+  readonly place: FramePlace;
+  readonly mark: { readonly sequence: number } | null;
+}
+
+interface Led {
+  readonly token: number;
+  readonly replicator: Replicator;
+  readonly trim: Trim;
+}
+
+export class ClusterHost {
+  readonly keys: CellKeys;
+  readonly #options: ClusterHostOptions;
+  readonly #lease: Lease;
+  readonly #hosts: Hosts;
+  #follower: Follower | null = null;
+  #led: Led | null = null;
+  #log: LeadingLog | null = null;
+  #isCaughtUp = false;
+  #isCampaigning = false;
+  #cancelWatch: (() => void) | null = null;
+  readonly #stops: (() => void)[] = [];
+  #hasEnded = false;
+
+  constructor(options: ClusterHostOptions) {
+    const { leaseMs = LEASE_MS } = options;
+    this.#options = options;
+    this.keys = new CellKeys(options.cell);
+    this.#hosts = new Hosts({ ...options, keys: this.keys });
+    this.#lease = new Lease({
+      ...options,
+      leaseMs,
+      onGranted: () => this.#campaign(),
+      onEnded: () => this.#leaseEnded(),
+      onLapse: () => this.#prove(),
+    });
+  }
+
+  get role(): HostRole {
+    if (this.#led === null) return HostRole.STANDBY;
+    return this.#log === null ? HostRole.TAKING_OVER : HostRole.LEADER;
+  }
+
+  /** Whether no other host can lead now, so that what this host has in memory is the present. */
+  get mayRead(): boolean {
+    return this.#log !== null && this.#lease.isHeld;
+  }
+
+  /** Whether etcd has room for more frames. */
+  get hasRoom(): boolean {
+    return this.#led!.trim.hasRoom;
+  }
+
+  /** To be called once, when the log on disk has been read. */
+  start(): void {
+    this.#join();
+  }
+
+  /** As `commit` of the replicator. To be called from `onLead` on. */
+  commit(frame: Uint8Array, place: FramePlace, done: () => void): void {
+    const { replicator, trim } = this.#led!;
+    replicator.commit(frame, place, () => {
+      if (this.#hasEnded) return;
+      trim.add(place, frame.length);
+      done();
+    });
+  }
+
+  /** The epoch of this leader is in the log. */
+  lead(log: LeadingLog): void {
+    this.#log = log;
+  }
+
+  status(): ClusterStatus {
+    const { cell, host } = this.#options;
+    const { role, mayRead } = this;
+    const retainedBytes = this.#led?.trim.retainedBytes ?? 0;
+    return { cell, host, role, mayRead, retainedBytes, ...this.#hosts.view() };
+  }
+
+  /** Gives the lease back, so that another host leads at once. */
+  leave(done: () => void): void {
+    const leaseId = this.#end();
+    if (leaseId === null) done();
+    else this.#options.etcd.revoke(leaseId, DEADLINE_MS, done);
+  }
+
+  /** Finds out whether the cell has this store; the first host of a cell says which it has. */
+  #join(): void {
+    const { etcd, log, storeId } = this.#options;
+    const base = { ...log.end, chain: Buffer.from(log.chain).toString("hex") };
+    const value = Buffer.from(JSON.stringify({ storeId, ...base }));
+    const { store } = this.keys;
+    const change = {
+      compares: [{ key: store, createRevision: 0 }],
+      puts: [{ key: store, value, leaseId: null }],
+      deletes: [],
+      otherwiseGet: [store],
+    };
+    etcd.transact(change, DEADLINE_MS, (reply) => {
+      if (this.#hasEnded) return;
+      if (reply.kind === "unknown") return this.#later(() => this.#join());
+      if (reply.kind === "refused") return this.#fail(new EtcdRefused("join", reply.reason));
+      this.#follow(reply.value.found[0]?.value ?? value);
+    });
+  }
+
+  #follow(stored: Buffer): void {
+    const { storeId, folder, scheduler, leaseMs = LEASE_MS } = this.#options;
+    const base = JSON.parse(stored.toString("utf8")) as LogBase & { readonly storeId: string };
+    if (base.storeId !== storeId) {
+      const reason = `the cell has store ${base.storeId}: copy it with \`frontrow join\``;
+      return this.#fail(new NotOfThisCell(folder, reason));
+    }
+    this.#follower = new Follower({
+      ...this.#options,
+      keys: this.keys,
+      base,
+      onCaughtUp: () => {
+        this.#isCaughtUp = true;
+        this.#campaign();
+      },
+      onFault: (fault) => this.#fail(fault),
+    });
+    this.#follower.start();
+    this.#lease.start();
+    this.#stops.push(
+      scheduler.every(TEND_EVERY_MS, () => this.#tend()),
+      // The watch of the leader key says it sooner; but a watch may be silent.
+      scheduler.every(leaseMs, () => this.#campaign()),
+    );
+  }
+
+  #campaign(): void {
+    const { etcd, host, address } = this.#options;
+    const leaseId = this.#lease.id;
+    if (this.#isCampaigning || this.#led !== null || leaseId === null || !this.#isCaughtUp) return;
+    this.#isCampaigning = true;
+    const { leader } = this.keys;
+    const value = Buffer.from(JSON.stringify({ host, address, leaseId }));
+    const change = {
+      compares: [{ key: leader, createRevision: 0 }],
+      puts: [{ key: leader, value, leaseId }],
+      deletes: [],
+      otherwiseGet: [leader],
+    };
+    etcd.transact(change, DEADLINE_MS, (reply) => {
+      if (this.#hasEnded) return;
+      this.#isCampaigning = false;
+      if (reply.kind === "unknown") return this.#later(() => this.#campaign());
+      if (reply.kind === "refused") {
+        // The lease notices it too, and asks for another one.
+        if (reply.refusal === EtcdRefusal.LEASE_GONE) return;
+        return this.#fail(new EtcdRefused("lead", reply.reason));
+      }
+      if (reply.value.isDone) return this.#takeOver(reply.value.revision, value);
+      this.#hearLeader(reply.value, value);
+    });
+  }
+
+  #hearLeader({ found: [leader], revision }: TransactionResult, own: Buffer): void {
+    if (leader === undefined) return this.#campaign();
+    // An earlier attempt, whose outcome was unknown, has succeeded.
+    if (Buffer.compare(leader.value, own) === 0) {
+      return this.#takeOver(leader.createRevision, own);
+    }
+    this.#hosts.setLeader(leader.value);
+    this.#watchLeader(leader, revision + 1);
+  }
+
+  #watchLeader({ key }: KeyValue, startRevision: number): void {
+    if (this.#cancelWatch !== null) return;
+    this.#cancelWatch = this.#options.etcd.watch({
+      from: key,
+      to: `${key}\0`,
+      startRevision,
+      onEvents: (events) => {
+        if (events.some(({ kind }) => kind === "delete")) this.#campaign();
+      },
+      onEnd: () => {
+        this.#cancelWatch = null;
+        this.#later(() => this.#campaign());
+      },
+    });
+  }
+
+  #takeOver(token: number, value: Buffer): void {
+    const { etcd, scheduler } = this.#options;
+    const onFault = (fault: StoreFault) => this.#fail(fault);
+    const { keys } = this;
+    const replicator = new Replicator({ etcd, scheduler, keys, token, onFault });
+    this.#led = { token, replicator, trim: new Trim({ etcd, keys, token }) };
+    this.#lease.prove();
+    this.#hosts.setLeader(value);
+    this.#cancelWatch?.();
+    this.#follower!.finish(() => this.#dropIncomplete(token));
+  }
+
+  /** Parts of a frame whose first part was never put: the frame was not acknowledged. */
+  #dropIncomplete(token: number): void {
+    if (this.#hasEnded) return;
+    const { etcd, log } = this.#options;
+    const change = {
+      compares: [{ key: this.keys.leader, createRevision: token }],
+      puts: [],
+      deletes: [this.keys.partsFrom(log.end)],
+      otherwiseGet: [],
+    };
+    etcd.transact(change, DEADLINE_MS, (reply) => {
+      if (this.#hasEnded) return;
+      if (reply.kind === "unknown") return this.#later(() => this.#dropIncomplete(token));
+      if (reply.kind === "refused") return this.#fail(new EtcdRefused("lead", reply.reason));
+      if (!reply.value.isDone) return this.#fail(new LeadershipLost("another host leads"));
+      this.#follower!.stop();
+      log.close(() => this.#options.onLead());
+    });
+  }
+
+  /** Finds out whether this host still leads, after its lease was not certainly held. */
+  #prove(): void {
+    const led = this.#led;
+    // A standby relies on its lease only from when it has created the leader key.
+    if (led === null) return this.#lease.prove();
+    const { etcd } = this.#options;
+    const { leader } = this.keys;
+    etcd.range({ from: leader, to: `${leader}\0`, limit: 1 }, DEADLINE_MS, (reply) => {
+      // Without an answer, the next keep-alive asks again.
+      if (this.#hasEnded || reply.kind !== "done") return;
+      const [pair] = reply.value.pairs;
+      if (pair?.createRevision === led.token) this.#lease.prove();
+      else this.#fail(new LeadershipLost("another host leads, or may lead"));
+    });
+  }
+
+  #leaseEnded(): boolean {
+    if (this.#led !== null) this.#fail(new LeadershipLost("its lease has ended"));
+    return !this.#hasEnded;
+  }
+
+  /** Says how far this host is, and lets the leader remove what others have. */
+  #tend(): void {
+    const { log, time } = this.#options;
+    const place = this.#log?.place ?? log.synced;
+    const sequence = this.#log?.mark?.sequence ?? log.mark?.sequence ?? 0;
+    const own = { number: place.number, offset: place.offset, sequence, role: this.role };
+    this.#hosts.tell(own, this.#lease.id);
+    if (this.#log === null) return;
+    this.#led!.trim.step(place, this.#hosts.others(), time.runningMs());
+  }
+
+  #later(task: () => void): void {
+    this.#options.scheduler.later(RETRY_DELAY_MS, () => {
+      if (!this.#hasEnded) task();
+    });
+  }
+
+  #fail(fault: StoreFault): void {
+    if (this.#hasEnded) return;
+    this.#end();
+    this.#options.onFault(fault);
+  }
+
+  /** @returns The lease, which still exists. */
+  #end(): string | null {
+    this.#hasEnded = true;
+    this.#log = null;
+    for (const stop of this.#stops) stop();
+    this.#cancelWatch?.();
+    this.#led?.replicator.stop();
+    if (this.#follower !== null) this.#follower.stop();
+    return this.#lease.stop();
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * The calls to etcd that a cluster needs, as types. The real client and the model of the simulation
+ * implement them. Nothing here waits: each call answers once, in a later turn.
+ *
+ * Deadlines: each call names its own. When it passes, the call answers `unknown`: the change may
+ * have happened, may still happen later, or may never happen. Only the same bytes may be sent then.
+ */
+
+/** What became of a call. */
+export type Reply<Value> =
+  | { readonly kind: "done"; readonly value: Value }
+  /** No answer, or one that leaves open whether the change took place. */
+  | { readonly kind: "unknown"; readonly reason: string }
+  /** Nothing changed, and the same call is refused again until its cause is removed. */
+  | { readonly kind: "refused"; readonly refusal: EtcdRefusal; readonly reason: string };
+
+export const EtcdRefusal = {
+  /** The lease has expired or was revoked. */
+  LEASE_GONE: "lease gone",
+  /** The revision was compacted. */
+  COMPACTED: "compacted",
+  /** The database of etcd has reached its quota. */
+  NO_SPACE: "no space",
+  /** Anything else, such as a wrong password or a request that is too long. */
+  OTHER: "other",
+} as const;
+export type EtcdRefusal = (typeof EtcdRefusal)[keyof typeof EtcdRefusal];
+
+export type Answer<Value> = (reply: Reply<Value>) => void;
+
+export interface KeyValue {
+  readonly key: string;
+  /** Valid for as long as the receiver wants. */
+  readonly value: Buffer;
+  /** The revision at which the key was last created. */
+  readonly createRevision: number;
+  /** The revision at which it was last changed. */
+  readonly modRevision: number;
+}
+
+/** The keys from `from` on, before `to`, in order of their bytes. */
+export interface KeyRange {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A condition of a transaction. The create revision of a key that does not exist is 0. */
+export interface Compare {
+  readonly key: string;
+  readonly createRevision: number;
+}
+
+export interface Put {
+  readonly key: string;
+  /** Must not change before the answer. */
+  readonly value: Uint8Array;
+  /** The key is removed when this lease ends; null to keep it. */
+  readonly leaseId: string | null;
+}
+
+export interface Transaction {
+  /** All must hold. */
+  readonly compares: readonly Compare[];
+  /** Done in one step, and only when all compares hold. */
+  readonly puts: readonly Put[];
+  /** Deleted in the same step. */
+  readonly deletes: readonly KeyRange[];
+  /** Read in the same step when a compare does not hold. */
+  readonly otherwiseGet: readonly string[];
+}
+
+export interface TransactionResult {
+  readonly isDone: boolean;
+  /** Of the store after the transaction: that of the puts when it was done. */
+  readonly revision: number;
+  /** The existing keys of `otherwiseGet`; empty when the transaction was done. */
+  readonly found: readonly KeyValue[];
+}
+
+/** Every read is linearizable. */
+export interface RangeRequest extends KeyRange {
+  /** At most this many keys; 0 for all. */
+  readonly limit: number;
+  readonly descending?: boolean | undefined;
+  /** Without values. */
+  readonly keysOnly?: boolean | undefined;
+}
+
+export interface RangeResult {
+  readonly pairs: readonly KeyValue[];
+  /** Whether the limit left some out. */
+  readonly more: boolean;
+  /** The revision that was read. */
+  readonly revision: number;
+}
+
+export interface LeaseGrant {
+  readonly leaseId: string;
+  /** May be longer than requested. */
+  readonly ttlMs: number;
+}
+
+/** One change of a key: in order of revision, each once. */
+export type WatchEvent =
+  | { readonly kind: "put"; readonly pair: KeyValue }
+  | { readonly kind: "delete"; readonly key: string; readonly modRevision: number };
+
+export interface WatchRequest extends KeyRange {
+  /** The first revision of interest. */
+  readonly startRevision: number;
+  /** All changes of one or more whole revisions. */
+  readonly onEvents: (events: readonly WatchEvent[]) => void;
+  /** The watch has ended and delivers nothing more. To go on, begin another one. */
+  readonly onEnd: (refusal: EtcdRefusal | null, reason: string) => void;
+}
+
+export interface MemberStatus {
+  readonly version: string;
+  /** Bytes of the database file. */
+  readonly databaseBytes: number;
+  /** Hexadecimal. */
+  readonly memberId: string;
+  /** Hexadecimal; null when there is no leader, so there is no majority. */
+  readonly leaderId: string | null;
+  /** Alarms and other errors of the member; empty when it is well. */
+  readonly errors: readonly string[];
+}
+
+/** A member of etcd: the one beside this host, and only that one. */
+export interface Etcd {
+  grant(ttlMs: number, deadlineMs: number, answer: Answer<LeaseGrant>): void;
+  /** Answers the remaining time of the lease; LEASE_GONE when it has ended. */
+  keepAlive(leaseId: string, deadlineMs: number, answer: Answer<{ readonly ttlMs: number }>): void;
+  /** Ends the lease and removes its keys. A lease that has ended counts as done. */
+  revoke(leaseId: string, deadlineMs: number, answer: Answer<null>): void;
+  transact(change: Transaction, deadlineMs: number, answer: Answer<TransactionResult>): void;
+  range(request: RangeRequest, deadlineMs: number, answer: Answer<RangeResult>): void;
+  /** @returns Ends the watch; nothing is delivered afterwards. */
+  watch(request: WatchRequest): () => void;
+  /** Forgets all values before the revision that a later one has replaced or deleted. */
+  compact(revision: number, deadlineMs: number, answer: Answer<null>): void;
+  status(deadlineMs: number, answer: Answer<MemberStatus>): void;
+  /** Answers nothing more. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,66 @@
+/** The options of a host of a cluster, and what it says about itself and the others. */
+import type { FramePlace } from "../log/frame.ts";
+import type { Etcd, MemberStatus } from "./etcd.ts";
+
+export interface ClusterOptions {
+  /** The member of etcd beside this host. */
+  readonly etcd: Etcd;
+  /** The prefix of all keys: the same on all hosts of the cell. */
+  readonly cell: string;
+  /** The name of this host, which no other host of the cell has. */
+  readonly host: string;
+  /** Where clients reach this host, for messages. */
+  readonly address: string;
+  /** How long this host leads without hearing from etcd; 2,000 by default. */
+  readonly leaseMs?: number | undefined;
+  /** Called once, when the log has been read: from then on the status can be asked for. */
+  readonly onStanding?: ((host: ClusterView) => void) | undefined;
+}
+
+export const LEASE_MS = 2_000;
+
+/** What an open host shows of the cluster. */
+export interface ClusterView {
+  status(): ClusterStatus;
+  /** Stops following or leading without waiting for anything: the process ends. */
+  leave(done: () => void): void;
+}
+
+export const HostRole = {
+  /** Follows the leader. */
+  STANDBY: "standby",
+  /** Has become the leader, and reads the end of the log. */
+  TAKING_OVER: "taking over",
+  LEADER: "leader",
+} as const;
+export type HostRole = (typeof HostRole)[keyof typeof HostRole];
+
+/** What a host says about itself, in its key. */
+export interface HostStatus extends FramePlace {
+  readonly host: string;
+  readonly address: string;
+  readonly role: HostRole;
+  /** The last record on its disk. */
+  readonly sequence: number;
+  /** Milliseconds since 1970, by its own clock. */
+  readonly atMs: number;
+}
+
+export interface ClusterStatus {
+  readonly cell: string;
+  readonly host: string;
+  readonly role: HostRole;
+  /** Whether this host leads, and may answer reads. */
+  readonly mayRead: boolean;
+  readonly leader: { readonly host: string; readonly address: string } | null;
+  /** All live hosts, as they last said. */
+  readonly hosts: readonly HostStatus[];
+  /** How long this host has lacked records that the leader has, in milliseconds. */
+  readonly lagMs: number;
+  /** Records that the leader has and this host lacks. */
+  readonly lagRecords: number;
+  /** Bytes of frames in etcd, on the leader. */
+  readonly retainedBytes: number;
+  /** The member of etcd beside this host; null when it does not answer. */
+  readonly etcd: MemberStatus | null;
+}

@@ -1,0 +1,268 @@
+/** Hosts of a cluster in this process, on three real members of etcd. */
+import fs from "node:fs";
+import path from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { StoreFault } from "../../../persistence/disk/faults.ts";
+import type { KeyValue } from "../../../persistence/cluster/etcd.ts";
+import { GrpcEtcd } from "../../../persistence/cluster/grpc/calls.ts";
+import { CellKeys } from "../../../persistence/cluster/keys.ts";
+import type { ClusterView } from "../../../persistence/cluster/options.ts";
+import { Result } from "../../../engine/results.ts";
+import { digest } from "../../../engine/verify/digest.ts";
+import { openEngine, type Store } from "../../../persistence/store/open-engine.ts";
+import { missingPrograms } from "../../faults/campaign.ts";
+import { readFolder } from "../../faults/support/folder-state.ts";
+import { asked, EtcdMembers } from "../../support/cluster/etcd-members.ts";
+import { sleep } from "../../support/server-process.ts";
+import { folderOf } from "../store/store-fixture.ts";
+
+vi.setConfig({ testTimeout: 240_000 });
+
+const CELL = "cell";
+const keys = new CellKeys(CELL);
+const reason = missingPrograms("etcd");
+const why = reason === null ? "" : ` (skipped: ${reason})`;
+
+/** Members of etcd, and hosts with folders of their own. */
+class World {
+  readonly folder = folderOf();
+  readonly faults: StoreFault[] = [];
+  readonly #members: EtcdMembers;
+  readonly etcd: GrpcEtcd;
+
+  private constructor(folder: string, members: EtcdMembers) {
+    this.folder = folder;
+    this.#members = members;
+    this.etcd = this.member(0);
+  }
+
+  static async start(): Promise<World> {
+    const folder = folderOf();
+    const members = await EtcdMembers.start(folder);
+    onTestFinished(() => members.end());
+    return new World(folder, members);
+  }
+
+  member(number: number): GrpcEtcd {
+    const etcd = new GrpcEtcd(this.#members.address(number));
+    onTestFinished(() => etcd.close());
+    return etcd;
+  }
+
+  dataOf(number: number): string {
+    return path.join(this.folder, `host-${number}`);
+  }
+
+  /** A host that has the data of another one. */
+  copy(from: number, to: number): void {
+    fs.cpSync(this.dataOf(from), this.dataOf(to), { recursive: true });
+    fs.rmSync(path.join(this.dataOf(to), "lock.sqlite"), { force: true });
+  }
+
+  /** Opens a host, which settles when it leads; and its view of the cluster. */
+  open(number: number): {
+    readonly store: Promise<Store>;
+    readonly standing: Promise<ClusterView>;
+  } {
+    let stand: (view: ClusterView) => void = () => {};
+    const standing = new Promise<ClusterView>((resolve) => (stand = resolve));
+    const host = { host: `host-${number}`, address: `http://host-${number}` };
+    const cluster = { etcd: this.member(number), cell: CELL, ...host, onStanding: stand };
+    const onFailure = (fault: StoreFault) => void this.faults.push(fault);
+    const store = openEngine({ folder: this.dataOf(number), cluster, onFailure });
+    store.catch(() => {});
+    return { store, standing };
+  }
+
+  async log(): Promise<readonly KeyValue[]> {
+    const request = { ...keys.logs, limit: 0, keysOnly: true };
+    const reply = await asked((answer: Parameters<GrpcEtcd["range"]>[2]) =>
+      this.etcd.range(request, 5_000, answer),
+    );
+    if (reply.kind !== "done") throw new Error(reply.reason);
+    return reply.value.pairs;
+  }
+
+  change(change: Partial<Parameters<GrpcEtcd["transact"]>[0]>) {
+    const none = { compares: [], puts: [], deletes: [], otherwiseGet: [] };
+    return asked((answer: Parameters<GrpcEtcd["transact"]>[2]) =>
+      this.etcd.transact({ ...none, ...change }, 5_000, answer),
+    );
+  }
+}
+
+async function addVenues(store: Store, from: number, count: number): Promise<void> {
+  const caller = await store.callerFor("Box office");
+  for (let n = from; n < from + count; n++) {
+    await store.execute({ kind: "createVenue", caller, body: { name: `Venue ${n}` } });
+  }
+}
+
+/** Waits until the host has every record of the leader on its disk. */
+async function untilCaughtUp(view: ClusterView, sequence: number): Promise<void> {
+  const { host } = view.status();
+  const ours = () => view.status().hosts.find((each) => each.host === host)?.sequence ?? 0;
+  while (ours() < sequence) await sleep(20);
+}
+
+test.skipIf(reason !== null)(
+  `a standby has every acknowledged record when the leader hands over${why}`,
+  async () => {
+    const world = await World.start();
+    const founder = await world.open(0).store;
+    await addVenues(founder, 1, 5);
+    await founder.close();
+    world.copy(0, 1);
+    const leader = await world.open(0).store;
+    const standby = world.open(1);
+    const view = await standby.standing;
+    await addVenues(leader, 6, 40);
+    await untilCaughtUp(view, leader.engine.sequence);
+    expect(view.status()).toMatchObject({
+      role: "standby",
+      mayRead: false,
+      lagRecords: 0,
+      leader: { host: "host-0", address: "http://host-0" },
+    });
+    expect(leader.cluster!.status()).toMatchObject({ role: "leader", mayRead: true });
+    const before = digest(leader.engine.state);
+    await leader.close();
+    const next = await standby.store;
+    expect(await next.read(digest)).toBe(before);
+    expect(next.cluster!.mayRead).toBe(true);
+    await addVenues(next, 100, 3);
+    await next.close();
+    expect(readFolder(world.dataOf(1)).sequence).toBe(next.engine.sequence);
+    expect(world.faults).toEqual([]);
+  },
+);
+
+test.skipIf(reason !== null)(
+  `the folders of two hosts have the same frames at the same places${why}`,
+  async () => {
+    const world = await World.start();
+    await (await world.open(0).store).close();
+    world.copy(0, 1);
+    const leader = await world.open(0).store;
+    const standby = world.open(1);
+    await standby.standing;
+    await addVenues(leader, 1, 30);
+    await leader.close();
+    const next = await standby.store;
+    await next.close();
+    const [first, second] = [0, 1].map((host) => readFolder(world.dataOf(host)).log);
+    expect(second!.scan.sequence).toBe(first!.scan.sequence);
+    const folders = [0, 1].map((host) => path.join(world.dataOf(host), "wal"));
+    const [names, others] = folders.map((folder) => fs.readdirSync(folder));
+    expect(others).toEqual(expect.arrayContaining(names!));
+    for (const name of names!) {
+      const [one, other] = folders.map((folder) => fs.readFileSync(path.join(folder, name)));
+      // The first 4 KiB say when the host began the segment.
+      expect(other!.subarray(4_096, one!.length).equals(one!.subarray(4_096))).toBe(true);
+    }
+  },
+);
+
+test.skipIf(reason !== null)(
+  `a frame above 1 MiB goes in parts, and a standby has it whole${why}`,
+  async () => {
+    const world = await World.start();
+    await (await world.open(0).store).close();
+    world.copy(0, 1);
+    const leader = await world.open(0).store;
+    const standby = world.open(1);
+    const view = await standby.standing;
+    const caller = await leader.callerFor("Box office");
+    await leader.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
+    const [venueId] = leader.engine.state.catalog.venues.keys();
+    // All in one turn, so in one frame.
+    const plans = Array.from({ length: 14 }, (_, n) => {
+      const body = { name: `Plan ${n}`, venueId: venueId!, thumbnail: "x".repeat(250_000) };
+      return leader.execute({ kind: "createSchema", caller, body });
+    });
+    for (const { refused } of await Promise.all(plans)) expect(refused).toBe(Result.OK);
+    await untilCaughtUp(view, leader.engine.sequence);
+    const before = digest(leader.engine.state);
+    await leader.close();
+    const next = await standby.store;
+    expect(await next.read(digest)).toBe(before);
+    await next.close();
+  },
+);
+
+test.skipIf(reason !== null)(
+  `a leader whose key is gone acknowledges nothing more, and ends${why}`,
+  async () => {
+    const world = await World.start();
+    const leader = await world.open(0).store;
+    await addVenues(leader, 1, 3);
+    const { sequence } = leader.engine;
+    await world.change({ deletes: [{ from: keys.leader, to: `${keys.leader}\0` }] });
+    let isAcknowledged = false;
+    void addVenues(leader, 50, 1).then(() => (isAcknowledged = true));
+    while (world.faults.length === 0) await sleep(20);
+    expect(world.faults).toMatchObject([{ name: "LeadershipLost", exitCode: 76 }]);
+    expect(leader.cluster!.mayRead).toBe(false);
+    expect(isAcknowledged).toBe(false);
+    expect(readFolder(world.dataOf(0)).sequence).toBe(sequence);
+  },
+);
+
+test.skipIf(reason !== null)(
+  `parts without their first part are dropped when a host takes over${why}`,
+  async () => {
+    const world = await World.start();
+    await (await world.open(0).store).close();
+    const value = Buffer.alloc(100, 7);
+    const key = keys.part({ number: 1, offset: 2 ** 40 }, 1);
+    await world.change({ puts: [{ key, value, leaseId: null }] });
+    const leader = await world.open(0).store;
+    await addVenues(leader, 1, 3);
+    const there = await asked((answer: Parameters<GrpcEtcd["range"]>[2]) =>
+      world.etcd.range({ from: key, to: `${key}\0`, limit: 1 }, 5_000, answer),
+    );
+    expect(there).toMatchObject({ kind: "done", value: { pairs: [] } });
+    await leader.close();
+    expect(readFolder(world.dataOf(0)).sequence).toBe(leader.engine.sequence);
+  },
+);
+
+test.skipIf(reason !== null)(
+  `a host whose frames etcd has trimmed says that it needs a copy${why}`,
+  async () => {
+    const world = await World.start();
+    await (await world.open(0).store).close();
+    world.copy(0, 1);
+    const leader = await world.open(0).store;
+    await addVenues(leader, 1, 20);
+    const log = await world.log();
+    await world.change({ deletes: [{ from: keys.logs.from, to: log.at(-2)!.key }] });
+    await expect(world.open(1).store).rejects.toMatchObject({ name: "TooFarBehind", exitCode: 78 });
+    await leader.close();
+  },
+);
+
+test.skipIf(reason !== null)(
+  `a host with another store, or with an empty folder, is refused${why}`,
+  async () => {
+    const world = await World.start();
+    await (await world.open(0).store).close();
+    await (await openEngine({ folder: world.dataOf(1) })).close();
+    await expect(world.open(1).store).rejects.toMatchObject({ name: "NotOfThisCell" });
+    await expect(world.open(2).store).rejects.toMatchObject({ name: "TooFarBehind" });
+    expect(fs.existsSync(world.dataOf(2))).toBe(false);
+  },
+);
+
+test.skipIf(reason !== null)(
+  `a host with records that the cluster never acknowledged is refused${why}`,
+  async () => {
+    const world = await World.start();
+    await (await world.open(0).store).close();
+    world.copy(0, 1);
+    const alone = await openEngine({ folder: world.dataOf(1) });
+    await addVenues(alone, 1, 3);
+    await alone.close();
+    await expect(world.open(1).store).rejects.toMatchObject({ name: "NotOfThisCell" });
+  },
+);

@@ -1,0 +1,87 @@
+/** When a host may rely on its lease: from the moment at which it sent a keep-alive. */
+import { expect, test } from "vitest";
+import { type Answer, type Etcd, EtcdRefusal } from "../../../persistence/cluster/etcd.ts";
+import { Lease } from "../../../persistence/cluster/lease.ts";
+import { ManualTime } from "../log/log-fixture.ts";
+
+type Kept = { readonly ttlMs: number };
+
+/** A lease of 2 seconds, of which 250 ms are not relied on, and a member that answers when told. */
+class World {
+  readonly time = new ManualTime();
+  readonly asked: Answer<Kept>[] = [];
+  readonly granted: string[] = [];
+  lapses = 0;
+  ended = 0;
+  readonly lease: Lease;
+
+  constructor() {
+    const etcd: Pick<Etcd, "grant" | "keepAlive"> = {
+      grant: (ttlMs, _, answer) => {
+        const leaseId = `lease ${this.granted.length + 1}`;
+        answer({ kind: "done", value: { leaseId, ttlMs } });
+      },
+      keepAlive: (_id, _deadlineMs, answer) => void this.asked.push(answer),
+    };
+    const { time } = this;
+    this.lease = new Lease({
+      etcd: etcd as Etcd,
+      time: { wallMs: () => time.nowMs(), runningMs: () => time.nowMs() },
+      scheduler: time,
+      leaseMs: 2_000,
+      onGranted: (id) => void this.granted.push(id),
+      onEnded: () => {
+        this.ended += 1;
+        return true;
+      },
+      onLapse: () => void (this.lapses += 1),
+    });
+    this.lease.start();
+  }
+
+  answer(): void {
+    this.asked.shift()!({ kind: "done", value: { ttlMs: 2_000 } });
+  }
+}
+
+test("a lease is held for its time less an eighth, from when it was asked for", async () => {
+  const { time, lease } = new World();
+  await time.pass(1_749);
+  expect(lease.isHeld).toBe(true);
+  await time.pass(1);
+  expect(lease.isHeld).toBe(false);
+});
+
+test("a keep-alive counts from when it was sent, however late its answer comes", async () => {
+  const world = new World();
+  await world.time.pass(500);
+  await world.time.pass(400);
+  world.answer();
+  await world.time.pass(1_349);
+  expect(world.lease.isHeld).toBe(true);
+  await world.time.pass(1);
+  expect(world.lease.isHeld).toBe(false);
+});
+
+test("after a lapse keep-alives count again only when the lease is proved", async () => {
+  const world = new World();
+  await world.time.pass(500);
+  await world.time.pass(1_500);
+  world.answer();
+  expect(world.lease.isHeld).toBe(true);
+  await world.time.pass(5_000);
+  world.answer();
+  expect([world.lease.isHeld, world.lapses]).toEqual([false, 1]);
+  world.lease.prove();
+  await world.time.pass(500);
+  world.answer();
+  expect(world.lease.isHeld).toBe(true);
+});
+
+test("a lease that has ended is not held, and another one is asked for", async () => {
+  const world = new World();
+  await world.time.pass(500);
+  const refusal = EtcdRefusal.LEASE_GONE;
+  world.asked.shift()!({ kind: "refused", refusal, reason: "gone" });
+  expect([world.ended, world.granted]).toEqual([1, ["lease 1", "lease 2"]]);
+});

@@ -1,0 +1,79 @@
+/** What a host of a cluster answers while it follows, over a real socket. */
+import { expect, onTestFinished, test } from "vitest";
+import type { ClusterStatus } from "../../../persistence/cluster/options.ts";
+import { StandbyFront } from "../../../server/cluster/standby-front.ts";
+import { listen } from "../../../server/wire/http.ts";
+
+const STATUS: ClusterStatus = {
+  cell: "main",
+  host: "b",
+  role: "standby",
+  mayRead: false,
+  leader: { host: "a", address: "http://10.0.0.1:8080" },
+  hosts: [
+    {
+      host: "a",
+      address: "http://10.0.0.1:8080",
+      role: "leader",
+      number: 1,
+      offset: 8_192,
+      sequence: 12,
+      atMs: 0,
+    },
+  ],
+  lagMs: 1_500,
+  lagRecords: 3,
+  retainedBytes: 0,
+  etcd: { version: "3.5.14", databaseBytes: 20_480, memberId: "1", leaderId: "2", errors: [] },
+};
+
+async function started(
+  status: ClusterStatus = STATUS,
+): Promise<(path: string) => Promise<Response>> {
+  const mayScrape = (authorization: string) => authorization === "Bearer right";
+  const front = new StandbyFront(() => status, mayScrape);
+  const http = await listen(front, {
+    host: "127.0.0.1",
+    port: 0,
+    connectionsMax: 10,
+    trustedProxies: [],
+    onBroken: (error) => {
+      throw error;
+    },
+    onAnswer: undefined,
+  });
+  onTestFinished(() => http.close());
+  return (path) =>
+    fetch(`http://127.0.0.1:${http.port}${path}`, { headers: { Authorization: "Bearer right" } });
+}
+
+test.each(["/readyz", "/api/private/v2.0/events/", "/console"])(
+  "a standby refuses %s, and names the leader",
+  async (path) => {
+    const get = await started();
+    const response = await get(path);
+    expect(response.status).toBe(503);
+    expect(response.headers.get("x-frontrow-leader")).toBe("http://10.0.0.1:8080");
+    expect(response.headers.get("retry-after")).toBe("1");
+    expect(await response.json()).toMatchObject({
+      errorCode: "NOT_LEADER",
+      detail: "This host is a standby; the leader is http://10.0.0.1:8080.",
+    });
+  },
+);
+
+test("without a leader a standby names none", async () => {
+  const get = await started({ ...STATUS, leader: null });
+  const response = await get("/readyz");
+  expect([response.status, response.headers.get("x-frontrow-leader")]).toEqual([503, null]);
+});
+
+test("a standby answers its health, and the metrics of the cluster", async () => {
+  const get = await started();
+  expect((await get("/healthz")).status).toBe(200);
+  const text = await (await get("/metrics")).text();
+  expect(text).toContain('frontrow_cluster_role{role="standby"} 1\n');
+  expect(text).toContain("frontrow_cluster_lag_seconds 1.5\n");
+  expect(text).toContain("frontrow_cluster_etcd_has_leader 1\n");
+  expect(text).toMatch(/^frontrow_cluster_host_sequence\{host="a",.*role="leader"\} 12$/m);
+});

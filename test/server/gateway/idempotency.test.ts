@@ -1,0 +1,3 @@
+/** The tests of idempotency keys, run through a gateway. */
+import "../../support/gateway/through.ts";
+import "../idempotency.test.ts";

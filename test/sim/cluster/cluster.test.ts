@@ -1,0 +1,32 @@
+/** A short form of `npm run sim -- --cluster`. */
+import { expect, test } from "vitest";
+import { Tally } from "../model/invariants.ts";
+import { clusterPlanOf } from "./plan.ts";
+import { runClusterPlan, runHistory } from "./seed.ts";
+
+const HISTORIES = 60;
+/** Wide, for a machine that has much else to do. */
+const TIMEOUT_MS = 300_000;
+
+test(`${HISTORIES} histories keep every promise`, { timeout: TIMEOUT_MS }, async () => {
+  const tally = new Tally();
+  for (let seed = 1; seed <= HISTORIES; seed++) {
+    const result = await runHistory(seed);
+    expect(result.failure).toBeNull();
+    tally.add(result.counts);
+  }
+  // Histories without one of these have not tested it.
+  const often = [
+    "fault: pause",
+    "fault: partition",
+    "a call was repeated",
+    "an answer was missing",
+  ];
+  for (const name of often) expect(tally.of(name), name).toBeGreaterThan(5);
+});
+
+test("a seed gives the same history twice", { timeout: TIMEOUT_MS }, async () => {
+  for (const seed of [2, 11, 23]) {
+    expect(await runClusterPlan(clusterPlanOf(seed), true)).toMatchObject({ failure: null });
+  }
+});

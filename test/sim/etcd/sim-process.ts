@@ -1,0 +1,96 @@
+/**
+ * A process on the timeline. While it is paused its tasks wait, and after its end none of them
+ * runs. Its clock runs at a rate of its own.
+ */
+import type { Scheduler } from "../../../persistence/disk/scheduler.ts";
+import type { Timeline } from "../timeline.ts";
+
+/** The longest delay between the tasks that were due during a pause. */
+const RESUME_US_MAX = 40;
+
+export class SimProcess implements Scheduler {
+  readonly name: string;
+  readonly #timeline: Timeline;
+  /** How many of its seconds pass in one second. */
+  readonly #rate: number;
+  #isPaused = false;
+  #isAlive = true;
+  #waiting: (() => void)[] = [];
+
+  constructor(name: string, timeline: Timeline, rate: number) {
+    this.name = name;
+    this.#timeline = timeline;
+    this.#rate = rate;
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  /** Neither paused nor ended. */
+  get isRunning(): boolean {
+    return this.#isAlive && !this.#isPaused;
+  }
+
+  /** Its monotonic clock. */
+  get runningMs(): number {
+    return (this.#timeline.nowUs / 1_000) * this.#rate;
+  }
+
+  /** Runs a task of the process after a time of the timeline. @returns A function that cancels. */
+  after(delayUs: number, task: () => void): () => void {
+    let isCancelled = false;
+    const run = () => {
+      if (!isCancelled) task();
+    };
+    this.#timeline.after(delayUs, () => this.#run(run));
+    return () => {
+      isCancelled = true;
+    };
+  }
+
+  soon(task: () => void): void {
+    this.after(0, task);
+  }
+
+  later(delayMs: number, task: () => void): () => void {
+    return this.after((delayMs * 1_000) / this.#rate, task);
+  }
+
+  every(periodMs: number, task: () => void): () => void {
+    let cancel = () => {};
+    const wait = () => {
+      cancel = this.later(periodMs, () => {
+        wait();
+        task();
+      });
+    };
+    wait();
+    return () => cancel();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    waiting.forEach((task, i) => {
+      const delayUs = Math.floor((i * RESUME_US_MAX) / waiting.length);
+      this.#timeline.after(delayUs, () => this.#run(task));
+    });
+  }
+
+  end(): void {
+    this.#isAlive = false;
+    this.#waiting = [];
+  }
+
+  #run(task: () => void): void {
+    if (!this.#isAlive) return;
+    if (this.#isPaused) this.#waiting.push(task);
+    else task();
+  }
+}
