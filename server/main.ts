@@ -8,6 +8,7 @@ import { assert } from "../engine/assert.ts";
 import {
   hasStore,
   openEngine,
+  type HostOptions,
   type OpenOptions,
   type Store,
 } from "../persistence/store/open-engine.ts";
@@ -155,7 +156,7 @@ function clusterOf(options: ServeOptions, http: HttpServer, log: Logger) {
 
 async function openStore(
   http: HttpServer,
-  options: OpenOptions,
+  options: HostOptions,
   recent: RecentChanges,
 ): Promise<Store> {
   const progress = new Progress(process.stderr);

@@ -48,13 +48,17 @@ export interface OpenOptions {
    * always open it with this option: otherwise the log keeps every record that the trail lacks.
    */
   readonly audit?: AuditOptions | undefined;
-  /** Makes this a host of a cluster; by default the store is on this host alone. */
-  readonly cluster?: ClusterOptions | undefined;
   /** Called from time to time during recovery. */
   readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
 }
 
-export interface StoreOptions extends OpenOptions {
+/** The options of a store that may be on several hosts. */
+export interface HostOptions extends OpenOptions {
+  /** Makes this a host of a cluster; by default the store is on this host alone. */
+  readonly cluster?: ClusterOptions | undefined;
+}
+
+export interface StoreOptions extends HostOptions {
   /** Absolute. */
   readonly folder: string;
   readonly onFailure: (fault: StoreFault) => void;
