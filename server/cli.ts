@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-/** The command line: `frontrow serve`, the operator's tools and status, and `frontrow onsale`. */
+/** The command line: `frontrow serve`, the operator's tools, and `frontrow onsale`. */
 import { Command } from "commander";
 import { addServeOptions, type ServeOptions } from "./config.ts";
+import { addCellCommands } from "./cells/command/command.ts";
 import { addOnsaleCommand } from "./onsale/command.ts";
 import { addStatusCommand } from "./status/command.ts";
 import { addToolCommands } from "./tools/command.ts";
@@ -30,6 +31,7 @@ const serveCommand = program
 addServeOptions(serveCommand).copyInheritedSettings(program);
 addToolCommands(program);
 addStatusCommand(program);
+addCellCommands(program);
 addOnsaleCommand(program);
 
 try {

@@ -21,6 +21,7 @@ import { Throttle } from "./auth/throttle.ts";
 import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
+import { Moves } from "./cells/moves.ts";
 import { OpenCommandSockets } from "./commands/sockets.ts";
 import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { DemoTraffic } from "./demo/traffic.ts";
@@ -83,6 +84,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const starting: OpenOptions = {
     folder,
     secret,
+    cell: options.cell,
     snapshotBytes: options.snapshotEvery * MEBIBYTE,
     snapshotMinutes: options.snapshotMinutes,
     onSnapshot: (report) => reports.snapshot(report),
@@ -255,6 +257,7 @@ export function servicesOf(
     rates,
     waiting,
     webhooks,
+    moves: new Moves({ engine, unpacked: packedLayout }, keys),
     metricsToken: parts.metricsToken ?? null,
     isReady,
   };

@@ -3,6 +3,7 @@
  * replays the whole log, if the log still has its beginning, and fails otherwise.
  */
 import { affectedPartitions } from "../../engine/affected-partitions.ts";
+import { baseOfCell } from "../../engine/cells.ts";
 import { State } from "../../engine/state.ts";
 import { checkState } from "../../engine/verify/check.ts";
 import type { Disk } from "../disk/disk.ts";
@@ -52,7 +53,7 @@ export interface OpenState {
  * @throws LogCorrupt, SnapshotsDamaged, DiskFault.
  */
 export async function openState(options: StateOptions): Promise<OpenState> {
-  const { disk, folder, clock, onProgress } = options;
+  const { disk, folder, clock, onProgress, cell = 0 } = options;
   const startMs = clock.nowMs();
   const progressOf = (phase: RecoveryProgress["phase"]) => (done: number, total: number) =>
     onProgress?.({ phase, done, total });
@@ -72,6 +73,8 @@ export async function openState(options: StateOptions): Promise<OpenState> {
       options.onChecked();
     },
   });
+  const { catalog } = state;
+  catalog.nextId = Math.max(catalog.nextId, baseOfCell(cell) + 1);
   removeTemporary(disk, `${folder}/${SNAPSHOT_FOLDER}`);
   // Time never steps back, even when the log begins after the snapshot and has no record yet.
   const createdAtMs = loaded === null ? 0 : Date.parse(loaded.meta.createdAt);
@@ -84,7 +87,7 @@ export async function openState(options: StateOptions): Promise<OpenState> {
     start: {
       sequence: report.sequence,
       base: loaded?.name ?? null,
-      baseSequence: loaded?.meta.sequence ?? 0,
+      baseSequence: loaded?.meta.sequence ?? baseOfCell(cell),
       baseMs: loaded === null ? clock.nowMs() : createdAtMs,
       changed,
       bytes: report.bytes,

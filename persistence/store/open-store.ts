@@ -27,6 +27,8 @@ export interface OpenOptions {
   readonly folder: string;
   /** The master secret, 64 hexadecimal digits, when it is not kept in the folder. */
   readonly secret?: string | undefined;
+  /** The number of the cell, 0 by default: the range of ids and sequence numbers of a new store. */
+  readonly cell?: number | undefined;
   /**
    * Called once when the log can no longer be written: the process must end, because the changes in
    * memory may never reach the disk. By default it ends at once with the fault's exit code.
@@ -113,17 +115,17 @@ const MINUTE_MS = 60_000;
 /** @throws StoreFault; then another process may use the folder. */
 export async function openStore(platform: Platform, options: StoreOptions): Promise<OpenStore> {
   const { disk, scheduler, randomBytes, time, startSnapshotThread } = platform;
-  const { folder, secret, onFailure, onProgress, segmentBytes, recordBytesMax } = options;
+  const { folder, secret, cell, onFailure, onProgress, segmentBytes, recordBytesMax } = options;
   const onBatch: OnBatch = (...batch) => options.observer?.keep?.(...batch);
   const clock = new ServiceClock(time);
-  const dataFolder = openDataFolder({ disk, folder, clock, secret, randomBytes });
+  const dataFolder = openDataFolder({ disk, folder, clock, secret, cell, randomBytes });
   try {
     const { storeId, hasLog: mustExist } = dataFolder;
     const place = { disk, folder, storeId };
     const timing = { clock, scheduler, runningMs: () => time.runningMs() };
     const onChecked = () => dataFolder.upgrade();
     const sizes = { segmentBytes, recordBytesMax };
-    const log = { mustExist, ...sizes, onBatch, onFailure, onProgress, onChecked };
+    const log = { mustExist, cell, ...sizes, onBatch, onFailure, onProgress, onChecked };
     const { state, journal, report, start } = await openState({ ...place, ...timing, ...log });
     if (!mustExist) dataFolder.markHasLog();
     clock.atLeast(report.timeMs);

@@ -22,6 +22,8 @@ export const RESULT_CODES = [
   "OVERLOADED",
   "LOG_UNAVAILABLE",
   "PAYLOAD_TOO_LARGE",
+  "ORGANIZATION_MOVING",
+  "ORGANIZATION_MOVED",
 ] as const;
 
 /** What an error is about, by number. An error about a seat or an area has its position. */

@@ -68,6 +68,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/live": ROUTING,
   "server/webhooks": [...ENGINE, "server/routing", "server/wire"],
   "server/layouts": [...ENGINE, "server/wire", "server/wire/bounds", "server/routing"],
+  "server/cells": ROUTING,
+  "server/cells/command": ["engine", "server"],
   "server/docs": ["engine", "server/wire"],
   "server/openapi": [...ROUTING, "server/docs", "server/commands", "server/live"],
   "server/routes": [
@@ -119,6 +121,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: [
     ...ROUTES,
     "server/routes/v1",
+    "server/cells/command",
     "server/commands",
     "server/demo",
     "server/status",
@@ -135,6 +138,7 @@ export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "persistence/store",
     "persistence/log",
     "persistence/changes",
+    "server/cells",
     "server/layouts",
     "server/live",
     "server/webhooks",
