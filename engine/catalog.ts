@@ -3,7 +3,7 @@
  * only by the puts and removes of a catalog record, and the few indexes that the rules need.
  */
 import { assert } from "./assert.ts";
-import type { OrganizationMove } from "./cells.ts";
+import type { OrganizationMove } from "./cells/ranges.ts";
 import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/layout-document.ts";
 import type { Layout } from "./layout/layout.ts";

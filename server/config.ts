@@ -3,7 +3,7 @@
  * flag takes precedence.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { CELL_MAX } from "../engine/cells.ts";
+import { CELL_MAX } from "../engine/cells/ranges.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogOptions } from "./observe/log.ts";
 import { TrustedProxies } from "./wire/client-address.ts";
 

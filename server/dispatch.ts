@@ -19,7 +19,7 @@ import {
   type Route,
   takesIdempotencyKey,
 } from "./routing/route.ts";
-import { refuseAway } from "./routing/away.ts";
+import { refuseAway } from "./auth/away.ts";
 import { type Match, Router } from "./routing/router.ts";
 import type { CommandFront, Services } from "./routing/services.ts";
 import { inSlices } from "./routing/slices.ts";

@@ -1,7 +1,7 @@
 /** Events: a schema on sale at a time. Creating an event creates its partition. */
 import { assert } from "../assert.ts";
 import type { EventRow, EventStatus } from "../catalog.ts";
-import { placeInCell } from "../cells.ts";
+import { placeInCell } from "../cells/ranges.ts";
 import { normalLocalDateTime } from "../local-time.ts";
 import { ownRow } from "../queries/access.ts";
 import {

@@ -3,7 +3,7 @@
  * a record, so that a move that was interrupted can be continued or taken back.
  */
 import type { AccountRow, CatalogPut, OrganizationRow } from "../catalog.ts";
-import type { OrganizationMove } from "../cells.ts";
+import type { OrganizationMove } from "../cells/ranges.ts";
 import { emailKey } from "../queries/lookups.ts";
 import { type LogRecord, RecordType } from "../records.ts";
 import { type Decision, duplicate, grant, refuse, type Refusal, Result } from "../results.ts";
@@ -126,10 +126,10 @@ export type Arrival =
 /** Stores a part of an organization that arrives. Its rows keep their ids. */
 export function arrive(
   state: State,
-  command: CommandWith<{ organizationId: number; arrival: Arrival }>,
+  command: CommandWith<{ ownerId: number; arrival: Arrival }>,
 ): Decision<null> {
-  const { caller, organizationId, arrival } = command;
-  const phase = state.catalog.away.get(organizationId)?.phase;
+  const { caller, ownerId, arrival } = command;
+  const phase = state.catalog.away.get(ownerId)?.phase;
   if (phase !== "ARRIVING") return refuseStep(phase ?? "in this cell", "ARRIVING");
   if ("puts" in arrival) return grantChange(state, caller, arrival, null);
   if (!("priceId" in arrival)) return grant(arrival, null);
@@ -172,6 +172,7 @@ export const MOVE_STEPS = {
     [ENTITY_NOT_FOUND, DUPLICATE_NAME, ACCOUNT_EMAIL_IN_USE, INVALID_STATUS_TRANSITION],
     beginArrival,
   ],
-  arrive: [{ ...ORGANIZATION, arrival: ARRIVAL }, [INVALID_STATUS_TRANSITION], arrive],
+  // With `organizationId` the engine would look at all its events for each record.
+  arrive: [{ ownerId: LONG, arrival: ARRIVAL }, [INVALID_STATUS_TRANSITION], arrive],
   clearOrganization: [ORGANIZATION, [INVALID_STATUS_TRANSITION], clearOrganization],
 } as const;

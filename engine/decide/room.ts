@@ -3,7 +3,7 @@
  * the operator bounds what all of them may take. Commands that make nothing larger always pass.
  */
 import { bytesOfRow, type Catalog, type CatalogPut } from "../catalog.ts";
-import { cellOf } from "../cells.ts";
+import { cellOf } from "../cells/ranges.ts";
 import { NONE } from "../constants.ts";
 import { type LogRecord, RecordType } from "../records.ts";
 import { refuse, type Refusal, Result } from "../results.ts";

@@ -1,7 +1,7 @@
 /** The invariants of the catalog: the objects that a row names exist and have the same owner. */
 import { assert } from "../assert.ts";
 import { TABLES } from "../catalog.ts";
-import { cellOf } from "../cells.ts";
+import { cellOf } from "../cells/ranges.ts";
 import type { State } from "../state.ts";
 
 /** Cost: O(rows). @throws Broken naming the first invariant that does not hold. */

@@ -3,7 +3,7 @@
  * records, and makes its end safe to continue from. It stops at damage before it changes anything
  * on disk.
  */
-import { baseOfCell } from "../../engine/cells.ts";
+import { baseOfCell } from "../../engine/cells/ranges.ts";
 import type { Clock } from "../../engine/ports.ts";
 import type { Disk } from "../disk/disk.ts";
 import { removeTemporary, writeFileNow } from "../disk/transfer.ts";

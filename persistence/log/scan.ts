@@ -2,7 +2,7 @@
  * Checks the bytes of segments and replays their records. No I/O. It distinguishes the torn end of
  * a log, which was never acknowledged, from damage to acknowledged records.
  */
-import { baseOfCell, cellOf } from "../../engine/cells.ts";
+import { baseOfCell, cellOf } from "../../engine/cells/ranges.ts";
 import { LogCorrupt, Malformed, only } from "../disk/faults.ts";
 import { ensureFormat, FORMATS } from "../disk/formats.ts";
 import { decodeRecords, type Replay } from "./codec.ts";

@@ -3,7 +3,7 @@
  * replays the whole log, if the log still has its beginning, and fails otherwise.
  */
 import { affectedPartitions } from "../../engine/affected-partitions.ts";
-import { baseOfCell } from "../../engine/cells.ts";
+import { baseOfCell } from "../../engine/cells/ranges.ts";
 import { State } from "../../engine/state.ts";
 import { checkState } from "../../engine/verify/check.ts";
 import type { Disk } from "../disk/disk.ts";

@@ -4,7 +4,7 @@
  */
 import { setImmediate as turn } from "node:timers/promises";
 import type { CatalogPut, EventRow, OrganizationRow, WebhookRow } from "../../engine/catalog.ts";
-import { type OrganizationMove, placeInCell } from "../../engine/cells.ts";
+import { type OrganizationMove, placeInCell } from "../../engine/cells/ranges.ts";
 import { type CommandOf } from "../../engine/commands.ts";
 import { NONE } from "../../engine/constants.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -194,12 +194,12 @@ class Arriving {
   /** Waits while the log has too much to write. */
   async #store(arrival: Arrival | (() => Arrival)): Promise<Refusal | null> {
     const { engine } = this.#place;
-    const organizationId = this.#organizationId;
+    const ownerId = this.#organizationId;
     this.#records += 1;
     if (this.#records % RECORDS_PER_TURN === 0) await turn();
     for (;;) {
       const made = typeof arrival === "function" ? arrival() : arrival;
-      const command = { kind: "arrive", caller: CALLER, organizationId, arrival: made } as const;
+      const command = { kind: "arrive", caller: CALLER, ownerId, arrival: made } as const;
       const outcome = engine.submit(command);
       if (!isRefused(outcome)) return null;
       if (outcome.refused !== Result.OVERLOADED) return outcome;

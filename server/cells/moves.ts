@@ -7,7 +7,7 @@
  * - It is open in the other cell when it has left.
  */
 import type { OrganizationRow } from "../../engine/catalog.ts";
-import { cellOf, type OrganizationMove } from "../../engine/cells.ts";
+import { cellOf, type OrganizationMove } from "../../engine/cells/ranges.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { isRefused, refuse, type Refusal, Result } from "../../engine/results.ts";
 import { isSame, type Keys } from "../auth/keys.ts";

@@ -11,7 +11,7 @@ import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { type Credentials, identify } from "../auth/access.ts";
 import type { LiveStats } from "../observe/live-metrics.ts";
-import { admits } from "../routing/away.ts";
+import { admits } from "../auth/away.ts";
 import { KeyRounds } from "../routing/key-rounds.ts";
 import { Access } from "../routing/route.ts";
 import type {

@@ -7,7 +7,6 @@ import { EVENT_ROUTES } from "./events.ts";
 import { INVENTORY_ROUTES } from "./inventory.ts";
 import { LIVE_ROUTES } from "./live.ts";
 import { KEY_ROUTES } from "./management/keys.ts";
-import { MOVE_ROUTES } from "./management/moves.ts";
 import { ORGANIZATION_ROUTES } from "./management/organizations.ts";
 import { PLATFORM_ROUTES } from "./management/tenants.ts";
 import { PRICE_ROUTES } from "./prices.ts";
@@ -47,7 +46,6 @@ export const API_ROUTES: readonly Route[] = [
  * @param hasPlatform - Whether the server has a platform token; otherwise its rows do not exist.
  */
 export function routeTable(version: string, hasPlatform = false): readonly Route[] {
-  const platform = hasPlatform ? [...PLATFORM_ROUTES, ...MOVE_ROUTES] : [];
-  const routes = [...API_ROUTES, ...platform];
+  const routes = hasPlatform ? [...API_ROUTES, ...PLATFORM_ROUTES] : API_ROUTES;
   return [...routes, ...documentRoutes(routes, version)];
 }

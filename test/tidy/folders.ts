@@ -2,6 +2,7 @@
 
 const ENGINE = [
   "engine",
+  "engine/cells",
   "engine/shapes",
   "engine/layout",
   "engine/layout/change",
@@ -38,6 +39,7 @@ const DECISIONS = ["engine/decide/booking", "engine/decide/pricing", "engine/dec
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/client": [],
   engine: [...DECIDE, ...DECISIONS],
+  "engine/cells": ["engine"],
   "engine/shapes": ["engine"],
   "engine/layout": ["engine"],
   "engine/layout/change": ["engine", "engine/shapes", "engine/layout"],
@@ -69,7 +71,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/webhooks": [...ENGINE, "server/routing", "server/wire"],
   "server/layouts": [...ENGINE, "server/wire", "server/wire/bounds", "server/routing"],
   "server/cells": ROUTING,
-  "server/cells/command": ["engine", "server"],
+  "server/cells/command": ["engine", "engine/cells", "server"],
   "server/docs": ["engine", "server/wire"],
   "server/openapi": [...ROUTING, "server/docs", "server/commands", "server/live"],
   "server/routes": [

@@ -2,7 +2,7 @@
  * Route tables for proxies. A key reads `fro_<organization id>_...`, and the id shows the cell that
  * gave it out, so a proxy needs to know only the cells and the organizations that have moved.
  */
-import { CELL_IDS } from "../../../engine/cells.ts";
+import { CELL_IDS } from "../../../engine/cells/ranges.ts";
 import type { CellList } from "./cell-list.ts";
 
 /** The digits of a place in a cell. */

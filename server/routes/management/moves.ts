@@ -6,7 +6,7 @@ import { MOVE_STEPS } from "../../routing/services.ts";
 import { answer } from "../../wire/answers.ts";
 import { MOVE, SEALED_PART } from "../../wire/shapes.ts";
 
-const BASE = { tag: "Cells", access: Access.PLATFORM, durable: true };
+const BASE = { tag: "Platform", access: Access.PLATFORM, durable: true };
 const PATH = "/api/admin/organizations/{id}/move";
 const PART = { id: LONG, part: integer({ minimum: 0, maximum: 9_999_999 }) };
 /** A sealed layout of the largest size takes a quarter of it. */
@@ -43,7 +43,7 @@ export const MOVE_ROUTES: readonly Route[] = [
     body: object({ content: TEXT, tenantId: optional(LONG) }),
     bodyBytesMax: PART_BYTES_MAX,
     answers: { 200: MOVE },
-    problems: [400, 403, 404, 409],
+    problems: [400, 403, 409],
     handle: ({ services, params, body }) => services.moves.take(params.id, params.part, body),
   }),
 ];

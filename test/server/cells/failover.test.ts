@@ -1,4 +1,4 @@
-/** Clients with several addresses, of which one answers: its server is killed, another takes over. */
+/** Clients with several addresses: the server that answers is killed, and another takes over. */
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";

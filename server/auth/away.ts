@@ -3,8 +3,8 @@ import { isRefused, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { Problem } from "../wire/answers.ts";
 import type { RequestHead } from "../wire/front.ts";
-import type { Route } from "./route.ts";
-import type { Services } from "./services.ts";
+import type { Route } from "../routing/route.ts";
+import type { Services } from "../routing/services.ts";
 
 /**
  * 307, not 308: the organization may come back, and the address that the client knows stays right,

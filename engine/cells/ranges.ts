@@ -3,7 +3,7 @@
  * numbers, so no number of one cell is ever given out in another. Cell 0 begins at 1, like a server
  * without cells. An organization can move to another cell and keeps all its ids.
  */
-import { assert } from "./assert.ts";
+import { assert } from "../assert.ts";
 
 /** How many ids, and how many records, a cell has. A round number, so that proxies can match it. */
 export const CELL_IDS = 1_000_000_000_000;
