@@ -5,12 +5,13 @@
 import { startServer } from "./contenders/frontrow.ts";
 import { createVenue, openEvent } from "./contenders/venue.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
-import { forkModule } from "./harness/processes.ts";
+import { forkModule, measureIn } from "./harness/processes.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, progress, table } from "./harness/table.ts";
 import type { Followings } from "./load/followers.ts";
 import { Generator } from "./load/generator-process.ts";
-import { targetAt } from "./load/plan.ts";
+import type { OpenMeasurement, OpenPlan } from "./load/open-loop.ts";
+import { type EventOnSale, type Target, targetAt } from "./load/plan.ts";
 
 const GOALS = { p99Times: 1.5, delayMs: 10 };
 /** Seats that the probes have for themselves. */
@@ -20,6 +21,7 @@ const options = parseOptions("bench:stream", "Follows an on-sale with many strea
   clients: number(2_000, "clients of the stream"),
   seconds: number(20, "length of each measurement"),
   connections: number(64, "HTTP connections of the on-sale"),
+  rate: number(0, "locks and unlocks per second; 0 for as many as are answered"),
   seats: number(20_000, "seats of the event"),
   folder,
 });
@@ -31,7 +33,7 @@ type Report =
 
 const rows = await inTemporaryFolder(options.folder, measure);
 const { alone, followed, followings } = rows;
-const p99Times = followed.latencyMs.p99 / alone.latencyMs.p99;
+const p99Times = followed.p99Ms / alone.p99Ms;
 print(
   table(
     ["", "locks/s", "p50 ms", "p99 ms"],
@@ -50,16 +52,14 @@ const verdicts = [
 await report("stream", options.folder, { verdicts, ...options, ...rows });
 
 async function measure(data: string) {
-  const { seconds, connections, clients, seats } = options;
+  const { seconds, clients, seats } = options;
   const server = await startServer(data);
   const whole = await openEvent(await createVenue(server.url, seats));
   const target = targetAt(server.url);
   const event = { ...whole, seatIds: whole.seatIds.slice(0, -PROBE_SEATS) };
-  const generator = new Generator();
-  const durationMs = seconds * 1_000;
-  const plan = { target, events: [event], mix: "lock", connections, durationMs, seed: 1 } as const;
+  const sell = () => onSale(target, event);
   progress("on-sale alone");
-  const without = await generator.drive(plan);
+  const without = await sell();
   progress(`${clients} clients connect`);
   const child = forkModule(new URL("./load/followers.js", import.meta.url));
   const probeSeats = whole.seatIds.slice(-PROBE_SEATS);
@@ -75,18 +75,39 @@ async function measure(data: string) {
     });
     child.once("exit", () => reject(new Error("the clients have ended before the sale")));
   });
-  child.send({ target, event: whole, clients, durationMs, probeSeats });
+  child.send({ target, event: whole, clients, durationMs: seconds * 1_000, probeSeats });
   await Promise.race([ready, done]);
   progress("on-sale with clients");
-  const measured = await generator.drive({ ...plan, seed: 2 });
+  const measured = await sell();
   const result = await done;
   child.disconnect();
-  await generator.stop();
   await server.stop();
   return { alone: without, followed: measured, followings: result };
 }
 
-function cells({ requestsPerSecond, latencyMs }: typeof alone): string[] {
-  const rate = Math.round(requestsPerSecond).toLocaleString("en");
-  return [rate, latencyMs.p50.toFixed(1), latencyMs.p99.toFixed(1)];
+interface Sale {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** Locks and unlocks, at the rate of the options or as fast as they are answered. */
+async function onSale(target: Target, event: EventOnSale): Promise<Sale> {
+  const { connections, rate, seconds } = options;
+  const durationMs = seconds * 1_000;
+  if (rate > 0) {
+    const plan: OpenPlan = { target, event, connections, ratePerSecond: rate, durationMs };
+    const program = new URL("./load/open-loop.js", import.meta.url);
+    const measured = await measureIn<OpenMeasurement>(program, plan);
+    return { ...measured, perSecond: measured.goodPerSecond };
+  }
+  const generator = new Generator();
+  const plan = { target, events: [event], mix: "lock", connections, durationMs, seed: 1 } as const;
+  const { requestsPerSecond, latencyMs } = await generator.drive(plan);
+  await generator.stop();
+  return { perSecond: requestsPerSecond, p50Ms: latencyMs.p50, p99Ms: latencyMs.p99 };
+}
+
+function cells({ perSecond, p50Ms, p99Ms }: Sale): string[] {
+  return [Math.round(perSecond).toLocaleString("en"), p50Ms.toFixed(1), p99Ms.toFixed(1)];
 }

@@ -2,10 +2,10 @@
  * `npm run bench:trail-lag`: whether the audit trail keeps up with ten minutes of locks over HTTP,
  * and what it costs them. The comparison is a server whose trail does not follow the log.
  */
-import { metricOf, startServer } from "./contenders/frontrow.ts";
+import { metricOf, startServer, trailCaughtUp } from "./contenders/frontrow.ts";
 import { createVenue, openEvent } from "./contenders/venue.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
-import { medianOf, spreadOf } from "./harness/measure.ts";
+import { spreadOf } from "./harness/measure.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, progress, table, withCommas } from "./harness/table.ts";
 import { Generator } from "./load/generator-process.ts";
@@ -21,7 +21,8 @@ const options = parseOptions(
     connections: number(256, "HTTP connections that lock and unlock seats"),
     slices: number(10, "slices of the load, one after the other"),
     seconds: number(60, "length of a slice"),
-    compared: number(2, "slices without a trail, before the load and after it"),
+    pairs: number(9, "pairs of short slices, with and without a trail"),
+    short: number(8, "length of a slice of a pair"),
     folder,
   },
 );
@@ -33,13 +34,12 @@ interface Slice {
   readonly lagRecords: number;
 }
 
-type Drive = () => Promise<Slice>;
+type Drive = (seconds: number) => Promise<Slice>;
 
-const { slices, compared } = await inTemporaryFolder(options.folder, measure);
+const { slices, pairs } = await inTemporaryFolder(options.folder, measure);
 const perSecond = spreadOf(slices.map((slice) => slice.perSecond));
 const lagSeconds = Math.max(...slices.map((slice) => slice.lagRecords / slice.perSecond));
-const p99WithoutMs = medianOf(compared.map(({ p99Ms }) => p99Ms));
-const p99Times = spreadOf(slices.map(({ p99Ms }) => p99Ms / p99WithoutMs));
+const p99Times = spreadOf(pairs.map((pair) => pair.with.p99Ms / pair.without.p99Ms));
 print(table(["", "records/s", "p99 ms", "lag, records"], rows()));
 await report("trail-lag", options.folder, {
   verdicts: [
@@ -48,13 +48,16 @@ await report("trail-lag", options.folder, {
     verdict("p99 ÷ p99 without a trail", { atMost: GOALS.p99Times }, p99Times),
   ],
   slices,
-  compared,
+  pairs,
 });
 
 function rows(): string[][] {
   const named = [
-    ...compared.map((slice) => ["without a trail", slice] as const),
     ...slices.map((slice, i) => [`slice ${i + 1}`, slice] as const),
+    ...pairs.flatMap((pair, i) => [
+      [`pair ${i + 1}, with a trail`, pair.with] as const,
+      [`pair ${i + 1}, without`, pair.without] as const,
+    ]),
   ];
   return named.map(([name, { perSecond: rate, p99Ms, lagRecords }]) => {
     return [name, withCommas(rate), p99Ms.toFixed(2), withCommas(lagRecords)];
@@ -63,39 +66,38 @@ function rows(): string[][] {
 
 async function measure(data: string) {
   const generator = new Generator();
-  const before = await without(data, "before", generator);
   const server = await startServer(`${data}/with`);
   const drive = await driveOf(server.url, generator);
   const measured: Slice[] = [];
   for (let i = 1; i <= options.slices; i++) {
     progress(`slice ${i} of ${options.slices}`);
-    measured.push(await drive());
+    measured.push(await drive(options.seconds));
   }
+  await trailCaughtUp(server.url);
+  const other = await startServer(`${data}/without`, [], WITHOUT_TRAIL);
+  const driveOther = await driveOf(other.url, generator);
+  const compared = [];
+  // The machine changes from minute to minute, so only neighbours are compared, in turned order.
+  for (let i = 1; i <= options.pairs; i++) {
+    progress(`pair ${i} of ${options.pairs}`);
+    const first = i % 2 === 0 ? null : await driveOther(options.short);
+    const following = await drive(options.short);
+    await trailCaughtUp(server.url);
+    const without = first ?? (await driveOther(options.short));
+    compared.push({ with: following, without });
+  }
+  await other.stop();
   await server.stop();
-  const after = await without(data, "after", generator);
   await generator.stop();
-  return { slices: measured, compared: [...before, ...after] };
-}
-
-/** @returns Half of the slices without a trail. */
-async function without(data: string, name: string, generator: Generator): Promise<Slice[]> {
-  const server = await startServer(`${data}/${name}`, [], WITHOUT_TRAIL);
-  const drive = await driveOf(server.url, generator);
-  const measured: Slice[] = [];
-  for (let i = 0; i < options.compared / 2; i++) {
-    progress(`without a trail, ${name}`);
-    measured.push(await drive());
-  }
-  await server.stop();
-  return measured;
+  return { slices: measured, pairs: compared };
 }
 
 /** @returns A function that measures one slice. */
 async function driveOf(url: URL, generator: Generator): Promise<Drive> {
-  const { connections, seconds } = options;
+  const { connections } = options;
   const events = [await openEvent(await createVenue(url, 2 * connections))];
   const plan = { target: targetAt(url), events, mix: "lock", connections, seed: 1 } as const;
-  return async () => {
+  return async (seconds) => {
     const measured: Measurement = await generator.drive({ ...plan, durationMs: seconds * 1_000 });
     return {
       perSecond: measured.requestsPerSecond,

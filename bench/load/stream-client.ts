@@ -28,8 +28,13 @@ export interface Followed {
 const FINAL_TEXT = 0x81;
 const CLOSE = 0x88;
 const EMPTY = Buffer.alloc(0);
-/** The last message: all clients get the same bytes, so it is parsed once. */
-let last: { bytes: Buffer; message: Message } | null = null;
+/** Each read is handled before the next one, so all clients share the memory. */
+const READ_BUFFER = Buffer.allocUnsafeSlow(65_536);
+/** By length and beginning: all clients get the same bytes, so a message is parsed once. */
+const parsed = new Map<string, { readonly bytes: Buffer; readonly message: Message }>();
+const PARSED_MAX = 64;
+/** The beginning has the sequence of the first change. */
+const KEY_BYTES = 60;
 
 export class StreamClient {
   readonly #followed: Followed;
@@ -62,14 +67,20 @@ export class StreamClient {
       `Sec-WebSocket-Key: ${randomBytes(16).toString("base64")}`,
       `X-API-Key: ${event.key}`,
     ];
-    const socket = connect(target.port, target.host);
+    // A connection that was left may still have read something.
+    const callback = (length: number, buffer: Uint8Array) => {
+      if (this.#socket === socket)
+        this.#take(Buffer.from(buffer.buffer, buffer.byteOffset, length));
+      return true;
+    };
+    const socket: Socket = connect({
+      port: target.port,
+      host: target.host,
+      onread: { buffer: READ_BUFFER, callback },
+    });
     this.#socket = socket;
     this.#unread = EMPTY;
     this.#hasHead = false;
-    // One that was left may still have read something.
-    socket.on("data", (bytes) => {
-      if (this.#socket === socket) this.#take(bytes);
-    });
     socket.on("error", () => {});
     socket.on("close", () => {
       if (this.#socket !== socket || this.#isEnding) return;
@@ -103,7 +114,10 @@ export class StreamClient {
     this.#unread = this.#unread.length === 0 ? bytes : Buffer.concat([this.#unread, bytes]);
     if (!this.#hasHead) {
       const end = this.#unread.indexOf("\r\n\r\n");
-      if (end === -1) return;
+      if (end === -1) {
+        this.#unread = Buffer.from(this.#unread);
+        return;
+      }
       if (!this.#unread.subarray(0, 12).equals(Buffer.from("HTTP/1.1 101"))) {
         throw new Error(this.#unread.toString("latin1"));
       }
@@ -111,6 +125,8 @@ export class StreamClient {
       this.#unread = this.#unread.subarray(end + 4);
     }
     while (this.#frame());
+    // The next read of any client overwrites the buffer.
+    if (this.#unread.length > 0) this.#unread = Buffer.from(this.#unread);
   }
 
   /** @returns Whether there was a whole frame. */
@@ -152,9 +168,11 @@ export class StreamClient {
 }
 
 function parse(bytes: Buffer): Message {
-  if (last === null || !last.bytes.equals(bytes)) {
-    const message = JSON.parse(bytes.toString("latin1")) as Message;
-    last = { bytes: Buffer.from(bytes), message };
-  }
-  return last.message;
+  const key = `${bytes.length} ${bytes.toString("latin1", 0, KEY_BYTES)}`;
+  const known = parsed.get(key);
+  if (known?.bytes.equals(bytes) === true) return known.message;
+  const message = JSON.parse(bytes.toString("latin1")) as Message;
+  if (parsed.size >= PARSED_MAX) parsed.delete(parsed.keys().next().value!);
+  parsed.set(key, { bytes: Buffer.from(bytes), message });
+  return message;
 }

@@ -5,6 +5,7 @@
 import type { LayoutDocument, Sector, Shape } from "../../engine/layout/layout-document.ts";
 import { number } from "../wire/views.ts";
 import { fillGaps, type Places } from "./placing.ts";
+import type { GeometryColumns } from "./geometry-columns.ts";
 
 /** Coordinates are whole numbers of steps; the whole layout is at most this many steps wide. */
 const STEPS_MAX = 300_000;
@@ -23,43 +24,11 @@ const SHAPE_MEMBERS = [
   "points",
 ] as const;
 
-export interface Geometry {
-  readonly schemaId: number;
-  readonly version: number;
-  /** Drawing units of one step. */
-  readonly step: number;
-  readonly sections: readonly {
-    readonly id: number;
-    readonly name: string;
-    readonly type: "SECTION" | "TABLE";
-  }[];
-  readonly areas: readonly {
-    readonly id: number;
-    readonly name: string;
-    readonly capacity: number | null;
-  }[];
-  readonly rows: {
-    readonly ids: readonly number[];
-    readonly names: readonly string[];
-    readonly sections: readonly number[];
-  };
-  readonly labels: readonly string[];
-  readonly seats: {
-    readonly ids: readonly number[];
-    readonly rows: readonly number[];
-    readonly labels: readonly number[];
-    readonly x: readonly number[];
-    readonly y: readonly number[];
-    readonly accessible: readonly number[];
-  };
-  readonly shapes: readonly { readonly groupOfSeatsId: number | null }[];
-}
-
 /** Cost: O(n log n) in the seats of the layout. */
 export function geometryOf(
   document: LayoutDocument,
   schema: { readonly schemaId: number; readonly version: number },
-): Geometry {
+): GeometryColumns<{ readonly groupOfSeatsId: number | null }> {
   const seats = [...document.seats].sort((a, b) => a.id - b.id);
   const sections = document.sectors.filter(({ ga }) => !ga);
   const areas = document.sectors.filter(({ ga }) => ga);

@@ -146,6 +146,8 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
 
   async #catchUp(withSnapshot: boolean): Promise<void> {
     const { feed } = this.#parts;
+    // While a socket opens it is corked, and then uWebSockets.js keeps memory as large as what is sent.
+    await nextTurn();
     if (withSnapshot && !(await this.#sendSnapshot())) return;
     while (this.#peer !== null && this.position < feed.position) {
       // oxlint-disable-next-line no-await-in-loop -- one page after the other

@@ -21,7 +21,7 @@ const AUDIT = [
 ];
 const ROUTING = [...ENGINE, "server/wire", "server/auth", "server/observe", "server/routing"];
 const ROUTES = [...ROUTING, "server/routes"];
-const CONSOLE = ["server/console/api", "server/console/map"];
+const CONSOLE = ["server/console/api", "server/console/map", "server/client"];
 const CONSOLE_VIEWS = [
   ...CONSOLE,
   "server/console",
@@ -89,8 +89,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/commands": ROUTING,
   "server/demo": [...ENGINE, "server/auth", "server/docs", "server/onsale", "server/wire"],
   "server/console": ["server/console/views"],
-  "server/console/api": ["server/console/map"],
-  "server/console/map": ["server/console/map/names"],
+  "server/console/api": ["server/console/map", "server/client", "server/layouts"],
+  "server/console/map": ["server/console/map/names", "server/layouts"],
   "server/console/map/names": ["server/console/map"],
   "server/console/state": [...CONSOLE, "server/console", "server/console/state/watch"],
   "server/console/state/watch": [...CONSOLE, "server/console/state"],

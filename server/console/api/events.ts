@@ -1,6 +1,6 @@
 /** What the console reads of events: the calls, and the forms of their answers. */
-import type { GeometryAnswer } from "../map/geometry.ts";
-import type { AreaCounts } from "../map/live-seats.ts";
+import type { EventMap, SeatState } from "../../client/changes.ts";
+import type { GeometryColumns } from "../../layouts/geometry-columns.ts";
 import type { Api } from "./http.ts";
 
 export interface EventFacts {
@@ -14,54 +14,14 @@ export interface EventFacts {
   readonly venueName?: string;
 }
 
-export interface AreaAfter extends AreaCounts {
-  readonly groupOfSeatsId: number;
-}
-
-export interface MapAnswer {
-  readonly sequence: number;
-  readonly status: string;
-  readonly bookable: boolean;
-  readonly prices: readonly number[];
-  readonly columns: {
-    readonly ids: readonly number[];
-    /** One letter a seat: `-ALSB`. */
-    readonly states: string;
-    readonly priceIndexes: readonly number[];
-  };
-  /** By seat id. */
-  readonly expiresAt: Readonly<Record<string, string>>;
-  readonly areas: readonly AreaAfter[];
-}
-
-export type SeatStateName = "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED";
-
-export interface Change {
-  readonly sequence: number;
-  readonly previous: number;
-  readonly time: string;
-  readonly call: string;
-  readonly sessionId?: string;
-  readonly holdType?: string;
-  readonly seats: readonly {
-    readonly id: number;
-    readonly state: SeatStateName | null;
-    readonly priceId: number | null;
-    readonly expiresAt?: string;
-  }[];
-  readonly areas: readonly AreaAfter[];
-  readonly status?: string;
-  readonly bookable?: boolean;
-}
-
 /** A transition of a seat, as the audit trail lists it. */
 export interface Transition {
   readonly sequence: number;
   readonly time: string;
   readonly call: string;
   readonly sessionId?: string;
-  readonly fromState: SeatStateName | null;
-  readonly toState: SeatStateName | null;
+  readonly fromState: SeatState;
+  readonly toState: SeatState;
 }
 
 export interface Price {
@@ -71,10 +31,10 @@ export interface Price {
 
 export const readEvent = (api: Api, id: string) => api.call<EventFacts>(`/events/${id}`);
 
-export const readMap = (api: Api, id: string) => api.call<MapAnswer>(`/events/${id}/map/`);
+export const readMap = (api: Api, id: string) => api.call<EventMap>(`/events/${id}/map/`);
 
 export const readGeometry = (api: Api, schemaId: number) =>
-  api.call<GeometryAnswer>(`/schemas/${schemaId}/geometry/`);
+  api.call<GeometryColumns>(`/schemas/${schemaId}/geometry/`);
 
 /** @returns The transitions of a seat, the newest first. */
 export async function readTransitions(

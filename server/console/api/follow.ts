@@ -2,7 +2,7 @@
  * Follows the changes of an event as server-sent events over `fetch`, which takes the key in a
  * header, and opens the answer again after a break. No change is missed: each names the one before.
  */
-import type { Change } from "./events.ts";
+import type { Change } from "../../client/changes.ts";
 import { type Api, ApiError } from "./http.ts";
 
 const WAIT_MS_MIN = 500;

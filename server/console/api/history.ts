@@ -1,5 +1,5 @@
 /** Reads all changes of an event, a few pages of columns. */
-import type { AreaAfter } from "./events.ts";
+import type { AreaState } from "../../client/changes.ts";
 import type { Api } from "./http.ts";
 
 export interface HistoryPage {
@@ -21,7 +21,7 @@ export interface HistoryPage {
     readonly states: string;
     readonly priceIndexes: readonly number[];
   };
-  readonly areas: readonly AreaAfter[];
+  readonly areas: readonly AreaState[];
 }
 
 /** @param since - Undefined for all changes that are kept. */

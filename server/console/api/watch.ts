@@ -1,5 +1,5 @@
 /** What the console reads while it watches an event: summary, holds, and metrics of the server. */
-import type { Change } from "./events.ts";
+import type { Change } from "../../client/changes.ts";
 import type { Api } from "./http.ts";
 
 export interface PriceSummary {

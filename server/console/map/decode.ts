@@ -1,5 +1,6 @@
 /** Turns the server's columns into the geometry of the map. */
-import type { Area, Box, Drawing, Geometry, GeometryAnswer, Row, Section } from "./geometry.ts";
+import type { Drawing, GeometryColumns } from "../../layouts/geometry-columns.ts";
+import type { Area, Box, Geometry, Row, Section } from "./geometry.ts";
 import { boxAround, boxOf, outlineOfDrawing, outlineOfRows, unite } from "./outlines.ts";
 
 /** A gap that is wider than this many pitches is an aisle. */
@@ -8,7 +9,7 @@ const DEPTH_PITCHES_MAX = 2.2;
 const MARGIN_SHARE = 0.005;
 
 /** Cost: O(seats). */
-export function decodeGeometry(answer: GeometryAnswer): Geometry {
+export function decodeGeometry(answer: GeometryColumns): Geometry {
   const { step, seats } = answer;
   const seatCount = seats.ids.length;
   const ids = Float64Array.from(summed(seats.ids));
@@ -144,7 +145,7 @@ function median(values: ArrayLike<number>): number {
   return sorted[sorted.length >> 1] ?? 0;
 }
 
-function sectionsOf(answer: GeometryAnswer, rows: readonly Row[], points: Points): Section[] {
+function sectionsOf(answer: GeometryColumns, rows: readonly Row[], points: Points): Section[] {
   const rowsOfSection: number[][] = answer.sections.map(() => []);
   for (const [index, { section }] of rows.entries()) rowsOfSection[section]!.push(index);
   return answer.sections.map(({ id, name, type }, section) => {
@@ -157,7 +158,7 @@ function sectionsOf(answer: GeometryAnswer, rows: readonly Row[], points: Points
   });
 }
 
-function areasOf({ areas, shapes }: GeometryAnswer): { areas: Area[]; shapes: Drawing[] } {
+function areasOf({ areas, shapes }: GeometryColumns): { areas: Area[]; shapes: Drawing[] } {
   const ids = new Set(areas.map(({ id }) => id));
   const drawings = new Map<number | null, Drawing>();
   for (const shape of shapes) {

@@ -1,39 +1,6 @@
 /** The drawing of a layout as typed arrays, with the measures that painting needs. */
 
-/** As the server sends it. Numbers in columns are differences to the one before. */
-export interface GeometryAnswer {
-  readonly schemaId: number;
-  readonly version: number;
-  readonly step: number;
-  readonly sections: readonly { id: number; name: string; type: "SECTION" | "TABLE" }[];
-  readonly areas: readonly { id: number; name: string; capacity: number | null }[];
-  readonly rows: { ids: readonly number[]; names: readonly string[]; sections: readonly number[] };
-  readonly labels: readonly string[];
-  readonly seats: {
-    readonly ids: readonly number[];
-    readonly rows: readonly number[];
-    readonly labels: readonly number[];
-    readonly x: readonly number[];
-    readonly y: readonly number[];
-    readonly accessible: readonly number[];
-  };
-  readonly shapes: readonly Drawing[];
-}
-
-/** A shape of the layout: the stage, an area, decoration. */
-export interface Drawing {
-  readonly groupOfSeatsId: number | null;
-  readonly shapeType?: string;
-  readonly purpose?: string;
-  readonly left?: number;
-  readonly top?: number;
-  readonly width?: number;
-  readonly height?: number;
-  readonly angle?: number;
-  readonly text?: string;
-  readonly points?: unknown;
-}
-
+import type { Drawing } from "../../layouts/geometry-columns.ts";
 export interface Box {
   readonly left: number;
   readonly top: number;

@@ -1,5 +1,6 @@
 /** Paints what is below the seats: blocks, the stage and other shapes, and areas as they fill. */
-import type { Area, Box, Drawing, Geometry } from "./geometry.ts";
+import type { Drawing } from "../../layouts/geometry-columns.ts";
+import type { Area, Box, Geometry } from "./geometry.ts";
 import type { Grid } from "./grid.ts";
 import type { AreaCounts } from "./live-seats.ts";
 import type { Canvas, Frame, Marks } from "./marks.ts";

@@ -171,18 +171,12 @@ export class Marks {
 
   /** The place of a seat, as a rectangle along its row. @param share - Of the place. */
   #place(canvas: Canvas, seat: number, { scale, dx, dy }: Frame, share: number): void {
-    const { x, y, alongX, alongY, rows, rowOfSeat } = this.geometry;
+    const { x, y, rows, rowOfSeat } = this.geometry;
     const { pitch, depth } = rows[rowOfSeat[seat]!]!;
     const [cx, cy] = [x[seat]! * scale + dx, y[seat]! * scale + dy];
     const a = pitch * 0.5 * share * scale;
     const b = depth * 0.5 * share * scale;
-    const [ux, uy] = [alongX[seat]!, alongY[seat]!];
-    const [ax, ay, bx, by] = [ux * a, uy * a, -uy * b, ux * b];
-    canvas.moveTo(cx - ax - bx, cy - ay - by);
-    canvas.lineTo(cx + ax - bx, cy + ay - by);
-    canvas.lineTo(cx + ax + bx, cy + ay + by);
-    canvas.lineTo(cx - ax + bx, cy - ay + by);
-    canvas.closePath();
+    traceAlongRow(canvas, this.geometry, seat, { cx, cy, a, b });
   }
 
   #square(canvas: Canvas, seat: number, { scale, dx, dy }: Frame): void {
@@ -276,4 +270,28 @@ function inPaths(
     for (let i = from; i < to; i++) add(seats[i]!);
     draw();
   }
+}
+
+/** Of a rectangle: its centre, and half of its sides, the first along the row. */
+interface Sides {
+  readonly cx: number;
+  readonly cy: number;
+  readonly a: number;
+  readonly b: number;
+}
+
+/** Adds a rectangle to the path that is turned as the row of a seat. */
+export function traceAlongRow(
+  canvas: Canvas,
+  { alongX, alongY }: Geometry,
+  seat: number,
+  { cx, cy, a, b }: Sides,
+): void {
+  const [ux, uy] = [alongX[seat]!, alongY[seat]!];
+  const [ax, ay, bx, by] = [ux * a, uy * a, -uy * b, ux * b];
+  canvas.moveTo(cx - ax - bx, cy - ay - by);
+  canvas.lineTo(cx + ax - bx, cy + ay - by);
+  canvas.lineTo(cx + ax + bx, cy + ay + by);
+  canvas.lineTo(cx - ax + bx, cy - ay + by);
+  canvas.closePath();
 }

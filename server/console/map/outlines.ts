@@ -1,5 +1,6 @@
 /** Outlines of sections, areas and shapes, as points: x and y in turns. */
-import type { Box, Drawing, Row } from "./geometry.ts";
+import type { Drawing } from "../../layouts/geometry-columns.ts";
+import type { Box, Row } from "./geometry.ts";
 
 const ELLIPSE_POINTS = 48;
 

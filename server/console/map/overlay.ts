@@ -2,6 +2,7 @@
 import type { Camera } from "./camera.ts";
 import type { Box, Geometry } from "./geometry.ts";
 import type { Hit } from "./hits.ts";
+import { traceAlongRow } from "./marks.ts";
 import type { Palette } from "./palette.ts";
 
 /** A seat that has just changed. */
@@ -74,21 +75,16 @@ function paintPulses(canvas: CanvasRenderingContext2D, camera: Camera, overlay: 
 function frameSeat(
   canvas: CanvasRenderingContext2D,
   camera: Camera,
-  { x, y, alongX, alongY, rows, rowOfSeat }: Geometry,
+  geometry: Geometry,
   seat: number,
 ): void {
+  const { x, y, rows, rowOfSeat } = geometry;
   const [cx, cy] = [camera.toScreenX(x[seat]!), camera.toScreenY(y[seat]!)];
   const { width, height } = camera.size;
   if (cx < -50 || cy < -50 || cx > width + 50 || cy > height + 50) return;
   const { pitch, depth } = rows[rowOfSeat[seat]!]!;
   const [a, b] = [pitch * 0.48 * camera.scale, Math.min(depth, pitch * 1.7) * 0.48 * camera.scale];
-  const [ux, uy] = [alongX[seat]!, alongY[seat]!];
-  const [ax, ay, bx, by] = [ux * a, uy * a, -uy * b, ux * b];
-  canvas.moveTo(cx - ax - bx, cy - ay - by);
-  canvas.lineTo(cx + ax - bx, cy + ay - by);
-  canvas.lineTo(cx + ax + bx, cy + ay + by);
-  canvas.lineTo(cx - ax + bx, cy - ay + by);
-  canvas.closePath();
+  traceAlongRow(canvas, geometry, seat, { cx, cy, a, b });
 }
 
 function ringSeat(

@@ -3,17 +3,15 @@
  * Changes are taken as they arrive and shown once a frame.
  */
 import { signal } from "@preact/signals";
+import type { Change, EventMap, SeatState as SeatStateName } from "../../client/changes.ts";
 import {
-  type Change,
   type EventFacts,
-  type MapAnswer,
   type Price,
   readEvent,
   readGeometry,
   readMap,
   readPrices,
   readTransitions,
-  type SeatStateName,
   type Transition,
 } from "../api/events.ts";
 import { follow } from "../api/follow.ts";
@@ -34,7 +32,7 @@ const STATE_OF_LETTER: Readonly<Record<string, SeatState>> = {
   S: SeatState.SOLD,
   B: SeatState.BLOCKED,
 };
-const STATE_OF_NAME: Readonly<Record<SeatStateName, SeatState>> = {
+const STATE_OF_NAME: Readonly<Record<NonNullable<SeatStateName>, SeatState>> = {
   ACTIVE: SeatState.FREE,
   LOCKED: SeatState.HELD,
   SOLD: SeatState.SOLD,
@@ -157,7 +155,7 @@ export class LiveEvent {
   }
 
   /** Replaces everything by a map. */
-  #take(map: MapAnswer): void {
+  #take(map: EventMap): void {
     const { states, prices, areas } = this.seats;
     // What the map does not list has no price, but is still a seat.
     states.fill(SeatState.UNPRICED);

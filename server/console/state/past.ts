@@ -16,6 +16,8 @@ const BUCKETS = 240;
 const HAPPENINGS_SHOWN = 40;
 /** The histogram shows what has come since, so often. */
 const REFRESH_MS = 10_000;
+/** The map is painted first. */
+const FIRST_DELAY_MS = 1_000;
 /** Before them an event is only set up. */
 const SETUP_CALLS: ReadonlySet<string> = new Set(["event", "prices", "deleteprice", "layout"]);
 
@@ -65,10 +67,13 @@ export class Past {
 
   /** @returns Ends it. */
   start(): () => void {
+    const read = () => void this.read().catch(() => {});
+    const first = setTimeout(read, FIRST_DELAY_MS);
     const timer = setInterval(() => {
-      if (!document.hidden && this.atMs.value === null) void this.read().catch(() => {});
+      if (!document.hidden && this.atMs.value === null) read();
     }, REFRESH_MS);
     return () => {
+      clearTimeout(first);
       clearInterval(timer);
       this.#stopPlaying();
     };
@@ -101,6 +106,8 @@ export class Past {
 
   /** Reads what is not in the history yet. @throws ApiError */
   read(): Promise<void> {
+    const hasAll = this.history.length > 0 && this.#event.sequence.value <= this.history.sequence;
+    if (hasAll) return Promise.resolve();
     this.#reading ??= this.#readOn().finally(() => (this.#reading = null));
     return this.#reading;
   }

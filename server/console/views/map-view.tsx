@@ -41,12 +41,41 @@ function presentPalette() {
 }
 
 export function MapView(props: MapViewProps) {
-  const { event, colorBy, past, faded, selected, children } = props;
+  const { event, past, children } = props;
+  const tip = useSignal<{ hit: Hit; at: Point } | null>(null);
+  const isBoxMode = useSignal(false);
+  const { element, map } = useSeatMap(props, (hit, at) => {
+    tip.value = hit === null ? null : { hit, at };
+  });
+  useEffect(() => {
+    if (map.current !== null) map.current.dragMode = isBoxMode.value ? "box" : "pan";
+  }, [isBoxMode.value]);
+  return (
+    <main class="map">
+      <div
+        ref={element}
+        class="map-surface"
+        role="application"
+        tabIndex={0}
+        aria-label={TEXTS.map.label}
+        aria-description={TEXTS.map.help}
+        onKeyDown={({ key }) => key === "Escape" && props.onPick?.(null, NO_MODIFIERS)}
+      />
+      <MapTools map={map} isBoxMode={isBoxMode} {...props} />
+      {tip.value !== null && (
+        <Tip event={event} past={past ?? null} hit={tip.value.hit} at={tip.value.at} />
+      )}
+      {children}
+    </main>
+  );
+}
+
+/** @returns A map in its element, which follows the event, the past and the theme. */
+function useSeatMap(props: MapViewProps, onHover: (hit: Hit | null, at: Point) => void) {
+  const { event, colorBy, past, faded, selected } = props;
   const element = useRef<HTMLDivElement>(null);
   const map = useRef<SeatMap | null>(null);
   const latest = useRef(props);
-  const tip = useSignal<{ hit: Hit; at: Point } | null>(null);
-  const isBoxMode = useSignal(false);
   latest.current = props;
   useEffect(() => {
     const made = new SeatMap(element.current!, {
@@ -54,7 +83,7 @@ export function MapView(props: MapViewProps) {
       live: event.seats,
       palette: presentPalette(),
       hasMotion: !matchMedia("(prefers-reduced-motion: reduce)").matches,
-      onHover: (hit, at) => (tip.value = hit === null ? null : { hit, at }),
+      onHover,
       onPick: (hit, _at, modifiers) => latest.current.onPick?.(hit, modifiers),
       onBox: (seats, modifiers) => latest.current.onBox?.(seats, modifiers),
     });
@@ -82,9 +111,6 @@ export function MapView(props: MapViewProps) {
   useEffect(() => {
     if (map.current !== null) map.current.palette = presentPalette();
   }, [theme.value]);
-  useEffect(() => {
-    if (map.current !== null) map.current.dragMode = isBoxMode.value ? "box" : "pan";
-  }, [isBoxMode.value]);
   useEffect(() => map.current?.select(selected ?? new Set()), [selected]);
   const difference = past?.difference.value ?? null;
   useEffect(
@@ -94,24 +120,7 @@ export function MapView(props: MapViewProps) {
   useEffect(() => {
     if (map.current !== null) map.current.faded = faded ?? new Set();
   }, [faded]);
-  return (
-    <main class="map">
-      <div
-        ref={element}
-        class="map-surface"
-        role="application"
-        tabIndex={0}
-        aria-label={TEXTS.map.label}
-        aria-description={TEXTS.map.help}
-        onKeyDown={({ key }) => key === "Escape" && props.onPick?.(null, NO_MODIFIERS)}
-      />
-      <MapTools map={map} isBoxMode={isBoxMode} {...props} />
-      {tip.value !== null && (
-        <Tip event={event} past={past ?? null} hit={tip.value.hit} at={tip.value.at} />
-      )}
-      {children}
-    </main>
-  );
+  return { element, map };
 }
 
 function isNow(past: Past | undefined): boolean {

@@ -13,7 +13,6 @@ import {
 } from "fast-check";
 import { expect, test } from "vitest";
 import { placeOf, reasonNumberOf, resultNumberOf } from "../../../server/commands/binary-codes.ts";
-import type { BookingKind } from "../../../engine/commands.ts";
 import type { ProblemBody } from "../../support/answers/exchange.ts";
 import {
   type BinaryAnswer,
@@ -21,17 +20,9 @@ import {
   openEntry,
   readAnswers,
 } from "../../support/commands/binary-layout.ts";
+import { BOOKING_KINDS } from "../../support/engine.ts";
 import { CommandStage } from "./stage.ts";
 
-const CALLS: readonly BookingKind[] = [
-  "lock",
-  "unlock",
-  "sale",
-  "revertsale",
-  "directsale",
-  "block",
-  "unblock",
-];
 const SESSIONS = ["", "ann", "bob", "Zoë"];
 const HOLD_TYPES = ["", "CART", "RESERVED", "NONE"];
 const KEYS = ["", "", "", "k1", "k2"];
@@ -39,7 +30,7 @@ const NOWHERE = "00000000-0000-4000-8000-000000000000";
 
 /** A command without ids: objects are numbers of seats of the plan, or places of its area. */
 const COMMAND = record({
-  call: constantFrom(...CALLS),
+  call: constantFrom(...BOOKING_KINDS),
   session: integer({ min: 0, max: SESSIONS.length - 1 }),
   holdType: constantFrom(...HOLD_TYPES),
   key: constantFrom(...KEYS),

@@ -1,6 +1,6 @@
 /** Going back in time in the memory of the page shows what the server shows with `asOf`. */
 import { expect, test } from "vitest";
-import type { GeometryAnswer } from "../../../server/console/map/geometry.ts";
+import type { GeometryColumns } from "../../../server/layouts/geometry-columns.ts";
 import type { HistoryPage } from "../../../server/console/api/history.ts";
 import { decodeGeometry } from "../../../server/console/map/decode.ts";
 import { NO_PRICE } from "../../../server/console/map/live-seats.ts";
@@ -48,7 +48,7 @@ async function played(server: TestServer): Promise<void> {
 
 async function historyOf(server: TestServer): Promise<History> {
   const { a } = server;
-  const answer = await server.get<GeometryAnswer>(`${V2}/schemas/${a.schemaId}/geometry/`);
+  const answer = await server.get<GeometryColumns>(`${V2}/schemas/${a.schemaId}/geometry/`);
   const geometry = decodeGeometry(answer.body);
   const seats = new Map([...geometry.ids].map((id, seat) => [id, seat]));
   const areas = new Map(geometry.areas.map(({ id }, area) => [id, area]));

@@ -32,6 +32,7 @@ const STEPS: readonly (readonly [title: string, step: Step])[] = [
   ["history-of-a-seat", readSeatHistory],
   ["back-in-time", goBackInTime],
   ["compared-with-now", compareWithNow],
+  ["played-to-now", playToNow],
 ];
 
 test(
@@ -125,6 +126,14 @@ async function goBackInTime(page: Page): Promise<void> {
 async function compareWithNow(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Compare with now" }).click();
   await page.getByText(/seats are different now · .* sold/).waitFor();
+}
+
+async function playToNow(page: Page): Promise<void> {
+  await page.getByLabel("Speed").selectOption("3600");
+  await page.getByRole("button", { name: "Play" }).click();
+  await page.locator(".time-at", { hasText: "Now" }).waitFor();
+  expect(await page.getByRole("button", { name: "Compare with now" }).count()).toBe(0);
+  await page.getByText("20.5").waitFor();
 }
 
 function idOf({ id }: { readonly id: number }) {

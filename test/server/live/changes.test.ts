@@ -3,40 +3,14 @@ import { gunzipSync } from "node:zlib";
 import { unpack } from "msgpackr";
 import { expect, test } from "vitest";
 import { AuditGap } from "../../../engine/queries/audit-trail.ts";
+import type { Change, EventMap } from "../../../server/client/changes.ts";
 import { requestOf } from "../../support/answers/exchange.ts";
 import { type SeatBody, TestServer, V2 } from "../../support/server.ts";
-
-interface MapBody {
-  readonly sequence: number;
-  readonly status: string;
-  readonly bookable: boolean;
-  readonly prices: readonly number[];
-  readonly columns: {
-    readonly ids: readonly number[];
-    readonly states: string;
-    readonly priceIndexes: readonly number[];
-  };
-  readonly expiresAt: Readonly<Record<string, string>>;
-  readonly areas: readonly Readonly<Record<string, number>>[];
-}
-
-interface ChangeBody {
-  readonly sequence: number;
-  readonly previous: number;
-  readonly time: string;
-  readonly call: string;
-  readonly sessionId?: string;
-  readonly holdType?: string;
-  readonly seats: readonly Readonly<Record<string, unknown>>[];
-  readonly areas: readonly Readonly<Record<string, number>>[];
-  readonly status?: string;
-  readonly bookable?: boolean;
-}
 
 interface ChangesBody {
   readonly sequence: number;
   readonly more: boolean;
-  readonly changes: readonly ChangeBody[];
+  readonly changes: readonly Change[];
 }
 
 const eventPath = (server: TestServer) => `${V2}/events/${server.a.eventId}`;
@@ -48,13 +22,13 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 
 const mapOf = async (server: TestServer) =>
-  (await server.get<MapBody>(`${eventPath(server)}/map/`)).body;
+  (await server.get<EventMap>(`${eventPath(server)}/map/`)).body;
 
 const changesOf = async (server: TestServer, query: string) =>
   (await server.get<ChangesBody>(`${eventPath(server)}/changes/?${query}`)).body;
 
 /** The rows of the map, as the listing shows them. */
-function rowsOf({ columns, prices, expiresAt }: MapBody) {
+function rowsOf({ columns, prices, expiresAt }: EventMap) {
   return columns.ids.map((seatId, i) => {
     const index = columns.priceIndexes[i]!;
     const priceId = index === -1 ? undefined : prices[index];
@@ -231,7 +205,7 @@ test("changes come in pages, and memory and trail are one list", async () => {
     }
   }
   const { changes } = await changesOf(all, "since=0&limit=1000");
-  const paged: ChangeBody[] = [];
+  const paged: Change[] = [];
   for (let since = 0, more = true; more;) {
     // oxlint-disable-next-line no-await-in-loop -- one page after the other
     const page = await changesOf(little, `since=${since}&limit=7`);

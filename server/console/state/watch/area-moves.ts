@@ -1,5 +1,5 @@
 /** How many places of each area a change moves: changes name only the counts after them. */
-import type { AreaAfter } from "../../api/events.ts";
+import type { AreaState } from "../../../client/changes.ts";
 import type { AreaCounts } from "../../map/live-seats.ts";
 import type { MovedPlaces } from "./happenings.ts";
 
@@ -12,7 +12,7 @@ export class AreaMoves {
   }
 
   /** @param areaOf - The index of an area by its id. */
-  moved(after: readonly AreaAfter[], areaOf: (id: number) => number | undefined): MovedPlaces[] {
+  moved(after: readonly AreaState[], areaOf: (id: number) => number | undefined): MovedPlaces[] {
     return after.flatMap((counts) => {
       const area = areaOf(counts.groupOfSeatsId);
       if (area === undefined) return [];

@@ -1,5 +1,5 @@
 /** What happens: the newest changes in short form, and those that a filter lets through. */
-import type { Change } from "../../api/events.ts";
+import type { Change } from "../../../client/changes.ts";
 
 /** Seats of a change that are kept, to name them. */
 const SEATS_MAX = 12;

@@ -4,7 +4,7 @@
  * when something has changed, and the metrics of the server every few seconds.
  */
 import { signal } from "@preact/signals";
-import type { Change } from "../../api/events.ts";
+import type { Change } from "../../../client/changes.ts";
 import type { Api } from "../../api/http.ts";
 import {
   type Hold,

@@ -10,22 +10,13 @@ import { momentOf } from "./moment.ts";
 /** Positions of the slider. */
 const STEPS = 2_000;
 const HEIGHT = 100;
-/** The map is painted first. */
-const READ_DELAY_MS = 1_000;
 
 interface TimeBarProps {
   readonly past: Past;
 }
 
 export function TimeBar({ past }: TimeBarProps) {
-  useEffect(() => {
-    const timer = setTimeout(() => void past.read().catch(() => {}), READ_DELAY_MS);
-    const stop = past.start();
-    return () => {
-      clearTimeout(timer);
-      stop();
-    };
-  }, [past]);
+  useEffect(() => past.start(), [past]);
   const buckets = past.buckets.value;
   if (buckets.length === 0) return null;
   const isNow = past.atMs.value === null;
@@ -37,6 +28,16 @@ export function TimeBar({ past }: TimeBarProps) {
         <Slider past={past} />
       </div>
       <output class="time-at">{isNow ? TEXTS.past.now : momentOf(past.atMs.value!)}</output>
+      {!isNow && <PastControls past={past} />}
+      <Comparison past={past} />
+    </section>
+  );
+}
+
+/** They change nothing while it is now, and a phone has no room for them. */
+function PastControls({ past }: TimeBarProps) {
+  return (
+    <>
       <select
         aria-label={TEXTS.past.speed}
         value={past.speed.value}
@@ -50,17 +51,15 @@ export function TimeBar({ past }: TimeBarProps) {
       </select>
       <button
         type="button"
-        disabled={isNow}
         aria-pressed={past.isCompared.value}
         onClick={() => past.compare(!past.isCompared.value)}
       >
         {TEXTS.past.compare}
       </button>
-      <button type="button" disabled={isNow} onClick={() => past.go(null)}>
+      <button type="button" onClick={() => past.go(null)}>
         {TEXTS.past.live}
       </button>
-      <Comparison past={past} />
-    </section>
+    </>
   );
 }
 
