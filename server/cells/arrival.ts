@@ -111,7 +111,8 @@ class Arriving {
     }
     if (table !== "replies") return this.#store({ newIds: 0, puts });
     // A longer body stays in the trail of the other cell.
-    const short = (rows as ReplyRow[]).map(({ bodyLength: _, ...row }): CatalogPut => {
+    const short = (rows as ReplyRow[]).map((reply): CatalogPut => {
+      const { bodyLength: _, ...row } = reply;
       return { table, row };
     });
     return this.#store({ newIds: 0, puts: short });

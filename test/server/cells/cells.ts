@@ -1,13 +1,9 @@
 /** Two cells as real processes, and the commands of an operator. */
-import { writeFileSync } from "node:fs";
-import path from "node:path";
-import { houseLayout } from "../onsale/play.ts";
 import {
   type Finished,
   runCli,
   type ServerProcess,
   startServer,
-  temporaryFolder,
 } from "../../support/server-process.ts";
 
 export const V2 = "/api/private/v2.0";
@@ -40,13 +36,6 @@ export function play(urls: readonly string[], key: string, flags: readonly strin
   return runCli({ args: ["onsale", ...where, ...flags] });
 }
 
-/** A file with the layout of a small house. */
-export function layoutFile(): string {
-  const file = path.join(temporaryFolder(), "house.json");
-  writeFileSync(file, JSON.stringify(houseLayout()));
-  return file;
-}
-
 /** The organization of a key. */
 export function organizationOf(key: string): number {
   return Number(key.split("_")[1]);
@@ -54,7 +43,7 @@ export function organizationOf(key: string): number {
 
 /** The status of a move, as a cell answers. */
 export async function moveOf(server: ServerProcess, organizationId: number) {
-  const path = `/api/admin/organizations/${organizationId}/move`;
-  const answer = await server.request("GET", path, undefined, TOKEN);
+  const target = `/api/admin/organizations/${organizationId}/move`;
+  const answer = await server.request("GET", target, undefined, TOKEN);
   return (await answer.json()) as Readonly<Record<string, unknown>>;
 }

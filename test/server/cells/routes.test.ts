@@ -1,11 +1,17 @@
 /** The route tables that proxies use, and the options of cells. */
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { missingPrograms } from "../../faults/campaign.ts";
-import { runCli, temporaryFolder } from "../../support/server-process.ts";
-import { startNginx } from "../ops/nginx.ts";
+import {
+  runCli,
+  type ServerProcess,
+  sleep,
+  temporaryFolder,
+} from "../../support/server-process.ts";
+import { freePort, isListening, startNginx } from "../ops/nginx.ts";
 import { operate, startCell, V2 } from "./cells.ts";
 
 const LONG = { timeout: 120_000 };
@@ -113,26 +119,64 @@ describe.skipIf(missing !== null)(`nginx with the maps of two cells${why}`, () =
 });
 
 const noProxy = missingPrograms("haproxy");
+const whyNot = noProxy === null ? "" : ` (skipped: ${noProxy})`;
 
-describe.skipIf(noProxy !== null)(
-  `HAProxy${noProxy === null ? "" : ` (skipped: ${noProxy})`}`,
-  () => {
-    test("the configuration in server/ops is valid", () => {
-      const folder = temporaryFolder();
-      mkdirSync(folder, { recursive: true });
-      const map = path.join(folder, "cells.map");
-      writeFileSync(map, "48 cell7\ncell:0 cell0\ncell:7 cell7\n");
-      const text = readFileSync("server/ops/haproxy.cfg", "utf8");
-      const file = path.join(folder, "haproxy.cfg");
-      writeFileSync(file, text.replaceAll("/etc/haproxy/cells.map", map));
-      const { PATH = "" } = process.env;
-      const env = { ...process.env, PATH: `${PATH}:/usr/sbin` };
-      const { status, stderr } = spawnSync("haproxy", ["-c", "-f", file], {
-        env,
-        encoding: "utf8",
-      });
-      expect([status, stderr.includes("ALERT")]).toEqual([0, false]);
-      expect(execFileSync("haproxy", ["-v"], { env, encoding: "utf8" })).toContain("HAProxy");
+/** HAProxy with the configuration in server/ops in front of two cells. */
+async function startHaproxy(zero: ServerProcess, seven: ServerProcess, map: string) {
+  const folder = temporaryFolder();
+  const [file, maps] = [path.join(folder, "haproxy.cfg"), path.join(folder, "cells.map")];
+  const port = await freePort();
+  writeFileSync(maps, map);
+  const text = readFileSync("server/ops/haproxy.cfg", "utf8")
+    .replaceAll("/etc/haproxy/cells.map", maps)
+    .replace("127.0.0.1:8443", `127.0.0.1:${port}`)
+    // The first server of cell 0 is down, as a standby is.
+    .replace("127.0.0.1:8080", `127.0.0.1:${await freePort()}`)
+    .replace("127.0.0.1:8081", new URL(zero.url).host)
+    .replace("127.0.0.1:8170", new URL(seven.url).host);
+  writeFileSync(file, text);
+  const env = { ...process.env, PATH: `${process.env["PATH"]}:/usr/sbin` };
+  const check = spawnSync("haproxy", ["-c", "-f", file], { env, encoding: "utf8" });
+  expect([check.status, check.stderr]).toEqual([0, expect.not.stringContaining("WARNING")]);
+  const haproxy = spawn("haproxy", ["-db", "-f", file], { env, stdio: "ignore" });
+  const exited = once(haproxy, "exit");
+  onTestFinished(async () => {
+    haproxy.kill("SIGTERM");
+    await exited;
+  });
+  while (!(await isListening(port))) await sleep(20);
+  return `http://127.0.0.1:${port}`;
+}
+
+describe.skipIf(noProxy !== null)(`HAProxy with the map of two cells${whyNot}`, () => {
+  test("a key leads to the server of its cell that is ready", LONG, async () => {
+    const [zero, seven] = await Promise.all([
+      startCell(0, { args: ["--demo"] }),
+      startCell(7, { args: ["--demo"] }),
+    ]);
+    const cells = ["--cell", "0=a.example:1", "--cell", "7=b.example:1"];
+    const { stdout: map } = await operate("routes", ...cells);
+    const url = await startHaproxy(zero, seven, map);
+    const firstEvent = async (headers: Record<string, string>) => {
+      const answer = await fetch(`${url}${V2}/events/`, { headers });
+      const text = await answer.text();
+      return (/"id":"([^"]+)"/.exec(text) ?? [])[1] ?? `${answer.status}`;
+    };
+    // Until the first check has failed, the server that is down gets requests.
+    while ((await firstEvent({ "X-API-Key": zero.key })) === "503") await sleep(100);
+    expect(await firstEvent({ "X-API-Key": zero.key })).toBe(zero.eventId);
+    expect(await firstEvent({ "X-API-Key": seven.key })).toBe(seven.eventId);
+    expect(await firstEvent({ Authorization: `Bearer ${seven.key}` })).toBe(seven.eventId);
+    const named = { "X-Organization-ID": seven.key.split("_")[1]! };
+    const token = seven.generated("tenant token");
+    expect(await firstEvent({ "X-API-Key": token, ...named })).toBe(seven.eventId);
+    const moved = `${zero.key.split("_")[1]!} cell7\n${map}`;
+    await operate("move", zero.key.split("_")[1]!, "--from", zero.url, "--to", seven.url);
+    const after = await startHaproxy(zero, seven, moved);
+    const answer = await fetch(`${after}${V2}/events/`, {
+      headers: { "X-API-Key": zero.key },
+      redirect: "manual",
     });
-  },
-);
+    expect(answer.status).toBe(200);
+  });
+});

@@ -33,7 +33,7 @@ export interface Played {
 export type PlayedReport = Report & { readonly exitCode: number };
 
 /** Ten rows of eighteen seats with an aisle, a round table, two areas. */
-export function houseLayout(): object {
+function house(): object {
   const rows = Array.from({ length: 10 }, (_, row) => `${row + 1}`);
   return {
     sectors: [
@@ -71,7 +71,7 @@ function seatsOf(row: string, count: number): object[] {
 /** @returns The flags for the layout as a file; a name that ends in `.gz` compresses it. */
 export function layoutFlags(name = "house.json"): string[] {
   const path = join(folder, name);
-  const text = JSON.stringify(houseLayout());
+  const text = JSON.stringify(house());
   writeFileSync(path, name.endsWith(".gz") ? gzipSync(text) : text);
   return ["--layout", path];
 }
