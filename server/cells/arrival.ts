@@ -81,6 +81,7 @@ export function storePart(
     case "taken":
       return arriving.taken(part);
   }
+  return part satisfies never;
 }
 
 class Arriving {

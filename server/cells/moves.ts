@@ -102,6 +102,7 @@ export class Moves implements OrganizationMoves {
         if (move?.phase !== "LEFT") return NOT_LEAVING;
         return this.#clear(organizationId);
     }
+    return step satisfies never;
   }
 
   /** @returns A part of an organization that leaves, sealed. */
