@@ -33,6 +33,8 @@ export const SOURCES: readonly Source[] = [
   { group: "Operation", file: `${GUIDE}/gateways.md`, path: "/docs/gateways" },
   { group: "Operation", file: `${GUIDE}/cluster.md`, path: "/docs/cluster" },
   { group: "Operation", file: "server/OPERATING.md", path: "/docs/operating" },
+  { group: "Operation", file: `${GUIDE}/cells.md`, path: "/docs/cells" },
+  { group: "Operation", file: "server/docs/scale.md", path: "/docs/scale" },
   { group: "Operation", file: `${GUIDE}/architecture.md`, path: "/docs/architecture" },
   { group: "Operation", file: `${GUIDE}/faults.md`, path: "/docs/faults" },
 ];
