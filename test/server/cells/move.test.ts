@@ -68,12 +68,6 @@ test("an organization arrives with all it has under the same ids and key", LONG,
   });
   await send(old, "POST", booking("directsale"), { seats: seats(3, 4), groupOfSeats: pit });
   await send(old, "POST", booking("block"), { seats: seats(5) });
-  const [priced] = (await send(old, "GET", `${V2}/event/${eventId}/prices/`)).body as [
-    { id: number },
-  ];
-  const unassigned = { eventId, seats: [6, 7].map((place) => ({ objectId: ids[place] })) };
-  await send(old, "DELETE", `/api/v1/assignments/`, unassigned);
-  expect(priced.id).toBeGreaterThan(0);
   const webhook = { url: "https://receiver.example/", events: ["change"] };
   expect((await send(old, "POST", `${V2}/webhooks/`, webhook)).status).toBe(201);
   idempotency = { "Idempotency-Key": "sold once" };
@@ -133,7 +127,7 @@ async function areaCounters(server: ServerProcess, eventId: string): Promise<obj
 }
 
 test(
-  "a move that crashes anywhere goes on, and can be taken back before its end",
+  "a move that crashes goes on, and can be taken back",
   LONG,
   async () => {
     const [old, other] = await Promise.all([startCell(0, { args: ["--demo"] }), startCell(7)]);
