@@ -1,6 +1,7 @@
 /**
  * The inventory of an event as parts of a move: assigned prices, holds, and what is sold or
- * blocked. Seats and areas are named by their indexes, which are the same wherever the same layout is.
+ * blocked. Seats and areas are named by their indexes, which are the same wherever the same layout
+ * is.
  */
 import { createHash } from "node:crypto";
 import type { EventRow } from "../../engine/catalog.ts";

@@ -128,6 +128,11 @@ export class Moves implements OrganizationMoves {
       tenantId,
     }: { readonly content: string; readonly tenantId?: number | null | undefined },
   ): Promise<Answer | Problem> {
+    // A log that takes no changes is noticed before a part is decrypted.
+    const check = this.#engine.check({ kind: "clearOrganization", caller: CALLER, organizationId });
+    if (check.refused === Result.OVERLOADED || check.refused === Result.LOG_UNAVAILABLE) {
+      return check;
+    }
     const envelope = this.#open(content);
     if (envelope === null) return OTHER_SECRET;
     if (envelope.organizationId !== organizationId || envelope.number !== number) {

@@ -8,7 +8,7 @@ import { MOVE, SEALED_PART } from "../../wire/shapes.ts";
 
 const BASE = { tag: "Platform", access: Access.PLATFORM, durable: true };
 const PATH = "/api/admin/organizations/{id}/move";
-const PART = { id: LONG, part: integer({ minimum: 0, maximum: 9_999_999 }) };
+const PART = { id: LONG, part: integer({ minimum: 0, format: "int64" }) };
 /** A sealed layout of the largest size takes a quarter of it. */
 const PART_BYTES_MAX = 64 * 1_024 * 1_024;
 

@@ -1,4 +1,7 @@
-/** The operator's rows: tenants, and moves between cells. They exist only when the server has a platform token. */
+/**
+ * The operator's rows: tenants, and moves between cells. They exist only when the server has a
+ * platform token.
+ */
 import { EMAIL, NAME, PASSWORD } from "../../../engine/shapes/fields.ts";
 import { object } from "../../../engine/shapes/shape.ts";
 import { problemsOf, submit } from "../../routing/command-route.ts";

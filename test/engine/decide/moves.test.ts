@@ -46,7 +46,7 @@ test("an organization leaves, or stays; after it has left, nothing follows", () 
   expect(replayed(made.journal).catalog.away.get(made.caller.organizationId)).toEqual(MOVES.LEFT);
 });
 
-test("while an organization leaves, its changes and its settings are refused, others are not", () => {
+test("while an organization leaves, its changes are refused, and those of others are not", () => {
   const made = world();
   const other = made.createOrganization(made.tenant, "Other");
   const { organizationId } = made.caller;
