@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: `frontrow serve` and `gateway`, the operator's tools, and `frontrow onsale`. */
+/** The command line: `frontrow serve`, `gateway` and `onsale`, the operator's tools and status. */
 import { Command } from "commander";
 import { addServeOptions, type ServeOptions } from "./config.ts";
 import { addCellCommands } from "./cells/command/command.ts";

@@ -19,7 +19,7 @@ import {
   type Route,
   takesIdempotencyKey,
 } from "./routing/route.ts";
-import { asSent, readBody, refuseHead } from "./routing/request-shape.ts";
+import { asSent, readBody, refuseHead } from "./routing/validate.ts";
 import { refuseAway } from "./auth/away.ts";
 import { type Match, Router } from "./routing/router.ts";
 import type { CommandFront, Services } from "./routing/services.ts";

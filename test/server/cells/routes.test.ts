@@ -83,7 +83,7 @@ describe.skipIf(missing !== null)(`nginx with the maps of two cells${why}`, () =
       startCell(7, { args: ["--demo"] }),
     ]);
     const [, page = ""] =
-      /```nginx\n([^]*?)```/.exec(readFileSync("server/docs/guide/cells.md", "utf8")) ?? [];
+      /```nginx\n([^]*?)```/.exec(readFileSync("server/docs/guide/hosts/cells.md", "utf8")) ?? [];
     const hostOf = ({ url }: { url: string }) => new URL(url).host;
     const cells = ["--cell", `0=${hostOf(zero)}`, "--cell", `7=${hostOf(seven)}`];
     const id = zero.key.split("_")[1]!;
