@@ -26,6 +26,7 @@ import { Throttle } from "./auth/throttle.ts";
 import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
+import { Moves } from "./cells/moves.ts";
 import { OpenCommandSockets } from "./commands/sockets.ts";
 import { clusterLines as clusterLinesOf } from "./cluster/metrics.ts";
 import { notLeader, StandbyFront } from "./cluster/standby-front.ts";
@@ -95,6 +96,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const starting: OpenOptions = {
     folder,
     secret,
+    cell: options.cell,
     snapshotBytes: options.snapshotEvery * MEBIBYTE,
     snapshotMinutes: options.snapshotMinutes,
     onSnapshot: (report) => reports.snapshot(report),
@@ -305,6 +307,7 @@ export function servicesOf(
     rates,
     waiting,
     webhooks,
+    moves: new Moves({ engine, unpacked: packedLayout }, keys),
     metricsToken: parts.metricsToken ?? null,
     isReady,
     notReady,

@@ -32,6 +32,8 @@ export interface OpenOptions {
   readonly folder: string;
   /** The master secret, 64 hexadecimal digits, when it is not kept in the folder. */
   readonly secret?: string | undefined;
+  /** The number of the cell, 0 by default: the range of ids and sequence numbers of a new store. */
+  readonly cell?: number | undefined;
   /**
    * Called once when the log can no longer be written: the process must end, because the changes in
    * memory may never reach the disk. By default it ends at once with the fault's exit code.
@@ -129,10 +131,10 @@ const MINUTE_MS = 60_000;
  */
 export async function openStore(platform: Platform, options: StoreOptions): Promise<OpenStore> {
   const { disk, randomBytes, time } = platform;
-  const { folder, secret, cluster } = options;
+  const { folder, secret, cell, cluster } = options;
   const clock = new ServiceClock(time);
   if (cluster !== undefined) await refuseNewFolder(platform, folder, cluster);
-  const dataFolder = openDataFolder({ disk, folder, clock, secret, randomBytes });
+  const dataFolder = openDataFolder({ disk, folder, clock, secret, cell, randomBytes });
   try {
     const prepared = await prepare(platform, options, { clock, dataFolder });
     const { log, report } = prepared;
@@ -167,7 +169,7 @@ async function prepare(
   { clock, dataFolder }: Pick<Prepared, "clock" | "dataFolder">,
 ): Promise<Prepared> {
   const { disk, scheduler, time, startSnapshotThread } = platform;
-  const { folder, onFailure, onProgress, segmentBytes, recordBytesMax, cluster } = options;
+  const { folder, cell, onFailure, onProgress, segmentBytes, recordBytesMax, cluster } = options;
   const onBatch: OnBatch = (...batch) => options.observer?.keep?.(...batch);
   const { storeId, hasLog: mustExist } = dataFolder;
   const place = { disk, folder, storeId };
@@ -176,7 +178,7 @@ async function prepare(
   const onChecked = () => dataFolder.upgrade();
   const sizes = { segmentBytes, recordBytesMax };
   const shared = { ...place, ...timing, ...sizes, onBatch, onFailure };
-  const reading = { ...shared, mustExist, onProgress, onChecked };
+  const reading = { ...shared, mustExist, cell, onProgress, onChecked };
   const { state, log, report, start } = await openState<Prepared["log"]>(reading, (read) => {
     if (cluster === undefined) return beginEpoch(shared, read.scan);
     return Promise.resolve(new HostLog({ ...shared, time, cluster, read }));

@@ -1,20 +1,7 @@
 /** The command `frontrow gateway`: flags and help. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { serveOption } from "../config.ts";
-import type { LogOptions } from "../observe/log.ts";
-
-export interface GatewayOptions extends LogOptions {
-  readonly engine: string;
-  readonly gatewaySecretFile: string;
-  readonly host: string;
-  readonly port: number;
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly trustedProxy?: readonly string[];
-  readonly maxConnections: number | null;
-  readonly metricsToken?: string;
-  readonly accessLog?: string;
-}
+import type { GatewayOptions } from "./run.ts";
 
 /** Options that `frontrow serve` has as well. */
 const SHARED = [
@@ -33,9 +20,9 @@ export function addGatewayCommand(program: Command): void {
     .command("gateway")
     .summary("Serve the HTTP interface for an engine on another core or host.")
     .description(
-      "Takes requests of clients, with TLS if it is given a certificate, and passes them on to an " +
-        "engine: booking over one link, many requests in a frame, and everything else over HTTP. " +
-        "A gateway keeps nothing; start as many as you need.",
+      "Takes requests of clients, with TLS if it is given a certificate, and passes them on to " +
+        "an engine: booking over one link, many requests in a frame, and everything else over " +
+        "HTTP. A gateway keeps nothing; start as many as you need.",
     )
     .addOption(
       new Option("--engine <url>", "base URL of the engine, a `frontrow serve`")

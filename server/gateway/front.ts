@@ -8,7 +8,7 @@ import type { StateSelection } from "../../engine/shapes/bodies.ts";
 import { CALLS, callNamed } from "../commands/command.ts";
 import { legacyProblem } from "../routes/v1/problems.ts";
 import { wantsRepresentation } from "../routing/prefer.ts";
-import { asSent, readBody, refuseHead } from "../routing/request-shape.ts";
+import { asSent, readBody, refuseHead } from "../routing/validate.ts";
 import type { Route } from "../routing/route.ts";
 import { type Match, Router } from "../routing/router.ts";
 import { WaitingWork } from "../routing/waiting-work.ts";

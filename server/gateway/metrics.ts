@@ -1,17 +1,23 @@
 /** Metrics of a gateway, as text for Prometheus. */
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { family, histogram } from "../observe/exposition.ts";
+import type { WaitingWork } from "../routing/waiting-work.ts";
 import { type Answer, page } from "../wire/answers.ts";
 import type { HttpStats } from "../wire/http.ts";
 import { version } from "../version.ts";
 import type { EngineLink } from "./engine-link.ts";
-import type { GatewayFront } from "./front.ts";
 
 const BOUNDS_MS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000];
 
 export interface MetricsParts {
   readonly link: EngineLink;
-  readonly front: GatewayFront;
+  readonly front: {
+    readonly waiting: WaitingWork;
+    /** Requests that are passed on over HTTP. */
+    readonly relay: { readonly count: number };
+    /** Answers to them that are being read. */
+    readonly room: { readonly bytes: number; readonly waiting: number };
+  };
   readonly http: HttpStats;
 }
 

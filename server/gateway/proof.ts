@@ -21,8 +21,8 @@ export function readSecret(file: string): string {
   }
   if (secret.length >= SECRET_LENGTH_MIN) return secret;
   throw new UsageError(
-    `--gateway-secret-file: the secret in ${file} has fewer than ${SECRET_LENGTH_MIN} characters; ` +
-      "make one with: openssl rand -hex 32",
+    `--gateway-secret-file: the secret in ${file} has fewer than ${SECRET_LENGTH_MIN} ` +
+      "characters; make one with: openssl rand -hex 32",
   );
 }
 

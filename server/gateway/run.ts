@@ -1,13 +1,25 @@
 /** `frontrow gateway`: runs until a signal ends it. */
 import { connectionsMaxOf, openFilesMax } from "../connections.ts";
 import { AccessLog } from "../observe/access-log.ts";
-import { createLog } from "../observe/log.ts";
+import { createLog, type LogOptions } from "../observe/log.ts";
 import { UsageError } from "../usage-error.ts";
-import type { GatewayOptions } from "./command.ts";
 import { startGateway } from "./gateway.ts";
 import { readSecret } from "./proof.ts";
 
 const EXIT_BROKEN = 70;
+
+export interface GatewayOptions extends LogOptions {
+  readonly engine: string;
+  readonly gatewaySecretFile: string;
+  readonly host: string;
+  readonly port: number;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly trustedProxy?: readonly string[];
+  readonly maxConnections: number | null;
+  readonly metricsToken?: string;
+  readonly accessLog?: string;
+}
 
 /** @throws UsageError, Error when it cannot start. */
 export async function runGateway(options: GatewayOptions): Promise<void> {

@@ -67,6 +67,11 @@ export class LinkKey implements KeyedConnection {
   judged(isValid: boolean): void {
     if (!isValid) this.#onEnd();
   }
+
+  /** The gateway passes the next requests on, and the engine tells where the organization is. */
+  stop(): void {
+    this.#onEnd();
+  }
 }
 
 /** Answers that leave when the log has what they rest on. */
@@ -261,16 +266,19 @@ export class Link implements SocketHandler {
   #show(number: number, key: number, answer: Answer | Promise<Answer>): number {
     if (answer instanceof Promise) {
       this.#reading += 1;
-      void answer.then((later) => {
-        this.#reading -= 1;
-        if (this.#peer === null) return;
-        this.#show(number, key, later);
-        this.#answerLater(1);
-      });
+      void answer.then((later) => this.#showLater(number, key, later));
       return 0;
     }
     writeFull((this.#answers ??= this.#shared.buffers.take()), number, key, answer);
     return 1;
+  }
+
+  /** An answer has been read from disk. */
+  #showLater(number: number, key: number, answer: Answer): void {
+    this.#reading -= 1;
+    if (this.#peer === null) return;
+    this.#show(number, key, answer);
+    this.#answerLater(1);
   }
 
   #answerLater(requests: number): void {

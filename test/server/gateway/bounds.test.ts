@@ -39,7 +39,7 @@ function framed(write: (writer: FrameWriter, number: number) => void): ArrayBuff
 
 const call = (writer: FrameWriter, number: number) => {
   const selection = { sessionId: "s", seats: [{ id: 1 }], groupOfSeats: null, holdType: null };
-  writer.call(number, { kind: 1, key: 9, event: 9, selection, idempotencyKey: null } as never);
+  writer.call(number, { kind: 1, key: 9, event: 9, selection, idempotencyKey: null });
 };
 
 test("above the bound of waiting requests a gateway refuses locks, and sales later", async () => {

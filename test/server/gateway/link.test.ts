@@ -67,7 +67,7 @@ test("a link needs a proof of the secret, which is good once and for a minute", 
   for (const other of others) expect((await openLink(engine.port, other)).seen.status).toBe(403);
 });
 
-test("without a handshake the path of the link does not exist, and no gateway passes it on", async () => {
+test("without a handshake there is no link, and no gateway passes its path on", async () => {
   const stage = await GatewayStage.start();
   const sent = { method: "GET", target: LINK_PATH };
   expect((await sendTo(stage.engine.port, sent)).status).toBe(404);
@@ -100,7 +100,7 @@ test("a rotated key without grace is refused at once, and the gateway forgets it
   expect(invalid.status).toBe(403);
 });
 
-test("a revoked key is refused within a second, even for what a gateway refuses itself", async () => {
+test("a revoked key is refused within a second, by the gateway as well", async () => {
   const stage = await GatewayStage.start();
   const { server } = stage;
   await stage.lock("s", ["A1"]);
@@ -149,7 +149,7 @@ test("a lost engine is 503 with Retry-After, and the gateway comes back by itsel
   expect((await stage.lock("s", ["A2"])).status).toBe(200);
 });
 
-test("what waits for a lost engine gets no answer, and its repetition gets the first one", async () => {
+test("what waits for a lost engine gets no answer, and its repetition the first", async () => {
   const stage = await GatewayStage.start();
   const { server, engine } = stage;
   await stage.lock("s", ["A1"]);
@@ -169,7 +169,7 @@ test("what waits for a lost engine gets no answer, and its repetition gets the f
   expect([repeated.status, String(repeated.body), server.digest]).toEqual([200, "true", digest]);
 });
 
-test("another gateway repeats the answer to a request whose gateway was lost before it came", async () => {
+test("another gateway gives the answer to a request whose gateway was lost", async () => {
   const stage = await GatewayStage.start();
   const { server, engine } = stage;
   const other = await newGateway(engine.port);

@@ -41,7 +41,7 @@ test("the id of a request goes to the engine, and comes back from there", async 
   expect(raw["x-request-id"]).toMatch(/^[\w-]{8}-\w+$/);
 });
 
-test("the engine slows down an address that tries keys, not the gateway of all others", async () => {
+test("the engine slows down an address that tries keys, not its gateway", async () => {
   const stage = await GatewayStage.start({ trustedProxies: ["127.0.0.1"] });
   const { services } = stage.server;
   const headers = { "x-api-key": "wrong", "x-forwarded-for": "192.0.2.7" };

@@ -57,7 +57,7 @@ async function lock(urls: () => readonly string[], own: Record<string, string>, 
   }
 }
 
-test("gateways and engine are killed while buyers book: each lock has its effect once", async () => {
+test("gateways and engine are killed while buyers book: each lock is done once", async () => {
   const port = String(quietPort());
   const place = ["--demo", "--port", port];
   const { engine, gateway, secretFile } = await startWithGateway({ args: place });

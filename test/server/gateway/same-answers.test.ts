@@ -107,7 +107,7 @@ async function answerOf({ server }: GatewayStage, port: number, drawn: Drawn) {
   return { status, type, headers, text };
 }
 
-test("requests have the same answers and effects straight to the engine and through a gateway", async () => {
+test("requests have the same answers and effects with a gateway and without", async () => {
   const property = asyncProperty(array(DRAWN, { minLength: 1, maxLength: 12 }), async (drawn) => {
     const [straight, through] = [await GatewayStage.start(), await GatewayStage.start()];
     const expected = await answersOf({ stage: straight, port: straight.engine.port }, drawn);
