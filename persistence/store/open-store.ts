@@ -229,6 +229,7 @@ function begin(prepared: Prepared, { journal, position, cluster }: Led): OpenSto
   const { platform, place, clock, state, observer, snapshots, report } = prepared;
   const { audit, thread, dataFolder } = prepared;
   const { scheduler } = platform;
+  // A log that ends with the snapshot has no record that says the time.
   clock.atLeast(Math.max(report.timeMs, position.timeMs));
   const engine = new Engine(state, position, { clock, journal, observer });
   prepared.engine = engine;
