@@ -3,6 +3,7 @@
  * only by the puts and removes of a catalog record, and the few indexes that the rules need.
  */
 import { assert } from "./assert.ts";
+import type { OrganizationMove } from "./cells/ranges.ts";
 import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/layout-document.ts";
 import type { Layout } from "./layout/layout.ts";
@@ -69,6 +70,8 @@ export interface OrganizationRow {
   readonly bookingsPerSecond?: number;
   /** The organization's own, in addition to the built-in CART and RESERVED. */
   readonly holdTypes: readonly HoldTypeRow[];
+  /** Its move to another cell; absent when it is in this cell. */
+  readonly move?: OrganizationMove;
 }
 
 export interface AccountRow {
@@ -272,6 +275,8 @@ export class Catalog extends Tables {
   /** Memory of all rows but the stored replies, which have a budget of their own; estimated. */
   bytes = 0;
   readonly storedReplies = new StoredReplies();
+  /** By organization id: those that are not in this cell, or are about to leave it. */
+  readonly away = new Map<number, OrganizationMove>();
   /** By event id: the prices of the event by slot. */
   readonly #pricesOfEvent = new Map<string, Map<number, PriceRow>>();
   /** By the hash of the access token and by the hash of the refresh token. */
@@ -291,6 +296,7 @@ export class Catalog extends Tables {
   put({ table, row }: CatalogPut): void {
     if (table === "prices") this.#indexPrice(row);
     if (table === "logins") this.#indexLogin(row);
+    if (table === "organizations") this.#noteMove(row);
     if (table === "replies") return this.#putReply(rowInMemory(row));
     if (table === "zoneAssignments") return this.#putZone(row);
     const rows: Map<number | string, object> = this[table];
@@ -305,6 +311,7 @@ export class Catalog extends Tables {
     if (table === "prices" || table === "logins" || table === "replies") {
       this.#unindex(table, rows.get(key));
     }
+    if (table === "organizations") this.away.delete(Number(key));
     // Looking a row up takes as long as removing it, and only these tables need its content.
     const measured = MEASURED.has(table) ? rows.get(key) : ANY_ROW;
     this.bytes -= bytesOfRow(table, measured as object);
@@ -337,6 +344,11 @@ export class Catalog extends Tables {
     if (table === "prices") this.#unindexPrice(row as PriceRow);
     else if (table === "logins") this.#unindexLogin(row as LoginRow);
     else this.storedReplies.remove(row as ReplyRow);
+  }
+
+  #noteMove({ id, move }: OrganizationRow): void {
+    if (move === undefined) this.away.delete(id);
+    else this.away.set(id, move);
   }
 
   /** A row that replaces another one keeps its place in the order. */

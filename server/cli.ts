@@ -2,6 +2,7 @@
 /** The command line: `frontrow serve`, `gateway` and `onsale`, the operator's tools and status. */
 import { Command } from "commander";
 import { addServeOptions, type ServeOptions } from "./config.ts";
+import { addCellCommands } from "./cells/command/command.ts";
 import { addGatewayCommand } from "./gateway/command.ts";
 import { addOnsaleCommand } from "./onsale/command.ts";
 import { addStatusCommand } from "./status/command.ts";
@@ -32,6 +33,7 @@ addServeOptions(serveCommand).copyInheritedSettings(program);
 addGatewayCommand(program);
 addToolCommands(program);
 addStatusCommand(program);
+addCellCommands(program);
 addOnsaleCommand(program);
 
 try {

@@ -4,6 +4,7 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type CellAddress, parseCellAddress } from "./cluster/address.ts";
+import { CELL_MAX } from "../engine/cells/ranges.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogOptions } from "./observe/log.ts";
 import { TrustedProxies } from "./wire/client-address.ts";
 
@@ -12,6 +13,8 @@ export interface ServeOptions extends LogOptions {
   readonly port: number;
   /** Absent when none was chosen: see `dataFolderOf`. */
   readonly data?: string;
+  /** The number of the cell: the range of its ids. */
+  readonly cell: number;
   readonly demo: boolean;
   /** Whether buyers buy at the demo. */
   readonly demoTraffic: boolean;
@@ -66,6 +69,10 @@ const OPTIONS: readonly Option[] = [
     "--data <folder>",
     `data folder; created if it does not exist (default: "${DATA}", with --demo "${DEMO_DATA}")`,
   ).env("FRONTROW_DATA"),
+  new Option("--cell <number>", "range of the ids that this server gives out; see /docs/cells")
+    .env("FRONTROW_CELL")
+    .default(0)
+    .argParser(parseCell),
   new Option(
     "--demo",
     "on an empty data folder, create a demo event and print how to try it (env: FRONTROW_DEMO)",
@@ -217,6 +224,12 @@ export function addServeOptions(command: Command): Command {
 function parseCount(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be an integer from 1 to 999999.");
+}
+
+export function parseCell(text: string): number {
+  const cell = Number(text);
+  if (/^\d{1,4}$/.test(text) && cell <= CELL_MAX) return cell;
+  throw new InvalidArgumentError(`It must be an integer from 0 to ${CELL_MAX}.`);
 }
 
 function parseProxies(text: string): readonly string[] {

@@ -20,6 +20,7 @@ import {
   takesIdempotencyKey,
 } from "./routing/route.ts";
 import { asSent, readBody, refuseHead } from "./routing/validate.ts";
+import { refuseAway } from "./auth/away.ts";
 import { type Match, Router } from "./routing/router.ts";
 import type { CommandFront, Services } from "./routing/services.ts";
 import { inSlices } from "./routing/slices.ts";
@@ -255,13 +256,15 @@ export class Dispatch implements Front<Match>, CommandFront {
     const ticket = route.access === Access.VIEWER ? ticketOf(head) : null;
     if (ticket !== null) {
       const viewed = services.live.redeem({ eventId: eventIdOf(head.path), ticket, head });
-      return isRefused(viewed) ? this.#denied(viewed, head) : viewed;
+      if (isRefused(viewed)) return this.#denied(viewed, head);
+      return refuseAway(services, route, viewed, head) ?? viewed;
     }
     const takesOrgId = route.query?.["orgId"] !== undefined;
     const orgId = takesOrgId ? new URLSearchParams(head.query).get("orgId") : null;
     const caller = identify(services, route.access, head, orgId);
     if (isRefused(caller)) return this.#denied(caller, head);
-    return (route.needsCurrentKey === true ? refuseRotated(services, head) : null) ?? caller;
+    const rotated = route.needsCurrentKey === true ? refuseRotated(services, head) : null;
+    return rotated ?? refuseAway(services, route, caller, head) ?? caller;
   }
 
   /** Slows down an address that tries many keys; valid keys from it are not affected. */

@@ -8,6 +8,7 @@ import { assert } from "../engine/assert.ts";
 import {
   hasStore,
   openEngine,
+  type HostOptions,
   type OpenOptions,
   type Store,
 } from "../persistence/store/open-engine.ts";
@@ -25,6 +26,7 @@ import { Throttle } from "./auth/throttle.ts";
 import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
+import { Moves } from "./cells/moves.ts";
 import { OpenCommandSockets } from "./commands/sockets.ts";
 import { clusterLines as clusterLinesOf } from "./cluster/metrics.ts";
 import { notLeader, StandbyFront } from "./cluster/standby-front.ts";
@@ -94,6 +96,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const starting: OpenOptions = {
     folder,
     secret,
+    cell: options.cell,
     snapshotBytes: options.snapshotEvery * MEBIBYTE,
     snapshotMinutes: options.snapshotMinutes,
     onSnapshot: (report) => reports.snapshot(report),
@@ -155,7 +158,7 @@ function clusterOf(options: ServeOptions, http: HttpServer, log: Logger) {
 
 async function openStore(
   http: HttpServer,
-  options: OpenOptions,
+  options: HostOptions,
   recent: RecentChanges,
 ): Promise<Store> {
   const progress = new Progress(process.stderr);
@@ -304,6 +307,7 @@ export function servicesOf(
     rates,
     waiting,
     webhooks,
+    moves: new Moves({ engine, unpacked: packedLayout }, keys),
     metricsToken: parts.metricsToken ?? null,
     isReady,
     notReady,

@@ -7,7 +7,7 @@ import type { Caller } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
 import type { ZoneChange } from "../layout/zone-table.ts";
 
-interface CatalogChange {
+export interface CatalogChange {
   /** How many ids the new rows take, counted from the catalog's `nextId`. */
   readonly newIds?: number;
   readonly puts?: readonly CatalogPut[];

@@ -11,6 +11,7 @@ import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { type Credentials, identify } from "../auth/access.ts";
 import type { LiveStats } from "../observe/live-metrics.ts";
+import { admits } from "../auth/away.ts";
 import { KeyRounds } from "../routing/key-rounds.ts";
 import { Access } from "../routing/route.ts";
 import type {
@@ -108,8 +109,8 @@ export class Live implements LiveEvents {
   readonly #polls = new Quota(POLLS_MAX);
   /** By partition number. */
   readonly #feeds = new Map<number, Feed>();
-  readonly #followers = new KeyRounds<Follower>(
-    (credentials) => !isRefused(this.#callerOf(credentials)),
+  readonly #followers = new KeyRounds<Follower>((credentials) =>
+    admits(this.#services!, this.#callerOf(credentials)),
   );
   /** Ends the waiting of requests. */
   readonly #wakes = new Set<() => void>();

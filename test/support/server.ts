@@ -16,6 +16,7 @@ import { Logins } from "../../server/auth/logins.ts";
 import { Passwords } from "../../server/auth/passwords.ts";
 import { RateLimits } from "../../server/auth/rate-limits.ts";
 import { Throttle } from "../../server/auth/throttle.ts";
+import { Moves } from "../../server/cells/moves.ts";
 import { OpenCommandSockets } from "../../server/commands/sockets.ts";
 import { Dispatch } from "../../server/dispatch.ts";
 import { OpenLinks } from "../../server/gateway/engine/links.ts";
@@ -237,6 +238,7 @@ export class TestServer {
       live,
       commands,
       gateways: new OpenLinks(TEST_SECRET),
+      moves: new Moves({ engine, unpacked: LAYOUT_PACKER.packed }, keys),
       keys,
       webhooks: options.webhooks ?? NO_DELIVERIES,
       passwords,

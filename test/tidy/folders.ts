@@ -2,6 +2,7 @@
 
 const ENGINE = [
   "engine",
+  "engine/cells",
   "engine/shapes",
   "engine/layout",
   "engine/layout/change",
@@ -38,6 +39,7 @@ const DECISIONS = ["engine/decide/booking", "engine/decide/pricing", "engine/dec
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/client": [],
   engine: [...DECIDE, ...DECISIONS],
+  "engine/cells": ["engine"],
   "engine/shapes": ["engine"],
   "engine/layout": ["engine"],
   "engine/layout/change": ["engine", "engine/shapes", "engine/layout"],
@@ -70,6 +72,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/live": ROUTING,
   "server/webhooks": [...ENGINE, "server/routing", "server/wire"],
   "server/layouts": [...ENGINE, "server/wire", "server/wire/bounds", "server/routing"],
+  "server/cells": ROUTING,
+  "server/cells/command": ["engine", "engine/cells", "server"],
   "server/docs": ["engine", "server/wire"],
   "server/openapi": [...ROUTING, "server/docs", "server/commands", "server/live"],
   "server/routes": [
@@ -125,6 +129,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...ROUTES,
     "server/cluster",
     "server/routes/v1",
+    "server/cells/command",
     "server/commands",
     "server/demo",
     "server/gateway",
@@ -146,6 +151,7 @@ export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "persistence/cluster",
     "persistence/cluster/grpc",
     "server/cluster",
+    "server/cells",
     "server/layouts",
     "server/live",
     "server/webhooks",

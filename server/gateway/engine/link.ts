@@ -67,6 +67,11 @@ export class LinkKey implements KeyedConnection {
   judged(isValid: boolean): void {
     if (!isValid) this.#onEnd();
   }
+
+  /** The gateway passes the next requests on, and the engine tells where the organization is. */
+  stop(): void {
+    this.#onEnd();
+  }
 }
 
 /** Answers that leave when the log has what they rest on. */

@@ -113,7 +113,7 @@ export class OpenLinks implements GatewayLinks, LinkShared {
 
   /** Whether the key of a client is that of an organization, or acts for one. */
   isAdmitted(client: Credentials): boolean {
-    return this.decider.isAdmitted(client);
+    return this.decider.isAdmitted(client) === true;
   }
 
   decided(): void {

@@ -5,6 +5,8 @@ import { clusterPlanOf } from "./plan.ts";
 import { runClusterPlan, runHistory } from "./seed.ts";
 
 const HISTORIES = 60;
+/** Seeds that found a bug once. */
+const FOUND = [11_636, 16_944, 17_994];
 /** Wide, for a machine that has much else to do. */
 const TIMEOUT_MS = 300_000;
 
@@ -23,6 +25,10 @@ test(`${HISTORIES} histories keep every promise`, { timeout: TIMEOUT_MS }, async
     "an answer was missing",
   ];
   for (const name of often) expect(tally.of(name), name).toBeGreaterThan(5);
+});
+
+test.each(FOUND)("seed %i keeps every promise", { timeout: TIMEOUT_MS }, async (seed) => {
+  expect((await runHistory(seed)).failure).toBeNull();
 });
 
 test("a seed gives the same history twice", { timeout: TIMEOUT_MS }, async () => {

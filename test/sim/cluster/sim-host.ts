@@ -166,14 +166,14 @@ export class SimHost {
       if (peer !== null) this.join(peer);
       return this.#startLater();
     }
-    if (!(fault instanceof LeadershipLost)) {
-      // An error thrown here would be lost in a promise of the store.
-      this.#options.timeline.soon(() => {
-        throw fault instanceof Broken ? fault : new Broken("ends", fault.stack ?? fault.message);
-      });
-      return;
+    if (fault instanceof LeadershipLost) {
+      counts.holds("ends", true, () => fault.message);
+      return this.#restart(process);
     }
-    this.#restart(process);
+    // An error thrown here would be lost in a promise of the store.
+    this.#options.timeline.soon(() => {
+      throw fault instanceof Broken ? fault : new Broken("ends", fault.stack ?? fault.message);
+    });
   }
 
   #restart(process: SimProcess): void {
