@@ -38,6 +38,7 @@ function applyCatalog(state: State, record: CatalogRecord, timeMs: number): void
     if (table === "prices") removePrice(state, Number(key), timeMs);
     catalog.remove({ table, key });
   }
+  for (const change of record.zones ?? []) catalog.changeZones(change);
   for (const put of record.puts) applyPut(state, put, timeMs);
   assert(partitions.size === catalog.events.size, "every event has one partition");
   assert(layouts.size === catalog.layouts.size, "every stored layout has one seat index");

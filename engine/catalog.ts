@@ -3,6 +3,7 @@
  * only by the puts and removes of a catalog record, and the few indexes that the rules need.
  */
 import { assert } from "./assert.ts";
+import type { OrganizationMove } from "./cells/ranges.ts";
 import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/layout-document.ts";
 import type { Layout } from "./layout/layout.ts";
@@ -11,6 +12,7 @@ import type { WEBHOOK_TYPE } from "./shapes/fields.ts";
 import { jsonBytes } from "./shapes/json-bytes.ts";
 import type { TypeOf } from "./shapes/shape.ts";
 import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
+import { type ZoneAssignmentRow, type ZoneChange, ZoneTable } from "./layout/zone-table.ts";
 
 /** A rotated key that remains valid for a while. */
 export interface RetiredKey {
@@ -68,6 +70,8 @@ export interface OrganizationRow {
   readonly bookingsPerSecond?: number;
   /** The organization's own, in addition to the built-in CART and RESERVED. */
   readonly holdTypes: readonly HoldTypeRow[];
+  /** Its move to another cell; absent when it is in this cell. */
+  readonly move?: OrganizationMove;
 }
 
 export interface AccountRow {
@@ -140,13 +144,6 @@ export interface ZoneRow {
   readonly id: number;
   readonly schemaId: number;
   readonly name: string;
-}
-
-/** The zone of a section, row, area or seat. Its key is the id of that object. */
-export interface ZoneAssignmentRow {
-  readonly id: number;
-  readonly schemaId: number;
-  readonly zoneId: number;
 }
 
 /** A clone operation that was carried out. Removed together with the schema that it created. */
@@ -237,7 +234,7 @@ class Tables {
   readonly schemas = new Map<number, SchemaRow>();
   readonly layouts = new Map<number, LayoutRow>();
   readonly zones = new Map<number, ZoneRow>();
-  readonly zoneAssignments = new Map<number, ZoneAssignmentRow>();
+  readonly zoneAssignments = new ZoneTable();
   readonly clones = new Map<string, CloneRow>();
   readonly series = new Map<number, SeriesRow>();
   readonly events = new Map<string, EventRow>();
@@ -278,6 +275,8 @@ export class Catalog extends Tables {
   /** Memory of all rows but the stored replies, which have a budget of their own; estimated. */
   bytes = 0;
   readonly storedReplies = new StoredReplies();
+  /** By organization id: those that are not in this cell, or are about to leave it. */
+  readonly away = new Map<number, OrganizationMove>();
   /** By event id: the prices of the event by slot. */
   readonly #pricesOfEvent = new Map<string, Map<number, PriceRow>>();
   /** By the hash of the access token and by the hash of the refresh token. */
@@ -297,7 +296,9 @@ export class Catalog extends Tables {
   put({ table, row }: CatalogPut): void {
     if (table === "prices") this.#indexPrice(row);
     if (table === "logins") this.#indexLogin(row);
+    if (table === "organizations") this.#noteMove(row);
     if (table === "replies") return this.#putReply(rowInMemory(row));
+    if (table === "zoneAssignments") return this.#putZone(row);
     const rows: Map<number | string, object> = this[table];
     this.bytes += bytesOfRow(table, row) - bytesOfRow(table, rows.get(row.id));
     rows.set(row.id, row);
@@ -305,10 +306,12 @@ export class Catalog extends Tables {
 
   /** Cost: constant. */
   remove({ table, key }: CatalogRemove): void {
+    if (table === "zoneAssignments") return this.#removeZone(Number(key));
     const rows: Map<number | string, unknown> = this[table];
     if (table === "prices" || table === "logins" || table === "replies") {
       this.#unindex(table, rows.get(key));
     }
+    if (table === "organizations") this.away.delete(Number(key));
     // Looking a row up takes as long as removing it, and only these tables need its content.
     const measured = MEASURED.has(table) ? rows.get(key) : ANY_ROW;
     this.bytes -= bytesOfRow(table, measured as object);
@@ -316,11 +319,36 @@ export class Catalog extends Tables {
     assert(isRemoved, "only an existing row is removed");
   }
 
+  /** Cost: as `ZoneTable.change`. */
+  changeZones(change: ZoneChange): void {
+    this.bytes -= this.zoneAssignments.size * ROW_BYTES;
+    this.zoneAssignments.change(change);
+    this.bytes += this.zoneAssignments.size * ROW_BYTES;
+  }
+
+  /** In snapshots, and in records of the log, whose changes are read as rows. */
+  #putZone(row: ZoneAssignmentRow): void {
+    this.bytes -= this.zoneAssignments.size * ROW_BYTES;
+    this.zoneAssignments.put(row);
+    this.bytes += this.zoneAssignments.size * ROW_BYTES;
+  }
+
+  #removeZone(id: number): void {
+    const isRemoved = this.zoneAssignments.remove(id);
+    assert(isRemoved, "only an existing row is removed");
+    this.bytes -= ROW_BYTES;
+  }
+
   #unindex(table: "prices" | "logins" | "replies", row: unknown): void {
     assert(row !== undefined, "only an existing row is removed");
     if (table === "prices") this.#unindexPrice(row as PriceRow);
     else if (table === "logins") this.#unindexLogin(row as LoginRow);
     else this.storedReplies.remove(row as ReplyRow);
+  }
+
+  #noteMove({ id, move }: OrganizationRow): void {
+    if (move === undefined) this.away.delete(id);
+    else this.away.set(id, move);
   }
 
   /** A row that replaces another one keeps its place in the order. */

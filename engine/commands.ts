@@ -9,6 +9,7 @@ import { decideBooking } from "./decide/booking/booking.ts";
 import { type BookingRules, PLAIN_BOOKING } from "./decide/booking/rules.ts";
 import { changeEventStatus, createEvent, deleteEvent, updateEvent } from "./decide/events.ts";
 import { rotateOrganizationKey, rotateTenantToken } from "./decide/keys.ts";
+import { MOVE_STEPS } from "./decide/moves.ts";
 import {
   configureSessions,
   deleteOrganization,
@@ -220,6 +221,10 @@ export const COMMANDS = {
     deleteOrganization,
     FOR_TENANT,
   ),
+  moveOrganization: command(...MOVE_STEPS.moveOrganization, INTERNAL),
+  beginArrival: command(...MOVE_STEPS.beginArrival, INTERNAL),
+  arrive: command(...MOVE_STEPS.arrive, INTERNAL),
+  clearOrganization: command(...MOVE_STEPS.clearOrganization, INTERNAL),
   changeSettings: command(
     { organizationId: LONG, body: SETTINGS },
     NOT_OWN,

@@ -3,6 +3,7 @@
  */
 import { assert } from "./assert.ts";
 import { type CommandKind, type CommandOf, type CommandRow, COMMANDS } from "./commands.ts";
+import { refuseAway } from "./decide/moves.ts";
 import { refuseWithoutRoom } from "./decide/room.ts";
 import { type Decision, type Grant, isRefused } from "./results.ts";
 import type { Members } from "./shapes/shape.ts";
@@ -24,6 +25,8 @@ export function decide<K extends CommandKind>(
 ): Decision<AnswerOf<K>> {
   // The table pairs each kind with its decision, but the compiler cannot derive that for K.
   const row = COMMANDS[command.kind] as unknown as CommandRow<Members, AnswerOf<K>>;
+  const away = state.catalog.away.size === 0 ? null : refuseAway(state, command);
+  if (away !== null) return away;
   const decision = row.decide(state, command, timeMs);
   if (isRefused(decision)) {
     assert(row.refusals.includes(decision.refused), "a refusal is in the row of its command");

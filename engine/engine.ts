@@ -221,7 +221,7 @@ export class Engine {
    * @returns Why a hold could not be ended; null for none.
    */
   #expireHolds(number: number, timeMs: number, space: LogSpace, last = Infinity): Refusal | null {
-    if (!this.state.partitions.hasDue(number, timeMs)) return null;
+    if (!this.state.partitions.hasDue(number, timeMs) || this.state.isFrozen(number)) return null;
     const partition = this.state.partitionAt(number);
     const { holds } = partition;
     let slot = holds.due(timeMs);

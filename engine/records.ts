@@ -5,6 +5,7 @@
  */
 import type { CatalogPut, CatalogRemove } from "./catalog.ts";
 import type { Move } from "./inventory/states.ts";
+import type { ZoneChange } from "./layout/zone-table.ts";
 
 /** The log stores these codes, so they are never renumbered. */
 export const RecordType = { CATALOG: 1, MOVE: 2, PRICE: 3 } as const;
@@ -19,7 +20,10 @@ export interface Actor {
   readonly id: number;
 }
 
-/** Changes of the catalog that belong together: first the removes in order, then the puts. */
+/**
+ * Changes of the catalog that belong together: first the removes in order, then the puts. The
+ * changes of zones may come anywhere: nothing else depends on them.
+ */
 export interface CatalogRecord {
   readonly type: typeof RecordType.CATALOG;
   readonly actor: Actor;
@@ -27,6 +31,8 @@ export interface CatalogRecord {
   readonly nextId: number;
   readonly puts: readonly CatalogPut[];
   readonly removes: readonly CatalogRemove[];
+  /** In a record that was read from the log they are puts and removes. */
+  readonly zones?: readonly ZoneChange[];
 }
 
 /** One move of seats and area places of one event. */

@@ -49,6 +49,19 @@ export class State {
     return this.sequences.get(partition) ?? 0;
   }
 
+  /**
+   * Whether the holds of a partition do not expire in this cell, because the organization is moving
+   * or has moved. Cost: O(events) while there is such an organization.
+   */
+  isFrozen(number: number): boolean {
+    const { away, events } = this.catalog;
+    if (away.size === 0) return false;
+    for (const { partition, organizationId } of events.values()) {
+      if (partition === number) return away.has(organizationId);
+    }
+    return false;
+  }
+
   partitionOf(event: EventRow): Partition {
     return this.partitionAt(event.partition);
   }

@@ -1,7 +1,9 @@
 #!/usr/bin/env node
-/** The command line: `frontrow serve`, the operator's tools and status, and `frontrow onsale`. */
+/** The command line: `frontrow serve`, `gateway` and `onsale`, the operator's tools and status. */
 import { Command } from "commander";
 import { addServeOptions, type ServeOptions } from "./config.ts";
+import { addCellCommands } from "./cells/command/command.ts";
+import { addGatewayCommand } from "./gateway/command.ts";
 import { addOnsaleCommand } from "./onsale/command.ts";
 import { addStatusCommand } from "./status/command.ts";
 import { addToolCommands } from "./tools/command.ts";
@@ -28,8 +30,10 @@ const serveCommand = program
     await serve(options, process.env);
   });
 addServeOptions(serveCommand).copyInheritedSettings(program);
+addGatewayCommand(program);
 addToolCommands(program);
 addStatusCommand(program);
+addCellCommands(program);
 addOnsaleCommand(program);
 
 try {

@@ -4,6 +4,7 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type CellAddress, parseCellAddress } from "./cluster/address.ts";
+import { CELL_MAX } from "../engine/cells/ranges.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogOptions } from "./observe/log.ts";
 import { TrustedProxies } from "./wire/client-address.ts";
 
@@ -12,6 +13,8 @@ export interface ServeOptions extends LogOptions {
   readonly port: number;
   /** Absent when none was chosen: see `dataFolderOf`. */
   readonly data?: string;
+  /** The number of the cell: the range of its ids. */
+  readonly cell: number;
   readonly demo: boolean;
   /** Whether buyers buy at the demo. */
   readonly demoTraffic: boolean;
@@ -48,6 +51,8 @@ export interface ServeOptions extends LogOptions {
   readonly clusterLease: number;
   /** Whether webhooks may go to private addresses, and over plain HTTP. */
   readonly webhookPrivateAddresses: boolean;
+  /** A file with the secret that gateways must have; absent for a server without gateways. */
+  readonly gatewaySecretFile?: string;
 }
 
 const DATA = "./data";
@@ -64,6 +69,10 @@ const OPTIONS: readonly Option[] = [
     "--data <folder>",
     `data folder; created if it does not exist (default: "${DATA}", with --demo "${DEMO_DATA}")`,
   ).env("FRONTROW_DATA"),
+  new Option("--cell <number>", "range of the ids that this server gives out; see /docs/cells")
+    .env("FRONTROW_CELL")
+    .default(0)
+    .argParser(parseCell),
   new Option(
     "--demo",
     "on an empty data folder, create a demo event and print how to try it (env: FRONTROW_DEMO)",
@@ -155,6 +164,10 @@ const OPTIONS: readonly Option[] = [
     "send webhooks over http and to private addresses too " +
       "(env: FRONTROW_WEBHOOK_PRIVATE_ADDRESSES)",
   ).default(isOn(process.env["FRONTROW_WEBHOOK_PRIVATE_ADDRESSES"])),
+  new Option(
+    "--gateway-secret-file <file>",
+    "file with the secret that an engine and its gateways share, 32 characters or more",
+  ).env("FRONTROW_GATEWAY_SECRET_FILE"),
   new Option("--log-level <level>", "least severe level that is logged to standard error")
     .env("FRONTROW_LOG_LEVEL")
     .choices(LOG_LEVELS)
@@ -197,6 +210,12 @@ Exit codes: 0 after SIGINT or SIGTERM, 2 for a usage error, 70 when the log fail
 host of the cluster leads, 73 to 75, 77 and 78 when the data folder cannot be used, is damaged, or
 has a format of another version.`;
 
+/** An option of `frontrow serve`, for another command that has it as well. */
+export function serveOption(flag: string): Option {
+  const option = OPTIONS.find(({ long }) => long === flag)!;
+  return Object.assign(new Option(option.flags, option.description), option);
+}
+
 export function addServeOptions(command: Command): Command {
   for (const option of OPTIONS) command.addOption(option);
   return command.addHelpText("after", ENVIRONMENT_HELP);
@@ -205,6 +224,12 @@ export function addServeOptions(command: Command): Command {
 function parseCount(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be an integer from 1 to 999999.");
+}
+
+export function parseCell(text: string): number {
+  const cell = Number(text);
+  if (/^\d{1,4}$/.test(text) && cell <= CELL_MAX) return cell;
+  throw new InvalidArgumentError(`It must be an integer from 0 to ${CELL_MAX}.`);
 }
 
 function parseProxies(text: string): readonly string[] {

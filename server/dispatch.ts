@@ -19,13 +19,13 @@ import {
   type Route,
   takesIdempotencyKey,
 } from "./routing/route.ts";
+import { asSent, readBody, refuseHead } from "./routing/validate.ts";
+import { refuseAway } from "./auth/away.ts";
 import { type Match, Router } from "./routing/router.ts";
 import type { CommandFront, Services } from "./routing/services.ts";
 import { inSlices } from "./routing/slices.ts";
 import { type Answer, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
 import type { Exchange, Front, Judged, RequestHead } from "./wire/front.ts";
-import { NO_MEMBERS, parseJson } from "./wire/json.ts";
-import { errorsAsSent } from "./wire/number-literals.ts";
 import { withApplied } from "./routing/prefer.ts";
 import { FrontResult, REPLIES } from "./wire/replies.ts";
 
@@ -44,6 +44,7 @@ export class Dispatch implements Front<Match>, CommandFront {
     this.#log = log;
     this.#router = new Router(routes);
     services.commands.attach(this, services);
+    services.gateways?.attach(this, services);
     services.live.attach(services);
   }
 
@@ -178,13 +179,9 @@ export class Dispatch implements Front<Match>, CommandFront {
     let body: unknown = route.readBody?.(exchange.body) ?? null;
     let bodyErrors = NO_ERRORS;
     if (body === null && route.body !== undefined) {
-      const isLeftOut = exchange.body.length === 0 && route.mayBeEmpty === true;
-      const parsed = isLeftOut ? NO_MEMBERS : parseJson(exchange.body);
-      if (!parsed.ok) {
-        return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
-      }
-      body = parsed.isAscii ? parsed.value : checks.compose(parsed.value);
-      bodyErrors = checks.body(body, exchange.body.length);
+      const read = readBody(route, checks, exchange.body);
+      if (isRefused(read)) return read;
+      ({ body, errors: bodyErrors } = read);
     }
     if (params.errors.length + query.errors.length + bodyErrors.length > 0) {
       return refuseInvalid([...params.errors, ...query.errors, ...bodyErrors]);
@@ -254,24 +251,20 @@ export class Dispatch implements Front<Match>, CommandFront {
   #admit(route: Route, head: RequestHead): Caller | Problem {
     const services = this.#services;
     if (route.tag !== "Service" && !services.isReady()) return services.notReady?.() ?? NOT_READY;
-    if (route.body !== undefined) {
-      if (!isJson(head.contentType)) return NOT_JSON;
-      if (!isIdentity(head.contentEncoding)) return ENCODED;
-    }
-    if (head.repeatedHeader !== "" && route.access !== Access.PUBLIC) {
-      const detail = `The header ${head.repeatedHeader} may come only once.`;
-      return { refused: FrontResult.MALFORMED_REQUEST, detail };
-    }
+    const refusal = refuseHead(route, head);
+    if (refusal !== null) return refusal;
     const ticket = route.access === Access.VIEWER ? ticketOf(head) : null;
     if (ticket !== null) {
       const viewed = services.live.redeem({ eventId: eventIdOf(head.path), ticket, head });
-      return isRefused(viewed) ? this.#denied(viewed, head) : viewed;
+      if (isRefused(viewed)) return this.#denied(viewed, head);
+      return refuseAway(services, route, viewed, head) ?? viewed;
     }
     const takesOrgId = route.query?.["orgId"] !== undefined;
     const orgId = takesOrgId ? new URLSearchParams(head.query).get("orgId") : null;
     const caller = identify(services, route.access, head, orgId);
     if (isRefused(caller)) return this.#denied(caller, head);
-    return (route.needsCurrentKey === true ? refuseRotated(services, head) : null) ?? caller;
+    const rotated = route.needsCurrentKey === true ? refuseRotated(services, head) : null;
+    return rotated ?? refuseAway(services, route, caller, head) ?? caller;
   }
 
   /** Slows down an address that tries many keys; valid keys from it are not affected. */
@@ -321,33 +314,8 @@ const TOO_MANY_KEYS: Problem = {
   headers: IN_A_MINUTE,
 };
 
-const NOT_JSON: Problem = {
-  refused: FrontResult.UNSUPPORTED_MEDIA_TYPE,
-  detail: "The body must be application/json.",
-};
-
-const ENCODED: Problem = {
-  refused: FrontResult.UNSUPPORTED_MEDIA_TYPE,
-  detail: "The body must not be compressed: Content-Encoding must be identity.",
-};
-
-function isIdentity(contentEncoding: string): boolean {
-  return contentEncoding === "" || contentEncoding.trim().toLowerCase() === "identity";
-}
-
-/** A body without a type counts as JSON. */
-function isJson(contentType: string): boolean {
-  if (contentType === "" || contentType === "application/json") return true;
-  return contentType.split(";", 1)[0]!.trim().toLowerCase() === "application/json";
-}
-
 function bytesOf({ body, parts }: Exchange): number {
   return body.length + (parts ?? []).reduce((sum, part) => sum + part.length, 0);
-}
-
-function asSent(handled: Handled, body: Buffer): Handled {
-  if (!isRefused(handled) || handled.errors === undefined) return handled;
-  return { ...handled, errors: errorsAsSent(handled.errors, body) };
 }
 
 /** A stored answer has the form of the first one, whatever a retry prefers. */

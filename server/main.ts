@@ -8,6 +8,7 @@ import { assert } from "../engine/assert.ts";
 import {
   hasStore,
   openEngine,
+  type HostOptions,
   type OpenOptions,
   type Store,
 } from "../persistence/store/open-engine.ts";
@@ -25,12 +26,15 @@ import { Throttle } from "./auth/throttle.ts";
 import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
 import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
+import { Moves } from "./cells/moves.ts";
 import { OpenCommandSockets } from "./commands/sockets.ts";
 import { clusterLines as clusterLinesOf } from "./cluster/metrics.ts";
 import { notLeader, StandbyFront } from "./cluster/standby-front.ts";
 import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { DemoTraffic } from "./demo/traffic.ts";
 import { Dispatch } from "./dispatch.ts";
+import { OpenLinks } from "./gateway/engine/links.ts";
+import { readSecret } from "./gateway/proof.ts";
 import { Live } from "./live/live.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
 import { LayoutThreads } from "./layouts/layout-thread.ts";
@@ -42,7 +46,7 @@ import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
 import { ReplyBodies, type ReplyOptions } from "./routing/reply-bodies.ts";
 import { rememberedQueries } from "./routing/validate.ts";
-import type { LiveEvents, Services } from "./routing/services.ts";
+import type { GatewayLinks, LiveEvents, Services } from "./routing/services.ts";
 import { WaitingWork } from "./routing/waiting-work.ts";
 import { roomOf } from "./room.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
@@ -79,6 +83,8 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   if (!hasStore(folder)) checkVariables(env);
   checkToken("FRONTROW_PLATFORM_TOKEN", env["FRONTROW_PLATFORM_TOKEN"]);
   const { host, port, trustedProxy: trustedProxies = [] } = options;
+  const { gatewaySecretFile: secretFile } = options;
+  const gateways = secretFile === undefined ? null : new OpenLinks(readSecret(secretFile));
   const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax());
   const stopping = stopSignal();
   const limits = { connectionsMax, trustedProxies };
@@ -90,6 +96,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const starting: OpenOptions = {
     folder,
     secret,
+    cell: options.cell,
     snapshotBytes: options.snapshotEvery * MEBIBYTE,
     snapshotMinutes: options.snapshotMinutes,
     onSnapshot: (report) => reports.snapshot(report),
@@ -100,7 +107,8 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   if (cluster !== null) process.once("SIGTERM", cluster.leave).once("SIGINT", cluster.leave);
   const store = await openStore(http, { ...starting, cluster: cluster?.options }, recent);
   if (cluster !== null) process.off("SIGTERM", cluster.leave).off("SIGINT", cluster.leave);
-  const running = await open(store, http, { options, env, log, reports, accessLog, recent });
+  const parts = { options, env, log, reports, accessLog, recent, gateways };
+  const running = await open(store, http, parts);
   await stopping;
   await stopAll(running, http, { log, accessLog });
 }
@@ -150,7 +158,7 @@ function clusterOf(options: ServeOptions, http: HttpServer, log: Logger) {
 
 async function openStore(
   http: HttpServer,
-  options: OpenOptions,
+  options: HostOptions,
   recent: RecentChanges,
 ): Promise<Store> {
   const progress = new Progress(process.stderr);
@@ -174,6 +182,7 @@ interface Context {
   readonly reports: StoreReports;
   readonly accessLog: AccessLog | null;
   readonly recent: RecentChanges;
+  readonly gateways: GatewayLinks | null;
 }
 
 interface Running {
@@ -187,7 +196,7 @@ interface Running {
 async function open(
   store: Store,
   http: HttpServer,
-  { options, env, log, reports, accessLog, recent }: Context,
+  { options, env, log, reports, accessLog, recent, gateways }: Context,
 ): Promise<Running> {
   const { engine } = store;
   engine.state.room = roomOf(options);
@@ -196,7 +205,7 @@ async function open(
   const isReady = () => running.isReady && cluster?.mayRead !== false;
   const notReady = () => (running.isReady ? notLeader(cluster!.status()) : NOT_READY);
   const clusterLines = cluster === null ? undefined : () => clusterLinesOf(cluster.status());
-  const counted = { reports, http: http.stats, accessLog, recent };
+  const counted = { reports, http: http.stats, accessLog, recent, gateways };
   const parts = { ...options, platformToken, ...counted, isReady, notReady, clusterLines };
   const services = servicesOf(store, parts);
   const { keys, live, webhooks } = services;
@@ -239,6 +248,7 @@ interface ServiceParts
   readonly http: HttpStats;
   readonly accessLog: AccessLog | null;
   readonly recent: RecentChanges;
+  readonly gateways: GatewayLinks | null;
   readonly isReady: () => boolean;
   readonly notReady?: () => Problem;
   readonly clusterLines?: (() => readonly string[]) | undefined;
@@ -250,7 +260,7 @@ export function servicesOf(
   parts: ServiceParts,
 ): Services & { readonly webhooks: Webhooks } {
   const { engine, audit } = store;
-  const { reports, http, isReady, notReady, accessLog, clusterLines } = parts;
+  const { reports, http, isReady, notReady, accessLog, gateways, clusterLines } = parts;
   assert(audit !== null, "a server keeps an audit trail");
   const keys = new Keys(store.secret, engine.state.catalog, parts.platformToken);
   const passwords = new Passwords();
@@ -276,7 +286,7 @@ export function servicesOf(
   });
   const queries = rememberedQueries;
   const work = { replies, waiting, commands, queries, layoutThreads, webhooks };
-  const counted = { audit, http, accessLog, live, clusterLines, ...work, ...callers };
+  const counted = { audit, http, accessLog, live, gateways, clusterLines, ...work, ...callers };
   const sources = { engine, version, log: store.logStats, store: reports, ...counted };
   const packer = { pack: packLayout, packed: packedLayout };
   const layouts = new LargeLayouts(engine, layoutThreads, packer);
@@ -286,6 +296,7 @@ export function servicesOf(
     audit,
     live,
     commands,
+    gateways,
     layouts,
     keys,
     passwords,
@@ -296,6 +307,7 @@ export function servicesOf(
     rates,
     waiting,
     webhooks,
+    moves: new Moves({ engine, unpacked: packedLayout }, keys),
     metricsToken: parts.metricsToken ?? null,
     isReady,
     notReady,

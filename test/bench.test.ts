@@ -51,7 +51,7 @@ test("bench compares the durable lock with the empty handlers in every mix", asy
 });
 
 test("cluster compares the leader of a cluster with a single host", async () => {
-  const printed = await run("cluster.js", ["--seconds", "0.2", "--rounds", "1"]);
+  const printed = await run("hosts/cluster.js", ["--seconds", "0.2", "--rounds", "1"]);
   if (!isInstalled("etcd")) return expect(printed).toContain("apt-get install etcd-server");
   expect(printed).toMatch(/^HTTP, cluster +\d/m);
   expect(printed).toMatch(/^socket, 64 × 64, ÷ single host +≥ 0\.30 /m);
@@ -146,6 +146,13 @@ test("memory measures a process, a seat and a hold", async () => {
   const printed = await run("memory.js", ["--events", "3", "--seats", "500", "--holds", "500"]);
   expect(printed).toMatch(/^seat of a further event, beyond the layout +-?[\d.]+ bytes$/m);
   expect(printed).toMatch(/^peak MiB of one process with 50 million seats .* not measured$/m);
+});
+
+test("gateway compares locks through a gateway with locks straight to the engine", async () => {
+  const printed = await run("hosts/gateway.js", TOY);
+  expect(printed).toMatch(/^straight to the engine +[\d,]+ /m);
+  expect(printed).toMatch(/^through +[\d,]+ /m);
+  expect(printed).toMatch(/^lock through a gateway ÷ without +≥ 0\.7 /m);
 });
 
 test("overload measures the good answers when more is offered than can be answered", async () => {

@@ -119,6 +119,10 @@ POST /api/auth/logout 204 400 401
 GET /api/auth/user/ 200 401
 POST /api/admin/tenants/ 201 400 403 409
 GET /api/admin/tenants/ 200 403
+GET /api/admin/organizations/{id}/move 200 400 403
+POST /api/admin/organizations/{id}/move 200 400 403 404 409
+GET /api/admin/organizations/{id}/move/parts/{part} 200 400 403 404 409
+PUT /api/admin/organizations/{id}/move/parts/{part} 200 400 403 409
 GET /healthz 200
 GET /readyz 200 503
 GET /metrics 200

@@ -5,23 +5,26 @@ import { RecordType } from "../records.ts";
 import { type Grant, grant } from "../results.ts";
 import type { Caller } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
+import type { ZoneChange } from "../layout/zone-table.ts";
 
-interface CatalogChange {
+export interface CatalogChange {
   /** How many ids the new rows take, counted from the catalog's `nextId`. */
   readonly newIds?: number;
   readonly puts?: readonly CatalogPut[];
   readonly removes?: readonly CatalogRemove[];
+  readonly zones?: readonly ZoneChange[];
 }
 
 /** @param value - What the command answers. */
 export function grantChange<Value>(
   { catalog }: State,
   { actor }: Caller,
-  { newIds = 0, puts = [], removes = [] }: CatalogChange,
+  { newIds = 0, puts = [], removes = [], zones = [] }: CatalogChange,
   value: Value,
 ): Grant<Value> {
   assert(newIds >= 0, "an id that was given out is never given out again");
   const nextId = catalog.nextId + newIds;
   assert(Number.isSafeInteger(nextId), "every id is exact as a double");
-  return grant({ type: RecordType.CATALOG, actor, nextId, puts, removes }, value);
+  const record = { type: RecordType.CATALOG, actor, nextId, puts, removes } as const;
+  return grant(zones.length === 0 ? record : { ...record, zones }, value);
 }

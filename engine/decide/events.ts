@@ -1,6 +1,7 @@
 /** Events: a schema on sale at a time. Creating an event creates its partition. */
 import { assert } from "../assert.ts";
 import type { EventRow, EventStatus } from "../catalog.ts";
+import { placeInCell } from "../cells/ranges.ts";
 import { normalLocalDateTime } from "../local-time.ts";
 import { ownRow } from "../queries/access.ts";
 import {
@@ -29,7 +30,7 @@ export function createEvent(
   timeMs: number,
 ): Decision<EventRow> {
   const { caller, eventId, body, killAfter } = command;
-  const { events, schemas, nextId: partition } = state.catalog;
+  const { events, schemas, nextId } = state.catalog;
   if (events.has(eventId)) {
     return refuseInvalid([duplicate("id", eventId, "is the id of another event")]);
   }
@@ -39,6 +40,7 @@ export function createEvent(
   }
   const times = timesOf(body);
   if (isRefused(times)) return times;
+  const partition = placeInCell(nextId);
   assert(!state.partitions.has(partition), "a new event has a new partition");
   const status = schema.draft || body.status === "DRAFT" ? "DRAFT" : "PUBLISHED";
   const row: EventRow = {

@@ -6,10 +6,10 @@ import { type Decision, isRefused, refuse, Result } from "../results.ts";
 import type { OrganizationChange } from "../shapes/bodies.ts";
 import type { CommandWith } from "../shapes/caller.ts";
 import type { State } from "../state.ts";
-import { grantChange } from "./catalog-record.ts";
+import { type CatalogChange, grantChange } from "./catalog-record.ts";
 import { isHeldOrSold } from "./inventory-in-use.ts";
 import { refuseTakenName } from "./organizations.ts";
-import { removesOfOwned } from "./removals.ts";
+import { removesOfOwned, zonesOfOwned } from "./removals.ts";
 
 /** Members that are left out get their defaults; keys, tenant and settings stay. */
 export function updateOrganization(
@@ -55,13 +55,24 @@ export function deleteOrganization(
 ): Decision<null> {
   const organization = tenantsOrganization(state, caller, organizationId);
   if (isRefused(organization)) return organization;
-  const { events, accounts } = state.catalog;
-  for (const event of events.values()) {
-    if (event.organizationId !== organizationId) continue;
+  const isHere = organization.move === undefined;
+  for (const event of state.catalog.events.values()) {
+    if (event.organizationId !== organizationId || !isHere) continue;
     if (!isHeldOrSold(state, event)) continue;
     const detail = `Seats or places are held or sold, for example in event ${event.id}.`;
     return refuse(Result.ENTITY_IN_USE, detail);
   }
+  const removal = removalOf(state, organizationId);
+  removal.removes.push({ table: "organizations", key: organizationId });
+  return grantChange(state, caller, removal, null);
+}
+
+/** The removal of everything that an organization owns, and of its entry in accounts. */
+export function removalOf(
+  state: State,
+  organizationId: number,
+): Required<Omit<CatalogChange, "newIds">> & { readonly removes: CatalogRemove[] } {
+  const { accounts } = state.catalog;
   const puts: CatalogPut[] = [];
   const removes = removesOfOwned(state, organizationId);
   for (const account of accounts.values()) {
@@ -74,8 +85,7 @@ export function deleteOrganization(
     }
   }
   assert(puts.length <= accounts.size, "an account is changed once");
-  removes.push({ table: "organizations", key: organizationId });
-  return grantChange(state, caller, { puts, removes }, null);
+  return { puts, removes, zones: zonesOfOwned(state, organizationId) };
 }
 
 /** An account and its logins. */

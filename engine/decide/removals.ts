@@ -4,9 +4,9 @@
  * leave.
  */
 import { assert } from "../assert.ts";
-import type { CatalogRemove, EventRow, ZoneAssignmentRow } from "../catalog.ts";
-import { assignmentsOf } from "../queries/schema-content.ts";
+import type { CatalogRemove, EventRow } from "../catalog.ts";
 import type { State } from "../state.ts";
+import { type ZoneChange, ZoneRuns } from "../layout/zone-table.ts";
 
 /** An event and its prices. */
 export function removesOfEvent({ catalog }: State, event: EventRow): CatalogRemove[] {
@@ -18,11 +18,11 @@ export function removesOfEvent({ catalog }: State, event: EventRow): CatalogRemo
   ];
 }
 
-/** A schema, its layout, its zones and their assignments, and the clone operation that made it. */
+/** A schema, its layout, its zones, and the clone operation that made it; see `zonesOfSchema`. */
 export function removesOfSchema(state: State, schemaId: number): CatalogRemove[] {
   const { schemas, layouts, zones, clones } = state.catalog;
   assert(schemas.has(schemaId), "only a schema that exists is removed");
-  const removes = removesOfAssignments(assignmentsOf(state, schemaId));
+  const removes: CatalogRemove[] = [];
   for (const zone of zones.values()) {
     if (zone.schemaId === schemaId) removes.push({ table: "zones", key: zone.id });
   }
@@ -34,8 +34,23 @@ export function removesOfSchema(state: State, schemaId: number): CatalogRemove[]
   return removes;
 }
 
-export function removesOfAssignments(rows: readonly ZoneAssignmentRow[]): CatalogRemove[] {
-  return rows.map(({ id }) => ({ table: "zoneAssignments", key: id }));
+/** The objects of the schema lose their zones. Cost: O(objects with zones). */
+export function zonesOfSchema({ catalog }: State, schemaId: number): ZoneChange[] {
+  return withoutZones(schemaId, catalog.zoneAssignments.of(schemaId).keys());
+}
+
+/** As `zonesOfSchema`, for all schemas of an organization. */
+export function zonesOfOwned(state: State, organizationId: number): ZoneChange[] {
+  return [...state.catalog.schemas.values()].flatMap((schema) =>
+    schema.organizationId === organizationId ? zonesOfSchema(state, schema.id) : [],
+  );
+}
+
+/** @param ids - Of objects with zones. @returns No change when there are none. */
+export function withoutZones(schemaId: number, ids: Iterable<number>): ZoneChange[] {
+  const runs = new ZoneRuns();
+  for (const id of ids) runs.add(id, 0);
+  return runs.isEmpty ? [] : [{ schemaId, runs: runs.runs }];
 }
 
 /** Everything an organization owns: webhooks, events, series, schemas, venues, and their rows. */

@@ -23,6 +23,8 @@ export interface ReadyClone extends NewIds {
   readonly original: Original;
   readonly copy: Copy;
   readonly made: MadeLayout;
+  /** The zones of the copy, as `ZoneChange.made`. */
+  readonly madeZones?: Map<number, number>;
 }
 
 export function isCurrentLayout({ catalog }: State, schemaId: number, ready: ReadyLayout): boolean {
@@ -36,8 +38,12 @@ export function isCurrentClone(state: State, { original, firstId }: ReadyClone):
     state.catalog.nextId <= firstId &&
     now.document === original.document &&
     hasSameRows(now.zones, original.zones) &&
-    hasSameRows(now.assignments, original.assignments)
+    hasSameNumbers(now.assignments, original.assignments)
   );
+}
+
+function hasSameNumbers(a: Float64Array, b: Float64Array): boolean {
+  return a.length === b.length && a.every((number, i) => number === b[i]);
 }
 
 function hasSameRows(a: readonly object[], b: readonly object[]): boolean {

@@ -1,6 +1,7 @@
 /** The invariants of the catalog: the objects that a row names exist and have the same owner. */
 import { assert } from "../assert.ts";
 import { TABLES } from "../catalog.ts";
+import { cellOf } from "../cells/ranges.ts";
 import type { State } from "../state.ts";
 
 /** Cost: O(rows). @throws Broken naming the first invariant that does not hold. */
@@ -70,11 +71,13 @@ function checkZones(state: State): void {
 }
 
 function checkIds({ catalog }: State): void {
+  const cell = cellOf(catalog.nextId);
   for (const name of TABLES) {
     const table: ReadonlyMap<unknown, { readonly id: number | string }> = catalog[name];
     for (const [key, { id }] of table) {
       assert(key === id, "the key of a row is its id");
-      assert(typeof id === "string" || id < catalog.nextId, "an id was given out");
+      const isGivenOut = typeof id === "string" || id < catalog.nextId || cellOf(id) !== cell;
+      assert(isGivenOut, "an id was given out");
     }
   }
 }

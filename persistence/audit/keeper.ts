@@ -3,6 +3,7 @@
  * damaged file, and applies the retention. For use by one thread.
  */
 import { Broken } from "../../engine/assert.ts";
+import { State } from "../../engine/state.ts";
 import {
   type AuditAnswers,
   AuditGap,
@@ -24,7 +25,7 @@ import { SqlFault } from "../disk/sqlite.ts";
 import { LogFollower } from "../log/log-follower.ts";
 import { findSegments, readLog } from "../log/read-log.ts";
 import { type ChainMark, startOfFirst } from "../log/scan.ts";
-import { LOG_FOLDER } from "../log/segment-header.ts";
+import { chainOfStore, LOG_FOLDER } from "../log/segment-header.ts";
 import { startOf } from "../snapshot/file.ts";
 import { loadOldest, replayAfter } from "../snapshot/load.ts";
 import { AUDIT_FILE, startOfTrail } from "./file.ts";
@@ -201,8 +202,14 @@ export class AuditKeeper {
       this.#options.onReport({ kind: "converted", transitions: trail.converted });
     }
     try {
-      const hasWholeLog = findSegments(disk, folder)[0]?.number === 1;
-      if (trail.row.sequence === 0 && !hasWholeLog) this.#beginWithSnapshot(trail);
+      const [first] = findSegments(disk, folder);
+      if (trail.row.sequence === 0) {
+        if (first?.number !== 1) this.#beginWithSnapshot(trail);
+        else if (first.firstSequence > 1) {
+          const mark = { sequence: first.firstSequence - 1, chain: chainOfStore(storeId) };
+          trail.beginWith(new State(), mark, 0);
+        }
+      }
     } catch (error) {
       trail.close();
       throw error;

@@ -35,6 +35,8 @@ export interface DataFolderOptions {
   readonly clock: Clock;
   /** The master secret, 64 hexadecimal digits, when it is not kept in the folder. */
   readonly secret?: string | undefined;
+  /** The number of the cell, 0 by default. A store keeps that with which it was made. */
+  readonly cell?: number | undefined;
   /** From a secure source. */
   readonly randomBytes: (count: number) => Buffer;
 }
@@ -179,18 +181,29 @@ function lockOrRefuse(folder: string, take: (path: string) => FileLock | null): 
 function openStore(options: DataFolderOptions): Store {
   const { disk, folder, clock, randomBytes } = options;
   const isFresh = !containsStore(disk, folder);
+  const { cell = 0 } = options;
   const given = options.secret?.toLowerCase();
   if (given !== undefined) checkSecret(folder, given, "the given secret");
-  if (!isFresh)
-    return { ...readStore(disk, folder), secret: given ?? readSecret(disk, folder), isFresh };
+  if (!isFresh) {
+    const store = readStore(disk, folder);
+    ensureCell(folder, store.cell, cell);
+    return { ...store, secret: given ?? readSecret(disk, folder), isFresh };
+  }
   const secret = given ?? randomBytes(SECRET_BYTES).toString("hex");
   if (given === undefined) writeText(disk, folder, SECRET, `${secret}\n`);
   const createdAt = new Date(clock.nowMs()).toISOString();
   const storeId = newUuid(randomBytes(UUID_BYTES));
   const format = FORMATS.store.version;
-  const store = { format, storeId, createdAt, secret, isFresh, hasLog: false };
+  const store = { format, storeId, createdAt, cell, secret, isFresh, hasLog: false };
   writeStore(disk, folder, store);
   return store;
+}
+
+/** Ids of another range would be those of other organizations. */
+function ensureCell(folder: string, stored: number, given: number): void {
+  if (stored === given) return;
+  const reason = `its store is that of cell ${stored}, not of cell ${given}: use --cell ${stored}`;
+  throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }
 
 /** @returns A version 4 UUID. */
@@ -208,10 +221,11 @@ export function uuidText(bytes: Buffer): string {
 type Store = Pick<DataFolder, "storeId" | "secret" | "isFresh" | "hasLog"> & {
   readonly format: number;
   readonly createdAt: string;
+  readonly cell: number;
 };
 
 /** What `store.json` has. */
-type StoreFile = Pick<Store, "format" | "storeId" | "createdAt" | "hasLog">;
+type StoreFile = Pick<Store, "format" | "storeId" | "createdAt" | "cell" | "hasLog">;
 
 /** Records the present version of the formats, if the store has an earlier one. */
 export function upgradeStore(disk: Disk, folder: string, store: StoreFile): void {
@@ -219,8 +233,9 @@ export function upgradeStore(disk: Disk, folder: string, store: StoreFile): void
 }
 
 function writeStore(disk: Disk, folder: string, store: StoreFile): void {
-  const { storeId, createdAt, hasLog } = store;
-  const text = JSON.stringify({ format: FORMATS.store.version, storeId, createdAt, hasLog });
+  const { storeId, createdAt, cell, hasLog } = store;
+  const facts = { format: FORMATS.store.version, storeId, createdAt, hasLog };
+  const text = JSON.stringify(cell === 0 ? facts : { ...facts, cell });
   writeText(disk, folder, STORE, `${text}\n`);
 }
 
@@ -237,7 +252,8 @@ export function readStore(disk: ReadDisk, folder: string): StoreFile {
     const reason = `its ${STORE} has no store id: put the file back from a copy`;
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
   }
-  return { format, storeId, createdAt: String(createdAt), hasLog: hasLog === true };
+  const cell = Number(store["cell"] ?? 0);
+  return { format, storeId, createdAt: String(createdAt), cell, hasLog: hasLog === true };
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {

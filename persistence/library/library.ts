@@ -14,9 +14,9 @@ export type {
   SeriesRow,
   TenantRow,
   VenueRow,
-  ZoneAssignmentRow,
   ZoneRow,
 } from "../../engine/catalog.ts";
+export type { ZoneAssignmentRow } from "../../engine/layout/zone-table.ts";
 export type { LayoutDocument, Row, Sector, Shape } from "../../engine/layout/layout-document.ts";
 export type {
   Moment,

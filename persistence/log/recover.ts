@@ -3,6 +3,7 @@
  * records, and makes its end safe to continue from. It stops at damage before it changes anything
  * on disk.
  */
+import { baseOfCell } from "../../engine/cells/ranges.ts";
 import type { Clock } from "../../engine/ports.ts";
 import type { Disk } from "../disk/disk.ts";
 import { removeTemporary, writeFileNow } from "../disk/transfer.ts";
@@ -28,7 +29,7 @@ export interface RecoveryReport {
   readonly cleanShutdown: boolean;
   /** The last epoch in the log; this process writes the next one. */
   readonly epoch: number;
-  /** Sequence number of the last record; 0 when there is none. */
+  /** Sequence number of the last record; when there is none, that before the first of the cell. */
   readonly sequence: number;
   /** Milliseconds since 1970: the time of the last record; 0 when there is none. */
   readonly timeMs: number;
@@ -45,6 +46,8 @@ export interface Recovered {
 export interface RecoverOptions extends Omit<ReadOptions, "until" | "onSegment"> {
   readonly disk: Disk;
   readonly clock: Clock;
+  /** The number of the cell, 0 by default. */
+  readonly cell?: number | undefined;
   /** Called after all records are replayed, before anything on disk changes; may throw. */
   readonly check?: (() => void) | undefined;
 }
@@ -60,6 +63,7 @@ export function recover(options: RecoverOptions): Recovered {
   const folder = `${options.folder}/${LOG_FOLDER}`;
   const startMs = clock.nowMs();
   const { scan, segments, validBytes, newest } = readLog(options);
+  if (segments === 0) scan.sequence = baseOfCell(options.cell ?? 0);
   options.check?.();
   removeTemporary(disk, folder);
   if (newest !== null) secureNewest(disk, folder, newest);

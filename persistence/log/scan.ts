@@ -2,6 +2,7 @@
  * Checks the bytes of segments and replays their records. No I/O. It distinguishes the torn end of
  * a log, which was never acknowledged, from damage to acknowledged records.
  */
+import { baseOfCell, cellOf } from "../../engine/cells/ranges.ts";
 import { LogCorrupt, Malformed, only } from "../disk/faults.ts";
 import { ensureFormat, FORMATS } from "../disk/formats.ts";
 import { decodeRecords, type Replay } from "./codec.ts";
@@ -153,7 +154,10 @@ export class LogScan {
   #checkPlace(segment: SegmentBytes): void {
     const { place } = segment;
     const header = decodeSegmentHeader(segment.bytes);
-    if (this.number === 0 && this.start !== null) this.#beginAt(segment, header);
+    if (this.number === 0) {
+      if (this.start !== null) this.#beginAt(segment, header);
+      else this.sequence = baseOfCell(cellOf(place.firstSequence));
+    }
     ensure(place.number === this.number + 1, `segment ${this.number + 1}`, `${place.number}`);
     ensure(header.storeId === this.storeId, `store ${this.storeId}`, header.storeId);
     ensure(header.number === place.number, `segment ${place.number}`, `${header.number}`);

@@ -17,18 +17,24 @@ import { realDisk } from "../disk/disk.ts";
 import type { StoreFault } from "../disk/faults.ts";
 import type { LogStats } from "../log/log-writer.ts";
 import type { StateReport } from "./open-state.ts";
-import { type OpenOptions, type OpenStore, openStore, type StoreObserver } from "./open-store.ts";
+import {
+  type HostOptions,
+  type OpenOptions,
+  type OpenStore,
+  openStore,
+  type StoreObserver,
+} from "./open-store.ts";
 import { realPlatform } from "./platform.ts";
 import { resultOf, valueOf } from "./results.ts";
 import { composeCommand, refuseCommand } from "./shape-check.ts";
 
-export type { OpenOptions };
+export type { HostOptions, OpenOptions };
 
 /**
  * @param observer - Notified of every record that is written from now on.
  * @throws StoreFault.
  */
-export async function openEngine(options: OpenOptions, observer?: StoreObserver): Promise<Store> {
+export async function openEngine(options: HostOptions, observer?: StoreObserver): Promise<Store> {
   const folder = path.resolve(options.folder);
   const onFailure = options.onFailure ?? endProcess;
   const store = await openStore(realPlatform, { ...options, folder, onFailure, observer });

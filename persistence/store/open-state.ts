@@ -3,6 +3,7 @@
  * replays the whole log, if the log still has its beginning, and fails otherwise.
  */
 import { affectedPartitions } from "../../engine/affected-partitions.ts";
+import { baseOfCell } from "../../engine/cells/ranges.ts";
 import { State } from "../../engine/state.ts";
 import { checkState } from "../../engine/verify/check.ts";
 import type { Disk } from "../disk/disk.ts";
@@ -63,7 +64,7 @@ export async function openState<Log>(
   options: StateOptions,
   open: (read: ReadState) => Promise<Log>,
 ): Promise<OpenState<Log>> {
-  const { disk, folder, clock, onProgress } = options;
+  const { disk, folder, clock, onProgress, cell = 0 } = options;
   const startMs = clock.nowMs();
   const progressOf = (phase: RecoveryProgress["phase"]) => (done: number, total: number) =>
     onProgress?.({ phase, done, total });
@@ -85,6 +86,8 @@ export async function openState<Log>(
     },
   });
   const { report } = recovered;
+  const { catalog } = state;
+  catalog.nextId = Math.max(catalog.nextId, baseOfCell(cell) + 1);
   const log = await open({ ...recovered, state, replayWith: (next) => (replay = next) });
   removeTemporary(disk, `${folder}/${SNAPSHOT_FOLDER}`);
   // Time never steps back, even when the log begins after the snapshot and has no record yet.
@@ -98,7 +101,7 @@ export async function openState<Log>(
     start: {
       sequence: report.sequence,
       base: loaded?.name ?? null,
-      baseSequence: loaded?.meta.sequence ?? 0,
+      baseSequence: loaded?.meta.sequence ?? baseOfCell(cell),
       baseMs: loaded === null ? clock.nowMs() : createdAtMs,
       changed,
       bytes: report.bytes,

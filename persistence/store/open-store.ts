@@ -32,6 +32,8 @@ export interface OpenOptions {
   readonly folder: string;
   /** The master secret, 64 hexadecimal digits, when it is not kept in the folder. */
   readonly secret?: string | undefined;
+  /** The number of the cell, 0 by default: the range of ids and sequence numbers of a new store. */
+  readonly cell?: number | undefined;
   /**
    * Called once when the log can no longer be written: the process must end, because the changes in
    * memory may never reach the disk. By default it ends at once with the fault's exit code.
@@ -48,13 +50,17 @@ export interface OpenOptions {
    * always open it with this option: otherwise the log keeps every record that the trail lacks.
    */
   readonly audit?: AuditOptions | undefined;
-  /** Makes this a host of a cluster; by default the store is on this host alone. */
-  readonly cluster?: ClusterOptions | undefined;
   /** Called from time to time during recovery. */
   readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
 }
 
-export interface StoreOptions extends OpenOptions {
+/** The options of a store that may be on several hosts. */
+export interface HostOptions extends OpenOptions {
+  /** Makes this a host of a cluster; by default the store is on this host alone. */
+  readonly cluster?: ClusterOptions | undefined;
+}
+
+export interface StoreOptions extends HostOptions {
   /** Absolute. */
   readonly folder: string;
   readonly onFailure: (fault: StoreFault) => void;
@@ -125,10 +131,10 @@ const MINUTE_MS = 60_000;
  */
 export async function openStore(platform: Platform, options: StoreOptions): Promise<OpenStore> {
   const { disk, randomBytes, time } = platform;
-  const { folder, secret, cluster } = options;
+  const { folder, secret, cell, cluster } = options;
   const clock = new ServiceClock(time);
   if (cluster !== undefined) await refuseNewFolder(platform, folder, cluster);
-  const dataFolder = openDataFolder({ disk, folder, clock, secret, randomBytes });
+  const dataFolder = openDataFolder({ disk, folder, clock, secret, cell, randomBytes });
   try {
     const prepared = await prepare(platform, options, { clock, dataFolder });
     const { log, report } = prepared;
@@ -163,7 +169,7 @@ async function prepare(
   { clock, dataFolder }: Pick<Prepared, "clock" | "dataFolder">,
 ): Promise<Prepared> {
   const { disk, scheduler, time, startSnapshotThread } = platform;
-  const { folder, onFailure, onProgress, segmentBytes, recordBytesMax, cluster } = options;
+  const { folder, cell, onFailure, onProgress, segmentBytes, recordBytesMax, cluster } = options;
   const onBatch: OnBatch = (...batch) => options.observer?.keep?.(...batch);
   const { storeId, hasLog: mustExist } = dataFolder;
   const place = { disk, folder, storeId };
@@ -172,7 +178,7 @@ async function prepare(
   const onChecked = () => dataFolder.upgrade();
   const sizes = { segmentBytes, recordBytesMax };
   const shared = { ...place, ...timing, ...sizes, onBatch, onFailure };
-  const reading = { ...shared, mustExist, onProgress, onChecked };
+  const reading = { ...shared, mustExist, cell, onProgress, onChecked };
   const { state, log, report, start } = await openState<Prepared["log"]>(reading, (read) => {
     if (cluster === undefined) return beginEpoch(shared, read.scan);
     return Promise.resolve(new HostLog({ ...shared, time, cluster, read }));
@@ -223,7 +229,6 @@ function begin(prepared: Prepared, { journal, position, cluster }: Led): OpenSto
   const { platform, place, clock, state, observer, snapshots, report } = prepared;
   const { audit, thread, dataFolder } = prepared;
   const { scheduler } = platform;
-  // A log that ends with the snapshot has no record that says the time.
   clock.atLeast(Math.max(report.timeMs, position.timeMs));
   const engine = new Engine(state, position, { clock, journal, observer });
   prepared.engine = engine;

@@ -19,6 +19,7 @@ import type {
   TenantRow,
   WebhookRow,
 } from "../../engine/catalog.ts";
+import { cellOf } from "../../engine/cells/ranges.ts";
 import type { Clock } from "../../engine/ports.ts";
 
 /** The owner of a key. */
@@ -199,9 +200,11 @@ export class Keys {
   }
 
   #addPrivateKeys(): void {
+    const { nextId } = this.#catalog;
     for (const organization of this.#catalog.organizations.values()) {
       const { id, privateKey, privateKeySha256 } = organization;
-      if (id < this.#indexedUpTo) continue;
+      // One that came from another cell may have any id.
+      if (id < this.#indexedUpTo && cellOf(id) === cellOf(nextId)) continue;
       this.#privateKeys.set(sha256(this.privateKey(organization)), id);
       if (privateKey !== undefined) this.#privateKeys.set(sha256(privateKey), id);
       if (privateKeySha256 !== undefined) this.#privateKeys.set(privateKeySha256, id);

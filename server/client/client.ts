@@ -3,6 +3,7 @@
  * of the same moment share frames. After a break, commands without an answer are sent again with
  * their idempotency keys, so each has its one effect.
  */
+import { Addresses } from "./addresses.ts";
 import type { Booking, Call, Problem, Result } from "./booking.ts";
 import type { WebSocketClass } from "./browser-socket.ts";
 import { Connection } from "./connection.ts";
@@ -19,6 +20,9 @@ const PROTOCOL = "frontrow.commands.v1+json";
 /** The frames of this client cannot be read or are too large, or its key has ended. */
 const FINAL_CODES = [1007, 4001, 4009];
 const OK = 200;
+/** Of refusals after which the command can be sent again, and which say that it had no effect. */
+const [MOVING, MOVED] = ["ORGANIZATION_MOVING", "ORGANIZATION_MOVED"];
+const MOVING_PAUSE_MS = 500;
 /** Of a frame: the brackets, and what separates two commands. */
 const [LIST_BYTES, COMMA_BYTES] = [2, 1];
 const BYTES_OF_CHARACTER_MAX = 3;
@@ -29,8 +33,11 @@ const encoder = new TextEncoder();
 
 /** How to connect, and as whom. */
 export interface CommandClientOptions {
-  /** Of the server, such as `https://tickets.example`. */
-  readonly url: string;
+  /**
+   * Of the server, such as `https://tickets.example`. Of several, such as those of a cluster, the
+   * client finds the leader, whenever it connects.
+   */
+  readonly url: string | readonly string[];
   /** The key of the organization. A browser cannot send it, and must not know it. */
   readonly key?: string;
   /** Further headers of the handshake, such as `X-Organization-ID`. */
@@ -83,6 +90,8 @@ export class CommandClient {
   readonly #sent = new Map<number, Waiting>();
   /** Commands that wait to be sent. */
   #unsent: [number, Waiting][] = [];
+  /** Commands that wait until their organization has moved. */
+  #postponed: [number, Waiting][] = [];
   #number = 0;
   #isFlushAhead = false;
   #end: Error | null = null;
@@ -92,7 +101,9 @@ export class CommandClient {
   constructor(options: CommandClientOptions) {
     const { repeats = true, webSocket } = options;
     this.#repeats = repeats;
-    const address = endpointOf(options, PATH, PROTOCOL);
+    const addresses = new Addresses(options.url);
+    const path = { path: PATH, protocol: PROTOCOL };
+    const address = async () => endpointOf(await addresses.leader(), options, path);
     let settle = () => {};
     this.#ended = new Promise((resolve) => {
       settle = resolve;
@@ -108,8 +119,9 @@ export class CommandClient {
         settle();
       },
     };
-    this.#connection = new Connection(() => Promise.resolve(address), events, {
+    this.#connection = new Connection(address, events, {
       finalCodes: FINAL_CODES,
+      moved: (location) => addresses.moveTo(location),
       webSocket,
     });
   }
@@ -190,7 +202,8 @@ export class CommandClient {
   }
 
   #closeWhenAnswered(): void {
-    if (!this.#isClosing || this.#sent.size + this.#unsent.length > 0) return;
+    const waiting = this.#sent.size + this.#unsent.length + this.#postponed.length;
+    if (!this.#isClosing || waiting > 0) return;
     this.#connection.close();
   }
 
@@ -244,7 +257,17 @@ export class CommandClient {
     if (waiting === undefined) return;
     this.#sent.delete(n);
     if (status === OK) waiting.resolve({ ok: true, value: body as boolean });
-    else waiting.resolve({ ok: false, problem: body as Problem });
+    else if (this.#repeats && isPassing(body as Problem)) {
+      if (this.#postponed.length === 0) setTimeout(() => this.#resume(), MOVING_PAUSE_MS);
+      this.#postponed.push([n, waiting]);
+      if ((body as Problem).errorCode === MOVED) this.#connection.reopen();
+    } else waiting.resolve({ ok: false, problem: body as Problem });
+  }
+
+  #resume(): void {
+    this.#unsent = [...this.#postponed, ...this.#unsent];
+    this.#postponed = [];
+    this.#flush();
   }
 
   #broken(): void {
@@ -259,10 +282,16 @@ export class CommandClient {
 
   #fail(error: Error): void {
     this.#end = error;
-    for (const [, { reject }] of [...this.#sent, ...this.#unsent]) reject(error);
+    const waiting = [...this.#sent, ...this.#unsent, ...this.#postponed];
+    for (const [, { reject }] of waiting) reject(error);
     this.#sent.clear();
     this.#unsent = [];
+    this.#postponed = [];
   }
+}
+
+function isPassing({ errorCode }: Problem): boolean {
+  return errorCode === MOVING || errorCode === MOVED;
 }
 
 function bytesOf(text: string): number {

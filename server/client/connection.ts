@@ -32,6 +32,8 @@ export interface ConnectionEvents {
 export interface ConnectionOptions {
   /** Codes of a close after which another attempt would end in the same way. */
   readonly finalCodes: readonly number[];
+  /** Called with the address to which a handshake was redirected; the next attempt goes there. */
+  readonly moved: (location: string) => void;
   /** By default that of the platform. */
   readonly webSocket?: WebSocketClass | undefined;
 }
@@ -90,8 +92,10 @@ export class Connection {
           this.#pauseMs = PAUSE_MS_MIN;
           this.#events.message(text);
         },
-        closed: (code, reason) => {
-          if (isPresent()) this.#closed(code, reason, isOpen);
+        closed: (code, reason, location) => {
+          if (!isPresent()) return;
+          if (location === undefined) this.#closed(code, reason, isOpen);
+          else this.#redirected(location);
         },
       });
     } catch (error) {
@@ -113,6 +117,15 @@ export class Connection {
     else if (this.#options.finalCodes.includes(code) || (!wasOpen && isFinalStatus(code))) {
       this.#end(new ConnectionRefused(code, reason));
     } else this.#openLater();
+  }
+
+  #redirected(location: string): void {
+    this.#socket = null;
+    if (this.#hasEnded) this.#events.ended(null);
+    else {
+      this.#options.moved(location);
+      this.#openLater();
+    }
   }
 
   #openLater(): void {

@@ -58,7 +58,7 @@ class NodeSocket implements Socket {
 
   async #refused(response: IncomingMessage): Promise<void> {
     const text = await textOf(response).catch(() => "");
-    this.#closed(response.statusCode!, text);
+    this.#closed(response.statusCode!, text, response.headers.location);
   }
 
   #opened(stream: Duplex, head: Buffer): void {
@@ -101,10 +101,10 @@ class NodeSocket implements Socket {
     this.#stream?.write(frameOf(opcode, payload));
   }
 
-  #closed(code: number, reason: string): void {
+  #closed(code: number, reason: string, location?: string): void {
     if (this.#hasClosed) return;
     this.#hasClosed = true;
-    this.#events.closed(code, reason);
+    this.#events.closed(code, reason, location);
   }
 
   send(text: string): void {

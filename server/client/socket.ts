@@ -8,16 +8,20 @@ export interface Address {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Of a server, and the headers that name the caller. */
-export interface Endpoint {
-  readonly url: string;
+/** The headers that name the caller. */
+export interface Access {
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export function endpointOf({ url, key, headers = {} }: Endpoint, path: string, protocol: string) {
+/** @param url - Base URL of a server, without a slash at its end. */
+export function endpointOf(
+  url: string,
+  { key, headers = {} }: Access,
+  { path, protocol }: { readonly path: string; readonly protocol: string },
+): Address {
   return {
-    url: url.replace(/^http/, "ws").replace(/\/$/, "") + path,
+    url: url.replace(/^http/, "ws") + path,
     protocol,
     headers: key === undefined ? headers : { "X-API-Key": key, ...headers },
   };
@@ -30,8 +34,9 @@ export interface SocketEvents {
    * Called once, at the end. Not opened means that the handshake failed.
    *
    * @param code - Of the close frame, or 1006 for none; the HTTP status of a refused handshake.
+   * @param location - Of a redirected handshake.
    */
-  closed(code: number, reason: string): void;
+  closed(code: number, reason: string, location?: string): void;
 }
 
 export interface Socket {

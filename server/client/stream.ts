@@ -2,6 +2,7 @@
  * The stream of an event: a snapshot, then every change. After a break it goes on where it was, and
  * a change that does not follow the one before it makes it ask again.
  */
+import { Addresses } from "./addresses.ts";
 import type { WebSocketClass } from "./browser-socket.ts";
 import type { Change, EventMap } from "./changes.ts";
 import { Connection, ConnectionRefused } from "./connection.ts";
@@ -14,8 +15,8 @@ const [KEY_ENDED, EVENT_DELETED, STOPPING] = [4001, 4004, 1012];
 
 /** What to follow, as whom, and whom to tell. */
 export interface StreamClientOptions {
-  /** Of the server, such as `https://tickets.example`. */
-  readonly url: string;
+  /** Of the server, such as `https://tickets.example`, or of several, as of `CommandClient`. */
+  readonly url: string | readonly string[];
   readonly eventId: string;
   /** The key of the organization. A browser cannot send it, and must not know it. */
   readonly key?: string;
@@ -28,7 +29,7 @@ export interface StreamClientOptions {
   readonly ticket?: () => string | null | Promise<string | null>;
   /** The last record that is known. Without it the stream begins with a snapshot. */
   readonly since?: number;
-  /** Whether the stream outlives a restart of the server, false by default. */
+  /** Whether the stream outlives a restart of the server: by default, if there are several. */
   readonly outlivesRestarts?: boolean;
   /** Called first, and whenever changes were missed that are not kept any more. */
   readonly onSnapshot: (map: EventMap) => void;
@@ -57,6 +58,7 @@ export class StreamClient {
   /** Settles when the stream has ended, and no other connection will be opened. */
   readonly ended: Promise<StreamEnd>;
   readonly #options: StreamClientOptions;
+  readonly #addresses: Addresses;
   readonly #connection: Connection;
   readonly #timer: ReturnType<typeof setInterval>;
   /** The last record that is known; null before the first. */
@@ -66,6 +68,8 @@ export class StreamClient {
 
   constructor(options: StreamClientOptions) {
     this.#options = options;
+    const addresses = new Addresses(options.url);
+    this.#addresses = addresses;
     this.#sequence = options.since ?? null;
     let settle: (end: StreamEnd) => void;
     this.ended = new Promise((resolve) => {
@@ -84,9 +88,14 @@ export class StreamClient {
         settle(endOf(error));
       },
     };
-    const { outlivesRestarts = false, webSocket } = options;
+    const { outlivesRestarts = addresses.areSeveral, webSocket } = options;
     const finalCodes = [KEY_ENDED, EVENT_DELETED, ...(outlivesRestarts ? [] : [STOPPING])];
-    this.#connection = new Connection(() => this.#address(), events, { finalCodes, webSocket });
+    const moved = (location: string) => addresses.moveTo(location);
+    this.#connection = new Connection(() => this.#address(), events, {
+      finalCodes,
+      moved,
+      webSocket,
+    });
     this.#timer = setInterval(() => this.#checkSilence(), SILENT_MS_MAX / 3);
   }
 
@@ -102,6 +111,7 @@ export class StreamClient {
 
   async #address(): Promise<Address | null> {
     const { eventId, ticket } = this.#options;
+    const leader = await this.#addresses.leader();
     const query = new URLSearchParams();
     if (this.#sequence !== null) query.set("since", String(this.#sequence));
     if (ticket !== undefined) {
@@ -110,7 +120,7 @@ export class StreamClient {
       query.set("ticket", text);
     }
     const path = `/api/private/v2.0/events/${encodeURIComponent(eventId)}/stream?${String(query)}`;
-    return endpointOf(this.#options, path, PROTOCOL);
+    return endpointOf(leader, this.#options, { path, protocol: PROTOCOL });
   }
 
   #take(message: Message): void {

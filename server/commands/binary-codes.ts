@@ -23,6 +23,8 @@ export const RESULT_CODES = [
   "LOG_UNAVAILABLE",
   "PAYLOAD_TOO_LARGE",
   "NOT_LEADER",
+  "ORGANIZATION_MOVING",
+  "ORGANIZATION_MOVED",
 ] as const;
 
 /** What an error is about, by number. An error about a seat or an area has its position. */

@@ -7,6 +7,7 @@ import type { BookingKind } from "../../engine/commands.ts";
 import { isGranted, isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { type Credentials, identify } from "../auth/access.ts";
+import { admits } from "../auth/away.ts";
 import { Access } from "../routing/route.ts";
 import { fingerprintOf } from "../routing/booking-request.ts";
 import type { CommandFront, Services } from "../routing/services.ts";
@@ -68,8 +69,8 @@ export class Decider {
     this.waiting = new WaitingWork(waitingMax);
   }
 
-  isAdmitted(client: Credentials): boolean {
-    return !isRefused(identify(this.#services, Access.ORGANIZATION, client, null));
+  isAdmitted(client: Credentials): boolean | null {
+    return admits(this.#services, identify(this.#services, Access.ORGANIZATION, client, null));
   }
 
   /**

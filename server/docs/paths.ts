@@ -30,8 +30,11 @@ export const SOURCES: readonly Source[] = [
   { group: "Guide", file: `${GUIDE}/v1.md`, path: "/docs/v1" },
   { group: "Guide", file: `${GUIDE}/library.md`, path: "/docs/library" },
   { group: "Operation", file: `${GUIDE}/going-live.md`, path: "/docs/going-live" },
-  { group: "Operation", file: `${GUIDE}/cluster.md`, path: "/docs/cluster" },
+  { group: "Operation", file: `${GUIDE}/hosts/gateways.md`, path: "/docs/gateways" },
+  { group: "Operation", file: `${GUIDE}/hosts/cluster.md`, path: "/docs/cluster" },
   { group: "Operation", file: "server/OPERATING.md", path: "/docs/operating" },
+  { group: "Operation", file: `${GUIDE}/hosts/cells.md`, path: "/docs/cells" },
+  { group: "Operation", file: "server/docs/scale.md", path: "/docs/scale" },
   { group: "Operation", file: `${GUIDE}/architecture.md`, path: "/docs/architecture" },
   { group: "Operation", file: `${GUIDE}/faults.md`, path: "/docs/faults" },
 ];

@@ -1,6 +1,5 @@
 /** The work of the layout thread: everything that visits each object of a large layout. */
 import { gzipSync } from "node:zlib";
-import type { ZoneAssignmentRow } from "../../engine/catalog.ts";
 import { assert } from "../../engine/assert.ts";
 import { COMMANDS } from "../../engine/commands.ts";
 import { type Copy, copyOriginal, type Original } from "../../engine/layout/change/copy-schema.ts";
@@ -11,6 +10,7 @@ import { columnsOf, type LayoutColumns } from "../../engine/layout/layout-column
 import { documentBytes, jsonPieces } from "../../engine/layout/change/layout-json.ts";
 import { buildLayout, EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import type { FieldError } from "../../engine/results.ts";
+import type { ZonesOfSchema } from "../../engine/layout/zone-table.ts";
 import type { LayoutBody } from "../../engine/shapes/bodies.ts";
 import type { MetadataOptions } from "../routing/services.ts";
 import { checksOf } from "../routing/validate.ts";
@@ -19,7 +19,7 @@ import { metadataView } from "./metadata.ts";
 import { freePages, LONG_BYTES, pagesFor } from "../wire/bounds/body-budget.ts";
 import { parseLongJson } from "../wire/json.ts";
 import { errorsAsSent } from "../wire/number-literals.ts";
-import { groupViews, type Zones } from "../wire/views.ts";
+import { groupViews } from "../wire/views.ts";
 
 /** How packed layouts are read and written. */
 export interface Packing {
@@ -34,16 +34,6 @@ interface Next {
   readonly timeMs: number;
 }
 
-/** The zones of objects, which may be every seat: numbers take less time to send than rows. */
-export interface AssignmentColumns {
-  readonly ids: Float64Array;
-  readonly zoneIds: Float64Array;
-}
-
-type InColumns<Content extends { readonly assignments: unknown }> = Omit<Content, "assignments"> & {
-  readonly assignments: AssignmentColumns;
-};
-
 /** By kind: what a job needs. `stored` is a packed layout. */
 interface Jobs {
   /** Reads and checks the body of a request, and merges it into the stored layout. */
@@ -57,7 +47,7 @@ interface Jobs {
   };
   readonly copy: {
     readonly stored: Uint8Array;
-    readonly original: InColumns<Omit<Original, "document">>;
+    readonly original: Omit<Original, "document">;
     readonly next: Next;
   };
   /** The layout as JSON. */
@@ -65,7 +55,7 @@ interface Jobs {
   readonly showGroups: {
     readonly stored: Uint8Array;
     readonly schemaId: number;
-    readonly zones: Zones;
+    readonly zones: ZonesOfSchema;
     readonly parentId: number | undefined;
     readonly type: string | undefined;
   };
@@ -101,7 +91,7 @@ export type Prepared =
 
 interface Results {
   readonly prepare: Prepared;
-  readonly copy: Made & { readonly copy: InColumns<Omit<Copy, "document">> };
+  readonly copy: Made & { readonly copy: Omit<Copy, "document"> };
   readonly show: Uint8Array;
   readonly showGroups: Uint8Array;
   readonly showMetadata: Uint8Array;
@@ -200,28 +190,12 @@ function joined(parts: readonly Uint8Array[]): Buffer {
 }
 
 function copy({ stored, original, next }: Jobs["copy"], packing: Packing): ResultOf<"copy"> {
-  const assignments = assignmentsIn(original.assignments, original.schemaId);
-  const whole = { ...original, assignments, document: packing.read(stored) };
+  const whole = { ...original, document: packing.read(stored) };
   const { document, ...rest } = copyOriginal(whole, next);
   const copied = document ?? EMPTY_DOCUMENT;
   const columns = columnsOf(buildLayout(copied));
   const packed = packing.pack(jsonOf(copied));
-  return { packed, columns, copy: { ...rest, assignments: assignmentColumns(rest.assignments) } };
-}
-
-export function assignmentColumns(rows: readonly ZoneAssignmentRow[]): AssignmentColumns {
-  return {
-    ids: Float64Array.from(rows, ({ id }) => id),
-    zoneIds: Float64Array.from(rows, ({ zoneId }) => zoneId),
-  };
-}
-
-/** Undoes `assignmentColumns`. */
-export function assignmentsIn(
-  { ids, zoneIds }: AssignmentColumns,
-  schemaId: number,
-): ZoneAssignmentRow[] {
-  return Array.from(ids, (id, i) => ({ id, schemaId, zoneId: zoneIds[i]! }));
+  return { packed, columns, copy: rest };
 }
 
 function jsonOf(document: LayoutDocument): Buffer {

@@ -10,6 +10,7 @@ import { layoutOfColumns } from "../../engine/layout/layout-columns.ts";
 import { LARGE_LAYOUT_OBJECTS, PackedLayout } from "../../engine/layout/packed-layout.ts";
 import { isCurrentClone, isCurrentLayout } from "../../engine/queries/ready-layouts.ts";
 import { originalOf } from "../../engine/queries/schema-content.ts";
+import { zonesInSlices } from "../../engine/layout/zone-table.ts";
 import { isGranted, refuse, refuseInvalid, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { GroupFilter, LayoutPut, LayoutWork, MetadataOptions } from "../routing/services.ts";
@@ -20,14 +21,7 @@ import type { LongBody } from "../wire/front.ts";
 import { NumberLiteral } from "../wire/number-literals.ts";
 import { FrontResult } from "../wire/replies.ts";
 import { GeometryCache } from "./geometry-cache.ts";
-import {
-  assignmentColumns,
-  assignmentsIn,
-  type JobKind,
-  type JobOf,
-  type Prepared,
-  type ResultOf,
-} from "./jobs.ts";
+import type { JobKind, JobOf, Prepared, ResultOf } from "./jobs.ts";
 import type { LayoutThreads } from "./layout-thread.ts";
 
 /** A shorter body for a small layout is handled at once. */
@@ -169,8 +163,7 @@ export class LargeLayouts implements LayoutWork {
     const make = () => {
       original = originalOf(state, schemaId);
       firstId = state.catalog.nextId + ID_GAP;
-      const { zones, assignments: rows } = original;
-      const assignments = assignmentColumns(rows);
+      const { zones, assignments } = original;
       const next = { nextId: firstId, timeMs: this.#engine.nowMs() };
       const stored = this.#stored(schemaId);
       return { stored, original: { schemaId, zones, assignments }, next };
@@ -179,10 +172,11 @@ export class LargeLayouts implements LayoutWork {
     const running = thread.run("copy", caller.organizationId, make, async (result) => {
       const { packed, columns, copy } = result;
       const document = this.#packer.packed(packed);
-      const assignments = assignmentsIn(copy.assignments, copy.schemaId);
+      const madeZones = await inSlices(zonesInSlices(copy.assignments));
       const parts = {
-        copy: { ...copy, assignments, document },
+        copy: { ...copy, document },
         made: { layout: layoutOfColumns(columns) },
+        madeZones,
       };
       const ready = { original, firstId, newIds: copy.newIds, ...parts };
       await turn();
@@ -213,10 +207,11 @@ export class LargeLayouts implements LayoutWork {
     return this.#show("showGroups", schemaId, () => {
       const { catalog } = this.#engine.state;
       const { groups } = this.#engine.state.layoutOf(schemaId);
+      const zoned = catalog.zoneAssignments.of(schemaId);
       const zones = new Map(
         [...groups.keys()].flatMap((id) => {
-          const zone = catalog.zoneAssignments.get(id);
-          return zone === undefined ? [] : [[id, zone] as const];
+          const zoneId = zoned.get(id);
+          return zoneId === undefined ? [] : [[id, zoneId] as const];
         }),
       );
       return { stored: this.#stored(schemaId), schemaId, zones, ...filter };

@@ -14,6 +14,12 @@ import { Result } from "../../engine/results.ts";
 import type { AuditTrail } from "../routing/services.ts";
 import type { Problem } from "../wire/answers.ts";
 import { FrontResult } from "../wire/replies.ts";
+import { Turns } from "./quota.ts";
+
+/** Reads of the trail for the followers of one organization; others wait for their turn. */
+export const TRAIL_READS_MAX = 16;
+/** Of all organizations: other questions to the trail need room too. */
+export const ALL_TRAIL_READS_MAX = 256;
 
 /** Recent changes in memory, wherever they are kept. */
 export interface RecentSource {
@@ -44,6 +50,8 @@ export class EventChanges {
   readonly recent: RecentSource;
   readonly #engine: Engine;
   readonly #audit: AuditTrail;
+  readonly #turns = new Turns(TRAIL_READS_MAX, null);
+  readonly #turnsOfAll = new Turns(ALL_TRAIL_READS_MAX, null);
 
   constructor(engine: Engine, audit: AuditTrail, recent: RecentSource) {
     this.#engine = engine;
@@ -53,13 +61,29 @@ export class EventChanges {
 
   /** @param client - Whose question to the trail is dropped when it has gone. */
   page(asked: Asked, client?: WaitingClient): ChangePage | Promise<ChangePage | Problem> {
+    return this.#recentPage(asked) ?? this.#trailed(asked, client);
+  }
+
+  /**
+   * As `page`, for a client that follows the event. After a restart very many of them come at once:
+   * they take turns, so that none is refused.
+   */
+  pageInTurn(asked: Asked, client: WaitingClient): ChangePage | Promise<ChangePage | Problem> {
+    return this.#recentPage(asked) ?? this.#trailedInTurn(asked, client);
+  }
+
+  #recentPage(asked: Asked): ChangePage | null {
     const { eventId, since, limit } = asked;
     const event = this.#engine.state.catalog.events.get(eventId);
-    if (event !== undefined && since <= this.recent.durableSequence) {
-      const page = this.recent.page(event, since, limit);
-      if (page !== null) return page;
-    }
-    return this.#trailed(asked, client);
+    if (event === undefined || since > this.recent.durableSequence) return null;
+    return this.recent.page(event, since, limit);
+  }
+
+  async #trailedInTurn(asked: Asked, client: WaitingClient): Promise<ChangePage | Problem> {
+    const read = () => this.#trailed(asked, client);
+    const readAmongAll = () => this.#turnsOfAll.run("all", read, client);
+    const page = await this.#turns.run(asked.asker, readAmongAll, client);
+    return page ?? refuseGap({ gap: AuditGap.UNAVAILABLE, extent: null }, asked.since);
   }
 
   async #trailed(asked: Asked, client?: WaitingClient): Promise<ChangePage | Problem> {

@@ -14,7 +14,7 @@ import type { Problem } from "../wire/answers.ts";
 import type { Peer, SocketHandler } from "../wire/sockets.ts";
 import type { Feed, FeedFollower } from "./feed.ts";
 import { pack } from "./map.ts";
-import { ChangesMessage, Form } from "./message.ts";
+import { ChangesMessage, Form, type LargeMessages } from "./message.ts";
 
 /** Why a stream is closed; the number is the code of the close frame. */
 export const CloseCode = {
@@ -34,7 +34,10 @@ const REASONS: Readonly<Record<CloseCode, string>> = {
   [CloseCode.SLOW]: "too much waits to be read",
 };
 
-/** Bytes that may wait for a client that has caught up. */
+/**
+ * Bytes that may wait for a client that has caught up. A message that is larger by itself is sent
+ * like the pages of a client that catches up.
+ */
 export const WAITING_BYTES_MAX = 1_024 * 1_024;
 /** Of server-sent events: clients ignore it. */
 const COMMENT = ":\n\n";
@@ -59,7 +62,14 @@ export interface FollowerParts {
    *
    * @returns Whether there is one: the event may have been deleted.
    */
-  readonly snapshot: (send: (bytes: Buffer, sequence: number) => Promise<void>) => Promise<boolean>;
+  readonly snapshot: (
+    send: (bytes: Buffer, sequence: number) => Promise<void>,
+    client: WaitingClient,
+  ) => Promise<boolean>;
+  /** Those who get the same large message. */
+  readonly large: LargeMessages;
+  /** Sends a large message when it is the client's turn. @returns Null when it has gone before. */
+  readonly inTurn: (send: () => Promise<boolean>, client: WaitingClient) => Promise<boolean | null>;
   readonly onClosed: (code: CloseCode | 0) => void;
 }
 
@@ -121,6 +131,12 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     if (this.#code !== 0) return;
     const left = message.after(this.position);
     if (left === null) return;
+    if (this.#isLarge(left)) {
+      this.#parts.large.keep(this.eventId, this.position, left);
+      this.#parts.feed.leave(this);
+      this.fallBehind();
+      return;
+    }
     this.#send(left);
     if (this.#peer !== null && this.#peer.waitingBytes > WAITING_BYTES_MAX) {
       this.close(CloseCode.SLOW);
@@ -148,23 +164,47 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     const { feed } = this.#parts;
     // A socket is corked while it opens. What is sent then would take memory until it closes.
     await nextTurn();
+    if (this.#peer === null) return;
     if (withSnapshot && !(await this.#sendSnapshot())) return;
     while (this.#peer !== null && this.position < feed.position) {
-      // oxlint-disable-next-line no-await-in-loop -- one page after the other
-      const page = await this.#parts.page(this.position, this);
-      if (this.#peer === null) return;
-      if (isRefused(page) || page.changes.length === 0) {
-        // oxlint-disable-next-line no-await-in-loop -- at most once for each such page
-        if (!(await this.#beginAgain(page))) return;
-        continue;
-      }
-      const hasLeft = this.#send(new ChangesMessage(page.changes));
-      // oxlint-disable-next-line no-await-in-loop -- as fast as the client reads
-      await (hasLeft ? nextTurn() : this.#whenDrained());
+      // oxlint-disable-next-line no-await-in-loop -- one message after the other
+      if (!(await this.#sendNext(false))) return;
     }
     if (this.#peer === null) return;
     this.#isCaughtUp = true;
     feed.join(this);
+  }
+
+  /**
+   * Sends some of the changes that the client lacks, as fast as it reads. A large message waits for
+   * its turn, and is not held meanwhile.
+   *
+   * @returns Whether the client is still there.
+   */
+  async #sendNext(hasTurn: boolean): Promise<boolean> {
+    const { large, inTurn } = this.#parts;
+    const message = large.after(this.eventId, this.position) ?? (await this.#read());
+    if (this.#peer === null) return false;
+    if (!(message instanceof ChangesMessage)) return this.#beginAgain(message);
+    if (!hasTurn && this.#isLarge(message)) {
+      large.keep(this.eventId, this.position, message);
+      // Not awaited here, where the message would stay in memory.
+      return inTurn(() => this.#sendNext(true), this).then((isThere) => isThere === true);
+    }
+    await (this.#send(message) ? nextTurn() : this.#whenDrained());
+    return true;
+  }
+
+  /** @returns A page without changes, or a problem, when they cannot be read. */
+  async #read(): Promise<ChangesMessage | ChangePage | Problem> {
+    const page = await this.#parts.page(this.position, this);
+    const hasNone = isRefused(page) || page.changes.length === 0;
+    return hasNone ? page : new ChangesMessage(page.changes);
+  }
+
+  #isLarge(message: ChangesMessage): boolean {
+    const { form, isPublic } = this.#parts;
+    return message.bytes(form, isPublic).length > WAITING_BYTES_MAX;
   }
 
   /** What it lacks is not kept: a stream goes on with a snapshot, other clients come again. */
@@ -180,7 +220,7 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     const isThere = await this.#parts.snapshot(async (bytes, sequence) => {
       this.position = sequence;
       if (!this.#write(bytes)) await this.#whenDrained();
-    });
+    }, this);
     if (!isThere) this.close(CloseCode.DELETED);
     return isThere && this.#peer !== null;
   }

@@ -5,12 +5,13 @@
 import type { EventRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { ownRow } from "../../engine/queries/access.ts";
-import { askerOf } from "../../engine/queries/audit-trail.ts";
+import { askerOf, type WaitingClient } from "../../engine/queries/audit-trail.ts";
 import type { ChangePage } from "../../engine/queries/event-change.ts";
 import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
 import { type Credentials, identify } from "../auth/access.ts";
 import type { LiveStats } from "../observe/live-metrics.ts";
+import { admits } from "../auth/away.ts";
 import { KeyRounds } from "../routing/key-rounds.ts";
 import { Access } from "../routing/route.ts";
 import type {
@@ -40,7 +41,7 @@ import { EventChanges, type RecentSource } from "./event-changes.ts";
 import { Feed } from "./feed.ts";
 import { CloseCode, Follower } from "./follower.ts";
 import { EventMaps } from "./map.ts";
-import { Form } from "./message.ts";
+import { Form, LargeMessages } from "./message.ts";
 import { Origins } from "./origins.ts";
 import { Quota, Turns } from "./quota.ts";
 import { type Ticket, Tickets } from "./tickets.ts";
@@ -49,7 +50,10 @@ import { type Ticket, Tickets } from "./tickets.ts";
 export const STREAMS_MAX = 20_000;
 /** Requests of an organization that wait for a change. */
 export const POLLS_MAX = 2_000;
-/** Snapshots that are built or sent for an organization at a time; others wait for their turn. */
+/**
+ * Snapshots and large messages that are built or sent for an organization at a time; others wait
+ * for their turn.
+ */
 export const SNAPSHOTS_MAX = 16;
 /** The turn of a client that does not read ends after this time, in milliseconds. */
 const SNAPSHOT_TURN_MS = 1_000;
@@ -96,6 +100,7 @@ export class Live implements LiveEvents {
   readonly #waiting: WaitingWork;
   readonly #maps = new EventMaps();
   readonly #snapshots = new Turns(SNAPSHOTS_MAX, SNAPSHOT_TURN_MS);
+  readonly #large = new LargeMessages();
   readonly #tickets = new Tickets();
   /** Tickets by the request that used them. */
   readonly #redeemed = new WeakMap<RequestHead, Ticket>();
@@ -104,8 +109,8 @@ export class Live implements LiveEvents {
   readonly #polls = new Quota(POLLS_MAX);
   /** By partition number. */
   readonly #feeds = new Map<number, Feed>();
-  readonly #followers = new KeyRounds<Follower>(
-    (credentials) => !isRefused(this.#callerOf(credentials)),
+  readonly #followers = new KeyRounds<Follower>((credentials) =>
+    admits(this.#services!, this.#callerOf(credentials)),
   );
   /** Ends the waiting of requests. */
   readonly #wakes = new Set<() => void>();
@@ -243,7 +248,10 @@ export class Live implements LiveEvents {
     const wanted = lastEventId === "" ? query.since : Number(lastEventId);
     const since = wanted ?? recent.lastOf(event.partition);
     const asked = { eventId, since, limit: 1, asker: askerOf(caller) };
-    const first = await this.#changes.page(asked, head);
+    // Until it is its turn at the trail, it is no work that waits.
+    this.#waiting.count -= 1;
+    const first = await this.#changes.pageInTurn(asked, head);
+    this.#waiting.count += 1;
     if (isRefused(first)) return first;
     const follower = this.#follow(context, { event, since, form: Form.EVENTS });
     return isRefused(follower) ? follower : this.#origins.show(eventStream(follower), head);
@@ -271,16 +279,24 @@ export class Live implements LiveEvents {
     if (isOfEvents) this.#eventStreams += 1;
     const asker = askerOf(caller);
     const feed = this.#feedOf(event);
+    const inTurn = (work: () => Promise<boolean>, client: WaitingClient) =>
+      this.#snapshots.run(organizationId, work, client);
     const follower = new Follower({
       feed,
       since,
       form,
       isPublic: isTicket,
       credentials: this.#redeemed.get(head)?.credentials ?? keyOf(head),
-      page: (position, client): ChangePage | Promise<ChangePage | Problem> =>
-        this.#changes.page({ eventId: event.id, since: position, limit: PAGE_MAX, asker }, client),
-      snapshot: (send) =>
-        this.#snapshots.run(organizationId, () => this.#sendSnapshot(event.id, form, send)),
+      page: (position, client): ChangePage | Promise<ChangePage | Problem> => {
+        const asked = { eventId: event.id, since: position, limit: PAGE_MAX, asker };
+        return this.#changes.pageInTurn(asked, client);
+      },
+      snapshot: async (send, client) => {
+        const work = () => this.#sendSnapshot(event.id, form, send);
+        return (await inTurn(work, client)) === true;
+      },
+      large: this.#large,
+      inTurn,
       onClosed: (code) => {
         this.#streams.giveBack(organizationId);
         if (isOfEvents) this.#eventStreams -= 1;

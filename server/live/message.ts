@@ -57,6 +57,43 @@ export class ChangesMessage {
   }
 }
 
+/** Messages that are kept for the clients that wait for their turn. */
+export const LARGE_MESSAGES_MAX = 2;
+/** A message that nobody has asked for in this time is dropped. */
+const LARGE_MESSAGE_MS = 10_000;
+
+/** Messages that are too large to be sent to many clients at once: these take turns. */
+export class LargeMessages {
+  /** By event and the record before the changes, the least recently used first. */
+  readonly #messages = new Map<string, ChangesMessage>();
+  #timer: NodeJS.Timeout | null = null;
+
+  get count(): number {
+    return this.#messages.size;
+  }
+
+  /** @param message - With changes after a record, for those who have all up to it. */
+  keep(eventId: string, sequence: number, message: ChangesMessage): void {
+    const name = `${eventId} ${sequence}`;
+    this.#messages.delete(name);
+    this.#messages.set(name, message);
+    for (const oldest of this.#messages.keys()) {
+      if (this.#messages.size <= LARGE_MESSAGES_MAX) break;
+      this.#messages.delete(oldest);
+    }
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.#messages.clear();
+    }, LARGE_MESSAGE_MS).unref();
+    this.#timer.refresh();
+  }
+
+  /** The message with the changes after a record, if it is kept. */
+  after(eventId: string, sequence: number): ChangesMessage | undefined {
+    return this.#messages.get(`${eventId} ${sequence}`);
+  }
+}
+
 /** Leaves out what is undefined, as JSON does. */
 function withoutGaps(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));

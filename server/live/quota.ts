@@ -1,3 +1,6 @@
+/** What clients may take at a time: so much of something, or turns. */
+import type { WaitingClient } from "../../engine/queries/audit-trail.ts";
+
 /** How many of something each organization may have at a time. */
 export class Quota {
   readonly #max: number;
@@ -31,43 +34,49 @@ export class Quota {
   }
 }
 
-/** Those of an organization who have their turn now, and those who wait for one. */
+/** Those who have their turn now, and those who wait for one. */
 interface Line {
   running: number;
-  readonly waiting: (() => void)[];
+  /** In their order. */
+  readonly waiting: Set<() => void>;
 }
 
 /**
- * Work that takes memory: each organization has so much of it under way at a time. Somebody who
- * takes long loses the turn, though not the work.
+ * Work that takes memory or time: each organization has so much of it under way at a time, and the
+ * rest waits. Work that takes long loses its turn, but goes on.
  */
 export class Turns {
   readonly #max: number;
-  readonly #turnMs: number;
-  /** By organization. */
-  readonly #lines = new Map<number, Line>();
+  readonly #turnMs: number | null;
+  /** By organization, or by another name of those who share the turns. */
+  readonly #lines = new Map<number | string, Line>();
 
-  constructor(max: number, turnMs: number) {
+  /** @param turnMs - Null when the work always ends by itself. */
+  constructor(max: number, turnMs: number | null) {
     this.#max = max;
     this.#turnMs = turnMs;
   }
 
-  async run<Value>(organizationId: number, work: () => Promise<Value>): Promise<Value> {
-    const line = this.#lineOf(organizationId);
+  /**
+   * @param client - Loses its place in the line when it has gone.
+   * @returns What `work` returns; null when the client has gone before its turn.
+   */
+  async run<Value>(
+    name: number | string,
+    work: () => Promise<Value>,
+    client: WaitingClient = { onGone: null },
+  ): Promise<Value | null> {
+    const line = this.#lineOf(name);
     if (line.running < this.#max) line.running += 1;
-    else {
-      await new Promise<void>((resolve) => {
-        line.waiting.push(resolve);
-      });
-    }
+    else if (!(await waitIn(line, client))) return null;
     let isOver = false;
     const end = () => {
       if (isOver) return;
       isOver = true;
       clearTimeout(timer);
-      this.#next(organizationId, line);
+      this.#next(name, line);
     };
-    const timer = setTimeout(end, this.#turnMs).unref();
+    const timer = this.#turnMs === null ? undefined : setTimeout(end, this.#turnMs).unref();
     try {
       return await work();
     } finally {
@@ -75,19 +84,36 @@ export class Turns {
     }
   }
 
-  #lineOf(organizationId: number): Line {
-    let line = this.#lines.get(organizationId);
-    if (line === undefined) this.#lines.set(organizationId, (line = { running: 0, waiting: [] }));
+  #lineOf(name: number | string): Line {
+    let line = this.#lines.get(name);
+    if (line === undefined) this.#lines.set(name, (line = { running: 0, waiting: new Set() }));
     return line;
   }
 
-  #next(organizationId: number, line: Line): void {
-    const next = line.waiting.shift();
+  #next(name: number | string, line: Line): void {
+    const [next] = line.waiting;
     if (next !== undefined) {
+      line.waiting.delete(next);
       next();
       return;
     }
     line.running -= 1;
-    if (line.running === 0) this.#lines.delete(organizationId);
+    if (line.running === 0) this.#lines.delete(name);
   }
+}
+
+/** @returns Whether it is the client's turn; otherwise it has gone. */
+function waitIn({ waiting }: Line, client: WaitingClient): Promise<boolean> {
+  return new Promise((resolve) => {
+    const begin = () => {
+      client.onGone = null;
+      resolve(true);
+    };
+    waiting.add(begin);
+    client.onGone = () => {
+      client.onGone = null;
+      waiting.delete(begin);
+      resolve(false);
+    };
+  });
 }

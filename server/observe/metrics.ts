@@ -73,6 +73,21 @@ export class Metrics {
     this.#addLive(sources);
     this.#addWebhooks(sources);
     this.#addAccessLog(sources);
+    this.#addGateways(sources);
+  }
+
+  #addGateways({ gateways }: MetricsSources): void {
+    if (gateways === null) return;
+    const waiting = "Requests over links of gateways that wait for the disk.";
+    const refused = "Requests over links of gateways refused, because too many waited.";
+    this.#addGauges([
+      ["gateway_links", "Gateways that are linked.", () => gateways.count],
+      ["gateway_waiting_requests", waiting, () => gateways.waiting.count],
+    ]);
+    this.#addCounters([
+      ["gateway_requests_total", "Requests over links of gateways.", () => gateways.requests],
+      ["gateway_requests_refused_total", refused, () => gateways.waiting.refused],
+    ]);
   }
 
   #addAccessLog({ accessLog }: MetricsSources): void {

@@ -60,6 +60,14 @@ export interface CommandCounters {
   readonly answerBytes: number;
 }
 
+/** Links of gateways, and the requests that came over them. */
+export interface GatewayCounters {
+  readonly count: number;
+  readonly requests: number;
+  /** Requests that wait for the disk, and those that were refused because too many did. */
+  readonly waiting: { readonly count: number; readonly refused: number };
+}
+
 /** Sources of the metrics. */
 export interface MetricsSources {
   readonly engine: Engine;
@@ -95,6 +103,8 @@ export interface MetricsSources {
     readonly refusals: { readonly count: number };
   };
   readonly commands: CommandCounters;
+  /** Links of gateways; null for a server that takes none. */
+  readonly gateways: GatewayCounters | null;
   readonly live: { readonly stats: LiveStats };
   readonly webhooks: WebhookCounters;
   /** As in `ServerSources`. */

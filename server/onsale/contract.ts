@@ -11,6 +11,7 @@ export const PAGE_SIZE_MAX = 100;
 
 export const STATUS_OK = 200;
 export const STATUS_CREATED = 201;
+export const STATUS_TEMPORARY_REDIRECT = 307;
 export const STATUS_TOO_MANY_REQUESTS = 429;
 export const STATUS_SERVER_ERROR_MIN = 500;
 /** The answer of a server that is starting, stopping or overloaded. */

@@ -22,7 +22,8 @@ export interface CrowdOptions {
 
 /** The flags as commander parses them. */
 export interface Flags extends CrowdOptions {
-  readonly url: URL;
+  /** One server, or a leader and its standbys. */
+  readonly url: readonly URL[];
   readonly key?: string;
   readonly event?: string;
   readonly layout?: string;
@@ -47,10 +48,13 @@ interface Range {
 export function addOnsaleOptions(command: Command): Command {
   return command
     .addOption(
-      new Option("--url <url>", "base URL of the server")
+      new Option(
+        "--url <urls>",
+        "base URL of the server; of several, separated by commas, the one that is ready",
+      )
         .env("FRONTROW_URL")
-        .argParser(parseUrl)
-        .default(new URL("http://127.0.0.1:8080"), "http://127.0.0.1:8080"),
+        .argParser(parseUrls)
+        .default([new URL("http://127.0.0.1:8080")], "http://127.0.0.1:8080"),
     )
     .addOption(
       new Option(
@@ -103,6 +107,10 @@ export function addOnsaleOptions(command: Command): Command {
       "write every lock, unlock and sale and its answer to this file, as JSON lines (see below)",
     )
     .option("--json", "print the report as one JSON object");
+}
+
+function parseUrls(text: string): readonly URL[] {
+  return text.split(",").map((url) => parseUrl(url.trim()));
 }
 
 function parseUrl(text: string): URL {

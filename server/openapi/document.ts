@@ -265,6 +265,7 @@ function loginProblem(status: number, own: readonly Example[]): object {
 }
 
 const HEADERS: Readonly<Record<number, string>> = {
+  307: "Location",
   405: "Allow",
   429: "Retry-After",
   503: "Retry-After",

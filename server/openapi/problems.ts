@@ -16,7 +16,18 @@ const FRONT_CODES: readonly (readonly [(route: Route) => boolean, readonly strin
   [takesIdempotencyKey, ["IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_REPLY_GONE"]],
   [takesIdempotencyKey, ["IDEMPOTENCY_KEY_REUSED", "OVERLOADED"]],
   [({ durable }) => durable, ["INTERNAL_ERROR", "LOG_UNAVAILABLE", "NOT_LEADER"]],
+  [isOfOrganization, ["ORGANIZATION_MOVING", "ORGANIZATION_MOVED"]],
 ];
+
+const WITHOUT_ORGANIZATION: ReadonlySet<Access> = new Set([
+  Access.PUBLIC,
+  Access.PLATFORM,
+  Access.TENANT,
+]);
+
+function isOfOrganization({ access }: Route): boolean {
+  return !WITHOUT_ORGANIZATION.has(access);
+}
 
 function isGuarded({ access }: Route): boolean {
   return access !== Access.PUBLIC;

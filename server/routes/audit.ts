@@ -66,7 +66,7 @@ const HISTORY_SINCE = {
   description: "Changes after this sequence number; all that are kept when left out.",
 };
 
-const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true };
+const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true, isHistory: true };
 
 export const AUDIT_ROUTES: readonly Route[] = [
   route(BASE, "GET /api/private/v2.0/events/{id}/audit/", {

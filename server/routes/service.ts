@@ -32,6 +32,17 @@ export const HEALTH_ROUTES: readonly Route[] = [
   }),
 ];
 
+/** The link of a gateway. Clients do not use it, so it is not in the documents. */
+export const GATEWAY_ROUTE: Route = route(BASE, "GET /api/internal/gateway", {
+  answers: { 101: null },
+  problems: [403, 404],
+  handle: ({ services, head }) => {
+    const isHandshake = typeof head.protocols === "string";
+    if (services.gateways !== null && isHandshake) return services.gateways.open(head);
+    return { refused: Result.ENTITY_NOT_FOUND, detail: "There is no such path." };
+  },
+});
+
 async function scrape({ services, authorization }: Context): Promise<Handled> {
   const { metrics, metricsToken } = services;
   if (metricsToken !== null && !isSame(bearerOf(authorization), metricsToken)) {

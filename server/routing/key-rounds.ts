@@ -13,16 +13,18 @@ export interface KeyedConnection {
   readonly credentials: Credentials;
   /** Called in every round. */
   judged(isValid: boolean): void;
+  /** Called when the organization is in another cell: the client finds it when it comes again. */
+  stop(): void;
 }
 
 export class KeyRounds<Connection extends KeyedConnection> {
   readonly #open = new Set<Connection>();
-  readonly #isValid: (credentials: Credentials) => boolean;
+  readonly #isValid: (credentials: Credentials) => boolean | null;
   #timer: NodeJS.Timeout | null = null;
   #round: Iterator<Connection> | null = null;
 
-  /** @param isValid - Whether a key is valid now. */
-  constructor(isValid: (credentials: Credentials) => boolean) {
+  /** @param isValid - Whether a key is valid now; null when its organization is in another cell. */
+  constructor(isValid: (credentials: Credentials) => boolean | null) {
     this.#isValid = isValid;
   }
 
@@ -45,16 +47,18 @@ export class KeyRounds<Connection extends KeyedConnection> {
 
   /** Many connections share a key, so that it is judged once in a step. */
   #step(): void {
-    const judged = new Map<string, boolean>();
+    const judged = new Map<string, boolean | null>();
     for (let left = Math.ceil(this.#open.size / STEPS); left > 0; left--) {
       const connection = this.#next();
       if (connection === undefined) return;
       const { credentials } = connection;
       const { apiKey, authorization, organizationId } = credentials;
       const key = `${apiKey} ${authorization} ${organizationId}`;
-      const isValid = judged.get(key) ?? this.#isValid(credentials);
+      const known = judged.get(key);
+      const isValid = known === undefined ? this.#isValid(credentials) : known;
       judged.set(key, isValid);
-      connection.judged(isValid);
+      if (isValid === null) connection.stop();
+      else connection.judged(isValid);
     }
   }
 

@@ -14,9 +14,10 @@ export function wantsRepresentation(prefer: string): boolean {
   return false;
 }
 
-/** Says that the answer is a representation, if it is one. */
+/** Says that the answer is a representation, if it is one and does not say so yet. */
 export function withApplied<Shown extends Answer | Problem>(shown: Shown): Shown {
   const isAnswer = "body" in shown && shown.status === 200;
   if (!isAnswer || !String(shown.body).startsWith("{")) return shown;
+  if (shown.headers.includes(APPLIED)) return shown;
   return { ...shown, headers: [...shown.headers, APPLIED] };
 }

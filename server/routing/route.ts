@@ -95,6 +95,8 @@ export interface RouteBase {
   readonly hasSequence?: boolean;
   /** Takes `Prefer: return=representation`. */
   readonly takesPrefer?: boolean;
+  /** Reads history, which an organization that moves leaves behind. */
+  readonly isHistory?: boolean;
   /** A key that was rotated and is in its grace time is refused. */
   readonly needsCurrentKey?: boolean;
 }

@@ -109,6 +109,20 @@ export interface CommandSockets {
   attach(front: CommandFront, services: Services): void;
 }
 
+/** Links of gateways, on the side of the engine. */
+export interface GatewayLinks {
+  /** Open links. */
+  readonly count: number;
+  /** Requests that came over links. */
+  readonly requests: number;
+  /** Those of them that wait for the disk, and those that were refused because too many did. */
+  readonly waiting: { readonly count: number; readonly refused: number };
+  /** @returns The answer to a handshake. */
+  open(head: RequestHead): Answer | Problem;
+  /** To be called once, before the first handshake. */
+  attach(front: CommandFront, services: Services): void;
+}
+
 /** What of a request names its event and its ticket. */
 export interface Viewed {
   readonly eventId: string;
@@ -167,6 +181,43 @@ export interface DeliveryPage {
   readonly total: number;
 }
 
+export const MOVE_STEPS = ["begin", "leave", "open", "cancel", "clear"] as const;
+
+/** A step of a move of an organization to another cell. */
+export interface MoveStep {
+  readonly step: (typeof MOVE_STEPS)[number];
+  /** With `begin`: base URL of the other cell. */
+  readonly address?: string | null | undefined;
+  /** With `leave` and `open`: that of the other cell. */
+  readonly receipt?: string | null | undefined;
+}
+
+/** How far the move of an organization is, as one cell sees it. */
+export interface MoveView {
+  readonly organizationId: number;
+  /** The number of this cell. */
+  readonly cell: number;
+  readonly phase: "ABSENT" | "HERE" | "LEAVING" | "LEFT" | "ARRIVING";
+  readonly moveId: number | null;
+  readonly address: string | null;
+  /** How many parts the organization has. */
+  readonly parts: number | null;
+  /** Proves to the other cell that it has left, or has arrived whole. */
+  readonly receipt: string | null;
+}
+
+/** Moves of organizations between cells. */
+export interface OrganizationMoves {
+  view(organizationId: number): MoveView;
+  step(organizationId: number, step: MoveStep): Answer | Problem;
+  part(organizationId: number, number: number): Answer | Problem;
+  take(
+    organizationId: number,
+    number: number,
+    sent: { readonly content: string; readonly tenantId?: number | null | undefined },
+  ): Promise<Answer | Problem>;
+}
+
 /** The deliveries of webhooks, wherever they are made. */
 export interface WebhookDeliveries {
   /** Whether private addresses and plain HTTP are allowed. */
@@ -181,7 +232,10 @@ export interface Services {
   readonly layouts: LayoutWork;
   readonly audit: AuditTrail;
   readonly commands: CommandSockets;
+  /** Null for a server that takes no gateways. */
+  readonly gateways: GatewayLinks | null;
   readonly webhooks: WebhookDeliveries;
+  readonly moves: OrganizationMoves;
   readonly keys: Keys;
   readonly passwords: Passwords;
   readonly logins: Logins;

@@ -1,15 +1,20 @@
 /**
- * Checks made from shapes at their first use: of bodies, and of path and query parameters after
- * their text has been converted.
+ * Checks of requests that need nothing but the request and its row, so that a gateway makes them as
+ * well as the engine's own front. Those of bodies and parameters are made from shapes at their
+ * first use; the text of parameters is converted before.
  */
 import { Ajv, type ValidateFunction } from "ajv";
-import { type FieldError, missing } from "../../engine/results.ts";
+import { type FieldError, isRefused, missing } from "../../engine/results.ts";
 import { composerOf, isComposed } from "../../engine/shapes/composed.ts";
 import { FORMATS } from "../../engine/shapes/formats.ts";
 import type { Shape } from "../../engine/shapes/shape.ts";
 import { fieldErrorOf } from "../../engine/shapes/violations.ts";
-import { NumberLiteral } from "../wire/number-literals.ts";
-import type { QueryParameter, Route } from "./route.ts";
+import type { Problem } from "../wire/answers.ts";
+import type { RequestHead } from "../wire/front.ts";
+import { NO_MEMBERS, parseJson } from "../wire/json.ts";
+import { errorsAsSent, NumberLiteral } from "../wire/number-literals.ts";
+import { FrontResult } from "../wire/replies.ts";
+import { Access, type Handled, type QueryParameter, type Route } from "./route.ts";
 
 /** Enough for a person to see what is wrong. */
 const ERRORS_MAX = 100;
@@ -196,4 +201,59 @@ function convert(text: string, shape: Shape): unknown {
   if (shape["type"] === "boolean") return text === "true" ? true : text === "false" ? false : text;
   if (isComposed(shape)) return text.normalize("NFC");
   return shape["format"] === "uuid" ? text.toLowerCase() : text;
+}
+
+const NOT_JSON: Problem = {
+  refused: FrontResult.UNSUPPORTED_MEDIA_TYPE,
+  detail: "The body must be application/json.",
+};
+
+const ENCODED: Problem = {
+  refused: FrontResult.UNSUPPORTED_MEDIA_TYPE,
+  detail: "The body must not be compressed: Content-Encoding must be identity.",
+};
+
+/** @returns What is wrong with the headers; null for nothing. */
+export function refuseHead(route: Route, head: RequestHead): Problem | null {
+  if (route.body !== undefined) {
+    if (!isJson(head.contentType)) return NOT_JSON;
+    if (!isIdentity(head.contentEncoding)) return ENCODED;
+  }
+  if (head.repeatedHeader === "" || route.access === Access.PUBLIC) return null;
+  const detail = `The header ${head.repeatedHeader} may come only once.`;
+  return { refused: FrontResult.MALFORMED_REQUEST, detail };
+}
+
+function isIdentity(contentEncoding: string): boolean {
+  return contentEncoding === "" || contentEncoding.trim().toLowerCase() === "identity";
+}
+
+/** A body without a type counts as JSON. */
+function isJson(contentType: string): boolean {
+  if (contentType === "" || contentType === "application/json") return true;
+  return contentType.split(";", 1)[0]!.trim().toLowerCase() === "application/json";
+}
+
+interface ReadBody {
+  readonly body: unknown;
+  readonly errors: readonly FieldError[];
+}
+
+/** A body in any form, with what is wrong with it. */
+export function readBody(
+  { mayBeEmpty }: Route,
+  checks: RouteChecks,
+  bytes: Buffer,
+): ReadBody | Problem {
+  const isLeftOut = bytes.length === 0 && mayBeEmpty === true;
+  const parsed = isLeftOut ? NO_MEMBERS : parseJson(bytes);
+  if (!parsed.ok) return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
+  const body = parsed.isAscii ? parsed.value : checks.compose(parsed.value);
+  return { body, errors: checks.body(body, bytes.length) };
+}
+
+/** Shows rejected numbers as they were sent. */
+export function asSent(handled: Handled, body: Buffer): Handled {
+  if (!isRefused(handled) || handled.errors === undefined) return handled;
+  return { ...handled, errors: errorsAsSent(handled.errors, body) };
 }

@@ -14,6 +14,8 @@ export interface Answer {
   readonly status: number;
   readonly type: string;
   readonly body: string | Uint8Array;
+  /** The length of the body that a `HEAD` request does not get, when it is not in `body`. */
+  readonly length?: number;
   /** Further headers; values are printable ASCII. */
   readonly headers: readonly (readonly [string, string])[];
   /** The layout that the body is. A stored reply refers to it instead of repeating it. */

@@ -41,6 +41,8 @@ export type RequestHead = Omit<Request, "body">;
 export interface Found {
   /** The largest body that is read. */
   readonly bodyBytesMax: number;
+  /** Whether its body goes to `pass` as it comes, instead of being kept until it is whole. */
+  readonly isPassedOn?: boolean;
 }
 
 /** What the front decides from the head alone, when a body comes in pieces. */
@@ -99,6 +101,8 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   origin = "";
   host = "";
   protocols: string | null = null;
+  /** The header `Content-Length`; null without it. */
+  contentLength: number | null = null;
   /** The header `X-Request-Id`; empty when it is missing or not well-formed. */
   requestId = "";
   /** Called when the client closes the connection before it has its answer. */
@@ -133,6 +137,14 @@ export abstract class Exchange<F extends Found = Found> implements Request {
 
   /** Sends the answer. The exchange is free for another request from then on. */
   abstract respond(answer: Answer): void;
+
+  /** Closes the connection without an answer; `respond` is to be called all the same. */
+  abandon(): void {}
+
+  /** Lets no more of the body come, until `resumeBody`. */
+  pauseBody(): void {}
+
+  resumeBody(): void {}
 
   find(front: Front<F>): F {
     this.front = front;
@@ -178,6 +190,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.origin = "";
     this.host = "";
     this.protocols = null;
+    this.contentLength = null;
     this.requestId = "";
     this.onGone = null;
     this.front = null;
@@ -196,6 +209,12 @@ export interface Front<F extends Found = Found> {
   judge(exchange: Exchange<F>): Judged;
   /** Calls `respond` of the exchange once, in this turn or a later one, whatever happens. */
   handle(exchange: Exchange<F>): void;
+  /**
+   * Takes a piece of the body of a request that is passed on.
+   *
+   * @param piece - Valid only during this call.
+   */
+  pass?(exchange: Exchange<F>, piece: Uint8Array, isLast: boolean): void;
   /** Called by the exchange: sends the answer that was ready and waited. */
   leave(exchange: Exchange<F>): void;
   /** The answer when the socket itself refuses a request. */

@@ -11,6 +11,7 @@ import {
   type SocketHandler,
   type SocketOpening,
   type Sockets,
+  WEBSOCKET_VERSION,
 } from "./sockets.ts";
 import type { Transfer, Transfers } from "./bounds/transfers.ts";
 import { type AnswerSocket, writeAnswer, writeHead } from "./write-answer.ts";
@@ -20,6 +21,8 @@ export interface Socket extends AnswerSocket, Omit<StreamSocket, keyof AnswerSoc
   cork(write: () => void): unknown;
   /** Calls `onAborted`. */
   close(): unknown;
+  pause(): unknown;
+  resume(): unknown;
   onWritable(writeMore: (offset: number) => boolean): unknown;
   getRemoteAddressAsText(): ArrayBuffer;
   upgrade(named: Named, key: string, protocol: string, extensions: string, context: unknown): void;
@@ -35,6 +38,7 @@ export interface Handshake {
 
 /** The request object of the library: valid only during the call that passes it. */
 export interface Head {
+  getHeader(name: string): string;
   getUrl(): string;
   getQuery(): string | undefined;
   forEach(take: (name: string, value: string) => void): void;
@@ -93,8 +97,6 @@ export class HttpExchange extends Exchange implements Transfer {
   refusal: Problem | null = null;
   heldBytes = 0;
   deadlineMs = 0;
-  /** The header `Content-Length`; null without it. */
-  contentLength: number | null = null;
   /** What is wrong with the head: where its body ends is not certain. */
   headProblem: Problem | null = null;
   isLast = false;
@@ -251,6 +253,10 @@ export class HttpExchange extends Exchange implements Transfer {
   }
 
   respond(answer: Answer): void {
+    if (!this.isWhole && !this.isOver) {
+      this.cutOff(answer);
+      return;
+    }
     this.#take(answer);
     // A client that closes sends no more requests. The library would take one that it has read
     // already, but closes the connection if the answer to this one comes later.
@@ -319,8 +325,16 @@ export class HttpExchange extends Exchange implements Transfer {
     this.#free();
   }
 
-  abandon(): void {
+  override abandon(): void {
     this.socket!.close();
+  }
+
+  override pauseBody(): void {
+    this.socket!.pause();
+  }
+
+  override resumeBody(): void {
+    if (!this.isOver) this.socket!.resume();
   }
 
   #free(): void {
@@ -333,7 +347,6 @@ export class HttpExchange extends Exchange implements Transfer {
 
   protected override clear(): void {
     super.clear();
-    this.contentLength = null;
     this.headProblem = null;
     this.isLast = false;
     this.isCutOff = false;
@@ -349,6 +362,19 @@ export class HttpExchange extends Exchange implements Transfer {
     this.sender = null;
     this.refusal = null;
   }
+}
+
+/** The library looks at the key only. What is no whole handshake goes to the next handler. */
+export function isHandshake(head: Head): boolean {
+  const isUpgrade = head.getHeader("upgrade").toLowerCase() === "websocket";
+  if (!isUpgrade || head.getHeader("sec-websocket-version") !== WEBSOCKET_VERSION) return false;
+  const options = head.getHeader("connection").toLowerCase().split(",");
+  return options.some((option) => option.trim() === "upgrade");
+}
+
+export function handshakeOf(head: Head, context: unknown): Handshake {
+  const protocols = head.getHeader("sec-websocket-protocol");
+  return { key: head.getHeader("sec-websocket-key"), protocols, context };
 }
 
 function malformed(detail: string): Problem {

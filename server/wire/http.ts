@@ -6,12 +6,7 @@
  * `onAborted` first, copies what it needs of the request before anything else, and passes every
  * error to `onBroken`.
  */
-import uws, {
-  type HttpRequest,
-  type HttpResponse,
-  type us_listen_socket,
-  type us_socket_context_t,
-} from "uWebSockets.js";
+import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
 import {
@@ -23,8 +18,15 @@ import {
 } from "./bounds/body-budget.ts";
 import { TrustedProxies } from "./client-address.ts";
 import { type Found, type Front, NO_BODY } from "./front.ts";
-import { type Exchanges, type Handshake, HttpExchange, type OnAnswer } from "./http-exchange.ts";
-import { type Named, Sockets, WEBSOCKET_VERSION } from "./sockets.ts";
+import {
+  type Exchanges,
+  type Handshake,
+  handshakeOf,
+  HttpExchange,
+  isHandshake,
+  type OnAnswer,
+} from "./http-exchange.ts";
+import { type Named, Sockets } from "./sockets.ts";
 import { Transfers } from "./bounds/transfers.ts";
 
 export interface HttpServer {
@@ -71,6 +73,8 @@ export interface HttpOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
+  /** Files with the certificate and its private key; without them, HTTP is in clear text. */
+  readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
   /** Called with an error that must end the process. */
   readonly onBroken: (error: unknown) => void;
   /** Open connections, at most. */
@@ -102,7 +106,11 @@ export const IDLE_MAX = 10_000;
 
 /** @throws Error when the address cannot be listened on. */
 export async function listen(front: Front, options: HttpOptions): Promise<HttpServer> {
-  const app = uws.App();
+  const { tls } = options;
+  const app =
+    tls === undefined
+      ? uws.App()
+      : uws.SSLApp({ cert_file_name: tls.certificate, key_file_name: tls.key });
   const exchanges = new OpenExchanges(front, options);
   const connections = countConnections(app, options.connectionsMax ?? Infinity);
   app.ws<Named>("/*", {
@@ -175,19 +183,6 @@ function countConnections(app: unknown, connectionsMax: number) {
     res.close();
   });
   return counts;
-}
-
-/** The library looks at the key only. What is no whole handshake goes to the next handler. */
-function isHandshake(req: HttpRequest): boolean {
-  const isUpgrade = req.getHeader("upgrade").toLowerCase() === "websocket";
-  if (!isUpgrade || req.getHeader("sec-websocket-version") !== WEBSOCKET_VERSION) return false;
-  const options = req.getHeader("connection").toLowerCase().split(",");
-  return options.some((option) => option.trim() === "upgrade");
-}
-
-function handshakeOf(req: HttpRequest, context: us_socket_context_t): Handshake {
-  const protocols = req.getHeader("sec-websocket-protocol");
-  return { key: req.getHeader("sec-websocket-key"), protocols, context };
 }
 
 /** Lower case, as the handlers compare it; empty for what is not a method. */
@@ -280,6 +275,8 @@ class OpenExchanges implements Exchanges {
       }
       if (exchange.bodyBytes > found.bodyBytesMax)
         exchange.cutOff(this.#refusal(exchange, tooLarge(found)));
+      else if (found.isPassedOn === true)
+        exchange.front!.pass!(exchange, new Uint8Array(chunk), isLast);
       else if (!isLast) this.#keep(exchange, chunk);
       else if (exchange.sender === null) exchange.handle(Buffer.from(chunk));
       else this.#takeLast(exchange, Buffer.from(chunk));

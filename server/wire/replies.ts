@@ -39,6 +39,8 @@ const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = 
   LOG_UNAVAILABLE: [503, "Log unavailable"],
   OVERLOADED: [503, "Overloaded"],
   NOT_LEADER: [503, "Not the leader"],
+  ORGANIZATION_MOVING: [503, "Organization moving"],
+  ORGANIZATION_MOVED: [307, "Organization moved"],
   VALIDATION_FAILED: [400, "Validation failed"],
   ENTITY_NOT_FOUND: [404, "Not found"],
   ACCESS_DENIED: [403, "Access denied"],

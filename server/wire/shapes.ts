@@ -66,6 +66,17 @@ export const TENANT_TOKEN = object({ tenantToken: TEXT });
 export const TENANT = object({ id: LONG, name: TEXT });
 export const NEW_TENANT = object({ id: LONG, name: TEXT, tenantToken: TEXT });
 
+export const MOVE = object({
+  organizationId: LONG,
+  cell: COUNT,
+  phase: oneOf(["ABSENT", "HERE", "LEAVING", "LEFT", "ARRIVING"]),
+  moveId: COUNT_OR_NULL,
+  address: orNull(TEXT),
+  parts: COUNT_OR_NULL,
+  receipt: orNull(TEXT),
+});
+export const SEALED_PART = object({ content: TEXT });
+
 export const HOLD_TYPES = list(object({ name: TEXT, ttlSeconds: COUNT_OR_NULL }));
 
 export const VENUE = object({

@@ -107,7 +107,12 @@ export class Sockets {
         ws.getUserData().socket.handler.message(bytes, isBinary),
       ),
       ping: guarded((ws: LibrarySocket) => ws.getUserData().socket.answeredPing()),
-      drain: guarded((ws: LibrarySocket) => ws.getUserData().socket.drained()),
+      // Within this call the library must not be given a message of 16 KiB or more: if a part of
+      // it waits, the library stops watching the connection, and the part never leaves.
+      drain: (ws: LibrarySocket) => {
+        const { socket } = ws.getUserData();
+        setImmediate(guarded(() => socket.drained()));
+      },
       close: guarded((ws: LibrarySocket) => {
         onClosed();
         ws.getUserData().socket.closed();
@@ -215,8 +220,10 @@ export class OpenSocket implements Peer, Transfer {
     this.#sockets.shrink();
   }
 
+  /** To be called some time after the library has sent what waited. */
   drained(): void {
-    if (this.#library!.getBufferedAmount() > 0) return;
+    const library = this.#library;
+    if (library === null || library.getBufferedAmount() > 0) return;
     this.#sockets.answers.end(this);
     if (this.#ending === null) this.handler.drained();
     else this.#end(this.#ending);

@@ -12,11 +12,11 @@ import type {
   SeriesRow,
   VenueRow,
   WebhookRow,
-  ZoneAssignmentRow,
   ZoneRow,
 } from "../../engine/catalog.ts";
 import { SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
 import type { LayoutDocument, Row, Sector, Shape } from "../../engine/layout/layout-document.ts";
+import type { ZonesOfSchema } from "../../engine/layout/zone-table.ts";
 import { capacitiesOf } from "../../engine/queries/capacities.ts";
 import type { AreaAfter, ChangeColumns } from "../../engine/queries/event-change.ts";
 import type { Booked } from "../../engine/queries/inventory/booked.ts";
@@ -160,14 +160,11 @@ export function cloneView({ id, schemaId }: CloneRow) {
   return { id, status: "COMPLETED", schemaId };
 }
 
-/** By the id of an object in a layout. */
-export type Zones = ReadonlyMap<number, ZoneAssignmentRow>;
-
 /**
  * Sections, tables, areas and rows of a layout, in the order of the document. A row without its own
  * pricing zone is in that of its section.
  */
-export function groupViews(schemaId: number, document: LayoutDocument, zones: Zones) {
+export function groupViews(schemaId: number, document: LayoutDocument, zones: ZonesOfSchema) {
   const shapesOf = shapesByGroup(document);
   const sectorIds = new Map(document.sectors.map(({ guid, id }) => [guid, id]));
   const group = (object: Sector | Row) => ({
@@ -188,18 +185,18 @@ export function groupViews(schemaId: number, document: LayoutDocument, zones: Zo
     ...group(sector),
     name: sector.name,
     parentId: null,
-    pricingZoneId: zones.get(sector.id)?.zoneId ?? null,
+    pricingZoneId: zones.get(sector.id) ?? null,
     type: sector.ga ? "GA" : (sector.type ?? "SECTION"),
     ga: sector.ga,
   }));
   const rows = document.rows.map((row) => {
     const parentId = sectorIds.get(row.sectorGuid) ?? null;
-    const zone = zones.get(row.id) ?? zones.get(parentId ?? 0);
+    const zoneId = zones.get(row.id) ?? zones.get(parentId ?? 0);
     return {
       ...group(row),
       name: row.rowNumber,
       parentId,
-      pricingZoneId: zone?.zoneId ?? null,
+      pricingZoneId: zoneId ?? null,
       type: "ROW",
       ga: false,
     };

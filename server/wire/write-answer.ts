@@ -62,7 +62,7 @@ export function writeAnswer(
     return null;
   }
   if (method === "head" && status !== 204) {
-    socket.writeHeader("Content-Length", String(lengthOf(body)));
+    socket.writeHeader("Content-Length", String(answer.length ?? lengthOf(body)));
     socket.endWithoutBody();
     return null;
   }

@@ -8,6 +8,12 @@ import { area, guidOf, section } from "../support/layout.ts";
 const world = (): World => new World([section("Stalls", { A: "1 2 3" }), area("Pit", 5)]);
 const NOBODY = "00000000-0000-4000-8000-00000000beef";
 
+function move(made: World, phase: "LEAVING" | "LEFT"): void {
+  const { organizationId } = made.caller;
+  const address = "http://cell-7.example";
+  made.must("moveOrganization", made.tenant, { organizationId, move: { phase, id: 1, address } });
+}
+
 /** By name of the code: a command whose answer it is, in a fresh world. */
 const WAYS: Record<keyof typeof Result, (made: World) => { refused: Result }> = {
   OK: (made) => made.book("lock", made.selection("A", "A1")),
@@ -28,6 +34,15 @@ const WAYS: Record<keyof typeof Result, (made: World) => { refused: Result }> = 
     const { name, start, endDate, schemaId } = made.event;
     const body = { name, start, endDate, schemaId };
     return made.submit("createEvent", made.caller, { eventId: NOBODY, body });
+  },
+  ORGANIZATION_MOVING: (made) => {
+    move(made, "LEAVING");
+    return made.book("lock", made.selection("A", "A1"));
+  },
+  ORGANIZATION_MOVED: (made) => {
+    move(made, "LEAVING");
+    move(made, "LEFT");
+    return made.book("lock", made.selection("A", "A1"));
   },
   VALIDATION_FAILED: (made) => made.book("lock", {}),
   ENTITY_NOT_FOUND: (made) => made.submit("deleteVenue", made.caller, { venueId: 999 }),
@@ -98,7 +113,9 @@ test.each(Object.entries(Result))("%s is the answer to its command", (name, code
 });
 
 test("codes are in order of precedence and keep their numbers, which stored answers hold", () => {
-  const codes = [0, 10, 11, 12, 13, 20, 30, 31, 32, 40, 41, 42, 43, 50, 51, 52, 53, 54, 60, 61];
+  const codes = [
+    0, 10, 11, 12, 13, 14, 15, 20, 30, 31, 32, 40, 41, 42, 43, 50, 51, 52, 53, 54, 60, 61,
+  ];
   expect(Object.values(Result)).toEqual(codes);
 });
 

@@ -69,6 +69,7 @@ export class Stage {
       http: http.stats,
       ...REPLIES,
       recent: records,
+      gateways: null,
       isReady: () => true,
     });
     await bootstrap(store.engine, services, {

@@ -4,7 +4,8 @@ import path from "node:path";
 import { Command } from "commander";
 import { expect, test } from "vitest";
 import { addServeOptions } from "../../server/config.ts";
-import { CLI, ROOT, startServer } from "../support/server-process.ts";
+import { startWithGateway } from "../support/gateway/processes.ts";
+import { CLI, ROOT } from "../support/server-process.ts";
 
 const FOLDER = path.join(ROOT, "server");
 const UNITS: Readonly<Record<string, number>> = { "": 1, KiB: 1_024, MiB: 1_024 * 1_024 };
@@ -79,11 +80,12 @@ test.each(named)("the tests of %s exist", (_, { tests }) => {
   }
 });
 
-test("the metrics of all limits are in the answer of a real server", async () => {
+test("the metrics of all limits are in the answer of a real server or gateway", async () => {
   expect(fs.existsSync(CLI)).toBe(true);
-  const server = await startServer({ args: ["--demo"] });
+  const { engine: server, gateway } = await startWithGateway({ args: ["--demo"] });
   await fetch(`${server.url}/healthz`);
-  const text = await (await fetch(`${server.url}/metrics`)).text();
+  const texts = [server, gateway].map(async ({ url }) => (await fetch(`${url}/metrics`)).text());
+  const text = (await Promise.all(texts)).join("\n");
   const known = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name));
   for (const { what, metrics } of LIMITS) {
     const names = [...metrics.matchAll(/`(\w+)`/g)].map(([, name]) => name!);

@@ -14,7 +14,7 @@ export const CLI = path.join(ROOT, "dist/server/cli.js");
 /** Generous limits, because the machine may be busy. */
 const START_MS_MAX = 60_000;
 const RUN_MS_MAX = 60_000;
-const READY = /^frontrow listening on (http:\/\/\S+)\n/;
+const READY = /^frontrow listening on (https?:\/\/\S+)\n/;
 
 /** How a process ended. */
 export interface Exit {
@@ -61,6 +61,14 @@ export async function startServer({
   onTestFinished(async () => void (await server.kill("SIGKILL")));
   await server.ready(args.includes("--demo") || options.env?.["FRONTROW_DEMO"] !== undefined);
   return server;
+}
+
+/**
+ * A port that the system gives to no connection: one on which a server is to start again, while
+ * others try to connect to it.
+ */
+export function quietPort(): number {
+  return 20_000 + Math.floor(10_000 * Math.random());
 }
 
 /** Runs the command line until it ends. */

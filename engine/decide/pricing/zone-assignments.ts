@@ -1,6 +1,5 @@
 /** Which sections, rows, tables, areas and seats of a schema are in which pricing zone. */
 import { assert } from "../../assert.ts";
-import type { CatalogPut, ZoneAssignmentRow } from "../../catalog.ts";
 import { GroupType, lastOfGroup, type Layout } from "../../layout/layout.ts";
 import { zonedSchema } from "../../queries/lookups.ts";
 import {
@@ -15,8 +14,7 @@ import type { AssignmentItem, AssignmentSelection } from "../../shapes/bodies.ts
 import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
-import { assignmentsOf } from "../../queries/schema-content.ts";
-import { removesOfAssignments } from "../removals.ts";
+import { type ZoneChange, ZoneRuns } from "../../layout/zone-table.ts";
 import { findMissing } from "./prices.ts";
 
 /** The zone that each object gets, by the object's id; null removes its zone. */
@@ -47,12 +45,12 @@ export function assignZones(
     else errors.push(notFound(`groupOfSeats[${i}].objectId`, objectId, "group in the layout"));
   }
   const last = lastOfGroup(found);
-  const assigned = last.length === 0 ? [] : assignmentsOf(state, schemaId).map(({ id }) => id);
+  const zoned = state.catalog.zoneAssignments.of(schemaId);
+  const assigned = last.length === 0 ? [] : [...zoned.keys()];
   const inside = membersOf(layout, [...assigned, ...last.map(({ id }) => id)]);
-  const { zoneAssignments } = state.catalog;
   for (const { id: groupId, zoneId } of last) {
     for (const id of inside.get(groupId) ?? []) {
-      if (zoneAssignments.has(id) || wanted.has(id)) wanted.set(id, null);
+      if (zoned.has(id) || wanted.has(id)) wanted.set(id, null);
     }
     wanted.set(groupId, zoneId);
   }
@@ -63,9 +61,8 @@ export function assignZones(
     else errors.push(notFound(`seats[${i}].objectId`, objectId, "seat in the layout"));
   }
   if (errors.length > 0) return refuseInvalid(errors);
-  const change = changeOf(state, schemaId, wanted);
-  if (change.puts.length + change.removes.length === 0) return grant(null, true);
-  return grantChange(state, caller, change, true);
+  const zones = changesOf(state, schemaId, wanted);
+  return zones.length === 0 ? grant(null, true) : grantChange(state, caller, { zones }, true);
 }
 
 /** To be called only when neither id is missing. */
@@ -109,18 +106,12 @@ function membersOf(layout: Layout, ids: readonly number[]): ReadonlyMap<number, 
   return members;
 }
 
-/** Only the assignments that differ from the stored ones. */
-function changeOf({ catalog }: State, schemaId: number, wanted: Zones) {
-  const puts: CatalogPut[] = [];
-  const left: ZoneAssignmentRow[] = [];
+/** Only what differs from the stored zones; no change when nothing does. */
+function changesOf({ catalog }: State, schemaId: number, wanted: Zones): ZoneChange[] {
+  const zoned = catalog.zoneAssignments.of(schemaId);
+  const runs = new ZoneRuns();
   for (const [id, zoneId] of wanted) {
-    const assigned = catalog.zoneAssignments.get(id);
-    if (zoneId === null) {
-      if (assigned !== undefined) left.push(assigned);
-    } else if (assigned?.zoneId !== zoneId) {
-      puts.push({ table: "zoneAssignments", row: { id, schemaId, zoneId } });
-    }
+    if ((zoned.get(id) ?? null) !== zoneId) runs.add(id, zoneId ?? 0);
   }
-  assert(puts.length + left.length <= wanted.size, "an object changes its zone once");
-  return { puts, removes: removesOfAssignments(left) };
+  return runs.isEmpty ? [] : [{ schemaId, runs: runs.runs }];
 }

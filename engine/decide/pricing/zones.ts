@@ -17,8 +17,7 @@ import type { ZoneBody, ZoneChange } from "../../shapes/bodies.ts";
 import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
-import { assignmentsOf } from "../../queries/schema-content.ts";
-import { removesOfAssignments } from "../removals.ts";
+import { withoutZones } from "../removals.ts";
 
 /** One error for each zone of another schema than the path's. */
 function otherSchemas(zones: readonly { readonly schemaId: number }[], schemaId: number) {
@@ -73,7 +72,11 @@ export function deleteZone(
   const zone = findZone(state, command);
   if (isRefused(zone)) return zone;
   assert(state.catalog.schemas.has(zone.schemaId), "a pricing zone belongs to a schema");
-  const assigned = assignmentsOf(state, zone.schemaId).filter(({ zoneId }) => zoneId === zone.id);
-  const removes = [...removesOfAssignments(assigned), { table: "zones", key: zone.id } as const];
-  return grantChange(state, command.caller, { removes }, null);
+  const assigned: number[] = [];
+  for (const [id, zoneId] of state.catalog.zoneAssignments.of(zone.schemaId)) {
+    if (zoneId === zone.id) assigned.push(id);
+  }
+  const removes = [{ table: "zones", key: zone.id } as const];
+  const zones = withoutZones(zone.schemaId, assigned);
+  return grantChange(state, command.caller, { removes, zones }, null);
 }

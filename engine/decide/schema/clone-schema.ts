@@ -11,6 +11,7 @@ import { originalOf } from "../../queries/schema-content.ts";
 import { type Decision, isRefused } from "../../results.ts";
 import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
+import type { ZoneChange } from "../../layout/zone-table.ts";
 import { grantChange } from "../catalog-record.ts";
 
 interface CloneCommand {
@@ -38,13 +39,15 @@ interface CloneGrant {
   readonly copy: Copy;
   readonly newIds: number;
   readonly made?: MadeLayout;
+  /** As `ZoneChange.made`. */
+  readonly madeZones?: Map<number, number> | undefined;
 }
 
 /** The grant of a clone whose layout and zones were copied. */
 export function grantClone(
   state: State,
   { caller, cloneId, timeMs }: CommandWith<{ cloneId: string; timeMs: number }>,
-  { schema, copy, newIds, made }: CloneGrant,
+  { schema, copy, newIds, made, madeZones }: CloneGrant,
 ): Decision<CloneRow> {
   const { schemaId: id, document } = copy;
   const clone: CloneRow = { id: cloneId, organizationId: schema.organizationId, schemaId: id };
@@ -57,8 +60,10 @@ export function grantClone(
     puts.push({ table: "layouts", row, ...(made === undefined ? {} : { made }) });
   }
   for (const row of copy.zones) puts.push({ table: "zones", row });
-  for (const row of copy.assignments) puts.push({ table: "zoneAssignments", row });
-  return grantChange(state, caller, { newIds, puts }, clone);
+  const change: ZoneChange = { schemaId: id, runs: copy.assignments };
+  const zoned = madeZones === undefined ? change : { ...change, made: madeZones };
+  const zones = copy.assignments.length === 0 ? [] : [zoned];
+  return grantChange(state, caller, { newIds, puts, zones }, clone);
 }
 
 /** Lengths of names are counted in code points. */

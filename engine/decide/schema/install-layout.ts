@@ -52,9 +52,10 @@ export function installClone(
   const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
   if (isRefused(schema)) return schema;
   assert(isCurrentClone(state, ready), "an installed clone is current");
-  const { copy, made } = ready;
+  const { copy, made, madeZones } = ready;
   const newIds = newIdsOf(state, ready);
-  return grantClone(state, { caller, cloneId, timeMs }, { schema, copy, newIds, made });
+  const grant = { schema, copy, newIds, made, madeZones };
+  return grantClone(state, { caller, cloneId, timeMs }, grant);
 }
 
 /** The ids of the gap are never given out. */

@@ -21,7 +21,7 @@ import type { LayoutBody } from "../../shapes/bodies.ts";
 import type { CommandWith } from "../../shapes/caller.ts";
 import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
-import { removesOfAssignments } from "../removals.ts";
+import { withoutZones } from "../removals.ts";
 import { checkDrawing } from "../../layout/change/drawing-members.ts";
 import { type GoneObjects, prepareLayout } from "../../layout/change/prepare-layout.ts";
 
@@ -84,8 +84,12 @@ export function grantLayout(
     { table: "schemas", row: { ...schema, updatedAtMs: timeMs } },
     { table: "layouts", row, ...(made === undefined ? {} : { made }) },
   ] as const;
-  const removes = removesOfAssignments(gone.goneIds.flatMap((id) => zoneAssignments.get(id) ?? []));
-  return grantChange(state, caller, { newIds, puts, removes }, document);
+  const zoned = zoneAssignments.of(schema.id);
+  const zones = withoutZones(
+    schema.id,
+    gone.goneIds.filter((id) => zoned.has(id)),
+  );
+  return grantChange(state, caller, { newIds, puts, zones }, document);
 }
 
 /** Seats and areas that would go and that an event cannot do without; the first thousand. */

@@ -19,7 +19,7 @@ import { jsonBytes } from "../../shapes/json-bytes.ts";
 import type { State } from "../../state.ts";
 import { grantChange } from "../catalog-record.ts";
 import { isHeldOrSold } from "../inventory-in-use.ts";
-import { removesOfSchema } from "../removals.ts";
+import { removesOfSchema, zonesOfSchema } from "../removals.ts";
 
 export function createSchema(
   state: State,
@@ -70,7 +70,8 @@ export function deleteSchema(
     const detail = `Seats or places are held or sold, for example in event ${event.id}.`;
     return refuse(Result.INVENTORY_IN_USE, detail);
   }
-  return grantChange(state, caller, { removes: removesOfSchema(state, schemaId) }, null);
+  const removes = removesOfSchema(state, schemaId);
+  return grantChange(state, caller, { removes, zones: zonesOfSchema(state, schemaId) }, null);
 }
 
 function checkBody({ catalog }: State, caller: Caller, body: SchemaBody): FieldError[] {

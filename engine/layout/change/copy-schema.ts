@@ -1,6 +1,7 @@
 /** The long part of cloning a schema: copies its layout, zones and assignments under new ids. */
 import { assert } from "../../assert.ts";
-import type { ZoneAssignmentRow, ZoneRow } from "../../catalog.ts";
+import type { ZoneRow } from "../../catalog.ts";
+import { eachZone, ZoneRuns } from "../zone-table.ts";
 import { type LayoutDocument, objectIds } from "../layout-document.ts";
 import { mapGuids, newGuid } from "./guids.ts";
 
@@ -10,7 +11,8 @@ export interface Original {
   /** Null when the schema has no layout. */
   readonly document: LayoutDocument | null;
   readonly zones: readonly ZoneRow[];
-  readonly assignments: readonly ZoneAssignmentRow[];
+  /** Which objects have which zone: runs as in `ZoneChange`. */
+  readonly assignments: Float64Array;
 }
 
 /** The copy of a schema's layout and zones. */
@@ -18,7 +20,7 @@ export interface Copy {
   readonly schemaId: number;
   readonly document: LayoutDocument | null;
   readonly zones: readonly ZoneRow[];
-  readonly assignments: readonly ZoneAssignmentRow[];
+  readonly assignments: Float64Array;
   /** How many ids the copy takes. */
   readonly newIds: number;
 }
@@ -45,17 +47,17 @@ export function copyOriginal(original: Original, { nextId, timeMs }: Next): Copy
     return copy;
   };
   const id = idOf(schemaId);
+  const assignments = new ZoneRuns();
+  eachZone(original.assignments, (object, zoneId) => {
+    assignments.add(idOf(object), idOf(zoneId));
+  });
   const newGuidOf = (serial: number) => newGuid(timeMs, serial);
   const nextShape = nextId + originals.length;
   return {
     schemaId: id,
     document: document === null ? null : copyDocument(document, idOf, { newGuidOf, nextShape }),
     zones: zones.map((zone) => ({ ...zone, id: idOf(zone.id), schemaId: id })),
-    assignments: original.assignments.map((assignment) => ({
-      id: idOf(assignment.id),
-      schemaId: id,
-      zoneId: idOf(assignment.zoneId),
-    })),
+    assignments: assignments.runs,
     newIds: originals.length + (document?.shapes.length ?? 0),
   };
 }

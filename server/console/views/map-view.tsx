@@ -90,10 +90,7 @@ function useSeatMap(props: MapViewProps, onHover: (hit: Hit | null, at: Point) =
       onBox: (seats, modifiers) => latest.current.onBox?.(seats, modifiers),
     });
     map.current = made;
-    if (past !== undefined) {
-      made.covered = matchMedia(PHONE.media).matches ? PHONE : { bottom: TIME_BAR_HEIGHT };
-      made.fit();
-    }
+    const stopClearing = past === undefined ? null : keepClear(made);
     const stopNow = event.onFrame((seats, areas) => {
       if (isNow(latest.current.past)) made.change(seats, areas);
     });
@@ -104,6 +101,7 @@ function useSeatMap(props: MapViewProps, onHover: (hit: Hit | null, at: Point) =
     return () => {
       stopNow();
       stopPast?.();
+      stopClearing?.();
       made.destroy();
     };
   }, [event, past]);
@@ -123,6 +121,18 @@ function useSeatMap(props: MapViewProps, onHover: (hit: Hit | null, at: Point) =
     if (map.current !== null) map.current.faded = faded ?? new Set();
   }, [faded]);
   return { element, map };
+}
+
+/** Keeps the whole map clear of the bar of time and of the tools. @returns Ends it. */
+function keepClear(map: SeatMap): () => void {
+  const phone = matchMedia(PHONE.media);
+  const clear = () => {
+    map.covered = phone.matches ? PHONE : { bottom: TIME_BAR_HEIGHT };
+    map.fit();
+  };
+  clear();
+  phone.addEventListener("change", clear);
+  return () => phone.removeEventListener("change", clear);
 }
 
 function isNow(past: Past | undefined): boolean {

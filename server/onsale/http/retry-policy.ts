@@ -68,6 +68,7 @@ export class RetryPolicy {
     for (let attempt = 0; ; attempt++) {
       const result = await this.#transport.send({ method: "GET", path: READY_PATH });
       if (result.kind === "answer" && result.status === STATUS_OK) return;
+      this.#transport.tryAnother();
       await this.#backOff(attempt);
     }
   }

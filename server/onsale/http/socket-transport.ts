@@ -18,7 +18,7 @@ export class SocketTransport {
 
   constructor({ url, key }: ServerOptions, statistics: Statistics) {
     // The buyers find out about unknown outcomes themselves.
-    this.#client = new CommandClient({ url: url.href, key, repeats: false });
+    this.#client = new CommandClient({ url: url.map(({ href }) => href), key, repeats: false });
     this.#statistics = statistics;
   }
 

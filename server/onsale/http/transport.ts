@@ -3,7 +3,7 @@
  * retries nor throws when the network fails: a lost answer is a result like any other.
  */
 import { type Dispatcher, Pool } from "undici";
-import { STATUS_SERVER_ERROR_MIN } from "../contract.ts";
+import { STATUS_SERVER_ERROR_MIN, STATUS_TEMPORARY_REDIRECT } from "../contract.ts";
 import type { Statistics } from "../statistics.ts";
 import { ConnectionLimiter } from "./connection-limiter.ts";
 
@@ -12,7 +12,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 30_000;
 
 export interface ServerOptions {
-  readonly url: URL;
+  /** The servers, of which one is ready. */
+  readonly url: readonly URL[];
   readonly key: string;
   /** The largest number of open connections, and therefore of requests in flight. */
   readonly connections: number;
@@ -37,13 +38,21 @@ export type HttpResult =
 export interface Answer {
   readonly kind: "answer";
   readonly status: number;
+  /** Of a redirect. */
+  readonly location?: string | undefined;
   readonly body: Buffer;
   /** From the moment when a connection took the request, without the time in the queue. */
   readonly durationMs: number;
 }
 
 export class Transport {
-  readonly #pool: Pool;
+  /** By origin: where organizations have moved to is added. */
+  readonly #pools = new Map<string, Pool>();
+  readonly #connections: number;
+  readonly #urls: readonly URL[];
+  /** The position of the server that gets the requests. */
+  #present = 0;
+  #origin: string;
   /**
    * Thousands of buyers wait here instead of in the pool's queue, where the garbage collector would
    * copy a whole request again and again.
@@ -54,22 +63,23 @@ export class Transport {
   readonly #headers: Record<string, string>;
 
   constructor({ url, key, connections }: ServerOptions, statistics: Statistics) {
-    this.#pool = new Pool(url.origin, {
-      connections,
-      pipelining: 1,
-      connect: { timeout: CONNECT_TIMEOUT_MS },
-      headersTimeout: ANSWER_TIMEOUT_MS,
-      bodyTimeout: ANSWER_TIMEOUT_MS,
-    });
+    this.#urls = url;
+    this.#origin = url[0]!.origin;
+    this.#connections = connections;
     this.#limiter = new ConnectionLimiter(connections);
     this.#statistics = statistics;
-    this.#basePath = url.pathname.replace(/\/+$/, "");
+    this.#basePath = url[0]!.pathname.replace(/\/+$/, "");
     this.#headers = { "x-api-key": key, "content-type": "application/json" };
   }
 
   async send(request: HttpRequest): Promise<HttpResult> {
     await this.#limiter.acquire();
-    const result = await this.#dispatch(request);
+    let result = await this.#dispatch(request);
+    // The organization is in another cell, so the request has had no effect.
+    if (result.kind === "answer" && result.location !== undefined) {
+      this.#origin = new URL(result.location).origin;
+      result = await this.#dispatch(request);
+    }
     this.#limiter.release();
     if (result.kind === "lost") return result;
     this.#statistics.requests += 1;
@@ -79,9 +89,29 @@ export class Transport {
     return result;
   }
 
+  /** Sends the next requests to another of the servers. */
+  tryAnother(): void {
+    this.#present = (this.#present + 1) % this.#urls.length;
+    this.#origin = this.#urls[this.#present]!.origin;
+  }
+
   /** Closes every connection at once, even those with a request in flight. */
-  destroy(): Promise<void> {
-    return this.#pool.destroy();
+  async destroy(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
+  }
+
+  #pool(): Pool {
+    let pool = this.#pools.get(this.#origin);
+    if (pool !== undefined) return pool;
+    pool = new Pool(this.#origin, {
+      connections: this.#connections,
+      pipelining: 1,
+      connect: { timeout: CONNECT_TIMEOUT_MS },
+      headersTimeout: ANSWER_TIMEOUT_MS,
+      bodyTimeout: ANSWER_TIMEOUT_MS,
+    });
+    this.#pools.set(this.#origin, pool);
+    return pool;
   }
 
   #dispatch(request: HttpRequest): Promise<HttpResult> {
@@ -91,27 +121,29 @@ export class Transport {
       const chunks: Buffer[] = [];
       let sentAtMs: number | undefined;
       let status = 0;
+      let location: string | undefined;
       const handler: Dispatcher.DispatchHandler = {
         onRequestStart: () => {
           onSend?.();
           sentAtMs = performance.now();
         },
-        onResponseStart: (_controller, code) => {
+        onResponseStart: (_controller, code, headers) => {
           status = code;
+          if (code === STATUS_TEMPORARY_REDIRECT) location = String(headers["location"]);
         },
         onResponseData: (_controller, chunk) => {
           chunks.push(chunk);
         },
         onResponseEnd: () => {
           const durationMs = performance.now() - sentAtMs!;
-          resolve({ kind: "answer", status, body: Buffer.concat(chunks), durationMs });
+          resolve({ kind: "answer", status, location, body: Buffer.concat(chunks), durationMs });
         },
         onResponseError: (_controller, error) => {
           const reason = error.message || error.name;
           resolve({ kind: "lost", wasSent: sentAtMs !== undefined, reason });
         },
       };
-      this.#pool.dispatch(target, handler);
+      this.#pool().dispatch(target, handler);
     });
   }
 }

@@ -1,4 +1,7 @@
-/** The operator's rows: tenants. They exist only when the server has a platform token. */
+/**
+ * The operator's rows: tenants, and moves between cells. They exist only when the server has a
+ * platform token.
+ */
 import { EMAIL, NAME, PASSWORD } from "../../../engine/shapes/fields.ts";
 import { object } from "../../../engine/shapes/shape.ts";
 import { problemsOf, submit } from "../../routing/command-route.ts";
@@ -6,6 +9,7 @@ import { listRoute } from "../../routing/page.ts";
 import { Access, type Route, route } from "../../routing/route.ts";
 import { answer } from "../../wire/answers.ts";
 import { NEW_TENANT, TENANT } from "../../wire/shapes.ts";
+import { MOVE_ROUTES } from "./moves.ts";
 import { TOO_MANY_ACCOUNTS } from "../handling.ts";
 
 const BASE = { tag: "Platform", access: Access.PLATFORM, durable: true };
@@ -36,4 +40,5 @@ export const PLATFORM_ROUTES: readonly Route[] = [
     rows: ({ services }) =>
       [...services.engine.state.catalog.tenants.values()].map(({ id, name }) => ({ id, name })),
   }),
+  ...MOVE_ROUTES,
 ];

@@ -103,7 +103,7 @@ export const SCHEMA_ROUTES: readonly Route[] = [
       if (isRefused(schema)) return schema;
       if (layouts.isLarge(schema.id)) return layouts.showGroups(schema.id, { parentId, type });
       const document = catalog.layouts.get(schema.id)?.document ?? EMPTY_DOCUMENT;
-      const groups = groupViews(schema.id, document, catalog.zoneAssignments)
+      const groups = groupViews(schema.id, document, catalog.zoneAssignments.of(schema.id))
         .filter((group) => parentId === undefined || group.parentId === parentId)
         .filter((group) => type === undefined || group.type === type);
       return answer(200, groups);

@@ -60,8 +60,7 @@ test.each<[invariant: string, corrupt: (catalog: Catalog) => unknown]>([
   ["an assigned zone is one of the schema", ({ zones }) => loseFirst(zones)],
   [
     "an object with a zone is in the layout",
-    ({ zoneAssignments }) =>
-      zoneAssignments.set(999, { ...[...zoneAssignments.values()][0]!, id: 999 }),
+    ({ zoneAssignments }) => zoneAssignments.put({ ...[...zoneAssignments.values()][0]!, id: 999 }),
   ],
   [
     "a clone operation names the schema that it created",

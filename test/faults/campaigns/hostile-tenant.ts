@@ -20,7 +20,7 @@ const LONG = {
     buyers: 200,
     usualMs: 60_000,
     disturbedMs: 600_000,
-    timesMax: 10,
+    timesMax: 3,
   },
   /** The largest body is a little below the limit of 56 MiB. */
   hostile: { seats: 60_000, sockets: 400, bodyBytes: 55 * MEBIBYTE, pauseMs: 5 },

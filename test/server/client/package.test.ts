@@ -53,6 +53,7 @@ test("a browser loads no file for Node, and the stream without the commands", ()
   expect(all).toContain("connection.ts");
   expect(all).not.toContain("node-socket.ts");
   expect([...loadedWith("stream.ts")].sort()).toEqual([
+    "addresses.ts",
     "browser-socket.ts",
     "connection.ts",
     "socket.ts",

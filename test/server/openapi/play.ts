@@ -8,9 +8,9 @@ import { type Example, readTexts } from "../../../server/openapi/texts.ts";
 
 const FOLDER = path.resolve(import.meta.dirname, "../../../server/docs/operations");
 const UUID_V4 = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
-/** What a server makes itself: UUIDs, keys, secrets, tokens of logins, tickets. */
+/** What a server makes itself: UUIDs, keys, secrets, tokens of logins, tickets, sealed parts. */
 const MADE = new RegExp(
-  `^(${UUID_V4}|whsec_[\\w+/]{43}=|(fr[ot]_\\d+_)?[\\w-]{43}|\\d+(\\.[\\w-]{43}){2})$`,
+  `^(${UUID_V4}|whsec_[\\w+/]{43}=|(fr[ot]_\\d+_)?[\\w-]{43}|\\d+(\\.[\\w-]{43}){2}|[\\w-]{100,})$`,
 );
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z?$/;
 

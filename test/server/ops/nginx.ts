@@ -27,7 +27,7 @@ export function makeCertificate(): Certificate {
   return { certificate, key };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -85,7 +85,7 @@ export async function startNginx(
   return `${tls === null ? "http" : "https"}://127.0.0.1:${port}`;
 }
 
-async function isListening(port: number): Promise<boolean> {
+export async function isListening(port: number): Promise<boolean> {
   const socket = connect(port, "127.0.0.1");
   return once(socket, "connect")
     .then(() => true)

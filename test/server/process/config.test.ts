@@ -25,6 +25,7 @@ async function parse(
 const DEFAULTS = {
   host: "127.0.0.1",
   port: 8080,
+  cell: 0,
   demo: false,
   demoTraffic: false,
   badKeysPerMinute: 6_000,
@@ -58,6 +59,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_HOST: "::1",
     FRONTROW_PORT: "0",
     FRONTROW_DATA: "/srv/a",
+    FRONTROW_CELL: "7",
     FRONTROW_DEMO: "true",
     FRONTROW_DEMO_TRAFFIC: "true",
     FRONTROW_LOG_LEVEL: "warn",
@@ -86,6 +88,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     host: "::1",
     port: 0,
     data: "/srv/a",
+    cell: 7,
     demo: true,
     demoTraffic: true,
     webhookPrivateAddresses: true,
@@ -100,7 +103,8 @@ test("each option can be a flag or a variable, and the flag overrides the variab
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
   more.push("--audit-days", "9", "--max-connections", "501", "--snapshot-minutes", "3");
   more.push("--trusted-proxy", "::1, 10.0.0.0/8", "--reply-memory", "64", "--reply-disk", "128");
-  const demo = { demo: true, demoTraffic: true };
+  more.push("--cell", "9006");
+  const demo = { cell: 9_006, demo: true, demoTraffic: true };
   const fromFlags = { host: "0.0.0.0", port: 65_535, data: "b", ...demo, logLevel: "fatal" };
   const trustedProxy = ["::1", "10.0.0.0/8"];
   more.push("--catalog-memory", "301", "--event-memory", "401");

@@ -7,10 +7,15 @@ class Connection implements KeyedConnection {
   readonly credentials: Credentials = { apiKey: "key", authorization: "", organizationId: "" };
   rounds = 0;
   hasEnded = false;
+  hasStopped = false;
 
   judged(isValid: boolean): void {
     this.rounds += 1;
     this.hasEnded ||= !isValid;
+  }
+
+  stop(): void {
+    this.hasStopped = true;
   }
 }
 
@@ -51,4 +56,12 @@ test("without connections nothing is judged, and no timer runs", () => {
   rounds.add(connection);
   rounds.delete(connection);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test("connections of an organization that has moved are stopped, not judged", () => {
+  const rounds = new KeyRounds<Connection>(() => null);
+  const connection = new Connection();
+  rounds.add(connection);
+  vi.advanceTimersByTime(1_000);
+  expect(connection).toMatchObject({ hasStopped: true, rounds: 0 });
 });

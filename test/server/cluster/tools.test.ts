@@ -13,7 +13,7 @@ async function addVenues(folder: string, ...names: readonly string[]): Promise<n
   return store.engine.sequence;
 }
 
-test("a joined folder has the same log; compare says up to where, and where two differ", async () => {
+test("a joined folder has the same log; compare says where two logs differ", async () => {
   const root = temporaryFolder();
   const [one, other, file] = ["one", "other", "chains.json"].map((name) => path.join(root, name));
   const sequence = await addVenues(one!, "Odeon", "Apollo");

@@ -4,17 +4,17 @@
  */
 import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import type { RunningContender } from "./contenders/contender.ts";
-import { missingEtcd, startCell } from "./contenders/etcd.ts";
-import { runningAt, startServer } from "./contenders/frontrow.ts";
-import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "./harness/command.ts";
-import { interleave, medianOf } from "./harness/measure.ts";
-import { measureIn } from "./harness/processes.ts";
-import { report, verdict } from "./harness/results.ts";
-import { print, progress, table } from "./harness/table.ts";
-import { Generator } from "./load/generator-process.ts";
-import type { PipelinedMeasurement, PipelinedPlan } from "./load/pipelined-wire.ts";
-import type { EventOnSale } from "./load/plan.ts";
+import type { RunningContender } from "../contenders/contender.ts";
+import { missingEtcd, startCell } from "../contenders/etcd.ts";
+import { runningAt, startServer } from "../contenders/frontrow.ts";
+import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "../harness/command.ts";
+import { interleave, medianOf } from "../harness/measure.ts";
+import { measureIn } from "../harness/processes.ts";
+import { report, verdict } from "../harness/results.ts";
+import { print, progress, table } from "../harness/table.ts";
+import { Generator } from "../load/generator-process.ts";
+import type { PipelinedMeasurement, PipelinedPlan } from "../load/pipelined-wire.ts";
+import type { EventOnSale } from "../load/plan.ts";
 
 const SEATS = isTrial ? 2_000 : 20_000;
 const HTTP_CONNECTIONS = isTrial ? 8 : 256;
@@ -129,7 +129,7 @@ async function overHttp(generator: Generator, { server: { target }, event }: Sub
 
 async function overSocket({ server: { target }, event }: Subject) {
   const plan: PipelinedPlan = { target, protocol: "binary", event, ...SOCKETS, durationMs };
-  const program = new URL("./load/pipelined.js", import.meta.url);
+  const program = new URL("../load/pipelined.js", import.meta.url);
   const { commandsPerSecond, p50Ms, p99Ms } = await measureIn<PipelinedMeasurement>(program, plan);
   return { perSecond: commandsPerSecond, p50Ms, p99Ms, done: commandsPerSecond * options.seconds };
 }

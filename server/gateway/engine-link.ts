@@ -1,0 +1,298 @@
+/**
+ * The link to the engine, on the side of the gateway: requests go out in frames, one for each turn
+ * of the event loop, and their answers come back by number. A link that breaks is opened again.
+ */
+import type { StateSelection } from "../../engine/shapes/bodies.ts";
+import type { Credentials } from "../auth/access.ts";
+import type { Answer } from "../wire/answers.ts";
+import type { Exchange } from "../wire/front.ts";
+import { FrameWriter, headOf } from "./frame-writer.ts";
+import { KnownNumbers } from "./known-numbers.ts";
+import {
+  ANSWER_BYTES,
+  AnswerKind,
+  EngineState,
+  FULL_ANSWER_BYTES,
+  LINK_LIMITS,
+  LINK_PATH,
+  LINK_PROTOCOL,
+} from "./link-layout.ts";
+import { makeProof } from "./proof.ts";
+import { UpstreamSocket } from "./web-socket.ts";
+
+const RETRY_MS = 200;
+const CHECK_MS = 250;
+/** Frames without any answer: while there are so many, requests gather for the next one. */
+const UNDER_WAY_MAX = 2;
+/** So many do not wait for that, nor longer than this. */
+const GATHERED_MAX = 64;
+const GATHERED_MS_MAX = 2;
+/** The engine says something every half second. */
+const SILENT_MS_MAX = 3_000;
+/** What the entry of a call may take beyond the body of its request; and a general request. */
+const CALL_BYTES_MAX = 1_024;
+const REQUEST_BYTES = 64;
+
+export interface LinkEvents {
+  answered(exchange: Exchange, answer: Answer | boolean): void;
+  /** The link broke while the request was on its way: nobody knows what became of it. */
+  lost(exchange: Exchange): void;
+  /** The link is open, or it is not any more, or cannot be opened for another reason. */
+  changed(isOpen: boolean, reason: string): void;
+}
+
+interface LinkOptions {
+  readonly engine: URL;
+  readonly secret: string;
+  readonly events: LinkEvents;
+}
+
+interface UsualCall {
+  readonly kind: number;
+  readonly key: number;
+  readonly eventId: string;
+  readonly selection: StateSelection;
+}
+
+export class EngineLink {
+  readonly #options: LinkOptions;
+  readonly #writer = new FrameWriter();
+  /** What both sides name by number. */
+  readonly known = new KnownNumbers();
+  /** Requests without an answer, by number less 1; null for a number that is free. */
+  #sent: (Exchange | null)[] = [];
+  readonly #generations: number[] = [];
+  /** The frame of each, by number less 1. */
+  readonly #frameOf: number[] = [];
+  /** The last frame of which a request has its answer. */
+  #answeredFrame = 0;
+  /** Requests in the frame that has not been sent. */
+  #gathered = 0;
+  #gathering: NodeJS.Timeout | null = null;
+  #free: number[] = [];
+  #count = 0;
+  #socket: UpstreamSocket | null = null;
+  #isConnected = false;
+  #state: EngineState = EngineState.CLOSED;
+  #heardMs = 0;
+  #hasTurnAhead = false;
+  #timer: NodeJS.Timeout | null = null;
+  #isStopped = false;
+  /** Why there is no link. */
+  #reason = "";
+  frames = 0;
+  requests = 0;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#check(), CHECK_MS);
+    this.#connect();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearInterval(this.#timer ?? undefined);
+    this.#socket?.destroy();
+  }
+
+  /** Whether the engine takes requests. */
+  get isOpen(): boolean {
+    return this.#state !== EngineState.CLOSED;
+  }
+
+  /** Whether it takes changes, too. */
+  get isReady(): boolean {
+    return this.#state === EngineState.TAKES_CHANGES;
+  }
+
+  /** Requests that may still be sent before there are answers. */
+  get room(): number {
+    return LINK_LIMITS.requests - this.#count;
+  }
+
+  get waiting(): number {
+    return this.#count;
+  }
+
+  /** @returns The number of a key that the engine has found to be valid; 0 for any other. */
+  keyOf(credentials: Credentials): number {
+    return this.known.keyOf(credentials);
+  }
+
+  /** Sends a booking call in its usual form. */
+  call(exchange: Exchange, { eventId, ...call }: UsualCall): void {
+    this.#reserve(CALL_BYTES_MAX + exchange.body.length);
+    let event = this.known.eventOf(eventId);
+    if (event === 0) {
+      event = this.known.addEvent(eventId);
+      if (event === 0) {
+        // There are no more numbers: this request goes in its general form, and takes a key again.
+        this.#forget();
+        this.request(exchange);
+        return;
+      }
+      this.#writer.event(event, eventId);
+    }
+    const { idempotencyKey } = exchange;
+    this.#writer.call(this.#numberOf(exchange), { ...call, event, idempotencyKey });
+  }
+
+  /** Sends a request in its general form. */
+  request(exchange: Exchange): void {
+    const head = headOf(exchange);
+    this.#reserve(head.length + exchange.body.length + REQUEST_BYTES);
+    if (this.known.isFull) this.#forget();
+    this.#writer.request(this.#numberOf(exchange), head, exchange.body);
+  }
+
+  #forget(): void {
+    this.known.forget();
+    this.#writer.forget();
+  }
+
+  /** Makes room for an entry in the frame. */
+  #reserve(bytes: number): void {
+    if (!this.#writer.hasRoom(bytes)) this.#send();
+    this.#takeTurn();
+  }
+
+  #takeTurn(): void {
+    if (this.#hasTurnAhead) return;
+    this.#hasTurnAhead = true;
+    setImmediate(this.#endTurn);
+  }
+
+  /**
+   * The log takes one batch at a time, so what waits here for the answers to earlier frames would
+   * else wait there: the engine has fewer frames to read, and nobody an answer much later.
+   */
+  readonly #endTurn = (): void => {
+    this.#hasTurnAhead = false;
+    const isBusy = this.frames - this.#answeredFrame >= UNDER_WAY_MAX;
+    if (!isBusy || this.#gathered >= GATHERED_MAX) this.#send();
+    else this.#gathering ??= setTimeout(this.#send, GATHERED_MS_MAX);
+  };
+
+  readonly #send = (): void => {
+    if (this.#gathering !== null) clearTimeout(this.#gathering);
+    this.#gathering = null;
+    this.#gathered = 0;
+    if (this.#writer.length === 0) return;
+    this.frames += 1;
+    this.#socket?.send(this.#writer.frame, true);
+    this.#writer.clear();
+  };
+
+  #numberOf(exchange: Exchange): number {
+    const place = this.#free.pop() ?? this.#sent.length;
+    this.#sent[place] = exchange;
+    this.#generations[place] = this.known.generation;
+    this.#frameOf[place] = this.frames + 1;
+    this.#gathered += 1;
+    this.#count += 1;
+    this.requests += 1;
+    return place + 1;
+  }
+
+  #connect(): void {
+    const { engine, secret } = this.#options;
+    const headers = {
+      Authorization: `Bearer ${makeProof(secret)}`,
+      "Sec-WebSocket-Protocol": LINK_PROTOCOL,
+    };
+    const socket = new UpstreamSocket(new URL(LINK_PATH, engine), headers, {
+      opened: () => {
+        this.#isConnected = true;
+        this.#heardMs = performance.now();
+        this.#reason = "";
+        this.#options.events.changed(true, "");
+      },
+      message: (payload) => this.#take(payload),
+      refused: (response) => {
+        response.resume();
+        this.#broken(`the engine refused the link with ${response.statusCode ?? 0}`);
+      },
+      closed: (code, reason) => this.#broken(`${code} ${reason}`.trim()),
+    });
+    this.#socket = socket;
+    this.#heardMs = performance.now();
+  }
+
+  #broken(reason: string): void {
+    const [wasOpen, sent] = [this.#isConnected, this.#sent];
+    this.#isConnected = false;
+    this.#state = EngineState.CLOSED;
+    this.#socket = null;
+    this.#writer.clear();
+    this.#gathered = 0;
+    this.#answeredFrame = this.frames;
+    this.known.forget();
+    this.#sent = [];
+    this.#free = [];
+    this.#count = 0;
+    const { events } = this.#options;
+    if (reason !== this.#reason) events.changed(false, reason);
+    this.#reason = reason;
+    for (const exchange of sent) if (exchange !== null) events.lost(exchange);
+    if (this.#isStopped) return;
+    // The first try follows at once: after a restart the engine is back before its port is missed.
+    setTimeout(() => !this.#isStopped && this.#connect(), wasOpen ? 0 : RETRY_MS);
+  }
+
+  /** Gives up an engine that says nothing. */
+  #check(): void {
+    if (!this.#isSilent()) return;
+    // This process itself may have stood still: then what the engine said waits to be read.
+    setImmediate(() => setImmediate(() => this.#isSilent() && this.#socket?.destroy()));
+  }
+
+  #isSilent(): boolean {
+    return this.#socket !== null && performance.now() - this.#heardMs > SILENT_MS_MAX;
+  }
+
+  #take(message: Buffer): void {
+    this.#heardMs = performance.now();
+    let at = 0;
+    while (at < message.length) {
+      const number = message.readUInt32LE(at);
+      const status = message.readUInt16LE(at + 4);
+      const kind = message.readUInt16LE(at + 6);
+      if (kind <= AnswerKind.TRUE) this.#answered(number, kind === AnswerKind.TRUE);
+      else if (kind === AnswerKind.KEY_ENDED) this.known.endKey(number);
+      else if (kind === AnswerKind.STATE) this.#state = status as EngineState;
+      else at += this.#takeFull(message, at) - ANSWER_BYTES;
+      at += ANSWER_BYTES;
+    }
+    if (this.#gathered > 0) this.#takeTurn();
+  }
+
+  /** @returns The length of the answer. */
+  #takeFull(message: Buffer, at: number): number {
+    const number = message.readUInt32LE(at);
+    const status = message.readUInt16LE(at + 4);
+    const key = message.readUInt16LE(at + 8);
+    const headAt = at + FULL_ANSWER_BYTES;
+    const bodyAt = headAt + message.readUInt16LE(at + 10);
+    const end = bodyAt + message.readUInt32LE(at + 12);
+    const head = message.toString("utf8", headAt, bodyAt);
+    const [type, headers] = JSON.parse(head) as [string, Answer["headers"]];
+    const exchange = this.#sent[number - 1];
+    const isOfNow = this.#generations[number - 1] === this.known.generation;
+    if (key !== 0 && isOfNow && exchange != null) this.known.addKey(exchange, key);
+    this.#answered(number, { status, type, headers, body: message.toString("utf8", bodyAt, end) });
+    return end - at;
+  }
+
+  #answered(number: number, answer: Answer | boolean): void {
+    const exchange = this.#sent[number - 1];
+    if (exchange == null) return;
+    this.#sent[number - 1] = null;
+    this.#answeredFrame = Math.max(this.#answeredFrame, this.#frameOf[number - 1]!);
+    this.#free.push(number - 1);
+    this.#count -= 1;
+    this.#options.events.answered(exchange, answer);
+  }
+}
