@@ -9,7 +9,7 @@ import { type CellKeys, comparePlaces } from "./keys.ts";
 /** Frames for hosts that restart, that are slow, or that join from a copy. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 /** Without a second host that has them, frames stay; beyond this no record is accepted. */
-const RETAINED_BYTES_MAX = 1024 * 1024 * 1024;
+export const RETAINED_BYTES_MAX = 1024 * 1024 * 1024;
 /** Less is not worth a compaction, which costs etcd some 20 ms. */
 const STEP_BYTES = 4 * 1024 * 1024;
 /** The statuses of the hosts leave old revisions too. */

@@ -3,14 +3,21 @@ import fs from "node:fs";
 import path from "node:path";
 import { Command } from "commander";
 import { expect, test } from "vitest";
+import { clusterLines } from "../../server/cluster/metrics.ts";
 import { addServeOptions } from "../../server/config.ts";
+import { STANDBY_STATUS } from "../support/cluster-status.ts";
 import { startWithGateway } from "../support/gateway/processes.ts";
 import { CLI, ROOT } from "../support/server-process.ts";
 
 const FOLDER = path.join(ROOT, "server");
-const UNITS: Readonly<Record<string, number>> = { "": 1, KiB: 1_024, MiB: 1_024 * 1_024 };
+const UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  KiB: 1_024,
+  MiB: 1_024 ** 2,
+  GiB: 1_024 ** 3,
+};
 /** `100 logins ([`CHECKS_MAX`](auth/passwords.ts))`: number, unit, name, file. */
-const CONSTANT = /(\d[\d,]*)(?: ([KM]iB))?[^()\d]*\(\[`([\w.]+)`\]\(([^)]+)\)\)/g;
+const CONSTANT = /(\d[\d,]*)(?: ([KMG]iB))?[^()\d]*\(\[`([\w.]+)`\]\(([^)]+)\)\)/g;
 /** `512 MiB (`--reply-memory`)` or `half of the heap (`--catalog-memory`)`. */
 const OPTION = /((?:[^();,]|,(?=\d))+) \(`(--[a-z-]+)`\)/g;
 const TEST = /\[[\w.-]+\]\(([^)]+)\): ((?:"[^"]+"(?:, )?)+)/g;
@@ -80,12 +87,13 @@ test.each(named)("the tests of %s exist", (_, { tests }) => {
   }
 });
 
-test("the metrics of all limits are in the answer of a real server or gateway", async () => {
+test("the metrics of all limits are in the answer of a real server or gateway, or of a host of a cluster", async () => {
   expect(fs.existsSync(CLI)).toBe(true);
   const { engine: server, gateway } = await startWithGateway({ args: ["--demo"] });
   await fetch(`${server.url}/healthz`);
   const texts = [server, gateway].map(async ({ url }) => (await fetch(`${url}/metrics`)).text());
-  const text = (await Promise.all(texts)).join("\n");
+  const cluster = clusterLines(STANDBY_STATUS);
+  const text = [...(await Promise.all(texts)), ...cluster].join("\n");
   const known = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name));
   for (const { what, metrics } of LIMITS) {
     const names = [...metrics.matchAll(/`(\w+)`/g)].map(([, name]) => name!);

@@ -62,7 +62,8 @@ test("commands that only the front gives are refused to library callers", async 
   const layouts = ["installLayout", "installClone"];
   const webhooks = ["create", "update", "delete"].map((act) => `${act}Webhook`);
   webhooks.push("rotateWebhookSecret", "disableWebhook");
-  const inOrder = ["hidePrivateKey", ...logins, ...replies, ...layouts, ...webhooks];
+  const moves = ["moveOrganization", "beginArrival", "arrive", "clearOrganization"];
+  const inOrder = ["hidePrivateKey", ...logins, ...replies, ...layouts, ...webhooks, ...moves];
   expect(INTERNAL_KINDS).toEqual(inOrder);
   for (const kind of INTERNAL_KINDS) {
     await expectRefused(sampleCommand(kind, caller), invalid("kind", "UNKNOWN"));

@@ -4,31 +4,8 @@ import type { ClusterStatus } from "../../../persistence/cluster/options.ts";
 import { StandbyFront } from "../../../server/cluster/standby-front.ts";
 import { listen } from "../../../server/wire/http.ts";
 
-const STATUS: ClusterStatus = {
-  cell: "main",
-  host: "b",
-  role: "standby",
-  mayRead: false,
-  leader: { host: "a", address: "http://10.0.0.1:8080" },
-  hosts: [
-    {
-      host: "a",
-      address: "http://10.0.0.1:8080",
-      role: "leader",
-      number: 1,
-      offset: 8_192,
-      sequence: 12,
-      atMs: 0,
-    },
-  ],
-  lagMs: 1_500,
-  lagRecords: 3,
-  retainedBytes: 0,
-  etcd: { version: "3.5.14", databaseBytes: 20_480, memberId: "1", leaderId: "2", errors: [] },
-};
-
 async function started(
-  status: ClusterStatus = STATUS,
+  status: ClusterStatus = STANDBY_STATUS,
 ): Promise<(path: string) => Promise<Response>> {
   const mayScrape = (authorization: string) => authorization === "Bearer right";
   const front = new StandbyFront(() => status, mayScrape);
@@ -63,7 +40,7 @@ test.each(["/readyz", "/api/private/v2.0/events/", "/console"])(
 );
 
 test("without a leader a standby names none", async () => {
-  const get = await started({ ...STATUS, leader: null });
+  const get = await started({ ...STANDBY_STATUS, leader: null });
   const response = await get("/readyz");
   expect([response.status, response.headers.get("x-frontrow-leader")]).toEqual([503, null]);
 });
