@@ -87,7 +87,7 @@ test.each(named)("the tests of %s exist", (_, { tests }) => {
   }
 });
 
-test("the metrics of all limits are in the answer of a real server or gateway, or of a host of a cluster", async () => {
+test("a server, a gateway or a host of a cluster has the metrics of all limits", async () => {
   expect(fs.existsSync(CLI)).toBe(true);
   const { engine: server, gateway } = await startWithGateway({ args: ["--demo"] });
   await fetch(`${server.url}/healthz`);

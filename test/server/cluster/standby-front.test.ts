@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { ClusterStatus } from "../../../persistence/cluster/options.ts";
 import { StandbyFront } from "../../../server/cluster/standby-front.ts";
 import { listen } from "../../../server/wire/http.ts";
+import { STANDBY_STATUS } from "../../support/cluster-status.ts";
 
 async function started(
   status: ClusterStatus = STANDBY_STATUS,
