@@ -22,23 +22,23 @@ interface Created {
   readonly id: number;
 }
 
-/** @param rowCount - Of each block. */
-export async function stageEvent(url: URL, rowCount?: number): Promise<StagedEvent> {
+/** @param name - Of the organization and its venue. @param rowCount - Of each block. */
+export async function stageEvent(url: URL, name: string, rowCount: number): Promise<StagedEvent> {
   const tenant = { url, key: TENANT_TOKEN };
   const { secretKey: key } = await call<{ secretKey: string }>(
     tenant,
     "POST management/v2.0/organizations/",
     {
-      name: "Stadium",
-      email: "a@example.org",
+      name,
+      email: `${name}@example.org`,
       firstName: "A",
       lastName: "B",
       password: "bench-password",
     },
   );
   const to = { url, key };
-  const venue = await call<Created>(to, "POST v2.0/venues/", { name: "Stadium" });
-  const plan = { name: "Stadium", venueId: venue.id };
+  const venue = await call<Created>(to, "POST v2.0/venues/", { name });
+  const plan = { name, venueId: venue.id };
   const schema = await call<Created>(to, "POST v2.0/schemas/", plan);
   const layout = await call<{ sectors: (Created & { ga: boolean })[]; seats: Created[] }>(
     to,
@@ -51,7 +51,7 @@ export async function stageEvent(url: URL, rowCount?: number): Promise<StagedEve
   const prices = await call<Created[]>(
     to,
     path,
-    PRICES.map((name) => ({ name, eventId })),
+    PRICES.map((category) => ({ name: category, eventId })),
   );
   const groupOfSeats = layout.sectors.map(({ id, ga }, i) => {
     const assignmentId = prices[ga ? 3 : Math.floor(i / 48) % 3]!.id;

@@ -58,6 +58,8 @@ export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
   readonly onFailure: (failure: StoreFault) => void;
   /** Makes a frame durable elsewhere, before it is written here; by default nothing does. */
   readonly commit?: CommitFrame | undefined;
+  /** Calls `send` when more records have had time to come; by default at the end of the turn. */
+  readonly gather?: ((send: () => void) => void) | undefined;
   /** Whether there is room for more frames elsewhere. */
   readonly hasRoom?: (() => boolean) | undefined;
 }
@@ -70,21 +72,7 @@ export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
 export type OnBatch = (payload: Buffer, firstSequence: number, recordCount: number) => void;
 
 /** Counters since the log was opened. */
-export interface LogStats {
-  /** Frames with records. */
-  readonly batches: number;
-  /** Bytes of all frames. */
-  readonly bytes: number;
-  /** Syncs of frames. */
-  readonly syncs: number;
-  /** Durations of the writes and syncs of frames. */
-  readonly syncTimes: Durations;
-  /** For each batch, the time from its first record until the batch is durable. */
-  readonly commitTimes: Durations;
-  /** Bytes and records of the open batch, which waits for the disk. */
-  readonly pendingBytes: number;
-  readonly pendingRecords: number;
-}
+export type LogStats = Readonly<ReturnType<typeof statsWith>>;
 
 interface Flight {
   readonly frame: Buffer;
@@ -246,7 +234,9 @@ export class LogWriter implements Journal {
   #wake(): void {
     if (this.#woken || this.#busy) return;
     this.#woken = true;
-    this.#options.scheduler.soon(this.#commit);
+    const { gather, scheduler } = this.#options;
+    if (gather === undefined) scheduler.soon(this.#commit);
+    else gather(this.#commit);
   }
 
   readonly #commit = (): void => {
@@ -320,8 +310,10 @@ export class LogWriter implements Journal {
   }
 
   #next(): void {
-    if (this.#open.recordCount > 0 || this.#closing !== null) this.#commit();
-    else if (this.#markedSequence < this.#durableSequence) {
+    if (this.#open.recordCount > 0 || this.#closing !== null) {
+      if (this.#options.gather === undefined) this.#commit();
+      else this.#wake();
+    } else if (this.#markedSequence < this.#durableSequence) {
       this.#cancelMark = this.#options.scheduler.later(IDLE_MARK_DELAY_MS, () => {
         this.#markDue = true;
         this.#commit();
@@ -385,11 +377,17 @@ export class LogWriter implements Journal {
 
 function statsWith(open: () => Batch) {
   return {
+    /** Frames with records. */
     batches: 0,
+    /** Bytes of all frames. */
     bytes: 0,
+    /** Syncs of frames. */
     syncs: 0,
+    /** Durations of the writes and syncs of frames. */
     syncTimes: new Durations(),
+    /** For each batch, the time from its first record until the batch is durable. */
     commitTimes: new Durations(),
+    /** Bytes and records of the open batch, which waits for the disk. */
     get pendingBytes() {
       return open().bytes;
     },

@@ -29,7 +29,7 @@ export interface LogOptions
     RecoverOptions,
     Pick<
       LogWriterOptions,
-      "scheduler" | "runningMs" | "recordBytesMax" | "onBatch" | "commit" | "hasRoom"
+      "scheduler" | "runningMs" | "recordBytesMax" | "onBatch" | "commit" | "hasRoom" | "gather"
     > {
   /** The store has had a log before, so a missing one is damage. */
   readonly mustExist?: boolean | undefined;

@@ -21,6 +21,11 @@ import type { Platform } from "./platform.ts";
 
 const ASK_DEADLINE_MS = 2_000;
 const RETRY_DELAY_MS = 200;
+/**
+ * A frame takes several milliseconds. Without this pause it would leave with the first answers'
+ * next requests, and most others would wait for the frame after it.
+ */
+const GATHER_MS = Number(process.env["GATHER"] ?? 2);
 
 export interface HostLogOptions extends Omit<LogOptions, "replay" | "start" | "check">, StorePlace {
   readonly time: MachineTime;
@@ -117,6 +122,7 @@ export class HostLog {
           ...this.#options,
           commit: (frame, place, done) => host.commit(frame, place, done),
           hasRoom: () => host.hasRoom,
+          gather: (send) => void this.#options.scheduler.later(GATHER_MS, send),
         },
         read.scan,
       );
