@@ -13,7 +13,7 @@ import {
   type Store,
 } from "../persistence/store/open-engine.ts";
 import { RecentChanges } from "../persistence/changes/recent-changes.ts";
-import { openEtcd } from "../persistence/cluster/grpc/open.ts";
+import { openEtcd } from "../persistence/cluster/member/open.ts";
 import type { ClusterOptions, ClusterView } from "../persistence/cluster/options.ts";
 import { packedLayout, packLayout } from "../persistence/log/layout-packing.ts";
 import type { RecoveryProgress } from "../persistence/store/open-state.ts";

@@ -20,7 +20,7 @@ find "$bare" -name '*.js' -exec sh -c \
   sh {} +
 cp -r "$bare/engine" "$bare/persistence" "$out"
 rm -r "$bare"
-rm -r "$out/persistence/cluster/grpc"
+rm -r "$out/persistence/cluster/member"
 rm -r "$out/persistence/rescue" "$out/persistence/changes" "$out/persistence/webhooks"
 # For the server and the command line alone.
 rm -r "$out/engine/queries/inventory" "$out/engine/layout/layout-columns.js"

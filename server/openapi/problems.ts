@@ -16,7 +16,8 @@ const FRONT_CODES: readonly (readonly [(route: Route) => boolean, readonly strin
   [takesIdempotencyKey, ["IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_REPLY_GONE"]],
   [takesIdempotencyKey, ["IDEMPOTENCY_KEY_REUSED", "OVERLOADED"]],
   [({ durable }) => durable, ["INTERNAL_ERROR", "LOG_UNAVAILABLE", "NOT_LEADER"]],
-  [isOfOrganization, ["ORGANIZATION_MOVING", "ORGANIZATION_MOVED"]],
+  [isOfOrganization, ["ORGANIZATION_MOVING"]],
+  [moves, ["ORGANIZATION_MOVED"]],
 ];
 
 const WITHOUT_ORGANIZATION: ReadonlySet<Access> = new Set([
@@ -25,8 +26,13 @@ const WITHOUT_ORGANIZATION: ReadonlySet<Access> = new Set([
   Access.TENANT,
 ]);
 
-function isOfOrganization({ access }: Route): boolean {
+export function isOfOrganization({ access }: Route): boolean {
   return !WITHOUT_ORGANIZATION.has(access);
+}
+
+/** The history before a move stays in the cell that has it. */
+export function moves(route: Route): boolean {
+  return isOfOrganization(route) && route.isHistory !== true;
 }
 
 function isGuarded({ access }: Route): boolean {

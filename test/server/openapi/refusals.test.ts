@@ -8,10 +8,13 @@ import { Admission } from "../../../engine/ports.ts";
 import { Throttle } from "../../../server/auth/throttle.ts";
 import { Dispatch } from "../../../server/dispatch.ts";
 import { type OperationText, readTexts } from "../../../server/openapi/texts.ts";
+import { notLeader } from "../../../server/cluster/standby-front.ts";
+import { isOfOrganization, moves } from "../../../server/openapi/problems.ts";
 import { routeTable } from "../../../server/routes/table.ts";
 import { Access, type Route, takesIdempotencyKey } from "../../../server/routing/route.ts";
 import { listen } from "../../../server/wire/http.ts";
 import { actingFor, ask, type CallOptions, requestOf } from "../../support/answers/exchange.ts";
+import { STANDBY_STATUS } from "../../support/cluster-status.ts";
 import { TestServer } from "../../support/server.ts";
 import { targetFor } from "../../support/targets.ts";
 import { witness } from "../../support/answers/witness.ts";
@@ -132,6 +135,31 @@ test("reads are refused with LOG_UNAVAILABLE while the server starts", async () 
     return (await server.call(route.method, targetFor(route, server.a))).body.errorCode;
   });
   expect(codes).toEqual(each(guarded, "LOG_UNAVAILABLE"));
+});
+
+test("requests are refused with NOT_LEADER while another host of the cluster leads", async () => {
+  const server = newServer();
+  server.isReady = false;
+  Object.assign(server.services, { notReady: () => notLeader(STANDBY_STATUS) });
+  const codes = await codesOf(guarded, async ({ route }) => {
+    return (await server.call(route.method, targetFor(route, server.a))).body.errorCode;
+  });
+  expect(codes).toEqual(each(guarded, "NOT_LEADER"));
+});
+
+test.each([
+  ["ORGANIZATION_MOVED", "LEFT", moves],
+  ["ORGANIZATION_MOVING", "ARRIVING", isOfOrganization],
+] as const)("%s is the answer for an organization that is %s", async (code, phase, isMoved) => {
+  const server = newServer();
+  const { catalog } = server.engine.state;
+  catalog.away.set(server.a.caller.organizationId, { id: 1, phase, address: "https://b.example" });
+  const owned = guarded.filter(({ route }) => isMoved(route));
+  const codes = await codesOf(owned, async (operation) => {
+    const [target, options] = requestTo(server, operation);
+    return (await server.call(operation.route.method, target, options)).body.errorCode;
+  });
+  expect(codes).toEqual(each(owned, code));
 });
 
 /** A first request with an `Idempotency-Key`, and the access of those that share its keys. */

@@ -26,6 +26,9 @@ const DEFAULTS = {
   host: "127.0.0.1",
   port: 8080,
   cell: 0,
+  clusterHost: null,
+  clusterAddress: null,
+  clusterLease: 2,
   demo: false,
   demoTraffic: false,
   badKeysPerMinute: 6_000,
@@ -60,6 +63,10 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_PORT: "0",
     FRONTROW_DATA: "/srv/a",
     FRONTROW_CELL: "7",
+    FRONTROW_CLUSTER: "etcd://10.0.0.1:2379/oslo",
+    FRONTROW_CLUSTER_HOST: "a",
+    FRONTROW_CLUSTER_ADDRESS: "http://10.0.0.1:8080",
+    FRONTROW_CLUSTER_LEASE: "3",
     FRONTROW_DEMO: "true",
     FRONTROW_DEMO_TRAFFIC: "true",
     FRONTROW_LOG_LEVEL: "warn",
@@ -94,10 +101,16 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     webhookPrivateAddresses: true,
     logLevel: "warn",
   };
+  const clusterOfEnv = {
+    cluster: { etcd: "10.0.0.1:2379", cell: "oslo" },
+    clusterHost: "a",
+    clusterAddress: "http://10.0.0.1:8080",
+    clusterLease: 3,
+  };
   const repliesOfEnv = { replyMemory: 100, replyDisk: 0.5 };
   const room = { catalogMemory: 300, eventMemory: 400 };
   const logsOfEnv = { logFormat: "pretty", accessLog: "-" };
-  const sizesOfEnv = { ...repliesOfEnv, ...room };
+  const sizesOfEnv = { ...repliesOfEnv, ...room, ...clusterOfEnv };
   expect(await parse([], env)).toEqual({ ...fromEnv, ...added, ...sizesOfEnv, ...logsOfEnv });
   const args = ["--host", "0.0.0.0", "--port", "65535", "--data", "b", "--log-level", "fatal"];
   const more = ["--metrics-token", "other", "--bad-keys-per-minute", "8", "--snapshot-every", "64"];
@@ -121,6 +134,9 @@ test("each option can be a flag or a variable, and the flag overrides the variab
   const replies = { replyMemory: 64, replyDisk: 128 };
   const logs = { logFormat: "json", accessLog: "a.log" };
   more.push("--demo", "--webhook-private-addresses");
+  more.push("--cluster", "etcd://10.0.0.2:2379/bergen", "--cluster-host", "b");
+  more.push("--cluster-address", "http://10.0.0.2:8080", "--cluster-lease", "4");
+  const cluster = { etcd: "10.0.0.2:2379", cell: "bergen" };
   expect(await parse([...args, ...more], env)).toEqual({
     ...fromFlags,
     ...others,
@@ -128,6 +144,10 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     catalogMemory: 301,
     eventMemory: 401,
     webhookPrivateAddresses: true,
+    cluster,
+    clusterHost: "b",
+    clusterAddress: "http://10.0.0.2:8080",
+    clusterLease: 4,
     ...logs,
   });
 });

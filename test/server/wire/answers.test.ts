@@ -45,6 +45,9 @@ const CODES: Readonly<Record<string, number>> = {
   INTERNAL_ERROR: 500,
   OVERLOADED: 503,
   LOG_UNAVAILABLE: 503,
+  NOT_LEADER: 503,
+  ORGANIZATION_MOVING: 503,
+  ORGANIZATION_MOVED: 307,
 };
 
 const SAFE = { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" };
