@@ -14,26 +14,17 @@ bare=dist/package-bare
 rm -rf "$bare"
 node node_modules/typescript/bin/tsc -p tsconfig.build.json --outDir "$bare" \
   --removeComments --declaration false --sourceMap false
-# Tabs take less space than the four spaces of the compiler.
-find "$bare" -name '*.js' -exec sh -c \
-  'for file; do unexpand --first-only -t 4 "$file" > "$file.tabs" && mv "$file.tabs" "$file"; done' \
-  sh {} +
-cp -r "$bare/engine" "$bare/persistence" "$out"
+# Few files: the server's parts are left out, and small files do not take whole blocks of the disk.
+node node_modules/rolldown/bin/cli.mjs "$bare/persistence/library/library.js" \
+  "$bare"/persistence/store/{snapshot-worker,audit-worker,audit-reader}.js \
+  --dir "$out" --format esm --platform node -e ajv -e better-sqlite3 -e msgpackr >&2
 rm -r "$bare"
-rm -r "$out/persistence/cluster/member"
-rm -r "$out/persistence/rescue" "$out/persistence/changes" "$out/persistence/webhooks"
-# For the server and the command line alone.
-rm -r "$out/engine/queries/inventory" "$out/engine/layout/layout-columns.js"
-rm "$out/persistence/audit/reading/history.js" "$out/persistence/audit/reading/followed-trail.js"
-rm "$out/engine/verify/digest.js"
-# Files of types have nothing but `export {};`.
-find "$out" -name '*.js' -size -12c -delete
 cp dist/api/index.d.ts "$out/index.d.ts"
 # Once with comments is enough.
 sed -e '/^ *\/\*\*.*\*\/$/d' -e '/^ *\/\*\*/,/\*\//d' dist/api/index.d.ts > "$out/index.d.cts"
 cp LICENSE "$out"
 cp server/docs/guide/library.md "$out/README.md"
-echo 'module.exports = require("./persistence/library/library.js");' > "$out/index.cjs"
+echo 'module.exports = require("./library.js");' > "$out/index.cjs"
 node > "$out/package.json" <<'SCRIPT'
 const { version, license, engines, dependencies } = require("./package.json");
 const needed = ["ajv", "better-sqlite3", "msgpackr"];
@@ -45,7 +36,7 @@ const manifest = {
   type: "module",
   exports: {
     ".": {
-      import: { types: "./index.d.ts", default: "./persistence/library/library.js" },
+      import: { types: "./index.d.ts", default: "./library.js" },
       require: { types: "./index.d.cts", default: "./index.cjs" },
     },
     "./package.json": "./package.json",
