@@ -25,7 +25,7 @@ const RETRY_DELAY_MS = 200;
  * A frame takes several milliseconds. Without this pause it would leave with the first answers'
  * next requests, and most others would wait for the frame after it.
  */
-const GATHER_MS = Number(process.env["GATHER"] ?? 2);
+const GATHER_MS = 2;
 
 export interface HostLogOptions extends Omit<LogOptions, "replay" | "start" | "check">, StorePlace {
   readonly time: MachineTime;
