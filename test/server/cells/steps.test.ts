@@ -82,6 +82,14 @@ test("an organization does not arrive where another tenant has its account", asy
   expect(await arrive(part)).toMatchObject({ status: 409, body: { errorCode } });
 });
 
+test("the first part begins an arrival, which can be taken back", async () => {
+  const part = await leaving();
+  expect(await arrive(part)).toMatchObject({ status: 200, body: { phase: "ARRIVING" } });
+  const move = part.path.replace("/parts/0", "");
+  const cancel = { key: TOKEN, body: { step: "cancel" } };
+  expect(await to.call("post", move, cancel)).toMatchObject({ body: { phase: "ABSENT" } });
+});
+
 test("a part does not arrive at the place of another one", async () => {
   const { path, content } = await leaving();
   const errorCode = "INVALID_STATUS_TRANSITION";
