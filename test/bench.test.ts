@@ -163,6 +163,12 @@ test("overload measures the good answers when more is offered than can be answer
   expect(printed).toContain("other answers: {}");
 });
 
+test("console measures frames in Chromium, with and without changes", async () => {
+  const printed = await run("console/console.js", ["--seconds", "0.5"]);
+  expect(printed).toMatch(/^still +[\d.]+ +[\d.]+$/m);
+  expect(printed).toMatch(/^violations of the policy +≤ 0 +0\.00 +reached$/m);
+});
+
 test("stream measures what clients of an event cost, and how soon they have changes", async () => {
   const toy = ["--clients", "20", "--seconds", "1", "--connections", "4", "--seats", "100"];
   const printed = await run("stream.js", toy);

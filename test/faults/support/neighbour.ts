@@ -8,8 +8,6 @@ import { Player, type PlayOptions } from "./player.ts";
 import type { Scope } from "./scope.ts";
 import { createOrganization, sizedPlan, startServer } from "./serving.ts";
 
-/** As the systemd unit, the image and `npm start` set it. */
-const SERVICE_ENV = { MALLOC_MMAP_THRESHOLD_: "1048576", MALLOC_TRIM_THRESHOLD_: "1048576" };
 /** The bound on resident memory above that before the disturbance. */
 const GROWN_MIB_MAX = 400;
 const KIB_PER_MIB = 1_024;
@@ -44,8 +42,7 @@ export async function besideOnsale(
   form: SaleForm,
   prepare: (server: ServerProcess) => Promise<Disturber>,
 ): Promise<Outcome> {
-  const folder = path.join(scope.folder(), "data");
-  const server = await startServer(scope, { folder, env: SERVICE_ENV });
+  const server = await startServer(scope, { folder: path.join(scope.folder(), "data") });
   const neighbour = await Neighbour.create(scope, server, form);
   const disturber = await prepare(server);
   tell("the usual on-sale");
