@@ -156,6 +156,7 @@ export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server/live",
     "server/webhooks",
   ],
+  "server/webhooks/webhooks.ts": ["persistence/disk"],
   "server/webhooks/worker.ts": [...READS_TRAIL, "persistence/disk"],
   "server/webhooks/courier.ts": READS_TRAIL,
   "server/webhooks/forming.ts": ["server/live"],
