@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { StoreFault } from "../../../persistence/disk/faults.ts";
 import type { KeyValue } from "../../../persistence/cluster/etcd.ts";
-import { HttpEtcd } from "../../../persistence/cluster/member/http-etcd.ts";
+import { GrpcEtcd } from "../../../persistence/cluster/member/grpc-etcd.ts";
 import { CellKeys } from "../../../persistence/cluster/keys.ts";
 import type { ClusterView } from "../../../persistence/cluster/options.ts";
 import { Result } from "../../../engine/results.ts";
@@ -28,7 +28,7 @@ class World {
   readonly folder = folderOf();
   readonly faults: StoreFault[] = [];
   readonly #members: EtcdMembers;
-  readonly etcd: HttpEtcd;
+  readonly etcd: GrpcEtcd;
 
   private constructor(folder: string, members: EtcdMembers) {
     this.folder = folder;
@@ -43,8 +43,8 @@ class World {
     return new World(folder, members);
   }
 
-  member(number: number): HttpEtcd {
-    const etcd = new HttpEtcd(this.#members.address(number));
+  member(number: number): GrpcEtcd {
+    const etcd = new GrpcEtcd(this.#members.address(number));
     onTestFinished(() => etcd.close());
     return etcd;
   }
@@ -76,16 +76,16 @@ class World {
 
   async log(): Promise<readonly KeyValue[]> {
     const request = { ...keys.logs, limit: 0, keysOnly: true };
-    const reply = await asked((answer: Parameters<HttpEtcd["range"]>[2]) =>
+    const reply = await asked((answer: Parameters<GrpcEtcd["range"]>[2]) =>
       this.etcd.range(request, 5_000, answer),
     );
     if (reply.kind !== "done") throw new Error(reply.reason);
     return reply.value.pairs;
   }
 
-  change(change: Partial<Parameters<HttpEtcd["transact"]>[0]>) {
+  change(change: Partial<Parameters<GrpcEtcd["transact"]>[0]>) {
     const none = { compares: [], puts: [], deletes: [], otherwiseGet: [] };
-    return asked((answer: Parameters<HttpEtcd["transact"]>[2]) =>
+    return asked((answer: Parameters<GrpcEtcd["transact"]>[2]) =>
       this.etcd.transact({ ...none, ...change }, 5_000, answer),
     );
   }
@@ -218,7 +218,7 @@ test.skipIf(reason !== null)(
     await world.change({ puts: [{ key, value, leaseId: null }] });
     const leader = await world.open(0).store;
     await addVenues(leader, 1, 3);
-    const there = await asked((answer: Parameters<HttpEtcd["range"]>[2]) =>
+    const there = await asked((answer: Parameters<GrpcEtcd["range"]>[2]) =>
       world.etcd.range({ from: key, to: `${key}\0`, limit: 1 }, 5_000, answer),
     );
     expect(there).toMatchObject({ kind: "done", value: { pairs: [] } });
