@@ -17,7 +17,7 @@ import type { Exchange, Found, Front, Judged, RequestHead } from "../wire/front.
 import { FrontResult } from "../wire/replies.ts";
 import type { EngineLink } from "./engine-link.ts";
 import { fitsCall } from "./frame-writer.ts";
-import { LINK_BODY_BYTES_MAX, LINK_PATH } from "./link-layout.ts";
+import { LINK_BODY_BYTES_MAX } from "./link-layout.ts";
 import { openTunnel } from "./tunnel.ts";
 import { AnswerRoom } from "./passing.ts";
 import { Relay } from "./relay.ts";
@@ -36,6 +36,8 @@ const LOST: Problem = {
 
 /** Answers that the gateway gives by itself. */
 const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+/** Clients have no business there. */
+const INTERNAL_PATHS = "/api/internal/";
 const NOT_HERE: Problem = { refused: Result.ENTITY_NOT_FOUND, detail: "There is no such path." };
 const NO_METRICS: Problem = {
   refused: Result.ACCESS_DENIED,
@@ -93,7 +95,7 @@ export class GatewayFront implements Front<GatewayFound> {
 
   #classify(match: Match, path: string): GatewayFound {
     const { route, bodyBytesMax } = match;
-    const isOwn = OWN_PATHS.has(path) || path === LINK_PATH;
+    const isOwn = OWN_PATHS.has(path) || path.startsWith(INTERNAL_PATHS);
     const isLink = route?.method === "post" && BOOKING.test(route.path);
     const way = isOwn ? Way.OWN : isLink ? Way.LINK : Way.HTTP;
     const name = isLink && route.isLegacy !== true ? callNamed(route.path.split("/").at(-1)) : null;
