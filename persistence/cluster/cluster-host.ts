@@ -9,6 +9,7 @@ import type { FramePlace } from "../log/frame.ts";
 import type { StoreFault } from "../disk/faults.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
 import type { MachineTime } from "../disk/service-clock.ts";
+import { Confirmations } from "./confirmations.ts";
 import { EtcdRefusal, type KeyValue, type TransactionResult } from "./etcd.ts";
 import { EtcdRefused, LeadershipLost, NotOfThisCell } from "./faults.ts";
 import type { FollowedLog } from "./followed-log.ts";
@@ -21,6 +22,8 @@ import { Replicator } from "./replicator.ts";
 import { Trim } from "./trim.ts";
 
 const DEADLINE_MS = 2_000;
+/** A client waits for the answer. */
+const CONFIRM_DEADLINE_MS = 600;
 const RETRY_DELAY_MS = 100;
 const TEND_EVERY_MS = 1_000;
 
@@ -55,6 +58,7 @@ export class ClusterHost {
   readonly #options: ClusterHostOptions;
   readonly #lease: Lease;
   readonly #hosts: Hosts;
+  readonly #confirmations: Confirmations;
   #follower: Follower | null = null;
   #led: Led | null = null;
   #log: LeadingLog | null = null;
@@ -69,6 +73,9 @@ export class ClusterHost {
     this.#options = options;
     this.keys = new CellKeys(options.cell);
     this.#hosts = new Hosts({ ...options, keys: this.keys });
+    const ask = (leads: () => void, unknown: () => void) =>
+      this.#askLeader(CONFIRM_DEADLINE_MS, leads, unknown);
+    this.#confirmations = new Confirmations({ ...options, ask });
     this.#lease = new Lease({
       ...options,
       leaseMs,
@@ -91,6 +98,12 @@ export class ClusterHost {
   /** Whether etcd has room for more frames. */
   get hasRoom(): boolean {
     return this.#led!.trim.hasRoom;
+  }
+
+  /** As `confirm` of the engine's ports; undefined when the lease is relied on. */
+  get confirm(): ((done: () => void) => void) | undefined {
+    const { strictReads = false } = this.#options;
+    return strictReads ? (done) => this.#confirmations.add(done) : undefined;
   }
 
   /** To be called once, when the log on disk has been read. */
@@ -263,13 +276,23 @@ export class ClusterHost {
     const led = this.#led;
     // A standby relies on its lease only from when it has created the leader key.
     if (led === null) return this.#lease.prove();
+    // Without an answer, the next keep-alive asks again.
+    this.#askLeader(
+      DEADLINE_MS,
+      () => this.#lease.prove(),
+      () => {},
+    );
+  }
+
+  /** Asks etcd, linearizably, whether this host leads. If it does not, it ends. */
+  #askLeader(deadlineMs: number, leads: () => void, unknown: () => void): void {
     const { etcd } = this.#options;
     const { leader } = this.keys;
-    etcd.range({ from: leader, to: `${leader}\0`, limit: 1 }, DEADLINE_MS, (reply) => {
-      // Without an answer, the next keep-alive asks again.
-      if (this.#hasEnded || reply.kind !== "done") return;
+    etcd.range({ from: leader, to: `${leader}\0`, limit: 1 }, deadlineMs, (reply) => {
+      if (this.#hasEnded) return;
+      if (reply.kind !== "done") return unknown();
       const [pair] = reply.value.pairs;
-      if (pair?.createRevision === led.token) this.#lease.prove();
+      if (pair?.createRevision === this.#led!.token) leads();
       else this.#fail(new LeadershipLost("another host leads, or may lead"));
     });
   }

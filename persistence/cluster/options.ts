@@ -13,6 +13,8 @@ export interface ClusterOptions {
   readonly address: string;
   /** How long this host leads without hearing from etcd; 2,000 by default. */
   readonly leaseMs?: number | undefined;
+  /** Whether every answer of the leader waits until etcd has said that it still leads. */
+  readonly strictReads?: boolean | undefined;
   /** Called once, when the log has been read: from then on the status can be asked for. */
   readonly onStanding?: ((host: ClusterView) => void) | undefined;
 }

@@ -31,6 +31,7 @@ export function clusterHostOf(
     host: clusterHost ?? os.hostname(),
     address: clusterAddress ?? `http://${bracketed(options.host)}:${http.port}`,
     leaseMs: clusterLease * 1_000,
+    strictReads: options.clusterStrictReads,
     onStanding(view) {
       host = view;
       const mayScrape = (authorization: string) =>
