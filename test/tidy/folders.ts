@@ -64,7 +64,12 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "persistence/rescue": [...AUDIT, "persistence/webhooks"],
   "persistence/rescue/joining": [...AUDIT, "persistence/webhooks", "persistence/rescue"],
   "persistence/store": [...AUDIT, "persistence/cluster"],
-  "persistence/library": [...AUDIT, "persistence/store"],
+  "persistence/library": [
+    ...AUDIT,
+    "persistence/store",
+    "persistence/cluster",
+    "persistence/cluster/member",
+  ],
   "server/wire": [...ENGINE, "server/wire/bounds"],
   "server/wire/bounds": [],
   "server/routing": ROUTING,
