@@ -25,6 +25,8 @@ const DEADLINE_MS = 2_000;
 /** A client waits for the answer. */
 const CONFIRM_DEADLINE_MS = 600;
 const RETRY_DELAY_MS = 100;
+/** A host that gets a copy has this time to check it and to start. */
+const KEEP_MS = 5 * 60_000;
 const TEND_EVERY_MS = 1_000;
 
 export interface ClusterHostOptions extends ClusterOptions {
@@ -62,6 +64,8 @@ export class ClusterHost {
   #follower: Follower | null = null;
   #led: Led | null = null;
   #log: LeadingLog | null = null;
+  /** Where the copies begin that other hosts get, and how long they may need the rest. */
+  #kept: { readonly place: FramePlace; readonly untilMs: number } | null = null;
   #isCaughtUp = false;
   #isCampaigning = false;
   #cancelWatch: (() => void) | null = null;
@@ -131,6 +135,13 @@ export class ClusterHost {
     const { role, mayRead } = this;
     const retainedBytes = this.#led?.trim.retainedBytes ?? 0;
     return { cell, host, role, mayRead, retainedBytes, ...this.#hosts.view() };
+  }
+
+  keepLog(): void {
+    const nowMs = this.#options.time.runningMs();
+    const { number, offset } = this.#onDisk;
+    const known = this.#kept !== null && nowMs < this.#kept.untilMs ? this.#kept.place : null;
+    this.#kept = { place: known ?? { number, offset }, untilMs: nowMs + KEEP_MS };
   }
 
   /** Gives the lease back, so that another host leads at once. */
@@ -302,15 +313,21 @@ export class ClusterHost {
     return !this.#hasEnded;
   }
 
+  /** The place after the last frame on this host's disk. */
+  get #onDisk(): FramePlace {
+    return this.#log?.place ?? this.#options.log.synced;
+  }
+
   /** Says how far this host is, and lets the leader remove what others have. */
   #tend(): void {
     const { log, time } = this.#options;
-    const place = this.#log?.place ?? log.synced;
+    const place = this.#onDisk;
     const sequence = this.#log?.mark?.sequence ?? log.mark?.sequence ?? 0;
-    const own = { number: place.number, offset: place.offset, sequence, role: this.role };
-    this.#hosts.tell(own, this.#lease.id);
-    if (this.#log === null) return;
-    this.#led!.trim.step(place, this.#hosts.others(), time.runningMs());
+    const nowMs = time.runningMs();
+    const keepFrom = this.#kept !== null && nowMs < this.#kept.untilMs ? this.#kept.place : undefined;
+    const held = { number: place.number, offset: place.offset, keepFrom };
+    this.#hosts.tell({ ...held, sequence, role: this.role }, this.#lease.id);
+    if (this.#log !== null) this.#led!.trim.step(held, this.#hosts.others(), nowMs);
   }
 
   #later(task: () => void): void {

@@ -29,6 +29,8 @@ const TOO_MANY: Problem = {
 export class Copies {
   readonly #folder: string;
   readonly #token: string | undefined;
+  /** Called when a copy begins or ends, on a host of a cluster. */
+  onCopy: () => void = () => {};
   #count = 0;
 
   /** @param token - Of the platform; without one, no copy is sent. */
@@ -43,7 +45,11 @@ export class Copies {
     if (!isSame(bearerOf(authorization), this.#token)) return DENIED;
     if (this.#count === COPIES_MAX) return TOO_MANY;
     this.#count += 1;
-    const handler = new SentCopy(this.#folder, () => (this.#count -= 1));
+    this.onCopy();
+    const handler = new SentCopy(this.#folder, () => {
+      this.#count -= 1;
+      this.onCopy();
+    });
     const sender = { name: "copy", hasKey: true };
     return upgrade({ protocol: COPY_PROTOCOL, sender, handler });
   }

@@ -34,6 +34,7 @@ export function clusterHostOf(
     strictReads: options.clusterStrictReads,
     onStanding(view) {
       host = view;
+      copies.onCopy = () => view.keepLog();
       const mayScrape = (authorization: string) =>
         metricsToken === undefined || isSame(bearerOf(authorization), metricsToken);
       http.front = new StandbyFront(() => view.status(), mayScrape, copies);

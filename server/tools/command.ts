@@ -109,7 +109,8 @@ function addJoin(program: Command): void {
       "Copies the store of another host of the cluster: from the running host, if its URL is " +
         "given, or from its data folder or a backup. Checks the copy before it gets its name. A " +
         "server that starts on it with --cluster follows from where the copy ends. Start it " +
-        "soon: etcd keeps only the end of the log. An interrupted copy is begun again.",
+        "within five minutes: etcd keeps only the end of the log. An interrupted copy is begun " +
+        "again.",
     )
     .argument("<source>", "URL of another host, its data folder, or a backup of it")
     .argument("<folder>", "data folder to create; must not exist, or be empty")
