@@ -324,7 +324,8 @@ export class ClusterHost {
     const place = this.#onDisk;
     const sequence = this.#log?.mark?.sequence ?? log.mark?.sequence ?? 0;
     const nowMs = time.runningMs();
-    const keepFrom = this.#kept !== null && nowMs < this.#kept.untilMs ? this.#kept.place : undefined;
+    const keepFrom =
+      this.#kept !== null && nowMs < this.#kept.untilMs ? this.#kept.place : undefined;
     const held = { number: place.number, offset: place.offset, keepFrom };
     this.#hosts.tell({ ...held, sequence, role: this.role }, this.#lease.id);
     if (this.#log !== null) this.#led!.trim.step(held, this.#hosts.others(), nowMs);
