@@ -76,7 +76,7 @@ function planOf(isLong: boolean, random: Random): Fault[] {
 function figuresOf({ gapMs, acknowledged, seatCalls, violations }: Tally): Outcome["figures"] {
   const gapsOf = (faults: readonly Fault[]) => faults.flatMap((fault) => gapMs.get(fault)!);
   const rowOf = (label: string, gaps: readonly number[]) => [
-    `${label}: times, and without answers`,
+    `${label}: times, then until a host answers`,
     `${gaps.length}, ${spreadMs(gaps)}`,
   ];
   const done = FAULTS.filter((fault) => gapMs.get(fault)!.length > 0);
