@@ -22,6 +22,11 @@ export const LINK_LIMITS = {
 } as const;
 /** A longer body goes over HTTP. */
 export const LINK_BODY_BYTES_MAX = 32 * 1_024;
+/**
+ * A request goes over HTTP when its query and headers are longer. As JSON a character takes six
+ * bytes at most, so that a frame has room for the longest head and body together.
+ */
+export const LINK_HEAD_LENGTH_MAX = 4 * 1_024;
 
 /** The byte at offset 4 of an entry. Smaller numbers are those of booking calls. */
 export const Entry = {
