@@ -18,7 +18,7 @@ import { FrontResult } from "../wire/replies.ts";
 import type { EngineLink } from "./engine-link.ts";
 import type { Engines } from "./engines.ts";
 import { fitsCall } from "./frame-writer.ts";
-import { LINK_BODY_BYTES_MAX, LINK_HEAD_LENGTH_MAX, LINK_PATH } from "./link-layout.ts";
+import { LINK_BODY_BYTES_MAX, LINK_HEAD_LENGTH_MAX } from "./link-layout.ts";
 import { openTunnel } from "./tunnel.ts";
 import { AnswerRoom } from "./passing.ts";
 import { Relay } from "./relay.ts";

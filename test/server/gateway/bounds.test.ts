@@ -126,7 +126,7 @@ test("beyond its numbers for keys and events a link forgets all of them, and goe
   expect(stage.broken).toEqual([]);
 });
 
-test("a request with a long query or a long header goes over HTTP, and the link stays", async () => {
+test("a request with a long query or header goes over HTTP, and the link stays", async () => {
   const stage = await GatewayStage.start();
   const { link } = stage.gateway;
   await stage.lock("s", ["A1"]);
