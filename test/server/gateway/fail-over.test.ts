@@ -48,9 +48,9 @@ test.skipIf(reason !== null)(
       await hosts.untilLeading(1);
       await untilReady(gateway.url);
     };
-    let isBack = false;
-    const back = follows().then(() => (isBack = true));
-    while (!isBack) {
+    const over = new AbortController();
+    const back = follows().finally(() => over.abort());
+    while (!over.signal.aborted) {
       await look();
       await sleep(10);
     }
