@@ -45,23 +45,30 @@ export class StandbyFront implements Front {
   /** No answer of this front waits. */
   leave(): void {}
 
-  refuse(problem: Problem, { path }: Exchange): Answer {
-    return problemAnswer(problem, path, Date.now());
+  /** Whatever is wrong with the request, the client must send it to the leader. */
+  refuse(_: Problem, { path }: Exchange): Answer {
+    return this.#notLeader(path);
   }
 
   #answer(exchange: Exchange): Answer {
     const { path, authorization } = exchange;
-    const status = this.#status();
     if (path === "/healthz") return HEALTHY;
     if (path === "/metrics" && this.#mayScrape(authorization)) {
-      const lines = [...clusterLines(status), `process_start_time_seconds ${STARTED_SECONDS}`];
+      const lines = [
+        ...clusterLines(this.#status()),
+        `process_start_time_seconds ${STARTED_SECONDS}`,
+      ];
       return page(METRICS_TYPE, `${lines.join("\n")}\n`);
     }
     if (path === COPY_PATH) {
       const copy = this.#copies.open(exchange);
-      return isRefused(copy) ? this.refuse(copy, exchange) : copy;
+      return isRefused(copy) ? problemAnswer(copy, path, Date.now()) : copy;
     }
-    return this.refuse(notLeader(status), exchange);
+    return this.#notLeader(path);
+  }
+
+  #notLeader(path: string): Answer {
+    return problemAnswer(notLeader(this.#status()), path, Date.now());
   }
 }
 

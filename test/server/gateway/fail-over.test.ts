@@ -48,9 +48,9 @@ test.skipIf(reason !== null)(
       await hosts.untilLeading(1);
       await untilReady(gateway.url);
     };
-    const over = new AbortController();
-    const back = follows().finally(() => over.abort());
-    while (!over.signal.aborted) {
+    const state = { isBack: false };
+    const back = follows().then(() => (state.isBack = true));
+    while (!state.isBack) {
       await look();
       await sleep(10);
     }
