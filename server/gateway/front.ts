@@ -16,8 +16,9 @@ import { type Answer, FALSE, HEALTHY, type Problem, problemAnswer, TRUE } from "
 import type { Exchange, Found, Front, Judged, RequestHead } from "../wire/front.ts";
 import { FrontResult } from "../wire/replies.ts";
 import type { EngineLink } from "./engine-link.ts";
+import type { Engines } from "./engines.ts";
 import { fitsCall } from "./frame-writer.ts";
-import { LINK_BODY_BYTES_MAX, LINK_PATH } from "./link-layout.ts";
+import { LINK_BODY_BYTES_MAX, LINK_HEAD_LENGTH_MAX } from "./link-layout.ts";
 import { openTunnel } from "./tunnel.ts";
 import { AnswerRoom } from "./passing.ts";
 import { Relay } from "./relay.ts";
@@ -36,6 +37,8 @@ const LOST: Problem = {
 
 /** Answers that the gateway gives by itself. */
 const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+/** Clients have no business there. */
+const INTERNAL_PATHS = "/api/internal/";
 const NOT_HERE: Problem = { refused: Result.ENTITY_NOT_FOUND, detail: "There is no such path." };
 const NO_METRICS: Problem = {
   refused: Result.ACCESS_DENIED,
@@ -54,7 +57,7 @@ interface GatewayFound extends Found {
 }
 
 interface FrontOptions {
-  readonly engine: URL;
+  readonly engines: Engines;
   readonly link: EngineLink;
   readonly metrics: GatewayMetrics;
   /** The routes of the engine. */
@@ -78,22 +81,21 @@ export class GatewayFront implements Front<GatewayFound> {
     this.#router = new Router(options.routes);
     const refuse = (problem: Problem | null, exchange: Exchange) =>
       this.refuse(problem ?? LOST, exchange);
-    const { engine, metrics } = options;
+    const { engines, metrics } = options;
     const onAnswer = (_: Exchange, status: number) => metrics.passed(status);
-    this.relay = new Relay({ engine, room: this.room, refuse, onAnswer });
+    this.relay = new Relay({ engines, room: this.room, refuse, onAnswer });
   }
 
   find(head: RequestHead): GatewayFound {
     const match = this.#router.find(head.method, head.path);
     const known = this.#found.get(match) ?? this.#classify(match, head.path);
-    const { contentLength } = head as Exchange;
-    const isLong = known.way === Way.LINK && (contentLength ?? 0) > LINK_BODY_BYTES_MAX;
+    const isLong = known.way === Way.LINK && !fitsLink(head as Exchange);
     return isLong ? { ...known, way: Way.HTTP, isPassedOn: true } : known;
   }
 
   #classify(match: Match, path: string): GatewayFound {
     const { route, bodyBytesMax } = match;
-    const isOwn = OWN_PATHS.has(path) || path === LINK_PATH;
+    const isOwn = OWN_PATHS.has(path) || path.startsWith(INTERNAL_PATHS);
     const isLink = route?.method === "post" && BOOKING.test(route.path);
     const way = isOwn ? Way.OWN : isLink ? Way.LINK : Way.HTTP;
     const name = isLink && route.isLegacy !== true ? callNamed(route.path.split("/").at(-1)) : null;
@@ -114,13 +116,13 @@ export class GatewayFront implements Front<GatewayFound> {
 
   pass(exchange: Exchange<GatewayFound>, piece: Uint8Array, isLast: boolean): void {
     const refusal = this.#notNow();
-    const { engine, metrics } = this.#options;
+    const { engines, metrics } = this.#options;
     if (refusal !== null) this.#refuseLater(exchange, refusal);
     else if (exchange.protocols === null) this.relay.pass(exchange, piece, isLast);
     else {
       const refuse = () => this.refuse(LOST, exchange);
       const onAnswer = (_: Exchange, status: number) => metrics.passed(status);
-      openTunnel(exchange, { engine, room: this.room, refuse, onAnswer });
+      openTunnel(exchange, { engine: engines.present, room: this.room, refuse, onAnswer });
     }
   }
 
@@ -224,6 +226,20 @@ export class GatewayFront implements Front<GatewayFound> {
     const said = route?.isLegacy === true ? legacyProblem(problem, route) : problem;
     return problemAnswer(said, route?.problemPath?.(query) ?? path, Date.now());
   }
+}
+
+/** Whether the general form of a request fits a frame. Its other members are short. */
+function fitsLink(request: Exchange): boolean {
+  const headLength =
+    request.query.length +
+    request.apiKey.length +
+    request.authorization.length +
+    request.organizationId.length +
+    request.contentType.length +
+    request.contentEncoding.length +
+    request.prefer.length +
+    (request.idempotencyKey?.length ?? 0);
+  return headLength <= LINK_HEAD_LENGTH_MAX && (request.contentLength ?? 0) <= LINK_BODY_BYTES_MAX;
 }
 
 /** Whether a request has nothing that the entry of a call does not carry. */

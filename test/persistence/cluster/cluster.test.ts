@@ -60,14 +60,23 @@ class World {
   }
 
   /** Opens a host, which settles when it leads; and its view of the cluster. */
-  open(number: number): {
+  open(
+    number: number,
+    strictReads = false,
+  ): {
     readonly store: Promise<Store>;
     readonly standing: Promise<ClusterView>;
   } {
     let stand: (view: ClusterView) => void = () => {};
     const standing = new Promise<ClusterView>((resolve) => (stand = resolve));
     const host = { host: `host-${number}`, address: `http://host-${number}` };
-    const cluster = { etcd: this.member(number), cell: CELL, ...host, onStanding: stand };
+    const cluster = {
+      etcd: this.member(number),
+      cell: CELL,
+      ...host,
+      strictReads,
+      onStanding: stand,
+    };
     const onFailure = (fault: StoreFault) => void this.faults.push(fault);
     const store = openEngine({ folder: this.dataOf(number), cluster, onFailure });
     store.catch(() => {});
@@ -205,6 +214,24 @@ test.skipIf(reason !== null)(
     expect(leader.cluster!.mayRead).toBe(false);
     expect(isAcknowledged).toBe(false);
     expect(readFolder(world.dataOf(0)).sequence).toBe(sequence);
+  },
+);
+
+test.skipIf(reason !== null)(
+  `with strict reads a host answers once etcd has said that it leads, and never if not${why}`,
+  async () => {
+    const world = await World.start();
+    const leader = await world.open(0, true).store;
+    await addVenues(leader, 1, 3);
+    const reads = await Promise.all([leader.read(digest), leader.read(digest)]);
+    expect(reads).toEqual([digest(leader.engine.state), digest(leader.engine.state)]);
+    await world.change({ deletes: [{ from: keys.leader, to: `${keys.leader}\0` }] });
+    expect(leader.cluster!.mayRead).toBe(true);
+    let isAnswered = false;
+    void leader.read(digest).then(() => (isAnswered = true));
+    while (world.faults.length === 0) await sleep(20);
+    expect(world.faults).toMatchObject([{ name: "LeadershipLost", exitCode: 76 }]);
+    expect(isAnswered).toBe(false);
   },
 );
 
