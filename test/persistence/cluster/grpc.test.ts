@@ -2,11 +2,19 @@
 import http2 from "node:http2";
 import net from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Answer, EtcdRefusal, type MemberStatus } from "../../../persistence/cluster/etcd.ts";
+import {
+  type Answer,
+  EtcdRefusal,
+  type MemberStatus,
+  type RangeResult,
+  type TransactionResult,
+} from "../../../persistence/cluster/etcd.ts";
 import { GrpcChannel } from "../../../persistence/cluster/member/grpc.ts";
 import { GrpcEtcd } from "../../../persistence/cluster/member/grpc-etcd.ts";
-import { asked, freePorts } from "../../support/cluster/etcd-members.ts";
+import { missingPrograms } from "../../faults/campaign.ts";
+import { asked, EtcdMembers, freePorts } from "../../support/cluster/etcd-members.ts";
 import { sleep } from "../../support/server-process.ts";
+import { folderOf } from "../store/store-fixture.ts";
 
 const DEADLINE_MS = 1_000;
 const SHORT_MS = 100;
@@ -240,3 +248,44 @@ test("nothing is called after the end of the client, and a cancelled watch is si
   await sleep(2 * SHORT_MS);
   expect(called).toEqual([]);
 });
+
+const missing = missingPrograms("etcd");
+const why = missing === null ? "" : ` (skipped: ${missing})`;
+test.skipIf(missing !== null)(
+  `a range and a watch of 20 MiB arrive whole from etcd${why}`,
+  { timeout: 120_000 },
+  async () => {
+    const members = await EtcdMembers.start(folderOf());
+    onTestFinished(() => members.end());
+    const etcd = etcdAt(members.address(0));
+    const values = Array.from({ length: 20 }, (_, n) => Buffer.alloc(2 ** 20, n));
+    for (const [n, value] of values.entries()) {
+      const puts = [{ key: `key ${n + 10}`, value, leaseId: null }];
+      const change = { compares: [], puts, deletes: [], otherwiseGet: [] };
+      const reply = await asked((answered: Answer<TransactionResult>) => {
+        etcd.transact(change, 20_000, answered);
+      });
+      expect(reply.kind).toBe("done");
+    }
+    const all = { from: "key", to: "kez" };
+    const range = await asked((answered: Answer<RangeResult>) => {
+      etcd.range({ ...all, limit: 0 }, 20_000, answered);
+    });
+    if (range.kind !== "done") throw new Error(range.reason);
+    const read = Buffer.concat(range.value.pairs.map(({ value }) => value));
+    expect(read.equals(Buffer.concat(values))).toBe(true);
+    const seen: Buffer[] = [];
+    await new Promise<void>((resolve, reject) => {
+      etcd.watch({
+        ...all,
+        startRevision: 1,
+        onEvents: (events) => {
+          for (const event of events) if (event.kind === "put") seen.push(event.pair.value);
+          if (seen.length === values.length) resolve();
+        },
+        onEnd: (_, reason) => reject(new Error(reason)),
+      });
+    });
+    expect(Buffer.concat(seen).equals(Buffer.concat(values))).toBe(true);
+  },
+);
