@@ -4,6 +4,9 @@
  */
 import type { ClusterStatus } from "../../persistence/cluster/options.ts";
 import { type Answer, HEALTHY, page, type Problem, problemAnswer } from "../wire/answers.ts";
+import { isRefused } from "../../engine/results.ts";
+import type { Copies } from "./copies.ts";
+import { COPY_PATH } from "./copy-path.ts";
 import type { Exchange, Found, Front, Judged } from "../wire/front.ts";
 import { FrontResult } from "../wire/replies.ts";
 import { clusterLines } from "./metrics.ts";
@@ -14,9 +17,15 @@ const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 export class StandbyFront implements Front {
   readonly #status: () => ClusterStatus;
   readonly #mayScrape: (authorization: string) => boolean;
+  readonly #copies: Copies;
 
   /** @param mayScrape - Whether a request with this header may read the metrics. */
-  constructor(status: () => ClusterStatus, mayScrape: (authorization: string) => boolean) {
+  constructor(
+    status: () => ClusterStatus,
+    mayScrape: (authorization: string) => boolean,
+    copies: Copies,
+  ) {
+    this.#copies = copies;
     this.#status = status;
     this.#mayScrape = mayScrape;
   }
@@ -41,7 +50,8 @@ export class StandbyFront implements Front {
     return this.#notLeader(path);
   }
 
-  #answer({ path, authorization }: Exchange): Answer {
+  #answer(exchange: Exchange): Answer {
+    const { path, authorization } = exchange;
     if (path === "/healthz") return HEALTHY;
     if (path === "/metrics" && this.#mayScrape(authorization)) {
       const lines = [
@@ -49,6 +59,10 @@ export class StandbyFront implements Front {
         `process_start_time_seconds ${STARTED_SECONDS}`,
       ];
       return page(METRICS_TYPE, `${lines.join("\n")}\n`);
+    }
+    if (path === COPY_PATH) {
+      const copy = this.#copies.open(exchange);
+      return isRefused(copy) ? problemAnswer(copy, path, Date.now()) : copy;
     }
     return this.#notLeader(path);
   }

@@ -3,6 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { pino } from "pino";
 import { openEngine, type Store } from "../../persistence/store/open-engine.ts";
+import { Copies } from "../../server/cluster/copies.ts";
 import { bootstrap } from "../../server/bootstrap.ts";
 import { servicesOf } from "../../server/main.ts";
 import { StoreReports } from "../../server/observe/store-reports.ts";
@@ -70,6 +71,7 @@ export class Stage {
       ...REPLIES,
       recent: records,
       gateways: null,
+      copies: new Copies(folder, undefined),
       isReady: () => true,
     });
     await bootstrap(store.engine, services, {

@@ -1,6 +1,7 @@
 /** What a host of a cluster answers while it follows, over a real socket. */
 import { expect, onTestFinished, test } from "vitest";
 import type { ClusterStatus } from "../../../persistence/cluster/options.ts";
+import { Copies } from "../../../server/cluster/copies.ts";
 import { StandbyFront } from "../../../server/cluster/standby-front.ts";
 import { listen } from "../../../server/wire/http.ts";
 import { STANDBY_STATUS } from "../../support/cluster-status.ts";
@@ -9,7 +10,7 @@ async function started(
   status: ClusterStatus = STANDBY_STATUS,
 ): Promise<(path: string, body?: string) => Promise<Response>> {
   const mayScrape = (authorization: string) => authorization === "Bearer right";
-  const front = new StandbyFront(() => status, mayScrape);
+  const front = new StandbyFront(() => status, mayScrape, new Copies("nowhere", "right"));
   const http = await listen(front, {
     host: "127.0.0.1",
     port: 0,

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import type { Answer, MemberStatus, Reply } from "../../../persistence/cluster/etcd.ts";
-import { HttpEtcd } from "../../../persistence/cluster/member/http-etcd.ts";
+import { GrpcEtcd } from "../../../persistence/cluster/member/grpc-etcd.ts";
 import { sleep } from "../server-process.ts";
 
 /** Below the ports that the system gives to clients. */
@@ -114,7 +114,7 @@ export class EtcdMembers {
 
   async #status(member: number): Promise<MemberStatus | null> {
     if (this.#processes[member] === null) return null;
-    const etcd = new HttpEtcd(this.address(member));
+    const etcd = new GrpcEtcd(this.address(member));
     const reply = await asked<MemberStatus>((answer) => etcd.status(ASK_MS, answer));
     await etcd.close();
     return reply.kind === "done" ? reply.value : null;
