@@ -14,9 +14,9 @@ const DEADLINE_MS = 1_000;
 export async function lagDuring(member: string, work: () => Promise<unknown>) {
   const etcd = openEtcd(member);
   const said = new Map<string, HostStatus>();
-  let isOver = false;
-  const done = work().finally(() => (isOver = true));
-  while (!isOver) {
+  const state = { isOver: false };
+  const done = work().finally(() => (state.isOver = true));
+  while (!state.isOver) {
     for (const status of await statuses(etcd)) said.set(`${status.host} ${status.atMs}`, status);
     await setTimeout(POLL_MS);
   }

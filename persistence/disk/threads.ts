@@ -38,7 +38,7 @@ export interface ThreadPort<Message> {
  * The JavaScript heap of a thread, and the part of it for new objects. The lower these limits, the
  * less garbage there is when it is collected: by default, up to three times what is in use.
  */
-const HEAP_LIMITS = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 16 };
+export const HEAP_LIMITS = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 16 };
 
 /** @param program - A compiled file: a thread cannot start from source. */
 export function workerThread<Data, Message, Answer>(

@@ -18,7 +18,7 @@ import { FrontResult } from "../wire/replies.ts";
 import type { EngineLink } from "./engine-link.ts";
 import type { Engines } from "./engines.ts";
 import { fitsCall } from "./frame-writer.ts";
-import { LINK_BODY_BYTES_MAX } from "./link-layout.ts";
+import { LINK_BODY_BYTES_MAX, LINK_HEAD_LENGTH_MAX } from "./link-layout.ts";
 import { openTunnel } from "./tunnel.ts";
 import { AnswerRoom } from "./passing.ts";
 import { Relay } from "./relay.ts";
@@ -89,8 +89,7 @@ export class GatewayFront implements Front<GatewayFound> {
   find(head: RequestHead): GatewayFound {
     const match = this.#router.find(head.method, head.path);
     const known = this.#found.get(match) ?? this.#classify(match, head.path);
-    const { contentLength } = head as Exchange;
-    const isLong = known.way === Way.LINK && (contentLength ?? 0) > LINK_BODY_BYTES_MAX;
+    const isLong = known.way === Way.LINK && !fitsLink(head as Exchange);
     return isLong ? { ...known, way: Way.HTTP, isPassedOn: true } : known;
   }
 
@@ -227,6 +226,20 @@ export class GatewayFront implements Front<GatewayFound> {
     const said = route?.isLegacy === true ? legacyProblem(problem, route) : problem;
     return problemAnswer(said, route?.problemPath?.(query) ?? path, Date.now());
   }
+}
+
+/** Whether the general form of a request fits a frame. Its other members are short. */
+function fitsLink(request: Exchange): boolean {
+  const headLength =
+    request.query.length +
+    request.apiKey.length +
+    request.authorization.length +
+    request.organizationId.length +
+    request.contentType.length +
+    request.contentEncoding.length +
+    request.prefer.length +
+    (request.idempotencyKey?.length ?? 0);
+  return headLength <= LINK_HEAD_LENGTH_MAX && (request.contentLength ?? 0) <= LINK_BODY_BYTES_MAX;
 }
 
 /** Whether a request has nothing that the entry of a call does not carry. */

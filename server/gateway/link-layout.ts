@@ -4,6 +4,7 @@
  * the engine is a sequence of answers without padding. Numbers are unsigned and little-endian.
  */
 import { CALLS, UNREADABLE } from "../commands/command.ts";
+import type { Request } from "../wire/front.ts";
 
 export const LINK_PATH = "/api/internal/gateway";
 export const LINK_PROTOCOL = "frontrow.gateway.v1";
@@ -22,6 +23,11 @@ export const LINK_LIMITS = {
 } as const;
 /** A longer body goes over HTTP. */
 export const LINK_BODY_BYTES_MAX = 32 * 1_024;
+/**
+ * A request goes over HTTP when its query and headers are longer. As JSON a character takes six
+ * bytes at most, so that a frame has room for the longest head and body together.
+ */
+export const LINK_HEAD_LENGTH_MAX = 4 * 1_024;
 
 /** The byte at offset 4 of an entry. Smaller numbers are those of booking calls. */
 export const Entry = {
@@ -59,18 +65,20 @@ export const ANSWER_BYTES = 8;
 export const FULL_ANSWER_BYTES = 16;
 
 /** The head of a request in its general form. */
-export interface RequestHeadText {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly apiKey: string;
-  readonly authorization: string;
-  readonly organizationId: string;
-  readonly contentType: string;
-  readonly contentEncoding: string;
-  readonly idempotencyKey: string | null;
-  readonly prefer: string;
-  readonly repeatedHeader: string;
+export interface RequestHeadText extends Pick<
+  Request,
+  | "method"
+  | "path"
+  | "query"
+  | "apiKey"
+  | "authorization"
+  | "organizationId"
+  | "contentType"
+  | "contentEncoding"
+  | "idempotencyKey"
+  | "prefer"
+  | "repeatedHeader"
+> {
   readonly requestId: string;
   readonly address: string;
 }

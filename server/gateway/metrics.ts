@@ -1,6 +1,6 @@
 /** Metrics of a gateway, as text for Prometheus. */
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { family, histogram } from "../observe/exposition.ts";
+import { family, histogram, RecentText } from "../observe/exposition.ts";
 import type { WaitingWork } from "../routing/waiting-work.ts";
 import { type Answer, page } from "../wire/answers.ts";
 import type { HttpStats } from "../wire/http.ts";
@@ -27,6 +27,7 @@ export class GatewayMetrics {
   /** To be set before the first request for the metrics. */
   parts: MetricsParts | null = null;
   readonly #registry = new Registry();
+  readonly #text: RecentText;
   readonly #booked = new Map<number, number>();
   readonly #passed = new Map<number, number>();
   readonly #times = {
@@ -36,8 +37,10 @@ export class GatewayMetrics {
     sumMs: 0,
   };
 
-  constructor() {
+  /** @param nowMs - A monotonic clock. */
+  constructor(nowMs?: () => number) {
     collectDefaultMetrics({ register: this.#registry });
+    this.#text = new RecentText(() => this.#compute(), nowMs);
   }
 
   /** A booking request has its answer. */
@@ -56,9 +59,13 @@ export class GatewayMetrics {
     this.#passed.set(status, (this.#passed.get(status) ?? 0) + 1);
   }
 
+  /** Computed at most once a second: the default metrics take milliseconds. */
   async answer(): Promise<Answer> {
-    const defaults = await this.#registry.metrics();
-    return page(this.#registry.contentType, `${defaults}\n${this.#own()}\n`);
+    return page(this.#registry.contentType, await this.#text.read());
+  }
+
+  async #compute(): Promise<string> {
+    return `${await this.#registry.metrics()}\n${this.#own()}\n`;
   }
 
   #own(): string {

@@ -92,10 +92,14 @@ export class Relay {
   }
 
   #take(exchange: Exchange, response: IncomingMessage): void {
-    if (!this.#open.has(exchange)) {
+    const upstream = this.#open.get(exchange);
+    if (upstream === undefined) {
       response.destroy();
       return;
     }
+    // The library of the engine refuses a `HEAD` that is too long with a body, which is an error
+    // here. An answer that breaks off is noticed where it is read.
+    upstream.removeAllListeners("error").on("error", () => {});
     keepId(exchange, response);
     if (response.headers["content-type"] === EVENT_STREAM) {
       this.#open.delete(exchange);

@@ -13,6 +13,31 @@ export type Labels = Readonly<Record<string, string>>;
 export type Sample = readonly [labels: Labels, value: number];
 
 const MS_PER_SECOND = 1_000;
+/** A text is computed again after this time. */
+const TEXT_MS_MIN = 1_000;
+
+/** A text that is computed at most once a second, however often it is read. */
+export class RecentText {
+  readonly #compute: () => Promise<string>;
+  readonly #nowMs: () => number;
+  #text: Promise<string> | null = null;
+  #computedMs = 0;
+
+  /** @param nowMs - A monotonic clock. */
+  constructor(compute: () => Promise<string>, nowMs: () => number = () => performance.now()) {
+    this.#compute = compute;
+    this.#nowMs = nowMs;
+  }
+
+  read(): Promise<string> {
+    const nowMs = this.#nowMs();
+    if (this.#text === null || nowMs - this.#computedMs >= TEXT_MS_MIN) {
+      this.#computedMs = nowMs;
+      this.#text = this.#compute();
+    }
+    return this.#text;
+  }
+}
 
 /** @param type - `counter` or `gauge`. */
 export function family(

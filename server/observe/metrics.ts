@@ -4,6 +4,7 @@ import type { Engine } from "../../engine/engine.ts";
 import { listingCache } from "../../engine/queries/seat-listing.ts";
 import type { HttpStats } from "../wire/http.ts";
 import type { Refused } from "../wire/replies.ts";
+import { RecentText } from "./exposition.ts";
 import { liveRows, type Row } from "./live-metrics.ts";
 import { ServerMetrics } from "./server-metrics.ts";
 import type {
@@ -16,9 +17,6 @@ import type {
 import { type RouteLabels, Traffic } from "./traffic.ts";
 import { webhookRows } from "./webhook-metrics.ts";
 
-/** The text is computed again after this time. */
-const TEXT_MS_MIN = 1_000;
-
 /** Gauges of Node that are named like counters; each has another name as well. */
 const MISNAMED = ["handles", "requests", "resources"].map((kind) => `nodejs_active_${kind}_total`);
 
@@ -27,14 +25,12 @@ export class Metrics {
   readonly #traffic = new Traffic();
   readonly #commands: CommandCounters["traffic"];
   readonly #server: ServerMetrics;
-  readonly #nowMs: () => number;
-  #text: Promise<string> | null = null;
-  #textMs = 0;
+  readonly #text: RecentText;
 
   /** @param nowMs - A monotonic clock. */
   constructor(sources: MetricsSources, nowMs: () => number = () => performance.now()) {
     const { engine, log, store, audit, http, replies, passwords } = sources;
-    this.#nowMs = nowMs;
+    this.#text = new RecentText(() => this.#compute(), nowMs);
     this.#commands = sources.commands.traffic;
     this.#server = new ServerMetrics(sources);
     collectDefaultMetrics({ register: this.#registry });
@@ -278,12 +274,7 @@ export class Metrics {
    * series of the process need calls of the system, and its open files are counted one by one.
    */
   text(): Promise<string> {
-    const nowMs = this.#nowMs();
-    if (this.#text === null || nowMs - this.#textMs >= TEXT_MS_MIN) {
-      this.#textMs = nowMs;
-      this.#text = this.#compute();
-    }
-    return this.#text;
+    return this.#text.read();
   }
 
   async #compute(): Promise<string> {

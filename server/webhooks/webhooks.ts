@@ -8,6 +8,7 @@ import type { WebhookRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { AuditGap } from "../../engine/queries/audit-trail.ts";
+import { HEAP_LIMITS } from "../../persistence/disk/threads.ts";
 import type { AuditTrail, DeliveryPage } from "../routing/services.ts";
 import type {
   FromWebhooks,
@@ -196,7 +197,9 @@ export class Webhooks {
       sequence: this.#startSequence,
       webhooks,
     };
-    const thread = new Worker(this.#program, { workerData, name: "frontrow webhooks" });
+    const resourceLimits = HEAP_LIMITS;
+    const options = { workerData, name: "frontrow webhooks", resourceLimits };
+    const thread = new Worker(this.#program, options);
     thread.on("message", (message: FromWebhooks) => this.#hear(message));
     thread.on("error", ({ message }) => report(message));
     // Comes last: a listener of messages keeps the process alive.

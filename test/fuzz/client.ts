@@ -4,6 +4,8 @@ import net from "node:net";
 /** Longer than a hash of a password takes on a busy machine. */
 const ANSWER_MS_MAX = 20_000;
 const HEAD_END = "\r\n\r\n";
+const SWITCHED = 101;
+const EVENT_STREAM = "text/event-stream";
 const BODILESS = new Set([204, 304]);
 
 export interface Reply {
@@ -19,6 +21,8 @@ export interface Heard {
   readonly rest: string;
   /** Whether nothing came in time, though the connection stayed open. */
   readonly hangs: boolean;
+  /** Whether commands may have been carried out whose answers did not come. */
+  readonly isCut?: boolean;
 }
 
 export class Client {
@@ -41,8 +45,36 @@ export class Client {
   async #askOn(socket: net.Socket, bytes: Buffer, isHead: boolean): Promise<Heard> {
     const isEnough = (text: string) => readReplies(text, isHead, false).replies.length > 0;
     const { text, hangs, isClosed } = await exchange(socket, bytes, isEnough);
-    if (isClosed || hangs) this.close();
-    return { ...readReplies(text, isHead, isClosed), hangs };
+    const heard = { ...readReplies(text, isHead, isClosed), hangs };
+    const hasOpenEnd = heard.replies.some(isOpenEnd);
+    if (isClosed || hangs || hasOpenEnd) this.close();
+    return hasOpenEnd ? { ...heard, rest: "" } : heard;
+  }
+
+  /**
+   * Sends a handshake on a connection of its own and, once it is accepted, what follows.
+   *
+   * @param following - If it is the last, the client ends the connection.
+   * @param isEnough - Whether all that is waited for has come, given what came after the handshake.
+   * @returns The answer to the handshake, and the rest as Latin-1.
+   */
+  async converse(
+    handshake: { readonly bytes: Buffer; readonly isHead: boolean },
+    following: { readonly bytes: Buffer; readonly isLast: boolean },
+    isEnough: (text: string) => boolean,
+  ): Promise<Heard> {
+    const socket = await this.#connect();
+    const { isHead } = handshake;
+    const isAnswer = (text: string) => readReplies(text, isHead, false).replies.length > 0;
+    const first = await exchange(socket, handshake.bytes, isAnswer);
+    const { replies, rest } = readReplies(first.text, isHead, first.isClosed);
+    const isOpen = replies[0]?.status === SWITCHED && !first.isClosed;
+    if (isOpen && following.isLast) setTimeout(() => socket.end(), 1);
+    const said = isOpen
+      ? await exchange(socket, following.bytes, (text) => isEnough(rest + text))
+      : { text: "", hangs: first.hangs };
+    socket.destroy();
+    return { replies, rest: rest + said.text, hangs: said.hangs };
   }
 
   /** Sends bytes on a connection of their own, then ends it, and reads up to its end. */
@@ -117,11 +149,19 @@ function readReplies(text: string, isHead: boolean, isClosed: boolean): Omit<Hea
     const isBodiless = isHead || BODILESS.has(status);
     const bodyAt = end + HEAD_END.length;
     const upToEnd = isClosed ? rest.length - bodyAt : Infinity;
+    if (isOpenEnd({ status, headers })) {
+      return { replies: [...replies, { status, headers, body: "" }], rest: rest.slice(bodyAt) };
+    }
     const length = isBodiless ? 0 : Number(headers.get("content-length") ?? upToEnd);
     if (rest.length < bodyAt + length) return { replies, rest };
     replies.push({ status, headers, body: rest.slice(bodyAt, bodyAt + length) });
     rest = rest.slice(bodyAt + length);
   }
+}
+
+/** Whether no other answer follows on the connection. */
+function isOpenEnd({ status, headers }: Pick<Reply, "status" | "headers">): boolean {
+  return status === SWITCHED || headers.get("content-type") === EVENT_STREAM;
 }
 
 function fieldOf(line: string): [string, string] {

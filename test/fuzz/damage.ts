@@ -1,7 +1,7 @@
 /** Requests with parts that are replaced, doubled or removed. */
 import fc, { type Arbitrary } from "fast-check";
-import { HOSTILE_HEADERS, HOSTILE_TEXTS, HOSTILE_VALUES } from "./hostile.ts";
-import type { Request } from "./recipe.ts";
+import { HOSTILE_HEADERS, HOSTILE_TEXTS, HOSTILE_VALUES, INSERTS } from "./hostile.ts";
+import type { ByteDamage, Request } from "./recipe.ts";
 import { anyShare, isLeaf, type Value } from "./values.ts";
 
 /** Up to `most` parts of the request are replaced, doubled or removed. */
@@ -85,4 +85,13 @@ function inText(share: number, by: Value): Change {
     if (name in params) return { ...request, params: { ...params, [name]: by } };
     return { ...request, query: { ...query, [name]: by } };
   };
+}
+
+export function byteDamage(): Arbitrary<ByteDamage> {
+  return fc.record({
+    kind: fc.constantFrom("flip", "cut", "remove", "repeat", "insert", "double"),
+    at: anyShare(),
+    length: fc.integer({ min: 1, max: 40 }),
+    text: fc.constantFrom(...INSERTS),
+  });
 }

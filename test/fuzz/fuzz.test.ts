@@ -21,7 +21,16 @@ test(
     expect(await exitOf(child), output.stdout + output.stderr).toEqual({ code: 0, signal: null });
     expect(output.stdout).toMatch(/requests: nothing found\n$/);
     // A run without these has not looked.
-    for (const label of ["valid", "nearly valid", "hostile", "bytes", "again", "200", "400"]) {
+    for (const label of [
+      "valid",
+      "nearly valid",
+      "hostile",
+      "bytes",
+      "again",
+      "socket",
+      "200",
+      "400",
+    ]) {
       const count = new RegExp(`^ *([\\d,]+)  ${label}$`, "m").exec(output.stdout)?.[1];
       expect(Number(count?.replace(",", "")), label).toBeGreaterThan(40);
     }

@@ -1,9 +1,10 @@
 /** Valid requests, generated from the OpenAPI document. */
 import fc, { type Arbitrary } from "fast-check";
+import { routeTable } from "../../server/routes/table.ts";
 import { DOCUMENT } from "../support/answers/documented.ts";
 import { anyShare, type Value } from "./values.ts";
 
-interface Schema {
+export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly enum?: readonly Value[];
@@ -53,6 +54,12 @@ const LETTERS = Array.from("abcXYZ019 -_;'\"\\/é€😀");
 /** Before the name of a pool: without its first value, so that later requests have something. */
 export const LATER = "later ";
 const TEXT_LENGTH_MAX = 24;
+/** An organization that leaves is closed. */
+const MOVES = /\/organizations\/.*\/move/;
+/** Limits of an organization: one that is low would refuse most of what follows. */
+const RATES = [5, 5_000, 50_000, 500_000];
+/** Seconds that a request may wait: a round must not take hours. */
+const WAITS = [...Array.from({ length: 50 }, () => 0), 1];
 
 /** The pool from which a member takes its values, by its name. */
 const POOLS: Readonly<Record<string, string>> = {
@@ -83,9 +90,16 @@ const POOLS: Readonly<Record<string, string>> = {
   refreshToken: "refreshTokens",
   email: "emails",
   password: "passwords",
+  eventIds: "events",
+  url: "urls",
+  address: "urls",
+  ticket: "ticket",
+  receipt: "receipt",
+  content: "content",
 };
 /** The pool of `id`, by the name of the schema that has it, or by the noun before it in a path. */
 const POOLS_OF_ID: readonly (readonly [RegExp, string])[] = [
+  [/webhook/i, "webhooks"],
   [/Selection|seat|Assignment/i, "objects"],
   [/schema|Layout/i, "schemas"],
   [/venue/i, "venues"],
@@ -95,6 +109,12 @@ const POOLS_OF_ID: readonly (readonly [RegExp, string])[] = [
   [/event/i, "events"],
   [/organization/i, "organizations"],
 ];
+
+/** The paths without parameters that the document does not describe. */
+export function pagePaths(): readonly string[] {
+  const paths = routeTable("0.0.0-fuzz").map(({ path }) => path);
+  return paths.filter((path) => !(path in DOCUMENT.paths));
+}
 
 export function operations(): Operation[] {
   const paths = Object.entries(DOCUMENT.paths) as unknown as [string, Record<string, Described>][];
@@ -111,8 +131,8 @@ function operationOf(method: string, path: string, described: Described): Operat
   return {
     method,
     path,
-    params: recordOf(inPath, (name) => path.slice(0, path.indexOf(`{${name}}`)), method),
-    query: recordOf(inQuery, () => path, method),
+    params: recordOf(inPath, (name) => path.slice(0, path.indexOf(`{${name}}`)), { method, path }),
+    query: recordOf(inQuery, () => path, { method, path }),
     body: schema === undefined ? null : valueOf(schema, { name: "", owner: path }),
   };
 }
@@ -120,11 +140,12 @@ function operationOf(method: string, path: string, described: Described): Operat
 function recordOf(
   parameters: readonly Parameter[],
   ownerOf: (name: string) => string,
-  method: string,
+  { method, path }: { readonly method: string; readonly path: string },
 ) {
+  const isDeleted = method === "delete" || MOVES.test(path);
   const values = parameters.map(({ name, schema }) => [
     name,
-    valueOf(schema, { name, owner: ownerOf(name), isDeleted: method === "delete" }),
+    valueOf(schema, { name, owner: ownerOf(name), isDeleted }),
   ]);
   const required = parameters.filter((parameter) => parameter.required === true);
   return fc.record(Object.fromEntries(values) as Record<string, Arbitrary<Value>>, {
@@ -137,11 +158,12 @@ interface Place {
   readonly name: string;
   /** The schema or path that has it. */
   readonly owner: string;
-  /** Whether the request deletes what the value names. */
+  /** Whether the request may delete what the value names, or close it. */
   readonly isDeleted?: boolean;
 }
 
-function valueOf(schema: Schema, place: Place): Arbitrary<Value> {
+/** @param schema - Of the document; a shape is one, too. */
+export function valueOf(schema: Schema, place: Place): Arbitrary<Value> {
   if (schema.$ref !== undefined) {
     const owner = schema.$ref.split("/").at(-1)!;
     return valueOf(schemas[owner]!, { ...place, owner });
@@ -190,6 +212,8 @@ function objectOf({ properties = {}, required = [] }: Schema, { owner }: Place):
 }
 
 function integerOf({ minimum, maximum }: Schema, place: Place): Arbitrary<Value> {
+  if (place.name === "wait") return fc.constantFrom(...WAITS);
+  if (place.name.endsWith("PerSecond")) return fc.constantFrom(...RATES);
   const pool = poolOf(place);
   const min = Math.max(minimum ?? -1_000, -1e9);
   const any = fc.oneof(

@@ -18,9 +18,21 @@ export interface ByteDamage {
   readonly text: string;
 }
 
-export interface Recipe {
-  readonly kind: "valid" | "nearly valid" | "hostile" | "bytes" | "again";
-  readonly request: Request;
-  /** Empty unless the kind is `bytes`. */
+/** A message that a client sends on a WebSocket. */
+export interface Frame {
+  readonly form: "json" | "binary";
+  /** JSON, or a list of entries of the binary layout. */
+  readonly value: Value;
   readonly damages: readonly ByteDamage[];
+}
+
+export interface Recipe {
+  readonly kind: "valid" | "nearly valid" | "hostile" | "bytes" | "again" | "socket";
+  readonly request: Request;
+  /** Of the bytes of the request, or of those that follow a handshake. */
+  readonly damages: readonly ByteDamage[];
+  /** What follows when the request opens a WebSocket. Only a recipe of kind `socket` has them. */
+  readonly frames?: readonly Frame[];
+  /** Whether the request goes to a gateway in front of the server. */
+  readonly isThroughGateway?: boolean;
 }

@@ -3,16 +3,27 @@
  * what it needs of the store by pool, so that it can be played again in another store.
  */
 import fc, { type Arbitrary } from "fast-check";
-import { type Operation, operations } from "./grammar.ts";
-import { damaged } from "./damage.ts";
-import { INSERTS } from "./hostile.ts";
-import type { ByteDamage, Recipe, Request } from "./recipe.ts";
+import { byteDamage, damaged } from "./damage.ts";
+import { type Operation, operations, pagePaths } from "./grammar.ts";
+import type { Recipe, Request } from "./recipe.ts";
+import { socketRecipes } from "./sockets/frames.ts";
 import { anyShare, type Value } from "./values.ts";
 
+const SHARE_THROUGH_GATEWAY = 0.25;
 /** Each hashes a password, which takes a thousand times as long as another request. */
-const SLOW = /auth\/login|organizations\/$/;
+const SLOW = /auth\/login|(organizations|tenants)\/$/;
 const SLOW_WEIGHT = 1;
 const WEIGHT = 20;
+/** Headers that change an answer. */
+const EXTRAS: readonly (readonly [string, string])[] = [
+  ["Prefer", "return=representation"],
+  ["Accept", "text/event-stream"],
+  ["Accept", "application/vnd.msgpack"],
+  ["Accept-Encoding", "gzip"],
+  ["Origin", "https://shop.example"],
+  ["Last-Event-ID", "3"],
+  ["X-Request-ID", "fuzz-1"],
+];
 
 export function recipes(): Arbitrary<Recipe> {
   const valid = fc.oneof(
@@ -20,6 +31,7 @@ export function recipes(): Arbitrary<Recipe> {
       arbitrary: requestOf(operation),
       weight: SLOW.test(operation.path) ? SLOW_WEIGHT : WEIGHT,
     })),
+    { arbitrary: pages(), weight: WEIGHT },
   );
   const plain = (kind: Recipe["kind"], request: Arbitrary<Request>) =>
     fc.record({ kind: fc.constant(kind), request, damages: fc.constant([]) });
@@ -28,7 +40,7 @@ export function recipes(): Arbitrary<Recipe> {
     request: valid,
     damages: fc.array(byteDamage(), { minLength: 1, maxLength: 3 }),
   });
-  return fc.oneof(
+  const any = fc.oneof(
     { arbitrary: plain("valid", valid), weight: 9 },
     {
       arbitrary: plain(
@@ -46,7 +58,21 @@ export function recipes(): Arbitrary<Recipe> {
     },
     { arbitrary: bytes, weight: 1 },
     { arbitrary: plain("again", valid), weight: 1 },
+    { arbitrary: socketRecipes(headersOf), weight: 2 },
   );
+  const isThroughGateway = anyShare().map((share) => share < SHARE_THROUGH_GATEWAY);
+  return fc.tuple(any, isThroughGateway).map(([recipe, isThrough]) => ({
+    ...recipe,
+    isThroughGateway: isThrough,
+  }));
+}
+
+/** The pages that the API reference does not describe. */
+function pages(): Arbitrary<Request> {
+  const request = { method: "get", params: {}, query: {}, body: undefined };
+  return fc
+    .constantFrom(...pagePaths())
+    .chain((path) => headersOf(path).map((headers) => ({ ...request, path, headers })));
 }
 
 function requestOf({ method, path, params, query, body }: Operation): Arbitrary<Request> {
@@ -61,7 +87,9 @@ function requestOf({ method, path, params, query, body }: Operation): Arbitrary<
 }
 
 function headersOf(path: string): Arbitrary<Request["headers"]> {
-  const usual = path.includes("/management/") ? "tenantTokens" : "organizationKeys";
+  const isManagement = path.includes("/management/");
+  const isPlatform = path.includes("/admin/");
+  const usual = isPlatform ? "platformTokens" : isManagement ? "tenantTokens" : "organizationKeys";
   const at = anyShare();
   const pool = fc.oneof(
     { arbitrary: fc.constant(usual), weight: 12 },
@@ -87,15 +115,6 @@ function headersOf(path: string): Arbitrary<Request["headers"]> {
       { arbitrary: one.map((value) => [value]), weight: 1 },
     );
   return fc
-    .tuple(key, some(organization, 4), some(again, 3))
-    .map(([first, second, third]) => [first, ...second, ...third]);
-}
-
-function byteDamage(): Arbitrary<ByteDamage> {
-  return fc.record({
-    kind: fc.constantFrom("flip", "cut", "remove", "repeat", "insert", "double"),
-    at: anyShare(),
-    length: fc.integer({ min: 1, max: 40 }),
-    text: fc.constantFrom(...INSERTS),
-  });
+    .tuple(key, some(organization, 4), some(again, 3), some(fc.constantFrom(...EXTRAS), 4))
+    .map(([first, ...others]) => [first, ...others.flat()]);
 }

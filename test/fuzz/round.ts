@@ -2,15 +2,19 @@
 import fc from "fast-check";
 import { ERROR_ENTRIES } from "../../server/docs/error-entries.ts";
 import { Client, type Heard, type Reply } from "./client.ts";
-import type { Recipe } from "./recipe.ts";
+import type { Frame, Recipe } from "./recipe.ts";
 import { recipes } from "./recipes.ts";
 import { Stage } from "./stage.ts";
-import { bytesOf } from "./wire.ts";
+import { BINARY_PROTOCOL } from "./sockets/frames.ts";
+import { frameBytes, lastCommand, ping, readSpoken } from "./sockets/frame-bytes.ts";
+import { bytesOf, damagedBytes } from "./wire.ts";
 
 export const ROUND_REQUESTS = 5_000;
 const FAILED = 500;
 /** The library's answer to HTTP/1.0. */
 const OTHER_VERSION = 505;
+const SWITCHED = 101;
+const NO_HEADERS: Reply["headers"] = new Map();
 const REFUSED = 400;
 /** By the limits that an organization may set: a retry counts, too. */
 const LIMITED = 429;
@@ -66,36 +70,96 @@ interface Judged {
 
 class Player {
   readonly #stage: Stage;
-  readonly #client: Client;
+  readonly #direct: Client;
+  readonly #throughGateway: Client;
 
   constructor(stage: Stage) {
     this.#stage = stage;
-    this.#client = new Client(stage.port);
+    this.#direct = new Client(stage.port);
+    this.#throughGateway = new Client(stage.gatewayPort);
   }
 
   async play(recipe: Recipe): Promise<Judged> {
+    const client = recipe.isThroughGateway === true ? this.#throughGateway : this.#direct;
+    const changeSince = this.#stage.dispatch.mark();
+    const { heard, faults } = await this.#send(client, recipe);
+    for (const { body } of heard.replies) this.#stage.learn(body);
+    // The dispatch watches what comes over HTTP; a gateway sends bookings over its link. Of bytes,
+    // the client leaves before it has every answer.
+    const isHttp = client === this.#direct && recipe.frames === undefined;
+    const isWatched = isHttp || recipe.kind === "bytes";
+    const isRefused = !isWatched && isWholeRefusal(heard);
+    const change = isRefused ? changeSince() : null;
+    return { heard, faults: change === null ? faults : [...faults, `refused, but ${change}`] };
+  }
+
+  async #send(client: Client, recipe: Recipe): Promise<Judged> {
+    if (recipe.frames !== undefined) return this.#converse(client, recipe, recipe.frames);
     const bytes = bytesOf(recipe, this.#stage.pools);
     const isHead = recipe.request.method === "head";
     if (recipe.kind === "bytes") {
-      const heard = await this.#client.throwIn(bytes);
-      return { heard, faults: [...faultsOf(heard), ...(await this.#faultsAfter())] };
+      const heard = await client.throwIn(bytes);
+      return { heard, faults: [...faultsOf(heard), ...(await faultsAfter(client))] };
     }
-    const heard = await this.#client.ask(bytes, isHead);
+    const heard = await client.ask(bytes, isHead);
     const faults = [...faultsOf(heard), ...faultsOfOne(heard, isHead)];
     if (recipe.kind !== "again") return { heard, faults };
-    const twice = await this.#client.ask(bytes, isHead);
+    const twice = await client.ask(bytes, isHead);
     return { heard, faults: [...faults, ...faultsOf(twice), ...faultsOfTwo(recipe, heard, twice)] };
   }
 
-  close(): void {
-    this.#client.close();
+  /** Every frame that is whole is answered, or the connection closed. */
+  async #converse(
+    client: Client,
+    { request, damages }: Recipe,
+    frames: readonly Frame[],
+  ): Promise<Judged> {
+    const { pools } = this.#stage;
+    const handshake = {
+      bytes: bytesOf({ request, damages: [] }, pools),
+      isHead: request.method === "head",
+    };
+    const hasCommands = request.path.endsWith("/booking/socket");
+    const isBinary = request.headers.some(([, value]) => value === BINARY_PROTOCOL);
+    let bytes: Buffer = Buffer.concat(frames.map((frame) => frameBytes(frame, pools)));
+    const isDamaged = damages.length > 0;
+    for (const damage of damages) bytes = damagedBytes(bytes, damage);
+    const last = hasCommands ? lastCommand(isBinary) : ping();
+    const isEnough = (text: string) => {
+      const { hasLast, hasPong, isClosed } = readSpoken(text, hasCommands);
+      return isClosed || (hasCommands ? hasLast : hasPong);
+    };
+    const following = isDamaged ? bytes : Buffer.concat([bytes, last]);
+    const heard = await client.converse(
+      handshake,
+      { bytes: following, isLast: isDamaged },
+      isEnough,
+    );
+    const { statuses, hasLast } = readSpoken(heard.rest, hasCommands);
+    const failed = statuses.filter((status) => status >= FAILED);
+    const faults = failed.map((status) => `a command was answered with ${status}`);
+    const answers = statuses.map((status) => ({ status, headers: NO_HEADERS, body: "" }));
+    const isAccepted = heard.replies[0]?.status === SWITCHED;
+    const replies = isAccepted ? answers : heard.replies;
+    const isCut = isAccepted && !hasLast;
+    return { heard: { ...heard, replies, isCut }, faults: [...faultsOf(heard), ...faults] };
   }
 
-  /** Whatever was sent before on another connection, the next request is answered. */
-  async #faultsAfter(): Promise<string[]> {
-    const { replies } = await this.#client.ask(HEALTH, false);
-    return replies[0]?.status === 200 ? [] : ["no answer to /healthz on another connection"];
+  close(): void {
+    this.#direct.close();
+    this.#throughGateway.close();
   }
+}
+
+/** Whether each answer is known, and none is that to a change. */
+function isWholeRefusal({ replies, isCut = false }: Heard): boolean {
+  return !isCut && replies.length > 0 && replies.every(({ status }) => status >= REFUSED);
+}
+
+/** Whatever was sent before on another connection, the next request is answered. */
+async function faultsAfter(client: Client): Promise<string[]> {
+  const { replies } = await client.ask(HEALTH, false);
+  return replies[0]?.status === 200 ? [] : ["no answer to /healthz on another connection"];
 }
 
 function faultsOf({ replies, hangs }: Heard): string[] {

@@ -5,16 +5,21 @@ import { pino } from "pino";
 import { openEngine, type Store } from "../../persistence/store/open-engine.ts";
 import { Copies } from "../../server/cluster/copies.ts";
 import { bootstrap } from "../../server/bootstrap.ts";
+import { Engines } from "../../server/gateway/engines.ts";
+import { OpenLinks } from "../../server/gateway/engine/links.ts";
+import { type RunningGateway, startGateway } from "../../server/gateway/gateway.ts";
 import { servicesOf } from "../../server/main.ts";
 import { StoreReports } from "../../server/observe/store-reports.ts";
 import { routeTable } from "../../server/routes/table.ts";
 import type { Services } from "../../server/routing/services.ts";
+import type { Webhooks } from "../../server/webhooks/webhooks.ts";
 import { type HttpServer, listen } from "../../server/wire/http.ts";
 import { StartingFront } from "../../server/wire/front.ts";
 import { createHouse, TENANT_TOKEN } from "../faults/support/serving.ts";
 import { ROOT } from "../sim/seed.ts";
 import { LATER } from "./grammar.ts";
 import type { Pools } from "./values.ts";
+import { sleep } from "../support/server-process.ts";
 import { Records, WatchedDispatch } from "./watch.ts";
 
 const HOST = "127.0.0.1";
@@ -22,34 +27,43 @@ const SEATS = 100;
 /** Organizations whose keys are used: the first, and the next that a request creates. */
 const ORGANIZATIONS = 2;
 const PASSWORD = "a long password";
+const PLATFORM_TOKEN = "platform-token-of-the-fuzzer";
+const GATEWAY_SECRET = "5e".repeat(32);
+const LINK_EVERY_MS = 5;
 const SILENT = pino({ level: "silent" });
 /** Far above what a round asks: each bad key and password is to be looked at. */
 const MANY_PER_MINUTE = 1_000_000_000;
 const MANY = 40;
 /** In MiB. */
 const REPLIES = { replyMemory: 64, replyDisk: 64 };
+/** Values of answers that later requests may name, by their member. */
+const LEARNED = /"(ticket|receipt|content)":"([^"]+)"/g;
+const LEARNED_MAX = 8;
+
+interface Parts {
+  readonly store: Store;
+  readonly services: Services & { readonly webhooks: Webhooks };
+  readonly http: HttpServer;
+  readonly gateway: RunningGateway;
+  readonly dispatch: WatchedDispatch;
+  readonly folder: string;
+}
 
 export class Stage {
   readonly port: number;
-  readonly #store: Store;
-  readonly #services: Services;
-  readonly #http: HttpServer;
-  readonly #dispatch: WatchedDispatch;
-  readonly #folder: string;
+  readonly dispatch: WatchedDispatch;
+  readonly #parts: Parts;
+  /** By member of an answer, the newest last. */
+  readonly #learned = new Map<string, readonly string[]>();
 
-  private constructor(parts: {
-    store: Store;
-    services: Services;
-    http: HttpServer;
-    dispatch: WatchedDispatch;
-    folder: string;
-  }) {
-    this.#store = parts.store;
-    this.#services = parts.services;
-    this.#http = parts.http;
-    this.#dispatch = parts.dispatch;
-    this.#folder = parts.folder;
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+    this.dispatch = parts.dispatch;
     this.port = parts.http.port;
+  }
+
+  get gatewayPort(): number {
+    return this.#parts.gateway.port;
   }
 
   /** @param onBroken - Called with what would end the process of a server. */
@@ -64,14 +78,14 @@ export class Stage {
       accessLog: null,
       badKeysPerMinute: MANY_PER_MINUTE,
       badLoginsPerMinute: MANY_PER_MINUTE,
-      platformToken: undefined,
-      webhookPrivateAddresses: false,
+      platformToken: PLATFORM_TOKEN,
+      webhookPrivateAddresses: true,
       reports: new StoreReports(SILENT),
       http: http.stats,
       ...REPLIES,
       recent: records,
-      gateways: null,
       copies: new Copies(folder, undefined),
+      gateways: new OpenLinks(GATEWAY_SECRET),
       isReady: () => true,
     });
     await bootstrap(store.engine, services, {
@@ -79,16 +93,27 @@ export class Stage {
       FRONTROW_ADMIN_EMAIL: "admin@fuzz.example",
       FRONTROW_ADMIN_PASSWORD: PASSWORD,
     });
-    const dispatch = new WatchedDispatch(records, services, routeTable("0.0.0-fuzz"), SILENT);
+    const dispatch = new WatchedDispatch(records, services, routeTable("0.0.0-fuzz", true), SILENT);
     http.front = dispatch;
-    const stage = new Stage({ store, services, http, dispatch, folder });
+    services.webhooks.begin();
+    const gateway = await startGateway({
+      host: HOST,
+      port: 0,
+      engines: new Engines([new URL(`http://${HOST}:${http.port}`)]),
+      secret: GATEWAY_SECRET,
+      metricsToken: undefined,
+      log: SILENT,
+      onBroken,
+    });
+    while (!gateway.link.isReady) await sleep(LINK_EVERY_MS);
+    const stage = new Stage({ store, services, http, gateway, dispatch, folder });
     await createHouse(stage, SEATS);
     return stage;
   }
 
   /** What the server did wrong since the last call. */
   takeFaults(): readonly string[] {
-    return this.#dispatch.faults.splice(0);
+    return this.dispatch.takeFaults();
   }
 
   request(method: string, target: string, body: unknown, key: unknown): Promise<Response> {
@@ -102,13 +127,24 @@ export class Stage {
       return this.pools(name.slice("Bearer ".length)).map((key) => `Bearer ${key}`);
     }
     if (name.startsWith(LATER)) return this.pools(name.slice(LATER.length)).slice(1);
-    return POOLS[name]?.(this.#services) ?? [];
+    return POOLS[name]?.(this.#parts.services) ?? this.#learned.get(name) ?? [];
   };
 
+  /** Remembers what later requests may name. */
+  learn(body: string): void {
+    for (const [, name, value] of body.matchAll(LEARNED)) {
+      const known = this.#learned.get(name!) ?? [];
+      this.#learned.set(name!, [...known, value!].slice(-LEARNED_MAX));
+    }
+  }
+
   async close(): Promise<void> {
-    this.#http.close();
-    await this.#store.close();
-    fs.rmSync(this.#folder, { recursive: true, force: true });
+    const { http, gateway, services, store, folder } = this.#parts;
+    await gateway.stop();
+    http.close();
+    await services.webhooks.close();
+    await store.close();
+    fs.rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -139,6 +175,7 @@ const POOLS: Readonly<Record<string, Pool>> = {
         "zones",
         "organizations",
         "tenants",
+        "webhooks",
       ] as const
     ).map((table): [string, Pool] => [
       table,
@@ -152,7 +189,8 @@ const POOLS: Readonly<Record<string, Pool>> = {
     ]),
   organizationKeys: organizationKeys,
   tenantTokens: () => [TENANT_TOKEN],
-  allKeys: (services) => [...organizationKeys(services), TENANT_TOKEN],
+  platformTokens: () => [PLATFORM_TOKEN],
+  allKeys: (services) => [...organizationKeys(services), TENANT_TOKEN, PLATFORM_TOKEN],
   badKeys: () => ["", "x", "fro_1_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "é"],
   sessions: () => numbered("session ", 4),
   holdTypes: () => ["vip", "phone"],
@@ -166,6 +204,7 @@ const POOLS: Readonly<Record<string, Pool>> = {
     "admin@fuzz.example",
     ...numbered("user", 9).map((name) => `${name}@fuzz.example`),
   ],
+  urls: () => ["http://127.0.0.1:9", "https://hooks.example/in", "http://127.0.0.1:9/a?b=c"],
   passwords: () => [PASSWORD, "another password"],
 };
 

@@ -15,26 +15,25 @@ import { undocumented } from "../support/answers/documented.ts";
 const REFUSED = 400;
 const FAILED = 500;
 
-/** The records that were written, until they are taken. */
+/** Keeps the records that were written. */
 export class Records extends RecentChanges {
-  #records: LogRecord[] = [];
+  /** Since the last call of `clear`. */
+  readonly all: LogRecord[] = [];
 
   override beforeApply(sequence: number, timeMs: number, record: LogRecord): void {
     super.beforeApply(sequence, timeMs, record);
-    this.#records.push(record);
+    this.all.push(record);
   }
 
-  take(): readonly LogRecord[] {
-    const taken = this.#records;
-    this.#records = [];
-    return taken;
+  clear(): void {
+    this.all.length = 0;
   }
 }
 
 type Watched = Parameters<Dispatch["handle"]>[0];
 
 export class WatchedDispatch extends Dispatch {
-  /** What was wrong, in the order in which it was seen. */
+  /** In the order in which they were seen. */
   readonly faults: string[] = [];
   readonly #services: Services;
   readonly #records: Records;
@@ -53,8 +52,7 @@ export class WatchedDispatch extends Dispatch {
     const { route } = exchange.found!;
     const { path, method } = exchange;
     const request = `${method} ${path}`;
-    const before = this.#digestNow();
-    this.#records.take();
+    const changeSince = this.mark();
     this.#left = null;
     super.handle(exchange);
     // Null when it comes in a later turn: hashes of passwords and the audit trail.
@@ -64,16 +62,32 @@ export class WatchedDispatch extends Dispatch {
     const fault = route === undefined ? null : undocumented(route, answer);
     if (fault !== null) this.faults.push(fault);
     if (answer.status < REFUSED) return;
-    const written = this.#records.take();
-    const isClean = written.every(mayFollowRefusal);
-    const isSame = written.length > 0 || before === digest(this.#services.engine.state);
-    if (!isClean) this.faults.push(`${request}: refused with ${answer.status}, but wrote records`);
-    if (!isSame) this.faults.push(`${request}: refused with ${answer.status}, but changed state`);
+    const change = changeSince();
+    if (change !== null)
+      this.faults.push(`${request}: refused with ${answer.status}, but ${change}`);
+  }
+
+  /** @returns Says what was done since that a refused request must not do; null for nothing. */
+  mark(): () => string | null {
+    const before = this.#digestNow();
+    const from = this.#records.all.length;
+    return () => {
+      const written = this.#records.all.slice(from);
+      if (!written.every(mayFollowRefusal)) return "wrote records";
+      const isSame = written.length > 0 || before === digest(this.#services.engine.state);
+      return isSame ? null : "changed state";
+    };
   }
 
   override leave(exchange: Exchange & Watched): void {
     this.#left = exchange.answer;
     super.leave(exchange);
+  }
+
+  /** What was wrong since the last call. */
+  takeFaults(): readonly string[] {
+    this.#records.clear();
+    return this.faults.splice(0);
   }
 
   /** Cost: O(everything) after a change, O(1) otherwise. */

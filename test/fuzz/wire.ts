@@ -5,7 +5,10 @@ import { jsonOf, type Pools, textOf, type Value } from "./values.ts";
 const HOST_LINE = "Host: fuzz\r\n";
 
 /** The bytes that are sent. */
-export function bytesOf({ request, damages }: Recipe, pools: Pools): Buffer {
+export function bytesOf(
+  { request, damages }: Pick<Recipe, "request" | "damages">,
+  pools: Pools,
+): Buffer {
   let bytes = wireOf(request, pools);
   for (const damage of damages) bytes = damagedBytes(bytes, damage);
   return bytes;
@@ -41,7 +44,8 @@ function lineOf(text: string): string {
   return text.replaceAll(/[\x00-\x1f\x7f]/g, " ");
 }
 
-function damagedBytes(bytes: Buffer, { kind, at, length, text }: ByteDamage): Buffer {
+/** @returns Other bytes; those that were given stay. */
+export function damagedBytes(bytes: Buffer, { kind, at, length, text }: ByteDamage): Buffer {
   const from = Math.floor(at * bytes.length);
   const to = Math.min(bytes.length, from + length);
   const [before, part, after] = [

@@ -177,6 +177,7 @@ export const FILES_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   "server/cluster/copies.ts": ["persistence/rescue/joining"],
   "server/cluster/host.ts": ["persistence/cluster/member"],
+  "server/webhooks/webhooks.ts": ["persistence/disk"],
   "server/webhooks/worker.ts": [...READS_TRAIL, "persistence/disk"],
   "server/webhooks/courier.ts": READS_TRAIL,
   "server/webhooks/forming.ts": ["server/live"],

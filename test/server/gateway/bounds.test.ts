@@ -125,3 +125,18 @@ test("beyond its numbers for keys and events a link forgets all of them, and goe
   expect(await server.states("A2", "A3", "A4")).toEqual(["LOCKED", "LOCKED", "LOCKED"]);
   expect(stage.broken).toEqual([]);
 });
+
+test("a request with a long query or header goes over HTTP, and the link stays", async () => {
+  const stage = await GatewayStage.start();
+  const { link } = stage.gateway;
+  await stage.lock("s", ["A1"]);
+  const { requests } = link;
+  const target = stage.server.bookingPath("lock");
+  const long = "%7F".repeat(12_000);
+  const body = { ...stage.server.selection("s", "A2"), padding: " ".repeat(30_000) };
+  const { status } = await stage.post(`${target}&unknown=${long}`, body);
+  expect([status, link.isOpen, link.requests]).toEqual([200, true, requests]);
+  const prefer = { prefer: "return=minimal; ".repeat(500) };
+  expect((await stage.lock("s", ["A3"], prefer)).status).toBe(200);
+  expect([link.isOpen, link.requests]).toEqual([true, requests]);
+});

@@ -48,9 +48,9 @@ test.skipIf(reason !== null)(
       await hosts.untilLeading(1);
       await untilReady(gateway.url);
     };
-    let isBack = false;
-    const back = follows().then(() => (isBack = true));
-    while (!isBack) {
+    const state = { isBack: false };
+    const back = follows().then(() => (state.isBack = true));
+    while (!state.isBack) {
       await look();
       await sleep(10);
     }

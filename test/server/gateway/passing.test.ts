@@ -29,6 +29,14 @@ test.each([
   expect(plain(through)).toEqual(plain(straight));
 });
 
+test("a HEAD that is too long for the engine alone gets the engine's answer", async () => {
+  const stage = await GatewayStage.start();
+  const target = `${V2}/events/?name=${"x".repeat(135_000)}`;
+  for (const method of ["GET", "HEAD"]) {
+    expect((await stage.send({ method, target })).status).toBe(505);
+  }
+});
+
 test("the id of a request goes to the engine, and comes back from there", async () => {
   const stage = await GatewayStage.start();
   const headers = { "x-api-key": stage.server.a.key, "x-request-id": "mine-1" };

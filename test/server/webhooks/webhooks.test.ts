@@ -12,11 +12,27 @@ const IDLE = new URL(
    parentPort.on("message", ({ kind }) => kind === "end" && parentPort.close());`,
 );
 
-function webhooksOf({ engine }: World, { audit } = new TestServer().services): Webhooks {
+/** A program that reports the limits of its thread. */
+const TELLING = new URL(
+  `data:text/javascript,import { parentPort, resourceLimits } from "node:worker_threads";
+   parentPort.postMessage({ kind: "report", message: JSON.stringify(resourceLimits) });
+   parentPort.on("message", ({ kind }) => kind === "end" && parentPort.close());`,
+);
+
+interface Parts {
+  readonly audit?: TestServer["services"]["audit"];
+  readonly program?: URL;
+  readonly report?: (message: string) => void;
+}
+
+function webhooksOf(
+  { engine }: World,
+  { audit = new TestServer().services.audit, program = IDLE, report = () => {} }: Parts = {},
+): Webhooks {
   const keys = new Keys("ab".repeat(32), engine.state.catalog);
   const places = { folder: "/nowhere", storeId: "none" };
-  const options = { engine, audit, keys, ...places, allowsPrivate: false, report: () => {} };
-  const webhooks = new Webhooks(options, IDLE);
+  const options = { engine, audit, keys, ...places, allowsPrivate: false, report };
+  const webhooks = new Webhooks(options, program);
   onTestFinished(() => webhooks.close());
   return webhooks;
 }
@@ -49,4 +65,19 @@ test("the trail is asked for new records only while a webhook is active", async 
   world.must("updateWebhook", a.caller, { body: { id, ...hook } });
   await vi.advanceTimersByTimeAsync(1_000);
   expect(ask).toHaveBeenCalledOnce();
+});
+
+test("the thread has a heap of at most 1 GiB, with at most 16 MiB for new objects", async () => {
+  const { world, services, a } = new TestServer();
+  const limits = await new Promise<string>((report) => {
+    const { audit } = services;
+    webhooksOf(world, { audit, program: TELLING, report }).begin();
+    world.must("createWebhook", a.caller, {
+      body: { url: "https://odeon.example/", events: ["change"] },
+    });
+  });
+  expect(JSON.parse(limits)).toMatchObject({
+    maxOldGenerationSizeMb: 1_024,
+    maxYoungGenerationSizeMb: 16,
+  });
 });
