@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import type { Report } from "../../../server/onsale/report.ts";
 import { missingPrograms } from "../../faults/campaign.ts";
 import { ClusterHosts, TOKEN } from "../../support/cluster/cluster-hosts.ts";
-import { ROOT, runCli, temporaryFolder } from "../../support/server-process.ts";
-import { play } from "../cells/cells.ts";
+import { ROOT, runCli, sleep, temporaryFolder } from "../../support/server-process.ts";
+import { play, soldIn } from "../cells/cells.ts";
 
 const reason = missingPrograms("etcd");
 const why = reason === null ? "" : ` (skipped: ${reason})`;
@@ -77,6 +77,7 @@ test.skipIf(reason !== null).each([
       "--seconds",
       "30",
     ]);
+    while ((await soldIn(first, founder.key, founder.eventId)) < 20) await sleep(20);
     // The standby first.
     expect((await standby.kill("SIGTERM")).code).toBe(0);
     const upgraded = hosts.spawn(1, next);
@@ -101,9 +102,9 @@ test.skipIf(reason !== null).each([
     await hosts.untilFollowing(0, 1);
 
     const { code, stdout, stderr } = await played;
+    expect(code, stderr).toBe(0);
     const report = JSON.parse(stdout) as Report;
     expect(report.checks.filter(({ passed }) => !passed)).toEqual([]);
-    expect(code, stderr).toBe(0);
     expect(report.outages).toBeGreaterThan(0);
     await hosts.untilFollowing(0, 1);
     expect((await upgraded.kill("SIGTERM")).code).toBe(0);

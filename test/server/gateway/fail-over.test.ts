@@ -7,7 +7,7 @@ import { missingPrograms } from "../../faults/campaign.ts";
 import { ClusterHosts, TOKEN } from "../../support/cluster/cluster-hosts.ts";
 import { startGatewayProcess, untilReady } from "../../support/gateway/processes.ts";
 import { runCli, sleep, temporaryFolder } from "../../support/server-process.ts";
-import { play } from "../cells/cells.ts";
+import { play, soldIn } from "../cells/cells.ts";
 
 const reason = missingPrograms("etcd");
 const why = reason === null ? "" : ` (skipped: ${reason})`;
@@ -41,7 +41,7 @@ test.skipIf(reason !== null)(
       await answer.arrayBuffer();
       statuses.add(answer.status);
     };
-    for (let i = 0; i < 20; i++) await look();
+    while ((await soldIn(gateway.url, key, eventId)) < 20) await look();
     expect([...statuses]).toEqual([200]);
     await leader.kill("SIGKILL");
     const follows = async () => {
