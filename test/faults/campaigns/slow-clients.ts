@@ -17,7 +17,7 @@ const LONG = {
     buyers: 200,
     usualMs: 60_000,
     disturbedMs: 60_000,
-    timesMax: 6,
+    timesMax: 2,
   },
   slow: { senders: 5_000, deaf: 2_000 },
 };
