@@ -62,6 +62,7 @@ export class Engine {
   readonly #clock: Clock;
   readonly #journal: Journal;
   readonly #observer: Observer | undefined;
+  readonly #confirm: EnginePorts["confirm"];
   readonly #durabilityQueue: DurabilityQueue;
   /** Of the last record. */
   #sequence: number;
@@ -70,11 +71,16 @@ export class Engine {
   #isHalted = false;
 
   /** @param position - The record up to which `state` was restored; it is on disk. */
-  constructor(state: State, position: Position, { clock, journal, observer }: EnginePorts) {
+  constructor(
+    state: State,
+    position: Position,
+    { clock, journal, observer, confirm }: EnginePorts,
+  ) {
     this.state = state;
     this.#clock = clock;
     this.#journal = journal;
     this.#observer = observer;
+    this.#confirm = confirm;
     this.#sequence = position.sequence;
     state.sequence = position.sequence;
     this.#timeMs = position.timeMs;
@@ -169,11 +175,13 @@ export class Engine {
   }
 
   /**
-   * Calls back once every record so far is on disk: immediately if that is already so. Callbacks
-   * run in the order in which they were given.
+   * Calls back once every record so far is on disk: immediately if that is already so, unless it
+   * has to be confirmed. Callbacks run in the order in which they were given.
    */
   afterDurable(callback: () => void): void {
-    this.#durabilityQueue.add(this.#sequence, callback);
+    const sequence = this.#sequence;
+    if (this.#confirm === undefined) this.#durabilityQueue.add(sequence, callback);
+    else this.#confirm(() => this.#durabilityQueue.add(sequence, callback));
   }
 
   #refusalNow(): Refusal | null {

@@ -75,4 +75,9 @@ export interface EnginePorts {
   readonly clock: Clock;
   readonly journal: Journal;
   readonly observer?: Observer | undefined;
+  /**
+   * Calls back in order, once it is certain that nobody else could change the store when it was
+   * called. Absent when that is certain anyway.
+   */
+  readonly confirm?: ((done: () => void) => void) | undefined;
 }

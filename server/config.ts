@@ -49,6 +49,8 @@ export interface ServeOptions extends LogOptions {
   readonly clusterAddress: string | null;
   /** Seconds after which another host may lead, when this one has not been heard of. */
   readonly clusterLease: number;
+  /** Whether every answer waits for a read of etcd. */
+  readonly clusterStrictReads: boolean;
   /** Whether webhooks may go to private addresses, and over plain HTTP. */
   readonly webhookPrivateAddresses: boolean;
   /** A file with the secret that gateways must have; absent for a server without gateways. */
@@ -159,6 +161,11 @@ const OPTIONS: readonly Option[] = [
     .env("FRONTROW_CLUSTER_LEASE")
     .default(2)
     .argParser(parseCount),
+  new Option(
+    "--cluster-strict-reads",
+    "ask etcd before each answer whether this host still leads " +
+      "(env: FRONTROW_CLUSTER_STRICT_READS)",
+  ).default(isOn(process.env["FRONTROW_CLUSTER_STRICT_READS"])),
   new Option(
     "--webhook-private-addresses",
     "send webhooks over http and to private addresses too " +

@@ -2,7 +2,7 @@
  * `frontrow serve`: builds the parts, connects them, and stops them in order. The only file of the
  * server that knows the engine, the persistence and the HTTP front.
  */
-import os from "node:os";
+import path from "node:path";
 import type { Logger } from "pino";
 import { assert } from "../engine/assert.ts";
 import {
@@ -13,12 +13,9 @@ import {
   type Store,
 } from "../persistence/store/open-engine.ts";
 import { RecentChanges } from "../persistence/changes/recent-changes.ts";
-import { openEtcd } from "../persistence/cluster/member/open.ts";
-import type { ClusterOptions, ClusterView } from "../persistence/cluster/options.ts";
 import { packedLayout, packLayout } from "../persistence/log/layout-packing.ts";
 import type { RecoveryProgress } from "../persistence/store/open-state.ts";
-import { bearerOf } from "./auth/access.ts";
-import { isSame, Keys } from "./auth/keys.ts";
+import { Keys } from "./auth/keys.ts";
 import { Logins } from "./auth/logins.ts";
 import { Passwords } from "./auth/passwords.ts";
 import { RateLimits } from "./auth/rate-limits.ts";
@@ -28,8 +25,10 @@ import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.t
 import { connectionsMaxOf, openFilesMax } from "./connections.ts";
 import { Moves } from "./cells/moves.ts";
 import { OpenCommandSockets } from "./commands/sockets.ts";
+import { Copies } from "./cluster/copies.ts";
 import { clusterLines as clusterLinesOf } from "./cluster/metrics.ts";
-import { notLeader, StandbyFront } from "./cluster/standby-front.ts";
+import { bracketed, clusterHostOf } from "./cluster/host.ts";
+import { notLeader } from "./cluster/standby-front.ts";
 import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
 import { DemoTraffic } from "./demo/traffic.ts";
 import { Dispatch } from "./dispatch.ts";
@@ -46,7 +45,7 @@ import { StoreReports } from "./observe/store-reports.ts";
 import { routeTable } from "./routes/table.ts";
 import { ReplyBodies, type ReplyOptions } from "./routing/reply-bodies.ts";
 import { rememberedQueries } from "./routing/validate.ts";
-import type { GatewayLinks, LiveEvents, Services } from "./routing/services.ts";
+import type { GatewayLinks, LiveEvents, Services, StoreCopies } from "./routing/services.ts";
 import { WaitingWork } from "./routing/waiting-work.ts";
 import { roomOf } from "./room.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
@@ -103,11 +102,12 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
     audit: { days: options.auditDays, onReport: (report) => reports.audit(report) },
     onFailure: onBroken,
   };
-  const cluster = clusterOf(options, http, log);
+  const copies = new Copies(path.resolve(folder), env["FRONTROW_PLATFORM_TOKEN"]);
+  const cluster = clusterHostOf(options, http, { log, copies });
   if (cluster !== null) process.once("SIGTERM", cluster.leave).once("SIGINT", cluster.leave);
   const store = await openStore(http, { ...starting, cluster: cluster?.options }, recent);
   if (cluster !== null) process.off("SIGTERM", cluster.leave).off("SIGINT", cluster.leave);
-  const parts = { options, env, log, reports, accessLog, recent, gateways };
+  const parts = { options, env, log, reports, accessLog, recent, gateways, copies };
   const running = await open(store, http, parts);
   await stopping;
   await stopAll(running, http, { log, accessLog });
@@ -128,32 +128,6 @@ function stopSignal(): Promise<void> {
     process.on("SIGINT", stop);
     process.on("SIGTERM", stop);
   });
-}
-
-/** On a host of a cluster: how the store joins it, and what the host does until it leads. */
-function clusterOf(options: ServeOptions, http: HttpServer, log: Logger) {
-  const { cluster, clusterHost, clusterAddress, clusterLease, metricsToken } = options;
-  if (cluster === undefined) return null;
-  let host: ClusterView | null = null;
-  const standing: ClusterOptions = {
-    etcd: openEtcd(cluster.etcd),
-    cell: cluster.cell,
-    host: clusterHost ?? os.hostname(),
-    address: clusterAddress ?? `http://${bracketed(options.host)}:${http.port}`,
-    leaseMs: clusterLease * 1_000,
-    onStanding(view) {
-      host = view;
-      const mayScrape = (authorization: string) =>
-        metricsToken === undefined || isSame(bearerOf(authorization), metricsToken);
-      http.front = new StandbyFront(() => view.status(), mayScrape);
-      log.info({ cell: cluster.cell }, "following; takes requests when it leads");
-    },
-  };
-  const leave = () => {
-    if (host === null) process.exit(0);
-    host.leave(() => process.exit(0));
-  };
-  return { options: standing, leave };
 }
 
 async function openStore(
@@ -183,6 +157,7 @@ interface Context {
   readonly accessLog: AccessLog | null;
   readonly recent: RecentChanges;
   readonly gateways: GatewayLinks | null;
+  readonly copies: Copies;
 }
 
 interface Running {
@@ -196,7 +171,7 @@ interface Running {
 async function open(
   store: Store,
   http: HttpServer,
-  { options, env, log, reports, accessLog, recent, gateways }: Context,
+  { options, env, log, reports, accessLog, recent, gateways, copies }: Context,
 ): Promise<Running> {
   const { engine } = store;
   engine.state.room = roomOf(options);
@@ -205,7 +180,7 @@ async function open(
   const isReady = () => running.isReady && cluster?.mayRead !== false;
   const notReady = () => (running.isReady ? notLeader(cluster!.status()) : NOT_READY);
   const clusterLines = cluster === null ? undefined : () => clusterLinesOf(cluster.status());
-  const counted = { reports, http: http.stats, accessLog, recent, gateways };
+  const counted = { reports, http: http.stats, accessLog, recent, gateways, copies };
   const parts = { ...options, platformToken, ...counted, isReady, notReady, clusterLines };
   const services = servicesOf(store, parts);
   const { keys, live, webhooks } = services;
@@ -249,6 +224,7 @@ interface ServiceParts
   readonly accessLog: AccessLog | null;
   readonly recent: RecentChanges;
   readonly gateways: GatewayLinks | null;
+  readonly copies: StoreCopies;
   readonly isReady: () => boolean;
   readonly notReady?: () => Problem;
   readonly clusterLines?: (() => readonly string[]) | undefined;
@@ -260,7 +236,7 @@ export function servicesOf(
   parts: ServiceParts,
 ): Services & { readonly webhooks: Webhooks } {
   const { engine, audit } = store;
-  const { reports, http, isReady, notReady, accessLog, gateways, clusterLines } = parts;
+  const { reports, http, isReady, notReady, accessLog, gateways, copies, clusterLines } = parts;
   assert(audit !== null, "a server keeps an audit trail");
   const keys = new Keys(store.secret, engine.state.catalog, parts.platformToken);
   const passwords = new Passwords();
@@ -297,6 +273,7 @@ export function servicesOf(
     live,
     commands,
     gateways,
+    copies,
     layouts,
     keys,
     passwords,
@@ -349,11 +326,6 @@ function warnIgnored(log: Logger, env: NodeJS.ProcessEnv): void {
     if (env[variable] === undefined) continue;
     log.warn({ variable }, "ignored: the data folder is not empty");
   }
-}
-
-/** Adds the brackets that a URL needs around an IPv6 address. */
-function bracketed(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   type Server,
   startProgram,
 } from "../harness/processes.ts";
-import { startServer } from "./frontrow.ts";
+import { CLI, metricOf, startServer } from "./frontrow.ts";
 
 const MEMBERS = [0, 1, 2];
 const LOOPBACK = "http://127.0.0.1";
@@ -15,8 +15,19 @@ const LOOPBACK = "http://127.0.0.1";
 export interface Cell {
   /** Starts a host, which is ready when it leads. */
   readonly startHost: (folder: string, name: string) => Promise<Server>;
+  /** Starts a host beside another one that leads; it is ready when it follows. */
+  readonly startStandby: (folder: string, name: string) => Promise<Standby>;
+  /** Host and port of a member of etcd. */
+  readonly member: string;
   readonly stop: () => Promise<void>;
 }
+
+export interface Standby extends RunningProgram {
+  readonly url: URL;
+}
+
+/** The name of the cell. */
+export const CELL = "bench";
 
 /** @returns The command that installs what is missing; null when nothing is. */
 export function missingEtcd(): string | null {
@@ -51,13 +62,28 @@ export async function startCell(folder: string): Promise<Cell> {
       }),
     ),
   );
+  const member = new URL(clients[0]!).host;
+  const address = `etcd://${member}/${CELL}`;
+  const argsOf = (name: string) => ["--cluster", address, "--cluster-host", name];
   return {
-    startHost: (data, name) => {
-      const cell = `etcd://${new URL(clients[0]!).host}/bench`;
-      return startServer(data, ["--cluster", cell, "--cluster-host", name]);
-    },
+    member,
+    startHost: (data, name) => startServer(data, argsOf(name)),
+    startStandby: (data, name) => startStandby(data, argsOf(name)),
     stop: async () => {
-      await Promise.all(members.map((member) => member.stop()));
+      await Promise.all(members.map((each) => each.stop()));
     },
   };
+}
+
+async function startStandby(folder: string, args: readonly string[]): Promise<Standby> {
+  const port = await freePort();
+  const url = new URL(`${LOOPBACK}:${port}`);
+  const places = ["--port", String(port), "--data", path.join(folder, "data")];
+  const program = await startProgram({
+    path: process.execPath,
+    args: [CLI, "serve", ...places, ...args],
+    stopSignal: "SIGTERM",
+    connect: () => metricOf(url, 'frontrow_cluster_role{role="standby"}'),
+  });
+  return { ...program, url };
 }

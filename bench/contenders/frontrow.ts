@@ -1,11 +1,14 @@
 /** Frontrow itself: `frontrow serve` on an empty data folder. */
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Server, startModule } from "../harness/processes.ts";
 import { MIXES, targetAt } from "../load/plan.ts";
 import type { Contender, RunningContender } from "./contender.ts";
 import { countSeats, createVenue, openEvent, TENANT_TOKEN, type Venue } from "./venue.ts";
 
+/** The compiled program. */
+export const CLI = fileURLToPath(new URL("../../server/cli.js", import.meta.url));
 const POLL_MS = 50;
 const POLLS_MAX = 1_200;
 
@@ -18,7 +21,6 @@ export function startServer(
   args: readonly string[] = [],
   preload?: URL,
 ): Promise<Server> {
-  const program = new URL("../../server/cli.js", import.meta.url);
   const data = path.join(folder, "data");
   const env = {
     FRONTROW_TENANT_TOKEN: TENANT_TOKEN,
@@ -27,7 +29,7 @@ export function startServer(
     FRONTROW_LOG_LEVEL: process.env["FRONTROW_LOG_LEVEL"] ?? "error",
   };
   const serve = ["serve", "--port", "0", "--data", data, ...args];
-  return startModule(program, serve, { env, preload });
+  return startModule(pathToFileURL(CLI), serve, { env, preload });
 }
 
 export function frontrow(name: string, args: readonly string[]): Contender {
@@ -90,9 +92,13 @@ async function waitUntil(what: string, isTrue: () => Promise<boolean>): Promise<
   }
 }
 
+export async function metricsOf(url: URL): Promise<string> {
+  return (await fetch(new URL("/metrics", url))).text();
+}
+
 /** @param series - With its labels. */
 export async function metricOf(url: URL, series: string): Promise<number> {
-  const metrics = await (await fetch(new URL("/metrics", url))).text();
+  const metrics = await metricsOf(url);
   const line = metrics.split("\n").find((one) => one.startsWith(`${series} `));
   if (line === undefined) throw new Error(`the server has no metric ${series}`);
   return Number(line.slice(series.length));

@@ -5,20 +5,22 @@
 import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import type { RunningContender } from "../contenders/contender.ts";
-import { missingEtcd, startCell } from "../contenders/etcd.ts";
-import { runningAt, startServer } from "../contenders/frontrow.ts";
+import { type Cell, missingEtcd, startCell } from "../contenders/etcd.ts";
+import { CLI, runningAt, startServer } from "../contenders/frontrow.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "../harness/command.ts";
 import { interleave, medianOf } from "../harness/measure.ts";
-import { measureIn } from "../harness/processes.ts";
+import { measureIn, run } from "../harness/processes.ts";
 import { report, verdict } from "../harness/results.ts";
 import { print, progress, table } from "../harness/table.ts";
 import { Generator } from "../load/generator-process.ts";
 import type { PipelinedMeasurement, PipelinedPlan } from "../load/pipelined-wire.ts";
 import type { EventOnSale } from "../load/plan.ts";
+import { lagDuring } from "./lag.ts";
 
 const SEATS = isTrial ? 2_000 : 20_000;
 const HTTP_CONNECTIONS = isTrial ? 8 : 256;
 const SOCKETS = isTrial ? { connections: 2, inFlight: 4 } : { connections: 64, inFlight: 64 };
+const LAG_ROUNDS = 3;
 const TICKS_PER_SECOND = 100;
 /** Fields of `/proc/<pid>/stat` after the name: the processor time of the user and the system. */
 const [USER_TICKS, SYSTEM_TICKS] = [11, 12];
@@ -71,14 +73,42 @@ async function measure(data: string): Promise<void> {
     }),
     options.rounds,
   );
+  const lagMs = await standbyLag(cell, { data, leader: subjects[1]!, generator });
   await generator.stop();
   for (const { server } of subjects) await server.stop();
   await cell.stop();
-  await tell(cases.map(({ name }, i) => ({ name, measured: values[i]! })));
+  await tell(
+    cases.map(({ name }, i) => ({ name, measured: values[i]! })),
+    lagMs,
+  );
+}
+
+/** A standby joins only now: it would take processor time from the measurements before. */
+async function standbyLag(
+  cell: Cell,
+  { data, leader, generator }: { data: string; leader: Subject; generator: Generator },
+): Promise<number | null> {
+  progress("the lag of a standby");
+  const place = `${data}/standby`;
+  await mkdir(place);
+  await run(process.execPath, [CLI, "join", `${data}/host/data`, `${place}/data`]);
+  const standby = await cell.startStandby(place, "b");
+  const lags: (number | null)[] = [];
+  for (const drive of [() => overHttp(generator, leader), () => overSocket(leader)]) {
+    // Hosts say each second how far they are.
+    const several = async () => {
+      for (let i = 0; i < LAG_ROUNDS; i++) await drive();
+    };
+    lags.push(await lagDuring(cell.member, several));
+  }
+  await standby.stop();
+  const known = lags.filter((lag) => lag !== null);
+  return known.length === lags.length ? Math.max(...known) : null;
 }
 
 async function tell(
   rows: readonly { readonly name: string; readonly measured: readonly Measured[] }[],
+  lagMs: number | null,
 ): Promise<void> {
   const cells = rows.map(({ name, measured }) => {
     const of = (pick: (one: Measured) => number) => medianOf(measured.map(pick));
@@ -94,6 +124,7 @@ async function tell(
     verdict(`HTTP, ${HTTP_CONNECTIONS} connections, ÷ single host`, { atLeast: 0.7 }, rate(0)),
     verdict("processor time of a request ÷ single host", { atMost: 1.25 }, cost(0)),
     verdict("socket, 64 × 64, ÷ single host", { atLeast: 0.3 }, rate(2)),
+    verdict("lag of a standby at full load, s", { atMost: 1 }, lagMs === null ? null : lagMs / 1e3),
   ];
   await report("cluster", options.folder, { verdicts, rows, ...options });
 

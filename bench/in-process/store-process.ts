@@ -27,7 +27,7 @@ export async function measureRecoveries(
   });
 }
 
-async function runStore(run: StoreRun): Promise<StoreReport> {
+export async function runStore(run: StoreRun): Promise<StoreReport> {
   const program = new URL("./store-run.js", import.meta.url);
   return JSON.parse(await runModule(program, [JSON.stringify(run)])) as StoreReport;
 }

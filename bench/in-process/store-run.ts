@@ -12,6 +12,8 @@ export interface StoreRun {
   readonly fill?: { readonly events: number; readonly seats: number; readonly records: number };
   /** Whether to close the store, which makes a snapshot; otherwise the process just ends. */
   readonly closes: boolean;
+  /** Whether the store keeps an audit trail. */
+  readonly hasTrail?: boolean;
 }
 
 export interface StoreReport {
@@ -24,8 +26,9 @@ export interface StoreReport {
   readonly bookingSeconds: number;
 }
 
-const { folder, fill, closes } = JSON.parse(process.argv[2] ?? "") as StoreRun;
-const store = await openEngine({ folder, snapshotBytes: Infinity });
+const { folder, fill, closes, hasTrail } = JSON.parse(process.argv[2] ?? "") as StoreRun;
+const audit = hasTrail === true ? { days: null, onReport: () => {} } : undefined;
+const store = await openEngine({ folder, snapshotBytes: Infinity, audit });
 let bookingSeconds = 0;
 if (fill !== undefined) {
   const onSale = await putOnSale(store, fill.events, fill.seats);

@@ -29,10 +29,19 @@ interface Counts {
   done: number;
   refused: number;
   isOver: boolean;
+  /** Called when a connection ends too early. */
+  readonly lose: (error: Error) => void;
 }
 
-async function drive(plan: PipelinedPlan): Promise<PipelinedMeasurement> {
-  const counts: Counts = { latenciesMs: [], done: 0, refused: 0, isOver: false };
+/** @throws Error when a connection is lost. */
+function drive(plan: PipelinedPlan): Promise<PipelinedMeasurement> {
+  return new Promise((resolve, reject) => {
+    const counts: Counts = { latenciesMs: [], done: 0, refused: 0, isOver: false, lose: reject };
+    measure(plan, counts).then(resolve, reject);
+  });
+}
+
+async function measure(plan: PipelinedPlan, counts: Counts): Promise<PipelinedMeasurement> {
   const connections = Array.from({ length: plan.connections }, (_, i) => {
     return new Pipeline(plan, i, counts);
   });
@@ -69,6 +78,7 @@ class Pipeline {
   readonly #sent: Batch[] = [];
   #socket!: Socket;
   #onEnd: (() => void) | null = null;
+  #hasEnded = false;
 
   constructor(plan: PipelinedPlan, number: number, counts: Counts) {
     this.#plan = plan;
@@ -107,7 +117,11 @@ class Pipeline {
     this.#socket.on("data", (bytes: Buffer) => {
       for (const isDone of this.#wire.read(bytes)) this.#answered(isDone);
     });
+    // `close` follows.
     this.#socket.on("error", () => {});
+    this.#socket.on("close", () => {
+      if (!this.#hasEnded) this.#counts.lose(new Error("the server closed a connection"));
+    });
     for (const batch of this.#batches) this.#send(batch);
   }
 
@@ -136,6 +150,7 @@ class Pipeline {
   /** Waits for the last answers. */
   async end(): Promise<void> {
     if (this.#sent.length > 0) await new Promise<void>((resolve) => (this.#onEnd = resolve));
+    this.#hasEnded = true;
     this.#socket.destroy();
   }
 }

@@ -9,6 +9,7 @@ import type { FramePlace } from "../log/frame.ts";
 import type { StoreFault } from "../disk/faults.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
 import type { MachineTime } from "../disk/service-clock.ts";
+import { Confirmations } from "./confirmations.ts";
 import { EtcdRefusal, type KeyValue, type TransactionResult } from "./etcd.ts";
 import { EtcdRefused, LeadershipLost, NotOfThisCell } from "./faults.ts";
 import type { FollowedLog } from "./followed-log.ts";
@@ -21,7 +22,11 @@ import { Replicator } from "./replicator.ts";
 import { Trim } from "./trim.ts";
 
 const DEADLINE_MS = 2_000;
+/** A client waits for the answer. */
+const CONFIRM_DEADLINE_MS = 600;
 const RETRY_DELAY_MS = 100;
+/** A host that gets a copy has this time to check it and to start. */
+const KEEP_MS = 5 * 60_000;
 const TEND_EVERY_MS = 1_000;
 
 export interface ClusterHostOptions extends ClusterOptions {
@@ -55,9 +60,12 @@ export class ClusterHost {
   readonly #options: ClusterHostOptions;
   readonly #lease: Lease;
   readonly #hosts: Hosts;
+  readonly #confirmations: Confirmations;
   #follower: Follower | null = null;
   #led: Led | null = null;
   #log: LeadingLog | null = null;
+  /** Where the copies begin that other hosts get, and how long they may need the rest. */
+  #kept: { readonly place: FramePlace; readonly untilMs: number } | null = null;
   #isCaughtUp = false;
   #isCampaigning = false;
   #cancelWatch: (() => void) | null = null;
@@ -69,6 +77,9 @@ export class ClusterHost {
     this.#options = options;
     this.keys = new CellKeys(options.cell);
     this.#hosts = new Hosts({ ...options, keys: this.keys });
+    const ask = (leads: () => void, unknown: () => void) =>
+      this.#askLeader(CONFIRM_DEADLINE_MS, leads, unknown);
+    this.#confirmations = new Confirmations({ ...options, ask });
     this.#lease = new Lease({
       ...options,
       leaseMs,
@@ -91,6 +102,12 @@ export class ClusterHost {
   /** Whether etcd has room for more frames. */
   get hasRoom(): boolean {
     return this.#led!.trim.hasRoom;
+  }
+
+  /** As `confirm` of the engine's ports; undefined when the lease is relied on. */
+  get confirm(): ((done: () => void) => void) | undefined {
+    const { strictReads = false } = this.#options;
+    return strictReads ? (done) => this.#confirmations.add(done) : undefined;
   }
 
   /** To be called once, when the log on disk has been read. */
@@ -118,6 +135,13 @@ export class ClusterHost {
     const { role, mayRead } = this;
     const retainedBytes = this.#led?.trim.retainedBytes ?? 0;
     return { cell, host, role, mayRead, retainedBytes, ...this.#hosts.view() };
+  }
+
+  keepLog(): void {
+    const nowMs = this.#options.time.runningMs();
+    const { number, offset } = this.#onDisk;
+    const known = this.#kept !== null && nowMs < this.#kept.untilMs ? this.#kept.place : null;
+    this.#kept = { place: known ?? { number, offset }, untilMs: nowMs + KEEP_MS };
   }
 
   /** Gives the lease back, so that another host leads at once. */
@@ -263,13 +287,23 @@ export class ClusterHost {
     const led = this.#led;
     // A standby relies on its lease only from when it has created the leader key.
     if (led === null) return this.#lease.prove();
+    // Without an answer, the next keep-alive asks again.
+    this.#askLeader(
+      DEADLINE_MS,
+      () => this.#lease.prove(),
+      () => {},
+    );
+  }
+
+  /** Asks etcd, linearizably, whether this host leads. If it does not, it ends. */
+  #askLeader(deadlineMs: number, leads: () => void, unknown: () => void): void {
     const { etcd } = this.#options;
     const { leader } = this.keys;
-    etcd.range({ from: leader, to: `${leader}\0`, limit: 1 }, DEADLINE_MS, (reply) => {
-      // Without an answer, the next keep-alive asks again.
-      if (this.#hasEnded || reply.kind !== "done") return;
+    etcd.range({ from: leader, to: `${leader}\0`, limit: 1 }, deadlineMs, (reply) => {
+      if (this.#hasEnded) return;
+      if (reply.kind !== "done") return unknown();
       const [pair] = reply.value.pairs;
-      if (pair?.createRevision === led.token) this.#lease.prove();
+      if (pair?.createRevision === this.#led!.token) leads();
       else this.#fail(new LeadershipLost("another host leads, or may lead"));
     });
   }
@@ -279,15 +313,22 @@ export class ClusterHost {
     return !this.#hasEnded;
   }
 
+  /** The place after the last frame on this host's disk. */
+  get #onDisk(): FramePlace {
+    return this.#log?.place ?? this.#options.log.synced;
+  }
+
   /** Says how far this host is, and lets the leader remove what others have. */
   #tend(): void {
     const { log, time } = this.#options;
-    const place = this.#log?.place ?? log.synced;
+    const place = this.#onDisk;
     const sequence = this.#log?.mark?.sequence ?? log.mark?.sequence ?? 0;
-    const own = { number: place.number, offset: place.offset, sequence, role: this.role };
-    this.#hosts.tell(own, this.#lease.id);
-    if (this.#log === null) return;
-    this.#led!.trim.step(place, this.#hosts.others(), time.runningMs());
+    const nowMs = time.runningMs();
+    const keepFrom =
+      this.#kept !== null && nowMs < this.#kept.untilMs ? this.#kept.place : undefined;
+    const held = { number: place.number, offset: place.offset, keepFrom };
+    this.#hosts.tell({ ...held, sequence, role: this.role }, this.#lease.id);
+    if (this.#log !== null) this.#led!.trim.step(held, this.#hosts.others(), nowMs);
   }
 
   #later(task: () => void): void {

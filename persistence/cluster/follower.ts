@@ -5,6 +5,7 @@
  */
 import { assert } from "../../engine/assert.ts";
 import { LogCorrupt, only, type StoreFault } from "../disk/faults.ts";
+import { OtherFormat } from "../disk/formats.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
 import { type FramePlace, padToSector, readChain, readFrameHeader } from "../log/frame.ts";
 import type { Etcd, KeyValue, RangeRequest, RangeResult, WatchEvent } from "./etcd.ts";
@@ -231,7 +232,7 @@ export class Follower {
       log.accept(frame, place);
       return true;
     } catch (error) {
-      only(error, LogCorrupt);
+      only(error, LogCorrupt, OtherFormat);
       this.#fail(error);
       return false;
     }

@@ -1,5 +1,4 @@
 /** What the hosts of a cell say about themselves, and how far this host is behind the leader. */
-import type { FramePlace } from "../log/frame.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
 import type { MachineTime } from "../disk/service-clock.ts";
 import type { Etcd, MemberStatus } from "./etcd.ts";
@@ -17,7 +16,7 @@ export interface HostsOptions {
   readonly scheduler: Scheduler;
 }
 
-type Own = Pick<HostStatus, "number" | "offset" | "sequence" | "role">;
+type Own = Pick<HostStatus, "number" | "offset" | "sequence" | "role" | "keepFrom">;
 
 export class Hosts {
   readonly #options: HostsOptions;
@@ -39,7 +38,7 @@ export class Hosts {
   }
 
   /** Up to where the other live hosts have the log on their disks. */
-  others(): FramePlace[] {
+  others(): HostStatus[] {
     return this.#hosts.filter(({ host }) => host !== this.#options.host);
   }
 

@@ -13,6 +13,8 @@ export interface ClusterOptions {
   readonly address: string;
   /** How long this host leads without hearing from etcd; 2,000 by default. */
   readonly leaseMs?: number | undefined;
+  /** Whether every answer of the leader waits until etcd has said that it still leads. */
+  readonly strictReads?: boolean | undefined;
   /** Called once, when the log has been read: from then on the status can be asked for. */
   readonly onStanding?: ((host: ClusterView) => void) | undefined;
 }
@@ -24,6 +26,8 @@ export interface ClusterView {
   status(): ClusterStatus;
   /** Stops following or leading without waiting for anything: the process ends. */
   leave(done: () => void): void;
+  /** A copy for another host begins: for a while, etcd keeps what comes after it. */
+  keepLog(): void;
 }
 
 export const HostRole = {
@@ -42,6 +46,8 @@ export interface HostStatus extends FramePlace {
   readonly role: HostRole;
   /** The last record on its disk. */
   readonly sequence: number;
+  /** Where a copy of its log begins that another host gets; absent without one. */
+  readonly keepFrom?: FramePlace | undefined;
   /** Milliseconds since 1970, by its own clock. */
   readonly atMs: number;
 }

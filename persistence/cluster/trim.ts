@@ -8,6 +8,8 @@ import { type CellKeys, comparePlaces } from "./keys.ts";
 
 /** Frames for hosts that restart, that are slow, or that join from a copy. */
 const KEPT_BYTES = 64 * 1024 * 1024;
+/** At most so much stays for a host that gets a copy at the moment. */
+const KEPT_FOR_COPIES_BYTES = 512 * 1024 * 1024;
 /** Without a second host that has them, frames stay; beyond this no record is accepted. */
 export const RETAINED_BYTES_MAX = 1024 * 1024 * 1024;
 /** Less is not worth a compaction, which costs etcd some 20 ms. */
@@ -20,6 +22,9 @@ interface Retained {
   readonly place: FramePlace;
   readonly bytes: number;
 }
+
+/** Up to where a host has the log on its disk, and where a copy for another one begins. */
+export type Held = FramePlace & { readonly keepFrom?: FramePlace | undefined };
 
 export interface TrimOptions {
   readonly etcd: Etcd;
@@ -58,14 +63,17 @@ export class Trim {
 
   /**
    * Removes what may be removed. To be called from time to time, after the first frame.
-   * @param own - Up to where this host has the log on its disk.
-   * @param others - The same of all other live hosts.
+   * @param own - Of this host.
+   * @param others - Of all other live hosts.
    */
-  step(own: FramePlace, others: readonly FramePlace[], nowMs: number): void {
+  step(own: Held, others: readonly Held[], nowMs: number): void {
     if (this.#isBusy) return;
     if (!this.#knowsEarlier) return this.#findEarlier();
     const first = this.#retained[0]!.place;
-    const end = lesser(this.#beforeKept(), onTwo(own, others) ?? first);
+    const onDisk = lesser(this.#beforeKept(), onTwo(own, others) ?? first);
+    const copied = [own, ...others].flatMap(({ keepFrom }) => keepFrom ?? []);
+    const hasRoom = this.#retainedBytes < KEPT_FOR_COPIES_BYTES;
+    const end = hasRoom ? copied.reduce(lesser, onDisk) : onDisk;
     const bytes = this.#retainedBytes - this.#bytesFrom(end);
     if (bytes < STEP_BYTES && nowMs - this.#steppedMs < STEP_EVERY_MS) return;
     this.#steppedMs = nowMs;

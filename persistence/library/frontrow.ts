@@ -31,7 +31,8 @@ import type {
   ZoneBody,
   ZoneChange,
 } from "../../engine/shapes/bodies.ts";
-import { openEngine, type OpenOptions, systemCaller } from "../store/open-engine.ts";
+import type { Etcd } from "../cluster/etcd.ts";
+import { openEngine, type Store, systemCaller } from "../store/open-engine.ts";
 import { Refused, type Result } from "../store/results.ts";
 import { Acting, each, type NotOwn } from "./acting.ts";
 import { refuseArguments } from "./arguments.ts";
@@ -51,21 +52,7 @@ import {
   seatsAt,
   seatsOf,
 } from "./inventory.ts";
-
-/** How to open a store. */
-export interface FrontrowOptions extends OpenOptions {
-  /** Name of the organization to act for; "default" by default. It is created if necessary. */
-  readonly organization?: string | undefined;
-}
-
-/** A new tenant. Its token is for HTTP clients. */
-export interface NewTenant {
-  readonly name: string;
-  /** SHA-256 of its token, 64 hexadecimal digits; without it the token is derived. */
-  readonly tokenSha256?: string | null;
-  /** The account that manages it over HTTP. */
-  readonly administrator?: Administrator | null;
-}
+import { type FrontrowOptions, joinCluster, type NewTenant } from "./options.ts";
 
 /** A body that replaces the row with its id. */
 export type Changed<Body> = Body & { readonly id: number };
@@ -74,34 +61,41 @@ export type Changed<Body> = Body & { readonly id: number };
  * An open store, and the organization that this object acts for.
  *
  * A call resolves once everything that its result depends on is on disk. It rejects only after
- * `close`, or when an argument cannot be written as JSON. Calls take effect in the order in which
- * they are made. Arguments and results are copies.
+ * `close`, when an argument cannot be written as JSON, and with `NotLeading` on a host of a cluster
+ * that may no longer lead. Calls take effect in the order in which they are made. Arguments and
+ * results are copies.
  * Where no cost is given, it is proportional to the objects in the call or the rows in its result.
  */
 export class Frontrow {
   readonly #acting: Acting;
   readonly #history: History;
   readonly #closing: AbortController;
+  readonly #etcd: Etcd | undefined;
 
-  private constructor(acting: Acting, history: History, closing: AbortController) {
+  private constructor(acting: Acting, history: History, closing: AbortController, etcd?: Etcd) {
     this.#acting = acting;
     this.#history = history;
     this.#closing = closing;
+    this.#etcd = etcd;
   }
 
   /** Use the function `open`. */
   static async open(given: FrontrowOptions): Promise<Frontrow> {
     // A program without types may leave them out.
-    const { organization, ...options } = given ?? {};
+    const { organization, cluster: host, ...options } = given ?? {};
     const refusal = refuseArguments({ folder: options.folder });
     if (refusal !== null) throw new Refused(refusal);
     const history = new History();
-    const store = await openEngine(options, history);
+    const joined = joinCluster(host);
+    let store: Store | undefined;
     try {
+      store = await openEngine({ ...options, cluster: joined?.options }, history);
       const caller = await store.callerFor(organization ?? "default");
-      return new Frontrow(new Acting(store, caller), history, new AbortController());
+      const acting = new Acting(store, caller);
+      return new Frontrow(acting, history, new AbortController(), joined?.etcd);
     } catch (error) {
-      await store.close();
+      await store?.close();
+      await joined?.etcd.close();
       throw error;
     }
   }
@@ -110,13 +104,15 @@ export class Frontrow {
   as({ id, tenantId }: Pick<OrganizationRow, "id" | "tenantId">): Frontrow {
     const actor = { kind: ActorKind.ORGANIZATION, id };
     const caller = id === 0 ? systemCaller(tenantId) : { actor, tenantId, organizationId: id };
-    return new Frontrow(new Acting(this.#acting.store, caller), this.#history, this.#closing);
+    const acting = new Acting(this.#acting.store, caller);
+    return new Frontrow(acting, this.#history, this.#closing, this.#etcd);
   }
 
   /** Resolves once everything is on disk and another process can open the folder. */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#closing.abort();
-    return this.#acting.store.close();
+    await this.#acting.store.close();
+    await this.#etcd?.close();
   }
 
   /** Tenants: independent owners of organizations in one store. */

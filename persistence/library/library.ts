@@ -1,5 +1,6 @@
 /** The entry of the library: what `import { open } from "@frontrow/engine"` gives. */
-import { Frontrow, type FrontrowOptions } from "./frontrow.ts";
+import { Frontrow } from "./frontrow.ts";
+import type { FrontrowOptions } from "./options.ts";
 
 export type {
   AccountRow,
@@ -52,6 +53,15 @@ export type {
   ZoneBody,
   ZoneChange,
 } from "../../engine/shapes/bodies.ts";
+export { EtcdRefused, LeadershipLost, NotOfThisCell, TooFarBehind } from "../cluster/faults.ts";
+export type { MemberStatus } from "../cluster/etcd.ts";
+export type {
+  ClusterOptions,
+  ClusterStatus,
+  ClusterView,
+  HostRole,
+  HostStatus,
+} from "../cluster/options.ts";
 export type { AuditReport } from "../audit/keeper.ts";
 export {
   DiskFault,
@@ -62,13 +72,13 @@ export {
   StoreFault,
 } from "../disk/faults.ts";
 export type { SnapshotReport } from "../snapshot/options.ts";
-export { type OpenOptions, StoreClosed } from "../store/open-engine.ts";
+export { NotLeading, type OpenOptions, StoreClosed } from "../store/open-engine.ts";
 export type { RecoveryProgress } from "../store/open-state.ts";
 export type { AuditOptions } from "../store/open-store.ts";
 export { type Refusal, type RefusalCode, Refused, type Result, valueOf } from "../store/results.ts";
 export type { AnyCommand, NotOwn } from "./acting.ts";
 export type { AreaChange, Change, SeatChange, StateName } from "./changes.ts";
-export type { Changed, Frontrow, FrontrowOptions, NewTenant } from "./frontrow.ts";
+export type { Changed, Frontrow } from "./frontrow.ts";
 export type {
   Areas,
   AuditEntry,
@@ -81,12 +91,15 @@ export type {
   Seats,
   SeatSort,
 } from "./inventory.ts";
+export type { FrontrowOptions, HostInCluster, NewTenant } from "./options.ts";
 
 /**
  * Opens the store in a folder, or makes one there.
  *
  * @throws StoreFault, among them FolderRefused when the folder is open already, here or in another
- * process, and LogCorrupt when data is damaged. Its message names the cause and the way out.
+ * process, and LogCorrupt when data is damaged. On a host of a cluster also TooFarBehind and
+ * NotOfThisCell, when the folder cannot follow the leader. Its message names the cause and the way
+ * out.
  * Refused with VALIDATION_FAILED when `folder` is missing.
  */
 export function open(options: FrontrowOptions): Promise<Frontrow> {

@@ -65,43 +65,65 @@ export function restoreFolder(options: CopyOptions): Copied {
   }
 }
 
-/** Ordering: copy and sync under another name, check, rename, sync the parent folder. */
 function copyStore(options: CopyOptions): Copied {
   const { disk, from, to } = options;
-  refuseTarget(disk, from, to);
-  const partial = `${to}${PARTIAL_SUFFIX}`;
-  let copied: Copied;
+  refuseOverlap(from, to);
+  const partial = beginCopy(disk, to);
   try {
-    makeFoldersNow(disk, partial);
-    clear(disk, partial);
-    copied = copyTo(partial, options);
-    disk.renameNow(partial, to);
+    return endCopy(options, copyTo(partial, options));
   } catch (error) {
     removePartial(disk, partial);
     throw error;
   }
-  disk.syncFolderNow(dirname(to));
-  return copied;
 }
 
-function copyTo(partial: string, { disk, from, onWork }: CopyOptions): Copied {
-  const held = HeldFolder.hold(disk, from);
-  let leftOut: readonly Finding[];
+/** @returns The empty folder for an unfinished copy. @throws FolderRefused, DiskFault. */
+export function beginCopy(disk: CopyDisk, to: string): string {
+  refuseTarget(disk, to);
+  const partial = `${to}${PARTIAL_SUFFIX}`;
   try {
-    for (const name of namesIn(held, from))
-      copyFile(disk, held.openNow(`${from}/${name}`), partial);
-    leftOut = copyRest({ disk, from, to: partial, onWork }, held);
-  } finally {
-    held.release();
+    makeFoldersNow(disk, partial);
+    clear(disk, partial);
+    return partial;
+  } catch (error) {
+    removePartial(disk, partial);
+    throw error;
   }
+}
+
+/**
+ * Checks a copy whose files are on disk, and gives it its name.
+ *
+ * Ordering: copy and sync under another name, check, rename, sync the parent folder.
+ * @throws FolderRefused, DiskFault.
+ */
+export function endCopy(
+  { disk, to, onWork }: Omit<CopyOptions, "from">,
+  leftOut: readonly Finding[],
+): Copied {
+  const partial = `${to}${PARTIAL_SUFFIX}`;
   disk.syncFolderNow(partial);
   const verified = verifyFolder({ disk, folder: partial, onWork });
   ensureSound(partial, verified);
+  disk.renameNow(partial, to);
+  disk.syncFolderNow(dirname(to));
   return { ...verified, leftOut };
 }
 
+/** @returns The damage of files that were not copied. */
+function copyTo(partial: string, { disk, from, onWork }: CopyOptions): readonly Finding[] {
+  const held = HeldFolder.hold(disk, from);
+  try {
+    for (const name of namesIn(held, from))
+      copyFile(disk, held.openNow(`${from}/${name}`), partial);
+    return copyRest({ disk, from, to: partial, onWork }, held);
+  } finally {
+    held.release();
+  }
+}
+
 /** Removes an unfinished copy, which may already contain the secret. */
-function removePartial(disk: CopyDisk, partial: string): void {
+export function removePartial(disk: CopyDisk, partial: string): void {
   try {
     clear(disk, partial);
     for (const name of namesIn(disk, partial)) disk.removeFolderNow(`${partial}/${name}`);
@@ -112,9 +134,7 @@ function removePartial(disk: CopyDisk, partial: string): void {
   }
 }
 
-/** @returns The damage of files that were not copied. */
 function copyRest({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): readonly Finding[] {
-  const { storeId } = readStore(held, from);
   const names = findSnapshots(held, from);
   const target = `${to}/${SNAPSHOT_FOLDER}`;
   makeFoldersNow(disk, target);
@@ -122,20 +142,30 @@ function copyRest({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): re
     copyFile(disk, held.openNow(`${from}/${SNAPSHOT_FOLDER}/${name}`), target);
     onWork?.("copying snapshots", i + 1, names.length);
   }
-  // The copies are checked, because the originals may be removed at any time.
-  const survey = surveySnapshots({ disk, folder: to, storeId });
-  for (const { path } of survey.findings) disk.removeNow(path);
-  disk.syncFolderNow(target);
+  const damaged = leaveOutSnapshots(disk, to);
   const trail = copySql(disk, from, `${to}/${AUDIT_FILE}`);
   const deliveries = copySql(disk, from, `${to}/${WEBHOOKS_FILE}`);
   // The trail may have records of segments that are new since the folder was opened.
   held.extend(disk, from);
   copyLog({ disk, from, to, onWork }, held);
-  return [...survey.findings, ...trail, ...deliveries];
+  return [...damaged, ...trail, ...deliveries];
+}
+
+/**
+ * Removes damaged snapshots from an unfinished copy. The copies are checked, because the originals
+ * may be removed at any time.
+ * @returns What is wrong with them.
+ */
+export function leaveOutSnapshots(disk: CopyDisk, partial: string): readonly Finding[] {
+  const { storeId } = readStore(disk, partial);
+  const { findings } = surveySnapshots({ disk, folder: partial, storeId });
+  for (const { path } of findings) disk.removeNow(path);
+  disk.syncFolderNow(`${partial}/${SNAPSHOT_FOLDER}`);
+  return findings;
 }
 
 /** Copies the trail or the deliveries: before the log, because they must not be ahead of it. */
-function copySql(disk: Disk, from: string, path: string): Finding[] {
+export function copySql(disk: Disk, from: string, path: string): Finding[] {
   const name = basename(path);
   if (!namesIn(disk, from).includes(name)) return [];
   disk.createNow(path).closeNow();
@@ -187,11 +217,14 @@ function ensureSound(folder: string, { findings }: Pick<Verified, "findings">): 
   throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }
 
-function refuseTarget(disk: Disk, from: string, to: string): void {
+function refuseOverlap(from: string, to: string): void {
   const [source, target] = [resolve(from), resolve(to)];
   if (target === source || target.startsWith(`${source}/`) || source.startsWith(`${target}/`)) {
     throw new FolderRefused(to, `it must lie beside ${from}, not in it`, ExitCode.CANNOT_CREATE);
   }
+}
+
+function refuseTarget(disk: Disk, to: string): void {
   if (namesIn(disk, to).length === 0) return;
   const reason = "it is not empty: choose a new name; nothing was changed";
   throw new FolderRefused(to, reason, ExitCode.CANNOT_CREATE);

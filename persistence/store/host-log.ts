@@ -7,6 +7,7 @@ import { assert } from "../../engine/assert.ts";
 import { ClusterHost } from "../cluster/cluster-host.ts";
 import { TooFarBehind } from "../cluster/faults.ts";
 import { FollowedLog } from "../cluster/followed-log.ts";
+import { Gathering } from "../cluster/gathering.ts";
 import { CellKeys } from "../cluster/keys.ts";
 import type { ClusterOptions } from "../cluster/options.ts";
 import { containsStore, type StorePlace } from "../disk/data-folder.ts";
@@ -21,11 +22,6 @@ import type { Platform } from "./platform.ts";
 
 const ASK_DEADLINE_MS = 2_000;
 const RETRY_DELAY_MS = 200;
-/**
- * A frame takes several milliseconds. Without this pause it would leave with the first answers'
- * next requests, and most others would wait for the frame after it.
- */
-const GATHER_MS = 2;
 
 export interface HostLogOptions extends Omit<LogOptions, "replay" | "start" | "check">, StorePlace {
   readonly time: MachineTime;
@@ -114,7 +110,9 @@ export class HostLog {
 
   async #lead(): Promise<void> {
     const host = this.#host;
-    const { read } = this.#options;
+    const { read, scheduler } = this.#options;
+    const pendingRecords = () => this.#journal?.stats.pendingRecords ?? 0;
+    const gathering = new Gathering(scheduler, pendingRecords);
     const { sequence, timeMs } = read.scan;
     try {
       const journal = await beginEpoch(
@@ -122,7 +120,7 @@ export class HostLog {
           ...this.#options,
           commit: (frame, place, done) => host.commit(frame, place, done),
           hasRoom: () => host.hasRoom,
-          gather: (send) => void this.#options.scheduler.later(GATHER_MS, send),
+          gather: (send) => gathering.begin(send),
         },
         read.scan,
       );

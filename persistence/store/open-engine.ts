@@ -103,7 +103,7 @@ export class Store {
    * Runs a command. A refusal is a value: `isGranted` distinguishes it from a success, whose answer
    * is `value`. Settles once everything that the outcome depends on is on disk.
    *
-   * @throws StoreClosed.
+   * @throws StoreClosed, NotLeading.
    */
   async execute<K extends CommandKind>(command: CommandOf<K>): Promise<Outcome<AnswerOf<K>>> {
     this.#demandOpen();
@@ -116,7 +116,7 @@ export class Store {
   /**
    * Runs `read` on the current state. Settles once everything it may have read is on disk.
    *
-   * @throws StoreClosed.
+   * @throws StoreClosed, NotLeading.
    */
   async read<Value>(read: (state: State) => Value): Promise<Value> {
     this.#demandOpen();
@@ -179,12 +179,25 @@ export class Store {
 
   #demandOpen(): void {
     if (this.#isClosed) throw new StoreClosed(this.folder);
+    if (this.cluster?.mayRead === false) throw new NotLeading();
   }
 
   #durable(): Promise<void> {
     return new Promise((resolve) => {
       this.engine.afterDurable(resolve);
     });
+  }
+}
+
+/**
+ * A call on a host of a cluster whose lease may have ended, so that another host may lead. Nothing
+ * was done. Either the host leads on, and later calls succeed, or `onFailure` is called.
+ */
+export class NotLeading extends Error {
+  override readonly name = "NotLeading";
+
+  constructor() {
+    super("this host of the cluster may no longer lead; try again shortly");
   }
 }
 

@@ -231,7 +231,8 @@ function begin(prepared: Prepared, { journal, position, cluster }: Led): OpenSto
   const { scheduler } = platform;
   // A log that ends with the snapshot has no record that says the time.
   clock.atLeast(Math.max(report.timeMs, position.timeMs));
-  const engine = new Engine(state, position, { clock, journal, observer });
+  const confirm = cluster?.confirm;
+  const engine = new Engine(state, position, { clock, journal, observer, confirm });
   prepared.engine = engine;
   const settle = inTurns(scheduler, () => engine.settle());
   const expire = inTurns(scheduler, () => engine.expireAll(HOLDS_PER_TURN));

@@ -148,6 +148,7 @@ class Arriving {
   async holds({ eventId, holds }: HoldsPart): Promise<Refusal | null> {
     const event = this.#eventOf(eventId);
     for (const hold of holds) {
+      // oxlint-disable-next-line no-await-in-loop -- a hold takes the slot after the one before it
       const refusal = await this.#store(() => this.#lockOf(event, hold));
       if (refusal !== null) return refusal;
     }
@@ -205,6 +206,7 @@ class Arriving {
       const outcome = engine.submit(command);
       if (!isRefused(outcome)) return null;
       if (outcome.refused !== Result.OVERLOADED) return outcome;
+      // oxlint-disable-next-line no-await-in-loop -- the log has no room before
       await new Promise<void>((resolve) => {
         engine.afterDurable(resolve);
       });

@@ -30,6 +30,7 @@ export class Addresses {
     if (count === 1) return this.#urls[0]!;
     for (let i = 0; i < count; i++) {
       const position = (this.#present + i) % count;
+      // oxlint-disable-next-line no-await-in-loop -- most often the first server is the leader
       if (!(await isReady(this.#urls[position]!))) continue;
       this.#present = position;
       return this.#urls[position]!;

@@ -4,6 +4,9 @@
  */
 import type { ClusterStatus } from "../../persistence/cluster/options.ts";
 import { type Answer, HEALTHY, page, type Problem, problemAnswer } from "../wire/answers.ts";
+import { isRefused } from "../../engine/results.ts";
+import type { Copies } from "./copies.ts";
+import { COPY_PATH } from "./copy-path.ts";
 import type { Exchange, Found, Front, Judged } from "../wire/front.ts";
 import { FrontResult } from "../wire/replies.ts";
 import { clusterLines } from "./metrics.ts";
@@ -14,9 +17,15 @@ const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 export class StandbyFront implements Front {
   readonly #status: () => ClusterStatus;
   readonly #mayScrape: (authorization: string) => boolean;
+  readonly #copies: Copies;
 
   /** @param mayScrape - Whether a request with this header may read the metrics. */
-  constructor(status: () => ClusterStatus, mayScrape: (authorization: string) => boolean) {
+  constructor(
+    status: () => ClusterStatus,
+    mayScrape: (authorization: string) => boolean,
+    copies: Copies,
+  ) {
+    this.#copies = copies;
     this.#status = status;
     this.#mayScrape = mayScrape;
   }
@@ -36,19 +45,30 @@ export class StandbyFront implements Front {
   /** No answer of this front waits. */
   leave(): void {}
 
-  refuse(problem: Problem, { path }: Exchange): Answer {
-    return problemAnswer(problem, path, Date.now());
+  /** Whatever is wrong with the request, the client must send it to the leader. */
+  refuse(_: Problem, { path }: Exchange): Answer {
+    return this.#notLeader(path);
   }
 
   #answer(exchange: Exchange): Answer {
     const { path, authorization } = exchange;
-    const status = this.#status();
     if (path === "/healthz") return HEALTHY;
     if (path === "/metrics" && this.#mayScrape(authorization)) {
-      const lines = [...clusterLines(status), `process_start_time_seconds ${STARTED_SECONDS}`];
+      const lines = [
+        ...clusterLines(this.#status()),
+        `process_start_time_seconds ${STARTED_SECONDS}`,
+      ];
       return page(METRICS_TYPE, `${lines.join("\n")}\n`);
     }
-    return this.refuse(notLeader(status), exchange);
+    if (path === COPY_PATH) {
+      const copy = this.#copies.open(exchange);
+      return isRefused(copy) ? problemAnswer(copy, path, Date.now()) : copy;
+    }
+    return this.#notLeader(path);
+  }
+
+  #notLeader(path: string): Answer {
+    return problemAnswer(notLeader(this.#status()), path, Date.now());
   }
 }
 

@@ -16,6 +16,7 @@ import type { Client, Decided, Decider } from "./decider.ts";
 import { Handles } from "./handles.ts";
 import type { Protocol } from "./protocol.ts";
 import type { CommandTraffic } from "./traffic.ts";
+import type { Turns, TurnTaker } from "./turns.ts";
 
 /** Why a connection is closed; the number is the code of the close frame. */
 export const CloseCode = {
@@ -47,18 +48,11 @@ export interface Shared {
   /** As many as a frame may have. */
   readonly commands: Command[];
   readonly traffic: CommandTraffic;
-  /** Changes when every connection may have another frame decided. */
-  readonly turn: number;
+  readonly turns: Turns<CommandConnection>;
   /** Whether the answers of all connections leave room for more. */
   readonly hasRoom: boolean;
-  /** A frame has been decided in this turn. */
-  decided(): void;
-  /** Calls `decideNext` in a later turn. */
-  decideLater(connection: CommandConnection): void;
   /** Calls `decideNext` when there is room for answers again. */
   decideWithRoom(connection: CommandConnection): void;
-  /** Calls `flush` when the callbacks of this log batch have run. */
-  flushLater(connection: CommandConnection): void;
   /** Counts bytes of answers in memory. */
   hold(bytes: number): void;
   closed(connection: CommandConnection): void;
@@ -82,7 +76,7 @@ interface Extent {
   readonly commands: number;
 }
 
-export class CommandConnection implements SocketHandler, KeyedConnection {
+export class CommandConnection implements SocketHandler, KeyedConnection, TurnTaker {
   readonly credentials: Client;
   readonly #protocol: Protocol;
   readonly #shared: Shared;
@@ -128,7 +122,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
 
   drained(): void {
     this.#isBlocked = false;
-    if (this.#frames.length > 0) this.#shared.decideLater(this);
+    if (this.#frames.length > 0) this.#shared.turns.decideLater(this);
   }
 
   closed(): void {
@@ -166,12 +160,12 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
       this.#shared.decideWithRoom(this);
       return;
     }
-    if (this.#turn !== this.#shared.turn) this.#takeUp(waiting);
-    if (this.#frames.length > 0) this.#shared.decideLater(this);
+    if (this.#turn !== this.#shared.turns.now) this.#takeUp(waiting);
+    if (this.#frames.length > 0) this.#shared.turns.decideLater(this);
   }
 
   #mayDecide(): boolean {
-    if (this.#isBlocked || this.#isReading || this.#turn === this.#shared.turn) return false;
+    if (this.#isBlocked || this.#isReading || this.#turn === this.#shared.turns.now) return false;
     return this.#hasRoom();
   }
 
@@ -189,7 +183,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
     }
     this.#unanswered += count;
     this.#frames.push({ bytes: frame.byteLength, content: frame.slice(0) });
-    this.#shared.decideLater(this);
+    this.#shared.turns.decideLater(this);
   }
 
   /** Closes the connection, if the count is none or too high. */
@@ -222,8 +216,8 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
   /** Decides commands until all are done, or one of them waits for its answer from disk. */
   #decide(commands: Command[], count: number, bytes: number): void {
     const { decider } = this.#shared;
-    this.#turn = this.#shared.turn;
-    this.#shared.decided();
+    this.#turn = this.#shared.turns.now;
+    this.#shared.turns.decided();
     const hasKey = decider.begin(this.credentials);
     let done = 0;
     while (done < count && !this.#isReading) {
@@ -279,7 +273,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
     this.#protocol.writeAnswer((this.#answers ??= this.#newAnswers()), number, answer);
     traffic.answered(call, answer.status);
     this.#answerLater(1);
-    if (this.#frames.length > 0) this.#shared.decideLater(this);
+    if (this.#frames.length > 0) this.#shared.turns.decideLater(this);
   }
 
   /** Lets the answers that have been written leave when the log has what they rest on. */
@@ -308,7 +302,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
     const isFirst = this.#readyCommands === 0;
     this.#readyEnd = extent.end;
     this.#readyCommands += extent.commands;
-    if (isFirst) this.#shared.flushLater(this);
+    if (isFirst) this.#shared.turns.flushLater(this);
   };
 
   /** Sends the answers that may leave, as one message. */

@@ -25,9 +25,12 @@ export function addGatewayCommand(program: Command): void {
         "HTTP. A gateway keeps nothing; start as many as you need.",
     )
     .addOption(
-      new Option("--engine <url>", "base URL of the engine, a `frontrow serve`")
+      new Option(
+        "--engine <urls>",
+        "base URL of the engine, a `frontrow serve`; several hosts of a cluster with commas",
+      )
         .env("FRONTROW_ENGINE")
-        .argParser(parseUrl)
+        .argParser(parseUrls)
         .makeOptionMandatory(),
     )
     .addOption(serveOption("--gateway-secret-file").makeOptionMandatory())
@@ -54,8 +57,14 @@ export function addGatewayCommand(program: Command): void {
     });
 }
 
-function parseUrl(text: string): string {
-  const isUrl = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-  if (isUrl && new URL(text).pathname === "/") return text;
+function parseUrls(text: string): readonly URL[] {
+  const urls = text.split(",").map(parseUrl);
+  if (new Set(urls.map(({ protocol }) => protocol)).size === 1) return urls;
+  throw new InvalidArgumentError("Either all URLs have http: or all have https:.");
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null;
+  if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === "/") return url;
   throw new InvalidArgumentError("It must be a base URL, such as http://10.0.0.5:8080.");
 }

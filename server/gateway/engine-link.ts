@@ -6,6 +6,7 @@ import type { StateSelection } from "../../engine/shapes/bodies.ts";
 import type { Credentials } from "../auth/access.ts";
 import type { Answer } from "../wire/answers.ts";
 import type { Exchange } from "../wire/front.ts";
+import type { Engines } from "./engines.ts";
 import { FrameWriter, headOf } from "./frame-writer.ts";
 import { KnownNumbers } from "./known-numbers.ts";
 import {
@@ -42,7 +43,7 @@ export interface LinkEvents {
 }
 
 interface LinkOptions {
-  readonly engine: URL;
+  readonly engines: Engines;
   readonly secret: string;
   readonly events: LinkEvents;
 }
@@ -78,8 +79,8 @@ export class EngineLink {
   #hasTurnAhead = false;
   #timer: NodeJS.Timeout | null = null;
   #isStopped = false;
-  /** Why there is no link. */
-  #reason = "";
+  /** Why there is no link, as was told since there was one. */
+  readonly #reasons = new Set<string>();
   frames = 0;
   requests = 0;
 
@@ -198,16 +199,16 @@ export class EngineLink {
   }
 
   #connect(): void {
-    const { engine, secret } = this.#options;
+    const { engines, secret } = this.#options;
     const headers = {
       Authorization: `Bearer ${makeProof(secret)}`,
       "Sec-WebSocket-Protocol": LINK_PROTOCOL,
     };
-    const socket = new UpstreamSocket(new URL(LINK_PATH, engine), headers, {
+    const socket = new UpstreamSocket(new URL(LINK_PATH, engines.present), headers, {
       opened: () => {
         this.#isConnected = true;
         this.#heardMs = performance.now();
-        this.#reason = "";
+        this.#reasons.clear();
         this.#options.events.changed(true, "");
       },
       message: (payload) => this.#take(payload),
@@ -233,13 +234,16 @@ export class EngineLink {
     this.#sent = [];
     this.#free = [];
     this.#count = 0;
-    const { events } = this.#options;
-    if (reason !== this.#reason) events.changed(false, reason);
-    this.#reason = reason;
+    const { events, engines } = this.#options;
+    // Of several engines each has a reason of its own, again and again.
+    if (!this.#reasons.has(reason)) events.changed(false, reason);
+    this.#reasons.add(reason);
     for (const exchange of sent) if (exchange !== null) events.lost(exchange);
     if (this.#isStopped) return;
+    engines.leave();
     // The first try follows at once: after a restart the engine is back before its port is missed.
-    setTimeout(() => !this.#isStopped && this.#connect(), wasOpen ? 0 : RETRY_MS);
+    const delayMs = wasOpen ? 0 : RETRY_MS / engines.count;
+    setTimeout(() => !this.#isStopped && this.#connect(), delayMs);
   }
 
   /** Gives up an engine that says nothing. */

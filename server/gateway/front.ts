@@ -16,8 +16,9 @@ import { type Answer, FALSE, HEALTHY, type Problem, problemAnswer, TRUE } from "
 import type { Exchange, Found, Front, Judged, RequestHead } from "../wire/front.ts";
 import { FrontResult } from "../wire/replies.ts";
 import type { EngineLink } from "./engine-link.ts";
+import type { Engines } from "./engines.ts";
 import { fitsCall } from "./frame-writer.ts";
-import { LINK_BODY_BYTES_MAX, LINK_HEAD_LENGTH_MAX, LINK_PATH } from "./link-layout.ts";
+import { LINK_BODY_BYTES_MAX, LINK_HEAD_LENGTH_MAX } from "./link-layout.ts";
 import { openTunnel } from "./tunnel.ts";
 import { AnswerRoom } from "./passing.ts";
 import { Relay } from "./relay.ts";
@@ -36,6 +37,8 @@ const LOST: Problem = {
 
 /** Answers that the gateway gives by itself. */
 const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+/** Clients have no business there. */
+const INTERNAL_PATHS = "/api/internal/";
 const NOT_HERE: Problem = { refused: Result.ENTITY_NOT_FOUND, detail: "There is no such path." };
 const NO_METRICS: Problem = {
   refused: Result.ACCESS_DENIED,
@@ -54,7 +57,7 @@ interface GatewayFound extends Found {
 }
 
 interface FrontOptions {
-  readonly engine: URL;
+  readonly engines: Engines;
   readonly link: EngineLink;
   readonly metrics: GatewayMetrics;
   /** The routes of the engine. */
@@ -78,9 +81,9 @@ export class GatewayFront implements Front<GatewayFound> {
     this.#router = new Router(options.routes);
     const refuse = (problem: Problem | null, exchange: Exchange) =>
       this.refuse(problem ?? LOST, exchange);
-    const { engine, metrics } = options;
+    const { engines, metrics } = options;
     const onAnswer = (_: Exchange, status: number) => metrics.passed(status);
-    this.relay = new Relay({ engine, room: this.room, refuse, onAnswer });
+    this.relay = new Relay({ engines, room: this.room, refuse, onAnswer });
   }
 
   find(head: RequestHead): GatewayFound {
@@ -92,7 +95,7 @@ export class GatewayFront implements Front<GatewayFound> {
 
   #classify(match: Match, path: string): GatewayFound {
     const { route, bodyBytesMax } = match;
-    const isOwn = OWN_PATHS.has(path) || path === LINK_PATH;
+    const isOwn = OWN_PATHS.has(path) || path.startsWith(INTERNAL_PATHS);
     const isLink = route?.method === "post" && BOOKING.test(route.path);
     const way = isOwn ? Way.OWN : isLink ? Way.LINK : Way.HTTP;
     const name = isLink && route.isLegacy !== true ? callNamed(route.path.split("/").at(-1)) : null;
@@ -113,13 +116,13 @@ export class GatewayFront implements Front<GatewayFound> {
 
   pass(exchange: Exchange<GatewayFound>, piece: Uint8Array, isLast: boolean): void {
     const refusal = this.#notNow();
-    const { engine, metrics } = this.#options;
+    const { engines, metrics } = this.#options;
     if (refusal !== null) this.#refuseLater(exchange, refusal);
     else if (exchange.protocols === null) this.relay.pass(exchange, piece, isLast);
     else {
       const refuse = () => this.refuse(LOST, exchange);
       const onAnswer = (_: Exchange, status: number) => metrics.passed(status);
-      openTunnel(exchange, { engine, room: this.room, refuse, onAnswer });
+      openTunnel(exchange, { engine: engines.present, room: this.room, refuse, onAnswer });
     }
   }
 

@@ -4,13 +4,14 @@ import { routeTable } from "../routes/table.ts";
 import { version } from "../version.ts";
 import { type HttpServer, type HttpOptions, listen } from "../wire/http.ts";
 import { EngineLink } from "./engine-link.ts";
+import type { Engines } from "./engines.ts";
 import { GatewayFront } from "./front.ts";
 import { GatewayMetrics } from "./metrics.ts";
 
 const DRAIN_MS_MAX = 5_000;
 
 export interface GatewayParts extends Omit<HttpOptions, "onBroken"> {
-  readonly engine: URL;
+  readonly engines: Engines;
   readonly secret: string;
   readonly metricsToken: string | undefined;
   readonly log: Pick<Logger, "info" | "warn">;
@@ -27,12 +28,12 @@ export interface RunningGateway {
 
 /** @throws Error when the address cannot be listened on. */
 export async function startGateway(parts: GatewayParts): Promise<RunningGateway> {
-  const { engine, secret, metricsToken, log } = parts;
+  const { engines, secret, metricsToken, log } = parts;
   const metrics = new GatewayMetrics();
   // The link and the front know each other: its answers go to the front.
   let front: GatewayFront | null = null;
   const link = new EngineLink({
-    engine,
+    engines,
     secret,
     events: {
       answered: (exchange, answer) => front!.answered(exchange, answer),
@@ -42,7 +43,7 @@ export async function startGateway(parts: GatewayParts): Promise<RunningGateway>
   });
   const routes = routeTable(version, true);
   const metricsAuthorization = metricsToken === undefined ? null : `Bearer ${metricsToken}`;
-  front = new GatewayFront({ engine, link, metrics, routes, metricsAuthorization });
+  front = new GatewayFront({ engines, link, metrics, routes, metricsAuthorization });
   const http = await listen(front, parts);
   metrics.parts = { link, front, http: http.stats };
   link.start();

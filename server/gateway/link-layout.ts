@@ -4,6 +4,7 @@
  * the engine is a sequence of answers without padding. Numbers are unsigned and little-endian.
  */
 import { CALLS, UNREADABLE } from "../commands/command.ts";
+import type { Request } from "../wire/front.ts";
 
 export const LINK_PATH = "/api/internal/gateway";
 export const LINK_PROTOCOL = "frontrow.gateway.v1";
@@ -64,18 +65,20 @@ export const ANSWER_BYTES = 8;
 export const FULL_ANSWER_BYTES = 16;
 
 /** The head of a request in its general form. */
-export interface RequestHeadText {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly apiKey: string;
-  readonly authorization: string;
-  readonly organizationId: string;
-  readonly contentType: string;
-  readonly contentEncoding: string;
-  readonly idempotencyKey: string | null;
-  readonly prefer: string;
-  readonly repeatedHeader: string;
+export interface RequestHeadText extends Pick<
+  Request,
+  | "method"
+  | "path"
+  | "query"
+  | "apiKey"
+  | "authorization"
+  | "organizationId"
+  | "contentType"
+  | "contentEncoding"
+  | "idempotencyKey"
+  | "prefer"
+  | "repeatedHeader"
+> {
   readonly requestId: string;
   readonly address: string;
 }

@@ -9,6 +9,7 @@ import type { Answer, Problem } from "../wire/answers.ts";
 import type { Exchange } from "../wire/front.ts";
 import { FrontResult } from "../wire/replies.ts";
 import type { Peer, SocketHandler } from "../wire/sockets.ts";
+import type { Engines } from "./engines.ts";
 import { type AnswerRoom, answerOf, collect, headersOf, keepId, targetOf } from "./passing.ts";
 
 /** The engine closes idle connections after 8 seconds. */
@@ -18,7 +19,7 @@ const EVENT_STREAM = "text/event-stream";
 const NOTHING: Answer = { status: 503, type: "", body: "", headers: [] };
 
 export interface RelayOptions {
-  readonly engine: URL;
+  readonly engines: Engines;
   readonly room: AnswerRoom;
   /** The answer when the engine cannot be reached. */
   readonly refuse: (problem: Problem | null, exchange: Exchange) => Answer;
@@ -35,7 +36,7 @@ export class Relay {
   constructor(options: RelayOptions) {
     this.#options = options;
     const keep = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: 1_024 };
-    this.#agent = isSecure(options.engine) ? new HttpsAgent(keep) : new HttpAgent(keep);
+    this.#agent = isSecure(options.engines.present) ? new HttpsAgent(keep) : new HttpAgent(keep);
   }
 
   /** Requests without an answer. */
@@ -71,7 +72,7 @@ export class Relay {
     const method = exchange.method.toUpperCase();
     let upstream: ClientRequest;
     try {
-      const [{ engine }, agent] = [this.#options, this.#agent];
+      const [engine, agent] = [this.#options.engines.present, this.#agent];
       const options = { agent, method, headers, path: targetOf(exchange) };
       upstream = (isSecure(engine) ? requestHttps : request)(engine, options);
     } catch {

@@ -3,13 +3,14 @@ import { connectionsMaxOf, openFilesMax } from "../connections.ts";
 import { AccessLog } from "../observe/access-log.ts";
 import { createLog, type LogOptions } from "../observe/log.ts";
 import { UsageError } from "../usage-error.ts";
+import { Engines } from "./engines.ts";
 import { startGateway } from "./gateway.ts";
 import { readSecret } from "./proof.ts";
 
 const EXIT_BROKEN = 70;
 
 export interface GatewayOptions extends LogOptions {
-  readonly engine: string;
+  readonly engine: readonly URL[];
   readonly gatewaySecretFile: string;
   readonly host: string;
   readonly port: number;
@@ -42,7 +43,7 @@ export async function runGateway(options: GatewayOptions): Promise<void> {
     process.once("SIGINT", resolve).once("SIGTERM", resolve);
   });
   const gateway = await startGateway({
-    engine: new URL(options.engine),
+    engines: new Engines(options.engine),
     secret: readSecret(options.gatewaySecretFile),
     metricsToken: options.metricsToken,
     host,

@@ -113,6 +113,11 @@ export class UpstreamSocket {
     this.#stream?.write(frameOf(opcode, payload), onLeft);
   }
 
+  /** Closes the connection when nothing has come for so long. To be called once it is open. */
+  limitSilence(ms: number): void {
+    this.#request.socket?.setTimeout(ms, () => this.destroy());
+  }
+
   pause(): void {
     this.#stream?.pause();
   }

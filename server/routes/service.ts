@@ -1,5 +1,5 @@
 /** What every service has: health, metrics, the OpenAPI document and its page. No key. */
-import { Result } from "../../engine/results.ts";
+import { isRefused, Result } from "../../engine/results.ts";
 import { ANYTHING, RECORD, TEXT } from "../../engine/shapes/shape.ts";
 import { bearerOf } from "../auth/access.ts";
 import { isSame } from "../auth/keys.ts";
@@ -40,6 +40,19 @@ export const GATEWAY_ROUTE: Route = route(BASE, "GET /api/internal/gateway", {
     const isHandshake = typeof head.protocols === "string";
     if (services.gateways !== null && isHandshake) return services.gateways.open(head);
     return { refused: Result.ENTITY_NOT_FOUND, detail: "There is no such path." };
+  },
+});
+
+/** A copy of the store, for a host that joins; not in the documents either. */
+export const COPY_ROUTE: Route = route(BASE, "GET /api/internal/copy", {
+  answers: { 101: null },
+  problems: [403, 404, 503],
+  handle: ({ services: { copies, badKeys, engine }, head }) => {
+    const handled = copies.open(head);
+    if (isRefused(handled) && handled.refused === Result.ACCESS_DENIED) {
+      badKeys.failed(head.address(), engine.nowMs());
+    }
+    return handled;
   },
 });
 

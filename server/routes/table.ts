@@ -14,7 +14,7 @@ import { CLONE_ROUTES } from "./schemas/clones.ts";
 import { SCHEMA_ROUTES } from "./schemas/schemas.ts";
 import { ZONE_ROUTES } from "./schemas/zones.ts";
 import { SERIES_ROUTES } from "./series.ts";
-import { documentRoutes, GATEWAY_ROUTE, HEALTH_ROUTES } from "./service.ts";
+import { COPY_ROUTE, documentRoutes, GATEWAY_ROUTE, HEALTH_ROUTES } from "./service.ts";
 import { LEGACY_ROUTES } from "./v1/table.ts";
 import { VENUE_ROUTES } from "./venues.ts";
 import { WEBHOOK_ROUTES } from "./webhooks.ts";
@@ -47,5 +47,5 @@ export const API_ROUTES: readonly Route[] = [
  */
 export function routeTable(version: string, hasPlatform = false): readonly Route[] {
   const routes = hasPlatform ? [...API_ROUTES, ...PLATFORM_ROUTES] : API_ROUTES;
-  return [...routes, ...documentRoutes(routes, version), GATEWAY_ROUTE];
+  return [...routes, ...documentRoutes(routes, version), GATEWAY_ROUTE, COPY_ROUTE];
 }

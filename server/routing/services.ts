@@ -123,6 +123,12 @@ export interface GatewayLinks {
   attach(front: CommandFront, services: Services): void;
 }
 
+/** Copies of the store for hosts that join. */
+export interface StoreCopies {
+  /** @returns The answer to a handshake. */
+  open(head: RequestHead): Answer | Problem;
+}
+
 /** What of a request names its event and its ticket. */
 export interface Viewed {
   readonly eventId: string;
@@ -234,6 +240,7 @@ export interface Services {
   readonly commands: CommandSockets;
   /** Null for a server that takes no gateways. */
   readonly gateways: GatewayLinks | null;
+  readonly copies: StoreCopies;
   readonly webhooks: WebhookDeliveries;
   readonly moves: OrganizationMoves;
   readonly keys: Keys;

@@ -2,15 +2,15 @@
  * The operator's commands verify, inspect, history, backup, restore, join, compare and repair:
  * flags and help. The code that does the work, with its native modules, is loaded on demand.
  */
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { HistoryFlags } from "./history.ts";
 import type { InspectFlags } from "./inspect.ts";
 import type { RepairFlags } from "./repair.ts";
 
 const EXIT_CODES = `
 Exit codes: 0 done, 2 usage error, 73 the target cannot be used, 74 the disk fails, 75 another
-process uses the folder, 78 the folder is damaged, is not a Frontrow store, or has a format of
-another version of Frontrow.`;
+process uses the folder or the other host does not send a whole copy, 78 the folder is damaged, is
+not a Frontrow store, or has a format of another version of Frontrow.`;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -106,15 +106,22 @@ function addRestore(program: Command): void {
 function addJoin(program: Command): void {
   tool(program, "join", "Create the data folder of a new host of a cluster.")
     .description(
-      "Copies the data folder of another host of the cluster, even one in use, or a backup of " +
-        "it, and checks the copy. A server that starts on it with --cluster follows from where " +
-        "the copy ends. Start it soon: etcd keeps only the end of the log.",
+      "Copies the store of another host of the cluster: from the running host, if its URL is " +
+        "given, or from its data folder or a backup. Checks the copy before it gets its name. A " +
+        "server that starts on it with --cluster follows from where the copy ends. Start it " +
+        "within five minutes: etcd keeps only the end of the log. An interrupted copy is begun " +
+        "again.",
     )
-    .argument("<source>", "data folder of another host, or a backup of it")
+    .argument("<source>", "URL of another host, its data folder, or a backup of it")
     .argument("<folder>", "data folder to create; must not exist, or be empty")
-    .action(async (source: string, folder: string) => {
-      const { backup } = await import("./copy.ts");
-      process.exitCode = backup(source, folder);
+    .addOption(
+      new Option("--token <token>", "platform token of the host; only for a URL").env(
+        "FRONTROW_PLATFORM_TOKEN",
+      ),
+    )
+    .action(async (source: string, folder: string, { token }: { readonly token?: string }) => {
+      const { join } = await import("./join.ts");
+      process.exitCode = await join(source, folder, token);
     });
 }
 

@@ -1,4 +1,4 @@
-/** `frontrow backup` and `frontrow restore`. */
+/** `frontrow backup` and `frontrow restore`, and `frontrow join` from a folder. */
 import path from "node:path";
 import { realDisk } from "../../persistence/disk/disk.ts";
 import {
@@ -24,8 +24,13 @@ export function restore(source: string, folder: string): number {
 function copy(act: (options: CopyOptions) => Copied, from: string, to: string): number {
   const paths = { from: path.resolve(from), to: path.resolve(to) };
   const copied = withProgress((onWork) => act({ disk: realDisk, ...paths, onWork }));
+  return tellCopied(copied, paths.to);
+}
+
+/** @returns The exit code. */
+export function tellCopied(copied: Copied, to: string): number {
   for (const finding of copied.leftOut) say(`damaged, not copied: ${textOf(finding)}`);
   describe(copied);
-  say(`copied to ${paths.to} and checked; keep it as secret as the store`);
+  say(`copied to ${to} and checked; keep it as secret as the store`);
   return Exit.DONE;
 }

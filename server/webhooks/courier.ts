@@ -227,7 +227,8 @@ export class Courier {
     if (changes.length === 0) return file.removeLane(lane);
     const isLast = this.#open.isLast.bind(this.#open, lane.partition);
     const { types } = webhook;
-    const deliveries = deliveriesOf(changes, { eventId: event.eventId, types, isLast });
+    const told = { webhookId: webhook.id, eventId: event.eventId, types, isLast };
+    const deliveries = deliveriesOf(changes, told);
     const until = changes.at(-1)!.sequence;
     const bytes = file.form({ ...lane, since: until }, deliveries, nowMs());
     this.#waiting.set(webhook.id, (this.#waiting.get(webhook.id) ?? 0) + bytes);

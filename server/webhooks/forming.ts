@@ -2,7 +2,7 @@
  * Forms deliveries from changes of an event. A delivery is about one event and has one type;
  * changes of the same second travel together.
  */
-import { randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { WebhookType } from "../../engine/catalog.ts";
 import type { EventChange } from "../../engine/queries/event-change.ts";
 import { changeView } from "../live/change-view.ts";
@@ -14,7 +14,10 @@ const ID_BYTES = 18;
 const ORDER: readonly WebhookType[] = ["change", "expired", "soldout", "status"];
 
 export interface Formed {
-  /** `webhook-id`. */
+  /**
+   * `webhook-id`. Made of the webhook and the body, so a host that takes over sends what it forms
+   * again with the id that it had.
+   */
   readonly id: string;
   readonly type: WebhookType;
   /** Of its last change. */
@@ -22,8 +25,9 @@ export interface Formed {
   readonly body: string;
 }
 
-/** What is told of an event. */
+/** What a webhook is told of an event. */
 export interface Told {
+  readonly webhookId: number;
   readonly eventId: string;
   readonly types: readonly WebhookType[];
   /** Whether the change took the last seat or place that was ACTIVE or LOCKED. */
@@ -36,7 +40,7 @@ export function deliveriesOf(changes: readonly EventChange[], told: Told): Forme
   for (const together of windowsOf(changes)) {
     const made = ORDER.filter((type) => told.types.includes(type)).flatMap((type) => {
       const wanted = together.filter((change) => isTold(type, change, told));
-      return wanted.length === 0 ? [] : [deliveryOf(type, told.eventId, wanted)];
+      return wanted.length === 0 ? [] : [deliveryOf(type, told, wanted)];
     });
     // A sort keeps the order of equals.
     deliveries.push(...made.sort((a, b) => a.sequence - b.sequence));
@@ -72,10 +76,16 @@ function isTold(type: WebhookType, change: EventChange, { isLast }: Told): boole
   return type satisfies never;
 }
 
-function deliveryOf(type: WebhookType, eventId: string, changes: readonly EventChange[]): Formed {
+function deliveryOf(
+  type: WebhookType,
+  { webhookId, eventId }: Told,
+  changes: readonly EventChange[],
+): Formed {
   const { sequence, timeMs } = changes.at(-1)!;
   const timestamp = new Date(timeMs).toISOString();
   const data = { eventId, sequence, changes: changes.map((change) => changeView(change, false)) };
-  const id = `msg_${randomBytes(ID_BYTES).toString("base64url")}`;
-  return { id, type, sequence, body: JSON.stringify({ type, timestamp, data }) };
+  const body = JSON.stringify({ type, timestamp, data });
+  const digest = createHash("sha256").update(`${webhookId}\n${body}`).digest();
+  const id = `msg_${digest.toString("base64url", 0, ID_BYTES)}`;
+  return { id, type, sequence, body };
 }

@@ -9,7 +9,6 @@ import {
   type Named,
   OpenSocket,
   type SocketHandler,
-  type SocketOpening,
   type Sockets,
   WEBSOCKET_VERSION,
 } from "./sockets.ts";
@@ -63,6 +62,8 @@ export interface Exchanges {
   end(exchange: HttpExchange): void;
   /** The connection has been closed before that. */
   lose(exchange: HttpExchange): void;
+  /** Runs what opens a WebSocket, where the library does it right. */
+  openSocket(open: () => void): void;
   /** The exchange may serve another request. */
   release(exchange: HttpExchange): void;
 }
@@ -133,16 +134,22 @@ export class HttpExchange extends Exchange implements Transfer {
       this.#free();
       return;
     }
-    this.socket!.cork(this.#write);
+    if (this.answer!.opening === undefined) this.socket!.cork(this.#write);
+    else this.#exchanges.openSocket(() => this.socket!.cork(this.#upgrade));
     if (this.#stream !== null) this.#stream.handler.opened(this.#stream);
     else if (this.#waiting === null) this.#sent();
     else this.#wait(this.#waiting);
   };
   readonly #write = () => {
-    const { opening, following } = this.answer!;
-    if (opening !== undefined) this.#upgrade(opening);
-    else if (following !== undefined) this.#follow(following);
+    const { following } = this.answer!;
+    if (following !== undefined) this.#follow(following);
     else this.#waiting = writeAnswer(this.socket!, this.answer!, this);
+  };
+  readonly #upgrade = () => {
+    const opening = this.answer!.opening!;
+    const { key, context } = this.handshake!;
+    const socket = new OpenSocket(this.#exchanges.sockets, opening);
+    this.socket!.upgrade({ socket }, key, opening.protocol, "", context);
   };
   readonly #writeMore = (offset: number): boolean => {
     const { socket } = this;
@@ -260,7 +267,8 @@ export class HttpExchange extends Exchange implements Transfer {
     this.#take(answer);
     // A client that closes sends no more requests. The library would take one that it has read
     // already, but closes the connection if the answer to this one comes later.
-    if (this.isLast) setImmediate(this.#send);
+    // A WebSocket must not be opened while the library reads a request, which may be another one.
+    if (this.isLast || answer.opening !== undefined) setImmediate(this.#send);
     else this.#send();
   }
 
@@ -293,12 +301,6 @@ export class HttpExchange extends Exchange implements Transfer {
   #leaveUnopened(): void {
     const { opening, following } = this.answer!;
     (opening?.handler ?? following)?.closed();
-  }
-
-  #upgrade(opening: SocketOpening): void {
-    const { key, context } = this.handshake!;
-    const socket = new OpenSocket(this.#exchanges.sockets, opening);
-    this.socket!.upgrade({ socket }, key, opening.protocol, "", context);
   }
 
   /** A refusal has an id, so that its client can name it. */

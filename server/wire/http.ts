@@ -1,6 +1,6 @@
 /**
- * HTTP and WebSockets on uWebSockets.js: the only file that touches it. It takes bytes and gives
- * bytes; `dispatch` decides what they mean.
+ * HTTP and WebSockets on uWebSockets.js: it takes bytes and gives bytes; `dispatch` decides what
+ * they mean. Only this file and those in `websocket/` touch the library.
  *
  * The library ends the process when a handler throws or does not answer. So one wrapper attaches
  * `onAborted` first, copies what it needs of the request before anything else, and passes every
@@ -16,6 +16,7 @@ import {
   BodyPieces,
   type Sender,
 } from "./bounds/body-budget.ts";
+import { countConnections } from "./bounds/connection-count.ts";
 import { TrustedProxies } from "./client-address.ts";
 import { type Found, type Front, NO_BODY } from "./front.ts";
 import {
@@ -28,6 +29,7 @@ import {
 } from "./http-exchange.ts";
 import { type Named, Sockets } from "./sockets.ts";
 import { Transfers } from "./bounds/transfers.ts";
+import { connectToItself, type OwnConnection } from "./websocket/own-connection.ts";
 
 export interface HttpServer {
   readonly port: number;
@@ -111,7 +113,8 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
     tls === undefined
       ? uws.App()
       : uws.SSLApp({ cert_file_name: tls.certificate, key_file_name: tls.key });
-  const exchanges = new OpenExchanges(front, options);
+  const own = await connectToItself(options.onBroken);
+  const exchanges = new OpenExchanges(front, options, own);
   const connections = countConnections(app, options.connectionsMax ?? Infinity);
   app.ws<Named>("/*", {
     ...exchanges.sockets.behavior(options.onBroken, () => (connections.connections -= 1)),
@@ -130,6 +133,7 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
     (app as unknown as ListensOnHost).listen(options.host, options.port, EXCLUSIVE, resolve);
   });
   if (socket === false) {
+    own.close();
     throw new Error(
       `cannot listen on ${options.host}:${options.port}: the port is in use, or the address is ` +
         "not one of this machine; choose another with --port or --host",
@@ -148,7 +152,10 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
       uws.us_listen_socket_close(socket);
       await Promise.all([exchanges.allAnswered(), exchanges.sockets.stop()]);
     },
-    close: () => app.close(),
+    close: () => {
+      own.close();
+      app.close();
+    },
   };
 }
 
@@ -168,23 +175,6 @@ interface ListensOnHost {
   ): unknown;
 }
 
-/** Called for each connection that opens (1) or closes (-1); not declared either. */
-interface Filters {
-  filter(changed: (res: HttpResponse, change: 1 | -1) => void): unknown;
-}
-
-/** Refuses connections above the limit: each takes a file descriptor, and the log needs some. */
-function countConnections(app: unknown, connectionsMax: number) {
-  const counts = { connections: 0, connectionsMax, connectionsRefused: 0 };
-  (app as Filters).filter((res, change) => {
-    counts.connections += change;
-    if (change < 0 || counts.connections <= connectionsMax) return;
-    counts.connectionsRefused += 1;
-    res.close();
-  });
-  return counts;
-}
-
 /** Lower case, as the handlers compare it; empty for what is not a method. */
 function methodOf(req: HttpRequest): string {
   const method = req.getCaseSensitiveMethod();
@@ -193,6 +183,7 @@ function methodOf(req: HttpRequest): string {
 
 class OpenExchanges implements Exchanges {
   readonly #onBroken: (error: unknown) => void;
+  readonly #own: OwnConnection;
   readonly proxies: TrustedProxies;
   front: Front;
   readonly answers: Transfers;
@@ -214,8 +205,9 @@ class OpenExchanges implements Exchanges {
   #unmeasuredSinceMs = 0;
   unmeasuredRefused = 0;
 
-  constructor(front: Front, options: HttpOptions) {
+  constructor(front: Front, options: HttpOptions, own: OwnConnection) {
     this.front = front;
+    this.#own = own;
     this.#onBroken = options.onBroken;
     this.proxies = new TrustedProxies(options.trustedProxies ?? []);
     this.answers = new Transfers(options.nowMs);
@@ -346,6 +338,10 @@ class OpenExchanges implements Exchanges {
     const isAdmitted = this.#unmeasured <= UNMEASURED_PER_SECOND_MAX;
     if (!isAdmitted) this.unmeasuredRefused += 1;
     return isAdmitted;
+  }
+
+  openSocket(open: () => void): void {
+    this.#own.cork(open);
   }
 
   release(exchange: HttpExchange): void {

@@ -27,6 +27,8 @@ export interface Campaign {
   readonly isLongOnly?: boolean;
   /** @returns Why it cannot run here; null when it can. */
   readonly missing: () => string | null;
+  /** @returns What it leaves out here, and why; null when it does everything. */
+  readonly leavesOut?: () => string | null;
   readonly run: (run: Run) => Promise<Outcome>;
 }
 
@@ -34,8 +36,12 @@ export interface Campaign {
 const PACKAGES: Readonly<Record<string, string>> = {
   etcd: "etcd-server",
   gcc: "gcc",
+  ip: "iproute2",
+  losetup: "mount",
+  "mkfs.ext4": "e2fsprogs",
   mount: "mount",
   nginx: "nginx-light",
+  nsenter: "util-linux",
   prlimit: "util-linux",
   "systemd-analyze": "systemd",
 };

@@ -75,11 +75,14 @@ async function runOne(campaign: Campaign, { long, seed }: Options): Promise<Outc
   return outcome;
 }
 
-function print({ name, shows }: Campaign, { figures, violations }: Outcome, seconds: number): void {
+function print(campaign: Campaign, { figures, violations }: Outcome, seconds: number): void {
+  const { name, shows, leavesOut } = campaign;
   const verdict = violations.length === 0 ? "ok" : "VIOLATED";
   process.stdout.write(`\n${name}: ${shows}\n`);
   const took = `${seconds.toFixed(1)} s`;
-  const rows: Outcome["figures"] = { ...figures, took, verdict };
+  const leftOut = leavesOut?.() ?? null;
+  const gaps = leftOut === null ? {} : { "left out": leftOut };
+  const rows: Outcome["figures"] = { ...figures, ...gaps, took, verdict };
   const width = Math.max(...Object.keys(rows).map((label) => label.length));
   for (const [label, value] of Object.entries(rows)) {
     const text = typeof value === "number" ? value.toLocaleString("en") : value;

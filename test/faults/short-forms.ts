@@ -13,7 +13,7 @@ export function testShortForms(campaigns: readonly Campaign[]): void {
     if (campaign.isLongOnly === true) continue;
     const seed = Number(process.env["FRONTROW_FAULTS_SEED"] ?? randomInt(SEED_MAX));
     const reason = campaign.missing();
-    const why = reason === null ? "" : ` (skipped: ${reason})`;
+    const why = reason === null ? leftOut(campaign) : ` (skipped: ${reason})`;
     test.skipIf(reason !== null)(
       `${campaign.name}, seed ${seed}: ${campaign.shows}${why}`,
       async () => {
@@ -24,4 +24,9 @@ export function testShortForms(campaigns: readonly Campaign[]): void {
       MS_MAX,
     );
   }
+}
+
+function leftOut({ leavesOut }: Campaign): string {
+  const what = leavesOut?.() ?? null;
+  return what === null ? "" : ` (left out: ${what})`;
 }

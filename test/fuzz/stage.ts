@@ -3,7 +3,9 @@ import fs from "node:fs";
 import path from "node:path";
 import { pino } from "pino";
 import { openEngine, type Store } from "../../persistence/store/open-engine.ts";
+import { Copies } from "../../server/cluster/copies.ts";
 import { bootstrap } from "../../server/bootstrap.ts";
+import { Engines } from "../../server/gateway/engines.ts";
 import { OpenLinks } from "../../server/gateway/engine/links.ts";
 import { type RunningGateway, startGateway } from "../../server/gateway/gateway.ts";
 import { servicesOf } from "../../server/main.ts";
@@ -82,6 +84,7 @@ export class Stage {
       http: http.stats,
       ...REPLIES,
       recent: records,
+      copies: new Copies(folder, undefined),
       gateways: new OpenLinks(GATEWAY_SECRET),
       isReady: () => true,
     });
@@ -96,7 +99,7 @@ export class Stage {
     const gateway = await startGateway({
       host: HOST,
       port: 0,
-      engine: new URL(`http://${HOST}:${http.port}`),
+      engines: new Engines([new URL(`http://${HOST}:${http.port}`)]),
       secret: GATEWAY_SECRET,
       metricsToken: undefined,
       log: SILENT,

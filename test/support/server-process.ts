@@ -35,6 +35,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** The limit on open files. */
   readonly openFilesMax?: number;
+  /** Words before the command, such as those that let it run on another network. */
+  readonly enter?: readonly string[];
 }
 
 export interface StartOptions extends RunOptions {
@@ -183,13 +185,13 @@ export function exitOf(child: ChildProcess): Promise<Exit> {
 
 /** Starts a compiled program of this project. */
 export function spawnNode(program: string, options: RunOptions): ChildProcess {
-  const { args = [], env = {}, cwd = ROOT, openFilesMax } = options;
+  const { args = [], env = {}, cwd = ROOT, openFilesMax, enter = [] } = options;
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(FRONTROW_|NODE_|VITEST|UV_)/.test(name),
   );
   const limited = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(openFilesMax)];
   const limit = openFilesMax === undefined ? [] : limited;
-  const [file = "", ...command] = [...limit, process.execPath, program, ...args];
+  const [file = "", ...command] = [...enter, ...limit, process.execPath, program, ...args];
   return spawn(file, command, {
     cwd,
     env: { ...Object.fromEntries(inherited), ...env },

@@ -12,6 +12,7 @@ import type { Caller } from "../../engine/shapes/caller.ts";
 import { digest } from "../../engine/verify/digest.ts";
 import { Durations } from "../../persistence/disk/durations.ts";
 import { Keys } from "../../server/auth/keys.ts";
+import { Copies } from "../../server/cluster/copies.ts";
 import { Logins } from "../../server/auth/logins.ts";
 import { Passwords } from "../../server/auth/passwords.ts";
 import { RateLimits } from "../../server/auth/rate-limits.ts";
@@ -238,6 +239,7 @@ export class TestServer {
       live,
       commands,
       gateways: new OpenLinks(TEST_SECRET),
+      copies: new Copies("nowhere", undefined),
       moves: new Moves({ engine, unpacked: LAYOUT_PACKER.packed }, keys),
       keys,
       webhooks: options.webhooks ?? NO_DELIVERIES,

@@ -11,7 +11,7 @@ import { FILES_MAY_IMPORT, folderOf, isKnownFolder, MAY_IMPORT, mayImport } from
 /** A module, and the only files outside bench and test that may import it. */
 const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   "better-sqlite3": ["persistence/disk/sqlite.ts"],
-  "uWebSockets.js": ["server/wire/http.ts"],
+  "uWebSockets.js": ["server/wire/http.ts", "server/wire/websocket/own-connection.ts"],
   "node:fs": [
     "persistence/disk/disk.ts",
     // Files that ship with the package: the pages below /docs.

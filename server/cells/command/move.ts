@@ -16,30 +16,43 @@ export interface MoveOptions {
 export async function moveOrganization(
   from: CellClient,
   to: CellClient,
-  { address, tenantId, say }: MoveOptions,
+  options: MoveOptions,
 ): Promise<void> {
-  for (;;) {
-    const [old, present] = await Promise.all([from.status(), to.status()]);
-    const isWhole = present.receipt !== null && present.moveId === old.moveId;
-    if (old.cell === present.cell) throw new CellError("both addresses are those of one cell");
-    if (old.phase === "LEFT" && present.phase === "HERE") {
-      return say(`organization ${old.organizationId} is in cell ${present.cell}`);
-    }
-    ensureMovable(old, present);
-    if (old.phase === "HERE") {
-      if (present.phase === "ARRIVING") await to.step({ step: "cancel" });
-      const { parts } = await from.step({ step: "begin", address });
-      say(`cell ${old.cell} refuses its changes now; it has ${parts} parts`);
-    } else if (!isWhole || present.phase !== "ARRIVING") {
-      await sendParts({ from, to, tenantId }, old.parts ?? 0);
-      say(`cell ${present.cell} has all parts`);
-    } else if (old.phase === "LEAVING") {
-      await from.step({ step: "leave", receipt: present.receipt });
-      say(`cell ${old.cell} redirects to ${old.address} now`);
-    } else {
-      await to.step({ step: "open", receipt: old.receipt });
-    }
+  let isDone = false;
+  while (!isDone) {
+    // oxlint-disable-next-line no-await-in-loop -- a step begins where the one before it ended
+    isDone = await takeStep(from, to, options);
   }
+}
+
+/** @returns Whether the organization is in the other cell, and no step is left. */
+async function takeStep(
+  from: CellClient,
+  to: CellClient,
+  { address, tenantId, say }: MoveOptions,
+): Promise<boolean> {
+  const [old, present] = await Promise.all([from.status(), to.status()]);
+  const isWhole = present.receipt !== null && present.moveId === old.moveId;
+  if (old.cell === present.cell) throw new CellError("both addresses are those of one cell");
+  if (old.phase === "LEFT" && present.phase === "HERE") {
+    say(`organization ${old.organizationId} is in cell ${present.cell}`);
+    return true;
+  }
+  ensureMovable(old, present);
+  if (old.phase === "HERE") {
+    if (present.phase === "ARRIVING") await to.step({ step: "cancel" });
+    const { parts } = await from.step({ step: "begin", address });
+    say(`cell ${old.cell} refuses its changes now; it has ${parts} parts`);
+  } else if (!isWhole || present.phase !== "ARRIVING") {
+    await sendParts({ from, to, tenantId }, old.parts ?? 0);
+    say(`cell ${present.cell} has all parts`);
+  } else if (old.phase === "LEAVING") {
+    await from.step({ step: "leave", receipt: present.receipt });
+    say(`cell ${old.cell} redirects to ${old.address} now`);
+  } else {
+    await to.step({ step: "open", receipt: old.receipt });
+  }
+  return false;
 }
 
 function ensureMovable(old: MoveStatus, present: MoveStatus): void {
@@ -59,13 +72,12 @@ interface Transfer {
 
 /** A part is read while the one before it is stored. */
 async function sendParts({ from, to, tenantId }: Transfer, count: number): Promise<void> {
-  let next = from.part(0);
+  let part = await from.part(0);
   for (let number = 0; number < count; number++) {
-    const { content } = await next;
-    if (number + 1 < count) next = from.part(number + 1);
-    // It is awaited in the next round, unless this one fails.
-    next.catch(() => {});
-    await to.take(number, { content, tenantId });
+    const next = number + 1 < count ? from.part(number + 1) : part;
+    const { content } = part;
+    // oxlint-disable-next-line no-await-in-loop -- the other cell takes the parts in order
+    [part] = await Promise.all([next, to.take(number, { content, tenantId })]);
   }
 }
 

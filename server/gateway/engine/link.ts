@@ -13,6 +13,7 @@ import type { AnswerBuffer, AnswerBuffers } from "../../commands/answer-buffer.t
 import { CALLS, Command, UNREADABLE } from "../../commands/command.ts";
 import type { Client, Decided, Decider } from "../../commands/decider.ts";
 import { RecentTexts } from "../../commands/recent-texts.ts";
+import type { Turns, TurnTaker } from "../../commands/turns.ts";
 import type { KeyedConnection, KeyRounds } from "../../routing/key-rounds.ts";
 import { withApplied } from "../../routing/prefer.ts";
 import type { CommandFront } from "../../routing/services.ts";
@@ -39,19 +40,12 @@ export interface LinkShared {
   readonly front: CommandFront;
   readonly buffers: AnswerBuffers;
   readonly keys: KeyRounds<LinkKey>;
-  /** Changes when every link may have another frame decided. */
-  readonly turn: number;
+  readonly turns: Turns<Link>;
   /** Requests in all. */
   requests: number;
-  /** Bytes of answers that wait for the disk. */
-  answerBytes: number;
   isAdmitted(client: Credentials): boolean;
   opened(link: Link): void;
   closed(link: Link): void;
-  /** A frame has been decided in this turn. */
-  decided(): void;
-  decideLater(link: Link): void;
-  flushLater(link: Link): void;
 }
 
 /** A key that the gateway names by number; the engine judges it again for every frame. */
@@ -81,7 +75,7 @@ interface Extent {
   readonly requests: number;
 }
 
-export class Link implements SocketHandler {
+export class Link implements SocketHandler, TurnTaker {
   readonly #shared: LinkShared;
   readonly #command = new Command();
   readonly #texts = new RecentTexts();
@@ -128,7 +122,7 @@ export class Link implements SocketHandler {
   }
 
   #mayDecide(): boolean {
-    return !this.#isBlocked && this.#turn !== this.#shared.turn;
+    return !this.#isBlocked && this.#turn !== this.#shared.turns.now;
   }
 
   /** Keeps a frame until its turn. */
@@ -139,27 +133,27 @@ export class Link implements SocketHandler {
       return;
     }
     this.#frames.push(frame.slice(0));
-    if (!this.#isBlocked) this.#shared.decideLater(this);
+    if (!this.#isBlocked) this.#shared.turns.decideLater(this);
   }
 
   decideNext(): void {
     if (this.#isBlocked || this.#frames.length === 0) return;
-    if (this.#turn !== this.#shared.turn) {
+    if (this.#turn !== this.#shared.turns.now) {
       const frame = this.#frames.shift()!;
       this.#frameBytes -= frame.byteLength;
       this.#decideFrame(frame);
     }
-    if (this.#frames.length > 0) this.#shared.decideLater(this);
+    if (this.#frames.length > 0) this.#shared.turns.decideLater(this);
   }
 
   drained(): void {
     this.#isBlocked = false;
-    if (this.#frames.length > 0) this.#shared.decideLater(this);
+    if (this.#frames.length > 0) this.#shared.turns.decideLater(this);
   }
 
   #decideFrame(frame: ArrayBuffer): void {
-    this.#turn = this.#shared.turn;
-    this.#shared.decided();
+    this.#turn = this.#shared.turns.now;
+    this.#shared.turns.decided();
     const view = new DataView(frame);
     const bytes = Buffer.from(frame);
     let [at, decided] = [0, 0];
@@ -294,7 +288,7 @@ export class Link implements SocketHandler {
     const isFirst = this.#readyRequests === 0;
     this.#readyEnd = extent.end;
     this.#readyRequests += extent.requests;
-    if (isFirst) this.#shared.flushLater(this);
+    if (isFirst) this.#shared.turns.flushLater(this);
   };
 
   /** Sends the answers that may leave, as one message. */

@@ -1,12 +1,10 @@
-/**
- * All links of gateways, on the side of the engine, and their turns: in one turn of the event loop,
- * one frame of each link is decided, between the requests that come over HTTP.
- */
+/** All links of gateways, on the side of the engine: their proofs, and the state that they hear. */
 import type { Engine } from "../../../engine/engine.ts";
 import { Result } from "../../../engine/results.ts";
 import { bearerOf, type Credentials } from "../../auth/access.ts";
 import { AnswerBuffers } from "../../commands/answer-buffer.ts";
 import { Decider } from "../../commands/decider.ts";
+import { Turns } from "../../commands/turns.ts";
 import { KeyRounds } from "../../routing/key-rounds.ts";
 import type { CommandFront, GatewayLinks, Services } from "../../routing/services.ts";
 import { type Answer, type Problem, upgrade } from "../../wire/answers.ts";
@@ -29,15 +27,10 @@ const TOO_MANY: Problem = { refused: Result.OVERLOADED, detail: "Too many gatewa
 export class OpenLinks implements GatewayLinks, LinkShared {
   readonly buffers = new AnswerBuffers();
   readonly keys = new KeyRounds<LinkKey>((client) => this.decider.isAdmitted(client));
-  turn = 0;
+  readonly turns = new Turns<Link>();
   requests = 0;
-  answerBytes = 0;
   readonly #proofs: ProofCheck;
   readonly #open = new Set<Link>();
-  /** Links with frames that wait for their turn. */
-  #waiting = new Set<Link>();
-  #flushing: Link[] = [];
-  #hasTurnAhead = false;
   #services: Services | null = null;
   #front: CommandFront | null = null;
   #decider: Decider | null = null;
@@ -105,7 +98,7 @@ export class OpenLinks implements GatewayLinks, LinkShared {
 
   closed(link: Link): void {
     this.#open.delete(link);
-    this.#waiting.delete(link);
+    this.turns.delete(link);
     if (this.#open.size > 0) return;
     clearInterval(this.#timer ?? undefined);
     this.#timer = null;
@@ -115,39 +108,4 @@ export class OpenLinks implements GatewayLinks, LinkShared {
   isAdmitted(client: Credentials): boolean {
     return this.decider.isAdmitted(client) === true;
   }
-
-  decided(): void {
-    this.#takeTurn();
-  }
-
-  decideLater(link: Link): void {
-    this.#waiting.add(link);
-    this.#takeTurn();
-  }
-
-  #takeTurn(): void {
-    if (this.#hasTurnAhead) return;
-    this.#hasTurnAhead = true;
-    setImmediate(this.#nextTurn);
-  }
-
-  readonly #nextTurn = (): void => {
-    this.#hasTurnAhead = false;
-    this.turn += 1;
-    const waiting = this.#waiting;
-    if (waiting.size === 0) return;
-    this.#waiting = new Set();
-    for (const link of waiting) link.decideNext();
-  };
-
-  flushLater(link: Link): void {
-    if (this.#flushing.length === 0) queueMicrotask(this.#flush);
-    this.#flushing.push(link);
-  }
-
-  readonly #flush = (): void => {
-    const flushing = this.#flushing;
-    this.#flushing = [];
-    for (const link of flushing) link.flush();
-  };
 }

@@ -21,6 +21,7 @@ import { readFolder } from "../support/folder-state.ts";
 import { faultOf, FiledHistory, Life, SMALL_SEGMENT_BYTES } from "../support/lives.ts";
 import { type Scope, scoped } from "../support/scope.ts";
 import { createHouse, type House, sizedPlan, startServer } from "../support/serving.ts";
+import { system } from "../support/system.ts";
 
 const LINES = 8;
 /** Enough to fill the small disk many times over. */
@@ -264,7 +265,7 @@ class SmallDisk {
 
   constructor(scope: Scope, size: string) {
     this.path = scope.folder();
-    mount("-t", "tmpfs", "-o", `size=${size}`, "tmpfs", this.path);
+    system("mount", "-t", "tmpfs", "-o", `size=${size}`, "tmpfs", this.path);
     scope.defer(() => void spawnSync("umount", ["-l", this.path]));
   }
 
@@ -274,11 +275,6 @@ class SmallDisk {
   }
 
   resize(size: string): void {
-    mount("-o", `remount,size=${size}`, this.path);
+    system("mount", "-o", `remount,size=${size}`, this.path);
   }
-}
-
-function mount(...args: readonly string[]): void {
-  const { status, stderr } = spawnSync("mount", args, { encoding: "utf8" });
-  if (status !== 0) throw new Error(`mount ${args.join(" ")}: ${stderr}`);
 }

@@ -18,12 +18,15 @@ export interface ServeOptions {
   readonly args?: readonly string[];
   /** For the shim. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Words before the command. */
+  readonly enter?: readonly string[];
 }
 
 /** Starts a server without waiting. It is killed at the end of the scope. */
 export function spawnServer(scope: Scope, options: ServeOptions): ServerProcess {
-  const { folder, args = [], env = {} } = options;
+  const { folder, args = [], env = {}, enter = [] } = options;
   const child = spawnNode(CLI, {
+    enter,
     args: ["serve", "--port", "0", "--data", path.resolve(folder), ...args],
     env: { FRONTROW_TENANT_TOKEN: TENANT_TOKEN, ...env },
   });
@@ -60,9 +63,13 @@ interface Layout {
 /** A server that takes requests. */
 export type Requested = Pick<ServerProcess, "request">;
 
-/** Some rows of seats, and a meadow. */
-export async function createHouse(server: Requested, seats = SEATS): Promise<House> {
-  const { id: organizationId, secretKey: key } = await createOrganization(server);
+/** Some rows of seats, and a meadow. @param name - Of its organization; no other has it. */
+export async function createHouse(
+  server: Requested,
+  seats = SEATS,
+  name = "Fault test",
+): Promise<House> {
+  const { id: organizationId, secretKey: key } = await createOrganization(server, {}, name);
   const v2 = (method: string, target: string, body: object) =>
     call(server, method, `/api/private/v2.0/${target}`, body, key);
   const venue = (await v2("POST", "venues/", { name: "House" })) as Created;

@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { StoreFault } from "../../../persistence/disk/faults.ts";
 import type { KeyValue } from "../../../persistence/cluster/etcd.ts";
-import { HttpEtcd } from "../../../persistence/cluster/member/http-etcd.ts";
+import { GrpcEtcd } from "../../../persistence/cluster/member/grpc-etcd.ts";
 import { CellKeys } from "../../../persistence/cluster/keys.ts";
 import type { ClusterView } from "../../../persistence/cluster/options.ts";
 import { Result } from "../../../engine/results.ts";
@@ -28,7 +28,7 @@ class World {
   readonly folder = folderOf();
   readonly faults: StoreFault[] = [];
   readonly #members: EtcdMembers;
-  readonly etcd: HttpEtcd;
+  readonly etcd: GrpcEtcd;
 
   private constructor(folder: string, members: EtcdMembers) {
     this.folder = folder;
@@ -43,8 +43,8 @@ class World {
     return new World(folder, members);
   }
 
-  member(number: number): HttpEtcd {
-    const etcd = new HttpEtcd(this.#members.address(number));
+  member(number: number): GrpcEtcd {
+    const etcd = new GrpcEtcd(this.#members.address(number));
     onTestFinished(() => etcd.close());
     return etcd;
   }
@@ -60,14 +60,23 @@ class World {
   }
 
   /** Opens a host, which settles when it leads; and its view of the cluster. */
-  open(number: number): {
+  open(
+    number: number,
+    strictReads = false,
+  ): {
     readonly store: Promise<Store>;
     readonly standing: Promise<ClusterView>;
   } {
     let stand: (view: ClusterView) => void = () => {};
     const standing = new Promise<ClusterView>((resolve) => (stand = resolve));
     const host = { host: `host-${number}`, address: `http://host-${number}` };
-    const cluster = { etcd: this.member(number), cell: CELL, ...host, onStanding: stand };
+    const cluster = {
+      etcd: this.member(number),
+      cell: CELL,
+      ...host,
+      strictReads,
+      onStanding: stand,
+    };
     const onFailure = (fault: StoreFault) => void this.faults.push(fault);
     const store = openEngine({ folder: this.dataOf(number), cluster, onFailure });
     store.catch(() => {});
@@ -76,16 +85,16 @@ class World {
 
   async log(): Promise<readonly KeyValue[]> {
     const request = { ...keys.logs, limit: 0, keysOnly: true };
-    const reply = await asked((answer: Parameters<HttpEtcd["range"]>[2]) =>
+    const reply = await asked((answer: Parameters<GrpcEtcd["range"]>[2]) =>
       this.etcd.range(request, 5_000, answer),
     );
     if (reply.kind !== "done") throw new Error(reply.reason);
     return reply.value.pairs;
   }
 
-  change(change: Partial<Parameters<HttpEtcd["transact"]>[0]>) {
+  change(change: Partial<Parameters<GrpcEtcd["transact"]>[0]>) {
     const none = { compares: [], puts: [], deletes: [], otherwiseGet: [] };
-    return asked((answer: Parameters<HttpEtcd["transact"]>[2]) =>
+    return asked((answer: Parameters<GrpcEtcd["transact"]>[2]) =>
       this.etcd.transact({ ...none, ...change }, 5_000, answer),
     );
   }
@@ -209,6 +218,24 @@ test.skipIf(reason !== null)(
 );
 
 test.skipIf(reason !== null)(
+  `with strict reads a host answers once etcd has said that it leads, and never if not${why}`,
+  async () => {
+    const world = await World.start();
+    const leader = await world.open(0, true).store;
+    await addVenues(leader, 1, 3);
+    const reads = await Promise.all([leader.read(digest), leader.read(digest)]);
+    expect(reads).toEqual([digest(leader.engine.state), digest(leader.engine.state)]);
+    await world.change({ deletes: [{ from: keys.leader, to: `${keys.leader}\0` }] });
+    expect(leader.cluster!.mayRead).toBe(true);
+    let isAnswered = false;
+    void leader.read(digest).then(() => (isAnswered = true));
+    while (world.faults.length === 0) await sleep(20);
+    expect(world.faults).toMatchObject([{ name: "LeadershipLost", exitCode: 76 }]);
+    expect(isAnswered).toBe(false);
+  },
+);
+
+test.skipIf(reason !== null)(
   `parts without their first part are dropped when a host takes over${why}`,
   async () => {
     const world = await World.start();
@@ -218,7 +245,7 @@ test.skipIf(reason !== null)(
     await world.change({ puts: [{ key, value, leaseId: null }] });
     const leader = await world.open(0).store;
     await addVenues(leader, 1, 3);
-    const there = await asked((answer: Parameters<HttpEtcd["range"]>[2]) =>
+    const there = await asked((answer: Parameters<GrpcEtcd["range"]>[2]) =>
       world.etcd.range({ from: key, to: `${key}\0`, limit: 1 }, 5_000, answer),
     );
     expect(there).toMatchObject({ kind: "done", value: { pairs: [] } });

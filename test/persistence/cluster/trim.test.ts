@@ -75,6 +75,18 @@ test("what no second host has stays", () => {
   expect(trim.retainedBytes).toBe(170 * MEBIBYTE);
 });
 
+test("what comes after the beginning of a copy stays, up to 512 MiB", () => {
+  const { told, trim } = trimWith(400);
+  trim.step(at(400), [{ ...at(400), keepFrom: at(100) }, at(390)], 1);
+  expect(told.changes[0]!.deletes[0]).toEqual(keys.logsBefore(at(100)));
+  // Of the leader itself, too. 300 MiB are left.
+  trim.step({ ...at(400), keepFrom: at(150) }, [at(400)], 2);
+  expect(trim.retainedBytes).toBe(250 * MEBIBYTE);
+  for (let n = 400; n < 700; n++) trim.add(at(n), MEBIBYTE);
+  trim.step({ ...at(700), keepFrom: at(150) }, [at(700)], 3);
+  expect(trim.retainedBytes).toBe(64 * MEBIBYTE);
+});
+
 test("frames of earlier leaders count, and are removed first", () => {
   const before = [0, 40, 110].map((n) => keys.log({ number: 1, offset: n * MEBIBYTE }));
   const { told, trim } = trimWith(2, before);

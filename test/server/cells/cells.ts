@@ -36,6 +36,13 @@ export function play(urls: readonly string[], key: string, flags: readonly strin
   return runCli({ args: ["onsale", ...where, ...flags] });
 }
 
+/** How many seats and places of an event are sold. */
+export async function soldIn(url: string, key: string, eventId: string): Promise<number> {
+  const target = `${url}${V2}/events/${eventId}/summary/`;
+  const answer = await fetch(target, { headers: { "X-API-Key": key } });
+  return ((await answer.json()) as { total: { sold: number } }).total.sold;
+}
+
 /** The organization of a key. */
 export function organizationOf(key: string): number {
   return Number(key.split("_")[1]);

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { CommandClient, StreamClient } from "../../../server/client/client.ts";
 import type { Report } from "../../../server/onsale/report.ts";
 import { type ServerProcess, sleep, startServer } from "../../support/server-process.ts";
-import { play, V2 } from "./cells.ts";
+import { play, soldIn, V2 } from "./cells.ts";
 
 const LONG = { timeout: 240_000 };
 
@@ -36,12 +36,6 @@ async function startStandby() {
   return { url: `http://127.0.0.1:${port}`, takeOver };
 }
 
-async function soldIn({ url, key, eventId }: { url: string; key: string; eventId: string }) {
-  const target = `${url}${V2}/events/${eventId}/summary/`;
-  const answer = await fetch(target, { headers: { "X-API-Key": key } });
-  return ((await answer.json()) as { total: { sold: number } }).total.sold;
-}
-
 test.each([[[]], [["--socket"]]])(
   "the player goes on with the server that takes over %s: 0 lost, 0 sold twice",
   async (extra) => {
@@ -50,7 +44,7 @@ test.each([[[]], [["--socket"]]])(
     const standby = await startStandby();
     const flags = ["--event", eventId, "--think-ms", "400", "--buyers", "40", "--connections", "8"];
     const played = play([standby.url, url], key, [...flags, ...extra]);
-    while ((await soldIn({ url, key, eventId })) < 60) await sleep(20);
+    while ((await soldIn(url, key, eventId)) < 60) await sleep(20);
     await standby.takeOver(leader);
     const { code, stdout } = await played;
     const report = JSON.parse(stdout) as Report;

@@ -1,15 +1,16 @@
 /** What a host of a cluster answers while it follows, over a real socket. */
 import { expect, onTestFinished, test } from "vitest";
 import type { ClusterStatus } from "../../../persistence/cluster/options.ts";
+import { Copies } from "../../../server/cluster/copies.ts";
 import { StandbyFront } from "../../../server/cluster/standby-front.ts";
 import { listen } from "../../../server/wire/http.ts";
 import { STANDBY_STATUS } from "../../support/cluster-status.ts";
 
 async function started(
   status: ClusterStatus = STANDBY_STATUS,
-): Promise<(path: string) => Promise<Response>> {
+): Promise<(path: string, body?: string) => Promise<Response>> {
   const mayScrape = (authorization: string) => authorization === "Bearer right";
-  const front = new StandbyFront(() => status, mayScrape);
+  const front = new StandbyFront(() => status, mayScrape, new Copies("nowhere", "right"));
   const http = await listen(front, {
     host: "127.0.0.1",
     port: 0,
@@ -21,8 +22,11 @@ async function started(
     onAnswer: undefined,
   });
   onTestFinished(() => http.close());
-  return (path) =>
-    fetch(`http://127.0.0.1:${http.port}${path}`, { headers: { Authorization: "Bearer right" } });
+  const headers = { Authorization: "Bearer right" };
+  return (path, body) => {
+    const method = body === undefined ? "GET" : "POST";
+    return fetch(`http://127.0.0.1:${http.port}${path}`, { method, headers, body: body ?? null });
+  };
 }
 
 test.each(["/readyz", "/api/private/v2.0/events/", "/console"])(
@@ -39,6 +43,13 @@ test.each(["/readyz", "/api/private/v2.0/events/", "/console"])(
     });
   },
 );
+
+test("a standby refuses a request with a body as it refuses any other", async () => {
+  const send = await started();
+  const response = await send("/api/private/v2.0/booking/lock", '{"sessionId":"a"}');
+  expect(response.status).toBe(503);
+  expect(await response.json()).toMatchObject({ errorCode: "NOT_LEADER" });
+});
 
 test("without a leader a standby names none", async () => {
   const get = await started({ ...STANDBY_STATUS, leader: null });

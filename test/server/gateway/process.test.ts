@@ -123,7 +123,7 @@ test("a gateway with a certificate speaks TLS", async () => {
 });
 
 test.each([
-  [["gateway"], 2, "required option '--engine <url>' not specified"],
+  [["gateway"], 2, "required option '--engine <urls>' not specified"],
   [["gateway", "--engine", "x", "--gateway-secret-file", "f"], 2, "It must be a base URL"],
   [["gateway", "--engine", "http://x", "--gateway-secret-file", "/none"], 2, "no such file"],
   [

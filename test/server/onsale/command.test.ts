@@ -1,7 +1,8 @@
 /** The command line of `frontrow onsale`: text of the report, errors, usage, help. */
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { folder, layoutFlags, play, serverFlags, startTiny } from "./play.ts";
+import { layoutFlags, play, serverFlags, startTiny } from "./play.ts";
 
 const ESCAPE = "\u001B";
 
@@ -42,7 +43,7 @@ test("a usage error has exit code 2 and names the mistake", async () => {
     [[...event], /FRONTROW_KEY/],
     [[...key], /--event.*--layout/],
     [[...key, ...event, ...layoutFlags()], /cannot be used/],
-    [[...key, "--layout", join(folder, "missing.json")], /missing\.json/],
+    [[...key, "--layout", join(tmpdir(), "missing.json")], /missing\.json/],
     [[...key, "--event", "7"], /UUID/],
     [[...key, ...event, "--surprise"], /unknown option/],
     [[...key, ...event, "--buyers", "0"], /an integer from 1/],

@@ -9,7 +9,6 @@ import type { LedgerLine } from "../../../server/onsale/books/ledger.ts";
 import type { TinyOptions } from "../../support/tiny-server.ts";
 import {
   expectSoldOut,
-  folder,
   HOUSE_PLACES,
   HOUSE_SEATS,
   layoutFlags,
@@ -18,6 +17,7 @@ import {
   prepareEvent,
   serverFlags,
   startTiny,
+  temporaryFolder,
 } from "./play.ts";
 
 const NOTHING = { seats: 0, places: 0 };
@@ -213,7 +213,7 @@ test("a server whose counters lose places fails the check", async () => {
 
 test("the ledger has an answer for each call and a sale for everything bought", async () => {
   const server = await correctServer({ preventsOrphans: true });
-  const path = join(folder, "ledger.jsonl");
+  const path = join(temporaryFolder(), "ledger.jsonl");
   const played = await playReport(...server, ...layoutFlags(), "--ledger", path);
   const lines = readFileSync(path, "utf8").trimEnd().split("\n");
   const entries = lines.map((line) => JSON.parse(line) as LedgerLine);

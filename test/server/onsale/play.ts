@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterAll, expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { addOnsaleCommand } from "../../../server/onsale/command.ts";
 import type { Report } from "../../../server/onsale/report.ts";
 import { guidOf } from "../../support/layout.ts";
@@ -19,9 +19,6 @@ const FLAGS = "--think-ms 2 --seconds 60 --buyers 100 --connections 16 --seed 1"
 
 export const HOUSE_SEATS = 186;
 export const HOUSE_PLACES = 95;
-export const folder = mkdtempSync(join(tmpdir(), "onsale-"));
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** How the command ended. */
 export interface Played {
@@ -68,9 +65,16 @@ function seatsOf(row: string, count: number): object[] {
   });
 }
 
+/** @returns A folder for one test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "onsale-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
 /** @returns The flags for the layout as a file; a name that ends in `.gz` compresses it. */
 export function layoutFlags(name = "house.json"): string[] {
-  const path = join(folder, name);
+  const path = join(temporaryFolder(), name);
   const text = JSON.stringify(house());
   writeFileSync(path, name.endsWith(".gz") ? gzipSync(text) : text);
   return ["--layout", path];

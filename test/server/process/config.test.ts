@@ -29,6 +29,7 @@ const DEFAULTS = {
   clusterHost: null,
   clusterAddress: null,
   clusterLease: 2,
+  clusterStrictReads: false,
   demo: false,
   demoTraffic: false,
   badKeysPerMinute: 6_000,
@@ -67,6 +68,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     FRONTROW_CLUSTER_HOST: "a",
     FRONTROW_CLUSTER_ADDRESS: "http://10.0.0.1:8080",
     FRONTROW_CLUSTER_LEASE: "3",
+    FRONTROW_CLUSTER_STRICT_READS: "1",
     FRONTROW_DEMO: "true",
     FRONTROW_DEMO_TRAFFIC: "true",
     FRONTROW_LOG_LEVEL: "warn",
@@ -106,6 +108,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     clusterHost: "a",
     clusterAddress: "http://10.0.0.1:8080",
     clusterLease: 3,
+    clusterStrictReads: true,
   };
   const repliesOfEnv = { replyMemory: 100, replyDisk: 0.5 };
   const room = { catalogMemory: 300, eventMemory: 400 };
@@ -136,6 +139,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
   more.push("--demo", "--webhook-private-addresses");
   more.push("--cluster", "etcd://10.0.0.2:2379/bergen", "--cluster-host", "b");
   more.push("--cluster-address", "http://10.0.0.2:8080", "--cluster-lease", "4");
+  more.push("--cluster-strict-reads");
   const cluster = { etcd: "10.0.0.2:2379", cell: "bergen" };
   expect(await parse([...args, ...more], env)).toEqual({
     ...fromFlags,
@@ -148,6 +152,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     clusterHost: "b",
     clusterAddress: "http://10.0.0.2:8080",
     clusterLease: 4,
+    clusterStrictReads: true,
     ...logs,
   });
 });

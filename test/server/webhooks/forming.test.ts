@@ -16,9 +16,10 @@ function change(sequence: number, atMs: number, members: Partial<EventChange> = 
   return { ...at, ...texts, ...places, ...members };
 }
 
-function form(changes: readonly EventChange[], types = ALL, last = 0) {
+function form(changes: readonly EventChange[], types = ALL, last = 0, webhookId = 7) {
   const isLast = ({ sequence }: EventChange) => sequence === last;
-  return deliveriesOf(changes, { eventId: "event", types, isLast }).map(({ body, ...facts }) => {
+  const told = { webhookId, eventId: "event", types, isLast };
+  return deliveriesOf(changes, told).map(({ body, ...facts }) => {
     const { type, timestamp, data } = JSON.parse(body) as {
       type: string;
       timestamp: string;
@@ -39,6 +40,21 @@ test("changes of the same second travel together; the first one begins the secon
   expect(formed[1]!.timestamp).toBe("2030-05-01T20:00:01.999Z");
   expect(new Set(formed.map(({ id }) => id)).size).toBe(2);
   for (const { id } of formed) expect(id).toMatch(/^msg_[\w-]{24}$/);
+});
+
+test("what is formed again has the same ids, and any other delivery has another", () => {
+  const changes = [change(1, 0), change(2, 1_500, { call: "expire" }), change(3, 3_000)];
+  const idsOf = (...given: Parameters<typeof form>) => form(...given).map(({ id }) => id);
+  const ids = idsOf(changes);
+  expect(idsOf(changes)).toEqual(ids);
+  // From a later change on, as after a take-over.
+  expect(idsOf(changes.slice(1))).toEqual(ids.slice(1));
+  const others = [
+    ...idsOf(changes, ALL, 0, 8),
+    ...idsOf([change(1, 0, { call: "sale" })]),
+    ...idsOf([change(4, 0)]),
+  ];
+  expect(new Set([...ids, ...others]).size).toBe(ids.length + others.length);
 });
 
 test("each type is a delivery of its own, and they come in the order of their last changes", () => {

@@ -67,7 +67,7 @@ test("the trail is asked for new records only while a webhook is active", async 
   expect(ask).toHaveBeenCalledOnce();
 });
 
-test("the heap of the thread is limited, and in it the room for new objects", async () => {
+test("the thread has a heap of at most 1 GiB, with at most 16 MiB for new objects", async () => {
   const { world, services, a } = new TestServer();
   const limits = await new Promise<string>((report) => {
     const { audit } = services;

@@ -119,7 +119,7 @@ export class Chaos {
   }
 
   #pause({ process }: SimHost): void {
-    process?.pause();
+    process?.pause(this.#options.plan.clocksStop);
     this.#later(() => process?.resume());
   }
 

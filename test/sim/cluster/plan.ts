@@ -54,6 +54,10 @@ export interface ClusterPlan {
   readonly dropOnce: number;
   /** As in `EtcdOptions`. */
   readonly hasOldLeases: boolean;
+  /** As `strictReads` of a host. */
+  readonly strictReads: boolean;
+  /** Whether the clock of a host stops while it is paused. */
+  readonly clocksStop: boolean;
 }
 
 const HOSTS = 3;
@@ -90,5 +94,7 @@ export function clusterPlanOf(seed: number): ClusterPlan {
     slowOnce: random.pick([Infinity, Infinity, 100, 20]),
     dropOnce: random.pick([Infinity, 30, 8]),
     hasOldLeases: false,
+    strictReads: false,
+    clocksStop: false,
   };
 }

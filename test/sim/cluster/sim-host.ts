@@ -81,6 +81,7 @@ export class SimHost {
       host: name,
       address: name,
       leaseMs: plan.leaseMs,
+      strictReads: plan.strictReads,
     };
     const { segmentBytes } = plan;
     const onFailure = (fault: StoreFault) => this.#failed(process, fault);

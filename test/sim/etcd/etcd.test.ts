@@ -1,7 +1,7 @@
 /** The model of etcd behaves as the real one, and as the documents say under faults. */
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Answer, Etcd, Put, Reply } from "../../../persistence/cluster/etcd.ts";
-import { HttpEtcd } from "../../../persistence/cluster/member/http-etcd.ts";
+import { GrpcEtcd } from "../../../persistence/cluster/member/grpc-etcd.ts";
 import { missingPrograms } from "../../faults/campaign.ts";
 import { folderOf } from "../../persistence/store/store-fixture.ts";
 import { asked, EtcdMembers } from "../../support/cluster/etcd-members.ts";
@@ -102,7 +102,7 @@ describe.skipIf(missing !== null)(`the real etcd${why}`, { timeout: 120_000 }, (
   describeEtcd(test, async () => {
     const members = await EtcdMembers.start(folderOf());
     onTestFinished(() => members.end());
-    const etcd = new HttpEtcd(members.address(0));
+    const etcd = new GrpcEtcd(members.address(0));
     onTestFinished(() => etcd.close());
     return { etcd, ask: asked, wait: sleep };
   });

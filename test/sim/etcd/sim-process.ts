@@ -14,6 +14,9 @@ export class SimProcess implements Scheduler {
   /** How many of its seconds pass in one second. */
   readonly #rate: number;
   #isPaused = false;
+  /** When its clock stopped; null while it runs. */
+  #stoppedAtUs: number | null = null;
+  #stoppedUs = 0;
   #isAlive = true;
   #waiting: (() => void)[] = [];
 
@@ -34,7 +37,8 @@ export class SimProcess implements Scheduler {
 
   /** Its monotonic clock. */
   get runningMs(): number {
-    return (this.#timeline.nowUs / 1_000) * this.#rate;
+    const nowUs = this.#stoppedAtUs ?? this.#timeline.nowUs;
+    return ((nowUs - this.#stoppedUs) / 1_000) * this.#rate;
   }
 
   /** Runs a task of the process after a time of the timeline. @returns A function that cancels. */
@@ -69,12 +73,16 @@ export class SimProcess implements Scheduler {
     return () => cancel();
   }
 
-  pause(): void {
+  /** @param stopsClock - As in a virtual machine that is suspended. */
+  pause(stopsClock = false): void {
     this.#isPaused = true;
+    if (stopsClock) this.#stoppedAtUs ??= this.#timeline.nowUs;
   }
 
   resume(): void {
     this.#isPaused = false;
+    if (this.#stoppedAtUs !== null) this.#stoppedUs += this.#timeline.nowUs - this.#stoppedAtUs;
+    this.#stoppedAtUs = null;
     const waiting = this.#waiting;
     this.#waiting = [];
     waiting.forEach((task, i) => {

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import type { Answer, MemberStatus, Reply } from "../../../persistence/cluster/etcd.ts";
-import { HttpEtcd } from "../../../persistence/cluster/member/http-etcd.ts";
+import { GrpcEtcd } from "../../../persistence/cluster/member/grpc-etcd.ts";
 import { sleep } from "../server-process.ts";
 
 /** Below the ports that the system gives to clients. */
@@ -13,22 +13,42 @@ const PORT_COUNT = 10_000;
 const MEMBERS = [0, 1, 2] as const;
 const START_MS_MAX = 60_000;
 const ASK_MS = 1_000;
+/** As the guide recommends: after the loss of etcd's leader another one is there sooner. */
+const TIMES = ["--heartbeat-interval", "50", "--election-timeout", "500", "--pre-vote"];
+
+/** Where a member runs. */
+export interface MemberSite {
+  /** Of its data. */
+  readonly folder: string;
+  /** Where clients reach it. */
+  readonly address: string;
+  /** Where the other members reach it. */
+  readonly peerAddress: string;
+  /** The words before a command that let it run there. */
+  readonly enter: readonly string[];
+}
 
 export class EtcdMembers {
-  readonly #folder: string;
+  readonly #sites: readonly MemberSite[];
   readonly #clientPorts: readonly number[];
   readonly #peerPorts: readonly number[];
   readonly #processes: (ChildProcess | null)[] = MEMBERS.map(() => null);
 
-  private constructor(folder: string, ports: readonly number[]) {
-    this.#folder = folder;
+  private constructor(sites: readonly MemberSite[], ports: readonly number[]) {
+    this.#sites = sites;
     this.#clientPorts = ports.slice(0, MEMBERS.length);
     this.#peerPorts = ports.slice(MEMBERS.length);
   }
 
   /** Settles when the members have a leader. */
-  static async start(folder: string): Promise<EtcdMembers> {
-    const members = new EtcdMembers(folder, await freePorts(2 * MEMBERS.length));
+  static start(folder: string): Promise<EtcdMembers> {
+    const [address, peerAddress] = ["127.0.0.1", "127.0.0.1"];
+    return this.startAt(MEMBERS.map(() => ({ folder, address, peerAddress, enter: [] })));
+  }
+
+  /** Settles when the members have a leader. @param sites - One for each member. */
+  static async startAt(sites: readonly MemberSite[]): Promise<EtcdMembers> {
+    const members = new EtcdMembers(sites, await freePorts(2 * MEMBERS.length));
     for (const member of MEMBERS) members.spawn(member);
     await members.leader();
     return members;
@@ -36,24 +56,28 @@ export class EtcdMembers {
 
   /** Host and port of a member. */
   address(member: number): string {
-    return `127.0.0.1:${this.#clientPorts[member]}`;
+    return `${this.#sites[member]!.address}:${this.#clientPorts[member]}`;
   }
 
   /** Starts a member, with what it has on disk. */
   spawn(member: number): void {
-    const peer = (each: number) => `http://127.0.0.1:${this.#peerPorts[each]}`;
+    const peer = (each: number) =>
+      `http://${this.#sites[each]!.peerAddress}:${this.#peerPorts[each]}`;
     const client = `http://${this.address(member)}`;
-    const log = fs.openSync(path.join(this.#folder, `etcd-${member}.log`), "a");
+    const { folder, enter } = this.#sites[member]!;
+    const log = fs.openSync(path.join(folder, `etcd-${member}.log`), "a");
     const args = [
+      TIMES,
       ["--name", `m${member}`],
-      ["--data-dir", path.join(this.#folder, `etcd-${member}`)],
+      ["--data-dir", path.join(folder, `etcd-${member}`)],
       ["--listen-client-urls", client],
       ["--advertise-client-urls", client],
       ["--listen-peer-urls", peer(member)],
       ["--initial-advertise-peer-urls", peer(member)],
       ["--initial-cluster", MEMBERS.map((each) => `m${each}=${peer(each)}`).join(",")],
     ];
-    this.#processes[member] = spawn("etcd", args.flat(), { stdio: ["ignore", log, log] });
+    const [program = "", ...words] = [...enter, "etcd", ...args.flat()];
+    this.#processes[member] = spawn(program, words, { stdio: ["ignore", log, log] });
     fs.closeSync(log);
   }
 
@@ -90,7 +114,7 @@ export class EtcdMembers {
 
   async #status(member: number): Promise<MemberStatus | null> {
     if (this.#processes[member] === null) return null;
-    const etcd = new HttpEtcd(this.address(member));
+    const etcd = new GrpcEtcd(this.address(member));
     const reply = await asked<MemberStatus>((answer) => etcd.status(ASK_MS, answer));
     await etcd.close();
     return reply.kind === "done" ? reply.value : null;

@@ -14,6 +14,7 @@ import { Decider } from "../../../server/commands/decider.ts";
 import { JsonProtocol } from "../../../server/commands/json-protocol.ts";
 import type { Protocol } from "../../../server/commands/protocol.ts";
 import { CommandTraffic } from "../../../server/commands/traffic.ts";
+import { Turns } from "../../../server/commands/turns.ts";
 import type { CommandFront, Services } from "../../../server/routing/services.ts";
 import { REPLIES } from "../../../server/wire/replies.ts";
 import type { Peer } from "../../../server/wire/sockets.ts";
@@ -54,6 +55,17 @@ export function hasLayout({ body }: BookingCommand): boolean {
   );
 }
 
+/** Each frame has a turn of its own, and answers leave at once. */
+class PromptTurns extends Turns<CommandConnection> {
+  override decided(): void {}
+  override decideLater(): void {
+    throw new Error("a frame waits, though each comes in a turn of its own");
+  }
+  override flushLater(connection: CommandConnection): void {
+    connection.flush();
+  }
+}
+
 /** The connections of all clients, by their keys. */
 export class CommandLines implements Shared {
   readonly engine: Engine;
@@ -62,7 +74,7 @@ export class CommandLines implements Shared {
   readonly commands = Array.from({ length: LIMITS.commandsInFrame }, () => new Command());
   readonly traffic = new CommandTraffic();
   readonly hasRoom = true;
-  turn = 0;
+  readonly turns = new PromptTurns();
   readonly #json = new Map<string, JsonLine>();
   readonly #binary = new Map<string, BinaryLine>();
 
@@ -71,16 +83,9 @@ export class CommandLines implements Shared {
     this.decider = new Decider(services, front);
   }
 
-  decided(): void {}
   hold(): void {}
-  decideLater(): void {
-    throw new Error("a frame waits, though each comes in a turn of its own");
-  }
   decideWithRoom(): void {
     throw new Error("there is always room");
-  }
-  flushLater(connection: CommandConnection): void {
-    connection.flush();
   }
   closed(): void {}
 
@@ -117,7 +122,7 @@ abstract class Line implements Peer {
   /** Decides the command. `done` is called when its answer has come. */
   ask(command: BookingCommand, done: OnAnswer): void {
     this.#waiting.push({ command, done });
-    this.#lines.turn += 1;
+    this.#lines.turns.now += 1;
     this.frame(this.#sent, command);
     this.#sent += 1;
   }

@@ -2,6 +2,7 @@
 import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
+import { Engines } from "../../../server/gateway/engines.ts";
 import { type RunningGateway, startGateway } from "../../../server/gateway/gateway.ts";
 import { answerOf } from "../../../server/gateway/passing.ts";
 import type { Answer } from "../../../server/wire/answers.ts";
@@ -122,7 +123,7 @@ export async function newGateway(
     port: 0,
     ...limits,
     onBroken,
-    engine: new URL(`http://${HOST}:${enginePort}`),
+    engines: new Engines([new URL(`http://${HOST}:${enginePort}`)]),
     secret,
     metricsToken: undefined,
     log: SILENT,

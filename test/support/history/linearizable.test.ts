@@ -6,6 +6,7 @@ import {
   ACTIVE,
   type Booking,
   type BookingCall,
+  LOCKED,
   lockedBy,
   type ReadCall,
   type SeatCall,
@@ -51,6 +52,10 @@ describe("a history that may have happened has no fault", () => {
       "a call without an answer took effect",
       [booked("lock", "ann", 1), read(lockedBy("ann"), 2, 3)],
     ],
+    [
+      "a read of a locked seat does not show the session",
+      [booked("lock", "ann", 1, 2), read(LOCKED, 3, 4)],
+    ],
     ["a call without an answer had no effect", [booked("lock", "ann", 1), read(ACTIVE, 2, 3)]],
     [
       "a call without an answer took effect after later calls",
@@ -85,6 +90,11 @@ describe("a history that cannot have happened names the first answer that contra
       "an acknowledged sale is lost, as another customer notices",
       [booked("lock", "ann", 1, 2), booked("sale", "ann", 3, 4), booked("lock", "ben", 5, 6)],
       "lock by ben granted (5 to 6), but SOLD",
+    ],
+    [
+      "an acknowledged sale is lost, as a read without the session shows",
+      [booked("lock", "ann", 1, 2), booked("sale", "ann", 3, 4), read(LOCKED, 5, 6)],
+      "read LOCKED (5 to 6), but SOLD",
     ],
     [
       "a seat is given to two customers",

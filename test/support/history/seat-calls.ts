@@ -4,9 +4,13 @@
  */
 import { type Call, contradictionIn } from "./linearizable.ts";
 
-/** The states of a seat: `ACTIVE`, `SOLD`, and `LOCKED by <session>`. */
+/**
+ * The states of a seat: `ACTIVE`, `SOLD`, and `LOCKED by <session>`. A read that does not show the
+ * session has the state `LOCKED`.
+ */
 export const ACTIVE = "ACTIVE";
 export const SOLD = "SOLD";
+export const LOCKED = "LOCKED";
 export const lockedBy = (session: string): string => `LOCKED by ${session}`;
 
 export type Booking = "lock" | "unlock" | "sale" | "revertsale";
@@ -65,7 +69,9 @@ export function seatFaults(calls: readonly SeatCall[], initial = ACTIVE): string
 function callOf(call: SeatCall): Call {
   const { begunAt, answeredAt } = call;
   if (call.kind === "read") {
-    const effect = (state: string) => (state === call.state ? state : null);
+    const isShown = (state: string) =>
+      state === call.state || (call.state === LOCKED && state.startsWith(LOCKED));
+    const effect = (state: string) => (isShown(state) ? state : null);
     return { name: `read ${call.state}`, begunAt, answeredAt, effect, mayChange: false };
   }
   const { kind, session, isGranted } = call;

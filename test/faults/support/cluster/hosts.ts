@@ -1,12 +1,14 @@
 /** The hosts of a cluster as processes: each has its own folder, and a member of etcd beside it. */
 import fs from "node:fs";
 import path from "node:path";
-import { EtcdMembers, freePorts } from "../../support/cluster/etcd-members.ts";
-import { type Exit, type ServerProcess, sleep } from "../../support/server-process.ts";
-import { readFolder } from "./folder-state.ts";
-import type { Scope } from "./scope.ts";
-import { spawnServer } from "./serving.ts";
+import { EtcdMembers, freePorts, type MemberSite } from "../../../support/cluster/etcd-members.ts";
+import { type Exit, type ServerProcess, sleep } from "../../../support/server-process.ts";
+import { readFolder } from "../folder-state.ts";
+import type { Scope } from "../scope.ts";
+import { spawnServer } from "../serving.ts";
+import { Sites } from "./sites.ts";
 
+export const HOSTS = 3;
 const CELL = "cell";
 const LOCK = "lock.sqlite";
 const START_MS_MAX = 120_000;
@@ -15,6 +17,7 @@ const HTTP_OK = 200;
 const ASK_MS_MAX = 2_000;
 
 interface Host {
+  readonly site: MemberSite;
   readonly folder: string;
   readonly url: string;
   readonly port: number;
@@ -24,48 +27,45 @@ interface Host {
 
 export class Hosts {
   readonly members: EtcdMembers;
+  readonly sites: Sites;
   readonly #scope: Scope;
   readonly #hosts: readonly Host[];
 
-  private constructor(scope: Scope, members: EtcdMembers, hosts: readonly Host[]) {
-    this.#scope = scope;
-    this.members = members;
-    this.#hosts = hosts;
+  private constructor(parts: Parts) {
+    this.#scope = parts.scope;
+    this.sites = parts.sites;
+    this.members = parts.members;
+    this.#hosts = parts.sites.all.map((site, number): Host => {
+      const folder = path.join(site.folder, `host-${number}`);
+      const port = parts.ports[number]!;
+      return { site, folder, port, url: `http://${site.address}:${port}`, server: null };
+    });
   }
 
   /**
-   * Starts a cell with one host, and then the others with copies of its folder.
+   * Starts a cell of three hosts with one of them, and then the others with copies of its folder.
    * @param prepare - Fills the store of the first host.
    */
   static async start<Made>(
     scope: Scope,
-    count: number,
     prepare: (server: ServerProcess) => Promise<Made>,
   ): Promise<{ readonly hosts: Hosts; readonly made: Made }> {
-    const root = scope.folder();
-    const members = await EtcdMembers.start(root);
+    const sites = new Sites(scope, HOSTS);
+    const members = await EtcdMembers.startAt(sites.all);
     scope.defer(() => members.end());
-    const ports = await freePorts(count);
-    const hosts = new Hosts(
-      scope,
-      members,
-      ports.map((port, number): Host => {
-        const folder = path.join(root, `host-${number}`);
-        return { folder, port, url: `http://127.0.0.1:${port}`, server: null };
-      }),
-    );
+    const hosts = new Hosts({ scope, sites, members, ports: await freePorts(HOSTS) });
     hosts.spawn(0);
     await hosts.leader();
     const made = await prepare(hosts.#server(0));
     await hosts.end(0, "SIGTERM");
-    for (let number = 1; number < count; number++) hosts.copy(0, number);
-    for (let number = 0; number < count; number++) hosts.spawn(number);
+    for (let number = 1; number < HOSTS; number++) hosts.copy(0, number);
+    for (let number = 0; number < HOSTS; number++) hosts.spawn(number);
     await hosts.untilFollowing();
     return { hosts, made };
   }
 
-  get count(): number {
-    return this.#hosts.length;
+  get urls(): readonly string[] {
+    return this.#hosts.map(({ url }) => url);
   }
 
   folderOf(number: number): string {
@@ -76,13 +76,18 @@ export class Hosts {
     return this.#hosts[number]!.url;
   }
 
+  isRunning(number: number): boolean {
+    return this.#hosts[number]!.server !== null;
+  }
+
   /** Starts a host without waiting. */
   spawn(number: number): void {
-    const { folder, port } = this.#hosts[number]!;
-    const cluster = ["--cluster", `etcd://${this.members.address(number % 3)}/${CELL}`];
-    const names = ["--cluster-host", `host-${number}`];
+    const { site, folder, port } = this.#hosts[number]!;
+    const cluster = ["--cluster", `etcd://${this.members.address(number)}/${CELL}`];
+    const names = ["--cluster-host", `host-${number}`, "--host", site.address];
     const args = ["--port", String(port), ...cluster, ...names, "--snapshot-every", "1"];
-    this.#hosts[number]!.server = spawnServer(this.#scope, { folder, args });
+    const { enter } = site;
+    this.#hosts[number]!.server = spawnServer(this.#scope, { folder, args, enter });
   }
 
   /** Replaces the folder of a host with a copy of another one. */
@@ -108,6 +113,24 @@ export class Hosts {
     const exit = await this.#server(number).exited;
     this.#hosts[number]!.server = null;
     return exit;
+  }
+
+  /** Hosts lose power with the members of etcd beside them, all at the same time. */
+  async cutPower(numbers: readonly number[]): Promise<void> {
+    for (const number of numbers) {
+      this.signal(number, "SIGSTOP");
+      this.members.signal(number, "SIGSTOP");
+    }
+    for (const number of numbers) this.sites.cutPower(number);
+    for (const number of numbers) {
+      await Promise.all([this.end(number, "SIGKILL"), this.members.kill(number)]);
+    }
+  }
+
+  /** The power of a host is back: its member of etcd starts. */
+  restorePower(number: number): void {
+    this.sites.restorePower(number);
+    this.members.spawn(number);
   }
 
   stderrOf(number: number): string {
@@ -150,6 +173,13 @@ export class Hosts {
   #server(number: number): ServerProcess {
     return this.#hosts[number]!.server!;
   }
+}
+
+interface Parts {
+  readonly scope: Scope;
+  readonly sites: Sites;
+  readonly members: EtcdMembers;
+  readonly ports: readonly number[];
 }
 
 async function statusOf(url: string): Promise<number> {

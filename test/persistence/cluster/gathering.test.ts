@@ -1,0 +1,78 @@
+/** How long a frame of the leader waits for further records. */
+import { expect, test } from "vitest";
+import { Gathering } from "../../../persistence/cluster/gathering.ts";
+import { ManualTime } from "../log/log-fixture.ts";
+
+class World {
+  readonly time = new ManualTime();
+  /** Records of the next frame. */
+  pending = 0;
+  /** Records of each frame that left. */
+  readonly frames: number[] = [];
+  readonly #gathering = new Gathering(this.time, () => this.pending);
+
+  /** The last frame is done, or its next record is the first one after it. */
+  async begin(pending: number): Promise<void> {
+    this.pending = pending;
+    this.#gathering.begin(() => {
+      this.frames.push(this.pending);
+      this.pending = 0;
+    });
+    await this.time.pass(0);
+  }
+
+  /** Each millisecond, as many records arrive. */
+  async arrive(...records: readonly number[]): Promise<void> {
+    for (const count of records) {
+      this.pending += count;
+      await this.time.pass(1);
+    }
+  }
+}
+
+test("the only client does not wait: its frame leaves at the end of the turn", async () => {
+  const world = new World();
+  await world.begin(1);
+  await world.begin(1);
+  expect(world.frames).toEqual([1, 1]);
+});
+
+test("a frame leaves once the requests of all who were answered have come back", async () => {
+  const world = new World();
+  await world.begin(5);
+  expect(world.frames).toEqual([5]);
+  // Three came meanwhile, and five were answered, of whom one may be among the three.
+  await world.begin(3);
+  await world.arrive(2, 1);
+  expect(world.frames).toEqual([5]);
+  await world.arrive(1);
+  expect(world.frames).toEqual([5, 7]);
+});
+
+test("a frame leaves when no further request has come for three milliseconds", async () => {
+  const world = new World();
+  await world.begin(5);
+  await world.begin(1);
+  await world.arrive(1, 0, 0);
+  expect(world.frames).toEqual([5]);
+  await world.arrive(0);
+  expect(world.frames).toEqual([5, 2]);
+});
+
+test("a frame waits for six milliseconds at most, while requests keep coming", async () => {
+  const world = new World();
+  await world.begin(1_000);
+  await world.begin(1);
+  await world.arrive(1, 1, 1, 1, 1);
+  expect(world.frames).toEqual([1_000]);
+  await world.arrive(1);
+  expect(world.frames).toEqual([1_000, 7]);
+});
+
+test("a frame without records, such as the last one of a log, leaves too", async () => {
+  const world = new World();
+  await world.begin(5);
+  await world.begin(0);
+  await world.arrive(0, 0, 0);
+  expect(world.frames).toEqual([5, 0]);
+});
