@@ -15,10 +15,9 @@ rm -rf "$bare"
 node node_modules/typescript/bin/tsc -p tsconfig.build.json --outDir "$bare" \
   --removeComments --declaration false --sourceMap false
 # Few files: the server's parts are left out, and small files do not take whole blocks of the disk.
-node node_modules/rolldown/bin/cli.mjs "$bare/persistence/library/library.js" \
+npm run --silent bundle:engine -- "$bare/persistence/library/library.js" \
   "$bare"/persistence/store/{snapshot-worker,audit-worker,audit-reader}.js \
-  "$bare/persistence/cluster/member/worker.js" \
-  --dir "$out" --format esm --platform node -e ajv -e better-sqlite3 -e msgpackr >&2
+  "$bare/persistence/cluster/member/worker.js" --dir "$out" >&2
 rm -r "$bare"
 cp dist/api/index.d.ts "$out/index.d.ts"
 # Once with comments is enough.

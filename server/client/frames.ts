@@ -1,7 +1,7 @@
 /** The frames of a WebSocket (RFC 6455), on the side of a client. */
 import { randomFillSync } from "node:crypto";
 
-export const Opcode = { CONTINUATION: 0, TEXT: 1, CLOSE: 8, PING: 9, PONG: 10 } as const;
+export const Opcode = { CONTINUATION: 0, TEXT: 1, BINARY: 2, CLOSE: 8, PING: 9, PONG: 10 } as const;
 
 const FINAL = 0x80;
 const MASKED = 0x80;
@@ -19,6 +19,15 @@ export interface Frame {
 
 /** Clients mask what they send, so that nothing on the way takes it for another protocol. */
 export function frameOf(opcode: number, payload: Uint8Array): Buffer {
+  const bytes = plainFrameOf(opcode, payload);
+  const start = bytes.length - payload.length;
+  const mask = randomFillSync(bytes.subarray(start - MASK_BYTES, start));
+  for (let i = start; i < bytes.length; i++) bytes[i]! ^= mask[(i - start) % MASK_BYTES]!;
+  return bytes;
+}
+
+/** A frame whose mask is zeros, so that its payload stays as it is. */
+export function plainFrameOf(opcode: number, payload: Uint8Array): Buffer {
   const { length } = payload;
   const lengthBytes = length < TWO_BYTES ? 0 : length <= UINT16_MAX ? 2 : 8;
   const headBytes = 2 + lengthBytes + MASK_BYTES;
@@ -32,8 +41,8 @@ export function frameOf(opcode: number, payload: Uint8Array): Buffer {
     bytes[1] = MASKED | EIGHT_BYTES;
     bytes.writeBigUInt64BE(BigInt(length), 2);
   }
-  const mask = randomFillSync(bytes.subarray(headBytes - MASK_BYTES, headBytes));
-  for (let i = 0; i < length; i++) bytes[headBytes + i] = payload[i]! ^ mask[i % MASK_BYTES]!;
+  bytes.writeUInt32LE(0, headBytes - MASK_BYTES);
+  bytes.set(payload, headBytes);
   return bytes;
 }
 

@@ -7,14 +7,9 @@ import { createHash, randomBytes } from "node:crypto";
 import { type IncomingMessage, type OutgoingHttpHeaders, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Duplex } from "node:stream";
-import { type Frame, FrameReader, Opcode } from "../client/frames.ts";
+import { type Frame, FrameReader, Opcode, plainFrameOf } from "../client/frames.ts";
 
 const ACCEPT_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-const BINARY = 2;
-const FINAL_AND_MASKED = 0x80;
-const [TWO_BYTES, EIGHT_BYTES] = [126, 127];
-const UINT16_MAX = 0xffff;
-const MASK_BYTES = 4;
 const CODE_BYTES = 2;
 export const CLOSED_WITHOUT_CODE = 1006;
 
@@ -80,9 +75,9 @@ export class UpstreamSocket {
   }
 
   #handle({ opcode, isFinal, payload }: Frame): void {
-    if (opcode === BINARY || opcode === Opcode.TEXT) {
+    if (opcode === Opcode.BINARY || opcode === Opcode.TEXT) {
       // The engine sends each message as one frame.
-      if (isFinal) this.#events.message(payload, opcode === BINARY);
+      if (isFinal) this.#events.message(payload, opcode === Opcode.BINARY);
       else this.destroy();
     } else if (opcode === Opcode.PING) this.#write(Opcode.PONG, payload);
     else if (opcode === Opcode.CLOSE) {
@@ -106,11 +101,11 @@ export class UpstreamSocket {
    * @param onLeft - Called when it has left this process.
    */
   send(payload: Uint8Array, isBinary: boolean, onLeft?: () => void): void {
-    this.#write(isBinary ? BINARY : Opcode.TEXT, payload, onLeft);
+    this.#write(isBinary ? Opcode.BINARY : Opcode.TEXT, payload, onLeft);
   }
 
   #write(opcode: number, payload: Uint8Array, onLeft?: () => void): void {
-    this.#stream?.write(frameOf(opcode, payload), onLeft);
+    this.#stream?.write(plainFrameOf(opcode, payload), onLeft);
   }
 
   /** Closes the connection when nothing has come for so long. To be called once it is open. */
@@ -138,23 +133,4 @@ export class UpstreamSocket {
     this.#request.destroy();
     this.#stream?.destroy();
   }
-}
-
-function frameOf(opcode: number, payload: Uint8Array): Buffer {
-  const { length } = payload;
-  const lengthBytes = length < TWO_BYTES ? 0 : length <= UINT16_MAX ? 2 : 8;
-  const headBytes = 2 + lengthBytes + MASK_BYTES;
-  const bytes = Buffer.allocUnsafe(headBytes + length);
-  bytes[0] = FINAL_AND_MASKED | opcode;
-  if (lengthBytes === 0) bytes[1] = FINAL_AND_MASKED | length;
-  else if (lengthBytes === 2) {
-    bytes[1] = FINAL_AND_MASKED | TWO_BYTES;
-    bytes.writeUInt16BE(length, 2);
-  } else {
-    bytes[1] = FINAL_AND_MASKED | EIGHT_BYTES;
-    bytes.writeBigUInt64BE(BigInt(length), 2);
-  }
-  bytes.writeUInt32LE(0, headBytes - MASK_BYTES);
-  bytes.set(payload, headBytes);
-  return bytes;
 }

@@ -7,6 +7,23 @@ interface Entry {
   isCancelled: boolean;
 }
 
+/** @returns A function that cancels. */
+export function repeat(
+  scheduler: Pick<Scheduler, "later">,
+  periodMs: number,
+  task: () => void,
+): () => void {
+  let cancel = () => {};
+  const wait = () => {
+    cancel = scheduler.later(periodMs, () => {
+      wait();
+      task();
+    });
+  };
+  wait();
+  return () => cancel();
+}
+
 /** Runs tasks in the order of their times; equal times in the order in which they were added. */
 export class Timeline implements Scheduler {
   /** Microseconds since the run began. */
@@ -33,15 +50,7 @@ export class Timeline implements Scheduler {
   }
 
   every(periodMs: number, task: () => void): () => void {
-    let cancel = () => {};
-    const wait = () => {
-      cancel = this.later(periodMs, () => {
-        wait();
-        task();
-      });
-    };
-    wait();
-    return () => cancel();
+    return repeat(this, periodMs, task);
   }
 
   /** Runs the next task. @returns False if there is none, or none within that time. */

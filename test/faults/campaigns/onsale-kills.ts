@@ -4,9 +4,9 @@
  * buy up to the last place.
  */
 import { existsSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import path from "node:path";
 import { Random } from "../../../server/onsale/random.ts";
+import { freePorts } from "../../support/cluster/etcd-members.ts";
 import { ledgerDeviations } from "../../support/ledger-check.ts";
 import { type ServerProcess, sleep } from "../../support/server-process.ts";
 import { type Campaign, type Outcome, type Run, spreadMs } from "../campaign.ts";
@@ -18,9 +18,6 @@ import { createOrganization, sizedPlan, startServer } from "../support/serving.t
 
 const SHORT = { seats: 1_200, places: 400, buyers: 40, kills: 2, seconds: 150 };
 const LONG = { seats: 20_000, places: 4_000, buyers: 3_000, kills: 5, seconds: 600 };
-/** Below the ports that the system gives to clients: the buyers must not connect to themselves. */
-const PORT_MIN = 20_000;
-const PORT_COUNT = 10_000;
 /** The buyers are quiet when their ledger has not grown for so long. */
 const QUIET_MS = 250;
 /** A kill comes when at least so much of the house is sold, and at most so much. */
@@ -78,7 +75,8 @@ class Sale {
       return path.join(root, name);
     }) as [string, string, string];
     writeFileSync(layout, JSON.stringify(sizedPlan(seats, places)));
-    const args = ["--port", String(await freePort())];
+    // The same server has it again after each kill.
+    const args = ["--port", String((await freePorts(1))[0])];
     const server = await startServer(scope, { folder, args });
     const { secretKey: key } = await createOrganization(server, {
       orphanPrevention: seed % 2 === 1,
@@ -151,18 +149,4 @@ interface Parts {
   readonly ledger: LedgerReader;
   readonly capacity: number;
   readonly server: ServerProcess;
-}
-
-/** A port that nobody listens on now; the same server has it again after each kill. */
-async function freePort(): Promise<number> {
-  for (let port = PORT_MIN + (process.pid % PORT_COUNT); ; port++) {
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => resolve(true));
-    });
-    if (!isFree) continue;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  }
 }

@@ -53,6 +53,13 @@ class World {
     return path.join(this.folder, `host-${number}`);
   }
 
+  /** Founds the cell on host 0, which then stops. */
+  async found(venues = 0): Promise<void> {
+    const founder = await this.open(0).store;
+    if (venues > 0) await addVenues(founder, 1, venues);
+    await founder.close();
+  }
+
   /** A host that has the data of another one. */
   copy(from: number, to: number): void {
     fs.cpSync(this.dataOf(from), this.dataOf(to), { recursive: true });
@@ -100,6 +107,16 @@ class World {
   }
 }
 
+/** Host 0 leads, and host 1 stands by. @param venues - Both have them from the start. */
+async function leaderAndStandby(venues = 0) {
+  const world = await World.start();
+  await world.found(venues);
+  world.copy(0, 1);
+  const leader = await world.open(0).store;
+  const { store: standby, standing } = world.open(1);
+  return { world, leader, standby, view: await standing };
+}
+
 async function addVenues(store: Store, from: number, count: number): Promise<void> {
   const caller = await store.callerFor("Box office");
   for (let n = from; n < from + count; n++) {
@@ -117,14 +134,7 @@ async function untilCaughtUp(view: ClusterView, sequence: number): Promise<void>
 test.skipIf(reason !== null)(
   `a standby has every acknowledged record when the leader hands over${why}`,
   async () => {
-    const world = await World.start();
-    const founder = await world.open(0).store;
-    await addVenues(founder, 1, 5);
-    await founder.close();
-    world.copy(0, 1);
-    const leader = await world.open(0).store;
-    const standby = world.open(1);
-    const view = await standby.standing;
+    const { world, leader, view, standby } = await leaderAndStandby(5);
     await addVenues(leader, 6, 40);
     await untilCaughtUp(view, leader.engine.sequence);
     expect(view.status()).toMatchObject({
@@ -136,7 +146,7 @@ test.skipIf(reason !== null)(
     expect(leader.cluster!.status()).toMatchObject({ role: "leader", mayRead: true });
     const before = digest(leader.engine.state);
     await leader.close();
-    const next = await standby.store;
+    const next = await standby;
     expect(await next.read(digest)).toBe(before);
     expect(next.cluster!.mayRead).toBe(true);
     await addVenues(next, 100, 3);
@@ -149,15 +159,10 @@ test.skipIf(reason !== null)(
 test.skipIf(reason !== null)(
   `the folders of two hosts have the same frames at the same places${why}`,
   async () => {
-    const world = await World.start();
-    await (await world.open(0).store).close();
-    world.copy(0, 1);
-    const leader = await world.open(0).store;
-    const standby = world.open(1);
-    await standby.standing;
+    const { world, leader, standby } = await leaderAndStandby();
     await addVenues(leader, 1, 30);
     await leader.close();
-    const next = await standby.store;
+    const next = await standby;
     await next.close();
     const [first, second] = [0, 1].map((host) => readFolder(world.dataOf(host)).log);
     expect(second!.scan.sequence).toBe(first!.scan.sequence);
@@ -175,12 +180,7 @@ test.skipIf(reason !== null)(
 test.skipIf(reason !== null)(
   `a frame above 1 MiB goes in parts, and a standby has it whole${why}`,
   async () => {
-    const world = await World.start();
-    await (await world.open(0).store).close();
-    world.copy(0, 1);
-    const leader = await world.open(0).store;
-    const standby = world.open(1);
-    const view = await standby.standing;
+    const { leader, view, standby } = await leaderAndStandby();
     const caller = await leader.callerFor("Box office");
     await leader.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
     const [venueId] = leader.engine.state.catalog.venues.keys();
@@ -193,7 +193,7 @@ test.skipIf(reason !== null)(
     await untilCaughtUp(view, leader.engine.sequence);
     const before = digest(leader.engine.state);
     await leader.close();
-    const next = await standby.store;
+    const next = await standby;
     expect(await next.read(digest)).toBe(before);
     await next.close();
   },
@@ -239,7 +239,7 @@ test.skipIf(reason !== null)(
   `parts without their first part are dropped when a host takes over${why}`,
   async () => {
     const world = await World.start();
-    await (await world.open(0).store).close();
+    await world.found();
     const value = Buffer.alloc(100, 7);
     const key = keys.part({ number: 1, offset: 2 ** 40 }, 1);
     await world.change({ puts: [{ key, value, leaseId: null }] });
@@ -258,7 +258,7 @@ test.skipIf(reason !== null)(
   `a host whose frames etcd has trimmed says that it needs a copy${why}`,
   async () => {
     const world = await World.start();
-    await (await world.open(0).store).close();
+    await world.found();
     world.copy(0, 1);
     const leader = await world.open(0).store;
     await addVenues(leader, 1, 20);
@@ -273,7 +273,7 @@ test.skipIf(reason !== null)(
   `a host with another store, or with an empty folder, is refused${why}`,
   async () => {
     const world = await World.start();
-    await (await world.open(0).store).close();
+    await world.found();
     await (await openEngine({ folder: world.dataOf(1) })).close();
     await expect(world.open(1).store).rejects.toMatchObject({ name: "NotOfThisCell" });
     await expect(world.open(2).store).rejects.toMatchObject({ name: "TooFarBehind" });
@@ -285,7 +285,7 @@ test.skipIf(reason !== null)(
   `a host with records that the cluster never acknowledged is refused${why}`,
   async () => {
     const world = await World.start();
-    await (await world.open(0).store).close();
+    await world.found();
     world.copy(0, 1);
     const alone = await openEngine({ folder: world.dataOf(1) });
     await addVenues(alone, 1, 3);

@@ -2,8 +2,9 @@
 import { expect, test } from "vitest";
 import { BOOKING_KINDS } from "../../support/engine.ts";
 import { commandEntry, openEntry, readAnswers } from "../../support/commands/binary-layout.ts";
+import { CREDENTIALS, headersOf } from "../../support/answers/credentials.ts";
 import type { ProblemBody } from "../../support/answers/exchange.ts";
-import type { House, TestServer } from "../../support/server.ts";
+import type { House } from "../../support/server.ts";
 import { CommandClient, JSON_PROTOCOL, SOCKET_PATH } from "./client.ts";
 import { HANDSHAKE } from "./bare-socket.ts";
 import { CommandStage } from "./stage.ts";
@@ -11,52 +12,12 @@ import { CommandStage } from "./stage.ts";
 const NOWHERE = "00000000-0000-4000-8000-000000000000";
 const EVENT_ACCESS_DENIED = 7;
 
-interface Shown {
-  readonly key?: string;
-  readonly bearer?: string;
-  readonly organizationId?: number;
-}
-
-function headersOf({ key, bearer, organizationId }: Shown): Record<string, string> {
-  return {
-    ...(key === undefined ? {} : { "X-API-Key": key }),
-    ...(bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` }),
-    ...(organizationId === undefined ? {} : { "X-Organization-ID": String(organizationId) }),
-  };
-}
-
-/** Credentials, and whether they open a connection for A. */
-const MATRIX: readonly (readonly [string, (server: TestServer) => Shown, boolean])[] = [
-  ["nothing", () => ({}), false],
-  ["an unknown key", () => ({ key: "fro_1_x" }), false],
-  ["the key of A", ({ a }) => ({ key: a.key }), true],
-  ["the key of A as bearer", ({ a }) => ({ bearer: a.key }), true],
-  ["the key of A naming A", ({ a }) => ({ key: a.key, organizationId: a.id }), true],
-  ["the key of A naming B", ({ a, b }) => ({ key: a.key, organizationId: b.id }), false],
-  ["a tenant token", ({ tenantToken }) => ({ key: tenantToken }), false],
-  [
-    "a tenant token naming A",
-    ({ tenantToken, a }) => ({ key: tenantToken, organizationId: a.id }),
-    true,
-  ],
-  [
-    "a tenant token naming C",
-    ({ tenantToken, c }) => ({ key: tenantToken, organizationId: c.id }),
-    false,
-  ],
-  [
-    "the other tenant's token naming A",
-    ({ otherTenantToken, a }) => ({ key: otherTenantToken, organizationId: a.id }),
-    false,
-  ],
-];
-
-test.each(MATRIX)("%s opens a connection for A or is refused", async (_, shown, isOpened) => {
+test.each(CREDENTIALS)("%s opens a connection for A or is refused", async (_, shown, areOfA) => {
   const stage = await CommandStage.start();
   const connection = await stage.listening.connection();
   const headers = Object.entries(headersOf(shown(stage.server)));
   connection.get(SOCKET_PATH, ...HANDSHAKE, ...headers.map((pair) => pair.join(": ")));
-  expect(await connection.answer()).toMatch(isOpened ? /^HTTP\/1\.1 101 / : /^HTTP\/1\.1 403 /);
+  expect(await connection.answer()).toMatch(areOfA ? /^HTTP\/1\.1 101 / : /^HTTP\/1\.1 403 /);
 });
 
 /** A document without what differs between two requests for unlike events. */
@@ -68,9 +29,9 @@ function seatsOf({ labels }: House) {
   return [{ id: labels.idOf("A1") }];
 }
 
-const OPENED = MATRIX.filter(([, , isOpened]) => isOpened);
+const OF_A = CREDENTIALS.filter(([, , areOfA]) => areOfA);
 
-test.each(OPENED)("%s books only in events of A", async (_, shown) => {
+test.each(OF_A)("%s books only in events of A", async (_, shown) => {
   const stage = await CommandStage.start();
   const { a, b, c } = stage.server;
   const { base } = stage.listening;

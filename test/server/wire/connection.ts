@@ -16,14 +16,23 @@ export async function until(isTrue: () => boolean): Promise<void> {
 }
 
 export class Listening {
+  /** Starts what stands before a server, such as a gateway, and returns the port of that. */
+  static way: ((port: number) => Promise<number>) | null = null;
   readonly server: TestServer;
   readonly http: HttpServer;
+  /** The port that clients use. */
+  readonly port: number;
   /** Errors that would have ended the process. */
   readonly broken: unknown[];
 
-  private constructor(server: TestServer, http: HttpServer, broken: unknown[]) {
+  private constructor(
+    server: TestServer,
+    { http, port }: { readonly http: HttpServer; readonly port: number },
+    broken: unknown[],
+  ) {
     this.server = server;
     this.http = http;
+    this.port = port;
     this.broken = broken;
   }
 
@@ -36,11 +45,12 @@ export class Listening {
     const options = { host: "127.0.0.1", port: 0, onBroken, ...limits };
     const http = await listen(server.dispatch, options);
     onTestFinished(() => http.close());
-    return new Listening(server, http, broken);
+    const port = (await Listening.way?.(http.port)) ?? http.port;
+    return new Listening(server, { http, port }, broken);
   }
 
   get base(): string {
-    return `http://127.0.0.1:${this.http.port}`;
+    return `http://127.0.0.1:${this.port}`;
   }
 
   /** Posts JSON with the key of organization A. */
@@ -76,7 +86,7 @@ export class Listening {
   }
 
   async connection(): Promise<Connection> {
-    const socket = connect(this.http.port, "127.0.0.1");
+    const socket = connect(this.port, "127.0.0.1");
     socket.setEncoding("latin1").on("error", () => {});
     onTestFinished(() => void socket.destroy());
     await once(socket, "connect");

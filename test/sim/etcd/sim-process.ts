@@ -3,7 +3,7 @@
  * runs. Its clock runs at a rate of its own.
  */
 import type { Scheduler } from "../../../persistence/disk/scheduler.ts";
-import type { Timeline } from "../timeline.ts";
+import { repeat, type Timeline } from "../timeline.ts";
 
 /** The longest delay between the tasks that were due during a pause. */
 const RESUME_US_MAX = 40;
@@ -62,15 +62,7 @@ export class SimProcess implements Scheduler {
   }
 
   every(periodMs: number, task: () => void): () => void {
-    let cancel = () => {};
-    const wait = () => {
-      cancel = this.later(periodMs, () => {
-        wait();
-        task();
-      });
-    };
-    wait();
-    return () => cancel();
+    return repeat(this, periodMs, task);
   }
 
   /** @param stopsClock - As in a virtual machine that is suspended. */

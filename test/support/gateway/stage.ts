@@ -137,7 +137,7 @@ const agent = new Agent({ keepAlive: true });
 
 /** Ends with the test; another test of the same server starts another one. */
 function newStage(server: TestServer): Promise<GatewayStage> {
-  const made = GatewayStage.before(server);
+  const made = GatewayStage.before(server, { trustedProxies: [HOST] });
   stages.set(server, made);
   onTestFinished(async () => {
     stages.delete(server);
@@ -168,6 +168,7 @@ function headersOf(request: Request): Record<string, string> {
     "content-type": request.contentType,
     "content-encoding": request.contentEncoding,
     prefer: request.prefer,
+    "x-forwarded-for": request.address(),
   };
   const headers = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ""));
   if (request.idempotencyKey !== null) headers["idempotency-key"] = request.idempotencyKey;
