@@ -3,9 +3,11 @@
  * same commands pipelined, Frontrow over HTTP, and both subprotocols.
  */
 import { mkdir } from "node:fs/promises";
-import { frontrow } from "./contenders/frontrow.ts";
 import type { Contender, RunningContender } from "./contenders/contender.ts";
+import { frontrow } from "./contenders/frontrow.ts";
 import { redis } from "./contenders/redis.ts";
+import { writeTimes, type WriteTimes } from "./floors/disk.ts";
+import { emptyCommands } from "./floors/empty-commands.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "./harness/command.ts";
 import { interleave, spreadOf } from "./harness/measure.ts";
 import { measureIn } from "./harness/processes.ts";
@@ -14,6 +16,7 @@ import { print, progress, table } from "./harness/table.ts";
 import { Generator } from "./load/generator-process.ts";
 import type { PipelinedMeasurement, PipelinedPlan, Pipelining } from "./load/pipelined-wire.ts";
 import type { EventOnSale } from "./load/plan.ts";
+import { readCpu, sharesBetween } from "./rounds/cpu.ts";
 
 const SEATS = isTrial ? 2_000 : 20_000;
 const HTTP_CONNECTIONS = isTrial ? 8 : 256;
@@ -40,15 +43,20 @@ interface Subject {
   readonly event: EventOnSale;
 }
 
+/** With the processor seconds per second of the server's busiest thread; null when unknown. */
+type Measured = PipelinedMeasurement & { readonly serverShare: number | null };
+
 interface Row {
   readonly name: string;
   readonly connections: number;
   readonly inFlight: number;
-  readonly measured: readonly PipelinedMeasurement[];
+  readonly measured: readonly Measured[];
 }
 
-const { rows, http, beside } = await inTemporaryFolder(options.folder, measure);
-print(table(["", "connections", "in flight", "commands/s", "p50 ms", "p99 ms"], rows.map(cellsOf)));
+const { rows, http, beside, disk } = await inTemporaryFolder(options.folder, measure);
+const heads = ["connections", "in flight", "commands/s", "p50 ms", "p99 ms"];
+print(table(["", ...heads, "server", "generator", "µs each"], rows.map(cellsOf)));
+print(`\n${table(["disk alone, a batch of", "p50 ms", "p99 ms"], disk.map(diskCells))}`);
 const [first, second, third] = SHAPES;
 const verdicts = [
   quotient("÷ Redis always", ["socket binary", "Redis always"], first, 4),
@@ -61,7 +69,7 @@ const verdicts = [
   verdict("p99 of HTTP buyers beside a socket ÷ alone", { atMost: 2 }, beside.with / beside.alone),
 ];
 const summary = rows.map(({ measured, ...row }) => ({ ...row, measured }));
-await report("socket", options.folder, { verdicts, http, beside, rows: summary, ...options });
+await report("socket", options.folder, { verdicts, http, beside, disk, rows: summary, ...options });
 
 async function measure(data: string) {
   const { server, event } = await started(frontrow("Frontrow", []), `${data}/frontrow`);
@@ -69,19 +77,36 @@ async function measure(data: string) {
     { name: "socket binary", protocol: "binary", server, event },
     { name: "socket JSON", protocol: "json", server, event },
   ];
-  for (const sync of ["always", "everysec"] as const) {
-    const contender = redis(`Redis ${sync}`, sync);
+  const others = [
+    redis("Redis always", "always"),
+    redis("Redis everysec", "everysec"),
+    emptyCommands("decides nothing", true),
+    emptyCommands("decides nothing, without the disk", false),
+  ];
+  for (const contender of others) {
     const missing = contender.missing();
     if (missing !== null) progress(`${contender.name} is not measured: ${missing}`);
     else {
-      const running = await started(contender, `${data}/redis-${sync}`);
-      subjects.push({ name: contender.name, protocol: "resp", ...running });
+      const running = await started(contender, `${data}/${contender.name}`);
+      const protocol = running.server.target.protocol === "resp" ? "resp" : "binary";
+      subjects.push({ name: contender.name, protocol, ...running });
     }
   }
   const measured = await rowsOf(subjects);
-  const others = await overHttp(server, event);
+  const ofHttp = await overHttp(server, event);
   for (const one of new Set(subjects.map((subject) => subject.server))) await one.stop();
-  return { rows: measured, ...others };
+  return { rows: measured, ...ofHttp, disk: await ofDisk(data) };
+}
+
+/** The log has half of the commands in a batch while it waits for the other half. */
+async function ofDisk(data: string): Promise<(WriteTimes & { commands: number })[]> {
+  const measured = [];
+  for (const [connections, inFlight] of SHAPES) {
+    const commands = (connections * inFlight) / 2;
+    progress(`disk alone, ${commands} commands`);
+    measured.push({ commands, ...(await writeTimes(data, commands, durationMs)) });
+  }
+  return measured;
 }
 
 async function started(contender: Contender, data: string) {
@@ -99,7 +124,7 @@ async function rowsOf(subjects: readonly Subject[]): Promise<Row[]> {
       progress(`${name}, ${rest.connections} × ${rest.inFlight}`);
       const { protocol, event, connections, inFlight } = rest;
       const plan = { target: server.target, protocol, event, connections, inFlight, durationMs };
-      return drive(plan);
+      return driveAndWatch(plan, server.pids);
     }),
     options.rounds,
   );
@@ -125,6 +150,18 @@ async function overHttp({ target }: RunningContender, event: EventOnSale) {
   await busy;
   await generator.stop();
   return { http: requestsPerSecond, beside: { alone, with: together } };
+}
+
+async function driveAndWatch(plan: PipelinedPlan, pids: readonly number[]): Promise<Measured> {
+  const before = readCpu(pids);
+  const measured = await drive(plan);
+  const after = readCpu(pids);
+  if (before === null || after === null) return { ...measured, serverShare: null };
+  const { busiestThread } = sharesBetween(before, after, {
+    seconds: durationMs / 1_000,
+    generator: 0,
+  });
+  return { ...measured, serverShare: busiestThread };
 }
 
 function drive(plan: PipelinedPlan): Promise<PipelinedMeasurement> {
@@ -162,9 +199,17 @@ function quotient(
 }
 
 function cellsOf({ name, connections, inFlight, measured }: Row): string[] {
-  const median = (pick: (one: PipelinedMeasurement) => number) =>
-    spreadOf(measured.map(pick)).median;
-  const rate = Math.round(median((one) => one.commandsPerSecond)).toLocaleString("en");
+  const median = (pick: (one: Measured) => number) => spreadOf(measured.map(pick)).median;
+  const perSecond = median((one) => one.commandsPerSecond);
   const [p50, p99] = [median((one) => one.p50Ms), median((one) => one.p99Ms)];
-  return [name, String(connections), String(inFlight), rate, p50.toFixed(2), p99.toFixed(2)];
+  const server = median((one) => one.serverShare ?? NaN);
+  const generator = median((one) => one.generatorShare);
+  const rate = Math.round(perSecond).toLocaleString("en");
+  const microseconds = (server / perSecond) * 1e6;
+  const figures = [p50, p99, server, generator, microseconds].map((value) => value.toFixed(2));
+  return [name, String(connections), String(inFlight), rate, ...figures];
+}
+
+function diskCells({ commands, p50Ms, p99Ms }: WriteTimes & { commands: number }): string[] {
+  return [`${commands} commands`, p50Ms.toFixed(2), p99Ms.toFixed(2)];
 }

@@ -1,113 +1,189 @@
 /**
  * `npm run bench:stream`: what clients that follow an event cost an on-sale, and how soon they have
- * its changes.
+ * its changes, beside a server that only publishes; and the memory of idle WebSockets.
  */
+import { syntheticEvent } from "./contenders/contender.ts";
 import { startServer } from "./contenders/frontrow.ts";
 import { createVenue, openEvent } from "./contenders/venue.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
-import { forkModule, measureIn } from "./harness/processes.ts";
+import { memoryOf, resetPeak } from "./harness/memory.ts";
+import { forkModule, type Server, startModule } from "./harness/processes.ts";
 import { report, verdict } from "./harness/results.ts";
-import { print, progress, table } from "./harness/table.ts";
-import type { Followings } from "./load/followers.ts";
-import { Generator } from "./load/generator-process.ts";
-import type { OpenMeasurement, OpenPlan } from "./load/open-loop.ts";
-import { type EventOnSale, type Target, targetAt } from "./load/plan.ts";
+import { print, progress, table, withCommas } from "./harness/table.ts";
+import { type EventOnSale, targetAt } from "./load/plan.ts";
+import type { Followings, FollowPlan } from "./streams/followers.ts";
+import { memoryOfIdle } from "./streams/idle-memory.ts";
+import { onSale, type Sale } from "./streams/on-sale.ts";
 
-const GOALS = { p99Times: 1.5, delayMs: 10 };
+const GOALS = { p99Times: 1.5, delayMs: 10, peakMiB: 512, idleMiB: 60 };
 /** Seats that the probes have for themselves. */
 const PROBE_SEATS = 20;
 
 const options = parseOptions("bench:stream", "Follows an on-sale with many stream clients.", {
   clients: number(2_000, "clients of the stream"),
-  seconds: number(20, "length of each measurement"),
+  seconds: number(15, "length of each measurement"),
   connections: number(64, "HTTP connections of the on-sale"),
   rate: number(0, "locks and unlocks per second; 0 for as many as are answered"),
   seats: number(20_000, "seats of the event"),
+  idle: number(18_000, "idle WebSockets"),
   folder,
 });
 
-type Report =
-  | { readonly isReady: true }
-  | { readonly followed: Followings }
-  | { readonly error: string };
+interface Subject {
+  readonly name: string;
+  readonly server: Server;
+  readonly event: EventOnSale;
+  /** Whether no client comes back or reads slowly. */
+  readonly areSteady: boolean;
+}
 
-const rows = await inTemporaryFolder(options.folder, measure);
-const { alone, followed, followings } = rows;
-const p99Times = followed.p99Ms / alone.p99Ms;
+interface Row {
+  readonly name: string;
+  readonly alone: Sale;
+  readonly followed: Sale;
+  readonly followings: Followings;
+  /** How much higher the peak of the server's memory is with clients; null when unknown. */
+  readonly peakMiB: number | null;
+}
+
+const { rows, idle } = await inTemporaryFolder(options.folder, measure);
 print(
   table(
-    ["", "locks/s", "p50 ms", "p99 ms"],
-    [
-      ["alone", ...cells(alone)],
-      [`with ${options.clients} clients`, ...cells(followed)],
-    ],
+    ["locks", "per second", "p50 ms", "p99 ms", "server", "generator", "clients"],
+    rows.flatMap(({ name, alone, followed, followings: { processorShare } }) => [
+      [`${name}, alone`, ...saleCells(alone), ""],
+      [`${name}, ${options.clients} clients`, ...saleCells(followed), processorShare.toFixed(2)],
+    ]),
   ),
 );
-print(`${JSON.stringify(followings)}\n`);
+print(
+  `\n${table(
+    ["to clients", "frames/s", "MB/s", "p50 ms", "p99 ms", "equal", "after ms", "snapshots", "MiB"],
+    rows.map((row) => [row.name, ...clientCells(row.followings), mib(row.peakMiB)]),
+  )}`,
+);
+const [own, reference] = rows.map((row) => ({ ...row, p99Times: p99TimesOf(row) }));
+const ownClients = own!.followings;
 const verdicts = [
-  verdict("p99 of locks with clients ÷ without", { atMost: GOALS.p99Times }, p99Times),
-  verdict("lock answered to change, p99 in ms", { atMost: GOALS.delayMs }, followings.delaysMs.p99),
-  verdict("clients with the states of the map", { atLeast: options.clients }, followings.equal),
+  verdict("p99 of locks with clients ÷ without", { atMost: GOALS.p99Times }, own!.p99Times),
+  verdict(
+    "the same ÷ that of a server that publishes",
+    { atMost: 1 },
+    ratio(own!.p99Times, reference!.p99Times),
+  ),
+  verdict("lock answered to change, p99 in ms", { atMost: GOALS.delayMs }, ownClients.delaysMs.p99),
+  verdict(
+    "the same ÷ that of a server that publishes",
+    { atMost: 1 },
+    ratio(ownClients.delaysMs.p99, reference!.followings.delaysMs.p99),
+  ),
+  verdict("clients with the states of the map", { atLeast: options.clients }, ownClients.equal),
+  verdict("MiB of the server with clients, above alone", { atMost: GOALS.peakMiB }, own!.peakMiB),
+  ...idle.map(({ what, mibAbove }) =>
+    verdict(`MiB of ${withCommas(options.idle)} idle ${what}`, { atMost: GOALS.idleMiB }, mibAbove),
+  ),
 ];
-await report("stream", options.folder, { verdicts, ...options, ...rows });
+await report("stream", options.folder, { verdicts, ...options, rows, idle });
 
 async function measure(data: string) {
-  const { seconds, clients, seats } = options;
+  const { seats } = options;
   const server = await startServer(data);
-  const whole = await openEvent(await createVenue(server.url, seats));
+  const event = await openEvent(await createVenue(server.url, seats));
+  const rowOfFrontrow = await follow({ name: "Frontrow", server, event, areSteady: false });
+  const invented = syntheticEvent(seats);
+  const module = new URL("./streams/publisher.js", import.meta.url);
+  const publisher = await startModule(module, [String(seats), String(invented.seatIds[0])]);
+  const subject = { server: publisher, event: invented, areSteady: true };
+  const rowOfPublisher = await follow({ name: "only publishes", ...subject });
+  const measured = [];
+  for (const what of ["streams", "command sockets"] as const) {
+    progress(`${options.idle} idle ${what}`);
+    measured.push({ what, mibAbove: await memoryOfIdle(what, options.idle, `${data}/${what}`) });
+  }
+  return { rows: [rowOfFrontrow, rowOfPublisher], idle: measured };
+}
+
+/** An on-sale alone, and then with clients. Stops the server. */
+async function follow({ name, server, event: whole, areSteady }: Subject): Promise<Row> {
+  const { seconds, clients } = options;
   const target = targetAt(server.url);
   const event = { ...whole, seatIds: whole.seatIds.slice(0, -PROBE_SEATS) };
-  const sell = () => onSale(target, event);
-  progress("on-sale alone");
-  const without = await sell();
-  progress(`${clients} clients connect`);
-  const child = forkModule(new URL("./load/followers.js", import.meta.url));
+  const sell = () => onSale(server, { target, event, ...options });
+  progress(`${name}: on-sale alone`);
+  resetPeak(server.pid);
+  const alone = await sell();
+  const peakAlone = memoryOf(server.pid, "VmHWM");
+  progress(`${name}: ${clients} clients connect`);
+  resetPeak(server.pid);
   const probeSeats = whole.seatIds.slice(-PROBE_SEATS);
-  const ready = new Promise<void>((resolve) => {
-    child.on("message", (message: Report) => {
-      if ("isReady" in message) resolve();
-    });
+  const durationMs = seconds * 1_000;
+  const following = startFollowing({
+    target,
+    event: whole,
+    clients,
+    durationMs,
+    probeSeats,
+    areSteady,
   });
+  await following.ready;
+  progress(`${name}: on-sale with clients`);
+  const followed = await sell();
+  const followings = await following.done;
+  const peak = memoryOf(server.pid, "VmHWM");
+  await server.stop();
+  const peakMiB = peak === null || peakAlone === null ? null : peak - peakAlone;
+  return { name, alone, followed, followings, peakMiB };
+}
+
+type Report =
+  | { readonly isReady: true }
+  | { readonly measured: Followings }
+  | { readonly error: string };
+
+/** Starts the clients. `ready` settles when each has a snapshot. */
+function startFollowing(plan: FollowPlan) {
+  const child = forkModule(new URL("./streams/followers.js", import.meta.url));
+  let begin: () => void;
+  const began = new Promise<void>((resolve) => (begin = resolve));
   const done = new Promise<Followings>((resolve, reject) => {
     child.on("message", (message: Report) => {
-      if ("followed" in message) resolve(message.followed);
-      if ("error" in message) reject(new Error(message.error));
+      if ("isReady" in message) begin();
+      else if ("measured" in message) resolve(message.measured);
+      else reject(new Error(message.error));
     });
     child.once("exit", () => reject(new Error("the clients have ended before the sale")));
   });
-  child.send({ target, event: whole, clients, durationMs: seconds * 1_000, probeSeats });
-  await Promise.race([ready, done]);
-  progress("on-sale with clients");
-  const measured = await sell();
-  const result = await done;
-  child.disconnect();
-  await server.stop();
-  return { alone: without, followed: measured, followings: result };
+  child.send(plan);
+  void done.then(() => child.disconnect());
+  return { ready: Promise.race([began, done]), done };
 }
 
-interface Sale {
-  readonly perSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
+function p99TimesOf({ alone, followed }: Row): number {
+  return followed.p99Ms / alone.p99Ms;
 }
 
-/** Locks and unlocks, at the rate of the options or as fast as they are answered. */
-async function onSale(target: Target, event: EventOnSale): Promise<Sale> {
-  const { connections, rate, seconds } = options;
-  const durationMs = seconds * 1_000;
-  if (rate > 0) {
-    const plan: OpenPlan = { target, event, connections, ratePerSecond: rate, durationMs };
-    const program = new URL("./load/open-loop.js", import.meta.url);
-    const measured = await measureIn<OpenMeasurement>(program, plan);
-    return { ...measured, perSecond: measured.goodPerSecond };
-  }
-  const generator = new Generator();
-  const plan = { target, events: [event], mix: "lock", connections, durationMs, seed: 1 } as const;
-  const { requestsPerSecond, latencyMs } = await generator.drive(plan);
-  await generator.stop();
-  return { perSecond: requestsPerSecond, p50Ms: latencyMs.p50, p99Ms: latencyMs.p99 };
+function ratio(a: number, b: number): number | null {
+  return b > 0 ? a / b : null;
 }
 
-function cells({ perSecond, p50Ms, p99Ms }: Sale): string[] {
-  return [Math.round(perSecond).toLocaleString("en"), p50Ms.toFixed(1), p99Ms.toFixed(1)];
+function saleCells({ perSecond, p50Ms, p99Ms, serverShare, generatorShare }: Sale): string[] {
+  const shares = [serverShare, generatorShare].map((share) => share?.toFixed(2) ?? "");
+  return [withCommas(perSecond), p50Ms.toFixed(1), p99Ms.toFixed(1), ...shares];
+}
+
+function clientCells({ delaysMs, ...counts }: Followings): string[] {
+  const { framesPerSecond, megabytesPerSecond, equal, equalAfterMs, snapshots } = counts;
+  return [
+    withCommas(framesPerSecond),
+    megabytesPerSecond.toFixed(1),
+    delaysMs.p50.toFixed(1),
+    delaysMs.p99.toFixed(1),
+    String(equal),
+    equalAfterMs.toFixed(0),
+    String(snapshots),
+  ];
+}
+
+function mib(value: number | null): string {
+  return value === null ? "" : value.toFixed(0);
 }

@@ -86,6 +86,8 @@ test("socket compares both subprotocols, and says what it could not measure", as
   const printed = await run("socket.js", ["--seconds", "0.2", "--rounds", "1"]);
   expect(printed).toMatch(/^socket binary +2 +4 /m);
   expect(printed).toMatch(/^socket JSON +2 +4 /m);
+  expect(printed).toMatch(/^decides nothing +2 +4 /m);
+  expect(printed).toMatch(/^4 commands +[\d.]+ +[\d.]+$/m);
   expect(printed).toMatch(/^JSON ÷ binary, 2 × 4 +≥ 0.65 /m);
   if (!isInstalled("redis-server")) {
     expect(printed).toMatch(/^÷ Redis always, 2 × 4 .* not measured$/m);
@@ -195,9 +197,13 @@ test("console measures frames in Chromium, with and without changes", async () =
 });
 
 test("stream measures what clients of an event cost, and how soon they have changes", async () => {
-  const toy = ["--clients", "20", "--seconds", "1", "--connections", "4", "--seats", "100"];
-  const printed = await run("stream.js", toy);
-  expect(printed).toMatch(/^with 20 clients +[\d,]+ /m);
+  const toy = ["--clients", "20", "--seconds", "0.5", "--connections", "4", "--seats", "100"];
+  const printed = await run("stream.js", [...toy, "--idle", "50"]);
+  expect(printed).toMatch(/^Frontrow, 20 clients +[\d,]+ /m);
+  expect(printed).toMatch(/^only publishes, 20 clients +[\d,]+ /m);
+  for (const what of ["streams", "command sockets"]) {
+    expect(printed).toMatch(new RegExp(`^MiB of 50 idle ${what} +≤ 60 `, "m"));
+  }
   expect(printed).toMatch(/^clients with the states of the map +≥ 20 +20\.00 +reached$/m);
 });
 

@@ -21,6 +21,8 @@ export interface PipelinedMeasurement {
   readonly p99Ms: number;
   /** Answers that were not `true`. */
   readonly refused: number;
+  /** Processor seconds of this program per second; near 1, the generator is the limit. */
+  readonly generatorShare: number;
 }
 
 export type Pair = readonly [seat: number, neighbour: number];

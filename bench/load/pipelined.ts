@@ -47,16 +47,20 @@ async function measure(plan: PipelinedPlan, counts: Counts): Promise<PipelinedMe
   });
   await Promise.all(connections.map((connection) => connection.open()));
   const startMs = performance.now();
+  const cpuBefore = process.cpuUsage();
   for (const connection of connections) connection.begin();
   await new Promise((resolve) => setTimeout(resolve, plan.durationMs));
   const { done } = counts;
   const seconds = (performance.now() - startMs) / MS_PER_SECOND;
+  const { user, system } = process.cpuUsage(cpuBefore);
   counts.isOver = true;
   await Promise.all(connections.map((connection) => connection.end()));
   const sorted = counts.latenciesMs.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0;
   const { refused } = counts;
-  return { commandsPerSecond: done / seconds, p50Ms: at(0.5), p99Ms: at(0.99), refused };
+  const generatorShare = (user + system) / 1e6 / seconds;
+  const times = { p50Ms: at(0.5), p99Ms: at(0.99) };
+  return { commandsPerSecond: done / seconds, ...times, refused, generatorShare };
 }
 
 /** Commands that are sent together. */

@@ -1,0 +1,57 @@
+/** A program that opens WebSockets and leaves them idle, until it is disconnected. */
+import { connect, type Socket } from "node:net";
+import type { Target } from "../load/plan.ts";
+
+export interface IdlePlan {
+  readonly target: Pick<Target, "host" | "port">;
+  readonly path: string;
+  readonly key: string;
+  readonly count: number;
+}
+
+export interface Opened {
+  readonly open: number;
+}
+
+const OPENED_TOGETHER = 100;
+const sockets: Socket[] = [];
+
+process.on("message", (plan: IdlePlan) => {
+  open(plan).then(
+    (opened) => process.send!(opened),
+    (error: unknown) => process.send!({ error: String(error) }),
+  );
+});
+process.on("disconnect", () => process.exit());
+
+/** @throws Error when the server refuses one, or has closed one. */
+async function open(plan: IdlePlan): Promise<Opened> {
+  for (let i = 0; i < plan.count; i += OPENED_TOGETHER) {
+    const count = Math.min(OPENED_TOGETHER, plan.count - i);
+    sockets.push(...(await Promise.all(Array.from({ length: count }, () => openOne(plan)))));
+  }
+  const closed = sockets.filter(({ destroyed }) => destroyed).length;
+  if (closed > 0) throw new Error(`the server has closed ${closed} WebSockets`);
+  return { open: sockets.length };
+}
+
+function openOne({ target, path, key }: IdlePlan): Promise<Socket> {
+  const head = [
+    `GET ${path} HTTP/1.1`,
+    `Host: ${target.host}`,
+    "Upgrade: websocket",
+    "Connection: Upgrade",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    `X-API-Key: ${key}`,
+  ];
+  return new Promise((resolve, reject) => {
+    const socket = connect(target.port, target.host);
+    socket.on("error", reject);
+    socket.once("data", (answer: Buffer) => {
+      if (answer.includes("HTTP/1.1 101")) resolve(socket);
+      else reject(new Error(answer.toString("latin1")));
+    });
+    socket.write(`${head.join("\r\n")}\r\n\r\n`);
+  });
+}
