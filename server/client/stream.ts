@@ -31,9 +31,9 @@ export interface StreamClientOptions {
   readonly since?: number;
   /** Whether the stream outlives a restart of the server: by default, if there are several. */
   readonly outlivesRestarts?: boolean;
-  /** Called first, and in place of changes that are not kept any more or come too fast. */
+  /** Called first, and whenever changes were missed that are not kept any more. */
   readonly onSnapshot: (map: EventMap) => void;
-  /** Called with the changes that come together, in their order. None is repeated. */
+  /** Called with the changes that come together, in their order. None is left out or repeated. */
   readonly onChanges: (changes: readonly Change[]) => void;
   /** Called when the connection is open, and when it is not any more. */
   readonly onConnection?: (isOpen: boolean) => void;

@@ -13,7 +13,7 @@ import type { KeyedConnection } from "../routing/key-rounds.ts";
 import type { Problem } from "../wire/answers.ts";
 import type { Peer, SocketHandler } from "../wire/sockets.ts";
 import type { Feed, FeedFollower } from "./feed.ts";
-import { type EventMap, pack } from "./map.ts";
+import { pack } from "./map.ts";
 import { ChangesMessage, Form, type LargeMessages } from "./message.ts";
 
 /** Why a stream is closed; the number is the code of the close frame. */
@@ -57,8 +57,15 @@ export interface FollowerParts {
     since: number,
     client: WaitingClient,
   ) => ChangePage | Promise<ChangePage | Problem>;
-  /** A map that is on disk. One that is a little old will do. Null when the event is deleted. */
-  readonly map: () => Promise<EventMap | null>;
+  /**
+   * Calls `send` with a snapshot that is on disk, in the form of the client, and its last record.
+   *
+   * @returns Whether there is one: the event may have been deleted.
+   */
+  readonly snapshot: (
+    send: (bytes: Buffer, sequence: number) => Promise<void>,
+    client: WaitingClient,
+  ) => Promise<boolean>;
   /** Those who get the same large message. */
   readonly large: LargeMessages;
   /** Sends a large message when it is the client's turn. @returns Null when it has gone before. */
@@ -141,29 +148,6 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     void this.#catchUp(false);
   }
 
-  takeSnapshot(map: EventMap): Promise<void> {
-    const { feed, form } = this.#parts;
-    feed.leave(this);
-    // Server-sent events have no snapshots: such a client reads all changes.
-    if (form === Form.EVENTS) {
-      this.fallBehind();
-      return Promise.resolve();
-    }
-    this.#isCaughtUp = false;
-    return new Promise((resolve) => {
-      const send = () => {
-        resolve();
-        return this.#sendMap(map);
-      };
-      void this.#waitForTurn(send).then(resolve);
-    });
-  }
-
-  async #waitForTurn(send: () => Promise<boolean>): Promise<void> {
-    const isThere = await this.#parts.inTurn(send, this);
-    if (isThere === true) void this.#catchUp(false);
-  }
-
   /** Sends a sign of life, if the client has heard nothing for a while. */
   judged(isValid: boolean): void {
     if (!isValid) this.close(CloseCode.KEY_ENDED);
@@ -182,18 +166,13 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     await nextTurn();
     if (this.#peer === null) return;
     if (withSnapshot && !(await this.#sendSnapshot())) return;
-    while (this.#peer !== null && this.position < feed.position && !this.#waitsForSnapshot) {
+    while (this.#peer !== null && this.position < feed.position) {
       // oxlint-disable-next-line no-await-in-loop -- one message after the other
       if (!(await this.#sendNext(false))) return;
     }
     if (this.#peer === null) return;
     this.#isCaughtUp = true;
     feed.join(this);
-  }
-
-  /** While the feed is overrun, its next snapshot is in place of all that the client lacks. */
-  get #waitsForSnapshot(): boolean {
-    return this.#parts.feed.isOverrun && this.#parts.form !== Form.EVENTS;
   }
 
   /**
@@ -238,24 +217,12 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
 
   /** @returns Whether the client is still there. */
   async #sendSnapshot(): Promise<boolean> {
-    const { inTurn, map } = this.#parts;
-    const send = async () => {
-      const newest = await map();
-      if (newest !== null) return this.#sendMap(newest);
-      this.close(CloseCode.DELETED);
-      return false;
-    };
-    return (await inTurn(send, this)) === true;
-  }
-
-  /** @returns Whether the client is still there. */
-  async #sendMap(map: EventMap): Promise<boolean> {
-    const { form } = this.#parts;
-    if (this.#code !== 0) return false;
-    this.position = map.sequence;
-    const hasLeft = this.#write(form === Form.MSGPACK ? map.packedSnapshot : map.snapshot);
-    if (!hasLeft) await this.#whenDrained();
-    return this.#peer !== null;
+    const isThere = await this.#parts.snapshot(async (bytes, sequence) => {
+      this.position = sequence;
+      if (!this.#write(bytes)) await this.#whenDrained();
+    }, this);
+    if (!isThere) this.close(CloseCode.DELETED);
+    return isThere && this.#peer !== null;
   }
 
   #whenDrained(): Promise<void> {

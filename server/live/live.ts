@@ -40,7 +40,7 @@ import { changeView } from "./change-view.ts";
 import { EventChanges, type RecentSource } from "./event-changes.ts";
 import { Feed } from "./feed.ts";
 import { CloseCode, Follower } from "./follower.ts";
-import { type EventMap, EventMaps } from "./map.ts";
+import { EventMaps } from "./map.ts";
 import { Form, LargeMessages } from "./message.ts";
 import { Origins } from "./origins.ts";
 import { Quota, Turns } from "./quota.ts";
@@ -119,7 +119,6 @@ export class Live implements LiveEvents {
   #eventStreams = 0;
   #slow = 0;
   #sweeps = 0;
-  #rounds = 0;
 
   constructor({ engine, audit, recent, waiting, allowedOrigins = [] }: LiveParts) {
     this.#engine = engine;
@@ -142,7 +141,6 @@ export class Live implements LiveEvents {
       refused: this.#streams.refused + this.#polls.refused,
       slow: this.#slow,
       sweeps: this.#sweeps,
-      rounds: this.#rounds,
       recentBytes: recent.bytes,
       recentOldestMs: recent.oldestMs,
       maps: this.#maps.count,
@@ -276,7 +274,6 @@ export class Live implements LiveEvents {
   #follow({ caller, isTicket, head }: LiveContext, opening: Opening): Follower | Problem {
     const { event, since, form } = opening;
     const { organizationId } = caller;
-    const { state } = this.#engine;
     if (this.#isStopping || !this.#streams.take(organizationId)) return TOO_MANY;
     const isOfEvents = form === Form.EVENTS;
     if (isOfEvents) this.#eventStreams += 1;
@@ -294,7 +291,10 @@ export class Live implements LiveEvents {
         const asked = { eventId: event.id, since: position, limit: PAGE_MAX, asker };
         return this.#changes.pageInTurn(asked, client);
       },
-      map: () => this.#durableMap(event.id, (row) => this.#maps.recent(state, row)),
+      snapshot: async (send, client) => {
+        const work = () => this.#sendSnapshot(event.id, form, send);
+        return (await inTurn(work, client)) === true;
+      },
       large: this.#large,
       inTurn,
       onClosed: (code) => {
@@ -309,32 +309,25 @@ export class Live implements LiveEvents {
     return follower;
   }
 
-  /** @returns A map when all that it shows is on disk; null when the event has been deleted. */
-  async #durableMap(
-    eventId: string,
-    mapOf: (event: EventRow) => EventMap,
-  ): Promise<EventMap | null> {
+  /** Sends a map that is on disk. One that is a little old will do: its changes follow. */
+  async #sendSnapshot(eventId: string, form: Form, send: SendSnapshot): Promise<boolean> {
     const engine = this.#engine;
     const event = engine.state.catalog.events.get(eventId);
-    if (event === undefined) return null;
+    if (event === undefined) return false;
     engine.expire(event);
-    const map = mapOf(event);
+    const map = this.#maps.recent(engine.state, event);
     await new Promise<void>((resolve) => {
       engine.afterDurable(resolve);
     });
-    return map;
+    await send(form === Form.MSGPACK ? map.packedSnapshot : map.snapshot, map.sequence);
+    return true;
   }
 
   #feedOf(event: EventRow): Feed {
     let feed = this.#feeds.get(event.partition);
     if (feed === undefined) {
-      feed = new Feed({
-        event,
-        recent: this.#changes.recent,
-        onSweep: () => (this.#sweeps += 1),
-        onRound: () => (this.#rounds += 1),
-        map: () => this.#durableMap(event.id, (row) => this.#maps.of(this.#engine.state, row)),
-      });
+      const onSweep = () => (this.#sweeps += 1);
+      feed = new Feed(this.#changes.recent, event, onSweep);
       this.#feeds.set(event.partition, feed);
     }
     feed.users += 1;
@@ -365,6 +358,8 @@ export class Live implements LiveEvents {
     for (const follower of this.#followers.all) follower.stop();
   }
 }
+
+type SendSnapshot = (bytes: Buffer, sequence: number) => Promise<void>;
 
 function keyOf({ apiKey, authorization, organizationId }: RequestHead): Credentials {
   return { apiKey, authorization, organizationId };

@@ -12,9 +12,7 @@ export const DELETED = "deleteevent";
 /** Consecutive changes of one event. */
 export class ChangesMessage {
   readonly changes: readonly EventChange[];
-  readonly #forms = new Map<Form, Buffer>();
-  /** For holders of tickets. */
-  readonly #publicForms = new Map<Form, Buffer>();
+  readonly #forms = new Map<string, Buffer>();
 
   /** @param changes - At least one. */
   constructor(changes: readonly EventChange[]) {
@@ -42,9 +40,9 @@ export class ChangesMessage {
   }
 
   bytes(form: Form, isPublic: boolean): Buffer {
-    const forms = isPublic ? this.#publicForms : this.#forms;
-    let bytes = forms.get(form);
-    if (bytes === undefined) forms.set(form, (bytes = this.#encode(form, isPublic)));
+    const key = `${form} ${isPublic}`;
+    let bytes = this.#forms.get(key);
+    if (bytes === undefined) this.#forms.set(key, (bytes = this.#encode(form, isPublic)));
     return bytes;
   }
 

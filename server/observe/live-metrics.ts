@@ -9,7 +9,6 @@ export interface LiveStats {
   readonly refused: number;
   readonly slow: number;
   readonly sweeps: number;
-  readonly rounds: number;
   readonly recentBytes: number;
   readonly recentOldestMs: number;
   readonly maps: number;
@@ -28,7 +27,6 @@ export function liveRows(
   const bytes = "Memory of the recent changes of all events.";
   const age = "How far back the recent changes in memory go.";
   const sweeps = "Messages with changes, each for all who follow the event.";
-  const rounds = "Snapshots for all who follow an event that changes faster than they can be sent.";
   const slow = "Streams that were closed because too much waited to be read.";
   const refused = "Streams, server-sent events and waiting requests beyond their limit.";
   const ageOf = ({ recentOldestMs }: LiveStats) =>
@@ -45,7 +43,6 @@ export function liveRows(
     ],
     counters: [
       ["stream_messages_total", sweeps, () => live.stats.sweeps],
-      ["stream_snapshot_rounds_total", rounds, () => live.stats.rounds],
       ["streams_slow_total", slow, () => live.stats.slow],
       ["streams_refused_total", refused, () => live.stats.refused],
     ],

@@ -9,9 +9,7 @@ const PROTOCOLS = ["frontrow.stream.v1+json", "frontrow.stream.v1+msgpack"];
 export function streamChannel(schemas: Schemas) {
   const messages = {
     snapshot: {
-      summary:
-        "The whole map of the event: the first message, unless changes continue one; " +
-        "later in place of changes that come faster than they can be sent.",
+      summary: "The whole map of the event: the first message, unless changes continue one.",
       contentType: "application/json",
       payload: schemas.refer(SNAPSHOT, "StreamSnapshot"),
     },

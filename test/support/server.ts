@@ -152,7 +152,6 @@ export const NO_STORE = {
       refused: 0,
       slow: 0,
       sweeps: 0,
-      rounds: 0,
       recentBytes: 0,
       recentOldestMs: 0,
       maps: 0,
