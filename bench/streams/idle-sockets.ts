@@ -36,7 +36,7 @@ async function open(plan: IdlePlan): Promise<Opened> {
 }
 
 function openOne({ target, path, key }: IdlePlan): Promise<Socket> {
-  const head = [
+  const request = [
     `GET ${path} HTTP/1.1`,
     `Host: ${target.host}`,
     "Upgrade: websocket",
@@ -48,10 +48,16 @@ function openOne({ target, path, key }: IdlePlan): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(target.port, target.host);
     socket.on("error", reject);
-    socket.once("data", (answer: Buffer) => {
-      if (answer.includes("HTTP/1.1 101")) resolve(socket);
-      else reject(new Error(answer.toString("latin1")));
-    });
-    socket.write(`${head.join("\r\n")}\r\n\r\n`);
+    let head = "";
+    // The server may write an answer in pieces.
+    const take = (bytes: Buffer) => {
+      head += bytes.toString("latin1");
+      if (!head.includes("\r\n\r\n")) return;
+      socket.off("data", take).resume();
+      if (head.startsWith("HTTP/1.1 101")) resolve(socket);
+      else reject(new Error(head));
+    };
+    socket.on("data", take);
+    socket.write(`${request.join("\r\n")}\r\n\r\n`);
   });
 }

@@ -9,6 +9,7 @@ import {
   type Named,
   OpenSocket,
   type SocketHandler,
+  type SocketOpening,
   type Sockets,
   WEBSOCKET_VERSION,
 } from "./sockets.ts";
@@ -87,6 +88,8 @@ export class HttpExchange extends Exchange implements Transfer {
   isOver = false;
   /** Whether the whole request has come. */
   isWhole = false;
+  /** Whether the library is in the call of the handler for this request. */
+  isBeingRead = false;
   /** What has come of a body that comes in pieces. */
   pieces: BodyPieces | null = null;
   bodyBytes = 0;
@@ -134,22 +137,17 @@ export class HttpExchange extends Exchange implements Transfer {
       this.#free();
       return;
     }
-    if (this.answer!.opening === undefined) this.socket!.cork(this.#write);
-    else this.#exchanges.openSocket(() => this.socket!.cork(this.#upgrade));
+    if (this.answer!.opening === undefined || this.isBeingRead) this.socket!.cork(this.#write);
+    else this.#exchanges.openSocket(() => this.socket!.cork(this.#write));
     if (this.#stream !== null) this.#stream.handler.opened(this.#stream);
     else if (this.#waiting === null) this.#sent();
     else this.#wait(this.#waiting);
   };
   readonly #write = () => {
-    const { following } = this.answer!;
-    if (following !== undefined) this.#follow(following);
+    const { opening, following } = this.answer!;
+    if (opening !== undefined) this.#upgrade(opening);
+    else if (following !== undefined) this.#follow(following);
     else this.#waiting = writeAnswer(this.socket!, this.answer!, this);
-  };
-  readonly #upgrade = () => {
-    const opening = this.answer!.opening!;
-    const { key, context } = this.handshake!;
-    const socket = new OpenSocket(this.#exchanges.sockets, opening);
-    this.socket!.upgrade({ socket }, key, opening.protocol, "", context);
   };
   readonly #writeMore = (offset: number): boolean => {
     const { socket } = this;
@@ -267,8 +265,9 @@ export class HttpExchange extends Exchange implements Transfer {
     this.#take(answer);
     // A client that closes sends no more requests. The library would take one that it has read
     // already, but closes the connection if the answer to this one comes later.
-    // A WebSocket must not be opened while the library reads a request, which may be another one.
-    if (this.isLast || answer.opening !== undefined) setImmediate(this.#send);
+    // A WebSocket must not be opened while the library reads another request.
+    if (this.isLast || (answer.opening !== undefined && !this.isBeingRead))
+      setImmediate(this.#send);
     else this.#send();
   }
 
@@ -301,6 +300,12 @@ export class HttpExchange extends Exchange implements Transfer {
   #leaveUnopened(): void {
     const { opening, following } = this.answer!;
     (opening?.handler ?? following)?.closed();
+  }
+
+  #upgrade(opening: SocketOpening): void {
+    const { key, context } = this.handshake!;
+    const socket = new OpenSocket(this.#exchanges.sockets, opening);
+    this.socket!.upgrade({ socket }, key, opening.protocol, "", context);
   }
 
   /** A refusal has an id, so that its client can name it. */

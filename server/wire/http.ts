@@ -248,8 +248,11 @@ class OpenExchanges implements Exchanges {
       const found = exchange.find(this.front);
       const problem = problemOfHead(exchange, found);
       // After an upgrade the library has no body to give; a handshake has none.
-      if (problem === null && handshake !== undefined) exchange.take(EMPTY, true);
-      else if (problem === null) res.onData(exchange.take);
+      if (problem === null && handshake !== undefined) {
+        exchange.isBeingRead = true;
+        exchange.take(EMPTY, true);
+        exchange.isBeingRead = false;
+      } else if (problem === null) res.onData(exchange.take);
       else this.#refuseSoon(exchange, problem);
     } catch (error) {
       this.#onBroken(error);
