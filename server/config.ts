@@ -6,6 +6,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { type CellAddress, parseCellAddress } from "./cluster/address.ts";
 import { CELL_MAX } from "../engine/cells/ranges.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogOptions } from "./observe/log.ts";
+import { UsageError } from "./usage-error.ts";
 import { TrustedProxies } from "./wire/client-address.ts";
 
 export interface ServeOptions extends LogOptions {
@@ -225,7 +226,21 @@ export function serveOption(flag: string): Option {
 
 export function addServeOptions(command: Command): Command {
   for (const option of OPTIONS) command.addOption(option);
+  command.hook("preAction", refuseStrayClusterOptions);
   return command.addHelpText("after", ENVIRONMENT_HELP);
+}
+
+/** A host whose operator forgot `--cluster` would sell on its own. @throws UsageError. */
+function refuseStrayClusterOptions(command: Command): void {
+  if (command.getOptionValue("cluster") !== undefined) return;
+  for (const option of OPTIONS) {
+    if (!option.long!.startsWith("--cluster-")) continue;
+    const name = option.attributeName();
+    const isGiven = command.getOptionValueSource(name) !== "default";
+    // The variable of a flag is its default.
+    if (!isGiven && command.getOptionValue(name) !== true) continue;
+    throw new UsageError(`${option.long} needs --cluster`);
+  }
 }
 
 function parseCount(text: string): number {

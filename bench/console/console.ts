@@ -14,6 +14,7 @@ import {
   heapBytes,
   measureFrames,
   openConsole,
+  openPlainDrawing,
   panAndZoom,
   violations,
 } from "./page.ts";
@@ -67,9 +68,11 @@ async function measure(data: string) {
   const staged = { ...event, url: proxy.url };
   const arenaPicture = await secondOpening(running, small);
   await arenaPicture.page.close();
+  const plain = await measurePlainDrawing(running, seconds);
   const { page, firstPictureMs, firstOfLayoutMs } = await secondOpening(running, staged);
   const rest = () => page.waitForTimeout(seconds * 1_000);
-  const frames: Record<"idle" | "still" | "moving" | "both", FrameFigures> = {
+  const frames: Record<"plain" | "idle" | "still" | "moving" | "both", FrameFigures> = {
+    plain,
     idle: await measureFrames(running, page, rest),
     moving: await measureFrames(running, page, () => panAndZoom(page, seconds)),
     still: await withChanges(() => measureFrames(running, page, rest)),
@@ -89,6 +92,16 @@ async function measure(data: string) {
     proxy.rate = 0;
     return done;
   }
+}
+
+async function measurePlainDrawing(
+  running: RunningBrowser,
+  seconds: number,
+): Promise<FrameFigures> {
+  const page = await openPlainDrawing(running);
+  const frames = await measureFrames(running, page, () => page.waitForTimeout(seconds * 1_000));
+  await page.close();
+  return frames;
 }
 
 /** The first time, the server makes the geometry. */

@@ -15,6 +15,25 @@ const WATCH = `
   requestAnimationFrame(note);
 `;
 
+/** Draws 20,000 rectangles in each frame, one call each, as a page without an idea would. */
+const PLAIN_DRAWING = `
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [1_600, 900];
+  document.body.append(canvas);
+  const context = canvas.getContext("2d");
+  let frame = 0;
+  const draw = () => {
+    frame++;
+    for (let i = 0; i < 20_000; i++) {
+      context.fillStyle = COLOURS[(i + frame) % COLOURS.length];
+      context.fillRect((i % 200) * 8, Math.floor(i / 200) * 9, 6, 6);
+    }
+    requestAnimationFrame(draw);
+  };
+  const COLOURS = ["#1b6", "#c33", "#36c", "#999"];
+  requestAnimationFrame(draw);
+`;
+
 export interface FrameFigures {
   /** Of all processes of the browser, for one frame. */
   readonly processorMs: number;
@@ -46,6 +65,15 @@ export async function openConsole(
     look();
   })`);
   return { page, firstPictureMs: shownMs + openedMs };
+}
+
+/** @returns A page of known work, which says how fast this machine is just now. */
+export async function openPlainDrawing({ browser }: RunningBrowser): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width: 1_600, height: 900 } });
+  await page.addInitScript(WATCH);
+  await page.goto("about:blank");
+  await page.evaluate(PLAIN_DRAWING);
+  return page;
 }
 
 /** Measures frames while `work` runs. */

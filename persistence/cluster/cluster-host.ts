@@ -140,8 +140,8 @@ export class ClusterHost {
   keepLog(): void {
     const nowMs = this.#options.time.runningMs();
     const { number, offset } = this.#onDisk;
-    const known = this.#kept !== null && nowMs < this.#kept.untilMs ? this.#kept.place : null;
-    this.#kept = { place: known ?? { number, offset }, untilMs: nowMs + KEEP_MS };
+    const place = this.#keptAt(nowMs) ?? { number, offset };
+    this.#kept = { place, untilMs: nowMs + KEEP_MS };
   }
 
   /** Gives the lease back, so that another host leads at once. */
@@ -318,15 +318,19 @@ export class ClusterHost {
     return this.#log?.place ?? this.#options.log.synced;
   }
 
+  /** @returns Where a copy begins that still needs the log. */
+  #keptAt(nowMs: number): FramePlace | undefined {
+    return this.#kept !== null && nowMs < this.#kept.untilMs ? this.#kept.place : undefined;
+  }
+
   /** Says how far this host is, and lets the leader remove what others have. */
   #tend(): void {
     const { log, time } = this.#options;
     const place = this.#onDisk;
     const sequence = this.#log?.mark?.sequence ?? log.mark?.sequence ?? 0;
     const nowMs = time.runningMs();
-    const keepFrom =
-      this.#kept !== null && nowMs < this.#kept.untilMs ? this.#kept.place : undefined;
-    const held = { number: place.number, offset: place.offset, keepFrom };
+    const { number, offset } = place;
+    const held = { number, offset, keepFrom: this.#keptAt(nowMs) };
     this.#hosts.tell({ ...held, sequence, role: this.role }, this.#lease.id);
     if (this.#log !== null) this.#led!.trim.step(held, this.#hosts.others(), nowMs);
   }

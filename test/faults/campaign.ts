@@ -1,5 +1,4 @@
 /** A campaign of faults: its name, its requirements, its figures and violations. */
-import { spawnSync } from "node:child_process";
 import type { Scope } from "./support/scope.ts";
 
 export interface Run {
@@ -30,34 +29,6 @@ export interface Campaign {
   /** @returns What it leaves out here, and why; null when it does everything. */
   readonly leavesOut?: () => string | null;
   readonly run: (run: Run) => Promise<Outcome>;
-}
-
-/** The Debian package of each program. */
-const PACKAGES: Readonly<Record<string, string>> = {
-  etcd: "etcd-server",
-  gcc: "gcc",
-  ip: "iproute2",
-  losetup: "mount",
-  "mkfs.ext4": "e2fsprogs",
-  mount: "mount",
-  nginx: "nginx-light",
-  nsenter: "util-linux",
-  prlimit: "util-linux",
-  "systemd-analyze": "systemd",
-};
-
-/** @returns Why the programs cannot be used; null if all exist. */
-export function missingPrograms(...names: readonly string[]): string | null {
-  if (process.platform !== "linux") return "needs Linux";
-  const isThere = (name: string) => spawnSync("which", [name]).status === 0;
-  const gone = names.filter((name) => !isThere(name));
-  if (gone.length === 0) return null;
-  const packages = gone.map((name) => PACKAGES[name] ?? name);
-  return `needs ${gone.join(", ")} (Debian: apt-get install ${packages.join(" ")})`;
-}
-
-export function missingRoot(): string | null {
-  return process.getuid?.() === 0 ? null : "needs root, to mount";
 }
 
 /** Runs tasks at most `width` at a time. */

@@ -2,6 +2,7 @@
 import { randomInt } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Campaign } from "./campaign.ts";
+import { describeUnless } from "../support/programs.ts";
 import { scoped } from "./support/scope.ts";
 
 const SEED_MAX = 1_000_000;
@@ -12,17 +13,14 @@ export function testShortForms(campaigns: readonly Campaign[]): void {
   for (const campaign of campaigns) {
     if (campaign.isLongOnly === true) continue;
     const seed = Number(process.env["FRONTROW_FAULTS_SEED"] ?? randomInt(SEED_MAX));
-    const reason = campaign.missing();
-    const why = reason === null ? leftOut(campaign) : ` (skipped: ${reason})`;
-    test.skipIf(reason !== null)(
-      `${campaign.name}, seed ${seed}: ${campaign.shows}${why}`,
-      async () => {
+    describeUnless(campaign.missing(), campaign.name, () => {
+      const more = leftOut(campaign);
+      test(`seed ${seed}: ${campaign.shows}${more}`, { timeout: MS_MAX }, async () => {
         const plan = { isLong: false, seed, tell: () => {} };
         const { violations } = await scoped((scope) => campaign.run({ ...plan, scope }));
         expect(violations).toEqual([]);
-      },
-      MS_MAX,
-    );
+      });
+    });
   }
 }
 

@@ -50,7 +50,7 @@ export class ArrivingCopy {
   /** Takes the next message. @throws Malformed, DiskFault. */
   take(message: string | Uint8Array): void {
     if (typeof message !== "string") return this.#write(message);
-    const note = JSON.parse(message) as CopyNote;
+    const note = noteOf(message);
     if (this.#file !== null) throw new Malformed("the rest of a file", note.kind);
     if (note.kind === "size") this.#totalBytes = note.bytes;
     else if (note.kind === "file") this.#open(note.name, note.bytes);
@@ -104,5 +104,13 @@ export class ArrivingCopy {
     file.syncNow();
     file.closeNow();
     this.#file = null;
+  }
+}
+
+function noteOf(text: string): CopyNote {
+  try {
+    return JSON.parse(text) as CopyNote;
+  } catch {
+    throw new Malformed("a note about the copy", "other text");
   }
 }

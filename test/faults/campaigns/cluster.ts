@@ -3,7 +3,8 @@
  * After each fault the folders of the hosts are compared with the answers that the clients got.
  */
 import { Random } from "../../../server/onsale/random.ts";
-import { type Campaign, missingPrograms, type Outcome, type Run, spreadMs } from "../campaign.ts";
+import { missingPrograms } from "../../support/programs.ts";
+import { type Campaign, type Outcome, type Run, spreadMs } from "../campaign.ts";
 import { Cell, type Fault, FAULTS, Tally } from "../support/cluster/cell.ts";
 import { missingIsolation } from "../support/cluster/sites.ts";
 import { type Scope, scoped } from "../support/scope.ts";

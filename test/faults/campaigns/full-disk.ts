@@ -8,14 +8,9 @@ import fs from "node:fs";
 import path from "node:path";
 import { FRAME_HEADER_BYTES, padToSector, SECTOR_BYTES } from "../../../persistence/log/frame.ts";
 import { ledgerDeviations, LedgerFold } from "../../support/ledger-check.ts";
+import { missingPrograms, missingRoot } from "../../support/programs.ts";
 import { type ServerProcess, sleep } from "../../support/server-process.ts";
-import {
-  type Campaign,
-  missingPrograms,
-  missingRoot,
-  type Outcome,
-  type Run,
-} from "../campaign.ts";
+import { type Campaign, type Outcome, type Run } from "../campaign.ts";
 import { Crowd } from "../support/crowd.ts";
 import { readFolder } from "../support/folder-state.ts";
 import { faultOf, FiledHistory, Life, SMALL_SEGMENT_BYTES } from "../support/lives.ts";

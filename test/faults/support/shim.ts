@@ -5,7 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { ROOT } from "../../support/server-process.ts";
-import { missingPrograms } from "../campaign.ts";
+import { missingPrograms } from "../../support/programs.ts";
 import type { Scope } from "./scope.ts";
 
 const SOURCE = path.join(ROOT, "test/faults/support/shim.c");

@@ -10,7 +10,7 @@ import type { ClusterView } from "../../../persistence/cluster/options.ts";
 import { Result } from "../../../engine/results.ts";
 import { digest } from "../../../engine/verify/digest.ts";
 import { openEngine, type Store } from "../../../persistence/store/open-engine.ts";
-import { missingPrograms } from "../../faults/campaign.ts";
+import { describeWith } from "../../support/programs.ts";
 import { readFolder } from "../../faults/support/folder-state.ts";
 import { asked, EtcdMembers } from "../../support/cluster/etcd-members.ts";
 import { sleep } from "../../support/server-process.ts";
@@ -22,8 +22,6 @@ const CELL = "cell";
 /** Longer than a log is idle before it writes its mark, and than that takes. */
 const MARKED_MS = 200;
 const keys = new CellKeys(CELL);
-const reason = missingPrograms("etcd");
-const why = reason === null ? "" : ` (skipped: ${reason})`;
 
 /** Members of etcd, and hosts with folders of their own. */
 class World {
@@ -133,9 +131,8 @@ async function untilCaughtUp(view: ClusterView, sequence: number): Promise<void>
   while (ours() < sequence) await sleep(20);
 }
 
-test.skipIf(reason !== null)(
-  `a standby has every acknowledged record when the leader hands over${why}`,
-  async () => {
+describeWith(["etcd"], "with etcd", () => {
+  test("a standby has every acknowledged record when the leader hands over", async () => {
     const { world, leader, view, standby } = await leaderAndStandby(5);
     await addVenues(leader, 6, 40);
     await untilCaughtUp(view, leader.engine.sequence);
@@ -155,12 +152,9 @@ test.skipIf(reason !== null)(
     await next.close();
     expect(readFolder(world.dataOf(1)).sequence).toBe(next.engine.sequence);
     expect(world.faults).toEqual([]);
-  },
-);
+  });
 
-test.skipIf(reason !== null)(
-  `the folders of two hosts have the same frames at the same places${why}`,
-  async () => {
+  test("the folders of two hosts have the same frames at the same places", async () => {
     const { world, leader, standby } = await leaderAndStandby();
     await addVenues(leader, 1, 30);
     await leader.close();
@@ -176,12 +170,9 @@ test.skipIf(reason !== null)(
       // The first 4 KiB say when the host began the segment.
       expect(other!.subarray(4_096, one!.length).equals(one!.subarray(4_096))).toBe(true);
     }
-  },
-);
+  });
 
-test.skipIf(reason !== null)(
-  `a frame above 1 MiB goes in parts, and a standby has it whole${why}`,
-  async () => {
+  test("a frame above 1 MiB goes in parts, and a standby has it whole", async () => {
     const { leader, view, standby } = await leaderAndStandby();
     const caller = await leader.callerFor("Box office");
     await leader.execute({ kind: "createVenue", caller, body: { name: "Odeon" } });
@@ -198,12 +189,9 @@ test.skipIf(reason !== null)(
     const next = await standby;
     expect(await next.read(digest)).toBe(before);
     await next.close();
-  },
-);
+  });
 
-test.skipIf(reason !== null)(
-  `a leader whose key is gone acknowledges nothing more, and ends${why}`,
-  async () => {
+  test("a leader whose key is gone acknowledges nothing more, and ends", async () => {
     const world = await World.start();
     const leader = await world.open(0).store;
     await addVenues(leader, 1, 3);
@@ -216,12 +204,9 @@ test.skipIf(reason !== null)(
     expect(leader.cluster!.mayRead).toBe(false);
     expect(isAcknowledged).toBe(false);
     expect(readFolder(world.dataOf(0)).sequence).toBe(sequence);
-  },
-);
+  });
 
-test.skipIf(reason !== null)(
-  `with strict reads a host answers once etcd has said that it leads, and never if not${why}`,
-  async () => {
+  test("with strict reads a host answers once etcd says that it leads, never if not", async () => {
     const world = await World.start();
     const leader = await world.open(0, true).store;
     await addVenues(leader, 1, 3);
@@ -236,12 +221,9 @@ test.skipIf(reason !== null)(
     while (world.faults.length === 0) await sleep(20);
     expect(world.faults).toMatchObject([{ name: "LeadershipLost", exitCode: 76 }]);
     expect(isAnswered).toBe(false);
-  },
-);
+  });
 
-test.skipIf(reason !== null)(
-  `parts without their first part are dropped when a host takes over${why}`,
-  async () => {
+  test("parts without their first part are dropped when a host takes over", async () => {
     const world = await World.start();
     await world.found();
     const value = Buffer.alloc(100, 7);
@@ -255,12 +237,9 @@ test.skipIf(reason !== null)(
     expect(there).toMatchObject({ kind: "done", value: { pairs: [] } });
     await leader.close();
     expect(readFolder(world.dataOf(0)).sequence).toBe(leader.engine.sequence);
-  },
-);
+  });
 
-test.skipIf(reason !== null)(
-  `a host whose frames etcd has trimmed says that it needs a copy${why}`,
-  async () => {
+  test("a host whose frames etcd has trimmed says that it needs a copy", async () => {
     const world = await World.start();
     await world.found();
     world.copy(0, 1);
@@ -270,24 +249,18 @@ test.skipIf(reason !== null)(
     await world.change({ deletes: [{ from: keys.logs.from, to: log.at(-2)!.key }] });
     await expect(world.open(1).store).rejects.toMatchObject({ name: "TooFarBehind", exitCode: 78 });
     await leader.close();
-  },
-);
+  });
 
-test.skipIf(reason !== null)(
-  `a host with another store, or with an empty folder, is refused${why}`,
-  async () => {
+  test("a host with another store, or with an empty folder, is refused", async () => {
     const world = await World.start();
     await world.found();
     await (await openEngine({ folder: world.dataOf(1) })).close();
     await expect(world.open(1).store).rejects.toMatchObject({ name: "NotOfThisCell" });
     await expect(world.open(2).store).rejects.toMatchObject({ name: "TooFarBehind" });
     expect(fs.existsSync(world.dataOf(2))).toBe(false);
-  },
-);
+  });
 
-test.skipIf(reason !== null)(
-  `a host with records that the cluster never acknowledged is refused${why}`,
-  async () => {
+  test("a host with records that the cluster never acknowledged is refused", async () => {
     const world = await World.start();
     await world.found();
     world.copy(0, 1);
@@ -295,5 +268,5 @@ test.skipIf(reason !== null)(
     await addVenues(alone, 1, 3);
     await alone.close();
     await expect(world.open(1).store).rejects.toMatchObject({ name: "NotOfThisCell" });
-  },
-);
+  });
+});

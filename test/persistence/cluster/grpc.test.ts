@@ -11,7 +11,7 @@ import {
 } from "../../../persistence/cluster/etcd.ts";
 import { GrpcChannel } from "../../../persistence/cluster/member/grpc.ts";
 import { GrpcEtcd } from "../../../persistence/cluster/member/grpc-etcd.ts";
-import { missingPrograms } from "../../faults/campaign.ts";
+import { describeWith } from "../../support/programs.ts";
 import { asked, EtcdMembers, freePorts } from "../../support/cluster/etcd-members.ts";
 import { sleep } from "../../support/server-process.ts";
 import { folderOf } from "../store/store-fixture.ts";
@@ -249,12 +249,8 @@ test("nothing is called after the end of the client, and a cancelled watch is si
   expect(called).toEqual([]);
 });
 
-const missing = missingPrograms("etcd");
-const why = missing === null ? "" : ` (skipped: ${missing})`;
-test.skipIf(missing !== null)(
-  `a range and a watch of 20 MiB arrive whole from etcd${why}`,
-  { timeout: 120_000 },
-  async () => {
+describeWith(["etcd"], "with etcd", () => {
+  test("a range and a watch of 20 MiB arrive whole from etcd", { timeout: 120_000 }, async () => {
     const members = await EtcdMembers.start(folderOf());
     onTestFinished(() => members.end());
     const etcd = etcdAt(members.address(0));
@@ -287,5 +283,5 @@ test.skipIf(missing !== null)(
       });
     });
     expect(Buffer.concat(seen).equals(Buffer.concat(values))).toBe(true);
-  },
-);
+  });
+});

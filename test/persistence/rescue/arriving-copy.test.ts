@@ -87,6 +87,7 @@ test("a copy that was changed on its way, or names a file elsewhere, is refused"
     "expected the rest of a file",
   );
   expect(() => receive([file("store.json"), Buffer.from("ab")])).toThrow("more bytes");
+  expect(() => receive(["<html>"])).toThrow("expected a note about the copy, found other text");
   expect(receive(sent.slice(0, -1)).isWhole).toBe(false);
 });
 

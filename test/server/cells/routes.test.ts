@@ -3,8 +3,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { missingPrograms } from "../../faults/campaign.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../../support/programs.ts";
 import {
   runCli,
   type ServerProcess,
@@ -73,10 +73,7 @@ test("the trail and the stream of a cell begin with its own sequence numbers", L
   expect((await again.request("GET", since, undefined, cell.key)).status).toBe(200);
 });
 
-const missing = missingPrograms("nginx");
-const why = missing === null ? "" : ` (skipped: ${missing})`;
-
-describe.skipIf(missing !== null)(`nginx with the maps of two cells${why}`, () => {
+describeWith(["nginx"], "nginx with the maps of two cells", () => {
   test("a key leads to its cell, also when its organization has moved", LONG, async () => {
     const [zero, seven] = await Promise.all([
       startCell(0, { args: ["--demo"] }),
@@ -119,9 +116,6 @@ describe.skipIf(missing !== null)(`nginx with the maps of two cells${why}`, () =
   });
 });
 
-const noProxy = missingPrograms("haproxy");
-const whyNot = noProxy === null ? "" : ` (skipped: ${noProxy})`;
-
 /** Both demos have an organization of that name, and a tenant has each name once. */
 async function rename(cell: ServerProcess): Promise<void> {
   const body = { id: Number(cell.key.split("_")[1]), name: "Moved" };
@@ -157,7 +151,7 @@ async function startHaproxy(zero: ServerProcess, seven: ServerProcess, map: stri
   return `http://127.0.0.1:${port}`;
 }
 
-describe.skipIf(noProxy !== null)(`HAProxy with the map of two cells${whyNot}`, () => {
+describeWith(["haproxy"], "HAProxy with the map of two cells", () => {
   test("a key leads to the server of its cell that is ready", LONG, async () => {
     const [zero, seven] = await Promise.all([
       startCell(0, { args: ["--demo"] }),

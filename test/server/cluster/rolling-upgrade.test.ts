@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import type { Report } from "../../../server/onsale/report.ts";
-import { missingPrograms } from "../../faults/campaign.ts";
+import { describeWith } from "../../support/programs.ts";
 import { ClusterHosts, TOKEN } from "../../support/cluster/cluster-hosts.ts";
 import {
   type Finished,
@@ -14,8 +14,6 @@ import {
 } from "../../support/server-process.ts";
 import { play, soldIn } from "../cells/cells.ts";
 
-const reason = missingPrograms("etcd");
-const why = reason === null ? "" : ` (skipped: ${reason})`;
 const NEXT_VERSION = "99.0.0";
 const TIMEOUT_MS = 300_000;
 
@@ -66,65 +64,67 @@ async function versionAt(url: string): Promise<unknown> {
   return (document as { info: { version: string } }).info.version;
 }
 
-test.skipIf(reason !== null).each([
-  ["of the same formats", (formats: string) => formats, false],
-  ["with another format of the log", raised, true],
-])(
-  `a cluster is upgraded to a version %s while a player sells: 0 lost, 0 sold twice${why}`,
-  async (_, change, isOtherFormat) => {
-    const next = buildNext(change);
-    const hosts = await ClusterHosts.begin(2);
-    const [first, second] = [hosts.urlOf(0), hosts.urlOf(1)];
-    const founder = hosts.spawn(0, { args: ["--demo"] });
-    await founder.ready(true);
-    const env = { FRONTROW_PLATFORM_TOKEN: TOKEN };
-    const joined = await runCli({ args: ["join", first, hosts.folderOf(1)], env });
-    expect(joined.code, joined.stderr).toBe(0);
-    const standby = hosts.spawn(1);
-    await hosts.untilFollowing(1, 0);
+describeWith(["etcd"], "with etcd", () => {
+  test.each([
+    ["of the same formats", (formats: string) => formats, false],
+    ["with another format of the log", raised, true],
+  ])(
+    `a cluster is upgraded to a version %s while a player sells: 0 lost, 0 sold twice`,
+    async (_, change, isOtherFormat) => {
+      const next = buildNext(change);
+      const hosts = await ClusterHosts.begin(2);
+      const [first, second] = [hosts.urlOf(0), hosts.urlOf(1)];
+      const founder = hosts.spawn(0, { args: ["--demo"] });
+      await founder.ready(true);
+      const env = { FRONTROW_PLATFORM_TOKEN: TOKEN };
+      const joined = await runCli({ args: ["join", first, hosts.folderOf(1)], env });
+      expect(joined.code, joined.stderr).toBe(0);
+      const standby = hosts.spawn(1);
+      await hosts.untilFollowing(1, 0);
 
-    const { key, eventId } = founder;
-    // Two players in turn, with few buyers: more would have sold everything before the end.
-    const sell = async (seed: string, seconds: string) => {
-      const before = await soldIn(first, key, eventId);
-      const flags = ["--event", eventId, "--think-ms", "3000", "--buyers", "15", "--seed", seed];
-      const limits = ["--connections", "8", "--seconds", seconds];
-      const played = play([first, second], key, [...flags, ...limits]);
-      while ((await soldIn(first, key, eventId)) < before + 20) await sleep(20);
-      return { played };
-    };
-    const { played: playedFirst } = await sell("1", "10");
-    // The standby first.
-    expect((await standby.kill("SIGTERM")).code).toBe(0);
-    const upgraded = hosts.spawn(1, next);
-    await hosts.untilFollowing(1, 0);
-    outagesOf(await playedFirst);
-    // The old leader hands over.
-    const { played } = await sell("2", "20");
-    expect(await versionAt(first)).not.toBe(NEXT_VERSION);
-    expect((await founder.kill("SIGTERM")).code).toBe(0);
-    await hosts.untilLeading(1);
-    expect(await versionAt(second)).toBe(NEXT_VERSION);
-    // A host of the old version follows the new one only if it knows the formats.
-    const late = hosts.spawn(0);
-    if (isOtherFormat) {
-      expect((await late.exited).code).toBe(78);
-      expect(late.stderr).toMatch(
-        /format of this data folder is version \d+, and this Frontrow reads/,
-      );
-    } else {
+      const { key, eventId } = founder;
+      // Two players in turn, with few buyers: more would have sold everything before the end.
+      const sell = async (seed: string, seconds: string) => {
+        const before = await soldIn(first, key, eventId);
+        const flags = ["--event", eventId, "--think-ms", "3000", "--buyers", "15", "--seed", seed];
+        const limits = ["--connections", "8", "--seconds", seconds];
+        const played = play([first, second], key, [...flags, ...limits]);
+        while ((await soldIn(first, key, eventId)) < before + 20) await sleep(20);
+        return { played };
+      };
+      const { played: playedFirst } = await sell("1", "10");
+      // The standby first.
+      expect((await standby.kill("SIGTERM")).code).toBe(0);
+      const upgraded = hosts.spawn(1, next);
+      await hosts.untilFollowing(1, 0);
+      outagesOf(await playedFirst);
+      // The old leader hands over.
+      const { played } = await sell("2", "20");
+      expect(await versionAt(first)).not.toBe(NEXT_VERSION);
+      expect((await founder.kill("SIGTERM")).code).toBe(0);
+      await hosts.untilLeading(1);
+      expect(await versionAt(second)).toBe(NEXT_VERSION);
+      // A host of the old version follows the new one only if it knows the formats.
+      const late = hosts.spawn(0);
+      if (isOtherFormat) {
+        expect((await late.exited).code).toBe(78);
+        expect(late.stderr).toMatch(
+          /format of this data folder is version \d+, and this Frontrow reads/,
+        );
+      } else {
+        await hosts.untilFollowing(0, 1);
+        expect((await late.kill("SIGTERM")).code).toBe(0);
+      }
+      hosts.spawn(0, next);
       await hosts.untilFollowing(0, 1);
-      expect((await late.kill("SIGTERM")).code).toBe(0);
-    }
-    hosts.spawn(0, next);
-    await hosts.untilFollowing(0, 1);
 
-    expect(outagesOf(await played)).toBeGreaterThan(0);
-    await hosts.untilFollowing(0, 1);
-    expect((await upgraded.kill("SIGTERM")).code).toBe(0);
-    await hosts.untilLeading(0);
-    const compared = await runCli({ args: ["compare", hosts.folderOf(0), hosts.folderOf(1)] });
-    if (!isOtherFormat) expect(compared.stdout).toContain("they are the same up to record");
-  },
-  TIMEOUT_MS,
-);
+      expect(outagesOf(await played)).toBeGreaterThan(0);
+      await hosts.untilFollowing(0, 1);
+      expect((await upgraded.kill("SIGTERM")).code).toBe(0);
+      await hosts.untilLeading(0);
+      const compared = await runCli({ args: ["compare", hosts.folderOf(0), hosts.folderOf(1)] });
+      if (!isOtherFormat) expect(compared.stdout).toContain("they are the same up to record");
+    },
+    TIMEOUT_MS,
+  );
+});

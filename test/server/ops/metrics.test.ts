@@ -1,8 +1,8 @@
 /** The metrics of a real server: their names and types, and what they count. */
 import { spawnSync } from "node:child_process";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { version } from "../../../server/version.ts";
-import { missingPrograms } from "../../faults/campaign.ts";
+import { describeWith } from "../../support/programs.ts";
 import { namingFaults, readFamilies } from "./exposition.ts";
 import { type ServerProcess, startServer } from "../../support/server-process.ts";
 
@@ -66,10 +66,7 @@ test("a wrong name, unit, type, label or repetition is found", () => {
   for (const text of bad) expect(() => readFamilies(text), text).toThrow(Error);
 });
 
-const missing = missingPrograms("promtool");
-const why = missing === null ? "" : ` (skipped: ${missing})`;
-
-describe.skipIf(missing !== null)(`promtool${why}`, () => {
+describeWith(["promtool"], "promtool", () => {
   const lint = (input: string) => {
     const { status, stdout, stderr } = spawnSync("promtool", ["check", "metrics"], {
       input,

@@ -2,10 +2,10 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { slugOf } from "../../../server/docs/markdown.ts";
-import { missingPrograms } from "../../faults/campaign.ts";
+import { describeWith } from "../../support/programs.ts";
 import { startServer, temporaryFolder } from "../../support/server-process.ts";
 import { readFamilies } from "./exposition.ts";
 
@@ -105,10 +105,7 @@ test("the panels of the dashboard have ids and places of their own, and the data
   }
 });
 
-const missing = missingPrograms("promtool");
-const why = missing === null ? "" : ` (skipped: ${missing})`;
-
-describe.skipIf(missing !== null)(`promtool${why}`, () => {
+describeWith(["promtool"], "promtool", () => {
   /** @param content - Of the file that is the last argument; JSON is YAML. */
   function promtool(args: readonly string[], content?: object) {
     const file = path.join(temporaryFolder(), "input.yml");

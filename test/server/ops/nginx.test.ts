@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { Agent, get } from "node:https";
 import { setTimeout as pause } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Report } from "../../../server/onsale/report.ts";
-import { missingPrograms } from "../../faults/campaign.ts";
+import { describeWith } from "../../support/programs.ts";
 import { runCli, type ServerProcess, startServer } from "../../support/server-process.ts";
 import { CONFIGURATION, makeCertificate, startNginx } from "./nginx.ts";
 
@@ -23,10 +23,7 @@ async function lockAndUnlock(url: string, { key, eventId }: ServerProcess, seatI
   return statuses;
 }
 
-const missing = missingPrograms("nginx", "openssl");
-const why = missing === null ? "" : ` (skipped: ${missing})`;
-
-describe.skipIf(missing !== null)(`the nginx of the guide${why}`, () => {
+describeWith(["nginx", "openssl"], "the nginx of the guide", () => {
   test("its requests are answered, before and after a pause", async () => {
     const server = await startServer({ args: ["--demo"] });
     const url = await startNginx(CONFIGURATION, server);

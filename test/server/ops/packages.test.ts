@@ -3,8 +3,8 @@ import { execFile, spawnSync } from "node:child_process";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
-import { missingPrograms } from "../../faults/campaign.ts";
+import { expect, test } from "vitest";
+import { describeWith } from "../../support/programs.ts";
 import { ROOT, temporaryFolder } from "../../support/server-process.ts";
 
 const CHECK = path.join(ROOT, "server/ops/check-binaries.sh");
@@ -126,10 +126,7 @@ test("the list of packages in CycloneDX has every package at run time, and no ot
   expect(listed.sort()).toEqual([...new Set(locked)].sort());
 });
 
-const missing = missingPrograms("systemd-analyze");
-const why = missing === null ? "" : ` (skipped: ${missing})`;
-
-describe.skipIf(missing !== null)(`the systemd unit${why}`, () => {
+describeWith(["systemd-analyze"], "the systemd unit", () => {
   const UNIT = readFileSync("server/ops/frontrow.service", "utf8");
 
   function analyze(unit: string, ...args: readonly string[]) {

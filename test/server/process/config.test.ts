@@ -19,6 +19,8 @@ async function parse(
   const { addServeOptions } = await import("../../../server/config.ts");
   const quiet = { writeErr: () => {}, writeOut: () => {} };
   const command = addServeOptions(new Command("serve").exitOverride().configureOutput(quiet));
+  // What is checked before an action.
+  command.action(() => {});
   return command.parse(args, { from: "user" }).opts<ServeOptions>();
 }
 
@@ -206,6 +208,20 @@ const WRONG: readonly (readonly [readonly string[], Readonly<Record<string, stri
 
 test.each(WRONG)("the command line %j with the variables %j is refused", async (args, env) => {
   await expect(parse(args, env)).rejects.toThrow(CommanderError);
+});
+
+test("an option of a cluster without --cluster is refused by name", async () => {
+  const stray: readonly (readonly [readonly string[], Readonly<Record<string, string>>, string])[] =
+    [
+      [["--cluster-host", "a"], {}, "--cluster-host"],
+      [["--cluster-strict-reads"], {}, "--cluster-strict-reads"],
+      [["--cluster-lease", "2"], {}, "--cluster-lease"],
+      [[], { FRONTROW_CLUSTER_STRICT_READS: "1" }, "--cluster-strict-reads"],
+      [[], { FRONTROW_CLUSTER_ADDRESS: "http://10.0.0.1:8080" }, "--cluster-address"],
+    ];
+  for (const [args, env, option] of stray) {
+    await expect(parse(args, env)).rejects.toThrow(`${option} needs --cluster`);
+  }
 });
 
 test("bootstrap variables with unusable values are refused by name", () => {

@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { connectionsMaxOf, openFilesMax } from "../../../server/connections.ts";
 import { UsageError } from "../../../server/usage-error.ts";
+import { describeWith } from "../../support/programs.ts";
 import { runCli, type ServerProcess, sleep, startServer } from "../../support/server-process.ts";
 
 const V2 = "/api/private/v2.0";
@@ -19,7 +20,6 @@ const SHAPES = Array.from({ length: 2_000 }, (_, i) => ({
   // A layout is stored compressed, so the text must not repeat itself.
   text: randomBytes(1_400).toString("base64"),
 }));
-const isMissing = spawnSync("prlimit", ["--version"]).error !== undefined;
 
 /** Connections that send nothing; the server closes them after a while, and they come back. */
 function keepIdle(server: ServerProcess): void {
@@ -115,31 +115,33 @@ test(
   },
 );
 
-test.skipIf(isMissing)(
-  "when the limit on open files is lowered below what is open, the log goes on (needs prlimit)",
-  { timeout: 180_000 },
-  async () => {
-    const server = await startServer({ args: ["--demo"] });
-    const client = new Client(server);
-    const layout = await layoutPath(client);
-    // Starts the threads that prepare layouts, which need files of their own: one for the small
-    // layout of the demo, and one for the large layout that it has then.
-    for (const shapes of [SHAPES, SHAPES.slice(1)]) await client.send("PUT", layout, { shapes });
-    keepIdle(server);
-    while (filesOf(server).length < CONNECTIONS) await sleep(50);
-    const { pid } = server;
-    expect(spawnSync("prlimit", ["--pid", String(pid), "--nofile=100:100"]).status).toBe(0);
-    expect(filesOf(server).filter((number) => number < 100)).toHaveLength(100);
-    for (let i = 0, rolls = 0, known = segmentsOf(server); rolls < 2; i++) {
-      const shapes = SHAPES.map((shape) => ({ ...shape, left: i }));
-      await client.send("PUT", layout, { shapes });
-      const now = segmentsOf(server);
-      if (now.some((name) => !known.includes(name))) rolls += 1;
-      known = now;
-    }
-    expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
-  },
-);
+describeWith(["prlimit"], "with prlimit", () => {
+  test(
+    "when the limit on open files is lowered below what is open, the log goes on",
+    { timeout: 180_000 },
+    async () => {
+      const server = await startServer({ args: ["--demo"] });
+      const client = new Client(server);
+      const layout = await layoutPath(client);
+      // Starts the threads that prepare layouts, which need files of their own: one for the small
+      // layout of the demo, and one for the large layout that it has then.
+      for (const shapes of [SHAPES, SHAPES.slice(1)]) await client.send("PUT", layout, { shapes });
+      keepIdle(server);
+      while (filesOf(server).length < CONNECTIONS) await sleep(50);
+      const { pid } = server;
+      expect(spawnSync("prlimit", ["--pid", String(pid), "--nofile=100:100"]).status).toBe(0);
+      expect(filesOf(server).filter((number) => number < 100)).toHaveLength(100);
+      for (let i = 0, rolls = 0, known = segmentsOf(server); rolls < 2; i++) {
+        const shapes = SHAPES.map((shape) => ({ ...shape, left: i }));
+        await client.send("PUT", layout, { shapes });
+        const now = segmentsOf(server);
+        if (now.some((name) => !known.includes(name))) rolls += 1;
+        known = now;
+      }
+      expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
+    },
+  );
+});
 
 test("the limit on connections leaves files for the server itself", () => {
   expect(connectionsMaxOf(null, 1_024)).toBe(896);

@@ -5,6 +5,7 @@ import { clusterPlanOf } from "./plan.ts";
 import { runClusterPlan, runHistory } from "./seed.ts";
 
 const HISTORIES = 60;
+const STRICT_HISTORIES = 40;
 /** Seeds that found a bug once. */
 const FOUND = [11_636, 16_944, 17_994];
 /** Seeds with reads from the past when the clock of a host stops. */
@@ -47,6 +48,16 @@ test.each(STALE)(
   async (seed) => {
     expect(await failureOf(seed, false)).toMatch(/^seed \d+: (answers|lost) /);
     expect(await failureOf(seed, true)).toBeNull();
+  },
+);
+
+test(
+  `${STRICT_HISTORIES} histories of suspended hosts with strict reads keep every promise`,
+  { timeout: TIMEOUT_MS },
+  async () => {
+    for (let seed = 1; seed <= STRICT_HISTORIES; seed++) {
+      expect(await failureOf(seed, true)).toBeNull();
+    }
   },
 );
 

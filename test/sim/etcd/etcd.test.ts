@@ -1,8 +1,8 @@
 /** The model of etcd behaves as the real one, and as the documents say under faults. */
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Answer, Etcd, Put, Reply } from "../../../persistence/cluster/etcd.ts";
 import { GrpcEtcd } from "../../../persistence/cluster/member/grpc-etcd.ts";
-import { missingPrograms } from "../../faults/campaign.ts";
+import { describeWith } from "../../support/programs.ts";
 import { folderOf } from "../../persistence/store/store-fixture.ts";
 import { asked, EtcdMembers } from "../../support/cluster/etcd-members.ts";
 import { sleep } from "../../support/server-process.ts";
@@ -92,13 +92,14 @@ class ModelRig implements EtcdRig {
   }
 }
 
+/** Three members of the real etcd start slowly on a busy machine. */
+vi.setConfig({ testTimeout: 120_000 });
+
 describe("the model", () => {
   describeEtcd(test, () => Promise.resolve(new ModelRig()));
 });
 
-const missing = missingPrograms("etcd");
-const why = missing === null ? "" : ` (skipped: ${missing})`;
-describe.skipIf(missing !== null)(`the real etcd${why}`, { timeout: 120_000 }, () => {
+describeWith(["etcd"], "the real etcd", () => {
   describeEtcd(test, async () => {
     const members = await EtcdMembers.start(folderOf());
     onTestFinished(() => members.end());

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import type { MemberSite } from "../../../support/cluster/etcd-members.ts";
-import { missingPrograms, missingRoot } from "../../campaign.ts";
+import { missingPrograms, missingRoot } from "../../../support/programs.ts";
 import type { Scope } from "../scope.ts";
 import { Network } from "./network.ts";
 import { PowerDisk } from "./power-disk.ts";

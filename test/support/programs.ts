@@ -1,0 +1,47 @@
+/** Tests that need programs of the machine, such as etcd. */
+import { spawnSync } from "node:child_process";
+import { describe } from "vitest";
+
+/** The Debian package of each program whose package has another name. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  etcd: "etcd-server",
+  ip: "iproute2",
+  losetup: "mount",
+  "mkfs.ext4": "e2fsprogs",
+  nginx: "nginx-light",
+  nsenter: "util-linux",
+  prlimit: "util-linux",
+  promtool: "prometheus",
+  "systemd-analyze": "systemd",
+};
+
+/** @returns Why the programs cannot be used; null if all exist. */
+export function missingPrograms(...names: readonly string[]): string | null {
+  if (process.platform !== "linux") return "needs Linux";
+  const isThere = (name: string) => spawnSync("which", [name]).status === 0;
+  const gone = names.filter((name) => !isThere(name));
+  if (gone.length === 0) return null;
+  const packages = gone.map((name) => PACKAGES[name] ?? name);
+  return `needs ${gone.join(", ")} (Debian: apt-get install ${packages.join(" ")})`;
+}
+
+export function missingRoot(): string | null {
+  return process.getuid?.() === 0 ? null : "needs root, to mount";
+}
+
+/** A group of tests that is skipped where a program is missing; see {@link describeUnless}. */
+export function describeWith(programs: readonly string[], title: string, tests: () => void): void {
+  describeUnless(missingPrograms(...programs), title, tests);
+}
+
+/**
+ * A group of tests that is skipped where something is missing; its title then says what. In CI,
+ * which installs everything, the tests run, so they fail.
+ */
+export function describeUnless(missing: string | null, title: string, tests: () => void): void {
+  const isSkipped = missing !== null && process.env["CI"] === undefined;
+  const why = isSkipped ? ` (skipped: ${missing})` : "";
+  describe.skipIf(isSkipped)(`${title}${why}`, () => {
+    tests();
+  });
+}
