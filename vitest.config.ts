@@ -1,15 +1,58 @@
-/** Tests run from source; two workers, since the machine that checks has two cores. */
+/** Tests run from source; the machine that checks has two cores. */
 import { defineConfig } from "vitest/config";
 import { ContractReporter } from "./test/support/answers/contract-reporter.ts";
+
+/**
+ * Loading the modules again for each of these files would take a third of the time. They leave
+ * nothing behind in a module or a global that another file would notice.
+ */
+const TOGETHER = [
+  "test/{engine,persistence,sim,support,tidy}/**/*.test.ts",
+  "test/server/*.test.ts",
+  "test/server/{auth,client,commands,docs,live,observe,onsale,openapi}/**/*.test.ts",
+  "test/server/{routes,routing,webhooks}/**/*.test.ts",
+];
+/** These hold goals for times, which another test beside them would raise. */
+const MEASURING = ["test/server/console/figures.test.ts", "test/server/layouts/stalls.test.ts"];
 
 // oxlint-disable-next-line import/no-default-export -- vitest finds its configuration that way.
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     reporters: ["default", new ContractReporter()],
-    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    restoreMocks: true,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "together",
+          include: TOGETHER,
+          isolate: false,
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "apart",
+          include: ["test/**/*.test.ts"],
+          exclude: [...TOGETHER, ...MEASURING],
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "alone",
+          include: MEASURING,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
     coverage: {
       provider: "v8",
       include: ["engine/**/*.ts", "persistence/**/*.ts"],

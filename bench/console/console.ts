@@ -42,12 +42,16 @@ print(
     ]),
   ),
 );
-const { still, moving, both } = figures.frames;
+const { plain, still, moving, both } = figures.frames;
+const ofPlain = ({ processorMs }: FrameFigures) => processorMs / plain.processorMs;
 const verdicts = [
   verdict("processor ms a frame, still, with changes", { atMost: 12 }, still.processorMs),
   verdict("median frame in ms, still, with changes", { atMost: 16.7 }, tenths(still.medianMs)),
   verdict("processor ms a frame, panning and zooming", { atMost: 15 }, moving.processorMs),
   verdict("the same with changes", { atMost: 20 }, both.processorMs),
+  verdict("still, with changes ÷ plain drawing", { atMost: 0.6 }, ofPlain(still)),
+  verdict("panning and zooming ÷ plain drawing", { atMost: 0.6 }, ofPlain(moving)),
+  verdict("the same with changes ÷ plain drawing", { atMost: 0.8 }, ofPlain(both)),
   verdict("first full picture in ms, stadium", { atMost: 1_500 }, figures.firstPictureMs),
   verdict("first full picture in ms, arena", { atMost: 800 }, figures.arenaPictureMs),
   verdict("MiB of the JavaScript heap", { atMost: 60 }, figures.heapMiB),

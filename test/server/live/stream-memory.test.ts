@@ -5,7 +5,7 @@ import { sleep } from "../../support/server-process.ts";
 import { stageArena, V2 } from "../console/stage.ts";
 import { StreamClient } from "./stream-client.ts";
 
-const CLIENTS = 200;
+const CLIENTS = 100;
 /** The first changes have more than twice as many; without them a client takes about 20. */
 const KIB_OF_CLIENT = 160;
 const TEST_MS_MAX = 120_000;

@@ -1,12 +1,13 @@
 /** File descriptors: connections may not take those that the log and the snapshots need. */
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
+import { SEGMENT_BYTES } from "../../../persistence/log/segments.ts";
 import { connectionsMaxOf, openFilesMax } from "../../../server/connections.ts";
 import { UsageError } from "../../../server/usage-error.ts";
 import { describeWith } from "../../support/programs.ts";
@@ -40,8 +41,17 @@ function keepIdle(server: ServerProcess): void {
   });
 }
 
-const segmentsOf = ({ folder }: ServerProcess) =>
-  readdirSync(path.join(folder, "wal")).filter((name) => !name.startsWith("spare"));
+const logOf = ({ folder }: ServerProcess) => readdirSync(path.join(folder, "wal"));
+const segmentsOf = (server: ServerProcess) =>
+  logOf(server).filter((name) => !name.startsWith("spare"));
+/** Spares with all their bytes. */
+const sparesOf = (server: ServerProcess) =>
+  logOf(server).filter(
+    (name) =>
+      name.startsWith("spare") &&
+      (statSync(path.join(server.folder, "wal", name), { throwIfNoEntry: false })?.size ?? 0) >=
+        SEGMENT_BYTES,
+  );
 
 /** Sends all requests on one connection, for there may be no room for another. */
 class Client {
@@ -79,6 +89,16 @@ async function layoutPath(client: Client): Promise<string> {
   return `${V2}/schemas/${list.content[0]!.id}/layout`;
 }
 
+/** Changes the layout until the log goes on in another segment; the first one has 8 MiB. */
+async function rollOver(server: ServerProcess, client: Client, layout: string): Promise<void> {
+  const before = segmentsOf(server);
+  for (let i = 0; segmentsOf(server).every((name) => before.includes(name)); i++) {
+    // Each differs from the one before.
+    const shapes = SHAPES.map((shape) => ({ ...shape, left: i }));
+    await client.send("PUT", layout, { shapes });
+  }
+}
+
 /** The numbers of its open files. */
 function filesOf({ pid }: ServerProcess): number[] {
   return readdirSync(`/proc/${pid}/fd`).map(Number);
@@ -88,20 +108,12 @@ test(
   "400 idle connections with 300 open files stop neither the log nor snapshots",
   { timeout: 180_000 },
   async () => {
-    // The first segment has 8 MiB.
     const args = ["--demo", "--snapshot-every", "4"];
     const server = await startServer({ args, openFilesMax: OPEN_FILES });
     const client = new Client(server);
     const layout = await layoutPath(client);
-    const before = segmentsOf(server);
     keepIdle(server);
-    let i = 0;
-    while (segmentsOf(server).every((name) => before.includes(name))) {
-      // Each differs from the one before.
-      const shapes = SHAPES.map((shape) => ({ ...shape, left: i }));
-      await client.send("PUT", layout, { shapes });
-      i += 1;
-    }
+    await rollOver(server, client, layout);
     const isMade = /^frontrow_snapshots_total\{result="made"\} [1-9]/m;
     let metrics = "";
     while (!isMade.test(metrics)) {
@@ -131,13 +143,10 @@ describeWith(["prlimit"], "with prlimit", () => {
       const { pid } = server;
       expect(spawnSync("prlimit", ["--pid", String(pid), "--nofile=100:100"]).status).toBe(0);
       expect(filesOf(server).filter((number) => number < 100)).toHaveLength(100);
-      for (let i = 0, rolls = 0, known = segmentsOf(server); rolls < 2; i++) {
-        const shapes = SHAPES.map((shape) => ({ ...shape, left: i }));
-        await client.send("PUT", layout, { shapes });
-        const now = segmentsOf(server);
-        if (now.some((name) => !known.includes(name))) rolls += 1;
-        known = now;
-      }
+      await rollOver(server, client, layout);
+      // The segment after that one needs another file.
+      while (sparesOf(server).length === 0) await sleep(50);
+      await client.send("PUT", layout, { shapes: SHAPES });
       expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
     },
   );

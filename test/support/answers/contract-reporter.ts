@@ -13,10 +13,12 @@ const TABLE_FILE = "coverage/contract.md";
 
 export class ContractReporter implements Reporter {
   #vitest: Vitest | undefined;
-  readonly #folder = makeWitnessFolder();
+  #folder = "";
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
+    // Each project makes a reporter of its own, of which this is never called.
+    this.#folder = makeWitnessFolder();
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
