@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576 node
 /** The command line: `frontrow serve`, `gateway` and `onsale`, the operator's tools and status. */
 import { Command } from "commander";
 import { addServeOptions, type ServeOptions } from "./config.ts";

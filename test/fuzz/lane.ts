@@ -20,6 +20,8 @@ export type Message =
 const TELL_EVERY = 100;
 
 process.once("message", (share: Share) => void work(share));
+// Nobody reads any more what it would report.
+process.once("disconnect", () => process.exit());
 
 async function work(share: Share): Promise<void> {
   for (const { seed, name, recipes } of tasksOf(share)) {
@@ -31,6 +33,7 @@ async function work(share: Share): Promise<void> {
     tell({ kind: "played", seed, name, played });
     if (played.found !== null) break;
   }
+  process.disconnect();
 }
 
 function tasksOf(share: Share) {

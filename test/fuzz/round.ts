@@ -7,10 +7,12 @@ import { recipes } from "./recipes.ts";
 import { Stage } from "./stage.ts";
 import { BINARY_PROTOCOL } from "./sockets/frames.ts";
 import { frameBytes, lastCommand, ping, readSpoken } from "./sockets/frame-bytes.ts";
+import { hasFailed } from "./watch.ts";
 import { bytesOf, damagedBytes } from "./wire.ts";
 
 export const ROUND_REQUESTS = 5_000;
-const FAILED = 500;
+/** The state is compared with that of the records after so many requests. */
+const COMPARED = 100;
 /** The library's answer to HTTP/1.0. */
 const OTHER_VERSION = 505;
 const SWITCHED = 101;
@@ -19,6 +21,7 @@ const REFUSED = 400;
 /** By the limits that an organization may set: a retry counts, too. */
 const LIMITED = 429;
 const BODY_CHARS_SHOWN = 300;
+const STRAYED = "the state is another one than its records make";
 const HEALTH = Buffer.from("GET /healthz HTTP/1.1\r\nHost: fuzz\r\n\r\n");
 
 export interface Found {
@@ -38,8 +41,15 @@ export function recipesOf(seed: number, count: number): Recipe[] {
   return fc.sample(recipes(), { seed, numRuns: count });
 }
 
-/** @param tell - Called after each recipe. */
-export async function play(all: readonly Recipe[], tell: () => void = () => {}): Promise<Played> {
+/**
+ * @param tell - Called after each recipe.
+ * @param compared - How many recipes are played before the state is compared again.
+ */
+export async function play(
+  all: readonly Recipe[],
+  tell: () => void = () => {},
+  compared = COMPARED,
+): Promise<Played> {
   const broken: string[] = [];
   const stage = await Stage.open((error) => broken.push(`the process would end: ${String(error)}`));
   const player = new Player(stage);
@@ -51,8 +61,12 @@ export async function play(all: readonly Recipe[], tell: () => void = () => {}):
         counts[label] = (counts[label] ?? 0) + 1;
       }
       const seen = [...broken, ...faults, ...stage.takeFaults()];
+      const isCompared = (index + 1) % compared === 0 || index + 1 === all.length;
+      if (isCompared && stage.dispatch.hasStrayed()) seen.push(STRAYED);
       if (seen.length > 0) {
-        return { counts, found: { faults: seen, recipes: all.slice(0, index + 1) } };
+        const found = { faults: seen, recipes: all.slice(0, index + 1) };
+        const isLate = compared > 1 && seen.includes(STRAYED);
+        return { counts, found: isLate ? await narrowed(found, tell) : found };
       }
       tell();
     }
@@ -61,6 +75,11 @@ export async function play(all: readonly Recipe[], tell: () => void = () => {}):
     player.close();
     await stage.close();
   }
+}
+
+/** Plays the recipes again, compares after each, and so finds the first that shows a fault. */
+async function narrowed(found: Found, tell: () => void): Promise<Found> {
+  return (await play(found.recipes, tell, 1)).found ?? found;
 }
 
 interface Judged {
@@ -81,7 +100,7 @@ class Player {
 
   async play(recipe: Recipe): Promise<Judged> {
     const client = recipe.isThroughGateway === true ? this.#throughGateway : this.#direct;
-    const changeSince = this.#stage.dispatch.mark();
+    const wrote = this.#stage.dispatch.mark();
     const { heard, faults } = await this.#send(client, recipe);
     for (const { body } of heard.replies) this.#stage.learn(body);
     // The dispatch watches what comes over HTTP; a gateway sends bookings over its link. Of bytes,
@@ -89,8 +108,8 @@ class Player {
     const isHttp = client === this.#direct && recipe.frames === undefined;
     const isWatched = isHttp || recipe.kind === "bytes";
     const isRefused = !isWatched && isWholeRefusal(heard);
-    const change = isRefused ? changeSince() : null;
-    return { heard, faults: change === null ? faults : [...faults, `refused, but ${change}`] };
+    const isWrong = isRefused && wrote();
+    return { heard, faults: isWrong ? [...faults, "refused, but wrote records"] : faults };
   }
 
   async #send(client: Client, recipe: Recipe): Promise<Judged> {
@@ -135,10 +154,12 @@ class Player {
       { bytes: following, isLast: isDamaged },
       isEnough,
     );
-    const { statuses, hasLast } = readSpoken(heard.rest, hasCommands);
-    const failed = statuses.filter((status) => status >= FAILED);
-    const faults = failed.map((status) => `a command was answered with ${status}`);
-    const answers = statuses.map((status) => ({ status, headers: NO_HEADERS, body: "" }));
+    const { answers: said, hasLast } = readSpoken(heard.rest, hasCommands);
+    const failed = said.filter(({ status, body }) => hasFailed(status, body));
+    const faults = failed.map(
+      ({ status, body }) => `a command was answered with ${status} ${body}`,
+    );
+    const answers = said.map(({ status }) => ({ status, headers: NO_HEADERS, body: "" }));
     const isAccepted = heard.replies[0]?.status === SWITCHED;
     const replies = isAccepted ? answers : heard.replies;
     const isCut = isAccepted && !hasLast;
@@ -163,7 +184,9 @@ async function faultsAfter(client: Client): Promise<string[]> {
 }
 
 function faultsOf({ replies, hangs }: Heard): string[] {
-  const failed = replies.filter(({ status }) => status >= FAILED && status !== OTHER_VERSION);
+  const failed = replies.filter(
+    ({ status, body }) => hasFailed(status, body) && status !== OTHER_VERSION,
+  );
   return [
     ...(hangs ? ["no answer, and the connection stays open"] : []),
     ...failed.map(({ status, body }) => `${status}: ${body.slice(0, BODY_CHARS_SHOWN)}`),

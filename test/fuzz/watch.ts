@@ -1,28 +1,36 @@
 /**
- * The dispatch of a server, watched: a refused request must not change the state, and each answer
- * must fit the API reference.
+ * The dispatch of a server, watched: a refused request must write nothing, nothing but a record may
+ * change the state, and each answer must fit the API reference.
  */
+import { apply } from "../../engine/apply.ts";
 import { RecentChanges } from "../../persistence/changes/recent-changes.ts";
 import { type LogRecord, RecordType } from "../../engine/records.ts";
 import { Move } from "../../engine/inventory/states.ts";
+import { State } from "../../engine/state.ts";
 import { digest } from "../../engine/verify/digest.ts";
 import { Dispatch } from "../../server/dispatch.ts";
 import type { Services } from "../../server/routing/services.ts";
 import type { Answer } from "../../server/wire/answers.ts";
 import type { Exchange } from "../../server/wire/front.ts";
 import { undocumented } from "../support/answers/documented.ts";
+import { copyOf } from "../support/engine.ts";
 
 const REFUSED = 400;
 const FAILED = 500;
+/** While an organization moves to another cell, its changes are refused with 503. */
+const MOVING = "ORGANIZATION_MOVING";
 
-/** Keeps the records that were written. */
+/** Keeps the records that were written, and what they make of an empty store. */
 export class Records extends RecentChanges {
   /** Since the last call of `clear`. */
   readonly all: LogRecord[] = [];
+  readonly made = new State();
 
   override beforeApply(sequence: number, timeMs: number, record: LogRecord): void {
     super.beforeApply(sequence, timeMs, record);
     this.all.push(record);
+    // A copy: what is changed in place in one of the two is not changed in the other.
+    apply(this.made, copyOf(record), timeMs, sequence);
   }
 
   clear(): void {
@@ -37,8 +45,6 @@ export class WatchedDispatch extends Dispatch {
   readonly faults: string[] = [];
   readonly #services: Services;
   readonly #records: Records;
-  /** The state after the last record. */
-  #digest = { sequence: -1, text: "" };
   /** The answer that left during `handle`. */
   #left: Answer | null = null;
 
@@ -52,31 +58,30 @@ export class WatchedDispatch extends Dispatch {
     const { route } = exchange.found!;
     const { path, method } = exchange;
     const request = `${method} ${path}`;
-    const changeSince = this.mark();
+    const wrote = this.mark();
     this.#left = null;
     super.handle(exchange);
     // Null when it comes in a later turn: hashes of passwords and the audit trail.
     const answer = this.#left ?? exchange.answer;
     if (answer === null) return;
-    if (answer.status >= FAILED) this.faults.push(`${request}: answered ${answer.status}`);
+    if (hasFailed(answer.status, String(answer.body)))
+      this.faults.push(`${request}: answered ${answer.status}`);
     const fault = route === undefined ? null : undocumented(route, answer);
     if (fault !== null) this.faults.push(fault);
-    if (answer.status < REFUSED) return;
-    const change = changeSince();
-    if (change !== null)
-      this.faults.push(`${request}: refused with ${answer.status}, but ${change}`);
+    if (answer.status >= REFUSED && wrote()) {
+      this.faults.push(`${request}: refused with ${answer.status}, but wrote records`);
+    }
   }
 
-  /** @returns Says what was done since that a refused request must not do; null for nothing. */
-  mark(): () => string | null {
-    const before = this.#digestNow();
+  /** @returns Says whether records were written since that may not follow a refusal. */
+  mark(): () => boolean {
     const from = this.#records.all.length;
-    return () => {
-      const written = this.#records.all.slice(from);
-      if (!written.every(mayFollowRefusal)) return "wrote records";
-      const isSame = written.length > 0 || before === digest(this.#services.engine.state);
-      return isSame ? null : "changed state";
-    };
+    return () => !this.#records.all.slice(from).every(mayFollowRefusal);
+  }
+
+  /** Whether anything but records has changed the state. Cost: O(everything). */
+  hasStrayed(): boolean {
+    return digest(this.#services.engine.state) !== digest(this.#records.made);
   }
 
   override leave(exchange: Exchange & Watched): void {
@@ -89,13 +94,11 @@ export class WatchedDispatch extends Dispatch {
     this.#records.clear();
     return this.faults.splice(0);
   }
+}
 
-  /** Cost: O(everything) after a change, O(1) otherwise. */
-  #digestNow(): string {
-    const { state, sequence } = this.#services.engine;
-    if (this.#digest.sequence !== sequence) this.#digest = { sequence, text: digest(state) };
-    return this.#digest.text;
-  }
+/** @param body - Names the error. */
+export function hasFailed(status: number, body: string): boolean {
+  return status >= FAILED && !body.includes(`"${MOVING}"`);
 }
 
 /** A hold whose time is over ends before any request is decided; a final refusal is kept. */

@@ -107,7 +107,7 @@ export class MemoryJournal implements Journal {
 }
 
 /** A copy as the log would have it: large layouts are packed, and nothing is built of them. */
-function copyOf(record: LogRecord): LogRecord {
+export function copyOf(record: LogRecord): LogRecord {
   if (record.type !== RecordType.CATALOG) return structuredClone(record);
   const copy = structuredClone({ ...record, puts: record.puts.map(storedPut) });
   return { ...copy, puts: copy.puts.map(loadedPut) };

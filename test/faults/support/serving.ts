@@ -7,6 +7,11 @@ import type { Scope } from "./scope.ts";
 
 /** The token of the first tenant of each store. */
 export const TENANT_TOKEN = "token-of-the-fault-tests";
+/** The C library gives large blocks back to the system, as in every documented way of starting. */
+export const MEMORY_ENVIRONMENT = {
+  MALLOC_MMAP_THRESHOLD_: "1048576",
+  MALLOC_TRIM_THRESHOLD_: "1048576",
+} as const;
 /** Generous, because the machine may be busy for minutes. */
 const START_MS_MAX = 600_000;
 const SEATS = 4_000;
@@ -28,7 +33,7 @@ export function spawnServer(scope: Scope, options: ServeOptions): ServerProcess 
   const child = spawnNode(CLI, {
     enter,
     args: ["serve", "--port", "0", "--data", path.resolve(folder), ...args],
-    env: { FRONTROW_TENANT_TOKEN: TENANT_TOKEN, ...env },
+    env: { ...MEMORY_ENVIRONMENT, FRONTROW_TENANT_TOKEN: TENANT_TOKEN, ...env },
   });
   const server = new ServerProcess(child, folder);
   scope.defer(async () => void (await server.kill("SIGKILL")));

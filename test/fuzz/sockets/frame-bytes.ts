@@ -5,6 +5,7 @@ import {
   openEntry,
   readAnswers,
 } from "../../support/commands/binary-layout.ts";
+import { RESULT_CODES } from "../../../server/commands/binary-codes.ts";
 import type { Frame } from "../recipe.ts";
 import { jsonOf, type Pools } from "../values.ts";
 import { damagedBytes } from "../wire.ts";
@@ -66,9 +67,16 @@ export function ping(): Buffer {
   return Buffer.from([FINAL | PING, MASKED, 0, 0, 0, 0]);
 }
 
+/** An answer to a command. */
+interface Answered {
+  readonly status: number;
+  /** As JSON. It names the error. */
+  readonly body: string;
+}
+
 export interface Spoken {
-  /** Statuses of answers to commands, without that of the last one. */
-  readonly statuses: readonly number[];
+  /** Without that to the last command. */
+  readonly answers: readonly Answered[];
   /** Whether the last command was answered. */
   readonly hasLast: boolean;
   readonly hasPong: boolean;
@@ -77,24 +85,34 @@ export interface Spoken {
 
 /** @param text - What a server sent after the handshake, as Latin-1. */
 export function readSpoken(text: string, hasCommands: boolean): Spoken {
-  const statuses: number[] = [];
+  const answers: Answered[] = [];
   let [hasLast, hasPong, isClosed] = [false, false, false];
   for (const { opcode, payload } of messagesIn(Buffer.from(text, "latin1"))) {
     if (opcode === CLOSE) isClosed = true;
     else if (opcode > CLOSE) hasPong = true;
     else if (hasCommands) {
-      for (const { n, status } of answersIn(opcode, payload)) {
+      for (const { n, status, body } of answersIn(opcode, payload)) {
         if (n === LAST) hasLast = true;
-        else statuses.push(status);
+        else answers.push({ status, body: JSON.stringify(body ?? null) });
       }
     }
   }
-  return { statuses, hasLast, hasPong, isClosed };
+  return { answers, hasLast, hasPong, isClosed };
 }
 
-function answersIn(opcode: number, payload: Buffer) {
-  if (opcode === BINARY) return readAnswers(payload);
-  const said = JSON.parse(payload.toString()) as { n: number; status: number }[];
+interface Numbered {
+  readonly n: number;
+  readonly status: number;
+  readonly body?: unknown;
+}
+
+function answersIn(opcode: number, payload: Buffer): readonly Numbered[] {
+  if (opcode === BINARY) {
+    return readAnswers(payload).map(({ n, status, result }) => {
+      return { n, status, body: RESULT_CODES[result] };
+    });
+  }
+  const said = JSON.parse(payload.toString()) as Numbered[];
   // The credit is no list.
   return Array.isArray(said) ? said : [];
 }

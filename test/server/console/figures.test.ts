@@ -13,7 +13,7 @@ import { ROOT } from "../../support/server-process.ts";
 
 const TIMES = /^(first full picture|median frame|processor ms)|^the same with changes$/;
 
-test("80,640 seats stay within the goals for processor time ÷ known work, memory and bytes", async () => {
+test("80,640 seats stay within the goals for time ÷ known work, memory and bytes", async () => {
   const results = await mkdtemp(path.join(os.tmpdir(), "frontrow-console-"));
   try {
     const program = path.join(ROOT, "dist/bench/console/console.js");

@@ -4,6 +4,7 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { MEMORY_ENVIRONMENT } from "../../faults/support/serving.ts";
 import { describeWith } from "../../support/programs.ts";
 import { ROOT, temporaryFolder } from "../../support/server-process.ts";
 
@@ -124,6 +125,19 @@ test("the list of packages in CycloneDX has every package at run time, and no ot
   const locked = packagesAtRunTime().map(({ name, version }) => `pkg:npm/${name}@${version}`);
   const listed = components.map(({ purl }) => decodeURIComponent(purl));
   expect(listed.sort()).toEqual([...new Set(locked)].sort());
+});
+
+test("however the server is started, the C library gives large blocks back to the system", () => {
+  const command = readFileSync("server/cli.ts", "utf8").split("\n", 1)[0]!;
+  const program = path.join(temporaryFolder(), "program");
+  writeFileSync(program, `${command}\nconsole.log(JSON.stringify(process.env))`, { mode: 0o700 });
+  const { stdout } = spawnSync(program, { encoding: "utf8" });
+  expect(JSON.parse(stdout)).toMatchObject(MEMORY_ENVIRONMENT);
+  for (const file of ["package.json", "Dockerfile", "server/ops/frontrow.service"]) {
+    for (const [name, value] of Object.entries(MEMORY_ENVIRONMENT)) {
+      expect(readFileSync(file, "utf8"), file).toContain(`${name}=${value}`);
+    }
+  }
 });
 
 describeWith(["systemd-analyze"], "the systemd unit", () => {
