@@ -10,6 +10,8 @@ const TEXT_BYTES_MAX = 0xffff;
 /** UTF-8 bytes of one code unit of a JavaScript string, at most. */
 export const TEXT_UNIT_BYTES_MAX = 3;
 const NO_WORDS = new Uint32Array(0);
+/** A power of two. */
+const RECENT_TEXTS = 256;
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
@@ -91,6 +93,12 @@ export class ByteWriter {
   }
 }
 
+/**
+ * ASCII texts that were read lately: sessions and hold types repeat, and making a text takes a call
+ * to C++. A text takes the place of an earlier one.
+ */
+const recentTexts: string[] = Array.from({ length: RECENT_TEXTS }, () => "");
+
 /** Reads from `at` on, and throws `Malformed` instead of reading past `end`. */
 export class ByteReader {
   readonly #bytes: Buffer;
@@ -140,10 +148,24 @@ export class ByteReader {
     const textBytes = this.u16();
     if (textBytes === 0) return "";
     const start = this.#take(textBytes);
+    let hash = 0;
     for (let i = start; i < this.at; i++) {
       if (this.#bytes[i]! >= 0x80) return this.#wideText(start);
+      hash = (Math.imul(hash, 31) + this.#bytes[i]!) | 0;
     }
-    return this.#bytes.toString("latin1", start, this.at);
+    const place = (hash ^ (hash >>> 8)) & (RECENT_TEXTS - 1);
+    const recent = recentTexts[place]!;
+    if (this.#has(recent, start)) return recent;
+    return (recentTexts[place] = this.#bytes.toString("latin1", start, this.at));
+  }
+
+  /** Whether the bytes from `start` on are the text. */
+  #has(text: string, start: number): boolean {
+    if (text.length !== this.at - start) return false;
+    for (let i = 0; i < text.length; i++) {
+      if (text.charCodeAt(i) !== this.#bytes[start + i]) return false;
+    }
+    return true;
   }
 
   /** Skips `count` bytes. @returns The offset where they start. */

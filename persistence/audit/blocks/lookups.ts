@@ -28,6 +28,9 @@ const RUN_ROWS = [16 * BLOCK_ROWS, 128 * BLOCK_ROWS, 1_024 * BLOCK_ROWS] as cons
 /** Entries of a row in `lookups`: about 20 KiB. */
 const PART_ENTRIES = 4_096;
 
+/** Values of a digit by which a run is sorted. */
+const DIGITS = 2 ** 11;
+
 /** What a run is sorted by: the key of a place, or the hash of a session. */
 export const LookupKind = { PLACE: 0, SESSION: 1 } as const;
 export type LookupKind = (typeof LookupKind)[keyof typeof LookupKind];
@@ -202,28 +205,51 @@ function writeRun(sql: SqlFile, { partition, level, parts }: NewRun, entries: Co
   }
 }
 
-/** Entries of equal keys stay in their order. */
-function sortByKey({ keys, sequences }: Entries): Sorted {
-  const count = keys.length;
+/**
+ * Entries of equal keys stay in their order. Sorts by one digit after the other, the lowest first.
+ * Cost: O(entries) for each digit of the range of the keys, usually two or three.
+ */
+function sortByKey(entries: Entries): Sorted {
+  let sorted = sortedBefore(entries);
+  const { keys } = sorted;
+  let next: Sorted = {
+    keys: new Float64Array(keys.length),
+    sequences: new Float64Array(keys.length),
+  };
   let [low, high] = [Infinity, 0];
-  for (let i = 0; i < count; i++) {
+  for (let i = 0; i < keys.length; i++) {
     const key = keys[i]!;
     if (key < low) low = key;
     if (key > high) high = key;
   }
-  assert((high - low + 1) * count <= Number.MAX_SAFE_INTEGER, "the keys of a run are near");
-  const order = new Float64Array(count);
-  for (let i = 0; i < count; i++) order[i] = (keys[i]! - low) * count + i;
-  // Numbers without a comparison function are sorted many times faster.
-  order.sort();
-  const sorted = { keys: new Float64Array(count), sequences: new Float64Array(count) };
-  for (let i = 0; i < count; i++) {
-    const distance = Math.floor(order[i]! / count);
-    sorted.keys[i] = low + distance;
-    sorted.sequences[i] = sequences[order[i]! - distance * count]!;
+  assert(Number.isSafeInteger(high - low), "the range of the keys of a run is exact");
+  for (let unit = 1; unit <= high - low; unit *= DIGITS) {
+    scatter(sorted, next, { low, unit });
+    [sorted, next] = [next, sorted];
   }
   return sorted;
 }
+
+function sortedBefore({ keys, sequences }: Entries): Sorted {
+  return { keys: new Float64Array(keys), sequences: new Float64Array(sequences) };
+}
+
+/** Moves the entries to their places by one digit of their keys. */
+function scatter(from: Sorted, to: Sorted, { low, unit }: { low: number; unit: number }): void {
+  const { keys, sequences } = from;
+  const places = new Uint32Array(DIGITS + 1);
+  for (let i = 0; i < keys.length; i++) places[digitOf(keys[i]! - low, unit) + 1]! += 1;
+  for (let digit = 1; digit < DIGITS; digit++) places[digit]! += places[digit - 1]!;
+  for (let i = 0; i < keys.length; i++) {
+    const digit = digitOf(keys[i]! - low, unit);
+    const place = places[digit]!;
+    to.keys[place] = keys[i]!;
+    to.sequences[place] = sequences[i]!;
+    places[digit] = place + 1;
+  }
+}
+
+const digitOf = (value: number, unit: number) => (value / unit) & (DIGITS - 1);
 
 function readPart(content: unknown): { count: number; keys: Column; sequences: Column } {
   const reader = new ColumnReader(content as Uint8Array);
