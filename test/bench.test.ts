@@ -57,6 +57,7 @@ test("cluster compares the leader of a cluster with a single host", async () => 
   const printed = await run("hosts/cluster.js", ["--seconds", "0.2", "--rounds", "1"]);
   if (!isInstalled("etcd")) return expect(printed).toContain("apt-get install etcd-server");
   expect(printed).toMatch(/^HTTP, cluster +\d/m);
+  expect(printed).toMatch(/^cluster ÷ decides nothing, HTTP, \d+ connections: \d/m);
   expect(printed).toMatch(/^socket, 64 × 64, ÷ single host +≥ 0\.3 /m);
   expect(printed).toMatch(/^lag of a standby at full load, s +≤ 1 /m);
 });

@@ -19,6 +19,8 @@ export interface Cell {
   readonly startStandby: (folder: string, name: string) => Promise<Standby>;
   /** Host and port of a member of etcd. */
   readonly member: string;
+  /** The processes of all members. */
+  readonly pids: readonly number[];
   readonly stop: () => Promise<void>;
 }
 
@@ -67,6 +69,7 @@ export async function startCell(folder: string): Promise<Cell> {
   const argsOf = (name: string) => ["--cluster", address, "--cluster-host", name];
   return {
     member,
+    pids: members.map(({ pid }) => pid),
     startHost: (data, name) => startServer(data, argsOf(name)),
     startStandby: (data, name) => startStandby(data, argsOf(name)),
     stop: async () => {

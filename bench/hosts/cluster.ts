@@ -1,29 +1,28 @@
 /**
  * `npm run bench:cluster`: durable two-seat locks on the leader of a cluster with three members of
- * etcd, beside a single host, in interleaved rounds on one machine.
+ * etcd, beside a single host, in interleaved rounds on one machine. A server that decides nothing
+ * puts the same frames into the same etcd: more than its throughput cannot be had here.
  */
-import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import type { RunningContender } from "../contenders/contender.ts";
 import { type Cell, missingEtcd, startCell } from "../contenders/etcd.ts";
+import { type RunningContender, syntheticEvent } from "../contenders/contender.ts";
 import { CLI, runningAt, startServer } from "../contenders/frontrow.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "../harness/command.ts";
-import { interleave, medianOf } from "../harness/measure.ts";
-import { measureIn, run } from "../harness/processes.ts";
+import { interleave, medianOf, spreadOf } from "../harness/measure.ts";
+import { measureIn, run, startModule } from "../harness/processes.ts";
 import { report, verdict } from "../harness/results.ts";
 import { print, progress, table } from "../harness/table.ts";
 import { Generator } from "../load/generator-process.ts";
 import type { PipelinedMeasurement, PipelinedPlan } from "../load/pipelined-wire.ts";
-import type { EventOnSale } from "../load/plan.ts";
+import { type EventOnSale, targetAt } from "../load/plan.ts";
+import { readCpu } from "../rounds/cpu.ts";
 import { lagDuring } from "./lag.ts";
 
 const SEATS = isTrial ? 2_000 : 20_000;
 const HTTP_CONNECTIONS = isTrial ? 8 : 256;
 const SOCKETS = isTrial ? { connections: 2, inFlight: 4 } : { connections: 64, inFlight: 64 };
 const LAG_ROUNDS = 3;
-const TICKS_PER_SECOND = 100;
-/** Fields of `/proc/<pid>/stat` after the name: the processor time of the user and the system. */
-const [USER_TICKS, SYSTEM_TICKS] = [11, 12];
+const FLOOR = new URL("../floors/etcd-server.js", import.meta.url);
 
 const options = parseOptions("bench:cluster", "Measures a cluster beside a single host.", {
   rounds: number(3, "rounds, besides the one that warms up"),
@@ -36,13 +35,16 @@ interface Measured {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Processor time of the engine's thread. */
+  /** Processor time of a request: of the engine's thread, and of all members of etcd. */
   readonly microseconds: number;
+  readonly etcd: number;
 }
+
+type Driven = Omit<Measured, "microseconds" | "etcd"> & { readonly done: number };
 
 interface Subject {
   readonly name: string;
-  readonly server: RunningContender;
+  readonly server: Pick<RunningContender, "target" | "pids" | "stop" | "settle">;
   readonly event: EventOnSale;
 }
 
@@ -55,16 +57,24 @@ async function measure(data: string): Promise<void> {
   const cell = await startCell(`${data}/etcd`);
   const single = runningAt(await startServer(`${data}/single`));
   const leader = runningAt(await cell.startHost(`${data}/host`, "a"));
-  const subjects: Subject[] = [];
-  for (const [name, server] of [["single host", single] as const, ["cluster", leader] as const]) {
-    subjects.push({ name, server, event: await server.openEvent(SEATS) });
-  }
+  const floor = await startModule(FLOOR, [cell.member]);
+  const floorAt = { target: targetAt(floor.url), pids: [floor.pid], stop: floor.stop };
+  const [ofSingle, ofLeader] = [await single.openEvent(SEATS), await leader.openEvent(SEATS)];
+  const subjects: Subject[] = [
+    { name: "single host", server: single, event: ofSingle },
+    { name: "cluster", server: leader, event: ofLeader },
+    { name: "decides nothing", server: floorAt, event: syntheticEvent(SEATS) },
+  ];
   const generator = new Generator();
-  const over = (wire: string, drive: (subject: Subject) => Promise<Measured>) =>
-    subjects.map((subject) => ({ name: `${wire}, ${subject.name}`, act: () => drive(subject) }));
+  const over = (wire: string, drive: (subject: Subject) => Promise<Driven>) => {
+    return subjects.map((subject) => {
+      const act = () => timed(cell, subject, () => drive(subject));
+      return { name: `${wire}, ${subject.name}`, act };
+    });
+  };
   const cases = [
-    ...over("HTTP", (subject) => timed(subject, () => overHttp(generator, subject))),
-    ...over("socket", (subject) => timed(subject, () => overSocket(subject))),
+    ...over("HTTP", (subject) => overHttp(generator, subject)),
+    ...over("socket", (subject) => overSocket(subject)).slice(0, 2),
   ];
   const values = await interleave(
     cases.map(({ name, act }) => () => {
@@ -114,38 +124,55 @@ async function tell(
     const of = (pick: (one: Measured) => number) => medianOf(measured.map(pick));
     const perSecond = Math.round(of((one) => one.perSecond)).toLocaleString("en");
     const times = [of(({ p50Ms }) => p50Ms), of(({ p99Ms }) => p99Ms)];
-    const micros = of(({ microseconds }) => microseconds);
-    return [name, perSecond, ...[...times, micros].map((value) => value.toFixed(2))];
+    const micros = [of(({ microseconds }) => microseconds), of(({ etcd }) => etcd)];
+    return [name, perSecond, ...[...times, ...micros].map((value) => value.toFixed(2))];
   });
-  print(table(["", "requests/s", "p50 ms", "p99 ms", "engine µs each"], cells));
-  const quotient = (from: number, pick: (one: Measured) => number) =>
-    medianOf(rows[from + 1]!.measured.map((one, i) => pick(one) / pick(rows[from]!.measured[i]!)));
+  print(table(["", "requests/s", "p50 ms", "p99 ms", "thread µs", "etcd µs"], cells));
+  const perSecond = ({ perSecond: rate }: Measured) => rate;
+  const quotient = (of: string, by: string, pick = perSecond) => {
+    const [above, below] = [of, by].map((name) => rows.find((row) => row.name === name)!.measured);
+    return spreadOf(above!.map((one, i) => pick(one) / pick(below![i]!)));
+  };
+  const micros = ({ microseconds }: Measured) => microseconds;
+  const [single, cluster, floor] = ["HTTP, single host", "HTTP, cluster", "HTTP, decides nothing"];
+  const best = `decides nothing, HTTP, ${HTTP_CONNECTIONS} connections`;
+  const share = (name: string, of: string, by: string) =>
+    `${name}: ${quotient(of, by).median.toFixed(2)}\n`;
+  print(`\n${share(`${best}, ÷ single host`, floor, single)}`);
+  print(share(`cluster ÷ ${best}`, cluster, floor));
   const verdicts = [
-    verdict(`HTTP, ${HTTP_CONNECTIONS} connections, ÷ single host`, { atLeast: 0.7 }, rate(0)),
-    verdict("processor time of a request ÷ single host", { atMost: 1.25 }, cost(0)),
-    verdict("socket, 64 × 64, ÷ single host", { atLeast: 0.3 }, rate(2)),
+    verdict(
+      `HTTP, ${HTTP_CONNECTIONS} connections, ÷ single host`,
+      { atLeast: 0.7 },
+      quotient(cluster, single),
+    ),
+    verdict(
+      "processor time of a request ÷ single host",
+      { atMost: 1.25 },
+      quotient(cluster, single, micros),
+    ),
+    verdict(
+      "socket, 64 × 64, ÷ single host",
+      { atLeast: 0.3 },
+      quotient("socket, cluster", "socket, single host"),
+    ),
     verdict("lag of a standby at full load, s", { atMost: 1 }, lagMs === null ? null : lagMs / 1e3),
   ];
   await report("cluster", options.folder, { verdicts, rows, ...options });
-
-  function rate(from: number): number {
-    return quotient(from, ({ perSecond }) => perSecond);
-  }
-
-  function cost(from: number): number {
-    return quotient(from, ({ microseconds }) => microseconds);
-  }
 }
 
 async function timed(
+  cell: Cell,
   { server }: Subject,
-  act: () => Promise<Omit<Measured, "microseconds"> & { readonly done: number }>,
+  act: () => Promise<Driven>,
 ): Promise<Measured> {
   await server.settle?.();
   const pid = server.pids[0]!;
-  const before = threadSeconds(pid);
+  const read = () => [readCpu([pid])?.threads.get(pid) ?? 0, readCpu(cell.pids)?.server ?? 0];
+  const before = read();
   const { done, ...measured } = await act();
-  return { ...measured, microseconds: ((threadSeconds(pid) - before) / done) * 1e6 };
+  const [microseconds, etcd] = read().map((now, i) => ((now - before[i]!) / done) * 1e6);
+  return { ...measured, microseconds: microseconds!, etcd: etcd! };
 }
 
 async function overHttp(generator: Generator, { server: { target }, event }: Subject) {
@@ -163,11 +190,4 @@ async function overSocket({ server: { target }, event }: Subject) {
   const program = new URL("../load/pipelined.js", import.meta.url);
   const { commandsPerSecond, p50Ms, p99Ms } = await measureIn<PipelinedMeasurement>(program, plan);
   return { perSecond: commandsPerSecond, p50Ms, p99Ms, done: commandsPerSecond * options.seconds };
-}
-
-/** Processor time of the first thread of a process, which is that of the engine. */
-function threadSeconds(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, "utf8");
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) / TICKS_PER_SECOND;
 }
