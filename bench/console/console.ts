@@ -72,11 +72,11 @@ async function measure(data: string) {
   const staged = { ...event, url: proxy.url };
   const arenaPicture = await secondOpening(running, small);
   await arenaPicture.page.close();
-  const plain = await measurePlainDrawing(running, seconds);
+  const known = await measurePlainDrawing(running, seconds);
   const { page, firstPictureMs, firstOfLayoutMs } = await secondOpening(running, staged);
   const rest = () => page.waitForTimeout(seconds * 1_000);
   const frames: Record<"plain" | "idle" | "still" | "moving" | "both", FrameFigures> = {
-    plain,
+    plain: known,
     idle: await measureFrames(running, page, rest),
     moving: await measureFrames(running, page, () => panAndZoom(page, seconds)),
     still: await withChanges(() => measureFrames(running, page, rest)),
