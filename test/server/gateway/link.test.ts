@@ -193,6 +193,20 @@ test("another gateway gives the answer to a request whose gateway was lost", asy
   expect(await server.states("A1", "A2")).toEqual(["LOCKED", "ACTIVE"]);
 });
 
+const NO_TEXTS = {
+  query: "",
+  apiKey: "",
+  authorization: "",
+  organizationId: "",
+  contentType: "",
+  contentEncoding: "",
+  idempotencyKey: null,
+  prefer: "",
+  repeatedHeader: "",
+  requestId: "",
+  address: "",
+};
+
 test("a frame that cannot be read closes its link, and no other", async () => {
   const stage = await GatewayStage.start();
   const short = Buffer.alloc(7);
@@ -201,6 +215,14 @@ test("a frame that cannot be read closes its link, and no other", async () => {
   const beyond = Buffer.alloc(20);
   beyond[4] = 130;
   beyond.writeUInt32LE(0xffff_ffff, 8);
+  // With the length of its body, its length has more than 32 bits; cut to those, it would fit.
+  const text = JSON.stringify({ ...NO_TEXTS, method: "get", path: "/healthz" });
+  const head = text.padEnd(Math.ceil(text.length / 4) * 4);
+  const overflowing = Buffer.alloc(20 + head.length);
+  overflowing[4] = 130;
+  overflowing.writeUInt32LE(head.length, 8);
+  overflowing.writeUInt32LE(0xffff_fffe, 12);
+  overflowing.write(head, 20);
   const noJson = Buffer.alloc(24);
   noJson[4] = 130;
   noJson.writeUInt32LE(4, 8);
@@ -208,6 +230,7 @@ test("a frame that cannot be read closes its link, and no other", async () => {
     short,
     unknown,
     beyond,
+    overflowing,
     noJson,
     Buffer.alloc(LINK_LIMITS.bytesInFrame + 4),
   ]) {
