@@ -63,7 +63,7 @@ ${next === undefined ? "" : `<p class="next">Next: ${linkTo(next)}</p>`}
   return htmlDocument(titleOf(rendered), path, body);
 }
 
-export function titleOf({ headings }: Rendered): string {
+function titleOf({ headings }: Rendered): string {
   return headings.find(({ level }) => level === 1)?.text ?? "";
 }
 

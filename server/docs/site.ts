@@ -1,8 +1,8 @@
-/** Everything below `/docs`, rendered at the first request for a page. */
+/** Everything below `/docs`. Each page is rendered at the first request for it. */
 import type { Answer } from "../wire/answers.ts";
 import { ERROR_CODES, errorList, errorPage } from "./error-pages.ts";
-import { type MenuEntry, pageOf, titleOf } from "./frame.ts";
-import { type Links, type Rendered, renderMarkdown } from "./markdown.ts";
+import { type MenuEntry, type MenuGroup, pageOf } from "./frame.ts";
+import { type Links, renderMarkdown } from "./markdown.ts";
 import { readPackageFile } from "./package-files.ts";
 import { ASSETS, ERRORS_PATH, GUIDE, REFERENCE, SOURCES } from "./paths.ts";
 import { referencePage } from "./reference.ts";
@@ -45,45 +45,49 @@ const NO_SNIFF = ["X-Content-Type-Options", "nosniff"] as const;
 const AN_HOUR = ["Cache-Control", "max-age=3600"] as const;
 const COMPRESSED = ["Content-Encoding", "gzip"] as const;
 
-let answers: ReadonlyMap<string, Answer> | undefined;
+/** By path, made at the first request for each: all pages together would stop the others. */
+const answers = new Map<string, Answer>();
+let menu: readonly MenuGroup[] | undefined;
 
-/**
- * @param path - One of `DOCS_PATHS`.
- * Cost: the first call reads a megabyte and renders a tenth of it, which would delay a start.
- */
+/** @param path - One of `DOCS_PATHS`. */
 export function docsAnswer(path: string): Answer {
-  answers ??= renderAll();
-  return answers.get(path)!;
+  const answer = answers.get(path) ?? answerAt(path);
+  answers.set(path, answer);
+  return answer;
 }
 
-function renderAll(): ReadonlyMap<string, Answer> {
-  const guide = SOURCES.map(({ group, file, path }) => {
-    return { group, path, rendered: renderMarkdown(readPackageFile(file).toString(), LINKS) };
-  });
-  const intro = readPackageFile(`${GUIDE}/errors.md`).toString();
-  const errors = { path: ERRORS_PATH, rendered: renderMarkdown(errorList(intro), LINKS) };
-  const menu = [
+function answerAt(path: string): Answer {
+  if (path === REFERENCE.path) return html(referencePage(), SAME_HOST_WITH_SCRIPT);
+  const found = Object.entries(ASSETS).find((entry) => entry[1] === path);
+  if (found !== undefined) return asset(...found);
+  menu ??= menuOf();
+  return html(pageOf(renderMarkdown(textOf(path), LINKS), path, menu));
+}
+
+/** The Markdown of a page. */
+function textOf(path: string): string {
+  const source = SOURCES.find((one) => one.path === path);
+  if (source !== undefined) return readPackageFile(source.file).toString();
+  const code = ERROR_CODES.find((one) => ERRORS_PATH + one.code === path);
+  return code === undefined
+    ? errorList(readPackageFile(`${GUIDE}/errors.md`).toString())
+    : errorPage(code);
+}
+
+function menuOf(): readonly MenuGroup[] {
+  const entryOf = (path: string): MenuEntry => ({ path, title: titleIn(textOf(path)) });
+  return [
     ...["Guide", "Operation"].map((title) => ({
       title,
-      entries: guide.filter(({ group }) => group === title).map(entryOf),
+      entries: SOURCES.filter(({ group }) => group === title).map(({ path }) => entryOf(path)),
     })),
-    { title: "Reference", entries: [REFERENCE, entryOf(errors)] },
+    { title: "Reference", entries: [REFERENCE, entryOf(ERRORS_PATH)] },
   ];
-  const codes = ERROR_CODES.map((code) => {
-    return { path: `${ERRORS_PATH}${code.code}`, rendered: renderMarkdown(errorPage(code), LINKS) };
-  });
-  const pages = [...guide, errors, ...codes].map(({ path, rendered }) => {
-    return [path, html(pageOf(rendered, path, menu))] as const;
-  });
-  return new Map([
-    ...pages,
-    [REFERENCE.path, html(referencePage(), SAME_HOST_WITH_SCRIPT)],
-    ...Object.entries(ASSETS).map(([name, path]) => [path, asset(name, path)] as const),
-  ]);
 }
 
-function entryOf({ path, rendered }: { path: string; rendered: Rendered }): MenuEntry {
-  return { path, title: titleOf(rendered) };
+/** Every page begins with its title, and no title has code in it. */
+function titleIn(markdown: string): string {
+  return /^# (.*)$/m.exec(markdown)![1]!;
 }
 
 function html(body: string, policy = SAME_HOST): Answer {
