@@ -187,6 +187,7 @@ test("gateway compares locks through a gateway with locks straight to the engine
   const printed = await run("hosts/gateway.js", TOY);
   expect(printed).toMatch(/^straight to the engine +[\d,]+ /m);
   expect(printed).toMatch(/^through +[\d,]+ /m);
+  expect(printed).toMatch(/^command socket, one connection +[\d,]+ /m);
   expect(printed).toMatch(/^lock through a gateway ÷ without +≥ 0\.7 /m);
 });
 

@@ -1,7 +1,9 @@
 /**
  * `npm run bench:gateway`: durable two-seat locks over HTTP, straight to the engine and through a
- * gateway on the same machine, in pairs. It shows what a request that came through a gateway costs
- * the one thread of the engine, and what is left of the throughput when both share the cores.
+ * gateway on the same machine, in interleaved rounds. It shows what a request that came through a
+ * gateway costs the one thread of the engine, and what is left of the throughput when both share
+ * the cores. As many locks in flight over one command socket show what deciding and the log cost
+ * that thread: a gateway can add to it, never take from it.
  */
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
@@ -11,10 +13,11 @@ import { startServer, trailCaughtUp } from "../contenders/frontrow.ts";
 import { createVenue, openEvent } from "../contenders/venue.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "../harness/command.ts";
 import { interleave, medianOf, spreadOf } from "../harness/measure.ts";
-import { type Server, startModule } from "../harness/processes.ts";
+import { measureIn, type Server, startModule } from "../harness/processes.ts";
 import { report, verdict } from "../harness/results.ts";
 import { print, progress, table, withCommas } from "../harness/table.ts";
 import { Generator } from "../load/generator-process.ts";
+import type { PipelinedMeasurement, PipelinedPlan } from "../load/pipelined-wire.ts";
 import { type EventOnSale, targetAt } from "../load/plan.ts";
 import { readCpu } from "../rounds/cpu.ts";
 
@@ -33,19 +36,32 @@ const options = parseOptions(
   },
 );
 
-interface Round {
+const durationMs = options.seconds * 1_000;
+
+interface Driven {
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  readonly done: number;
+}
+
+interface Round extends Omit<Driven, "done"> {
   /** Processor time for a request, in microseconds: of the engine's one thread, of all of it. */
   readonly engineThread: number;
   readonly engine: number;
   readonly gateway: number;
 }
 
-const [straight = [], through = []] = await inTemporaryFolder(options.folder, measure);
+const measured = await inTemporaryFolder(options.folder, measure);
+const [straight = [], through = [], socket = []] = measured;
 const head = ["", "requests/s", "p50 ms", "p99 ms", "thread µs", "engine µs", "gateway µs"];
-print(table(head, [cellsOf("straight to the engine", straight), cellsOf("through", through)]));
+const names = ["straight to the engine", "through", "command socket, one connection"];
+print(
+  table(
+    head,
+    names.map((name, i) => cellsOf(name, measured[i]!)),
+  ),
+);
 const micros = spreadOf(through.map(({ engineThread }) => engineThread));
 const shares = through.map((round, i) => round.requestsPerSecond / straight[i]!.requestsPerSecond);
 const thread = "processor time of the engine's thread for a lock through a gateway, µs";
@@ -55,7 +71,7 @@ const verdicts = [
 ];
 const reach = MICROS_PER_SECOND / micros.median;
 print(`\none engine with enough gateways, by this arithmetic: ${withCommas(reach)} requests/s\n`);
-await report("gateway", options.folder, { verdicts, reach, straight, through, ...options });
+await report("gateway", options.folder, { verdicts, reach, straight, through, socket, ...options });
 
 async function measure(data: string): Promise<Round[][]> {
   const secretFile = path.join(data, "gateway-secret");
@@ -69,13 +85,17 @@ async function measure(data: string): Promise<Round[][]> {
   const event = await openEvent(await createVenue(engine.url, 50_000));
   const generator = new Generator();
   const servers = { engine, gateway };
-  const drive = async (name: string, url: URL) => {
+  const drive = async (name: string, act: () => Promise<Driven>) => {
     progress(name);
     await trailCaughtUp(engine.url);
-    return measureOnce(generator, servers, url, event);
+    return measureOnce(servers, act);
   };
   const rounds = await interleave(
-    [() => drive("straight", engine.url), () => drive("through a gateway", gateway.url)],
+    [
+      () => drive("straight", () => overHttp(generator, engine.url, event)),
+      () => drive("through a gateway", () => overHttp(generator, gateway.url, event)),
+      () => drive("command socket", () => overSocket(engine.url, event)),
+    ],
     options.rounds,
   );
   await generator.stop();
@@ -84,32 +104,47 @@ async function measure(data: string): Promise<Round[][]> {
   return rounds;
 }
 
-async function measureOnce(
-  generator: Generator,
-  { engine, gateway }: { readonly engine: Server; readonly gateway: Server },
-  url: URL,
-  event: EventOnSale,
-): Promise<Round> {
-  const { connections, seconds } = options;
-  const before = [readCpu([engine.pid]), readCpu([gateway.pid])];
-  const measured = await generator.drive({
+async function overHttp(generator: Generator, url: URL, event: EventOnSale): Promise<Driven> {
+  const { requestsPerSecond, latencyMs, done } = await generator.drive({
     target: targetAt(url),
     events: [event],
     mix: "lock",
-    connections,
-    durationMs: seconds * 1_000,
+    connections: options.connections,
+    durationMs,
     seed: 1,
   });
+  return { requestsPerSecond, p50Ms: latencyMs.p50, p99Ms: latencyMs.p99, done };
+}
+
+async function overSocket(url: URL, event: EventOnSale): Promise<Driven> {
+  const shape = { connections: 1, inFlight: options.connections };
+  const plan: PipelinedPlan = {
+    target: targetAt(url),
+    protocol: "binary",
+    event,
+    ...shape,
+    durationMs,
+  };
+  const program = new URL("../load/pipelined.js", import.meta.url);
+  const { commandsPerSecond, p50Ms, p99Ms } = await measureIn<PipelinedMeasurement>(program, plan);
+  const done = commandsPerSecond * options.seconds;
+  return { requestsPerSecond: commandsPerSecond, p50Ms, p99Ms, done };
+}
+
+async function measureOnce(
+  { engine, gateway }: { readonly engine: Server; readonly gateway: Server },
+  act: () => Promise<Driven>,
+): Promise<Round> {
+  const before = [readCpu([engine.pid]), readCpu([gateway.pid])];
+  const { done, ...driven } = await act();
   const after = [readCpu([engine.pid]), readCpu([gateway.pid])];
   const perRequest = (i: number, pick: (cpu: NonNullable<(typeof before)[0]>) => number) => {
     const [first, last] = [before[i], after[i]];
     if (first == null || last == null) return 0;
-    return ((pick(last) - pick(first)) * MICROS_PER_SECOND) / measured.done;
+    return ((pick(last) - pick(first)) * MICROS_PER_SECOND) / done;
   };
   return {
-    requestsPerSecond: measured.requestsPerSecond,
-    p50Ms: measured.latencyMs.p50,
-    p99Ms: measured.latencyMs.p99,
+    ...driven,
     engineThread: perRequest(0, ({ threads }) => threads.get(engine.pid) ?? 0),
     engine: perRequest(0, ({ server }) => server),
     gateway: perRequest(1, ({ server }) => server),
