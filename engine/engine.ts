@@ -68,6 +68,8 @@ export class Engine {
   #sequence: number;
   /** Milliseconds since 1970: the latest reading of the clock. */
   #timeMs: number;
+  /** Whether the clock is not read now. */
+  #isTimeStill = false;
   #isHalted = false;
 
   /** @param position - The record up to which `state` was restored; it is on disk. */
@@ -109,8 +111,20 @@ export class Engine {
 
   /** The service clock, in milliseconds since 1970; it never steps back. */
   nowMs(): number {
-    this.#timeMs = Math.max(this.#timeMs, this.#clock.nowMs());
+    if (!this.#isTimeStill) this.#timeMs = Math.max(this.#timeMs, this.#clock.nowMs());
     return this.#timeMs;
+  }
+
+  /** Reads the clock once for all commands of `act`: a reading costs a tenth of a usual command. */
+  atOneTime(act: () => void): void {
+    assert(!this.#isTimeStill, "moments are not nested");
+    this.nowMs();
+    this.#isTimeStill = true;
+    try {
+      act();
+    } finally {
+      this.#isTimeStill = false;
+    }
   }
 
   /**

@@ -49,20 +49,22 @@ export class BinaryProtocol implements Protocol {
   }
 
   readFrame(frame: ArrayBuffer, handles: Handles, commands: readonly Command[]): number {
-    const count = this.count(frame);
-    if (count === UNREADABLE || count > commands.length) return count;
     const view = new DataView(frame);
-    let read = 0;
+    const end = view.byteLength;
+    let count = 0;
     let at = 0;
-    while (at < view.byteLength) {
+    while (at < end) {
+      const bytes = entryBytes(view, at);
+      if (bytes === UNREADABLE) return UNREADABLE;
       if (view.getUint8(at + 4) >= OPENS_FROM) {
         const fault = open(view, at, handles);
         if (fault !== 0) return fault;
       } else {
-        readCommand(view, at, handles, commands[read]!);
-        read += 1;
+        const command = commands[count];
+        if (command !== undefined) readCommand(view, at, handles, command);
+        count += 1;
       }
-      at += entryBytes(view, at);
+      at += bytes;
     }
     return count;
   }

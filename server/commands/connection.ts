@@ -215,16 +215,18 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
 
   /** Decides commands until all are done, or one of them waits for its answer from disk. */
   #decide(commands: Command[], count: number, bytes: number): void {
-    const { decider } = this.#shared;
+    const { decider, engine } = this.#shared;
     this.#turn = this.#shared.turns.now;
     this.#shared.turns.decided();
     const hasKey = decider.begin(this.credentials);
     let done = 0;
-    while (done < count && !this.#isReading) {
-      const command = commands[done]!;
-      done += 1;
-      this.#show(command, decider.decide(command));
-    }
+    engine.atOneTime(() => {
+      while (done < count && !this.#isReading) {
+        const command = commands[done]!;
+        done += 1;
+        this.#show(command, decider.decide(command));
+      }
+    });
     const decided = done - (this.#isReading ? 1 : 0);
     if (done < count) this.#suspend(commands, done, { count, bytes });
     if (decided > 0) this.#answerLater(decided);

@@ -1,6 +1,6 @@
 /** The engine: order, time, admission and space in the log, and when an outcome is durable. */
 import { expect, test } from "vitest";
-import { Broken } from "../../engine/assert.ts";
+import { assert, Broken } from "../../engine/assert.ts";
 import { Engine } from "../../engine/engine.ts";
 import { Admission } from "../../engine/ports.ts";
 import { RecordType } from "../../engine/records.ts";
@@ -27,6 +27,24 @@ test("sequence numbers rise by one and times never fall, though the clock steps 
   expect(times).toEqual(times.toSorted((a, b) => a - b));
   expect(times.slice(-3)).toEqual([START_MS + 100, START_MS + 100, START_MS + 101]);
   expect(world.engine.sequence).toBe(kept.length);
+});
+
+test("commands that are decided at one time have its time, and later ones their own", () => {
+  const world = new World(HALL);
+  const { engine, clock, journal } = world;
+  clock.timeMs += 100;
+  const decideTwo = () => {
+    world.book("lock", world.selection("A", "A1"));
+    clock.timeMs += 50;
+    world.book("lock", world.selection("A", "A2"));
+  };
+  engine.atOneTime(decideTwo);
+  world.book("lock", world.selection("A", "A3"));
+  const times = journal.kept.slice(-3).map(({ timeMs }) => timeMs);
+  expect(times).toEqual([START_MS + 100, START_MS + 100, START_MS + 150]);
+  expect(() => engine.atOneTime(() => assert(false, "a failure"))).toThrow("a failure");
+  clock.timeMs += 1;
+  expect(engine.nowMs()).toBe(START_MS + 151);
 });
 
 test("a refused command and one that changes nothing write no record", () => {

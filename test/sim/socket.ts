@@ -73,6 +73,7 @@ export class CommandSocket {
     return {
       state: engine.state,
       nowMs: () => engine.nowMs(),
+      atOneTime: (act: () => void) => engine.atOneTime(act),
       afterDurable: (callback: () => void) => engine.afterDurable(callback),
       submit: (command: BookingCommand) => {
         const outcome = engine.submit(command);
