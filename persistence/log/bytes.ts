@@ -12,6 +12,8 @@ export const TEXT_UNIT_BYTES_MAX = 3;
 const NO_WORDS = new Uint32Array(0);
 /** A power of two. */
 const RECENT_TEXTS = 256;
+/** Longer ones are not kept, so that they do not fill the memory. */
+const RECENT_TEXT_LENGTH_MAX = 64;
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
@@ -153,6 +155,7 @@ export class ByteReader {
       if (this.#bytes[i]! >= 0x80) return this.#wideText(start);
       hash = (Math.imul(hash, 31) + this.#bytes[i]!) | 0;
     }
+    if (textBytes > RECENT_TEXT_LENGTH_MAX) return this.#bytes.toString("latin1", start, this.at);
     const place = (hash ^ (hash >>> 8)) & (RECENT_TEXTS - 1);
     const recent = recentTexts[place]!;
     if (this.#has(recent, start)) return recent;

@@ -12,7 +12,7 @@ import {
 } from "../../../engine/records.ts";
 import { Malformed } from "../../../persistence/disk/faults.ts";
 import { OtherFormat } from "../../../persistence/disk/formats.ts";
-import { ByteWriter } from "../../../persistence/log/bytes.ts";
+import { ByteReader, ByteWriter } from "../../../persistence/log/bytes.ts";
 import { decodeRecords, encodeRecord } from "../../../persistence/log/codec.ts";
 import { recordOf, timeOf } from "./log-fixture.ts";
 
@@ -236,6 +236,15 @@ test("a record that the log cannot encode breaks an assertion", () => {
     const record = { ...catalogWith({ id: 1 }), removes: [remove] } as unknown as CatalogRecord;
     expect(() => encode([{ timeMs: 1, record }])).toThrow(Broken);
   }
+});
+
+test("texts come back as they were, also when more of them repeat than are kept", () => {
+  const texts = Array.from({ length: 2_000 }, (_, i) => `session ${i % 1_000}`);
+  texts.push("x".repeat(64), "x".repeat(65), "y".repeat(65_535), "é", "");
+  const out = new ByteWriter(200_000);
+  for (const text of texts) out.text(text);
+  const reader = new ByteReader(Buffer.from(out.bytes.subarray(0, out.length)));
+  expect(texts.map(() => reader.text())).toEqual(texts);
 });
 
 function catalogWith(row: object): CatalogRecord {
