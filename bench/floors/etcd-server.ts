@@ -62,8 +62,7 @@ async function lead(): Promise<number> {
 function add(res: HttpResponse): void {
   waiting.push(res);
   if (isBusy) return;
-  if (isGathering) gathering.added();
-  else gather();
+  if (!isGathering) gather();
 }
 
 function gather(): void {
@@ -79,7 +78,6 @@ function sendFrame(): void {
   replicator.commit(frame, { number: 1, offset }, () => {
     offset += frame.length;
     isBusy = false;
-    gathering.answered();
     for (const res of answered) res.cork(() => answer(res));
     if (waiting.length > 0 && !isGathering) gather();
   });

@@ -267,20 +267,14 @@ function begin(prepared: Prepared, { journal, position, cluster }: Led): OpenSto
 function openAudit(
   { disk, scheduler, startAuditThread: startThread, startAuditReader: startReader }: Platform,
   { audit, folder }: StoreOptions,
-  {
-    storeId,
-    journal,
-  }: { readonly storeId: string; readonly journal: Pick<LogWriter, "mark" | "whenWritten"> },
+  { storeId, journal }: { readonly storeId: string; readonly journal: Pick<LogWriter, "mark"> },
 ): AuditThread | null {
   if (audit === undefined) return null;
   makeAuditFile(disk, folder);
   const projected = auditedSequence(disk, folder, storeId) ?? 0;
-  const source = {
-    mark: () => journal.mark,
-    whenWritten: (done: () => void) => journal.whenWritten(done),
-  };
+  const mark = () => journal.mark;
   const threads = { scheduler, startThread, startReader };
-  return new AuditThread({ ...audit, folder, storeId, projected, ...source, ...threads });
+  return new AuditThread({ ...audit, folder, storeId, projected, mark, ...threads });
 }
 
 /** The folder is not released while the trail's thread still writes to it. */
