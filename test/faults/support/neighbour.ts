@@ -63,6 +63,7 @@ async function playBeside(
   const neighbour = await Neighbour.create(scope, server, form);
   const disturber = await prepare(server);
   tell("the usual on-sale");
+  const emptyMiB = memoryOf(server.pid, "VmRSS");
   const usual = await neighbour.play(seed, form.usualMs);
   resetPeak(server.pid);
   const beforeMiB = memoryOf(server.pid, "VmRSS");
@@ -88,6 +89,7 @@ async function playBeside(
     "p99 of a lock, disturbed": p99Text(disturbed),
     "times the usual": `${times.toFixed(1)} (goal: at most ${form.goalTimes})`,
     "resident memory before": `${beforeMiB} MiB`,
+    "  added by the usual on-sales": `${beforeMiB - emptyMiB} MiB`,
     "most above that": `${grownMiB} MiB (at most ${GROWN_MIB_MAX})`,
   };
   return { figures: { ...figures, ...disturber.figures }, violations };
