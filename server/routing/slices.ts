@@ -20,7 +20,7 @@ const waiting = new Map<unknown, Rest[]>();
 /**
  * Runs a generator, which yields wherever it may be interrupted.
  *
- * @param owner - For whom it is done; by default, for nobody else's sake.
+ * @param owner - For whom it is done; by default, no other work has the same owner.
  * @returns The result, at once when no other work waits and the first slice is enough.
  */
 export function inSlices<Value>(

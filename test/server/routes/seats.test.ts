@@ -1,16 +1,9 @@
 /** The listing of seats, polling for changes, and the counters of areas. */
-import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { largeLayout } from "../../../bench/stalls/large-layout.ts";
-import { listedEvent } from "../../../engine/queries/listed-event.ts";
-import { ListingCache } from "../../../engine/queries/listing-cache.ts";
-import { listSeats, SEAT_SORTS } from "../../../engine/queries/seat-listing.ts";
 import { type PageBody, type SeatBody, TestServer, V2 } from "../../support/server.ts";
 import { expectPage, expectProblem, invalid, LOCAL_DATE_TIME } from "../wire/wire.ts";
 
 const SEATS = 12;
-/** So many that a sort at once takes much longer than a slice. */
-const LARGE = 200_000;
 /** For requests that only read. */
 const unchanged = new TestServer();
 
@@ -21,15 +14,6 @@ async function list(server: TestServer, query = ""): Promise<readonly SeatBody[]
   expect([query, reply.status]).toEqual([query, 200]);
   return reply.body.content;
 }
-
-/** @returns Processor time in milliseconds, which a busy machine does not make longer. */
-function processorMs(work: () => void): number {
-  const before = process.cpuUsage();
-  work();
-  return msOf(process.cpuUsage(before));
-}
-
-const msOf = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1_000;
 
 const labelsOf = (seats: readonly SeatBody[]) =>
   seats.map(({ rowName, seatName }) => rowName + seatName);
@@ -273,50 +257,4 @@ test("the places of an expired hold are active when the areas are read", async (
   await server.book("lock", "s", "Pit:2");
   server.world.clock.timeMs += 15 * 60_000;
   expect(await server.pit()).toEqual([100, 0, 0, 0]);
-});
-
-test("a large event that never stops changing is listed without a stop for others", async () => {
-  const server = new TestServer();
-  const { a, world } = server;
-  const eventId = "00000000-0000-4000-8000-0000000000aa";
-  const { id: schemaId } = world.must("createSchema", a.caller, {
-    body: { name: "Arena", venueId: a.venueId },
-  });
-  const body = JSON.parse(largeLayout(LARGE).text) as never;
-  const { sectors } = world.must("putLayout", a.caller, { schemaId, body, forceDelete: false });
-  const { start, endDate } = world.event;
-  const event = { name: "Arena", schemaId, start, endDate } as never;
-  world.must("createEvent", a.caller, { eventId, body: event });
-  const prices = ["Full", "Half"].map((name) => world.createPrice(name, eventId, a.caller));
-  const groups = sectors.filter(({ ga }) => !ga).map(({ id }) => ({ objectId: id }));
-  let round = 0;
-  const changeAll = () => {
-    const assignmentId = prices[(round += 1) % 2]!;
-    const groupOfSeats = groups.map((group) => ({ ...group, assignmentId }));
-    world.must("assignPrices", a.caller, { eventId, body: { groupOfSeats } });
-  };
-  changeAll();
-  const sort = SEAT_SORTS.filter((property) => property !== "seatId");
-  const query = sort.map((property) => ({ property, descending: true }));
-  const atOnce = () => {
-    const row = world.engine.state.catalog.events.get(eventId)!;
-    const listed = listedEvent(world.engine.state, row);
-    listSeats(listed, { sort: query, offset: 0, limit: 10 }, new ListingCache());
-  };
-  atOnce();
-  await list(server, "?sort=seatId,desc");
-  const atOnceMs = Math.min(...Array.from({ length: 5 }, () => processorMs(atOnce)));
-
-  const path = `${pathOf(server, eventId)}?${sort.map((name) => `sort=${name},desc`).join("&")}`;
-  let reply: Awaited<ReturnType<typeof server.get>> | undefined;
-  void server.get<PageBody<SeatBody>>(path).then((got) => (reply = got));
-  let longestMs = 0;
-  while (reply === undefined) {
-    changeAll();
-    const before = process.cpuUsage();
-    await turn();
-    longestMs = Math.max(longestMs, msOf(process.cpuUsage(before)));
-  }
-  expect(reply.status).toBe(200);
-  expect(longestMs).toBeLessThan(atOnceMs / 2);
 });
