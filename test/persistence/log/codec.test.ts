@@ -242,7 +242,7 @@ test("texts come back as they were, also when more of them repeat than are kept"
   const texts = Array.from({ length: 2_000 }, (_, i) => `session ${i % 1_000}`);
   texts.push("x".repeat(64), "x".repeat(65), "y".repeat(65_535), "é", "");
   const out = new ByteWriter(200_000);
-  for (const text of texts) out.text(text);
+  for (const each of texts) out.text(each);
   const reader = new ByteReader(Buffer.from(out.bytes.subarray(0, out.length)));
   expect(texts.map(() => reader.text())).toEqual(texts);
 });
