@@ -241,7 +241,8 @@ export class Dispatch implements Front<Match>, CommandFront {
     const { keys } = context.services;
     const isKeyed = exchange.idempotencyKey !== null;
     const steps = isKeyed ? keys.fingerprintInSteps(headOf(exchange), parts) : null;
-    const fingerprint = steps === null ? null : await inSlices(steps);
+    const fingerprint =
+      steps === null ? null : await inSlices(steps, context.caller.organizationId);
     const known = fingerprint === null ? null : () => fingerprint;
     const claim = () => this.#claim(exchange, route, context.caller, known);
     return route.handleLong!(context, { parts, claim });

@@ -4,7 +4,8 @@
  * new name of a price is of all its seats.
  */
 import type { EventRow, PriceRow } from "../catalog.ts";
-import type { Partition } from "../inventory/partition.ts";
+import { copyPartition } from "../inventory/image.ts";
+import { Partition } from "../inventory/partition.ts";
 import type { State } from "../state.ts";
 
 export interface ListedEvent {
@@ -23,6 +24,13 @@ export function listedEvent(state: State, event: EventRow): ListedEvent {
     prices: state.catalog.pricesOf(event.id),
     changedAtMs: Math.max(event.statusChangedAtMs ?? 0, bookingChangedAtMs),
   };
+}
+
+/** The same seats as a copy, which does not change. Cost: copies 23 bytes per seat. */
+export function stillEvent({ partition, prices, changedAtMs }: ListedEvent): ListedEvent {
+  const { seats, changes } = copyPartition(partition);
+  const still = new Partition(partition.layout, 0, seats, changes);
+  return { partition: still, prices: new Map(prices), changedAtMs };
 }
 
 /** Whether ACTIVE seats of the event can be booked now. */

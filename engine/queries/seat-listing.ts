@@ -113,14 +113,18 @@ export function listSeats(
  * @returns False when the event has changed meanwhile. After many changes, `listSeats` would sort
  * all seats at once, so it is better to prepare the listing again.
  */
-export function* prepareListing(event: ListedEvent, asked: SeatQuery): Generator<void, boolean> {
+export function* prepareListing(
+  event: ListedEvent,
+  asked: SeatQuery,
+  cache: ListingCache = listingCache,
+): Generator<void, boolean> {
   if (event.partition.layout.seatCount < CACHED_SEATS_MIN) return true;
   const query = withoutNeedlessTime(event, asked);
   if (query.sort.some(({ property }) => NAME_SORTS.has(property))) {
     yield* rankNames(event.partition.layout);
   }
   if (fewCandidates(event, query) !== null) return true;
-  const { touches } = yield* currentListing(event, query, listingCache);
+  const { touches } = yield* currentListing(event, query, cache);
   return touches === event.partition.changes.touches;
 }
 

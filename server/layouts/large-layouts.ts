@@ -26,8 +26,10 @@ import type { LayoutThreads } from "./layout-thread.ts";
 
 /** A shorter body for a small layout is handled at once. */
 const LONG_BODY_BYTES = 128 * 1_024;
-/** Ids that other commands may take while a layout is prepared. */
+/** Ids that other commands may take while a layout is prepared for the first time. */
 const ID_GAP = 1_000;
+/** And for the next time: so many times those that they took before, which may come faster. */
+const ID_GAP_TIMES = 4;
 const ATTEMPTS_MAX = 4;
 /** Bytes of a layout as JSON for each byte of it in its packed form, about. */
 const PACKED_TIMES = 12;
@@ -37,6 +39,15 @@ const BUSY: Problem = refuse(
 );
 
 type Handled = Answer | Problem;
+
+/** One preparation of a layout. */
+interface Attempt {
+  readonly number: number;
+  /** Ids that other commands may take meanwhile. */
+  readonly idGap: number;
+}
+
+const FIRST_ATTEMPT: Attempt = { number: 1, idGap: ID_GAP };
 
 /** The body of a put; one that has to be prepared again is packed. */
 type SentBody = LongBody & { readonly isPacked?: boolean };
@@ -84,7 +95,7 @@ export class LargeLayouts implements LayoutWork {
     return bytes >= LONG_BODY_BYTES || this.isLarge(schemaId);
   }
 
-  async put(command: LayoutPut, body: SentBody, attempt = 1): Promise<Handled> {
+  async put(command: LayoutPut, body: SentBody, attempt = FIRST_ATTEMPT): Promise<Handled> {
     let base: LayoutRow | undefined;
     let firstId = 0;
     let again: SentBody = body;
@@ -92,7 +103,7 @@ export class LargeLayouts implements LayoutWork {
     const early: Exclude<ReturnType<LongBody["claim"]>, null>[] = [];
     const make = () => {
       base = this.#baseOf(command);
-      firstId = this.#engine.state.catalog.nextId + ID_GAP;
+      firstId = this.#engine.state.catalog.nextId + attempt.idGap;
       const next = { nextId: firstId, timeMs: this.#engine.nowMs() };
       const stored = base === undefined ? null : this.#bytesOf(base);
       return { parts: [...body.parts], isPacked: body.isPacked === true, stored, next };
@@ -115,7 +126,8 @@ export class LargeLayouts implements LayoutWork {
     });
     const handled = running === null ? BUSY : ((await running) ?? early[0] ?? null);
     if (handled !== null) return handled;
-    return attempt === ATTEMPTS_MAX ? BUSY : this.put(command, again, attempt + 1);
+    const next = this.#after(attempt, firstId);
+    return next === null ? BUSY : this.put(command, again, next);
   }
 
   /** @returns Null when the layout must be prepared again. */
@@ -156,13 +168,18 @@ export class LargeLayouts implements LayoutWork {
     return isOwn ? layouts.get(schemaId) : undefined;
   }
 
-  async clone(caller: Caller, schemaId: number, cloneId: string, attempt = 1): Promise<Handled> {
+  async clone(
+    caller: Caller,
+    schemaId: number,
+    cloneId: string,
+    attempt = FIRST_ATTEMPT,
+  ): Promise<Handled> {
     const { state } = this.#engine;
     let original = originalOf(state, schemaId);
     let firstId = 0;
     const make = () => {
       original = originalOf(state, schemaId);
-      firstId = state.catalog.nextId + ID_GAP;
+      firstId = state.catalog.nextId + attempt.idGap;
       const { zones, assignments } = original;
       const next = { nextId: firstId, timeMs: this.#engine.nowMs() };
       const stored = this.#stored(schemaId);
@@ -187,7 +204,18 @@ export class LargeLayouts implements LayoutWork {
     });
     const handled = running === null ? BUSY : await running;
     if (handled !== null) return handled;
-    return attempt === ATTEMPTS_MAX ? BUSY : this.clone(caller, schemaId, cloneId, attempt + 1);
+    const next = this.#after(attempt, firstId);
+    return next === null ? BUSY : this.clone(caller, schemaId, cloneId, next);
+  }
+
+  /**
+   * @param firstId - The first id of the attempt that failed.
+   * @returns The next one, which leaves room for what others take; null when there is none.
+   */
+  #after({ number, idGap }: Attempt, firstId: number): Attempt | null {
+    if (number === ATTEMPTS_MAX) return null;
+    const taken = this.#engine.state.catalog.nextId - (firstId - idGap);
+    return { number: number + 1, idGap: ID_GAP + taken * ID_GAP_TIMES };
   }
 
   /** The whole layout. */

@@ -3,9 +3,11 @@ import { randomUUID } from "node:crypto";
 import type { EventRow } from "../../engine/catalog.ts";
 import { COMMANDS } from "../../engine/commands.ts";
 import { NAME_LENGTH_MAX } from "../../engine/constants.ts";
-import { isOnSale, listedEvent } from "../../engine/queries/listed-event.ts";
+import { isOnSale, listedEvent, stillEvent } from "../../engine/queries/listed-event.ts";
+import { ListingCache } from "../../engine/queries/listing-cache.ts";
 import { areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
 import {
+  listingCache,
   listSeats,
   prepareListing,
   SEAT_SORTS,
@@ -169,8 +171,8 @@ function isPart(part: string, name: string): boolean {
   return name.normalize("NFC").toLowerCase().includes(part.toLowerCase());
 }
 
-/** How often a listing is sorted in slices before it is sorted at once. */
-const ATTEMPTS_MAX = 3;
+/** How often a listing is sorted while its event changes: the second time, usually few seats. */
+const ATTEMPTS_MAX = 2;
 
 interface AsOf {
   readonly asOf: string | undefined;
@@ -187,10 +189,14 @@ function listEventSeats(
   if (asOf !== undefined && !isRefused(seatQuery)) return listPastSeats(context, asOf, seatQuery);
   const event = readEvent(context, params.id);
   if (isRefused(event)) return event;
-  return isRefused(seatQuery) ? seatQuery : inSlices(showSeats(context, seatQuery));
+  if (isRefused(seatQuery)) return seatQuery;
+  return inSlices(showSeats(context, seatQuery), context.caller.organizationId);
 }
 
-/** Prepares the listing again while the event changes, but not for ever. */
+/**
+ * Prepares the listing again when the event has changed meanwhile, but not for ever: then a copy is
+ * sorted, because sorting all seats at once would stop everybody.
+ */
 function* showSeats(
   context: Context<{ readonly id: string }, SeatsQuery>,
   seatQuery: SeatQuery,
@@ -198,17 +204,21 @@ function* showSeats(
   const { services, params, query } = context;
   const { state } = services.engine;
   let event = readEvent(context, params.id);
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX && !isRefused(event); attempt++) {
-    const isCurrent = yield* prepareListing(listedEvent(state, event), seatQuery);
+  let isCurrent = false;
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX && !isRefused(event) && !isCurrent; attempt++) {
+    isCurrent = yield* prepareListing(listedEvent(state, event), seatQuery);
     event = readEvent(context, params.id);
-    if (isCurrent) break;
   }
   if (isRefused(event)) return event;
-  const listed = listedEvent(state, event);
-  const { seats, total } = listSeats(listed, seatQuery);
+  const present = listedEvent(state, event);
+  const listed = isCurrent ? present : stillEvent(present);
+  const cache = isCurrent ? listingCache : new ListingCache();
+  const sequence = state.sequenceOf(event);
   const onSale = isOnSale(state, event);
+  if (!isCurrent) yield* prepareListing(listed, seatQuery, cache);
+  const { seats, total } = listSeats(listed, seatQuery, cache);
   const content = seats.map((seat) => seatView(seatFacts(listed, seat), onSale));
-  return asOfSequence(pageAnswer(content, total, query), state.sequenceOf(event));
+  return asOfSequence(pageAnswer(content, total, query), sequence);
 }
 
 function seatQueryOf(query: SeatsQuery): SeatQuery | Problem {

@@ -89,6 +89,8 @@ interface Showing<Row> {
   readonly isWanted: (row: Row) => boolean;
   /** Makes the wire form of a row: of those on the page, or of all to sort them. */
   readonly view: (row: Row) => Identified;
+  /** Whose list it is: each has one list sorted at a time. */
+  readonly organizationId?: number;
 }
 
 const AS_IT_IS: Showing<Identified> = { isWanted: () => true, view: (row) => row };
@@ -107,7 +109,7 @@ export function pageOfRows<Row extends Identified>(
   const keys = sortKeys(item);
   const range = rangeOf(query, [...keys.keys()]);
   if (isRefused(range)) return range;
-  return inSlices(pageInSteps(rows, { query, keys, range }, showing));
+  return inSlices(pageInSteps(rows, { query, keys, range }, showing), showing.organizationId);
 }
 
 interface Paging {
@@ -212,6 +214,7 @@ export function listRoute<P extends Shapes, Q extends QueryParameters, Row exten
       return pageOfRows(found, context.query, item, {
         isWanted: (row) => isWanted?.(row, given) ?? true,
         view: (row) => view?.(row, context) ?? row,
+        organizationId: context.caller.organizationId,
       });
     },
   });

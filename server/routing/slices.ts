@@ -1,6 +1,7 @@
 /**
  * Long work in slices: between two of them the server does other work. All long work together has
- * one slice per turn of the event loop, and a quarter of the time while there is other work.
+ * one slice per turn of the event loop, and a quarter of the time while there is other work. Works
+ * of one owner come one after the other: each takes memory from its first slice on.
  */
 
 /** A slice takes no longer, as far as its work lets it: milliseconds. */
@@ -13,21 +14,25 @@ const IDLE_TURN_MS = 0.1;
 /** Work whose first slice was not enough. @returns Whether it has come to its end. */
 type Rest = () => boolean;
 
-/** They take turns: the one that has waited longest comes first. */
-const waiting: Rest[] = [];
+/** By owner. The owners take turns: the one that has waited longest comes first. */
+const waiting = new Map<unknown, Rest[]>();
 
 /**
  * Runs a generator, which yields wherever it may be interrupted.
  *
+ * @param owner - For whom it is done; by default, no other work has the same owner.
  * @returns The result, at once when no other work waits and the first slice is enough.
  */
-export function inSlices<Value>(work: Generator<void, Value>): Value | Promise<Value> {
-  if (waiting.length === 0) {
+export function inSlices<Value>(
+  work: Generator<void, Value>,
+  owner: unknown = work,
+): Value | Promise<Value> {
+  if (waiting.size === 0) {
     const first = nextSlice(work);
     if (first.done === true) return first.value;
   }
   return new Promise<Value>((resolve, reject) => {
-    waiting.push(() => {
+    const rest = () => {
       try {
         const slice = nextSlice(work);
         if (slice.done === true) resolve(slice.value);
@@ -36,7 +41,10 @@ export function inSlices<Value>(work: Generator<void, Value>): Value | Promise<V
         reject(error);
         return true;
       }
-    });
+    };
+    const own = waiting.get(owner);
+    if (own === undefined) waiting.set(owner, [rest]);
+    else own.push(rest);
     if (!isScheduled) schedule();
   });
 }
@@ -56,9 +64,11 @@ function schedule(): void {
 function runOne(): void {
   const nowMs = performance.now();
   if (nowMs < dueMs && nowMs - turnMs > IDLE_TURN_MS) return schedule();
-  const rest = waiting.shift()!;
-  if (!rest()) waiting.push(rest);
-  if (waiting.length > 0) schedule();
+  const [owner, own] = waiting.entries().next().value!;
+  if (own[0]!()) own.shift();
+  waiting.delete(owner);
+  if (own.length > 0) waiting.set(owner, own);
+  if (waiting.size > 0) schedule();
   else isScheduled = false;
 }
 

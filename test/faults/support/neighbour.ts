@@ -15,6 +15,10 @@ const KIB_PER_MIB = 1_024;
 const SALE_SECONDS = 900;
 /** Of the disturber before the measured on-sale begins. */
 const WARM_UP_MS = 1_000;
+/** A server that is about to end has ended after so long. */
+const END_MS = 2_000;
+/** Characters of its last words. */
+const WORDS_MAX = 4_000;
 
 export interface SaleForm {
   readonly seats: number;
@@ -43,9 +47,23 @@ export async function besideOnsale(
   prepare: (server: ServerProcess) => Promise<Disturber>,
 ): Promise<Outcome> {
   const server = await startServer(scope, { folder: path.join(scope.folder(), "data") });
+  try {
+    return await playBeside(server, { scope, seed, tell }, form, prepare);
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${await lastWords(server)}`, { cause: error });
+  }
+}
+
+async function playBeside(
+  server: ServerProcess,
+  { scope, seed, tell }: Pick<Run, "scope" | "seed" | "tell">,
+  form: SaleForm,
+  prepare: (server: ServerProcess) => Promise<Disturber>,
+): Promise<Outcome> {
   const neighbour = await Neighbour.create(scope, server, form);
   const disturber = await prepare(server);
   tell("the usual on-sale");
+  const emptyMiB = memoryOf(server.pid, "VmRSS");
   const usual = await neighbour.play(seed, form.usualMs);
   resetPeak(server.pid);
   const beforeMiB = memoryOf(server.pid, "VmRSS");
@@ -71,9 +89,17 @@ export async function besideOnsale(
     "p99 of a lock, disturbed": p99Text(disturbed),
     "times the usual": `${times.toFixed(1)} (goal: at most ${form.goalTimes})`,
     "resident memory before": `${beforeMiB} MiB`,
+    "  added by the usual on-sales": `${beforeMiB - emptyMiB} MiB`,
     "most above that": `${grownMiB} MiB (at most ${GROWN_MIB_MAX})`,
   };
   return { figures: { ...figures, ...disturber.figures }, violations };
+}
+
+/** How a server ended that somebody had no answer from, or that it has not; and what it said. */
+async function lastWords(server: ServerProcess): Promise<string> {
+  const exit = await Promise.race([server.exited, sleep(END_MS)]);
+  const end = exit === undefined ? "is alive" : `ended with ${exit.code ?? exit.signal}`;
+  return `the server ${end}, and its last words are:\n${server.stderr.slice(-WORDS_MAX)}`;
 }
 
 /** The organization whose tickets are sold. */

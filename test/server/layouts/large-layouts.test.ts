@@ -1,5 +1,5 @@
 /** Large layouts over the interface: their thread runs in the test's process. */
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import type { CatalogRecord } from "../../../engine/records.ts";
 import type { LayoutDocument } from "../../../engine/layout/layout-document.ts";
 import { buildLayout } from "../../../engine/layout/layout.ts";
@@ -185,6 +185,18 @@ test("ids that others take meanwhile are not given to a new layout", async () =>
   const given = new Set([...zones, ...seats].map(({ id }) => id));
   expect(given.size).toBe(zones.length + seats.length);
   checkAll();
+});
+
+test("a layout and a clone are stored while others take thousands of ids each time", async () => {
+  const { a, world } = server;
+  const other = { name: "Other", venueId: a.venueId };
+  const { id } = world.must("createSchema", a.caller, { body: other });
+  const body = Array.from({ length: 1_500 }, (_, i) => ({ name: `Zone ${i}`, schemaId: id }));
+  const take = () => void world.must("createZones", a.caller, { schemaId: id, body });
+  const taking = setInterval(take, 1);
+  onTestFinished(() => clearInterval(taking));
+  expect((await put(arena())).status).toBe(200);
+  expect((await server.post(`${V2}/schemas/clone/${schemaId}`)).status).toBe(200);
 });
 
 test("a schema that is deleted meanwhile gets no layout", async () => {

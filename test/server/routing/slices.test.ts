@@ -68,6 +68,20 @@ test("several long works take turns, one slice in each turn of the event loop", 
   expect(ended).toEqual(["short", "long"]);
 });
 
+test("long works of one owner come one after the other, and owners take turns", async () => {
+  const slices: string[] = [];
+  function* work(name: string): Generator<void, void> {
+    for (let step = 0; step < 3; step++) {
+      slices.push(name);
+      yield* counting(1, 6);
+    }
+  }
+  const of = (owner: string) => (name: string) => inSlices(work(name), owner);
+  await Promise.all([...["a", "b", "c"].map(of("busy")), of("other")("x")]);
+  expect(slices.filter((name) => name !== "x").join("")).toBe("aaabbbccc");
+  expect(slices.lastIndexOf("x")).toBeLessThan(slices.indexOf("c"));
+});
+
 test.each([
   ["other work in every turn has three quarters of the time", 1, 2, Infinity],
   ["without other work, the next slice comes in the next turn", 0, -1, 3],
