@@ -8,6 +8,7 @@ import { frontrow } from "./contenders/frontrow.ts";
 import { redis } from "./contenders/redis.ts";
 import { writeTimes, type WriteTimes } from "./floors/disk.ts";
 import { emptyCommands } from "./floors/empty-commands.ts";
+import { describeProcessors, measureProcessors } from "./floors/processors.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "./harness/command.ts";
 import { interleave, spreadOf } from "./harness/measure.ts";
 import { measureIn } from "./harness/processes.ts";
@@ -44,7 +45,11 @@ interface Subject {
 }
 
 /** With the processor seconds per second of the server's busiest thread; null when unknown. */
-type Measured = PipelinedMeasurement & { readonly serverShare: number | null };
+type Measured = PipelinedMeasurement & {
+  readonly serverShare: number | null;
+  /** Of all threads of the server. */
+  readonly threadsShare: number | null;
+};
 
 interface Row {
   readonly name: string;
@@ -53,9 +58,11 @@ interface Row {
   readonly measured: readonly Measured[];
 }
 
-const { rows, http, beside, disk } = await inTemporaryFolder(options.folder, measure);
+const { rows, http, beside, disk, processors } = await inTemporaryFolder(options.folder, measure);
 const heads = ["connections", "in flight", "commands/s", "p50 ms", "p99 ms"];
-print(table(["", ...heads, "server", "generator", "µs each"], rows.map(cellsOf)));
+const shares = ["server", "generator", "µs each", "all threads µs"];
+print(table(["", ...heads, ...shares], rows.map(cellsOf)));
+print(`\n${describeProcessors(processors)}`);
 print(`\n${table(["disk alone, a batch of", "p50 ms", "p99 ms"], disk.map(diskCells))}`);
 const [first, second, third] = SHAPES;
 const verdicts = [
@@ -69,7 +76,8 @@ const verdicts = [
   verdict("p99 of HTTP buyers beside a socket ÷ alone", { atMost: 2 }, beside.with / beside.alone),
 ];
 const summary = rows.map(({ measured, ...row }) => ({ ...row, measured }));
-await report("socket", options.folder, { verdicts, http, beside, disk, rows: summary, ...options });
+const measurements = { http, beside, disk, processors, rows: summary };
+await report("socket", options.folder, { verdicts, ...measurements, ...options });
 
 async function measure(data: string) {
   const { server, event } = await started(frontrow("Frontrow", []), `${data}/frontrow`);
@@ -95,7 +103,8 @@ async function measure(data: string) {
   const measured = await rowsOf(subjects);
   const ofHttp = await overHttp(server, event);
   for (const one of new Set(subjects.map((subject) => subject.server))) await one.stop();
-  return { rows: measured, ...ofHttp, disk: await ofDisk(data) };
+  const together = await measureProcessors(durationMs);
+  return { rows: measured, ...ofHttp, disk: await ofDisk(data), processors: together };
 }
 
 /** The log has half of the commands in a batch while it waits for the other half. */
@@ -156,12 +165,14 @@ async function driveAndWatch(plan: PipelinedPlan, pids: readonly number[]): Prom
   const before = readCpu(pids);
   const measured = await drive(plan);
   const after = readCpu(pids);
-  if (before === null || after === null) return { ...measured, serverShare: null };
-  const { busiestThread } = sharesBetween(before, after, {
+  if (before === null || after === null) {
+    return { ...measured, serverShare: null, threadsShare: null };
+  }
+  const { busiestThread, server } = sharesBetween(before, after, {
     seconds: durationMs / 1_000,
     generator: 0,
   });
-  return { ...measured, serverShare: busiestThread };
+  return { ...measured, serverShare: busiestThread, threadsShare: server };
 }
 
 function drive(plan: PipelinedPlan): Promise<PipelinedMeasurement> {
@@ -205,8 +216,10 @@ function cellsOf({ name, connections, inFlight, measured }: Row): string[] {
   const server = median((one) => one.serverShare ?? NaN);
   const generator = median((one) => one.generatorShare);
   const rate = Math.round(perSecond).toLocaleString("en");
-  const microseconds = (server / perSecond) * 1e6;
-  const figures = [p50, p99, server, generator, microseconds].map((value) => value.toFixed(2));
+  const threads = median((one) => one.threadsShare ?? NaN);
+  const microseconds = (share: number) => (share / perSecond) * 1e6;
+  const each = [microseconds(server), microseconds(threads + generator)];
+  const figures = [p50, p99, server, generator, ...each].map((value) => value.toFixed(2));
   return [name, String(connections), String(inFlight), rate, ...figures];
 }
 

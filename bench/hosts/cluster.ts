@@ -7,6 +7,7 @@ import { mkdir } from "node:fs/promises";
 import { type Cell, missingEtcd, startCell } from "../contenders/etcd.ts";
 import { type RunningContender, syntheticEvent } from "../contenders/contender.ts";
 import { CLI, runningAt, startServer } from "../contenders/frontrow.ts";
+import { describeProcessors, measureProcessors, type Processors } from "../floors/processors.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "../harness/command.ts";
 import { interleave, medianOf, spreadOf } from "../harness/measure.ts";
 import { measureIn, run, startModule } from "../harness/processes.ts";
@@ -89,7 +90,7 @@ async function measure(data: string): Promise<void> {
   await cell.stop();
   await tell(
     cases.map(({ name }, i) => ({ name, measured: values[i]! })),
-    lagMs,
+    { lagMs, processors: await measureProcessors(durationMs) },
   );
 }
 
@@ -118,7 +119,7 @@ async function standbyLag(
 
 async function tell(
   rows: readonly { readonly name: string; readonly measured: readonly Measured[] }[],
-  lagMs: number | null,
+  { lagMs, processors }: { readonly lagMs: number | null; readonly processors: Processors },
 ): Promise<void> {
   const cells = rows.map(({ name, measured }) => {
     const of = (pick: (one: Measured) => number) => medianOf(measured.map(pick));
@@ -140,6 +141,7 @@ async function tell(
     `${name}: ${quotient(of, by).median.toFixed(2)}\n`;
   print(`\n${share(`${best}, ÷ single host`, floor, single)}`);
   print(share(`cluster ÷ ${best}`, cluster, floor));
+  print(`${describeProcessors(processors)}\n`);
   const verdicts = [
     verdict(
       `HTTP, ${HTTP_CONNECTIONS} connections, ÷ single host`,
@@ -158,7 +160,7 @@ async function tell(
     ),
     verdict("lag of a standby at full load, s", { atMost: 1 }, lagMs === null ? null : lagMs / 1e3),
   ];
-  await report("cluster", options.folder, { verdicts, rows, ...options });
+  await report("cluster", options.folder, { verdicts, rows, processors, ...options });
 }
 
 async function timed(
