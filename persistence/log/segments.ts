@@ -207,8 +207,8 @@ export function roomIn(segmentBytes: number): number {
 }
 
 /**
- * Syncs each step before it writes the next one: a sync of all zeros at once keeps the disk busy for
- * tens of milliseconds, and the log would wait behind it.
+ * Syncs each step before it writes the next one: the log would wait behind a sync of all zeros at
+ * once, which keeps the disk busy.
  */
 function fill(file: DiskFile, bytes: number, position: number, done: Done): void {
   if (position === bytes) return file.syncAll(done);

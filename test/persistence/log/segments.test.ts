@@ -33,7 +33,7 @@ test("a spare is a file of zeros that survives a power cut", async () => {
   expect(disk.files().get("/data/a.tmp")!.equals(Buffer.alloc(bytes))).toBe(true);
 });
 
-test("a spare is synced after each step of a mebibyte, so the log never waits behind a longer sync", async () => {
+test("a spare is synced after each mebibyte, so the log waits for no longer sync", async () => {
   const disk = emptyDisk();
   const stepBytes = 1024 * 1024;
   let unsyncedBytes = 0;

@@ -1,7 +1,7 @@
 /**
- * The figures of the map with 80,640 seats, as `npm run bench:console` measures them. A slow machine
- * misses goals in milliseconds. On a fast one the known work gains more than the map does. So the
- * processor time of a frame must reach one of both: its goal, or its share of the known work.
+ * The figures of the map with 80,640 seats, as `npm run bench:console` measures them. A slow
+ * machine misses goals in milliseconds. On a fast one the known work gains more than the map does.
+ * So the processor time of a frame must reach one of both: its goal, or its share of known work.
  */
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
