@@ -126,7 +126,8 @@ const SNAPSHOT_MINUTES = 10;
 const MINUTE_MS = 60_000;
 
 /**
- * On a host of a cluster, this settles when the host leads.
+ * On a host of a cluster, this settles when the host leads. After a pause another one may lead by
+ * then, so `mayRead` of the cluster has to hold for each answer.
  * @throws StoreFault; then another process may use the folder.
  */
 export async function openStore(platform: Platform, options: StoreOptions): Promise<OpenStore> {

@@ -7,7 +7,7 @@ import { runClusterPlan, runHistory } from "./seed.ts";
 const HISTORIES = 60;
 const STRICT_HISTORIES = 40;
 /** Seeds that found a bug once. */
-const FOUND = [11_636, 16_944, 17_994, 48_097];
+const FOUND = [11_636, 16_944, 17_994, 37_195, 48_097];
 /** Seeds with reads from the past when the clock of a host stops. */
 const STALE = [2_143, 3_643, 3_963];
 /** Wide, for a machine that has much else to do. */
@@ -46,7 +46,7 @@ test.each(STALE)(
   "seed %i: a suspended host answers from the past, unless reads are strict",
   { timeout: TIMEOUT_MS },
   async (seed) => {
-    expect(await failureOf(seed, false)).toMatch(/^seed \d+: (answers|lost) /);
+    expect(await failureOf(seed, false)).toMatch(/^seed \d+: answers /);
     expect(await failureOf(seed, true)).toBeNull();
   },
 );
