@@ -133,6 +133,11 @@ class World {
     return reply.value.pairs;
   }
 
+  async isLed(): Promise<boolean> {
+    const reply = await this.change({ compares: [{ key: keys.leader, createRevision: 0 }] });
+    return reply.kind !== "done" || !reply.value.isDone;
+  }
+
   change(change: Partial<Parameters<GrpcEtcd["transact"]>[0]>) {
     const none = { compares: [], puts: [], deletes: [], otherwiseGet: [] };
     return asked((answer: Parameters<GrpcEtcd["transact"]>[2]) =>
@@ -259,6 +264,20 @@ describeWith(["etcd"], "with etcd", () => {
     expect(world.faults).toMatchObject([{ name: "LeadershipLost", exitCode: 76 }]);
     await addVenues(leader, 4, 1);
     await leader.close();
+  });
+
+  test("a host that founds a cell and ends without a log of its own starts again", async () => {
+    const world = await World.start();
+    const etcd = world.late(0);
+    const { store: founder } = world.open(0, false, etcd);
+    while (etcd.hear === null) await sleep(20);
+    while (await world.isLed()) await sleep(20);
+    etcd.send();
+    await expect(founder).rejects.toMatchObject({ name: "LeadershipLost" });
+    const again = await world.open(0).store;
+    await addVenues(again, 1, 3);
+    await again.close();
+    expect(readFolder(world.dataOf(0)).sequence).toBe(again.engine.sequence);
   });
 
   test("with strict reads a host answers once etcd says that it leads, never if not", async () => {
