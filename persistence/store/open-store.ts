@@ -126,7 +126,8 @@ const SNAPSHOT_MINUTES = 10;
 const MINUTE_MS = 60_000;
 
 /**
- * On a host of a cluster, this settles when the host leads.
+ * On a host of a cluster, this settles when the host leads. After a pause another one may lead by
+ * then, so `mayRead` of the cluster has to hold for each answer.
  * @throws StoreFault; then another process may use the folder.
  */
 export async function openStore(platform: Platform, options: StoreOptions): Promise<OpenStore> {
@@ -183,7 +184,6 @@ async function prepare(
     if (cluster === undefined) return beginEpoch(shared, read.scan);
     return Promise.resolve(new HostLog({ ...shared, time, cluster, read }));
   });
-  if (!mustExist) dataFolder.markHasLog();
   const audit = openAudit(platform, options, { storeId, journal: log });
   const thread = new SnapshotThread({ folder, storeId }, startSnapshotThread);
   const snapshots = new Snapshots({
@@ -229,6 +229,8 @@ function begin(prepared: Prepared, { journal, position, cluster }: Led): OpenSto
   const { platform, place, clock, state, observer, snapshots, report } = prepared;
   const { audit, thread, dataFolder } = prepared;
   const { scheduler } = platform;
+  // A host of a cluster has had no log until now if it has just founded the cell.
+  if (!dataFolder.hasLog) dataFolder.markHasLog();
   // A log that ends with the snapshot has no record that says the time.
   clock.atLeast(Math.max(report.timeMs, position.timeMs));
   const confirm = cluster?.confirm;

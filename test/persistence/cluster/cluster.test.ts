@@ -23,6 +23,33 @@ const CELL = "cell";
 const MARKED_MS = 200;
 const keys = new CellKeys(CELL);
 
+/**
+ * For a host that stops for a while as soon as its first frame is in etcd: it hears of the frame
+ * late, and meanwhile keeps no lease alive.
+ */
+class LateEtcd extends GrpcEtcd {
+  /** Lets the host hear that its frame is in etcd; null until it is. */
+  hear: (() => void) | null = null;
+  #unsent: (() => void)[] = [];
+
+  override transact(...[change, deadlineMs, answer]: Parameters<GrpcEtcd["transact"]>): void {
+    const isFrame = change.puts.some(({ key }) => keys.placeOf(key) !== null);
+    super.transact(change, deadlineMs, (reply) => {
+      if (isFrame && reply.kind === "done") this.hear = () => answer(reply);
+      else answer(reply);
+    });
+  }
+
+  override keepAlive(...call: Parameters<GrpcEtcd["keepAlive"]>): void {
+    if (this.hear === null) super.keepAlive(...call);
+    else this.#unsent.push(() => super.keepAlive(...call));
+  }
+
+  send(): void {
+    for (const send of this.#unsent) send();
+  }
+}
+
 /** Members of etcd, and hosts with folders of their own. */
 class World {
   readonly folder = folderOf();
@@ -49,6 +76,12 @@ class World {
     return etcd;
   }
 
+  late(number: number): LateEtcd {
+    const etcd = new LateEtcd(this.#members.address(number));
+    onTestFinished(() => etcd.close());
+    return etcd;
+  }
+
   dataOf(number: number): string {
     return path.join(this.folder, `host-${number}`);
   }
@@ -70,6 +103,7 @@ class World {
   open(
     number: number,
     strictReads = false,
+    etcd = this.member(number),
   ): {
     readonly store: Promise<Store>;
     readonly standing: Promise<ClusterView>;
@@ -78,7 +112,7 @@ class World {
     const standing = new Promise<ClusterView>((resolve) => (stand = resolve));
     const host = { host: `host-${number}`, address: `http://host-${number}` };
     const cluster = {
-      etcd: this.member(number),
+      etcd,
       cell: CELL,
       ...host,
       strictReads,
@@ -97,6 +131,11 @@ class World {
     );
     if (reply.kind !== "done") throw new Error(reply.reason);
     return reply.value.pairs;
+  }
+
+  async isLed(): Promise<boolean> {
+    const reply = await this.change({ compares: [{ key: keys.leader, createRevision: 0 }] });
+    return reply.kind !== "done" || !reply.value.isDone;
   }
 
   change(change: Partial<Parameters<GrpcEtcd["transact"]>[0]>) {
@@ -204,6 +243,41 @@ describeWith(["etcd"], "with etcd", () => {
     expect(leader.cluster!.mayRead).toBe(false);
     expect(isAcknowledged).toBe(false);
     expect(readFolder(world.dataOf(0)).sequence).toBe(sequence);
+  });
+
+  test("a host that hears late that it led opens, answers nothing, and ends", async () => {
+    const world = await World.start();
+    await world.found();
+    world.copy(0, 1);
+    const etcd = world.late(0);
+    const { store: late } = world.open(0, false, etcd);
+    while (etcd.hear === null) await sleep(20);
+    const leader = await world.open(1).store;
+    await addVenues(leader, 1, 3);
+    etcd.hear();
+    const opened = await late;
+    expect(opened.engine.sequence).toBeLessThan(leader.engine.sequence);
+    await expect(opened.read(digest)).rejects.toMatchObject({ name: "NotLeading" });
+    await expect(addVenues(opened, 50, 1)).rejects.toMatchObject({ name: "NotLeading" });
+    etcd.send();
+    while (world.faults.length === 0) await sleep(20);
+    expect(world.faults).toMatchObject([{ name: "LeadershipLost", exitCode: 76 }]);
+    await addVenues(leader, 4, 1);
+    await leader.close();
+  });
+
+  test("a host that founds a cell and ends without a log of its own starts again", async () => {
+    const world = await World.start();
+    const etcd = world.late(0);
+    const { store: founder } = world.open(0, false, etcd);
+    while (etcd.hear === null) await sleep(20);
+    while (await world.isLed()) await sleep(20);
+    etcd.send();
+    await expect(founder).rejects.toMatchObject({ name: "LeadershipLost" });
+    const again = await world.open(0).store;
+    await addVenues(again, 1, 3);
+    await again.close();
+    expect(readFolder(world.dataOf(0)).sequence).toBe(again.engine.sequence);
   });
 
   test("with strict reads a host answers once etcd says that it leads, never if not", async () => {

@@ -7,7 +7,9 @@ import { runClusterPlan, runHistory } from "./seed.ts";
 const HISTORIES = 60;
 const STRICT_HISTORIES = 40;
 /** Seeds that found a bug once. */
-const FOUND = [11_636, 16_944, 17_994, 48_097];
+const FOUND = [11_636, 16_944, 17_994, 37_195, 48_097];
+/** Seeds with a host that lost its lease before it had founded the cell. */
+const FOUNDED_LATE = [17, 287];
 /** Seeds with reads from the past when the clock of a host stops. */
 const STALE = [2_143, 3_643, 3_963];
 /** Wide, for a machine that has much else to do. */
@@ -34,6 +36,17 @@ test.each(FOUND)("seed %i keeps every promise", { timeout: TIMEOUT_MS }, async (
   expect((await runHistory(seed)).failure).toBeNull();
 });
 
+test.each(FOUNDED_LATE)(
+  "seed %i keeps every promise on an etcd that often is slow",
+  { timeout: TIMEOUT_MS },
+  async (seed) => {
+    const load = { clients: 4, calls: 25, thinkMsMax: 1_200, leaseMs: 2_000, slowOnce: 5 };
+    const faults = { faults: ["kill", "pause"] as const, faultCount: 12, faultMsMax: 1_500 };
+    const plan = { ...clusterPlanOf(seed), ...load, ...faults };
+    expect((await runClusterPlan(plan)).failure).toBeNull();
+  },
+);
+
 /** Hosts are suspended together with their clocks, and find out late that they no longer lead. */
 async function failureOf(seed: number, strictReads: boolean): Promise<string | null> {
   const load = { clients: 5, calls: 17, seats: 1, thinkMsMax: 1_200, leaseMs: 2_000 };
@@ -46,7 +59,7 @@ test.each(STALE)(
   "seed %i: a suspended host answers from the past, unless reads are strict",
   { timeout: TIMEOUT_MS },
   async (seed) => {
-    expect(await failureOf(seed, false)).toMatch(/^seed \d+: (answers|lost) /);
+    expect(await failureOf(seed, false)).toMatch(/^seed \d+: answers /);
     expect(await failureOf(seed, true)).toBeNull();
   },
 );

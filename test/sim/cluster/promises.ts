@@ -6,6 +6,7 @@ export const PROMISES = {
   records: "the records that a new leader has are those that were appended, each once and in order",
   state: "the state of a new leader is the one that these records give",
   time: "the time of records never steps back, whichever clock the leader has",
+  silent: "a host that begins after a later one answers nothing",
   answers: "one order of all calls on a seat explains every answer, and no read is stale",
   logs: "the same place in the logs of two hosts has the same frame",
   ends: "a host ends only because another one may lead",

@@ -89,9 +89,14 @@ export class SimHost {
     const options = { folder, ...sizes, observer: reign, onFailure, cluster };
     const opened = (store: OpenStore) => {
       if (this.process !== process) return;
-      truth.begin(reign, store.engine.sequence, store.engine.state);
+      const { engine, journal } = store;
+      const { sequence, state } = engine;
+      const isLatest = truth.begin(reign, { segment: journal.place.number, sequence, state });
       counts.add("start: open");
       this.store = store;
+      // Without the time of its pause, a host believes in a lease that has ended.
+      const isRight = isLatest || !this.isLeading || plan.clocksStop || plan.hasOldLeases;
+      counts.holds("silent", isRight, () => `${name} (start ${this.#starts}) would answer`);
       this.#front = new ClusterFront(store, this.#options.stage);
     };
     openStore(this.#platform(process), options)

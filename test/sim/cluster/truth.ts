@@ -1,6 +1,10 @@
 /**
  * What is certainly in the log of the cluster: the records that were acknowledged, and those that a
  * new leader found. Each leader is compared with it, when it begins and whenever it acknowledges.
+ *
+ * Which of two leaders is the later one, the log says: each begins a segment of its own. A host
+ * that was paused while it took over may begin when a later one has begun long ago, and does not
+ * know it yet. It must have what the log had at its place, and nothing that it appends counts.
  */
 import { noteSequence } from "../../../engine/affected-partitions.ts";
 import { apply } from "../../../engine/apply.ts";
@@ -15,12 +19,22 @@ interface Kept {
   readonly record: LogRecord;
 }
 
+/** What a leader has when it begins. */
+export interface Beginning {
+  /** The number of the segment that it begins. */
+  readonly segment: number;
+  /** Of the last record that it found. */
+  readonly sequence: number;
+  readonly state: State;
+}
+
 export class Truth {
   readonly #counts: Counts;
   readonly #records: Kept[] = [];
   /** Made from the records only. */
   readonly #state = new State();
-  #reign: Reign | null = null;
+  /** The leaders that have begun, in the order of the log. */
+  readonly #reigns: Reign[] = [];
 
   constructor(counts: Counts) {
     this.#counts = counts;
@@ -36,25 +50,27 @@ export class Truth {
     return new Reign(name, this, this.#counts);
   }
 
-  /** A host leads from now on. @param sequence - Of the last record that it found. */
-  begin(reign: Reign, sequence: number, state: State): void {
+  /** A host begins to lead, or believes that it does. @returns Whether no later one has begun. */
+  begin(reign: Reign, found: Beginning): boolean {
     const counts = this.#counts;
     const { name } = reign;
-    const known = this.sequence;
-    counts.holds("lost", sequence >= known, () => `${name} has ${sequence} of ${known} records`);
-    while (this.sequence < sequence) {
-      const next = this.#reign?.recordAt(this.sequence + 1);
-      counts.holds("records", next !== undefined, () => {
-        return `${name} has record ${this.sequence + 1}, which nobody appended`;
-      });
-      this.#add(next!);
-      counts.add("a record was found that was not acknowledged");
+    const { segment, sequence, state } = found;
+    const isSame = this.#reigns.some((other) => other.segment === segment);
+    counts.holds("forked", !isSame, () => `${name} began segment ${segment} as another host did`);
+    const later = this.#reigns.find((other) => other.segment > segment);
+    if (later === undefined) this.#extendTo(sequence, name);
+    else {
+      counts.add("a host began after a later one");
+      // It has appended nothing, so the later one has found exactly what it found.
+      const missing = () => `${name} has ${sequence} records, and ${later.name} had ${later.base}`;
+      counts.holds("lost", sequence === later.base, missing);
     }
-    if ((this.#reign?.last ?? 0) > sequence) counts.add("records that nobody saw were lost");
-    const difference = stateDifference(this.#state, state);
+    const known = later === undefined ? this.#state : this.#stateAt(sequence);
+    const difference = stateDifference(known, state);
     counts.holds("state", difference === null, () => `${name}: ${difference}`);
-    reign.lead(sequence, this.#records.at(-1)?.timeMs ?? 0);
-    this.#reign = reign;
+    reign.lead(segment, sequence, this.#records[sequence - 1]?.timeMs ?? 0);
+    if (later === undefined) this.#reigns.push(reign);
+    return later === undefined;
   }
 
   /** @returns Whether the reign may acknowledge this record, which then is certain. */
@@ -62,18 +78,45 @@ export class Truth {
     const record = reign.recordAt(sequence);
     if (record === undefined) return false;
     if (sequence <= this.sequence) return this.#records[sequence - 1] === record;
-    if (reign !== this.#reign || sequence !== this.sequence + 1) return false;
+    if (reign !== this.#reigns.at(-1) || sequence !== this.sequence + 1) return false;
     this.#add(record);
     return true;
   }
 
-  #add(kept: Kept): void {
-    const { timeMs, record } = kept;
-    const sequence = this.sequence + 1;
-    noteSequence(this.#state, sequence, record);
-    apply(this.#state, record, timeMs, sequence);
-    this.#records.push(kept);
+  /** The next leader has found all records up to this one: then they are certain. */
+  #extendTo(sequence: number, name: string): void {
+    const counts = this.#counts;
+    const last = this.#reigns.at(-1);
+    const known = this.sequence;
+    counts.holds("lost", sequence >= known, () => `${name} has ${sequence} of ${known} records`);
+    while (this.sequence < sequence) {
+      const next = last?.recordAt(this.sequence + 1);
+      counts.holds("records", next !== undefined, () => {
+        return `${name} has record ${this.sequence + 1}, which nobody appended`;
+      });
+      this.#add(next!);
+      counts.add("a record was found that was not acknowledged");
+    }
+    if ((last?.last ?? 0) > sequence) counts.add("records that nobody saw were lost");
   }
+
+  #add(kept: Kept): void {
+    this.#records.push(kept);
+    applyTo(this.#state, kept, this.sequence);
+  }
+
+  /** The state after the first records. */
+  #stateAt(sequence: number): State {
+    const state = new State();
+    const records = this.#records.slice(0, sequence);
+    for (const [index, kept] of records.entries()) applyTo(state, kept, index + 1);
+    return state;
+  }
+}
+
+function applyTo(state: State, { timeMs, record }: Kept, sequence: number): void {
+  noteSequence(state, sequence, record);
+  apply(state, record, timeMs, sequence);
 }
 
 /** The records that one host appends while it leads, or believes that it does. */
@@ -84,7 +127,7 @@ export class Reign implements Observer {
   readonly #records: Kept[] = [];
   /** Whether it leads; before, it sees the records of others. */
   #isLeading = false;
-  /** The records before its first one. */
+  #segment = 0;
   #base = 0;
   /** Of the last record. */
   #timeMs = 0;
@@ -96,6 +139,16 @@ export class Reign implements Observer {
     this.#counts = counts;
   }
 
+  /** The number of the segment that it began. */
+  get segment(): number {
+    return this.#segment;
+  }
+
+  /** The records before its first one. */
+  get base(): number {
+    return this.#base;
+  }
+
   /** The sequence number of its last record. */
   get last(): number {
     return this.#base + this.#records.length;
@@ -105,8 +158,9 @@ export class Reign implements Observer {
     return this.#records[sequence - this.#base - 1];
   }
 
-  lead(base: number, timeMs: number): void {
+  lead(segment: number, base: number, timeMs: number): void {
     this.#isLeading = true;
+    this.#segment = segment;
     this.#base = base;
     this.#told = base;
     this.#timeMs = timeMs;
