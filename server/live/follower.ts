@@ -108,8 +108,13 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
   drained(): void {
     const onDrained = this.#onDrained;
     this.#onDrained = null;
-    onDrained?.();
-    this.#parts.feed.wake(this);
+    if (onDrained !== null) {
+      onDrained();
+      return;
+    }
+    const { feed } = this.#parts;
+    if (this.position >= feed.position) this.#isCaughtUp = true;
+    feed.wake(this);
   }
 
   closed(): void {
@@ -143,8 +148,9 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
       return;
     }
     const hasLeft = this.#send(message);
-    if (!this.#isCaughtUp || hasLeft) this.#isCaughtUp = isLast;
-    else if (this.#peer !== null && this.#peer.waitingBytes > WAITING_BYTES_MAX) {
+    if (hasLeft) this.#isCaughtUp = isLast;
+    // What a client catches up with does not count.
+    else if (this.#isCaughtUp && this.#peer!.waitingBytes > WAITING_BYTES_MAX) {
       this.close(CloseCode.SLOW);
     }
   }
