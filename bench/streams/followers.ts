@@ -75,8 +75,18 @@ class Following {
 
   readonly onAdvance = (client: StreamClient): void => {
     this.advancedMs = performance.now();
-    if (client.steps !== null) this.delays.measure(client.steps, client.sequence);
+    this.#measure(client);
   };
+
+  /** Some clients may have had the change before the report. */
+  add(probe: Probe): void {
+    this.delays.add(probe);
+    for (const client of this.followers) this.#measure(client);
+  }
+
+  #measure({ steps, sequence }: StreamClient): void {
+    if (steps !== null) this.delays.measure(steps, sequence);
+  }
 
   sum(count: (client: StreamClient) => number): number {
     return this.followers.reduce((total, client) => total + count(client), 0);
@@ -88,13 +98,15 @@ async function follow(plan: FollowPlan): Promise<Followings> {
   const following = new Following();
   following.followers = await open(plan, following);
   const { followers, received, delays } = following;
+  const probes = startProbes(plan, following);
+  // A sale may be over before a program has begun.
+  await probes.first;
   process.send!({ isReady: true });
   const timers = areSteady ? [] : disturb(followers, durationMs);
   const before = { ...received, ms: performance.now(), cpu: process.cpuUsage() };
-  const stopProbes = probe(plan, following);
   await over;
   const overMs = performance.now();
-  stopProbes();
+  probes.stop();
   for (const timer of timers) clearInterval(timer);
   const map = await mapAtRest(plan);
   await until(() => followers.every(({ sequence }) => sequence >= map.sequence), END_MS_MAX);
@@ -150,17 +162,19 @@ function disturb(followers: readonly StreamClient[], durationMs: number): NodeJS
   ];
 }
 
-/** Plays probes until it is stopped. @returns Stops it. */
-function probe({ target, event, probeSeats, durationMs }: FollowPlan, followings: Following) {
+/** Plays probes until it is stopped. `first` settles with the first answer. */
+function startProbes({ target, event, probeSeats, durationMs }: FollowPlan, following: Following) {
   const child = forkModule(new URL("./probes.js", import.meta.url));
   const everyMs = Math.min(PROBE_EVERY_MS_MAX, durationMs / PROBES_MIN);
   child.send({ target, event, seats: probeSeats, everyMs } satisfies ProbePlan);
-  child.on("message", (report: Probe | { readonly error: string }) => {
-    if ("error" in report) throw new Error(report.error);
-    followings.delays.add(report);
-    for (const client of followings.followers) followings.onAdvance(client);
+  const first = new Promise<void>((resolve) => {
+    child.on("message", (report: Probe | { readonly error: string }) => {
+      if ("error" in report) throw new Error(report.error);
+      following.add(report);
+      resolve();
+    });
   });
-  return () => child.disconnect();
+  return { first, stop: () => child.disconnect() };
 }
 
 /** The map when nothing changes any more. */
