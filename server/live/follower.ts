@@ -149,8 +149,8 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     }
     const hasLeft = this.#send(message);
     if (hasLeft) this.#isCaughtUp = isLast;
-    // What a client catches up with does not count.
-    else if (this.#isCaughtUp && this.#peer!.waitingBytes > WAITING_BYTES_MAX) {
+    // What a client catches up with does not count. It may have gone while it was sent something.
+    else if (this.#isCaughtUp && (this.#peer?.waitingBytes ?? 0) > WAITING_BYTES_MAX) {
       this.close(CloseCode.SLOW);
     }
   }

@@ -1,6 +1,6 @@
 /** A follower, and a connection that is as slow as the test wants. */
 import { expect, test, vi } from "vitest";
-import type { EventChange } from "../../../engine/queries/event-change.ts";
+import type { EventRow } from "../../../engine/catalog.ts";
 import type { Feed } from "../../../server/live/feed.ts";
 import {
   CloseCode,
@@ -21,9 +21,11 @@ class SlowPeer implements Peer {
   isSlow = true;
   sent = 0;
   code = 0;
+  onSend: (() => void) | null = null;
 
   send(message: string | Uint8Array): boolean {
     this.sent += 1;
+    this.onSend?.();
     if (this.isSlow) this.waitingBytes += message.length;
     return !this.isSlow;
   }
@@ -41,9 +43,21 @@ class SlowPeer implements Peer {
 
 /** A follower that has joined a feed two changes behind. */
 async function joined() {
-  const feed = { event: { id: "event" }, position: 2, join: vi.fn(), leave() {}, wake: vi.fn() };
-  const parts = { feed: feed as Partial<Feed> as Feed, since: 0, form: Form.JSON, isPublic: false };
-  const follower = new Follower(parts as Partial<FollowerParts> as FollowerParts);
+  const feed = {
+    event: { id: "event" } as EventRow,
+    position: 2,
+    join: vi.fn<() => void>(),
+    leave: vi.fn<() => void>(),
+    wake: vi.fn<() => void>(),
+  };
+  const parts: Partial<FollowerParts> = {
+    feed: feed as Partial<Feed> as Feed,
+    since: 0,
+    form: Form.JSON,
+    isPublic: false,
+    onClosed: vi.fn<() => void>(),
+  };
+  const follower = new Follower(parts as FollowerParts);
   const peer = new SlowPeer();
   follower.opened(peer);
   await expect.poll(() => feed.join.mock.calls.length).toBe(1);
@@ -52,7 +66,7 @@ async function joined() {
 
 function change(sequence: number, session = MOST): ChangesMessage {
   const facts = { timeMs: 0, call: "lock", session, holdType: "", ...NO_PLACES };
-  return new ChangesMessage([{ sequence, previous: sequence - 1, ...facts } as EventChange]);
+  return new ChangesMessage([{ sequence, previous: sequence - 1, ...facts }]);
 }
 
 test("what a client catches up with does not count, and is given as fast as it reads", async () => {
@@ -80,6 +94,17 @@ test("a client that has caught up is given each change at once, until too much w
   expect([follower.isReady, peer.code]).toEqual([true, 0]);
   follower.deliver(change(4), true);
   expect([follower.isReady, peer.code]).toEqual([false, CloseCode.SLOW]);
+});
+
+test("a client that is ended while a change is sent is given no more", async () => {
+  const { feed, follower, peer } = await joined();
+  peer.isSlow = false;
+  follower.deliver(change(2), true);
+  peer.isSlow = true;
+  peer.onSend = () => follower.closed();
+  feed.position = 3;
+  follower.deliver(change(3), true);
+  expect([follower.isReady, feed.leave.mock.calls.length]).toEqual([false, 1]);
 });
 
 test("a client hears of a silence when it has read what it caught up with", async () => {
