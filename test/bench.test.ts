@@ -14,6 +14,8 @@ import { type Result, verdictTable } from "../bench/harness/results.ts";
 import { MIXES } from "../bench/load/plan.ts";
 import { verdictsOf } from "../bench/rounds/goals.ts";
 import type { Row } from "../bench/rounds/rounds.ts";
+import type { Followings } from "../bench/streams/followers.ts";
+import type { Sale } from "../bench/streams/on-sale.ts";
 import { describeUnless, describeWith } from "./support/programs.ts";
 
 /** What takes seconds on an idle machine must not fail on a busy one. */
@@ -35,6 +37,12 @@ const run = async (file: string, args: readonly string[], added: NodeJS.ProcessE
 const written = async (name: string) =>
   JSON.parse(await readFile(path.join(results, name), "utf8")) as Result;
 const TOY = ["--connections", "4", "--seconds", "0.1", "--rounds", "1"];
+
+interface StreamRow {
+  readonly alone: Sale;
+  readonly followed: Sale;
+  readonly followings: Followings;
+}
 
 test("micro measures ten single steps and compares the lock with its goal", async () => {
   const printed = await run("micro.js", ["--seats", "200"]);
@@ -205,15 +213,25 @@ test("console measures frames in Chromium, with and without changes", async () =
   expect(printed).toMatch(/^violations of the policy +≤ 0 +0\.00 +reached$/m);
 });
 
-test("stream measures what clients of an event cost, and how soon they have changes", async () => {
-  const toy = ["--clients", "20", "--seconds", "1", "--connections", "4", "--seats", "100"];
-  const printed = await run("stream.js", [...toy, "--idle", "50"]);
+test.each([0, 200])("stream measures clients of an event, at a rate of %d", async (rate) => {
+  const toy = ["--clients", "20", "--seconds", "1", "--connections", "4", "--seats", "200"];
+  const printed = await run("stream.js", [...toy, "--idle", "50", "--rate", String(rate)]);
   expect(printed).toMatch(/^Frontrow, 20 clients +[\d,]+ /m);
   expect(printed).toMatch(/^only publishes, 20 clients +[\d,]+ /m);
   for (const what of ["streams", "command sockets"]) {
     expect(printed).toMatch(new RegExp(`^MiB of 50 idle ${what} +≤ 60 `, "m"));
   }
   expect(printed).toMatch(/^clients with the states of the map +≥ 20 +20\.00 +reached$/m);
+  const { rows } = await written("stream.json");
+  const [own, publisher] = rows as [StreamRow, StreamRow];
+  for (const { followings } of [own, publisher]) {
+    expect(followings.equal).toBe(20);
+    expect(followings.probes).toBeGreaterThan(0);
+  }
+  // The publisher has no rule against two buyers of one seat.
+  const isSoldOut = [own.alone, own.followed].map(({ unsold }) => unsold);
+  expect(isSoldOut).toEqual(rate === 0 ? [0, 0] : [null, null]);
+  if (rate > 0) expect(own.followings.reconnects).toBeGreaterThan(0);
 });
 
 test("audit measures recording, following a log, six queries, and histories", async () => {

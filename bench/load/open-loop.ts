@@ -121,8 +121,10 @@ class Run {
   /** Called at every tick and every answer: a timer alone would send a whole tick at once. */
   #sendDue(): void {
     const { ratePerSecond, durationMs } = this.#plan;
-    const elapsedMs = Math.min(performance.now() - this.#startMs, durationMs);
-    const due = Math.floor((elapsedMs * ratePerSecond) / 1_000);
+    const elapsedMs = performance.now() - this.#startMs;
+    const all = Math.floor((durationMs * ratePerSecond) / 1_000);
+    // The first one is due at the start.
+    const due = Math.min(all, Math.floor((elapsedMs * ratePerSecond) / 1_000) + 1);
     for (; this.#arrived < due; this.#arrived++) {
       this.#arrive(this.#startMs + (this.#arrived * 1_000) / ratePerSecond);
     }

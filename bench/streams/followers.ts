@@ -1,9 +1,12 @@
 /**
  * Clients that follow one event, in their own process: most stay, some come back again and again,
- * some read slowly. Now and then the process locks a seat of its own, and measures the time from
- * the answer until each client that stays and reads has a state with that lock.
+ * some read slowly. Another process locks seats now and then; measured is the time from its answer
+ * until each client that stays and reads has a state with that lock.
  */
+import { forkModule } from "../harness/processes.ts";
 import type { EventOnSale, Target } from "../load/plan.ts";
+import { Delays, type Probe } from "./delays.ts";
+import type { ProbePlan } from "./probes.ts";
 import { SharedFrames } from "./shared-frames.ts";
 import { StreamClient } from "./stream-client.ts";
 
@@ -11,6 +14,7 @@ export interface FollowPlan {
   readonly target: Target;
   readonly event: EventOnSale;
   readonly clients: number;
+  /** How long the sale takes, about. */
   readonly durationMs: number;
   /** Seats of the probes. */
   readonly probeSeats: readonly number[];
@@ -21,12 +25,15 @@ export interface FollowPlan {
 export interface Followings {
   /** Clients whose states are those of the map at the end. */
   readonly equal: number;
-  /** From the last change until the last client had it; 0 when it did before the map was read. */
+  /** From the end of the sale until the last client had the last change. */
   readonly equalAfterMs: number;
   readonly delaysMs: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly probes: number;
+  /** How often the server closed a client, and how often one closed by itself. */
   readonly returns: number;
+  readonly reconnects: number;
   readonly snapshots: number;
+  /** Until the last client had the last change. */
   readonly framesPerSecond: number;
   readonly megabytesPerSecond: number;
   /** Processor seconds of this program per second. */
@@ -36,49 +43,86 @@ export interface Followings {
 /** One of so many clients comes back ten times; another one reads slowly. */
 const RARE = 20;
 const RECONNECTS = 10;
+const RETURN_STEP_MS = 1;
 const REST_MS = 300;
-const PROBE_EVERY_MS = 100;
-const END_MS_MAX = 30_000;
+const PROBE_EVERY_MS_MAX = 100;
+/** Probes in the sale, about. */
+const PROBES_MIN = 40;
+const END_MS_MAX = 60_000;
 const AT_REST_MS = 300;
 const OPENED_TOGETHER = 50;
 const OPEN_REST_MS = 5;
 
-process.on("message", (plan: FollowPlan) => {
-  follow(plan).then(
-    (measured) => process.send!({ measured }),
-    (error: unknown) => process.send!({ error: String(error) }),
-  );
+/** Settles when the sale is over. */
+const over = new Promise<void>((resolve) => {
+  process.on("message", (message: FollowPlan | "over") => {
+    if (message === "over") return resolve();
+    follow(message).then(
+      (measured) => process.send!({ measured }),
+      (error: unknown) => process.send!({ error: String(error) }),
+    );
+  });
 });
 process.on("disconnect", () => process.exit());
 
+/** The clients, and what is known of them all. */
+class Following {
+  readonly delays = new Delays();
+  readonly received = { frames: 0, bytes: 0 };
+  followers: readonly StreamClient[] = [];
+  /** When a client last had something new. */
+  advancedMs = 0;
+
+  readonly onAdvance = (client: StreamClient): void => {
+    this.advancedMs = performance.now();
+    this.#measure(client);
+  };
+
+  /** Some clients may have had the change before the report. */
+  add(probe: Probe): void {
+    this.delays.add(probe);
+    for (const client of this.followers) this.#measure(client);
+  }
+
+  #measure({ steps, sequence }: StreamClient): void {
+    if (steps !== null) this.delays.measure(steps, sequence);
+  }
+
+  sum(count: (client: StreamClient) => number): number {
+    return this.followers.reduce((total, client) => total + count(client), 0);
+  }
+}
+
 async function follow(plan: FollowPlan): Promise<Followings> {
   const { clients, durationMs, areSteady } = plan;
-  const probes = new Probes(plan);
-  const received = { frames: 0, bytes: 0 };
-  const followers = await open(plan, received, probes);
+  const following = new Following();
+  following.followers = await open(plan, following);
+  const { followers, received, delays } = following;
+  const probes = startProbes(plan, following);
+  // A sale may be over before a program has begun.
+  await probes.first;
   process.send!({ isReady: true });
   const timers = areSteady ? [] : disturb(followers, durationMs);
   const before = { ...received, ms: performance.now(), cpu: process.cpuUsage() };
-  await probes.play(followers);
-  const seconds = (performance.now() - before.ms) / 1_000;
-  const { user, system } = process.cpuUsage(before.cpu);
-  const [frames, bytes] = [received.frames - before.frames, received.bytes - before.bytes];
+  await over;
+  const overMs = performance.now();
+  probes.stop();
   for (const timer of timers) clearInterval(timer);
   const map = await mapAtRest(plan);
-  const restMs = performance.now();
   await until(() => followers.every(({ sequence }) => sequence >= map.sequence), END_MS_MAX);
-  const equalAfterMs = performance.now() - restMs;
-  const sum = (count: (client: StreamClient) => number) =>
-    followers.reduce((total, client) => total + count(client), 0);
+  const seconds = (following.advancedMs - before.ms) / 1_000;
+  const { user, system } = process.cpuUsage(before.cpu);
   for (const follower of followers) follower.end();
   return {
     equal: followers.filter(({ states }) => Buffer.compare(states, map.states) === 0).length,
-    equalAfterMs,
-    ...probes.measured(),
-    returns: sum(({ returns }) => returns),
-    snapshots: sum(({ snapshots }) => snapshots) - clients,
-    framesPerSecond: frames / seconds,
-    megabytesPerSecond: bytes / 1e6 / seconds,
+    equalAfterMs: Math.max(0, following.advancedMs - overMs),
+    delaysMs: delays.measured(),
+    probes: delays.probes,
+    returns: following.sum(({ returns }) => returns),
+    reconnects: following.sum(({ reconnects }) => reconnects),
+    snapshots: following.sum(({ snapshots }) => snapshots) - clients,
+    framesPerSecond: (received.frames - before.frames) / seconds,
+    megabytesPerSecond: (received.bytes - before.bytes) / 1e6 / seconds,
     processorShare: (user + system) / 1e6 / seconds,
   };
 }
@@ -86,8 +130,7 @@ async function follow(plan: FollowPlan): Promise<Followings> {
 /** Opens the clients, and waits until each has a snapshot. */
 async function open(
   { target, event, clients }: FollowPlan,
-  received: { frames: number; bytes: number },
-  { onAdvance }: Probes,
+  { received, onAdvance }: Following,
 ): Promise<StreamClient[]> {
   const frames = new SharedFrames(event.seatIds);
   const followers: StreamClient[] = [];
@@ -103,81 +146,35 @@ async function open(
 function disturb(followers: readonly StreamClient[], durationMs: number): NodeJS.Timeout[] {
   const returning = followers.filter((_, i) => i % RARE === 0);
   const slow = followers.filter((_, i) => i % RARE === 1);
-  for (const client of [...returning, ...slow]) client.probes = Infinity;
+  for (const client of [...returning, ...slow]) client.steps = null;
+  const startMs = performance.now();
+  let turn = 0;
   return [
+    // One after the other, as clients that do not know of each other.
     setInterval(() => {
-      for (const client of returning) client.reconnect();
-    }, durationMs / RECONNECTS),
+      const all = RECONNECTS * returning.length;
+      const due = Math.min(all, ((performance.now() - startMs) * all) / durationMs);
+      for (; turn < due; turn++) returning[turn % returning.length]!.reconnect();
+    }, RETURN_STEP_MS),
     setInterval(() => {
       for (const client of slow) client.rest(REST_MS);
     }, 2 * REST_MS),
   ];
 }
 
-/** Locks whose way to the clients is measured. */
-class Probes {
-  readonly #plan: FollowPlan;
-  /** Index: probe. Its record, and when it was answered. */
-  readonly #sequences: number[] = [];
-  readonly #answeredMs: number[] = [];
-  readonly #delaysMs: number[] = [];
-
-  constructor(plan: FollowPlan) {
-    this.#plan = plan;
-  }
-
-  readonly onAdvance = (client: StreamClient): void => {
-    while (this.#sequences[client.probes]! <= client.sequence) {
-      this.#delaysMs.push(performance.now() - this.#answeredMs[client.probes]!);
-      client.probes += 1;
-    }
-  };
-
-  async play(followers: readonly StreamClient[]): Promise<void> {
-    const { durationMs, probeSeats } = this.#plan;
-    const endMs = performance.now() + durationMs;
-    for (let i = 0; performance.now() < endMs; i++) {
-      const seats = [{ id: probeSeats[Math.floor(i / 2) % probeSeats.length]! }];
-      const isLock = i % 2 === 0;
-      const sequence = await this.#book(isLock ? "lock" : "unlock", seats);
-      if (isLock) this.#answered(sequence, followers);
-      await sleep(PROBE_EVERY_MS / 2);
-    }
-  }
-
-  async #book(call: "lock" | "unlock", seats: readonly { id: number }[]): Promise<number> {
-    const { target, event } = this.#plan;
-    const path = `/api/private/v2.0/booking/${call}?eventId=${event.eventId}`;
-    const answer = await fetch(`http://${target.host}:${target.port}${path}`, {
-      method: "POST",
-      headers: {
-        "X-API-Key": event.key,
-        "Content-Type": "application/json",
-        Prefer: "return=representation",
-      },
-      body: JSON.stringify(call === "lock" ? { sessionId: "probe", seats } : { seats }),
+/** Plays probes until it is stopped. `first` settles with the first answer. */
+function startProbes({ target, event, probeSeats, durationMs }: FollowPlan, following: Following) {
+  const child = forkModule(new URL("./probes.js", import.meta.url));
+  const everyMs = Math.min(PROBE_EVERY_MS_MAX, durationMs / PROBES_MIN);
+  child.send({ target, event, seats: probeSeats, everyMs } satisfies ProbePlan);
+  const first = new Promise<void>((resolve) => {
+    child.on("message", (report: Probe | { readonly error: string }) => {
+      if ("error" in report) throw new Error(report.error);
+      following.add(report);
+      resolve();
     });
-    if (!answer.ok) throw new Error(await answer.text());
-    const body = (await answer.json()) as true | { readonly sequence: number };
-    return body === true ? 0 : body.sequence;
-  }
-
-  #answered(sequence: number, followers: readonly StreamClient[]): void {
-    const probe = this.#sequences.length;
-    this.#answeredMs.push(performance.now());
-    this.#sequences.push(sequence);
-    // The change of a lock may arrive before its answer.
-    for (const client of followers) {
-      if (client.probes === probe) this.onAdvance(client);
-    }
-  }
-
-  measured() {
-    const delays = Float64Array.from(this.#delaysMs).sort();
-    const at = (share: number) => delays[Math.floor(delays.length * share)] ?? 0;
-    const delaysMs = { p50: at(0.5), p99: at(0.99), max: delays.at(-1) ?? 0 };
-    return { delaysMs, probes: this.#sequences.length };
-  }
+  });
+  return { first, stop: () => child.disconnect() };
 }
 
 /** The map when nothing changes any more. */

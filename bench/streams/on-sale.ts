@@ -1,4 +1,8 @@
-/** The on-sale that clients follow: locks and unlocks over HTTP, at a rate or flat out. */
+/**
+ * The sale that clients follow, over HTTP. Flat out it is an on-sale as they happen: buyers lock
+ * and buy every seat as fast as they are answered, until the event is sold out. Or seats are locked
+ * and unlocked at a rate.
+ */
 import { measureIn, type Server } from "../harness/processes.ts";
 import { Generator } from "../load/generator-process.ts";
 import type { OpenMeasurement, OpenPlan } from "../load/open-loop.ts";
@@ -7,8 +11,11 @@ import { readCpu, sharesBetween } from "../rounds/cpu.ts";
 
 export interface Sale {
   readonly perSecond: number;
+  readonly seconds: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** Seats of an on-sale that nobody has bought; null at a rate. */
+  readonly unsold: number | null;
   /** Processor seconds per second. */
   readonly generatorShare: number;
   /** The same of the server's busiest thread; null when unknown. */
@@ -19,17 +26,18 @@ export interface SalePlan {
   readonly target: Target;
   readonly event: EventOnSale;
   readonly connections: number;
-  /** Locks and unlocks per second; 0 for as many as are answered. */
+  /** Locks and unlocks per second; 0 for an on-sale flat out. */
   readonly rate: number;
+  /** Of locks and unlocks at a rate. */
   readonly seconds: number;
 }
 
 export async function onSale({ pid }: Server, plan: SalePlan): Promise<Sale> {
   const before = readCpu([pid]);
-  const sold = await (plan.rate > 0 ? sellAtRate(plan) : sellFlatOut(plan));
+  const sold = await (plan.rate > 0 ? sellAtRate(plan) : sellOut(plan));
   const after = readCpu([pid]);
   if (before === null || after === null) return { ...sold, serverShare: null };
-  const { busiestThread } = sharesBetween(before, after, { seconds: plan.seconds, generator: 0 });
+  const { busiestThread } = sharesBetween(before, after, { seconds: sold.seconds, generator: 0 });
   return { ...sold, serverShare: busiestThread };
 }
 
@@ -38,15 +46,16 @@ async function sellAtRate({ rate, seconds, ...rest }: SalePlan) {
   const plan: OpenPlan = { ...rest, ratePerSecond: rate, durationMs: seconds * 1_000 };
   const measured = await measureIn<OpenMeasurement>(program, plan);
   const { goodPerSecond: perSecond, p50Ms, p99Ms, generatorShare } = measured;
-  return { perSecond, p50Ms, p99Ms, generatorShare };
+  return { perSecond, seconds, p50Ms, p99Ms, unsold: null, generatorShare };
 }
 
-async function sellFlatOut({ target, event, connections, seconds }: SalePlan) {
+async function sellOut({ target, event, connections }: SalePlan) {
   const generator = new Generator();
-  const shape = { mix: "lock", connections, durationMs: seconds * 1_000, seed: 1 } as const;
+  const shape = { mix: "on-sale", connections, durationMs: 0, seed: 1 } as const;
   const measured = await generator.drive({ target, events: [event], ...shape });
   await generator.stop();
-  const { requestsPerSecond: perSecond, latencyMs } = measured;
-  const generatorShare = measured.cpuSeconds / measured.seconds;
-  return { perSecond, p50Ms: latencyMs.p50, p99Ms: latencyMs.p99, generatorShare };
+  const { requestsPerSecond: perSecond, seconds, latencyMs, cpuSeconds } = measured;
+  const { p50: p50Ms, p99: p99Ms } = latencyMs;
+  const unsold = event.seatIds.length - 2 * new Set(measured.soldPairs).size;
+  return { perSecond, seconds, p50Ms, p99Ms, unsold, generatorShare: cpuSeconds / seconds };
 }

@@ -1,6 +1,7 @@
 /** One client of the stream on a bare socket: thousands of them have room in one process. */
 import { connect, type Socket } from "node:net";
 import type { EventOnSale, Target } from "../load/plan.ts";
+import { Steps } from "./delays.ts";
 import { type Frame, frameLengthOf, KEY_BYTES, type SharedFrames } from "./shared-frames.ts";
 
 /** What the clients of an event share. */
@@ -29,10 +30,11 @@ export class StreamClient {
   /** Index: seat. Value: the letter of its state. */
   readonly states: Uint8Array;
   sequence = 0;
-  /** Probes that it has seen. */
-  probes = 0;
+  /** What it had, and when; null when that is not measured. */
+  steps: Steps | null = new Steps();
   /** How often it came back after a close by the server. */
   returns = 0;
+  reconnects = 0;
   snapshots = 0;
   #socket: Socket | null = null;
   /** Bytes that are too few to tell what frame they begin. */
@@ -87,6 +89,7 @@ export class StreamClient {
 
   /** Closes the connection and comes back. */
   reconnect(): void {
+    this.reconnects += 1;
     const socket = this.#socket;
     this.#socket = null;
     socket?.destroy();
@@ -186,6 +189,7 @@ export class StreamClient {
       for (let i = 0; i < seats.length; i++) this.states[seats[i]!] = letters[i]!;
     } else throw new Error("a change is missing");
     this.sequence = last;
+    this.steps?.add(last);
     onAdvance(this);
   }
 }

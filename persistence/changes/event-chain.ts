@@ -25,6 +25,8 @@ export class EventChain {
   before: number;
   readonly #sequences: number[] = [];
   #head = 0;
+  /** Records that are in the list no more. */
+  #dropped = 0;
   /** The oldest first. */
   readonly eras: Era[] = [];
   /** The record with which the present era began. */
@@ -63,6 +65,7 @@ export class EventChain {
     this.#head = end;
     if (end * 2 < this.#sequences.length) return;
     this.#sequences.splice(0, end);
+    this.#dropped += end;
     this.#head = 0;
   }
 
@@ -77,6 +80,13 @@ export class EventChain {
     const start = this.#indexAfter(since);
     const end = Math.min(this.#indexAfter(until), start + limit);
     return this.#sequences.slice(start, end);
+  }
+
+  /** @returns Records after `since` and up to `until`, to the end of a block of so many at most. */
+  inBlock(since: number, until: number, blockRecords: number): readonly number[] {
+    const start = this.#indexAfter(since);
+    const left = blockRecords - ((this.#dropped + start) % blockRecords);
+    return this.#sequences.slice(start, Math.min(this.#indexAfter(until), start + left));
   }
 
   /** @returns The index of the era of a record; that after the last for the present one. */

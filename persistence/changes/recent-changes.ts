@@ -40,6 +40,8 @@ import { RecentMoves } from "./recent-moves.ts";
 export const RECENT_BYTES_MAX = 32 * 1024 * 1024;
 /** What a chain keeps of a record, in bytes, at least. */
 const CAPTURED_BYTES = 200;
+/** Changes of a block. */
+export const BLOCK_CHANGES = 512;
 /** Chains that are trimmed for each batch that is dropped. */
 const TRIMMED_PER_BATCH = 8;
 /** Changes of these carry the hold type of the record. */
@@ -118,27 +120,53 @@ export class RecentChanges implements Observer {
    * @param since - At most the last record on disk.
    * @returns Null when not all changes after `since` are in memory. Cost: O(seats of the page).
    */
-  page({ id, partition }: EventRow, since: number, limit: number): ChangePage | null {
+  page(event: EventRow, since: number, limit: number): ChangePage | null {
+    const chain = this.#chainSince(event, since);
+    if (chain === null) return null;
+    const sequences = chain?.after(since, this.#durable, limit + 1) ?? [];
+    const changes = this.#changesOf(event, since, sequences.slice(0, limit));
+    return { changes, hasMore: changes.length < sequences.length };
+  }
+
+  /**
+   * As `page`, but the changes end with a block of the event's changes, so that whoever is far
+   * behind asks for the same ones in the end.
+   *
+   * @param until - The last record that is wanted, at most the last on disk.
+   */
+  block(event: EventRow, since: number, until: number): readonly EventChange[] | null {
+    const chain = this.#chainSince(event, since);
+    if (chain === null) return null;
+    const sequences = chain?.inBlock(since, until, BLOCK_CHANGES) ?? [];
+    return this.#changesOf(event, since, sequences);
+  }
+
+  /** @returns Null when memory lacks changes after `since`; undefined when there are none. */
+  #chainSince({ partition }: EventRow, since: number): EventChain | null | undefined {
     this.#completeNow();
     const chain = this.#chains.get(partition);
     if (chain === undefined) {
-      const isLast = since >= (this.#state!.sequences.get(partition) ?? 0);
-      return isLast ? { changes: [], hasMore: false } : null;
+      return since >= (this.#state!.sequences.get(partition) ?? 0) ? undefined : null;
     }
     chain.trim(this.#moves.first);
-    if (since < chain.before) return null;
-    const sequences = chain.after(since, this.#durable, limit + 1);
-    let previous = chain.lastUpTo(since);
+    return since < chain.before ? null : chain;
+  }
+
+  /** @returns The changes of consecutive records, unless they are of too many seats. */
+  #changesOf({ id, partition }: EventRow, since: number, sequences: readonly number[]) {
     const changes: EventChange[] = [];
+    if (sequences.length === 0) return changes;
+    const chain = this.#chains.get(partition)!;
+    let previous = chain.lastUpTo(since);
     let places = 0;
     for (const sequence of sequences) {
-      if (changes.length === limit || places >= PLACES_PER_PAGE_MAX) break;
+      if (places >= PLACES_PER_PAGE_MAX) break;
       const change = { sequence, previous, ...this.#factsOf(chain, id, sequence) };
       changes.push(change);
       places += placesOf(change);
       previous = sequence;
     }
-    return { changes, hasMore: changes.length < sequences.length };
+    return changes;
   }
 
   /**

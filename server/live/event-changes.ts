@@ -9,7 +9,7 @@ import {
   type AuditOutcome,
   type WaitingClient,
 } from "../../engine/queries/audit-trail.ts";
-import type { ChangePage } from "../../engine/queries/event-change.ts";
+import type { ChangePage, EventChange } from "../../engine/queries/event-change.ts";
 import { Result } from "../../engine/results.ts";
 import type { AuditTrail } from "../routing/services.ts";
 import type { Problem } from "../wire/answers.ts";
@@ -29,6 +29,8 @@ export interface RecentSource {
   lastOf(partition: number): number;
   /** Null when not all changes after `since` are in memory. */
   page(event: EventRow, since: number, limit: number): ChangePage | null;
+  /** As `page`, up to a record and to the end of a block of changes, so that many can share it. */
+  block(event: EventRow, since: number, until: number): readonly EventChange[] | null;
   /** Calls back when changes of an event have come to disk. @returns Ends it. */
   watch(partition: number, onChanged: () => void): () => void;
   /** Memory that the changes take. */

@@ -1,6 +1,7 @@
 /**
- * One client that follows an event, over a WebSocket or server-sent events. It first catches up, as
- * fast as it reads; then it gets each change from the feed.
+ * One client that follows an event, over a WebSocket or server-sent events. The feed gives it the
+ * changes: as fast as it reads until it has caught up, then at once. What is not in memory it reads
+ * itself.
  *
  * Ordering: a change is sent once, after the one before it. `position` is the last one that was
  * given to the socket.
@@ -14,7 +15,8 @@ import type { Problem } from "../wire/answers.ts";
 import type { Peer, SocketHandler } from "../wire/sockets.ts";
 import type { Feed, FeedFollower } from "./feed.ts";
 import { pack } from "./map.ts";
-import { ChangesMessage, Form, type LargeMessages } from "./message.ts";
+import { ChangesMessage, Form } from "./message.ts";
+import type { SharedMessages } from "./shared-messages.ts";
 
 /** Why a stream is closed; the number is the code of the close frame. */
 export const CloseCode = {
@@ -66,8 +68,8 @@ export interface FollowerParts {
     send: (bytes: Buffer, sequence: number) => Promise<void>,
     client: WaitingClient,
   ) => Promise<boolean>;
-  /** Those who get the same large message. */
-  readonly large: LargeMessages;
+  /** Messages that others get too. */
+  readonly shared: SharedMessages;
   /** Sends a large message when it is the client's turn. @returns Null when it has gone before. */
   readonly inTurn: (send: () => Promise<boolean>, client: WaitingClient) => Promise<boolean | null>;
   readonly onClosed: (code: CloseCode | 0) => void;
@@ -97,7 +99,7 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
 
   opened(peer: Peer): void {
     this.#peer = peer;
-    void this.#catchUp(this.#parts.since === null);
+    void this.#begin();
   }
 
   /** Nothing is expected from the client. */
@@ -106,7 +108,13 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
   drained(): void {
     const onDrained = this.#onDrained;
     this.#onDrained = null;
-    onDrained?.();
+    if (onDrained !== null) {
+      onDrained();
+      return;
+    }
+    const { feed } = this.#parts;
+    if (this.position >= feed.position) this.#isCaughtUp = true;
+    feed.wake(this);
   }
 
   closed(): void {
@@ -127,25 +135,29 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     this.#peer.close(code, REASONS[code]);
   }
 
-  deliver(message: ChangesMessage): void {
-    if (this.#code !== 0) return;
-    const left = message.after(this.position);
-    if (left === null) return;
-    if (this.#isLarge(left)) {
-      this.#parts.large.keep(this.eventId, this.position, left);
+  /** While it catches up, it is given more when everything has left. */
+  get isReady(): boolean {
+    if (this.#peer === null || this.#code !== 0) return false;
+    return this.#isCaughtUp || this.#peer.waitingBytes === 0;
+  }
+
+  deliver(message: ChangesMessage, isLast: boolean): void {
+    if (this.#isLarge(message)) {
       this.#parts.feed.leave(this);
       this.fallBehind();
       return;
     }
-    this.#send(left);
-    if (this.#peer !== null && this.#peer.waitingBytes > WAITING_BYTES_MAX) {
+    const hasLeft = this.#send(message);
+    if (hasLeft) this.#isCaughtUp = isLast;
+    // What a client catches up with does not count. It may have gone while it was sent something.
+    else if (this.#isCaughtUp && (this.#peer?.waitingBytes ?? 0) > WAITING_BYTES_MAX) {
       this.close(CloseCode.SLOW);
     }
   }
 
   fallBehind(): void {
     this.#isCaughtUp = false;
-    void this.#catchUp(false);
+    void this.#readItself();
   }
 
   /** Sends a sign of life, if the client has heard nothing for a while. */
@@ -160,19 +172,22 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     else this.#write(heartbeat(form, this.position));
   }
 
-  async #catchUp(withSnapshot: boolean): Promise<void> {
-    const { feed } = this.#parts;
+  async #begin(): Promise<void> {
     // A socket is corked while it opens. What is sent then would take memory until it closes.
     await nextTurn();
     if (this.#peer === null) return;
-    if (withSnapshot && !(await this.#sendSnapshot())) return;
-    while (this.#peer !== null && this.position < feed.position) {
-      // oxlint-disable-next-line no-await-in-loop -- one message after the other
-      if (!(await this.#sendNext(false))) return;
-    }
+    if (this.#parts.since !== null || (await this.#sendSnapshot())) this.#join();
+  }
+
+  #join(): void {
+    const { feed } = this.#parts;
     if (this.#peer === null) return;
-    this.#isCaughtUp = true;
+    this.#isCaughtUp = this.position >= feed.position;
     feed.join(this);
+  }
+
+  async #readItself(): Promise<void> {
+    if (await this.#sendNext(false)) this.#join();
   }
 
   /**
@@ -182,16 +197,16 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
    * @returns Whether the client is still there.
    */
   async #sendNext(hasTurn: boolean): Promise<boolean> {
-    const { large, inTurn } = this.#parts;
-    const message = large.after(this.eventId, this.position) ?? (await this.#read());
+    const { shared, inTurn } = this.#parts;
+    const message = shared.after(this.eventId, this.position) ?? (await this.#read());
     if (this.#peer === null) return false;
     if (!(message instanceof ChangesMessage)) return this.#beginAgain(message);
     if (!hasTurn && this.#isLarge(message)) {
-      large.keep(this.eventId, this.position, message);
+      shared.keep(this.eventId, this.position, message);
       // Not awaited here, where the message would stay in memory.
       return inTurn(() => this.#sendNext(true), this).then((isThere) => isThere === true);
     }
-    await (this.#send(message) ? nextTurn() : this.#whenDrained());
+    if (!this.#send(message)) await this.#whenDrained();
     return true;
   }
 

@@ -41,9 +41,10 @@ import { EventChanges, type RecentSource } from "./event-changes.ts";
 import { Feed } from "./feed.ts";
 import { CloseCode, Follower } from "./follower.ts";
 import { EventMaps } from "./map.ts";
-import { Form, LargeMessages } from "./message.ts";
+import { Form } from "./message.ts";
 import { Origins } from "./origins.ts";
 import { Quota, Turns } from "./quota.ts";
+import { SharedMessages } from "./shared-messages.ts";
 import { type Ticket, Tickets } from "./tickets.ts";
 
 /** Streams and server-sent events of an organization. */
@@ -100,7 +101,7 @@ export class Live implements LiveEvents {
   readonly #waiting: WaitingWork;
   readonly #maps = new EventMaps();
   readonly #snapshots = new Turns(SNAPSHOTS_MAX, SNAPSHOT_TURN_MS);
-  readonly #large = new LargeMessages();
+  readonly #shared = new SharedMessages();
   readonly #tickets = new Tickets();
   /** Tickets by the request that used them. */
   readonly #redeemed = new WeakMap<RequestHead, Ticket>();
@@ -118,7 +119,7 @@ export class Live implements LiveEvents {
   #isStopping = false;
   #eventStreams = 0;
   #slow = 0;
-  #sweeps = 0;
+  #messages = 0;
 
   constructor({ engine, audit, recent, waiting, allowedOrigins = [] }: LiveParts) {
     this.#engine = engine;
@@ -140,7 +141,7 @@ export class Live implements LiveEvents {
       tickets: this.#tickets.count,
       refused: this.#streams.refused + this.#polls.refused,
       slow: this.#slow,
-      sweeps: this.#sweeps,
+      messages: this.#messages,
       recentBytes: recent.bytes,
       recentOldestMs: recent.oldestMs,
       maps: this.#maps.count,
@@ -295,7 +296,7 @@ export class Live implements LiveEvents {
         const work = () => this.#sendSnapshot(event.id, form, send);
         return (await inTurn(work, client)) === true;
       },
-      large: this.#large,
+      shared: this.#shared,
       inTurn,
       onClosed: (code) => {
         this.#streams.giveBack(organizationId);
@@ -326,8 +327,9 @@ export class Live implements LiveEvents {
   #feedOf(event: EventRow): Feed {
     let feed = this.#feeds.get(event.partition);
     if (feed === undefined) {
-      const onSweep = () => (this.#sweeps += 1);
-      feed = new Feed(this.#changes.recent, event, onSweep);
+      const { recent } = this.#changes;
+      const onMessage = () => (this.#messages += 1);
+      feed = new Feed(event, { recent, shared: this.#shared, onMessage });
       this.#feeds.set(event.partition, feed);
     }
     feed.users += 1;

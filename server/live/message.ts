@@ -1,5 +1,5 @@
 /** Changes on their way to many clients: each form is made once, when the first one needs it. */
-import type { EventChange } from "../../engine/queries/event-change.ts";
+import { type EventChange, placesOf } from "../../engine/queries/event-change.ts";
 import { changeView } from "./change-view.ts";
 import { pack } from "./map.ts";
 
@@ -9,19 +9,21 @@ export type Form = (typeof Form)[keyof typeof Form];
 
 export const DELETED = "deleteevent";
 
+/** Memory of a change, and of each of its seats and areas, in bytes. */
+const CHANGE_WEIGHT = 500;
+const PLACE_WEIGHT = 200;
+
 /** Consecutive changes of one event. */
 export class ChangesMessage {
   readonly changes: readonly EventChange[];
+  /** Whether it ends with a block of changes: it is the same when there are later ones. */
+  readonly isWhole: boolean;
   readonly #forms = new Map<string, Buffer>();
 
   /** @param changes - At least one. */
-  constructor(changes: readonly EventChange[]) {
+  constructor(changes: readonly EventChange[], isWhole = false) {
     this.changes = changes;
-  }
-
-  /** The event's last record before these changes. */
-  get previous(): number {
-    return this.changes[0]!.previous;
+    this.isWhole = isWhole;
   }
 
   get last(): number {
@@ -32,11 +34,10 @@ export class ChangesMessage {
     return this.changes.at(-1)!.call === DELETED;
   }
 
-  /** @returns The part after a record; null for nothing. */
-  after(sequence: number): ChangesMessage | null {
-    if (this.previous >= sequence) return this;
-    const left = this.changes.filter((change) => change.sequence > sequence);
-    return left.length === 0 ? null : new ChangesMessage(left);
+  /** Memory that it takes with its forms, estimated. */
+  get weight(): number {
+    const places = this.changes.reduce((total, change) => total + placesOf(change), 0);
+    return CHANGE_WEIGHT * this.changes.length + PLACE_WEIGHT * places;
   }
 
   bytes(form: Form, isPublic: boolean): Buffer {
@@ -54,43 +55,6 @@ export class ChangesMessage {
       return `id: ${change.sequence}\nevent: change\ndata: ${JSON.stringify(change)}\n\n`;
     });
     return Buffer.from(events.join(""));
-  }
-}
-
-/** Messages that are kept for the clients that wait for their turn. */
-export const LARGE_MESSAGES_MAX = 2;
-/** A message that nobody has asked for in this time is dropped. */
-const LARGE_MESSAGE_MS = 10_000;
-
-/** Messages that are too large to be sent to many clients at once: these take turns. */
-export class LargeMessages {
-  /** By event and the record before the changes, the least recently used first. */
-  readonly #messages = new Map<string, ChangesMessage>();
-  #timer: NodeJS.Timeout | null = null;
-
-  get count(): number {
-    return this.#messages.size;
-  }
-
-  /** @param message - With changes after a record, for those who have all up to it. */
-  keep(eventId: string, sequence: number, message: ChangesMessage): void {
-    const name = `${eventId} ${sequence}`;
-    this.#messages.delete(name);
-    this.#messages.set(name, message);
-    for (const oldest of this.#messages.keys()) {
-      if (this.#messages.size <= LARGE_MESSAGES_MAX) break;
-      this.#messages.delete(oldest);
-    }
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
-      this.#messages.clear();
-    }, LARGE_MESSAGE_MS).unref();
-    this.#timer.refresh();
-  }
-
-  /** The message with the changes after a record, if it is kept. */
-  after(eventId: string, sequence: number): ChangesMessage | undefined {
-    return this.#messages.get(`${eventId} ${sequence}`);
   }
 }
 

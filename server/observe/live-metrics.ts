@@ -8,7 +8,7 @@ export interface LiveStats {
   readonly tickets: number;
   readonly refused: number;
   readonly slow: number;
-  readonly sweeps: number;
+  readonly messages: number;
   readonly recentBytes: number;
   readonly recentOldestMs: number;
   readonly maps: number;
@@ -26,7 +26,7 @@ export function liveRows(
   const events = "Clients that follow an event by server-sent events.";
   const bytes = "Memory of the recent changes of all events.";
   const age = "How far back the recent changes in memory go.";
-  const sweeps = "Messages with changes, each for all who follow the event.";
+  const messages = "Messages with changes that were made, each for many who follow an event.";
   const slow = "Streams that were closed because too much waited to be read.";
   const refused = "Streams, server-sent events and waiting requests beyond their limit.";
   const ageOf = ({ recentOldestMs }: LiveStats) =>
@@ -42,7 +42,7 @@ export function liveRows(
       ["cached_maps", "Maps of events in memory.", () => live.stats.maps],
     ],
     counters: [
-      ["stream_messages_total", sweeps, () => live.stats.sweeps],
+      ["stream_messages_total", messages, () => live.stats.messages],
       ["streams_slow_total", slow, () => live.stats.slow],
       ["streams_refused_total", refused, () => live.stats.refused],
     ],

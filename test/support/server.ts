@@ -151,7 +151,7 @@ export const NO_STORE = {
       tickets: 0,
       refused: 0,
       slow: 0,
-      sweeps: 0,
+      messages: 0,
       recentBytes: 0,
       recentOldestMs: 0,
       maps: 0,

@@ -76,6 +76,19 @@ function recalled(recent: RecentChanges, event: EventRow, since: number) {
   }
 }
 
+/** The same from memory in blocks; null when memory does not reach back. */
+function recalledInBlocks(recent: RecentChanges, event: EventRow, since: number) {
+  const all: EventChange[] = [];
+  const until = recent.lastOf(event.partition);
+  for (let position = since; position < until;) {
+    const changes = recent.block(event, position, until);
+    if (changes === null) return null;
+    all.push(...changes);
+    position = changes.at(-1)!.sequence;
+  }
+  return all;
+}
+
 /** Seats and areas as the changes leave them. */
 function folded(changes: readonly EventChange[]) {
   const seats = new Map<number, unknown>();
@@ -138,6 +151,7 @@ test.each(SEEDS)(
         const since = random.once(2) ? 0 : random.below(i + 1);
         const expected = trailed(book, event.id, since);
         expect(recalled(recent, event, since)).toEqual(expected);
+        expect(recalledInBlocks(recent, event, since)).toEqual(expected);
         for (const { call } of expected) calls.add(call);
         const last = expected.at(-1)?.sequence;
         if (last !== undefined) expect(state.sequenceOf(event)).toBe(last);
@@ -163,11 +177,13 @@ test("recent changes stay within their memory, and older ones are refused", () =
   const events = [...state.catalog.events.values()];
   const isOld = (event: EventRow) => state.sequenceOf(event) > recent.since;
   expect(events.filter(isOld).map((event) => recent.page(event, 0, 1_000))).toContain(null);
+  expect(events.filter(isOld).map((event) => recent.block(event, 0, kept.length))).toContain(null);
   const book = openBook();
   feed(book, kept);
   for (const event of events) {
     const last = state.sequenceOf(event);
     expect(recent.page(event, last, 1_000)).toEqual({ changes: [], hasMore: false });
+    expect(recent.block(event, last, last)).toEqual([]);
     // The first that is left names the one before it, which was dropped.
     expect(recalled(recent, event, recent.since)).toEqual(trailed(book, event.id, recent.since));
   }

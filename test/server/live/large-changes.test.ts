@@ -1,7 +1,8 @@
 /** Changes of more than a mebibyte, on real connections. */
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WAITING_BYTES_MAX } from "../../../server/live/follower.ts";
-import { ChangesMessage, LARGE_MESSAGES_MAX, LargeMessages } from "../../../server/live/message.ts";
+import { ChangesMessage } from "../../../server/live/message.ts";
+import { SHARED_WEIGHT_MAX, SharedMessages } from "../../../server/live/shared-messages.ts";
 import type { Transfers } from "../../../server/wire/bounds/transfers.ts";
 import type { HttpOptions } from "../../../server/wire/http.ts";
 import { labelsOf, layoutOf, section } from "../../support/layout.ts";
@@ -128,18 +129,31 @@ test("a client that reads nothing of a large change is cut off", async () => {
   expect([answers.abandoned, answers.heldBytes]).toEqual([1, 0]);
 });
 
-test("two large messages are kept, and dropped when nobody asks", () => {
+test("messages are kept up to their memory, and dropped when nobody adds one", () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
-  const large = new LargeMessages();
-  const message = new ChangesMessage([]);
-  for (let sequence = 0; sequence <= LARGE_MESSAGES_MAX; sequence++) {
-    large.keep("event", sequence, message);
-  }
-  expect(large.count).toBe(LARGE_MESSAGES_MAX);
-  expect(large.after("event", 0)).toBeUndefined();
-  expect(large.after("event", 1)).toBe(message);
-  expect(large.after("other", 1)).toBeUndefined();
+  const shared = new SharedMessages();
+  const seats = Array.from({ length: 60_000 }, (_, id) => {
+    return { id, state: null, priceId: null, expiresAtMs: null };
+  });
+  const moments = { timeMs: 0, session: "", holdType: "", status: null, bookable: null };
+  const change = { sequence: 1, previous: 0, call: "layout", ...moments, seats, areas: [] };
+  const message = new ChangesMessage([change]);
+  expect(message.weight).toBeGreaterThan(SHARED_WEIGHT_MAX / 3);
+  for (const sequence of [0, 1, 2, 2]) shared.keep("event", sequence, message);
+  expect(shared.count).toBe(2);
+  expect(shared.after("event", 0)).toBeUndefined();
+  expect(shared.after("event", 1)).toBe(message);
+  expect(shared.after("other", 1)).toBeUndefined();
   vi.advanceTimersByTime(10_000);
-  expect(large.count).toBe(0);
+  expect(shared.count).toBe(0);
+});
+
+test("a message that is larger than all that may be kept is kept alone", () => {
+  const shared = new SharedMessages();
+  const large = { weight: 2 * SHARED_WEIGHT_MAX } as ChangesMessage;
+  shared.keep("event", 1, { weight: 1 } as ChangesMessage);
+  shared.keep("event", 2, large);
+  expect(shared.count).toBe(1);
+  expect(shared.after("event", 2)).toBe(large);
 });

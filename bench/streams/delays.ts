@@ -1,0 +1,72 @@
+/** How soon after its answer each client has the change of a lock. */
+
+/** An answer to a lock. */
+export interface Probe {
+  /** Of the lock's record. */
+  readonly sequence: number;
+  /** As by `machineMs`. */
+  readonly answeredMs: number;
+}
+
+/** @returns A time that all programs of this machine share. */
+export function machineMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** Times of this process are converted, which costs less than to ask for those of the machine. */
+const OFFSET_MS = machineMs() - performance.now();
+/** Steps that are remembered: a change arrives before the report that it was a probe. */
+const STEPS = 256;
+
+/** What a client had, and since when. */
+export class Steps {
+  readonly #sequences = new Float64Array(STEPS);
+  readonly #times = new Float64Array(STEPS);
+  #count = 0;
+  /** The next probe that it has not seen. */
+  probe = 0;
+
+  /** @param sequence - The last record that the client has by now. */
+  add(sequence: number): void {
+    this.#sequences[this.#count % STEPS] = sequence;
+    this.#times[this.#count % STEPS] = performance.now();
+    this.#count += 1;
+  }
+
+  /** @returns When it had a record, which it has, as by `machineMs`. */
+  timeOf(sequence: number): number {
+    let at = this.#count - 1;
+    const oldest = Math.max(0, this.#count - STEPS);
+    while (at > oldest && this.#sequences[(at - 1) % STEPS]! >= sequence) at -= 1;
+    return this.#times[at % STEPS]! + OFFSET_MS;
+  }
+}
+
+export class Delays {
+  readonly #probes: Probe[] = [];
+  readonly #delaysMs: number[] = [];
+
+  get probes(): number {
+    return this.#probes.length;
+  }
+
+  add(probe: Probe): void {
+    this.#probes.push(probe);
+  }
+
+  /** To be called when a client has more, and when there is a probe that it may have seen. */
+  measure(steps: Steps, sequence: number): void {
+    for (; steps.probe < this.#probes.length; steps.probe++) {
+      const probe = this.#probes[steps.probe]!;
+      if (probe.sequence > sequence) return;
+      // A change may arrive before the answer.
+      this.#delaysMs.push(Math.max(0, steps.timeOf(probe.sequence) - probe.answeredMs));
+    }
+  }
+
+  measured() {
+    const delays = Float64Array.from(this.#delaysMs).sort();
+    const at = (share: number) => delays[Math.floor(delays.length * share)] ?? 0;
+    return { p50: at(0.5), p99: at(0.99), max: delays.at(-1) ?? 0 };
+  }
+}
