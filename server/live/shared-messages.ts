@@ -6,7 +6,7 @@ import type { ChangesMessage } from "./message.ts";
 
 /** Memory for the messages of all events; one that is larger is kept alone. */
 export const SHARED_WEIGHT_MAX = 32 * 1_024 * 1_024;
-/** All are dropped when none has been added or large ones asked for in this time. */
+/** All are dropped when none has been added in this time. */
 const SHARED_MS = 10_000;
 
 interface Kept {
