@@ -206,19 +206,12 @@ export function roomIn(segmentBytes: number): number {
   return segmentBytes - SEGMENT_HEADER_BYTES - SECTOR_BYTES;
 }
 
-/**
- * Syncs each step before it writes the next one: the log would wait behind a sync of all zeros at
- * once, which keeps the disk busy.
- */
 function fill(file: DiskFile, bytes: number, position: number, done: Done): void {
   if (position === bytes) return file.syncAll(done);
   const stepBytes = Math.min(FILL_STEP_BYTES, bytes - position);
-  writeAll(file, ZEROS.subarray(0, stepBytes), position, (writeFault) => {
-    if (writeFault !== null) return done(writeFault);
-    file.syncData((fault) => {
-      if (fault !== null) done(fault);
-      else fill(file, bytes, position + stepBytes, done);
-    });
+  writeAll(file, ZEROS.subarray(0, stepBytes), position, (fault) => {
+    if (fault !== null) done(fault);
+    else fill(file, bytes, position + stepBytes, done);
   });
 }
 

@@ -33,20 +33,6 @@ test("a spare is a file of zeros that survives a power cut", async () => {
   expect(disk.files().get("/data/a.tmp")!.equals(Buffer.alloc(bytes))).toBe(true);
 });
 
-test("a spare is synced after each mebibyte, so the log waits for no longer sync", async () => {
-  const disk = emptyDisk();
-  const stepBytes = 1024 * 1024;
-  let unsyncedBytes = 0;
-  let mostBytes = 0;
-  disk.decide = ({ operation }) => {
-    unsyncedBytes = operation === "write" ? unsyncedBytes + stepBytes : 0;
-    mostBytes = Math.max(mostBytes, unsyncedBytes);
-    return null;
-  };
-  await new Promise((resolve) => makeSpare(disk.process!, "/data/a.tmp", 4 * stepBytes, resolve));
-  expect(mostBytes).toBe(stepBytes);
-});
-
 test("a spare is made once per request, and its taker owns it", async () => {
   const disk = emptyDisk();
   const { spares, readyCount } = sparesOn(disk);
