@@ -1,4 +1,5 @@
 /** Changes of more than a mebibyte, on real connections. */
+import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WAITING_BYTES_MAX } from "../../../server/live/follower.ts";
 import { ChangesMessage } from "../../../server/live/message.ts";
@@ -16,6 +17,8 @@ const SEATS_OF_ROW = 300;
 const UNREAD_MS_MAX = 20_000;
 const EVENTS = ["Accept: text/event-stream"];
 const READS = { timeout: 30_000, interval: 250 };
+/** The kernel has taken what it takes after this much time, in milliseconds. */
+const FULL_MS = 100;
 
 /** An event whose seats all get another price at once. */
 class LargeEvent {
@@ -66,11 +69,18 @@ class LargeEvent {
     await this.listening.settled();
   }
 
-  /** Changes the seats until the connection of a client that does not read is full. */
+  /**
+   * Changes the seats until the connection of a client that does not read is full. The kernel makes
+   * more room a few times, so what waits may still leave at first.
+   */
   async changeUntilWaiting(): Promise<void> {
     const { answers } = this.listening.http.stats;
-    // oxlint-disable-next-line no-await-in-loop -- each change is a message of its own
-    while (answers.count === 0) await this.change();
+    while (answers.count === 0) {
+      // oxlint-disable-next-line no-await-in-loop -- each change is a message of its own
+      await this.change();
+      // oxlint-disable-next-line no-await-in-loop -- the kernel decides in this time
+      await setTimeout(FULL_MS);
+    }
   }
 
   /** Waits until each client has the last change, and expects that none is missing. */
