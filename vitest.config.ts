@@ -18,6 +18,8 @@ const TOGETHER = [
 const WORKERS = 3;
 /** These hold goals for times, which another test beside them would raise. */
 const MEASURING = ["test/server/console/figures.test.ts", "test/server/layouts/stalls.test.ts"];
+/** Of a server that has rested since the run began. */
+const RESTING = "test/server/process/resting/resting.test.ts";
 
 // oxlint-disable-next-line import/no-default-export -- vitest finds its configuration that way.
 export default defineConfig({
@@ -42,7 +44,7 @@ export default defineConfig({
         test: {
           name: "apart",
           include: ["test/**/*.test.ts"],
-          exclude: [...TOGETHER, ...MEASURING],
+          exclude: [...TOGETHER, ...MEASURING, RESTING],
           maxWorkers: WORKERS,
           sequence: { groupOrder: 0 },
         },
@@ -51,7 +53,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "alone",
-          include: MEASURING,
+          include: [...MEASURING, RESTING],
+          globalSetup: "test/server/process/resting/start.ts",
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
         },

@@ -31,6 +31,8 @@ export async function connectToItself(onLost: (error: unknown) => void): Promise
   const opened = new Promise<WebSocket<unknown>>((resolve) => {
     app.ws(path, {
       idleTimeout: NEVER,
+      // The library would take the time for their answer from 0, and end up with 252 seconds.
+      sendPingsAutomatically: false,
       open: resolve,
       close: () => {
         if (!isClosed) onLost(new Broken("the server has lost the connection to itself"));
