@@ -5,13 +5,14 @@
 import { syntheticEvent } from "./contenders/contender.ts";
 import { startServer } from "./contenders/frontrow.ts";
 import { createVenue, openEvent } from "./contenders/venue.ts";
-import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
+import { folder, inTemporaryFolder, number, numbers, parseOptions } from "./harness/command.ts";
 import { memoryOf, resetPeak } from "./harness/memory.ts";
-import { forkModule, type Server, startModule } from "./harness/processes.ts";
+import { type Spread, spreadOf } from "./harness/measure.ts";
+import { type Server, startModule } from "./harness/processes.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, progress, table, withCommas } from "./harness/table.ts";
 import { type EventOnSale, targetAt } from "./load/plan.ts";
-import type { Followings, FollowPlan } from "./streams/followers.ts";
+import { type AllFollowings, startFollowing } from "./streams/following.ts";
 import { memoryOfIdle } from "./streams/idle-memory.ts";
 import { onSale, type Sale } from "./streams/on-sale.ts";
 
@@ -21,6 +22,8 @@ const PROBE_SEATS = 20;
 
 const options = parseOptions("bench:stream", "Follows an on-sale with many stream clients.", {
   clients: number(2_000, "clients of the stream"),
+  fewer: numbers([], "the same with fewer clients, to see how many have the changes in time"),
+  rounds: number(1, "sales alone and with clients, in turn"),
   seconds: number(15, "length of a measurement at a rate"),
   connections: number(64, "HTTP connections of the on-sale"),
   rate: number(0, "locks and unlocks per second; 0 for an on-sale flat out, until it is sold out"),
@@ -38,48 +41,63 @@ interface Subject {
   readonly areSteady: boolean;
 }
 
-interface Row {
-  readonly name: string;
+interface Round {
   readonly alone: Sale;
   readonly followed: Sale;
-  readonly followings: Followings;
+  readonly followings: AllFollowings;
+}
+
+interface Row {
+  readonly name: string;
+  readonly rounds: readonly Round[];
   /** How much higher the peak of the server's memory is with clients; null when unknown. */
   readonly peakMiB: number | null;
+  /** How soon fewer clients have the changes. */
+  readonly fewer: readonly { readonly clients: number; readonly followings: AllFollowings }[];
 }
 
 const { rows, idle } = await inTemporaryFolder(options.folder, measure);
 print(
   table(
-    ["bookings", "per second", "seconds", "p50 ms", "p99 ms", "server", "generator", "clients"],
-    rows.flatMap(({ name, alone, followed, followings: { processorShare } }) => [
-      [`${name}, alone`, ...saleCells(alone), ""],
-      [`${name}, ${options.clients} clients`, ...saleCells(followed), processorShare.toFixed(2)],
-    ]),
+    ["bookings", "per second", "seconds", "p50 ms", "p99 ms", "server", "generator", "crowd"],
+    rows.flatMap(({ name, rounds }) =>
+      rounds.flatMap(({ alone, followed, followings: { crowdShare } }) => [
+        [`${name}, alone`, ...saleCells(alone), ""],
+        [`${name}, ${options.clients} clients`, ...saleCells(followed), crowdShare.toFixed(2)],
+      ]),
+    ),
   ),
 );
 print(
   `\n${table(
-    ["to clients", "frames/s", "MB/s", "p50 ms", "p99 ms", "equal", "after ms", "returns", "MiB"],
-    rows.map((row) => [row.name, ...clientCells(row.followings), mib(row.peakMiB)]),
+    ["changes", "clients", "frames/s", "MB/s", "p50 ms", "p99 ms", "equal", "after ms", "returns"],
+    rows.flatMap(({ name, rounds, fewer }) => [
+      ...rounds.map(({ followings }) => [name, ...clientCells(options.clients, followings)]),
+      ...fewer.map(({ clients, followings }) => [name, ...clientCells(clients, followings)]),
+    ]),
   )}`,
 );
-const [own, reference] = rows.map((row) => ({ ...row, p99Times: p99TimesOf(row) }));
-const ownClients = own!.followings;
+const [own, reference] = rows as [Row, Row];
+const ownTimes = spread(own, p99Times);
 const verdicts = [
-  verdict("p99 of locks with clients ÷ without", { atMost: GOALS.p99Times }, own!.p99Times),
+  verdict("p99 of locks with clients ÷ without", { atMost: GOALS.p99Times }, ownTimes),
   verdict(
     "the same ÷ that of a server that publishes",
     { atMost: 1 },
-    ratio(own!.p99Times, reference!.p99Times),
+    ratio(ownTimes.median, spread(reference, p99Times).median),
   ),
-  verdict("lock answered to change, p99 in ms", { atMost: GOALS.delayMs }, ownClients.delaysMs.p99),
+  verdict("lock answered to change, p99 in ms", { atMost: GOALS.delayMs }, spread(own, delayOf)),
   verdict(
     "the same ÷ that of a server that publishes",
     { atMost: 1 },
-    ratio(ownClients.delaysMs.p99, reference!.followings.delaysMs.p99),
+    ratio(spread(own, delayOf).median, spread(reference, delayOf).median),
   ),
-  verdict("clients with the states of the map", { atLeast: options.clients }, ownClients.equal),
-  verdict("MiB of the server with clients, above alone", { atMost: GOALS.peakMiB }, own!.peakMiB),
+  verdict(
+    "clients with the states of the map",
+    { atLeast: options.clients },
+    Math.min(...own.rounds.map(({ followings }) => followings.equal)),
+  ),
+  verdict("MiB of the server with clients, above alone", { atMost: GOALS.peakMiB }, own.peakMiB),
   ...idle.map(({ what, mibAbove }) =>
     verdict(`MiB of ${withCommas(options.idle)} idle ${what}`, { atMost: GOALS.idleMiB }, mibAbove),
   ),
@@ -99,76 +117,71 @@ async function measure(data: string) {
   const rowOfPublisher = await follow({ name: "only publishes", ...subject });
   const measured = [];
   for (const what of ["streams", "command sockets"] as const) {
+    if (options.idle === 0) break;
     progress(`${options.idle} idle ${what}`);
     measured.push({ what, mibAbove: await memoryOfIdle(what, options.idle, `${data}/${what}`) });
   }
   return { rows: [rowOfFrontrow, rowOfPublisher], idle: measured };
 }
 
-/** A sale alone, and then one with clients. Stops the server. */
-async function follow({ name, server, open, areSteady }: Subject): Promise<Row> {
-  const { clients } = options;
-  const target = targetAt(server.url);
-  const sell = (event: EventOnSale) => {
-    const seatIds = event.seatIds.slice(0, -PROBE_SEATS);
-    return onSale(server, { target, event: { ...event, seatIds }, ...options });
-  };
+/** Sales alone and with clients, in turn. Stops the server. */
+async function follow(subject: Subject): Promise<Row> {
+  const { server, name } = subject;
   progress(`${name}: sale alone`);
   // The first one makes the server's code fast.
-  await sell(await open());
+  await sell(subject, await subject.open());
   resetPeak(server.pid);
-  const alone = await sell(await open());
-  const peakAlone = memoryOf(server.pid, "VmHWM");
-  progress(`${name}: ${clients} clients connect`);
-  resetPeak(server.pid);
-  const event = await open();
-  const probeSeats = event.seatIds.slice(-PROBE_SEATS);
-  const durationMs = alone.seconds * 1_000;
-  const following = startFollowing({
-    target,
-    event,
-    clients,
-    durationMs,
-    probeSeats,
-    areSteady,
-  });
-  await following.ready;
-  progress(`${name}: sale with clients`);
-  const followed = await sell(event);
-  following.end();
-  const followings = await following.done;
+  const rounds: Round[] = [];
+  let peakAlone: number | null = null;
+  for (let i = 0; i < options.rounds; i++) {
+    const alone = await sell(subject, await subject.open());
+    peakAlone ??= memoryOf(server.pid, "VmHWM");
+    rounds.push({ alone, ...(await sellFollowed(subject, options.clients, alone.seconds)) });
+  }
   const peak = memoryOf(server.pid, "VmHWM");
+  const fewer = [];
+  for (const clients of options.fewer) {
+    const { seconds } = rounds[0]!.alone;
+    fewer.push({ clients, ...(await sellFollowed(subject, clients, seconds)) });
+  }
   await server.stop();
   const peakMiB = peak === null || peakAlone === null ? null : peak - peakAlone;
-  return { name, alone, followed, followings, peakMiB };
+  return { name, rounds, peakMiB, fewer };
 }
 
-type Report =
-  | { readonly isReady: true }
-  | { readonly measured: Followings }
-  | { readonly error: string };
-
-/** Starts the clients. `ready` settles when each has a snapshot. */
-function startFollowing(plan: FollowPlan) {
-  const child = forkModule(new URL("./streams/followers.js", import.meta.url));
-  let begin: () => void;
-  const began = new Promise<void>((resolve) => (begin = resolve));
-  const done = new Promise<Followings>((resolve, reject) => {
-    child.on("message", (message: Report) => {
-      if ("isReady" in message) begin();
-      else if ("measured" in message) resolve(message.measured);
-      else reject(new Error(message.error));
-    });
-    child.once("exit", () => reject(new Error("the clients have ended before the sale")));
+async function sellFollowed(subject: Subject, clients: number, seconds: number) {
+  const { name, server, open, areSteady } = subject;
+  progress(`${name}: ${clients} clients connect`);
+  const event = await open();
+  const following = await startFollowing({
+    target: targetAt(server.url),
+    event,
+    clients,
+    durationMs: seconds * 1_000,
+    probeSeats: event.seatIds.slice(-PROBE_SEATS),
+    areSteady,
   });
-  child.send(plan);
-  void done.then(() => child.disconnect());
-  const end = () => void child.send("over");
-  return { ready: Promise.race([began, done]), end, done };
+  progress(`${name}: sale with clients`);
+  const followed = await sell(subject, event);
+  return { followed, followings: await following.end() };
 }
 
-function p99TimesOf({ alone, followed }: Row): number {
+function sell({ server }: Subject, event: EventOnSale): Promise<Sale> {
+  const seatIds = event.seatIds.slice(0, -PROBE_SEATS);
+  const target = targetAt(server.url);
+  return onSale(server, { target, event: { ...event, seatIds }, ...options });
+}
+
+function spread({ rounds }: Row, value: (round: Round) => number): Spread {
+  return spreadOf(rounds.map(value));
+}
+
+function p99Times({ alone, followed }: Round): number {
   return followed.p99Ms / alone.p99Ms;
+}
+
+function delayOf({ followings: { delaysMs } }: Round): number {
+  return delaysMs.p99;
 }
 
 function ratio(a: number, b: number): number | null {
@@ -181,9 +194,10 @@ function saleCells({ perSecond, seconds, p50Ms, p99Ms, ...used }: Sale): string[
   return [withCommas(perSecond), seconds.toFixed(1), p50Ms.toFixed(1), p99Ms.toFixed(1), ...shares];
 }
 
-function clientCells({ delaysMs, ...counts }: Followings): string[] {
+function clientCells(clients: number, { delaysMs, ...counts }: AllFollowings): string[] {
   const { framesPerSecond, megabytesPerSecond, equal, equalAfterMs, returns, reconnects } = counts;
   return [
+    String(clients),
     withCommas(framesPerSecond),
     megabytesPerSecond.toFixed(1),
     delaysMs.p50.toFixed(1),
@@ -192,8 +206,4 @@ function clientCells({ delaysMs, ...counts }: Followings): string[] {
     equalAfterMs.toFixed(0),
     `${reconnects} + ${returns}`,
   ];
-}
-
-function mib(value: number | null): string {
-  return value === null ? "" : value.toFixed(0);
 }

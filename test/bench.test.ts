@@ -14,7 +14,7 @@ import { type Result, verdictTable } from "../bench/harness/results.ts";
 import { MIXES } from "../bench/load/plan.ts";
 import { verdictsOf } from "../bench/rounds/goals.ts";
 import type { Row } from "../bench/rounds/rounds.ts";
-import type { Followings } from "../bench/streams/followers.ts";
+import type { AllFollowings } from "../bench/streams/following.ts";
 import type { Sale } from "../bench/streams/on-sale.ts";
 import { describeUnless, describeWith } from "./support/programs.ts";
 
@@ -39,9 +39,12 @@ const written = async (name: string) =>
 const TOY = ["--connections", "4", "--seconds", "0.1", "--rounds", "1"];
 
 interface StreamRow {
-  readonly alone: Sale;
-  readonly followed: Sale;
-  readonly followings: Followings;
+  readonly rounds: readonly {
+    readonly alone: Sale;
+    readonly followed: Sale;
+    readonly followings: AllFollowings;
+  }[];
+  readonly fewer: readonly { readonly clients: number; readonly followings: AllFollowings }[];
 }
 
 test("micro measures ten single steps and compares the lock with its goal", async () => {
@@ -214,24 +217,27 @@ test("console measures frames in Chromium, with and without changes", async () =
 });
 
 test.each([0, 200])("stream measures clients of an event, at a rate of %d", async (rate) => {
-  const toy = ["--clients", "20", "--seconds", "1", "--connections", "4", "--seats", "200"];
-  const printed = await run("stream.js", [...toy, "--idle", "50", "--rate", String(rate)]);
-  expect(printed).toMatch(/^Frontrow, 20 clients +[\d,]+ /m);
-  expect(printed).toMatch(/^only publishes, 20 clients +[\d,]+ /m);
+  const toy = ["--clients", "41", "--seconds", "1", "--connections", "4", "--seats", "200"];
+  const more = ["--fewer", "20", "--idle", "50"];
+  const printed = await run("stream.js", [...toy, ...more, "--rate", String(rate)]);
+  expect(printed).toMatch(/^Frontrow, 41 clients +[\d,]+ /m);
+  expect(printed).toMatch(/^only publishes, 41 clients +[\d,]+ /m);
   for (const what of ["streams", "command sockets"]) {
     expect(printed).toMatch(new RegExp(`^MiB of 50 idle ${what} +≤ 60 `, "m"));
   }
-  expect(printed).toMatch(/^clients with the states of the map +≥ 20 +20\.00 +reached$/m);
+  expect(printed).toMatch(/^clients with the states of the map +≥ 41 +41\.00 +reached$/m);
   const { rows } = await written("stream.json");
   const [own, publisher] = rows as [StreamRow, StreamRow];
-  for (const { followings } of [own, publisher]) {
-    expect(followings.equal).toBe(20);
-    expect(followings.probes).toBeGreaterThan(0);
+  for (const { rounds, fewer } of [own, publisher]) {
+    expect(rounds[0]!.followings.equal).toBe(41);
+    expect(fewer.map(({ clients, followings }) => [clients, followings.equal])).toEqual([[20, 20]]);
+    expect(rounds[0]!.followings.probes).toBeGreaterThan(0);
   }
   // The publisher has no rule against two buyers of one seat.
-  const isSoldOut = [own.alone, own.followed].map(({ unsold }) => unsold);
+  const [{ alone, followed, followings }] = own.rounds as [(typeof own.rounds)[0]];
+  const isSoldOut = [alone, followed].map(({ unsold }) => unsold);
   expect(isSoldOut).toEqual(rate === 0 ? [0, 0] : [null, null]);
-  if (rate > 0) expect(own.followings.reconnects).toBeGreaterThan(0);
+  if (rate > 0) expect(followings.reconnects).toBeGreaterThan(0);
 });
 
 test("audit measures recording, following a log, six queries, and histories", async () => {

@@ -1,8 +1,10 @@
 /**
- * Clients that follow one event, in their own process: most stay, some come back again and again,
- * some read slowly. Another process locks seats now and then; measured is the time from its answer
- * until each client that stays and reads has a state with that lock.
+ * A program of clients that follow one event. It is started twice. In a crowd most stay, some come
+ * back again and again, some read slowly, and all read together now and then. The others are few:
+ * they read at once, and measured is the time from an answer to a lock until each of them has a
+ * state with that lock.
  */
+import os from "node:os";
 import { forkModule } from "../harness/processes.ts";
 import type { EventOnSale, Target } from "../load/plan.ts";
 import { Delays, type Probe } from "./delays.ts";
@@ -13,14 +15,23 @@ import { StreamClient } from "./stream-client.ts";
 export interface FollowPlan {
   readonly target: Target;
   readonly event: EventOnSale;
-  readonly clients: number;
   /** How long the sale takes, about. */
   readonly durationMs: number;
   /** Seats of the probes. */
   readonly probeSeats: readonly number[];
   /** Whether all clients stay and read. */
   readonly areSteady: boolean;
+  /** Whether the delays are measured; otherwise the clients are a crowd. */
+  readonly areMeasured: boolean;
 }
+
+/** What the program is told, one step after the other: `open` is a number of further clients. */
+export type FollowStep =
+  | { readonly plan: FollowPlan }
+  | { readonly open: number }
+  | "begin"
+  | "over";
+export type FollowReport = "done" | { readonly measured: Followings } | { readonly error: string };
 
 export interface Followings {
   /** Clients whose states are those of the map at the end. */
@@ -40,116 +51,151 @@ export interface Followings {
   readonly processorShare: number;
 }
 
-/** One of so many clients comes back ten times; another one reads slowly. */
+/** One of so many clients of a crowd comes back ten times; another one reads slowly. */
 const RARE = 20;
 const RECONNECTS = 10;
 const RETURN_STEP_MS = 1;
 const REST_MS = 300;
+/** A crowd begins to read this often at most. */
+const READ_EVERY_MS = 50;
 const PROBE_EVERY_MS_MAX = 100;
 /** Probes in the sale, about. */
 const PROBES_MIN = 40;
 const END_MS_MAX = 60_000;
 const AT_REST_MS = 300;
-const OPENED_TOGETHER = 50;
-const OPEN_REST_MS = 5;
+const POLL_MS = 5;
 
-/** Settles when the sale is over. */
-const over = new Promise<void>((resolve) => {
-  process.on("message", (message: FollowPlan | "over") => {
-    if (message === "over") return resolve();
-    follow(message).then(
-      (measured) => process.send!({ measured }),
-      (error: unknown) => process.send!({ error: String(error) }),
-    );
-  });
+let following: Following | null = null;
+process.on("message", (step: FollowStep) => {
+  take(step).then(
+    (report) => process.send!(report),
+    (error: unknown) => process.send!({ error: String(error) } satisfies FollowReport),
+  );
 });
 process.on("disconnect", () => process.exit());
 
+async function take(step: FollowStep): Promise<FollowReport> {
+  if (step === "over") return { measured: await following!.end() };
+  if (step === "begin") await following!.begin();
+  else if ("open" in step) await following!.open(step.open);
+  else following = new Following(step.plan);
+  return "done";
+}
+
 /** The clients, and what is known of them all. */
 class Following {
-  readonly delays = new Delays();
-  readonly received = { frames: 0, bytes: 0 };
-  followers: readonly StreamClient[] = [];
+  readonly #plan: FollowPlan;
+  readonly #frames: SharedFrames;
+  readonly #clients: StreamClient[] = [];
+  readonly #delays = new Delays();
+  readonly #received = { frames: 0, bytes: 0 };
   /** When a client last had something new. */
-  advancedMs = 0;
+  #advancedMs = 0;
+  #before = { frames: 0, bytes: 0, ms: 0, cpu: process.cpuUsage() };
+  /** Ends what has begun. */
+  readonly #ends: (() => void)[] = [];
 
-  readonly onAdvance = (client: StreamClient): void => {
-    this.advancedMs = performance.now();
+  constructor(plan: FollowPlan) {
+    this.#plan = plan;
+    this.#frames = new SharedFrames(plan.event.seatIds);
+  }
+
+  /** Opens clients, and waits until each has a snapshot. */
+  async open(count: number): Promise<void> {
+    const { target, event, areMeasured } = this.#plan;
+    const shared = { frames: this.#frames, received: this.#received, onAdvance: this.#onAdvance };
+    for (let i = 0; i < count; i++) {
+      const client = new StreamClient({ target, event, ...shared });
+      if (!areMeasured) client.steps = null;
+      this.#clients.push(client);
+    }
+    await until(() => this.#clients.every(({ sequence }) => sequence > 0), END_MS_MAX);
+  }
+
+  async begin(): Promise<void> {
+    const { areMeasured, areSteady, durationMs } = this.#plan;
+    if (areMeasured) {
+      const probes = startProbes(this.#plan, (probe) => this.#add(probe));
+      this.#ends.push(probes.stop);
+      // A sale may be over before a program has begun.
+      await probes.first;
+    } else {
+      // The processor is for the server, the buyers and the few first.
+      os.setPriority(os.constants.priority.PRIORITY_LOW);
+      if (!areSteady) this.#ends.push(disturb(this.#clients, durationMs));
+      this.#ends.push(readTogether());
+    }
+    this.#before = { ...this.#received, ms: performance.now(), cpu: process.cpuUsage() };
+  }
+
+  async end(): Promise<Followings> {
+    const overMs = performance.now();
+    for (const end of this.#ends) end();
+    const map = await mapAtRest(this.#plan);
+    await until(() => this.#clients.every(({ sequence }) => sequence >= map.sequence), END_MS_MAX);
+    const { frames, bytes, ms, cpu } = this.#before;
+    const seconds = (this.#advancedMs - ms) / 1_000;
+    const { user, system } = process.cpuUsage(cpu);
+    for (const client of this.#clients) client.end();
+    return {
+      equal: this.#clients.filter(({ states }) => Buffer.compare(states, map.states) === 0).length,
+      equalAfterMs: Math.max(0, this.#advancedMs - overMs),
+      delaysMs: this.#delays.measured(),
+      probes: this.#delays.probes,
+      returns: this.#sum(({ returns }) => returns),
+      reconnects: this.#sum(({ reconnects }) => reconnects),
+      snapshots: this.#sum(({ snapshots }) => snapshots) - this.#clients.length,
+      framesPerSecond: (this.#received.frames - frames) / seconds,
+      megabytesPerSecond: (this.#received.bytes - bytes) / 1e6 / seconds,
+      processorShare: (user + system) / 1e6 / seconds,
+    };
+  }
+
+  readonly #onAdvance = (client: StreamClient): void => {
+    this.#advancedMs = performance.now();
     this.#measure(client);
   };
 
   /** Some clients may have had the change before the report. */
-  add(probe: Probe): void {
-    this.delays.add(probe);
-    for (const client of this.followers) this.#measure(client);
+  #add(probe: Probe): void {
+    this.#delays.add(probe);
+    for (const client of this.#clients) this.#measure(client);
   }
 
   #measure({ steps, sequence }: StreamClient): void {
-    if (steps !== null) this.delays.measure(steps, sequence);
+    if (steps !== null) this.#delays.measure(steps, sequence);
   }
 
-  sum(count: (client: StreamClient) => number): number {
-    return this.followers.reduce((total, client) => total + count(client), 0);
+  #sum(count: (client: StreamClient) => number): number {
+    return this.#clients.reduce((total, client) => total + count(client), 0);
   }
 }
 
-async function follow(plan: FollowPlan): Promise<Followings> {
-  const { clients, durationMs, areSteady } = plan;
-  const following = new Following();
-  following.followers = await open(plan, following);
-  const { followers, received, delays } = following;
-  const probes = startProbes(plan, following);
-  // A sale may be over before a program has begun.
-  await probes.first;
-  process.send!({ isReady: true });
-  const timers = areSteady ? [] : disturb(followers, durationMs);
-  const before = { ...received, ms: performance.now(), cpu: process.cpuUsage() };
-  await over;
-  const overMs = performance.now();
-  probes.stop();
-  for (const timer of timers) clearInterval(timer);
-  const map = await mapAtRest(plan);
-  await until(() => followers.every(({ sequence }) => sequence >= map.sequence), END_MS_MAX);
-  const seconds = (following.advancedMs - before.ms) / 1_000;
-  const { user, system } = process.cpuUsage(before.cpu);
-  for (const follower of followers) follower.end();
-  return {
-    equal: followers.filter(({ states }) => Buffer.compare(states, map.states) === 0).length,
-    equalAfterMs: Math.max(0, following.advancedMs - overMs),
-    delaysMs: delays.measured(),
-    probes: delays.probes,
-    returns: following.sum(({ returns }) => returns),
-    reconnects: following.sum(({ reconnects }) => reconnects),
-    snapshots: following.sum(({ snapshots }) => snapshots) - clients,
-    framesPerSecond: (received.frames - before.frames) / seconds,
-    megabytesPerSecond: (received.bytes - before.bytes) / 1e6 / seconds,
-    processorShare: (user + system) / 1e6 / seconds,
+/**
+ * Lets what was sent wait for a while, then reads all of it: the reads of a crowd, which has no
+ * machine of its own here, do not take the processor that the server needs. @returns Ends it.
+ */
+function readTogether(): () => void {
+  const cell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  let nextMs = performance.now();
+  let isOver = false;
+  const rest = () => {
+    if (isOver) return;
+    nextMs = Math.max(nextMs + READ_EVERY_MS, performance.now());
+    Atomics.wait(cell, 0, 0, nextMs - performance.now());
+    setImmediate(rest);
   };
+  setImmediate(rest);
+  return () => (isOver = true);
 }
 
-/** Opens the clients, and waits until each has a snapshot. */
-async function open(
-  { target, event, clients }: FollowPlan,
-  { received, onAdvance }: Following,
-): Promise<StreamClient[]> {
-  const frames = new SharedFrames(event.seatIds);
-  const followers: StreamClient[] = [];
-  for (let i = 0; i < clients; i++) {
-    followers.push(new StreamClient({ target, event, frames, received, onAdvance }));
-    if (i % OPENED_TOGETHER === OPENED_TOGETHER - 1) await sleep(OPEN_REST_MS);
-  }
-  await until(() => followers.every(({ sequence }) => sequence > 0), END_MS_MAX);
-  return followers;
-}
-
-/** Some come back again and again, and some read slowly. They do not measure delays. */
-function disturb(followers: readonly StreamClient[], durationMs: number): NodeJS.Timeout[] {
-  const returning = followers.filter((_, i) => i % RARE === 0);
-  const slow = followers.filter((_, i) => i % RARE === 1);
-  for (const client of [...returning, ...slow]) client.steps = null;
+/** Some come back again and again, and some read slowly. @returns Ends it. */
+function disturb(clients: readonly StreamClient[], durationMs: number): () => void {
+  const returning = clients.filter((_, i) => i % RARE === 0);
+  const slow = clients.filter((_, i) => i % RARE === 1);
   const startMs = performance.now();
   let turn = 0;
-  return [
+  const timers = [
     // One after the other, as clients that do not know of each other.
     setInterval(() => {
       const all = RECONNECTS * returning.length;
@@ -160,17 +206,23 @@ function disturb(followers: readonly StreamClient[], durationMs: number): NodeJS
       for (const client of slow) client.rest(REST_MS);
     }, 2 * REST_MS),
   ];
+  return () => {
+    for (const timer of timers) clearInterval(timer);
+  };
 }
 
 /** Plays probes until it is stopped. `first` settles with the first answer. */
-function startProbes({ target, event, probeSeats, durationMs }: FollowPlan, following: Following) {
+function startProbes(
+  { target, event, probeSeats, durationMs }: FollowPlan,
+  onProbe: (probe: Probe) => void,
+) {
   const child = forkModule(new URL("./probes.js", import.meta.url));
   const everyMs = Math.min(PROBE_EVERY_MS_MAX, durationMs / PROBES_MIN);
   child.send({ target, event, seats: probeSeats, everyMs } satisfies ProbePlan);
   const first = new Promise<void>((resolve) => {
     child.on("message", (report: Probe | { readonly error: string }) => {
       if ("error" in report) throw new Error(report.error);
-      following.add(report);
+      onProbe(report);
       resolve();
     });
   });
@@ -201,7 +253,7 @@ async function mapOf({ target, event }: FollowPlan) {
 
 async function until(isDone: () => boolean, msMax: number): Promise<void> {
   const endMs = performance.now() + msMax;
-  while (!isDone() && performance.now() < endMs) await sleep(20);
+  while (!isDone() && performance.now() < endMs) await sleep(POLL_MS);
 }
 
 function sleep(delayMs: number): Promise<void> {

@@ -1,21 +1,15 @@
 /**
  * Sends the changes of one event to all who follow it. It goes round the followers, and gives each
- * what it lacks at that moment, so that a change waits for one round at most. A slice of a round
- * comes in each turn of the event loop, so that requests wait for a slice only.
+ * what it lacks at that moment, so that a change waits for one round at most. It does so in slices.
  */
 import type { EventRow } from "../../engine/catalog.ts";
 import type { RecentSource } from "./event-changes.ts";
 import type { SharedMessages } from "./shared-messages.ts";
 import { ChangesMessage } from "./message.ts";
+import type { Sliced, Slices } from "./slices.ts";
 
-/** A slice ends after this much time, in milliseconds ... */
-const SLICE_MS = 0.25;
-/** ... which is read after so many followers. */
+/** In a slice the time is read after so many followers. */
 const FOLLOWERS_PER_CHECK = 4;
-/** When other work has taken more than this since the last slice, it is likely that more waits. */
-const OTHER_WORK_MS = 0.2;
-/** It has the thread for this long then. */
-const REST_MS = 1;
 /** Later changes begin to be sent this much later at least: fewer messages are made. */
 const ADVANCE_MS = 2;
 
@@ -34,14 +28,16 @@ export interface FeedFollower {
 interface FeedParts {
   readonly recent: RecentSource;
   readonly shared: SharedMessages;
+  readonly slices: Slices;
   /** Called for each message that is made for the followers. */
   readonly onMessage: () => void;
 }
 
-export class Feed {
+export class Feed implements Sliced {
   readonly event: EventRow;
   readonly #recent: RecentSource;
   readonly #shared: SharedMessages;
+  readonly #slices: Slices;
   readonly #followers = new Set<FeedFollower>();
   readonly #unwatch: () => void;
   readonly #onMessage: () => void;
@@ -55,23 +51,23 @@ export class Feed {
   #visitsLeft = 0;
   /** Followers that lack something, and are looked at after the round. */
   readonly #eager = new Set<FeedFollower>();
-  #isScheduled = false;
   #hasMore = false;
   /** Before this moment later changes are not sent. */
   #nextMs = 0;
-  /** When the slice ended that was in the turn before; 0 for none. */
-  #sliceEndMs = 0;
+  /** Waits for that moment. */
+  #timer: NodeJS.Timeout | null = null;
 
-  constructor(event: EventRow, { recent, shared, onMessage }: FeedParts) {
+  constructor(event: EventRow, { recent, shared, slices, onMessage }: FeedParts) {
     this.event = event;
     this.#onMessage = onMessage;
     this.#recent = recent;
     this.#shared = shared;
+    this.#slices = slices;
     this.position = recent.lastOf(event.partition);
     this.#round = this.#followers.values();
     this.#unwatch = recent.watch(event.partition, () => {
       this.#hasMore = true;
-      this.#schedule();
+      slices.add(this);
     });
   }
 
@@ -91,41 +87,31 @@ export class Feed {
   wake(follower: FeedFollower): void {
     if (!this.#lacks(follower) || !this.#followers.has(follower)) return;
     this.#eager.add(follower);
-    this.#schedule();
+    this.#slices.add(this);
   }
 
   /** To be called when nobody uses it any more. */
   close(): void {
     this.#unwatch();
+    clearTimeout(this.#timer ?? undefined);
+    this.#slices.remove(this);
   }
 
   #lacks({ position, isReady }: FeedFollower): boolean {
     return isReady && position < this.position;
   }
 
-  #schedule(restMs = 0): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    if (restMs > 0) setTimeout(this.#step, restMs);
-    else setImmediate(this.#step);
+  workUntil(endMs: number): boolean {
+    const nowMs = performance.now();
+    if (this.#hasMore && nowMs >= this.#nextMs) this.#advance(nowMs);
+    if (!this.#visitUntil(endMs)) return true;
+    if (this.#hasMore) this.#timer ??= setTimeout(this.#goOn, this.#nextMs - nowMs);
+    return false;
   }
 
-  readonly #step = (): void => {
-    this.#isScheduled = false;
-    const startMs = performance.now();
-    const lastEndMs = this.#sliceEndMs;
-    if (this.#hasMore && startMs >= this.#nextMs) this.#advance(startMs);
-    const hasVisitedAll = this.#visitUntil(startMs + SLICE_MS);
-    const nowMs = performance.now();
-    this.#sliceEndMs = 0;
-    if (hasVisitedAll) {
-      if (this.#hasMore) this.#schedule(this.#nextMs - nowMs);
-    } else if (lastEndMs > 0 && startMs - lastEndMs > OTHER_WORK_MS) {
-      this.#schedule(REST_MS);
-    } else {
-      this.#sliceEndMs = nowMs;
-      this.#schedule();
-    }
+  readonly #goOn = (): void => {
+    this.#timer = null;
+    this.#slices.add(this);
   };
 
   /** @returns Whether each follower has what it lacks. */
@@ -162,7 +148,7 @@ export class Feed {
   }
 
   #visit(follower: FeedFollower): void {
-    this.#eager.delete(follower);
+    if (this.#eager.size > 0) this.#eager.delete(follower);
     if (!this.#lacks(follower)) return;
     const message = this.#after(follower.position);
     if (message === null) {

@@ -45,6 +45,7 @@ import { Form } from "./message.ts";
 import { Origins } from "./origins.ts";
 import { Quota, Turns } from "./quota.ts";
 import { SharedMessages } from "./shared-messages.ts";
+import { Slices } from "./slices.ts";
 import { type Ticket, Tickets } from "./tickets.ts";
 
 /** Streams and server-sent events of an organization. */
@@ -102,6 +103,7 @@ export class Live implements LiveEvents {
   readonly #maps = new EventMaps();
   readonly #snapshots = new Turns(SNAPSHOTS_MAX, SNAPSHOT_TURN_MS);
   readonly #shared = new SharedMessages();
+  readonly #slices = new Slices();
   readonly #tickets = new Tickets();
   /** Tickets by the request that used them. */
   readonly #redeemed = new WeakMap<RequestHead, Ticket>();
@@ -329,7 +331,7 @@ export class Live implements LiveEvents {
     if (feed === undefined) {
       const { recent } = this.#changes;
       const onMessage = () => (this.#messages += 1);
-      feed = new Feed(event, { recent, shared: this.#shared, onMessage });
+      feed = new Feed(event, { recent, shared: this.#shared, slices: this.#slices, onMessage });
       this.#feeds.set(event.partition, feed);
     }
     feed.users += 1;

@@ -18,7 +18,8 @@ export class ChangesMessage {
   readonly changes: readonly EventChange[];
   /** Whether it ends with a block of changes: it is the same when there are later ones. */
   readonly isWhole: boolean;
-  readonly #forms = new Map<string, Buffer>();
+  /** Of those who see all, and of the holders of tickets. */
+  readonly #forms = { own: new Map<Form, Buffer>(), public: new Map<Form, Buffer>() };
 
   /** @param changes - At least one. */
   constructor(changes: readonly EventChange[], isWhole = false) {
@@ -41,9 +42,9 @@ export class ChangesMessage {
   }
 
   bytes(form: Form, isPublic: boolean): Buffer {
-    const key = `${form} ${isPublic}`;
-    let bytes = this.#forms.get(key);
-    if (bytes === undefined) this.#forms.set(key, (bytes = this.#encode(form, isPublic)));
+    const forms = isPublic ? this.#forms.public : this.#forms.own;
+    let bytes = forms.get(form);
+    if (bytes === undefined) forms.set(form, (bytes = this.#encode(form, isPublic)));
     return bytes;
   }
 

@@ -14,10 +14,18 @@ interface Kept {
   readonly weight: number;
 }
 
+interface Found {
+  readonly eventId: string;
+  readonly sequence: number;
+  readonly message: ChangesMessage;
+}
+
 export class SharedMessages {
   /** By event and the record before the changes, the oldest first. */
   readonly #messages = new Map<string, Kept>();
   #weight = 0;
+  /** Most clients ask for what the one before them has asked for. */
+  #found: Found | null = null;
   #timer: NodeJS.Timeout | null = null;
 
   get count(): number {
@@ -38,6 +46,7 @@ export class SharedMessages {
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
       this.#messages.clear();
+      this.#found = null;
       this.#weight = 0;
     }, SHARED_MS).unref();
     this.#timer.refresh();
@@ -46,10 +55,15 @@ export class SharedMessages {
   #drop(name: string): void {
     this.#weight -= this.#messages.get(name)?.weight ?? 0;
     this.#messages.delete(name);
+    this.#found = null;
   }
 
   /** The message with the changes after a record, if it is kept. */
   after(eventId: string, sequence: number): ChangesMessage | undefined {
-    return this.#messages.get(`${eventId} ${sequence}`)?.message;
+    const found = this.#found;
+    if (found?.sequence === sequence && found.eventId === eventId) return found.message;
+    const message = this.#messages.get(`${eventId} ${sequence}`)?.message;
+    if (message !== undefined) this.#found = { eventId, sequence, message };
+    return message;
   }
 }

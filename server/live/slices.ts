@@ -1,0 +1,77 @@
+/**
+ * The share of the thread that streams have. The feeds take turns, one slice in each turn of the
+ * event loop, so that requests wait for a slice at most. While there is much other work, the feeds
+ * rest between the slices: bookings have most of the thread then, and without them streams do.
+ */
+
+/** A slice ends after this much time, in milliseconds. */
+const SLICE_MS = 0.25;
+/** Other work that takes more than this share of the time has the thread after each slice ... */
+const OTHER_SHARE_MAX = 0.25;
+/** ... for so long, times what its share is above that ... */
+const REST_MS = 20;
+/** ... and at most for this long. */
+const REST_MS_MAX = 8;
+/** The share is that of about so much time. */
+const MEMORY_MS = 10;
+
+/** Work that is done in slices. */
+export interface Sliced {
+  /** Works until a moment, as by `performance.now`. @returns Whether more is left. */
+  workUntil(endMs: number): boolean;
+}
+
+export class Slices {
+  readonly #activeMs: () => number;
+  /** The one whose turn is next comes first. */
+  readonly #queue = new Set<Sliced>();
+  #isScheduled = false;
+  /** The share of the time that other work has. */
+  #otherShare = 0;
+  /** The last slice, and how long the thread had worked when it ended. */
+  #last = { startMs: 0, endMs: 0, activeMs: 0 };
+
+  /** @param activeMs - How long the thread has worked. */
+  constructor(activeMs = () => performance.eventLoopUtilization().active) {
+    this.#activeMs = activeMs;
+  }
+
+  /** The work has a slice when it is its turn, and further ones until nothing is left. */
+  add(work: Sliced): void {
+    this.#queue.add(work);
+    this.#schedule();
+  }
+
+  remove(work: Sliced): void {
+    this.#queue.delete(work);
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#queue.size === 0) return;
+    this.#isScheduled = true;
+    const restMs = Math.min(REST_MS_MAX, REST_MS * (this.#otherShare - OTHER_SHARE_MAX));
+    const leftMs = restMs > 0 ? this.#last.endMs + restMs - performance.now() : 0;
+    if (leftMs > 0) setTimeout(this.#step, leftMs);
+    else setImmediate(this.#step);
+  }
+
+  readonly #step = (): void => {
+    this.#isScheduled = false;
+    const [work] = this.#queue;
+    if (work === undefined) return;
+    this.#queue.delete(work);
+    const startMs = performance.now();
+    const activeMs = this.#activeMs();
+    this.#learn(startMs, activeMs);
+    if (work.workUntil(startMs + SLICE_MS)) this.#queue.add(work);
+    const endMs = performance.now();
+    this.#last = { startMs, endMs, activeMs: activeMs + endMs - startMs };
+    this.#schedule();
+  };
+
+  #learn(nowMs: number, activeMs: number): void {
+    const passedMs = Math.max(nowMs - this.#last.startMs, 0.001);
+    const share = (activeMs - this.#last.activeMs) / passedMs;
+    this.#otherShare += (share - this.#otherShare) * Math.min(1, passedMs / MEMORY_MS);
+  }
+}
