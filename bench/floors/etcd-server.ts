@@ -62,7 +62,8 @@ async function lead(): Promise<number> {
 function add(res: HttpResponse): void {
   waiting.push(res);
   if (isBusy) return;
-  if (!isGathering) gather();
+  if (isGathering) gathering.added();
+  else gather();
 }
 
 function gather(): void {
@@ -78,6 +79,7 @@ function sendFrame(): void {
   replicator.commit(frame, { number: 1, offset }, () => {
     offset += frame.length;
     isBusy = false;
+    gathering.answered();
     for (const res of answered) res.cork(() => answer(res));
     if (waiting.length > 0 && !isGathering) gather();
   });

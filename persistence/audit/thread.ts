@@ -71,6 +71,8 @@ export interface AuditThreadOptions extends AuditThreadData {
   readonly scheduler: Scheduler;
   /** @returns The newest batch on disk. */
   readonly mark: () => ChainMark | null;
+  /** Calls back when the disk has every record that is durable now. */
+  readonly whenWritten: (done: () => void) => void;
   /** The last record in the trail at the start; 0 for none. */
   readonly projected: number;
   readonly onReport: (report: AuditReport) => void;
@@ -126,7 +128,7 @@ export class AuditThread {
   }
 
   /**
-   * Answers from all records that are on disk at the time of the call. Never rejects.
+   * Answers from all records that are durable at the time of the call. Never rejects.
    * @param asker - As by `askerOf`: askers take turns, and each has a limit of its own.
    * @param client - Its question is dropped when it has gone.
    */
@@ -141,13 +143,19 @@ export class AuditThread {
       const asked = question as AuditQuestion;
       const id = this.#waiting.add({ asker, question: asked, resolve });
       if (client !== undefined) client.onGone = () => this.#drop(id);
-      const mark = this.#mark();
-      const isLookup = LOOKUPS.has(question.about);
-      this.#thread.post(
-        isLookup ? { kind: "ask", id, question: asked, mark } : { kind: "prepare", id, mark },
-      );
+      this.#options.whenWritten(() => this.#post(id));
       this.#thread.keepAlive(true);
     });
+  }
+
+  #post(id: number): void {
+    const question = this.#waiting.get(id)?.question;
+    if (question === undefined) return;
+    const mark = this.#mark();
+    const isLookup = LOOKUPS.has(question.about);
+    this.#thread.post(
+      isLookup ? { kind: "ask", id, question, mark } : { kind: "prepare", id, mark },
+    );
   }
 
   /** Questions that wait for an answer. */

@@ -15,7 +15,6 @@ const LOOKS_MAX = 6;
 /** A frame that waits for records. */
 interface Waiting {
   readonly send: () => void;
-  readonly expectedRecords: number;
   /** At the last look. */
   readonly records: number;
   readonly looks: number;
@@ -26,6 +25,9 @@ export class Gathering {
   readonly #scheduler: Scheduler;
   readonly #pendingRecords: () => number;
   #sentRecords = 0;
+  #expectedRecords = 0;
+  #waiting: Waiting | null = null;
+  #cancelLook: (() => void) | null = null;
 
   /** @param pendingRecords - How many records the next frame has so far. */
   constructor(scheduler: Scheduler, pendingRecords: () => number) {
@@ -33,25 +35,40 @@ export class Gathering {
     this.#pendingRecords = pendingRecords;
   }
 
-  /** To be called when the last frame is done, or with the first record after that. */
-  begin(send: () => void): void {
-    const records = this.#pendingRecords();
-    // The first record may be one of those that are expected.
-    const expectedRecords = records + this.#sentRecords - 1;
-    const waiting = { send, expectedRecords, records, looks: 0, quietLooks: 0 };
-    this.#scheduler.soon(() => this.#look(waiting));
+  /** To be called before the answers of the last frame leave: those who get them come back. */
+  answered(): void {
+    this.#expectedRecords = this.#pendingRecords() + this.#sentRecords;
   }
 
-  #look(waiting: Waiting): void {
-    const { send, expectedRecords, looks } = waiting;
+  /** To be called when the next frame may leave and has something, or with its first record. */
+  begin(send: () => void): void {
+    const records = this.#pendingRecords();
+    this.#waiting = { send, records, looks: 0, quietLooks: 0 };
+    this.#scheduler.soon(() => this.#look());
+  }
+
+  /** To be called with each further record. */
+  added(): void {
+    if (this.#waiting !== null && this.#pendingRecords() === this.#expectedRecords) {
+      this.#scheduler.soon(() => this.#look());
+    }
+  }
+
+  #look(): void {
+    const waiting = this.#waiting;
+    if (waiting === null) return;
+    const { send, looks } = waiting;
     const records = this.#pendingRecords();
     const quietLooks = records > waiting.records ? 0 : waiting.quietLooks + 1;
-    if (records >= expectedRecords || quietLooks === QUIET_LOOKS || looks === LOOKS_MAX) {
+    const isDue = quietLooks === QUIET_LOOKS || looks === LOOKS_MAX;
+    this.#cancelLook?.();
+    if (records >= this.#expectedRecords || isDue) {
       this.#sentRecords = records;
+      this.#waiting = null;
+      this.#cancelLook = null;
       return send();
     }
-    this.#scheduler.later(LOOK_EVERY_MS, () => {
-      this.#look({ ...waiting, records, looks: looks + 1, quietLooks });
-    });
+    this.#waiting = { send, records, looks: looks + 1, quietLooks };
+    this.#cancelLook = this.#scheduler.later(LOOK_EVERY_MS, () => this.#look());
   }
 }

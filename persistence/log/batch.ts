@@ -1,6 +1,7 @@
-/** The records of one group commit, encoded into a frame as they arrive. */
+/** The records of one group commit, encoded into a frame as they arrive, and counters of them. */
 import { assert } from "../../engine/assert.ts";
 import type { LogRecord } from "../../engine/records.ts";
+import { Durations } from "../disk/durations.ts";
 import { ByteWriter } from "./bytes.ts";
 import { encodeRecord } from "./codec.ts";
 import {
@@ -89,4 +90,46 @@ function emptyFrame(): ByteWriter {
   const out = new ByteWriter(BATCH_BYTES);
   out.length = FRAME_HEADER_BYTES;
   return out;
+}
+
+/** Counters since the log was opened. */
+export class LogStats {
+  /** Frames with records. */
+  batches = 0;
+  /** Bytes of all frames. */
+  bytes = 0;
+  /** Frames that became durable. */
+  syncs = 0;
+  /** For each frame, the time that it took to become durable. */
+  readonly syncTimes = new Durations();
+  /** For each batch, the time from its first record until the batch is durable. */
+  readonly commitTimes = new Durations();
+  readonly #open: () => Batch;
+
+  /** @param open - The batch that waits for the disk. */
+  constructor(open: () => Batch) {
+    this.#open = open;
+  }
+
+  get pendingBytes(): number {
+    return this.#open().bytes;
+  }
+
+  get pendingRecords(): number {
+    return this.#open().recordCount;
+  }
+
+  /** @param openedMs - When its first record was appended; null when it has none. */
+  count(
+    frameBytes: number,
+    { sentMs, openedMs }: { readonly sentMs: number; readonly openedMs: number | null },
+    nowMs: number,
+  ): void {
+    this.bytes += frameBytes;
+    this.syncs += 1;
+    this.syncTimes.add(nowMs - sentMs);
+    if (openedMs === null) return;
+    this.batches += 1;
+    this.commitTimes.add(nowMs - openedMs);
+  }
 }

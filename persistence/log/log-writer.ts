@@ -5,10 +5,8 @@
 import { assert } from "../../engine/assert.ts";
 import { Admission, type Clock, type Journal, LogSpace, type TooLong } from "../../engine/ports.ts";
 import type { LogRecord } from "../../engine/records.ts";
-import { Durations } from "../disk/durations.ts";
 import { type DiskFault, LogFailed, type StoreFault } from "../disk/faults.ts";
-import { writeAllThrough } from "../disk/transfer.ts";
-import { Batch } from "./batch.ts";
+import { Batch, LogStats } from "./batch.ts";
 import { RECORD_BYTES_MAX } from "./codec.ts";
 import {
   FRAME_BYTES_MAX,
@@ -20,15 +18,8 @@ import {
   padToSector,
 } from "./frame.ts";
 import type { ChainMark } from "./scan.ts";
-import { SEGMENT_HEADER_BYTES, encodeSegmentHeader, segmentName } from "./segment-header.ts";
-import {
-  type LogEnd,
-  type OpenSegment,
-  Spares,
-  type SparesOptions,
-  activate,
-  roomIn,
-} from "./segments.ts";
+import { SEGMENT_HEADER_BYTES } from "./segment-header.ts";
+import { type LogEnd, NewestSegment, Spares, type SparesOptions, roomIn } from "./segments.ts";
 
 /** A larger open batch accepts no more commands: the disk cannot keep up. */
 export const PENDING_BYTES_MAX = 16 * 1024 * 1024;
@@ -58,21 +49,28 @@ export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
   readonly onFailure: (failure: StoreFault) => void;
   /** Makes a frame durable elsewhere, before it is written here; by default nothing does. */
   readonly commit?: CommitFrame | undefined;
-  /** Calls `send` when more records have had time to come; by default at the end of the turn. */
-  readonly gather?: ((send: () => void) => void) | undefined;
+  /** By default, a frame leaves at the end of the turn of its first record. */
+  readonly gather?: Gather | undefined;
   /** Whether there is room for more frames elsewhere. */
   readonly hasRoom?: (() => boolean) | undefined;
 }
 
 /**
- * Called when a batch is on disk, before `durable` is.
+ * Called when a batch is durable, before `durable` is.
  *
  * @param payload - The records of the batch as encoded; valid only during the call.
  */
 export type OnBatch = (payload: Buffer, firstSequence: number, recordCount: number) => void;
 
-/** Counters since the log was opened. */
-export type LogStats = Readonly<ReturnType<typeof statsWith>>;
+/** Decides when the next frame leaves. */
+export interface Gather {
+  /** The answers to the last frame leave next. */
+  answered(): void;
+  /** Calls `send` once, when more records have had time to come. */
+  begin(send: () => void): void;
+  /** A record has come since `begin`. */
+  added(): void;
+}
 
 interface Flight {
   readonly frame: Buffer;
@@ -84,18 +82,19 @@ interface Flight {
 /**
  * Ordering: each frame is synced before the next one is written, so at most one frame is unsynced.
  * `durable` is called in order after the sync of a frame, when the write of the next one has
- * already begun. Frames are written at the end of a turn of the event loop, so all records of a
- * turn share one sync without a timer. After a failed write or sync nothing more is written or
- * retried, and `durable` is never called again: whatever the kernel reports for that file cannot be
- * trusted.
+ * already begun. A frame that `commit` has made durable elsewhere is written and synced while the
+ * answers that waited for it leave. Frames are written at the end of a turn of the event loop, so
+ * all records of a turn share one sync without a timer. After a failed write or sync nothing more
+ * is written or retried, and `durable` is never called again: whatever the kernel reports for that
+ * file cannot be trusted.
  */
 export class LogWriter implements Journal {
   readonly #options: LogWriterOptions;
   readonly #spares: Spares;
   readonly #reserveBytes: number;
   readonly #recordBytesMax: number;
-  readonly #stats;
-  #segment: OpenSegment;
+  readonly #stats: LogStats;
+  readonly #segment: NewestSegment;
   /**
    * Room for the open batch in its segment, after the frame in flight and without the sector that
    * `close` needs; may be negative.
@@ -116,18 +115,20 @@ export class LogWriter implements Journal {
   #markedSequence: number;
   #markDue = false;
   #cancelMark: (() => void) | null = null;
-  #syncStartMs = 0;
+  #sentMs = 0;
   /** When the first record of the open batch, and of the batch in flight, was appended. */
   #openedMs = 0;
   #flightOpenedMs = 0;
   #failure: StoreFault | null = null;
+  /** Who waits for the disk of this host; null while it has everything that is durable. */
+  #onWritten: (() => void)[] | null = null;
   #closing: { resolve: () => void; reject: (fault: Error) => void } | null = null;
 
   constructor(options: LogWriterOptions) {
     const { segmentBytes, end } = options;
     this.#options = options;
-    this.#stats = statsWith(() => this.#open);
-    this.#segment = { ...end.segment };
+    this.#stats = new LogStats(() => this.#open);
+    this.#segment = new NewestSegment(options, end.segment);
     this.#roomBytes = roomIn(end.segment.bytes) - (end.segment.position - SEGMENT_HEADER_BYTES);
     this.#chain = end.chain;
     this.#mark = end.mark;
@@ -146,18 +147,24 @@ export class LogWriter implements Journal {
     assert(false, "the engine sets its callback before it appends");
   };
 
-  get stats(): LogStats {
+  get stats(): Readonly<LogStats> {
     return this.#stats;
   }
 
-  /** The last durable record, which a snapshot names; null when there is none. */
+  /** The last record on this disk, which a snapshot names; null when there is none. */
   get mark(): ChainMark | null {
     return this.#mark;
   }
 
   /** The end of the log on this disk. */
   get place(): FramePlace {
-    return { number: this.#segment.number, offset: this.#segment.position };
+    return this.#segment.place;
+  }
+
+  /** Calls back when this disk has every record that is durable now. */
+  whenWritten(done: () => void): void {
+    if (this.#onWritten === null) done();
+    else this.#onWritten.push(done);
   }
 
   /** Whether a write or sync failed. */
@@ -232,11 +239,12 @@ export class LogWriter implements Journal {
   }
 
   #wake(): void {
-    if (this.#woken || this.#busy) return;
-    this.#woken = true;
     const { gather, scheduler } = this.#options;
+    if (this.#busy) return;
+    if (this.#woken) return gather?.added();
+    this.#woken = true;
     if (gather === undefined) scheduler.soon(this.#commit);
-    else gather(this.#commit);
+    else gather.begin(this.#commit);
   }
 
   readonly #commit = (): void => {
@@ -257,12 +265,13 @@ export class LogWriter implements Journal {
 
   #write(flags: number): void {
     const batch = this.#open;
+    const { place } = this.#segment;
     const facts = {
       flags,
       firstSequence: this.#appendedSequence - batch.recordCount + 1,
       durableSequence: this.#durableSequence,
       epoch: this.#options.end.epoch,
-      offset: this.#segment.position,
+      offset: place.offset,
     };
     assert(facts.firstSequence === this.#durableSequence + 1, "one frame is in flight at a time");
     this.#busy = true;
@@ -273,35 +282,56 @@ export class LogWriter implements Journal {
     const { frame, chain } = batch.seal(facts, this.#chain);
     this.#flight = { frame, chain, flags, lastSequence };
     this.#roomBytes -= frame.length;
-    this.#syncStartMs = this.#options.runningMs();
+    this.#sentMs = this.#options.runningMs();
     this.#flightOpenedMs = this.#openedMs;
     const { commit } = this.#options;
-    const { file, number } = this.#segment;
-    if (commit === undefined) return writeAllThrough(file, frame, facts.offset, this.#synced);
-    commit(frame, { number, offset: facts.offset }, () => {
-      if (this.#failure === null) writeAllThrough(file, frame, facts.offset, this.#synced);
-    });
+    if (commit === undefined) this.#segment.write(frame, this.#synced);
+    else commit(frame, place, this.#committed);
   }
+
+  readonly #committed = (): void => {
+    if (this.#failure !== null) return;
+    const { frame, lastSequence } = this.#flight!;
+    this.#onWritten = [];
+    // It goes first, so the disk works while the answers are sent.
+    this.#segment.write(frame, this.#synced);
+    this.#noteDurable();
+    if (this.#other.recordCount > 0) this.durable(lastSequence);
+  };
 
   readonly #synced = (fault: DiskFault | null): void => {
     if (fault !== null) return this.fail(new LogFailed(fault));
-    const { frame, chain, flags, lastSequence } = this.#flight!;
+    if (this.#failure !== null) return;
+    const { chain, flags, lastSequence } = this.#flight!;
     const hadRecords = this.#other.recordCount > 0;
-    this.#count(frame.length, hadRecords);
-    this.#segment.position += frame.length;
+    const wasDurable = this.#onWritten !== null;
+    if (!wasDurable) this.#noteDurable();
     this.#chain = chain;
-    this.#markedSequence = this.#durableSequence;
-    this.#durableSequence = lastSequence;
-    if (hadRecords) this.#show(frame, lastSequence);
     this.#other.clear();
     this.#flight = null;
     this.#busy = false;
     if (hadRecords) this.#mark = { sequence: lastSequence, chain };
+    const onWritten = this.#onWritten ?? [];
+    this.#onWritten = null;
     // The next batch goes first, so the disk works while the answers of this one are sent.
     if (flags === FrameFlag.CLEAN_SHUTDOWN) this.#finish();
     else this.#next();
-    if (hadRecords) this.durable(lastSequence);
+    if (hadRecords && !wasDurable) this.durable(lastSequence);
+    for (const done of onWritten) done();
   };
+
+  /** The frame in flight is durable. */
+  #noteDurable(): void {
+    const { frame, lastSequence } = this.#flight!;
+    const hadRecords = this.#other.recordCount > 0;
+    const openedMs = hadRecords ? this.#flightOpenedMs : null;
+    this.#stats.count(frame.length, { openedMs, sentMs: this.#sentMs }, this.#options.runningMs());
+    this.#markedSequence = this.#durableSequence;
+    this.#durableSequence = lastSequence;
+    if (!hadRecords) return;
+    this.#show(frame, lastSequence);
+    this.#options.gather?.answered();
+  }
 
   #show(frame: Buffer, lastSequence: number): void {
     const { bytes, recordCount } = this.#other;
@@ -323,49 +353,29 @@ export class LogWriter implements Journal {
 
   /** Continues in the spare. Without a spare an idle mark waits; a batch always has its room. */
   #roll(frameBytes: number): void {
-    const { disk, folder, storeId, clock, end } = this.#options;
     const spare = this.#spares.take(frameBytes);
     if (spare === null) {
       assert(this.#open.recordCount === 0, "appended records have their room");
       return this.#spares.request(frameBytes);
     }
-    const number = this.#segment.number + 1;
-    const place = { number, firstSequence: this.#durableSequence + 1 };
-    const log = { storeId, epoch: end.epoch, chain: this.#chain, createdAtMs: clock.nowMs() };
-    const head = encodeSegmentHeader({ ...place, ...log });
-    const name = segmentName(place);
+    const { epoch } = this.#options.end;
+    const log = { firstSequence: this.#durableSequence + 1, epoch, chain: this.#chain };
     this.#busy = true;
     // Records that are appended during the activation go into the new segment.
     this.#roomBytes = roomIn(spare.bytes);
-    activate(disk, spare, { folder, name, head }, (fault) => {
+    this.#segment.replace(spare, log, (fault) => {
       if (fault !== null) return this.fail(new LogFailed(fault));
-      this.#segment.file.close((closeFault) => {
-        if (closeFault !== null) return this.fail(new LogFailed(closeFault));
-        const { file, bytes } = spare;
-        this.#segment = { file, number, bytes, position: SEGMENT_HEADER_BYTES };
-        this.#busy = false;
-        this.#spares.request(0);
-        this.#commit();
-      });
+      if (this.#failure !== null) return;
+      this.#busy = false;
+      this.#spares.request(0);
+      this.#commit();
     });
-  }
-
-  #count(frameBytes: number, hadRecords: boolean): void {
-    const nowMs = this.#options.runningMs();
-    this.#stats.bytes += frameBytes;
-    this.#stats.syncs += 1;
-    this.#stats.syncTimes.add(nowMs - this.#syncStartMs);
-    if (!hadRecords) return;
-    this.#stats.batches += 1;
-    this.#stats.commitTimes.add(nowMs - this.#flightOpenedMs);
   }
 
   #finish(): void {
     const { resolve, reject } = this.#closing!;
     this.#busy = true;
-    // The next start then does not read the zeros. They mean the same as the end of the file.
-    this.#segment.file.truncateNow?.(this.#segment.position);
-    this.#segment.file.close((fileFault) => {
+    this.#segment.close((fileFault) => {
       this.#spares.close((spareFault) => {
         const fault = fileFault ?? spareFault;
         if (fault === null) resolve();
@@ -373,26 +383,4 @@ export class LogWriter implements Journal {
       });
     });
   }
-}
-
-function statsWith(open: () => Batch) {
-  return {
-    /** Frames with records. */
-    batches: 0,
-    /** Bytes of all frames. */
-    bytes: 0,
-    /** Syncs of frames. */
-    syncs: 0,
-    /** Durations of the writes and syncs of frames. */
-    syncTimes: new Durations(),
-    /** For each batch, the time from its first record until the batch is durable. */
-    commitTimes: new Durations(),
-    /** Bytes and records of the open batch, which waits for the disk. */
-    get pendingBytes() {
-      return open().bytes;
-    },
-    get pendingRecords() {
-      return open().recordCount;
-    },
-  };
 }

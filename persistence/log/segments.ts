@@ -1,15 +1,21 @@
 /**
- * Spares: segment files that are not part of the log yet. A spare is filled with zeros and synced
- * in the background under a temporary name, so the log itself never waits for space. It is renamed
- * when the log needs it.
+ * The newest segment of the log, and spares: segment files that are not part of the log yet. A
+ * spare is filled with zeros and synced in the background under a temporary name, so the log itself
+ * never waits for space. It is renamed when the log needs it.
  */
+import type { Clock } from "../../engine/ports.ts";
 import type { Disk, DiskFile, Done } from "../disk/disk.ts";
 import type { DiskFault } from "../disk/faults.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
-import { TEMPORARY_SUFFIX, writeAll } from "../disk/transfer.ts";
-import { SECTOR_BYTES, padToSector } from "./frame.ts";
+import { TEMPORARY_SUFFIX, writeAll, writeAllThrough } from "../disk/transfer.ts";
+import { type FramePlace, SECTOR_BYTES, padToSector } from "./frame.ts";
 import type { ChainMark } from "./scan.ts";
-import { SEGMENT_HEADER_BYTES } from "./segment-header.ts";
+import {
+  encodeSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  type SegmentHeader,
+  segmentName,
+} from "./segment-header.ts";
 
 /** The end of the log, and the segment where it continues. */
 export interface LogEnd {
@@ -28,7 +34,69 @@ export interface OpenSegment {
   readonly number: number;
   readonly bytes: number;
   /** Offset of the next frame in bytes. */
-  position: number;
+  readonly position: number;
+}
+
+export interface NewestSegmentOptions {
+  readonly disk: Disk;
+  /** The folder of the segments. */
+  readonly folder: string;
+  readonly storeId: string;
+  readonly clock: Clock;
+}
+
+/** The segment where the log continues. One call at a time: each begins when the last is done. */
+export class NewestSegment {
+  readonly #options: NewestSegmentOptions;
+  #file: DiskFile;
+  #number: number;
+  #position: number;
+
+  constructor(options: NewestSegmentOptions, { file, number, position }: OpenSegment) {
+    this.#options = options;
+    this.#file = file;
+    this.#number = number;
+    this.#position = position;
+  }
+
+  /** The end of the log on this disk. */
+  get place(): FramePlace {
+    return { number: this.#number, offset: this.#position };
+  }
+
+  /** Writes and syncs the next frame. */
+  write(frame: Buffer, done: Done): void {
+    writeAllThrough(this.#file, frame, this.#position, (fault) => {
+      if (fault === null) this.#position += frame.length;
+      done(fault);
+    });
+  }
+
+  /** Continues in the spare. */
+  replace(
+    { file, bytes }: Spare,
+    log: Pick<SegmentHeader, "firstSequence" | "epoch" | "chain">,
+    done: Done,
+  ): void {
+    const { disk, folder, storeId, clock } = this.#options;
+    const number = this.#number + 1;
+    const head = encodeSegmentHeader({ ...log, number, storeId, createdAtMs: clock.nowMs() });
+    const name = segmentName({ number, firstSequence: log.firstSequence });
+    activate(disk, { file, bytes }, { folder, name, head }, (fault) => {
+      if (fault !== null) return done(fault);
+      const before = this.#file;
+      this.#file = file;
+      this.#number = number;
+      this.#position = SEGMENT_HEADER_BYTES;
+      before.close(done);
+    });
+  }
+
+  /** The next start then does not read the zeros, which mean the same as the end of the file. */
+  close(done: Done): void {
+    this.#file.truncateNow?.(this.#position);
+    this.#file.close(done);
+  }
 }
 
 export const SEGMENT_BYTES = 64 * 1024 * 1024;

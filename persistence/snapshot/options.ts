@@ -23,7 +23,7 @@ export interface SnapshotWriter {
 
 export interface SnapshotsOptions {
   readonly state: State;
-  readonly log: Pick<LogWriter, "mark" | "hasFailed"> & {
+  readonly log: Pick<LogWriter, "mark" | "hasFailed" | "whenWritten"> & {
     readonly stats: Pick<LogWriter["stats"], "bytes">;
   };
   readonly clock: Clock;

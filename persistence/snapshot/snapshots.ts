@@ -81,7 +81,7 @@ export class Snapshots implements Observer {
 
   durable(): void {
     const { log, everyBytes } = this.#options;
-    if (this.#current !== null) return this.#finishWhenDurable(this.#current);
+    if (this.#current !== null) return log.whenWritten(this.#finishCurrent);
     if (log.stats.bytes < this.#dueBytes || this.#cancelRetry !== null) return;
     this.#dueBytes = log.stats.bytes + everyBytes;
     this.request();
@@ -214,7 +214,7 @@ export class Snapshots implements Observer {
       }
       snapshot.pauseMsMax = Math.max(snapshot.pauseMsMax, performance.now() - startMs);
       snapshot.isWaiting = hasMore && snapshot.writer.queued >= QUEUED_MAX;
-      if (!hasMore) this.#finishWhenDurable(snapshot);
+      if (!hasMore) this.#finishWhenWritten(snapshot);
       else if (!snapshot.isWaiting) this.#options.scheduler.soon(this.#turn);
     });
   };
@@ -337,7 +337,11 @@ export class Snapshots implements Observer {
     snapshot.retained.set(number, { partition, sequence: this.#sequence });
   }
 
-  #finishWhenDurable(snapshot: SnapshotInProgress): void {
+  readonly #finishCurrent = (): void => {
+    if (this.#current !== null) this.#finishWhenWritten(this.#current);
+  };
+
+  #finishWhenWritten(snapshot: SnapshotInProgress): void {
     const { mark } = this.#options.log;
     if (snapshot.isFinishing || snapshot.catalog !== null) return;
     if (snapshot.pending.size > 0 || snapshot.copies.length > 0) return;

@@ -13,7 +13,8 @@ import type { ClusterOptions } from "../cluster/options.ts";
 import { containsStore, type StorePlace } from "../disk/data-folder.ts";
 import type { StoreFault } from "../disk/faults.ts";
 import type { MachineTime } from "../disk/service-clock.ts";
-import type { LogStats, LogWriter } from "../log/log-writer.ts";
+import type { LogStats } from "../log/batch.ts";
+import type { LogWriter } from "../log/log-writer.ts";
 import { beginEpoch, type LogOptions } from "../log/open-log.ts";
 import type { ChainMark } from "../log/scan.ts";
 import { LOG_FOLDER } from "../log/segment-header.ts";
@@ -81,6 +82,12 @@ export class HostLog {
     return (this.#journal ?? this.#followed).hasFailed;
   }
 
+  /** As of the log of a leader. */
+  whenWritten(done: () => void): void {
+    if (this.#journal === null) done();
+    else this.#journal.whenWritten(done);
+  }
+
   get stats(): Pick<LogStats, "bytes"> {
     const led = this.#journal?.stats.bytes ?? 0;
     return { bytes: this.#followed.bytes + led };
@@ -120,7 +127,7 @@ export class HostLog {
           ...this.#options,
           commit: (frame, place, done) => host.commit(frame, place, done),
           hasRoom: () => host.hasRoom,
-          gather: (send) => gathering.begin(send),
+          gather: gathering,
         },
         read.scan,
       );

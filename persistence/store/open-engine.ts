@@ -15,7 +15,7 @@ import type { ClusterHost } from "../cluster/cluster-host.ts";
 import { containsStore } from "../disk/data-folder.ts";
 import { realDisk } from "../disk/disk.ts";
 import type { StoreFault } from "../disk/faults.ts";
-import type { LogStats } from "../log/log-writer.ts";
+import type { LogStats } from "../log/batch.ts";
 import type { StateReport } from "./open-state.ts";
 import {
   type HostOptions,
@@ -68,7 +68,7 @@ export class Store {
   readonly engine: Engine;
   readonly report: StateReport;
   /** Counters of the log since it was opened. */
-  readonly logStats: LogStats;
+  readonly logStats: Readonly<LogStats>;
   /** Whether the data folder was empty. */
   readonly isFresh: boolean;
   /** Paths of the data folder that other users could read until now. */

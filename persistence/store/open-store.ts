@@ -269,14 +269,20 @@ function begin(prepared: Prepared, { journal, position, cluster }: Led): OpenSto
 function openAudit(
   { disk, scheduler, startAuditThread: startThread, startAuditReader: startReader }: Platform,
   { audit, folder }: StoreOptions,
-  { storeId, journal }: { readonly storeId: string; readonly journal: Pick<LogWriter, "mark"> },
+  {
+    storeId,
+    journal,
+  }: { readonly storeId: string; readonly journal: Pick<LogWriter, "mark" | "whenWritten"> },
 ): AuditThread | null {
   if (audit === undefined) return null;
   makeAuditFile(disk, folder);
   const projected = auditedSequence(disk, folder, storeId) ?? 0;
-  const mark = () => journal.mark;
+  const source = {
+    mark: () => journal.mark,
+    whenWritten: (done: () => void) => journal.whenWritten(done),
+  };
   const threads = { scheduler, startThread, startReader };
-  return new AuditThread({ ...audit, folder, storeId, projected, mark, ...threads });
+  return new AuditThread({ ...audit, folder, storeId, projected, ...source, ...threads });
 }
 
 /** The folder is not released while the trail's thread still writes to it. */

@@ -60,6 +60,7 @@ function threadOf(source: Source, options: Partial<AuditThreadOptions> = {}) {
     scheduler: realScheduler,
     startThread: workerThread(COMPILED, "test"),
     startReader: workerThread(READER, "test"),
+    whenWritten: (done) => done(),
     onReport: (report) => void reports.push(report),
     ...source,
     ...options,
@@ -120,6 +121,33 @@ test("an organization may have 64 questions waiting, and all together 1,024", as
   await thread.close();
   expect(await last).toEqual({ gap: AuditGap.BUSY, extent: null });
   expect(thread.waiting).toBe(0);
+});
+
+test("a question waits until the disk has what is durable, and is answered from that", async () => {
+  const { folder, process } = await storeWithTrail(20);
+  const marks: (number | undefined)[] = [];
+  const listening: StartAuditThread = (data, events) => {
+    const thread = workerThread<typeof data, ToAuditThread, FromAuditThread>(COMPILED, "test");
+    const started = thread(data, events);
+    const post = (message: ToAuditThread) => {
+      if (message.kind === "ask") marks.push(message.mark?.sequence);
+      started.post(message);
+    };
+    return { ...started, post };
+  };
+  const writes: (() => void)[] = [];
+  const source = { folder, mark: () => process.journal.mark };
+  const whenWritten = (done: () => void) => void writes.push(done);
+  const { thread } = threadOf(source, { startThread: listening, whenWritten });
+  const asked = thread.ask(OWNER, ANN);
+  const gone: WaitingClient = { onGone: null };
+  const dropped = thread.ask(OWNER, ANN, gone);
+  gone.onGone!();
+  expect(marks).toEqual([]);
+  for (const written of writes) written();
+  expect(await asked).toMatchObject({ gap: null });
+  expect(await dropped).toMatchObject({ gap: AuditGap.UNAVAILABLE });
+  expect(marks).toEqual([process.journal.mark!.sequence]);
 });
 
 test("the question of a client that has gone is dropped, before and after it is read", async () => {

@@ -6,6 +6,7 @@ import { ActorKind, RecordType, type LogRecord, type MoveRecord } from "../../..
 import type { Disk } from "../../../persistence/disk/disk.ts";
 import type { StoreFault } from "../../../persistence/disk/faults.ts";
 import type { Scheduler } from "../../../persistence/disk/scheduler.ts";
+import type { CommitFrame } from "../../../persistence/log/frame.ts";
 import { openLog } from "../../../persistence/log/open-log.ts";
 import type { RecoveryReport } from "../../../persistence/log/recover.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
@@ -83,6 +84,7 @@ export interface LogOptions {
   readonly segmentBytes?: number;
   readonly scheduler?: Scheduler;
   readonly storeId?: string;
+  readonly commit?: CommitFrame;
 }
 
 /** The log as a process with an engine uses it. */
