@@ -31,6 +31,9 @@ export async function connectToItself(onLost: (error: unknown) => void): Promise
   const opened = new Promise<WebSocket<unknown>>((resolve) => {
     app.ws(path, {
       idleTimeout: NEVER,
+      // With pings, the library takes no timeout for one of 252 seconds, and ends the connection
+      // four seconds later.
+      sendPingsAutomatically: false,
       open: resolve,
       close: () => {
         if (!isClosed) onLost(new Broken("the server has lost the connection to itself"));
