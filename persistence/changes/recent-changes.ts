@@ -39,7 +39,7 @@ import { RecentMoves } from "./recent-moves.ts";
 /** Memory for recent changes; the oldest are dropped. Older ones are in the audit trail. */
 export const RECENT_BYTES_MAX = 32 * 1024 * 1024;
 /** What a chain keeps of a record, in bytes, at least. */
-const CAPTURED_BYTES = 200;
+const CAPTURED_BYTES = 450;
 /** Changes of a block. */
 export const BLOCK_CHANGES = 512;
 /** Chains that are trimmed for each batch that is dropped. */

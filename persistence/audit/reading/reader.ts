@@ -40,7 +40,7 @@ interface Asked extends AskReader {
   begun: { readonly file: OpenFile; readonly slices: Slices<Outcome> } | null;
 }
 
-const SETTINGS = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384";
+const SETTINGS = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096";
 const UNAVAILABLE: Outcome = { gap: AuditGap.UNAVAILABLE, extent: null };
 
 export class AuditReader {
