@@ -15,7 +15,7 @@ import type { Scheduler } from "../disk/scheduler.ts";
 import type { StartThread, Thread } from "../disk/threads.ts";
 import type { ChainMark } from "../log/scan.ts";
 import type { AuditKeeper, AuditReport, KeeperOptions } from "./keeper.ts";
-import { type FromReader, ReadingThread, type StartReader } from "./reading/thread.ts";
+import { ReadingThread, type Received, type StartReader } from "./reading/thread.ts";
 import { WaitingQuestions } from "./waiting.ts";
 
 const FOLLOW_EVERY_MS = 1_000;
@@ -122,7 +122,7 @@ export class AuditThread {
         exited();
       },
     });
-    const onMessage = (message: FromReader) => this.#hearReader(message);
+    const onMessage = (message: Received) => this.#hearReader(message);
     this.#reading = new ReadingThread({ folder, storeId, startReader, onMessage });
     this.#stopFollowing = scheduler.every(FOLLOW_EVERY_MS, () => this.#follow());
   }
@@ -232,7 +232,7 @@ export class AuditThread {
     return message satisfies never;
   }
 
-  #hearReader(message: FromReader): void {
+  #hearReader(message: Received): void {
     if (message.kind === "report") return this.#options.onReport(message.report);
     this.isFailing = message.isFailing;
     return this.#settle(message.id, message.outcome);

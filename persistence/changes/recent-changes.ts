@@ -39,7 +39,7 @@ import { RecentMoves } from "./recent-moves.ts";
 /** Memory for recent changes; the oldest are dropped. Older ones are in the audit trail. */
 export const RECENT_BYTES_MAX = 32 * 1024 * 1024;
 /** What a chain keeps of a record, in bytes, at least. */
-const CAPTURED_BYTES = 200;
+const CAPTURED_BYTES = 450;
 /** Changes of a block. */
 export const BLOCK_CHANGES = 512;
 /** Chains that are trimmed for each batch that is dropped. */
@@ -259,15 +259,17 @@ export class RecentChanges implements Observer {
    * Prices of seats, or the layout, are about to change: keeps what earlier moves refer to.
    *
    * @param priceIds - By slot, when the record removes prices.
+   * @param isOver - Whether the present partition stays as it is, and another one takes its place:
+   * a hundred events may follow a layout, and copies of all would stop everybody.
    */
-  #endEra(chain: EventChain, sequence: number, priceIds: PriceIds | null): void {
+  #endEra(chain: EventChain, sequence: number, priceIds: PriceIds | null, isOver = false): void {
     const partition = this.#state!.partitions.peek(chain.partition);
     const hasMoves = chain.lastUpTo(sequence - 1) > chain.eraStart;
     const isReferred = hasMoves || (priceIds !== null && chain.eras.length > 0);
     chain.eraStart = sequence;
     if (!isReferred || partition === undefined) return;
     const { seatIds } = partition.layout;
-    const price = partition.price.slice();
+    const price = isOver ? partition.price : partition.price.slice();
     chain.eras.push({ until: sequence, seatIds, price, priceIds });
     const bytes = 10 * price.length + 50 * (priceIds?.size ?? 0);
     this.#keepUntilDropped(sequence, bytes, () => void chain.eras.shift());
@@ -305,11 +307,12 @@ export class RecentChanges implements Observer {
         this.#endEra(chain, sequence, priceIdsOf(state, after.id));
         this.#capturePrices(chain, at, priced);
       } else if (before !== undefined && (call === "layout" || call === "event") && isMoved) {
-        this.#endEra(chain, sequence, null);
+        this.#endEra(chain, sequence, null, true);
         const moved = () => layoutChange(from!, state.partitions.layoutOf(partition)!);
         this.#captureLater(chain, at, moved);
       } else {
-        if (call === "deleteevent") this.#endEra(chain, sequence, priceIdsOf(state, after.id));
+        if (call === "deleteevent")
+          this.#endEra(chain, sequence, priceIdsOf(state, after.id), true);
         this.#capture(chain, sequence, { read: () => changeOf(at, NO_PLACES), bytes: 0 });
       }
     }

@@ -143,7 +143,7 @@ const WRITING = [
   "journal_mode = WAL",
   "synchronous = FULL",
   "journal_size_limit = 67108864",
-  "cache_size = -65536",
+  "cache_size = -16384",
   "temp_store = MEMORY",
 ];
 

@@ -21,7 +21,7 @@ export function changeView(change: EventChange, isPublic: boolean) {
   };
 }
 
-function seatView({ id, state, priceId, expiresAtMs }: SeatAfter) {
+export function seatView({ id, state, priceId, expiresAtMs }: SeatAfter) {
   const shown = { id, state: state === null ? null : STATE_NAMES[state], priceId };
   return expiresAtMs === null ? shown : { ...shown, expiresAt: localDateTime(expiresAtMs) };
 }

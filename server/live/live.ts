@@ -36,7 +36,7 @@ import {
 import type { RequestHead } from "../wire/front.ts";
 import { localDateTime } from "../wire/moments.ts";
 import { FrontResult } from "../wire/replies.ts";
-import { changeView } from "./change-view.ts";
+import { changesPage } from "./changes-page.ts";
 import { EventChanges, type RecentSource } from "./event-changes.ts";
 import { Feed } from "./feed.ts";
 import { CloseCode, Follower } from "./follower.ts";
@@ -218,9 +218,7 @@ export class Live implements LiveEvents {
       page = await this.#changes.page(asked, head);
       if (isRefused(page)) return page;
     }
-    const changes = page.changes.map((change) => changeView(change, false));
-    const sequence = page.changes.at(-1)?.sequence ?? since;
-    return answer(200, { sequence, more: page.hasMore, changes });
+    return changesPage(page, since, caller.organizationId);
   }
 
   /** Settles with the event's next change, or when the client or the server does not wait on. */

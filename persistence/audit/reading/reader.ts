@@ -14,6 +14,7 @@ import { messageOf } from "../../disk/faults.ts";
 import { openSqlReader, type SqlFile } from "../../disk/sqlite.ts";
 import { AUDIT_FILE, extentOf, readTrail } from "../file.ts";
 import { AuditAnswering } from "./answers.ts";
+import { sentPage } from "./sent-changes.ts";
 import { type Slices, Turns } from "./slices.ts";
 import type { AskReader, FromReader } from "./thread.ts";
 
@@ -39,7 +40,7 @@ interface Asked extends AskReader {
   begun: { readonly file: OpenFile; readonly slices: Slices<Outcome> } | null;
 }
 
-const SETTINGS = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384";
+const SETTINGS = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096";
 const UNAVAILABLE: Outcome = { gap: AuditGap.UNAVAILABLE, extent: null };
 
 export class AuditReader {
@@ -98,10 +99,17 @@ export class AuditReader {
       this.#fail(error);
       outcome = UNAVAILABLE;
     }
-    const isFailing = this.#failure !== null;
     this.#wanted.delete(asked.id);
-    this.#options.send({ kind: "answer", id: asked.id, outcome, isFailing });
+    this.#answered(asked, outcome);
     return true;
+  }
+
+  #answered({ id, question }: Asked, outcome: Outcome): void {
+    const isFailing = this.#failure !== null;
+    if (question.about === "changes" && outcome.gap === null) {
+      const page = sentPage(outcome.value as AuditAnswers["changes"]);
+      this.#options.send({ kind: "changes", id, extent: outcome.extent, page });
+    } else this.#options.send({ kind: "answer", id, outcome, isFailing });
   }
 
   /** @returns The answer; null when the question needs more slices. */

@@ -8,10 +8,12 @@ import {
   type AuditOutcome,
   type AuditQuestion,
   type AuditTopic,
+  type TrailExtent,
 } from "../../../engine/queries/audit-trail.ts";
 import type { StorePlace } from "../../disk/data-folder.ts";
 import type { StartThread, Thread } from "../../disk/threads.ts";
 import type { AuditReport } from "../keeper.ts";
+import { receivedPage, type SentPage } from "./sent-changes.ts";
 
 /** The data that the thread starts with. */
 export type ReaderData = Pick<StorePlace, "folder" | "storeId">;
@@ -33,8 +35,8 @@ export type ToReader =
   | { readonly kind: "drop"; readonly id: number }
   | { readonly kind: "end" };
 
-/** Messages from the thread. */
-export type FromReader =
+/** Messages from the thread, as they are received. */
+export type Received =
   | {
       readonly kind: "answer";
       readonly id: number;
@@ -44,11 +46,22 @@ export type FromReader =
     }
   | { readonly kind: "report"; readonly report: AuditReport };
 
+/** Messages from the thread. */
+export type FromReader =
+  | Received
+  /** The answer to a question about changes. */
+  | {
+      readonly kind: "changes";
+      readonly id: number;
+      readonly extent: TrailExtent;
+      readonly page: SentPage;
+    };
+
 export type StartReader = StartThread<ReaderData, ToReader, FromReader>;
 
 export interface ReadingThreadOptions extends ReaderData {
   readonly startReader: StartReader;
-  readonly onMessage: (message: FromReader) => void;
+  readonly onMessage: (message: Received) => void;
 }
 
 export class ReadingThread {
@@ -97,9 +110,9 @@ export class ReadingThread {
       { folder, storeId },
       {
         message: (message) => {
-          if (message.kind === "answer") this.#asked.delete(message.id);
+          if (message.kind !== "report") this.#asked.delete(message.id);
           if (this.#asked.size === 0) this.#thread?.keepAlive(false);
-          onMessage(message);
+          onMessage(message.kind === "changes" ? answerWith(message) : message);
         },
         error: ({ message: failure }) => {
           onMessage({ kind: "report", report: { kind: "failed", failure } });
@@ -118,4 +131,9 @@ export class ReadingThread {
     this.#asked.clear();
     this.#onExit();
   }
+}
+
+function answerWith({ id, extent, page }: Extract<FromReader, { readonly kind: "changes" }>) {
+  const outcome = { gap: null, value: receivedPage(page), extent } as const;
+  return { kind: "answer", id, outcome, isFailing: false } as const;
 }

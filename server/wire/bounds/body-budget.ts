@@ -21,8 +21,13 @@ export const BODY_LIMITS: BodyLimits = {
   address: MEBIBYTE,
   addresses: 64 * MEBIBYTE,
 };
-/** A body of at least this length has pages of its own. */
+/** An answer of at least this length has pages of its own. */
 export const LONG_BYTES = MEBIBYTE;
+/**
+ * As much of a body, when it comes in pieces, has pages too. What was kept of shorter ones whose
+ * client has gone waits for a collection of garbage, which may be tens of megabytes later.
+ */
+export const PAGED_BYTES = MEBIBYTE / 8;
 
 /** Who sends a body: an organization, or an address when no key is needed. */
 export interface Sender {
@@ -105,7 +110,7 @@ export class BodyPieces {
   add(piece: Uint8Array): void {
     const before = this.#length;
     this.#length += piece.length;
-    if (this.#length < LONG_BYTES) {
+    if (this.#length < PAGED_BYTES) {
       this.#short.push(Buffer.from(Uint8Array.from(piece).buffer));
       return;
     }

@@ -11,6 +11,7 @@ import { createOrganization, sizedPlan, startServer } from "./serving.ts";
 /** The bound on resident memory above that before the disturbance. */
 const GROWN_MIB_MAX = 400;
 const KIB_PER_MIB = 1_024;
+const V2 = "/api/private/v2.0";
 /** Time limit of one on-sale. */
 const SALE_SECONDS = 900;
 /** Of the disturber before the measured on-sale begins. */
@@ -105,27 +106,30 @@ async function lastWords(server: ServerProcess): Promise<string> {
 /** The organization whose tickets are sold. */
 class Neighbour {
   readonly #scope: Scope;
+  readonly #server: ServerProcess;
   readonly #options: Pick<PlayOptions, "url" | "key" | "layout">;
   readonly #form: SaleForm;
 
-  private constructor(
-    scope: Scope,
-    form: SaleForm,
-    options: Pick<PlayOptions, "url" | "key" | "layout">,
-  ) {
+  private constructor(scope: Scope, server: ServerProcess, form: SaleForm, sells: Sells) {
     this.#scope = scope;
+    this.#server = server;
     this.#form = form;
-    this.#options = options;
+    this.#options = { url: server.url, ...sells };
   }
 
   static async create(scope: Scope, server: ServerProcess, form: SaleForm): Promise<Neighbour> {
     const layout = path.join(scope.folder(), "layout.json");
     writeFileSync(layout, JSON.stringify(sizedPlan(form.seats, form.places)));
     const { secretKey: key } = await createOrganization(server);
-    return new Neighbour(scope, form, { url: server.url, key, layout });
+    return new Neighbour(scope, server, form, { key, layout });
   }
 
-  /** Plays on-sales one after the other. @returns The report of each. */
+  /**
+   * Plays on-sales one after the other. What each was made of is deleted after it: what stays of
+   * past on-sales is not the work of who disturbs them.
+   *
+   * @returns The report of each.
+   */
   async play(seed: number, durationMs: number): Promise<readonly Report[]> {
     const endMs = performance.now() + durationMs;
     const reports: Report[] = [];
@@ -133,11 +137,30 @@ class Neighbour {
       const ledger = path.join(this.#scope.folder(), "ledger.jsonl");
       const { buyers } = this.#form;
       const sale = { ledger, buyers, seconds: SALE_SECONDS, seed: seed + reports.length };
-      reports.push((await new Player(this.#scope, { ...this.#options, ...sale }).ended()).report);
+      const player = new Player(this.#scope, { ...this.#options, ...sale });
+      reports.push((await player.ended()).report);
+      await this.#delete(player.eventId!);
     } while (performance.now() < endMs);
     return reports;
   }
+
+  /** The event, its schema and its venue. */
+  async #delete(eventId: string): Promise<void> {
+    const { key } = this.#options;
+    const v2 = async <T>(method: string, target: string) => {
+      const response = await this.#server.request(method, `${V2}/${target}`, undefined, key);
+      if (!response.ok) throw new Error(`${method} ${target}: ${await response.text()}`);
+      return (response.status === 204 ? null : await response.json()) as T;
+    };
+    const { schemaId } = await v2<{ schemaId: number }>("GET", `events/${eventId}`);
+    const { venueId } = await v2<{ venueId: number }>("GET", `schemas/${schemaId}`);
+    await v2("DELETE", `events/${eventId}`);
+    await v2("DELETE", `schemas/${schemaId}`);
+    await v2("DELETE", `venues/${venueId}`);
+  }
 }
+
+type Sells = Pick<PlayOptions, "key" | "layout">;
 
 function wrongSales(reports: readonly Report[]): string[] {
   return reports.flatMap(({ passed, soldOut, soldTwice, headline, serverErrors }) => {

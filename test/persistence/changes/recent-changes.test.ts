@@ -1,5 +1,5 @@
 /** Changes from memory, from the audit trail, and the state itself, for the same records. */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { noteSequence } from "../../../engine/affected-partitions.ts";
 import { apply } from "../../../engine/apply.ts";
 import type { EventRow } from "../../../engine/catalog.ts";
@@ -10,7 +10,8 @@ import { isOnSale, listedEvent } from "../../../engine/queries/listed-event.ts";
 import { State } from "../../../engine/state.ts";
 import type { OpenTrail } from "../../../persistence/audit/trail.ts";
 import { RecentChanges } from "../../../persistence/changes/recent-changes.ts";
-import type { KeptRecord } from "../../support/engine.ts";
+import { type KeptRecord, World } from "../../support/engine.ts";
+import { layoutOf, section } from "../../support/layout.ts";
 import { keepBatch } from "../../support/store/recent.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { Workload } from "../../sim/workload/workload.ts";
@@ -230,6 +231,25 @@ test("those who watch an event are not called for the records of others", () => 
     recent.durable(sequence - 1);
   }
   expect(called).toBeGreaterThan(5);
+});
+
+test("a layout that many events follow copies the prices of none, which are as they were", () => {
+  const parts = (name: string) => [section("Stalls", { [name]: "1 2 3" })];
+  const world = new World(parts("A"));
+  const event = world.engine.state.catalog.events.get(world.eventId)!;
+  world.book("lock", world.selection("ann", "A1"));
+  const before = world.engine.sequence;
+  world.putLayout(layoutOf(...parts("B")), true);
+  const follower = new Follower();
+  const { kept } = world.journal;
+  for (const record of kept.slice(0, before)) follower.follow(record);
+  const copied = vi.spyOn(Object.getPrototypeOf(Uint16Array.prototype) as Uint16Array, "slice");
+  onTestFinished(() => copied.mockRestore());
+  for (const record of kept.slice(before)) follower.follow(record);
+  follower.sync();
+  expect(copied).not.toHaveBeenCalled();
+  const { changes } = follower.recent.page(event, before - 1, 1)!;
+  expect(changes).toMatchObject([{ call: "lock", seats: [{ priceId: world.priceId }] }]);
 });
 
 /** Follows all records, in batches of ten. */

@@ -150,7 +150,8 @@ test("a body that comes too slowly ends its connection, and others go on", async
 });
 
 test.each([
-  ["a short body keeps its pieces", 700 * KIB, 3],
+  ["a short body keeps its pieces", 100 * KIB, 3],
+  ["a body of more than a few pages is joined as it comes", 700 * KIB, 1],
   ["a long body is joined as it comes", 3_000 * KIB, 1],
 ])("%s, in memory of its own", (_, bytes, count) => {
   const whole = Buffer.from(Array.from({ length: bytes }, (_value, i) => i % 251));
@@ -172,19 +173,19 @@ test.each([
   expect(Buffer.concat(moved).equals(whole)).toBe(true);
 });
 
-test("a long body gives its memory back, unless it has moved to another thread", () => {
+test.each([200, 2_000])("a body of %i KiB gives its memory back, unless it has moved", (size) => {
   const pieces = new BodyPieces(3_000 * KIB);
-  pieces.add(new Uint8Array(2_000 * KIB));
+  pieces.add(new Uint8Array(size * KIB));
   const { parts } = pieces;
   pieces.free();
   expect(parts.map(({ length }) => length)).toEqual([0]);
   const moving = new BodyPieces(3_000 * KIB);
-  moving.add(new Uint8Array(2_000 * KIB).fill(1));
+  moving.add(new Uint8Array(size * KIB).fill(1));
   const moved = structuredClone(moving.parts, {
     transfer: [moving.parts[0]!.buffer as ArrayBuffer],
   });
   moving.free();
-  expect(Buffer.alloc(2_000 * KIB, 1).equals(moved[0]!)).toBe(true);
+  expect(Buffer.alloc(size * KIB, 1).equals(moved[0]!)).toBe(true);
 });
 
 test("the answer to a long body gives its memory back once it has been sent", async () => {

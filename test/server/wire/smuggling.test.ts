@@ -3,7 +3,7 @@
  * handle a request that no one has checked. Each gets one answer at most, and its connection is
  * closed without a look at what follows.
  */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type Connection, Listening, until } from "./connection.ts";
 
 const LOGOUT = "/api/auth/logout";
@@ -142,4 +142,31 @@ test("nothing that follows a request which closes the connection is handled", as
     expect(await send(listening, request)).toHaveProperty("answers.length", 1);
   }
   expect(listening.server.digest).toBe(before);
+});
+
+const LINE = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
+const BYTE_MS = 250;
+
+/** The library waits for the rest of a head with a control character, too. */
+test.each([
+  ["with a control character in a value", 0, `${LINE}X: a\u0001b\r\n\r\n`],
+  ["with a control character in a name", 0, `${LINE}X\u0001: ab\r\n\r\n`],
+  ["without its end", 0, `${LINE}X: `],
+  ["after a request that was answered", 1, `${LINE}\r\n${LINE}X: a\u0001b\r\n\r\n`],
+])("a head %s is closed, however slowly bytes follow it", async (_, answerCount, text) => {
+  const listening = await Listening.start();
+  const connection = await listening.connection();
+  const timer = setInterval(() => connection.socket.write("a"), BYTE_MS);
+  onTestFinished(() => clearInterval(timer));
+  connection.socket.write(text, "latin1");
+  await until(() => connection.socket.closed);
+  expect(connection.answers).toHaveLength(answerCount);
+  expect(listening.http.stats.connections).toBe(0);
+  expect(listening.broken).toEqual([]);
+});
+
+test("a head of more than four kibibytes is refused before its end", async () => {
+  const listening = await Listening.start();
+  const { answers } = await send(listening, `${LINE}X: ${"a".repeat(5_000)}`);
+  expect(answers).toEqual([expect.stringMatching(/^HTTP\/1\.1 431 /)]);
 });
