@@ -49,6 +49,8 @@ type Measured = PipelinedMeasurement & {
   readonly serverShare: number | null;
   /** Of all threads of the server. */
   readonly threadsShare: number | null;
+  /** How long the server worked after the measurement: Frontrow's audit trail follows the log. */
+  readonly settleSeconds: number;
 };
 
 interface Row {
@@ -60,7 +62,7 @@ interface Row {
 
 const { rows, http, beside, disk, processors } = await inTemporaryFolder(options.folder, measure);
 const heads = ["connections", "in flight", "commands/s", "p50 ms", "p99 ms"];
-const shares = ["server", "generator", "µs each", "all threads µs"];
+const shares = ["server", "generator", "µs each", "all threads µs", "settled after s"];
 print(table(["", ...heads, ...shares], rows.map(cellsOf)));
 print(`\n${describeProcessors(processors)}`);
 print(`\n${table(["disk alone, a batch of", "p50 ms", "p99 ms"], disk.map(diskCells))}`);
@@ -133,7 +135,7 @@ async function rowsOf(subjects: readonly Subject[]): Promise<Row[]> {
       progress(`${name}, ${rest.connections} × ${rest.inFlight}`);
       const { protocol, event, connections, inFlight } = rest;
       const plan = { target: server.target, protocol, event, connections, inFlight, durationMs };
-      return driveAndWatch(plan, server.pids);
+      return driveAndWatch(plan, server);
     }),
     options.rounds,
   );
@@ -161,18 +163,20 @@ async function overHttp({ target }: RunningContender, event: EventOnSale) {
   return { http: requestsPerSecond, beside: { alone, with: together } };
 }
 
-async function driveAndWatch(plan: PipelinedPlan, pids: readonly number[]): Promise<Measured> {
-  const before = readCpu(pids);
-  const measured = await drive(plan);
-  const after = readCpu(pids);
+/** Waits at the end until the server has settled, so that the next one has the whole machine. */
+async function driveAndWatch(plan: PipelinedPlan, server: RunningContender): Promise<Measured> {
+  const before = readCpu(server.pids);
+  const driven = await drive(plan);
+  const after = readCpu(server.pids);
+  const drivenMs = performance.now();
+  await server.settle?.();
+  const measured = { ...driven, settleSeconds: (performance.now() - drivenMs) / 1_000 };
   if (before === null || after === null) {
     return { ...measured, serverShare: null, threadsShare: null };
   }
-  const { busiestThread, server } = sharesBetween(before, after, {
-    seconds: durationMs / 1_000,
-    generator: 0,
-  });
-  return { ...measured, serverShare: busiestThread, threadsShare: server };
+  const interval = { seconds: durationMs / 1_000, generator: 0 };
+  const { busiestThread, server: threadsShare } = sharesBetween(before, after, interval);
+  return { ...measured, serverShare: busiestThread, threadsShare };
 }
 
 function drive(plan: PipelinedPlan): Promise<PipelinedMeasurement> {
@@ -219,7 +223,8 @@ function cellsOf({ name, connections, inFlight, measured }: Row): string[] {
   const threads = median((one) => one.threadsShare ?? NaN);
   const microseconds = (share: number) => (share / perSecond) * 1e6;
   const each = [microseconds(server), microseconds(threads + generator)];
-  const figures = [p50, p99, server, generator, ...each].map((value) => value.toFixed(2));
+  const settled = median((one) => one.settleSeconds);
+  const figures = [p50, p99, server, generator, ...each, settled].map((one) => one.toFixed(2));
   return [name, String(connections), String(inFlight), rate, ...figures];
 }
 

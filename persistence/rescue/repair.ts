@@ -133,11 +133,12 @@ function rewriteSnapshot(store: StorePlace, { base, mark }: LogRestart): string 
   const { path } = keepOriginal(disk, snapshots, base);
   const { sequence } = mark;
   const createdAtMs = Math.max(Date.parse(meta.createdAt), newestChangeMs(state));
+  const sequences = packSequences(state.sequences);
   const { name } = buildSnapshot(store, {
     base: null,
     catalog: copyCatalog(state.catalog),
     images: imagesOf(state, state.partitions.keys(), sequence),
-    end: { sequence, mark, sequences: packSequences(state.sequences), createdAtMs },
+    end: { sequence, catalogSequence: sequence, mark, sequences, createdAtMs },
   });
   if (name !== base) {
     disk.removeNow(`${snapshots}/${base}`);

@@ -59,6 +59,8 @@ export interface ImageAt {
 export interface BuildEnd {
   /** The catalog is as of this record. */
   readonly sequence: number;
+  /** No record after this one, up to `sequence`, changes the catalog. */
+  readonly catalogSequence: number;
   /** A durable record, at or after every image. */
   readonly mark: ChainMark;
   /** As by `packSequences`, as of `sequence`. */
@@ -155,9 +157,9 @@ export class SnapshotBuild {
   }
 
   /**
-   * Completes and publishes the snapshot. Cost: O(bytes of the snapshot and of the log since the
-   * base). @throws DiskFault, SqlFault, Malformed, LogCorrupt: then there is no new snapshot, and
-   * nothing else has changed.
+   * Completes and publishes the snapshot. Cost: O(bytes of the snapshot, and of the log from the
+   * base to the last change of the catalog). @throws DiskFault, SqlFault, Malformed, LogCorrupt:
+   * then there is no new snapshot, and nothing else has changed.
    */
   finish(end: BuildEnd): Made {
     assert(end.sequence > 0, "an empty store has no snapshot");
@@ -192,18 +194,22 @@ export class SnapshotBuild {
     this.#options.rest?.();
   }
 
-  #readCatalog(end: BuildEnd): void {
+  /** Most records of a busy log are moves, so it is read only as far as the catalog changes. */
+  #readCatalog({ catalogSequence }: BuildEnd): void {
+    const start = this.#attachBase();
+    if (catalogSequence <= (start?.sequence ?? 0)) return;
     const { scan } = readLog({
       ...this.#options,
-      start: this.#attachBase(),
-      until: end.sequence,
+      start,
+      until: catalogSequence,
       replay: (sequence, _, record) => {
-        if (record.type !== RecordType.CATALOG || sequence > end.sequence) return;
+        if (record.type !== RecordType.CATALOG || sequence > catalogSequence) return;
         this.#applyCatalog(record);
       },
+      onSegment: () => this.#rest(),
     });
-    if (scan.sequence < end.sequence) {
-      throw new Malformed(`the log up to record ${end.sequence}`, `${scan.sequence}`);
+    if (scan.sequence < catalogSequence) {
+      throw new Malformed(`the log up to record ${catalogSequence}`, `${scan.sequence}`);
     }
   }
 

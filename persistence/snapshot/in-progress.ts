@@ -20,6 +20,8 @@ interface RetainedPartition {
 export interface SnapshotInProgress {
   /** The record at which it began. */
   readonly sequence: number;
+  /** The last record up to there that may have changed the catalog. */
+  readonly catalogSequence: number;
   /** The last record of each event then, as by `packSequences`. */
   readonly sequences: Float64Array;
   readonly startMs: number;

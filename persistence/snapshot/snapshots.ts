@@ -43,6 +43,8 @@ type WriteLast = (parts: BuildParts) => Built;
 export class Snapshots implements Observer {
   readonly #options: SnapshotsOptions;
   #sequence: number;
+  /** The last record that may have changed the catalog. */
+  #catalogSequence: number;
   #base: string | null;
   #baseSequence: number;
   /** Partitions that have changed since they were last copied; not used without a base. */
@@ -66,6 +68,7 @@ export class Snapshots implements Observer {
     const { start, everyBytes } = options;
     this.#options = options;
     this.#sequence = start.sequence;
+    this.#catalogSequence = start.sequence;
     this.#base = start.base;
     this.#baseSequence = start.baseSequence;
     this.#changed = new Set(start.changed);
@@ -74,8 +77,10 @@ export class Snapshots implements Observer {
   }
 
   beforeApply(sequence: number, _timeMs: number, record: LogRecord): void {
-    if (record.type === RecordType.CATALOG) this.#beforeCatalog(record);
-    else this.#changed.add(record.partition);
+    if (record.type === RecordType.CATALOG) {
+      this.#beforeCatalog(record);
+      this.#catalogSequence = sequence;
+    } else this.#changed.add(record.partition);
     this.#sequence = sequence;
   }
 
@@ -177,11 +182,12 @@ export class Snapshots implements Observer {
     const { clock, state, onReport } = this.#options;
     const startMs = clock.nowMs();
     const numbers = this.#numbersToCopy();
+    const [sequence, catalogSequence] = [this.#sequence, this.#catalogSequence];
     const sequences = packSequences(state.sequences);
-    const end = { sequence: this.#sequence, mark, sequences, createdAtMs: startMs };
+    const end = { sequence, catalogSequence, mark, sequences, createdAtMs: startMs };
     const catalog = this.#hasFailed ? copyCatalog(state.catalog) : null;
     try {
-      const images = imagesOf(state, numbers, this.#sequence);
+      const images = imagesOf(state, numbers, sequence);
       const built = write({ base: this.#base, catalog, images, end });
       const seconds = (clock.nowMs() - startMs) / 1_000;
       onReport({ ...built, failure: null, copied: numbers.size, seconds, pauseMsMax: 0 });
@@ -246,6 +252,7 @@ export class Snapshots implements Observer {
     this.#lastMs = startMs;
     const snapshot: SnapshotInProgress = {
       sequence: this.#sequence,
+      catalogSequence: this.#catalogSequence,
       sequences: packSequences(state.sequences),
       startMs,
       writer,
@@ -347,8 +354,9 @@ export class Snapshots implements Observer {
     if (snapshot.pending.size > 0 || snapshot.copies.length > 0) return;
     if (mark === null || mark.sequence < snapshot.imageSequence) return;
     snapshot.isFinishing = true;
-    const { sequence, sequences, startMs } = snapshot;
-    snapshot.writer.finish({ sequence, mark, sequences, createdAtMs: startMs });
+    const { sequence, catalogSequence, sequences, startMs } = snapshot;
+    const end = { sequence, catalogSequence, mark, sequences, createdAtMs: startMs };
+    snapshot.writer.finish(end);
   }
 
   #finished(snapshot: SnapshotInProgress, built: Built): void {

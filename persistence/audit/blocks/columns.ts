@@ -130,6 +130,18 @@ export class Column {
     return value + this.#low;
   }
 
+  /** Copies the first `count` values to an array, from `start` on. */
+  copyTo(target: Float64Array, start: number, count: number): void {
+    const [bytes, width, low] = [this.#bytes, this.#width, this.#low];
+    let at = this.#at;
+    for (let i = 0; i < count; i++) {
+      let value = 0;
+      for (let k = at + width - 1; k >= at; k--) value = value * 256 + bytes[k]!;
+      target[start + i] = value + low;
+      at += width;
+    }
+  }
+
   /** @returns The first index below `count` whose value is not less; `count` for none. */
   lowerBound(count: number, value: number): number {
     let [low, high] = [0, count];

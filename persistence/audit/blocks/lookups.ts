@@ -1,6 +1,6 @@
 /**
  * Finds the records of a place or a session among very many. A run is the sorted list of the places
- * and sessions of consecutive blocks. Eight or so runs are joined into one of the next level, so a
+ * and sessions of consecutive blocks. Six to ten runs are joined into one of the next level, so a
  * search reads few of them. The blocks after the last run are searched themselves.
  */
 import { assert } from "../../../engine/assert.ts";
@@ -10,7 +10,7 @@ import { BLOCK_ROWS, blockAt } from "./block-file.ts";
 import { type Column, ColumnReader, ColumnWriter } from "./columns.ts";
 import { hashBytes, packText } from "./text.ts";
 
-/** A run of level 0 is made of blocks, the others of runs of the level before. */
+/** Later runs never have a higher level than earlier ones. */
 export const LOOKUPS_SCHEMA = `
 CREATE TABLE runs (
   partition INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
@@ -23,8 +23,8 @@ CREATE TABLE lookups (
 );
 CREATE UNIQUE INDEX lookupKeys ON lookups (partition, first, kind, lastKey, part);`;
 
-/** Rows of a run, at least, by level. */
-const RUN_ROWS = [16 * BLOCK_ROWS, 128 * BLOCK_ROWS, 1_024 * BLOCK_ROWS] as const;
+/** Rows of a run, at least, by level. A transaction of a busy log suffices for the second. */
+const RUN_ROWS = [16 * BLOCK_ROWS, 96 * BLOCK_ROWS, 960 * BLOCK_ROWS] as const;
 /** Entries of a row in `lookups`: about 20 KiB. */
 const PART_ENTRIES = 4_096;
 
@@ -43,21 +43,41 @@ export interface Run {
 }
 
 /** Keys, each with the sequence number of its record, in the order of the records. */
-interface Entries {
-  readonly keys: number[];
-  readonly sequences: number[];
+class Entries {
+  keys: Float64Array;
+  sequences: Float64Array;
+  count = 0;
+
+  /** @param room - More entries are never added. */
+  constructor(room: number) {
+    this.keys = new Float64Array(room);
+    this.sequences = new Float64Array(room);
+  }
+
+  add(key: number, sequence: number): void {
+    this.keys[this.count] = key;
+    this.sequences[this.count++] = sequence;
+  }
+
+  addPart({ count, keys, sequences }: Part): void {
+    keys.copyTo(this.keys, this.count, count);
+    sequences.copyTo(this.sequences, this.count, count);
+    this.count += count;
+  }
 }
 type Collected = readonly [Entries, Entries];
 
-interface Sorted {
-  readonly keys: Float64Array;
-  readonly sequences: Float64Array;
+/** A row of `lookups`. */
+interface Part {
+  readonly count: number;
+  readonly keys: Column;
+  readonly sequences: Column;
 }
 
 /** Blocks after a record that are never joined with later ones: no full block is. */
 const FINAL = `SELECT first, last, rows FROM blocks WHERE partition = ? AND last > ? AND last <=
   (SELECT max(last) FROM blocks WHERE partition = ? AND last > ? AND rows >= ?) ORDER BY last`;
-const OF_LEVEL = `SELECT first, last, rows FROM runs WHERE partition = ? AND level = ?
+const BELOW_LEVEL = `SELECT first, last, rows FROM runs WHERE partition = ? AND level < ?
   ORDER BY last`;
 const LAST_RUN = "SELECT last FROM runs WHERE partition = ? ORDER BY last DESC LIMIT 1";
 const NEXT_RUN = `SELECT first, last FROM runs WHERE partition = ? AND last >= ?
@@ -94,40 +114,35 @@ export function findInRun(
   }
 }
 
-/** To be called after blocks were added. Cost: O(rows) now and then. */
+/**
+ * To be called after blocks were added. Blocks and shorter runs become one run of the highest level
+ * that they suffice for. Cost: O(rows) now and then.
+ */
 export function extendRuns(sql: SqlFile, partition: number): void {
   const last = Number(sql.row(LAST_RUN, partition)?.["last"] ?? 0);
-  let blocks: SqlRow[] = [];
-  for (const block of sql.list(FINAL, partition, last, partition, last, BLOCK_ROWS)) {
-    blocks.push(block);
-    if (rowsOf(blocks) < RUN_ROWS[0]) continue;
-    addRun(sql, partition, blocks);
-    joinRuns(sql, partition, 0);
-    blocks = [];
+  const blocks = sql.list(FINAL, partition, last, partition, last, BLOCK_ROWS);
+  if (rowsOf(blocks) < RUN_ROWS[0]) return;
+  let joined: { readonly level: number; readonly runs: readonly SqlRow[] } = { level: 0, runs: [] };
+  for (let level = 1; level < RUN_ROWS.length; level++) {
+    const runs = sql.list(BELOW_LEVEL, partition, level);
+    if (rowsOf(blocks) + rowsOf(runs) >= RUN_ROWS[level]!) joined = { level, runs };
   }
+  const { level, runs } = joined;
+  const parts = [...runs, ...blocks];
+  const entries = [new Entries(rowsOf(parts)), new Entries(rowsOf(parts))] as const;
+  for (const { first } of runs) takeRun(sql, partition, Number(first), entries);
+  for (const block of blocks) collect(entries, blockAt(sql, partition, Number(block["last"])));
+  writeRun(sql, { partition, level, parts }, entries);
 }
 
-function addRun(sql: SqlFile, partition: number, blocks: readonly SqlRow[]): void {
-  const entries = newEntries();
-  for (const { last } of blocks) collect(entries, blockAt(sql, partition, Number(last)));
-  writeRun(sql, { partition, level: 0, parts: blocks }, entries);
-}
-
-/** Joins the runs of a level when together they are long enough for the next one. */
-function joinRuns(sql: SqlFile, partition: number, level: number): void {
-  const rowsMin = RUN_ROWS[level + 1];
-  const runs = sql.list(OF_LEVEL, partition, level);
-  if (rowsMin === undefined || rowsOf(runs) < rowsMin) return;
-  const entries = newEntries();
-  for (const { first } of runs) {
-    for (const kind of KINDS) {
-      const stored = sql.list(PARTS, partition, Number(first), kind, 0);
-      for (const { content } of stored) addPart(entries[kind], content);
+/** Adds the entries of a run, and removes it. */
+function takeRun(sql: SqlFile, partition: number, first: number, entries: Collected): void {
+  for (const kind of KINDS) {
+    for (const { content } of sql.list(PARTS, partition, first, kind, 0)) {
+      entries[kind].addPart(readPart(content));
     }
-    removeRun(sql, partition, Number(first));
   }
-  writeRun(sql, { partition, level: level + 1, parts: runs }, entries);
-  joinRuns(sql, partition, level + 1);
+  removeRun(sql, partition, first);
 }
 
 /** Removes the runs of which no record is left. */
@@ -148,13 +163,6 @@ function rowsOf(parts: readonly SqlRow[]): number {
   return parts.reduce((sum, { rows }) => sum + Number(rows), 0);
 }
 
-function newEntries(): Collected {
-  return [
-    { keys: [], sequences: [] },
-    { keys: [], sequences: [] },
-  ];
-}
-
 /** Adds each row with its place, and each record with its sessions. */
 function collect([places, sessions]: Collected, block: Block): void {
   const hashes = new Map<number, number>();
@@ -163,8 +171,7 @@ function collect([places, sessions]: Collected, block: Block): void {
     const end = block.rowsEnd(record);
     let before = -1;
     for (let row = block.rowsStart(record); row < end; row++) {
-      places.keys.push(block.keyOf(row));
-      places.sequences.push(sequence);
+      places.add(block.keyOf(row), sequence);
       const session = block.sessionIndexOf(row);
       if (session === before) continue;
       before = session;
@@ -172,8 +179,7 @@ function collect([places, sessions]: Collected, block: Block): void {
       if (packed.length === 0) continue;
       let hash = hashes.get(session);
       if (hash === undefined) hashes.set(session, (hash = hashBytes(packed)));
-      sessions.keys.push(hash);
-      sessions.sequences.push(sequence);
+      sessions.add(hash, sequence);
     }
   }
 }
@@ -190,11 +196,10 @@ function writeRun(sql: SqlFile, { partition, level, parts }: NewRun, entries: Co
   sql.run("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", partition, first, last, rowsOf(parts), level);
   const insert = "INSERT INTO lookups VALUES (?, ?, ?, ?, ?, ?)";
   for (const kind of KINDS) {
-    if (entries[kind].keys.length === 0) continue;
-    const sorted = sortByKey(entries[kind]);
-    const total = sorted.keys.length;
-    for (let at = 0, part = 0; at < total; at += PART_ENTRIES, part++) {
-      const count = Math.min(PART_ENTRIES, total - at);
+    const sorted = entries[kind];
+    sortByKey(sorted);
+    for (let at = 0, part = 0; at < sorted.count; at += PART_ENTRIES, part++) {
+      const count = Math.min(PART_ENTRIES, sorted.count - at);
       writer.clear();
       writer.u32(count);
       writer.numbers({ values: sorted.keys, first: at, step: 1, count });
@@ -209,58 +214,59 @@ function writeRun(sql: SqlFile, { partition, level, parts }: NewRun, entries: Co
  * Entries of equal keys stay in their order. Sorts by one digit after the other, the lowest first.
  * Cost: O(entries) for each digit of the range of the keys, usually two or three.
  */
-function sortByKey(entries: Entries): Sorted {
-  let sorted = sortedBefore(entries);
-  const { keys } = sorted;
-  let next: Sorted = {
-    keys: new Float64Array(keys.length),
-    sequences: new Float64Array(keys.length),
-  };
+function sortByKey(entries: Entries): void {
+  const { keys, count } = entries;
   let [low, high] = [Infinity, 0];
-  for (let i = 0; i < keys.length; i++) {
+  for (let i = 0; i < count; i++) {
     const key = keys[i]!;
     if (key < low) low = key;
     if (key > high) high = key;
   }
+  if (count === 0 || low === high) return;
   assert(Number.isSafeInteger(high - low), "the range of the keys of a run is exact");
+  const other = new Entries(count);
+  const digits = new Uint16Array(count);
   for (let unit = 1; unit <= high - low; unit *= DIGITS) {
-    scatter(sorted, next, { low, unit });
-    [sorted, next] = [next, sorted];
+    scatter(entries, other, digits, { low, unit });
+    const { keys: sortedKeys, sequences: sorted } = other;
+    [other.keys, other.sequences] = [entries.keys, entries.sequences];
+    [entries.keys, entries.sequences] = [sortedKeys, sorted];
   }
-  return sorted;
 }
 
-function sortedBefore({ keys, sequences }: Entries): Sorted {
-  return { keys: new Float64Array(keys), sequences: new Float64Array(sequences) };
-}
-
-/** Moves the entries to their places by one digit of their keys. */
-function scatter(from: Sorted, to: Sorted, { low, unit }: { low: number; unit: number }): void {
-  const { keys, sequences } = from;
+/**
+ * Copies the entries to their places by one digit of their keys.
+ * @param digits - Room for the digit of each.
+ */
+function scatter(
+  { keys, sequences, count }: Entries,
+  to: Entries,
+  digits: Uint16Array,
+  { low, unit }: { readonly low: number; readonly unit: number },
+): void {
   const places = new Uint32Array(DIGITS + 1);
-  for (let i = 0; i < keys.length; i++) places[digitOf(keys[i]! - low, unit) + 1]! += 1;
-  for (let digit = 1; digit < DIGITS; digit++) places[digit]! += places[digit - 1]!;
-  for (let i = 0; i < keys.length; i++) {
+  for (let i = 0; i < count; i++) {
     const digit = digitOf(keys[i]! - low, unit);
-    const place = places[digit]!;
-    to.keys[place] = keys[i]!;
-    to.sequences[place] = sequences[i]!;
-    places[digit] = place + 1;
+    digits[i] = digit;
+    places[digit + 1]! += 1;
+  }
+  for (let digit = 1; digit < DIGITS; digit++) places[digit]! += places[digit - 1]!;
+  const [toKeys, toSequences] = [to.keys, to.sequences];
+  for (let i = 0; i < count; i++) {
+    const place = places[digits[i]!]!++;
+    toKeys[place] = keys[i]!;
+    toSequences[place] = sequences[i]!;
   }
 }
 
-const digitOf = (value: number, unit: number) => (value / unit) & (DIGITS - 1);
+/** In floating point: most hashes are too large for the operators that work on bits. */
+function digitOf(value: number, unit: number): number {
+  const upper = Math.floor(value / unit);
+  return upper - Math.floor(upper / DIGITS) * DIGITS;
+}
 
-function readPart(content: unknown): { count: number; keys: Column; sequences: Column } {
+function readPart(content: unknown): Part {
   const reader = new ColumnReader(content as Uint8Array);
   const count = reader.u32();
   return { count, keys: reader.numbers(count), sequences: reader.numbers(count) };
-}
-
-function addPart(entries: Entries, content: unknown): void {
-  const { count, keys, sequences } = readPart(content);
-  for (let i = 0; i < count; i++) {
-    entries.keys.push(keys.at(i));
-    entries.sequences.push(sequences.at(i));
-  }
 }

@@ -7,12 +7,17 @@ import { ActorKind, RecordType } from "../../../engine/records.ts";
 import { Block } from "../../../persistence/audit/blocks/block.ts";
 import { appendBlocks, BLOCK_ROWS } from "../../../persistence/audit/blocks/block-file.ts";
 import { ColumnReader, ColumnWriter } from "../../../persistence/audit/blocks/columns.ts";
-import { extendRuns, sessionKey } from "../../../persistence/audit/blocks/lookups.ts";
+import {
+  extendRuns,
+  findInRun,
+  LookupKind,
+  sessionKey,
+} from "../../../persistence/audit/blocks/lookups.ts";
 import { RowBuffer } from "../../../persistence/audit/blocks/row-buffer.ts";
 import { keyOf, NO_HOLD, seatMove } from "../../../persistence/audit/blocks/rows.ts";
 import { openAuditFile } from "../../../persistence/audit/file.ts";
 import type { OpenTrail } from "../../../persistence/audit/trail.ts";
-import { openSqlReader } from "../../../persistence/disk/sqlite.ts";
+import { openSqlReader, type SqlFile } from "../../../persistence/disk/sqlite.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
@@ -268,18 +273,51 @@ describe("140,000 transitions of an event", () => {
   });
 });
 
-test("rows are found while their blocks have no list yet, and after they have", () => {
-  const sql = openAuditFile(":memory:", AUDIT_STORE);
-  onTestFinished(() => sql.close());
+/** Adds a transition of one new place for each record. */
+function appendPlaces(sql: SqlFile, from: number, to: number): void {
   const rows = new RowBuffer();
-  for (let sequence = 1; sequence <= 17 * BLOCK_ROWS; sequence++) {
+  for (let sequence = from; sequence <= to; sequence++) {
     rows.addRecord({ sequence, timeMs: sequence }, Move.LOCK, ACTOR);
     rows.addRow(keyOf(sequence, false), seatMove(SeatState.ACTIVE, SeatState.LOCKED, 7, NO_HOLD));
   }
   appendBlocks(sql, 1, rows);
-  expect(sql.list("SELECT * FROM runs")).toEqual([]);
+}
+
+const RUNS = "SELECT first, last, rows, level FROM runs ORDER BY last";
+
+test("rows are found while their blocks have no list yet, and after they have", () => {
+  const sql = openAuditFile(":memory:", AUDIT_STORE);
+  onTestFinished(() => sql.close());
+  const last = 17 * BLOCK_ROWS;
+  appendPlaces(sql, 1, last);
+  expect(sql.list(RUNS)).toEqual([]);
   extendRuns(sql, 1);
   extendRuns(sql, 1);
-  const runs = sql.list("SELECT first, last, rows, level FROM runs");
-  expect(runs).toEqual([{ first: 1, last: 16 * BLOCK_ROWS, rows: 16 * BLOCK_ROWS, level: 0 }]);
+  expect(sql.list(RUNS)).toEqual([{ first: 1, last, rows: last, level: 0 }]);
+});
+
+test("blocks and shorter runs become one run of the next level when they suffice for it", () => {
+  const sql = openAuditFile(":memory:", AUDIT_STORE);
+  onTestFinished(() => sql.close());
+  const run = (from: number, to: number, level: number) => {
+    const [first, last] = [from * BLOCK_ROWS + 1, to * BLOCK_ROWS];
+    return { first, last, rows: last - first + 1, level };
+  };
+  const grow = (from: number, to: number) => {
+    appendPlaces(sql, from * BLOCK_ROWS + 1, to * BLOCK_ROWS);
+    extendRuns(sql, 1);
+    return sql.list(RUNS);
+  };
+  expect(grow(0, 20)).toEqual([run(0, 20, 0)]);
+  expect(grow(20, 70)).toEqual([run(0, 20, 0), run(20, 70, 0)]);
+  expect(grow(70, 100)).toEqual([run(0, 100, 1)]);
+  expect(grow(100, 120)).toEqual([run(0, 100, 1), run(100, 120, 0)]);
+  // Enough for the second level without the others.
+  expect(grow(120, 220)).toEqual([run(0, 100, 1), run(100, 220, 1)]);
+  for (const found of [run(0, 100, 1), run(100, 220, 1)]) {
+    for (const sequence of [found.first, found.first + 50_000, found.last]) {
+      const key = keyOf(sequence, false);
+      expect(findInRun(sql, 1, found, { kind: LookupKind.PLACE, key })).toEqual([sequence]);
+    }
+  }
 });

@@ -154,13 +154,11 @@ test("a snapshot of an incomplete log, or without its partitions, is refused", a
   await process.commit(20);
   const mark = process.journal.mark!;
   const place = { disk: realDisk, folder, storeId: STORE_ID, audited: () => null };
-  const build = (sequence: number) => () =>
-    buildSnapshot(place, {
-      base: null,
-      catalog: null,
-      images: [],
-      end: { sequence, mark: { ...mark, sequence }, sequences: NO_SEQUENCES, createdAtMs: 0 },
-    });
+  const build = (sequence: number) => () => {
+    const rest = { mark: { ...mark, sequence }, sequences: NO_SEQUENCES, createdAtMs: 0 };
+    const end = { sequence, catalogSequence: sequence, ...rest };
+    buildSnapshot(place, { base: null, catalog: null, images: [], end });
+  };
   expect(build(101)).toThrow(new Malformed("the log up to record 101", "100"));
   // Its events have partitions, and none was given.
   expect(build(100)).toThrow(new Malformed("6 partitions", "0"));

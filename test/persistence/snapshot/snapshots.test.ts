@@ -3,6 +3,7 @@ import fs from "node:fs";
 import { expect, test, vi } from "vitest";
 import { RecordType } from "../../../engine/records.ts";
 import { digest } from "../../../engine/verify/digest.ts";
+import { realDisk } from "../../../persistence/disk/disk.ts";
 import { fillSqlFile } from "../../../persistence/disk/sqlite.ts";
 import { segmentOf } from "../../../persistence/log/read-log.ts";
 import { parseSegmentName } from "../../../persistence/log/segment-header.ts";
@@ -17,6 +18,7 @@ import {
   namesIn,
   removeFolder,
   snapshotPaths,
+  snapshotThreadOn,
   StoreProcess,
 } from "../store/store-fixture.ts";
 
@@ -119,6 +121,37 @@ test("only changed partitions are copied; the others come from the snapshot befo
   expect("copied" in second && second.copied).toBeLessThan(2);
   const again = await recovered(folder);
   expect(again.report.records).toBe(0);
+});
+
+test("a snapshot reads the log only if the catalog has changed since the one before", async () => {
+  const world = new World([section("Stalls", { A: "1 2 3" })]);
+  const before = world.journal.kept.length;
+  world.book("block", world.selection(null, "A1"));
+  const withMove = world.journal.kept.length;
+  world.createEvent();
+  const records = world.journal.kept;
+  const folder = folderOf();
+  let read: string[] = [];
+  const startSnapshotThread = snapshotThreadOn({
+    ...realDisk,
+    openNow: (name) => {
+      read.push(name.split("/").at(-1)!);
+      return realDisk.openNow(name);
+    },
+  });
+  const process = await StoreProcess.start({ folder, history: { records }, startSnapshotThread });
+  const segmentsReadAt = async (sequence: number) => {
+    await process.commit(1, sequence - process.sequence);
+    read = [];
+    expect(await process.snapshot()).toMatchObject({ failure: null });
+    return read.filter((name) => parseSegmentName(name) !== null);
+  };
+  expect(await segmentsReadAt(before)).toHaveLength(1);
+  expect(await segmentsReadAt(withMove)).toEqual([]);
+  expect(await segmentsReadAt(records.length)).toHaveLength(1);
+  const after = await StoreProcess.start({ folder, history: { records } });
+  expect(after.report).toMatchObject({ records: 0, passedOver: [] });
+  expect(digest(after.state)).toBe(digest(world.engine.state));
 });
 
 test("no snapshot is taken if there are no new records", async () => {

@@ -106,7 +106,8 @@ test("messages that follow a failure are ignored until the next snapshot begins"
   fs.writeFileSync(path.join(folder, "snapshots"), "in the way");
   const tell = serviceOn(folder, newBell().fill(1));
   const mark = { sequence: 1, chain: Buffer.alloc(16) };
-  const end = { sequence: 1, mark, sequences: new Float64Array(), createdAtMs: 0 };
+  const sequences = new Float64Array();
+  const end = { sequence: 1, catalogSequence: 1, mark, sequences, createdAtMs: 0 };
   const finish = { kind: "finish", end } as const;
   expect(tell({ kind: "begin", base: null })).toMatchObject([
     { kind: "failed", message: expect.stringMatching(/snapshots: E/) },
