@@ -104,8 +104,8 @@ test("a change of more than a mebibyte closes no client that reads", async () =>
     // oxlint-disable-next-line no-await-in-loop -- each change is a message of its own
     await event.change();
   }
-  expect(clients[0]!.text.length).toBeGreaterThan(WAITING_BYTES_MAX);
   await event.expectAll(clients);
+  expect(clients[0]!.text.length).toBeGreaterThan(WAITING_BYTES_MAX);
   expect(event.listening.server.services.live.stats).toMatchObject({ streams: CLIENTS, slow: 0 });
 });
 
