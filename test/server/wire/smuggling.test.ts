@@ -148,19 +148,24 @@ const LINE = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
 const BYTE_MS = 250;
 
 /** The library waits for the rest of a head with a control character, too. */
-test.each([
-  ["with a control character in a value", 0, `${LINE}X: a\u0001b\r\n\r\n`],
-  ["with a control character in a name", 0, `${LINE}X\u0001: ab\r\n\r\n`],
-  ["without its end", 0, `${LINE}X: `],
-  ["after a request that was answered", 1, `${LINE}\r\n${LINE}X: a\u0001b\r\n\r\n`],
-])("a head %s is closed, however slowly bytes follow it", async (_, answerCount, text) => {
+const NEVER_WHOLE = [
+  { answerCount: 0, text: `${LINE}X: a\u0001b\r\n\r\n` },
+  { answerCount: 0, text: `${LINE}X\u0001: ab\r\n\r\n` },
+  { answerCount: 0, text: `${LINE}X: ` },
+  { answerCount: 1, text: `${LINE}\r\n${LINE}X: a\u0001b\r\n\r\n` },
+];
+
+test("heads that never come whole are closed, however slowly bytes follow", async () => {
   const listening = await Listening.start();
-  const connection = await listening.connection();
-  const timer = setInterval(() => connection.socket.write("a"), BYTE_MS);
-  onTestFinished(() => clearInterval(timer));
-  connection.socket.write(text, "latin1");
-  await until(() => connection.socket.closed);
-  expect(connection.answers).toHaveLength(answerCount);
+  const closeOne = async ({ answerCount, text }: (typeof NEVER_WHOLE)[number]) => {
+    const connection = await listening.connection();
+    const timer = setInterval(() => connection.socket.write("a"), BYTE_MS);
+    onTestFinished(() => clearInterval(timer));
+    connection.socket.write(text, "latin1");
+    await until(() => connection.socket.closed);
+    expect(connection.answers).toHaveLength(answerCount);
+  };
+  await Promise.all(NEVER_WHOLE.map(closeOne));
   expect(listening.http.stats.connections).toBe(0);
   expect(listening.broken).toEqual([]);
 });
