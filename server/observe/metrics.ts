@@ -186,6 +186,7 @@ export class Metrics {
     const inFlight = "Requests that have begun and are not answered yet.";
     const waiting = "Answers that wait until their client reads.";
     const unfinished = "Request bodies that have not come whole.";
+    const announced = "Bytes announced by bodies that come in pieces, until they are answered.";
     this.#addGauges([
       ["http_connections", "Open connections.", () => http.connections],
       ["http_sockets", "Those of them that are WebSockets.", () => sockets.count],
@@ -194,12 +195,12 @@ export class Metrics {
       ["http_waiting_answers", waiting, () => answers.count],
       ["http_waiting_answer_bytes", "Bytes of these answers.", () => answers.heldBytes],
       ["http_unfinished_bodies", unfinished, () => bodies.count],
-      ["http_unfinished_body_bytes", "Bytes of these bodies.", () => bodyBudget.bytes],
+      ["http_unfinished_body_bytes", announced, () => bodyBudget.bytes],
       ["http_idle_exchanges", "Exchanges kept for later requests.", () => exchanges.idle],
     ]);
     const refused = "Connections closed at once, because there were too many.";
     const abandoned = "Answers that their client did not read to the end.";
-    const noRoom = "Request bodies refused, because unfinished bodies hold too much memory.";
+    const noRoom = "Request bodies refused, because others hold too much memory.";
     const unmeasured = "Answers without a body that were not sent, because there were too many.";
     const slow = "Request bodies that came too slowly, or not to their end.";
     this.#addCounters([

@@ -93,8 +93,8 @@ export class HttpExchange extends Exchange implements Transfer {
   /** What has come of a body that comes in pieces. */
   pieces: BodyPieces | null = null;
   bodyBytes = 0;
-  /** Bytes of an unfinished body. */
-  keptBytes = 0;
+  /** What a body that comes in pieces has of the memory for bodies: its `Content-Length`. */
+  budgetBytes = 0;
   /** Who sends a body that comes in pieces; null for others. */
   sender: Sender | null = null;
   /** Why that body is not kept, and will be refused. */
@@ -365,7 +365,7 @@ export class HttpExchange extends Exchange implements Transfer {
     this.socket = null;
     this.pieces = null;
     this.bodyBytes = 0;
-    this.keptBytes = 0;
+    this.budgetBytes = 0;
     this.sender = null;
     this.refusal = null;
   }

@@ -14,7 +14,6 @@ import {
   BodyBudget,
   type BodyLimits,
   BodyPieces,
-  type Sender,
 } from "./bounds/body-budget.ts";
 import { countConnections } from "./bounds/connection-count.ts";
 import { TrustedProxies } from "./client-address.ts";
@@ -282,27 +281,29 @@ class OpenExchanges implements Exchanges {
 
   /** Keeps a piece of a body, but nothing of one that will be refused. */
   #keep(exchange: HttpExchange, chunk: ArrayBuffer): void {
-    const { byteLength } = chunk;
     // The head has come alone: the body may still come in one piece.
-    if (byteLength === 0) return;
-    const sender = exchange.sender ?? this.#beginBody(exchange);
-    if (exchange.refusal !== null) return;
-    if (!this.#bodyBudget.take(sender, byteLength)) {
+    if (chunk.byteLength === 0) return;
+    if (exchange.sender === null && !this.#beginBody(exchange)) {
       exchange.cutOff(this.#refusal(exchange, TOO_MANY_BODIES));
       return;
     }
-    exchange.keptBytes += byteLength;
-    exchange.pieces ??= new BodyPieces(Number(exchange.contentLength));
+    if (exchange.refusal !== null) return;
+    exchange.pieces ??= new BodyPieces(exchange.budgetBytes);
     exchange.pieces.add(new Uint8Array(chunk));
   }
 
-  #beginBody(exchange: HttpExchange): Sender {
+  /** @returns False when there is no room for what was announced. */
+  #beginBody(exchange: HttpExchange): boolean {
     const { refusal, organization } = exchange.front!.judge(exchange);
     const sender = { name: organization ?? exchange.address(), hasKey: organization !== null };
     exchange.refusal = refusal;
     exchange.sender = sender;
-    this.#bodies.begin(exchange, exchange.contentLength ?? 0);
-    return sender;
+    const bytes = exchange.contentLength ?? 0;
+    this.#bodies.begin(exchange, bytes);
+    if (refusal !== null) return true;
+    const hasRoom = this.#bodyBudget.take(sender, bytes);
+    if (hasRoom) exchange.budgetBytes = bytes;
+    return hasRoom;
   }
 
   /** @param last - Valid only during this call: the handler parses it at once. */
@@ -363,7 +364,7 @@ class OpenExchanges implements Exchanges {
     const { sender } = exchange;
     if (sender !== null) {
       this.#bodies.end(exchange);
-      this.#bodyBudget.giveBack(sender, exchange.keptBytes);
+      this.#bodyBudget.giveBack(sender, exchange.budgetBytes);
     }
     if (exchange.heldBytes > 0) this.answers.end(exchange);
     this.open -= 1;

@@ -1,7 +1,7 @@
 /**
- * Memory of bodies that have not come whole. It is bounded in all, for each organization, and for
- * callers without a key, so no caller can keep the others from sending. And the pages in which long
- * bodies are kept.
+ * Memory of bodies that come in pieces, from their first byte to their answer. It is bounded in
+ * all, for each organization, and for callers without a key, so no caller can keep the others from
+ * sending. And the pages in which long bodies are kept.
  */
 
 /** Limits in bytes. */
@@ -16,8 +16,8 @@ export interface BodyLimits {
 const MEBIBYTE = 1_024 * 1_024;
 export const BODY_LIMITS: BodyLimits = {
   all: 512 * MEBIBYTE,
-  // Two layouts of the largest size.
-  organization: 128 * MEBIBYTE,
+  // A layout of the largest size.
+  organization: 64 * MEBIBYTE,
   address: MEBIBYTE,
   addresses: 64 * MEBIBYTE,
 };
@@ -41,7 +41,7 @@ export class BodyBudget {
   readonly #bySender = new Map<string, number>();
   #byAddresses = 0;
   bytes = 0;
-  /** Bodies that were refused for want of room. */
+  /** Bodies that were refused for want of room, before more than their first piece came. */
   refused = 0;
 
   constructor(limits: BodyLimits) {

@@ -56,7 +56,7 @@ test("nothing is kept of a body without a valid key, whatever its size and path"
     expect(http.stats.bodies.count).toBe(0);
   }
   const own = await leaveUnfinished(listening, `POST ${path}`, { bytes: 9, key: server.a.key });
-  await until(() => http.stats.bodyBudget.bytes === 8);
+  await until(() => http.stats.bodyBudget.bytes === 9);
   own.socket.destroy();
   await until(() => http.stats.bodyBudget.bytes === 0);
 });
@@ -102,15 +102,33 @@ test("unfinished bodies of one organization do not refuse those of another", asy
   const line = `POST ${V2}/venues/`;
   const of = ({ key }: { readonly key: string }) => ({ bytes: 200 * KIB, key });
   const first = await leaveUnfinished(listening, line, of(server.a));
-  await until(() => http.stats.bodyBudget.bytes === 200 * KIB - 1);
+  await until(() => http.stats.bodyBudget.bytes === 200 * KIB);
   const second = await leaveUnfinished(listening, line, of(server.a));
   await until(() => second.socket.closed);
   expect(http.stats.bodyBudget.refused).toBe(1);
   const other = await leaveUnfinished(listening, line, of(server.b));
-  await until(() => http.stats.bodyBudget.bytes === 400 * KIB - 2);
+  await until(() => http.stats.bodyBudget.bytes === 400 * KIB);
   expect(await other.statusOf(" ")).toBe(400);
   expect(await first.statusOf(" ")).toBe(400);
   expect(http.stats.bodyBudget.bytes).toBe(0);
+});
+
+test("a body has its room from its first piece on", async () => {
+  const listening = await Listening.start({ bodyLimits: { organization: 300 * KIB } });
+  const { server, http } = listening;
+  const begin = async () => {
+    const connection = await listening.connection();
+    sendHead(connection, `POST ${V2}/venues/`, 200 * KIB, server.a.key);
+    connection.socket.write(" ");
+    return connection;
+  };
+  const first = await begin();
+  await until(() => http.stats.bodyBudget.bytes === 200 * KIB);
+  const second = await begin();
+  await until(() => isAnswered(second));
+  expect(second.answers).toEqual(["HTTP/1.1 503 Service Unavailable"]);
+  expect(await first.statusOf(" ".repeat(200 * KIB - 1))).toBe(400);
+  expect(http.stats.bodyBudget).toMatchObject({ bytes: 0, refused: 1 });
 });
 
 test("unfinished bodies are bounded by sender, for all without a key, and in all", () => {
