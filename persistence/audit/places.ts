@@ -14,8 +14,6 @@ import { finish } from "./reading/slices.ts";
 
 /** Places that stay in memory between two transactions, about a hundred bytes each. */
 export const PLACES_MAX = 2_000_000;
-/** An event without a change for so long is forgotten: after its on-sale it may rest for weeks. */
-export const REST_MS_MAX = 60_000;
 /** A map is stored after so many rows, at least ... */
 const MAP_ROWS_MIN = 16_384;
 /** ... and after so many for each place in it, so maps take up little of the file. */
@@ -27,17 +25,14 @@ export class LiveEvent {
   readonly table: PlaceTable;
   rows = new RowBuffer();
   rowsSinceMap: number;
-  /** The time of its last record; of the one that it was read for, at first. */
-  changedMs: number;
   #ids: PlaceIds | null = null;
   /** Index: seat of `#ids`. Value: the slot in the table; -1 while it is not known. */
   #slots = new Int32Array();
 
-  constructor(partition: number, table: PlaceTable, rowsSinceMap: number, timeMs: number) {
+  constructor(partition: number, table: PlaceTable, rowsSinceMap: number) {
     this.partition = partition;
     this.table = table;
     this.rowsSinceMap = rowsSinceMap;
-    this.changedMs = timeMs;
   }
 
   /** @returns The slot of a seat by its index in a layout. */
@@ -64,7 +59,6 @@ export class LiveEvent {
 export class AuditPlaces {
   readonly #sql: SqlFile;
   readonly #placesMax: number;
-  /** The one that has rested longest comes first. */
   #live = new Map<number, LiveEvent>();
   /** Events that have rows in memory. */
   readonly #changed = new Set<LiveEvent>();
@@ -95,8 +89,7 @@ export class AuditPlaces {
     let event = this.#live.get(partition);
     if (event !== undefined) return event;
     const table = finish(tableAt(this.#sql, partition, Number.MAX_SAFE_INTEGER, Infinity));
-    const rows = rowsAfterMap(this.#sql, partition);
-    event = new LiveEvent(partition, table, rows, this.#at.timeMs);
+    event = new LiveEvent(partition, table, rowsAfterMap(this.#sql, partition));
     this.#live.set(partition, event);
     return event;
   }
@@ -123,7 +116,6 @@ export class AuditPlaces {
       this.#spare = null;
     }
     event.rows.addRecord(this.#at, 0, this.#actor);
-    event.changedMs = this.#at.timeMs;
     this.#changed.add(event);
     this.#touched.push(event);
   }
@@ -143,24 +135,12 @@ export class AuditPlaces {
       rows.clear();
       if (rows.rowRoom > (this.#spare?.rowRoom ?? 0)) this.#spare = rows;
       extendRuns(this.#sql, partition);
-      if (this.#live.get(partition) !== event) continue;
+      const isLive = this.#live.get(partition) === event;
       const isDue = Math.max(MAP_ROWS_MIN, MAP_ROWS_PER_PLACE * table.size) <= event.rowsSinceMap;
-      if (isDue) this.storeMap(event, sequence);
-      this.#live.delete(partition);
-      this.#live.set(partition, event);
+      if (isLive && isDue) this.storeMap(event, sequence);
     }
     this.#changed.clear();
-    this.#forgetRested();
     if (this.count > this.#placesMax) this.#live = new Map();
-  }
-
-  /** Cost: O(events that are forgotten). */
-  #forgetRested(): void {
-    const sinceMs = this.#at.timeMs - REST_MS_MAX;
-    for (const [partition, { changedMs }] of this.#live) {
-      if (changedMs >= sinceMs) return;
-      this.#live.delete(partition);
-    }
   }
 
   /** Stores the places of the event as they are after the record. */

@@ -39,7 +39,8 @@ export interface Copied extends Verified {
 }
 
 /**
- * Makes a backup, also of a store in use. It contains everything acknowledged before it began.
+ * Makes a backup, also of a store in use. It contains everything acknowledged before it began;
+ * of the leader of a cluster, what was on its own disk by then, which may lack the last batch.
  * Cost: O(bytes of the folder), twice.
  * @throws FolderRefused, LogCorrupt when the store is damaged, DiskFault; then there is no copy.
  */

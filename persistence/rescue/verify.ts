@@ -152,8 +152,8 @@ function notesOn({ disk, folder }: SurveyOptions, { tornBytes }: LogSurvey): str
   const notes: string[] = [];
   if (tornBytes > 0) {
     notes.push(
-      `the log ends with ${tornBytes} bytes of a batch that was never acknowledged, as after a ` +
-        "kill; the next start cuts them off",
+      `the log ends with ${tornBytes} bytes of a batch that did not come to this disk whole, as ` +
+        "after a kill; the next start cuts them off",
     );
   }
   if (!namesIn(disk, folder).includes(SECRET)) {

@@ -220,7 +220,7 @@ export class Snapshots implements Observer {
       }
       snapshot.pauseMsMax = Math.max(snapshot.pauseMsMax, performance.now() - startMs);
       snapshot.isWaiting = hasMore && snapshot.writer.queued >= QUEUED_MAX;
-      if (!hasMore) this.#finishWhenWritten(snapshot);
+      if (!hasMore) this.#options.log.whenWritten(this.#finishCurrent);
       else if (!snapshot.isWaiting) this.#options.scheduler.soon(this.#turn);
     });
   };

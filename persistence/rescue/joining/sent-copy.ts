@@ -27,7 +27,8 @@ const SENDING_FOLDER = "sending";
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * Everything that was acknowledged before the first message is in the copy.
+ * Everything that was on the disk of this host before the first message is in the copy; etcd has
+ * what comes after.
  * @param folder - The data folder.
  * @throws StoreFault.
  */

@@ -6,7 +6,7 @@ import { ActorKind } from "../../../engine/records.ts";
 import { AuditCatalog } from "../../../persistence/audit/catalog.ts";
 import { AUDIT_FILE, openAuditFile } from "../../../persistence/audit/file.ts";
 import { keyOf, NO_HOLD, seatMove } from "../../../persistence/audit/blocks/rows.ts";
-import { AuditPlaces, REST_MS_MAX } from "../../../persistence/audit/places.ts";
+import { AuditPlaces } from "../../../persistence/audit/places.ts";
 import { AuditAnswering, KEPT_MAX } from "../../../persistence/audit/reading/answers.ts";
 import { finish } from "../../../persistence/audit/reading/slices.ts";
 import { type SqlFile, STATEMENTS_MAX } from "../../../persistence/disk/sqlite.ts";
@@ -62,31 +62,6 @@ test("places beyond the bound are forgotten after a transaction, and read again"
   expect(counts).toContain(0);
   const { table } = places.event(2);
   expect(table.state(table.slotOf(keyOf(1, false)))).toBe(SeatState.SOLD);
-});
-
-test("an event that rests for a minute is forgotten, and read again for its next change", () => {
-  const places = new AuditPlaces(emptyTrail());
-  const sold = seatMove(SeatState.ACTIVE, SeatState.SOLD, 7, NO_HOLD);
-  let sequence = 0;
-  const change = (partition: number, seat: number, timeMs: number) => {
-    sequence += 1;
-    places.begin({ sequence, timeMs }, { kind: ActorKind.SYSTEM, id: 0 });
-    const event = places.event(partition);
-    const before = event.table.state(event.seat(seat));
-    places.write(event, event.seat(seat), sold);
-    places.end(Move.SALE);
-    places.flush(sequence);
-    return { places: places.count, before };
-  };
-  change(1, 11, 0);
-  change(1, 12, 10);
-  expect(change(2, 21, 20).places).toBe(3);
-  // The first event is changed again, and rests later than the second one.
-  change(1, 13, REST_MS_MAX);
-  expect(change(3, 31, REST_MS_MAX + 20).places).toBe(5);
-  expect(change(3, 31, REST_MS_MAX + 21).places).toBe(4);
-  expect(change(3, 31, 2 * REST_MS_MAX + 1).places).toBe(1);
-  expect(change(1, 12, 2 * REST_MS_MAX + 2)).toEqual({ places: 4, before: SeatState.SOLD });
 });
 
 test("the ids of layouts are forgotten when there are too many, and read again", () => {

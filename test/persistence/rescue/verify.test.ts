@@ -63,7 +63,7 @@ test("a torn last batch is a note, not a finding", async () => {
   );
   expect(verify(folder)).toMatchObject({
     findings: [],
-    notes: [expect.stringContaining("never acknowledged")],
+    notes: [expect.stringContaining("did not come to this disk whole")],
   });
 });
 

@@ -154,6 +154,23 @@ test("a snapshot reads the log only if the catalog has changed since the one bef
   expect(digest(after.state)).toBe(digest(world.engine.state));
 });
 
+test("a snapshot that begins before this disk has the last record is made when it has", async () => {
+  const process = await StoreProcess.start({ folder: folderOf(), history });
+  await process.commit(20);
+  const { journal } = process;
+  // As on the leader of a cluster: the records are durable elsewhere.
+  const written: (() => void)[] = [];
+  vi.spyOn(journal, "mark", "get").mockReturnValue(null);
+  vi.spyOn(journal, "whenWritten").mockImplementation((done) => void written.push(done));
+  process.snapshots.request();
+  await process.settled(() => written.length > 0);
+  expect(process.reports).toEqual([]);
+  vi.restoreAllMocks();
+  for (const done of written) done();
+  await process.settled(() => process.reports.length > 0);
+  expect(process.reports).toMatchObject([{ failure: null }]);
+});
+
 test("no snapshot is taken if there are no new records", async () => {
   const folder = folderOf();
   const process = await StoreProcess.start({ folder, history });

@@ -84,6 +84,24 @@ test("works take turns, one slice each, until nothing is left of them", async ()
   await expect.poll(() => done.join("")).toBe("ababa");
 });
 
+test("beside much other work, short works share a slice", async () => {
+  const thread = new Thread();
+  const much = { otherMs: 0.3, idleMs: 0.1 };
+  thread.add(false);
+  await thread.play(40, much);
+  let done = 0;
+  for (let i = 0; i < 5; i++) {
+    thread.slices.add({
+      workUntil: () => {
+        thread.work(OF_SLICE_MS / 10);
+        return ++done === 0;
+      },
+    });
+  }
+  await thread.play(1, much);
+  expect(done).toBe(5);
+});
+
 test("work that was removed has no slice", async () => {
   const slices = new Slices();
   const work = { workUntil: vi.fn<() => boolean>(() => true) };
