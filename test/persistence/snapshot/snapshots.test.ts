@@ -154,7 +154,7 @@ test("a snapshot reads the log only if the catalog has changed since the one bef
   expect(digest(after.state)).toBe(digest(world.engine.state));
 });
 
-test("a snapshot that begins before this disk has the last record is made when it has", async () => {
+test("a snapshot that begins before this disk has all records is made when it has", async () => {
   const process = await StoreProcess.start({ folder: folderOf(), history });
   await process.commit(20);
   const { journal } = process;
