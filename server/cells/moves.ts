@@ -5,6 +5,8 @@
  *
  * - The organization leaves for good when the other cell has all of it.
  * - It is open in the other cell when it has left.
+ *
+ * The number of that cell is in the parts and in the receipts, so it opens in no third one.
  */
 import type { OrganizationRow } from "../../engine/catalog.ts";
 import { cellOf, type OrganizationMove } from "../../engine/cells/ranges.ts";
@@ -20,7 +22,10 @@ import { type Part, partsOf } from "./parts.ts";
 interface Envelope {
   readonly organizationId: number;
   readonly moveId: number;
+  readonly toCell: number;
   readonly address: string;
+  /** Whether it had left when the part was read. */
+  readonly hasLeft: boolean;
   readonly number: number;
   readonly count: number;
   readonly part: Part;
@@ -37,6 +42,14 @@ const NO_RECEIPT = refuse(
 const NO_ADDRESS = refuse(
   Result.VALIDATION_FAILED,
   "The address of the other cell must be given, such as https://cell-7.tickets.example.",
+);
+const NO_CELL = refuse(
+  Result.VALIDATION_FAILED,
+  "The number of the other cell must be given, as its own move shows it.",
+);
+const MOVED_ON = refuse(
+  Result.INVALID_STATUS_TRANSITION,
+  "The organization has been in this cell since then, and has moved on.",
 );
 const OTHER_SECRET = refuse(
   Result.ACCESS_DENIED,
@@ -61,17 +74,16 @@ export class Moves implements OrganizationMoves {
 
   view(organizationId: number): MoveView {
     const { catalog } = this.#engine.state;
-    const cell = cellOf(catalog.nextId);
     const row = catalog.organizations.get(organizationId);
-    const none = { moveId: null, address: null, parts: null, receipt: null };
-    const facts = { organizationId, cell };
+    const none = { moveId: null, toCell: null, address: null, parts: null, receipt: null };
+    const facts = { organizationId, cell: this.#cell() };
     if (row === undefined) return { ...facts, phase: "ABSENT", ...none };
     if (row.move === undefined) return { ...facts, phase: "HERE", ...none };
-    const { phase, id: moveId, address, isWhole = false } = row.move;
+    const { phase, id: moveId, toCell, address, isWhole = false } = row.move;
     const parts = phase === "ARRIVING" ? null : this.#partsOf(row).length;
     const isDone = phase === "LEFT" || isWhole;
-    const receipt = isDone ? this.#receipt(phase, organizationId, moveId) : null;
-    return { ...facts, phase, moveId, address, parts, receipt };
+    const receipt = isDone ? this.#receipt(phase, organizationId, row.move) : null;
+    return { ...facts, phase, moveId, toCell, address, parts, receipt };
   }
 
   step(organizationId: number, step: MoveStep): Answer | Problem {
@@ -79,15 +91,16 @@ export class Moves implements OrganizationMoves {
     return refusal ?? answer(200, this.view(organizationId));
   }
 
-  #step(organizationId: number, { step, address, receipt }: MoveStep): Refusal | null {
+  #step(organizationId: number, { step, toCell, address, receipt }: MoveStep): Refusal | null {
     const move = this.#engine.state.catalog.away.get(organizationId);
     const isReceipt = (phase: OrganizationMove["phase"]) =>
-      move !== undefined && isSame(receipt ?? "", this.#receipt(phase, organizationId, move.id));
+      move !== undefined && isSame(receipt ?? "", this.#receipt(phase, organizationId, move));
     switch (step) {
       case "begin": {
         if (!URL.canParse(address ?? "") || new URL(address!).origin !== address) return NO_ADDRESS;
+        if (typeof toCell !== "number" || toCell === this.#cell()) return NO_CELL;
         const { sequence: id } = this.#engine;
-        return this.#become(organizationId, { phase: "LEAVING", id, address });
+        return this.#become(organizationId, { phase: "LEAVING", id, toCell, address });
       }
       case "leave":
         if (!isReceipt("ARRIVING")) return NO_RECEIPT;
@@ -113,8 +126,10 @@ export class Moves implements OrganizationMoves {
     const parts = this.#partsOf(row);
     const part = parts[number];
     if (part === undefined) return refuse(Result.ENTITY_NOT_FOUND, "There is no such part.");
-    const { id: moveId, address } = move;
-    const facts = { organizationId, moveId, address, number, count: parts.length };
+    const { id: moveId, toCell, address } = move;
+    const hasLeft = move.phase === "LEFT";
+    const count = parts.length;
+    const facts = { organizationId, moveId, toCell, address, hasLeft, number, count };
     const content = this.#keys.seal(JSON.stringify({ ...facts, part: part() } satisfies Envelope));
     return answer(200, { content });
   }
@@ -145,11 +160,17 @@ export class Moves implements OrganizationMoves {
     return refusal ?? answer(200, this.view(organizationId));
   }
 
-  #begin({ organizationId, moveId: id, address, part }: Envelope, tenantId?: number | null) {
+  #begin(envelope: Envelope, tenantId?: number | null) {
+    const { organizationId, moveId: id, toCell, address, hasLeft, count, part } = envelope;
     if (part.kind !== "organization") return NOT_LEAVING;
+    if (toCell !== this.#cell()) return this.#refuseCell(toCell);
     const { catalog } = this.#engine.state;
-    const { phase } = catalog.away.get(organizationId) ?? {};
+    const known = catalog.away.get(organizationId);
+    const { phase } = known ?? {};
     if (phase === "LEAVING") return NOT_LEAVING;
+    const isKnown = phase === "ARRIVING" && known?.id === id;
+    // All of it was here when it left the other cell, so another move here is a later one.
+    if (hasLeft && phase !== undefined && !isKnown) return MOVED_ON;
     // What is left of an earlier time, or of an interrupted attempt.
     const tenant = tenantId ?? catalog.organizations.get(organizationId)?.tenantId;
     const [only, ...others] = catalog.tenants.keys();
@@ -160,7 +181,9 @@ export class Moves implements OrganizationMoves {
       const refusal = this.#clear(organizationId) ?? this.#forgetLeft(organizationId);
       if (refusal !== null) return refusal;
     }
-    const move: OrganizationMove = { phase: "ARRIVING", id, address };
+    // One that owns nothing has no other part.
+    const whole = count === 1 ? ({ isWhole: true } as const) : null;
+    const move: OrganizationMove = { phase: "ARRIVING", id, toCell, address, ...whole };
     const refusal = beginArrival(this.#place, part, move, tenant ?? only ?? 0);
     if (refusal === null) this.#next.set(organizationId, 1);
     return refusal;
@@ -204,6 +227,15 @@ export class Moves implements OrganizationMoves {
     return isRefused(outcome) ? outcome : null;
   }
 
+  #cell(): number {
+    return cellOf(this.#engine.state.catalog.nextId);
+  }
+
+  #refuseCell(toCell: number): Refusal {
+    const detail = `The organization moves to cell ${toCell}; this is cell ${this.#cell()}.`;
+    return refuse(Result.INVALID_STATUS_TRANSITION, detail);
+  }
+
   #partsOf(row: OrganizationRow): readonly (() => Part)[] {
     if (this.#leaving?.row !== row) {
       this.#leaving = { row, parts: partsOf(this.#engine.state, row) };
@@ -211,8 +243,12 @@ export class Moves implements OrganizationMoves {
     return this.#leaving.parts;
   }
 
-  #receipt(phase: OrganizationMove["phase"], organizationId: number, moveId: number): string {
-    return this.#keys.sign(`move\n${phase}\n${organizationId}\n${moveId}`);
+  #receipt(
+    phase: OrganizationMove["phase"],
+    organizationId: number,
+    { id, toCell }: OrganizationMove,
+  ): string {
+    return this.#keys.sign(`move\n${phase}\n${organizationId}\n${id}\n${toCell}`);
   }
 
   #open(content: string): Envelope | null {

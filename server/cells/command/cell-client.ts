@@ -6,6 +6,8 @@ export interface MoveStatus {
   readonly cell: number;
   readonly phase: "ABSENT" | "HERE" | "LEAVING" | "LEFT" | "ARRIVING";
   readonly moveId: number | null;
+  /** The cell to which it moves, or has moved; its address is `address`. */
+  readonly toCell: number | null;
   readonly address: string | null;
   readonly parts: number | null;
   readonly receipt: string | null;

@@ -34,6 +34,7 @@ async function takeStep(
   const [old, present] = await Promise.all([from.status(), to.status()]);
   const isWhole = present.receipt !== null && present.moveId === old.moveId;
   if (old.cell === present.cell) throw new CellError("both addresses are those of one cell");
+  ensureOneMove(old, present);
   if (old.phase === "LEFT" && present.phase === "HERE") {
     say(`organization ${old.organizationId} is in cell ${present.cell}`);
     return true;
@@ -41,7 +42,7 @@ async function takeStep(
   ensureMovable(old, present);
   if (old.phase === "HERE") {
     if (present.phase === "ARRIVING") await to.step({ step: "cancel" });
-    const { parts } = await from.step({ step: "begin", address });
+    const { parts } = await from.step({ step: "begin", toCell: present.cell, address });
     say(`cell ${old.cell} refuses its changes now; it has ${parts} parts`);
   } else if (!isWhole || present.phase !== "ARRIVING") {
     await sendParts({ from, to, tenantId }, old.parts ?? 0);
@@ -53,6 +54,24 @@ async function takeStep(
     await to.step({ step: "open", receipt: old.receipt });
   }
   return false;
+}
+
+/** No other cell takes what is on its way to one, or is there already. */
+function ensureOneMove(old: MoveStatus, present: MoveStatus): void {
+  const name = `organization ${old.organizationId}`;
+  const isElsewhere = old.toCell !== present.cell;
+  if (old.phase === "LEAVING" && isElsewhere) {
+    const hint = "give that cell with --to, or take the move back with --cancel";
+    throw new CellError(`${name} is about to leave for ${targetOf(old)}; ${hint}`);
+  }
+  if (old.phase !== "LEFT") return;
+  const gone = isElsewhere ? old : present;
+  if (gone.phase !== "LEFT") return;
+  throw new CellError(`${name} has left for ${targetOf(gone)}; give that cell with --from`);
+}
+
+function targetOf({ toCell, address }: MoveStatus): string {
+  return `cell ${toCell} (${address})`;
 }
 
 function ensureMovable(old: MoveStatus, present: MoveStatus): void {

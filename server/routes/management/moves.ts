@@ -1,4 +1,5 @@
 /** The operator's rows for moves of organizations between cells. See `server/cells/README.md`. */
+import { CELL_MAX } from "../../../engine/cells/ranges.ts";
 import { LONG } from "../../../engine/shapes/fields.ts";
 import { integer, object, oneOf, optional, TEXT, text } from "../../../engine/shapes/shape.ts";
 import { Access, type Route, route } from "../../routing/route.ts";
@@ -14,6 +15,7 @@ const PART_BYTES_MAX = 64 * 1_024 * 1_024;
 
 const STEP = object({
   step: oneOf(MOVE_STEPS),
+  toCell: optional(integer({ minimum: 0, maximum: CELL_MAX, format: "int64" })),
   address: optional(text({ minLength: 1, maxLength: 2_048 })),
   receipt: optional(TEXT),
 });

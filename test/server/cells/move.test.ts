@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Report } from "../../../server/onsale/report.ts";
 import { type ServerProcess, sleep } from "../../support/server-process.ts";
-import { moveOf, operate, organizationOf, play, startCell, V2 } from "./cells.ts";
+import { moveOf, operate, organizationOf, play, startCell, TOKEN, V2 } from "./cells.ts";
 
 const SECONDS = 1_000;
 const LONG = { timeout: 240 * SECONDS };
@@ -132,8 +132,8 @@ test("a move that crashes goes on, and can be taken back", LONG, async () => {
   const organizationId = organizationOf(key);
   const flags = (from: string, to: string) => [String(organizationId), "--from", from, "--to", to];
   const admin = `/api/admin/organizations/${organizationId}/move`;
-  const platform = { "X-API-Key": "platform-token-of-the-test" };
-  const begin = { step: "begin", address: other.url };
+  const platform = { "X-API-Key": TOKEN };
+  const begin = { step: "begin", toCell: 7, address: other.url };
   expect((await old.request("POST", admin, begin, platform)).status).toBe(200);
   const venue = { name: "Refused" };
   const refused = await send(old, "POST", `${V2}/venues/`, venue);
@@ -169,6 +169,43 @@ test("a move that crashes goes on, and can be taken back", LONG, async () => {
   });
   expect((await send(old2, "POST", `${V2}/venues/`, { name: "Back" })).status).toBe(201);
 });
+
+test(
+  "a command with an old --from or --to opens an organization in no third cell",
+  LONG,
+  async () => {
+    const [zero, seven, nine] = await Promise.all([
+      startCell(0, { args: ["--demo"] }),
+      startCell(7),
+      startCell(9),
+    ]);
+    key = zero.key;
+    const id = organizationOf(key);
+    const move = (from: ServerProcess, to: ServerProcess) =>
+      operate("move", String(id), "--from", from.url, "--to", to.url);
+    const admin = `/api/admin/organizations/${id}/move`;
+    const begin = { step: "begin", toCell: 7, address: seven.url };
+    expect((await zero.request("POST", admin, begin, TOKEN)).status).toBe(200);
+    const refused = (text: string) => ({
+      code: 1,
+      stdout: "",
+      stderr: `frontrow: organization ${id} ${text}\n`,
+    });
+    const hint = "give that cell with --to, or take the move back with --cancel";
+    expect(await move(zero, nine)).toMatchObject(
+      refused(`is about to leave for cell 7 (${seven.url}); ${hint}`),
+    );
+    expect(await move(zero, seven)).toMatchObject({ code: 0, stderr: "" });
+    const hasLeft = (cell: number, { url }: ServerProcess) =>
+      refused(`has left for cell ${cell} (${url}); give that cell with --from`);
+    expect(await move(zero, nine)).toMatchObject(hasLeft(7, seven));
+    expect(await moveOf(nine, id)).toMatchObject({ phase: "ABSENT" });
+    expect(await move(seven, nine)).toMatchObject({ code: 0, stderr: "" });
+    expect(await move(zero, seven)).toMatchObject(hasLeft(9, nine));
+    expect(await moveOf(seven, id)).toMatchObject({ phase: "LEFT", toCell: 9 });
+    expect(await move(nine, zero)).toMatchObject({ code: 0, stderr: "" });
+  },
+);
 
 test("a sale goes on while its organization moves: 0 lost, 0 sold twice", LONG, async () => {
   const [old, other] = await Promise.all([startCell(0, { args: ["--demo"] }), startCell(7)]);
