@@ -13,7 +13,7 @@ import { cellOf, type OrganizationMove } from "../../engine/cells/ranges.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { isRefused, refuse, type Refusal, Result } from "../../engine/results.ts";
 import { isSame, type Keys } from "../auth/keys.ts";
-import type { MoveStep, MoveView, OrganizationMoves } from "../routing/services.ts";
+import type { MoveStep, MoveView, OrganizationMoves, SentPart } from "../routing/services.ts";
 import { answer, type Answer, type Problem } from "../wire/answers.ts";
 import { beginArrival, CALLER, type Place, storePart } from "./arrival.ts";
 import { type Part, partsOf } from "./parts.ts";
@@ -22,7 +22,8 @@ import { type Part, partsOf } from "./parts.ts";
 interface Envelope {
   readonly organizationId: number;
   readonly moveId: number;
-  readonly toCell: number;
+  /** Null before the move has begun: no cell takes it then. */
+  readonly toCell: number | null;
   readonly address: string;
   /** Whether it had left when the part was read. */
   readonly hasLeft: boolean;
@@ -55,6 +56,11 @@ const OTHER_SECRET = refuse(
   Result.ACCESS_DENIED,
   "The part was sealed with another secret: all cells need the same FRONTROW_SECRET.",
 );
+
+const NAME_TENANT = refuse(Result.VALIDATION_FAILED, "The cell has several tenants: name one.");
+const NO_TENANT = refuse(Result.VALIDATION_FAILED, "The cell has no such tenant.");
+const ANOTHER_PART = refuse(Result.INVALID_STATUS_TRANSITION, "This is another part.");
+const NOT_BEGUN = { phase: "HERE", id: 0, toCell: null, address: "" } as const;
 
 export class Moves implements OrganizationMoves {
   readonly #place: Place;
@@ -118,16 +124,19 @@ export class Moves implements OrganizationMoves {
     return step satisfies never;
   }
 
-  /** @returns A part of an organization that leaves, sealed. */
+  /**
+   * @returns A part of an organization that leaves, sealed. The first one can be had before, to ask
+   * the other cell whether it could arrive.
+   */
   part(organizationId: number, number: number): Answer | Problem {
     const row = this.#engine.state.catalog.organizations.get(organizationId);
-    const { move } = row ?? {};
-    if (row === undefined || move === undefined || move.phase === "ARRIVING") return NOT_LEAVING;
+    if (row === undefined) return NOT_LEAVING;
+    const { phase, id: moveId, toCell, address } = row.move ?? NOT_BEGUN;
+    if (phase === "ARRIVING" || (phase === "HERE" && number > 0)) return NOT_LEAVING;
     const parts = this.#partsOf(row);
     const part = parts[number];
     if (part === undefined) return refuse(Result.ENTITY_NOT_FOUND, "There is no such part.");
-    const { id: moveId, toCell, address } = move;
-    const hasLeft = move.phase === "LEFT";
+    const hasLeft = phase === "LEFT";
     const count = parts.length;
     const facts = { organizationId, moveId, toCell, address, hasLeft, number, count };
     const content = this.#keys.seal(JSON.stringify({ ...facts, part: part() } satisfies Envelope));
@@ -138,10 +147,7 @@ export class Moves implements OrganizationMoves {
   async take(
     organizationId: number,
     number: number,
-    {
-      content,
-      tenantId,
-    }: { readonly content: string; readonly tenantId?: number | null | undefined },
+    { content, ...rest }: SentPart,
   ): Promise<Answer | Problem> {
     // A log that takes no changes is noticed before a part is decrypted.
     const check = this.#engine.check({ kind: "clearOrganization", caller: CALLER, organizationId });
@@ -151,42 +157,52 @@ export class Moves implements OrganizationMoves {
     const envelope = this.#open(content);
     if (envelope === null) return OTHER_SECRET;
     if (envelope.organizationId !== organizationId || envelope.number !== number) {
-      return refuse(Result.INVALID_STATUS_TRANSITION, "This is another part.");
+      return ANOTHER_PART;
     }
     const refusal =
-      envelope.part.kind === "organization"
-        ? this.#begin(envelope, tenantId)
+      number === 0 || rest.isTrial === true
+        ? this.#begin(envelope, rest)
         : await this.#continue(envelope);
     return refusal ?? answer(200, this.view(organizationId));
   }
 
-  #begin(envelope: Envelope, tenantId?: number | null) {
-    const { organizationId, moveId: id, toCell, address, hasLeft, count, part } = envelope;
-    if (part.kind !== "organization") return NOT_LEAVING;
-    if (toCell !== this.#cell()) return this.#refuseCell(toCell);
-    const { catalog } = this.#engine.state;
-    const known = catalog.away.get(organizationId);
-    const { phase } = known ?? {};
-    if (phase === "LEAVING") return NOT_LEAVING;
-    const isKnown = phase === "ARRIVING" && known?.id === id;
-    // All of it was here when it left the other cell, so another move here is a later one.
-    if (hasLeft && phase !== undefined && !isKnown) return MOVED_ON;
-    // What is left of an earlier time, or of an interrupted attempt.
-    const tenant = tenantId ?? catalog.organizations.get(organizationId)?.tenantId;
-    const [only, ...others] = catalog.tenants.keys();
-    if (tenant === undefined && others.length > 0) {
-      return refuse(Result.VALIDATION_FAILED, "The cell has several tenants: name one.");
-    }
-    if (phase !== undefined) {
+  #begin(envelope: Envelope, { tenantId, isTrial }: Omit<SentPart, "content">): Refusal | null {
+    const { organizationId, moveId: id, toCell, address, count, part } = envelope;
+    if (part.kind !== "organization") return ANOTHER_PART;
+    const cell = this.#cell();
+    if (toCell !== cell && isTrial !== true) return refuseCell(toCell, cell);
+    const gone = this.#refuseLater(envelope);
+    if (gone !== null) return gone;
+    const { organizations, tenants } = this.#engine.state.catalog;
+    const known = organizations.get(organizationId);
+    const [only, ...others] = tenants.keys();
+    const tenant = tenantId ?? known?.tenantId ?? only ?? 0;
+    if ((tenantId ?? known) === undefined && others.length > 0) return NAME_TENANT;
+    if (!tenants.has(tenant)) return NO_TENANT;
+    const isAway = known?.move !== undefined;
+    // Its own row would be in the way of it.
+    if (isTrial === true && isAway) return null;
+    if (isAway) {
+      // What is left of an earlier time, or of an interrupted attempt.
       const refusal = this.#clear(organizationId) ?? this.#forgetLeft(organizationId);
       if (refusal !== null) return refusal;
     }
     // One that owns nothing has no other part.
     const whole = count === 1 ? ({ isWhole: true } as const) : null;
-    const move: OrganizationMove = { phase: "ARRIVING", id, toCell, address, ...whole };
-    const refusal = beginArrival(this.#place, part, move, tenant ?? only ?? 0);
-    if (refusal === null) this.#next.set(organizationId, 1);
+    const move: OrganizationMove = { phase: "ARRIVING", id, toCell: cell, address, ...whole };
+    const refusal = beginArrival(this.#place, part, { move, tenantId: tenant, isTrial });
+    if (refusal === null && isTrial !== true) this.#next.set(organizationId, 1);
     return refusal;
+  }
+
+  /** Why an organization cannot arrive after what is known of it here. */
+  #refuseLater({ organizationId, moveId, hasLeft }: Envelope): Refusal | null {
+    const known = this.#engine.state.catalog.away.get(organizationId);
+    if (known === undefined) return null;
+    if (known.phase === "LEAVING") return NOT_LEAVING;
+    const isOne = known.phase === "ARRIVING" && known.id === moveId;
+    // All of it was here when it left the other cell, so another move here is a later one.
+    return hasLeft && !isOne ? MOVED_ON : null;
   }
 
   async #continue({ organizationId, moveId, number, count, part }: Envelope) {
@@ -231,11 +247,6 @@ export class Moves implements OrganizationMoves {
     return cellOf(this.#engine.state.catalog.nextId);
   }
 
-  #refuseCell(toCell: number): Refusal {
-    const detail = `The organization moves to cell ${toCell}; this is cell ${this.#cell()}.`;
-    return refuse(Result.INVALID_STATUS_TRANSITION, detail);
-  }
-
   #partsOf(row: OrganizationRow): readonly (() => Part)[] {
     if (this.#leaving?.row !== row) {
       this.#leaving = { row, parts: partsOf(this.#engine.state, row) };
@@ -259,4 +270,9 @@ export class Moves implements OrganizationMoves {
       return null;
     }
   }
+}
+
+function refuseCell(toCell: number | null, cell: number): Refusal {
+  const detail = `The organization moves to cell ${toCell}; this is cell ${cell}.`;
+  return refuse(Result.INVALID_STATUS_TRANSITION, detail);
 }

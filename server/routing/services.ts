@@ -216,16 +216,20 @@ export interface MoveView {
   readonly receipt: string | null;
 }
 
+/** A part of an organization that arrives. */
+export interface SentPart {
+  readonly content: string;
+  readonly tenantId?: number | null | undefined;
+  /** Only says whether the organization could arrive. */
+  readonly isTrial?: boolean | null | undefined;
+}
+
 /** Moves of organizations between cells. */
 export interface OrganizationMoves {
   view(organizationId: number): MoveView;
   step(organizationId: number, step: MoveStep): Answer | Problem;
   part(organizationId: number, number: number): Answer | Problem;
-  take(
-    organizationId: number,
-    number: number,
-    sent: { readonly content: string; readonly tenantId?: number | null | undefined },
-  ): Promise<Answer | Problem>;
+  take(organizationId: number, number: number, sent: SentPart): Promise<Answer | Problem>;
 }
 
 /** The deliveries of webhooks, wherever they are made. */

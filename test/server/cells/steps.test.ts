@@ -208,3 +208,59 @@ test("what has moved on from a cell does not arrive there from an earlier one ag
   const open = { step: "open", receipt: left.body.receipt } as const;
   expect(await take(to, id, open)).toMatchObject({ status: 200, body: { phase: "HERE" } });
 });
+
+test("a trial says why an organization could not arrive, and changes nothing", async () => {
+  const id = await createCompany();
+  const path = `${moveOf(id)}/parts/0`;
+  const part = await from.call<{ readonly content: string }>("get", path, { key: TOKEN });
+  const { tenantId } = to.a.caller;
+  const { sequence } = to.engine;
+  const put = (body: object) =>
+    to.call("put", path, { key: TOKEN, body: { content: part.body.content, tenantId, ...body } });
+  const trial = (body: object = {}) => put({ isTrial: true, ...body });
+  expect(await trial()).toMatchObject({ status: 200, body: { phase: "ABSENT" } });
+  expect(to.engine.sequence).toBe(sequence);
+  expect(await trial({ tenantId: 77 })).toMatchObject({
+    status: 400,
+    body: { detail: "The cell has no such tenant." },
+  });
+  expect(await trial({ tenantId: null })).toMatchObject({
+    status: 400,
+    body: { detail: "The cell has several tenants: name one." },
+  });
+  expect(await trial({ content: "bm90IHNlYWxlZA" })).toMatchObject({ status: 403 });
+  // It has not begun to leave, so it arrives nowhere.
+  expect(await put({})).toMatchObject({ status: 409 });
+  const second = `${moveOf(id)}/parts/1`;
+  expect(await from.call("get", second, { key: TOKEN })).toMatchObject({ status: 409 });
+  await create(to, to.tenantToken, NAME, "other@touring.example");
+  expect(await trial()).toMatchObject({ status: 409, body: { errorCode: "DUPLICATE_NAME" } });
+});
+
+test("a trial stores no later part", async () => {
+  const { id } = from.a;
+  await begin(from, id, 7);
+  const parts = [0, 1].map((number) => `${moveOf(id)}/parts/${number}`);
+  const { sequence } = to.engine;
+  for (const path of parts) {
+    const { body } = await from.call<{ readonly content: string }>("get", path, { key: TOKEN });
+    const sent = { ...body, tenantId: to.a.caller.tenantId, isTrial: true };
+    // The other server has an organization of the same id.
+    expect((await to.call("put", path, { key: TOKEN, body: sent })).status).toBe(409);
+  }
+  expect(to.engine.sequence).toBe(sequence);
+});
+
+test("a tenant that does not exist leaves the redirect of a cell as it is", async () => {
+  const id = await createCompany();
+  await move(from, to, id, 7);
+  expect((await begin(to, id, 0)).status).toBe(200);
+  const path = `${moveOf(id)}/parts/0`;
+  const part = await to.call<{ readonly content: string }>("get", path, { key: TOKEN });
+  for (const isTrial of [true, false]) {
+    const body = { ...part.body, tenantId: 77, isTrial };
+    expect((await from.call("put", path, { key: TOKEN, body })).status).toBe(400);
+  }
+  const { body } = await from.call("get", moveOf(id), { key: TOKEN });
+  expect(body).toMatchObject({ phase: "LEFT", toCell: 7 });
+});
