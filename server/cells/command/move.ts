@@ -28,7 +28,9 @@ export async function moveOrganization(
       phase = await takeStep({ from, to, old, present }, options);
     }
   } catch (error) {
-    if (phase !== "LEAVING") throw error;
+    // The step may have been taken though its answer is lost.
+    const now = await from.status().catch(() => ({ phase }));
+    if (now.phase !== "LEAVING") throw error;
     const name = `organization ${from.organizationId}`;
     const hint = `${name} still refuses changes: repeat the command, or give it with --cancel`;
     throw new CellError(`${(error as Error).message}\n${hint}`);
