@@ -35,7 +35,9 @@ export interface OrganizationMove {
   readonly phase: "LEAVING" | "LEFT" | "ARRIVING";
   /** The last record of the cell that it leaves, when the move began: different for each move. */
   readonly id: number;
-  /** Base URL of the cell to which it moves. */
+  /** The cell to which it moves: no other one takes it. */
+  readonly toCell: number;
+  /** Base URL of that cell. */
   readonly address: string;
   /** ARRIVING: everything has arrived. */
   readonly isWhole?: true;

@@ -48,15 +48,21 @@ export interface Place {
   readonly unpacked: (bytes: Uint8Array) => PackedLayout;
 }
 
-/** @returns Why the organization cannot arrive; null when its row is stored. */
+interface Beginning {
+  readonly move: OrganizationMove;
+  readonly tenantId: number;
+  readonly isTrial: boolean | null | undefined;
+}
+
+/** @returns Why the organization cannot arrive; null when its row is stored, or could be. */
 export function beginArrival(
   { engine }: Place,
   { row, accounts }: OrganizationPart,
-  move: OrganizationMove,
-  tenantId: number,
+  { move, tenantId, isTrial }: Beginning,
 ): Refusal | null {
   const own: OrganizationRow = { ...row, tenantId, move };
-  const outcome = engine.submit({ kind: "beginArrival", caller: CALLER, row: own, accounts });
+  const command = { kind: "beginArrival", caller: CALLER, row: own, accounts } as const;
+  const outcome = isTrial === true ? engine.check(command) : engine.submit(command);
   return isRefused(outcome) ? outcome : null;
 }
 

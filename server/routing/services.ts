@@ -192,7 +192,9 @@ export const MOVE_STEPS = ["begin", "leave", "open", "cancel", "clear"] as const
 /** A step of a move of an organization to another cell. */
 export interface MoveStep {
   readonly step: (typeof MOVE_STEPS)[number];
-  /** With `begin`: base URL of the other cell. */
+  /** With `begin`: the number of the other cell. */
+  readonly toCell?: number | null | undefined;
+  /** With `begin`: its base URL. */
   readonly address?: string | null | undefined;
   /** With `leave` and `open`: that of the other cell. */
   readonly receipt?: string | null | undefined;
@@ -205,6 +207,8 @@ export interface MoveView {
   readonly cell: number;
   readonly phase: "ABSENT" | "HERE" | "LEAVING" | "LEFT" | "ARRIVING";
   readonly moveId: number | null;
+  /** The cell to which it moves, or has moved. */
+  readonly toCell: number | null;
   readonly address: string | null;
   /** How many parts the organization has. */
   readonly parts: number | null;
@@ -212,16 +216,20 @@ export interface MoveView {
   readonly receipt: string | null;
 }
 
+/** A part of an organization that arrives. */
+export interface SentPart {
+  readonly content: string;
+  readonly tenantId?: number | null | undefined;
+  /** Only says whether the organization could arrive. */
+  readonly isTrial?: boolean | null | undefined;
+}
+
 /** Moves of organizations between cells. */
 export interface OrganizationMoves {
   view(organizationId: number): MoveView;
   step(organizationId: number, step: MoveStep): Answer | Problem;
   part(organizationId: number, number: number): Answer | Problem;
-  take(
-    organizationId: number,
-    number: number,
-    sent: { readonly content: string; readonly tenantId?: number | null | undefined },
-  ): Promise<Answer | Problem>;
+  take(organizationId: number, number: number, sent: SentPart): Promise<Answer | Problem>;
 }
 
 /** The deliveries of webhooks, wherever they are made. */

@@ -71,6 +71,7 @@ export const MOVE = object({
   cell: COUNT,
   phase: oneOf(["ABSENT", "HERE", "LEAVING", "LEFT", "ARRIVING"]),
   moveId: COUNT_OR_NULL,
+  toCell: COUNT_OR_NULL,
   address: orNull(TEXT),
   parts: COUNT_OR_NULL,
   receipt: orNull(TEXT),

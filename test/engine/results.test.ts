@@ -11,7 +11,10 @@ const NOBODY = "00000000-0000-4000-8000-00000000beef";
 function move(made: World, phase: "LEAVING" | "LEFT"): void {
   const { organizationId } = made.caller;
   const address = "http://cell-7.example";
-  made.must("moveOrganization", made.tenant, { organizationId, move: { phase, id: 1, address } });
+  made.must("moveOrganization", made.tenant, {
+    organizationId,
+    move: { phase, id: 1, toCell: 7, address },
+  });
 }
 
 /** By name of the code: a command whose answer it is, in a fresh world. */

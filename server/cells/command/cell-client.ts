@@ -6,6 +6,8 @@ export interface MoveStatus {
   readonly cell: number;
   readonly phase: "ABSENT" | "HERE" | "LEAVING" | "LEFT" | "ARRIVING";
   readonly moveId: number | null;
+  /** The cell to which it moves, or has moved; its address is `address`. */
+  readonly toCell: number | null;
   readonly address: string | null;
   readonly parts: number | null;
   readonly receipt: string | null;
@@ -18,13 +20,18 @@ export class CellError extends Error {
 
 const TIMEOUT_MS = 120_000;
 
+const NO_FRONTROW = "and no answer of Frontrow: is the address that of a cell?";
+
 export class CellClient {
   readonly url: string;
+  readonly organizationId: number;
   readonly #path: string;
   readonly #token: string;
 
+  /** @param url - Scheme, host and port. */
   constructor(url: string, token: string, organizationId: number) {
-    this.url = url.replace(/\/+$/, "");
+    this.url = url;
+    this.organizationId = organizationId;
     this.#token = token;
     this.#path = `/api/admin/organizations/${organizationId}/move`;
   }
@@ -58,14 +65,28 @@ export class CellClient {
         signal,
         ...sent,
       });
-      const text = await answer.text();
-      if (answer.status === 200) return JSON.parse(text) as Body;
-      const { errorCode = "", detail = text } = JSON.parse(text) as Record<string, string>;
-      throw new CellError(`${call}: ${answer.status} ${errorCode}: ${detail}`);
+      const content = membersOf(await answer.text());
+      const { errorCode, detail } = content;
+      if (answer.status === 200 && ("phase" in content || "content" in content)) {
+        return content as Body;
+      }
+      const isProblem = typeof errorCode === "string" && typeof detail === "string";
+      const reason = isProblem ? `${errorCode}: ${detail}` : NO_FRONTROW;
+      throw new CellError(`${call}: ${answer.status} ${reason}`);
     } catch (error) {
       if (error instanceof CellError) throw error;
       const { message, cause } = error as Error;
       throw new CellError(`${call}: ${cause instanceof Error ? cause.message : message}`);
     }
+  }
+}
+
+/** @returns None for a text that is no JSON object. */
+function membersOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text)) as Record<string, unknown>;
+  } catch {
+    // Another server answers, or a proxy.
+    return {};
   }
 }

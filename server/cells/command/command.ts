@@ -71,35 +71,48 @@ function addMove(program: Command): void {
         "same ids and keys. Its changes are refused meanwhile (503), and nothing is lost. A move " +
         "that was interrupted goes on when you give the command again.",
     )
-    .requiredOption("--from <url>", "the cell where it is")
-    .requiredOption("--to <url>", "the cell to which it moves")
-    .option("--address <url>", "where clients find that cell; --to by default")
+    .requiredOption("--from <url>", "the cell where it is", parseAddress)
+    .requiredOption("--to <url>", "the cell to which it moves", parseAddress)
+    .option("--address <url>", "where clients find that cell; --to by default", parseAddress)
     .option("--tenant <id>", "tenant in that cell, if it has several", parseId)
     .addOption(
       new Option("--token <token>", "platform token of both cells").env("FRONTROW_PLATFORM_TOKEN"),
     )
     .option("--cancel", "take a move back that is not complete")
-    .option("--clear", "after a move: remove from the old cell all but the redirect")
+    .addOption(
+      new Option(
+        "--clear",
+        "after a move: remove from the old cell all but the redirect",
+      ).conflicts("cancel"),
+    )
     .addHelpText(
       "after",
       "\nExit codes: 0 done, 1 a cell refuses or does not answer, 2 usage error.",
     )
     .action(async (organizationId: number, flags: MoveFlags) => {
-      const { from, to, token, tenant: tenantId, address = new URL(to).origin } = flags;
+      const { from, to, token, tenant: tenantId, address = to } = flags;
       if (token === undefined) throw new UsageError("no token; set FRONTROW_PLATFORM_TOKEN");
       const { CellClient } = await import("./cell-client.ts");
-      const { cancelMove, moveOrganization } = await import("./move.ts");
+      const { cancelMove, clearOld, moveOrganization } = await import("./move.ts");
       const cells = [from, to].map((url) => new CellClient(url, token, organizationId));
       const say = (line: string) => void process.stdout.write(`${line}\n`);
       const [old, other] = [cells[0]!, cells[1]!];
       if (flags.cancel === true) await cancelMove(old, other, say);
-      else if (flags.clear === true) await old.step({ step: "clear" });
+      else if (flags.clear === true) await clearOld(old, say);
       else await moveOrganization(old, other, { address, tenantId, say });
     });
 }
 
 function collect(text: string, before: readonly string[]): readonly string[] {
   return [...before, text];
+}
+
+/** @returns Scheme, host and port. */
+function parseAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isAddress = url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
+  if (isAddress) return url.origin;
+  throw new InvalidArgumentError("It must be an address such as http://10.0.0.10:8080.");
 }
 
 function parseId(text: string): number {

@@ -1,6 +1,15 @@
 /** The operator's rows for moves of organizations between cells. See `server/cells/README.md`. */
+import { CELL_MAX } from "../../../engine/cells/ranges.ts";
 import { LONG } from "../../../engine/shapes/fields.ts";
-import { integer, object, oneOf, optional, TEXT, text } from "../../../engine/shapes/shape.ts";
+import {
+  BOOLEAN,
+  integer,
+  object,
+  oneOf,
+  optional,
+  TEXT,
+  text,
+} from "../../../engine/shapes/shape.ts";
 import { Access, type Route, route } from "../../routing/route.ts";
 import { MOVE_STEPS } from "../../routing/services.ts";
 import { answer } from "../../wire/answers.ts";
@@ -14,6 +23,7 @@ const PART_BYTES_MAX = 64 * 1_024 * 1_024;
 
 const STEP = object({
   step: oneOf(MOVE_STEPS),
+  toCell: optional(integer({ minimum: 0, maximum: CELL_MAX, format: "int64" })),
   address: optional(text({ minLength: 1, maxLength: 2_048 })),
   receipt: optional(TEXT),
 });
@@ -40,7 +50,7 @@ export const MOVE_ROUTES: readonly Route[] = [
   }),
   route(BASE, `PUT ${PATH}/parts/{part}`, {
     params: PART,
-    body: object({ content: TEXT, tenantId: optional(LONG) }),
+    body: object({ content: TEXT, tenantId: optional(LONG), isTrial: optional(BOOLEAN) }),
     bodyBytesMax: PART_BYTES_MAX,
     answers: { 200: MOVE },
     problems: [400, 403, 409],

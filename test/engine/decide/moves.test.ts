@@ -11,9 +11,9 @@ import { area, section } from "../../support/layout.ts";
 
 const ADDRESS = "https://cell-7.example";
 const MOVES: Record<OrganizationMove["phase"], OrganizationMove> = {
-  LEAVING: { phase: "LEAVING", id: 5, address: ADDRESS },
-  LEFT: { phase: "LEFT", id: 5, address: ADDRESS },
-  ARRIVING: { phase: "ARRIVING", id: 5, address: ADDRESS },
+  LEAVING: { phase: "LEAVING", id: 5, toCell: 7, address: ADDRESS },
+  LEFT: { phase: "LEFT", id: 5, toCell: 7, address: ADDRESS },
+  ARRIVING: { phase: "ARRIVING", id: 5, toCell: 7, address: ADDRESS },
 };
 const FOREIGN = 7_000_000_000_003;
 

@@ -1,8 +1,11 @@
 /** An organization moves from one real server to another. */
-import { expect, test } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
 import type { Report } from "../../../server/onsale/report.ts";
 import { type ServerProcess, sleep } from "../../support/server-process.ts";
-import { moveOf, operate, organizationOf, play, startCell, V2 } from "./cells.ts";
+import { moveOf, operate, organizationOf, play, startCell, TOKEN, V2 } from "./cells.ts";
 
 const SECONDS = 1_000;
 const LONG = { timeout: 240 * SECONDS };
@@ -132,8 +135,8 @@ test("a move that crashes goes on, and can be taken back", LONG, async () => {
   const organizationId = organizationOf(key);
   const flags = (from: string, to: string) => [String(organizationId), "--from", from, "--to", to];
   const admin = `/api/admin/organizations/${organizationId}/move`;
-  const platform = { "X-API-Key": "platform-token-of-the-test" };
-  const begin = { step: "begin", address: other.url };
+  const platform = { "X-API-Key": TOKEN };
+  const begin = { step: "begin", toCell: 7, address: other.url };
   expect((await old.request("POST", admin, begin, platform)).status).toBe(200);
   const venue = { name: "Refused" };
   const refused = await send(old, "POST", `${V2}/venues/`, venue);
@@ -170,6 +173,43 @@ test("a move that crashes goes on, and can be taken back", LONG, async () => {
   expect((await send(old2, "POST", `${V2}/venues/`, { name: "Back" })).status).toBe(201);
 });
 
+test(
+  "a command with an old --from or --to opens an organization in no third cell",
+  LONG,
+  async () => {
+    const [zero, seven, nine] = await Promise.all([
+      startCell(0, { args: ["--demo"] }),
+      startCell(7),
+      startCell(9),
+    ]);
+    key = zero.key;
+    const id = organizationOf(key);
+    const move = (from: ServerProcess, to: ServerProcess) =>
+      operate("move", String(id), "--from", from.url, "--to", to.url);
+    const admin = `/api/admin/organizations/${id}/move`;
+    const begin = { step: "begin", toCell: 7, address: seven.url };
+    expect((await zero.request("POST", admin, begin, TOKEN)).status).toBe(200);
+    const refused = (text: string) => ({
+      code: 1,
+      stdout: "",
+      stderr: `frontrow: organization ${id} ${text}\n`,
+    });
+    const open = await move(zero, nine);
+    const text = `is about to leave for cell 7 (${seven.url}); give that cell with --to`;
+    expect(open).toMatchObject({ ...refused(text), stderr: expect.stringContaining(text) });
+    expect(open.stderr.split("\n").at(-2)).toBe(stillRefuses(id));
+    expect(await move(zero, seven)).toMatchObject({ code: 0, stderr: "" });
+    const hasLeft = (cell: number, { url }: ServerProcess) =>
+      refused(`has left for cell ${cell} (${url}); give that cell with --from`);
+    expect(await move(zero, nine)).toMatchObject(hasLeft(7, seven));
+    expect(await moveOf(nine, id)).toMatchObject({ phase: "ABSENT" });
+    expect(await move(seven, nine)).toMatchObject({ code: 0, stderr: "" });
+    expect(await move(zero, seven)).toMatchObject(hasLeft(9, nine));
+    expect(await moveOf(seven, id)).toMatchObject({ phase: "LEFT", toCell: 9 });
+    expect(await move(nine, zero)).toMatchObject({ code: 0, stderr: "" });
+  },
+);
+
 test("a sale goes on while its organization moves: 0 lost, 0 sold twice", LONG, async () => {
   const [old, other] = await Promise.all([startCell(0, { args: ["--demo"] }), startCell(7)]);
   key = old.key;
@@ -195,3 +235,69 @@ async function soldSome(server: ServerProcess, eventId: string, count: number): 
     await sleep(20);
   }
 }
+
+function stillRefuses(id: number): string {
+  return `organization ${id} still refuses changes: repeat the command, or give it with --cancel`;
+}
+
+test("a move that the other cell would refuse does not begin", LONG, async () => {
+  const [old, other, stranger] = await Promise.all([
+    startCell(0, { args: ["--demo"] }),
+    startCell(7),
+    startCell(9, { env: { FRONTROW_SECRET: "a7".repeat(32) } }),
+  ]);
+  key = old.key;
+  const id = organizationOf(key);
+  const move = (to: ServerProcess, ...flags: string[]) =>
+    operate("move", String(id), "--from", old.url, "--to", to.url, ...flags);
+  const refused = { code: 1, stdout: "" };
+  const noTenant = expect.stringContaining("The cell has no such tenant.");
+  expect(await move(other, "--tenant", "77")).toMatchObject({ ...refused, stderr: noTenant });
+  const otherSecret = expect.stringContaining("sealed with another secret");
+  expect(await move(stranger)).toMatchObject({ ...refused, stderr: otherSecret });
+  expect((await send(old, "POST", `${V2}/venues/`, { name: "Taken" })).status).toBe(201);
+
+  // It stops in the middle: the other cell has no part of it, and another secret.
+  const begin = { step: "begin", toCell: 9, address: stranger.url };
+  const admin = `/api/admin/organizations/${id}/move`;
+  expect((await old.request("POST", admin, begin, TOKEN)).status).toBe(200);
+  const stopped = await move(stranger);
+  expect(stopped).toMatchObject({ ...refused, stderr: otherSecret });
+  expect(stopped.stderr.split("\n").at(-2)).toBe(stillRefuses(id));
+  await stranger.kill("SIGKILL");
+  // The old cell is open again even though the other one does not answer.
+  expect(await move(stranger, "--cancel")).toMatchObject({ code: 1 });
+  expect((await send(old, "POST", `${V2}/venues/`, { name: "Open" })).status).toBe(201);
+
+  expect(await move(other)).toMatchObject({ code: 0 });
+  const cleared = `cell 0 has nothing of organization ${id} but the redirect to ${other.url}\n`;
+  expect(await move(other, "--clear")).toMatchObject({ code: 0, stdout: cleared });
+});
+
+test.each([
+  [["--from", "127.0.0.1:1", "--to", "http://b:1"], "--from"],
+  [["--from", "http://a:1", "--to", "localhost:1"], "--to"],
+  [["--from", "http://a:1", "--to", "http://b:1/path"], "--to"],
+  [["--from", "http://a:1", "--to", "http://b:1", "--address", "b"], "--address"],
+  [["--from", "http://a:1", "--to", "http://b:1", "--clear", "--cancel"], "--cancel"],
+])("move with %j is a usage error about %s", async (flags, option) => {
+  const { code, stderr } = await operate("move", "3", ...flags);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(option)]);
+});
+
+test.each(["<html>", "{}", "null", '{"phase":"HERE"}'])(
+  "an address where another server answers %s is named",
+  async (text) => {
+    const server = createServer((_, answer) => {
+      answer.writeHead(text.includes("phase") ? 404 : 200);
+      answer.end(text);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, stderr } = await operate("move", "3", "--from", url, "--to", url);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`${url}/api/admin/`)]);
+    expect(stderr).toContain("no answer of Frontrow");
+  },
+);

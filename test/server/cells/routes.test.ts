@@ -26,7 +26,14 @@ test("a map for HAProxy has the organizations that have moved, and the cells", a
 test.each([
   [[], "no cell"],
   [["--cell", "7"], "--cell 7: it must be like 7=10.0.0.7:8080"],
-  [["--cell", "7=a:1", "--cell", "7=b:1"], "a cell is named twice"],
+  [["--cell", "7=a:1", "--cell", "7=b:1"], "--cell 7=...: the cell is named twice"],
+  [["--cell", "9007=a:1"], "--cell 9007=a:1: the last cell is 9006"],
+  [["--cell", "7=a:0"], "--cell 7=a:0: a port is from 1 to 65535"],
+  [["--cell", "7=a:99999"], "--cell 7=a:99999: a port is from 1 to 65535"],
+  [
+    ["--cell", "7=a:1", "--cell", "0=b:1", "--moved", "48=7", "--moved", "48=0"],
+    "--moved 48=0: the organization is named twice",
+  ],
   [["--cell", "7=a:1", "--moved", "48=8"], "--moved 48=8: there is no such --cell"],
   [["--cell", "7=a:1", "--moved", "x=7"], "--moved x=7: it must be like 48=7"],
 ])("routes with %j is a usage error", async (flags, message) => {

@@ -1,5 +1,7 @@
 /** What the operator's rows for moves refuse, between two servers with the same secret. */
 import { beforeEach, expect, test } from "vitest";
+import { CELL_IDS } from "../../../engine/cells/ranges.ts";
+import type { MoveStep, MoveView } from "../../../server/routing/services.ts";
 import { TestServer } from "../../support/server.ts";
 
 const TOKEN = "a-platform-token-of-the-test";
@@ -12,8 +14,14 @@ let to: TestServer;
 
 beforeEach(() => {
   from = new TestServer({ platformToken: TOKEN });
-  to = new TestServer({ platformToken: TOKEN });
+  to = cellServer(7);
 });
+
+function cellServer(cell: number): TestServer {
+  const server = new TestServer({ platformToken: TOKEN });
+  server.engine.state.catalog.nextId += cell * CELL_IDS;
+  return server;
+}
 
 async function create(server: TestServer, key: string, name: string, email: string) {
   const body = { name, email, ...PEOPLE };
@@ -25,13 +33,50 @@ async function create(server: TestServer, key: string, name: string, email: stri
 
 const moveOf = (id: number | string) => `/api/admin/organizations/${id}/move`;
 
+/** @returns The id of a new organization, which is that of none of the other servers. */
+async function createCompany(): Promise<number> {
+  await create(from, from.tenantToken, "Filler", "filler@touring.example");
+  return create(from, from.tenantToken, NAME, EMAIL);
+}
+
+function take(server: TestServer, id: number, body: MoveStep) {
+  return server.call<MoveView>("post", moveOf(id), { key: TOKEN, body });
+}
+
+function begin(server: TestServer, id: number, toCell: number) {
+  return take(server, id, { step: "begin", toCell, address: "https://cell.tickets.example" });
+}
+
+/** Sends parts until one is refused. @returns The last answer. */
+async function sendParts(old: TestServer, other: TestServer, id: number) {
+  for (let number = 0; ; number++) {
+    const path = `${moveOf(id)}/parts/${number}`;
+    const part = await old.call<{ readonly content: string }>("get", path, { key: TOKEN });
+    const body = { content: part.body.content, tenantId: other.a.caller.tenantId };
+    const reply = await other.call<MoveView>("put", path, { key: TOKEN, body });
+    if (reply.status !== 200 || reply.body.receipt !== null) return reply;
+  }
+}
+
+/** Moves an organization, but does not open it. @returns The receipt that opens it. */
+async function leave(old: TestServer, other: TestServer, id: number, toCell: number) {
+  expect((await begin(old, id, toCell)).status).toBe(200);
+  const { receipt } = (await sendParts(old, other, id)).body;
+  const left = await take(old, id, { step: "leave", receipt });
+  expect(left).toMatchObject({ status: 200, body: { phase: "LEFT", toCell } });
+  return left.body.receipt;
+}
+
+async function move(old: TestServer, other: TestServer, id: number, toCell: number) {
+  const receipt = await leave(old, other, id, toCell);
+  const opened = await take(other, id, { step: "open", receipt });
+  expect(opened).toMatchObject({ status: 200, body: { phase: "HERE" } });
+}
+
 /** @returns The first part of a new organization that leaves, and the path where it arrives. */
 async function leaving() {
-  // Its id is that of no organization of the other server.
-  await create(from, from.tenantToken, "Filler", "filler@touring.example");
-  const id = await create(from, from.tenantToken, NAME, EMAIL);
-  const begin = { step: "begin", address: "https://cell-7.tickets.example" };
-  expect((await from.call("post", moveOf(id), { key: TOKEN, body: begin })).status).toBe(200);
+  const id = await createCompany();
+  expect((await begin(from, id, 7)).status).toBe(200);
   const part = await from.call<{ readonly content: string }>("get", `${moveOf(id)}/parts/0`, {
     key: TOKEN,
   });
@@ -85,9 +130,9 @@ test("an organization does not arrive where another tenant has its account", asy
 test("the first part begins an arrival, which can be taken back", async () => {
   const part = await leaving();
   expect(await arrive(part)).toMatchObject({ status: 200, body: { phase: "ARRIVING" } });
-  const move = part.path.replace("/parts/0", "");
+  const target = part.path.replace("/parts/0", "");
   const cancel = { key: TOKEN, body: { step: "cancel" } };
-  expect(await to.call("post", move, cancel)).toMatchObject({ body: { phase: "ABSENT" } });
+  expect(await to.call("post", target, cancel)).toMatchObject({ body: { phase: "ABSENT" } });
 });
 
 test("a part does not arrive at the place of another one", async () => {
@@ -95,4 +140,127 @@ test("a part does not arrive at the place of another one", async () => {
   const errorCode = "INVALID_STATUS_TRANSITION";
   const reply = await arrive({ path: path.replace(/0$/, "1"), content });
   expect(reply).toMatchObject({ status: 409, body: { errorCode } });
+});
+
+test("an organization that owns nothing moves with its first part", async () => {
+  const id = await createCompany();
+  await move(from, to, id, 7);
+  const { body } = await to.call("get", moveOf(id), { key: TOKEN });
+  expect(body).toMatchObject({ phase: "HERE" });
+});
+
+test("a move begins only to another cell, which has a number", async () => {
+  const id = await createCompany();
+  for (const toCell of [undefined, null, 0, 9_007, -1, 0.5]) {
+    const body = { step: "begin", toCell, address: "https://cell.tickets.example" };
+    const reply = await from.call("post", moveOf(id), { key: TOKEN, body });
+    expect([toCell, reply.status, reply.body.errorCode]).toEqual([
+      toCell,
+      400,
+      "VALIDATION_FAILED",
+    ]);
+  }
+});
+
+test("what moves to one cell does not arrive in another, before it has left or after", async () => {
+  const third = cellServer(9);
+  const id = await createCompany();
+  const refused = {
+    status: 409,
+    body: { detail: "The organization moves to cell 7; this is cell 9." },
+  };
+  expect((await begin(from, id, 7)).status).toBe(200);
+  expect(await sendParts(from, third, id)).toMatchObject(refused);
+  await take(from, id, { step: "cancel" });
+  await move(from, to, id, 7);
+  expect(await sendParts(from, third, id)).toMatchObject(refused);
+  const { body } = await third.call("get", moveOf(id), { key: TOKEN });
+  expect(body).toMatchObject({ phase: "ABSENT" });
+});
+
+test("the receipt of a move to one cell opens the organization in no other", async () => {
+  const third = cellServer(9);
+  const id = await createCompany();
+  await begin(from, id, 9);
+  await sendParts(from, third, id);
+  await take(from, id, { step: "cancel" });
+  const receipt = await leave(from, to, id, 7);
+  const opened = await take(third, id, { step: "open", receipt });
+  expect(opened).toMatchObject({ status: 409, body: { errorCode: "INVALID_STATUS_TRANSITION" } });
+  expect(await take(to, id, { step: "open", receipt })).toMatchObject({ status: 200 });
+});
+
+test("what has moved on from a cell does not arrive there from an earlier one again", async () => {
+  const third = cellServer(9);
+  const id = await createCompany();
+  // So that its moves have other numbers.
+  await create(third, third.tenantToken, "Filler", "filler@touring.example");
+  await move(from, to, id, 7);
+  await move(to, third, id, 9);
+  const detail = "The organization has been in this cell since then, and has moved on.";
+  expect(await sendParts(from, to, id)).toMatchObject({ status: 409, body: { detail } });
+  // The way back is open, and while it is under way the earlier cell has no say either.
+  await begin(third, id, 7);
+  await sendParts(third, to, id);
+  expect(await sendParts(from, to, id)).toMatchObject({ status: 409, body: { detail } });
+  const { receipt } = (await to.call<MoveView>("get", moveOf(id), { key: TOKEN })).body;
+  const left = await take(third, id, { step: "leave", receipt });
+  const open = { step: "open", receipt: left.body.receipt } as const;
+  expect(await take(to, id, open)).toMatchObject({ status: 200, body: { phase: "HERE" } });
+});
+
+test("a trial says why an organization could not arrive, and changes nothing", async () => {
+  const id = await createCompany();
+  const path = `${moveOf(id)}/parts/0`;
+  const part = await from.call<{ readonly content: string }>("get", path, { key: TOKEN });
+  const { tenantId } = to.a.caller;
+  const { sequence } = to.engine;
+  const put = (body: object) =>
+    to.call("put", path, { key: TOKEN, body: { content: part.body.content, tenantId, ...body } });
+  const trial = (body: object = {}) => put({ isTrial: true, ...body });
+  expect(await trial()).toMatchObject({ status: 200, body: { phase: "ABSENT" } });
+  expect(to.engine.sequence).toBe(sequence);
+  expect(await trial({ tenantId: 77 })).toMatchObject({
+    status: 400,
+    body: { detail: "The cell has no such tenant." },
+  });
+  expect(await trial({ tenantId: null })).toMatchObject({
+    status: 400,
+    body: { detail: "The cell has several tenants: name one." },
+  });
+  expect(await trial({ content: "bm90IHNlYWxlZA" })).toMatchObject({ status: 403 });
+  // It has not begun to leave, so it arrives nowhere.
+  expect(await put({})).toMatchObject({ status: 409 });
+  const second = `${moveOf(id)}/parts/1`;
+  expect(await from.call("get", second, { key: TOKEN })).toMatchObject({ status: 409 });
+  await create(to, to.tenantToken, NAME, "other@touring.example");
+  expect(await trial()).toMatchObject({ status: 409, body: { errorCode: "DUPLICATE_NAME" } });
+});
+
+test("a trial stores no later part", async () => {
+  const { id } = from.a;
+  await begin(from, id, 7);
+  const parts = [0, 1].map((number) => `${moveOf(id)}/parts/${number}`);
+  const { sequence } = to.engine;
+  for (const path of parts) {
+    const { body } = await from.call<{ readonly content: string }>("get", path, { key: TOKEN });
+    const sent = { ...body, tenantId: to.a.caller.tenantId, isTrial: true };
+    // The other server has an organization of the same id.
+    expect((await to.call("put", path, { key: TOKEN, body: sent })).status).toBe(409);
+  }
+  expect(to.engine.sequence).toBe(sequence);
+});
+
+test("a tenant that does not exist leaves the redirect of a cell as it is", async () => {
+  const id = await createCompany();
+  await move(from, to, id, 7);
+  expect((await begin(to, id, 0)).status).toBe(200);
+  const path = `${moveOf(id)}/parts/0`;
+  const part = await to.call<{ readonly content: string }>("get", path, { key: TOKEN });
+  for (const isTrial of [true, false]) {
+    const body = { ...part.body, tenantId: 77, isTrial };
+    expect((await from.call("put", path, { key: TOKEN, body })).status).toBe(400);
+  }
+  const { body } = await from.call("get", moveOf(id), { key: TOKEN });
+  expect(body).toMatchObject({ phase: "LEFT", toCell: 7 });
 });

@@ -153,7 +153,8 @@ test.each([
 ] as const)("%s is the answer for an organization that is %s", async (code, phase, isMoved) => {
   const server = newServer();
   const { catalog } = server.engine.state;
-  catalog.away.set(server.a.caller.organizationId, { id: 1, phase, address: "https://b.example" });
+  const move = { id: 1, phase, toCell: 7, address: "https://b.example" };
+  catalog.away.set(server.a.caller.organizationId, move);
   const owned = guarded.filter(({ route }) => isMoved(route));
   const codes = await codesOf(owned, async (operation) => {
     const [target, options] = requestTo(server, operation);
