@@ -6,7 +6,9 @@
  * reads then is the whole log, and what it appends comes after it.
  */
 import type { FramePlace } from "../log/frame.ts";
-import type { StoreFault } from "../disk/faults.ts";
+import { keepClusterCell } from "../disk/cluster-cell.ts";
+import type { Disk } from "../disk/disk.ts";
+import { DiskFault, only, type StoreFault } from "../disk/faults.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
 import type { MachineTime } from "../disk/service-clock.ts";
 import { Confirmations } from "./confirmations.ts";
@@ -32,7 +34,8 @@ const TEND_EVERY_MS = 1_000;
 export interface ClusterHostOptions extends ClusterOptions {
   readonly time: MachineTime;
   readonly scheduler: Scheduler;
-  /** The data folder, for messages. */
+  readonly disk: Disk;
+  /** The data folder. */
   readonly folder: string;
   readonly storeId: string;
   readonly log: FollowedLog;
@@ -172,11 +175,17 @@ export class ClusterHost {
   }
 
   #follow(stored: Buffer): void {
-    const { storeId, folder, scheduler, leaseMs = LEASE_MS } = this.#options;
+    const { storeId, disk, folder, cell, scheduler, leaseMs = LEASE_MS } = this.#options;
     const base = JSON.parse(stored.toString("utf8")) as LogBase & { readonly storeId: string };
     if (base.storeId !== storeId) {
       const reason = `the cell has store ${base.storeId}: copy it with \`frontrow join\``;
       return this.#fail(new NotOfThisCell(folder, reason));
+    }
+    try {
+      keepClusterCell(disk, folder, cell);
+    } catch (error) {
+      only(error, DiskFault);
+      return this.#fail(error);
     }
     this.#follower = new Follower({
       ...this.#options,

@@ -65,6 +65,7 @@ export class HostLog {
       ...cluster,
       scheduler,
       time,
+      disk,
       folder,
       storeId,
       onFault,

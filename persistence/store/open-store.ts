@@ -135,7 +135,9 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
   const { folder, secret, cell, cluster } = options;
   const clock = new ServiceClock(time);
   if (cluster !== undefined) await refuseNewFolder(platform, folder, cluster);
-  const dataFolder = openDataFolder({ disk, folder, clock, secret, cell, randomBytes });
+  const clusterCell = cluster?.cell;
+  const facts = { secret, cell, clusterCell };
+  const dataFolder = openDataFolder({ disk, folder, clock, randomBytes, ...facts });
   try {
     const prepared = await prepare(platform, options, { clock, dataFolder });
     const { log, report } = prepared;

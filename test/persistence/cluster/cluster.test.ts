@@ -338,6 +338,7 @@ describeWith(["etcd"], "with etcd", () => {
     const world = await World.start();
     await world.found();
     world.copy(0, 1);
+    fs.rmSync(path.join(world.dataOf(1), "cluster-cell"));
     const alone = await openEngine({ folder: world.dataOf(1) });
     await addVenues(alone, 1, 3);
     await alone.close();
