@@ -148,7 +148,8 @@ const OPTIONS: readonly Option[] = [
     .argParser(parsePositive),
   new Option(
     "--cluster <address>",
-    "make this a host of a cluster: etcd://host:port/cell, with the member of etcd beside it",
+    "make this a host of a cluster: etcd://host[:port]/cell, with the member of etcd beside it; " +
+      "port 2379 by default",
   )
     .env("FRONTROW_CLUSTER")
     .argParser(parseCluster),
@@ -266,7 +267,9 @@ function parseProxies(text: string): readonly string[] {
 function parseCluster(text: string): CellAddress {
   const address = parseCellAddress(text);
   if (address !== null) return address;
-  throw new InvalidArgumentError("It must be etcd://host:port/cell, such as etcd://[::1]:2379/a.");
+  throw new InvalidArgumentError(
+    "It must be etcd://host[:port]/cell, such as etcd://[::1]:2379/a.",
+  );
 }
 
 function parseOrigins(text: string): readonly string[] {

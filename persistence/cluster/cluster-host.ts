@@ -204,6 +204,7 @@ export class ClusterHost {
       // The watch of the leader key says it sooner; but a watch may be silent.
       scheduler.every(leaseMs, () => this.#campaign()),
     );
+    this.#options.onJoined?.();
   }
 
   #campaign(): void {
