@@ -148,16 +148,19 @@ const OPTIONS: readonly Option[] = [
     .argParser(parsePositive),
   new Option(
     "--cluster <address>",
-    "make this a host of a cluster: etcd://host:port/cell, with the member of etcd beside it",
+    "make this a host of a cluster: etcd://host[:port]/cell, with the member of etcd beside it; " +
+      "port 2379 by default",
   )
     .env("FRONTROW_CLUSTER")
     .argParser(parseCluster),
   new Option("--cluster-host <name>", "name of this host, which no other host of the cell has")
     .env("FRONTROW_CLUSTER_HOST")
-    .default(null, "the name of the machine"),
+    .default(null, "the name of the machine")
+    .argParser(parseHostName),
   new Option("--cluster-address <url>", "where clients reach this host")
     .env("FRONTROW_CLUSTER_ADDRESS")
-    .default(null, "the address that it listens on"),
+    .default(null, "the address that it listens on")
+    .argParser(parseHttpUrl),
   new Option("--cluster-lease <seconds>", "time without a leader after the loss of its host")
     .env("FRONTROW_CLUSTER_LEASE")
     .default(2)
@@ -266,7 +269,20 @@ function parseProxies(text: string): readonly string[] {
 function parseCluster(text: string): CellAddress {
   const address = parseCellAddress(text);
   if (address !== null) return address;
-  throw new InvalidArgumentError("It must be etcd://host:port/cell, such as etcd://[::1]:2379/a.");
+  throw new InvalidArgumentError(
+    "It must be etcd://host[:port]/cell, such as etcd://[::1]:2379/a.",
+  );
+}
+
+/** It is a part of a key in etcd. */
+function parseHostName(text: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/.test(text)) return text;
+  throw new InvalidArgumentError("It must be letters, digits, dots, hyphens and underscores.");
+}
+
+function parseHttpUrl(text: string): string {
+  if (/^https?:\/\/\S+$/.test(text) && URL.canParse(text)) return text;
+  throw new InvalidArgumentError("It must be a URL, such as http://10.0.0.1:8080.");
 }
 
 function parseOrigins(text: string): readonly string[] {

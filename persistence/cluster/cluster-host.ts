@@ -5,13 +5,16 @@
  * From then on no earlier leader can append, because every append names a token. So what this host
  * reads then is the whole log, and what it appends comes after it.
  */
+import { createHash } from "node:crypto";
 import type { FramePlace } from "../log/frame.ts";
-import type { StoreFault } from "../disk/faults.ts";
+import { keepClusterCell } from "../disk/cluster-cell.ts";
+import type { Disk } from "../disk/disk.ts";
+import { DiskFault, only, type StoreFault } from "../disk/faults.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
 import type { MachineTime } from "../disk/service-clock.ts";
 import { Confirmations } from "./confirmations.ts";
 import { EtcdRefusal, type KeyValue, type TransactionResult } from "./etcd.ts";
-import { EtcdRefused, LeadershipLost, NotOfThisCell } from "./faults.ts";
+import { EtcdRefused, LeadershipLost, NotOfThisCell, OtherSecret } from "./faults.ts";
 import type { FollowedLog } from "./followed-log.ts";
 import { Follower, type LogBase } from "./follower.ts";
 import { Hosts } from "./hosts.ts";
@@ -32,9 +35,12 @@ const TEND_EVERY_MS = 1_000;
 export interface ClusterHostOptions extends ClusterOptions {
   readonly time: MachineTime;
   readonly scheduler: Scheduler;
-  /** The data folder, for messages. */
+  readonly disk: Disk;
+  /** The data folder. */
   readonly folder: string;
   readonly storeId: string;
+  /** The master secret, which all hosts of a cell share. */
+  readonly secret: string;
   readonly log: FollowedLog;
   /** Called at most once: this host must end. */
   readonly onFault: (fault: StoreFault) => void;
@@ -49,6 +55,12 @@ export interface LeadingLog {
   readonly mark: { readonly sequence: number } | null;
 }
 
+/** What a host compares with the key of the leader. */
+interface LeaderKey {
+  readonly host: string;
+  readonly secretMark?: string;
+}
+
 interface Led {
   readonly token: number;
   readonly replicator: Replicator;
@@ -58,6 +70,7 @@ interface Led {
 export class ClusterHost {
   readonly keys: CellKeys;
   readonly #options: ClusterHostOptions;
+  readonly #secretMark: string;
   readonly #lease: Lease;
   readonly #hosts: Hosts;
   readonly #confirmations: Confirmations;
@@ -75,6 +88,7 @@ export class ClusterHost {
   constructor(options: ClusterHostOptions) {
     const { leaseMs = LEASE_MS } = options;
     this.#options = options;
+    this.#secretMark = markOf(options.secret);
     this.keys = new CellKeys(options.cell);
     this.#hosts = new Hosts({ ...options, keys: this.keys });
     const ask = (leads: () => void, unknown: () => void) =>
@@ -172,11 +186,17 @@ export class ClusterHost {
   }
 
   #follow(stored: Buffer): void {
-    const { storeId, folder, scheduler, leaseMs = LEASE_MS } = this.#options;
+    const { storeId, disk, folder, cell, scheduler, leaseMs = LEASE_MS } = this.#options;
     const base = JSON.parse(stored.toString("utf8")) as LogBase & { readonly storeId: string };
     if (base.storeId !== storeId) {
       const reason = `the cell has store ${base.storeId}: copy it with \`frontrow join\``;
       return this.#fail(new NotOfThisCell(folder, reason));
+    }
+    try {
+      keepClusterCell(disk, folder, cell);
+    } catch (error) {
+      only(error, DiskFault);
+      return this.#fail(error);
     }
     this.#follower = new Follower({
       ...this.#options,
@@ -195,6 +215,7 @@ export class ClusterHost {
       // The watch of the leader key says it sooner; but a watch may be silent.
       scheduler.every(leaseMs, () => this.#campaign()),
     );
+    this.#options.onJoined?.();
   }
 
   #campaign(): void {
@@ -203,7 +224,9 @@ export class ClusterHost {
     if (this.#isCampaigning || this.#led !== null || leaseId === null || !this.#isCaughtUp) return;
     this.#isCampaigning = true;
     const { leader } = this.keys;
-    const value = Buffer.from(JSON.stringify({ host, address, leaseId }));
+    const value = Buffer.from(
+      JSON.stringify({ host, address, leaseId, secretMark: this.#secretMark }),
+    );
     const change = {
       compares: [{ key: leader, createRevision: 0 }],
       puts: [{ key: leader, value, leaseId }],
@@ -229,6 +252,11 @@ export class ClusterHost {
     // An earlier attempt, whose outcome was unknown, has succeeded.
     if (Buffer.compare(leader.value, own) === 0) {
       return this.#takeOver(leader.createRevision, own);
+    }
+    const told = JSON.parse(leader.value.toString("utf8")) as LeaderKey;
+    // A leader of an earlier version does not say it.
+    if ((told.secretMark ?? this.#secretMark) !== this.#secretMark) {
+      return this.#fail(new OtherSecret(this.#options.folder, told.host));
     }
     this.#hosts.setLeader(leader.value);
     this.#watchLeader(leader, revision + 1);
@@ -357,4 +385,9 @@ export class ClusterHost {
     if (this.#follower !== null) this.#follower.stop();
     return this.#lease.stop();
   }
+}
+
+/** Tells secrets of 256 random bits apart, and says nothing else about them. */
+function markOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex").slice(0, 16);
 }

@@ -143,3 +143,9 @@ export interface Etcd {
   /** Answers nothing more. */
   close(): Promise<void>;
 }
+
+/** The calls that are answered once. */
+export type CallName = Exclude<keyof Etcd, "watch" | "close">;
+
+/** Hears the outcome of every call, before its caller does. */
+export type OnReply = (name: CallName, reply: Reply<unknown>) => void;

@@ -38,6 +38,19 @@ export class NotOfThisCell extends StoreFault {
   }
 }
 
+/** The keys of this host would not be those of the host that leads. */
+export class OtherSecret extends StoreFault {
+  override readonly name = "OtherSecret";
+  readonly exitCode = ExitCode.CONFIGURATION;
+
+  constructor(folder: string, leader: string) {
+    super(
+      `the host of the store in ${folder} has another secret of the keys than ${leader}, which ` +
+        "leads: give it the same file secret, or the same FRONTROW_SECRET; nothing was changed",
+    );
+  }
+}
+
 /** A request to etcd was refused for a reason that trying again does not remove. */
 export class EtcdRefused extends StoreFault {
   override readonly name = "EtcdRefused";

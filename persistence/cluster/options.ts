@@ -17,6 +17,8 @@ export interface ClusterOptions {
   readonly strictReads?: boolean | undefined;
   /** Called once, when the log has been read: from then on the status can be asked for. */
   readonly onStanding?: ((host: ClusterView) => void) | undefined;
+  /** Called once, when etcd has said that the cell has this store: from then on it is followed. */
+  readonly onJoined?: (() => void) | undefined;
 }
 
 export const LEASE_MS = 2_000;

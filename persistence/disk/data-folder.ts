@@ -3,6 +3,7 @@
  * at a time use it. A folder that cannot be used is refused before anything in it changes.
  */
 import type { Clock } from "../../engine/ports.ts";
+import { ensureClusterCell } from "./cluster-cell.ts";
 import { type Disk, type ReadDisk, namesIn } from "./disk.ts";
 import { DiskFault, ExitCode, FolderRefused, only } from "./faults.ts";
 import { ensureFormat, FORMATS } from "./formats.ts";
@@ -37,6 +38,8 @@ export interface DataFolderOptions {
   readonly secret?: string | undefined;
   /** The number of the cell, 0 by default. A store keeps that with which it was made. */
   readonly cell?: number | undefined;
+  /** The name of the cell of a cluster; by default the store is on a single host. */
+  readonly clusterCell?: string | undefined;
   /** From a secure source. */
   readonly randomBytes: (count: number) => Buffer;
 }
@@ -187,6 +190,7 @@ function openStore(options: DataFolderOptions): Store {
   if (!isFresh) {
     const store = readStore(disk, folder);
     ensureCell(folder, store.cell, cell);
+    ensureClusterCell(disk, folder, options.clusterCell);
     return { ...store, secret: given ?? readSecret(disk, folder), isFresh };
   }
   const secret = given ?? randomBytes(SECRET_BYTES).toString("hex");

@@ -53,7 +53,13 @@ export type {
   ZoneBody,
   ZoneChange,
 } from "../../engine/shapes/bodies.ts";
-export { EtcdRefused, LeadershipLost, NotOfThisCell, TooFarBehind } from "../cluster/faults.ts";
+export {
+  EtcdRefused,
+  LeadershipLost,
+  NotOfThisCell,
+  OtherSecret,
+  TooFarBehind,
+} from "../cluster/faults.ts";
 export type { MemberStatus } from "../cluster/etcd.ts";
 export type {
   ClusterOptions,

@@ -5,6 +5,7 @@
  */
 import { basename, dirname, resolve } from "node:path";
 import { AUDIT_FILE, readFileOf } from "../audit/file.ts";
+import { CLUSTER_CELL } from "../disk/cluster-cell.ts";
 import { SECRET, STORE, ensureStore, readStore, shareFolder } from "../disk/data-folder.ts";
 import { type CopyDisk, type Disk, namesIn, type ReadFile } from "../disk/disk.ts";
 import { DiskFault, ExitCode, FolderRefused, only, StoreFault } from "../disk/faults.ts";
@@ -233,7 +234,8 @@ function refuseTarget(disk: Disk, to: string): void {
 
 /** Removes the files of an interrupted copy. @throws FolderRefused when there are other files. */
 function clear(disk: Disk, partial: string): void {
-  const known = new Set([STORE, SECRET, AUDIT_FILE, WEBHOOKS_FILE, SNAPSHOT_FOLDER, LOG_FOLDER]);
+  const facts = [STORE, SECRET, CLUSTER_CELL];
+  const known = new Set([...facts, AUDIT_FILE, WEBHOOKS_FILE, SNAPSHOT_FOLDER, LOG_FOLDER]);
   const names = namesIn(disk, partial);
   const foreign = names.find((name) => !known.has(name));
   if (foreign !== undefined) {

@@ -3,6 +3,7 @@
  * the start, so none can disappear, and the newest segment is read from its end, so the result is
  * always the log up to some batch.
  */
+import { CLUSTER_CELL } from "../disk/cluster-cell.ts";
 import { SECRET, STORE } from "../disk/data-folder.ts";
 import { type Disk, namesIn, type ReadDisk, type ReadFile } from "../disk/disk.ts";
 import { DiskFault } from "../disk/faults.ts";
@@ -11,6 +12,8 @@ import { SEGMENT_SUFFIX, findSegments } from "../log/read-log.ts";
 import { segmentName, LOG_FOLDER } from "../log/segment-header.ts";
 import { SNAPSHOT_FOLDER, findSnapshots } from "../snapshot/file.ts";
 
+/** Small files that say what the store is. */
+const FACTS: ReadonlySet<string> = new Set([STORE, SECRET, CLUSTER_CELL]);
 /** A file that is pruned between listing and opening causes another attempt. Pruning is rare. */
 const ATTEMPTS_MAX = 20;
 
@@ -62,7 +65,7 @@ export class HeldFolder implements ReadDisk {
 
   /** Ordering: snapshots first, because a segment is removed only after a new snapshot. */
   #open(disk: Disk, folder: string): void {
-    const names = namesIn(disk, folder).filter((name) => name === STORE || name === SECRET);
+    const names = namesIn(disk, folder).filter((name) => FACTS.has(name));
     this.#openAll(disk, folder, names);
     this.#openAll(disk, `${folder}/${SNAPSHOT_FOLDER}`, findSnapshots(disk, folder));
     this.extend(disk, folder);

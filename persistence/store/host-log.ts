@@ -27,6 +27,7 @@ const RETRY_DELAY_MS = 200;
 export interface HostLogOptions extends Omit<LogOptions, "replay" | "start" | "check">, StorePlace {
   readonly time: MachineTime;
   readonly cluster: ClusterOptions;
+  readonly secret: string;
   readonly read: ReadState;
 }
 
@@ -47,7 +48,8 @@ export class HostLog {
   #begun: { resolve: (led: Led) => void; reject: (fault: StoreFault) => void } | null = null;
 
   constructor(options: HostLogOptions) {
-    const { disk, folder, storeId, clock, scheduler, time, cluster, read, onBatch } = options;
+    const { disk, folder, storeId, secret, clock, scheduler, time, cluster, read } = options;
+    const { onBatch } = options;
     this.#options = options;
     const onFault = (fault: StoreFault) => this.#fail(fault);
     this.#followed = new FollowedLog({
@@ -65,8 +67,10 @@ export class HostLog {
       ...cluster,
       scheduler,
       time,
+      disk,
       folder,
       storeId,
+      secret,
       onFault,
       log: this.#followed,
       onLead: () => void this.#lead(),

@@ -135,7 +135,9 @@ export async function openStore(platform: Platform, options: StoreOptions): Prom
   const { folder, secret, cell, cluster } = options;
   const clock = new ServiceClock(time);
   if (cluster !== undefined) await refuseNewFolder(platform, folder, cluster);
-  const dataFolder = openDataFolder({ disk, folder, clock, secret, cell, randomBytes });
+  const clusterCell = cluster?.cell;
+  const facts = { secret, cell, clusterCell };
+  const dataFolder = openDataFolder({ disk, folder, clock, randomBytes, ...facts });
   try {
     const prepared = await prepare(platform, options, { clock, dataFolder });
     const { log, report } = prepared;
@@ -172,7 +174,7 @@ async function prepare(
   const { disk, scheduler, time, startSnapshotThread } = platform;
   const { folder, cell, onFailure, onProgress, segmentBytes, recordBytesMax, cluster } = options;
   const onBatch: OnBatch = (...batch) => options.observer?.keep?.(...batch);
-  const { storeId, hasLog: mustExist } = dataFolder;
+  const { storeId, secret, hasLog: mustExist } = dataFolder;
   const place = { disk, folder, storeId };
   if (cluster !== undefined) setAsideEmpty(disk, folder);
   const timing = { clock, scheduler, runningMs: () => time.runningMs() };
@@ -182,7 +184,7 @@ async function prepare(
   const reading = { ...shared, mustExist, cell, onProgress, onChecked };
   const { state, log, report, start } = await openState<Prepared["log"]>(reading, (read) => {
     if (cluster === undefined) return beginEpoch(shared, read.scan);
-    return Promise.resolve(new HostLog({ ...shared, time, cluster, read }));
+    return Promise.resolve(new HostLog({ ...shared, secret, time, cluster, read }));
   });
   const audit = openAudit(platform, options, { storeId, journal: log });
   const thread = new SnapshotThread({ folder, storeId }, startSnapshotThread);

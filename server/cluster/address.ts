@@ -10,7 +10,7 @@ const PROTOCOL = "etcd:";
 const DEFAULT_PORT = "2379";
 const CELL = /^\/([A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 
-/** @returns Null when the text is not `etcd://host:port/cell`. */
+/** @returns Null when the text is not `etcd://host[:port]/cell`. */
 export function parseCellAddress(text: string): CellAddress | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== PROTOCOL || url.hostname === "") return null;

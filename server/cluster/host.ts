@@ -8,6 +8,7 @@ import { isSame } from "../auth/keys.ts";
 import type { ServeOptions } from "../config.ts";
 import type { HttpServer } from "../wire/http.ts";
 import type { Copies } from "./copies.ts";
+import { EtcdHealth } from "./etcd-health.ts";
 import { StandbyFront } from "./standby-front.ts";
 
 export interface ServerHost {
@@ -25,8 +26,9 @@ export function clusterHostOf(
   const { cluster, clusterHost, clusterAddress, clusterLease, metricsToken } = options;
   if (cluster === undefined) return null;
   let host: ClusterView | null = null;
+  const health = new EtcdHealth(log, cluster.etcd);
   const standing: ClusterOptions = {
-    etcd: openEtcd(cluster.etcd),
+    etcd: openEtcd(cluster.etcd, (name, reply) => health.heard(name, reply)),
     cell: cluster.cell,
     host: clusterHost ?? os.hostname(),
     address: clusterAddress ?? `http://${bracketed(options.host)}:${http.port}`,
@@ -38,8 +40,8 @@ export function clusterHostOf(
       const mayScrape = (authorization: string) =>
         metricsToken === undefined || isSame(bearerOf(authorization), metricsToken);
       http.front = new StandbyFront(() => view.status(), mayScrape, copies);
-      log.info({ cell: cluster.cell }, "following; takes requests when it leads");
     },
+    onJoined: () => log.info({ cell: cluster.cell }, "following; takes requests when it leads"),
   };
   const leave = () => {
     if (host === null) process.exit(0);

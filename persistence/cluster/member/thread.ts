@@ -3,10 +3,12 @@ import { assert } from "../../../engine/assert.ts";
 import type { StartThread, Thread, ThreadPort } from "../../disk/threads.ts";
 import type {
   Answer,
+  CallName,
   Etcd,
   KeyValue,
   LeaseGrant,
   MemberStatus,
+  OnReply,
   RangeRequest,
   RangeResult,
   Reply,
@@ -20,8 +22,6 @@ import type {
 export interface EtcdThreadData {
   readonly address: string;
 }
-
-type CallName = Exclude<keyof Etcd, "watch" | "close">;
 
 /** Messages to the thread. */
 export type ToEtcd =
@@ -56,12 +56,14 @@ const ENDED = "the thread of etcd has ended";
 /** The side of the engine. */
 export class ThreadedEtcd implements Etcd {
   readonly #thread: Thread<ToEtcd>;
+  readonly #onReply: OnReply;
   readonly #answers = new Map<number, Answer<unknown>>();
   readonly #watches = new Map<number, WatchRequest>();
   #nextId = 1;
   #hasEnded = false;
 
-  constructor(address: string, startThread: StartEtcdThread) {
+  constructor(address: string, startThread: StartEtcdThread, onReply: OnReply = () => {}) {
+    this.#onReply = onReply;
     this.#thread = startThread(
       { address },
       {
@@ -128,7 +130,10 @@ export class ThreadedEtcd implements Etcd {
     memory: ArrayBuffer[] = [],
   ): void {
     const id = this.#nextId++;
-    this.#answers.set(id, answer as Answer<unknown>);
+    this.#answers.set(id, (reply) => {
+      this.#onReply(name, reply);
+      answer(reply as Reply<Value>);
+    });
     if (this.#hasEnded) setImmediate(() => this.#end());
     else this.#thread.post({ kind: "call", id, name, args }, memory);
   }

@@ -334,10 +334,21 @@ describeWith(["etcd"], "with etcd", () => {
     expect(fs.existsSync(world.dataOf(2))).toBe(false);
   });
 
+  test("a host whose secret is not that of the leader is refused", async () => {
+    const world = await World.start();
+    await world.found();
+    world.copy(0, 1);
+    fs.writeFileSync(path.join(world.dataOf(1), "secret"), `${"0123456789abcdef".repeat(4)}\n`);
+    const leader = await world.open(0).store;
+    await expect(world.open(1).store).rejects.toMatchObject({ name: "OtherSecret", exitCode: 78 });
+    await leader.close();
+  });
+
   test("a host with records that the cluster never acknowledged is refused", async () => {
     const world = await World.start();
     await world.found();
     world.copy(0, 1);
+    fs.rmSync(path.join(world.dataOf(1), "cluster-cell"));
     const alone = await openEngine({ folder: world.dataOf(1) });
     await addVenues(alone, 1, 3);
     await alone.close();

@@ -15,6 +15,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type DataFolder, openDataFolder } from "../../../persistence/disk/data-folder.ts";
+import { keepClusterCell } from "../../../persistence/disk/cluster-cell.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { DiskFault, FolderRefused } from "../../../persistence/disk/faults.ts";
 import { OtherFormat } from "../../../persistence/disk/formats.ts";
@@ -76,6 +77,33 @@ test("markHasLog is stored, and changes nothing else of the store", () => {
   second.close();
   const { storeId, secret } = first;
   expect(second).toMatchObject({ storeId, secret, isFresh: false, hasLog: true });
+});
+
+test("a folder of a cell is refused for another cell or a single host", () => {
+  const folder = folderOf();
+  open(folder).close();
+  keepClusterCell(realDisk, folder, "box");
+  keepClusterCell(realDisk, folder, "box");
+  const before = contentOf(folder);
+  const openFor = (clusterCell?: string) =>
+    openDataFolder({ disk: realDisk, folder, clock, randomBytes, clusterCell }).close();
+  const file = join(folder, "cluster-cell");
+  const reason = (asked: string) =>
+    `cannot use the data folder ${folder}: it belongs to the cell box of a cluster, and was ` +
+    `started ${asked}: it would book the same seats again; use --cluster etcd://host:port/box. ` +
+    `To take it out of its cell, for example after a backup was restored, remove ${file}`;
+  for (const [cell, asked] of [
+    ["boxx", "for the cell boxx"],
+    [undefined, "without --cluster"],
+  ] as const) {
+    const refused = expect.objectContaining({ message: reason(asked), exitCode: 78 }) as Error;
+    expect(() => openFor(cell)).toThrow(refused);
+    expect(contentOf(folder)).toEqual(before);
+  }
+  openFor("box");
+  rmSync(file);
+  openFor();
+  openFor("boxx");
 });
 
 test("only the user can read the files of a store", () => {

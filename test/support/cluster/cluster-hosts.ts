@@ -16,12 +16,12 @@ export interface HostStart {
 
 export class ClusterHosts {
   readonly #root: string;
-  readonly #members: EtcdMembers;
+  readonly members: EtcdMembers;
   readonly #ports: readonly number[];
 
   private constructor(root: string, members: EtcdMembers, ports: readonly number[]) {
     this.#root = root;
-    this.#members = members;
+    this.members = members;
     this.#ports = ports;
   }
 
@@ -43,7 +43,7 @@ export class ClusterHosts {
   /** Starts a host without waiting. */
   spawn(host: number, { cli = CLI, args = [] }: HostStart = {}): ServerProcess {
     const folder = this.folderOf(host);
-    const cell = `etcd://${this.#members.address(host % 3)}/main`;
+    const cell = `etcd://${this.members.address(host % 3)}/main`;
     const places = ["--data", folder, "--port", String(this.#ports[host])];
     const names = ["--cluster", cell, "--cluster-host", `host-${host}`];
     const env = { FRONTROW_PLATFORM_TOKEN: TOKEN };
