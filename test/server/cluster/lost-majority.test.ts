@@ -10,6 +10,8 @@ const NOT_READY = { status: 503, errorCode: "LOG_UNAVAILABLE" };
 const TIMEOUT_MS = 120_000;
 /** Much less than the majority is away. */
 const AT_ONCE_MS = 5_000;
+/** More than the lease. */
+const PAUSE_MS = 8_000;
 
 test("a host that may not lead refuses at once, while earlier requests wait", async () => {
   const server = new TestServer();
@@ -76,6 +78,24 @@ describeWith(["etcd"], "with etcd", () => {
         expect(await answer!.json()).toMatchObject({ errorCode: "NOT_LEADER" });
       }
       expect(isAnswered).toBe(false);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a leader that was paused ends with 76, and its log says calmly to start it again",
+    async () => {
+      const hosts = await ClusterHosts.begin(1);
+      const leader = hosts.spawn(0);
+      await leader.ready(false);
+      process.kill(leader.pid, "SIGSTOP");
+      await sleep(PAUSE_MS);
+      process.kill(leader.pid, "SIGCONT");
+      expect((await leader.exited).code).toBe(76);
+      const last = leader.logLines.at(-1)!;
+      expect(last).toMatchObject({ level: 50, exitCode: 76 });
+      expect(last["msg"]).toMatch(/^the process ends: this host no longer leads: .*restart it/);
+      expect(leader.stderr).not.toContain("    at ");
     },
     TIMEOUT_MS,
   );
