@@ -9,12 +9,7 @@
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from "uWebSockets.js";
 import { Result } from "../../engine/results.ts";
 import type { Answer, Problem } from "./answers.ts";
-import {
-  BODY_LIMITS,
-  BodyBudget,
-  type BodyLimits,
-  BodyPieces,
-} from "./bounds/body-budget.ts";
+import { BODY_LIMITS, BodyBudget, type BodyLimits, BodyPieces } from "./bounds/body-budget.ts";
 import { countConnections } from "./bounds/connection-count.ts";
 import { TrustedProxies } from "./client-address.ts";
 import { type Found, type Front, NO_BODY } from "./front.ts";
