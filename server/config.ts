@@ -218,7 +218,7 @@ Environment for every start:
                            which answers 404 without it
 
 Exit codes: 0 after SIGINT or SIGTERM, 2 for a usage error, 70 when the log fails, 76 when another
-host of the cluster leads, 73 to 75, 77 and 78 when the data folder cannot be used, is damaged, or
+host of the cluster leads, 73 to 75 and 78 when the data folder cannot be used, is damaged, or
 has a format of another version.`;
 
 /** An option of `frontrow serve`, for another command that has it as well. */

@@ -55,8 +55,8 @@ export class Dispatch implements Front<Match>, CommandFront {
   judge(exchange: Exchange<Match>): Judged {
     const match = exchange.found!;
     const { route } = match;
-    const busy = this.#services.waiting.refusalOf(route);
-    if (busy !== null) return { refusal: busy, organization: null };
+    const notNow = this.#notReady(route) ?? this.#services.waiting.refusalOf(route);
+    if (notNow !== null) return { refusal: notNow, organization: null };
     const caller = route === undefined ? refuseRoute(match) : this.#admit(route, exchange);
     if (isRefused(caller)) return { refusal: caller, organization: null };
     const isOpen = route?.access === Access.PUBLIC;
@@ -67,9 +67,15 @@ export class Dispatch implements Front<Match>, CommandFront {
   handle(exchange: Exchange<Match>): void {
     exchange.startedMs = performance.now();
     const { waiting } = this.#services;
-    const busy = waiting.refusalOf(exchange.found!.route);
+    const { route } = exchange.found!;
+    const notReady = this.#notReady(route);
+    if (notReady !== null) {
+      this.#turnAway(exchange, notReady);
+      return;
+    }
+    const busy = waiting.refusalOf(route);
     if (busy !== null) {
-      this.#turnAway(exchange, busy);
+      waiting.refusals.add(() => this.#turnAway(exchange, busy));
       return;
     }
     waiting.count += 1;
@@ -87,14 +93,15 @@ export class Dispatch implements Front<Match>, CommandFront {
     }
   }
 
-  /** Nothing was read, so the answer does not wait for the disk. */
-  #turnAway(exchange: Exchange<Match>, busy: Problem): void {
-    this.#services.waiting.refusals.add(() => {
-      const answer = this.refuse(busy, exchange);
-      const durationMs = performance.now() - exchange.startedMs;
-      this.#services.metrics.answered(exchange.found!.route, answer.status, durationMs);
-      exchange.respond(answer);
-    });
+  /**
+   * Nothing was read, so the answer does not wait for the log: on a host that has lost the
+   * majority of its cluster, that would take as long as the loss.
+   */
+  #turnAway(exchange: Exchange<Match>, problem: Problem): void {
+    const answer = this.refuse(problem, exchange);
+    const durationMs = performance.now() - exchange.startedMs;
+    this.#services.metrics.answered(exchange.found!.route, answer.status, durationMs);
+    exchange.respond(answer);
   }
 
   /**
@@ -119,11 +126,9 @@ export class Dispatch implements Front<Match>, CommandFront {
   }
 
   /** The answer of a request, which is stored under its key. */
-  #shown({ first, path, query, found }: Exchange<Match>, handled: Handled): Answer {
-    const { route } = found!;
-    const answer = isRefused(handled)
-      ? this.#problem(handled, route?.problemPath?.(query) ?? path, route)
-      : handled;
+  #shown(exchange: Exchange<Match>, handled: Handled): Answer {
+    const { first } = exchange;
+    const answer = isRefused(handled) ? this.refuse(handled, exchange) : handled;
     // An invalid request does not use up its key: the client may send it again, corrected.
     const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
     if (first !== null && !isInvalid) this.keyed.store(first, answer);
@@ -149,8 +154,9 @@ export class Dispatch implements Front<Match>, CommandFront {
     exchange.respond(answer!);
   }
 
-  refuse(problem: Problem, { found, path }: Exchange<Match>): Answer {
-    return this.#problem(problem, path, found?.route);
+  refuse(problem: Problem, { found, path, query }: Exchange<Match>): Answer {
+    const route = found?.route;
+    return this.#problem(problem, route?.problemPath?.(query) ?? path, route);
   }
 
   #run(exchange: Exchange<Match>): Handled | Promise<Handled> {
@@ -248,11 +254,17 @@ export class Dispatch implements Front<Match>, CommandFront {
     return route.handleLong!(context, { parts, claim });
   }
 
+  /** @returns Why no request of the route is taken now; null when they are. */
+  #notReady(route: Route | undefined): Problem | null {
+    const { isReady, notReady } = this.#services;
+    if (route === undefined || route.tag === "Service" || isReady()) return null;
+    return notReady?.() ?? NOT_READY;
+  }
+
   /** The checks that need only the head of a request, in the documented order. */
   #admit(route: Route, head: RequestHead): Caller | Problem {
     const services = this.#services;
-    if (route.tag !== "Service" && !services.isReady()) return services.notReady?.() ?? NOT_READY;
-    const refusal = refuseHead(route, head);
+    const refusal = this.#notReady(route) ?? refuseHead(route, head);
     if (refusal !== null) return refusal;
     const ticket = route.access === Access.VIEWER ? ticketOf(head) : null;
     if (ticket !== null) {

@@ -7,6 +7,7 @@ import v8 from "node:v8";
 import type { Logger } from "pino";
 import { assert } from "../engine/assert.ts";
 import {
+  ExitCode,
   hasStore,
   openEngine,
   type HostOptions,
@@ -364,9 +365,14 @@ async function stopAll(
   process.exit(0);
 }
 
-/** Memory and disk may now differ, so nothing more is answered. The next start recovers. */
+/**
+ * Memory and disk may now differ, so nothing more is answered. The next start recovers. That
+ * another host of the cluster leads is part of the plan.
+ */
 function endBroken(log: Logger, error: unknown): never {
-  log.fatal({ err: error }, "the process ends: its state can no longer be trusted");
-  const { exitCode = EXIT_BROKEN } = error as { exitCode?: number };
+  const { exitCode = EXIT_BROKEN, message } = error as { exitCode?: number; message?: string };
+  const isExpected = exitCode === ExitCode.LEADERSHIP_LOST;
+  if (isExpected) log.error({ exitCode }, `the process ends: ${message}`);
+  else log.fatal({ err: error }, "the process ends: its state can no longer be trusted");
   process.exit(exitCode);
 }

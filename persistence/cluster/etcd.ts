@@ -122,8 +122,8 @@ export interface MemberStatus {
   readonly memberId: string;
   /** Hexadecimal; null when there is no leader, so there is no majority. */
   readonly leaderId: string | null;
-  /** Alarms and other errors of the member; empty when it is well. */
-  readonly errors: readonly string[];
+  /** Such as that it has no room; empty when there are none. */
+  readonly alarms: readonly string[];
 }
 
 /** A member of etcd: the one beside this host, and only that one. */

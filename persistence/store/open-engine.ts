@@ -14,7 +14,7 @@ import type { AuditThread } from "../audit/thread.ts";
 import type { ClusterHost } from "../cluster/cluster-host.ts";
 import { containsStore } from "../disk/data-folder.ts";
 import { realDisk } from "../disk/disk.ts";
-import type { StoreFault } from "../disk/faults.ts";
+import { ExitCode, type StoreFault } from "../disk/faults.ts";
 import type { LogStats } from "../log/batch.ts";
 import type { StateReport } from "./open-state.ts";
 import {
@@ -28,7 +28,7 @@ import { realPlatform } from "./platform.ts";
 import { resultOf, valueOf } from "./results.ts";
 import { composeCommand, refuseCommand } from "./shape-check.ts";
 
-export type { HostOptions, OpenOptions };
+export { ExitCode, type HostOptions, type OpenOptions };
 
 /**
  * @param observer - Notified of every record that is written from now on.

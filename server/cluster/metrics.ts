@@ -39,7 +39,7 @@ export function clusterLines(status: ClusterStatus): string[] {
     ...gauge("etcd_has_leader", "1 while etcd has a leader, so a majority, else 0.", [
       [{}, Number(etcd !== null && etcd.leaderId !== null)],
     ]),
-    ...gauge("etcd_alarms", "Alarms of the member of etcd.", [[{}, etcd?.errors.length ?? 0]]),
+    ...gauge("etcd_alarms", "Alarms of the member of etcd.", [[{}, etcd?.alarms.length ?? 0]]),
     ...gauge("etcd_database_bytes", "Bytes of the database of the member of etcd.", [
       [{}, etcd?.databaseBytes ?? 0],
     ]),

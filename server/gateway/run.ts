@@ -1,4 +1,5 @@
 /** `frontrow gateway`: runs until a signal ends it. */
+import { checkCertificate } from "../certificate.ts";
 import { connectionsMaxOf, openFilesMax } from "../connections.ts";
 import { AccessLog } from "../observe/access-log.ts";
 import { createLog, type LogOptions } from "../observe/log.ts";
@@ -36,6 +37,7 @@ export async function runGateway(options: GatewayOptions): Promise<void> {
     throw new UsageError("--tls-cert and --tls-key need each other");
   }
   const tls = tlsCert === undefined ? undefined : { certificate: tlsCert, key: tlsKey! };
+  if (tls !== undefined) checkCertificate(tls.certificate, tls.key);
   const access = accessLog === undefined ? null : new AccessLog(accessLog);
   // A request that is passed on takes a connection of the client and one to the engine.
   const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax() >> 1);

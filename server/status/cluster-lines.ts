@@ -10,7 +10,6 @@ export function clusterLines(scrape: Scrape, paint: Paint): string[] {
   const info = scrape.series("frontrow_cluster_info")[0]?.labels;
   if (info === undefined) return [];
   const value = (name: string) => scrape.sum(`frontrow_cluster_${name}`);
-  const role = scrape.series("frontrow_cluster_role").find((series) => series.value === 1);
   const hosts = scrape.series("frontrow_cluster_host_sequence");
   const newest = Math.max(0, ...hosts.map((host) => host.value));
   const line = (name: string, text: string) => `  ${name.padEnd(NAME_LENGTH)}${text}`;
@@ -21,10 +20,11 @@ export function clusterLines(scrape: Scrape, paint: Paint): string[] {
       : `${bytesText(value("etcd_database_bytes"))}, ${majority}`;
   const alarms = value("etcd_alarms") > 0 ? `, ${paint("red", "HAS ALARMS")}` : "";
   const lag = value("lag_seconds");
+  const retained = value("retained_bytes");
   return [
     "",
     paint("bold", "CLUSTER"),
-    line("cell", `${info["cell"]}, this is ${info["host"]}, ${role?.labels["role"] ?? "?"}`),
+    line("cell", `${info["cell"]}, this is ${info["host"]}, ${roleIn(scrape)}`),
     line("leader", info["leader"] === "" ? "none" : `${info["leader"]}, ${info["leader_address"]}`),
     ...hosts.map(({ labels, value: sequence }) => {
       const behind = sequence < newest ? `, ${numberText(newest - sequence)} behind` : "";
@@ -35,6 +35,13 @@ export function clusterLines(scrape: Scrape, paint: Paint): string[] {
     }),
     ...(lag > 0 ? [line("lag", durationText(lag))] : []),
     line("etcd", `${etcd}${alarms}`),
-    line("in etcd", bytesText(value("retained_bytes"))),
+    // Only the leader knows it.
+    ...(retained > 0 ? [line("in etcd", bytesText(retained))] : []),
   ];
+}
+
+/** The role of a host, as it says. */
+export function roleIn(scrape: Scrape): string {
+  const role = scrape.series("frontrow_cluster_role").find((series) => series.value === 1);
+  return role?.labels["role"] ?? "?";
 }

@@ -37,6 +37,10 @@ export class Scrape {
     return this.#series.get(name) ?? [];
   }
 
+  has(name: string): boolean {
+    return this.#series.has(name);
+  }
+
   /** The sum over all series with these labels; 0 when there are none. */
   sum(name: string, isWanted: (labels: Labels) => boolean = () => true): number {
     return this.series(name)

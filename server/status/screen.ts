@@ -1,8 +1,8 @@
 /** The screen of `frontrow status`, from two readings of `/metrics`. */
 import type { Paint } from "../onsale/terminal.ts";
-import { clusterLines } from "./cluster-lines.ts";
+import { clusterLines, roleIn } from "./cluster-lines.ts";
 import { bytesText, durationText, latencyText, numberText } from "./format.ts";
-import type { Interval, Labels, Series } from "./scrape.ts";
+import type { Interval, Labels, Scrape, Series } from "./scrape.ts";
 
 export interface Shown {
   readonly url: string;
@@ -24,6 +24,7 @@ const COLUMNS_MAX = 120;
 const BAR_LENGTH = 20;
 const REQUESTS = "frontrow_http_requests_total";
 const DURATIONS = "frontrow_http_request_duration_seconds";
+const BOOKED = "frontrow_gateway_booking_duration_seconds";
 const SERVICE = /^(none|\/|\/(metrics|healthz|readyz|openapi\.json|docs.*))$/;
 
 /** Kinds of requests; each request is of the first kind that takes it. */
@@ -39,23 +40,69 @@ const HEADING = row("REQUESTS", ["rate", "p50", "p99"]);
 export function screenOf(shown: Shown, paper: Paper): string {
   const { paint } = paper;
   const columns = Math.min(paper.columns, COLUMNS_MAX);
-  const sections = [
-    headOf(shown, paper),
-    ["", paint("bold", HEADING), ...requestLines(shown.interval)],
-    ["", paint("bold", "STORE"), ...storeLines(shown, paper)],
-    clusterLines(shown.interval.after, paint),
-    ["", ...eventLines(shown.interval, { columns, paint })],
-  ];
-  return `${sections.flat().join("\n")}\n`;
+  const { interval } = shown;
+  const cluster = clusterLines(interval.after, paint);
+  const sections = {
+    [Kind.ENGINE]: () => [
+      ["", paint("bold", HEADING), ...requestLines(interval)],
+      ["", paint("bold", "STORE"), ...storeLines(shown, paper)],
+      cluster,
+      ["", ...eventLines(interval, { columns, paint })],
+    ],
+    [Kind.STANDBY]: () => [cluster],
+    [Kind.GATEWAY]: () => [gatewayLines(interval, paint)],
+  };
+  const lines = [headOf(shown, paper), ...sections[kindOf(interval.after)]()];
+  return `${lines.flat().join("\n")}\n`;
 }
 
 function headOf({ url, isReady, interval, nowMs }: Shown, { paint }: Paper): string[] {
   const { after } = interval;
-  const { version = "?", node = "?" } = after.series("frontrow_build_info")[0]?.labels ?? {};
+  const kind = kindOf(after);
+  const { version, node } = after.series("frontrow_build_info")[0]?.labels ?? {};
   const upSeconds = nowMs / 1_000 - after.sum("process_start_time_seconds");
-  const state = isReady ? paint("green", "READY") : paint("red", "NOT READY");
-  const name = paint("bold", `frontrow ${version}`);
-  return [`${name}  ${url}  ${state}  up ${durationText(upSeconds)}  Node ${node}`];
+  const ready = isReady ? paint("green", "READY") : paint("red", "NOT READY");
+  const name = ["frontrow", ...(kind === Kind.GATEWAY ? ["gateway"] : []), version ?? ""];
+  const parts = [
+    paint("bold", name.join(" ").trim()),
+    url,
+    // A host that follows takes no requests, and is well.
+    kind === Kind.STANDBY ? roleIn(after).toUpperCase() : ready,
+    `up ${durationText(upSeconds)}`,
+    ...(node === undefined ? [] : [`Node ${node}`]),
+  ];
+  return [parts.join("  ")];
+}
+
+/** What answers, by the metrics that it has. */
+const Kind = { ENGINE: "engine", STANDBY: "standby", GATEWAY: "gateway" } as const;
+type Kind = (typeof Kind)[keyof typeof Kind];
+
+function kindOf(after: Scrape): Kind {
+  if (after.has("frontrow_gateway_link_open")) return Kind.GATEWAY;
+  return after.has("frontrow_sequence") ? Kind.ENGINE : Kind.STANDBY;
+}
+
+function gatewayLines(interval: Interval, paint: Paint): string[] {
+  const { after } = interval;
+  const value = (name: string) => after.sum(`frontrow_gateway_${name}`);
+  const rate = (name: string) => numberText(interval.rate(`frontrow_gateway_${name}`));
+  const [p50, p99] = [0.5, 0.99].map((share) => interval.quantile(BOOKED, share));
+  const link = value("link_open") === 1 ? "open" : paint("red", "NOT OPEN");
+  return [
+    "",
+    paint("bold", HEADING),
+    row("  bookings", [`${rate("bookings_total")}/s`, latencyText(p50!), latencyText(p99!)]),
+    row("  passed on", [`${rate("passed_total")}/s`]),
+    `  ${numberText(value("waiting_requests") + value("passing_requests"))} in flight, ` +
+      `${numberText(value("http_connections"))} connections`,
+    "",
+    paint("bold", "ENGINE"),
+    `  link       ${link}`,
+    `  lost       ${numberText(value("bookings_lost_total"))} bookings without an answer`,
+    `  memory     ${bytesText(after.sum("process_resident_memory_bytes"))} in all, ` +
+      `${bytesText(after.sum("nodejs_heap_size_used_bytes"))} heap`,
+  ];
 }
 
 function requestLines(interval: Interval): string[] {

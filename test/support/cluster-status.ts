@@ -21,5 +21,5 @@ export const STANDBY_STATUS: ClusterStatus = {
   lagMs: 1_500,
   lagRecords: 3,
   retainedBytes: 0,
-  etcd: { version: "3.5.14", databaseBytes: 20_480, memberId: "1", leaderId: "2", errors: [] },
+  etcd: { version: "3.5.14", databaseBytes: 20_480, memberId: "1", leaderId: "2", alarms: [] },
 };

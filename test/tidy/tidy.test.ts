@@ -17,6 +17,8 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
     // Files that ship with the package: the pages below /docs.
     "server/docs/package-files.ts",
     "server/observe/access-log.ts",
+    // The files for TLS.
+    "server/certificate.ts",
     // The secret that a gateway and its engine share.
     "server/gateway/proof.ts",
     // The on-sale player reads a layout file and writes its ledger; it is a client, not the server.

@@ -169,7 +169,8 @@ export class GrpcEtcd implements Etcd {
       answer,
       read: ({ version, databaseBytes, leader, errors, header }) => {
         const leaderId = leader === 0n ? null : leader.toString(16);
-        return { version, databaseBytes, memberId: header.memberId.toString(16), leaderId, errors };
+        const alarms = errors.filter((text) => ALARM.test(text));
+        return { version, databaseBytes, memberId: header.memberId.toString(16), leaderId, alarms };
       },
     });
   }
@@ -190,6 +191,9 @@ export class GrpcEtcd implements Etcd {
     });
   }
 }
+
+/** An alarm among the errors of a member; that it has no leader is one of them, too. */
+const ALARM = /\balarm:/;
 
 const GONE = {
   kind: "refused",

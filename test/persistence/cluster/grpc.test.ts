@@ -27,6 +27,11 @@ const OK = { "grpc-status": "0" };
 /** The version, in the answer to a call of the status. */
 const VERSION = Buffer.from("\x12\x013");
 
+/** An error, in such an answer. */
+function errorField(text: string): Buffer {
+  return Buffer.from(`\x42${String.fromCharCode(text.length)}${text}`);
+}
+
 function framed(message: Buffer, flag = 0, length = message.length): Buffer {
   const prefix = Buffer.from([flag, 0, 0, 0, 0]);
   prefix.writeUInt32BE(length, 1);
@@ -247,6 +252,15 @@ test("nothing is called after the end of the client, and a cancelled watch is si
   etcd.status(SHORT_MS, () => called.push("status"));
   await sleep(2 * SHORT_MS);
   expect(called).toEqual([]);
+});
+
+test("that a member has no leader is an error of it, but not an alarm", async () => {
+  const alarm = "memberID:10276657743932975437 alarm:NOSPACE ";
+  const errors = ["etcdserver: no leader", alarm].map(errorField);
+  const status = Buffer.concat([VERSION, ...errors]);
+  const { address } = await serve((stream) => answer(stream, framed(status), OK));
+  const reply = await statusOf(etcdAt(address));
+  expect(reply).toMatchObject({ value: { leaderId: null, alarms: [alarm] } });
 });
 
 describeWith(["etcd"], "with etcd", () => {

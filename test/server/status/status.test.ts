@@ -2,10 +2,12 @@
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
+import { clusterLines as clusterMetrics } from "../../../server/cluster/metrics.ts";
 import { clusterLines } from "../../../server/status/cluster-lines.ts";
 import { bytesText, durationText, latencyText, numberText } from "../../../server/status/format.ts";
 import { Interval, Scrape } from "../../../server/status/scrape.ts";
 import { screenOf } from "../../../server/status/screen.ts";
+import { STANDBY_STATUS } from "../../support/cluster-status.ts";
 import { CLI, collect, exitOf, runCli, startServer } from "../../support/server-process.ts";
 
 const LOCK = 'method="POST",route="/api/private/v2.0/booking/lock"';
@@ -101,6 +103,58 @@ test("a host of a cluster shows its role, the leader, the other hosts and etcd",
     "  in etcd    1 KiB",
   ]);
   expect(clusterLines(reading(0), (_, text) => text)).toEqual([]);
+});
+
+/** The screen of what answers with these metrics, and with 503 at `/readyz` unless it is ready. */
+function screenWith(lines: readonly string[], isReady: boolean): string[] {
+  const [before, after] = [0, 2_000].map((atMs) => new Scrape(lines.join("\n"), atMs));
+  const shown = { url: "http://b", isReady, interval: new Interval(before!, after!) };
+  const paper = { columns: 80, paint: (_: string, text: string) => text };
+  return screenOf({ ...shown, nowMs: 4_600_000 }, paper).split("\n");
+}
+
+test("a standby shows that it is one, and its cluster, and nothing that it does not have", () => {
+  const metrics = [...clusterMetrics(STANDBY_STATUS), "process_start_time_seconds 1000"];
+  expect(screenWith(metrics, false)).toEqual([
+    "frontrow  http://b  STANDBY  up 1 h 0 min",
+    "",
+    "CLUSTER",
+    "  cell       main, this is b, standby",
+    "  leader     a, http://10.0.0.1:8080",
+    "  a          leader, record 12",
+    "  lag        1 s",
+    "  etcd       20 KiB, has a leader",
+    "",
+  ]);
+});
+
+test("a gateway shows that it is one, its requests and its link, and no store", () => {
+  const metrics = [
+    'frontrow_build_info{version="1.2.3",node="20.20.2"} 1',
+    "process_start_time_seconds 1000",
+    "process_resident_memory_bytes 1048576",
+    "nodejs_heap_size_used_bytes 1024",
+    "frontrow_gateway_link_open 1",
+    "frontrow_gateway_waiting_requests 2",
+    "frontrow_gateway_passing_requests 1",
+    "frontrow_gateway_http_connections 40",
+    "frontrow_gateway_bookings_lost_total 3",
+  ];
+  const lines = screenWith(metrics, true);
+  expect(lines[0]).toBe("frontrow gateway 1.2.3  http://b  READY  up 1 h 0 min  Node 20.20.2");
+  expect(lines.slice(3)).toEqual([
+    "  bookings               0/s           -           -",
+    "  passed on              0/s",
+    "  3 in flight, 40 connections",
+    "",
+    "ENGINE",
+    "  link       open",
+    "  lost       3 bookings without an answer",
+    "  memory     1 MiB in all, 1 KiB heap",
+    "",
+  ]);
+  const lost = metrics.map((line) => line.replace("link_open 1", "link_open 0"));
+  expect(screenWith(lost, false)).toContain("  link       NOT OPEN");
 });
 
 test.each([80, 100, 120])("no line is wider than a terminal of %i columns", (columns) => {

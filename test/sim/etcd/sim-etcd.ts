@@ -112,7 +112,7 @@ export class SimEtcd implements Etcd {
     this.#call(deadlineMs, answer, ({ number }, reply) => {
       const { leader } = this.#options.cluster;
       const leaderId = leader === null ? null : String(leader);
-      const facts = { version: "3.5.14", databaseBytes: 0, errors: [] };
+      const facts = { version: "3.5.14", databaseBytes: 0, alarms: [] };
       reply(done({ ...facts, memberId: String(number), leaderId }));
     });
   }

@@ -53,6 +53,11 @@ export class ClusterHosts {
     return server;
   }
 
+  /** Ends all members of etcd but that of host 0. */
+  async loseMajority(): Promise<void> {
+    await Promise.all([1, 2].map((member) => this.#members.kill(member)));
+  }
+
   /** Waits until a host follows, and has every record that the leader had when this was called. */
   async untilFollowing(host: number, leader: number): Promise<void> {
     const sequence = await this.sequenceOf(leader, leader);
