@@ -55,7 +55,7 @@ export class ClusterHosts {
 
   /** Ends all members of etcd but that of host 0. */
   async loseMajority(): Promise<void> {
-    await Promise.all([1, 2].map((member) => this.#members.kill(member)));
+    await Promise.all([1, 2].map((member) => this.members.kill(member)));
   }
 
   /** Waits until a host follows, and has every record that the leader had when this was called. */
