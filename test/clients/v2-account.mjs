@@ -174,18 +174,21 @@ export async function tenants(world) {
     forbidden(await withKey("/api/admin", world.token).get("/tenants/"));
   });
   const manage = withKey(MANAGEMENT, tenant.tenantToken);
-  await step("an organization leaves its cell in parts, and arrives from them", async () => {
+  await step("an organization leaves its cell in parts, which no other cell takes", async () => {
     const touring = await found({ ...world, manage }, "Touring");
     const move = `/organizations/${touring.id}/move`;
     assert.equal(done(await admin.get(move)).phase, "HERE");
-    const begin = { step: "begin", address: "https://cell-7.example.com" };
+    const before = done(await admin.get(`${move}/parts/0`));
+    const begin = { step: "begin", toCell: 7, address: "https://cell-7.example.com" };
     assert.equal(done(await admin.post(move, begin)).phase, "LEAVING");
     const { content } = done(await admin.get(`${move}/parts/0`));
     done(await admin.post(move, { step: "cancel" }));
     done(await manage.delete(`/organizations/${touring.id}`), 204);
-    const arrived = done(await admin.put(`${move}/parts/0`, { content, tenantId: tenant.id }));
-    assert.equal(arrived.phase, "ARRIVING");
-    assert.equal(done(await admin.post(move, { step: "cancel" })).phase, "ABSENT");
+    const arriving = await admin.put(`${move}/parts/0`, { content, tenantId: tenant.id });
+    problem(arriving, 409, "INVALID_STATUS_TRANSITION");
+    const trial = { content: before.content, tenantId: tenant.id, isTrial: true };
+    assert.equal(done(await admin.put(`${move}/parts/0`, trial)).phase, "ABSENT");
+    assert.equal(done(await admin.get(move)).phase, "ABSENT");
   });
   await step(
     "after a rotation the old tenant token works until the end of its grace period",
