@@ -1,6 +1,6 @@
 /** All seats as buttons with names: the map for the keyboard and for screen readers. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { SeatState } from "../../map/live-seats.ts";
 import { TEXTS } from "../../texts.ts";
 import { Icon } from "../icon.tsx";
@@ -13,8 +13,9 @@ export function SeatList(props: ActProps & { readonly onClose: () => void }) {
   const { onClose } = props;
   const closing = useRef<HTMLButtonElement>(null);
   const beat = useSignal(0);
+  // Not later: it would take the focus from somebody who is faster.
+  useLayoutEffect(() => closing.current!.focus(), []);
   useEffect(() => {
-    closing.current!.focus();
     const timer = setInterval(() => (beat.value += 1), REFRESH_MS);
     return () => clearInterval(timer);
   }, []);
