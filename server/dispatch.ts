@@ -261,10 +261,10 @@ export class Dispatch implements Front<Match>, CommandFront {
     return notReady?.() ?? NOT_READY;
   }
 
-  /** The checks that need only the head of a request, in the documented order. */
+  /** The checks that need only the head of a request that is taken, in the documented order. */
   #admit(route: Route, head: RequestHead): Caller | Problem {
     const services = this.#services;
-    const refusal = this.#notReady(route) ?? refuseHead(route, head);
+    const refusal = refuseHead(route, head);
     if (refusal !== null) return refusal;
     const ticket = route.access === Access.VIEWER ? ticketOf(head) : null;
     if (ticket !== null) {
