@@ -10,6 +10,7 @@ import {
 } from "../../../server/client/client.ts";
 import { WAITING_BYTES_MAX } from "../../../server/live/follower.ts";
 import { type TestServer, V2 } from "../../support/server.ts";
+import { makeMessage } from "../live/message-fixture.ts";
 import { Listening, until } from "../wire/connection.ts";
 import { Proxy } from "./proxy.ts";
 
@@ -115,13 +116,10 @@ test("a client that was too slow comes back with its last sequence", async () =>
   const first = sequenceOf(server);
   const { live } = server.services;
   proxy.pause();
-  const session = "s".repeat(200);
-  while (listening.http.stats.answers.heldBytes <= WAITING_BYTES_MAX) {
-    for (let i = 0; i < 50; i++) {
-      server.world.book(i % 2 === 0 ? "lock" : "unlock", server.selection(session, "A1", "A2"));
-    }
-    // oxlint-disable-next-line no-await-in-loop -- the feed sends in turns of the event loop
-    await new Promise(setImmediate);
+  const { answers } = listening.http.stats;
+  while (answers.heldBytes <= WAITING_BYTES_MAX && live.stats.slow === 0) {
+    // oxlint-disable-next-line no-await-in-loop -- one message after the other
+    await makeMessage(server);
   }
   proxy.resume();
   await until(() => proxy.connections === 2);

@@ -7,6 +7,7 @@ import { TICKET_MS, Tickets, TICKETS_PER_ORGANIZATION_MAX } from "../../../serve
 import { TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
 import { HANDSHAKE } from "../commands/bare-socket.ts";
+import { makeMessage } from "./message-fixture.ts";
 
 const KEY = { apiKey: "k", authorization: "", organizationId: "" };
 
@@ -101,26 +102,10 @@ test("slow readers of server-sent events share the memory of slow answers", asyn
   connection.get(`${V2}/events/${a.eventId}/changes/`, ...headers);
   await expect.poll(() => services.live.stats.eventStreams).toBe(1);
   connection.socket.pause();
-  while (services.live.stats.eventStreams === 1) await bookOften(server);
+  while (services.live.stats.eventStreams === 1) await makeMessage(server);
   expect(http.stats.answers).toMatchObject({ heldBytes: 0, abandoned: 1 });
   expect(services.live.stats.slow).toBe(0);
 });
-
-/** Makes many changes, and waits until the feed has made a message of them. */
-async function bookOften(server: TestServer): Promise<void> {
-  const { live } = server.services;
-  const { messages } = live.stats;
-  const session = "s".repeat(200);
-  for (let i = 0; i < 25; i++) {
-    server.world.book("lock", server.selection(session, "A1", "A2"));
-    server.world.book("unlock", server.selection(session, "A1", "A2"));
-  }
-  // Beside so much other work the feed rests; with several messages the client would catch up.
-  while (live.stats.messages === messages && live.stats.streams + live.stats.eventStreams > 0) {
-    // oxlint-disable-next-line no-await-in-loop -- one turn of the event loop after the other
-    await new Promise(setImmediate);
-  }
-}
 
 test("a reader that is too slow is closed with 4008", async () => {
   const listening = await Listening.start();
@@ -133,7 +118,7 @@ test("a reader that is too slow is closed with 4008", async () => {
   const { live } = server.services;
   for (let round = 0; live.stats.slow === 0 && round < 2_000; round++) {
     // oxlint-disable-next-line no-await-in-loop -- one message after the other
-    await bookOften(server);
+    await makeMessage(server);
     if (listening.http.stats.answers.heldBytes > WAITING_BYTES_MAX) connection.socket.resume();
   }
   connection.socket.resume();
