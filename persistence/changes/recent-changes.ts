@@ -177,6 +177,8 @@ export class RecentChanges implements Observer {
   watch(partition: number, onChanged: () => void): () => void {
     const chain = this.#chainOf(partition);
     chain.watchers.add(onChanged);
+    // The log is writing changes of the time before.
+    if (chain.last > this.#durable) this.#touch(chain);
     return () => void chain.watchers.delete(onChanged);
   }
 

@@ -211,6 +211,20 @@ test("those who watch an event are called when its changes are on disk", () => {
   expect(called.length).toBeGreaterThan(0);
 });
 
+test("who begins to watch while a change is being written is called when it is on disk", () => {
+  const follower = new Follower();
+  const { state, recent } = follower;
+  for (const record of recordsOf(6)) follower.follow(record);
+  let called = 0;
+  const events = [...state.catalog.events.values()];
+  for (const { partition } of events) {
+    expect(recent.lastOf(partition)).toBe(0);
+    recent.watch(partition, () => (called += 1));
+  }
+  follower.sync();
+  expect(called).toBe(events.length);
+});
+
 test("those who watch an event are not called for the records of others", () => {
   const kept = recordsOf(6);
   const follower = new Follower();

@@ -1,11 +1,10 @@
 /** Clients with several addresses: the server that answers is killed, and another takes over. */
 import { createServer } from "node:http";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { CommandClient, StreamClient } from "../../../server/client/client.ts";
 import type { Report } from "../../../server/onsale/report.ts";
-import { type ServerProcess, sleep, startServer } from "../../support/server-process.ts";
+import { quietPort, type ServerProcess, sleep, startServer } from "../../support/server-process.ts";
 import { play, soldIn, V2 } from "./cells.ts";
 
 const LONG = { timeout: 240_000 };
@@ -20,9 +19,9 @@ async function startStandby() {
     answer.end('{"errorCode":"LOG_UNAVAILABLE"}');
   });
   standby.on("upgrade", (_, socket) => socket.end("HTTP/1.1 503 Standby\r\n\r\n"));
-  standby.listen(0, "127.0.0.1");
+  const port = quietPort();
+  standby.listen(port, "127.0.0.1");
   await once(standby, "listening");
-  const { port } = standby.address() as AddressInfo;
   const close = () => {
     standby.closeAllConnections();
     standby.close();
