@@ -90,7 +90,8 @@ export class ClusterHost {
     this.#options = options;
     this.#secretMark = markOf(options.secret);
     this.keys = new CellKeys(options.cell);
-    this.#hosts = new Hosts({ ...options, keys: this.keys });
+    const onFault = (fault: StoreFault) => this.#fail(fault);
+    this.#hosts = new Hosts({ ...options, keys: this.keys, onFault });
     const ask = (leads: () => void, unknown: () => void) =>
       this.#askLeader(CONFIRM_DEADLINE_MS, leads, unknown);
     this.#confirmations = new Confirmations({ ...options, ask });

@@ -55,6 +55,7 @@ export type {
 } from "../../engine/shapes/bodies.ts";
 export {
   EtcdRefused,
+  HostNameTaken,
   LeadershipLost,
   NotOfThisCell,
   OtherSecret,
